@@ -1,33 +1,35 @@
 // Projects by folder: unit (pure code and adapters), scenario (a real node over HTTP), crash (SIGKILL), sim (the
 // deterministic simulation), syscalls (faults of system calls), package (the packed tarball, installed), mutants (planted
-// bugs that tests must catch), kafka (a real Apache Kafka).
+// bugs that tests must catch), kafka (a real Apache Kafka). With TEST_TIER=fast those of test/slow-files.ts are left out.
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
+import { slowFiles } from './test/slow-files.ts'
 
 // Tests start many short processes that load the same sources: compiled once, they start in a third of the time.
 process.env['NODE_COMPILE_CACHE'] ??= join(tmpdir(), 'proofstream-compile-cache')
 
+const ownProjects = ['scenario', 'crash', 'docs', 'kafka', 'sim', 'syscalls', 'mutants', 'package']
+
+/** The runner ends what hangs, and nothing that a busy machine only slows down: a fact that does not come fails before. */
+const limits = { testTimeout: 1_200_000, hookTimeout: 1_200_000, expect: { poll: { timeout: 300_000 } } }
+const long = { ...limits, testTimeout: 7_200_000 }
+
+const exclude = process.env['TEST_TIER'] === 'fast' ? slowFiles : []
+const folder = (name: string): string => `test/${name}/**/*.test.ts`
+const pages = ['test/helpers/pages.ts']
+
 export default defineConfig({
   test: {
     projects: [
-      { test: { name: 'unit', include: ['test/**/*.test.ts'], exclude: ['test/scenario/**', 'test/crash/**', 'test/docs/**', 'test/kafka/**', 'test/sim/**', 'test/syscalls/**', 'test/mutants/**', 'test/package/**'], globalSetup: ['test/helpers/pages.ts'], testTimeout: 60_000, hookTimeout: 60_000, maxWorkers: 2 } },
-      { test: { name: 'scenario', include: ['test/scenario/**/*.test.ts', 'test/docs/**/*.test.ts'], globalSetup: ['test/helpers/pages.ts'], testTimeout: 120_000, hookTimeout: 60_000, maxWorkers: 2 } },
-      { test: { name: 'crash', include: ['test/crash/**/*.test.ts'], testTimeout: 1_800_000, hookTimeout: 60_000 } },
-      { test: { name: 'sim', include: ['test/sim/**/*.test.ts'], testTimeout: 7_200_000, maxWorkers: 2 } },
-      { test: { name: 'syscalls', include: ['test/syscalls/**/*.test.ts'], testTimeout: 7_200_000 } },
-      { test: { name: 'package', include: ['test/package/**/*.test.ts'], testTimeout: 300_000, hookTimeout: 300_000 } },
-      { test: { name: 'mutants', include: ['test/mutants/**/*.test.ts'], testTimeout: 1_800_000, maxConcurrency: 2 } },
-      {
-        test: {
-          name: 'kafka',
-          include: ['test/kafka/**/*.test.ts'],
-          globalSetup: ['test/kafka/global-setup.ts'],
-          testTimeout: 600_000,
-          hookTimeout: 120_000,
-          maxWorkers: 1,
-        },
-      },
+      { test: { ...limits, name: 'unit', include: ['test/**/*.test.ts'], exclude: [...exclude, ...ownProjects.map(folder)], globalSetup: pages, maxWorkers: 2 } },
+      { test: { ...limits, name: 'scenario', include: [folder('scenario'), folder('docs')], exclude, globalSetup: pages, maxWorkers: 2 } },
+      { test: { ...long, name: 'crash', include: [folder('crash')], exclude } },
+      { test: { ...long, name: 'sim', include: [folder('sim')], exclude, maxWorkers: 2 } },
+      { test: { ...long, name: 'syscalls', include: [folder('syscalls')] } },
+      { test: { ...long, name: 'package', include: [folder('package')] } },
+      { test: { ...long, name: 'mutants', include: [folder('mutants')], maxConcurrency: 2 } },
+      { test: { ...long, name: 'kafka', include: [folder('kafka')], globalSetup: ['test/kafka/global-setup.ts'], maxWorkers: 1 } },
     ],
   },
 })

@@ -2,7 +2,6 @@
 // as fast as it can, before any node looks at the directory.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Layout } from '../src/chain/records.ts'
 import { systemClock } from '../src/lib/clock.ts'
 import { silentLogger } from '../src/lib/logger.ts'
 import { openFileLog } from '../src/log/file/file-log.ts'
@@ -18,7 +17,6 @@ export interface Backlog {
   readonly batches?: (number: number) => readonly BatchSpec[]
   /** Columns; city and n by default. */
   readonly fields?: readonly Field[]
-  readonly layout?: Layout
 }
 
 const messagesAtOnce = 200
@@ -30,10 +28,10 @@ export async function buildBacklog(data: string, backlogs: readonly Backlog[]): 
   const store = await openDirectoryStore(paths.store)
   const running = await start(log, store, { options: noCuts })
   let logged = 0
-  for (const { alias, blocks, batches = () => [{ rows: 1 }], fields = userFields, layout } of backlogs) {
+  for (const { alias, blocks, batches = () => [{ rows: 1 }], fields = userFields } of backlogs) {
     const dataset = datasetId(alias)
     const writer = new TestWriter(alias)
-    const messages = [writer.create(dataset, alias, { schema: schemaOf(fields), ...(layout && { layout }) })]
+    const messages = [writer.create(dataset, alias, { schema: schemaOf(fields) })]
     for (let number = 0; number < blocks; number++) {
       messages.push(writer.rows(dataset, batches(number), { fields }), writer.cut([{ dataset, sequence: 3 + number }]))
     }

@@ -69,6 +69,7 @@ async function copyAsReplica({ url, alias, files, dir }: CopyOrder): Promise<voi
     logger: silentLogger,
     work,
     evidenceDir: join(dir, 'evidence'),
+    onRemoved: () => {},
     deleteGraceMs: 0,
   })
   await arrived

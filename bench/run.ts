@@ -1,7 +1,7 @@
 // Runs the benchmarks, prints a table, and compares with the stored baseline. Bars are ratios inside one run and times
 // of what a user waits for; rates are for reading. `--save` makes this run the baseline, `--only=PART[,PART]` runs parts.
 // Usage: npm run bench -- [--save] [--only=start,single,durable,million,blocks,stages,geojson,shapefile,
-// outputs,long,fairness,hostile,unread,large,bulk,keys,catalog,follow,features,reuse,newest,sorted,fleet,live,stream,pages]. Exits with 1 when a bar is crossed.
+// outputs,long,fairness,hostile,unread,large,bulk,keys,catalog,follow,features,reuse,newest,fleet,live,stream,pages]. Exits with 1 when a bar is crossed.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { cpus, loadavg, totalmem } from 'node:os'
@@ -31,7 +31,6 @@ import { measurePages } from './pages.ts'
 import { measureQuestDb } from './questdb.ts'
 import { measureReuse } from './reuse.ts'
 import { measureShapefile } from './shapefile.ts'
-import { measureSorted } from './sorted.ts'
 import { measureStages } from './stages.ts'
 import { measureStream } from './stream.ts'
 import { measureUnreadAnswers } from './unread-answers.ts'
@@ -69,7 +68,6 @@ const parts: Readonly<Record<string, () => Promise<Measure[]>>> = {
   reuse: measureReuse,
   pages: measurePages,
   newest: measureNewest,
-  sorted: measureSorted,
   fleet: measureFleet,
   live: measureLive,
   stream: measureStream,

@@ -74,10 +74,10 @@ console.log(
 )
 await measured('a builder resumes', () => loadDataset(store, dataset))
 await measured('ask for new commits', () => catalog.refresh(chain))
-await measured('newest 100 blocks', () => blockPage(store, chain, { limit: 100, before: undefined }))
-const before = must(chain.blocks.at(100_000 % chain.blocks.length), 'a block').hash
-await measured('100 blocks from the middle', () => blockPage(store, chain, { limit: 100, before }))
 const objects = new Objects(store)
+await measured('newest 100 blocks', () => blockPage(objects, chain, { limit: 100, before: undefined }))
+const before = must(chain.blocks.at(100_000 % chain.blocks.length), 'a block').hash
+await measured('100 blocks from the middle', () => blockPage(objects, chain, { limit: 100, before }))
 const find = (text: string, kind: 'blocks' | 'data' = 'data'): Promise<unknown> =>
   objects.find(chain.name, { kind, text, chainOf: async () => chain })
 await measured('100 slices by hash, anywhere', async () => {

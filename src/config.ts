@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs'
 import { addressOf, type FollowOptions, followOptions, followRows } from './follow-options.ts'
-import { invalidOption, type KafkaConfig, kafkaConfig } from './log-options.ts'
+import { invalidOption, type KafkaConfig, kafkaConfig, kafkaRows } from './log-options.ts'
 import { durationMs } from './lib/clock.ts'
 import { type LimitName, type Limits, limitTable } from './lib/limits.ts'
 import { hostAndPort, isLoopback } from './lib/loopback.ts'
@@ -10,7 +10,7 @@ import type { NodeError } from './model/errors.ts'
 import { type Role, roles } from './model/names.ts'
 import { type MqttOptions, mqttOptions, mqttRows } from './mqtt-options.ts'
 import { jsonLayoutNames } from './outputs/layouts.ts'
-import { type BucketConfig, bucketConfig, bucketRows, isBucketUrl } from './store-options.ts'
+import { type BucketConfig, bucketConfig, bucketRows, isBucketUrl, originOption } from './store-options.ts'
 
 type OptionType = 'text' | 'integer' | 'boolean' | 'list' | 'duration-ms'
 
@@ -27,30 +27,6 @@ export interface OptionRow {
 }
 
 const defaultDataDir = './proofstream-data'
-
-const kafkaOptions: readonly OptionRow[] = [
-  { name: 'kafka-brokers', type: 'list', text: 'host:port of some Kafka brokers, for the kafka log' },
-  { name: 'topic-prefix', type: 'text', default: 'proofstream', text: 'first word of the names of the Kafka topics' },
-  { name: 'partitions', type: 'integer', default: 8, text: 'partitions of a Kafka log that is made' },
-  { name: 'kafka-tls', type: 'boolean', text: 'speak TLS to Kafka (default: true when a file of it is named)' },
-  { name: 'kafka-tls-ca', type: 'text', text: 'file with certificates (PEM) that vouch for the brokers' },
-  { name: 'kafka-tls-cert', type: 'text', text: 'file with the certificate (PEM) that this node shows to the brokers' },
-  { name: 'kafka-tls-key', type: 'text', text: 'file with the key (PEM) of that certificate' },
-  {
-    name: 'kafka-sasl-mechanism',
-    type: 'text',
-    default: 'plain',
-    values: ['plain', 'scram-sha-256', 'scram-sha-512'],
-    text: 'how the node logs in to Kafka, when a user name is given',
-  },
-  { name: 'kafka-sasl-username', type: 'text', text: 'user name for Kafka' },
-  {
-    name: 'kafka-sasl-password',
-    type: 'text',
-    isSecret: true,
-    text: 'password for Kafka; better in the environment than in a flag',
-  },
-]
 
 const fixedOptions: readonly OptionRow[] = [
   {
@@ -92,7 +68,19 @@ const fixedOptions: readonly OptionRow[] = [
     type: 'boolean',
     text: 'let callers without a token read public datasets (default: true on loopback, else false)',
   },
+  {
+    name: 'new-datasets',
+    type: 'text',
+    default: 'public',
+    values: ['public', 'private'],
+    text: 'what a dataset is that records make (create=true, an MQTT route, a write), where they do not say visibility',
+  },
   { name: 'allowed-hosts', type: 'list', text: 'further Host names to answer to' },
+  {
+    name: 'public-url',
+    type: 'text',
+    text: 'address by which others reach this node, such as https://data.example: the base of every absolute link, and a Host name to answer to (default: as each request names it)',
+  },
   {
     name: 'cors-origins',
     type: 'list',
@@ -141,7 +129,7 @@ const fixedOptions: readonly OptionRow[] = [
     values: ['file', 'kafka'],
     text: 'where records are logged: segment files in the data directory, or Apache Kafka',
   },
-  ...kafkaOptions,
+  ...kafkaRows,
   ...followRows,
   ...mqttRows,
   {
@@ -181,10 +169,12 @@ export interface Config {
   readonly listenPort: number
   readonly nodeKeyFile: string | undefined
   readonly anonymousRead: boolean
+  readonly newDatasets: 'public' | 'private'
   readonly deleteGraceMs: number
   readonly keepLoose: boolean
   readonly loopbackOnly: boolean
   readonly allowedHosts: readonly string[]
+  readonly publicUrl: string | undefined
   readonly corsOrigins: readonly string[] | undefined
   readonly trustedSigners: readonly string[]
   readonly defaultDataFormat: string
@@ -272,6 +262,8 @@ function assemble(values: ReadonlyMap<string, unknown>): Config {
   const { host, port } = listen
   const loopbackOnly = isLoopback(host)
   const store = values.get('store') as string | undefined // text by its row
+  const asked = values.get('public-url') as string | undefined // text by its row
+  const publicUrl = asked === undefined ? undefined : originOption('public-url', asked)
   const address = addressOf(store)
   const isInBucket = store !== undefined && isBucketUrl(store)
   const limits = Object.fromEntries(
@@ -292,8 +284,10 @@ function assemble(values: ReadonlyMap<string, unknown>): Config {
     deleteGraceMs: number('delete-grace'),
     keepLoose: values.get('keep-loose') === true,
     anonymousRead: (values.get('anonymous-read') as boolean | undefined) ?? loopbackOnly, // boolean by its row
+    newDatasets: text('new-datasets') === 'private' ? 'private' : 'public',
     loopbackOnly,
-    allowedHosts: list('allowed-hosts') ?? [],
+    allowedHosts: [publicUrl?.hostname.replace(/^\[|\]$/g, '') ?? [], list('allowed-hosts') ?? []].flat(),
+    publicUrl: publicUrl?.origin,
     corsOrigins: list('cors-origins'),
     trustedSigners: list('trusted-signers') ?? [],
     defaultDataFormat: text('default-data-format'),

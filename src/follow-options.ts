@@ -54,11 +54,13 @@ export function followOptions(
     if (patterns === undefined) return undefined
     throw invalidOption("Option 'follow' needs a node to follow: --store https://node.example --roles replica.")
   }
-  if (patterns === undefined || patterns.length === 0) throw noPattern('')
-  for (const pattern of patterns) if (!patternForm.test(pattern)) throw noPattern(pattern)
   if (list('roles')?.join(',') !== 'replica' || values.get('log') !== 'file') {
-    throw invalidOption("Option 'store' is the address of a node: that needs --roles replica, and no Kafka.")
+    throw invalidOption(`Option 'store' is '${url}', the address of a node: that needs --roles replica, and no Kafka.`)
   }
+  if (patterns === undefined || patterns.length === 0) {
+    throw invalidOption(`Option 'store' is '${url}', a node to follow; which datasets, says --follow: '*' for all.`)
+  }
+  for (const pattern of patterns) if (!patternForm.test(pattern)) throw noPattern(pattern)
   const token = values.get('follow-token') as string | undefined // text by its row
   return { url, token, patterns, rate: values.get('follow-rate') as number } // an integer by its row
 }

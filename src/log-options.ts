@@ -2,6 +2,31 @@
 
 import { NodeError } from './model/errors.ts'
 
+/** Their rows in the options table. */
+export const kafkaRows = [
+  { name: 'kafka-brokers', type: 'list', text: 'host:port of some Kafka brokers, for the kafka log' },
+  { name: 'topic-prefix', type: 'text', default: 'proofstream', text: 'first word of the names of the Kafka topics' },
+  { name: 'partitions', type: 'integer', default: 8, text: 'partitions of a Kafka log that is made' },
+  { name: 'kafka-tls', type: 'boolean', text: 'speak TLS to Kafka (default: true when a file of it is named)' },
+  { name: 'kafka-tls-ca', type: 'text', text: 'file with certificates (PEM) that vouch for the brokers' },
+  { name: 'kafka-tls-cert', type: 'text', text: 'file with the certificate (PEM) that this node shows to the brokers' },
+  { name: 'kafka-tls-key', type: 'text', text: 'file with the key (PEM) of that certificate' },
+  {
+    name: 'kafka-sasl-mechanism',
+    type: 'text',
+    default: 'plain',
+    values: ['plain', 'scram-sha-256', 'scram-sha-512'],
+    text: 'how the node logs in to Kafka, when a user name is given',
+  },
+  { name: 'kafka-sasl-username', type: 'text', text: 'user name for Kafka' },
+  {
+    name: 'kafka-sasl-password',
+    type: 'text',
+    isSecret: true,
+    text: 'password for Kafka; better in the environment than in a flag',
+  },
+] as const
+
 /** How to reach Kafka. TLS texts are names of files. */
 export interface KafkaConfig {
   readonly brokers: readonly string[]

@@ -2,6 +2,7 @@
 // which reads the options.
 
 import { invalidOption } from './log-options.ts'
+import { NodeError } from './model/errors.ts'
 import { type Alias, parseAliasText } from './model/names.ts'
 
 /** Their rows in the options table. */
@@ -59,7 +60,7 @@ const schemes: Readonly<Record<string, { readonly port: number; readonly isTls: 
   'ssl:': { port: 8883, isTls: true },
 }
 
-/** Undefined without a broker. Throws NodeError `InvalidParameter` where the options do not go together, `InvalidName`. */
+/** Undefined without a broker. Throws NodeError `InvalidParameter` where the options do not go together. */
 export function mqttOptions(values: ReadonlyMap<string, unknown>): MqttOptions | undefined {
   // parseValue has given each option the type that its row names.
   const text = (name: string): string | undefined => values.get(name) as string | undefined
@@ -132,7 +133,16 @@ function routeOf(text: string): MqttRouteOptions {
   if (new Set(parameters.map(([name]) => name)).size < parameters.length) {
     throw invalidOption(`Option 'mqtt-route' is '${text}': one parameter stands more than once.`)
   }
-  return { filter, alias: parseAliasText(alias), query: Object.fromEntries(parameters) }
+  return { filter, alias: aliasIn(text, alias), query: Object.fromEntries(parameters) }
+}
+
+function aliasIn(route: string, alias: string): Alias {
+  try {
+    return parseAliasText(alias)
+  } catch (error) {
+    if (!(error instanceof NodeError)) throw error
+    throw invalidOption(`Option 'mqtt-route' is '${route}': ${error.message}`, error)
+  }
 }
 
 /** As MQTT 5 §4.7 and §4.8.2 have topic filters. */

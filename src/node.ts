@@ -50,6 +50,9 @@ import { dataPaths, logsPrefix } from './store/layout.ts'
 import { listSigners, putSigner, sharedSecret } from './store/records.ts'
 import { ThreadPool, type ThreadPoolOptions } from './work/thread-pool.ts'
 
+/** For closing after a start that failed. */
+const closeWithinMs = 10_000
+
 export interface RunningNode {
   /** `http://host:port`. */
   readonly url: string
@@ -101,9 +104,17 @@ export async function startNode(config: Config, logger: Logger = createLogger(co
     const watch = log.aging !== undefined && has(config, 'gateway') ? openLogWatch(shared, log.aging) : undefined
     return await serve({ ...shared, opening, log, builder, watch, follow }, failed)
   } catch (error) {
-    await closeAll(opening.opened)
+    await closeInTime(opening, error)
     throw error
   }
+}
+
+/** What was opened before a start failed is closed, as far as that goes: why it failed is told however that ends. */
+async function closeInTime({ opened, logger }: Opening, cause: unknown): Promise<void> {
+  const closing = closeAll(opened).catch((err: unknown) => logger.warn({ err, cause }, 'Closing after a failed start'))
+  const over = new AbortController()
+  await Promise.race([closing, systemClock.sleep(closeWithinMs, over.signal)])
+  over.abort()
 }
 
 function has({ roles }: Config, role: Role): boolean {
@@ -122,7 +133,7 @@ class OpenRows {
 /** Opens store and catalog. A replica alone never writes to the store, unless it follows another node. */
 async function openShared(
   config: Config,
-  { announcements }: OpenedLog,
+  { announcements, log }: OpenedLog,
   { opening, open }: { readonly opening: Opening; readonly open: OpenRows },
 ): Promise<Shared> {
   const { logger, opened } = opening
@@ -132,10 +143,10 @@ async function openShared(
   const onRequest = metrics.countStoreRequests()
   const store = await openConfiguredStore(config, isWriter ? 'write' : 'read', { ...opening, onRequest })
   opened.push(() => store.close())
-  // Only the commits of a file log are all made and announced in this process.
-  const hearsAll = config.kafka === undefined && has(config, 'builder')
-  const clock = hearsAll ? undefined : systemClock
-  const catalog = new Catalog({ store, announcements, logger, clock, bytesMost: config.limits.catalogBytes })
+  // Only the commits of its own file log are all made and announced in this process; others may write to the store too.
+  const heardLog = config.kafka === undefined && has(config, 'builder') ? log?.id : undefined
+  const bytesMost = config.limits.catalogBytes
+  const catalog = new Catalog({ store, announcements, logger, clock: systemClock, heardLog, bytesMost })
   opened.push(async () => catalog.close())
   const work = new ThreadPool(workOptions(config.limits))
   opened.push(() => work.close())
@@ -173,7 +184,7 @@ async function serve(parts: Parts, failed: Promise<unknown>): Promise<RunningNod
   if (parts.follow !== undefined) await ensureAdminToken(tokens, paths.token, logger)
   const gateway = has(config, 'gateway') ? await serveGateway(parts, tokens) : undefined
   const engine = has(config, 'replica') ? await openQueries(parts) : undefined
-  const objects = new Objects(store)
+  const objects = new Objects(store, parts.follow?.source)
   const files = openSliceFiles(parts)
   const answers = new KeptAnswers(config.limits.keptAnswerBytes)
   // A process with this role alone has opened the store for reading only, unless it follows another node.
@@ -188,6 +199,7 @@ async function serve(parts: Parts, failed: Promise<unknown>): Promise<RunningNod
       roles: config.roles,
       log: log && { kind: log.kind, id: log.id, partitions: log.partitions, ...parts.log.facts },
     },
+    nodeKey,
     gateway,
     origin: parts.follow?.url,
     replica: engine && {
@@ -217,23 +229,34 @@ async function serve(parts: Parts, failed: Promise<unknown>): Promise<RunningNod
     deleteGraceMs: config.deleteGraceMs,
     loopbackOnly: config.loopbackOnly,
     allowedHosts: config.allowedHosts,
+    publicUrl: config.publicUrl,
     corsOrigins: config.corsOrigins,
     trustedSigners: config.trustedSigners,
     defaultDataFormat: config.defaultDataFormat,
   })
-  const port = await app.listen(config.listenHost, config.listenPort)
   opened.push(async () => {
     gateway?.drain()
     await app.close()
   })
+  const port = await app.listen(config.listenHost, config.listenPort)
   if (gateway !== undefined && config.mqtt !== undefined) {
     const ownDid = config.nodeKeyFile === undefined ? nodeKey.did : undefined
     const clientId = config.mqtt.clientId ?? (await ensureMqttClientId(paths.mqttClientId, ownDid))
     const mqtt = await openMqtt(parts, { gateway, options: config.mqtt, clientId })
     health.tell('mqtt', () => mqtt.status)
   }
-  if (!config.loopbackOnly) logger.warn({}, 'This node speaks plain HTTP to the network: put it behind TLS')
+  warnOfNetwork(config, logger)
   return describe(parts, { port, nodeKey, failed })
+}
+
+function warnOfNetwork({ loopbackOnly, allowedHosts }: Config, logger: Logger): void {
+  if (loopbackOnly) return
+  logger.warn({}, 'This node speaks plain HTTP to the network: put it behind TLS')
+  if (allowedHosts.length > 0) return
+  logger.warn(
+    {},
+    'This node answers to any Host name, also to one that a page of another site gives it: name its own with --public-url',
+  )
 }
 
 function describe(

@@ -128,10 +128,13 @@ export async function packDatasets(
     if (sweep) await markSwept(store)
     const done: PackedDataset[] = []
     for (const dataset of alias === undefined ? await listNames(store) : [alias]) {
-      const name = await readName(store, dataset)
-      if (name === undefined) throw new NodeError('DatasetNotFound', `There is no dataset '${dataset}'.`)
-      const packed = { dataset: name.alias, packs: 0, swept: 0 }
+      const packed = { dataset, packs: 0, swept: 0 }
       try {
+        const name = await readName(store, dataset)
+        if (name === undefined && alias !== undefined) throw noDataset(alias)
+        // A name that a rename or a deletion has left free.
+        if (name === undefined) continue
+        packed.dataset = name.alias
         const head = await readHead(store, name.id)
         const onPack = async (): Promise<void> => {
           packed.packs++
@@ -150,6 +153,10 @@ export async function packDatasets(
   } finally {
     await closeAll(opening.opened)
   }
+}
+
+function noDataset(alias: string): NodeError {
+  return new NodeError('DatasetNotFound', `There is no dataset '${alias}'.`)
 }
 
 /** The file log of the data directory where its id was named: it is not gone. */

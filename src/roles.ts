@@ -120,6 +120,7 @@ export async function openGateway(shared: Shared, parts: GatewayParts): Promise<
     memoryBytes: memoryBytes(),
     metrics,
     stream: config.stream,
+    newDatasets: config.newDatasets,
     spoolDir: paths.cache,
     receiptSecret,
     haltOf: (dataset, partition) =>
@@ -157,6 +158,9 @@ export function openLogWatch({ store, clock, logger, opened }: Shared, log: Agin
   return watch
 }
 
+/** A node serves what needs no engine after this time, also where the machine is too busy to start one. */
+const firstWaitMs = 15_000
+
 /** Opens the query engine of a replica. */
 export async function openQueries(shared: Shared): Promise<Engine> {
   const { config, paths, clock, logger, catalog, opened } = shared
@@ -173,6 +177,7 @@ export async function openQueries(shared: Shared): Promise<Engine> {
     callerSharePercent: limits.callerQueryShare,
     isOpen: (dataset) => anonymousRead && catalog.heldName(dataset)?.visibility === 'public',
     dataRoots: [paths.store, sliceFilesOf(config, paths), mergedDir(paths)],
+    firstWaitMs,
     logger,
     clock,
   })
@@ -182,7 +187,7 @@ export async function openQueries(shared: Shared): Promise<Engine> {
 
 /** Opens what copies the datasets of another node into the store. Throws as `startFollow`. */
 export async function openFollow(shared: Shared, options: FollowOptions): Promise<Follow> {
-  const { config, paths, clock, logger, store, announcements, metrics, opened } = shared
+  const { config, paths, clock, logger, store, announcements, catalog, metrics, opened } = shared
   const cores = availableParallelism()
   const work = new ThreadPool({ jobs: cores, queueLimit: 1_000, tasks: 0, heapMiB: 512 })
   opened.push(() => work.close())
@@ -197,8 +202,10 @@ export async function openFollow(shared: Shared, options: FollowOptions): Promis
     work,
     evidenceDir,
     deleteGraceMs,
+    onRemoved: (id) => catalog.forget(id),
   })
   opened.push(() => follow.close())
+  catalog.completeFrom(follow.source)
   measureFollow(metrics, follow)
   return follow
 }

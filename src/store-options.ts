@@ -76,7 +76,10 @@ export function bucketConfig(
     (condition === 'gcs' ? 'auto' : 'us-east-1')
   const given = text('s3-endpoint')
   const ofRegion = `https://s3.${region}.amazonaws.com${region.startsWith('cn-') ? '.cn' : ''}`
-  const endpoint = endpointOf(given ?? (condition === 'gcs' ? 'https://storage.googleapis.com' : ofRegion))
+  const endpoint = originOption(
+    's3-endpoint',
+    given ?? (condition === 'gcs' ? 'https://storage.googleapis.com' : ofRegion),
+  )
   return {
     url,
     bucket,
@@ -91,9 +94,10 @@ export function bucketConfig(
   }
 }
 
-function endpointOf(text: string): URL {
+/** The address of a host, which is all that `text` says. Throws NodeError `InvalidParameter`, which names the option. */
+export function originOption(option: string, text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined
   const isAddress = url !== undefined && /^https?:$/.test(url.protocol) && url.pathname === '/' && url.search === ''
   if (isAddress && url.username === '' && url.hash === '') return url
-  throw invalidOption(`Option 's3-endpoint' is '${text}'; expected https://host or http://host:port.`)
+  throw invalidOption(`Option '${option}' is '${text}'; expected https://host or http://host:port.`)
 }

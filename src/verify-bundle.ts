@@ -232,7 +232,7 @@ async function rerunOver({ dir, chains, engine, limits }: Unpacked, proof: ReadP
     objects,
     times: new SliceTimes(files, objects),
     // Nothing is merged: a chain is read once.
-    merged: { of: async () => [], sortedOf: async () => [], doubt: () => {} },
+    merged: { of: async () => [], doubt: () => {} },
     maker: { wanted: () => {}, catchUp: async () => true },
     limits,
   }

@@ -4,7 +4,8 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { clientEnvironment, loadConfig, optionTable } from '../src/config.ts'
+import { clientEnvironment, loadConfig, optionTable, readOptions } from '../src/config.ts'
+import { refuseIdleOptions } from '../src/idle-options.ts'
 import { limitTable } from '../src/lib/limits.ts'
 import { NodeError } from '../src/model/errors.ts'
 
@@ -79,6 +80,44 @@ describe('an option', () => {
     )
     expect(loadConfig({ 'limit-body-bytes': '5' }).limits.bodyBytes).toBe(5)
   })
+})
+
+describe('an option that has no effect beside the others', () => {
+  test.each([
+    [
+      { store: 'S3//acc', 's3-endpoint': 'http://s3:7070' },
+      "'s3-endpoint' has no effect here (option 'store' is 'S3//acc')",
+    ],
+    [{ 's3-condition': 'gcs' }, "'s3-condition' has no effect"],
+    [{ 'kafka-brokers': 'a:1' }, "'kafka-brokers' has no effect here; it needs the log in Kafka"],
+    [{ 'topic-prefix': 'mine' }, "'topic-prefix' has no effect"],
+    [{ 'follow-token': 'pst_x' }, "'follow-token' has no effect"],
+  ])('%o is refused', (flags, message) => {
+    expect(() => refuseIdleOptions(readOptions(flags))).toThrow(message)
+  })
+
+  test('is let through where it has one, and where it is as it would be without', () => {
+    refuseIdleOptions(readOptions({}))
+    refuseIdleOptions(readOptions({ store: 's3://acc/x', 's3-endpoint': 'http://s3:7070' }))
+    refuseIdleOptions(readOptions({ log: 'kafka', 'kafka-brokers': 'a:1', partitions: 3 }))
+    refuseIdleOptions(readOptions({ store: 'https://node.example', 'follow-token': 'pst_x' }))
+    refuseIdleOptions(readOptions({ 's3-condition': 'aws', partitions: 8 }))
+  })
+
+  test('is found in the environment too', () => {
+    vi.stubEnv('PROOFSTREAM_S3_ENDPOINT', 'http://s3:7070')
+    expect(() => refuseIdleOptions(readOptions({}))).toThrow("'s3-endpoint' has no effect")
+  })
+})
+
+test('a node to follow asks for what is missing, and not for what nobody has said', () => {
+  const store = 'https://node.example'
+  expect(faultOf({ store })).toMatch(/'store' is 'https:.*needs --roles replica/)
+  expect(faultOf({ store, roles: 'replica' })).toMatch(/which datasets, says --follow/)
+})
+
+test.each(['a/b=query/x', 'a/b=a b/x'])('a route to a name that cannot be names its option: %s', (route) => {
+  expect(faultOf({ mqtt: 'tcp://h', 'mqtt-route': route })).toMatch(/^InvalidParameter Option 'mqtt-route' is/)
 })
 
 describe('the address', () => {

@@ -14,6 +14,7 @@ import {
   withoutComments,
 } from './helpers/sources.ts'
 import { mutants, planted } from './mutants/mutants.ts'
+import { slowFiles } from './slow-files.ts'
 
 const folders = ['src', 'test', 'bench', 'scripts', 'bin', 'docs', 'streams', 'texts', '.ci']
 const files = folders.flatMap((folder) => filesUnder(folder, ['.ts', '.js', '.md', '.json', 'run']))
@@ -89,7 +90,10 @@ interface Project {
 function projects(): Project[] {
   // The configuration's type allows shapes that this one does not use.
   const config = vitestConfig as { test: { projects: { test: { include: string[]; exclude?: string[] } }[] } }
-  return config.test.projects.map(({ test: { include, exclude = [] } }) => ({ include, exclude }))
+  return config.test.projects.map(({ test: { include, exclude = [] } }) => ({
+    include,
+    exclude: exclude.filter((glob) => !slowFiles.includes(glob)),
+  }))
 }
 
 /** Test files that no project runs, and files of `test/` that no test file uses. */
@@ -137,6 +141,10 @@ describe('the repository', () => {
     for (const mutant of mutants) expect(planted(sources, mutant).text).not.toBe('')
     const marks = sources.flatMap(({ text }) => [...text.matchAll(/\/\/ mutant: (.+)/g)].map(([, name = '']) => name))
     expect(marks.sort()).toEqual(mutants.map(({ name }) => name).sort())
+  })
+
+  test('leaves no test out of the quick ones that is not there', () => {
+    expect(slowFiles.filter((glob) => !files.some(({ path }) => matchesGlob(path, glob)))).toEqual([])
   })
 
   test('has no dead test file', () => {

@@ -279,11 +279,10 @@ export function descriptionEvents(
 
 /** The record of the dataset's name, whose rows go to `at`. */
 export function nameRecordOf(header: CreateHeader, at: Pick<NameRecord, 'log' | 'partition'>): NameRecord {
-  const { dataset: id, alias, visibility, freshnessMs, layout, ingest } = header
+  const { dataset: id, alias, visibility, freshnessMs, ingest } = header
   const { log, partition } = at
   const set = {
     ...(freshnessMs === undefined ? {} : { freshnessMs }),
-    ...(layout === undefined ? {} : { layout }),
     ...(ingest === undefined ? {} : { ingest }),
   }
   return { id, alias, log, partition, visibility, ...set }

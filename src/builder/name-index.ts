@@ -202,11 +202,10 @@ export class NameIndex {
 }
 
 /** What is said in the record of the name. */
-function changeOf({ visibility, freshnessMs, layout, ingest }: ChangeHeader): NameChange {
+function changeOf({ visibility, freshnessMs, ingest }: ChangeHeader): NameChange {
   return {
     ...(visibility === undefined ? {} : { visibility }),
     ...(freshnessMs === undefined ? {} : { freshnessMs }),
-    ...(layout === undefined ? {} : { layout }),
     ...(ingest === undefined ? {} : { ingest }),
   }
 }

@@ -2,6 +2,7 @@
 // (docs/spec/protocol.md §5). Nothing is guessed or reset: what does not fit is a halt with a reason. A chain whose log
 // was given up for another goes on in that one: its positions begin anew there, and its next block says what it left.
 
+import { leftLog } from '../chain/left-log.ts'
 import type { AdoptionRecord, LeftLog, LowWaterMark } from '../chain/records.ts'
 import { sha3Hash } from '../ids/identifiers.ts'
 import type { EventLog } from '../log/event-log.ts'
@@ -180,17 +181,4 @@ function adoptChain(
     tip: { ...loaded.tip, adopted },
     anchor: undefined,
   }
-}
-
-/** What the chain says of the log that it leaves, having read it up to `next`. */
-function leftLog(
-  { old, partitions, halted }: AdoptionRecord,
-  at: { readonly id: string; readonly partition: number; readonly next: number },
-): LeftLog {
-  const { id, partition, next } = at
-  const { floor, end } = partitions[partition] ?? { floor: 0 }
-  const committed = halted.find(({ dataset }) => dataset === id)?.position ?? floor
-  const from = Math.max(next, committed)
-  if (end === undefined) return { log: old, partition, givenUp: { from } }
-  return from < end ? { log: old, partition, givenUp: { from, to: end } } : { log: old, partition }
 }

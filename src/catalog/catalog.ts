@@ -17,8 +17,9 @@ import { openBlock } from '../store/load-block.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import { listPacks, type Pack, PackGone, PackReader } from '../store/packs.ts'
 import { listNumbers, readCommit } from '../store/records.ts'
+import { type ChainSource, mended } from './chain-source.ts'
 import { DatasetChain, HeldChains } from './dataset-chain.ts'
-import { asBroken, HeldNames, isCurrent, whole } from './held-names.ts'
+import { asBroken, HeldNames, type Hearing, isCurrent, whole } from './held-names.ts'
 
 const parallelReads = 64
 /** Blocks of a pack that are taken in within a few milliseconds. */
@@ -34,7 +35,7 @@ export interface Advance {
 export class Catalog {
   readonly #store: ObjectStore
   readonly #logger: Logger
-  readonly #clock: Clock | undefined
+  readonly #hearing: Hearing
   readonly #names: HeldNames
   readonly #chains: HeldChains
   /** Work on one chain is one after the other. */
@@ -43,22 +44,28 @@ export class Catalog {
   readonly #probedMs = new Map<DatasetId, number>()
   readonly #listeners = new Set<(advance: Advance) => void>()
   readonly #unsubscribe: () => void
+  #source: ChainSource | undefined
 
-  /** With a `clock`, others may commit unannounced: a chain that is asked for is then probed, at most once a second. */
+  /**
+   * With a `clock`, others may commit unannounced: a chain that is asked for is then probed, at most once a second, unless its
+   * rows are in `heardLog`, of which all is announced here.
+   */
   constructor(deps: {
     store: ObjectStore
     announcements: Announcements
     logger: Logger
     clock?: Clock | undefined
+    heardLog?: string | undefined
     /** Limit `catalogBytes`. */
     bytesMost?: number
   }) {
     this.#store = deps.store
     this.#chains = new HeldChains(deps.bytesMost ?? limitTable.catalogBytes.value)
-    this.#clock = deps.clock
+    this.#hearing = { clock: deps.clock, heardLog: deps.heardLog }
     this.#logger = deps.logger
     this.#names = new HeldNames({
       ...deps,
+      hearing: this.#hearing,
       onChange: (name) => {
         const chain = this.#chains.peek(name.id)
         if (chain !== undefined) chain.name = name
@@ -74,6 +81,18 @@ export class Catalog {
   close(): void {
     this.#unsubscribe()
     this.#listeners.clear()
+  }
+
+  /** From now on what is damaged, or not here yet, is asked for at `source`. */
+  completeFrom(source: ChainSource): void {
+    this.#source = source
+    this.#names.completeFrom(source)
+  }
+
+  /** Forgets the chain of a dataset: it is not what the store has any more. */
+  forget(id: DatasetId): void {
+    this.#chains.forget(id)
+    this.#probedMs.delete(id)
   }
 
   /** Memory that chains take. */
@@ -139,7 +158,7 @@ export class Catalog {
   known(alias: string): DatasetChain | undefined {
     const name = this.#names.heldNow(alias)
     const chain = name === undefined ? undefined : this.#chains.get(name.id)
-    return chain !== undefined && this.#isCurrent(chain.name.id) ? chain : undefined
+    return chain !== undefined && this.#isCurrent(chain) ? chain : undefined
   }
 
   /** Every name in the store whose record is whole, sorted by folded alias. */
@@ -147,9 +166,19 @@ export class Catalog {
     return this.#names.all()
   }
 
-  /** Probes the store for commits after what is held. */
+  /**
+   * Probes the store for commits after what is held; for a copy its source is asked first. Throws NodeError `CopyBehind`
+   * where the source has more than could be copied so soon.
+   */
   async refresh(chain: DatasetChain): Promise<void> {
-    await this.#inTurn(chain.name.id, () => this.#probe(chain))
+    const { id } = chain.name
+    await this.#source?.catchUp(id)
+    await this.#inTurn(id, () => this.#mended(id, () => this.#probe(chain)))
+  }
+
+  #mended<T>(id: DatasetId, work: () => Promise<T>): Promise<T> {
+    const source = this.#source
+    return mended(work, source && (() => source.chain(id)))
   }
 
   /** The name `alias` as the store has it now. Throws as `nameOf`. */
@@ -157,15 +186,15 @@ export class Catalog {
     return this.#names.reread(alias)
   }
 
-  #isCurrent(id: DatasetId): boolean {
-    return isCurrent(this.#clock, this.#probedMs.get(id))
+  #isCurrent({ name }: DatasetChain): boolean {
+    return isCurrent(this.#hearing, name.log, this.#probedMs.get(name.id))
   }
 
   /** Refreshes a chain that may be out of date; callers that ask meanwhile share the probe. */
   async #makeCurrent(chain: DatasetChain): Promise<DatasetChain> {
     const { id } = chain.name
     await this.#inTurn(id, async () => {
-      if (!this.#isCurrent(id)) await this.#probe(chain)
+      if (!this.#isCurrent(chain)) await this.#mended(id, () => this.#probe(chain))
     })
     return chain
   }
@@ -202,8 +231,9 @@ export class Catalog {
   /** The chain behind a name. Throws HaltError `ChainBroken` when it cannot be read. */
   async chainOf(name: NameRecord): Promise<DatasetChain> {
     const held = this.#chains.get(name.id)
-    if (held !== undefined) return this.#isCurrent(name.id) ? held : this.#makeCurrent(held)
-    return this.#inTurn(name.id, async () => this.#chains.get(name.id) ?? (await this.#load(name)))
+    if (held !== undefined) return this.#isCurrent(held) ? held : this.#makeCurrent(held)
+    const { id } = name
+    return this.#inTurn(id, async () => this.#chains.get(id) ?? (await this.#mended(id, () => this.#load(name))))
   }
 
   async #load(name: NameRecord): Promise<DatasetChain> {
@@ -296,7 +326,7 @@ export class Catalog {
   async #probe(chain: DatasetChain, { tell = true, durableTo = -1 } = {}): Promise<void> {
     const fromSequence = chain.headSequence + 1
     const blocks: Hash[] = []
-    const startedMs = this.#clock?.monotonicMs()
+    const startedMs = this.#hearing.clock?.monotonicMs()
     for (;;) {
       const commit = await this.#commit(chain, fromSequence + blocks.length)
       if (commit === undefined) break

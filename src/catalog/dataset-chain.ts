@@ -4,7 +4,7 @@
 // dropped chain that a request still works with stays the only one of its dataset until that request is done.
 
 import { hashIn, type PackSummary } from '../chain/pack-summary.ts'
-import { type Layout, logPositionOf, type NameRecord, type Visibility } from '../chain/records.ts'
+import { logPositionOf, type NameRecord, type Visibility } from '../chain/records.ts'
 import { type ChainState, checkNext, emptyChain } from '../chain/rules.ts'
 import { must } from '../lib/assert.ts'
 import { PackedList } from '../lib/collections.ts'
@@ -31,6 +31,7 @@ export interface Aspects
 
 /** Blocks of one log: those with sequences from `start` to below `end`. */
 export interface LogSpan {
+  readonly log: string
   readonly start: number
   readonly end: number
 }
@@ -95,7 +96,15 @@ export class DatasetChain {
 
   /** Position after the last message of the dataset's log that is in the chain; -1 before any. */
   get next(): number {
-    return this.#packed.length > 0 && this.head.log === this.name.log ? this.head.next : -1
+    return this.nextIn(this.name.log)
+  }
+
+  /** The same of any log: a position says nothing without its log. */
+  nextIn(log: string): number {
+    if (this.#packed.length === 0) return -1
+    if (this.head.log === log) return this.head.next
+    const span = [...this.logSpans()].find((one) => one.log === log)
+    return span === undefined ? -1 : this.#packed.nextAt(span.end - 1)
   }
 
   /** Sequence of the block with this hash, or undefined when it is not in the chain. */
@@ -139,14 +148,16 @@ export class DatasetChain {
     for (let end = this.blocks.length; end > 0; ) {
       const log = this.blocks.at(end - 1)?.log
       const start = this.#packed.firstIndex((sequence) => this.blocks.at(sequence)?.log === log, 0, end)
-      if (log !== undefined) yield { start, end }
+      if (log !== undefined) yield { log, start, end }
       end = start
     }
   }
 
   /** The block among `span` (default: all) that consumed log position `position`, or undefined while none has. */
-  blockAtPosition(position: number, span: LogSpan = { start: 0, end: this.blocks.length }): ChainBlock | undefined {
-    const { start, end } = span
+  blockAtPosition(
+    position: number,
+    { start, end }: Omit<LogSpan, 'log'> = { start: 0, end: this.blocks.length },
+  ): ChainBlock | undefined {
     const sequence = this.#packed.firstIndex((at) => this.#packed.nextAt(at) > position, start, end)
     return sequence < end ? this.#packed.block(sequence) : undefined
   }
@@ -278,8 +289,6 @@ export interface DatasetView extends Omit<Aspects, 'sequence' | 'attachments' | 
   readonly id: DatasetId
   readonly alias: string
   readonly visibility: Visibility
-  /** How replicas lay out sorted copies; absent: they make none. */
-  readonly layout: Layout | undefined
   readonly block: { readonly hash: Hash; readonly sequence: number; readonly systemTime: Instant }
   readonly rows: number
   readonly slices: ChainSlices
@@ -294,7 +303,6 @@ export function viewOf(chain: DatasetChain, sequence: number = chain.headSequenc
     id: chain.name.id,
     alias: chain.name.alias,
     visibility: chain.name.visibility,
-    layout: chain.name.layout,
     block: { hash: block.hash, sequence, systemTime: block.systemTime },
     rows: block.rows,
     slices: chain.slicesUpTo(sequence),
@@ -348,6 +356,14 @@ export class HeldChains {
     this.#chains.delete(id)
     this.#chains.set(id, chain)
     this.grown(chain)
+  }
+
+  /** Drops the chain, also for those that still work with it. */
+  forget(id: DatasetId): void {
+    this.#chains.delete(id)
+    this.#dropped.delete(id)
+    this.#bytes -= this.#bytesOf.get(id) ?? 0
+    this.#bytesOf.delete(id)
   }
 
   /** Counts what a chain has grown by. */

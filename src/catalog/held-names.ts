@@ -20,12 +20,20 @@ import {
 import { datasetOfFolder, deletionsPrefix } from '../store/layout.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import { adoptionsFrom } from '../store/records.ts'
+import { type ChainSource, mended } from './chain-source.ts'
 
 /** How long what was looked at is taken for what is, where another process may have changed it. */
 const currentMs = 1_000
 
-export function isCurrent(clock: Clock | undefined, lookedMs = Number.NEGATIVE_INFINITY): boolean {
-  return clock === undefined || clock.monotonicMs() - lookedMs < currentMs
+/** Whose commits and names a process hears of: those of one log, or without a `clock` all. */
+export interface Hearing {
+  readonly clock?: Clock | undefined
+  readonly heardLog?: string | undefined
+}
+
+/** Whether what was looked at at `lookedMs` of a dataset with rows in `log` need not be looked at again. */
+export function isCurrent({ clock, heardLog }: Hearing, log: string, lookedMs = Number.NEGATIVE_INFINITY): boolean {
+  return clock === undefined || log === heardLog || clock.monotonicMs() - lookedMs < currentMs
 }
 
 interface HeldName {
@@ -38,8 +46,9 @@ interface HeldName {
 export class HeldNames {
   readonly #store: ObjectStore
   readonly #logger: Logger
-  readonly #clock: Clock | undefined
+  readonly #hearing: Hearing
   readonly #onChange: (name: NameRecord) => void
+  #source: ChainSource | undefined
   /** By folded alias, and by id. */
   readonly #names = new Map<string, HeldName>()
   readonly #ofId = new Map<DatasetId, NameRecord>()
@@ -49,13 +58,18 @@ export class HeldNames {
   constructor(deps: {
     readonly store: ObjectStore
     readonly logger: Logger
-    readonly clock?: Clock | undefined
+    readonly hearing: Hearing
     readonly onChange: (name: NameRecord) => void
   }) {
     this.#store = deps.store
     this.#logger = deps.logger
-    this.#clock = deps.clock
+    this.#hearing = deps.hearing
     this.#onChange = deps.onChange
+  }
+
+  /** From now on records that are damaged are asked for at `source`. */
+  completeFrom(source: ChainSource): void {
+    this.#source = source
   }
 
   /** The name `alias` (any ASCII case), or undefined. Throws HaltError `ChainBroken` when its record is damaged. */
@@ -66,7 +80,7 @@ export class HeldNames {
   /** The same if it need not be looked at; no IO. */
   heldNow(alias: string): NameRecord | undefined {
     const held = this.#names.get(foldAscii(alias))
-    return held !== undefined && isCurrent(this.#clock, held.readMs) ? held.name : undefined
+    return held !== undefined && isCurrent(this.#hearing, held.name.log, held.readMs) ? held.name : undefined
   }
 
   /** The name of the dataset with this DID, if its record is whole. */
@@ -106,9 +120,14 @@ export class HeldNames {
   }
 
   /** The name as the store has it now. Throws as `of`. */
-  async reread(alias: string): Promise<NameRecord | undefined> {
+  reread(alias: string): Promise<NameRecord | undefined> {
     const folded = foldAscii(alias)
-    const readMs = this.#clock?.monotonicMs() ?? 0
+    const source = this.#source
+    return mended(() => this.#reread(folded), source && (() => source.name(folded)))
+  }
+
+  async #reread(folded: string): Promise<NameRecord | undefined> {
+    const readMs = this.#hearing.clock?.monotonicMs() ?? 0
     const generation = await generationOf(this.#store, folded, this.#names.get(folded)?.generation)
     const held = this.#names.get(folded)
     if (held !== undefined && held.generation >= generation) {

@@ -6,12 +6,13 @@ import type { NameRecord } from '../chain/records.ts'
 import { normalHash } from '../ids/identifiers.ts'
 import { toPlain } from '../json/json.ts'
 import { DecodeError, HaltError, NodeError } from '../model/errors.ts'
-import type { DatasetId, Hash } from '../model/events.ts'
+import type { DatasetId, Hash, MetadataBlock } from '../model/events.ts'
 import { eventToJson } from '../odf/odf-json.ts'
-import { blockKey, checkpointKey, dataKey } from '../store/layout.ts'
+import { blockKey, checkpointKey, dataKey, packableOf } from '../store/layout.ts'
 import { loadBlock, readPieces } from '../store/load-block.ts'
 import { readDeletion } from '../store/names.ts'
 import { hasFiles, type ObjectStore } from '../store/object-store.ts'
+import { type ChainSource, mended } from './chain-source.ts'
 import type { DatasetChain, DatasetView } from './dataset-chain.ts'
 
 const keyOf = { blocks: blockKey, data: dataKey, checkpoints: checkpointKey } as const
@@ -38,13 +39,17 @@ interface SliceRun {
 
 export class Objects {
   readonly #store: ObjectStore
+  readonly #source: ChainSource | undefined
   /** Checks begun, by key; those that failed are made again. */
-  readonly #checks = new Map<string, Promise<void>>()
+  readonly #checks = new Map<string, Promise<StoredObject>>()
   /** How many slices of a chain, from its first, are known to be whole. */
   readonly #wholeSlices = new Map<DatasetId, number>()
+  #fetchedAnew = 0
 
-  constructor(store: ObjectStore) {
+  /** With a `source`, what is missing or damaged is fetched from there before it counts as that. */
+  constructor(store: ObjectStore, source?: ChainSource) {
     this.#store = store
+    this.#source = source
   }
 
   /**
@@ -66,6 +71,8 @@ export class Objects {
     // A block that was stored but not committed is none of the chain.
     if (isNamed(await chainOf(), kind, hash)) {
       if (sizeBytes !== undefined) return { hash, sizeBytes, key, words }
+      const fetched = (await this.#fetchAnew(key)) ? await this.#store.size(key) : undefined
+      if (fetched !== undefined) return { hash, sizeBytes: fetched, key, words }
       throw new HaltError('ChainBroken', `${words} is missing`)
     }
     throw new NodeError(
@@ -81,15 +88,48 @@ export class Objects {
     return bytes
   }
 
-  /** Throws HaltError `ChainBroken` unless the object has the bytes that its hash names. Each is read once. */
-  async check(object: StoredObject): Promise<void> {
+  /**
+   * The object as it lies there, which has the bytes that its hash names; each is read once. Throws HaltError `ChainBroken`
+   * where it has others.
+   */
+  async check(object: StoredObject): Promise<StoredObject> {
     let check = this.#checks.get(object.key)
     if (check === undefined) {
-      check = readPieces(this.#store, object, { pieceBytes })
+      check = this.#checked(object)
       this.#checks.set(object.key, check)
       check.catch(() => this.#checks.delete(object.key))
     }
-    await check
+    return await check
+  }
+
+  async #checked(object: StoredObject): Promise<StoredObject> {
+    let now = object
+    const read = async (): Promise<StoredObject> => {
+      await readPieces(this.#store, now, { pieceBytes })
+      return now
+    }
+    return await mended(read, async () => {
+      if (!(await this.#fetchAnew(object.key))) return false
+      now = { ...object, sizeBytes: (await this.#store.size(object.key)) ?? 0 }
+      return true
+    })
+  }
+
+  /** The block with this hash. Throws HaltError `ChainBroken` when it is missing or damaged. */
+  async block(name: NameRecord, hash: Hash): Promise<MetadataBlock> {
+    const key = blockKey(name.id, hash)
+    return await mended(
+      () => loadBlock(this.#store, name, hash),
+      () => this.#fetchAnew(key),
+    )
+  }
+
+  /** False where nothing has it but this store. */
+  async #fetchAnew(key: string): Promise<boolean> {
+    const asked = packableOf(key)
+    if (asked === undefined || !(await this.#source?.object(asked))) return false
+    this.#fetchedAnew++
+    return true
   }
 
   /**
@@ -115,11 +155,23 @@ export class Objects {
     if (run.from <= whole) this.#wholeSlices.set(id, Math.max(run.to, this.#wholeSlices.get(id) ?? 0))
   }
 
+  /** What `read` gives of slices of `views`, once more where what it had met is mended. Throws as `read` and `blame`. */
+  async reading<T>(views: readonly DatasetView[], read: () => Promise<T>): Promise<T> {
+    try {
+      return await read()
+    } catch (error) {
+      await this.blame(error, views)
+      return await read()
+    }
+  }
+
   /**
    * After `error` of a query over `views`: throws HaltError `ChainBroken` when the engine itself failed and a slice is
-   * no longer what it was, NodeError `DatasetDeleted` where a dataset was deleted meanwhile, else `error` as it is.
+   * no longer what it was, NodeError `DatasetDeleted` where a dataset was deleted meanwhile, else `error` as it is. Resolves
+   * where a slice was damaged and has been fetched anew: the same can be tried again.
    */
-  async blame(error: unknown, views: readonly DatasetView[]): Promise<never> {
+  async blame(error: unknown, views: readonly DatasetView[]): Promise<void> {
+    const before = this.#fetchedAnew
     const isFault = error instanceof NodeError ? error.kind === 'Internal' : error instanceof HaltError
     if (!isFault) throw error
     for (const view of views) await this.#demandThere(view)
@@ -128,7 +180,7 @@ export class Objects {
       for (const { hash } of slices) this.#checks.delete(dataKey(id, hash))
     }
     for (const view of views) await this.checkSlices(view)
-    throw error
+    if (this.#fetchedAnew === before) throw error
   }
 
   async #demandThere({ id, alias }: DatasetView): Promise<void> {
@@ -178,7 +230,7 @@ export interface BlockPage {
 
 /** At most `limit` blocks that precede block `before` (default: the newest ones). Throws NodeError `BlockNotFound`. */
 export async function blockPage(
-  store: ObjectStore,
+  objects: Objects,
   chain: DatasetChain,
   page: { readonly limit: number; readonly before: Hash | undefined },
 ): Promise<BlockPage> {
@@ -188,14 +240,14 @@ export async function blockPage(
     .slice(Math.max(0, end - page.limit), end)
     .map((block) => block.hash)
     .reverse()
-  const blocks = await Promise.all(hashes.map((hash) => decodedBlock(store, chain.name, hash)))
+  const blocks = await Promise.all(hashes.map((hash) => decodedBlock(objects, chain.name, hash)))
   const last = hashes.at(-1)
   return { blocks, ...(last === undefined || end <= page.limit ? {} : { next: last }) }
 }
 
 /** The block of the dataset with this hash. Throws HaltError `ChainBroken` when it is missing or damaged. */
-export async function decodedBlock(store: ObjectStore, name: NameRecord, hash: Hash): Promise<DecodedBlock> {
-  const block = await loadBlock(store, name, hash)
+export async function decodedBlock(objects: Objects, name: NameRecord, hash: Hash): Promise<DecodedBlock> {
+  const block = await objects.block(name, hash)
   return {
     hash,
     sequence: Number(block.sequenceNumber),

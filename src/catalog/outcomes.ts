@@ -18,17 +18,28 @@ import { nextTurn } from '../lib/clock.ts'
 import { limitTable } from '../lib/limits.ts'
 import { DecodeError, HaltError } from '../model/errors.ts'
 import type { DatasetId, Hash } from '../model/events.ts'
+import { instantMs } from '../model/instant.ts'
 import { checkpointKey } from '../store/layout.ts'
 import { loadBlock, readPieces } from '../store/load-block.ts'
 import type { ObjectStore } from '../store/object-store.ts'
-import type { DatasetChain } from './dataset-chain.ts'
+import type { DatasetChain, LogSpan } from './dataset-chain.ts'
 import { IdList, IdSet } from './id-set.ts'
+import { type LeftPlace, LeftLogs, type LogPlace } from './left-logs.ts'
 import type { ChainBlock } from './packed-blocks.ts'
 
 /** An outcome and the block that holds it. */
 export interface DecidedOutcome {
   readonly outcome: BatchOutcome
   readonly block: ChainBlock
+  /** Of the block's log, where the outcome's position is. */
+  readonly partition: number
+}
+
+/** A batch and where it lies in a log; receipts of earlier builds do not say in which. */
+export interface BatchPlace {
+  readonly id: string
+  readonly position: number
+  readonly log?: string | undefined
 }
 
 /** A keyed batch that the chain remembers: the hash of its body and where it was committed. */
@@ -39,32 +50,75 @@ export interface KnownBatch {
 
 export class Outcomes {
   readonly #checkpoints: Checkpoints
+  readonly #leftLogs: LeftLogs
   readonly #knownIds: KnownIds
 
   /** `keyBytesMost` is the limit `keyMemoryBytes`. */
   constructor(store: ObjectStore, keyBytesMost: number = limitTable.keyMemoryBytes.value) {
     this.#checkpoints = new Checkpoints(store)
+    this.#leftLogs = new LeftLogs(store)
     this.#knownIds = new KnownIds(this.#checkpoints, keyBytesMost)
   }
 
   /**
    * The outcome of batch `id` at `position`: `undefined` while its position is not consumed, `'void'` when the position
-   * was consumed without deciding it (a duplicate of an earlier batch, or a message that did not count).
+   * was consumed without deciding it (a duplicate of an earlier batch, or a message that did not count). Without a `log` it
+   * is looked for in all that the chain was read from: an id does not come twice.
    * Throws HaltError `ChainBroken` when a checkpoint is gone or damaged.
    */
-  async at(
-    chain: DatasetChain,
-    batch: { readonly id: string; readonly position: number },
-  ): Promise<DecidedOutcome | 'void' | undefined> {
-    // A position says nothing of its log; an id does not come twice.
-    for (const span of chain.logSpans()) {
+  async at(chain: DatasetChain, batch: BatchPlace): Promise<DecidedOutcome | 'void' | undefined> {
+    for (const span of spansOf(chain, batch.log)) {
       const block = chain.blockAtPosition(batch.position, span)
       const content = block && (await this.#checkpoints.ofBlock(chain, block))
       if (block === undefined || content === undefined) continue
       const outcome = findOutcome(content, batch.id, batch.position)
-      if (outcome !== undefined) return { outcome, block }
+      if (outcome !== undefined) return { outcome, block, partition: content.partition }
     }
-    return chain.next > batch.position ? 'void' : undefined
+    return chain.nextIn(batch.log ?? chain.name.log) > batch.position ? 'void' : undefined
+  }
+
+  /**
+   * The outcome of an earlier copy of a batch without a key, which was accepted at `sinceMs`: what is sent again because an
+   * answer of the log was lost may stand in it twice, and the first counts. Throws as `at`.
+   */
+  async copyOf(chain: DatasetChain, batch: BatchPlace, sinceMs: number): Promise<DecidedOutcome | undefined> {
+    for (const span of spansOf(chain, batch.log)) {
+      const last = chain.blockAtPosition(batch.position, span)?.sequence ?? -1
+      for (let sequence = last; sequence >= Math.max(span.start, last - stepsMost); sequence--) {
+        const block = chain.blocks.at(sequence)
+        // No block is older than its messages.
+        if (block === undefined || instantMs(block.systemTime) < sinceMs) break
+        const content = block.kind === 'AddData' ? await this.#checkpoints.ofBlock(chain, block) : undefined
+        const outcome = content?.outcomes.find(({ id }) => id === batch.id)
+        if (content !== undefined && outcome !== undefined) return { outcome, block, partition: content.partition }
+      }
+    }
+    return undefined
+  }
+
+  /** The block in which the chain was read beyond a position, and whether another batch stands there. Throws as `at`. */
+  async passedIn(
+    chain: DatasetChain,
+    { id, position, index, log }: BatchPlace & { readonly index: number },
+  ): Promise<{ readonly block: ChainBlock; readonly isOther: boolean } | undefined> {
+    for (const span of spansOf(chain, log ?? chain.name.log)) {
+      const block = chain.blockAtPosition(position, span)
+      const content = block && (await this.#checkpoints.ofBlock(chain, block))
+      if (block === undefined || content === undefined) continue
+      const there = content.outcomes.find((outcome) => outcome.position === position && outcome.index === index)
+      return { block, isOther: there !== undefined && there.id !== id }
+    }
+    return undefined
+  }
+
+  /** What became of a place in a log that the chain has left. Throws as `LeftLogs.of`. */
+  leftBehind(chain: DatasetChain, place: LogPlace): Promise<LeftPlace> {
+    return this.#leftLogs.of(chain, place)
+  }
+
+  /** The logs that were given up for others. */
+  leftLogs(): Promise<readonly string[]> {
+    return this.#leftLogs.all()
   }
 
   /** The keyed batch `id` if the dataset remembers it (docs/spec/protocol.md §2). Reads nothing where it does not. */
@@ -77,7 +131,8 @@ export class Outcomes {
       if (block === undefined || content === undefined) continue
       const known = content.ids.flatMap((group) => group.ids).find((one) => one.id === id)
       const outcome = findCommitted(content, id)
-      if (known !== undefined && outcome !== undefined) return { bodyHash: known.bodyHash, decided: { outcome, block } }
+      if (known === undefined || outcome === undefined) continue
+      return { bodyHash: known.bodyHash, decided: { outcome, block, partition: content.partition } }
     }
     return undefined
   }
@@ -88,19 +143,28 @@ export class Outcomes {
     let content = block && (await this.#checkpoints.ofBlock(chain, block))
     const { count = 0, from = 0 } = content?.producers ?? {}
     while (content !== undefined && count > 0) {
-      const marks = content.producers?.groups.flatMap((group) => group.marks)
-      const mark = marks?.find((one) => one.identity === identity)
-      if (mark !== undefined) return { mark, count, from }
+      for (const { number, marks } of content.producers?.groups ?? []) {
+        const mark = marks.find((one) => one.identity === identity)
+        // The n-th checkpoint belongs to the n-th AddData.
+        if (mark !== undefined) return { mark, block: chain.dataBlock(number), count, from }
+      }
       const older = firstIdGroup(content.number) <= from ? undefined : olderIds(content)
       content = older === undefined ? undefined : await this.#checkpoints.ofHash(chain, older)
     }
-    return { mark: undefined, count, from }
+    return { mark: undefined, block: undefined, count, from }
   }
+}
+
+/** The blocks of one log, or of all that the chain was read from, newest first. */
+function spansOf(chain: DatasetChain, log: string | undefined): readonly LogSpan[] {
+  return [...chain.logSpans()].filter((span) => log === undefined || span.log === log)
 }
 
 /** What a dataset remembers of one producer, and how many it remembers, from checkpoint `from` on. */
 export interface KnownProducer {
   readonly mark: ProducerMark | undefined
+  /** The one that took the mark's range. */
+  readonly block: ChainBlock | undefined
   readonly count: number
   readonly from: number
 }

@@ -25,12 +25,6 @@ const hash = text(hashPattern)
 
 export type Visibility = 'public' | 'private'
 
-/** How readers lay out copies of a dataset that they make for themselves; the chain does not change. */
-export interface Layout {
-  /** Columns by which a sorted copy is in order, the first one first; rows that are equal in them by offset. */
-  readonly sortBy: readonly string[]
-}
-
 /** How bodies are read whose requests do not say otherwise: parameters of ingest by their names. */
 export interface IngestRules {
   readonly eventTime?: string
@@ -53,7 +47,6 @@ export interface NameRecord {
   readonly visibility: Visibility
   /** Age at which a row of a steady stream is in a block; absent: the builder's own pace. */
   readonly freshnessMs?: number
-  readonly layout?: Layout
   readonly ingest?: IngestRules
   /** The alias at birth, where that is another: its hash is the partition. */
   readonly born?: string
@@ -86,6 +79,7 @@ const nameShape = object({
   partition: natural,
   visibility: oneOf('public', 'private'),
   freshnessMs: optional(natural),
+  /** Earlier builds wrote it; it has no effect, and stays where it stands. */
   layout: optional(object({ sortBy: list(text(), { least: 1 }) })),
   ingest: optional(ingestShape),
   born: optional(text()),

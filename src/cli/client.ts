@@ -8,12 +8,13 @@ import { type IncomingHttpHeaders, type IncomingMessage, request as httpRequest,
 import { request as httpsRequest } from 'node:https'
 import { join } from 'node:path'
 import { pipeline, type Readable } from 'node:stream'
-import { type ClientEnvironment, jsonText, type JsonValue, parseJson, systemClock } from '../index.ts'
+import { addressText, jsonText, type JsonValue, parseJson, systemClock } from '../index.ts'
+import { cleanText } from '../lib/clean-text.ts'
 import { isLoopback } from '../lib/loopback.ts'
 import type { CommandContext } from './context.ts'
 import { CommandFailure, exitCodes, note } from './failure.ts'
-import { textAt } from './json-values.ts'
-import { type HttpAnswer, problemFailure } from './problem.ts'
+import { ownNodeCheck } from './own-node.ts'
+import { type BodyPlace, type HttpAnswer, problemFailure } from './problem.ts'
 
 const defaultServer = 'http://127.0.0.1:8080'
 /** Deeper than any answer of a node: its own limit is 64 for what it takes in. */
@@ -31,11 +32,13 @@ export interface Call {
   readonly stream?: Readable
   /** Text of a query, so that a failure can point into it. */
   readonly sql?: string
+  /** Where the body begins in what it was cut from. */
+  readonly place?: BodyPlace
   /** Send no token. */
   readonly isAnonymous?: boolean
   /** Ends the call. */
   readonly signal?: AbortSignal
-  /** Statuses from 400 that are answers like any other. */
+  /** Statuses from 300 that are answers like any other. */
   readonly accepts?: readonly number[]
   /** Takes the body of an answer below 400 while it comes; `bytes` of the answer are then none. */
   readonly sink?: Sink
@@ -45,6 +48,8 @@ export interface Call {
 export type Sink = (body: Readable, headers: IncomingHttpHeaders) => Promise<void>
 
 export interface Answer extends HttpAnswer {
+  /** The address of who answered, `127.0.0.1:8080`. */
+  readonly peer: string
   /** The body as a value; number tokens are kept. */
   readonly json: () => JsonValue
 }
@@ -53,7 +58,7 @@ export interface NodeClient {
   readonly server: string
   /** The token that requests carry. */
   readonly token: string | undefined
-  /** Throws CommandFailure for every status from 400 that the call does not accept, and for a node that does not answer. */
+  /** Throws CommandFailure for every status from 300 that the call does not accept, and for a node that does not answer. */
   readonly call: (call: Call) => Promise<Answer>
 }
 
@@ -94,30 +99,11 @@ async function findToken(context: CommandContext, base: URL): Promise<FoundToken
   const path = join(environment.dataDir, 'token')
   const local = await readFile(path, 'utf8').catch(() => undefined)
   if (local === undefined) return undefined
-  return { text: checkToken(local.trim(), path), check: ownNodeCheck(base, environment) }
-}
-
-/**
- * Any program may listen on a port of this machine: the token of a data directory goes to the node that its key names,
- * and to no other. Asks once.
- */
-function ownNodeCheck(base: URL, { dataDir, nodeKeyFile }: ClientEnvironment): () => Promise<void> {
-  let isOwn = false
-  return async () => {
-    if (isOwn) return
-    const keyFile = nodeKeyFile ?? join(dataDir, 'keys', 'node.json')
-    const ours = /"did":"(did:key:[^"]+)"/.exec(await readFile(keyFile, 'utf8').catch(() => ''))?.[1]
-    const info = await callNode(base, {}, { path: '/info', accepts: [404] })
-    const theirs = info.status === 404 ? undefined : textAt(info.json(), 'did')
-    if (ours === undefined || theirs !== ours) {
-      const who = theirs === undefined ? 'does not say which node it is' : `is ${theirs}`
-      const known = ours === undefined ? `the key in ${keyFile} cannot be read` : `the token is of ${ours}`
-      throw new CommandFailure(exitCodes.notAllowed, `${base.origin} ${who}; ${known}. The token was not sent.`, {
-        hint: `If you trust the node at ${base.origin}: --token-file ${join(dataDir, 'token')}`,
-      })
-    }
-    isOwn = true
-  }
+  const check = ownNodeCheck(base.origin, environment, async (route, query) => {
+    const answer = await callNode(base, {}, { path: route, query, accepts: [404] })
+    return { body: answer.status === 404 ? undefined : answer.json(), peer: answer.peer }
+  })
+  return { text: checkToken(local.trim(), path), check }
 }
 
 /** A token goes into a header: anything but visible ASCII would be refused there with a worse message. */
@@ -126,7 +112,12 @@ function checkToken(token: string, place: string): string {
   throw new CommandFailure(exitCodes.usage, `There is no token in ${place}.`)
 }
 
-async function callNode(base: URL, authorization: Readonly<Record<string, string>>, call: Call): Promise<Answer> {
+async function callNode(
+  base: URL,
+  authorization: Readonly<Record<string, string>>,
+  call: Call,
+  renames = 0,
+): Promise<Answer> {
   const url = new URL(base.href.replace(/\/$/, '') + call.path)
   for (const [name, value] of Object.entries(call.query ?? {}))
     if (value !== undefined) url.searchParams.set(name, value)
@@ -147,25 +138,28 @@ async function callNode(base: URL, authorization: Readonly<Record<string, string
     ...(call.signal === undefined ? {} : { signal: call.signal }),
   }
   const answer = await exchange(url, options, { body: call.stream ?? bytes, sink: call.sink })
-  if (answer.status === 308) return await callRenamed(base, authorization, { call, location: answer.headers.location })
-  const isAnswer = answer.status < 400 || call.accepts?.includes(answer.status) === true
-  if (!isAnswer) throw problemFailure(answer, call.sql)
+  if (answer.status === 308) {
+    const { location = '' } = answer.headers
+    return await callNode(base, authorization, renamedCall(call, { location, renames }), renames + 1)
+  }
+  // Where another server sends the caller on to, its token does not go.
+  const isAnswer = answer.status < 300 || call.accepts?.includes(answer.status) === true
+  if (!isAnswer) throw problemFailure(answer, call)
   return { ...answer, json: () => parseAnswer(answer, url) }
 }
 
+/** A node leads to the name of now at once; one more stands for a renaming meanwhile. */
+const renamesMost = 2
+
 /** A dataset that has another name now is read under it; what changes something has to say the name that it means. */
-async function callRenamed(
-  base: URL,
-  authorization: Readonly<Record<string, string>>,
-  { call, location = '' }: { readonly call: Call; readonly location: string | undefined },
-): Promise<Answer> {
+function renamedCall(call: Call, { location, renames }: { readonly location: string; readonly renames: number }): Call {
   const [, name] = /^\/([\w.-]+\/[\w.-]+)/.exec(location) ?? []
-  const message = `The dataset has another name now: ${name ?? location}.`
-  if (name === undefined || (call.method ?? 'GET') !== 'GET') {
+  const message = `The dataset has another name now: ${cleanText(name ?? location)}.`
+  if (name === undefined || renames >= renamesMost || (call.method ?? 'GET') !== 'GET') {
     throw new CommandFailure(exitCodes.notFound, message, { hint: 'Use that name.' })
   }
   note(message)
-  return await callNode(base, authorization, { ...call, path: location, query: {} })
+  return { ...call, path: location, query: {} }
 }
 
 function parseAnswer({ bytes, status }: HttpAnswer, url: URL): JsonValue {
@@ -202,15 +196,17 @@ function exchange(
   url: URL,
   options: RequestOptions,
   { body, sink }: { readonly body: Uint8Array | Readable | undefined; readonly sink: Sink | undefined },
-): Promise<HttpAnswer> {
+): Promise<HttpAnswer & Pick<Answer, 'peer'>> {
   const isSecure = url.protocol === 'https:'
   return new Promise((resolve, reject) => {
     const request = (isSecure ? httpsRequest : httpRequest)(url, options)
     let connected = false
     let answered = false
+    let peer = ''
     request.on('socket', (socket) => {
       socket.once(isSecure ? 'secureConnect' : 'connect', () => {
         connected = true
+        peer = addressText(socket.remoteAddress, socket.remotePort)
         request.setTimeout(idleMs)
       })
     })
@@ -219,7 +215,10 @@ function exchange(
     request.on('response', (response) => {
       answered = true
       readAnswer(response, sink)
-        .then(resolve, (error: unknown) => reject(connectionFailure(url, true, error)))
+        .then(
+          (answer) => resolve({ ...answer, peer }),
+          (error: unknown) => reject(connectionFailure(url, true, error)),
+        )
         .finally(() => request.destroy())
     })
     if (body === undefined || body instanceof Uint8Array) {
@@ -281,6 +280,8 @@ interface RetryOptions {
   readonly reconnect: boolean
   /** Told before each pause. */
   readonly onRetry: (failure: CommandFailure, pauseMs: number) => void
+  /** Aborts: what fails is not tried again. */
+  readonly signal?: AbortSignal
 }
 
 const firstPauseMs = 250
@@ -295,13 +296,14 @@ export async function withRetries<T>(attempt: () => Promise<T>, options: RetryOp
       if (tried >= options.retries || !mayRetry(error, options)) throw error
       const pauseMs = error.details.retryAfterMs ?? backoffMs(tried)
       options.onRetry(error, pauseMs)
-      await systemClock.sleep(pauseMs)
+      await systemClock.sleep(pauseMs, options.signal)
+      if (options.signal?.aborted === true) throw error
     }
   }
 }
 
-function mayRetry(error: unknown, { reconnect }: RetryOptions): error is CommandFailure {
-  if (!(error instanceof CommandFailure) || error.details.retryable !== true) return false
+function mayRetry(error: unknown, { reconnect, signal }: RetryOptions): error is CommandFailure {
+  if (!(error instanceof CommandFailure) || error.details.retryable !== true || signal?.aborted === true) return false
   return reconnect || error.details.neverConnected !== true
 }
 

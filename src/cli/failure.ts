@@ -2,6 +2,7 @@
 // here and is told on stderr.
 
 import { styleText } from 'node:util'
+import { tell } from './terminal.ts'
 
 /** Exit codes; scripts rely on them. */
 export const exitCodes = {
@@ -76,6 +77,7 @@ function nodeFailure(error: Error): CommandFailure | undefined {
 function localExitCode(kind: string, cause: unknown): ExitCode {
   if (kind === 'InvalidParameter') return isMissingFile(cause) ? exitCodes.notFound : exitCodes.usage
   if (kind === 'ObjectNotFound' || kind === 'DatasetNotFound') return exitCodes.notFound
+  if (kind === 'StoreUnavailable') return exitCodes.unreachable
   return kind === 'LogUnavailable' || kind === 'StorageFull' ? exitCodes.environment : exitCodes.failed
 }
 
@@ -106,12 +108,12 @@ export function printFailure(failure: CommandFailure): void {
   const lines = [`${paint('red', 'error:')} ${failure.message}${kind === undefined ? '' : paint('dim', `  (${kind})`)}`]
   lines.push(...facts.map((fact) => (fact === '' ? '' : `  ${fact}`)))
   if (hint !== undefined) lines.push(`${paint('cyan', 'hint:')} ${hint}`)
-  process.stderr.write(`${lines.join('\n')}\n`)
+  tell(`${lines.join('\n')}\n`)
 }
 
 /** A remark beside the data: on stderr, whatever stdout is. */
 export function note(text: string): void {
-  process.stderr.write(`${text}\n`)
+  tell(`${text}\n`)
 }
 
 function paint(style: 'red' | 'cyan' | 'dim', text: string): string {

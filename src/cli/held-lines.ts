@@ -1,7 +1,7 @@
 // Lines of an input that has no end, numbered, and held until the node has said that they are durable: what a connection
 // that breaks is sent again from. While too much is held nothing more is read.
 
-import { lineFeed } from './ingest-source.ts'
+import { lineFeed } from './piped-lines.ts'
 
 /** Bytes held before the input is paused. */
 const mostBytes = 16 * 1024 * 1024
@@ -32,11 +32,12 @@ export class HeldLines {
     return this.#hasEnded && this.#pieces.length === 0
   }
 
-  /** Takes in whole lines of `input` until it ends; never rejects. */
-  async fill(input: AsyncIterable<Uint8Array>): Promise<void> {
+  /** Takes in whole lines of `input` until it ends; a line that `stopped` cuts is left out. Never rejects. */
+  async fill(input: AsyncIterable<Uint8Array | 'stopped'>): Promise<void> {
     try {
       for await (const chunk of input) {
-        this.#add(chunk)
+        if (chunk === 'stopped') this.#rest = []
+        else this.#add(chunk)
         while (this.#bytes > mostBytes) await this.#news()
       }
     } catch (error) {

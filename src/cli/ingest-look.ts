@@ -1,6 +1,7 @@
 // Looks into a file before it is sent: what its name does not say (gzip, GeoJSON in a `.json`, a zipped shapefile) is found
 // out, and what no node reads is refused with the command that makes it readable. With --format nothing is second-guessed.
 
+import { ownValue } from '../lib/collections.ts'
 import { open } from 'node:fs/promises'
 import { basename, extname } from 'node:path'
 import { constants, gunzipSync } from 'node:zlib'
@@ -178,7 +179,7 @@ function contentOf(start: string): JsonContent {
       depth++
     } else if (token === '}' || token === ']') depth--
     else if (depth === 1 && token.endsWith(':')) key = token.slice(1, token.lastIndexOf('"'))
-    else if (depth === 1 && key === 'type') return contentOfType[token.slice(1, -1)] ?? 'json'
+    else if (depth === 1 && key === 'type') return ownValue(contentOfType, token.slice(1, -1)) ?? 'json'
   }
   return 'json'
 }

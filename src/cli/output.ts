@@ -6,6 +6,7 @@ import { JsonNumber, type JsonObject, jsonText, type JsonValue, systemClock } fr
 import { cleanText } from '../lib/clean-text.ts'
 import type { OutputForm } from './context.ts'
 import { CommandFailure, exitCodes, note } from './failure.ts'
+import { print, rewriteLine } from './terminal.ts'
 
 export interface Rows {
   readonly columns: readonly string[]
@@ -18,9 +19,9 @@ export interface Rows {
  * keyed.
  */
 export function printRows(form: OutputForm, data: Rows): void {
-  if (form !== 'table') return write(rowsText(form, data))
+  if (form !== 'table') return print(rowsText(form, data))
   const { lines, leftOut } = tableLines(tableColumns(data), tableRows(data), process.stdout.columns)
-  write(linesText(lines))
+  print(linesText(lines))
   if (leftOut > 0) note(`${leftOut === 1 ? '1 column does' : `${leftOut} columns do`} not fit; -o json shows all`)
 }
 
@@ -31,9 +32,9 @@ export function rowPrinter(form: OutputForm): (data: Rows) => void {
     if (data.rows.length === 0) return
     const isNew = data.columns.join('\0') !== shown.columns.join('\0')
     const before = isNew ? [] : shown.rows
-    if (form === 'ndjson' || form === 'json') write(keyedText('ndjson', keyedRows(data)))
+    if (form === 'ndjson' || form === 'json') print(keyedText('ndjson', keyedRows(data)))
     else if (form === 'csv')
-      write(
+      print(
         csvText(data)
           .split('\n')
           .slice(isNew ? 0 : 1)
@@ -43,7 +44,7 @@ export function rowPrinter(form: OutputForm): (data: Rows) => void {
       // Rows that stand above make columns as wide as theirs.
       const all = { columns: data.columns, rows: [...before, ...data.rows] }
       const { lines } = tableLines(tableColumns(all), tableRows(all), process.stdout.columns || undefined)
-      write(linesText(isNew ? lines : lines.slice(headLines + before.length)))
+      print(linesText(isNew ? lines : lines.slice(headLines + before.length)))
     }
     shown = { columns: data.columns, rows: [...before, ...data.rows].slice(-rowsAbove) }
   }
@@ -55,24 +56,20 @@ const rowsAbove = 20
 
 /** Prints one object: members as lines in a table, nested ones as `a.b`. */
 export function printObject(form: OutputForm, object: JsonObject): void {
-  write(objectText(form, object))
+  print(objectText(form, object))
 }
 
 /** Prints names and texts as lines; names may repeat. */
 export function printPairs(pairs: readonly (readonly [name: string, text: string])[]): void {
-  write(linesText(pairLines(pairs)))
+  print(linesText(pairLines(pairs)))
 }
 
 /** Prints objects as rows over `columns`; members are looked up by name. */
 export function printObjects(form: OutputForm, columns: readonly string[], objects: readonly JsonValue[]): void {
   const cell = (object: JsonValue, name: string): JsonValue =>
     object instanceof Map ? (object.get(name) ?? null) : null
-  if (form === 'json' || form === 'ndjson') write(keyedText(form, objects.map(jsonText)))
+  if (form === 'json' || form === 'ndjson') print(keyedText(form, objects.map(jsonText)))
   else printRows(form, { columns, rows: objects.map((object) => columns.map((name) => cell(object, name))) })
-}
-
-function write(text: string): void {
-  process.stdout.write(text)
 }
 
 /** The whole text of rows, ending in a line end. */
@@ -279,7 +276,6 @@ export interface StatusLine {
 }
 
 const betweenMs = 100
-const eraseLine = '\r\u001b[2K'
 
 export function createStatusLine(): StatusLine {
   if (!process.stderr.isTTY) return { show() {}, clear() {} }
@@ -290,10 +286,10 @@ export function createStatusLine(): StatusLine {
       if (!now && systemClock.monotonicMs() - shownAtMs < betweenMs) return
       shownAtMs = systemClock.monotonicMs()
       visible = true
-      process.stderr.write(eraseLine + fit(text, (process.stderr.columns || 80) - 1))
+      rewriteLine(fit(text, (process.stderr.columns || 80) - 1))
     },
     clear() {
-      if (visible) process.stderr.write(eraseLine)
+      if (visible) rewriteLine('')
       visible = false
       shownAtMs = Number.NEGATIVE_INFINITY
     },

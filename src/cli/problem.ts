@@ -17,8 +17,20 @@ const maxErrorsShown = 10
 /** A node may ask for any pause; more than this is no longer waiting. */
 const longestPauseMs = 30_000
 
-/** The failure that an answer with a status from 400 is. */
-export function problemFailure(answer: HttpAnswer, sql?: string): CommandFailure {
+/** Where a body begins that was cut from a pipe: what stands before it there. */
+export interface BodyPlace {
+  readonly records: number
+  readonly lines: number
+}
+
+/** What the failure is told of the request. */
+interface Asked {
+  readonly sql?: string | undefined
+  readonly place?: BodyPlace | undefined
+}
+
+/** The failure that an answer with a status from 300 is. */
+export function problemFailure(answer: HttpAnswer, { sql, place }: Asked = {}): CommandFailure {
   const { status, headers } = answer
   const body = bodyOf(answer)
   const kind = textAt(body, 'error', 'kind')
@@ -26,12 +38,12 @@ export function problemFailure(answer: HttpAnswer, sql?: string): CommandFailure
   const requestId = headers['request-id']
   const hint = commandHints[kind ?? ''] ?? textAt(body, 'hint')
   const pause = retryAfterMs(headers['retry-after'])
-  return new CommandFailure(exitCodeOf(status, kind), cleanText(withFlags(message)), {
-    kind: kind === undefined ? String(status) : `${status} ${kind}`,
+  return new CommandFailure(exitCodeOf(status, kind), cleanText(withFlags(placed(message, place))), {
+    kind: kind === undefined ? String(status) : `${status} ${cleanText(kind)}`,
     facts: [
-      ...caretLines(body, sql),
+      ...caretLines(body, sql, place),
       ...candidateLines(body),
-      ...recordLines(body),
+      ...recordLines(body, place),
       ...(status >= 500 && typeof requestId === 'string' ? [`request id: ${cleanText(requestId)}`] : []),
     ],
     ...(hint === undefined ? {} : { hint: cleanText(withFlags(hint)) }),
@@ -116,11 +128,11 @@ export function exitCodeOf(status: number, kind: string | undefined): ExitCode {
 }
 
 /** The line of the SQL that the position names, and a caret under it. */
-function caretLines(body: JsonValue | undefined, sql: string | undefined): string[] {
+function caretLines(body: JsonValue | undefined, sql: string | undefined, place: BodyPlace | undefined): string[] {
   const [line, column] = [numberAt(body, 'position', 'line'), numberAt(body, 'position', 'column')]
   if (line === undefined || column === undefined) return []
   const text = sql?.split(/\r\n|\n|\r/)[line - 1]
-  if (text === undefined) return [`at line ${line}, column ${column}`]
+  if (text === undefined) return [`at line ${line + (place?.lines ?? 0)}, column ${column}`]
   const before = Array.from(text).slice(0, column - 1)
   const indent = before.map((character) => (character === '\t' ? '\t' : ' '.repeat(displayWidth(character))))
   return [cleanText(text, '\t'), `${indent.join('')}^`]
@@ -131,16 +143,30 @@ function candidateLines(body: JsonValue | undefined): string[] {
   return candidates.length === 0 ? [] : [`candidates: ${cleanText(candidates.join(', '))}`]
 }
 
+function movedBy(number: number | undefined, by: number): string {
+  return number === undefined ? '' : String(number + by)
+}
+
+/** A message about a body, as one about the pipe that it was cut from. */
+function placed(message: string, place: BodyPlace | undefined): string {
+  if (place === undefined || place.records === 0) return message
+  const { records } = place
+  const before = `${records} record${records === 1 ? '' : 's'} before ${records === 1 ? 'was' : 'were'}`
+  return message
+    .replace(/^Record (\d+)(?=\b)/, (_, number: string) => `Record ${Number(number) + records}`)
+    .replace('Nothing was stored.', `Nothing of this batch was stored; the ${before} sent.`)
+}
+
 /** The first of the records that do not fit, as a table. */
-function recordLines(body: JsonValue | undefined): string[] {
+function recordLines(body: JsonValue | undefined, { records, lines }: BodyPlace = { records: 0, lines: 0 }): string[] {
   const errors = itemsAt(body, 'errors')
   if (errors.length === 0) return []
   const total = numberAt(body, 'errorsTotal') ?? errors.length
   const rows = errors
     .slice(0, maxErrorsShown)
     .map((error) => [
-      String(numberAt(error, 'record') ?? ''),
-      String(numberAt(error, 'line') ?? ''),
+      movedBy(numberAt(error, 'record'), records),
+      movedBy(numberAt(error, 'line'), lines),
       textAt(error, 'column') ?? textAt(error, 'pointer') ?? '',
       textAt(error, 'kind') ?? '',
       withFlags(textAt(error, 'message') ?? ''),

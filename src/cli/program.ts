@@ -5,6 +5,7 @@ import { Command, CommanderError } from 'commander'
 import type { Format } from '../formats/format.ts'
 import { type CommandContext, contextOf, type Entry, outputOption, type Runner } from './context.ts'
 import { exitCodes, failureOf, printFailure } from './failure.ts'
+import { onSignal } from './interrupt.ts'
 import { addCommands } from './tree.ts'
 
 type CommandCode = (context: CommandContext) => Promise<number>
@@ -16,7 +17,7 @@ export async function runCommandLine(args: readonly string[], entry: Entry): Pro
   // Readers of formats are many modules: they are loaded for the one command that names them.
   const formats = args.includes('ingest') ? (await import('../formats/registry.ts')).formats : []
   const program = createProgram(entry, formats, async (command, run) => {
-    if (command.name() !== 'serve') process.on('SIGINT', () => process.exit(exitCodes.interrupted))
+    if (command.name() !== 'serve') process.on('SIGINT', onSignal)
     exitCode = await run(contextOf(command, entry))
   })
   try {

@@ -5,6 +5,7 @@ import { cleanText } from '../lib/clean-text.ts'
 import type { OutputForm } from './context.ts'
 import { columnTypes, itemsAt, memberAt, numberAt, textAt } from './json-values.ts'
 import { rowsText as tableOf } from './output.ts'
+import { print } from './terminal.ts'
 
 export interface Ingested {
   /** File as named; with its number where it is one batch of many. */
@@ -27,13 +28,13 @@ export class ReceiptPrinter {
   }
 
   print(item: Ingested): void {
-    process.stdout.write(this.#textOf(item))
+    print(this.#textOf(item))
     this.#printed++
   }
 
   /** Closes the list; prints nothing where nothing was printed before. */
   end(): void {
-    if (this.#form === 'json' && this.#printed > 0) process.stdout.write('\n]\n')
+    if (this.#form === 'json' && this.#printed > 0) print('\n]\n')
   }
 
   #textOf(item: Ingested): string {
@@ -101,6 +102,7 @@ function outcomeText(receipt: JsonValue): string {
     const why = itemsAt(receipt, 'errors').map((error) => textAt(error, 'message') ?? '')
     return `${rows} rejected, nothing stored: ${cleanText(why.join(' '))}`
   }
+  if (status === 'lost') return `${rows} lost with their log, nothing stored: send them again`
   const hash = textAt(receipt, 'block', 'hash')
   if (hash === undefined) return `${rows}, nothing to store`
   const [start, end] = [numberAt(receipt, 'offsets', 'start'), numberAt(receipt, 'offsets', 'end')]

@@ -10,6 +10,7 @@ import type { Answer, Call, NodeClient } from './client.ts'
 import { CommandFailure, exitCodes, note } from './failure.ts'
 import type { FileForm } from './file-forms.ts'
 import { createStatusLine, progressText } from './output.ts'
+import { toStdout } from './terminal.ts'
 
 export interface Target {
   readonly form: FileForm
@@ -23,7 +24,7 @@ export async function save(client: NodeClient, call: Call, { form, path }: Targe
   if (path === undefined) {
     return await client.call({
       ...call,
-      sink: async (body) => await copy(body, shape(), process.stdout, { end: false }),
+      sink: async (body) => await copy(body, shape(), process.stdout, { end: false, through: toStdout() }),
     })
   }
   const part = `${path}.part-${process.pid}`
@@ -59,7 +60,7 @@ async function copy(
   body: Readable,
   shape: Transform,
   to: Writable,
-  { file, end = true }: { readonly file?: string; readonly end?: boolean },
+  { file, end = true, through }: { readonly file?: string; readonly end?: boolean; readonly through?: Transform },
 ): Promise<void> {
   // A fault of one stream ends the other with the same error.
   let first: 'body' | 'to' | undefined
@@ -68,7 +69,7 @@ async function copy(
   body.once('error', onLost)
   to.once('error', onUnwritable)
   try {
-    await pipeline(body, shape, to, { end })
+    await pipeline([body, shape, ...(through === undefined ? [] : [through]), to], { end })
   } catch (error) {
     throw first === 'to' ? unwritable(file ?? 'stdout', error) : error
   } finally {

@@ -8,11 +8,11 @@ import type { CreateOptions, ListOptions, LogOptions, SetOptions } from './comma
 import type { DeleteOptions, RestoreOptions } from './commands/deleting.ts'
 import type { ExportOptions } from './commands/export.ts'
 import type { ExportIcebergOptions } from './commands/export-iceberg.ts'
-import type { IngestOptions } from './commands/ingest.ts'
+import type { IngestOptions } from './commands/ingest-request.ts'
 import type { QueryOptions, TailOptions } from './commands/query.ts'
 import type { VerifyOptions } from './commands/verify.ts'
 import { fileFormNames } from './file-forms.ts'
-import { collect, commaList, durationOption, positiveNumber, type Runner, wholeNumber } from './context.ts'
+import { collect, durationOption, positiveNumber, type Runner, wholeNumber } from './context.ts'
 import {
   addLogCommands,
   addNodeCommands,
@@ -66,11 +66,6 @@ function addLifeCommands(dataset: Command, runner: Runner): void {
       '--freshness <time>',
       "age at which a row of a steady stream can be read, such as 5s; 'default': the node's",
     )
-    .option(
-      '--sort-by <columns>',
-      "columns, such as city,day, by which replicas sort copies; 'none': no copies",
-      commaList,
-    )
     .option('--description <text>', 'what it holds')
     .option('--keyword <word>', 'keyword (repeat)', collect)
     .option('--license <file>', "JSON {shortName, name, spdxId, websiteUrl} ('-': stdin)")
@@ -105,7 +100,6 @@ function addDatasetCommands(program: Command, runner: Runner, table: readonly Op
     .option('--keyword <word>', 'keyword (repeat)', collect)
     .option('--private', 'readable only with a token')
     .option('--freshness <time>', 'age at which a row of a steady stream can be read, such as 5s or 1h')
-    .option('--sort-by <columns>', 'columns, such as city,day, by which replicas sort copies', commaList)
     .action(runner<CreateOptions>(async (...given) => (await code.dataset()).createDataset(...given)))
   dataset
     .command('list')

@@ -59,7 +59,7 @@ export interface IngestOptions {
 /** What became of a batch. */
 export interface Receipt {
   readonly receiptId: string
-  readonly status: 'accepted' | 'committed' | 'rejected'
+  readonly status: 'accepted' | 'committed' | 'rejected' | 'lost'
   readonly dataset: { readonly id: string; readonly alias: string }
   readonly records: { readonly received: number; readonly committed: number; readonly duplicates: number }
   readonly bodyHash: string
@@ -72,6 +72,8 @@ export interface Receipt {
   readonly offsets?: Offsets
   readonly idempotencyKey?: string
   readonly csvHeader?: string
+  /** Of a batch that no block took and none will: what was given up with its log. */
+  readonly lost?: { readonly log: string; readonly partition: number; readonly from: number; readonly to?: number }
   /** Where its event times came from; `missing` records had none of their own. Only in the answer to the batch. */
   readonly eventTime?: {
     readonly from: 'field' | 'header' | 'received'
@@ -100,8 +102,7 @@ export class ProofstreamClient {
     const include = proof ? ['Input', 'Proof', 'Schema'] : []
     const asked = recordLines([{ query: sql, parameters, limit, skip, dataFormat: 'JsonAos', include }])
     const headers = { 'content-type': 'application/json' }
-    const answer = await this.#exchange.send('/query', { method: 'POST', headers, body: asked, signal })
-    const text = await answer.text()
+    const text = await this.#exchange.text('/query', { method: 'POST', headers, body: asked, signal })
     const { output } = membersOf(text)
     const { data, truncated } = membersOf(output)
     const whole = { rows: rowsOf(data), truncated: truncated === true, text }
@@ -111,8 +112,8 @@ export class ProofstreamClient {
   /** The newest rows of a dataset, ascending by offset, with its system columns. */
   async tail(dataset: string, { limit, skip, at, signal }: TailOptions = {}): Promise<readonly Row[]> {
     const query = { limit: limit?.toString(), skip: skip?.toString(), at, dataFormat: 'JsonAos' }
-    const answer = await this.#exchange.send(`${datasetPath(dataset)}/tail`, { query, signal })
-    return rowsOf(membersOf(await answer.text())['data'])
+    const text = await this.#exchange.text(`${datasetPath(dataset)}/tail`, { query, signal })
+    return rowsOf(membersOf(text)['data'])
   }
 
   /**
@@ -127,7 +128,7 @@ export class ProofstreamClient {
     const { mediaType = 'application/x-ndjson', create = false, key, waitSeconds, controls, signal } = options
     const isBody = typeof records === 'string' || records instanceof Uint8Array || records instanceof Blob
     const prefer = waitSeconds === 0 ? 'respond-async' : `wait=${waitSeconds}`
-    const answer = await this.#exchange.send(`${datasetPath(dataset)}/ingest`, {
+    const text = await this.#exchange.text(`${datasetPath(dataset)}/ingest`, {
       method: 'POST',
       query: { ...controls, ...(create && { create: 'true' }) },
       headers: {
@@ -138,7 +139,7 @@ export class ProofstreamClient {
       body: isBody ? records : recordLines(records),
       signal,
     })
-    return JSON.parse(await answer.text()) as Receipt // the shape of the node's own document
+    return JSON.parse(text) as Receipt // the shape of the node's own document
   }
 
   /**

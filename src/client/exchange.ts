@@ -1,6 +1,7 @@
 // Requests of the JavaScript client: one address, one token, over the platform's fetch; what may succeed later is tried
 // again, a bounded number of times, and what a node refuses is an error in its words.
 
+import { boundedJson, boundedText } from '../lib/bounded-body.ts'
 import { systemClock } from '../lib/clock.ts'
 
 /** What a node refused, or that no answer came of it. */
@@ -19,7 +20,12 @@ export class ProofstreamError extends Error {
 
   constructor(status: number, problem: Readonly<Record<string, unknown>>, cause?: unknown) {
     const { error, message, hint, retryable } = problem
-    super(typeof message === 'string' ? message : `The node answered ${status} without saying why.`, { cause })
+    super(
+      typeof message === 'string'
+        ? message.slice(0, longestMessage)
+        : `The node answered ${status} without saying why.`,
+      { cause },
+    )
     const kind = typeof error === 'object' && error !== null && 'kind' in error ? error.kind : undefined
     this.status = status
     this.kind = typeof kind === 'string' ? kind : 'Unknown'
@@ -34,6 +40,14 @@ const retryableStatus: ReadonlySet<number> = new Set([408, 429, 502, 503, 504])
 export const retries = 5
 const firstPauseMs = 250
 const longestPauseMs = 8_000
+/** Of what a node says of a refusal: bytes of its body, values in it, characters that are told. */
+const problemBytes = 256 * 1024
+const problemValues = 20_000
+const longestMessage = 4_000
+/** Bytes of an answer: more is no text that a program can hold. */
+const answerBytes = 512 * 1024 * 1024
+/** Within one origin. */
+const redirectsMost = 5
 /** A node may ask for any pause; more than this is no longer waiting. */
 const longestAskedMs = 30_000
 
@@ -79,7 +93,16 @@ export class Exchange {
     }
   }
 
-  /** The same, tried once. */
+  /** The text of the answer. Throws as `send`, and `Unreachable` where not all of it comes. */
+  async text(path: string, sent: Sent = {}): Promise<string> {
+    const answer = await this.send(path, sent)
+    return await boundedText(answer, answerBytes).catch((cause: unknown) => {
+      sent.signal?.throwIfAborted()
+      throw unreachable(this.#base, cause)
+    })
+  }
+
+  /** As `send`, tried once. A redirect is followed within the origin of this node, and nowhere else. */
   async once(path: string, { method = 'GET', query = {}, headers, body, signal }: Sent): Promise<Response> {
     const url = new URL(this.#base + path)
     for (const [name, value] of Object.entries(query)) {
@@ -92,15 +115,25 @@ export class Exchange {
       ...(body === undefined ? {} : { body }),
       ...(signal === undefined ? {} : { signal }),
     }
-    let answer: Response
-    try {
-      answer = await this.#fetch(url.href, init)
-    } catch (cause) {
-      signal?.throwIfAborted()
-      throw unreachable(url.origin, cause)
+    let at = url
+    for (let hops = 0; ; hops++) {
+      let answer: Response
+      try {
+        answer = await this.#fetch(at.href, { ...init, redirect: 'manual' })
+        // A browser does not say where to; it sends no token to another origin.
+        if (answer.type === 'opaqueredirect') answer = await this.#fetch(at.href, init)
+      } catch (cause) {
+        signal?.throwIfAborted()
+        throw unreachable(url.origin, cause)
+      }
+      if (answer.redirected && new URL(answer.url).origin !== url.origin) throw redirected(url.origin)
+      if (answer.status >= 400) throw await refusal(answer)
+      const next = placeOf(answer, method, at)
+      if (next === undefined) return answer
+      await answer.body?.cancel().catch(() => {})
+      if (next.origin !== url.origin || hops === redirectsMost) throw redirected(url.origin)
+      at = next
     }
-    if (answer.status >= 400) throw await refusal(answer)
-    return answer
   }
 }
 
@@ -111,18 +144,32 @@ export function unreachable(origin: string, cause: unknown): ProofstreamError {
   return new ProofstreamError(0, { error: { kind: 'Unreachable' }, message, retryable: true }, cause)
 }
 
+/** Where an answer sends a request on to, as it is; undefined where it does not. Throws ProofstreamError for one that would be another. */
+function placeOf({ status, headers }: Response, method: string, at: URL): URL | undefined {
+  if (![301, 302, 303, 307, 308].includes(status)) return undefined
+  const location = headers.get('location') ?? ''
+  const isSame = status > 303 || method === 'GET'
+  if (!isSame || !URL.canParse(location, at.href)) throw redirected(at.origin)
+  return new URL(location, at.href)
+}
+
+function redirected(origin: string): ProofstreamError {
+  const message = `${origin} sends this request to another place, which is not asked.`
+  return new ProofstreamError(0, { error: { kind: 'Redirected' }, message })
+}
+
 async function refusal(answer: Response): Promise<ProofstreamError> {
-  const text = await answer.text().catch(() => '')
+  const text = await boundedText(answer, problemBytes).catch(() => '')
   return new ProofstreamError(answer.status, {
     ...problemOf(text),
     ...(answer.headers.has('retry-after') && { retryAfter: Number(answer.headers.get('retry-after')) }),
   })
 }
 
-/** The members of a JSON object; none of any other text. */
+/** The members of a JSON object; none of any other text, and of one that is no problem for its size. */
 export function problemOf(text: string): Readonly<Record<string, unknown>> {
   try {
-    const value: unknown = JSON.parse(text)
+    const value = boundedJson(text, problemValues)
     return typeof value === 'object' && value !== null ? { ...value } : {}
   } catch {
     return {}

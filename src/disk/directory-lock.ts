@@ -19,7 +19,7 @@ export function lockDirectory(directory: string, what: 'log' | 'cache' = 'log'):
     lock.exec('PRAGMA journal_mode = MEMORY; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE')
   } catch (error) {
     lock.close()
-    if (!isBusy(error)) throw error
+    if (!isBusy(error)) throw noLock(directory, what, error)
     throw new NodeError('LogUnavailable', `The ${what} in ${directory} is in use by ${ownerOf(notePath)}.`, {
       hint: 'Stop that process, or give this one a data directory of its own.',
     })
@@ -29,6 +29,14 @@ export function lockDirectory(directory: string, what: 'log' | 'cache' = 'log'):
   return () => {
     if (held.delete(lock)) lock.close()
   }
+}
+
+function noLock(directory: string, what: string, cause: unknown): NodeError {
+  const reason = cause instanceof Error ? cause.message : String(cause)
+  return new NodeError('LogUnavailable', `The ${what} in ${directory} cannot be locked: ${reason}.`, {
+    hint: `Where no other process uses the directory, remove ${join(directory, 'lock')}; nothing is stored in it.`,
+    cause,
+  })
 }
 
 /** The owner of the lock of `directory`, or undefined when it is free. Takes nothing. */

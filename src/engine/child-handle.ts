@@ -24,7 +24,8 @@ import { outOfMemory } from './sql-errors.ts'
 
 /** Time that an interrupted query has to end by itself. */
 const interruptGraceMs = 250
-const startMs = 30_000
+/** For a process to stand, as a rule. */
+export const startMs = 30_000
 
 /** What a call of the process ends with. */
 export type Outcome =
@@ -111,9 +112,10 @@ export class ChildHandle {
     return this.#process.pid
   }
 
-  /** Hands over the settings and waits until the engine stands. Throws NodeError `Internal`. */
-  async ready(): Promise<void> {
-    await this.#call({ kind: 'settings', settings: this.#settings }, { mostMs: startMs, late: notStarted() })
+  /** Hands over the settings and waits until the engine stands, or so long. Throws NodeError `Internal`. */
+  async ready(mostMs = startMs): Promise<void> {
+    const late = notStarted(`it took longer than ${mostMs} ms`)
+    await this.#call({ kind: 'settings', settings: this.#settings }, { mostMs, late })
     if (this.#state === 'starting') this.#state = 'ready'
   }
 

@@ -1,13 +1,7 @@
 // One locked instance of DuckDB in a child process: gate, views, preparation of the caller's own text, the rewritten
 // statement, its run, its rendering. One query at a time.
 
-import {
-  type DuckDBConnection,
-  DuckDBInstance,
-  type DuckDBPreparedStatement,
-  version as duckdbVersion,
-} from '@duckdb/node-api'
-import accessors from '@duckdb/node-api/lib/vectors/dataAccessors.js'
+import { type DuckDBConnection, type DuckDBPreparedStatement } from '@duckdb/node-api'
 import { assert, must } from '../lib/assert.ts'
 import { NodeError } from '../model/errors.ts'
 import type { JsonObject } from '../model/json.ts'
@@ -19,16 +13,13 @@ import { jsonLayoutOf } from '../outputs/layouts.ts'
 import { withListings } from './duckdb-listings.ts'
 import { outputSchemaOf, type Rendered, renderResult } from './duckdb-results.ts'
 import { type StreamSink, streamResult } from './duckdb-stream.ts'
-import { registerSpatialFunctions } from './duckdb-spatial.ts'
 import { Views } from './duckdb-views.ts'
 import { HeldLists, type HeldTable } from './file-lists.ts'
-import { sessionNames } from './functions.ts'
 import { type GateResult, gateStatement, notAllowed, notProvable, sampleConstruct } from './gate.ts'
 import {
   type Analysis,
   type Case,
   type ChildSettings,
-  engineVersion,
   type Judgement,
   type PlainJob,
   type PlainStreamJob,
@@ -48,7 +39,7 @@ import {
   sampleClause,
   withTypes,
 } from './sql-text.ts'
-import { readsInAnyOrder, stabilityOf, takesOrder } from './stability.ts'
+import { stabilityOf, takesOrder } from './stability.ts'
 
 /** A statement that the gate let through. */
 interface Statement {
@@ -124,7 +115,7 @@ export class DuckDbSession {
     const { node, sql: text, gate } = statement
     const meant = parameters.length === 0 ? node : (await this.#rewriter.printable(node, text, parameters)).node
     const stability = stabilityIn(gate, meant, tables)
-    return { stability, takesOrder: takesOrder(node), anyOrder: readsInAnyOrder(meant, tables) }
+    return { stability, takesOrder: takesOrder(node) }
   }
 
   /** Runs a job to its end. Throws NodeError. */
@@ -346,54 +337,4 @@ function checkDuplicates(names: readonly string[]): void {
 function remember<T>(cache: Map<string, T>, { key, value, most }: { key: string; value: T; most: number }): void {
   if (cache.size >= most && !cache.has(key)) cache.clear()
   cache.set(key, value)
-}
-
-/** Opens an instance, sets it up and locks it. Throws the engine's errors. */
-export async function openSession(settings: ChildSettings): Promise<DuckDbSession> {
-  assert(duckdbVersion().replace(/^v/, '') === engineVersion, `this build signs for DuckDB ${engineVersion}`)
-  const instance = await DuckDBInstance.create(':memory:', {
-    threads: '1',
-    memory_limit: `${Math.floor(settings.memoryBytes / 1024)}KiB`,
-    // Spilling would make results depend on the memory limit, and grants a directory to the statements.
-    temp_directory: '',
-  })
-  const connection = await instance.connect()
-  registerSpatialFunctions(connection)
-  const roots = settings.dataRoots.map((root) => `'${root.replaceAll("'", "''")}'`).join(', ')
-  for (const sql of [...sessionMacros, ...fixedSettings, `SET allowed_directories = [${roots}]`, ...closingSettings])
-    await connection.run(sql)
-  keepByteOrderMarks()
-  return new DuckDbSession(connection, settings)
-}
-
-const fixedSettings = [
-  "SET TimeZone = 'UTC'",
-  "SET Calendar = 'gregorian'",
-  'SET parquet_metadata_cache = true',
-  // Slices never change.
-  "SET validate_external_file_cache = 'NO_VALIDATION'",
-  'SET errors_as_json = true',
-  'SET autoinstall_known_extensions = false',
-  'SET autoload_known_extensions = false',
-  'SET allow_community_extensions = false',
-  'SET allow_persistent_secrets = false',
-  'SET enable_geoparquet_conversion = false',
-]
-
-/**
- * A bare column of such a name becomes a call where nothing else has the name, and an alias elsewhere in the statement
- * hides that from the gate. Ours are found before the engine's own, and tell nothing.
- */
-const sessionMacros = [...sessionNames].map(
-  (name) => `CREATE MACRO ${name}() AS CAST('${name} is not for queries' AS INTEGER)`,
-)
-
-const closingSettings = ['SET enable_external_access = false', 'SET lock_configuration = true']
-
-const probe = Uint8Array.of(0xef, 0xbb, 0xbf, 0x61)
-
-/** Makes the binding keep U+FEFF. To be called before the first answer is read. */
-export function keepByteOrderMarks(): void {
-  Object.assign(accessors, { textDecoder: new TextDecoder('utf-8', { ignoreBOM: true }) })
-  assert(accessors.textDecoder.decode(probe) === '\ufeffa', 'the binding decodes text with the decoder that was set')
 }

@@ -66,7 +66,7 @@ const keptCharacters = 16_384
 /** A caller that may read nothing but what is open, and is never in a hurry. */
 const anyone: Asking = { caller: { key: ['anonymous'], mayRead: () => false }, signal: new AbortController().signal }
 
-/** Starts the children; resolves when the first one answers. */
+/** Starts the children; resolves when the first one answers, or has been waited for. Throws NodeError `Internal`. */
 export async function openEngine(options: EngineOptions): Promise<Engine> {
   const within = { name: 'queryMs', value: options.queryMs } as const
   const queries = new Lane(options, { workers: options.processes, spares: 1, within })
@@ -77,7 +77,8 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
     spares: 1,
     within: { name: 'exportMs', value: options.exportMs },
   })
-  await queries.pool.start()
+  if (options.firstWaitMs === undefined) await queries.pool.start()
+  else await queries.pool.startInTime(options.firstWaitMs)
   own.pool.fill()
   const analyses = new Map<string, Analysis>()
   const analyze = async (lane: Lane, sql: string, by: Asking): Promise<Analysis> =>
@@ -105,7 +106,10 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
     runOwn: async (sql, job, by) =>
       await run(own, { job: { ...job, analysis: await analyze(own, sql, by) }, reads: [] }, by),
     stream: async (job, by) => await stream(exports, job, by),
-    fault: () => queries.pool.fault() ?? own.pool.fault(),
+    fault: () =>
+      queries.pool.hasStood
+        ? (queries.pool.fault() ?? own.pool.fault())
+        : 'the first process of the query engine has not started yet',
     load: () => {
       const loads = [queries, own, exports].map((lane) => lane.load())
       const sum = (of: 'running' | 'waiting'): number => loads.reduce((total, load) => total + load[of], 0)

@@ -175,7 +175,7 @@ export const rowMakers = names('generate_subscripts regexp_split_to_table unnest
 export const numberFunctions = names(`
   array_contains array_length array_position ascii bit_count bit_length bool_and bool_or char_length
   character_length contains count count_if count_star countif damerau_levenshtein date_diff date_sub datediff
-  datesub day dayofmonth dayofweek dayofyear decade dense_rank editdist3 ends_with epoch_ns epoch_us even factorial
+  datesub day dayofmonth dayofweek dayofyear decade dense_rank editdist3 ends_with epoch_ns epoch_us factorial
   gcd generate_subscripts hamming hour instr isfinite isinf isnan isodow isoyear json_array_length json_contains
   json_exists json_valid lcm len length levenshtein list_contains list_has list_indexof list_position list_unique
   microsecond millennium millisecond minute mismatches month nanosecond ntile octet_length ord position prefix
@@ -194,11 +194,17 @@ export const otherFunctions = names(`
 
 /** They return one of their operands, or a value of the same kind. */
 export const operandFunctions = names(`
-  abs @ any_value arbitrary array_agg array_value concat date_trunc datetrunc fill first first_value greatest ifnull
-  lag last last_value lead least list list_value max min nth_value nullif quantile_disc round trunc unnest ||
+  abs @ any_value arbitrary date_trunc datetrunc fill first first_value greatest ifnull lag last last_value lead least
+  max min nth_value nullif quantile_disc round trunc unnest
 `)
+
+/** They return lists, or texts, of their operands. */
+export const joiningFunctions = names('array_agg array_value concat list list_value ||')
 
 /** Arithmetic: numbers of numbers; of times and spans it makes spans, which are blurred. */
 export const arithmeticFunctions = names(`
-  % * + - add bit_and bit_or bit_xor mod multiply subtract sum sum_no_overflow xor & | << >> ~
+  * + - add bit_and bit_or bit_xor multiply subtract sum sum_no_overflow xor & | << >> ~
 `)
+
+/** Integers of integers; of decimals they may make floats. */
+export const integerFunctions = names('% mod')

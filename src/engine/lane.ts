@@ -7,7 +7,7 @@ import { FairQueue, type NoRoom } from '../lib/fair-queue.ts'
 import { limitTable } from '../lib/limits.ts'
 import { NodeError } from '../model/errors.ts'
 import { cancelled } from './cancelled.ts'
-import { ChildHandle, type Outcome, type StreamReader, type TimeLimit } from './child-handle.ts'
+import { ChildHandle, type Outcome, startMs, type StreamReader, type TimeLimit } from './child-handle.ts'
 import type { SentLists } from './file-lists.ts'
 import {
   type Asking,
@@ -26,8 +26,9 @@ const costlyMs = 10_000
 /** Callers remembered for that. */
 const costlyMost = 10_000
 const mebibyte = 1024 * 1024
-/** A process that fails to start is tried again after this time. */
+/** A process that fails to start is tried again after this time, and may take twice as long, up to the last. */
 const restartMs = 1000
+const startMostMs = 8 * 60_000
 /** A process that has read so many datasets is replaced: each query checks the caller's right to all of them. */
 const readMost = 1024
 
@@ -77,7 +78,7 @@ export class Lane {
   }
 
   /** Its processes; a caller starts them. */
-  get pool(): Pick<ChildPool, 'start' | 'fill' | 'fault'> {
+  get pool(): Pick<ChildPool, 'start' | 'startInTime' | 'fill' | 'hasStood' | 'fault'> {
     return this.#pool
   }
 
@@ -234,6 +235,9 @@ export class ChildPool {
   #starting = 0
   /** The last process that was started did not stand. */
   #isBroken = false
+  /** How long a process may take to stand. */
+  #startMs = startMs
+  readonly #firstStands = new AbortController()
   #closed = false
 
   /** Calls `onReady` when a process may be had that could not be had before. */
@@ -261,6 +265,17 @@ export class ChildPool {
       this.#starting--
     }
     this.fill()
+  }
+
+  /** Starts processes and waits so long for the first; one that does not stand is tried again. */
+  async startInTime(waitMs: number): Promise<void> {
+    this.fill()
+    await this.#options.clock.sleep(waitMs, this.#firstStands.signal)
+  }
+
+  /** Whether a process has ever stood. */
+  get hasStood(): boolean {
+    return this.#firstStands.signal.aborted
   }
 
   /** Why no statement can run, or undefined. A process that is being replaced is no fault. */
@@ -350,6 +365,7 @@ export class ChildPool {
     } catch (error) {
       if (this.#closed) return
       this.#isBroken = true
+      this.#startMs = Math.min(startMostMs, 2 * this.#startMs)
       const cause = error instanceof NodeError ? error.details.cause : error
       this.#options.logger.error({ reason: reasonOf(cause) }, 'an engine process did not start')
       await this.#options.clock.sleep(restartMs)
@@ -366,8 +382,10 @@ export class ChildPool {
       this.#children.delete(child)
       this.fill()
     })
-    await child.ready()
+    await child.ready(this.#startMs)
     this.#isBroken = false
+    this.#startMs = startMs
+    this.#firstStands.abort()
     this.#idle.unshift(child)
     this.#onReady()
   }

@@ -28,8 +28,6 @@ export interface Judgement {
   readonly stability: Stability
   /** One order of its rows takes little beside finding them. */
   readonly takesOrder: boolean
-  /** Where it is exact: its answer is the same in whatever order rows are read. */
-  readonly anyOrder: boolean
 }
 
 /** A statement to be judged. */
@@ -260,6 +258,8 @@ export interface EngineOptions {
   readonly isOpen: (dataset: string) => boolean
   /** Directories that the children may read. */
   readonly dataRoots: readonly string[]
+  /** For so long the first process is waited for; it is tried again then. Absent: without one there is no engine. */
+  readonly firstWaitMs?: number
   readonly logger: Logger
   readonly clock: Clock
 }

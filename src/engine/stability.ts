@@ -52,12 +52,6 @@ export function stabilityOf(node: JsonObject, tables: readonly NamedSchema[]): S
   return tables.length === 0 || new Judge(node, tables).isExact(node) ? 'exact' : 'pinned'
 }
 
-/** Whether the answer is the same in whatever order rows are read: the statement is exact without that of offsets. */
-export function readsInAnyOrder(node: JsonObject, tables: readonly NamedSchema[]): boolean {
-  // mutant: rows of sorted copies are taken for those in the order of offsets
-  return new Judge(node, tables, 'any order').isExact(node)
-}
-
 /**
  * True where one order of the rows takes little beside finding them: they come in that of offsets, are ordered in any case,
  * or are made of many.
@@ -86,8 +80,7 @@ interface Around {
   readonly from: JsonObject | undefined
   /**
    * It reads one dataset and nothing else: its rows come in the order of offsets, however they lie in blocks, so that of
-   * equal values that print differently the first is the same one. Behind a join they come in any order, as they do of
-   * sorted copies.
+   * equal values that print differently the first is the same one. Behind a join they come in any order.
    */
   readonly inOrder: boolean
 }
@@ -97,19 +90,13 @@ class Judge {
   readonly #ctes = new Set<string>()
   /** Parts of a name, as JSON → schema. */
   readonly #schemas: ReadonlyMap<string, DataSchema>
-  readonly #reading: 'order of offsets' | 'any order'
 
-  constructor(
-    statement: JsonObject,
-    tables: readonly NamedSchema[],
-    reading: 'order of offsets' | 'any order' = 'order of offsets',
-  ) {
+  constructor(statement: JsonObject, tables: readonly NamedSchema[]) {
     const schemas = tables.map(
       ({ parts, schema }) => [JSON.stringify(parts), schema ?? { fields: systemFields(defaultVocabulary) }] as const,
     )
     this.#schemas = new Map(schemas)
     this.#names = new NamedValues(statement, [...this.#schemas.values()])
-    this.#reading = reading
     holds(statement, (node) => {
       for (const entry of objects(child(node, 'cte_map'), 'map')) this.#ctes.add(foldAscii(text(entry, 'key')))
       return false
@@ -119,7 +106,7 @@ class Judge {
   isExact(top: JsonObject): boolean {
     if (!this.#isKnown(top, true, { from: undefined, inOrder: false })) return false
     // What keeps the order of offsets is given no other.
-    return keepsOffsetOrder(top) ? this.#reading === 'order of offsets' : this.#hasOneOrder(top)
+    return keepsOffsetOrder(top) || this.#hasOneOrder(top)
   }
 
   /** Judges a node and all below it. */
@@ -222,7 +209,7 @@ class Judge {
   #around(select: JsonObject): Around {
     const from = child(select, 'from_table')
     const isOne = from !== undefined && this.#schemaOf(from) !== undefined
-    return { from, inOrder: isOne && this.#reading === 'order of offsets' && ![...select.values()].some(looksAround) }
+    return { from, inOrder: isOne && ![...select.values()].some(looksAround) }
   }
 
   /** True when equal rows of the node print alike. */

@@ -4,18 +4,27 @@
 import type { JsonObject, JsonValue } from '../model/json.ts'
 import { foldAscii } from '../model/names.ts'
 import type { DataSchema, DataType } from '../model/schema.ts'
-import { arithmeticFunctions, names, numberFunctions, operandFunctions, otherFunctions } from './functions.ts'
+import {
+  arithmeticFunctions,
+  integerFunctions,
+  joiningFunctions,
+  names,
+  numberFunctions,
+  operandFunctions,
+  otherFunctions,
+} from './functions.ts'
 import { child, functionName, holdsHere, isClass, list, objects, text } from './tree.ts'
 
 /**
- * Ordered, so that the kind of several values is the highest of theirs. `number`: integers, decimals, truth values, whose
- * sums do not round. `other`: text, times, bytes and what is made of them and of numbers. `blurred`: floats and spans of
- * time (their sums depend on order; 0.0 equals -0.0 and a month 30 days, and both print differently) and all unknown.
+ * Ordered, so that the kind of several values is the highest of theirs. `integer`: integers of up to 128 bits with a sign,
+ * truth values. `number`: decimals beside those; sums of both do not round. `other`: text, times, bytes and what is made of
+ * them and of numbers. `blurred`: floats and spans of time (their sums depend on order; 0.0 equals -0.0 and a month 30 days,
+ * and both print differently), UHUGEINT, which becomes a float where it is added or meets another integer, and all unknown.
  */
-export const valueClass = { none: 0, number: 1, other: 2, blurred: 3 } as const
+export const valueClass = { none: 0, integer: 1, number: 2, other: 3, blurred: 4 } as const
 export type ValueClass = (typeof valueClass)[keyof typeof valueClass]
 
-const { none, number, other, blurred } = valueClass
+const { none, integer, number, other, blurred } = valueClass
 
 function highest(classes: readonly ValueClass[]): ValueClass {
   return classes.reduce<ValueClass>((most, one) => (one > most ? one : most), none)
@@ -43,13 +52,15 @@ export function classOfType(type: DataType): ValueClass {
     case 'Time':
     case 'Timestamp':
       return other
-    default:
+    case 'Decimal':
       return number
+    default:
+      return integer
   }
 }
 
-const numberTypes = names(`
-  BOOLEAN TINYINT SMALLINT INTEGER BIGINT HUGEINT UTINYINT USMALLINT UINTEGER UBIGINT UHUGEINT DECIMAL INTEGER_LITERAL NULL
+const integerTypes = names(`
+  BOOLEAN TINYINT SMALLINT INTEGER BIGINT HUGEINT UTINYINT USMALLINT UINTEGER UBIGINT INTEGER_LITERAL NULL
 `)
 const otherTypes = names(`
   BIT BLOB CHAR DATE STRING_LITERAL TIME TIMESTAMP TIMESTAMP_MS TIMESTAMP_NS TIMESTAMP_S UUID VARCHAR
@@ -57,7 +68,8 @@ const otherTypes = names(`
 
 function classOfSqlType(type: JsonObject | undefined): ValueClass {
   const id = text(type, 'id')
-  if (numberTypes.has(id)) return number
+  if (integerTypes.has(id)) return integer
+  if (id === 'DECIMAL') return number
   return otherTypes.has(id) || id === 'TIMESTAMP WITH TIME ZONE' ? other : blurred
 }
 
@@ -105,7 +117,7 @@ export class NamedValues {
       case 'BETWEEN':
       case 'COMPARISON':
       case 'CONJUNCTION':
-        return number
+        return integer
       case 'CASE': {
         const checks = objects(expression, 'case_checks').map((check) => check.get('then_expr'))
         return this.#highestOf([...checks, expression.get('else_expr')])
@@ -141,19 +153,24 @@ export class NamedValues {
     if (type === 'OPERATOR_COALESCE' || type === 'OPERATOR_TRY') return this.#highestOf(operands)
     if (type === 'ARRAY_CONSTRUCTOR') return highest([other, this.#highestOf(operands)])
     if (/^(?:ARRAY_EXTRACT|ARRAY_SLICE|STRUCT_EXTRACT)$/.test(type)) return highest([other, this.classOf(operands[0])])
-    return /^(?:OPERATOR_(?:NOT|IS_NULL|IS_NOT_NULL)|COMPARE_(?:NOT_)?IN)$/.test(type) ? number : blurred
+    return /^(?:OPERATOR_(?:NOT|IS_NULL|IS_NOT_NULL)|COMPARE_(?:NOT_)?IN)$/.test(type) ? integer : blurred
   }
 
   #classOfFunction(name: string, operands: readonly JsonValue[]): ValueClass {
-    if (numberFunctions.has(name)) return number
+    if (numberFunctions.has(name)) return integer
     if (otherFunctions.has(name)) return other
-    if (operandFunctions.has(name)) return this.#highestOf(operands)
-    if (name === 'date_part' || name === 'datepart') return isFloatPart(operands[0]) ? blurred : number
-    return arithmeticFunctions.has(name) && this.#highestOf(operands) <= number ? number : blurred
+    if (name === 'date_part' || name === 'datepart') return isFloatPart(operands[0]) ? blurred : integer
+    const given = this.#highestOf(operands)
+    // The several smallest, or greatest, are a list.
+    const isList = joiningFunctions.has(name) || (/^(?:max|min)$/.test(name) && operands.length > 1)
+    if (isList) return highest([other, given])
+    if (operandFunctions.has(name)) return given
+    if (integerFunctions.has(name)) return given <= integer ? integer : blurred
+    return arithmeticFunctions.has(name) && given <= number ? given : blurred
   }
 
   #classOfSubquery(expression: JsonObject): ValueClass {
-    if (text(expression, 'subquery_type') !== 'SCALAR') return number
+    if (text(expression, 'subquery_type') !== 'SCALAR') return integer
     const node = child(child(expression, 'subquery'), 'node')
     return text(node, 'type') === 'SELECT_NODE' ? this.#highestOf(list(node, 'select_list')) : blurred
   }
@@ -216,7 +233,7 @@ export class NamedValues {
     const makesNumbers = this.#collectSource(node)
     for (const name of given) {
       if (typeof name !== 'string') continue
-      if (values === undefined) this.#note(foldAscii(name), makesNumbers ? number : blurred)
+      if (values === undefined) this.#note(foldAscii(name), makesNumbers ? integer : blurred)
       else for (const value of values) this.#give(name, value)
     }
   }
@@ -228,7 +245,7 @@ export class NamedValues {
     const name = functionName(call)
     const given = list(call, 'children')
     const counts = (name === 'range' || name === 'generate_series') && this.#highestOf(given) <= number
-    if (counts) this.#note(name, number)
+    if (counts) this.#note(name, integer)
     const values = counts ? rows : [...rows, ...given]
     this.#nameless.push(...values.filter((value) => value instanceof Map))
     return counts

@@ -11,6 +11,7 @@ import { DecodeError, HaltError } from '../model/errors.ts'
 import type { Hash } from '../model/events.ts'
 import type { ChainPoint } from '../store/heads.ts'
 import { type Breach, keepBreach } from './evidence.ts'
+import { mendCopy } from './mend.ts'
 import { fetchBlock, type FetchDeps, fetchNamed, hashesSince, partingOf } from './fetch.ts'
 import { type CheckedBlock, commitBlocks, type FetchedBlock, hashAt, readCopy } from './local-chain.ts'
 
@@ -46,7 +47,9 @@ export class FollowedDataset {
   /** Sequence of the origin's head, as far as it is known. */
   #originSequence = -1
   #told: Hash | undefined
-  #state: 'idle' | 'running' = 'idle'
+  #running: Promise<void> | undefined
+  /** Somebody waits for the copy to be mended. */
+  #mending: Promise<void> | undefined
   /** When the copy was last known to be all that the origin has, by the monotonic clock. */
   #currentMs: number
 
@@ -78,11 +81,32 @@ export class FollowedDataset {
    */
   follow(head: Hash): Promise<void> | undefined {
     this.#told = head
-    if (this.#state === 'running') return undefined
-    this.#state = 'running'
-    return this.#run().finally(() => {
-      this.#state = 'idle'
+    if (this.#running !== undefined || this.#mending !== undefined) return undefined
+    this.#running = this.#run().finally(() => {
+      this.#running = undefined
     })
+    return this.#running
+  }
+
+  /** True where the copy has all that the origin is known to have. */
+  get isCurrent(): boolean {
+    return this.#copy?.head !== undefined && this.#copy.head === this.#told
+  }
+
+  /** Makes the copy whole, after what is under way; the same for all who ask meanwhile. Throws as `mendCopy`. */
+  mend(): Promise<void> {
+    this.#mending ??= (async () => {
+      await this.#running?.catch(() => {})
+      this.#copy = await mendCopy(this.#deps, this.name, this.#deps.signal)
+    })().finally(() => {
+      this.#mending = undefined
+    })
+    return this.#mending
+  }
+
+  /** Resolves when nothing is stored for it any more, until it is followed again. */
+  async rest(): Promise<void> {
+    await Promise.allSettled([this.#running, this.#mending])
   }
 
   async #run(): Promise<void> {
@@ -116,9 +140,7 @@ export class FollowedDataset {
   }
 
   async #goTo(head: Hash): Promise<void> {
-    const { store, signal } = this.#deps
-    const { id } = this.name
-    this.#copy ??= await readCopy({ store, id }, signal).catch(asOwnFault)
+    this.#copy ??= await this.#read()
     if (head === this.#copy.head) return this.#arrived()
     const fetched = await fetchBlock(this.#deps, this.name, head)
     const top = Number(fetched.block.sequenceNumber)
@@ -127,6 +149,15 @@ export class FollowedDataset {
     const hashes = await hashesSince(this.#deps, this.name, { head: fetched, from: this.#copy.length })
     await this.#copyAll(head, hashes)
     if (head === this.#copy?.head) this.#arrived()
+  }
+
+  async #read(): Promise<ChainState> {
+    const { logger, signal, store } = this.#deps
+    const { id, alias } = this.name
+    const { state, fault } = await readCopy({ store, id }, signal)
+    if (fault === undefined) return state
+    logger.warn({ dataset: alias, cause: fault.message }, 'The copy of a dataset is damaged: it is fetched anew')
+    return await mendCopy(this.#deps, this.name, signal).catch(asOwnFault)
   }
 
   #arrived(): void {
@@ -146,7 +177,9 @@ export class FollowedDataset {
     let storing: Promise<void> = Promise.resolve()
     let ahead = this.#copy ?? emptyChain
     try {
-      for (let at = 0; at < hashes.length && !this.#deps.signal.aborted; at += windowBlocks) {
+      // Who waits for it to be mended goes first: what is left is told again.
+      const goesOn = (): boolean => !this.#deps.signal.aborted && this.#mending === undefined
+      for (let at = 0; at < hashes.length && goesOn(); at += windowBlocks) {
         const fetched = await fetching
         const [first] = fetched
         if (
@@ -286,6 +319,6 @@ export class FollowedDataset {
 /** The copy cannot be read: nothing that the origin is to be blamed for. Throws ProofstreamError. */
 function asOwnFault(error: unknown): never {
   if (!(error instanceof HaltError) && !(error instanceof DecodeError)) throw error
-  const message = `The copy is damaged: ${error.message}. proofstream fsck lists all that is; the directory can be made anew.`
+  const message = `The copy is damaged, and not by what the origin can give again: ${error.message}. proofstream fsck lists all that is; the directory can be made anew.`
   throw new ProofstreamError(0, { error: { kind: 'Damaged' }, message }, error)
 }

@@ -8,17 +8,19 @@ import { HaltError } from '../model/errors.ts'
 import { type Checkpoint, dataOf, type DatasetId, type DataSlice, type Hash } from '../model/events.ts'
 import { instantMs } from '../model/instant.ts'
 import type { ChainPoint } from '../store/heads.ts'
-import { blockKey, checkpointKey, dataKey } from '../store/layout.ts'
+import { blockKey, checkpointKey, dataKey, type PackableKey } from '../store/layout.ts'
 import { openBlock } from '../store/load-block.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import type { WorkPool } from '../work/work-pool.ts'
 import type { Bound } from './bounds.ts'
-import { type CheckedBlock, type FetchedBlock, hashAt } from './local-chain.ts'
+import { type CheckedBlock, type FetchedBlock, hashAt, readBlock } from './local-chain.ts'
 import type { ObjectFolder, Origin } from './origin.ts'
 
 const blockBytesMost = 64 * 1024 * 1024
 /** A slice or checkpoint is in memory as a whole while it is checked. */
 const objectBytesMost = 1024 * 1024 * 1024
+/** Room for one of which nothing says how large it is. */
+const mendedBytes = 64 * 1024 * 1024
 /** Blocks so near to what is known are fetched one after the other; more have their hashes listed first. */
 const nearBlocks = 8
 /** Hashes of a chain that are held in memory. */
@@ -33,7 +35,12 @@ export interface FetchDeps {
   readonly places: Bound
   /** Bytes of objects in memory, of all datasets. */
   readonly room: Bound
+  /** Called for each object that failed its check and is stored anew. */
+  readonly mended: () => void
 }
+
+/** An object by its hash. */
+export type ObjectKey = Exclude<PackableKey, { readonly kind: 'commits' }>
 
 /** Whose chain: its name at the origin now. */
 export interface Source {
@@ -43,19 +50,37 @@ export interface Source {
 
 /** Fetches a block, unless it is stored. Throws ProofstreamError, HaltError `ChainBroken` where it is none. */
 export async function fetchBlock(
-  { origin, store, places }: FetchDeps,
+  { origin, store, places, mended }: FetchDeps,
   { id, alias }: Source,
   hash: Hash,
 ): Promise<FetchedBlock> {
   return places.run(1, async () => {
     const key = blockKey(id, hash)
-    const stored = await store.get(key)
+    const stored = await readBlock({ store, id }, hash)
     const isWhole = stored !== undefined && sha3Hash(stored) === hash
     const bytes = isWhole ? stored : await origin.object(alias, 'blocks', hash, blockBytesMost)
     const block = openBlock({ id, alias }, hash, bytes)
-    if (!isWhole) await (stored === undefined ? store.put(key, bytes) : store.replace(key, bytes))
+    if (!isWhole && (await store.put(key, bytes)) === 'exists') {
+      await store.replace(key, bytes)
+      mended()
+    }
     return { hash, bytes, block }
   })
+}
+
+/** Stores an object anew, whatever lies there. Throws ProofstreamError. */
+export async function fetchAnew(deps: FetchDeps, source: Source, { kind, hash }: ObjectKey): Promise<void> {
+  if (kind === 'blocks') {
+    await fetchBlock(deps, source, hash)
+    return
+  }
+  const { origin, store, places, room, mended } = deps
+  const key = (kind === 'data' ? dataKey : checkpointKey)(source.id, hash)
+  const fetch = async (): Promise<void> => {
+    await store.replace(key, await origin.object(source.alias, kind, hash, objectBytesMost))
+    mended()
+  }
+  await room.run(mendedBytes, () => places.run(1, fetch))
 }
 
 /**

@@ -3,18 +3,20 @@
 // sooner. Nothing is copied, and no name is given, that the origin does not show to this replica.
 
 import { ProofstreamError } from '../client/exchange.ts'
-import { type NameRecord, originLog } from '../chain/records.ts'
+import { logCodec, type NameRecord, originLog } from '../chain/records.ts'
 import type { FollowOptions } from '../follow-options.ts'
 import { type Clock, type Repeated, repeat, timeText } from '../lib/clock.ts'
 import type { Logger } from '../lib/logger.ts'
 import type { Announcements } from '../log/announcements.ts'
-import { HaltError, NodeError } from '../model/errors.ts'
+import { errorTable } from '../model/error-table.ts'
+import { DecodeError, HaltError, NodeError } from '../model/errors.ts'
 import type { DatasetId, Hash } from '../model/events.ts'
-import { logsPrefix } from '../store/layout.ts'
+import { logKey, logsPrefix } from '../store/layout.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import { putLog } from '../store/records.ts'
 import type { WorkPool } from '../work/work-pool.ts'
 import { Bound, Rate } from './bounds.ts'
+import { CopySource } from './copy-source.ts'
 import { type DatasetDeps, FollowedDataset, type Progress } from './dataset.ts'
 import { datasetOfChain } from './fetch.ts'
 import { FollowedNames, nameOf } from './names.ts'
@@ -41,6 +43,8 @@ export interface FollowDeps {
   readonly evidenceDir: string
   /** How long the copy of a dataset stays that was deleted at the origin. */
   readonly deleteGraceMs: number
+  /** Told of a dataset whose copy is no longer there. */
+  readonly onRemoved: (id: DatasetId) => void
 }
 
 /** How it goes with one dataset. */
@@ -68,14 +72,31 @@ export async function startFollow(deps: FollowDeps): Promise<Follow> {
     const fault = `The store holds datasets of its own (log ${other}): it can follow no node.`
     throw new NodeError('InvalidParameter', fault, { hint: 'Name another data directory with --data.' })
   }
-  await putLog(store, { id: originLog, kind: 'origin', partitions: 1 })
-  const names = new FollowedNames(store)
+  const mends: Mends = { count: 0 }
+  const mended = (): void => void mends.count++
+  const log = { id: originLog, kind: 'origin', partitions: 1 } as const
+  await putLog(store, log).catch(async (error: unknown) => {
+    if (!(error instanceof DecodeError)) throw error
+    await store.replace(logKey(originLog), logCodec.encode(log))
+    mended()
+  })
+  const names = new FollowedNames(store, mended)
   const known = await names.load()
-  return new Follow(deps, names, known)
+  return new Follow({ ...deps, mended }, { names, known, mends })
+}
+
+/** Records and objects that failed their check and were made or fetched anew, since the start. */
+interface Mends {
+  count: number
 }
 
 export class Follow {
   readonly #deps: DatasetDeps
+  readonly #mends: Mends
+  readonly #onRemoved: (id: DatasetId) => void
+  /** Where readers of the copies have what fails its check, or is not here yet. */
+  readonly source: CopySource
+  #tellAsked: () => void = () => {}
   readonly #names: FollowedNames
   readonly #matches: (text: string) => boolean
   readonly #patterns: readonly string[]
@@ -91,16 +112,29 @@ export class Follow {
   readonly #idOf = new Map<string, DatasetId>()
   #settled: Promise<void> = Promise.resolve()
   #state: 'new' | 'known'
-  /** Why the last look at the origin failed. */
+  /** Why the last look at the origin failed, without a word of the origin's own. */
   fault: string | undefined
 
-  constructor(deps: FollowDeps, names: FollowedNames, known: readonly NameRecord[]) {
+  constructor(
+    deps: FollowDeps & Pick<DatasetDeps, 'mended'>,
+    {
+      names,
+      known,
+      mends,
+    }: { readonly names: FollowedNames; readonly known: readonly NameRecord[]; readonly mends: Mends },
+  ) {
     const { options, clock, logger, deleteGraceMs } = deps
     const { signal } = this.#stop
     const origin = new Origin(options, { clock, rate: new Rate(options.rate, clock), stop: signal })
     const bounds = { room: new Bound(roomBytes), places: new Bound(placesMost) }
     this.#deps = { ...deps, ...bounds, origin, signal }
     this.#names = names
+    this.#mends = mends
+    this.#onRemoved = deps.onRemoved
+    const asked = new Promise<void>((resolve) => (this.#tellAsked = resolve))
+    const shown = (id: DatasetId): FollowedDataset | undefined =>
+      this.#shown.has(id) ? this.#datasets.get(id) : undefined
+    this.source = new CopySource({ ...this.#deps, asked, shown, mendName: (alias) => names.mend(alias) })
     this.#patterns = options.patterns
     this.#matches = matcherOf(options.patterns)
     this.#deleteGraceMs = deleteGraceMs
@@ -123,6 +157,11 @@ export class Follow {
     return this.#deps.origin.bytes
   }
 
+  /** Records and objects that failed their check and were made or fetched anew since the start. */
+  get mended(): number {
+    return this.#mends.count
+  }
+
   /** Why the replica has nothing to answer from, or undefined. */
   get notReady(): string | undefined {
     return this.#state === 'known'
@@ -141,6 +180,7 @@ export class Follow {
   /** Resolves when nothing is fetched or stored any more; the next process goes on from there. */
   async close(): Promise<void> {
     this.#stop.abort()
+    this.#tellAsked()
     await this.#looks.close()
     await Promise.all([...this.#polls.values(), ...this.#copies])
     await this.#settled
@@ -158,9 +198,18 @@ export class Follow {
     for (const listed of now.values()) this.#show(listed)
     await this.#settle()
     this.#state = 'known'
+    this.#tellAsked()
     for (const { id, head } of now.values()) this.#copy(id, head)
     for (const id of now.keys()) if (this.#polls.size < pollsMost && !this.#polls.has(id)) this.#poll(id)
-    await this.#names.removeDue(clock.nowMs(), signal)
+    for (const id of await this.#names.due(clock.nowMs(), (one) => this.#shown.has(one))) await this.#remove(id)
+  }
+
+  /** Removes the copy of a deleted dataset; what is known of it goes too, so that a restored one begins anew. */
+  async #remove(id: DatasetId): Promise<void> {
+    await this.#datasets.get(id)?.rest()
+    await this.#names.remove(id, this.#deps.signal)
+    this.#datasets.delete(id)
+    this.#onRemoved(id)
   }
 
   /** What the origin shows; undefined where it cannot be asked now. */
@@ -176,7 +225,8 @@ export class Follow {
       if (signal.aborted) return undefined
       if (!(error instanceof ProofstreamError)) throw error
       if (this.fault === undefined) logger.warn({ cause: error.message }, 'The node that is followed cannot be asked')
-      this.fault = error.message
+      this.fault = outsideWords(error)
+      this.#tellAsked()
       // Nothing is shown to this replica any more.
       return isRefusal(error) ? { listed: [], goneOf: async () => ({ kind: 'hidden' }) } : undefined
     }
@@ -300,6 +350,12 @@ export class Follow {
       if (!isNew && clock.monotonicMs() - beganMs < leastPollMs) await clock.sleep(leastPollMs, signal)
     }
   }
+}
+
+/** What anyone may hear of an error: its status, and its kind where that is one that nodes have. */
+function outsideWords({ status, kind }: ProofstreamError): string {
+  const known = Object.hasOwn(errorTable, kind) ? kind : ''
+  return status === 0 ? kind : `status ${status} ${known}`.trimEnd()
 }
 
 /** True for texts that one of the patterns fits, in any ASCII case. */

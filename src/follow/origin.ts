@@ -1,11 +1,12 @@
 // The node that is followed, over HTTP: its datasets, their heads, blocks, slices and checkpoints by hash. An object is
 // what its hash says or is fetched again; a body that breaks off goes on where it broke.
 
-import { Exchange, pause, pauseMs, problemOf, ProofstreamError, unreachable } from '../client/exchange.ts'
-import type { Layout, Visibility } from '../chain/records.ts'
+import { Exchange, pause, pauseMs, ProofstreamError, unreachable } from '../client/exchange.ts'
+import type { Visibility } from '../chain/records.ts'
 import type { FollowOptions } from '../follow-options.ts'
 import { datasetIdPattern, hashPattern, hashText } from '../ids/identifiers.ts'
 import { createSha3256 } from '../ids/native-crypto.ts'
+import { boundedJson, boundedPieces, BodyTooLong } from '../lib/bounded-body.ts'
 import { concatBytes, decodeUtf8 } from '../lib/bytes.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { DatasetId, Hash } from '../model/events.ts'
@@ -14,10 +15,16 @@ import type { Rate } from './bounds.ts'
 
 /** An answer that brings nothing for so long is given up. */
 const silenceMs = 30_000
+/** Nor is one waited for that brings less than this, on average, once it has been waited for as long. */
+const slowestBytesPerSecond = 1024
+const slowestAfterMs = 60_000
 const lookMs = 1_000
 const listPageBytes = 16 * 1024 * 1024
-const blocksPageBytes = 256 * 1024 * 1024
+const blocksPageBytes = 64 * 1024 * 1024
 const blocksOfPage = 500
+/** Values of one page, and datasets of a list. */
+const pageValues = 2_000_000
+const datasetsMost = 200_000
 /** Tries of one object that bring nothing new. */
 const triesMost = 5
 
@@ -26,7 +33,6 @@ export interface Listed {
   readonly id: DatasetId
   readonly alias: string
   readonly visibility: Visibility
-  readonly layout?: Layout
   readonly head: Hash
 }
 
@@ -80,6 +86,7 @@ export class Origin {
       if (!Array.isArray(datasets)) throw odd('/datasets', 'holds no list')
       found.push(...datasets.map(listedOf))
       if (typeof next !== 'string') return found
+      if (datasets.length === 0 || next === after || found.length > datasetsMost) throw odd('/datasets', 'has no end')
       after = next
     }
   }
@@ -170,7 +177,12 @@ export class Origin {
 
   async #json(path: string, asked: Asked, most: number): Promise<Readonly<Record<string, unknown>>> {
     const { bytes } = await this.#whole(path, { ...asked, headers: { accept: 'application/json' } }, most)
-    return problemOf(decodeUtf8(bytes))
+    try {
+      return membersOf(boundedJson(decodeUtf8(bytes), pageValues))
+    } catch (error) {
+      if (error instanceof BodyTooLong) throw odd(path, error.message)
+      throw odd(path, 'is no JSON')
+    }
   }
 
   async #whole(
@@ -179,12 +191,12 @@ export class Origin {
     most: number,
   ): Promise<{ readonly bytes: Uint8Array; readonly status: number }> {
     const pieces: Uint8Array[] = []
-    let have = 0
     let status = 0
-    for await (const piece of this.#read(path, asked, (answer) => (status = answer.status))) {
-      have += piece.length
-      if (have > most) throw odd(path, `has more than ${most} bytes`)
-      pieces.push(piece)
+    try {
+      const read = this.#read(path, asked, (answer) => (status = answer.status))
+      for await (const piece of boundedPieces(read, most)) pieces.push(piece)
+    } catch (error) {
+      throw error instanceof BodyTooLong ? odd(path, error.message) : error
     }
     return { bytes: concatBytes(pieces), status }
   }
@@ -202,17 +214,24 @@ export class Origin {
     expect(silenceMs + waitMs)
     if (!this.#isWatched) void this.#watch()
     let reader: ReadableStreamDefaultReader<Uint8Array> | undefined
+    let [bytes, waitedMs] = [0, 0]
     try {
       const asIs = { 'accept-encoding': 'identity', ...headers }
       const answer = await this.#exchange.once(path, { query, headers: asIs, signal })
       begin(answer)
       reader = answer.body?.getReader()
       while (reader !== undefined) {
+        const sinceMs = this.#clock.monotonicMs()
         const piece = await reader.read().catch((cause: unknown) => {
           signal.throwIfAborted()
           throw unreachable(this.url, cause)
         })
         if (piece.done) return
+        bytes += piece.value.length
+        waitedMs += this.#clock.monotonicMs() - sinceMs
+        if (waitedMs > slowestAfterMs && (bytes * 1000) / waitedMs < slowestBytesPerSecond) {
+          throw unreachable(this.url, 'it sends too slowly')
+        }
         this.bytes += piece.value.length
         expect(Number.POSITIVE_INFINITY)
         await this.#rate.take(piece.value.length, this.#stop)
@@ -244,17 +263,15 @@ function isPartFrom(answer: Response, start: number): boolean {
 }
 
 function listedOf(value: unknown): Listed {
-  const { id, alias, visibility, head, layout } = membersOf(value)
+  const { id, alias, visibility, head } = membersOf(value)
   const parts = typeof alias === 'string' ? alias.split('/') : []
   const isWhole = typeof id === 'string' && datasetIdPattern.test(id) && typeof head === 'string'
   if (!isWhole || typeof alias !== 'string' || parts.length !== 2 || !parts.every(isName) || !hashPattern.test(head)) {
     throw odd('/datasets', 'names no dataset with its id, alias and head')
   }
-  const { sortBy } = membersOf(layout)
-  const isSorted = Array.isArray(sortBy) && sortBy.length > 0 && sortBy.every((column) => typeof column === 'string')
   // What does not say that anyone may read it is private.
   const seenBy = visibility === 'public' ? 'public' : 'private'
-  return { id, alias, visibility: seenBy, head, ...(isSorted ? { layout: { sortBy } } : {}) }
+  return { id, alias, visibility: seenBy, head }
 }
 
 function membersOf(value: unknown): Readonly<Record<string, unknown>> {

@@ -33,8 +33,6 @@ interface CastTarget {
   readonly plan: ColumnPlan
   /** The rules for values that are text or epochs. */
   readonly typed: TypedColumns
-  /** Whether times may lose digits: those of the event time do, in every format. */
-  readonly isEventTime: boolean
 }
 
 /** Takes the present values of one column of a file into builders of one column of the dataset. */
@@ -199,14 +197,14 @@ export class ValueCast {
     if (nanos < 0n || nanos >= dayNanos) return this.#outOfDay()
     if (isText) return this.#takeAscii(timeNanosText(nanos), to)
     const unit = BigInt(1e9 / plan.perSecond)
-    if (nanos % unit !== 0n) return this.#inexact(timeNanosText(nanos))
+    if (nanos % unit !== 0n) this.#target.typed.warnCut(plan)
     if (plan.perSecond <= 1e3) to.appendInt32(Number(nanos / unit))
     else to.appendBigInt64(nanos / unit)
     return undefined
   }
 
   #takeInstant(value: bigint, to: ColumnBuilder): ValueFault {
-    const { plan, isEventTime } = this.#target
+    const { plan } = this.#target
     const nanos = value * unitNanos(unitOf(this.#source))
     if (nanos < BigInt(firstSecond) * 1_000_000_000n || nanos >= BigInt(endSecond) * 1_000_000_000n)
       return this.#beyondYears()
@@ -214,7 +212,7 @@ export class ValueCast {
     if (plan.code !== valueCode.timestamp) return this.#wrongType('a point in time')
     const unit = BigInt(1e9 / plan.perSecond)
     const rest = ((nanos % unit) + unit) % unit
-    if (rest !== 0n && !isEventTime) return this.#inexact(`${instantText(nanos)}Z`)
+    if (rest !== 0n) this.#target.typed.warnCut(plan)
     const instant = (nanos - rest) / unit
     if (instant < minInt64 || instant > maxInt64) return this.#beyondYears()
     to.appendBigInt64(instant)

@@ -1,7 +1,7 @@
 // Casts of numbers and times, a column at a time: through doubles, as long as these hold every value exactly. Where one does not
 // (or does not fit the target), nothing is cast here, and cast-values.ts takes the rows one by one and says which.
 
-import { fixedWidth } from '../arrow/columns.ts'
+import { fixedWidth, isPresent } from '../arrow/columns.ts'
 import { numbersOf } from '../arrow/numbers.ts'
 import { type Column, type DataType, unitsPerSecond } from '../model/schema.ts'
 import { endSecond, firstSecond } from './calendar.ts'
@@ -16,9 +16,9 @@ const exactPower = 22
 
 /**
  * The values of `column` as those of the target, rows that are null included; undefined where not every one of them could be
- * cast. `mayCut`: times may lose digits, as event times do.
+ * cast. `cuts` gets the rows whose times lost digits that are finer than the target's unit.
  */
-export function castVector(column: Column, target: ColumnPlan, mayCut: boolean): Uint8Array | undefined {
+export function castVector(column: Column, target: ColumnPlan, cuts: number[]): Uint8Array | undefined {
   const { type } = column
   switch (target.code) {
     case valueCode.small:
@@ -30,7 +30,7 @@ export function castVector(column: Column, target: ColumnPlan, mayCut: boolean):
     case valueCode.decimal:
       return isTime(type) ? undefined : decimals(column, target)
     case valueCode.timestamp:
-      return type.kind === 'Timestamp' ? timestamps(column, target, mayCut) : undefined
+      return type.kind === 'Timestamp' ? timestamps(column, target, cuts) : undefined
     default:
       return undefined
   }
@@ -111,11 +111,11 @@ function decimals(column: Column, { precision, scale }: ColumnPlan): Uint8Array 
   return new Uint8Array(words.buffer)
 }
 
-function timestamps(column: Column, target: ColumnPlan, mayCut: boolean): Uint8Array | undefined {
+function timestamps(column: Column, target: ColumnPlan, cuts: number[]): Uint8Array | undefined {
   const { type } = column
   const from = unitsPerSecond[(type.kind === 'Timestamp' ? type.unit : undefined) ?? 'Millisecond']
   const to = target.perSecond
-  const values = to >= from ? doublesOf(column) : quotients(column, from / to, mayCut)
+  const values = to >= from ? doublesOf(column) : quotients(column, from / to, cuts)
   if (values === undefined) return undefined
   const factor = to >= from ? to / from : 1
   const [least, end] = [firstSecond * to, endSecond * to]
@@ -127,8 +127,9 @@ function timestamps(column: Column, target: ColumnPlan, mayCut: boolean): Uint8A
   return longs(values)
 }
 
-/** Integers of 64 bits divided, rounded down; undefined where a rest is left and may not be cut. */
-function quotients({ rows, values }: Column, divisor: number, mayCut: boolean): Float64Array | undefined {
+/** Integers of 64 bits divided, rounded down; `cuts` gets the rows where a rest is left. */
+function quotients(column: Column, divisor: number, cuts: number[]): Float64Array | undefined {
+  const { rows, values } = column
   const words = new DataView(values.buffer, values.byteOffset, values.byteLength)
   const out = new Float64Array(rows)
   for (let i = 0; i < rows; i++) {
@@ -137,7 +138,8 @@ function quotients({ rows, values }: Column, divisor: number, mayCut: boolean): 
     // The rest of the upper word is below the divisor (at most 10^9 · 2^32 < 2^62 only for whole seconds, which no column has).
     const low = (high - whole * divisor) * 4294967296 + words.getUint32(8 * i, true)
     const quotient = Math.floor(low / divisor)
-    if (low > exact || (!mayCut && low !== quotient * divisor)) return undefined
+    if (low > exact) return undefined
+    if (low !== quotient * divisor && isPresent(column, i)) cuts.push(i)
     out[i] = whole * 4294967296 + quotient
   }
   return out

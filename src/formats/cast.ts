@@ -6,6 +6,7 @@ import { createColumnBuilder } from '../arrow/column-builder.ts'
 import { concatBatches, isPresent, makeColumn, nullColumn } from '../arrow/columns.ts'
 import { must } from '../lib/assert.ts'
 import { concatBytes, copyBytes, utf8 } from '../lib/bytes.ts'
+import type { Warnings } from '../lib/warnings.ts'
 import {
   type Column,
   type DataType,
@@ -29,6 +30,7 @@ interface CastOptions {
   readonly plan: TablePlan
   readonly options: FormatOptions
   readonly faults: FaultLog
+  readonly warnings: Warnings
 }
 
 export class ColumnCast {
@@ -36,6 +38,9 @@ export class ColumnCast {
   readonly #target: ColumnPlan
   readonly #type: DataType
   readonly #faults: FaultLog
+  readonly #warnings: Warnings
+  /** What the rules of text and times note. */
+  readonly #typed: TypedColumns
   readonly #values: ValueCast
   /** Where lists are made of their JSON text. */
   readonly #lists: ListCast | undefined
@@ -44,16 +49,17 @@ export class ColumnCast {
   readonly #isZoneless: boolean
 
   /** From `source`, a type of the file (Timestamp without time zone: of no zone), to a column of the plan. */
-  constructor(source: DataType, target: ColumnPlan, { plan, options, faults }: CastOptions) {
+  constructor(source: DataType, target: ColumnPlan, { plan, options, faults, warnings }: CastOptions) {
     this.#source = source
     this.#target = target
     this.#type = innerType(target.field.type)
     this.#faults = faults
+    this.#warnings = warnings
     this.#isEventTime = target === plan.columns[0]
     this.#isZoneless = source.kind === 'Timestamp' && source.timezone === undefined && options.timeZone !== 'UTC'
-    const typed = new TypedColumns(plan, options)
+    this.#typed = new TypedColumns(plan, options)
     this.#lists = source.kind === 'String' && this.#type.kind === 'List' ? new ListCast(target, options) : undefined
-    this.#values = new ValueCast(source, { plan: target, typed, isEventTime: this.#isEventTime })
+    this.#values = new ValueCast(source, { plan: target, typed: this.#typed })
   }
 
   /** The column in the dataset's type. Faults are noted, as of the records from `first` on; the column is then of no use. */
@@ -63,10 +69,17 @@ export class ColumnCast {
     if (this.#source.kind === 'Null')
       return nullColumn({ ...field, type: { kind: 'Option', inner: this.#type } }, column.rows)
     if (this.#isZoneless && column.nullCount < column.rows) this.#noteZoneless(column, first)
-    if (this.#lists !== undefined) return this.#lists.cast(column, first, this.#faults)
+    if (this.#lists !== undefined)
+      return this.#lists.cast(column, first, { faults: this.#faults, warnings: this.#warnings })
     if (this.#isShared(column)) return this.#sharedColumn(column)
-    const values = castVector(column, this.#target, this.#isEventTime)
-    return values === undefined ? this.#castValues(column, first) : this.#columnOf(column, values)
+    const cuts: number[] = []
+    const values = castVector(column, this.#target, cuts)
+    if (values === undefined) return this.#castValues(column, first)
+    for (const row of cuts) {
+      this.#typed.warnCut(this.#target)
+      this.#noteWarnings(first + row)
+    }
+    return this.#columnOf(column, values)
   }
 
   #sharedColumn(column: Column): Column {
@@ -104,8 +117,13 @@ export class ColumnCast {
       if (kind !== undefined) {
         this.#faults.addBare({ record: first + row, column: name, kind, message: this.#values.reason })
       }
+      this.#noteWarnings(first + row)
     }
     return builder.finish()
+  }
+
+  #noteWarnings(record: number): void {
+    for (const about of this.#typed.takeRowWarnings()) this.#warnings.add(about, record)
   }
 
   #noteNulls(column: Column, first: number): void {
@@ -171,8 +189,8 @@ export class ListCast {
     this.#start = utf8(`{${JSON.stringify(target.name)}:`)
   }
 
-  /** The lists of the texts, null where there is none. Faults are noted as of the records from `first` on. */
-  cast(column: Column, first: number, faults: FaultLog): Column {
+  /** The lists of the texts, null where there is none. Faults and warnings are noted as of the records from `first` on. */
+  cast(column: Column, first: number, { faults, warnings }: Pick<CastOptions, 'faults' | 'warnings'>): Column {
     const columns = new TypedColumns(tablePlan(this.#options), this.#options)
     const found = new FaultLog()
     const reader = new JsonRecordReader({ options: this.#options, columns, faults: found, place: new RecordPlace() })
@@ -182,8 +200,10 @@ export class ListCast {
       const record = concatBytes([this.#start, text, end])
       const before = found.total
       const isWhole = reader.read(record, 0, record.length, row) === record.length
-      if (isWhole && found.total === before) columns.endRow(record.length)
-      else {
+      if (isWhole && found.total === before) {
+        for (const about of columns.takeRowWarnings()) warnings.add(about, first + row)
+        columns.endRow(record.length)
+      } else {
         columns.undoRow()
         this.#note(found, before, { record: first + row, faults })
       }

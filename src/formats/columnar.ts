@@ -4,6 +4,7 @@
 import { batchBytes, concatBatches, nullColumn } from '../arrow/columns.ts'
 import { must } from '../lib/assert.ts'
 import { nextTurn } from '../lib/clock.ts'
+import { Warnings } from '../lib/warnings.ts'
 import { NodeError } from '../model/errors.ts'
 import { foldAscii } from '../model/names.ts'
 import {
@@ -32,6 +33,8 @@ export interface ColumnarFile {
   readonly rows: number
   /** Why columns cannot be read, by their places in `fields`, whose types then mean nothing. Nobody asks for these. */
   readonly refused: ReadonlyMap<number, NodeError>
+  /** Columns of structs, lists and maps, whose values are their JSON text, by their places in `fields`. */
+  readonly nested: ReadonlySet<number>
   /** The column that holds the features' geometries as GeoJSON text, where the file names one. */
   readonly geometry?: number
   /**
@@ -58,6 +61,7 @@ export class ColumnarReader implements FileReader {
   readonly #file: ColumnarFile
   /** Names of the file's columns, as the dataset is to have them. */
   readonly #names: readonly string[]
+  #warnings = new Warnings()
 
   constructor(file: ColumnarFile) {
     this.#file = file
@@ -106,9 +110,14 @@ export class ColumnarReader implements FileReader {
     }
   }
 
+  get warnings(): readonly string[] {
+    return this.#warnings.texts
+  }
+
   async *read(options: ReaderOptions): AsyncGenerator<RecordBatch> {
     const plan = tablePlan(options)
     const faults = fileFaults()
+    this.#warnings = new Warnings()
     const targets = this.#targets(plan, options, faults)
     const missing = plan.columns.filter(
       ({ required }, column) => required && !targets.some((target) => target.column === column),
@@ -142,7 +151,11 @@ export class ColumnarReader implements FileReader {
       const name = must(this.#names[source], 'a name for each column')
       const column = plan.byName.get(foldAscii(name))
       if (column === reservedName) {
-        faults.addBare({ column: name, kind: 'ReservedColumn', message: `'${name}' is a system column.` })
+        faults.addBare({
+          column: name,
+          kind: 'ReservedColumn',
+          message: `'${name}' is a system column; the node fills it.`,
+        })
       } else if (column === undefined) {
         // Nothing is lost with a column that has no values.
         if (options.unknownFields === 'ignore' || innerType(field.type).kind === 'Null') continue
@@ -153,7 +166,11 @@ export class ColumnarReader implements FileReader {
         this.#demand(source)
         taken.add(column)
         const to = must(plan.columns[column], 'a column of the plan')
-        targets.push({ source, column, cast: new ColumnCast(innerType(field.type), to, { plan, options, faults }) })
+        if (this.#file.nested.has(source) && innerType(to.field.type).kind !== 'List') {
+          this.#warnings.add(`Column '${name}' holds structs, lists or maps; they are stored as JSON text`)
+        }
+        const cast = new ColumnCast(innerType(field.type), to, { plan, options, faults, warnings: this.#warnings })
+        targets.push({ source, column, cast })
       }
     }
     return targets
@@ -229,7 +246,7 @@ function noteLongRecords(batch: RecordBatch, first: number, { recordBytes }: For
 
 /**
  * The type that a column of a dataset gets from one of a file; undefined for one that holds nothing. Times finer than a
- * microsecond stay whole in no answer of the engine: their column is of microseconds, and the cast refuses finer ones. A
+ * microsecond stay whole in no answer of the engine: their column is of microseconds, finer digits are cut and warned of. A
  * dataset has no times of day: they are text.
  */
 function datasetType(type: DataType): DataType | undefined {

@@ -112,7 +112,8 @@ export class FaultLog {
     const first = earliest?.kind === 'UnknownField' ? (syntax ?? earliest) : earliest
     const place = first?.record === undefined ? this.whole : `Record ${first.record}`
     const differs = this.errors.some(({ kind }) => typeKinds.has(kind))
-    const hint = this.hint ?? (inferred && differs ? inferredHint : undefined)
+    const guessed = inferred && differs ? inferredHint : undefined
+    const hint = this.hint ?? (first?.kind === 'ReservedColumn' ? reservedHint : guessed)
     const rest = this.total > 1 ? ` Faults in all: ${this.total}.` : ''
     const errors = first === undefined ? [] : [first, ...this.errors.filter((error) => error !== first)]
     return new NodeError(
@@ -122,6 +123,10 @@ export class FaultLog {
     )
   }
 }
+
+const reservedHint =
+  'Send it under another name, such as source_offset; or make the dataset with PUT and a vocab that gives the system column ' +
+  'another one: {"vocab":{"offsetColumn":"row","operationTypeColumn":"operation","systemTimeColumn":"stored_at"}}.'
 
 /** The message of `UnknownField`; `valueless`: folded names that inference met without a value; undefined where there was none. */
 export function unknownFieldMessage(name: string, valueless: ReadonlySet<string> | undefined): string {

@@ -62,7 +62,7 @@ export function lookAlike(head: Uint8Array, format: string): Look | undefined {
   if (/^<(?:!doctype html|html|head|body)\b/i.test(text)) return 'html'
   if (/^<(?:\?xml|[a-z]+[ >])/i.test(text)) return 'xml'
   // Files that are no text.
-  if (magics.some(([, , own]) => own === format)) return undefined
+  if (format === 'otlp-protobuf' || magics.some(([, , own]) => own === format)) return undefined
   if (!isWholeUtf8(head)) return 'latin1'
   return format === 'csv' || format === 'tsv' ? lookOfCells(text, format) : lookOfJson(text, format)
 }

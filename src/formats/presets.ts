@@ -96,10 +96,10 @@ export const presets = {
   },
   cloudevents: {
     about:
-      'CloudEvents 1.0 in structured mode: a row an event; its id is the key, so batches of several need dedupe=body',
+      'CloudEvents 1.0 in structured mode: a row an event; source and id are the key, so batches of several need dedupe=body',
     source: 'https://github.com/cloudevents/spec/blob/v1.0.2/cloudevents/formats/json-format.md',
     mediaType: 'application/cloudevents+json',
-    parameters: { flatten, eventTime: 'time', dedupe: 'id' },
+    parameters: { flatten, eventTime: 'time', dedupe: 'source,id' },
     example:
       '{"specversion":"1.0","type":"com.example.someevent","source":"/mycontext","subject":null,"id":"C234-1234-1234","time":"2018-04-05T17:31:00Z","comexampleextension1":"value",' +
       '"comexampleothervalue":5,"datacontenttype":"application/json","data":{"appinfoA":"abc","appinfoB":123,"appinfoC":true}}',

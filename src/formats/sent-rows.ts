@@ -4,22 +4,37 @@
 import { isPresent } from '../arrow/columns.ts'
 import { fillEventTime } from '../arrow/event-time.ts'
 import { must } from '../lib/assert.ts'
+import { parseJson } from '../json/json.ts'
+import { JsonError } from '../json/parser.ts'
 import { decodeUtf8 } from '../lib/bytes.ts'
 import { NodeError, type RecordErrorKind } from '../model/errors.ts'
+import { JsonNumber, type JsonValue } from '../model/json.ts'
 import type { Column, RecordBatch } from '../model/schema.ts'
 import { fixedText } from './leaf-text.ts'
+
+/** Of JSON that has a key inside; readers take no deeper one by default. */
+const mostDepth = 64
 
 export interface SentRowsOptions {
   /** Event time of records that have none, milliseconds since 1970 UTC. */
   readonly fallbackMs: number
-  /** What holds the key of the batch: a name, and its place among the columns; -1 where there is no such column. */
-  readonly key?: { readonly name: string; readonly column: number }
+  /** What holds the key of the batch, one field or several. */
+  readonly key?: readonly KeyField[]
+}
+
+export interface KeyField {
+  /** As `dedupe` has it. */
+  readonly name: string
+  /** Its place among the columns; -1 where there is no such column. */
+  readonly column: number
+  /** Where in the JSON text of the column it is; empty: the column is it. */
+  readonly inside: readonly string[]
 }
 
 export interface SentFacts {
   /** Records that brought no event time. */
   readonly undated: number
-  /** The one value of the key's column; undefined where no key is asked for, or there are no records. */
+  /** The one value of the key's field, of several a JSON list; undefined where no key is asked for, or there are no records. */
   readonly keyValue: string | undefined
 }
 
@@ -46,17 +61,21 @@ export class SentRows {
     return fillEventTime(batch, fallbackMs)
   }
 
-  #noteKey(batch: RecordBatch, { name, column: index }: { readonly name: string; readonly column: number }): void {
-    const column = batch.columns[index]
-    const textAt = column === undefined ? undefined : keyText(column)
+  #noteKey(batch: RecordBatch, key: readonly KeyField[]): void {
+    const texts = key.map(({ column, inside }) => keyText(batch.columns[column], inside))
     for (let row = 0; row < batch.rows; row++) {
-      if (column === undefined || textAt === undefined || !isPresent(column, row)) {
-        throw this.#misfit('MissingRequired', row, `Column '${name}', which dedupe names, has no value here`, name)
+      const found = texts.map((textAt) => textAt(row))
+      const missing = key[found.indexOf(undefined)]
+      if (missing !== undefined) {
+        const { name } = missing
+        throw this.#misfit('MissingRequired', row, `Field '${name}', which dedupe names, has no value here`, name)
       }
-      const text = textAt(row)
+      const [only = ''] = found
+      const text = found.length === 1 ? only : JSON.stringify(found)
       this.#keyValue ??= text
       if (text === this.#keyValue) continue
-      throw this.#misfit('WrongType', row, `Column '${name}', which dedupe names, has another value than before`, name)
+      const name = key.map((field) => field.name).join(',')
+      throw this.#misfit('WrongType', row, `'${name}', which dedupe names, has another value than before`, name)
     }
   }
 
@@ -70,11 +89,32 @@ export class SentRows {
   }
 }
 
-/** Prints values of a column; undefined for types that are no keys. */
-function keyText(column: Column): ((row: number) => string) | undefined {
+/** Prints values of a column, or of what is inside of its JSON text; undefined where there is none that can be a key. */
+function keyText(column: Column | undefined, inside: readonly string[]): (row: number) => string | undefined {
+  if (column === undefined) return () => undefined
   const { type, values, offsets } = column
-  if (type.kind === 'String') return (row) => decodeUtf8(values.subarray(offsets?.[row] ?? 0, offsets?.[row + 1] ?? 0))
-  if (type.kind === 'Bool' || type.kind === 'Binary' || type.kind === 'List') return undefined
+  const present = (text: (row: number) => string | undefined) => (row: number) =>
+    isPresent(column, row) ? text(row) : undefined
+  if (type.kind === 'String') {
+    const textAt = (row: number): string => decodeUtf8(values.subarray(offsets?.[row] ?? 0, offsets?.[row + 1] ?? 0))
+    return present(inside.length === 0 ? textAt : (row) => textInside(textAt(row), inside))
+  }
+  if (inside.length > 0 || type.kind === 'Bool' || type.kind === 'Binary' || type.kind === 'List')
+    return () => undefined
   const text = fixedText(column)
-  return (row) => text(row).replaceAll('"', '')
+  return present((row) => text(row).replaceAll('"', ''))
+}
+
+/** The text or number at a path in JSON text. */
+function textInside(json: string, path: readonly string[]): string | undefined {
+  let value: JsonValue | undefined
+  try {
+    value = parseJson(json, { maxDepth: mostDepth })
+  } catch (error) {
+    // A text that is no JSON has nothing inside.
+    if (error instanceof JsonError) return undefined
+    throw error
+  }
+  for (const name of path) value = value instanceof Map ? value.get(name) : undefined
+  return value instanceof JsonNumber ? value.token : typeof value === 'string' ? value : undefined
 }

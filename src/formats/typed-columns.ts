@@ -38,8 +38,6 @@ const firstRows = 4
 const batchRows = 16_384
 const batchInputBytes = 1024 * 1024
 
-/** Greatest magnitudes at or above it are those of doubles. */
-const doubleMax = Number.MAX_VALUE
 const roundingText =
   'which would round this integer: a column of Int64, Decimal or String keeps it; a number that is none is written with a point or an exponent.'
 /** A fault of a value; undefined means that the value is in the column. */
@@ -83,7 +81,9 @@ export class TypedColumns {
 
   /** Ends a row that came from `inputBytes` bytes of input. */
   endRow(inputBytes: number): void {
-    if (this.rowWarnings.length > 0) this.takeWarnings()
+    for (const about of this.rowWarnings.length > 0 ? this.takeRowWarnings() : []) {
+      this.warnings.add(about, this.doneRows)
+    }
     this.rows += 1
     this.doneRows += 1
     this.inputBytes += inputBytes
@@ -106,9 +106,11 @@ export class TypedColumns {
     this.warn(`Times of '${name}' are kept in ${unitNames.get(perSecond)}; finer digits were cut off`)
   }
 
-  private takeWarnings(): void {
-    for (const about of this.rowWarnings) this.warnings.add(about, this.doneRows)
+  /** What was noted of the row that is open, for who keeps warnings of his own. */
+  takeRowWarnings(): readonly string[] {
+    const taken = this.rowWarnings
     this.rowWarnings = []
+    return taken
   }
 
   /** From now on values are judged but not kept. */
@@ -226,7 +228,7 @@ export class TypedColumns {
   ): ValueFault {
     const value = doubleOf(scan, bytes)
     if (Math.abs(value) === Number.POSITIVE_INFINITY || Math.abs(value) >= column.max) return this.outOfRange(column)
-    if (isRounded(scan, bytes, { value, isSingle: column.max < doubleMax, isDouble })) {
+    if (isRounded(scan, bytes, { value, isSingle: column.isSingle, isDouble })) {
       if (!this.mayRound) {
         this.reason = `Column '${column.name}' holds ${column.typeText}, ${roundingText}`
         return 'OutOfRange'

@@ -14,7 +14,7 @@ import type { DatasetId } from '../model/events.ts'
 import type { JsonValue } from '../model/json.ts'
 import { foldAscii, parseAliasText } from '../model/names.ts'
 import { ingestOf } from './ingest-rules.ts'
-import { descriptionOf, freshnessOf, layoutOf, membersOf, visibilityOf, withoutKind } from './new-dataset.ts'
+import { descriptionOf, freshnessOf, membersOf, visibilityOf, withoutKind } from './new-dataset.ts'
 import { patientFor, type Waiters } from './outcome.ts'
 import type { ChangeToPublish, Publisher } from './publish.ts'
 import { nameTaken, rejection } from './refusals.ts'
@@ -27,18 +27,17 @@ const idBytes = 32
 /** What is to be changed: each member as a whole. */
 export type Change = Pick<
   ChangeHeader,
-  'info' | 'license' | 'attachments' | 'visibility' | 'freshnessMs' | 'layout' | 'ingest' | 'alias' | 'traceparent'
+  'info' | 'license' | 'attachments' | 'visibility' | 'freshnessMs' | 'ingest' | 'alias' | 'traceparent'
 >
 
-const bodyMembers = ['info', 'license', 'attachments', 'visibility', 'freshness', 'layout', 'ingest', 'alias']
+const bodyMembers = ['info', 'license', 'attachments', 'visibility', 'freshness', 'ingest', 'alias']
 
-/** Reads the body; null takes freshness, layout or ingest away. Throws NodeErrors `InvalidRequest`, `InvalidName`, `ReservedName`. */
+/** Reads the body; null takes freshness or ingest away. Throws NodeErrors `InvalidRequest`, `InvalidName`, `ReservedName`. */
 export function changeOf(body: JsonValue | undefined, chain: DatasetChain): Change {
   const member = membersOf(body, bodyMembers)
   const { vocabulary, schema } = viewOf(chain)
   const visibility = member('visibility', visibilityOf)
   const freshnessMs = member('freshness', (value) => (value === null ? 0 : freshnessOf(value)))
-  const layout = member('layout', (value) => (value === null ? { sortBy: [] } : layoutOf(value, vocabulary, schema)))
   const ingest = member('ingest', (value) => (value === null ? {} : ingestOf(value, vocabulary, schema)))
   const alias = member('alias', (value) => parseAliasText(typeof value === 'string' ? value : '').text)
   const change = {
@@ -46,7 +45,6 @@ export function changeOf(body: JsonValue | undefined, chain: DatasetChain): Chan
     ...(alias === undefined ? {} : { alias }),
     ...(visibility === undefined ? {} : { visibility }),
     ...(freshnessMs === undefined ? {} : { freshnessMs }),
-    ...(layout === undefined ? {} : { layout }),
     ...(ingest === undefined ? {} : { ingest }),
   }
   if (Object.keys(change).length > 0) return change
@@ -54,19 +52,18 @@ export function changeOf(body: JsonValue | undefined, chain: DatasetChain): Chan
 }
 
 /** True where the change is of how the dataset is kept, beside what it says of itself. */
-export function changesRecord({ visibility, freshnessMs, layout, ingest, alias }: Change): boolean {
-  return [visibility, freshnessMs, layout, ingest, alias].some((member) => member !== undefined)
+export function changesRecord({ visibility, freshnessMs, ingest, alias }: Change): boolean {
+  return [visibility, freshnessMs, ingest, alias].some((member) => member !== undefined)
 }
 
 /** The part of a change that is none yet: what holds already makes no block. */
 function differenceTo(chain: DatasetChain, change: Change): Change {
   const { info, license, attachments } = viewOf(chain)
-  const { visibility, freshnessMs = 0, layout = { sortBy: [] }, ingest = {}, alias } = chain.name
+  const { visibility, freshnessMs = 0, ingest = {}, alias } = chain.name
   const held: Change = {
     visibility,
     alias,
     freshnessMs,
-    layout,
     ingest,
     ...(info === undefined ? {} : { info: withoutKind(info) }),
     ...(license === undefined ? {} : { license: withoutKind(license) }),
@@ -161,16 +158,23 @@ async function settle(
   // `as`: a message of one kind with the two members that all have.
   const position = await publisher.change(partition, { ...message, dataset, id } as ChangeToPublish)
   const decision = await waiters.wait(chain, { id, position }, patientFor(commitWithinMs))
-  if (decision === undefined || decision === 'void') throw unknown(alias)
+  if (decision === undefined || decision === 'void') throw unknown(alias, message.kind)
   if (decision.outcome.status.kind === 'rejected') throw rejection(decision.outcome.status, chain)
   // Elsewhere the block may be seen before the records that follow it.
   while (!(await isShown(decision.block.sequence))) {
-    if (clock.monotonicMs() > endMs) throw unknown(alias)
+    if (clock.monotonicMs() > endMs) throw unknown(alias, message.kind)
     await clock.sleep(lookMs)
   }
 }
 
-function unknown(alias: string): NodeError {
+/** What a repeat of the request meets when the first one was committed. */
+const repeatHints: Readonly<Record<ChangeToPublish['kind'], string>> = {
+  change: 'Repeat the same request; it finishes what was begun.',
+  delete: 'Repeat the same request: 404 or 410 then says that the dataset is deleted.',
+  restore: 'Repeat the same request: 409 DatasetExists then says that the dataset is restored.',
+}
+
+function unknown(alias: string, kind: ChangeToPublish['kind']): NodeError {
   const message = `What was asked of '${alias}' is in the log but was not committed within ${commitWithinMs / 1000} s.`
-  return new NodeError('OutcomeUnknown', message, { hint: 'Repeat the same request; it finishes what was begun.' })
+  return new NodeError('OutcomeUnknown', message, { hint: repeatHints[kind] })
 }

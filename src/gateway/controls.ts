@@ -32,6 +32,8 @@ export interface IngestControls {
   readonly create: boolean
   /** Asked for, with `create` alone. */
   readonly visibility: 'public' | 'private' | undefined
+  /** What a dataset that it makes is where nothing was asked; set by routes, not by callers. */
+  readonly newDatasets?: 'private'
   readonly dryRun: boolean
   readonly unknownFields: UnknownFields
   readonly integers: 'int64' | 'float64' | undefined

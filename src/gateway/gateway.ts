@@ -6,7 +6,6 @@ import type { Readable } from 'node:stream'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { DatasetChain } from '../catalog/dataset-chain.ts'
 import type { Outcomes } from '../catalog/outcomes.ts'
-import type { ProducerMark } from '../chain/producers.ts'
 import type { Deletion, NameRecord } from '../chain/records.ts'
 import type { EndlessFormat, Misfits } from '../formats/format.ts'
 import { formatOf } from '../formats/registry.ts'
@@ -24,23 +23,16 @@ import type { GatewayLoad, Metrics } from '../ops/metrics.ts'
 import type { TaskThreads } from '../work/work-pool.ts'
 import { AdmissionQueue, type Admitted } from './admission.ts'
 import type { IngestControls } from './controls.ts'
+import { fateOf, isPassed, placeOf } from './fate.ts'
 import { IngestStream } from './ingest-stream.ts'
 import type { LargeBatch } from './large-batch.ts'
 import { type Change, changeDataset, deleteDataset, restoreDataset } from './change-dataset.ts'
 import { createDataset, type NewDataset } from './new-dataset.ts'
-import {
-  answerOf,
-  BlockPace,
-  decisionNow,
-  patienceOf,
-  type PlacedBatch,
-  preferenceApplied,
-  Waiters,
-} from './outcome.ts'
 import { demandLikelyTimes } from './likely-times.ts'
+import { answerOf, BlockPace, patienceOf, type PlacedBatch, preferenceApplied, Waiters } from './outcome.ts'
 import { demandRecords, discardBody, typedBody } from './parse-body.ts'
-import { producerMark, type ProducerStart } from './producer-start.ts'
-import { KeyedBatches, sequenceAsked } from './place-batch.ts'
+import { type HeldMark, producerMark, type ProducerStart } from './producer-start.ts'
+import { isKnownEarlier, KeyedBatches, sequenceAsked } from './place-batch.ts'
 import { placeTyped } from './place-typed.ts'
 import { Publisher } from './publish.ts'
 import { tooLarge } from './read-body.ts'
@@ -73,6 +65,8 @@ export interface GatewayDeps {
   readonly hasRoom: (bytes: number) => boolean | Promise<boolean>
   /** When the batch of a stream is cut. */
   readonly stream: { readonly ageMs: number; readonly rows: number }
+  /** What a dataset is that records make. */
+  readonly newDatasets: 'public' | 'private'
 }
 
 export interface IngestRequest {
@@ -195,17 +189,17 @@ export class Gateway {
     const { chain, tokenId, producer, controls, body, rights } = request
     const { clock, limits, stream } = this.#deps
     if (chain !== undefined) demandVisibility(chain, controls.visibility)
-    const markIn = async (of: DatasetChain | undefined): Promise<ProducerMark | undefined> =>
+    const markIn = async (of: DatasetChain | undefined): Promise<HeldMark | undefined> =>
       of === undefined || producer === undefined
         ? undefined
         : producerMark(this.#deps, of, { tokenId, start: producer })
     const mark = await markIn(chain)
     const batches = new StreamBatches(
-      { ...this.#parts, take: (streamed) => this.#takeStreamed(request, streamed), markIn },
+      { ...this.#parts, pace: this.#pace, take: (streamed) => this.#takeStreamed(request, streamed), markIn },
       { chain, producer, mark },
     )
     return new IngestStream(
-      { clock, limits, ...stream, draining: this.#draining.signal, place: (batch, turn) => batches.place(batch, turn) },
+      { clock, limits, ...stream, draining: this.#draining.signal, batches },
       {
         body,
         contentEncoding: controls.contentEncoding,
@@ -302,10 +296,9 @@ export class Gateway {
     }
     const chain = await this.#deps.catalog.chainOf(name)
     // A block that was not announced here is found in the store.
-    if (chain.next <= note.position) await this.#deps.catalog.refresh(chain)
-    const decision = await decisionNow(this.#deps, chain, note)
-    const isDuplicate = decision === 'void'
-    return { receipt: this.#parts.receipts.of(note, name, isDuplicate ? undefined : decision, { isDuplicate }), chain }
+    if (!isPassed(chain, placeOf(note))) await this.#deps.catalog.refresh(chain)
+    const fate = await fateOf(this.#deps.outcomes, chain, note)
+    return { receipt: this.#parts.receipts.of(note, name, fate), chain }
   }
 
   /** Reads a batch and finds it its place. */
@@ -317,7 +310,9 @@ export class Gateway {
     const fallbackMs = controls.eventTimeMs ?? receivedMs
     const onBytes = (bytes: number): void => admitted.grow(bytes)
     const toLog = this.#largeBatchOf(request)
-    const source = { stream: request.body, format, controls, limits, spoolDir, toLog, threads, fallbackMs, onBytes }
+    const isEarlier = await isKnownEarlier(this.#deps, request)
+    const read = { stream: request.body, format, controls, isKnownEarlier: isEarlier }
+    const source = { ...read, limits, spoolDir, toLog, threads, fallbackMs, onBytes }
     const target = targetOf(request.chain)
     const body = await typedBody(source, target)
     admitted.spend(body.bytes)
@@ -344,7 +339,7 @@ export class Gateway {
         receivedMs,
         waits: patience.mostMs > 0,
         producer: request.streamed?.producer,
-        isThere: request.streamed?.isThere,
+        thereIn: request.streamed?.thereIn,
       }
       const placed = await placeTyped(this.#parts, batch, target)
       const { csvHeader, misfits } = placed.body
@@ -367,12 +362,13 @@ export class Gateway {
   }
 
   async #makeFor(request: IngestRequest, body: TypedBody): Promise<DatasetChain> {
-    const { traceparent, visibility = 'public', rules } = request.controls
+    const { controls } = request
+    const { traceparent, visibility = controls.newDatasets ?? this.#deps.newDatasets, rules } = controls
     const ingest = body.takenTime === undefined ? rules : { ...rules, eventTime: body.takenTime }
     const said = { ...(traceparent === undefined ? {} : { traceparent }), ...(ingest === undefined ? {} : { ingest }) }
     const { chain } = await this.create({ alias: request.alias, visibility, schema: body.shape.schema, ...said })
     // Another request may have made it meanwhile.
-    demandVisibility(chain, request.controls.visibility)
+    demandVisibility(chain, controls.visibility)
     return chain
   }
 

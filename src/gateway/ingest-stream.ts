@@ -13,6 +13,7 @@ import { type ContentEncoding, bodyChunks } from './read-body.ts'
 import type { Receipt } from './receipts.ts'
 import type { LineBatch } from './line-batch.ts'
 import { StreamCutter } from './stream-cutter.ts'
+import type { RefusedRecords } from './undecided-batches.ts'
 
 /** Called when a batch has been read, so that the next one may be; resolves when it may be appended, rejects where it must not. */
 export type Turn = () => Promise<void>
@@ -58,11 +59,15 @@ export interface StreamDeps {
   readonly rows: number
   /** The node is shutting down. */
   readonly draining: AbortSignal
-  /**
-   * Appends a batch after `turn`, which rejects where it must not, or its beginning: `numbers` of the receipt say how much. Durable
-   * when it resolves.
-   */
-  readonly place: (batch: LineBatch, turn: Turn) => Promise<StreamReceipt>
+  readonly batches: {
+    /**
+     * Appends a batch after `turn`, which rejects where it must not, or its beginning: `numbers` of the receipt say how much.
+     * Durable when it resolves.
+     */
+    place(batch: LineBatch, turn: Turn): Promise<StreamReceipt>
+    /** What was told as durable and the log refused all the same; with `waits` it is waited for what is not decided yet. */
+    refused(waits: boolean): Promise<RefusedRecords | undefined>
+  }
 }
 
 export class IngestStream {
@@ -119,7 +124,11 @@ export class IngestStream {
       await this.#placing.catch(() => {})
     }
     this.#deps.draining.removeEventListener('abort', onDrain)
-    this.#end = { kind: 'end', last: this.#last, ...(error === undefined ? {} : { error }) }
+    const refused = await this.#deps.batches.refused(error === undefined).catch((fault: unknown) => {
+      return { error: error ?? fault, from: undefined }
+    })
+    error = refused?.error ?? error
+    this.#end = { kind: 'end', last: this.#lastBefore(refused?.from), ...(error === undefined ? {} : { error }) }
     this.#roomNews.ring()
     this.#lineNews.ring()
   }
@@ -213,14 +222,14 @@ export class IngestStream {
   }
 
   async #placeWhole(batch: LineBatch, turn: Turn): Promise<void> {
-    const { clock, place, draining } = this.#deps
+    const { clock, batches, draining } = this.#deps
     if (clock.monotonicMs() >= this.#rightsMs) {
       await this.#source.rights()
       this.#rightsMs = clock.monotonicMs() + rightsEveryMs
     }
     for (let rest: LineBatch | undefined = batch; rest !== undefined; ) {
       try {
-        const receipt = await place(rest, turn)
+        const receipt = await batches.place(rest, turn)
         this.#tell(receipt)
         rest = rest.split(receipt.numbers.last + 1).rest
       } catch (error) {
@@ -229,6 +238,12 @@ export class IngestStream {
         await clock.sleep(roomEveryMs, draining)
       }
     }
+  }
+
+  /** Number of the last durable record, where those from `refused` on were told and are none. */
+  #lastBefore(refused: number | undefined): number | undefined {
+    if (refused === undefined || this.#last === undefined || this.#last < refused) return this.#last
+    return refused > this.#source.first ? refused - 1 : undefined
   }
 
   #tell(receipt: StreamReceipt): void {

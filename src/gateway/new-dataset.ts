@@ -4,7 +4,7 @@
 import type { Catalog } from '../catalog/catalog.ts'
 import { type DatasetChain, viewOf } from '../catalog/dataset-chain.ts'
 import { demandReadBack } from '../chain/read-back.ts'
-import type { IngestRules, Layout } from '../chain/records.ts'
+import type { IngestRules } from '../chain/records.ts'
 import { datasetIdFromKey } from '../ids/identifiers.ts'
 import { ed25519Signer, randomBytes } from '../ids/native-crypto.ts'
 import { type Clock, durationMs, durationText } from '../lib/clock.ts'
@@ -47,17 +47,15 @@ export interface NewDataset {
   readonly visibility: 'public' | 'private'
   /** Age at which a row of a steady stream is in a block. */
   readonly freshnessMs?: number
-  readonly layout?: Layout
   readonly ingest?: IngestRules
   /** The trace of the request. */
   readonly traceparent?: string
 }
 
-const bodyMembers = ['schema', 'info', 'license', 'attachments', 'vocab', 'visibility', 'freshness', 'layout', 'ingest']
+const bodyMembers = ['schema', 'info', 'license', 'attachments', 'vocab', 'visibility', 'freshness', 'ingest']
 /** As the schema of `create` messages has them. */
 const freshnessLeastMs = 100
 const freshnessMostMs = 24 * 3_600_000
-const sortColumnsMost = 8
 
 /** Reads the body; no body at all is an empty one. Throws NodeError `InvalidRequest`, `InvalidColumnName`. */
 export function newDatasetOf(alias: Alias, body: JsonValue | undefined, columnsLimit: number): NewDataset {
@@ -65,13 +63,11 @@ export function newDatasetOf(alias: Alias, body: JsonValue | undefined, columnsL
   const vocab = member('vocab', (value) => vocabularyOf(value))
   const schema = member('schema', (value) => schemaOf(value, { ...defaultVocabulary, ...vocab }, columnsLimit))
   const freshnessMs = member('freshness', freshnessOf)
-  const layout = member('layout', (value) => layoutOf(value, { ...defaultVocabulary, ...vocab }, schema))
   const ingest = member('ingest', (value) => ingestOf(value, { ...defaultVocabulary, ...vocab }, schema))
   return {
     alias,
     visibility: member('visibility', visibilityOf) ?? 'public',
     ...(freshnessMs === undefined ? {} : { freshnessMs }),
-    ...(layout === undefined ? {} : { layout }),
     ...(ingest === undefined ? {} : { ingest }),
     ...(schema === undefined ? {} : { schema }),
     ...(vocab === undefined ? {} : { vocab }),
@@ -121,7 +117,6 @@ export function isSameDataset(asked: NewDataset, chain: DatasetChain): boolean {
     hasSameSchema &&
     asked.visibility === made.visibility &&
     asked.freshnessMs === chain.name.freshnessMs &&
-    sameValue(asked.layout ?? {}, made.layout ?? {}) &&
     sameValue(asked.ingest ?? {}, chain.name.ingest ?? {}) &&
     sameValue(asked.info ?? {}, made.info === undefined ? {} : withoutKind(made.info)) &&
     sameValue(asked.license ?? {}, made.license === undefined ? {} : withoutKind(made.license)) &&
@@ -186,35 +181,6 @@ export function freshnessOf(value: JsonValue): number {
   throw new NodeError('InvalidRequest', `freshness is no duration from ${least} to ${most}.`, {
     hint: 'Write a text such as "500ms", "5s", "10m" or "2h"; without freshness the node sets the pace.',
   })
-}
-
-export function layoutOf(value: JsonValue, vocabulary: Vocabulary, schema: DataSchema | undefined): Layout {
-  const sortBy = value instanceof Map && value.size === 1 ? value.get('sortBy') : undefined
-  if (!Array.isArray(sortBy) || sortBy.length === 0) throw invalid('layout is not {"sortBy": [column, …]}.')
-  if (schema === undefined) {
-    throw new NodeError('InvalidRequest', 'layout.sortBy names columns, and the body has no schema.', {
-      hint: 'Declare the columns in schema.',
-    })
-  }
-  if (sortBy.length > sortColumnsMost) {
-    throw new NodeError(
-      'InvalidRequest',
-      `layout.sortBy has ${sortBy.length} columns; ${sortColumnsMost} are allowed.`,
-      {
-        limit: { name: 'sortBy', value: sortColumnsMost, unit: 'columns' },
-      },
-    )
-  }
-  const { offsetColumn, operationTypeColumn, systemTimeColumn } = vocabulary
-  const ownOrder = [offsetColumn, operationTypeColumn, systemTimeColumn]
-  const candidates = schema.fields.map(({ name }) => name).filter((name) => !ownOrder.includes(name))
-  const columns = sortBy.map((column: JsonValue) => {
-    if (typeof column === 'string' && candidates.includes(column)) return column
-    const what = typeof column === 'string' ? `'${column.slice(0, 80)}'` : 'a value that is no text'
-    throw invalid(`layout.sortBy has ${what}, which is no column to sort by.`, candidates)
-  })
-  if (new Set(columns).size < columns.length) throw invalid('layout.sortBy has a column twice.')
-  return { sortBy: columns }
 }
 
 export function withoutKind<T extends { readonly kind: string }>(event: T): Omit<T, 'kind'> {

@@ -3,7 +3,7 @@
 
 import type { Catalog } from '../catalog/catalog.ts'
 import type { DatasetChain } from '../catalog/dataset-chain.ts'
-import type { DecidedOutcome, Outcomes } from '../catalog/outcomes.ts'
+import type { BatchPlace, DecidedOutcome, Outcomes } from '../catalog/outcomes.ts'
 import type { CsvHeader } from '../formats/format.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Logger } from '../lib/logger.ts'
@@ -11,8 +11,10 @@ import type { Announcements } from '../log/announcements.ts'
 import { NodeError } from '../model/errors.ts'
 import type { DatasetId } from '../model/events.ts'
 import type { IngestControls, Waiting } from './controls.ts'
+import { committedElsewhere, type Fate, isPassed, placeOf } from './fate.ts'
 import type { KeyedBatches, Placed } from './place-batch.ts'
-import type { Receipt, ReceiptNote, Receipts } from './receipts.ts'
+import type { ReceiptNote } from './receipt-id.ts'
+import type { Receipt, Receipts } from './receipts.ts'
 import { keyReused, rejection } from './refusals.ts'
 
 const defaultWaitMs = 10_000
@@ -97,9 +99,9 @@ export async function answerOf(deps: OutcomeDeps, batch: PlacedBatch): Promise<B
     deps.keyed.forget(note.batchId)
     throw rejection(decided.outcome.status, chain)
   }
-  const isElsewhere = decided !== undefined && decided.outcome.position !== note.position
+  const isElsewhere = note.key !== undefined && decided !== undefined && decided.outcome.position !== note.position
   return {
-    receipt: deps.receipts.of(note, chain.name, decided, { csvHeader }),
+    receipt: deps.receipts.of(note, chain.name, fateOfDecided(decided), { csvHeader }),
     replayed: batch.replayed || decision === 'void' || isElsewhere,
   }
 }
@@ -108,49 +110,21 @@ async function decisionOn(deps: OutcomeDeps, batch: PlacedBatch): Promise<Decisi
   const { note, chain } = batch
   // Nobody waits, and nothing is known before: then there is nothing to ask.
   if (note.rows === 0 || (batch.patience.mostMs === 0 && !batch.replayed)) return undefined
-  const place = { id: note.batchId, position: note.position }
-  if (batch.patience.mostMs === 0) return deps.outcomes.at(chain, place)
-  return (await deps.waiters.wait(chain, place, batch.patience)) ?? committedElsewhere(deps, chain, note)
+  if (batch.patience.mostMs === 0) return deps.outcomes.at(chain, placeOf(note))
+  return (
+    (await deps.waiters.wait(chain, placeOf(note), batch.patience)) ?? committedElsewhere(deps.outcomes, chain, note)
+  )
 }
 
-/** What is known of a batch now; undefined while it is only logged, `void` for one without a key whose rows were there before. */
-export async function decisionNow(
-  deps: Pick<OutcomeDeps, 'outcomes'>,
-  chain: DatasetChain,
-  note: ReceiptNote,
-): Promise<Decision | undefined> {
-  const decision = await deps.outcomes.at(chain, { id: note.batchId, position: note.position })
-  if (decision !== undefined && decision !== 'void') return decision
-  if (note.producer !== undefined && decision === undefined) return isThere(deps, chain, note.producer)
-  return note.key === undefined ? decision : committedElsewhere(deps, chain, note)
+/** What a wait for a block has ended with. */
+export function fateOfDecided(decided: DecidedOutcome | undefined): Fate {
+  return decided === undefined ? { kind: 'open' } : { kind: 'decided', decided }
 }
 
-/** A range that is logged and whose numbers the chain has from others calls for no block of its own. */
-async function isThere(
-  { outcomes }: Pick<OutcomeDeps, 'outcomes'>,
-  chain: DatasetChain,
-  { identity, epoch, last }: NonNullable<ReceiptNote['producer']>,
-): Promise<'void' | undefined> {
-  const { mark } = await outcomes.producer(chain, identity)
-  return mark?.epoch === epoch && mark.last >= last ? 'void' : undefined
-}
-
-/**
- * Where an earlier copy of a keyed batch was committed. A copy calls for no block: in a quiet dataset no block may ever
- * come to its own position.
- */
-async function committedElsewhere(
-  deps: Pick<OutcomeDeps, 'outcomes'>,
-  chain: DatasetChain,
-  note: ReceiptNote,
-): Promise<DecidedOutcome | undefined> {
-  if (note.key === undefined) return undefined
-  const known = await deps.outcomes.known(chain, note.batchId)
-  return known?.bodyHash === note.bodyHash ? known.decided : undefined
-}
-
-/** The outcome of the batch whose key a later one repeated. */
+/** The outcome of the batch whose key a later one repeated, or that stands in the log twice. */
 async function firstOf(deps: OutcomeDeps, chain: DatasetChain, note: ReceiptNote): Promise<DecidedOutcome> {
+  const copy = note.key === undefined && (await deps.outcomes.copyOf(chain, placeOf(note), note.acceptedMs))
+  if (copy) return copy
   const known = await deps.outcomes.known(chain, note.batchId)
   if (known === undefined) {
     throw new NodeError('OutcomeUnknown', 'The log holds this batch, but no block took it.', {
@@ -184,7 +158,7 @@ export class BlockPace {
 }
 
 interface Waiter {
-  readonly batch: { readonly id: string; readonly position: number }
+  readonly batch: BatchPlace
   readonly resolve: (decision: Decision | undefined) => void
 }
 
@@ -243,7 +217,7 @@ export class Waiters {
         this.#waiting.set(id, (this.#waiting.get(id) ?? new Set<Waiter>()).add(waiter))
         void this.#watch(chain, patience, ended.signal).then(() => resolve(undefined))
         // The block may be there already.
-        if (chain.next > batch.position) this.#notify(chain)
+        if (isPassed(chain, batch)) this.#notify(chain)
       })
     } finally {
       ended.abort('answered')
@@ -282,7 +256,7 @@ export class Waiters {
 
   async #answer(chain: DatasetChain): Promise<void> {
     for (const { batch, resolve } of this.#waiting.get(chain.name.id) ?? []) {
-      if (chain.next > batch.position) resolve(await this.#deps.outcomes.at(chain, batch))
+      if (isPassed(chain, batch)) resolve(await this.#deps.outcomes.at(chain, batch))
     }
   }
 }

@@ -2,8 +2,8 @@
 // that does not come to a good end is given back; its first bytes are kept (body-head.ts).
 
 import type { FileOptions, Inferred, Inferrer, StreamFormat } from '../formats/format.ts'
-import { sha2HashOfHex, sha2HashText, sha3Hash } from '../ids/identifiers.ts'
-import { createSha2, sha256Hex } from '../ids/native-crypto.ts'
+import { hashText, sha2HashOfHex, sha2HashText, sha3Hash } from '../ids/identifiers.ts'
+import { createSha2, createSha3256, sha256Hex } from '../ids/native-crypto.ts'
 import { freeBytes } from '../lib/bytes.ts'
 import { NodeError } from '../model/errors.ts'
 import { BodyHead } from './body-head.ts'
@@ -81,8 +81,8 @@ async function readBody(source: HeadedSource, target: Target): Promise<TypedBody
     source.digest.demandEqual()
     source.head.add(body)
     if (body.length > 0) await reading.push(body)
-    const typed = await reading.end({ bodyHash: sha2HashOfHex(sha256Hex(body)), bytes: body.length })
-    return { ...typed, earlierHash: () => sha3Hash(body) }
+    const earlier = source.isKnownEarlier === true ? { earlierHash: sha3Hash(body) } : {}
+    return await reading.end({ bodyHash: sha2HashOfHex(sha256Hex(body)), bytes: body.length, ...earlier })
   } catch (error) {
     await reading.discard()
     throw error
@@ -189,16 +189,18 @@ function fileOptions({ limits, controls: { layer, charset } }: BodySource): File
 
 /** Hands every inflated chunk to `take`; the hash and size of the whole. */
 async function readThrough(
-  { stream, controls, limits, onBytes, head, digest }: HeadedSource,
+  { stream, controls, limits, onBytes, head, digest, isKnownEarlier }: HeadedSource,
   take: (chunk: Uint8Array) => Promise<unknown>,
 ): Promise<BodyFacts> {
   const hash = createSha2('sha256')
+  const earlier = isKnownEarlier === true ? createSha3256() : undefined
   let bytes = 0
   head.isWaiting = true
   const seen = digest.isAsked ? digest : undefined
   for await (const chunk of bodyChunks(stream, controls.contentEncoding, limits, seen)) {
     head.isWaiting = false
     hash.update(chunk)
+    earlier?.update(chunk)
     head.add(chunk)
     bytes += chunk.length
     onBytes(bytes)
@@ -207,7 +209,8 @@ async function readThrough(
   }
   head.isWaiting = false
   digest.demandEqual()
-  return { bodyHash: sha2HashText(hash.digest()), bytes }
+  const facts = { bodyHash: sha2HashText(hash.digest()), bytes }
+  return earlier === undefined ? facts : { ...facts, earlierHash: hashText(earlier.digest()) }
 }
 
 async function infer(inferrer: Inferrer, spool: Spool): Promise<Inferred> {

@@ -4,8 +4,9 @@
 import type { Catalog } from '../catalog/catalog.ts'
 import type { DatasetChain } from '../catalog/dataset-chain.ts'
 import type { DecidedOutcome, Outcomes } from '../catalog/outcomes.ts'
+import type { ChainBlock } from '../catalog/packed-blocks.ts'
 import { producerIdentity, type ProducerRange } from '../chain/producers.ts'
-import { normalHash, sha2HashOfHex } from '../ids/identifiers.ts'
+import { hashPattern, normalHash, sha2HashOfHex } from '../ids/identifiers.ts'
 import { randomText, sha256Hex, sha3256 } from '../ids/native-crypto.ts'
 import { canonicalBytes } from '../json/canonical.ts'
 import { utf8 } from '../lib/bytes.ts'
@@ -14,11 +15,11 @@ import { DecodeError } from '../model/errors.ts'
 import type { DatasetId, Hash } from '../model/events.ts'
 import type { DataSchema } from '../model/schema.ts'
 import { type IngestControls, isKey } from './controls.ts'
+import { isPassed, placeOf } from './fate.ts'
 import { partBytes, type Published } from './large-batch.ts'
-
 import type { Publisher, RowsToPublish } from './publish.ts'
 import type { TypedBody } from './reading.ts'
-import type { ReceiptNote } from './receipts.ts'
+import type { ReceiptNote } from './receipt-id.ts'
 import { headMoved, keyReused, takesNoRows } from './refusals.ts'
 import { holdsColumns } from './shape.ts'
 
@@ -88,8 +89,8 @@ export interface BatchToPlace {
   readonly waits: boolean
   /** Of a batch of a numbered stream, in place of a key. */
   readonly producer?: ProducerRange | undefined
-  /** The chain has the records of that range: there is nothing to append. */
-  readonly isThere?: boolean | undefined
+  /** The block as of which the chain has the records of that range: there is nothing to append. */
+  readonly thereIn?: ChainBlock | undefined
 }
 
 /** Throws NodeErrors `IdempotencyKeyReused`, `HeadMoved`, and what the log throws. Durable when it resolves. */
@@ -99,7 +100,7 @@ export async function placeBatch(
 ): Promise<Placed & { readonly replayed: boolean }> {
   const { chain, body } = batch
   const key = keyOf(batch)
-  if (body.rows === 0 || batch.isThere === true)
+  if (body.rows === 0 || batch.thereIn !== undefined)
     return { note: await emptyNote(deps, batch), decided: undefined, replayed: false }
   if (key === undefined) return { ...(await append(deps, batch, randomText(batchIdBytes))), replayed: false }
   const id = keyedBatchId(chain.name.id, batch.tokenId ?? '', key)
@@ -120,17 +121,37 @@ export async function placeBatch(
 
 /** The chain has read the batch and does not remember it: it was rejected, which occupies no key, or is forgotten. */
 async function isGone(deps: PlaceDeps, chain: DatasetChain, { note }: Placed): Promise<boolean> {
-  return chain.next > note.position && (await deps.outcomes.known(chain, note.batchId)) === undefined
+  return isPassed(chain, placeOf(note)) && (await deps.outcomes.known(chain, note.batchId)) === undefined
+}
+
+/**
+ * True where the chain knows the key of a request by the hash that bodies had in earlier builds: its body is hashed in that way
+ * too. Throws NodeError `LogUnavailable` where the chain is broken.
+ */
+export async function isKnownEarlier(
+  deps: Pick<PlaceDeps, 'outcomes'>,
+  {
+    chain,
+    tokenId,
+    controls,
+  }: Pick<BatchToPlace, 'tokenId' | 'controls'> & { readonly chain: DatasetChain | undefined },
+): Promise<boolean> {
+  const { idempotencyKey } = controls
+  if (chain === undefined || idempotencyKey === undefined) return false
+  const id = keyedBatchId(chain.name.id, tokenId ?? '', idempotencyKey)
+  const known = await deps.outcomes.known(chain, id).catch(takesNoRows)
+  return known !== undefined && hashPattern.test(known.bodyHash)
 }
 
 async function placeKeyed(deps: PlaceDeps, batch: BatchToPlace, keyed: { id: string; key: string }): Promise<Placed> {
   const known = await deps.outcomes.known(batch.chain, keyed.id).catch(takesNoRows)
   if (known === undefined) return append(deps, batch, keyed.id)
   const { bodyHash, earlierHash } = batch.body
-  if (known.bodyHash !== bodyHash && known.bodyHash !== earlierHash?.()) throw keyReused(keyed.key)
+  if (known.bodyHash !== bodyHash && known.bodyHash !== earlierHash) throw keyReused(keyed.key)
   // The note of the first request, so that a repeat gets its receipt; of this one where its checkpoint is older than that.
-  const { position, index, arrival } = known.decided.outcome
-  const place = { id: keyed.id, position, index, acceptedMs: batch.receivedMs }
+  const { outcome, block, partition } = known.decided
+  const { position, index, arrival } = outcome
+  const place = { id: keyed.id, log: block.log, partition, position, index, acceptedMs: batch.receivedMs }
   const note = { ...noteOf(batch, place), ...arrival, bodyHash: known.bodyHash }
   return { note, decided: known.decided }
 }
@@ -158,8 +179,17 @@ function bodyKey({ bodyHash, undated, misfits }: TypedBody): string | undefined 
 async function emptyNote(deps: PlaceDeps, batch: BatchToPlace): Promise<ReceiptNote> {
   const { ifMatch } = batch.controls
   if (ifMatch !== undefined) await sequenceAsked(deps, batch, ifMatch)
-  const position = Math.max(0, batch.chain.next)
-  return noteOf(batch, { id: randomText(batchIdBytes), position, index: 0, acceptedMs: batch.receivedMs })
+  const { name, next } = batch.chain
+  // A place that the chain was read beyond: whatever becomes of the log, nothing of this batch is lost with it.
+  const place = batch.thereIn ?? { log: name.log, next }
+  return noteOf(batch, {
+    id: randomText(batchIdBytes),
+    log: place.log,
+    partition: name.partition,
+    position: Math.max(0, place.next - 1),
+    index: 0,
+    acceptedMs: batch.receivedMs,
+  })
 }
 
 /** Appends the batch to the log; durable when it resolves. */
@@ -190,7 +220,9 @@ async function append(deps: PlaceDeps, batch: BatchToPlace, id: string): Promise
   }
   deps.demandOpen(chain)
   const published = await publish(deps.publisher, rows, body)
-  return { note: noteOf(batch, { id, ...published }), decided: undefined, bringsSchema: schema !== undefined }
+  const { log, partition } = chain.name
+  const note = noteOf(batch, { id, log, partition, ...published })
+  return { note, decided: undefined, bringsSchema: schema !== undefined }
 }
 
 async function publish(publisher: Publisher, rows: RowsToPublish, { typed }: TypedBody): Promise<Published> {
@@ -241,7 +273,7 @@ function sameHash(text: string): string {
 
 function noteOf(
   batch: BatchToPlace,
-  place: { id: string; position: number; index: number; acceptedMs: number },
+  place: Pick<ReceiptNote, 'log' | 'partition' | 'position' | 'index' | 'acceptedMs'> & { readonly id: string },
 ): ReceiptNote {
   const { chain, body, tokenId, receivedMs, mediaType, producer: range } = batch
   const producer = range && {
@@ -253,9 +285,10 @@ function noteOf(
     dataset: chain.name.id,
     batchId: place.id,
     bodyHash: body.bodyHash,
-    partition: chain.name.partition,
+    partition: place.partition,
     index: place.index,
     position: place.position,
+    log: place.log,
     rows: body.rows,
     bytes: body.bytes,
     receivedMs,

@@ -3,6 +3,7 @@
 import type { Catalog } from '../catalog/catalog.ts'
 import type { DatasetChain } from '../catalog/dataset-chain.ts'
 import type { Outcomes } from '../catalog/outcomes.ts'
+import type { ChainBlock } from '../catalog/packed-blocks.ts'
 import { producerIdentity, type ProducerMark } from '../chain/producers.ts'
 import type { Clock } from '../lib/clock.ts'
 import { fixedLimits } from '../lib/limits.ts'
@@ -17,6 +18,11 @@ export interface ProducerStart {
   readonly epoch: number
   /** Number of the first record. */
   readonly first: number
+}
+
+/** What is known of a producer, and the block that took its last range. */
+export interface HeldMark extends ProducerMark {
+  readonly block: ChainBlock
 }
 
 type Headers = Readonly<Record<string, string | readonly string[] | undefined>>
@@ -50,16 +56,19 @@ export async function producerMark(
   deps: { readonly catalog: Catalog; readonly outcomes: Outcomes; readonly clock: Clock },
   chain: DatasetChain,
   { tokenId, start }: { readonly tokenId: string | undefined; readonly start: ProducerStart },
-): Promise<ProducerMark | undefined> {
+): Promise<HeldMark | undefined> {
   await deps.catalog.refresh(chain)
-  const { mark, count, from } = await deps.outcomes.producer(chain, producerIdentity(chain.name.id, tokenId, start.id))
+  const { mark, block, count, from } = await deps.outcomes.producer(
+    chain,
+    producerIdentity(chain.name.id, tokenId, start.id),
+  )
   if (mark !== undefined && mark.epoch > start.epoch) throw fenced(`The producer has a higher epoch: ${mark.epoch}.`)
   const { producers, producerDays } = fixedLimits
   if (mark === undefined && count >= producers.value) {
     const isYoung = deps.clock.nowMs() - chain.dataTimeMs(from) < producerDays.value * dayMs
     if (isYoung) throw tooMany()
   }
-  return mark
+  return mark && { ...mark, block: block ?? chain.head }
 }
 
 function tooMany(): NodeError {

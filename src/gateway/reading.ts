@@ -3,7 +3,7 @@
 import type { Readable } from 'node:stream'
 import { demandReadBack } from '../chain/read-back.ts'
 import { fieldPlaceOf, type Placing, pointerPath } from '../formats/field-place.ts'
-import { type SentFacts, SentRows, type SentRowsOptions } from '../formats/sent-rows.ts'
+import { type KeyField, type SentFacts, SentRows, type SentRowsOptions } from '../formats/sent-rows.ts'
 import type {
   CsvHeader,
   FileReader,
@@ -34,6 +34,8 @@ export interface BodySource extends RowsSource {
   readonly fallbackMs: number
   /** Threads that read long bodies. */
   readonly threads?: TaskThreads | undefined
+  /** The chain knows the key of the body by the hash that bodies had in earlier builds: a repeat is known by that one. */
+  readonly isKnownEarlier?: boolean
   /** Told the inflated size so far; may throw to end the reading. */
   readonly onBytes: (bytes: number) => void
 }
@@ -45,8 +47,8 @@ export interface TypedBody extends SentFacts {
   readonly typed: TypedRows
   /** sha2-256: processors have it in hardware. */
   readonly bodyHash: Hash
-  /** Of a small body, the hash that bodies had before: so that a repeat of a batch from then is known again. */
-  readonly earlierHash?: () => Hash
+  /** The hash that bodies had in earlier builds, where the source asks for it. */
+  readonly earlierHash?: Hash
   /** Inflated size. */
   readonly bytes: number
   readonly csvHeader: CsvHeader | undefined
@@ -72,7 +74,7 @@ export interface KeptBytes {
   discard(): Promise<void>
 }
 
-export interface BodyFacts {
+export interface BodyFacts extends Pick<TypedBody, 'earlierHash'> {
   readonly bodyHash: Hash
   /** Inflated size. */
   readonly bytes: number
@@ -115,7 +117,7 @@ export class Reading {
   }
 
   /** Takes the end of the body. */
-  async end({ bodyHash, bytes }: BodyFacts): Promise<TypedBody> {
+  async end(facts: BodyFacts): Promise<TypedBody> {
     const finished = this.#reader.finish()
     const ended = finished instanceof Promise ? await finished : finished
     const { records, rows, csvHeader, undated, keyValue, misfits } = ended
@@ -127,7 +129,7 @@ export class Reading {
     const told = { ...(misfits === undefined ? {} : { misfits }), ...(earlyRows === undefined ? {} : { earlyRows }) }
     const warnings = [...(this.#inferred?.warnings ?? []), ...(ended.warnings ?? [])]
     const read = { csvHeader, undated, keyValue, warnings, shape: this.#shape, ...taken, ...told }
-    return { rows: records, typed: this.#typed, ...read, bodyHash, bytes }
+    return { rows: records, typed: this.#typed, ...read, ...facts }
   }
 
   async discard(): Promise<void> {
@@ -268,18 +270,31 @@ function placingOf({ eventTime, flatten, records }: IngestControls, format: Form
   return { title, flatten: flatten === true, ...(nesting === undefined ? {} : { nesting }) }
 }
 
-function sentRowsOptions({ controls, format, fallbackMs }: BodySource, shape: Shape): SentRowsOptions {
+function sentRowsOptions(source: BodySource, shape: Shape): SentRowsOptions {
+  const { fallbackMs, controls } = source
   const { dedupe } = controls
   if (dedupe === undefined || dedupe === 'body') return { fallbackMs }
-  const place = fieldPlaceOf('dedupe', dedupe, placingOf(controls, format.format))
-  const name = place.kind === 'name' ? foldAscii(place.name) : undefined
-  const { eventTime } = placesOf(controls, format.format, shape.vocabulary)
-  const isEventTime = eventTime?.kind === 'name' && foldAscii(eventTime.name) === name
-  const column = isEventTime ? 0 : shape.payloadFields.findIndex((field) => foldAscii(field.name) === name)
-  if (place.kind === 'name' && column !== 0) return { fallbackMs, key: { name: place.name, column } }
+  // Names of columns may have commas: what is one column is one field.
+  const whole = keyField(dedupe, source, shape)
+  if (whole.column > 0) return { fallbackMs, key: [whole] }
+  const parts = dedupe.split(',').filter((part) => part !== '')
+  const key = parts.length < 2 ? [whole] : parts.map((part) => keyField(part, source, shape))
+  if (key.every(({ column }) => column !== 0)) return { fallbackMs, key }
   throw new NodeError('InvalidParameter', `The parameter dedupe is '${dedupe.slice(0, 80)}', which is no column.`, {
-    hint: column === 0 ? 'Say dedupe=body.' : 'Say flatten=true too: the members of objects inside are columns then.',
+    hint: 'Say dedupe=body.',
   })
+}
+
+/** The field that a name or pointer leads to; its column is 0 for the event time. */
+function keyField(text: string, { controls, format }: BodySource, shape: Shape): KeyField {
+  const place = fieldPlaceOf('dedupe', text, placingOf(controls, format.format))
+  const isFeature = format.format.kind === 'stream' && format.format.nesting === 'features'
+  const [first = '', ...inside] = place.kind === 'path' ? place.path.slice(isFeature ? 1 : 0) : [place.name]
+  const name = foldAscii(first)
+  const { eventTime } = placesOf(controls, format.format, shape.vocabulary)
+  const isEventTime = inside.length === 0 && eventTime?.kind === 'name' && foldAscii(eventTime.name) === name
+  const column = isEventTime ? 0 : shape.payloadFields.findIndex((field) => foldAscii(field.name) === name)
+  return { name: place.kind === 'path' ? text : place.name, column, inside }
 }
 
 function counts(parameter: string, where: string, title: string): NodeError {

@@ -1,24 +1,17 @@
-// Receipts, from what their ids carry and what the chain says of them. An id is a sealed note: it names dataset, batch and
-// log position and carries what the receipt repeats, so any gateway can answer for it as long as the chain exists, with no
-// table of receipts anywhere. Bytes: u8 version | body below, length-prefixed where it varies | 12 bytes of SHA3-256 over
-// the secret and all before; as base64url. Version 2 has a text more: epoch, last number and identity of a producer.
+// Receipts, from what their ids carry and what became of the batch.
 
-import { timingSafeEqual } from 'node:crypto'
-import type { DecidedOutcome } from '../catalog/outcomes.ts'
+import type { GivenUp } from '../catalog/left-logs.ts'
 import type { NameRecord } from '../chain/records.ts'
 import type { CsvHeader } from '../formats/format.ts'
-import { datasetIdText, multihashText } from '../ids/identifiers.ts'
-import { sha3256Hex } from '../ids/native-crypto.ts'
-import { assert } from '../lib/assert.ts'
-import { concatBytes, decodeUtf8 } from '../lib/bytes.ts'
 import { timeText } from '../lib/clock.ts'
-import { DecodeError } from '../model/errors.ts'
 import type { DatasetId, Hash } from '../model/events.ts'
+import type { Fate } from './fate.ts'
+import { decodeReceiptId, encodeReceiptId, type ReceiptNote } from './receipt-id.ts'
 
 /** What the caller of an ingest holds, now and later (docs/spec/http.md §6). */
 export interface Receipt {
   readonly receiptId: string
-  readonly status: 'accepted' | 'committed' | 'rejected'
+  readonly status: 'accepted' | 'committed' | 'rejected' | 'lost'
   readonly dataset: { readonly id: DatasetId; readonly alias: string }
   readonly records: { readonly received: number; readonly committed: number; readonly duplicates: number }
   readonly bodyHash: Hash
@@ -29,6 +22,8 @@ export interface Receipt {
   readonly offsets?: { readonly start: number; readonly end: number }
   readonly idempotencyKey?: string
   readonly csvHeader?: 'present' | 'absent'
+  /** Of a batch that no block took and none will: what was given up with its log, where the chain knows that. */
+  readonly lost?: GivenUp
   readonly times: { readonly received: string; readonly accepted: string; readonly committed?: string }
   /** Why the batch was rejected when its turn came in the log. */
   readonly errors?: readonly { readonly kind: string; readonly message: string }[]
@@ -48,157 +43,49 @@ export class Receipts {
     return decodeReceiptId(id, this.#secret)
   }
 
-  /** The receipt of a batch; `decided` undefined while its outcome is not known. */
+  /** The receipt of a batch. */
   of(
     note: ReceiptNote,
     name: Pick<NameRecord, 'id' | 'alias'>,
-    decided: DecidedOutcome | undefined,
-    { csvHeader, isDuplicate = false }: ReceiptFacts = {},
+    fate: Fate,
+    { csvHeader }: { readonly csvHeader?: CsvHeader | undefined } = {},
   ): Receipt {
-    const status = decided?.outcome.status
-    const committed = status?.kind === 'committed' || note.rows === 0 || isDuplicate
+    const decided = fate.kind === 'decided' ? fate.decided : undefined
+    const outcome = decided?.outcome.status
+    const block = fate.kind === 'there' ? fate.block : decided?.block
+    const status = note.rows === 0 ? 'committed' : statusOf(fate)
     return {
       receiptId: encodeReceiptId(note, this.#secret),
-      status: committed ? 'committed' : status?.kind === 'rejected' ? 'rejected' : 'accepted',
+      status,
       dataset: { id: name.id, alias: name.alias },
       records: {
         received: note.rows,
-        committed: status?.kind === 'committed' ? note.rows : 0,
-        duplicates: isDuplicate ? note.rows : 0,
+        committed: outcome?.kind === 'committed' ? note.rows : 0,
+        duplicates: fate.kind === 'there' ? note.rows : 0,
       },
       bodyHash: note.bodyHash,
       mediaType: note.mediaType,
       bytes: note.bytes,
       log: { name: this.#logName, partition: note.partition, position: note.position },
-      ...(decided === undefined ? {} : { block: { hash: decided.block.hash, sequence: decided.block.sequence } }),
-      ...(status?.kind === 'committed' ? { offsets: { start: status.start, end: status.end } } : {}),
+      ...(block === undefined ? {} : { block: { hash: block.hash, sequence: block.sequence } }),
+      ...(outcome?.kind === 'committed' ? { offsets: { start: outcome.start, end: outcome.end } } : {}),
       ...(note.key === undefined ? {} : { idempotencyKey: note.key }),
       ...(csvHeader === undefined ? {} : { csvHeader }),
+      ...(fate.kind === 'lost' && fate.givenUp !== undefined ? { lost: fate.givenUp } : {}),
       times: {
         received: timeText(note.receivedMs),
         accepted: timeText(note.acceptedMs),
-        ...(decided !== undefined && committed ? { committed: decided.block.systemTime } : {}),
+        ...(block !== undefined && status === 'committed' ? { committed: block.systemTime } : {}),
       },
-      ...(status?.kind === 'rejected' ? { errors: [{ kind: status.error, message: status.message }] } : {}),
+      ...(outcome?.kind === 'rejected' ? { errors: [{ kind: outcome.error, message: outcome.message }] } : {}),
     }
   }
 }
 
-interface ReceiptFacts {
-  readonly csvHeader?: CsvHeader | undefined
-  /** All of it was there before: no block took it. */
-  readonly isDuplicate?: boolean
-}
-
-/** 2: of a batch of a producer. */
-const versions = [1, 2]
-const sealBytes = 12
-const didBytes = 34
-const hashBytes = 34
-const idBytes = 32
-/** Length byte and bytes of a text. */
-const maxTextBytes = 1 + 255
-const didPrefixChars = 'did:odf:f'.length
-/** Numbers of a note in their order, little-endian, with their bytes. */
-const numbers = [
-  ['partition', 2],
-  ['index', 2],
-  ['position', 6],
-  ['rows', 6],
-  ['bytes', 6],
-  ['receivedMs', 6],
-  ['acceptedMs', 6],
-] as const
-const fixedBytes = 1 + didBytes + idBytes + hashBytes + numbers.reduce((sum, [, size]) => sum + size, 0)
-
-/** What a receipt id carries. */
-export interface ReceiptNote {
-  readonly dataset: DatasetId
-  /** base64url of 32 bytes. */
-  readonly batchId: string
-  readonly bodyHash: Hash
-  readonly partition: number
-  readonly index: number
-  /** Position of the message that completes the batch. */
-  readonly position: number
-  readonly rows: number
-  readonly bytes: number
-  readonly receivedMs: number
-  readonly acceptedMs: number
-  readonly mediaType: string
-  readonly tokenId: string | undefined
-  readonly key: string | undefined
-  /** Of a batch of a numbered stream: its producer, and the last of its numbers. */
-  readonly producer?: { readonly identity: Hash; readonly epoch: number; readonly last: number } | undefined
-}
-
-/** The id of a receipt, sealed with `secret`. */
-export function encodeReceiptId(note: ReceiptNote, secret: Uint8Array): string {
-  const { producer } = note
-  const texts = [note.mediaType, note.tokenId ?? '', note.key ?? '']
-  if (producer !== undefined) texts.push(`${producer.epoch} ${producer.last} ${producer.identity}`)
-  // The secret stands before the note while it is sealed.
-  const start = secret.length
-  const out = Buffer.allocUnsafe(start + fixedBytes + texts.length * maxTextBytes + sealBytes)
-  out.set(secret)
-  out[start] = producer === undefined ? 1 : 2
-  // Both texts are base16 after a prefix.
-  let at = start + 1 + out.write(note.dataset.slice(didPrefixChars), start + 1, 'hex')
-  at += out.write(note.batchId, at, 'base64url')
-  at += out.write(note.bodyHash.slice(1), at, 'hex')
-  assert(at === start + 1 + didBytes + idBytes + hashBytes, 'dataset, batch and body hash have their lengths')
-  for (const [name, size] of numbers) at = out.writeUIntLE(note[name], at, size)
-  for (const text of texts) {
-    const length = out.write(text, at + 1)
-    at = out.writeUInt8(length, at) + length
+function statusOf(fate: Fate): Receipt['status'] {
+  if (fate.kind === 'decided') {
+    const { kind } = fate.decided.outcome.status
+    return kind === 'changed' ? 'accepted' : kind
   }
-  at += out.write(seal(out.subarray(0, at)), at, 'hex')
-  return out.toString('base64url', start, at)
-}
-
-/** The note of an id, or undefined when it is not one that `secret` sealed. */
-export function decodeReceiptId(text: string, secret: Uint8Array): ReceiptNote | undefined {
-  if (!/^[A-Za-z0-9_-]{200,1400}$/.test(text)) return undefined
-  const bytes = Buffer.from(text, 'base64url')
-  const body = bytes.subarray(0, -sealBytes)
-  if (body.length < fixedBytes + 3 || !versions.includes(body[0] ?? 0)) return undefined
-  const expected = Buffer.from(seal(concatBytes([secret, body])), 'hex')
-  if (!timingSafeEqual(bytes.subarray(-sealBytes), expected)) return undefined
-  try {
-    return readNote(body)
-  } catch (error) {
-    if (error instanceof DecodeError || error instanceof RangeError || error instanceof TypeError) return undefined
-    throw error
-  }
-}
-
-function readNote(body: Buffer): ReceiptNote {
-  let at = 1 + didBytes + idBytes + hashBytes
-  const read = numbers.map(([name, size]) => {
-    at += size
-    return [name, body.readUIntLE(at - size, size)]
-  })
-  const text = (): string => {
-    const length = body[at] ?? 0
-    const value = decodeUtf8(body.subarray(at + 1, at + 1 + length))
-    at += 1 + length
-    return value
-  }
-  const [mediaType, tokenId, key] = [text(), text(), text()]
-  const [epoch, last, identity = ''] = body[0] === 2 ? text().split(' ') : []
-  return {
-    dataset: datasetIdText(body.subarray(1, 1 + didBytes)),
-    batchId: body.subarray(1 + didBytes, 1 + didBytes + idBytes).toString('base64url'),
-    bodyHash: multihashText(body.subarray(1 + didBytes + idBytes, 1 + didBytes + idBytes + hashBytes)),
-    ...(Object.fromEntries(read) as Record<(typeof numbers)[number][0], number>), // each name of the table
-    mediaType,
-    tokenId: tokenId === '' ? undefined : tokenId,
-    key: key === '' ? undefined : key,
-    ...(epoch === undefined ? {} : { producer: { identity, epoch: Number(epoch), last: Number(last) } }),
-  }
-}
-
-/** SHA3-256 over secret and note, in hex: a sponge has no length extension, so this is a MAC, and cheaper than HMAC. */
-function seal(secretAndNote: Uint8Array): string {
-  return sha3256Hex(secretAndNote).slice(0, 2 * sealBytes)
+  return fate.kind === 'there' ? 'committed' : fate.kind === 'lost' ? 'lost' : 'accepted'
 }

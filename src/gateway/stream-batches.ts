@@ -3,28 +3,35 @@
 // another stream, a higher epoch or anything else has ended it meanwhile is looked up when blocks come.
 
 import type { Readable } from 'node:stream'
+import type { Catalog } from '../catalog/catalog.ts'
 import type { DatasetChain } from '../catalog/dataset-chain.ts'
 import type { DecidedOutcome, Outcomes } from '../catalog/outcomes.ts'
-import { judgeRange, type ProducerMark, type ProducerRange } from '../chain/producers.ts'
+import type { ChainBlock } from '../catalog/packed-blocks.ts'
+import { judgeRange, type ProducerRange } from '../chain/producers.ts'
 import type { EndlessFormat } from '../formats/format.ts'
 import { sha2HashOfHex } from '../ids/identifiers.ts'
 import { randomText, sha256Hex } from '../ids/native-crypto.ts'
 import { NodeError } from '../model/errors.ts'
 import { type IngestControls, maxWaitSeconds } from './controls.ts'
+import { type Fate, placeOf } from './fate.ts'
 import type { StreamReceipt, Turn } from './ingest-stream.ts'
-import { type Decision, patientFor, type Waiters } from './outcome.ts'
+import { type BlockPace, type Decision, fateOfDecided, patientFor, type Waiters } from './outcome.ts'
 import type { Placed } from './place-batch.ts'
-import type { ProducerStart } from './producer-start.ts'
+import type { HeldMark, ProducerStart } from './producer-start.ts'
 import type { TypedBody } from './reading.ts'
 import { bodyOf } from './read-body.ts'
 import type { Receipts } from './receipts.ts'
-import { rejection } from './refusals.ts'
+import { fenced, graceOver, rejection } from './refusals.ts'
 import type { LineBatch } from './line-batch.ts'
 import type { ToldTimes } from './told-times.ts'
+import { type RefusedRecords, UndecidedBatches } from './undecided-batches.ts'
 
-/** How long the first range of a producer may take to be decided, and how often this is tried. */
-const decidedWithinMs = 10_000
-const tries = 3
+/** How long the first range of a producer is waited for: a builder that is behind takes its time, and a repeat would add to it. */
+const decidedWithinMs = 30_000
+const behindSeconds = 5
+/** How long the end of a stream waits for the block of its last batch; in a dataset that gets blocks seldom only as long as the block of another sender who takes over takes. */
+const settledWithinMs = 10_000
+const seldomMs = 2_000
 /** How often the first range is cut anew where records of the stream before come in between. */
 const mostCuts = 5
 const nameBytes = 16
@@ -35,8 +42,8 @@ export interface StreamedBatch {
   readonly body: Readable
   readonly bytes: number
   readonly producer: ProducerRange | undefined
-  /** The chain has these records: nothing is appended. */
-  readonly isThere: boolean
+  /** The block as of which the chain has these records: nothing is appended. */
+  readonly thereIn: ChainBlock | undefined
   /** Records that are no blank lines. */
   readonly rows: number
   /** A block is called for. */
@@ -53,8 +60,10 @@ export interface StreamBatchesDeps {
   /** Durable when it resolves. */
   readonly take: (batch: StreamedBatch) => Promise<Taken>
   /** What the chain knows of the producer now. Throws as `producerMark`. */
-  readonly markIn: (chain: DatasetChain | undefined) => Promise<ProducerMark | undefined>
+  readonly markIn: (chain: DatasetChain | undefined) => Promise<HeldMark | undefined>
+  readonly catalog: Catalog
   readonly outcomes: Outcomes
+  readonly pace: Pick<BlockPace, 'dueInMs'>
   readonly waiters: Waiters
   readonly receipts: Receipts
 }
@@ -67,17 +76,16 @@ export class StreamBatches {
   readonly #after: string | undefined
   #chain: DatasetChain | undefined
   /** What the chain knows of the producer under this epoch. */
-  #mark: ProducerMark | undefined
+  #mark: HeldMark | undefined
   #hasBegun: boolean
-  /** A batch that is logged, as far as is known. */
-  #undecided: { readonly id: string; readonly position: number } | undefined
+  readonly #undecided: UndecidedBatches
 
   constructor(
     deps: StreamBatchesDeps,
     start: {
       readonly chain: DatasetChain | undefined
       readonly producer: ProducerStart | undefined
-      readonly mark: ProducerMark | undefined
+      readonly mark: HeldMark | undefined
     },
   ) {
     this.#deps = deps
@@ -86,6 +94,7 @@ export class StreamBatches {
     this.#after = start.mark?.stream
     this.#mark = start.mark?.epoch === start.producer?.epoch ? start.mark : undefined
     this.#hasBegun = start.producer === undefined
+    this.#undecided = new UndecidedBatches(deps.outcomes)
   }
 
   /**
@@ -118,27 +127,29 @@ export class StreamBatches {
   async #append({ first, last, rows, bytes }: LineBatch, turn: Turn): Promise<StreamReceipt> {
     const { receipts } = this.#deps
     const producer = this.#rangeOf(first, last)
-    const isThere = producer !== undefined && last <= (this.#mark?.last ?? -1)
-    if (isThere) this.#demandSame(producer, bytes)
-    const begins = !this.#hasBegun && !isThere
+    const thereIn = producer !== undefined && last <= (this.#mark?.last ?? -1) ? this.#mark?.block : undefined
+    if (producer !== undefined && thereIn !== undefined) this.#demandSame(producer, bytes)
+    const begins = !this.#hasBegun && thereIn === undefined
     const taken = await this.#deps.take({
       chain: this.#chain,
       body: bodyOf(bytes),
       bytes: bytes.length,
       producer,
-      isThere,
+      thereIn,
       rows,
       waits: begins,
       turn,
     })
     const { chain, note } = taken
     this.#chain = chain
-    const decision = isThere ? 'void' : (taken.decided ?? (begins ? await this.#decided(taken) : undefined))
-    if (decision === undefined) this.#undecided ??= { id: note.batchId, position: note.position }
+    const decision = begins ? await this.#decided(taken) : undefined
+    if (decision === undefined && thereIn === undefined) this.#undecided.add(placeOf(note), first)
     const decided = decision === 'void' ? undefined : demandCommitted(decision, chain)
     if (begins) await this.#begin(decision)
-    const receipt = receipts.of(note, chain.name, decided, { isDuplicate: decision === 'void' })
+    const block = decision === 'void' ? this.#mark?.block : thereIn
+    const fate: Fate = block === undefined ? fateOfDecided(decided) : { kind: 'there', block }
     const { warnings } = taken.told
+    const receipt = receipts.of(note, chain.name, fate)
     const told = { ...receipt, numbers: { first, last }, ...(warnings === undefined ? {} : { warnings }) }
     return producer === undefined ? told : { ...told, producer: { id: producer.id, epoch: producer.epoch } }
   }
@@ -179,23 +190,50 @@ export class StreamBatches {
   }
 
   async #decided({ chain, note }: Placed & { readonly chain: DatasetChain }): Promise<Decision> {
-    const place = { id: note.batchId, position: note.position }
-    for (let tried = 0; tried < tries; tried++) {
-      const decision = await this.#deps.waiters.wait(chain, place, patientFor(decidedWithinMs))
-      if (decision !== undefined) return decision
-    }
-    throw new NodeError('OutcomeUnknown', 'No block has decided the first records yet.', {
+    const decision = await this.#deps.waiters.wait(chain, placeOf(note), patientFor(decidedWithinMs))
+    if (decision !== undefined) return decision
+    throw new NodeError('LogUnavailable', 'The builder is behind: no block has decided the first records yet.', {
       hint: 'Connect again and send the same records under the same numbers: none is stored twice.',
+      retryAfterSeconds: behindSeconds,
     })
   }
 
   /** Throws what a rejection of an earlier batch means. */
   async #demandTaken(): Promise<void> {
-    const [chain, undecided] = [this.#chain, this.#undecided]
-    if (chain === undefined || undecided === undefined || chain.next <= undecided.position) return
-    this.#undecided = undefined
-    const decision = await this.#deps.outcomes.at(chain, undecided)
-    if (decision !== undefined && decision !== 'void') demandCommitted(decision, chain)
+    const refused = this.#chain && (await this.#undecided.refused(this.#chain))
+    if (refused !== undefined) throw refused.error
+  }
+
+  /**
+   * What was told as durable and is not stored: the log refused it. With `waits` the last batch is waited for; where no block
+   * comes soon, it is looked up whether another sender has taken over or the dataset is gone. Throws HaltError `ChainBroken`.
+   */
+  async refused(waits: boolean): Promise<RefusedRecords | undefined> {
+    const [chain, { last }] = [this.#chain, this.#undecided]
+    if (chain === undefined) return undefined
+    if (waits && last !== undefined) {
+      const { pace, waiters } = this.#deps
+      const mostMs = pace.dueInMs(chain.name.id) > settledWithinMs ? seldomMs : settledWithinMs
+      await waiters.wait(chain, last, patientFor(mostMs))
+    }
+    const refused = await this.#undecided.refused(chain)
+    const from = this.#undecided.first
+    if (refused !== undefined || from === undefined || !waits) return refused
+    try {
+      await this.#demandCurrent(chain)
+      return undefined
+    } catch (error) {
+      return { error, from }
+    }
+  }
+
+  /** Throws NodeErrors `ProducerFenced` where another stream is the current one, `DatasetDeleted`. */
+  async #demandCurrent(chain: DatasetChain): Promise<void> {
+    const mark = await this.#deps.markIn(chain)
+    if (mark !== undefined && mark.epoch === this.#producer?.epoch && mark.stream !== this.#name)
+      throw fenced('Another stream of the producer has begun.')
+    const deletion = await this.#deps.catalog.deletionOf(chain.name.id)
+    if (deletion !== undefined) throw graceOver(deletion)
   }
 }
 

@@ -6,7 +6,7 @@ import { parseJson } from '../json/json.ts'
 import { decodeUtf8 } from '../lib/bytes.ts'
 import type { JsonValue } from '../model/json.ts'
 import { geometryOf } from './geometry.ts'
-import { encodeTile, type TileAddress } from './tile.ts'
+import { encodeTile, type TileAddress, type TileFeature } from './tile.ts'
 
 /** Names of all columns of the rows, in order, and those that are no properties. */
 export interface FeatureColumns {
@@ -21,12 +21,27 @@ export function featureTexts(rows: Uint8Array, columns: FeatureColumns): string[
   return rowsOf(rows).map((row) => featureText(row, columns))
 }
 
-/** The vector tile of rows of id and geometry. Throws as `featureTexts`. */
-export function tileOfRows(rows: Uint8Array, tile: TileAddress): Uint8Array {
-  const features = rowsOf(rows).flatMap(([id, text]) =>
-    typeof text === 'string' ? [{ id: Number(textOf(id ?? null)), geometry: JSON.parse(checked(text)) }] : [],
-  )
-  return encodeTile(features, tile)
+/** A vector tile, the columns whose values its features show, and the geometries of those whose rows hold none, by id. */
+export interface TileOf {
+  readonly tile: TileAddress
+  readonly id: string
+  /** A text. */
+  readonly name: string | undefined
+  readonly points: ReadonlyMap<number, object> | undefined
+}
+
+/** The vector tile of rows of id, geometry and, where it is shown, name. Throws as `featureTexts`. */
+export function tileOfRows(rows: Uint8Array, of: TileOf): Uint8Array {
+  const features = rowsOf(rows).flatMap(([number, text, called]): TileFeature[] => {
+    const id = Number(textOf(number ?? null))
+    const geometry: object | undefined =
+      of.points?.get(id) ?? (typeof text === 'string' ? JSON.parse(checked(text)) : undefined)
+    if (geometry === undefined) return []
+    const named = of.name !== undefined && typeof called === 'string' ? { [of.name]: called } : {}
+    return [{ id, geometry, properties: { [of.id]: id, ...named } }]
+  })
+  // Points lie within the tile already, each once.
+  return encodeTile(features, of.tile, of.points === undefined)
 }
 
 function rowsOf(bytes: Uint8Array): readonly (readonly JsonValue[])[] {

@@ -55,20 +55,13 @@ export function indexBytes({ tree, rows }: SpatialIndex): number {
   return (tree?.byteLength ?? 0) + rows.byteLength + 200
 }
 
-/** The rows whose bounds meet the box, ascending. West greater than east: the box crosses the antimeridian. */
-export function rowsNear({ tree, rows }: SpatialIndex, [west, south, east, north]: Bounds): Uint32Array {
+/** The rows whose bounds meet one of the boxes, ascending. */
+export function rowsNear({ tree, rows }: SpatialIndex, boxes: readonly Bounds[]): Uint32Array {
   if (tree === undefined) return new Uint32Array()
   const index = Flatbush.from(tree)
-  const found =
-    west <= east
-      ? index.search(west, south, east, north)
-      : [
-          ...new Set([
-            ...index.search(west, south, Math.max(west, 180), north),
-            ...index.search(Math.min(east, -180), south, east, north),
-          ]),
-        ]
-  return Uint32Array.from(found, (item) => rows[item] ?? 0).sort()
+  const found = boxes.map((box) => index.search(...box))
+  const items = found.length === 1 ? (found[0] ?? []) : [...new Set(found.flat())]
+  return Uint32Array.from(items, (item) => rows[item] ?? 0).sort()
 }
 
 /** Tells `each` row and place of the points in the box, in no order; `arePoints` must hold. */

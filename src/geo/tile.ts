@@ -15,6 +15,7 @@ export interface TileFeature {
   readonly id: number
   /** A GeoJSON geometry. */
   readonly geometry: object
+  readonly properties: Readonly<Record<string, string | number>>
 }
 
 /** Deepest zoom. */
@@ -43,21 +44,24 @@ export function tileBounds({ z, x, y }: TileAddress): Bounds {
   ]
 }
 
-/** The bytes of a tile with one layer, `features`; empty where nothing is left of them. */
-export function encodeTile(features: readonly TileFeature[], { z, x, y }: TileAddress): Uint8Array {
+/**
+ * The bytes of a tile with one layer, `features`; empty where nothing is left of them. `wrap`: what lies a turn of 360 degrees
+ * beside the tile, or on the other side of the antimeridian, is drawn too.
+ */
+export function encodeTile(features: readonly TileFeature[], { z, x, y }: TileAddress, wrap: boolean): Uint8Array {
   const collection = {
     type: 'FeatureCollection',
-    features: features.map(({ id, geometry }) => ({ type: 'Feature', id, geometry, properties: {} })),
+    features: features.map((feature) => ({ type: 'Feature', ...feature })),
   } as Parameters<typeof geoJSONToTile>[0] // geometries were read from GeoJSON
-  const tile = geoJSONToTile(collection, z, x, y, { extent, buffer, clip: true, updateable: false })
+  const tile = geoJSONToTile(collection, z, x, y, { extent, buffer, clip: true, wrap, updateable: false })
   return tile.features.length === 0 ? new Uint8Array() : fromGeojsonVt({ features: tile }, { version: 2, extent })
 }
 
-/** Points within `bounds`, at most one for each cell of a grid. */
+/** Points within `bounds`, by id, at most one for each cell of a grid. */
 export class PointGrid {
   readonly #bounds: Bounds
   readonly #taken = new Set<number>()
-  readonly features: TileFeature[] = []
+  readonly points = new Map<number, object>()
 
   constructor(bounds: Bounds) {
     this.#bounds = bounds
@@ -70,6 +74,6 @@ export class PointGrid {
     const cell = row * (gridCells + 1) + column
     if (this.#taken.has(cell)) return
     this.#taken.add(cell)
-    this.features.push({ id, geometry: { type: 'Point', coordinates: [x, y] } })
+    this.points.set(id, { type: 'Point', coordinates: [x, y] })
   }
 }

@@ -25,11 +25,10 @@ const otherTypes = [
 ]
 
 /**
- * The GeoJSON text of one geometry, `bytes[start, end)`; undefined for an empty Point, which GeoJSON has no form for.
- * Throws GeometryFault for bytes that are no geometry, for measures and curves, and for positions that are no longitude
- * and latitude.
+ * The GeoJSON text of one geometry, `bytes[start, end)`; an empty Point has no coordinates there. Throws GeometryFault for
+ * bytes that are no geometry, for measures and curves, and for positions that are no longitude and latitude.
  */
-export function wkbToGeoJson(bytes: Uint8Array, start = 0, end = bytes.length): string | undefined {
+export function wkbToGeoJson(bytes: Uint8Array, start = 0, end = bytes.length): string {
   const reader = new WkbReader(bytes, start, end)
   const text = reader.geometry(1)
   if (!reader.isAtEnd) throw new GeometryFault('The geometry (WKB) has bytes behind its end.')
@@ -50,16 +49,15 @@ class WkbReader {
     return this.at === this.view.byteLength
   }
 
-  geometry(depth: number): string | undefined {
+  geometry(depth: number): string {
     if (depth > mostDepth) throw new GeometryFault(`The geometry is nested more than ${mostDepth} levels deep.`)
     const type = this.head()
     if (type === collectionCode) {
       const members: string[] = []
-      for (let left = this.count(5); left > 0; left--) members.push(this.geometry(depth + 1) ?? emptyPart())
+      for (let left = this.count(5); left > 0; left--) members.push(this.geometry(depth + 1))
       return `{"type":"${collection}","geometries":[${members.join(',')}]}`
     }
-    const coordinates = this.coordinates(type)
-    return coordinates === undefined ? undefined : geometryText(nameOf(type), coordinates)
+    return geometryText(nameOf(type), this.coordinates(type) ?? '[]')
   }
 
   private coordinates(type: number): string | undefined {
@@ -168,7 +166,7 @@ class WkbReader {
 }
 
 function emptyPart(): never {
-  throw new GeometryFault('The geometry has a part that is an empty Point, for which GeoJSON has no form.')
+  throw new GeometryFault('A MultiPoint has a part that is an empty Point, for which GeoJSON has no form.')
 }
 
 function nameOf(type: number): string {
@@ -196,10 +194,6 @@ export class Extent {
       this.add(axis, low)
       this.add(axis, high)
     }
-  }
-
-  get isEmpty(): boolean {
-    return (this.least[0] ?? 0) > (this.greatest[0] ?? 0)
   }
 }
 
@@ -239,6 +233,11 @@ export class WkbWriter {
     if (shape !== undefined) {
       const coordinates: unknown = 'coordinates' in geometry ? geometry.coordinates : undefined
       const { code, depth } = shape
+      // An empty Point, as GeoParquet and PostGIS have it.
+      if (depth === 0 && Array.isArray(coordinates) && coordinates.length === 0) {
+        for (let axis = 0; axis < (hasZ ? 3 : 2); axis++) this.#f64(Number.NaN)
+        return name
+      }
       return this.#nested(coordinates, { depth, member: code > 3 ? code - 3 : undefined, hasZ }, extent)
         ? name
         : undefined

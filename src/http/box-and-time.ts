@@ -51,7 +51,14 @@ function readInterval(text: string): Interval {
   const from = isOpen(first) ? undefined : momentOf(first, '00:00:00')
   const to = isOpen(last) ? undefined : momentOf(last, '23:59:59.999999')
   const isTold = (isOpen(first) || from !== undefined) && (isOpen(last) || to !== undefined)
-  if (parts.length <= 2 && isTold) return { from, to }
+  if (parts.length <= 2 && isTold) {
+    const isBackwards =
+      from !== undefined && to !== undefined && Number(parseRfc3339Ms(from)) > Number(parseRfc3339Ms(to))
+    if (!isBackwards) return { from, to }
+    throw new NodeError('InvalidParameter', `datetime is '${text.slice(0, 100)}', which ends before it begins.`, {
+      hint: 'Write the earlier time first.',
+    })
+  }
   throw new NodeError('InvalidParameter', `datetime is '${text.slice(0, 100)}'.`, {
     hint: 'Write an RFC 3339 time, or an interval: 2026-01-01T00:00:00Z/2026-02-01T00:00:00Z, ../2026-02-01T00:00:00Z.',
   })

@@ -12,6 +12,7 @@ import type { Logger } from '../lib/logger.ts'
 import type { Role } from '../model/names.ts'
 import type { Health } from '../ops/health.ts'
 import type { Metrics } from '../ops/metrics.ts'
+import type { NodeKey } from '../proof/sign.ts'
 import type { AnswerFiles } from '../replica/answer-files.ts'
 import type { BlockEvents } from '../replica/block-events.ts'
 import type { Followers } from '../replica/followers.ts'
@@ -49,6 +50,7 @@ export interface HttpContext {
   /** Every did:key with which nodes over this store have signed. */
   readonly signers: () => Promise<readonly string[]>
   readonly facts: NodeFacts
+  readonly nodeKey: Pick<NodeKey, 'did' | 'sign'>
   /** Absent where the process has not this role. */
   readonly gateway: Gateway | undefined
   /** Address of the node whose datasets this one follows. */
@@ -71,6 +73,8 @@ export interface HttpContext {
   /** How long a deleted dataset can be restored, unless a request says otherwise. */
   readonly deleteGraceMs: number
   readonly allowedHosts: readonly string[]
+  /** Where others reach this node, without a slash at the end; undefined: as each request names it. */
+  readonly publicUrl: string | undefined
   readonly corsOrigins: readonly string[] | undefined
   readonly trustedSigners: readonly string[]
   readonly defaultDataFormat: string

@@ -38,7 +38,11 @@ export function wantsPage(request: FastifyRequest): boolean {
 
 /** A browser navigates: it says so, or it names HTML before any JSON (docs/spec/http.md §4). */
 export function wantsHtml({ headers }: FastifyRequest): boolean {
-  const types = (headers.accept ?? '').split(',').map((type) => (type.split(';')[0] ?? '').trim().toLowerCase())
+  const types = (headers.accept ?? '').split(',').flatMap((range) => {
+    const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase())
+    // RFC 9110 §12.4.2: a weight of 0 is what the client does not take.
+    return parameters.some((parameter) => /^q\s*=\s*0(?:\.0*)?$/.test(parameter)) ? [] : [type]
+  })
   const page = types.indexOf('text/html')
   const json = types.findIndex((type) => type.endsWith('json'))
   return page >= 0 && (headers['sec-fetch-mode'] === 'navigate' || json < 0 || page < json)

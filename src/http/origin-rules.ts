@@ -1,6 +1,7 @@
 // Who may call from where: the names that the node answers to, what pages of other origins may read, and that they may
 // write nothing (docs/spec/http.md §1).
 
+import { isIP } from 'node:net'
 import type { FastifyContextConfig, FastifyReply, FastifyRequest } from 'fastify'
 import { isLoopback } from '../lib/loopback.ts'
 import { NodeError } from '../model/errors.ts'
@@ -82,10 +83,22 @@ function demandOwnPage(request: FastifyRequest, context: OriginContext): void {
     if (method !== 'POST' && config.pageParameters !== undefined && wantsPage(request)) return
     throw foreign('Pages of this origin may not run queries here.')
   }
-  if (url === undefined || ['GET', 'HEAD', 'OPTIONS'].includes(method)) return
+  if (['GET', 'HEAD'].includes(method)) return demandReader(request, context)
+  if (url === undefined || method === 'OPTIONS') return
   const isOwn = origin === undefined || isOwnOrigin(origin, headers.host, context)
   if (isOwn && (site === undefined || site === 'same-origin' || site === 'none')) return
   throw foreign('Pages of other origins may not write here.')
+}
+
+/**
+ * What a page of another site embeds (an image, a script, a frame) or sends without asking to read the answer would only cost:
+ * it is refused, unless somebody goes to the address with his browser, or the origin may read.
+ */
+function demandReader({ headers }: FastifyRequest, context: OriginContext): void {
+  const { origin, 'sec-fetch-site': site, 'sec-fetch-mode': mode, 'sec-fetch-dest': use } = headers
+  if (site !== 'cross-site' || (mode === 'navigate' && use === 'document')) return
+  if (origin !== undefined && isOriginAllowed(origin, context)) return
+  throw foreign('Pages of this origin may not read here.')
 }
 
 function foreign(message: string): NodeError {
@@ -123,8 +136,10 @@ function checkHost({ raw, headers: { host } }: FastifyRequest, context: OriginCo
   if (!context.loopbackOnly && context.allowedHosts.length === 0) return
   const name = nameOf(host ?? '')
   if (isLoopback(name) || isListed(name, context)) return
+  // A page of another site reaches this node by a name that leads here, not by a number.
+  if (!context.loopbackOnly && isIP(name) !== 0) return
   throw new NodeError('MisdirectedRequest', `This node does not answer to the host name '${name.slice(0, 100)}'.`, {
-    hint: 'Use localhost, or start the node with --allowed-hosts.',
+    hint: 'Use localhost, or start the node with --public-url or --allowed-hosts.',
   })
 }
 

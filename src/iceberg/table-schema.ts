@@ -226,6 +226,7 @@ function noteOf(type: DataType, form: SchemaForm): string[] {
   if (plainType(inner, 'exact') === undefined) return ['has no type in Iceberg and is left out']
   if (form === 'trino') return plainType(inner, form) === undefined ? ['not read by Trino and left out'] : []
   if (inner.kind === 'UInt64') return ['read by DuckDB alone']
+  if (inner.kind === 'UInt32') return ['not read by Spark; PyIceberg finds no values above 2147483647 by a filter']
   if (inner.kind === 'Time') {
     return inner.unit === 'Microsecond' ? ['not read by Spark'] : ['read by DuckDB alone; PyIceberg refuses the table']
   }

@@ -3,7 +3,7 @@
 
 /** `text` without control characters (escaped, `keep` excepted) and without what reorders text for its reader. */
 export function cleanText(text: string, keep = ''): string {
-  return text.replace(/[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, (character) =>
+  return text.replace(/[\p{Cc}\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, (character) =>
     keep.includes(character) ? character : (shortEscapes[character] ?? hexEscape(character)),
   )
 }

@@ -1,4 +1,10 @@
-// Collections that JavaScript lacks: a binary heap, a list over packed items, a hash table of numbers.
+// Collections that JavaScript lacks: a binary heap, a list over packed items, a hash table of numbers; tables asked for names
+// that others have chosen.
+
+/** What the table has under `name` itself: nothing is under `constructor` that was not put there. */
+export function ownValue<T>(table: Readonly<Record<string, T>>, name: string): T | undefined {
+  return Object.hasOwn(table, name) ? table[name] : undefined
+}
 
 interface Node<T> {
   readonly key: number

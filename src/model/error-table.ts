@@ -72,6 +72,7 @@ export const errorTable = {
   Draining: { status: 503, title: 'The node is shutting down' },
   LogUnavailable: { status: 503, title: 'The log cannot be written' },
   StoreUnavailable: { status: 503, title: 'The store cannot be reached' },
+  CopyBehind: { status: 503, title: 'The copy lacks what was asked for, for now' },
   QueryTimeout: { status: 504, title: 'The query took too long' },
   StorageFull: { status: 507, title: 'The storage is full' },
 } as const satisfies Record<string, KindRow>

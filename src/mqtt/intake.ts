@@ -18,10 +18,12 @@ import { type ErrorKind, isRetryable } from '../model/error-table.ts'
 import { NodeError } from '../model/errors.ts'
 import type { Alias } from '../model/names.ts'
 import type { Metrics } from '../ops/metrics.ts'
-import { isLine, JoinedBatches } from './joined-batches.ts'
+import { recordOf } from './bare-value.ts'
+import { BehindRefused, isLine, JoinedBatches } from './joined-batches.ts'
 import { quarantineControls, quarantineOf, quarantineRow, quarantineSchema } from './quarantine.ts'
 import type { KeptRules, Route } from './route.ts'
 import { withTopic } from './topic-column.ts'
+import { TopicOrder, type Turn } from './topic-order.ts'
 import type { Publish } from './window.ts'
 
 export interface IntakeDeps {
@@ -44,6 +46,7 @@ export class Intake {
   readonly #deps: IntakeDeps
   readonly #route: Route
   readonly #joined: JoinedBatches
+  readonly #order = new TopicOrder()
   #fault: string | undefined
   /** Kinds of warnings that were logged. */
   readonly #warned = new Set<string>()
@@ -67,14 +70,26 @@ export class Intake {
     return this.#fault
   }
 
-  /** Stores the message, or puts it into quarantine: durable when it resolves. Rejects only when `signal` aborts. */
+  /**
+   * Stores the message, behind the earlier ones of its topic, or puts it into quarantine: durable when it resolves. Rejects
+   * only when `signal` aborts.
+   */
   async take(message: Publish, signal: AbortSignal): Promise<'stored' | 'quarantined'> {
+    const { turn, leave } = this.#order.enter(message.topic)
+    try {
+      return await this.#takeInTurn(message, turn, signal)
+    } finally {
+      leave()
+    }
+  }
+
+  async #takeInTurn(message: Publish, turn: Turn, signal: AbortSignal): Promise<'stored' | 'quarantined'> {
     const receivedMs = this.#deps.clock.nowMs()
     let refusal: NodeError | undefined
     for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
       signal.throwIfAborted()
       try {
-        if (refusal === undefined) await this.#store(message)
+        if (refusal === undefined) await this.#store(message, turn)
         else await this.#quarantine(message, refusal, receivedMs)
         this.#fault = undefined
         return refusal === undefined ? 'stored' : 'quarantined'
@@ -111,7 +126,7 @@ export class Intake {
     this.#fault = fault
   }
 
-  async #store(message: Publish): Promise<void> {
+  async #store(message: Publish, turn: Turn): Promise<void> {
     const { topic, payload, lostBytes } = message
     const { mqttMessageBytes: value } = this.#deps.limits
     const payloadBytes = payload.length + lostBytes
@@ -121,20 +136,31 @@ export class Intake {
       })
     }
     const { alias, topicColumn } = this.#route
-    const body = topicColumn === undefined ? payload : withTopic(payload, topicColumn, topic)
+    const record = recordOf(payload)
+    const body = topicColumn === undefined ? record : withTopic(record, topicColumn, topic)
     const chain = await this.#chainOf(alias)
     const controls = this.#controlsFor(chain)
-    if (mayJoin(controls) && isLine(body)) {
-      try {
-        return await this.#joined.add(body)
-      } catch (error) {
-        if (isPassing(error)) throw error
-        // It may have been another's fault.
-      }
-    }
+    if (mayJoin(controls) && isLine(body) && (await this.#storeJoined(body, turn))) return
+    await turn.alone()
     // Devices may send the same reading at the same time: the topic tells them apart.
     const key = controls.dedupe === 'body' ? { idempotencyKey: keyOf(topic, payload) } : {}
     await this.#ingest(alias, chain, { body, controls: { ...controls, ...key } })
+  }
+
+  /** False where the batch was refused: it may have been another's fault. Throws what passes. */
+  async #storeJoined(line: Uint8Array, turn: Turn): Promise<boolean> {
+    for (;;) {
+      while (!turn.mayFollow) await turn.change()
+      turn.inLine()
+      try {
+        await this.#joined.add(line, () => turn.held())
+        return true
+      } catch (error) {
+        if (error instanceof BehindRefused) continue
+        if (isPassing(error)) throw error
+        return false
+      }
+    }
   }
 
   #controlsFor(chain: DatasetChain | undefined): IngestControls {

@@ -8,6 +8,11 @@ import { nextTurn } from '../lib/clock.ts'
 const [mostRows, mostBytes] = [1_000, 64 * 1024]
 const newline = utf8('\n')
 
+/** A line was not in the batch that was refused; it is to be added again behind those that were. */
+export class BehindRefused extends Error {
+  override readonly name = 'BehindRefused'
+}
+
 interface Waiting {
   readonly line: Uint8Array
   readonly resolve: () => void
@@ -29,9 +34,16 @@ export class JoinedBatches {
     this.#ingest = ingest
   }
 
-  /** Durable when it resolves; rejects where the batch that it was in was refused, for this line or another. */
-  add(line: Uint8Array): Promise<void> {
-    return new Promise((resolve, reject) => {
+  /**
+   * Durable when it resolves; rejects where the batch that it was in was refused, for this line or another, and with
+   * `BehindRefused` where an earlier one was. `onRefused` is called at once then, before anything else can be added.
+   */
+  add(line: Uint8Array, onRefused: () => void = () => {}): Promise<void> {
+    return new Promise((resolve, rejects) => {
+      const reject = (error: unknown): void => {
+        onRefused()
+        rejects(error)
+      }
       this.#waiting.push({ line, resolve, reject })
       if (!this.#isRunning) void this.#run()
     })
@@ -47,7 +59,9 @@ export class JoinedBatches {
         await this.#ingest(concatBytes(batch.flatMap(({ line }) => [line, newline])))
         for (const { resolve } of batch) resolve()
       } catch (error) {
+        const behind = this.#waiting.splice(0)
         for (const { reject } of batch) reject(error)
+        for (const { reject } of behind) reject(new BehindRefused())
       }
     }
     this.#isRunning = false

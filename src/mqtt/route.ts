@@ -26,7 +26,7 @@ export function routeOf({ filter, alias, query }: MqttRouteOptions, clientIdPref
   const { topic: topicColumn, ...parameters } = query
   // Nobody waits for the block: a message is acknowledged when it is in the log.
   const headers = { 'content-type': 'application/json', prefer: 'respond-async' }
-  const controls = readControls(headers, parameters)
+  const controls = valuesOf(filter, () => readControls(headers, parameters))
   // The topic stands beside what is sent, so that the record is all of it, whatever the dataset says.
   const given = topicColumn === undefined ? parameters : { ...parameters, records: '' }
   const controlsFor = (kept: KeptRules): IngestControls => readControls(headers, given, kept)
@@ -40,6 +40,16 @@ export function routeOf({ filter, alias, query }: MqttRouteOptions, clientIdPref
   const hash = sha256Hex(utf8(JSON.stringify([filter, alias.folded])))
   // Up to 23 letters and digits are what every broker takes (MQTT 3.1.1 §3.1.3.1).
   return { filter, alias, clientId: `${clientIdPrefix}${hash.slice(0, 6)}`, controlsFor, topicColumn }
+}
+
+/** What `read` gives; what is wrong with a value is the option's fault. */
+function valuesOf<T>(filter: string, read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    if (!(error instanceof NodeError)) throw error
+    throw refused(filter, error.message.replace(/\.$/, ''))
+  }
 }
 
 function refused(filter: string, reason: string): NodeError {

@@ -284,6 +284,7 @@ export function measureCatalog(metrics: Metrics, catalog: MeasuredCatalog, nowMs
 /** What a replica of another node tells of itself. */
 export interface MeasuredFollow {
   readonly receivedBytes: number
+  readonly mended: number
   status(): readonly {
     readonly name: { readonly alias: string; readonly visibility: 'public' | 'private' }
     readonly lag: { readonly blocks: number; readonly seconds: number }
@@ -301,6 +302,13 @@ export function measureFollow(metrics: Metrics, follow: MeasuredFollow): void {
   )
   metrics.gauge('follow_halted_datasets', 'Those of which the origin tells another chain than was copied.', () =>
     count('halted'),
+  )
+  metrics.counter(
+    'follow_mended_total',
+    'Objects and records of copies that failed their check and were fetched or made anew.',
+    () => {
+      return follow.mended
+    },
   )
   metrics.counter('follow_received_bytes_total', 'Bytes that were fetched from the origin.', () => follow.receivedBytes)
   metrics.watchFollowed(() => {

@@ -23,7 +23,8 @@ export async function readFixedColumn(cursor: LeafCursor, field: Field, rows: nu
     if (!(await cursor.more())) damaged(fewerValues)
     const count = Math.min(rows - row, cursor.tail - cursor.head)
     const bad = readPiece(cursor, out, row, count, rows)
-    if (bad >= 0) throw new UnfitValue('OutOfRange', bad, `holds ${typeText(type)}; this value is beyond`)
+    const beyond = cursor.leaf.leafType.beyond ?? `holds ${typeText(type)}; this value is beyond`
+    if (bad >= 0) throw new UnfitValue('OutOfRange', bad, beyond)
     row += count
   }
   const { validity, nullCount } = out

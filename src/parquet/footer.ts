@@ -90,6 +90,8 @@ export interface Footer {
   readonly rows: number
   readonly rowGroups: number
   readonly keyValues: ReadonlyMap<string, string>
+  /** The library that wrote the file. */
+  readonly createdBy: string | undefined
   /** Reads row group `index`. Throws DecodeError. */
   readonly rowGroup: (index: number) => RowGroup
 }
@@ -116,6 +118,7 @@ export function readFooter(bytes: Uint8Array, limits: FooterLimits, keys: readon
   const keyValues = new Map<string, string>()
   const starts: number[] = []
   let rows = -1
+  let createdBy: string | undefined
   thrift.struct((id) => {
     if (id === 2) thrift.list(limits.schemaElements, () => schema.push(schemaElement(thrift)))
     else if (id === 3) rows = thrift.integer()
@@ -125,13 +128,14 @@ export function readFooter(bytes: Uint8Array, limits: FooterLimits, keys: readon
         thrift.skipValue()
       })
     } else if (id === 5) thrift.list(bytes.length, () => keyValue(thrift, keys, keyValues))
+    else if (id === 6) createdBy = thrift.text()
     else if (id === 8) return unsupported('is encrypted')
     else return false
     return true
   })
   if (rows < 0) damaged('does not say how many rows it has')
   const rowGroup = (index: number): RowGroup => readRowGroup(new ThriftReader(bytes, starts[index]), schema.length)
-  return { schema, rows, rowGroups: starts.length, keyValues, rowGroup }
+  return { schema, rows, rowGroups: starts.length, keyValues, createdBy, rowGroup }
 }
 
 function keyValue(thrift: ThriftReader, keys: readonly string[], into: Map<string, string>): void {

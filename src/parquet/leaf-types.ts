@@ -28,6 +28,8 @@ export interface LeafType {
   readonly width: number
   readonly reading: 'fixed' | 'bytes' | 'uuid' | 'decimalBytes' | 'none'
   readonly convert?: Convert
+  /** What is wrong with a value that `convert` does not take, where it is not that it is too large: what its column does. */
+  readonly beyond?: string
   /** Why values are not read; then the rest means nothing. */
   readonly refusal?: UnsupportedParquet
 }

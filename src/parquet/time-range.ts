@@ -1,8 +1,7 @@
-// The times in a column of a file, and the values of another by which its rows are sorted, as its footer bounds them. Source:
-// Apache Parquet, parquet.thrift (Statistics) and LogicalTypes ("Temporal Types").
+// The times in a column of a file, as its footer bounds them. Source: Apache Parquet, parquet.thrift (Statistics) and
+// LogicalTypes ("Temporal Types").
 
 import { type Bounds, type ColumnChunk, logicalTypes, readFooter, type SchemaElement } from './footer.ts'
-import { physicalTypes } from './page-header.ts'
 import { damaged } from './refusals.ts'
 
 /** Length of the footer and magic, behind it. */
@@ -18,39 +17,27 @@ export function footerBytes(end: Uint8Array): number {
   return new DataView(end.buffer, end.byteOffset + end.length - trailerBytes).getUint32(0, true) + trailerBytes
 }
 
-/**
- * A bound of a column: milliseconds since 1970 of days and times, rounded outwards; integers as the nearest double; of texts,
- * their bytes as characters. These have the order of what they stand for, but for values that round to one.
- */
-export type KeyBound = number | string
-
 /** A row group: its rows, and the least and the greatest time, infinite where they are not known. */
 export interface GroupTimes {
   readonly rows: number
   readonly min: number
   readonly max: number
-  /** The least and the greatest value of the key, where they are known. */
-  readonly key?: readonly [least: KeyBound, most: KeyBound]
 }
 
 /**
  * The row groups of a file, from its end with its whole footer, with the times in a plain column, in milliseconds since
- * 1970, and the values of the column `key`; they are not known of a column without times, and where there are nulls or no
- * bounds. Throws DecodeError.
+ * 1970; they are not known of a column without times, and where there are nulls or no bounds. Throws DecodeError.
  */
-export function groupTimes(end: Uint8Array, column: string, key?: string): GroupTimes[] {
+export function groupTimes(end: Uint8Array, column: string): GroupTimes[] {
   const footer = end.subarray(end.length - footerBytes(end), end.length - trailerBytes)
   const { schema, rowGroups, rowGroup } = readFooter(footer, { rowGroups: end.length, schemaElements: end.length }, [])
   const found = leafOf(schema, column)
-  const keyed = key === undefined ? undefined : leafOf(schema, key)
   return Array.from({ length: rowGroups }, (_, index) => {
     const { rows, chunks } = rowGroup(index)
     const bounds = found && boundsOfAll(chunks[found.leaf])
     const [min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY] =
       found === undefined || bounds === undefined ? [] : timesOf(found.element, bounds)
-    const values = keyed && boundsOfAll(chunks[keyed.leaf])
-    const keys = keyed && values && keysOf(keyed.element, values)
-    return { rows, min, max, ...(keys && { key: keys }) }
+    return { rows, min, max }
   })
 }
 
@@ -69,24 +56,6 @@ function leafOf(schema: readonly SchemaElement[], name: string): { element: Sche
     open = Math.max(0, open - 1) + (element.children ?? 0)
   }
   return undefined
-}
-
-function keysOf(element: SchemaElement, { min, max }: Bounds): GroupTimes['key'] {
-  const [least, most] = timesOf(element, { min, max })
-  if (least !== undefined && most !== undefined) return [least, most]
-  const { logical, converted, physical } = element
-  if (logical?.member === logicalTypes.string || converted === 0) return [byteText(min), byteText(max)]
-  // UINT_8 to UINT_64, INT_8 to INT_64.
-  const isPlain = converted === undefined || (converted >= 11 && converted <= 18)
-  const isInteger = logical === undefined ? isPlain : logical.member === logicalTypes.integer
-  const width = physical === physicalTypes.int32 ? 4 : physical === physicalTypes.int64 ? 8 : 0
-  if (!isInteger || width === 0 || min.length !== width || max.length !== width) return undefined
-  const isSigned = logical?.isSigned ?? !(converted !== undefined && converted <= 14)
-  const valueOf = (bytes: Uint8Array): number => {
-    if (width === 4) return isSigned ? viewOf(bytes).getInt32(0, true) : viewOf(bytes).getUint32(0, true)
-    return Number(isSigned ? viewOf(bytes).getBigInt64(0, true) : viewOf(bytes).getBigUint64(0, true))
-  }
-  return [valueOf(min), valueOf(max)]
 }
 
 /** Bytes as characters of the same numbers: such texts have the order of their bytes. */

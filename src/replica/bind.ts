@@ -30,7 +30,7 @@ import {
 } from './pin.ts'
 import type { Wanted } from './row-terms.ts'
 import type { SliceTimes } from './slice-times.ts'
-import { chooseFiles, countRowGroups, fewestRows, runsOf, viewFiles } from './view-files.ts'
+import { chooseFiles, countRowGroups, runsOf, viewFiles } from './view-files.ts'
 
 /** So many files take a tenth of a statement's memory before a row is read. */
 const manyFiles = 5_000
@@ -46,7 +46,7 @@ export interface BindDeps {
   /** Checks slices before they are read. */
   readonly objects: Objects
   readonly times: SliceTimes
-  readonly merged: Pick<MergedFiles, 'of' | 'sortedOf' | 'doubt'>
+  readonly merged: Pick<MergedFiles, 'of' | 'doubt'>
   readonly maker: Pick<MergedMaker, 'wanted' | 'catchUp'>
   readonly limits: Limits
 }
@@ -75,9 +75,8 @@ export interface BoundQuery extends Runnable {
 export interface Scan {
   readonly files: number
   readonly filesRead: number
-  /** Of those that are read; sorted copies are merged files as well. */
+  /** Of those that are read. */
   readonly mergedRead: number
-  readonly sortedRead: number
   readonly rows: number
   readonly rowsRead: number
   readonly rowGroups: number
@@ -103,13 +102,11 @@ export async function bindQuery(deps: BindDeps, request: Bindable, caller: Calle
   const bindings = await pinNames(reader, analysis.tables, datasets)
   const pinned = await pinnedList(reader, datasets ?? [], bindings)
   const views = bindings.map(({ view }) => view)
-  const reading = await readingOf(deps, { analysis, views, bindings, request }, askingOf(deps.catalog, caller))
-  const ordered = reading !== 'slices'
+  const ordered = await mayReadMerged(deps, { analysis, views, bindings, request }, askingOf(deps.catalog, caller))
   const scan = {
     files: 0,
     filesRead: 0,
     mergedRead: 0,
-    sortedRead: 0,
     rows: 0,
     rowsRead: 0,
     rowGroups: 0,
@@ -118,11 +115,8 @@ export async function bindQuery(deps: BindDeps, request: Bindable, caller: Calle
   let readsOthers = false
   const tables: EngineTable[] = []
   for (const { parts, view } of bindings) {
-    const asked = wantedOf(analysis.narrowing, request)
     const listFiles = async (): Promise<FileList> => {
-      const merged = reading === 'slices' ? [] : await deps.merged.of(view)
-      const isAny = reading === 'any order'
-      return new FileList(view, isAny ? await fewestRows(deps.merged, merged, { view, wanted: asked }) : merged)
+      return new FileList(view, ordered ? await deps.merged.of(view) : [])
     }
     const fewer = async (): Promise<FileList> => {
       await awaitMerged(deps, view, caller)
@@ -131,9 +125,9 @@ export async function bindQuery(deps: BindDeps, request: Bindable, caller: Calle
     }
     const files = await listFiles()
     // mutant: offsets stand for rows of which other columns are read
-    const isOffsets = reading !== 'slices' && files.length >= rangeSlices && readsOffsetsAlone(analysis, view)
+    const isOffsets = ordered && files.length >= rangeSlices && readsOffsetsAlone(analysis, view)
     readsOthers ||= files.holdsMerged || isOffsets
-    const asking = { narrowing: analysis.narrowing, request, scan, isOffsets, ...(reading !== 'slices' && { fewer }) }
+    const asking = { narrowing: analysis.narrowing, request, scan, isOffsets, ...(ordered && { fewer }) }
     tables.push({ parts, ...(await tableOf(deps, files, asking)) })
   }
   const overSlices = async (): Promise<EngineTable[]> => {
@@ -152,14 +146,11 @@ export async function bindQuery(deps: BindDeps, request: Bindable, caller: Calle
   return { analysis, tables, ordered, overSlices: readsOthers ? overSlices : undefined, views, pinned, listings, scan }
 }
 
-/** Which files a statement may read: slices, merged files too, which have the order of slices, or sorted copies as well. */
-type Reading = 'slices' | 'merged files' | 'any order'
-
 /**
  * Statements over long datasets may read merged files where their rows alone decide their answer, and the order of those is
  * one. By the chains alone, so that the same question has the same answer whether the files are there or not.
  */
-async function readingOf(
+async function mayReadMerged(
   { engine, maker }: BindDeps,
   asked: {
     readonly analysis: Analysis
@@ -168,17 +159,17 @@ async function readingOf(
     readonly request: Bindable
   },
   by: Asking,
-): Promise<Reading> {
+): Promise<boolean> {
   const { analysis, views, bindings, request } = asked
   const long = views.filter(({ slices }) => slices.length >= rangeSlices)
-  if (long.length === 0) return 'slices'
+  if (long.length === 0) return false
   const tables = bindings.map(({ parts, view }) => ({ parts, schema: view.schema }))
   const parameters = request.parameters?.values ?? []
-  const { stability, takesOrder, anyOrder } = await engine.judge({ sql: analysis.sql, tables, parameters }, by)
+  const { stability, takesOrder } = await engine.judge({ sql: analysis.sql, tables, parameters }, by)
   // mutant: a pinned statement reads merged files
-  if (stability !== 'exact' || !(takesOrder || request.isProven === true)) return 'slices'
+  if (stability !== 'exact' || !(takesOrder || request.isProven === true)) return false
   for (const view of long) maker.wanted(view)
-  return anyOrder ? 'any order' : 'merged files'
+  return true
 }
 
 /** Rows have their offsets by the chain: so many files need not be opened to count them. */
@@ -233,7 +224,7 @@ async function tableOf(
   // mutant: a proof is of fewer rows than decide its answer
   const isAllowed = narrowing !== undefined && (narrowing.inProofs || !isProven)
   const wanted = isAllowed ? wantedOf(narrowing, request) : undefined
-  const chosen = wanted && (await chooseFiles(deps.times, files, wanted))
+  const chosen = wanted && (await deps.objects.reading([view], () => chooseFiles(deps.times, files, wanted)))
   const opened = chosen?.numbers.length ?? files.length
   if (opened > openedMost && fewer !== undefined) return await tableOf(deps, await fewer(), asked)
   const numbers = chosen?.numbers.map((number) => files.placeOf(number)).filter(({ merged }) => merged === undefined)
@@ -245,7 +236,6 @@ async function tableOf(
     scan.files += files.length
     scan.filesRead += read.length
     scan.mergedRead += read.filter(({ merged }) => merged !== undefined).length
-    scan.sortedRead += read.filter(({ merged }) => merged?.order === 'layout').length
     scan.rows += view.rows
     scan.rowsRead += read.reduce((sum, { start, end }) => sum + end + 1 - start, 0)
     scan.rowGroups += groups.all
@@ -268,14 +258,18 @@ export async function runBound<T>(
   { tables, overSlices, views }: Runnable,
   run: (tables: readonly EngineTable[]) => Promise<T>,
 ): Promise<T> {
-  const blame = async (error: unknown): Promise<never> =>
-    await deps.objects.blame(manyFilesError(error, tables) ?? error, views)
+  const over = (some: readonly EngineTable[]): Promise<T> =>
+    run(some).catch((error: unknown) => {
+      throw manyFilesError(error, tables) ?? error
+    })
+  if (overSlices === undefined) return await deps.objects.reading(views, () => over(tables))
   try {
     return await run(tables)
   } catch (error) {
     const mayDiffer = error instanceof NodeError && (error.kind === 'Internal' || error.kind === 'SqlValue')
-    if (overSlices === undefined || !mayDiffer) return await blame(error)
-    return await run(await overSlices()).catch(blame)
+    if (!mayDiffer) throw manyFilesError(error, tables) ?? error
+    const slices = await overSlices()
+    return await deps.objects.reading(views, () => over(slices))
   }
 }
 

@@ -51,7 +51,8 @@ export class BlockEvents {
 
   /** The event of block `sequence`, which must be there. Throws as `Engine.run`; HaltError `ChainBroken`. */
   of(chain: DatasetChain, sequence: number, withRows: boolean): Promise<BlockEvent> {
-    const key = `${chain.name.id}:${sequence}:${withRows}`
+    // All that an event says: of a dataset that is renamed, the name too.
+    const key = `${chain.name.alias} ${chain.blocks.at(sequence)?.hash} ${withRows}`
     const kept = this.#kept.get(key)
     if (kept !== undefined) return kept
     const making = this.#make(chain, sequence, withRows)

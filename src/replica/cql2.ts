@@ -304,6 +304,7 @@ class Cql2Parser {
   #number(): number {
     const { kind, text } = this.#next
     if (kind !== 'number') throw this.#unexpected('a number')
+    if (!Number.isFinite(Number(text))) throw this.#unexpected('a number that a double can hold')
     this.#at += 1
     return Number(text)
   }

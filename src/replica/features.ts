@@ -3,8 +3,11 @@
 
 import type { DatasetView } from '../catalog/dataset-chain.ts'
 import type { Bounds } from '../geo/geometry.ts'
-import { encodeTile, PointGrid, type TileAddress, tileBounds } from '../geo/tile.ts'
+import { placesOf } from '../geo/turns.ts'
+import { tileOfRows } from '../geo/feature-rows.ts'
+import { PointGrid, type TileAddress, tileBounds } from '../geo/tile.ts'
 import { must } from '../lib/assert.ts'
+import { utf8 } from '../lib/bytes.ts'
 import { NodeError } from '../model/errors.ts'
 import { foldAscii } from '../model/names.ts'
 import { type Field, innerType } from '../model/schema.ts'
@@ -130,8 +133,8 @@ export async function oneFeature(
 const mostTileRows = 10_000
 
 /**
- * The bytes of a vector tile: id and geometry of each feature; of points at most one in each cell of a fine grid. Throws
- * as `featurePage`.
+ * The bytes of a vector tile: id, geometry and the text of a column `name` of each feature; of points at most one in each cell
+ * of a fine grid. Throws as `featurePage`.
  */
 export async function featureTile(
   deps: FeatureDeps,
@@ -142,26 +145,42 @@ export async function featureTile(
   const box = tileBounds(tile)
   const { signal } = caller
   const grid = new PointGrid(box)
-  if (await deps.spatial.points(view, { column, box, signal }, (offset, x, y) => grid.add(offset, x, y))) {
-    return encodeTile(grid.features, tile)
+  const arePoints = await deps.spatial.points(view, { column, box, signal }, (offset, x, y) => grid.add(offset, x, y))
+  const points = arePoints ? grid.points : undefined
+  const offsets =
+    points === undefined
+      ? (await deps.spatial.near(view, column, box, signal)).offsets.subarray(0, mostTileRows)
+      : Float64Array.from(points.keys()).sort()
+  if (offsets.length === 0) return new Uint8Array()
+  const { offsetColumn } = view.vocabulary
+  const name = nameColumn(view)
+  const settings = { tile, points, id: offsetColumn, name }
+  if (points !== undefined && name === undefined) {
+    return tileOfRows(utf8(JSON.stringify(Array.from(offsets, (offset) => [offset]))), settings)
   }
-  const { offsets } = await deps.spatial.near(view, column, box, signal)
-  if (offsets.length === 0) return encodeTile([], tile)
-  const named = offsets.subarray(0, mostTileRows)
-  const where = [`${sqlName(view.vocabulary.offsetColumn)} IN (${named.join(', ')})`]
-  const range = [named.at(0) ?? 0, named.at(-1) ?? 0] as const
-  const select = `${sqlName(view.vocabulary.offsetColumn)}, ${sqlName(column)}`
+  const where = [`${sqlName(offsetColumn)} IN (${offsets.join(', ')})`]
+  const range = [offsets.at(0) ?? 0, offsets.at(-1) ?? 0] as const
+  const geometry = points === undefined ? sqlName(column) : 'NULL'
+  const select = [sqlName(offsetColumn), geometry, ...(name === undefined ? [] : [sqlName(name)])].join(', ')
   const rows = await jsonOf(deps, { view, where, order: '', range, select }, caller)
-  return await deps.work.run('tile', [rows], { settings: tile, signal })
+  return await deps.work.run('tile', [rows], { settings, signal })
+}
+
+/** The column of texts that features are called by. */
+function nameColumn({ schema }: DatasetView): string | undefined {
+  return schema?.fields.find(({ name, type }) => foldAscii(name) === 'name' && innerType(type).kind === 'String')?.name
 }
 
 function boundsOf({ west, south, east, north }: Box): Bounds {
   return [west, south, east, north]
 }
 
-/** The condition that a geometry meets a box. */
-export function meets(geometry: string, { west, south, east, north }: Box): string {
-  return `st_intersects(${sqlName(geometry)}, ${[west, south, east, north].map((number) => `CAST(${number} AS DOUBLE)`).join(', ')})`
+/** The condition that a geometry meets a box, whichever way its longitudes are counted. */
+export function meets(geometry: string, box: Box): string {
+  const conditions = placesOf(boundsOf(box)).map((place) => {
+    return `st_intersects(${sqlName(geometry)}, ${place.map((number) => `CAST(${number} AS DOUBLE)`).join(', ')})`
+  })
+  return `(${conditions.join(' OR ')})`
 }
 
 /** The conditions that an event was in an interval. */
@@ -262,6 +281,6 @@ async function jsonOf(
     ascii: false,
     ...(window ?? { skip: 0, limit: mostRows }),
   }
-  const { data } = await deps.engine.run(job, by).catch((error: unknown) => deps.objects.blame(error, [view]))
+  const { data } = await deps.objects.reading([view], () => deps.engine.run(job, by))
   return data
 }

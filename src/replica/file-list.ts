@@ -22,9 +22,8 @@ export function numbersOf({ from, to }: SliceRun): number[] {
 /** A file with the rows of slices `[from, to)`, which was checked. */
 export interface MergedFile extends SliceRun {
   readonly path: string
+  /** Their rows come in the order of offsets. */
   readonly groups: readonly GroupTimes[]
-  /** Its rows, and those of its row groups, come in the order of offsets, or in that of the columns of the layout. */
-  readonly order: 'offsets' | 'layout'
 }
 
 /** A file of a view: slice `from` alone, or a merged file. */

@@ -160,11 +160,13 @@ async function startFile(
 /** The same pieces; what breaks them off is looked into first. */
 async function* blaming(
   pieces: AnswerStream['pieces'],
-  blame: (error: unknown) => Promise<never>,
+  blame: (error: unknown) => Promise<void>,
 ): AsyncGenerator<Uint8Array, StreamEnd> {
   try {
     return yield* pieces
   } catch (error) {
-    return await blame(error)
+    await blame(error)
+    // What was sent cannot be taken back: the caller tries again.
+    throw error
   }
 }

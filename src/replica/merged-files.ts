@@ -1,7 +1,7 @@
-// The merged files of a replica and their sorted copies, under cache/merged/<dataset>/: found again at a start, checked before
-// a process first reads one, bounded in bytes, copies dropped first, and the dataset that was not asked for longest. A file's
-// name holds what it is of (a range of slices, the SHA-256 over their hashes, for a copy with the columns it is sorted by) and
-// the SHA-256 of its bytes, so there is nothing beside it to go wrong.
+// The merged files of a replica, under cache/merged/<dataset>/: found again at a start, checked before a process first reads
+// one, bounded in bytes, those of the dataset that was not asked for longest dropped first. A file's name holds what it is of
+// (a range of slices, the SHA-256 over their hashes), the form in which it was written and the SHA-256 of its bytes, so there
+// is nothing beside it to go wrong.
 // merged-maker.ts makes them; losing one costs time, never an answer.
 
 import { mkdir, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
@@ -18,19 +18,20 @@ import { type GroupTimes, groupTimes } from '../parquet/time-range.ts'
 import { datasetFolder, datasetOfFolder } from '../store/layout.ts'
 import type { MergedBytes } from '../work/merge.ts'
 import type { MergedFile, SliceRun } from './file-list.ts'
-import { sortColumnsOf } from './merged-ranges.ts'
 
 const pieceBytes = 1024 * 1024
-const namePattern = /^(\d{1,15})-(\d{1,15})-([0-9a-f]{64})-([0-9a-f]{64})(\.sorted)?\.parquet$/
+/** Raised when the same slices are merged to other bytes: files of another form are removed at a start. */
+const form = 2
+const namePattern = new RegExp(`^(\\d{1,15})-(\\d{1,15})-([0-9a-f]{64})-([0-9a-f]{64})\\.v${form}\\.parquet$`)
 
 /** A file that is there. */
-interface Held extends SliceRun, Pick<MergedFile, 'order' | 'path'> {
+interface Held extends SliceRun, Pick<MergedFile, 'path'> {
   readonly sizeBytes: number
-  /** SHA-256 over the hashes of its slices, with its columns where it is sorted, and of its bytes. */
+  /** SHA-256 over the hashes of its slices, and of its bytes. */
   readonly slices: string
   readonly hash: string
-  /** Its row groups; undefined where it does not fit. Begun when it is first wanted. */
-  check?: Promise<readonly GroupTimes[] | undefined>
+  /** Its row groups, by what they were found under; undefined where it does not fit. Each begun when it is first wanted. */
+  readonly checks: Map<string, Promise<readonly GroupTimes[] | undefined>>
 }
 
 /** A file that was checked, with what it is. */
@@ -88,13 +89,12 @@ export class MergedFiles {
     for (const folder of (await ifThere(readdir(dir))) ?? []) {
       const id = datasetOfFolder(folder)
       for (const name of id === undefined ? [] : await readdir(join(dir, folder))) {
-        const [, from, to, slices, hash, isSorted] = namePattern.exec(name) ?? []
-        const order = isSorted === undefined ? 'offsets' : 'layout'
+        const [, from, to, slices, hash] = namePattern.exec(name) ?? []
         const path = join(dir, folder, name)
         const run = { from: Number(from), to: Number(to) }
-        const isThere = id !== undefined && this.has(id, run, order)
+        const isThere = id !== undefined && this.has(id, run)
         if (id === undefined || slices === undefined || hash === undefined || isThere) await rm(path, { force: true })
-        else this.#add(id, { ...run, slices, hash, path, order, sizeBytes: (await stat(path)).size })
+        else this.#add(id, { ...run, slices, hash, path, sizeBytes: (await stat(path)).size, checks: new Map() })
       }
       if (id === undefined) await rm(join(dir, folder), { recursive: true, force: true })
     }
@@ -117,7 +117,7 @@ export class MergedFiles {
     return await this.#checked(view, this.partsOf(view.id, { from: 0, to: view.slices.length }))
   }
 
-  /** The file in the order of offsets of exactly these slices, with this SHA-256, checked; also one that was replaced. */
+  /** The file of exactly these slices, with this SHA-256, checked; also one that was replaced. */
   async find(view: DatasetView, { from, to }: SliceRun, hash: string): Promise<CheckedFile | undefined> {
     const retired = [...this.#retired].filter(([, id]) => id === view.id).map(([file]) => file)
     const known = [...(this.#held.get(view.id) ?? []), ...retired]
@@ -126,22 +126,14 @@ export class MergedFiles {
     return found
   }
 
-  /** The sorted copies of slices of the view, all checked. */
-  async sortedOf(view: DatasetView): Promise<MergedFile[]> {
-    const copies = this.#held.get(view.id)?.filter(({ order, to }) => order === 'layout' && to <= view.slices.length)
-    return await this.#checked(view, copies ?? [])
-  }
-
   /** Whether there is a file of exactly these slices, not yet checked. */
-  has(id: DatasetId, { from, to }: SliceRun, order: MergedFile['order']): boolean {
-    return this.#held.get(id)?.some((one) => one.from === from && one.to === to && one.order === order) ?? false
+  has(id: DatasetId, { from, to }: SliceRun): boolean {
+    return this.#held.get(id)?.some((one) => one.from === from && one.to === to) ?? false
   }
 
-  /** The widest files in the order of offsets within a range, in order, apart, and not yet checked. */
+  /** The widest files within a range, in order, apart, and not yet checked. */
   partsOf(id: DatasetId, run: SliceRun): Held[] {
-    const within = (this.#held.get(id) ?? []).filter(
-      ({ from, to, order }) => order === 'offsets' && from >= run.from && to <= run.to,
-    )
+    const within = (this.#held.get(id) ?? []).filter(({ from, to }) => from >= run.from && to <= run.to)
     return within.filter((one) => !within.some((other) => isWithin(one, other)))
   }
 
@@ -154,10 +146,12 @@ export class MergedFiles {
   async #checked(view: DatasetView, files: readonly Held[]): Promise<CheckedFile[]> {
     const found: CheckedFile[] = []
     for (const file of files) {
-      const { from, to, path, order, hash, sizeBytes } = file
-      file.check ??= this.#check(view, file)
-      const groups = await file.check
-      if (groups !== undefined) found.push({ from, to, path, groups, order, hash, sizeBytes })
+      const { from, to, path, hash, sizeBytes } = file
+      const under = factsKey(view, file)
+      const check = file.checks.get(under) ?? this.#check(view, file)
+      file.checks.set(under, check)
+      const groups = await check
+      if (groups !== undefined) found.push({ from, to, path, groups, hash, sizeBytes })
     }
     return found
   }
@@ -169,17 +163,17 @@ export class MergedFiles {
 
   /** After a statement over them failed: the files of a dataset are checked again before they are used. */
   doubt(id: DatasetId): void {
-    for (const file of this.#held.get(id) ?? []) delete file.check
+    for (const file of this.#held.get(id) ?? []) file.checks.clear()
   }
 
   /** Makes room for a file of a dataset; false where only files of more use could make any. */
-  async makeRoom(id: DatasetId, bytes: number, order: MergedFile['order'] = 'offsets'): Promise<boolean> {
+  async makeRoom(id: DatasetId, bytes: number): Promise<boolean> {
     const { dir, mostBytes } = this.#options
     if (bytes > mostBytes) return false
     await mkdir(dir, { recursive: true, mode: 0o700 })
     for (;;) {
       if (this.#bytes + bytes <= mostBytes && (await hasCacheRoom(dir, bytes))) return true
-      const [other, files] = this.#leastUseful(id, order) ?? []
+      const [other, files] = this.#leastUseful(id) ?? []
       if (other === undefined || files === undefined) return false
       this.#options.logger.info({ dataset: other, for: id }, 'merged files made room for others')
       for (const file of files) {
@@ -189,33 +183,20 @@ export class MergedFiles {
     }
   }
 
-  /** Sorted copies first, then the files of the dataset that was asked for longest ago, which is not this one. */
-  #leastUseful(id: DatasetId, order: MergedFile['order']): readonly [DatasetId, readonly Held[]] | undefined {
-    if (!this.#held.has(id)) return undefined
-    for (const [other, files] of this.#held) {
-      // Copies take no room from those that were asked for later.
-      if (other === id && order === 'layout') return undefined
-      const copies = files.filter((one) => one.order === 'layout')
-      if (copies.length > 0) return [other, copies]
-    }
+  /** The files of the dataset that was asked for longest ago, which is not this one. */
+  #leastUseful(id: DatasetId): readonly [DatasetId, readonly Held[]] | undefined {
     const [oldest] = this.#held
-    return order === 'layout' || oldest?.[0] === id ? undefined : oldest
+    return !this.#held.has(id) || oldest?.[0] === id ? undefined : oldest
   }
 
   /** Keeps the rows of slices of a view, for which room was made. Throws what the file system throws. */
-  async keep(
-    view: DatasetView,
-    run: SliceRun,
-    { file, hash }: MergedBytes,
-    order: MergedFile['order'] = 'offsets',
-  ): Promise<void> {
+  async keep(view: DatasetView, run: SliceRun, { file, hash }: MergedBytes): Promise<void> {
     const { id } = view
     const folder = join(this.#options.dir, datasetFolder(id))
     await mkdir(folder, { recursive: true, mode: 0o700 })
-    const slices = slicesDigest(view, { ...run, order })
+    const slices = slicesDigest(view, run)
     const part = join(folder, 'part')
-    const kind = order === 'layout' ? '.sorted' : ''
-    const path = join(folder, `${run.from}-${run.to}-${slices}-${hash}${kind}.parquet`)
+    const path = join(folder, `${run.from}-${run.to}-${slices}-${hash}.v${form}.parquet`)
     try {
       await writeFile(part, file, { mode: 0o600 })
       await rename(part, path)
@@ -224,7 +205,7 @@ export class MergedFiles {
       throw error
     }
     const replaced = (this.#held.get(id) ?? []).filter((one) => isWithin(one, run))
-    this.#add(id, { ...run, path, slices, hash, order, sizeBytes: file.length })
+    this.#add(id, { ...run, path, slices, hash, sizeBytes: file.length, checks: new Map() })
     for (const one of replaced) void this.#retire(id, one)
   }
 
@@ -268,8 +249,7 @@ export class MergedFiles {
     try {
       const end = await readWhole(file)
       if (file.slices !== slicesDigest(view, file)) throw new DecodeError('merged file', 'is of other slices')
-      const [key] = sortColumnsOf(view)
-      return groupTimes(end, view.vocabulary.eventTimeColumn, key?.name)
+      return groupTimes(end, view.vocabulary.eventTimeColumn)
     } catch (error) {
       if (!(error instanceof DecodeError) && errorCode(error) === undefined) throw error
       this.#refused++
@@ -284,10 +264,14 @@ function isWithin(one: SliceRun, other: SliceRun): boolean {
   return other.from <= one.from && one.to <= other.to && other.to - other.from > one.to - one.from
 }
 
-function slicesDigest(view: DatasetView, { from, to, order }: SliceRun & Pick<MergedFile, 'order'>): string {
-  const of: string[] = view.slices.slice(from, to).map(({ hash }) => hash)
-  if (order === 'layout') of.push(JSON.stringify(sortColumnsOf(view).map(({ name }) => name)))
-  return toHex(sha256(utf8(of.join('\n'))))
+/** What a check holds for: the hash of the last slice stands for the chain before it; the times are those of a column. */
+function factsKey({ slices, vocabulary }: DatasetView, { to }: SliceRun): string {
+  return `${slices.at(to - 1)?.hash} ${vocabulary.eventTimeColumn}`
+}
+
+function slicesDigest({ slices }: DatasetView, { from, to }: SliceRun): string {
+  const hashes = slices.slice(from, to).map(({ hash }) => hash)
+  return toHex(sha256(utf8(hashes.join('\n'))))
 }
 
 /** The end of a file, which holds its footer. Throws DecodeError for other bytes than its name says. */

@@ -1,6 +1,6 @@
-// Makes merged files behind the readers, and then sorted copies of them: of datasets that have grown by a range of slices, or
-// that a statement found without their files. One file at a time, most of the time none: a thread merges or sorts, and checks
-// (work/merge.ts, work/sort.ts), the main thread only fetches what it is made of (docs/decisions/merged-files.md).
+// Makes merged files behind the readers: of datasets that have grown by a range of slices, or that a statement found without
+// their files. One file at a time, most of the time none: a thread merges and checks (work/merge.ts), the main thread only
+// fetches what it is made of (docs/decisions/merged-files.md).
 
 import { readFile } from 'node:fs/promises'
 import type { Catalog } from '../catalog/catalog.ts'
@@ -17,11 +17,10 @@ import { loadBlock } from '../store/load-block.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import type { SliceFiles } from '../store/slice-files.ts'
 import type { MergeOrder } from '../work/merge.ts'
-import { sortedGroupRows, type SortOrder } from '../work/sort.ts'
 import type { WorkPool } from '../work/work-pool.ts'
-import { type MergedFile, numbersOf, type SliceRun } from './file-list.ts'
+import { numbersOf, type SliceRun } from './file-list.ts'
 import type { MergedFiles } from './merged-files.ts'
-import { isRange, rangeSlices, rangesOf, type RangeWindow, sortColumnsOf, windowOf } from './merged-ranges.ts'
+import { isRange, rangeSlices, rangesOf, type RangeWindow, windowOf } from './merged-ranges.ts'
 
 /** After each file, of the time that making it took. */
 const restTimes = 2
@@ -31,8 +30,6 @@ const parallelBlocks = 32
 const heldSlices = 256
 /** Files that tables have named, are not here, and are waited for. */
 const neededMost = 8
-/** Row groups of the smallest sorted copy. */
-const sortedGroupsLeast = 4
 
 interface MakerDeps {
   readonly catalog: Catalog
@@ -119,7 +116,7 @@ export class MergedMaker {
     if (this.#needing >= neededMost || this.#stop.signal.aborted) throw busy()
     this.#needing++
     try {
-      const outcome = await this.#make(chain, view, { ...run, order: 'offsets' })
+      const outcome = await this.#make(chain, view, run)
       if (outcome === 'no room') throw busy()
       return outcome === 'made'
     } finally {
@@ -179,36 +176,30 @@ export class MergedMaker {
     }
   }
 
-  /** The newest range without its file; where all have one, the newest without its sorted copy. */
-  #missing(view: DatasetView, windows: readonly RangeWindow[], refused: ReadonlySet<string>): WantedFile | undefined {
-    const ranges = rangesOf(windows, (run) => refused.has(nameOf({ ...run, order: 'offsets' })))
-    const lacking = ranges
-      .flatMap((run) => filesOf(view, run))
-      .filter((file) => !this.#deps.merged.has(view.id, file, file.order) && !refused.has(nameOf(file)))
-    return lacking.findLast(({ order }) => order === 'offsets') ?? lacking.at(-1)
+  /** The newest range without its file. */
+  #missing(view: DatasetView, windows: readonly RangeWindow[], refused: ReadonlySet<string>): SliceRun | undefined {
+    const ranges = rangesOf(windows, (run) => refused.has(nameOf(run)))
+    return ranges.findLast((run) => !this.#deps.merged.has(view.id, run))
   }
 
-  async #make(chain: DatasetChain, view: DatasetView, run: WantedFile): Promise<Outcome> {
+  async #make(chain: DatasetChain, view: DatasetView, run: SliceRun): Promise<Outcome> {
     const made = this.#turn.then(() => this.#makeNow(chain, view, run))
     this.#turn = made.catch(() => {})
     return await made
   }
 
-  async #makeNow(chain: DatasetChain, view: DatasetView, run: WantedFile): Promise<Outcome> {
+  async #makeNow(chain: DatasetChain, view: DatasetView, run: SliceRun): Promise<Outcome> {
     const { merged, work, logger } = this.#deps
     const { signal } = this.#stop
-    if (merged.has(view.id, run, run.order)) return 'made'
+    if (merged.has(view.id, run)) return 'made'
     try {
-      // Merged rows take less than their slices do; sorted ones may take more.
+      // Merged rows take less than their slices do.
       const bytes = view.slices.slice(run.from, run.to).reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)
-      if (!(await merged.makeRoom(view.id, bytes, run.order))) return 'no room'
+      if (!(await merged.makeRoom(view.id, bytes))) return 'no room'
       const { order, pieces } = await this.#fetch(chain, view, run)
-      const file =
-        run.order === 'offsets'
-          ? await work.run('merge', pieces, { settings: order, signal })
-          : await work.run('sort', pieces, { settings: { ...sortingOf(view, run), ...order }, signal })
-      if (!(await merged.makeRoom(view.id, file.file.length, run.order))) return 'no room'
-      await merged.keep(view, run, file, run.order)
+      const file = await work.run('merge', pieces, { settings: order, signal })
+      if (!(await merged.makeRoom(view.id, file.file.length))) return 'no room'
+      await merged.keep(view, run, file)
       this.#made++
       return 'made'
     } catch (error) {
@@ -290,24 +281,8 @@ function busy(): NodeError {
 
 type Outcome = 'made' | 'refused' | 'no room'
 
-/** A file that is to be made. */
-type WantedFile = SliceRun & Pick<MergedFile, 'order'>
-
-function nameOf({ from, to, order }: WantedFile): string {
-  return `${from}-${to} by ${order}`
-}
-
-/** The files of a range: of fewer rows the bounds of a sorted copy would choose little. */
-function filesOf(view: DatasetView, run: SliceRun): WantedFile[] {
-  const rows = sliceAt(view, run.to - 1).end + 1 - sliceAt(view, run.from).start
-  const isSorted = sortColumnsOf(view).length > 0 && rows >= sortedGroupsLeast * sortedGroupRows
-  const merged = { ...run, order: 'offsets' as const }
-  return isSorted ? [{ ...run, order: 'layout' }, merged] : [merged]
-}
-
-function sortingOf(view: DatasetView, { from }: SliceRun): Pick<SortOrder, 'sortBy' | 'offsetColumn' | 'firstOffset'> {
-  const sortBy = sortColumnsOf(view).map(({ name }) => name)
-  return { sortBy, offsetColumn: view.vocabulary.offsetColumn, firstOffset: sliceAt(view, from).start }
+function nameOf({ from, to }: SliceRun): string {
+  return `${from}-${to}`
 }
 
 function sliceAt({ slices }: DatasetView, number: number): SliceRef {

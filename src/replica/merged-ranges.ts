@@ -1,10 +1,7 @@
 // Which slices of a dataset are merged into one file: a pure function of their sizes, so that a chain that grows only adds
-// ranges, or joins sixteen to one; and by which columns copies of those files are sorted (docs/decisions/merged-files.md has
-// the rules and why).
+// ranges, or joins sixteen to one (docs/decisions/merged-files.md has the rules and why).
 
 import type { DatasetView } from '../catalog/dataset-chain.ts'
-import { foldAscii } from '../model/names.ts'
-import { type Field, innerType } from '../model/schema.ts'
 import type { SliceRun } from './file-list.ts'
 
 /** Slices of the smallest full range; statements over fewer read them as they are. */
@@ -80,20 +77,4 @@ export function isRange(slices: Pick<DatasetView['slices'], 'length' | 'slice'>,
 
 function fits({ bytes, rows }: Pick<RangeWindow, 'bytes' | 'rows'>): boolean {
   return bytes <= rangeBytes && rows <= rangeRows
-}
-
-/** Types whose bounds choose rows: those that conditions are read of (row-terms.ts). */
-const sortableKinds = /^(?:U?Int(?:8|16|32|64)|String|Date|Timestamp)$/
-/** Of geometries: their text says nothing of places. */
-const geometryName = 'geometry'
-
-/** The columns of the layout up to the first whose bounds say nothing; none where no copies are sorted. */
-export function sortColumnsOf({ layout, schema }: Pick<DatasetView, 'layout' | 'schema'>): Field[] {
-  const fields = (layout?.sortBy ?? []).map((column) => schema?.fields.find(({ name }) => name === column))
-  const end = fields.findIndex((field) => field === undefined || !isSortable(field))
-  return fields.slice(0, end < 0 ? fields.length : end).filter((field) => field !== undefined)
-}
-
-function isSortable({ name, type }: Field): boolean {
-  return sortableKinds.test(innerType(type).kind) && foldAscii(name) !== geometryName
 }

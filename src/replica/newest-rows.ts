@@ -169,8 +169,7 @@ async function rowsOf(
   const find = async (by: Caller): Promise<QueryAnswer> => {
     await deps.objects.checkSlices(view, run)
     const asking = askingOf(deps.catalog, { ...by, signal: AbortSignal.any([by.signal, AbortSignal.timeout(mostMs)]) })
-    const running = deps.engine.runOwn(statement, job, asking)
-    const { data } = await running.catch((error: unknown) => deps.objects.blame(error, [view]))
+    const { data } = await deps.objects.reading([view], () => deps.engine.runOwn(statement, job, asking))
     return { body: [data], mediaType: 'application/json', truncated: false, stability: 'pinned' }
   }
   const key = answerTag(deps.engine.dialect, { glance: statement, at: view.block.hash, window })

@@ -1,15 +1,12 @@
 // What a statement asks of the rows of a dataset, as intervals of the columns by which files and row groups are chosen: the
-// offset, the event time, and the first column that sorted copies are sorted by. Only of statements whose comparisons cannot
-// fail on a row that is left out. Pure; view-files.ts chooses by it.
+// offset and the event time. Only of statements whose comparisons cannot fail on a row that is left out. Pure; view-files.ts
+// chooses by it.
 
 import type { DatasetView } from '../catalog/dataset-chain.ts'
 import type { Given, Narrowing } from '../engine/messages.ts'
-import { utf8 } from '../lib/bytes.ts'
 import { foldAscii } from '../model/names.ts'
 import type { Parameter } from '../model/parameters.ts'
-import { type DataType, type Field, innerType } from '../model/schema.ts'
-import { byteText, type GroupTimes, type KeyBound } from '../parquet/time-range.ts'
-import { sortColumnsOf } from './merged-ranges.ts'
+import { type DataType, innerType } from '../model/schema.ts'
 
 /** What a statement asks of the rows of one dataset. */
 export interface Wanted {
@@ -24,8 +21,6 @@ export interface Wanted {
 export interface Terms {
   readonly offsets: Interval
   readonly times: Interval
-  /** Of the first column that copies are sorted by; undefined where no condition says anything of it. */
-  readonly key: KeyInterval | undefined
   readonly rows: number
 }
 
@@ -35,7 +30,7 @@ const everything: Interval = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY
 
 /** Undefined where a comparison might fail, or nothing is known. */
 export function termsOf(
-  { schema, vocabulary, layout }: DatasetView,
+  { schema, vocabulary }: DatasetView,
   { narrowing, parameters, skip, limit }: Wanted,
 ): Terms | undefined {
   const valueOf = (given: Given): Given | undefined => (given.kind === 'parameter' ? givenBy(parameters, given) : given)
@@ -43,13 +38,8 @@ export function termsOf(
   const isSafe = narrowing.compared.every(({ column, value }) => cannotFail(types.get(column), valueOf(value)))
   if (!isSafe) return undefined
   const intervals = { offsets: everything, times: everything }
-  const [sortColumn] = sortColumnsOf({ layout, schema })
-  let key: KeyInterval | undefined
   for (const { column, is, value } of narrowing.conditions) {
     const given = valueOf(value)
-    const isKey = sortColumn !== undefined && column === foldAscii(sortColumn.name)
-    const keys = isKey && given !== undefined ? keyBounds(sortColumn, given) : undefined
-    if (keys !== undefined) key = narrowerKey(key ?? {}, is, keys)
     const name = columnKind(vocabulary, column)
     const bounds = name === undefined || given === undefined ? undefined : valueBounds(name, given)
     if (name === undefined || bounds === undefined) continue
@@ -62,7 +52,7 @@ export function termsOf(
       // One more tells whether rows were left out.
       limit === undefined ? Number.POSITIVE_INFINITY : skip + limit + 1,
     )
-  return { ...intervals, key, rows }
+  return { ...intervals, rows }
 }
 
 export function columnKind(
@@ -141,35 +131,4 @@ function timeBounds(text: string): Interval | undefined {
   if (!(ms >= Date.parse('0001-01-01T00:00:00Z')) || new Date(ms).toISOString().slice(0, 19) !== `${day}T${time}`)
     return undefined
   return [ms, fraction.length > 3 ? ms + 1 : ms]
-}
-
-/** The values of a key that a condition asks for, closed at both ends. */
-interface KeyInterval {
-  readonly least?: KeyBound | undefined
-  readonly most?: KeyBound | undefined
-}
-
-/** The bounds that a constant may have as a value of the column; undefined where they are not known. */
-function keyBounds({ type }: Field, given: Given): readonly [KeyBound, KeyBound] | undefined {
-  const { kind } = innerType(type)
-  if (kind === 'Date' || kind === 'Timestamp') return valueBounds('times', given)
-  if (kind !== 'String') return valueBounds('offsets', given)
-  return given.kind === 'text' ? [byteText(utf8(given.text)), byteText(utf8(given.text))] : undefined
-}
-
-function narrowerKey(
-  { least, most }: KeyInterval,
-  is: string,
-  [low, high]: readonly [KeyBound, KeyBound],
-): KeyInterval {
-  return {
-    least: is.startsWith('<') || (least !== undefined && least > low) ? least : low,
-    most: is.startsWith('>') || (most !== undefined && most < high) ? most : high,
-  }
-}
-
-/** Whether a row group may hold a value that is asked for. */
-export function mayHold(key: GroupTimes['key'], { least, most }: KeyInterval): boolean {
-  if (key === undefined) return true
-  return !(least !== undefined && key[1] < least) && !(most !== undefined && key[0] > most)
 }

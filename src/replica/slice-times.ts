@@ -6,7 +6,6 @@ import type { DatasetView } from '../catalog/dataset-chain.ts'
 import type { Objects } from '../catalog/objects.ts'
 import type { SliceRef } from '../catalog/packed-blocks.ts'
 import { must } from '../lib/assert.ts'
-import type { DatasetId } from '../model/events.ts'
 import { footerBytes, type GroupTimes, groupTimes } from '../parquet/time-range.ts'
 import type { SliceFiles, SliceReading } from '../store/slice-files.ts'
 import { numbersOf, type SliceRun } from './file-list.ts'
@@ -60,8 +59,8 @@ export async function endOfFile(
 export class SliceTimes {
   readonly #files: Pick<SliceFiles, 'reading'>
   readonly #objects: Objects
-  /** Least recently used first. */
-  readonly #held = new Map<DatasetId, Times>()
+  /** By dataset and column of the event time, which a later block may change. Least recently used first. */
+  readonly #held = new Map<string, Times>()
 
   constructor(files: Pick<SliceFiles, 'reading'>, objects: Objects) {
     this.#files = files
@@ -74,9 +73,10 @@ export class SliceTimes {
    */
   async of(view: DatasetView, runs: readonly SliceRun[]): Promise<FactsOf | undefined> {
     if (view.slices.length > slicesMost) return undefined
-    const times = this.#held.get(view.id) ?? { numbers: new Float64Array(), reading: Promise.resolve() }
-    this.#held.delete(view.id)
-    this.#held.set(view.id, times)
+    const key = `${view.id} ${view.vocabulary.eventTimeColumn}`
+    const times = this.#held.get(key) ?? { numbers: new Float64Array(), reading: Promise.resolve() }
+    this.#held.delete(key)
+    this.#held.set(key, times)
     const readOn = async (): Promise<void> => {
       for (const run of runs) await this.#read(view, times, run)
     }
@@ -143,9 +143,9 @@ export class SliceTimes {
   #dropOldest(): void {
     const slicesOf = ({ numbers }: Times): number => numbers.length / perSlice
     let slices = [...this.#held.values()].reduce((sum, times) => sum + slicesOf(times), 0)
-    for (const [id, times] of this.#held) {
+    for (const [key, times] of this.#held) {
       if (slices <= slicesMost || this.#held.size === 1) return
-      this.#held.delete(id)
+      this.#held.delete(key)
       slices -= slicesOf(times)
     }
   }

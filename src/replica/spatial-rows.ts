@@ -5,6 +5,7 @@ import type { DatasetView } from '../catalog/dataset-chain.ts'
 import type { Objects } from '../catalog/objects.ts'
 import type { SliceRef } from '../catalog/packed-blocks.ts'
 import type { Bounds } from '../geo/geometry.ts'
+import { placesOf, turnsOf } from '../geo/turns.ts'
 import { eachPoint, indexBytes, rowsNear } from '../geo/spatial-index.ts'
 import { must } from '../lib/assert.ts'
 import { nextTurn } from '../lib/clock.ts'
@@ -49,16 +50,20 @@ export class SpatialRows {
     this.#deps = deps
   }
 
-  /** Rows of `view` that may meet the box. Throws NodeErrors `SqlValue` for a row that has no geometry text, `Saturated`. */
+  /**
+   * Rows of `view` that may meet the box, whichever way their longitudes are counted. Throws NodeErrors `SqlValue` for a row
+   * that has no geometry text, `Saturated`.
+   */
   async near(view: DatasetView, column: string, box: Bounds, signal: AbortSignal): Promise<Candidates> {
+    const boxes = placesOf(box)
     await this.#deps.objects.checkSlices(view)
     const parts: { readonly start: number; readonly rows: Uint32Array }[] = []
     let areExact = true
     let count = 0
     for (let number = 0; number < view.slices.length; number++) {
-      if (this.#isFar(view, { number, column, box })) continue
+      if (this.#isFar(view, { number, column, boxes })) continue
       const index = await this.#indexOf(view, { number, column, signal })
-      const rows = rowsNear(index, box)
+      const rows = rowsNear(index, boxes)
       await nextTurn()
       if (rows.length === 0) continue
       areExact &&= index.arePoints
@@ -72,24 +77,28 @@ export class SpatialRows {
   }
 
   /**
-   * Tells `each` offset and place of the points in the box; false, and nothing was told, where some geometry of the
-   * slices that may meet it is no point. Throws as `near`.
+   * Tells `each` offset and place of the points in the box, with longitudes as the box counts them; false, and nothing was
+   * told, where some geometry of the slices that may meet it is no point. Throws as `near`.
    */
   async points(
     view: DatasetView,
     { column, box, signal }: { readonly column: string; readonly box: Bounds; readonly signal: AbortSignal },
     each: (offset: number, x: number, y: number) => void,
   ): Promise<boolean> {
+    const turns = turnsOf(box)
+    const boxes = turns.map((one) => one.box)
     await this.#deps.objects.checkSlices(view)
     const indexes: { readonly start: number; readonly index: SliceIndex }[] = []
     for (let number = 0; number < view.slices.length; number++) {
-      if (this.#isFar(view, { number, column, box })) continue
+      if (this.#isFar(view, { number, column, boxes })) continue
       const index = await this.#indexOf(view, { number, column, signal })
       if (!index.arePoints) return false
       indexes.push({ start: must(view.slices.at(number), 'a slice of the view').start, index })
     }
     for (const { start, index } of indexes) {
-      eachPoint(index, box, (row, x, y) => each(start + row, x, y))
+      for (const { box: place, shift } of turns) {
+        eachPoint(index, place, (row, x, y) => each(start + row, x - shift, y))
+      }
       await nextTurn()
     }
     return true
@@ -125,17 +134,16 @@ export class SpatialRows {
     return { bounds, times }
   }
 
-  /** No row of the slice meets the box, as its extent tells; false where that is not known. */
+  /** No row of the slice meets any of the boxes, as its extent tells; false where that is not known. */
   #isFar(
     view: DatasetView,
-    { number, column, box }: { readonly number: number; readonly column: string; readonly box: Bounds },
+    { number, column, boxes }: { readonly number: number; readonly column: string; readonly boxes: readonly Bounds[] },
   ): boolean {
     const { hash } = must(view.slices.at(number), 'a slice of the view')
     const extent = this.#extents.get(keyOf(view, hash, column))
     if (extent?.bounds === undefined) return extent !== undefined
     const [west, south, east, north] = extent.bounds
-    const isBeside = box[0] <= box[2] ? box[0] > east || box[2] < west : box[0] > east && box[2] < west
-    return isBeside || box[1] > north || box[3] < south
+    return boxes.every((box) => box[0] > east || box[2] < west || box[1] > north || box[3] < south)
   }
 
   async #indexOf(

@@ -106,6 +106,5 @@ export async function tailRows(
     limit: end - start,
     ...(resultBytes !== undefined && { resultBytes }),
   }
-  const running = deps.engine.runOwn(tailStatement, job, asking)
-  return (await running.catch((error: unknown) => deps.objects.blame(error, [view]))).data
+  return (await deps.objects.reading([view], () => deps.engine.runOwn(tailStatement, job, asking))).data
 }

@@ -9,8 +9,7 @@ import { must } from '../lib/assert.ts'
 import type { GroupTimes } from '../parquet/time-range.ts'
 import type { SliceFiles } from '../store/slice-files.ts'
 import { type FileList, type MergedFile, numbersOf, type SliceRun } from './file-list.ts'
-import type { MergedFiles } from './merged-files.ts'
-import { columnKind, type Interval, mayHold, type Terms, termsOf, type Wanted } from './row-terms.ts'
+import { columnKind, type Interval, type Terms, termsOf, type Wanted } from './row-terms.ts'
 import { factsOfGroups, type FactsOf, type SliceTimes } from './slice-times.ts'
 
 /** The files of a view in offset order, or those of them that `only` numbers. */
@@ -83,8 +82,8 @@ async function matching(times: Pick<SliceTimes, 'of'>, files: FileList, terms: T
   const numbers = numbersOf({ from, to })
   const [earliest, latest] = terms.times
   const isAnyTime = earliest === Number.NEGATIVE_INFINITY && latest === Number.POSITIVE_INFINITY
-  if (isAnyTime && terms.key === undefined) return numbers
-  const factsOf = isAnyTime ? undefined : await factsOfFiles(times, files)
+  if (isAnyTime) return numbers
+  const factsOf = await factsOfFiles(times, files)
   return numbers.filter((number) => {
     const { merged } = files.placeOf(number)
     if (merged !== undefined) return groupsOf(files.view, merged, terms).length > 0
@@ -93,43 +92,22 @@ async function matching(times: Pick<SliceTimes, 'of'>, files: FileList, terms: T
 }
 
 /** Row groups of a file that can hold a row which is needed. */
-function groupsOf(view: DatasetView, { from, to, groups, order }: MergedFile, terms: Terms): GroupTimes[] {
+function groupsOf(
+  view: DatasetView,
+  { from, groups }: Pick<MergedFile, 'from' | 'groups'>,
+  terms: Terms,
+): GroupTimes[] {
   const [least, most] = terms.offsets
   let start = must(view.slices.at(from), 'a slice of the view').start
-  const end = must(view.slices.at(to - 1), 'a slice of the view').end
   return groups.filter((group) => {
-    const isAfter = (order === 'layout' ? end + 1 : start + group.rows) > least
-    const isIn =
-      isAfter &&
-      start <= most &&
-      isWithin(group, terms.times) &&
-      (terms.key === undefined || mayHold(group.key, terms.key))
-    if (order === 'offsets') start += group.rows
+    const isIn = start + group.rows > least && start <= most && isWithin(group, terms.times)
+    start += group.rows
     return isIn
   })
 }
 
 function isWithin({ min, max }: Pick<GroupTimes, 'min' | 'max'>, [earliest, latest]: Interval): boolean {
   return max + footerMs >= earliest && min - footerMs <= latest
-}
-
-/**
- * The merged files of a view, or in place of each its sorted copy, where fewer rows lie in those of its row groups that can
- * hold a row which is needed. For statements whose answer is the same in whatever order rows are read.
- */
-export async function fewestRows(
-  copies: Pick<MergedFiles, 'sortedOf'>,
-  merged: readonly MergedFile[],
-  { view, wanted }: { readonly view: DatasetView; readonly wanted: Wanted | undefined },
-): Promise<readonly MergedFile[]> {
-  const terms = wanted && termsOf(view, wanted)
-  if (terms?.key === undefined) return merged
-  const rowsOf = (file: MergedFile): number => groupsOf(view, file, terms).reduce((sum, { rows }) => sum + rows, 0)
-  const sorted = new Map((await copies.sortedOf(view)).map((file) => [file.from, file]))
-  return merged.map((file) => {
-    const copy = sorted.get(file.from)
-    return copy?.to === file.to && rowsOf(copy) < rowsOf(file) ? copy : file
-  })
 }
 
 /** What is known of the files; undefined for more slices than are remembered. */
@@ -208,15 +186,14 @@ export async function countRowGroups(
   const factsOf = await factsOfFiles(times, files)
   const all = numbersOf({ from: 0, to: files.length }).reduce((sum, at) => sum + (factsOf?.(at).groups ?? 0), 0)
   const found = wanted && termsOf(view, wanted)
-  // Where every file is read, only a key tells their row groups apart.
-  if (found === undefined || (chosen === undefined && found.key === undefined)) return { all, read: all }
-  const least = Math.max(found.offsets[0], chosen?.leastOffset ?? 0)
+  if (found === undefined || chosen === undefined) return { all, read: all }
+  const least = Math.max(found.offsets[0], chosen.leastOffset ?? 0)
   const terms: Terms = { ...found, offsets: [least, found.offsets[1]] }
   let read = 0
-  for (const number of chosen?.numbers ?? numbersOf({ from: 0, to: files.length })) {
-    const { merged, from, to } = files.placeOf(number)
-    const file = merged ?? { from, to, path: '', order: 'offsets', groups: await times.groupsOf(view, from) }
-    read += groupsOf(view, file, terms).length
+  for (const number of chosen.numbers) {
+    const { merged, from } = files.placeOf(number)
+    const groups = merged?.groups ?? (await times.groupsOf(view, from))
+    read += groupsOf(view, { from, groups }, terms).length
   }
   return { all, read }
 }

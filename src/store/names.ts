@@ -159,9 +159,8 @@ export async function isNameTaken(
   return isSameOrder && place.position < freedAt.position
 }
 
-/** What a change sets in the record of a name; 0, no column and no rule stand for nothing set. */
+/** What a change sets in the record of a name; 0 and no rule stand for nothing set. */
 export type NameChange = Partial<Pick<NameRecord, 'visibility' | 'freshnessMs'>> & {
-  readonly layout?: { readonly sortBy: readonly string[] }
   readonly ingest?: IngestRules
 }
 
@@ -341,11 +340,10 @@ export async function putRestored(store: ObjectStore, id: DatasetId, sequence: n
 
 /** `name` with what `change` sets, as of block `sequence`. */
 function changedName(name: NameRecord, change: NameChange, sequence: number): NameRecord {
-  const { freshnessMs = 0, layout, ingest = {}, ...rest } = { ...name, ...change }
+  const { freshnessMs = 0, ingest = {}, ...rest } = { ...name, ...change }
   return {
     ...rest,
     ...(freshnessMs === 0 ? {} : { freshnessMs }),
-    ...(layout === undefined || layout.sortBy.length === 0 ? {} : { layout }),
     ...(Object.keys(ingest).length === 0 ? {} : { ingest }),
     changed: sequence,
   }

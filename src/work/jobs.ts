@@ -2,9 +2,8 @@
 // and comes out is copied between threads, so it is small or a few large arrays of bytes. Run by the port of work-pool.ts.
 
 import { isPresent } from '../arrow/columns.ts'
-import { type FeatureColumns, featureTexts, tileOfRows } from '../geo/feature-rows.ts'
+import { type FeatureColumns, featureTexts, type TileOf, tileOfRows } from '../geo/feature-rows.ts'
 import { type SpatialIndex, SpatialIndexer } from '../geo/spatial-index.ts'
-import type { TileAddress } from '../geo/tile.ts'
 import { sha3Hash } from '../ids/identifiers.ts'
 import { parseJson, type PlainJson, toPlain } from '../json/json.ts'
 import { JsonError } from '../json/parser.ts'
@@ -18,7 +17,6 @@ import { type ReadProof, readProof } from '../proof/read-proof.ts'
 import { checkSliceRows, type ExpectedSlice, type SliceCheck } from './check-slice.ts'
 import { inflatePage } from './inflate-page.ts'
 import { type MergedBytes, type MergeOrder, mergeSlices } from './merge.ts'
-import { type SortOrder, sortRows } from './sort.ts'
 
 /** A bound on the values of a JSON text, and the limit that it is. */
 export interface ValuesLimit {
@@ -48,16 +46,14 @@ const jobs = {
   hash: (bytes: Uint8Array, _settings: undefined): Hash => sha3Hash(bytes),
   /** Rows as GeoJSON features. Throws as `featureTexts`. */
   features: (bytes: Uint8Array, columns: FeatureColumns): string[] => featureTexts(bytes, columns),
-  /** Rows of id and geometry as a vector tile. Throws as `tileOfRows`. */
-  tile: (bytes: Uint8Array, tile: TileAddress): Uint8Array => tileOfRows(bytes, tile),
+  /** Rows as a vector tile. Throws as `tileOfRows`. */
+  tile: (bytes: Uint8Array, of: TileOf): Uint8Array => tileOfRows(bytes, of),
   /** Where and when the rows of a slice are. Throws NodeError `SqlValue` for a text that is no geometry; DecodeError. */
   spatialIndex: (bytes: Uint8Array, columns: IndexedColumns): Promise<SliceIndex> => indexSlice(bytes, columns),
   /** What is wrong with a slice as its block describes it. */
   slice: (bytes: Uint8Array, expected: ExpectedSlice): Promise<SliceCheck> => checkSliceRows(bytes, expected),
   /** The rows of many slices in one file, checked. Throws DecodeError. */
   merge: (bytes: Uint8Array, order: MergeOrder): Promise<MergedBytes> => mergeSlices(bytes, order),
-  /** The rows of a merged file by some of its columns, checked. Throws DecodeError. */
-  sort: (bytes: Uint8Array, order: SortOrder): Promise<MergedBytes> => sortRows(bytes, order),
 } as const
 
 export type JobKind = keyof typeof jobs

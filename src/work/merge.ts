@@ -67,7 +67,7 @@ export async function mergeSlices(bytes: Uint8Array, order: MergeOrder): Promise
 }
 
 /** Throws DecodeError for other columns. */
-export function checkColumns(found: readonly Field[], expected: readonly Field[]): void {
+function checkColumns(found: readonly Field[], expected: readonly Field[]): void {
   const isSame = found.length === expected.length && found.every((field, at) => isField(field, expected[at]))
   if (!isSame) throw new DecodeError(what, 'a slice has other columns than the schema of its block')
 }

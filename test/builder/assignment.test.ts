@@ -7,7 +7,8 @@ import { readHead } from '../../src/store/heads.ts'
 import { newestLowWaterMark } from '../../src/store/records.ts'
 import { openMemoryLog } from '../adapters/memory-log.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
-import { buildAll, datasetId, dump, fastClock, quickCuts, start, TestWriter, until } from './support.ts'
+import { buildAll, datasetId, dump, fastClock, quickCuts, start, TestWriter } from './support.ts'
+import { until } from '../helpers/until.ts'
 
 /** A assignment whose word is given by hand. */
 function assignmentByHand(): PartitionAssignment & {

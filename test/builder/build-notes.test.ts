@@ -17,7 +17,8 @@ import { newestLowWaterMark } from '../../src/store/records.ts'
 import { openMemoryLog } from '../adapters/memory-log.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
 import { appendText } from '../helpers/slices.ts'
-import { baseMs, buildAll, datasetId, rowCount, start, TestWriter, until, userFields } from './support.ts'
+import { baseMs, buildAll, datasetId, rowCount, start, TestWriter, userFields } from './support.ts'
+import { until } from '../helpers/until.ts'
 
 const large = datasetId('large')
 const small = datasetId('small')

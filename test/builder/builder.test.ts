@@ -21,9 +21,9 @@ import {
   schemaOf,
   start,
   TestWriter,
-  until,
   userFields,
 } from './support.ts'
+import { until } from '../helpers/until.ts'
 
 const dataset = datasetId('a')
 

@@ -10,7 +10,8 @@ import type { ObjectStore } from '../../src/store/object-store.ts'
 import { fsck } from '../../src/fsck/fsck.ts'
 import { openMemoryLog } from '../adapters/memory-log.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
-import { buildAll, chainOf, datasetId, dump, fastClock, quickCuts, start, TestWriter, until } from './support.ts'
+import { buildAll, chainOf, datasetId, dump, fastClock, quickCuts, start, TestWriter } from './support.ts'
+import { until } from '../helpers/until.ts'
 
 const id = datasetId('changed')
 const nameOf = (store: ObjectStore) => readName(store, 'acme/x')
@@ -95,12 +96,32 @@ describe('a change', () => {
     expect(await kindsOf(store)).toEqual([...made, ...changes, 'AddData'])
     expect(await nameOf(store)).toMatchObject({
       visibility: 'private',
-      layout: { sortBy: ['city'] },
       ingest: { dedupe: 'id' },
       changed: 9,
     })
     expect(await nameOf(store)).not.toHaveProperty('freshnessMs')
+    expect(await nameOf(store)).not.toHaveProperty('layout')
     expect(await fsck(store)).toMatchObject({ ok: true })
+  })
+
+  test('of a layout alone, as earlier versions wrote it, makes the block that it made and changes nothing', async () => {
+    const writer = new TestWriter('w')
+    const layout = { sortBy: ['city'] }
+    const log = await logOf([writer.create(id, 'acme/x', { layout }), writer.change(id, { layout })])
+    const store = openMemoryStore()
+    const { builder } = await buildAll(log, store)
+    expect(builder.status().halted).toEqual([])
+    expect([await kindsOf(store), await statusesOf(store)]).toEqual([
+      ['Seed', 'SetDataSchema', 'AddPushSource', 'AddData'],
+      ['changed'],
+    ])
+    expect(Object.keys((await nameOf(store)) ?? {}).toSorted()).toEqual([
+      'alias',
+      'id',
+      'log',
+      'partition',
+      'visibility',
+    ])
   })
 
   test('is taken once, however often it is sent', async () => {

@@ -18,7 +18,8 @@ import { appendText } from '../helpers/slices.ts'
 import { openMemoryLog } from '../adapters/memory-log.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
 import { SimulatedThreads } from '../adapters/simulated-threads.ts'
-import { datasetId, fastClock, rowCount, type Running, start, TestWriter, until } from './support.ts'
+import { datasetId, fastClock, rowCount, type Running, start, TestWriter } from './support.ts'
+import { until } from '../helpers/until.ts'
 
 const schema: DataSchema = {
   fields: [
@@ -110,7 +111,7 @@ describe('a slice', () => {
     const alone = await built(batches, {})
     for (const threads of pools) expect(await built(batches, { threads })).toEqual(alone)
     expect(await built(batches, {})).toEqual(alone)
-  }, 60_000)
+  })
 
   test('has the same bytes whichever thread is done first', async () => {
     await fc.assert(

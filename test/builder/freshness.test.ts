@@ -5,7 +5,8 @@ import { expect, test } from 'vitest'
 import { BlockBudget, type CutOptions, defaultCutOptions, Governor, type Waits } from '../../src/builder/governor.ts'
 import { openMemoryLog } from '../adapters/memory-log.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
-import { datasetId, fastClock, start, TestWriter, until } from './support.ts'
+import { datasetId, fastClock, start, TestWriter } from './support.ts'
+import { until } from '../helpers/until.ts'
 
 function governorOf(options: Partial<CutOptions>): Governor {
   const all = { ...defaultCutOptions, ...options }

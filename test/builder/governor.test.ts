@@ -9,7 +9,8 @@ import { NodeError } from '../../src/model/errors.ts'
 import { openMemoryLog } from '../adapters/memory-log.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
 import { FoldHarness } from './fold-harness.ts'
-import { buildAll, datasetId, quickCuts, start, TestWriter, until } from './support.ts'
+import { buildAll, datasetId, quickCuts, start, TestWriter } from './support.ts'
+import { until } from '../helpers/until.ts'
 
 function governorOf(options: Partial<CutOptions> = {}): Governor {
   const all = { ...defaultCutOptions, ...options }

@@ -12,7 +12,8 @@ import { markSwept, sweepChain } from '../../src/store/sweep.ts'
 import { packChain } from '../../src/store/write-pack.ts'
 import { openMemoryLog } from '../adapters/memory-log.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
-import { buildAll, compressor, datasetId, start, TestWriter, until } from './support.ts'
+import { buildAll, compressor, datasetId, start, TestWriter } from './support.ts'
+import { until } from '../helpers/until.ts'
 
 vi.mock('../../src/chain/pack-span.ts', async (original) => ({
   ...(await original<object>()),

@@ -8,7 +8,7 @@ import { listPacks } from '../../src/store/packs.ts'
 import { putLog, sweptSince } from '../../src/store/records.ts'
 import { handClock } from '../helpers/hand-clock.ts'
 import { dataset, objectsOfChain, storeOf } from '../store/packed-chain.ts'
-import { until } from './support.ts'
+import { until } from '../helpers/until.ts'
 
 const hourMs = 60 * 60 * 1000
 const objects = objectsOfChain(800)

@@ -25,9 +25,9 @@ import {
   schemaOf,
   start,
   TestWriter,
-  until,
   userFields,
 } from './support.ts'
+import { until } from '../helpers/until.ts'
 
 const a = datasetId('a')
 const b = datasetId('b')

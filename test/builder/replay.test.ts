@@ -15,7 +15,8 @@ import { openMemoryStore } from '../adapters/memory-store.ts'
 import { readSlice } from '../helpers/slices.ts'
 import { FoldHarness, snapshotOf } from './fold-harness.ts'
 import { actions, type Script, scriptOf } from './script.ts'
-import { buildAll, chainOf, compressor, datasetId, drained, dump, start, TestWriter, until } from './support.ts'
+import { buildAll, chainOf, compressor, datasetId, drained, dump, start, TestWriter } from './support.ts'
+import { until } from '../helpers/until.ts'
 
 async function logOf(messages: readonly Uint8Array[], id = 'log-1'): Promise<EventLog> {
   const log = openMemoryLog({ id })

@@ -21,8 +21,8 @@ import {
   rowCount,
   start,
   TestWriter,
-  until,
 } from './support.ts'
+import { until } from '../helpers/until.ts'
 
 const a = datasetId('a')
 const b = datasetId('b')

@@ -37,6 +37,7 @@ import { readHead } from '../../src/store/heads.ts'
 import { loadBlock } from '../../src/store/load-block.ts'
 import type { ObjectStore } from '../../src/store/object-store.ts'
 import { appendText } from '../helpers/slices.ts'
+import { until } from '../helpers/until.ts'
 
 export const compressor = {
   name: `zstd ${process.versions['zstd'] ?? ''}`,
@@ -263,15 +264,6 @@ export async function start(log: EventLog, store: ObjectStore, more: Partial<Bui
     ...more,
   })
   return { builder, announced }
-}
-
-/** Waits until `condition` holds; fails after a long time. */
-export async function until(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
-  const endMs = performance.now() + 20_000
-  while (!(await condition())) {
-    if (performance.now() > endMs) throw new Error(`never: ${what}`)
-    await new Promise((resolve) => setTimeout(resolve, 1))
-  }
 }
 
 /** Lets the builder read and commit all that the log holds, then stops it. */

@@ -19,7 +19,8 @@ import { HaltError } from '../../src/model/errors.ts'
 import type { ObjectStore } from '../../src/store/object-store.ts'
 import { openMemoryLog } from '../adapters/memory-log.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
-import { compressor, datasetId, TestWriter, until } from './support.ts'
+import { compressor, datasetId, TestWriter } from './support.ts'
+import { until } from '../helpers/until.ts'
 
 const id = datasetId('a')
 const stop = new AbortController()

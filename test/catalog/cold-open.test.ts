@@ -31,7 +31,7 @@ beforeAll(async () => {
   await packChain(store, dataset, must(commits.at(-1), 'a commit').sequence)
   await markSwept(store)
   await sweepChain(store, dataset, { beforeMs: Number.POSITIVE_INFINITY })
-}, 120_000)
+})
 
 async function opened(catalog: Catalog): Promise<{ chain: DatasetChain; requests: readonly string[] }> {
   far.keys.length = 0

@@ -5,7 +5,7 @@ import { setTimeout } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
-import { afterEach, expect, test, vi } from 'vitest'
+import { afterEach, expect, test } from 'vitest'
 import { Catalog } from '../../src/catalog/catalog.ts'
 import { type DatasetChain, viewOf } from '../../src/catalog/dataset-chain.ts'
 import { PackedBlocks } from '../../src/catalog/packed-blocks.ts'
@@ -20,6 +20,7 @@ import { openMemoryStore } from '../adapters/memory-store.ts'
 import { datasetId } from '../builder/support.ts'
 import { announcement } from '../helpers/announcement.ts'
 import { chainObjects, keyIn, nameObject } from '../helpers/long-chain.ts'
+import { until } from '../helpers/until.ts'
 
 const blocks = 300
 const objects = [...chainObjects({ dataset: datasetId('0'), blocks })]
@@ -89,13 +90,10 @@ test('a block takes 160 bytes at most', async () => {
 async function collected(ref: WeakRef<object>): Promise<void> {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void // what the flag exposes
-  await vi.waitUntil(
-    () => {
-      collect()
-      return ref.deref() === undefined
-    },
-    { timeout: 10_000, interval: 20 },
-  )
+  await until('it is collected', () => {
+    collect()
+    return ref.deref() === undefined
+  })
 }
 
 test('chains beyond the limit are dropped, least recently asked for first, and answer the same again', async () => {

@@ -183,7 +183,7 @@ describe('keys that a dataset remembers', () => {
     await Promise.all([1, 2, 3].map((i) => outcomes.known(chain, batchId(`none ${i}`))))
     expect(counting.reads).toBe(63 + 63 + 2)
     expect(await outcomes.known(chain, batchId('k0'))).toMatchObject({ bodyHash: body })
-  }, 60_000)
+  })
 
   test('are asked for again after a checkpoint could not be read', async () => {
     const store = openMemoryStore()

@@ -32,10 +32,23 @@ describe.concurrent('the command line', () => {
     ['an address that is none', ['tail', 'me/lab', '--server', 'localhost:1']],
     ['a file whose format cannot be told', ['ingest', 'me/lab', 'records.dat', '--server', 'http://127.0.0.1:1']],
     ['an option value of serve that is none', ['serve', '--cut-interval', 'soon']],
+    ['a route to a reserved name', ['serve', '--mqtt', 'tcp://h', '--mqtt-route', 'a/b=query/x']],
+    ['a route to a name that is none', ['serve', '--mqtt', 'tcp://h', '--mqtt-route', 'a/b=a b/x']],
+    ['an option without effect', ['serve', '--store', 'S3//acc', '--s3-endpoint', 'http://127.0.0.1:1']],
   ])('ends with 2 for %s', async (_, args) => {
     const { code, stdout, stderr } = await run(...args)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toMatch(/^error: /)
+    const options = args.filter((arg) => /^--(?:cut-interval|mqtt-route|s3-endpoint)$/.test(arg))
+    expect(options.filter((option) => !stderr.includes(option.slice(2)))).toEqual([])
+  })
+
+  test('follows a dataset to its new name, and not for ever', async () => {
+    const moved = { status: 308, headers: { location: '/me/lab/tail' } }
+    await using stub = await startStub({ 'GET /me/lab/tail': moved, 'GET /me/lab/metadata': moved })
+    const { code, stderr } = await run('tail', 'me/lab', '--server', stub.url)
+    expect({ code, asked: stub.asked.length < 5 }).toEqual({ code: 3, asked: true })
+    expect(stderr).toContain('The dataset has another name now: me/lab.')
   })
 
   test('ends with 0 for help, on stdout', async () => {

@@ -37,7 +37,7 @@ test('set changes what is given and leaves the rest', async () => {
   await make('acme/set')
   const described = await dataset('set', 'acme/set', '--description', 'Readings', '--keyword', 'a', '--keyword', 'b')
   expect([described.code, described.stderr]).toEqual([0, 'changed dataset acme/set\n'])
-  const kept = ['--visibility', 'private', '--freshness', '5s', '--sort-by', 'city']
+  const kept = ['--visibility', 'private', '--freshness', '5s']
   const told = await dataset(
     'set',
     'acme/set',
@@ -52,7 +52,6 @@ test('set changes what is given and leaves the rest', async () => {
   expect(JSON.parse(told.stdout)).toMatchObject({
     visibility: 'private',
     freshness: '5s',
-    layout: { sortBy: ['city'] },
   })
   expect((await dataset('set', 'acme/set', '--keyword', 'c')).code).toBe(0)
   expect(await about('acme/set')).toMatchObject({
@@ -61,7 +60,7 @@ test('set changes what is given and leaves the rest', async () => {
     attachments: { attachments: { items: [{ path: 'README.md', content: files['README.md'] }] } },
     visibility: 'private',
   })
-  expect((await dataset('set', 'acme/set', '--freshness', 'default', '--sort-by', 'none')).code).toBe(0)
+  expect((await dataset('set', 'acme/set', '--freshness', 'default')).code).toBe(0)
   expect(await about('acme/set')).not.toHaveProperty('freshness')
   expect((await dataset('set', 'acme/set')).code).toBe(2)
   expect((await dataset('set', 'acme/set', '--visibility', 'hidden')).code).toBe(5)

@@ -8,7 +8,9 @@ import { must } from '../../src/lib/assert.ts'
 import { openStore } from '../../src/open-storage.ts'
 import { dataPaths, datasetKey, packFileKey } from '../../src/store/layout.ts'
 import { listPacks } from '../../src/store/packs.ts'
+import { deleteName, putName } from '../../src/store/names.ts'
 import { putLog } from '../../src/store/records.ts'
+import { datasetId } from '../builder/support.ts'
 import { runCommand } from '../helpers/run-node.ts'
 import { dataset, objectsOfChain, putAll } from '../store/packed-chain.ts'
 
@@ -33,6 +35,19 @@ test('packs what is full, once, and tells of each dataset', async () => {
   const checked = await runCommand(['fsck', data])
   expect(JSON.parse(checked.stdout)).toMatchObject({ dataset: 'acme/long', packs: 2, blocks: 523 })
   expect(checked.stderr).not.toMatch(/pack/i)
+})
+
+test('goes on over names that a rename or a deletion has left free', async () => {
+  const store = await openStore(dataPaths(data).store, 'write')
+  const place = { log: 'log', partition: 0, visibility: 'public' as const }
+  const left = { id: datasetId('gone'), alias: 'acme/a-gone', ...place }
+  await putName(store, left)
+  const times = { at: '2026-01-01T00:00:00.000Z', until: '2026-01-08T00:00:00.000Z' }
+  await deleteName(store, { ...left, sequence: 3 }, times, { log: 'log', partition: 0, position: 9 })
+  await store.close()
+  const packed = await runCommand(['pack', '--data', data])
+  expect(packed).toMatchObject({ code: 0, stdout: '{"dataset":"acme/long","packs":0,"swept":0}\n' })
+  expect((await runCommand(['pack', 'acme/a-gone', '--data', data])).code).toBe(3)
 })
 
 test('says which dataset is damaged, and that there is none of a name', async () => {

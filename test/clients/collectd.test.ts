@@ -8,7 +8,7 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { expect, test } from 'vitest'
-import { until } from '../builder/support.ts'
+import { until } from '../helpers/until.ts'
 import { ProducerNode, runProducer } from '../helpers/producer-node.ts'
 
 const isThere = spawnSync('collectd', ['-h']).error === undefined

@@ -5,7 +5,7 @@ import { spawnSync } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { until } from '../builder/support.ts'
+import { until } from '../helpers/until.ts'
 import { freePort } from '../helpers/free-port.ts'
 import { ProducerNode, runProducer } from '../helpers/producer-node.ts'
 
@@ -33,7 +33,7 @@ test.skipIf(!isThere)(
     const [configuration = ''] = await node.configurations('Home Assistant')
     await writeFile(join(node.directory, 'configuration.yaml'), configuration + house(await freePort()))
     runProducer('hass', ['--config', node.directory], node.directory)
-    await expect.poll(() => node.line.requests, { timeout: 50_000, interval: 100 }).toBeGreaterThan(0)
+    await expect.poll(() => node.line.requests, { interval: 100 }).toBeGreaterThan(0)
     await until('states came', () => node.line.requests > 8)
     const rows = `select count(*) > 4, count(*) = count(distinct state), max(abs(epoch_ms(event_time) - state::double * 1000)) < 500,
     min(entity_id), min(attributes_unit_of_measurement) from "acme/states"`

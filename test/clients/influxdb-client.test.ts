@@ -121,7 +121,7 @@ with client.write_api(write_options=SYNCHRONOUS) as api:
 with client.write_api(write_options=WriteOptions(batch_size=100, flush_interval=50)) as api:
     for i in range(500, 1000): api.write('client/points', record=Point('m').tag('host', 'c').field('n', i).time(i, WritePrecision.S))
 `)
-    await expect.poll(async () => (await live.call('/client/points')).at('rows'), { timeout: 20_000 }).toBe(1000)
+    await expect.poll(async () => (await live.call('/client/points')).at('rows')).toBe(1000)
     const sql = 'select sum(n), count(distinct epoch_ms(event_time)), count(x), min(host) from "client/points"'
     expect((await live.query(sql)).at('output.data')).toEqual([[499_500, 1000, 500, 'a b']])
   })
@@ -150,6 +150,6 @@ tried('nothing', 'm v=1i 1')
       expect.stringMatching(/^400 Record 0: .*Nothing was stored\.$/),
       expect.stringMatching(/^400 /),
     ])
-    await expect.poll(async () => (await live.call('/client/types')).at('rows'), { timeout: 20_000 }).toBe(2)
+    await expect.poll(async () => (await live.call('/client/types')).at('rows')).toBe(2)
   })
 })

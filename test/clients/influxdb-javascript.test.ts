@@ -25,7 +25,7 @@ test('stores each of its batches once, whatever becomes of answers', async () =>
     )
   }
   // Its close waits for nothing that is on its way.
-  await expect.poll(async () => (await live.call('/client/javascript')).at('rows'), { timeout: 20_000 }).toBe(1000)
+  await expect.poll(async () => (await live.call('/client/javascript')).at('rows')).toBe(1000)
   await api.close()
   line.close()
   expect(line.requests).toBeGreaterThan(20)

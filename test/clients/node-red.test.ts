@@ -5,7 +5,7 @@ import { spawnSync } from 'node:child_process'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'vitest'
-import { until } from '../builder/support.ts'
+import { until } from '../helpers/until.ts'
 import { freePort } from '../helpers/free-port.ts'
 import { ProducerNode, runProducer } from '../helpers/producer-node.ts'
 

@@ -5,9 +5,9 @@ import { spawnSync } from 'node:child_process'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { readJsonLogs } from '../../src/formats/otlp/json.ts'
-import { rowText } from '../../src/formats/otlp/log-record.ts'
+import { LogRows } from '../../src/formats/otlp/log-rows.ts'
 import { readProtobufLogs } from '../../src/formats/otlp/protobuf.ts'
-import { until } from '../builder/support.ts'
+import { until } from '../helpers/until.ts'
 import { NodeError } from '../../src/model/errors.ts'
 import { run } from '../examples/run.ts'
 import { ProducerNode, runProducer } from '../helpers/producer-node.ts'
@@ -139,7 +139,8 @@ type ReadLogs = typeof readJsonLogs
 /** The rows as texts. */
 function rowTexts(read: ReadLogs, bytes: Uint8Array): string[] {
   const rows: string[] = []
-  read(bytes, (record, source) => rows.push(rowText(record, source, 'event_time')))
+  const take = (line: Uint8Array): boolean => rows.push(Buffer.from(line).toString('utf8')) > 0
+  read(bytes, new LogRows(bytes.length, { eventTimeColumn: 'event_time', flatten: false }, take))
   return rows
 }
 

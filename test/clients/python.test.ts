@@ -3,6 +3,8 @@
 
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it, test } from 'vitest'
 import { verifyOffline } from '../../src/verify.ts'
@@ -25,6 +27,10 @@ for line in sys.stdin:
     except proofstream.ProofError as error:
         print(error.outcome, error.kind)
 `
+
+function portOf(server: Server): number {
+  return (server.address() as AddressInfo).port // it listens on TCP
+}
 
 function verdictOf(text: Uint8Array): string {
   const verdict = verifyOffline(text)
@@ -170,6 +176,36 @@ told(lambda: node.query('select random()', proof=True))
     ])
   })
 
+  it('follows a renamed dataset, and no redirect to another origin', async () => {
+    const heard: string[] = []
+    const other = createServer((request, response) => {
+      heard.push(`${request.method} ${request.url} ${request.headers.authorization}`)
+      response.end('{"data":[]}')
+    })
+    const first = createServer((request, response) => {
+      const isMoved = request.url?.includes('/moved/') === true
+      const location = isMoved ? '/acme/rows/tail' : `http://127.0.0.1:${portOf(other)}${request.url}`
+      if (request.url?.startsWith('/acme/rows') === true) response.end('{"data":[{"n":1}]}')
+      else response.writeHead(Number(request.url?.split('/')[1]?.slice(1)), { location }).end()
+    })
+    for (const server of [other, first]) await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+    const program = `
+there = proofstream.Node("http://127.0.0.1:${portOf(first)}", "secret", attempts=1)
+def told(call):
+    try: print(call())
+    except Exception as error: print(type(error).__name__, getattr(error, 'status', ''))
+for status in (301, 302, 303, 307, 308):
+    told(lambda: there.tail(f's{status}/x'))
+    told(lambda: there.ingest(f's{status}/x', [{'a': 1}]))
+    told(lambda: there.export(f's{status}/x', os.path.join(tempfile.mkdtemp(), 'a.csv')))
+told(lambda: there._call('GET', '/s308/moved/x', None, {}))
+`
+    const refused = [301, 302, 303, 307, 308].flatMap((status) => Array<string>(3).fill(`NodeError ${status}`))
+    expect((await python(program)).split('\n')).toEqual([...refused, `b'{"data":[{"n":1}]}'`, ''])
+    expect(heard).toEqual([])
+    for (const server of [other, first]) server.close()
+  })
+
   it('saves a proven answer that checks out without the node, and a changed one that does not', async () => {
     const program = `
 path = os.path.join(tempfile.mkdtemp(), 'answer.json')
@@ -208,6 +244,54 @@ print(node.export('acme/rows', path) == os.path.getsize(path), polars.read_parqu
       "[{'c': 4, 'n': 18014398509481986, 't': datetime.datetime(2026, 1, 1, 0, 0, tzinfo=datetime.timezone.utc)}]",
       '(0, 2) (0, 2)',
       'True [9007199254740993, None]',
+      '',
+    ])
+  })
+
+  it.runIf(hasFrames)('sends the index of a frame, and refuses what would become something else', async () => {
+    const program = `
+import numpy, pandas
+def told(name, frame):
+    try:
+        node.ingest('acme/' + name, frame, create=True)
+        print(node.query('select * exclude ("offset", op, system_time, event_time) from acme.' + name + ' order by 1').rows())
+    except Exception as error: print(type(error).__name__, str(error)[:70])
+at = pandas.to_datetime(['2024-01-01T00:00Z', '2024-01-01T00:10Z'])
+whole = pandas.DataFrame({'c': [20.5, 21.0]})
+told('times', whole.set_index(at))
+told('named', whole.set_index(at.rename('at')))
+told('levels', whole.set_index(pandas.MultiIndex.from_tuples([('a', 1), ('b', 2)], names=['x', 'y'])))
+told('numbered', whole[1:])
+told('texts', whole.set_index(pandas.Index(['a', 'b'])))
+told('keys', pandas.concat([whole, whole]))
+told('unnamed', whole.set_index(pandas.MultiIndex.from_tuples([('a', 1), ('b', 2)])))
+told('taken', whole.set_index(pandas.Index([1, 2], name='c')))
+told('twice', pandas.DataFrame([[1, 2]], columns=['a', 'a']))
+told('wide', pandas.DataFrame([[1, 2]], columns=pandas.MultiIndex.from_tuples([('a', 'x'), ('a', 'y')])))
+told('periods', pandas.DataFrame({'c': pandas.period_range('2024', periods=2, freq='M')}))
+told('spans', pandas.DataFrame({'c': pandas.to_timedelta(['1s', '2s'])}))
+told('odd', pandas.DataFrame({'c': pandas.Categorical(['a', None]), 'b': [b'x', None], 't': [at[0], pandas.NaT], 'n': pandas.array([2**60, pandas.NA], dtype='Int64')}))
+told('datetime64', [{'t': numpy.datetime64('2024-01-01T00:00:00.000000001')}])
+told('array', [{'t': numpy.array([7])}])
+told('scalars', [{'i': numpy.int64(2**60), 'f': numpy.float32(0.5), 'b': numpy.bool_(True)}])
+`
+    expect((await python(program)).split('\n')).toEqual([
+      "[{'index': datetime.datetime(2024, 1, 1, 0, 0, tzinfo=datetime.timezone.utc), 'c': 20.5}, {'index': datetime.datetime(2024, 1, 1, 0, 10, tzinfo=datetime.timezone.utc), 'c': 21.0}]",
+      "[{'at': datetime.datetime(2024, 1, 1, 0, 0, tzinfo=datetime.timezone.utc), 'c': 20.5}, {'at': datetime.datetime(2024, 1, 1, 0, 10, tzinfo=datetime.timezone.utc), 'c': 21.0}]",
+      "[{'x': 'a', 'y': 1, 'c': 20.5}, {'x': 'b', 'y': 2, 'c': 21.0}]",
+      "[{'c': 21.0}]",
+      "[{'index': 'a', 'c': 20.5}, {'index': 'b', 'c': 21.0}]",
+      "ValueError the index of the frame has no name: frame.rename_axis('id') makes it a",
+      'ValueError level 0 of the index has no name: frame.rename_axis([...]) gives names',
+      'ValueError cannot insert c, already exists',
+      "ValueError the frame has two columns 'a'",
+      "ValueError the column ('a', 'x') has a name of several levels: frame.columns = [.",
+      "TypeError the column 'c' holds values of the type period[M], which no dataset ha",
+      'NodeError The column "c" is a duration, for which no column has a type. Nothing ',
+      "[{'c': 'a', 'b': b'x', 't': datetime.datetime(2024, 1, 1, 0, 0, tzinfo=datetime.timezone.utc), 'n': 1152921504606846976}, {'c': None, 'b': None, 't': None, 'n': None}]",
+      'TypeError datetime64 has no form in JSON',
+      'TypeError ndarray has no form in JSON',
+      "[{'i': 1152921504606846976, 'f': 0.5, 'b': True}]",
       '',
     ])
   })

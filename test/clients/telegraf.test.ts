@@ -6,7 +6,7 @@ import { spawnSync } from 'node:child_process'
 import { appendFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { until } from '../builder/support.ts'
+import { until } from '../helpers/until.ts'
 import { ProducerNode, runProducer } from '../helpers/producer-node.ts'
 
 const isThere = spawnSync('telegraf', ['--version']).error === undefined

@@ -3,6 +3,7 @@
 
 import axe from 'axe-core'
 import type { Page } from '../helpers/chromium.ts'
+import { patienceMs } from '../helpers/until.ts'
 
 export interface Driver {
   /** Opens an address; its visible text. */
@@ -29,7 +30,7 @@ export function faultsOf(page: Page): readonly string[] {
 export function drive(page: Page): Driver {
   const text = async (): Promise<string> => String(await page.evaluate('document.body.innerText'))
   const until = async (expression: string): Promise<void> => {
-    const deadline = Date.now() + 20_000
+    const deadline = Date.now() + patienceMs
     while ((await page.evaluate(expression)) !== true)
       if (Date.now() > deadline) throw new Error(`never came true: ${expression}\n${await text()}`)
   }

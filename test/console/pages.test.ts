@@ -7,6 +7,7 @@ import { type Browser, chromium, type Page, startChromium } from '../helpers/chr
 import { liveNode } from '../helpers/live-node.ts'
 import { type Driver, drive, faultsOf } from './driver.ts'
 import { hostileName, hostileRows, hostileText } from './hostile.ts'
+import { patienceMs } from '../helpers/until.ts'
 
 const open = await liveNode()
 const closed = await liveNode({ 'anonymous-read': false })
@@ -89,7 +90,7 @@ describe.skipIf(chromium === undefined && process.env['CI'] !== 'true')('the con
 
   /** A page leaves out what takes the engine longer than two seconds; a busy machine is asked again. */
   const visitUntil = async (path: string, selector: string): Promise<string> => {
-    const deadline = Date.now() + 30_000
+    const deadline = Date.now() + patienceMs
     let shown = await visit(path)
     while ((await page.evaluate(`document.querySelector('${selector}') === null`)) === true && Date.now() < deadline)
       shown = await visit(path)

@@ -10,6 +10,7 @@ import { type Browser, chromium, type Page, startChromium } from '../helpers/chr
 import { liveNode } from '../helpers/live-node.ts'
 import { type Driver, drive } from './driver.ts'
 import { hostileName, hostileRows } from './hostile.ts'
+import { patienceMs } from '../helpers/until.ts'
 
 const open = await liveNode()
 const closed = await liveNode({ 'anonymous-read': false })
@@ -45,7 +46,7 @@ describe.skipIf(isSkipped)('the SQL page in Chromium', () => {
       "[...document.querySelectorAll('#answer tbody tr')].map((row) => [...row.cells].map((cell) => cell.innerText))",
     )
   const downloaded = async (name: string): Promise<string> => {
-    const deadline = Date.now() + 20_000
+    const deadline = Date.now() + patienceMs
     for (;;) {
       const found = await readFile(join(downloads, name), 'utf8').catch(() => '')
       if (found !== '') return found

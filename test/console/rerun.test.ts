@@ -10,6 +10,7 @@ import { randomStatement } from '../engine/statement-corpus.ts'
 import { type Browser, chromium, type Page, startChromium } from '../helpers/chromium.ts'
 import { type LiveNode, startLiveNode } from '../helpers/live-node.ts'
 import { drive } from './driver.ts'
+import { patienceMs } from '../helpers/until.ts'
 
 interface Verdict {
   readonly tone: string
@@ -28,7 +29,7 @@ describe.skipIf(chromium === undefined && process.env['CI'] !== 'true')('the pag
       "document.querySelector('#result').replaceChildren(); document.querySelector('#file').value = ''",
     )
     await page.choose('#file', [path])
-    const deadline = Date.now() + 40_000
+    const deadline = Date.now() + patienceMs
     for (;;) {
       const [tone = '', headline = '', text = ''] = (await page.evaluate(
         `(() => { const h = document.querySelector('#result h2'); return [h?.className ?? '', h?.textContent ?? '', document.querySelector('#verdict').innerText] })()`,

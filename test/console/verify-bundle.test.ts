@@ -10,6 +10,7 @@ import { verifyPage } from '../../scripts/build-pages.ts'
 import { bundleOf, type File, filesOf, packed, repacked, signedByStranger, stranger } from '../bundle/support.ts'
 import { type Browser, chromium, type Page, startChromium } from '../helpers/chromium.ts'
 import { type LiveNode, startLiveNode } from '../helpers/live-node.ts'
+import { patienceMs } from '../helpers/until.ts'
 
 describe.skipIf(chromium === undefined && process.env['CI'] !== 'true')('a bundle on verify.html in Chromium', () => {
   let live: LiveNode
@@ -25,7 +26,7 @@ describe.skipIf(chromium === undefined && process.env['CI'] !== 'true')('a bundl
     await page.evaluate(`document.querySelector('#result').replaceChildren(); document.querySelector('#file').value = '';
       document.querySelector('#signer').value = ${JSON.stringify(signer)}`)
     await page.choose('#file', [path])
-    const deadline = Date.now() + 20_000
+    const deadline = Date.now() + patienceMs
     for (;;) {
       const [tone = '', headline = '', text = ''] = (await page.evaluate(
         `(() => { const h = document.querySelector('#result h2'); return [h?.className ?? '', h?.textContent ?? '', document.querySelector('#verdict').innerText] })()`,

@@ -15,6 +15,7 @@ import { type Browser, chromium, type Page, startChromium } from '../helpers/chr
 import { forgeries } from '../proof/forgeries.ts'
 import { proofVectors, verifyVectors } from '../proof/proof-vectors.ts'
 import { drive } from './driver.ts'
+import { patienceMs } from '../helpers/until.ts'
 
 const key = nodeKeyFromSeed(new Uint8Array(32).fill(7))
 const live = proofVectors.find(({ name }) => name === 'float-2537.07')!
@@ -42,7 +43,7 @@ describe.skipIf(chromium === undefined && process.env['CI'] !== 'true')('verify.
   }
   /** Tone, headline and text of the verdict once it is there. */
   const verdict = async (): Promise<{ tone: string; headline: string; text: string }> => {
-    const deadline = Date.now() + 20_000
+    const deadline = Date.now() + patienceMs
     while (Date.now() < deadline) {
       const found = (await page.evaluate(`(() => {
         const head = document.querySelector('#result h2')

@@ -61,7 +61,7 @@ async function restored(name: string, ...parts: readonly string[]): Promise<stri
 
 test('a store older than the log gets the very blocks again that it had', async () => {
   const node = await started(await restored('old-store', 'store'))
-  await expect.poll(() => head(node), { timeout: 20_000 }).toBe(heads.end)
+  await expect.poll(() => head(node)).toBe(heads.end)
   expect((await post(node, 6)).at('offsets.start')).toBe(6 * inOneBlock)
   await node.stop()
   expect((await checkStore(dirOf('old-store'))).ok).toBe(true)
@@ -69,7 +69,7 @@ test('a store older than the log gets the very blocks again that it had', async 
 
 test('a log older than the store halts, says why, takes nothing more, and the chain stays as it is', async () => {
   const node = await started(await restored('old-log', 'log'))
-  await expect.poll(async () => (await call(node, '/readyz')).text, { timeout: 20_000 }).toContain('LogRegressed')
+  await expect.poll(async () => (await call(node, '/readyz')).text).toContain('LogRegressed')
   expect(await head(node)).toBe(heads.end)
   expect((await post(node, 6)).status).toBeGreaterThanOrEqual(400)
   expect(await head(node)).toBe(heads.end)

@@ -120,10 +120,10 @@ describe('a proxy', () => {
     })
     stream.on('error', () => {})
     stream.end()
-    await expect.poll(() => heard, { timeout: 10_000 }).toEqual(['200'])
+    await expect.poll(() => heard).toEqual(['200'])
     for (const n of [1, 2]) {
       await live.ingest('acme/proxied', [{ n }])
-      await expect.poll(() => heard.at(-1), { timeout: 5_000 }).toBe(`"n":${n}`)
+      await expect.poll(() => heard.at(-1)).toBe(`"n":${n}`)
     }
     stream.destroy()
     return heard
@@ -151,10 +151,10 @@ describe('a proxy', () => {
     })
     for (const n of [7, 8, 9]) {
       stream.write(`{"n":${n}}\n`)
-      await expect.poll(() => lines.at(-1)?.numbers?.last, { timeout: 15_000 }).toBe(n)
+      await expect.poll(() => lines.at(-1)?.numbers?.last).toBe(n)
     }
     stream.end()
-    await expect.poll(() => lines.at(-1)?.ended, { timeout: 15_000 }).toBe(true)
+    await expect.poll(() => lines.at(-1)?.ended).toBe(true)
     session.close()
     return [session.alpnProtocol, lines.at(-1)]
   }
@@ -175,7 +175,7 @@ describe('a proxy', () => {
     socket.on('message', (data: Buffer) => lines.push(JSON.parse(data.toString()) as (typeof lines)[number]))
     for (const n of [7, 8, 9]) {
       socket.send(`{"n":${n}}`)
-      await expect.poll(() => lines.at(-1)?.numbers?.last, { timeout: 15_000 }).toBe(n)
+      await expect.poll(() => lines.at(-1)?.numbers?.last).toBe(n)
     }
     socket.send('')
     const [code] = (await once(socket, 'close')) as [number]
@@ -202,7 +202,7 @@ describe('a proxy', () => {
         one.on('error', () => resolve(0))
         one.end()
       })
-    await expect.poll(ask, { timeout: 10_000 }).toBe(200)
+    await expect.poll(ask).toBe(200)
   }
 
   it.runIf(has('nginx') && has('openssl'))(

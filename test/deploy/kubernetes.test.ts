@@ -28,7 +28,9 @@ function optionsOf(role: string): Record<string, string> {
 
 describe('the manifests', () => {
   it('are one for each role, with options that exist', () => {
-    expect(files).toEqual([...roles.map((role) => `${role}.yaml`), 'config.yaml', 'secret.yaml'].toSorted())
+    expect(files).toEqual(
+      [...roles.map((role) => `${role}.yaml`), 'config.yaml', 'network.yaml', 'secret.yaml'].toSorted(),
+    )
     for (const role of roles) {
       const options = optionsOf(role)
       expect(Object.keys(options).filter((name) => !optionTable.some((row) => row.name === name))).toEqual([])

@@ -47,9 +47,7 @@ describe('the page on the data directory', () => {
   })
 
   it('has no file that a node does not leave', async () => {
-    await expect
-      .poll(() => filesOf(live.dataDir).some((file) => file.startsWith('store/progress/')), { timeout: 15_000 })
-      .toBe(true)
+    await expect.poll(() => filesOf(live.dataDir).some((file) => file.startsWith('store/progress/'))).toBe(true)
     const files = filesOf(live.dataDir)
     // A cache is made when it is needed, and the clock is asked a quarter of an hour after a deletion.
     const later = new Set(['cache/', 'store/deletions/<did>/clock'])

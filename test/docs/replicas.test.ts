@@ -33,7 +33,7 @@ test('a replica follows and serves, and has no evidence against an honest node',
     const answer = await fetch(`${served.url}/query?query=select+city+from+acme.weather+order+by+city`)
     return ((await answer.json()) as { output?: { data?: unknown } }).output?.data
   }
-  await expect.poll(rows, { timeout: 30_000 }).toEqual([['Bergen'], ['Oslo']])
+  await expect.poll(rows).toEqual([['Bergen'], ['Oslo']])
   await served.end('SIGTERM')
   const { code, stdout } = await runCommand(words(evidence), { cwd: folder })
   expect([code, stdout]).toEqual([0, expect.not.stringContaining('fork')])

@@ -75,7 +75,7 @@ test.each(columns)('%o comes back exactly, and null as null', async (type, appen
   const path = join(bench.root, `slice-${JSON.stringify(type).replace(/\W/g, '')}`)
   writeFileSync(path, Buffer.concat(encodeSlice({ fields, compress: zstdCompressSync }, [batch])))
   const tables = { 'a/b': { files: [path], schema: { fields } } }
-  // Bounds in the footer are no answers: over one file the engine would take exact ones for those of floats, wrongly.
+  // Bounds in the footer are no answers.
   const isNested = type.kind === 'List'
   const largest = await ask(bench.engine, 'SELECT max(a), min(a) FROM "a/b"', { tables })
   expect(isNested || largest === `[[${token},${token}]]`).toBe(true)

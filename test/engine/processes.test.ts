@@ -43,7 +43,7 @@ async function engineWithTables(processes: number): Promise<{
   const bench = await openBench({ processes, isOpen: (dataset) => open.has(dataset), queueLimit: 100 })
   onTestFinished(bench.close)
   // Those at work and a spare one; one for the node's own statements and a spare one.
-  await expect.poll(() => started, { timeout: 20_000 }).toBe(processes + 3)
+  await expect.poll(() => started).toBe(processes + 3)
   const files = [await writeSlice(bench, 'slice', `SELECT ${systemColumns('0')}`)]
   const table = { files, schema: schemaOf() }
   const names = ['public/a', 'public/b', 'alice/private', 'bob/private']
@@ -170,7 +170,7 @@ test('whatever the order of queries, a process is given to nobody who may not re
               if (over !== undefined) pool.release(over)
               return child
             },
-            { timeout: 10_000, interval: 5 },
+            { interval: 5 },
           )
           .toBeDefined()
         for (const child of held.slice(-1)) {
@@ -181,7 +181,7 @@ test('whatever the order of queries, a process is given to nobody who may not re
     }),
     { numRuns: 15 },
   )
-}, 60_000)
+})
 
 describe('a caller whose every query costs a process', () => {
   test('takes none from others', async () => {
@@ -206,7 +206,7 @@ describe('a caller whose every query costs a process', () => {
     times.sort((a, b) => a - b)
     // Nobody waits for a process to start as a rule, and starting them leaves time for others.
     expect(times[10]).toBeLessThan(2000)
-  }, 60_000)
+  })
 })
 
 const fixedJob = {
@@ -230,7 +230,7 @@ describe('a caller who holds all workers', () => {
     const held = Array.from({ length: processes + 3 }, (_, i) =>
       refusal(ask(bench.engine, `${endless} AND ${i} = ${i}`, { caller: caller('hog'), signal: leaving.signal })),
     )
-    await expect.poll(() => bench.engine.load().running, { timeout: 10_000 }).toBe(processes)
+    await expect.poll(() => bench.engine.load().running).toBe(processes)
     for (let i = 0; i < 5; i++)
       expect(await ask(bench.engine, `SELECT ${i}`, { caller: caller('other') })).toBe(`[[${i}]]`)
     leaving.abort()
@@ -244,7 +244,7 @@ describe('a caller who holds all workers', () => {
       bench.engine.runOwn(sql, fixedJob, { caller: caller(name), signal: leaving.signal })
     const held = Array.from({ length: 3 }, (_, i) => refusal(own('hog', `${endless} AND ${i} = ${i}`)))
     held.push(refusal(ask(bench.engine, endless, { caller: caller('other'), signal: leaving.signal })))
-    await expect.poll(() => bench.engine.load().running, { timeout: 10_000 }).toBe(2)
+    await expect.poll(() => bench.engine.load().running).toBe(2)
     for (let i = 0; i < 5; i++) {
       expect(Buffer.from((await own('other', `SELECT ${i}`)).data).toString()).toBe(`[[${i}]]`)
     }
@@ -268,7 +268,7 @@ describe('a caller who holds all workers', () => {
       1,
     ])
     held.push(send('other'), send('other'), send('third'))
-    await expect.poll(() => bench.engine.load(), { timeout: 10_000 }).toEqual({ running: 2, waiting: 6 })
+    await expect.poll(() => bench.engine.load()).toEqual({ running: 2, waiting: 6 })
     leaving.abort()
     expect(new Set((await Promise.all(held)).map(({ kind }) => kind))).toEqual(new Set(['QueryTimeout']))
   })

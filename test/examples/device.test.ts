@@ -130,7 +130,7 @@ describe('the device example', () => {
     child.stdin?.end()
     const [code] = (await once(child, 'close')) as [number | null]
     expect(code).toBe(0)
-    await expect.poll(() => celsius('cut'), { timeout: 30_000 }).toHaveLength(count)
+    await expect.poll(() => celsius('cut')).toHaveLength(count)
     expect(await celsius('cut')).toEqual(Array.from({ length: count }, (_, n) => n))
     expect(mostBytes).toBeLessThan(11_000)
   })
@@ -139,7 +139,7 @@ describe('the device example', () => {
     const env = environment('refused')
     const input = [reading(0), reading(1), '{"sensor":"s1","celsius":"warm"}', 'no reading', reading(4), ''].join('\n')
     expect((await run(process.execPath, [program], { input, env })).code).toBe(0)
-    await expect.poll(() => celsius('refused'), { timeout: 30_000 }).toEqual([0, 1, 4])
+    await expect.poll(() => celsius('refused')).toEqual([0, 1, 4])
     const rejected = (await readFile(env['REJECTED'] ?? '', 'utf8')).trim().split('\n')
     expect(rejected.map((text) => JSON.parse(text) as object)).toMatchObject([
       { reading: '{"sensor":"s1","celsius":"warm"}', error: { record: 2, column: 'celsius' } },
@@ -151,7 +151,7 @@ describe('the device example', () => {
     const env = environment('spelled')
     const input = `${reading(0)}\n{"sensor":"s1","celcius":1}\n${reading(2)}\n`
     expect((await run(process.execPath, [program], { input, env })).code).toBe(0)
-    await expect.poll(() => celsius('spelled'), { timeout: 30_000 }).toEqual([0, 2])
+    await expect.poll(() => celsius('spelled')).toEqual([0, 2])
     expect(await readFile(env['REJECTED'] ?? '', 'utf8')).toContain('celcius')
   })
 
@@ -164,7 +164,7 @@ describe('the device example', () => {
       expect.stringMatching(/^status 40[01]: .+\nstopped before reading 0/s),
     ])
     expect((await run(process.execPath, [program], { input: `${reading(1)}\n`, env })).code).toBe(0)
-    await expect.poll(() => celsius('others'), { timeout: 30_000 }).toEqual([0, 1])
+    await expect.poll(() => celsius('others')).toEqual([0, 1])
   })
 })
 

@@ -10,7 +10,7 @@ import { type LiveNode, startLiveNode } from '../helpers/live-node.ts'
 import { runCommand } from '../helpers/run-node.ts'
 import { type Interference, type Proxy, type Replica, startProxy, startReplica } from './support.ts'
 
-const soon = { timeout: 30_000, interval: 50 }
+const soon = { interval: 50 }
 let origin: LiveNode
 let proxy: Proxy
 
@@ -67,7 +67,7 @@ test.each([['cut'], ['damage'], [{ delayMs: 300 }]] as const)(
   60_000,
 )
 
-test('a slice that is always damaged is never shown: what came before it is', { timeout: 60_000 }, async () => {
+test('a slice that is always damaged is never shown: what came before it is', async () => {
   const page = await origin.call('/acme/goods/blocks?limit=1000')
   const blocks = page.at('blocks') as { event: { newData?: { physicalHash: string } } }[]
   const hash = blocks[4]?.event.newData?.physicalHash ?? ''
@@ -109,7 +109,7 @@ test('a slice that is missing while later blocks are on their way is told, and w
     await arrives(replica)
     await sound(replica)
   })
-}, 60_000)
+})
 
 test('an origin that is away and comes back is followed again; reads go on meanwhile', async () => {
   await withReplica(
@@ -126,7 +126,7 @@ test('an origin that is away and comes back is followed again; reads go on meanw
       await arrives(replica)
     },
   )
-}, 60_000)
+})
 
 test('old heads that are told for a moment change nothing; told again and again they halt the dataset', {
   timeout: 60_000,
@@ -166,7 +166,7 @@ test('old heads that are told for a moment change nothing; told again and again 
   )
 })
 
-test('an origin that goes on otherwise is not followed, and both hashes are kept', { timeout: 90_000 }, async () => {
+test('an origin that goes on otherwise is not followed, and both hashes are kept', async () => {
   const before = await mkdtemp(join(tmpdir(), 'proofstream-fork-'))
   const first = await startLiveNode()
   await first.ingest('acme/forked', [{ n: 1 }], '?create=true')
@@ -222,4 +222,4 @@ test('what comes is bounded by --follow-rate', async () => {
     },
     { 'follow-rate': 60_000 },
   )
-}, 60_000)
+})

@@ -16,7 +16,7 @@ import { serveNode } from '../helpers/run-node.ts'
 import { deployedChains, executedChain, type FixtureChain } from '../store/copy-fixture.ts'
 import { startReplica } from './support.ts'
 
-const soon = { timeout: 30_000, interval: 50 }
+const soon = { interval: 50 }
 
 /** A server that has nothing but these chains, as files. */
 async function serveChains(chains: readonly FixtureChain[]): Promise<{ url: string; close(): Promise<void> }> {
@@ -38,7 +38,7 @@ async function serveChains(chains: readonly FixtureChain[]): Promise<{ url: stri
   }
 }
 
-test('chains of deployed software are copied block by block', { timeout: 90_000 }, async () => {
+test('chains of deployed software are copied block by block', async () => {
   const chains = await deployedChains()
   const server = await serveChains(chains)
   const replica = await startReplica(server.url, { follow: chains.map(({ alias }) => alias).join(',') })
@@ -57,7 +57,7 @@ test('chains of deployed software are copied block by block', { timeout: 90_000 
   }
 })
 
-test('rows of a derivative dataset are checked and shown as those of a root', { timeout: 90_000 }, async () => {
+test('rows of a derivative dataset are checked and shown as those of a root', async () => {
   const chains = await deployedChains()
   const derived = await executedChain(chains)
   const damaged = await executedChain(chains, (data) => ({
@@ -96,7 +96,7 @@ test('rows of a derivative dataset are checked and shown as those of a root', { 
   }
 })
 
-test('a replica that is killed again and again gets to the head, with a sound copy', { timeout: 120_000 }, async () => {
+test('a replica that is killed again and again gets to the head, with a sound copy', async () => {
   const origin = await startLiveNode({ 'cut-open-age': '10ms' })
   const data = await mkdtemp(join(tmpdir(), 'proofstream-killed-'))
   const args = ['--roles', 'replica', '--store', origin.node.url, '--follow', 'acme/*', '--log-level', 'silent']

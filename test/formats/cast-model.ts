@@ -192,8 +192,14 @@ function exactText({ digits, scale }: Exact): string {
   return `${digits < 0n ? '-' : ''}${text.slice(0, -scale)}.${text.slice(-scale)}`
 }
 
-export type Outcome = { readonly value: Value } | { readonly fault: string }
+/** `isCut`: digits finer than the unit of the column are lost, and that is told. */
+export type Outcome = { readonly value: Value; readonly isCut?: boolean } | { readonly fault: string }
 export const fits = (value: Value): Outcome => ({ value })
+/** Rounded towards the past. */
+const times = (nanos: bigint, unit: bigint): Outcome => {
+  const rest = ((nanos % unit) + unit) % unit
+  return { value: (nanos - rest) / unit, isCut: rest !== 0n }
+}
 const fault = (kind: string): Outcome => ({ fault: kind })
 
 /** What becomes of a present value. */
@@ -218,7 +224,7 @@ function timeModel(nanos: bigint, to: DataType): Outcome {
   if (to.kind !== 'Time' && to.kind !== 'String') return fault('WrongType')
   if (nanos < 0n || nanos >= dayNanos) return fault('OutOfRange')
   if (to.kind === 'String') return fits(isoOf(nanos).slice(11))
-  return nanos % 1_000_000n === 0n ? fits(nanos / 1_000_000n) : fault('OutOfRange')
+  return times(nanos, 1_000_000n)
 }
 
 function instantModel(nanos: bigint, to: DataType): Outcome {
@@ -226,7 +232,7 @@ function instantModel(nanos: bigint, to: DataType): Outcome {
   if (to.kind === 'String') return fits(`${isoOf(nanos)}Z`)
   if (to.kind !== 'Timestamp') return fault('WrongType')
   const unit = nanosOf[to.unit ?? 'Millisecond']
-  return nanos % unit === 0n ? fits(nanos / unit) : fault('OutOfRange')
+  return times(nanos, unit)
 }
 
 /** `2024-02-29T12:00:00`, with 3, 6 or 9 digits where they are not zero. */
@@ -316,7 +322,7 @@ function textModel(text: string, to: DataType): Outcome {
       return text === '12:00:00' ? fits(43_200_000n) : fault('BadTimestamp')
     case 'Timestamp':
       if (text !== '2024-02-29T12:00:00.123456Z') return fault('BadTimestamp')
-      return fits(to.unit === 'Microsecond' ? 1_709_208_000_123_456n : 1_709_208_000_123n)
+      return times(1_709_208_000_123_456_000n, nanosOf[to.unit ?? 'Millisecond'])
     default:
       return fault('WrongType')
   }

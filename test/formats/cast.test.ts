@@ -5,6 +5,7 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { ColumnCast } from '../../src/formats/cast.ts'
 import { tablePlan } from '../../src/formats/column-plan.ts'
+import { Warnings } from '../../src/lib/warnings.ts'
 import { FaultLog } from '../../src/formats/fault-log.ts'
 import type { FormatOptions } from '../../src/formats/format.ts'
 import { type Column, type DataType, optional, timestampMs, typeText } from '../../src/model/schema.ts'
@@ -14,14 +15,16 @@ import { base, readerOptions, valueAt } from './reading.ts'
 interface CastRun {
   readonly column: Column
   readonly faults: FaultLog
+  readonly warnings: readonly string[]
 }
 
 function run(column: Column, to: DataType, more: Partial<FormatOptions> = {}, isRequired = false): CastRun {
   const fields = [{ name: 'x', type: isRequired ? to : optional(to) }]
   const plan = tablePlan(readerOptions(fields))
   const faults = new FaultLog()
-  const cast = new ColumnCast(column.type, plan.columns[1]!, { plan, options: { ...base, ...more }, faults })
-  return { column: cast.cast(column, 100), faults }
+  const warnings = new Warnings()
+  const cast = new ColumnCast(column.type, plan.columns[1]!, { plan, options: { ...base, ...more }, faults, warnings })
+  return { column: cast.cast(column, 100), faults, warnings: warnings.texts }
 }
 
 /** A value as the model has it. */
@@ -38,16 +41,21 @@ function comparable(from: DataType, to: DataType, value: Value): Value {
 const pairs = sources.flatMap((from) => targets.map((to) => [`${typeText(from)} → ${typeText(to)}`, from, to] as const))
 
 describe('a column of a file', () => {
-  test.each(pairs)('is cast without loss or refused: %s', (_, from, to) => {
+  test.each(pairs)('is cast without loss, refused, or cut with a warning: %s', (_, from, to) => {
     const value = fc.option(arbitraryOf(from), { freq: 5, nil: null })
     fc.assert(
       fc.property(fc.array(value, { minLength: 1, maxLength: 6 }), (values) => {
-        const { column, faults } = run(columnOf(from, values), to)
+        const { column, faults, warnings } = run(columnOf(from, values), to)
         const expected = values.map((v) => (v === null ? fits(null) : model(v, from, to)))
         const wrong = expected.flatMap((outcome, row) => ('fault' in outcome ? [[100 + row, outcome.fault]] : []))
         expect(faults.errors.map(({ record, kind }) => [record, kind])).toEqual(wrong)
         expect(faults.errors.every(({ message }) => message.includes("'x'") || message.includes('range'))).toBe(true)
         if (wrong.length > 0) return
+        const cuts = expected.flatMap((outcome, row) =>
+          'value' in outcome && outcome.isCut === true ? [100 + row] : [],
+        )
+        const places = cuts.length > 1 ? `(${cuts.length} times, first in record ${cuts[0]})` : `(record ${cuts[0]})`
+        expect(warnings.map((text) => text.slice(text.indexOf('(')))).toEqual(cuts.length === 0 ? [] : [`${places}.`])
         expect([column.rows, column.nullCount]).toEqual([values.length, values.filter((v) => v === null).length])
         const made = values.map((_value, row) => comparable(from, to, plainValue(column, row)))
         expect(made).toEqual(expected.map((outcome) => comparable(from, to, 'value' in outcome ? outcome.value : null)))
@@ -131,8 +139,14 @@ describe('the event time of a file', () => {
   function eventTimes(column: Column, type: DataType, more: Partial<FormatOptions> = {}): CastRun {
     const plan = tablePlan(readerOptions([], { eventTimeType: type }))
     const faults = new FaultLog()
-    const cast = new ColumnCast(column.type, plan.columns[0]!, { plan, options: { ...base, ...more }, faults })
-    return { column: cast.cast(column, 0), faults }
+    const warnings = new Warnings()
+    const cast = new ColumnCast(column.type, plan.columns[0]!, {
+      plan,
+      options: { ...base, ...more },
+      faults,
+      warnings,
+    })
+    return { column: cast.cast(column, 0), faults, warnings: warnings.texts }
   }
 
   test('is cut to milliseconds, downwards, whichever way it is cast', () => {

@@ -50,6 +50,7 @@ function fileOf(batches: readonly (readonly Column[])[], geometry?: number): Col
     asked,
     fields: first.map(({ name, type }) => ({ name, type: optional(type) })),
     refused: new Map(),
+    nested: new Set(),
     rows: batches.reduce((sum, columns) => sum + (columns[0]?.rows ?? 0), 0),
     ...(geometry === undefined ? {} : { geometry }),
     async *batches(columns) {
@@ -246,7 +247,13 @@ describe('the columns of a new dataset', () => {
       { kind: 'Binary' },
     ]
     const fields = types.map((type, i) => optionalField(`c${i}`, type))
-    const inferred = await infer({ fields, rows: 7, refused: new Map(), batches: () => fileOf([]).batches([]) })
+    const inferred = await infer({
+      fields,
+      rows: 7,
+      refused: new Map(),
+      nested: new Set(),
+      batches: () => fileOf([]).batches([]),
+    })
     expect(inferred.records).toBe(7)
     expect(columnsOf(inferred)).toEqual([
       'c0 Int64?',

@@ -6,7 +6,8 @@ import { isSameDataset } from '../../src/gateway/new-dataset.ts'
 import { must } from '../../src/lib/assert.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { parseAliasText } from '../../src/model/names.ts'
-import { schemaOf, until } from '../builder/support.ts'
+import { schemaOf } from '../builder/support.ts'
+import { until } from '../helpers/until.ts'
 import { kindOf, receiptOf, rigOf } from './support.ts'
 
 const alias = parseAliasText('a/b')

@@ -8,7 +8,7 @@ import { readControls } from '../../src/gateway/controls.ts'
 import type { Receipt } from '../../src/gateway/receipts.ts'
 import { NodeError } from '../../src/model/errors.ts'
 import { parseAliasText } from '../../src/model/names.ts'
-import { until } from '../builder/support.ts'
+import { until } from '../helpers/until.ts'
 import { kindOf, ndjson, receiptOf, type Rig, rigOf } from './support.ts'
 
 const alias = parseAliasText('a/b')

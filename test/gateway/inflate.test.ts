@@ -137,5 +137,5 @@ describe('a compressed body', () => {
       kind: 'MalformedBody',
       message: expect.stringContaining('16384'),
     })
-  }, 60_000)
+  })
 })

@@ -1,11 +1,9 @@
 // The gateway over a real builder: keys, replays in every state, If-Match, races, restarts, a builder that lags.
 
 import { gzipSync } from 'node:zlib'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { viewOf } from '../../src/catalog/dataset-chain.ts'
-import { sha3Hash } from '../../src/ids/identifiers.ts'
 import { must } from '../../src/lib/assert.ts'
-import { utf8 } from '../../src/lib/bytes.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import type { RowsHeader } from '../../src/log/messages.gen.ts'
 import { NodeError } from '../../src/model/errors.ts'
@@ -181,23 +179,6 @@ describe('an idempotency key', () => {
     await rig.pause()
     const later = rigOf({ log: rig.log, store: rig.store })
     expect(await kindOf(later.rows('a/b', [{ n: 3 }], keyed('k', soon)))).toBe('IdempotencyKeyReused')
-  })
-
-  test('of a batch from when bodies were hashed with sha3-256 is known again by the same body alone', async () => {
-    const rig = await withDataset()
-    const body = ndjson([{ n: 2 }])
-    const first = receiptOf(await rig.post('a/b', body, keyed('k')))
-    const earlier = rigOf({ log: rig.log, store: rig.store })
-    const { outcomes } = earlier
-    const known = outcomes.known.bind(outcomes)
-    vi.spyOn(outcomes, 'known').mockImplementation(async (...of) => {
-      const batch = await known(...of)
-      return batch && { ...batch, bodyHash: sha3Hash(utf8(body)) }
-    })
-    const again = await earlier.post('a/b', body, keyed('k'))
-    expect(again).toMatchObject({ status: 200, replayed: true })
-    expect(receiptOf(again)).toMatchObject({ log: first.log, bodyHash: sha3Hash(utf8(body)) })
-    expect(await kindOf(earlier.post('a/b', ndjson([{ n: 3 }]), keyed('k')))).toBe('IdempotencyKeyReused')
   })
 
   test('used by two processes for two bodies at once belongs to the one that came first in the log', async () => {

@@ -8,7 +8,7 @@ import { readControls } from '../../src/gateway/controls.ts'
 import type { IngestAnswer } from '../../src/gateway/gateway.ts'
 import { must } from '../../src/lib/assert.ts'
 import { parseAliasText } from '../../src/model/names.ts'
-import { until } from '../builder/support.ts'
+import { until } from '../helpers/until.ts'
 import { kindOf, Rig, spoolDir } from './support.ts'
 
 const rows = 60_000

@@ -8,7 +8,8 @@ import { silentLogger } from '../../src/lib/logger.ts'
 import { putAdoption, putLowWaterMark } from '../../src/store/records.ts'
 import { openMemoryLog } from '../adapters/memory-log.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
-import { fastClock, until } from '../builder/support.ts'
+import { fastClock } from '../builder/support.ts'
+import { until } from '../helpers/until.ts'
 
 const hourMs = 3_600_000
 const weekMs = 168 * hourMs

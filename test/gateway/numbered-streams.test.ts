@@ -1,7 +1,7 @@
 // Connections of one producer at two gateways, while the builder lags: what each is told, and what is stored.
 
 import { Readable } from 'node:stream'
-import { expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { ndjson as ndjsonFormat } from '../../src/formats/json/format.ts'
 import { readControls } from '../../src/gateway/controls.ts'
 import type { StreamLine } from '../../src/gateway/ingest-stream.ts'
@@ -10,6 +10,7 @@ import { utf8 } from '../../src/lib/bytes.ts'
 import { NodeError } from '../../src/model/errors.ts'
 import { parseAliasText } from '../../src/model/names.ts'
 import { ndjson, type Rig, withDataset } from './support.ts'
+import { until } from '../helpers/until.ts'
 
 const stream = { ageMs: 1, rows: 10_000 }
 
@@ -18,7 +19,7 @@ class Connection {
   readonly #body = new Readable({ read: () => {} })
   readonly lines: StreamLine[] = []
 
-  static async open(rig: Rig, first: number): Promise<Connection> {
+  static async open(rig: Rig, first: number, epoch: number | 'no producer' = 0): Promise<Connection> {
     const connection = new Connection()
     const opened = await rig.gateway.stream({
       alias: parseAliasText('a/b'),
@@ -27,7 +28,7 @@ class Connection {
       controls: readControls({ 'content-type': 'application/x-ndjson' }, {}),
       body: connection.#body,
       format: ndjsonFormat,
-      producer: { id: 'p', epoch: 0, first },
+      producer: epoch === 'no producer' ? undefined : { id: 'p', epoch, first },
       rights: async () => {},
     })
     void opened.run()
@@ -51,16 +52,26 @@ class Connection {
 
   /** The first `count` ranges that it is told of, and how many rows of each were there before. */
   async told(count: number): Promise<unknown[]> {
-    const told = await vi.waitUntil(() => {
+    const told = await until(`${count} receipts`, () => {
       const receipts = this.lines.flatMap((line) => (line.kind === 'end' ? [] : [line.receipt]))
       return receipts.length >= count && receipts
-    }, 10_000)
+    })
     return told.map(({ numbers, records }) => [numbers.first, numbers.last, records.duplicates])
+  }
+
+  /** The sender has no more. */
+  over(): void {
+    this.#body.push(null)
+  }
+
+  /** Number of the last record that it ends with. */
+  get last(): number | undefined {
+    return this.lines.find((line) => line.kind === 'end')?.last
   }
 
   /** The kind of the error that it ends with. */
   async end(): Promise<unknown> {
-    const end = await vi.waitUntil(() => this.lines.find((line) => line.kind === 'end'), 10_000)
+    const end = await until('the end', () => this.lines.find((line) => line.kind === 'end'))
     return end.error instanceof NodeError ? end.error.kind : end.error
   }
 }
@@ -157,4 +168,64 @@ test('a record that is missing before the first one is a gap, and records that a
   repeat.send(1, 2)
   expect(await repeat.told(1)).toEqual([[1, 2, 2]])
   expect(await rig.headers()).toHaveLength(length)
+})
+
+describe('a stream that has ended tells of no record that is not stored', () => {
+  test('where a sender of a higher epoch has taken over, before or after its last record was logged', async () => {
+    const rig = await withDataset({ stream })
+    const one = await Connection.open(rig, 0, 1)
+    one.send(0, 3)
+    expect(await one.told(1)).toEqual([[0, 3, 0]])
+    const two = await Connection.open(rig, 100, 2)
+    two.send(100, 100)
+    expect(await two.told(1)).toEqual([[100, 100, 0]])
+    one.send(4, 4)
+    one.over()
+    expect([await one.end(), one.last]).toEqual(['ProducerFenced', 3])
+    await rig.pause()
+    two.send(101, 103)
+    expect(await two.told(2)).toContainEqual([101, 103, 0])
+    // Its beginning is in the log before the last records of the other.
+    const three = await Connection.open(rig, 0, 3)
+    three.send(0, 0)
+    await until('it', async () => JSON.stringify(await rig.headers()).includes('"epoch":3'))
+    two.send(104, 105)
+    expect(await two.told(3)).toContainEqual([104, 105, 0])
+    two.over()
+    await rig.build()
+    expect([await two.end(), two.last]).toEqual(['ProducerFenced', 103])
+    three.over()
+    expect([await three.end(), three.last]).toEqual([undefined, 0])
+    // The one that made the dataset, and those that count.
+    expect(await rowsOf(rig)).toBe(4 + 4 + 1)
+  })
+
+  test('where the dataset was deleted under it, with numbers and without', async () => {
+    const rig = await withDataset({ stream })
+    const [numbered, plain] = [await Connection.open(rig, 7), await Connection.open(rig, 0, 'no producer')]
+    for (const one of [numbered, plain]) one.send(7, 8)
+    expect(await numbered.told(1)).toEqual([[7, 8, 0]])
+    expect(await plain.told(1)).toEqual([[0, 1, 0]])
+    await rig.gateway.delete(must(await rig.catalog.byAlias('a/b'), 'the dataset'), { ifMatch: '*', graceMs: 60_000 })
+    for (const one of [numbered, plain]) {
+      one.send(9, 9)
+      one.over()
+    }
+    expect([await numbered.end(), numbered.last]).toEqual(['DatasetDeleted', 8])
+    expect([await plain.end(), plain.last]).toEqual(['DatasetDeleted', 1])
+  })
+
+  test('where no block comes: then it is looked up who is the current one', async () => {
+    const rig = await withDataset({ stream })
+    const one = await Connection.open(rig, 0)
+    one.send(0, 3)
+    expect(await one.told(1)).toEqual([[0, 3, 0]])
+    const next = await Connection.open(rig, 4)
+    next.send(4, 4)
+    expect(await next.told(1)).toEqual([[4, 4, 0]])
+    await rig.pause()
+    one.send(4, 5)
+    one.over()
+    expect([await one.end(), one.last]).toEqual(['ProducerFenced', 3])
+  }, 60_000)
 })

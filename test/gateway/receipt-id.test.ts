@@ -2,7 +2,7 @@
 
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { decodeReceiptId, encodeReceiptId, type ReceiptNote } from '../../src/gateway/receipts.ts'
+import { decodeReceiptId, encodeReceiptId, type ReceiptNote } from '../../src/gateway/receipt-id.ts'
 import { datasetIdText, hashText } from '../../src/ids/identifiers.ts'
 import { utf8 } from '../../src/lib/bytes.ts'
 
@@ -21,6 +21,12 @@ const keyed = fc.record({
   partition: fc.nat(65_535),
   index: fc.nat(65_535),
   position: natural,
+  log: fc.option(
+    bytes32.map((id) => Buffer.from(id).toString('hex', 16)),
+    {
+      nil: undefined,
+    },
+  ),
   rows: natural,
   bytes: natural,
   receivedMs: natural,
@@ -46,6 +52,34 @@ test('an id carries its note', () => {
     }),
     { numRuns: 200 },
   )
+})
+
+test('ids that earlier builds made are read: they do not say which log their position is in', () => {
+  const fixed = (value: number): Uint8Array => new Uint8Array(32).fill(value)
+  const note: ReceiptNote = {
+    dataset: datasetIdText(Uint8Array.of(0xed, 0x01, ...fixed(1))),
+    batchId: Buffer.from(fixed(2)).toString('base64url'),
+    bodyHash: hashText(fixed(3)),
+    partition: 4,
+    index: 5,
+    position: 6,
+    log: undefined,
+    rows: 7,
+    bytes: 8,
+    receivedMs: 9,
+    acceptedMs: 10,
+    mediaType: 'text/csv',
+    tokenId: 't',
+    key: undefined,
+  }
+  const begin =
+    'AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQECAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAhYgAwMDAwMDAwMDAwMDAwMDAwMD' +
+    'AwMDAwMDAwMDAwMDAwMEAAUABgAAAAAABwAAAAAACAAAAAAACQAAAAAACgAAAAAACHRleHQvY3N2AXQA'
+  expect(decodeReceiptId(`Ae0B${begin}8l2P4MOPCs-Ghco0`, secret)).toEqual(note)
+  const range =
+    'SzExIDEyIGYxNjIwMDkwOTA5MDkwOTA5MDkwOTA5MDkwOTA5MDkwOTA5MDkwOTA5MDkwOTA5MDkwOTA5MDkwOTA5MDkwOTA5MDkwOb7xEb_Ds_b7yI1QDw'
+  const producer = { identity: hashText(fixed(9)), epoch: 11, last: 12 }
+  expect(decodeReceiptId(`Au0B${begin}${range}`, secret)).toEqual({ ...note, producer })
 })
 
 test('an id with any change is none', () => {

@@ -105,7 +105,7 @@ test('a thread reads the same rows as this one, and refuses the same', async () 
     ),
     { numRuns: 40 },
   )
-}, 60_000)
+})
 
 const pool = new ThreadPool({ jobs: 0, queueLimit: 0, tasks: 1, heapMiB: 128 })
 afterAll(() => pool.close())

@@ -24,7 +24,8 @@ import { parseAliasText } from '../../src/model/names.ts'
 import type { ObjectStore } from '../../src/store/object-store.ts'
 import { openMemoryLog } from '../adapters/memory-log.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
-import { quickCuts, start, until } from '../builder/support.ts'
+import { quickCuts, start } from '../builder/support.ts'
+import { until } from '../helpers/until.ts'
 import { defaultLimits } from '../helpers/default-limits.ts'
 
 export const spoolDir = mkdtempSync(join(tmpdir(), 'proofstream-spool-'))
@@ -86,6 +87,7 @@ export class Rig {
       receiptSecret: utf8('a secret of thirty-two bytes, no '),
       haltOf: () => undefined,
       stream: { ageMs: 250, rows: 10_000 },
+      newDatasets: 'public',
       hasRoom: async () => true,
       ...deps,
     })

@@ -68,7 +68,7 @@ describe('many who wait for blocks that are late', () => {
     const wait = (dataset: string, waiting: Waiting = { kind: 'default' }): void => {
       const id = datasetId(dataset)
       // What a waiter looks at of a chain.
-      const chain = { name: { ...name, id }, next: 0 } as DatasetChain
+      const chain = { name: { ...name, id }, nextIn: (_log: string) => 0 } as DatasetChain
       const patience = patienceOf(waiting, id, { pace, waiters })
       if (patience.mostMs === 0) ended.push(`${dataset} at once`)
       else void waiters.wait(chain, { id: dataset, position: 1 }, patience).then(() => ended.push(dataset))
@@ -99,7 +99,7 @@ describe('many who wait for blocks that are late', () => {
     const { name } = must(await rig.catalog.byAlias('a/b'), 'a dataset')
     let ended = 0
     const wait = (dataset: number): void => {
-      const chain = { name: { ...name, id: datasetId(`${dataset}`) }, next: 0 } as DatasetChain
+      const chain = { name: { ...name, id: datasetId(`${dataset}`) }, nextIn: (_log: string) => 0 } as DatasetChain
       const patience = { mostMs: 10_000, patientMs: dataset < 8 ? 500 : 800 }
       void waiters.wait(chain, { id: 'x', position: 1 }, patience).then(() => ended++)
     }

@@ -145,8 +145,8 @@ describe('what GeoJSON has no form for is refused by name', () => {
   }
 })
 
-test('an empty Point has no form, one of EPSG:4326 is read', () => {
-  expect(wkbToGeoJson(fromHex('0101000000000000000000f87f000000000000f87f')!)).toBeUndefined()
+test('an empty Point has no coordinates, one of EPSG:4326 is read', () => {
+  expect(wkbToGeoJson(fromHex('0101000000000000000000f87f000000000000f87f')!)).toBe('{"type":"Point","coordinates":[]}')
   expect(wkbToGeoJson(fromHex('0101000020e6100000000000000000f03f0000000000000040')!)).toBe(
     '{"type":"Point","coordinates":[1,2]}',
   )

@@ -2,8 +2,8 @@
 
 import { once } from 'node:events'
 import { type ClientRequest, type IncomingMessage, request as httpRequest } from 'node:http'
-import { vi } from 'vitest'
 import type { LiveNode } from './live-node.ts'
+import { until } from './until.ts'
 
 export type Line = Readonly<Record<string, never>> & {
   readonly status?: string
@@ -65,12 +65,12 @@ export class HttpStream {
   }
 
   async told(last: number): Promise<void> {
-    await vi.waitUntil(() => this.last === last, { timeout: 10_000 })
+    await until(`the receipt of ${last}`, () => this.last === last)
   }
 
   async end(): Promise<Line> {
     this.request.end()
-    await vi.waitUntil(() => this.lines.at(-1)?.ended === true, { timeout: 10_000 })
+    await until('the end', () => this.lines.at(-1)?.ended === true)
     return this.lines.at(-1) ?? {}
   }
 }

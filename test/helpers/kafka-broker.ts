@@ -12,7 +12,7 @@ import { promisify } from 'node:util'
 import { kafkaJars, log4jProperties } from './kafka-broker-tools.ts'
 
 const javaFlags = ['-Xms64m', '-Xmx256m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-XX:-UsePerfData']
-const readyLimitMs = 90_000
+const readyLimitMs = 300_000
 const run = promisify(execFile)
 
 /** The user that the SASL listeners know. */

@@ -57,6 +57,6 @@ export async function spread(sharers: readonly Sharer[]): Promise<number> {
       all: given.flat().sort((a, b) => a - b),
     }
   }
-  await expect.poll(found, { timeout: 30_000 }).toEqual(wanted)
+  await expect.poll(found).toEqual(wanted)
   return performance.now() - fromMs
 }

@@ -9,6 +9,7 @@ import { afterAll } from 'vitest'
 import { loadConfig } from '../../src/config.ts'
 import { type RunningNode, startNode } from '../../src/node.ts'
 import { type OpenApiDocument, undocumented } from './openapi-check.ts'
+import { until } from './until.ts'
 
 export interface Answer {
   readonly status: number
@@ -78,12 +79,18 @@ export async function startLiveNode(options: Readonly<Record<string, unknown>> =
     adminToken,
     dataDir,
     call,
-    ingest: (alias, rows, query = '') =>
-      call(`/${alias}/ingest${query}`, {
+    ingest: async (alias, rows, query = '') => {
+      const answer = await call(`/${alias}/ingest${query}`, {
         method: 'POST',
-        headers: { 'content-type': 'application/x-ndjson', prefer: 'wait=20' },
+        headers: { 'content-type': 'application/x-ndjson', prefer: 'wait=30' },
         body: rows.map((row) => `${JSON.stringify(row)}\n`).join(''),
-      }),
+      })
+      if (answer.status !== 202) return answer
+      return await until('a block', async () => {
+        const receipt = await call(String(answer.headers.location))
+        return receipt.at('status') === 'accepted' ? undefined : receipt
+      })
+    },
     query: (sql, more = {}, asked = {}) => call('/query', { method: 'POST', json: { query: sql, ...more }, ...asked }),
     head: async (alias) => {
       const answer = await call(`/${alias}/refs/head`)

@@ -4,7 +4,7 @@ import { mkdtemp, readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import { until } from '../builder/support.ts'
+import { until } from './until.ts'
 import { hasMosquitto, Mosquitto } from './mosquitto.ts'
 import { type ServedNode, serveNode } from './run-node.ts'
 

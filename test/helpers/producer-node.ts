@@ -7,7 +7,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import { until } from '../builder/support.ts'
+import { until } from './until.ts'
 import { BadLine, type Fate } from './bad-line.ts'
 import { type ServedNode, serveNode } from './run-node.ts'
 

@@ -66,13 +66,12 @@ describe('what a dataset says of itself', () => {
 describe('how a dataset is kept', () => {
   it('is told wherever it is told of, and can be taken away', async () => {
     await put('/acme/kept', { schema })
-    const told = { visibility: 'private', freshness: '90s', layout: { sortBy: ['city'] } }
+    const told = { visibility: 'private', freshness: '90s' }
     expect((await patch('/acme/kept', { ...told, freshness: '90000ms' })).json).toMatchObject(told)
     expect((await live.call('/acme/kept')).json).toMatchObject(told)
     expect((await live.call('/datasets?account=acme')).text).toContain('"freshness":"90s"')
-    const plain = Object.keys(Object((await patch('/acme/kept', { freshness: null, layout: null })).json))
+    const plain = Object.keys(Object((await patch('/acme/kept', { freshness: null })).json))
     expect(plain).not.toContain('freshness')
-    expect(plain).not.toContain('layout')
     expect((await live.call('/acme/kept')).at('visibility')).toBe('private')
   })
 
@@ -148,7 +147,8 @@ describe('a body that is refused', () => {
     ['a visibility of its own', { visibility: 'hidden' }],
     ['no visibility', { visibility: null }],
     ['a freshness out of bounds', { freshness: '99ms' }],
-    ['a layout by a column that is not there', { layout: { sortBy: ['town'] } }],
+    ['a layout, which earlier versions took', { layout: { sortBy: ['city'] } }],
+    ['no layout', { layout: null }],
     ['a license without its name', { license: { shortName: 'x' } }],
     ['info of another form', { info: 'text' }],
     ['no license', { license: null }],

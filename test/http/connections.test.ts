@@ -57,7 +57,7 @@ describe('a body that a GET announces', () => {
     socket.write(`GET /info HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n`)
     await closed
     expect(text).toContain('HTTP/1.1 200 OK')
-  }, 10_000)
+  })
 
   it('leaves the connection open when it comes', async () => {
     const socket = await open()

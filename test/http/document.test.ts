@@ -58,6 +58,7 @@ describe('the OpenAPI document', () => {
         'GET /errors',
         'GET /errors/{kind}',
         'GET /.well-known/did.json',
+        'GET /possession',
         'GET /datasets',
         'GET /datasets/deleted',
         'GET /datasets/{id}',

@@ -11,7 +11,7 @@ import { runCommand } from '../helpers/run-node.ts'
 
 const blocks = 270
 
-it('are those of the loose blocks', { timeout: 240_000 }, async () => {
+it('are those of the loose blocks', async () => {
   const live = await startLiveNode({ 'cut-wait-age': 1, 'cut-open-age': 1 })
   const { dataDir, adminToken: token } = live
   const id = String((await live.ingest('acme/long', [{ n: 0 }], '?create=true')).at('dataset.id'))

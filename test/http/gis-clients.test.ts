@@ -106,7 +106,7 @@ print(json.dumps(found))
 const hasOwsLib = spawnSync('python3', ['-c', 'import geopandas, owslib.ogcapi.features']).status === 0
 if (!hasOwsLib) console.warn('OWSLib or GeoPandas is not installed: their reading of features is not tested.')
 
-test.skipIf(!hasOwsLib)('OWSLib and GeoPandas', { timeout: 60_000 }, async () => {
+test.skipIf(!hasOwsLib)('OWSLib and GeoPandas', async () => {
   const { stdout } = await run('python3', ['-c', script, root])
   expect(JSON.parse(stdout)).toEqual({
     collections: ['acme:places'],

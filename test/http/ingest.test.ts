@@ -52,9 +52,7 @@ describe('a receipt', () => {
     expect(answer.headers['preference-applied']).toBe('respond-async')
     expect(answer.headers.location).toBe(`/receipts/${String(answer.at('receiptId'))}`)
     expect(answer.at('block')).toBeUndefined()
-    await expect
-      .poll(async () => (await live.call(String(answer.headers.location))).at('status'), { timeout: 10_000 })
-      .toBe('committed')
+    await expect.poll(async () => (await live.call(String(answer.headers.location))).at('status')).toBe('committed')
   })
 
   it.each([
@@ -141,6 +139,7 @@ describe('Idempotency-Key', () => {
     const again = await post('/acme/log/ingest', '{"n":10}', headers)
     expect([first.status, again.status]).toEqual([200, 200])
     expect([first.headers['idempotent-replayed'], again.headers['idempotent-replayed']]).toEqual([undefined, 'true'])
+    expect([first.at('replayed'), again.at('replayed')]).toEqual([undefined, true])
     expect(again.at('offsets')).toEqual(first.at('offsets'))
     expect(again.at('block')).toEqual(first.at('block'))
     expect(first.at('idempotencyKey')).toBe('one')

@@ -54,7 +54,7 @@ describe('a token', () => {
       expect(answer.headers['retry-after']).toBe('1')
     }
     expect((await post(calm)).status).toBe(202)
-    await expect.poll(async () => (await post(hasty)).status, { timeout: 10_000 }).toBe(202)
+    await expect.poll(async () => (await post(hasty)).status).toBe(202)
   })
 
   it('over its quota still reads, queries and pulls', async () => {
@@ -81,16 +81,16 @@ describe('a token', () => {
   it('holds half of what the others leave free; a full node says that it is full', async () => {
     const [many, few, third] = [await makeToken('many'), await makeToken('few'), await makeToken('third')]
     const open = [hanging(many), hanging(many)]
-    await expect.poll(async () => (await post(many)).status, { timeout: 10_000 }).toBe(429)
+    await expect.poll(async () => (await post(many)).status).toBe(429)
     expect(quotaOf(await post(many))).toEqual(quota('callerIngestShare', 50, 'percent'))
     expect((await post(few)).status).toBe(202)
     open.push(hanging(few), hanging(third))
     const latecomer = await makeToken('late')
-    await expect.poll(async () => (await post(latecomer)).status, { timeout: 10_000 }).toBe(503)
+    await expect.poll(async () => (await post(latecomer)).status).toBe(503)
     const late = await post(latecomer)
     expect(late.at('limit')).toEqual({ name: 'openIngestRequests', value: 4, unit: 'requests' })
     for (const request of open) request.destroy()
-    await expect.poll(async () => (await post(third)).status, { timeout: 10_000 }).toBe(202)
+    await expect.poll(async () => (await post(third)).status).toBe(202)
   })
 
   it('finds its quotas under /limits, with units and options', async () => {

@@ -3,9 +3,10 @@
 
 import { readdir, readFile } from 'node:fs/promises'
 import { connect, type Socket } from 'node:net'
-import { expect, it, vi } from 'vitest'
+import { expect, it } from 'vitest'
 import { systemClock } from '../../src/lib/clock.ts'
 import { liveNode } from '../helpers/live-node.ts'
+import { until } from '../helpers/until.ts'
 
 const endless = "select i, 'some text that takes room' as t from range(1000000000) r(i)"
 const file = (sql: string): string => `/query?${new URLSearchParams({ query: sql, format: 'Csv' }).toString()}`
@@ -23,14 +24,11 @@ it.skipIf(process.platform !== 'linux')('pauses the engine, and stops nobody els
   const live = await liveNode({ 'limit-export-slots': 1 })
   await live.ingest('acme/goods', [{ n: 1 }], '?create=true')
   const unread = openUnread(live.node.url, live.adminToken)
-  await vi.waitUntil(
-    async () => {
-      const before = await childTicks()
-      await systemClock.sleep(500)
-      return (await childTicks()) - before <= 2
-    },
-    { timeout: 40_000, interval: 1 },
-  )
+  await until('the engine pauses', async () => {
+    const before = await childTicks()
+    await systemClock.sleep(500)
+    return (await childTicks()) - before <= 2
+  })
   expect((await live.query('select n from acme.goods')).at('output.data')).toEqual([[1]])
   expect((await live.call('/acme/goods/tail')).status).toBe(200)
   const next = live.call(file('select n from acme.goods'))

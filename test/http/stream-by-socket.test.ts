@@ -8,11 +8,12 @@ import { readFile } from 'node:fs/promises'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
 import { promisify } from 'node:util'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { randomOf } from '../../src/history/load.ts'
 import { type Line, producer } from '../helpers/http-stream.ts'
 import { type LiveNode, liveNode, startLiveNode } from '../helpers/live-node.ts'
 import { frame } from '../helpers/websocket-frames.ts'
+import { until } from '../helpers/until.ts'
 
 const fast = { 'stream-age': '20ms', 'stream-rows': 50 }
 const live = await liveNode({ ...fast, 'limit-record-bytes': 2_000 })
@@ -42,7 +43,7 @@ class Socket {
   }
 
   async open(): Promise<this> {
-    await vi.waitUntil(() => this.socket.readyState !== WebSocket.CONNECTING)
+    await until('a connection', () => this.socket.readyState !== WebSocket.CONNECTING)
     return this
   }
 
@@ -52,7 +53,7 @@ class Socket {
   }
 
   async told(last: number): Promise<void> {
-    await vi.waitUntil(() => this.last === last, { timeout: 10_000 })
+    await until(`the receipt of ${last}`, () => this.last === last)
   }
 
   async end(): Promise<Line> {
@@ -132,7 +133,7 @@ describe('a stream over WebSocket', () => {
     peer.write(Buffer.concat([frame('{"n":7}'), frame('{"n":8}').subarray(0, 9)]))
     await new Promise((resolve) => setTimeout(resolve, 100))
     peer.destroy()
-    await vi.waitUntil(async () => (await values(alias)).length > 0, { timeout: 10_000 })
+    await until('rows', async () => (await values(alias)).length > 0)
     expect(await values(alias)).toEqual([7])
   })
 

@@ -77,7 +77,7 @@ beforeAll(async () => {
   }
   await live.query('select count(*) from "acme/stream"')
   while ((await mergedFiles()) < windows) await sleep(100)
-}, 300_000)
+})
 
 afterAll(async () => {
   await live.stop()
@@ -163,7 +163,7 @@ test.skipIf(!hasEngines)(
   },
 )
 
-test.skipIf(!hasSpark)('Spark too, and finds what came between two blocks once', { timeout: 600_000 }, async () => {
+test.skipIf(!hasSpark)('Spark too, and finds what came between two blocks once', async () => {
   const root = new URL('../..', import.meta.url).pathname
   const jars = await mavenJars(join(root, 'test/iceberg/pom.xml'), 'lake')
   const code = `

@@ -113,7 +113,7 @@ describe.skipIf(trinoHome === undefined)('Trino', () => {
       open: `${open}s3.aws-access-key=none\ns3.aws-secret-key=none\n`,
     }
     trino = await startTrino(must(trinoHome, 'the tests run'), catalogs)
-  }, 240_000)
+  })
   afterAll(async () => {
     await trino?.close()
     await live.stop()

@@ -115,7 +115,7 @@ describe.skipIf(noKafka)('a topic that was made anew', () => {
     const gone = await adoptTo(id, 'kafka:other')
     expect([gone.code, gone.stderr]).toEqual([8, expect.stringMatching(/messages from \d+ on \(the log is gone\)/)])
     await serve(flags)
-    await expect.poll(async () => (await call('/readyz')).text, { timeout: 20_000 }).toContain('LogRegressed')
+    await expect.poll(async () => (await call('/readyz')).text).toContain('LogRegressed')
     expect((await post('a', [{ i: 2 }])).status).toBe(503)
     expect(await count('a')).toEqual([1, 1])
     await must(node, 'a node runs').end('SIGTERM')

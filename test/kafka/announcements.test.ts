@@ -28,8 +28,8 @@ describe.skipIf(noKafka)('announcements over Kafka', () => {
     const first = heardHere.length + 1
     for (let sequence = first; sequence < first + 300; sequence++) await here.announce(announcement(sequence))
     await there.announce(announcement(9_000))
-    await expect.poll(() => heardThere.length, { timeout: 10_000 }).toBeGreaterThanOrEqual(before + 301)
-    await expect.poll(() => heardHere.at(-1), { timeout: 10_000 }).toBe(9_000)
+    await expect.poll(() => heardThere.length).toBeGreaterThanOrEqual(before + 301)
+    await expect.poll(() => heardHere.at(-1)).toBe(9_000)
     const others = heardThere.filter((sequence) => sequence !== 9_000)
     expect(others).toEqual([...others].toSorted((a, b) => a - b))
     expect(new Set(heardThere).size).toBe(heardThere.length)

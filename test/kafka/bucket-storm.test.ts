@@ -52,7 +52,7 @@ describe.skipIf(noKafka)('a storm over a bucket', () => {
     fleet = new Fleet({ dir, names, brokersOf: () => broker.address, topicPrefix: newPrefix(), random, elsewhere })
     await fleet.start('gateway-1')
     await Promise.all(names.slice(1).map((name) => fleet.start(name)))
-  }, 300_000)
+  })
   afterAll(async () => {
     await fleet.end()
     await broker.remove()

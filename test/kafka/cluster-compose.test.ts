@@ -71,7 +71,7 @@ describe.skipIf(noKafka)('the processes of a cluster', () => {
       expect([posted.status, posted.at('status')]).toEqual([200, 'committed'])
     }
     for (const name of ['replica-1', 'replica-2']) {
-      await expect.poll(() => counts(name), { timeout: 30_000 }).toEqual([2, 2])
+      await expect.poll(() => counts(name)).toEqual([2, 2])
       expect((await call(name, '/readyz')).status).toBe(200)
     }
     expect([...s3.objects.keys()].some((key) => key.includes('installation/datasets/'))).toBe(true)
@@ -86,6 +86,6 @@ describe.skipIf(noKafka)('the processes of a cluster', () => {
     expect(await tokens()).toBe(1)
     expect((await readFile(join(home, 'gateway-1-anew', 'token'), 'utf8')).trim()).toBe(token)
     expect((await call('gateway-1', '/acme/rows/ingest', [{ i: 2 }])).at('status')).toBe('committed')
-    await expect.poll(() => counts('replica-1'), { timeout: 30_000 }).toEqual([3, 3])
+    await expect.poll(() => counts('replica-1')).toEqual([3, 3])
   })
 })

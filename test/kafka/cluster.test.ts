@@ -74,7 +74,7 @@ function startLoad(log: KafkaLog): Load & { readonly read: Map<string, string> }
       await Promise.all(writers)
       const ends = await Promise.all(numbers.map((partition) => log.range(partition)))
       const total = ends.reduce((sum, { end }) => sum + end, 0)
-      await expect.poll(() => load.read.size, { timeout: 30_000 }).toBe(total)
+      await expect.poll(() => load.read.size).toBe(total)
       halt.abort()
       await Promise.all(readers)
     },
@@ -111,7 +111,7 @@ describe.skipIf(noKafka)('a cluster of three brokers', () => {
       const { topics } = await admin.fetchTopicMetadata({ topics: [topic] })
       return (topics[0]?.partitions ?? []).map(({ isr }) => isr.length)
     }
-    await expect.poll(copies, { timeout: 60_000, interval: 250 }).toEqual([3, 3, 3])
+    await expect.poll(copies, { interval: 250 }).toEqual([3, 3, 3])
   }
 
   /** What the load has lost or confused; the first copy of a repeated message is where the answer said. */
@@ -171,7 +171,7 @@ describe.skipIf(noKafka)('a cluster of three brokers', () => {
     expect(load.acknowledged.size).toBe(before)
     for (const broker of dead) broker.spawn()
     await cluster.ready()
-    await expect.poll(() => load.acknowledged.size, { timeout: 60_000 }).toBeGreaterThan(before + 50)
+    await expect.poll(() => load.acknowledged.size).toBeGreaterThan(before + 50)
     await load.stop()
     console.log(`two dead: ${load.acknowledged.size} acknowledged, ${load.unknown} unknown, ${load.refused} refused`)
     expect(faultsOf(load)).toEqual([])

@@ -9,7 +9,7 @@ import { silentLogger } from '../../src/lib/logger.ts'
 import { createKafka } from '../../src/log/kafka/client.ts'
 import { openKafkaLog } from '../../src/log/kafka/kafka-log.ts'
 import { decodeMessage } from '../../src/log/messages.ts'
-import { until } from '../builder/support.ts'
+import { until } from '../helpers/until.ts'
 import { kafkaLogOptions, newPrefix, noKafka, recordsTopic, sharedKafka } from '../helpers/kafka-shared.ts'
 import { describeEventLog, readAll } from '../log/contract-suite.ts'
 
@@ -69,7 +69,7 @@ describe.skipIf(noKafka)('foreign records', () => {
       await dropped.abort()
     })
     // The broker writes the marker of a transaction after it has answered.
-    await expect.poll(async () => (await log.range(0)).end, { timeout: 20_000 }).toBe(8)
+    await expect.poll(async () => (await log.range(0)).end).toBe(8)
     const last = await log.append(0, [new Uint8Array([2])])
     const entries = await readAll(log)
     // One of ours, a tombstone, two compressed, two transactions of one record and one marker each, one of ours.

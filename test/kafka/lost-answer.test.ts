@@ -58,7 +58,7 @@ describe.skipIf(noKafka)('a lost answer', () => {
       if (answer.status === 'fulfilled') receipts.push(receiptOf(answer.value))
       else failures.push(await kindOf(Promise.reject(answer.reason)))
       if (answer.status === 'fulfilled' || kind === 'without keys') continue
-      await expect.poll(() => proxy.refuses, { timeout: 30_000 }).toBe(false)
+      await expect.poll(() => proxy.refuses).toBe(false)
       const { body = '', headers = {} } = posts[i] ?? {}
       receipts.push(receiptOf(await rig.post('a/b', body, { headers })))
     }
@@ -67,7 +67,7 @@ describe.skipIf(noKafka)('a lost answer', () => {
     const told = new Set<number | undefined>()
     for (const { receiptId } of receipts) {
       const read = async (): Promise<Receipt> => (await rig.gateway.receipt(receiptId)).receipt
-      await expect.poll(read, { timeout: 20_000 }).toMatchObject({ status: 'committed' })
+      await expect.poll(read).toMatchObject({ status: 'committed' })
       told.add((await read()).offsets?.start)
     }
     expect(told.size).toBe(receipts.length)

@@ -4,14 +4,14 @@ import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { until } from '../builder/support.ts'
+import { until } from '../helpers/until.ts'
 import { newPrefix, noKafka, sharedKafka } from '../helpers/kafka-shared.ts'
 import { hasMosquitto } from '../helpers/mosquitto.ts'
 import { reading, sendAll } from '../helpers/mqtt-device.ts'
 import { brokerOf, Taker } from '../helpers/mqtt-taker.ts'
 
 describe.skipIf(noKafka || !hasMosquitto)('a subscription shared over Kafka', () => {
-  test('while nodes are killed nothing is lost, and nothing is there twice', { timeout: 300_000 }, async () => {
+  test('while nodes are killed nothing is lost, and nothing is there twice', async () => {
     const broker = await brokerOf()
     const shared = await mkdtemp(join(tmpdir(), 'proofstream-mqtt-share-'))
     const kafka = ['--log', 'kafka', '--kafka-brokers', sharedKafka().broker, '--topic-prefix', newPrefix()]

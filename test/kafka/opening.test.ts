@@ -92,7 +92,7 @@ describe.skipIf(noKafka)('topics', () => {
     const topics = [{ topic: records, numPartitions: 1, replicationFactor: 1, configEntries }]
     // A broker may say for a moment that it has no such topic.
     await admin.createTopics({ waitForLeaders: false, topics })
-    await expect.poll(() => admin.listTopics(), { timeout: 10_000 }).toContain(records)
+    await expect.poll(() => admin.listTopics()).toContain(records)
     const refused = await fault(openKafkaLog(kafkaLogOptions({ topicPrefix })))
     expect(refused.kind).toBe('InvalidParameter')
     expect(refused.message).toContain(`${records}: ${setting} is ${value}, ${told}`)

@@ -46,13 +46,13 @@ describe.skipIf(noKafka)('the retention of a topic', () => {
       await rig.post('a/b', '{"n":2}\n', later)
       await new Promise((resolve) => setTimeout(resolve, 600))
       await rig.post('a/b', '{"n":3}\n', later)
-      await expect.poll(() => watch.of(0), { timeout: 15_000 }).toContain('for their block')
+      await expect.poll(() => watch.of(0)).toContain('for their block')
       await expect(rig.post('a/b', '{"n":4}\n', later)).rejects.toMatchObject({
         kind: 'LogUnavailable',
         details: { retryAfterSeconds: 30 },
       })
       await rig.build()
-      await expect.poll(() => watch.of(0), { timeout: 30_000 }).toBeUndefined()
+      await expect.poll(() => watch.of(0)).toBeUndefined()
       const { body } = await rig.post('a/b', '{"n":5}\n')
       expect(body).toMatchObject({ status: 'committed', offsets: { start: 3, end: 3 } })
     } finally {

@@ -12,6 +12,7 @@ import { readCompose } from '../helpers/compose.ts'
 import { newPrefix, noKafka, sharedKafka } from '../helpers/kafka-shared.ts'
 import { type Answer, send } from '../helpers/live-node.ts'
 import { type ServedNode, serveNode } from '../helpers/run-node.ts'
+import { until } from '../helpers/until.ts'
 
 let home: string
 let token: string
@@ -70,11 +71,6 @@ function health(name: string): number | null {
   ).status
 }
 
-async function until(what: () => Promise<boolean>): Promise<void> {
-  for (const endMs = performance.now() + 30_000; performance.now() < endMs; await sleep(100)) if (await what()) return
-  expect.fail('it did not come in 30 s')
-}
-
 describe.skipIf(noKafka)('roles apart', () => {
   beforeAll(async () => {
     home = await mkdtemp(join(tmpdir(), 'proofstream-roles-'))
@@ -98,7 +94,7 @@ describe.skipIf(noKafka)('roles apart', () => {
   test('any gateway knows the receipt of another', async () => {
     const accepted = await post('gateway-1', [{ i: 2 }], 'k2', 'respond-async')
     const path = `/receipts/${String(accepted.at('receiptId'))}`
-    await until(async () => (await call('gateway-2', path)).at('status') === 'committed')
+    await until('what another process shows', async () => (await call('gateway-2', path)).at('status') === 'committed')
   })
 
   test('a key that one gateway has taken is repeated at another without a second row', async () => {
@@ -107,22 +103,22 @@ describe.skipIf(noKafka)('roles apart', () => {
   })
 
   test('replicas answer, with proofs that any replica verifies', async () => {
-    await until(async () => JSON.stringify(await count('replica-1')) === '[3,3]')
+    await until('what another process shows', async () => JSON.stringify(await count('replica-1')) === '[3,3]')
     const body = JSON.stringify({ query: 'select sum(i) from "acme/rows"', include: ['Proof'] })
     const proof = await call('replica-1', '/query', { body })
     const verdict = await call('replica-2', '/verify', { body: proof.text })
     expect([verdict.status, verdict.at('ok'), verdict.at('signer.relation')]).toEqual([200, true, 'self'])
   })
 
-  test('freshness and layout that one gateway was told are told by the others and by replicas', async () => {
+  test('freshness that one gateway was told is told by the others and by replicas', async () => {
     const schema = { fields: [{ name: 'i', type: 'Int64' }] }
-    const body = JSON.stringify({ schema, freshness: '5000ms', layout: { sortBy: ['i'] } })
+    const body = JSON.stringify({ schema, freshness: '5000ms' })
     const made = await call('gateway-1', '/acme/set', { method: 'PUT', body })
     expect(made.status).toBe(201)
     expect((await call('gateway-2', '/acme/set', { method: 'PUT', body })).status).toBe(200)
-    const told = { freshness: '5s', layout: { sortBy: ['i'] } }
+    const told = { freshness: '5s' }
     for (const name of ['gateway-2', 'replica-1', 'replica-2']) {
-      await until(async () => (await call(name, '/acme/set')).status === 200)
+      await until('what another process shows', async () => (await call(name, '/acme/set')).status === 200)
       expect((await call(name, '/acme/set')).json).toMatchObject(told)
     }
   })
@@ -130,7 +126,7 @@ describe.skipIf(noKafka)('roles apart', () => {
   test('each process says its role and is ready', async () => {
     for (const name of running.keys()) {
       expect((await send(nodeOf(name).url, '/info', {})).at('roles')).toEqual([name.replace(/-\d$/, '')])
-      await until(async () => health(name) === 0)
+      await until('what another process shows', async () => health(name) === 0)
     }
     expect((await call('builder-1', '/datasets')).status).toBe(404)
     expect((await call('gateway-1', '/query', { body: '{"query":"select 1"}' })).status).toBe(404)
@@ -149,12 +145,12 @@ describe.skipIf(noKafka)('roles apart', () => {
     }
     expect((await post('gateway-2', [{ i: 100 }], 'late')).at('status')).toBe('committed')
     for (let i = 0; i < 60; i += 7) expect((await post('gateway-2', [{ i: 10 + i }], `a${i}`)).status).toBe(200)
-    await until(async () => JSON.stringify(await count('replica-2')) === '[64,64]')
+    await until('what another process shows', async () => JSON.stringify(await count('replica-2')) === '[64,64]')
     await start('builder-1')
     await nodeOf('builder-2').end('SIGTERM')
     running.delete('builder-2')
     expect((await post('gateway-2', [{ i: 101 }], 'later')).at('status')).toBe('committed')
-    await until(async () => JSON.stringify(await count('replica-2')) === '[65,65]')
+    await until('what another process shows', async () => JSON.stringify(await count('replica-2')) === '[65,65]')
   })
 
   test('every process is replaced in turn under load, and a producer that retries notices nothing', async () => {
@@ -185,6 +181,9 @@ describe.skipIf(noKafka)('roles apart', () => {
     await producing
     expect([...refusals].filter((one) => one !== 503 && one !== 'no connection')).toEqual([])
     expect(sent).toBeGreaterThan(names.length)
-    await until(async () => JSON.stringify(await count('replica-2')) === JSON.stringify([65 + sent, 65 + sent]))
+    await until(
+      'what another process shows',
+      async () => JSON.stringify(await count('replica-2')) === JSON.stringify([65 + sent, 65 + sent]),
+    )
   })
 })

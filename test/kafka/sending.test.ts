@@ -105,7 +105,7 @@ describe.skipIf(noKafka)('appending', () => {
     await log.append(0, [bytesOf('warm')])
     proxy.storeAndRefuse(20_000)
     await expect(log.append(0, [bytesOf('A')])).rejects.toMatchObject({ kind: 'OutcomeUnknown' })
-    await expect.poll(() => proxy.refuses, { timeout: 30_000 }).toBe(false)
+    await expect.poll(() => proxy.refuses).toBe(false)
     const position = await log.append(0, [bytesOf('B')])
     expect((await textsOf(log))[position]).toBe('B')
   })

@@ -76,7 +76,7 @@ async function spread(among = [...builders.values()]): Promise<number> {
     const held = await Promise.all(among.map(heldBy))
     return [held.every(({ length }) => length <= most), held.flat().sort((a, b) => a - b)]
   }
-  await expect.poll(isSpread, { timeout: 30_000 }).toEqual([true, wanted])
+  await expect.poll(isSpread).toEqual([true, wanted])
   return performance.now() - fromMs
 }
 
@@ -120,7 +120,7 @@ async function expectAllRows(): Promise<void> {
   const body = JSON.stringify({ query, dataFormat: 'JsonAoa' })
   const count = async (): Promise<unknown> =>
     (await send(replica.url, '/query', { method: 'POST', headers: headers(), body })).at('output.data')
-  await expect.poll(count, { timeout: 30_000 }).toEqual(names.map(() => [sent, sent]))
+  await expect.poll(count).toEqual(names.map(() => [sent, sent]))
 }
 
 describe.skipIf(noKafka)('builders that share a topic', () => {
@@ -153,7 +153,7 @@ describe.skipIf(noKafka)('builders that share a topic', () => {
     await Promise.all(['e', 'f'].map(startOne))
     await spread()
     for (const one of builders.values()) {
-      await expect.poll(async () => (await send(one.url, '/readyz', {})).status, { timeout: 20_000 }).toBe(200)
+      await expect.poll(async () => (await send(one.url, '/readyz', {})).status).toBe(200)
     }
     await postToAll()
     await Promise.all(['e', 'f'].map((name) => end(name, 'SIGTERM')))

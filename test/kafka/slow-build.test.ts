@@ -85,7 +85,7 @@ describe.skipIf(noKafka)('a block that takes long to build', () => {
     expect(await status()).toBe('accepted')
     expect(builder.status()).toMatchObject({ ready: true, halted: [] })
     release()
-    await expect.poll(status, { timeout: 20_000 }).toBe('committed')
+    await expect.poll(status).toBe('committed')
     console.log(`a block held for 8 s: ${others} blocks of another dataset meanwhile`)
   })
 })

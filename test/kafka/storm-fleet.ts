@@ -235,5 +235,5 @@ async function caughtUp(alias: string, gateway: Address, replica: Address): Prom
     const answer = await fetch(`${url}/${alias}/refs/head`, { headers: { authorization: `Bearer ${token}` } })
     return answer.status === 200 ? answer.text() : ''
   }
-  await expect.poll(async () => (await headAt(replica)) === (await headAt(gateway)), { timeout: 10_000 }).toBe(true)
+  await expect.poll(async () => (await headAt(replica)) === (await headAt(gateway))).toBe(true)
 }

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import { generate, type Packet, parser } from 'mqtt-packet'
 import { onTestFinished } from 'vitest'
-import { until } from '../builder/support.ts'
+import { until } from '../helpers/until.ts'
 
 /** One connection of a client. */
 export class FakePeer {

@@ -3,6 +3,7 @@
 import { expect, test } from 'vitest'
 import { utf8 } from '../../src/lib/bytes.ts'
 import { systemClock } from '../../src/lib/clock.ts'
+import { bodyOf } from '../../src/gateway/read-body.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
 import { NodeError } from '../../src/model/errors.ts'
 import { parseAliasText } from '../../src/model/names.ts'
@@ -10,7 +11,7 @@ import { Intake, type IntakeDeps } from '../../src/mqtt/intake.ts'
 import { routeOf } from '../../src/mqtt/route.ts'
 import type { Publish } from '../../src/mqtt/window.ts'
 import { Metrics } from '../../src/ops/metrics.ts'
-import { until } from '../builder/support.ts'
+import { until } from '../helpers/until.ts'
 import { type Rig, rigOf } from '../gateway/support.ts'
 
 const limits = { mqttMessageBytes: 1_000, recordBytes: 16 * 1024 * 1024 }
@@ -154,4 +155,56 @@ test('a quarantine that takes no rows holds the message back', async () => {
   await until('it says why', async () => intake.fault !== undefined)
   stop.abort(new NodeError('Draining', 'It stops.'))
   await expect(taken).rejects.toThrow('It stops.')
+})
+
+/** A gateway on which a batch takes the longer the earlier it came, and which notes the bodies in the order they got their places. */
+function unevenGateway(
+  rig: Rig,
+  placed: string[],
+  refuses: (body: string) => boolean = () => false,
+): IntakeDeps['gateway'] {
+  let begun = 0
+  return {
+    create: (dataset) => rig.gateway.create(dataset),
+    ingest: async (request) => {
+      const chunks: Uint8Array[] = []
+      for await (const chunk of request.body) chunks.push(chunk as Uint8Array)
+      const body = Buffer.concat(chunks).toString('utf8')
+      await systemClock.sleep(Math.max(0, 40 - 10 * begun++))
+      if (refuses(body)) throw new NodeError('RecordsDoNotFit', 'It does not fit.')
+      placed.push(...body.trim().split('\n'))
+      return rig.gateway.ingest({ ...request, body: bodyOf(utf8(body)) })
+    },
+  }
+}
+
+test.each([
+  ['each in a batch of its own', { dedupe: 'body' }],
+  ['together', {}],
+])('rows of a topic come in the order of its messages: %s', async (_how, query) => {
+  const rig = await rigOf().build()
+  const row = (device: number, n: number): string => `{"event_time":"2026-01-31T12:00:00Z","d":${device},"n":${n}}`
+  await rig.post('a/b', utf8(row(0, 0)), { query: { create: 'true' } })
+  const placed: string[] = []
+  // A batch of several is refused: what was in it, and what waits behind it, keeps its order.
+  const gateway = unevenGateway(rig, placed, (body) => body.includes('"n":3') && body.trim().includes('\n'))
+  const intake = intakeOf(rig, query, { gateway })
+  const taken: Promise<string>[] = []
+  for (let n = 1; n <= 12; n++) {
+    for (const device of [1, 2]) taken.push(intake.take(message(row(device, n), `a/${device}`), never))
+    if (n % 4 === 0) await systemClock.sleep(15)
+  }
+  expect(new Set(await Promise.all(taken))).toEqual(new Set(['stored']))
+  for (const device of [1, 2]) {
+    const own = placed.map((text) => JSON.parse(text) as { d: number; n: number }).filter(({ d }) => d === device)
+    expect(own.map(({ n }) => n)).toEqual(Array.from({ length: 12 }, (_, i) => i + 1))
+  }
+})
+
+test('a bare number is a record', async () => {
+  const rig = await rigOf().build()
+  const intake = intakeOf(rig, { create: 'true', topic: 'topic' })
+  for (const payload of ['21.5', '22']) expect(await intake.take(message(payload, 'a/1'), never)).toBe('stored')
+  expect(await intake.take(message('[1', 'a/1'), never)).toBe('quarantined')
+  expect(await rowsOf(rig, 'a/b', 2)).toBe(2)
 })

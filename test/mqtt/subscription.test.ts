@@ -7,7 +7,7 @@ import { routeOf } from '../../src/mqtt/route.ts'
 import { type State, Subscription } from '../../src/mqtt/subscription.ts'
 import type { Publish } from '../../src/mqtt/window.ts'
 import { parseAliasText } from '../../src/model/names.ts'
-import { until } from '../builder/support.ts'
+import { until } from '../helpers/until.ts'
 import { FakeBroker, friendly, type Script } from './fake-broker.ts'
 
 /** An intake that stores a message when the test says so. */
@@ -57,7 +57,7 @@ async function subscribed(
     for (const payload of intake.payloads) intake.store(payload)
     await subscription.close()
   })
-  const reaches = (state: State): Promise<void> => until(state, async () => subscription.state === state)
+  const reaches = (state: State): Promise<true> => until(state, async () => subscription.state === state)
   return { broker, intake, subscription, reaches }
 }
 

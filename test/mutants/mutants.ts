@@ -61,17 +61,6 @@ export const mutants: readonly Mutant[] = [
     unit: 'test/replica/merged.test.ts',
   },
   {
-    name: 'a sorted copy with rows of another slice',
-    to: '',
-    unit: 'test/work/sort.test.ts',
-  },
-  {
-    name: 'rows of sorted copies are taken for those in the order of offsets',
-    from: "'any order'",
-    to: "'order of offsets'",
-    unit: 'test/replica/merged.test.ts',
-  },
-  {
     name: 'the larger packs are looked for first',
     from: 'of levelsUpward',
     to: 'of levelsUpward.toReversed()',
@@ -176,6 +165,12 @@ export const mutants: readonly Mutant[] = [
     from: "if (id === 'DOUBLE' && plain instanceof JsonNumber) return castOf(constant, plain.token, type)",
     to: '',
     unit: 'test/engine/printing.test.ts',
+  },
+  {
+    name: 'footers answer',
+    from: "disabled_optimizers = 'statistics_propagation'",
+    to: "disabled_optimizers = ''",
+    unit: 'test/engine/foreign-files.test.ts',
   },
   {
     name: 'paths guess columns',

@@ -117,7 +117,7 @@ describe('the package', () => {
     try {
       writeFileSync(join(installed, 'readings.csv'), 'sensor,celsius\ns1,21.5\ns2,19\n')
       expect(await proofstream(['ingest', 'me/lab', 'readings.csv'], node)).toContain('"committed"')
-      expect((await proofstream(['demo'], node)).match(/"status":"committed"/g)).toHaveLength(3)
+      expect((await proofstream(['demo'], node)).match(/ committed in block /g)).toHaveLength(3)
       const sql = 'select count(*) as readings, max(celsius) as most from me.lab'
       expect(await proofstream(['query', sql, '--proof', 'answer.json'], node)).toContain('21.5')
       await proofstream(['verify', 'answer.json'], node)

@@ -1,4 +1,4 @@
-// The bounds of times that a footer tells, and of the values of a key, of files written by DuckDB and by ourselves.
+// The bounds of times that a footer tells, of files written by DuckDB and by ourselves.
 
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -59,32 +59,6 @@ it.each([
 ])('says nothing of %s', async (_, select) => {
   expect(timeRange(await written(select))).toEqual(unknown)
 })
-
-it.each([
-  ['(i - 9)::TINYINT', -9, 90],
-  ['(i * 40)::USMALLINT', 0, 3960],
-  ['(4294967295 - i)::UINTEGER', 4294967196, 4294967295],
-  ['(i - 5000000000)::BIGINT', -5e9, -4999999901],
-  ['(18446744073709551615::UBIGINT - i::UBIGINT)', 2 ** 64, 2 ** 64],
-  ["'é' || i::VARCHAR", '\u00c3\u00a90', '\u00c3\u00a999'],
-  ["DATE '2026-01-01' + i::INT", ms('2026-01-01'), ms('2026-04-10')],
-  [
-    "TIMESTAMPTZ '2026-01-01 00:00:00.0005' + to_seconds(i)",
-    ms('2026-01-01T00:00:00Z'),
-    ms('2026-01-01T00:01:39.001Z'),
-  ],
-])('tell the least and the greatest %s', async (key, least, most) => {
-  const [group] = groupTimes(await written(`SELECT [i] AS l, ${key} AS key FROM range(100) r(i)`), 't', 'key')
-  expect(group).toEqual({ rows: 100, ...unknown, key: [least, most] })
-})
-
-it.each(['i::DECIMAL(9, 2)', 'i / 2e0', 'i % 2 = 0', '[i]', "TIME '10:00:00'"])(
-  'say nothing of the key %s',
-  async (key) => {
-    const [group] = groupTimes(await written(`SELECT ${key} AS key FROM range(100) r(i)`), 't', 'key')
-    expect(group).toEqual({ rows: 100, ...unknown })
-  },
-)
 
 it('are those of our own slices', () => {
   fc.assert(

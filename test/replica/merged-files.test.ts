@@ -11,7 +11,6 @@ import { concatBytes, toHex } from '../../src/lib/bytes.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
 import { encodeSlice } from '../../src/parquet/write-slice.ts'
-import type { MergedFile } from '../../src/replica/file-list.ts'
 import { MergedFiles } from '../../src/replica/merged-files.ts'
 import type { MergedBytes } from '../../src/work/merge.ts'
 import { schemaOf } from '../engine/helpers.ts'
@@ -45,10 +44,9 @@ async function make(
   files: MergedFiles,
   view: DatasetView,
   [from, to]: readonly [from: number, to: number],
-  order: MergedFile['order'] = 'offsets',
 ): Promise<boolean> {
-  const hasRoom = await files.makeRoom(view.id, file.length, order)
-  if (hasRoom) await files.keep(view, { from, to }, merged, order)
+  const hasRoom = await files.makeRoom(view.id, file.length)
+  if (hasRoom) await files.keep(view, { from, to }, merged)
   return hasRoom
 }
 
@@ -90,36 +88,4 @@ it('finds again what is whole, and of a range that was joined the larger file', 
   // A view that ends before the file does reads its slices.
   expect(await larger.of({ ...a, slices: sliceView(schemaOf(), [1, 1, 1]).slices })).toEqual([])
   larger.close()
-})
-
-it('drops sorted copies first, and none of those that were asked for later for another copy', async () => {
-  const files = await open(4.5 * file.length, 'sorted')
-  for (const view of [a, b]) {
-    await make(files, view, [0, 2])
-    await files.of(view)
-    expect(await make(files, view, [0, 2], 'layout')).toBe(true)
-  }
-  const sorted = async (view: DatasetView): Promise<number> => (await files.sortedOf(view)).length
-  expect([await sorted(a), await sorted(b), files.files]).toEqual([1, 1, 4])
-  expect([await make(files, a, [2, 4]), await sorted(a), await sorted(b), files.files]).toEqual([true, 0, 1, 4])
-  expect(await make(files, a, [2, 4], 'layout')).toBe(false)
-  await files.of(a)
-  expect([await make(files, a, [2, 4], 'layout'), await sorted(a), await sorted(b)]).toEqual([true, 1, 0])
-  files.close()
-})
-
-it('finds again sorted copies that have the columns of the layout, and of no other', async () => {
-  const files = await open(9 * file.length, 'layout')
-  const layout = { sortBy: ['offset'] }
-  const view = { ...a, layout }
-  await make(files, view, [0, 2])
-  await make(files, view, [0, 2], 'layout')
-  files.close()
-  const again = await open(9 * file.length, 'layout')
-  expect([(await again.of(view)).length, (await again.sortedOf(view)).length, again.refused]).toEqual([1, 1, 0])
-  again.close()
-  const changed = await open(9 * file.length, 'layout')
-  const other = { ...a, layout: { sortBy: ['event_time', 'offset'] } }
-  expect([(await changed.of(other)).length, (await changed.sortedOf(other)).length, changed.refused]).toEqual([1, 0, 1])
-  changed.close()
 })

@@ -90,7 +90,7 @@ test('files that are waited for are made one after the other, and others with a 
   const { catalog, maker, merged, view } = await chainOf(800)
   const signal = new AbortController()
   maker.wanted(view)
-  await expect.poll(() => maker.made, { timeout: 20_000 }).toBe(1)
+  await expect.poll(() => maker.made).toBe(1)
   await systemClock.sleep(200)
   expect([maker.made, merged.slicesBeside(view)]).toEqual([1, 544])
   expect(await maker.catchUp(view, 300, signal.signal)).toBe(true)

@@ -167,7 +167,7 @@ describe('a statement over the slices that it needs', () => {
       runs,
     )
     expect(narrowed).toBeGreaterThan(runs.numRuns / 5)
-  }, 600_000)
+  })
 
   it('answers as over all of them: first rows', async () => {
     let narrowed = 0
@@ -178,7 +178,7 @@ describe('a statement over the slices that it needs', () => {
       runs,
     )
     expect(narrowed).toBeGreaterThan(runs.numRuns / 10)
-  }, 600_000)
+  })
 })
 
 describe('the slices', () => {

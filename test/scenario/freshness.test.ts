@@ -42,7 +42,7 @@ async function rowsOf(alias: string): Promise<unknown> {
 /** Posts a row that nobody waits for, and waits until it is in a block. */
 async function land(alias: string, rows: number): Promise<void> {
   expect((await call('POST', `/${alias}/ingest?create=true`, [{ n: rows }])).status).toBeLessThan(300)
-  await expect.poll(() => rowsOf(alias), { timeout: 10_000, interval: 20 }).toBe(rows)
+  await expect.poll(() => rowsOf(alias), { interval: 20 }).toBe(rows)
 }
 
 test('rows come at the pace of their dataset, before and after a restart; another one keeps the pace of the node', async () => {
@@ -59,14 +59,13 @@ test('rows come at the pace of their dataset, before and after a restart; anothe
   expect((await call('GET', '/acme/fresh')).at('freshness')).toBe('200ms')
   // A block that comes within a second is waited for.
   expect((await call('POST', '/acme/fresh/ingest', [{ n: 9 }], '')).at('status')).toBe('committed')
-}, 60_000)
+})
 
-test('the command line sets freshness and sorted copies, and tells them', async () => {
+test('the command line sets freshness, and tells it', async () => {
   const run = (line: string) =>
     runCommand(line.split(' ').concat('--server', node.url), { env: { PROOFSTREAM_TOKEN: token } })
-  const columns = '--column city:String --column day:Date'
-  const made = await run(`dataset create acme/sorted ${columns} --freshness 90s --sort-by day,city`)
+  const made = await run('dataset create acme/paced --column city:String --freshness 90s')
   expect(made).toMatchObject({ code: 0 })
-  const shown = await run('dataset show acme/sorted --output json')
-  expect(JSON.parse(shown.stdout)).toMatchObject({ freshness: '90s', layout: { sortBy: ['day', 'city'] } })
+  const shown = await run('dataset show acme/paced --output json')
+  expect(JSON.parse(shown.stdout)).toMatchObject({ freshness: '90s' })
 })

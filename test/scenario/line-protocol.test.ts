@@ -25,7 +25,7 @@ const tokenOf = async (scopes: readonly string[]): Promise<string> =>
 
 /** What is in the block once the log has been read. */
 async function rows(alias: string, count: number, columns?: string): Promise<unknown> {
-  await expect.poll(async () => (await live.call(`/${alias}`)).at('rows'), { timeout: 20_000 }).toBe(count)
+  await expect.poll(async () => (await live.call(`/${alias}`)).at('rows')).toBe(count)
   return rowsOf(alias, columns)
 }
 
@@ -223,7 +223,7 @@ test('many lines of mixed measurements arrive whole, read by a thread', async ()
   const line = (i: number): string => `m${i % 7},tag=t${i % 5} f${i % 11}=${i}i,s="x\\"${i}" ${start + i}`
   const lines = Array.from({ length: count }, (_, i) => line(i))
   expect((await write(second('lp/many', '&precision=ms'), lines.join('\n'))).status).toBe(204)
-  await expect.poll(async () => (await live.call('/lp/many')).at('rows'), { timeout: 20_000 }).toBe(count)
+  await expect.poll(async () => (await live.call('/lp/many')).at('rows')).toBe(count)
   const sql = 'select sum(f3), count(distinct s), max(epoch_ms(event_time)) from "lp/many"'
   const sum = lines.reduce((sofar, _, i) => sofar + (i % 11 === 3 ? i : 0), 0)
   expect((await live.query(sql)).at('output.data')).toEqual([[sum, count, start + count - 1]])
@@ -235,7 +235,7 @@ test('many lines of mixed measurements arrive whole, read by a thread', async ()
     422,
     expect.stringMatching(/^partial write: line 23: .* dropped=4;/),
   ])
-  await expect.poll(async () => (await live.call('/lp/many')).at('rows'), { timeout: 20_000 }).toBe(2 * count - 4)
+  await expect.poll(async () => (await live.call('/lp/many')).at('rows')).toBe(2 * count - 4)
 })
 
 test('a token in an address is in no line of the log', async () => {

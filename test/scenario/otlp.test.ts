@@ -47,7 +47,7 @@ async function send(
 }
 
 async function stored(alias: string, count: number, columns?: string): Promise<unknown> {
-  await expect.poll(async () => (await live.call(`/${alias}`)).at('rows'), { timeout: 20_000 }).toBe(count)
+  await expect.poll(async () => (await live.call(`/${alias}`)).at('rows')).toBe(count)
   return rowsOf(alias, columns)
 }
 
@@ -115,6 +115,14 @@ describe('what is stored', () => {
     ])
   })
 
+  test('has the time of its arrival where a record has none, and is then no repeat', async () => {
+    const body = exportOf([{ body: value('when?') }])
+    const before = Date.now()
+    expect([(await send('otlp/timeless', body)).status, (await send('otlp/timeless', body)).status]).toEqual([200, 200])
+    const rows = (await stored('otlp/timeless', 2, 'epoch_ms(event_time), body')) as [number, string][]
+    for (const [ms, text] of rows) expect([ms >= before && ms <= Date.now(), text]).toEqual([true, 'when?'])
+  })
+
   test('has the attributes as one text where that is asked for', async () => {
     expect((await send('otlp/flat', exportOf([record]), {}, { query: '?flatten=false' })).status).toBe(200)
     expect(await stored('otlp/flat', 1, 'attributes, resource, scope')).toEqual([
@@ -128,20 +136,66 @@ describe('what is stored', () => {
 })
 
 describe('what is told', () => {
-  test('of a record that does not fit: nothing is stored', async () => {
+  test('of records that do not fit: how many are left out and why, and the others are stored', async () => {
     await send('otlp/fits', exportOf([record]))
     const other = { ...record, attributes: [{ key: 'n', value: value('many') }] }
-    const answer = await send('otlp/fits', exportOf([record, other]))
-    expect([answer.status, answer.at('code'), answer.at('errors.0.record'), answer.at('errors.0.line')]).toEqual([
+    const answer = await send('otlp/fits', exportOf([record, other, { ...record, body: value('wet') }, other]))
+    expect([answer.status, answer.json]).toEqual([
+      200,
+      {
+        partialSuccess: {
+          rejectedLogRecords: '2',
+          errorMessage: expect.stringMatching(/^Record 1: .*attributes_n.* All others are stored\.$/),
+        },
+      },
+    ])
+    expect(await stored('otlp/fits', 3, 'body')).toEqual([['dry'], ['dry'], ['wet']])
+    const none = await send('otlp/fits', exportOf([other]))
+    expect([none.status, none.at('code'), none.at('errors.0.record'), none.at('errors.0.line')]).toEqual([
       422,
       3,
-      1,
+      0,
       undefined,
     ])
-    expect(answer.headers['content-type']).toMatch(/^application\/problem\+json/)
-    const timeless = await send('otlp/fits', exportOf([{ body: value('when?') }]))
-    expect([timeless.status, timeless.at('errors.0.kind')]).toEqual([422, 'MissingRequired'])
-    expect(await stored('otlp/fits', 1, 'body')).toEqual([['dry']])
+    expect(none.headers['content-type']).toMatch(/^application\/problem\+json/)
+  })
+
+  test('of records that do not fit in protobuf: as a message of the protocol', async () => {
+    const protobuf = { 'content-type': 'application/x-protobuf' }
+    const field = (number: number, ...parts: Buffer[]): Buffer => {
+      const bytes = Buffer.concat(parts)
+      return Buffer.concat([Buffer.from([8 * number + 2, bytes.length]), bytes])
+    }
+    const text = (number: number, said: string): Buffer => field(number, Buffer.from(said))
+    const attribute = (name: string, ...inside: Buffer[]): Buffer => field(6, text(1, name), field(2, ...inside))
+    // Its attributes a_b and a: {b} would be one column.
+    const one = attribute('a_b', text(1, 'x'))
+    const two = attribute('a', field(6, field(1, text(1, 'b'), field(2, text(1, 'y')))))
+    const body = field(1, field(2, field(2, one), field(2, one, two)))
+    const answer = await send('otlp/partial', body, protobuf)
+    const message = answer.bytes.subarray(6)
+    expect([answer.status, answer.headers['content-type']]).toEqual([200, 'application/x-protobuf'])
+    expect([...answer.bytes.subarray(0, 6)]).toEqual([10, message.length + 4, 8, 1, 18, message.length])
+    expect(Buffer.from(message).toString('utf8')).toMatch(/^Record 1: .*'attributes_a_b'\. All others are stored\.$/)
+    const broken = await send('otlp/partial', Buffer.from('0affff', 'hex'), protobuf)
+    expect([broken.status, String(broken.at('hint'))]).toEqual([400, expect.stringMatching(/^Send an ExportLogs/)])
+  })
+
+  test('of a batch with the preset: nothing is stored', async () => {
+    const pairs = { kvlistValue: { values: [{ key: 'b', value: value('y') }] } }
+    const other = {
+      ...record,
+      attributes: [
+        { key: 'a_b', value: value('x') },
+        { key: 'a', value: pairs },
+      ],
+    }
+    const post = await live.call('/otlp/whole/ingest?create=true&preset=otlp-logs', {
+      method: 'POST',
+      body: exportOf([record, other]),
+      headers: json,
+    })
+    expect([post.refusal, post.at('errors.0.record')]).toEqual(['422 RecordsDoNotFit', 1])
   })
 
   test.each([

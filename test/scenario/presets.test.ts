@@ -87,3 +87,19 @@ test('GET /presets tells them, and the page of devices has each', async () => {
   const page = await readFile('docs/devices.md', 'utf8')
   for (const name of presetNames) expect(page).toContain(`preset=${name}`)
 })
+
+test('two sources of CloudEvents may use the same id', async () => {
+  const event = (source: string, value: number): string =>
+    JSON.stringify({ ...(JSON.parse(presets.cloudevents.example) as object), source, comexampleothervalue: value })
+  const send = (source: string, value: number) =>
+    post(
+      'sent/events',
+      event(source, value),
+      { 'content-type': presets.cloudevents.mediaType },
+      '?create=true&preset=cloudevents',
+    )
+  expect([(await send('/one', 1)).status, (await send('/two', 2)).status]).toEqual([200, 200])
+  expect((await send('/two', 2)).headers['idempotent-replayed']).toBe('true')
+  expect((await send('/two', 3)).refusal).toBe('409 IdempotencyKeyReused')
+  expect(await rowsOf('sent/events', 'source')).toEqual([['/one'], ['/two']])
+})

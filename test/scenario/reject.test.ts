@@ -25,7 +25,7 @@ afterEach(async () => {
   await live.stop()
 })
 
-const waitMs = { timeout: 30_000, interval: 200 }
+const waitMs = { interval: 200 }
 
 function post(texts: readonly string[], prefer: string) {
   return live.call('/acme/a/ingest', {

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { loadConfig } from '../../src/config.ts'
 import { type RunningNode, startNode } from '../../src/node.ts'
 import { type LiveNode, send, startLiveNode } from '../helpers/live-node.ts'
+import { until } from '../helpers/until.ts'
 
 let live: LiveNode
 let data: string
@@ -56,13 +57,7 @@ test('a replica hides what was made private, and shows what was made public, wit
   const ask = { query: 'select count(*) from "acme/hidden"' }
   const anonymous = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(ask) }
   const statusOf = async () => (await send(replica.url, '/query', anonymous)).status
-  const becomes = async (status: number) => {
-    const endMs = performance.now() + 5_000
-    while ((await statusOf()) !== status) {
-      expect(performance.now()).toBeLessThan(endMs)
-      await sleep(50)
-    }
-  }
+  const becomes = (status: number) => until(`status ${status}`, async () => (await statusOf()) === status)
   expect(await statusOf()).toBe(200)
   await live.call('/acme/hidden', { method: 'PATCH', json: { visibility: 'private' } })
   await becomes(404)

@@ -227,11 +227,37 @@ describe('dedupe', () => {
     expect((await send(body('z', 1), 'flatten=true&dedupe=n')).at('idempotencyKey')).toBe('1.0')
   })
 
+  test('several fields, or one inside of an object that is JSON text', async () => {
+    const body = (source: string, id: string, n = 1): string => JSON.stringify({ t: time, s: source, up: { id }, n })
+    const deep = (text: string, query = 'dedupe=s,/up/id'): Promise<Answer> =>
+      post('twice/deep', text, {}, `?create=true&eventTime=t&${query}`)
+    const first = await deep(body('a', '1'))
+    expect([first.status, first.at('idempotencyKey')]).toEqual([200, '["a","1"]'])
+    expect((await deep(body('a', '1'))).headers['idempotent-replayed']).toBe('true')
+    expect((await deep(body('a', '1', 2))).refusal).toBe('409 IdempotencyKeyReused')
+    for (const [source, id] of [
+      ['b', '1'],
+      ['a","1', ''],
+    ] as const) {
+      const other = await deep(body(source, id))
+      expect([other.status, other.headers['idempotent-replayed']]).toEqual([200, undefined])
+    }
+    expect((await deep(body('c', 'one'), 'dedupe=/up/id')).at('idempotencyKey')).toBe('one')
+    for (const up of ['{broken', '{"other":1}', 'null']) {
+      const none = await deep(JSON.stringify({ t: time, s: 'a', up, n: 1 }))
+      expect([none.status, none.at('errors.0.kind'), none.at('errors.0.column')]).toEqual([
+        422,
+        'MissingRequired',
+        '/up/id',
+      ])
+    }
+  })
+
   test('is no second key, and names a column', async () => {
     const refusals = [
       await send('{"n":1}', 'dedupe=n', { 'idempotency-key': 'k' }),
       await send(`{"t":"${time}"}`, 'dedupe=t'),
-      await send('{"a":{"b":1}}', 'dedupe=/a/b'),
+      await send(`{"t":"${time}"}`, 'dedupe=n,t'),
     ]
     expect(refusals.map((answer) => answer.refusal)).toEqual(refusals.map(() => '400 InvalidParameter'))
   })

@@ -111,6 +111,7 @@ export async function startSimulatedNode(parts: NodeParts): Promise<SimulatedNod
         receiptSecret: utf8('a secret that all processes share'),
         haltOf: (dataset) => builder?.status().halted.find((halt) => halt.dataset === dataset)?.reason,
         stream: { ageMs: 20, rows: 7 },
+        newDatasets: 'public',
         hasRoom: (bytes) => space.hasRoom(2 * bytes),
       })
     : undefined

@@ -36,13 +36,19 @@ describe('a name', () => {
     }
   })
 
-  test('has freshness and layout where they are set, and is the bytes of before where they are not', () => {
+  test('has a freshness where it is set, and is the bytes of before where it is not', () => {
     const text = (one: NameRecord): string => new TextDecoder().decode(nameCodec.encode(one))
     const plain = `"alias":"Acme/Temps","id":"${id}","log":"log-1","partition":0,"visibility":"public"}`
     expect(text(record)).toBe(`{${plain}`)
     expect(nameCodec.decode(utf8(`{${plain}`))).toEqual(record)
-    const set = { ...record, freshnessMs: 5_000, layout: { sortBy: ['city', 'day'] } }
+    const set = { ...record, freshnessMs: 5_000 }
     expect(nameCodec.decode(nameCodec.encode(set))).toEqual(set)
+  })
+
+  test('is read with the layout that earlier versions wrote, which stays where it stands', () => {
+    const text = (one: NameRecord): string => new TextDecoder().decode(nameCodec.encode(one))
+    const set = { ...record, layout: { sortBy: ['city', 'day'] } }
+    expect(text(nameCodec.decode(utf8(text(set))))).toBe(text(set))
     for (const layout of ['{}', '{"sortBy":[]}', '{"sortBy":[1]}', '{"by":1,"sortBy":["a"]}']) {
       const bytes = utf8(text(set).replace('{"sortBy":["city","day"]}', layout))
       expect(() => nameCodec.decode(bytes)).toThrow(DecodeError)
@@ -84,11 +90,11 @@ describe('a changed name', () => {
   test('is changed once by each block, and by no earlier one after it', async () => {
     const store = openMemoryStore()
     await names.putName(store, record)
-    await names.changeName(store, of(7), { freshnessMs: 500, layout: { sortBy: ['a'] }, ingest: { dedupe: 'id' } })
+    await names.changeName(store, of(7), { freshnessMs: 500, ingest: { dedupe: 'id' } })
     for (const sequence of [7, 3]) await names.changeName(store, of(sequence), { visibility: 'private' })
     expect(await names.generationOf(store, 'acme/temps')).toBe(1)
     expect(await names.readName(store, 'acme/temps')).toMatchObject({ visibility: 'public', changed: 7 })
-    await names.changeName(store, of(9), { freshnessMs: 0, layout: { sortBy: [] }, ingest: {} })
+    await names.changeName(store, of(9), { freshnessMs: 0, ingest: {} })
     expect(await names.readName(store, 'acme/temps')).toEqual({ ...record, changed: 9 })
   })
 

@@ -37,7 +37,7 @@ const ends = {
   },
 } satisfies Record<string, (disk: SimulatedDisk, step: number) => void>
 
-test.for(Object.entries(ends))('a process that ends %s at any step', { timeout: 120_000 }, async ([, end]) => {
+test.for(Object.entries(ends))('a process that ends %s at any step', async ([, end]) => {
   const disk = new SimulatedDisk([`${root}/.tmp`])
   const opened = async (): Promise<ObjectStore> => withPacks(await openDirectoryStore(root, disk.files))
   const first = await opened()

@@ -46,7 +46,7 @@ beforeAll(async () => {
   await putLog(disk, { id: 'log', kind: 'file', partitions: 1 })
   for (const key of await keysOf(held, 'datasets')) await disk.put(key, must(await held.get(key), 'it is listed'))
   await disk.close()
-}, 120_000)
+})
 afterAll(() => rm(home, { recursive: true, force: true }))
 
 async function keysOf(held: ObjectStore, prefix: string): Promise<string[]> {

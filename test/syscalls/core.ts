@@ -51,6 +51,7 @@ export async function openCore(dir: string, onFailure: (error: unknown) => void)
     receiptSecret: utf8('a secret that outlives the process'),
     haltOf: () => undefined,
     stream: { ageMs: 250, rows: 10_000 },
+    newDatasets: 'public',
     hasRoom: async () => true,
   })
   return {

@@ -10,6 +10,7 @@ import {
   type OptionValue,
   type ReadOption,
   readOptions,
+  refuseIdleOptions,
 } from '../../index.ts'
 import type { CommandContext, NodeOptions } from '../context.ts'
 import { CommandFailure, exitCodes, failureOf, note } from '../failure.ts'
@@ -21,7 +22,9 @@ const masked = '********'
 /** Prints what `serve` would run with. Throws NodeError `InvalidParameter` where `serve` would. */
 export async function showConfig(context: CommandContext, { flags, configFile }: NodeOptions): Promise<number> {
   const config = context.entry.loadConfig(flags, configFile)
-  const rows = readOptions(flags, configFile).map((option): JsonValue => {
+  const options = readOptions(flags, configFile)
+  refuseIdleOptions(options)
+  const rows = options.map((option): JsonValue => {
     const { row, source } = option
     const shown = shownValue(option, config) ?? null
     // A column of numbers alone is aligned as such; this one is of everything.

@@ -19,7 +19,6 @@ export interface CreateOptions {
   readonly private?: boolean
   /** A duration, such as `5s`. */
   readonly freshness?: string
-  readonly sortBy?: readonly string[]
 }
 
 export async function createDataset(
@@ -38,7 +37,7 @@ export async function createDataset(
 }
 
 async function creationBody(options: CreateOptions): Promise<JsonObject> {
-  const { schema, column, description, keyword, freshness, sortBy } = options
+  const { schema, column, description, keyword, freshness } = options
   if (schema !== undefined && column !== undefined) {
     throw new CommandFailure(exitCodes.usage, 'A schema comes from --schema or from --column, not from both.')
   }
@@ -48,7 +47,6 @@ async function creationBody(options: CreateOptions): Promise<JsonObject> {
     info: info.size === 0 ? undefined : info,
     visibility: options.private === true ? 'private' : undefined,
     freshness,
-    layout: sortBy === undefined ? undefined : objectOf({ sortBy: [...sortBy] }),
   })
 }
 
@@ -77,7 +75,7 @@ async function jsonFile(what: string, file: string): Promise<JsonValue> {
   }
 }
 
-export interface SetOptions extends Pick<CreateOptions, 'description' | 'keyword' | 'freshness' | 'sortBy'> {
+export interface SetOptions extends Pick<CreateOptions, 'description' | 'keyword' | 'freshness'> {
   readonly visibility?: string
   /** File with a license in JSON (`-`: stdin). */
   readonly license?: string
@@ -86,7 +84,7 @@ export interface SetOptions extends Pick<CreateOptions, 'description' | 'keyword
 
 /** Changes what is given of a dataset. */
 export async function setDataset(context: CommandContext, [name = '']: Args, options: SetOptions): Promise<number> {
-  const { visibility, freshness, sortBy, description, keyword, license, attach } = options
+  const { visibility, freshness, description, keyword, license, attach } = options
   const path = datasetPath(name)
   const client = await openClient(context)
   const isInfo = description !== undefined || keyword !== undefined
@@ -98,11 +96,9 @@ export async function setDataset(context: CommandContext, [name = '']: Args, opt
   })
   const files = (attach ?? []).map(async (file) => objectOf({ path: file, content: await readFile(file, 'utf8') }))
   const items = await Promise.all(files)
-  const isUnsorted = sortBy?.length === 1 && sortBy[0] === 'none'
   const json = objectOf({
     visibility,
     freshness: freshness === 'default' ? null : freshness,
-    layout: sortBy === undefined ? undefined : isUnsorted ? null : objectOf({ sortBy: [...sortBy] }),
     info: isInfo ? info : undefined,
     license: license === undefined ? undefined : await jsonFile('license', license),
     attachments: attach === undefined ? undefined : objectOf({ kind: 'Embedded', items }),
@@ -178,7 +174,6 @@ export async function showDataset(context: CommandContext, [name = '']: Args): P
       lastCommit: memberAt(listed, 'lastCommit'),
       visibility: memberAt(listed, 'visibility'),
       freshness: memberAt(listed, 'freshness'),
-      layout: memberAt(listed, 'layout'),
       info: memberAt(output, 'info'),
       license: memberAt(output, 'license'),
       attachments: memberAt(output, 'attachments'),

@@ -9,12 +9,13 @@ import type { CommandContext, NodeOptions } from '../context.ts'
 import { CommandFailure, exitCodes, failureOf } from '../failure.ts'
 import { itemsAt, memberAt, objectOf, textAt, textsAt } from '../json-values.ts'
 import { createStatusLine, printObjects, type StatusLine } from '../output.ts'
+import { print } from '../terminal.ts'
 
 /** Runs all checks. Resolves to 0 when none fails, 6 when only what is elsewhere does, else 9. */
 export async function doctor(context: CommandContext, options: NodeOptions): Promise<number> {
   const status = createStatusLine()
   const findings = await allFindings(context, options, status).finally(() => status.clear())
-  if (context.form === 'table') process.stdout.write(lines(findings).join(''))
+  if (context.form === 'table') print(lines(findings).join(''))
   else
     printObjects(
       context.form,

@@ -18,14 +18,16 @@ export interface StreamOptions {
   readonly mediaType: string
   readonly onReceipt: (receipt: JsonValue) => void
   readonly onRetry: (failure: CommandFailure, pauseMs: number) => void
+  /** Aborts: what fails is not tried again. */
+  readonly stop: AbortSignal
 }
 
-/** Sends the lines of `input`; resolves when all are durable. Throws CommandFailure. */
+/** Sends the lines of `input`; resolves with their number when all are durable. Throws CommandFailure. */
 export async function sendStream(
   client: NodeClient,
-  { path, input }: { readonly path: string; readonly input: AsyncIterable<Uint8Array> },
+  { path, input }: { readonly path: string; readonly input: AsyncIterable<Uint8Array | 'stopped'> },
   options: StreamOptions,
-): Promise<void> {
+): Promise<number> {
   const held = new HeldLines()
   const producerId = randomUUID()
   void held.fill(input)
@@ -35,8 +37,10 @@ export async function sendStream(
       retries: options.retries,
       reconnect: true,
       onRetry: options.onRetry,
+      signal: options.stop,
     })
   }
+  return held.first
 }
 
 async function connection(

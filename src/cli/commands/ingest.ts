@@ -1,54 +1,29 @@
 // `ingest`: each file is one batch, a pipe of lines is many. A batch is sent until the node took it or refused it for
 // good, always under one key, so that nothing is stored twice. Prints what the node holds: receipts.
 
-import { randomUUID } from 'node:crypto'
 import { type JsonValue, systemClock } from '../../index.ts'
 import { defaultFormat } from '../../formats/registry.ts'
 import { type Answer, datasetPath, type NodeClient, openClient, withRetries } from '../client.ts'
 import type { Args, CommandContext } from '../context.ts'
-import { CommandFailure, exitCodes, note } from '../failure.ts'
-import {
-  bytesSource,
-  cutInput,
-  firstRecord,
-  type IngestSource,
-  openSource,
-  type PipedLines,
-  pipedLines,
-} from '../ingest-source.ts'
+import { CommandFailure, exitCodes, failureOf, note, printFailure } from '../failure.ts'
+import { bytesSource, type IngestSource, openSource } from '../ingest-source.ts'
+import { beforeSignalEnds, stopInOrder } from '../interrupt.ts'
 import { columnTypes, itemsAt, memberAt, textAt } from '../json-values.ts'
 import { createStatusLine, progressText } from '../output.ts'
+import {
+  chunksUntil,
+  cutInput,
+  firstRecord,
+  lineEnds,
+  type PipedLines,
+  pipedLines,
+  type PipePlace,
+} from '../piped-lines.ts'
+import type { BodyPlace } from '../problem.ts'
 import { type Ingested, ReceiptPrinter } from '../receipt-text.ts'
 import { WarningTeller } from '../warnings.ts'
+import { type Batch, ingestHeaders, type IngestOptions, ingestQuery, keyOf, waitSeconds } from './ingest-request.ts'
 import { sendStream } from './ingest-stream.ts'
-
-export interface IngestOptions {
-  readonly format?: string
-  /** False: a missing dataset is an error. */
-  readonly create: boolean
-  /** False: the node need not wait for a block. */
-  readonly wait: boolean
-  readonly dryRun?: boolean
-  readonly key?: string
-  readonly retries: number
-  /** Where a pipe is cut into batches: rows, and milliseconds since the first of them. */
-  readonly batchRows: number
-  readonly batchAge: number
-  /** A pipe goes over one connection. */
-  readonly stream?: boolean
-  readonly header?: string
-  readonly unknownFields?: string
-  readonly integers?: string
-  readonly timeZone?: string
-  readonly layer?: string
-  readonly charset?: string
-  readonly eventTime?: string
-  readonly eventTimeUnit?: string
-  readonly records?: string
-  readonly flatten?: boolean
-  readonly dedupe?: string
-  readonly preset?: string
-}
 
 interface Sending {
   readonly client: NodeClient
@@ -56,13 +31,8 @@ interface Sending {
   readonly path: string
   readonly options: IngestOptions
   readonly warnings: WarningTeller
-}
-
-/** A source of bytes that is sent in one request. */
-interface Batch {
-  readonly source: IngestSource
-  /** There is no other, so its answer may wait for the block. */
-  readonly isOnly: boolean
+  /** Of a pipe: aborts at a signal. */
+  readonly stop: AbortSignal
 }
 
 /** What is known when a batch is sent: whether the dataset is missing, and whether CSV begins with a header. */
@@ -71,8 +41,6 @@ interface Known {
   readonly header: string | undefined
 }
 
-/** As long as a node waits at most. */
-const waitSeconds = 30
 const pollMs = 200
 /** Batches that may be in the log and not in a block before the next one is sent. */
 const mostUnsettled = 16
@@ -88,43 +56,70 @@ export async function ingest(
   }
   const client = await openClient(context)
   const sources = await openSources(files, options)
-  const sending: Sending = { client, dataset, path, options, warnings: new WarningTeller() }
-  if (options.stream === true) return await streamed(context, sending, sources)
+  const { signal: stop, over } = 'piped' in sources ? stopInOrder() : noStop
+  const sending: Sending = { client, dataset, path, options, warnings: new WarningTeller(), stop }
+  try {
+    return options.stream === true
+      ? await streamed(context, sending, sources)
+      : await batchwise(context, sending, sources)
+  } finally {
+    over()
+    // Whoever has ended does not wait for the other side of a pipe to end.
+    if ('piped' in sources) process.stdin.destroy()
+  }
+}
+
+/** Files are read again: a signal ends at once. */
+const noStop = { signal: new AbortController().signal, over(): void {} }
+
+async function batchwise(context: CommandContext, sending: Sending, sources: Sources): Promise<number> {
   const printer = new ReceiptPrinter(context.form)
   const unsettled: Ingested[] = []
   let isRejected = false
+  let lastLine = 0
   const print = (item: Ingested): void => {
-    isRejected ||= textAt(item.receipt, 'status') === 'rejected'
+    isRejected ||= ['rejected', 'lost'].includes(textAt(item.receipt, 'status') ?? '')
     printer.print(item)
   }
   const finish = (): void => {
     for (const item of unsettled.splice(0)) print(item)
     printer.end()
   }
-  process.prependListener('SIGINT', finish)
+  const isSettled = beforeSignalEnds(finish)
   try {
-    for await (const item of sendAll(sending, sources)) {
+    for await (const { linesTo = 0, ...item } of sendAll(sending, sources)) {
+      lastLine = linesTo
       unsettled.push(item)
       if (unsettled.length > mostUnsettled) await printSettled(sending, unsettled, print)
     }
     while (unsettled.length > 0) await printSettled(sending, unsettled, print)
+  } catch (error) {
+    if (!sending.stop.aborted) throw error
+    printFailure(failureOf(error))
   } finally {
-    process.off('SIGINT', finish)
+    isSettled()
     finish()
   }
+  if (sending.stop.aborted) return tellStopped(lastLine)
   return isRejected ? exitCodes.conflict : exitCodes.done
 }
 
+function tellStopped(lastLine: number): number {
+  const told = lastLine === 0 ? 'nothing of stdin was taken' : `line ${lastLine} of stdin is the last that was taken`
+  note(`interrupted: ${told}`)
+  return exitCodes.interrupted
+}
+
 async function streamed(context: CommandContext, sending: Sending, sources: Sources): Promise<number> {
-  const { client, path, options } = sending
+  const { client, path, options, stop } = sending
   if (!('piped' in sources) || sources.piped.format !== defaultFormat) {
     throw new CommandFailure(exitCodes.usage, 'A stream is NDJSON from a pipe, without --key and --dry-run.')
   }
   const missing = await demandDataset(sending)
   const printer = new ReceiptPrinter(context.form)
-  await sendStream(
+  const lines = await sendStream(
     client,
-    { path, input: process.stdin },
+    { path, input: chunksUntil(process.stdin, stop) },
     {
       retries: options.retries,
       query: ingestQuery(options, missing),
@@ -134,11 +129,12 @@ async function streamed(context: CommandContext, sending: Sending, sources: Sour
         printer.print({ label: 'stdin', receipt, replayed: false })
       },
       onRetry: tellRetry,
+      stop,
     },
   )
   printer.end()
   if (missing) await tellCreated(sending)
-  return exitCodes.done
+  return stop.aborted ? tellStopped(lines) : exitCodes.done
 }
 
 /** Prints the oldest batch once its outcome is known, or has been waited for. */
@@ -172,16 +168,15 @@ async function openSources(files: readonly string[], options: IngestOptions): Pr
 }
 
 /** Sends batch after batch; gives what the node answered to each. */
-async function* sendAll(sending: Sending, sources: Sources): AsyncGenerator<Ingested> {
+async function* sendAll(sending: Sending, sources: Sources): AsyncGenerator<Ingested & Pick<Batch, 'linesTo'>> {
   let missing = await demandDataset(sending)
   // The node says of the first batch of CSV whether its first record was a header.
   const learned = { header: sending.options.header }
-  const batches =
-    'piped' in sources ? pipedBatches(sending.options, sources.piped, learned) : fileBatches(sources.files)
+  const batches = 'piped' in sources ? pipedBatches(sending, sources.piped, learned) : fileBatches(sources.files)
   for await (const batch of batches) {
     const item = await sendSource(sending, batch, { missing, header: learned.header })
     learned.header ??= 'piped' in sources ? textAt(item.receipt, 'csvHeader') : undefined
-    yield item
+    yield { ...item, ...(batch.linesTo !== undefined && { linesTo: batch.linesTo }) }
     if (missing && sending.options.dryRun !== true) {
       await tellCreated(sending)
       missing = false
@@ -206,20 +201,28 @@ function fileBatches(files: readonly IngestSource[]): readonly Batch[] {
 
 /** The lines of a pipe as batches. CSV that begins with a header has it in each of them. */
 async function* pipedBatches(
-  { batchRows: mostRows, batchAge: mostAgeMs }: IngestOptions,
+  { options: { batchRows: mostRows, batchAge: mostAgeMs }, stop }: Sending,
   { format, isCsv }: PipedLines,
   learned: { readonly header: string | undefined },
 ): AsyncGenerator<Batch> {
   let headerLine: Uint8Array | undefined
   let number = 0
-  for await (const { bytes, isLast } of cutInput(process.stdin, { mostRows, mostAgeMs, isCsv })) {
+  for await (const { bytes, before, isLast } of cutInput(process.stdin, { mostRows, mostAgeMs, isCsv, stop })) {
     number++
     const isOnly = isLast && number === 1
     const repeated = learned.header === 'present' ? headerLine : undefined
     if (isCsv) headerLine ??= firstRecord(bytes)
     const body = repeated === undefined ? bytes : Buffer.concat([repeated, bytes])
-    yield { source: bytesSource(isOnly ? 'stdin' : `stdin, batch ${number}`, format, body), isOnly }
+    const label = isOnly ? 'stdin' : `stdin, batch ${number}`
+    const place = placeOf(before, repeated)
+    yield { source: bytesSource(label, format, body), isOnly, place, linesTo: before.lines + lineEnds(bytes) }
   }
+}
+
+/** What stands before a batch; a header is no record, and where it is repeated its lines are counted already. */
+function placeOf({ rows, lines }: PipePlace, repeated: Uint8Array | undefined): BodyPlace {
+  if (repeated === undefined) return { records: rows, lines }
+  return { records: rows - 1, lines: lines - lineEnds(repeated) }
 }
 
 /** Whether the dataset is there, found out before a large body is on its way. */
@@ -261,7 +264,7 @@ async function sendSource(sending: Sending, batch: Batch, known: Known): Promise
     status.clear()
     note(`interrupted; ${againHint(source.label, key)}`)
   }
-  process.prependListener('SIGINT', onInterrupt)
+  const isSent = beforeSignalEnds(onInterrupt)
   const attempt = (): Promise<Answer> => {
     const beganMs = systemClock.monotonicMs()
     const stream = source.open((doneBytes) => {
@@ -275,12 +278,14 @@ async function sendSource(sending: Sending, batch: Batch, known: Known): Promise
       query: ingestQuery(options, known.missing),
       headers: ingestHeaders(options, batch, { key, header: known.header }),
       stream,
+      ...(batch.place === undefined ? {} : { place: batch.place }),
     })
   }
   try {
     const answer = await withRetries(attempt, {
       retries: options.retries,
       reconnect: true,
+      signal: sending.stop,
       onRetry: (failure, pauseMs) => {
         status.clear()
         tellRetry(failure, pauseMs)
@@ -294,13 +299,8 @@ async function sendSource(sending: Sending, batch: Batch, known: Known): Promise
     throw withKey(error, source.label, key)
   } finally {
     status.clear()
-    process.off('SIGINT', onInterrupt)
+    isSent()
   }
-}
-
-/** The key that a batch is sent under; none where the node finds it in the body. */
-function keyOf({ key, dedupe, preset }: IngestOptions): string | undefined {
-  return key ?? (dedupe === undefined && preset === undefined ? randomUUID() : undefined)
 }
 
 function againHint(label: string, key: string | undefined): string {
@@ -316,56 +316,6 @@ function withKey(error: unknown, label: string, key: string | undefined): unknow
     hint: againHint(label, key).replace(/^t/, 'T'),
     cause: error,
   })
-}
-
-function ingestQuery(options: IngestOptions, missing: boolean): Readonly<Record<string, string | undefined>> {
-  const {
-    unknownFields,
-    integers,
-    timeZone,
-    layer,
-    charset,
-    eventTime,
-    eventTimeUnit,
-    records,
-    flatten,
-    dedupe,
-    preset,
-  } = options
-  return {
-    create: missing ? 'true' : undefined,
-    dryRun: options.dryRun === true ? 'true' : undefined,
-    unknownFields,
-    integers,
-    timeZone,
-    layer,
-    charset,
-    eventTime,
-    eventTimeUnit,
-    records,
-    flatten: flatten === undefined ? undefined : String(flatten),
-    dedupe,
-    preset,
-  }
-}
-
-function ingestHeaders(
-  options: IngestOptions,
-  { source, isOnly }: Batch,
-  { key, header }: { readonly key: string | undefined; readonly header: string | undefined },
-): Readonly<Record<string, string>> {
-  const { format } = source
-  const hasHeader = format.kind === 'stream' && format.hasHeader === true
-  const parameter = header === undefined || !hasHeader ? '' : `; header=${header}`
-  const prefer = options.wait ? (isOnly ? `wait=${waitSeconds}` : undefined) : 'respond-async'
-  return {
-    'content-type': format.mediaTypes[0] + parameter,
-    'content-digest': `sha-256=:${source.sha256}:`,
-    'content-length': String(source.bytes),
-    ...(source.contentEncoding === undefined ? {} : { 'content-encoding': source.contentEncoding }),
-    ...(key === undefined ? {} : { 'idempotency-key': key }),
-    ...(prefer === undefined ? {} : { prefer }),
-  }
 }
 
 function tellRetry(failure: CommandFailure, pauseMs: number): void {

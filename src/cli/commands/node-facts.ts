@@ -6,14 +6,16 @@ import type { Args, CommandContext } from '../context.ts'
 import { CommandFailure, exitCodes, note } from '../failure.ts'
 import { itemsAt, memberAt, objectOf } from '../json-values.ts'
 import { printObject, printObjects } from '../output.ts'
+import { print } from '../terminal.ts'
 import { createTokens } from './many-tokens.ts'
 
-/** What became of a batch. A batch that was rejected is a conflict, as it was for its sender. */
+/** What became of a batch. A batch that was rejected is a conflict, as it was for its sender; so is one that was lost. */
 export async function showReceipt(context: CommandContext, [id = '']: Args): Promise<number> {
   const client = await openClient(context)
   const receipt = (await client.call({ path: `/receipts/${encodeURIComponent(id)}` })).json()
   if (receipt instanceof Map) printObject(context.form, receipt)
-  return memberAt(receipt, 'status') === 'rejected' ? exitCodes.conflict : exitCodes.done
+  const status = memberAt(receipt, 'status')
+  return status === 'rejected' || status === 'lost' ? exitCodes.conflict : exitCodes.done
 }
 
 /** The keys with which the node signs or once signed. */
@@ -36,7 +38,7 @@ export async function showKeys(context: CommandContext): Promise<number> {
 export function showVersion(context: CommandContext): number {
   const version = packageVersion()
   const { node } = process.versions
-  if (context.form === 'table') process.stdout.write(`proofstream ${version} (Node.js ${node}, ${process.platform})\n`)
+  if (context.form === 'table') print(`proofstream ${version} (Node.js ${node}, ${process.platform})\n`)
   else printObject(context.form, objectOf({ version, node, platform: process.platform, arch: process.arch }))
   return exitCodes.done
 }

@@ -10,6 +10,7 @@ import { CommandFailure, exitCodes, note } from '../failure.ts'
 import { itemsAt, memberAt, numberAt, objectOf, textAt } from '../json-values.ts'
 import { printRows, type Rows } from '../output.ts'
 import { save } from '../save.ts'
+import { print } from '../terminal.ts'
 import { targetOf } from './export.ts'
 import { follow } from './follow.ts'
 
@@ -40,7 +41,7 @@ export async function query(context: CommandContext, [sqlOrDash = '']: Args, opt
   })
   if (options.proof !== undefined && answer.headers['answer-stability'] === 'pinned')
     note('this answer holds for these very blocks: the same rows in other blocks may give another one')
-  if (options.proof === '-') process.stdout.write(answer.bytes)
+  if (options.proof === '-') print(answer.bytes)
   else {
     if (options.proof !== undefined) await saveProof(options.proof, answer)
     printRows(context.form, rowsOf(memberAt(answer.json(), 'output')))
@@ -68,7 +69,7 @@ async function saveQuery(
   const { headers } = await save(client, { method: 'POST', path: '/query', sql: asked.query, json }, target)
   if (headers['result-truncated'] === 'true') note(`cut by limit ${limit ?? ''}: --limit and --skip show others`)
   if (signed !== undefined) {
-    if (proof === '-') process.stdout.write(signed.bytes)
+    if (proof === '-') print(signed.bytes)
     else await saveProof(proof ?? '', signed)
   }
   return exitCodes.done

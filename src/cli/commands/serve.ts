@@ -1,21 +1,31 @@
 // `serve`: runs a node in this process until a signal stops it.
 
 import { resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { styleText } from 'node:util'
-import type { RunningNode } from '../../index.ts'
+import { readOptions, refuseIdleOptions, type RunningNode } from '../../index.ts'
 import type { CommandContext, NodeOptions } from '../context.ts'
 import { CommandFailure, exitCodes, note, ownProgram } from '../failure.ts'
+import { print } from '../terminal.ts'
+
+/** For the end of a node that cannot go on. */
+const stopWithinMs = 30_000
 
 /** Runs a node. Resolves when it was stopped by a signal; rejects when it cannot start or cannot go on. */
 export async function serve(context: CommandContext, options: NodeOptions): Promise<number> {
+  refuseIdleOptions(readOptions(options.flags, options.configFile))
   const config = context.entry.loadConfig(options.flags, options.configFile)
   const { startNode } = await import('../../node.ts')
   const node = await startNode(config)
   const stopped = stopSignal()
   announce(node, context.environment.dataDir)
   const failure = await Promise.race([stopped.then(() => undefined), node.failed.then((error) => ({ error }))])
-  await node.stop()
-  if (failure === undefined) return exitCodes.done
+  if (failure === undefined) {
+    await node.stop()
+    return exitCodes.done
+  }
+  // A node that cannot go on may not be able to close either.
+  await Promise.race([node.stop().catch(() => {}), sleep(stopWithinMs, undefined, { ref: false })])
   const reason = failure.error instanceof Error ? failure.error.message : String(failure.error)
   throw new CommandFailure(exitCodes.failed, `The node stopped by itself: ${reason}`, { cause: failure.error })
 }
@@ -38,7 +48,7 @@ function stopSignal(): Promise<void> {
 /** A few lines for a person, or one line of JSON for a program. */
 function announce(node: RunningNode, clientDataDir: string): void {
   if (process.stdout.isTTY) note(bannerLines(node, clientDataDir).join('\n'))
-  else process.stdout.write(`${JSON.stringify({ event: 'ready', url: node.url, did: node.did, pid: process.pid })}\n`)
+  else print(`${JSON.stringify({ event: 'ready', url: node.url, did: node.did, pid: process.pid })}\n`)
 }
 
 type Facts = Pick<

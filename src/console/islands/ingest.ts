@@ -178,7 +178,7 @@ async function send(parts: Parts, batch: Batch): Promise<void> {
   const receipt = await settled(answer.body, () => own === current)
   if (own !== current) return
   const status = memberOf(receipt, 'status')
-  if (status === 'rejected') return showRefusal(parts, { status: 422, body: receipt })
+  if (status === 'rejected' || status === 'lost') return showRefusal(parts, { status: 422, body: receipt })
   const path = `/${batch.alias}`
   const link = element('a', '', `Open ${batch.alias}`)
   link.setAttribute('href', path)

@@ -57,6 +57,7 @@ export async function openArrow(
     fields: fields.map(columnField),
     rows,
     refused: refusedColumns(fields),
+    nested: new Set(fields.flatMap(({ type }, at) => (isNested(type) && type.kind !== 'geometry' ? [at] : []))),
     ...(geometry < 0 ? {} : { geometry }),
     batches: (columns) => readBatches({ window, source, fields, types, recordBytes }, columns),
   }

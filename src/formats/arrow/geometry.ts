@@ -95,7 +95,7 @@ function wrongStorage(): never {
   return damaged(noPositions)
 }
 
-/** Geometries over the array that stores them; for an empty Point, of which GeoJSON has no form, nothing is written. */
+/** Geometries over the array that stores them; an empty Point has no coordinates. */
 export class GeometryValues implements ArrowValues {
   readonly rows: number
   readonly #stored: ArrowValues
@@ -129,19 +129,18 @@ export class GeometryValues implements ArrowValues {
 
   /** Throws GeometryFault too. */
   writeJson(row: number, out: JsonText): void {
-    out.ascii((this.#form === 'wkb' ? this.#wkb(row) : this.#positions(row, this.#form)) ?? '')
+    out.ascii(this.#form === 'wkb' ? this.#wkb(row) : this.#positions(row, this.#form))
   }
 
-  #wkb(row: number): string | undefined {
+  #wkb(row: number): string {
     const stored = this.#stored
     if (!(stored instanceof VariableValues)) return wrongStorage()
     stored.find(row)
     return wkbToGeoJson(stored.bytes, stored.start, stored.end)
   }
 
-  #positions(row: number, { type, lists, row: kind }: GeometryForm): string | undefined {
-    const text = coordinates(this.#stored, row, lists, kind)
-    return text === undefined ? undefined : geometryText(type, text)
+  #positions(row: number, { type, lists, row: kind }: GeometryForm): string {
+    return geometryText(type, coordinates(this.#stored, row, lists, kind) ?? '[]')
   }
 }
 

@@ -1,97 +1,86 @@
-// OpenTelemetry logs as formats of ingest: an export is a body, a log record a row. Its two forms become lines of NDJSON
-// when the body is complete, and are read as such (docs/decisions/otlp.md).
+// OpenTelemetry logs as formats of ingest: an export is a body, a log record a row, read as a line of JSON when the body is
+// complete (docs/decisions/otlp.md).
 
-import { concatBytes, copyBytes, utf8 } from '../../lib/bytes.ts'
-import { NodeError } from '../../model/errors.ts'
-import type { RecordBatch } from '../../model/schema.ts'
-import type {
-  Inferred,
-  Inferrer,
-  InferOptions,
-  ParsedBody,
-  ReaderOptions,
-  RecordReader,
-  StreamFormat,
-} from '../format.ts'
+import { must } from '../../lib/assert.ts'
+import { NodeError, type RecordError } from '../../model/errors.ts'
+import { tablePlan } from '../column-plan.ts'
+import type { Inferred, Inferrer, InferOptions, ParsedBody, ReaderOptions, StreamFormat } from '../format.ts'
+import { FaultLog } from '../fault-log.ts'
 import { ndjson } from '../json/format.ts'
+import { LineFramer } from '../json/framing.ts'
+import { ObjectReader } from '../json/objects.ts'
+import { JsonRecordReader } from '../json/record.ts'
 import { readJsonLogs } from './json.ts'
-import { type LogRecord, type LogSource, rowText } from './log-record.ts'
+import type { LogSink, RowOptions } from './log-record.ts'
+import { ExportBytes, LogRows } from './log-rows.ts'
 import { readProtobufLogs } from './protobuf.ts'
 
-type ReadLogs = (bytes: Uint8Array, take: (record: LogRecord, source: LogSource) => void) => void
+type ReadLogs = (bytes: Uint8Array, sink: LogSink) => void
 
-/** Programs send some hundred records at once. */
-const mostBytes = 16 * 1024 * 1024
-
-/** The chunks of a body until it is complete, and its rows. */
-class Export {
+/** Rows are added while the export is walked over, when all of it is there. */
+class LogsReader extends ObjectReader {
   readonly #read: ReadLogs
-  readonly #chunks: Uint8Array[] = []
-  #bytes = 0
+  readonly #export = new ExportBytes()
+  /** Records that can be read and do not fit. */
+  readonly #misfits = new FaultLog()
+  #met = 0
 
-  constructor(read: ReadLogs) {
+  constructor(read: ReadLogs, options: ReaderOptions) {
+    super(options, new LineFramer(), tablePlan(options), (own) => new JsonRecordReader(own))
     this.#read = read
   }
 
-  /** Throws NodeError `BodyTooLarge`. */
-  push(chunk: Uint8Array): void {
-    this.#bytes += chunk.length
-    if (this.#bytes > mostBytes) {
-      throw new NodeError('BodyTooLarge', `An export of logs has at most ${mostBytes} bytes.`, {
-        hint: 'Let the sender make smaller batches.',
-        limit: { name: 'otlpBytes', value: mostBytes, unit: 'bytes' },
-      })
-    }
-    this.#chunks.push(copyBytes(chunk))
+  override get fits(): boolean {
+    return super.fits && this.#misfits.total === 0
   }
 
-  /** NDJSON. Throws NodeError `MalformedBody`. */
-  lines({ vocabulary }: Pick<ReaderOptions, 'vocabulary'>): Uint8Array {
-    const lines: string[] = []
-    this.#read(concatBytes(this.#chunks), (record, source) => {
-      lines.push(rowText(record, source, vocabulary.eventTimeColumn))
-    })
-    return utf8(lines.join(''))
-  }
-}
-
-class LogsReader implements RecordReader {
-  readonly fits = false
-  readonly #export: Export
-  readonly #options: ReaderOptions
-  readonly #rows: RecordReader
-
-  constructor(read: ReadLogs, options: ReaderOptions) {
-    this.#export = new Export(read)
-    this.#options = inNanoseconds(options)
-    this.#rows = ndjson.createReader(this.#options)
-  }
-
-  push(chunk: Uint8Array): void {
+  override push(chunk: Uint8Array): void {
     this.#export.push(chunk)
   }
 
-  take(): readonly RecordBatch[] {
-    return this.#rows.take()
+  override finish(): ParsedBody {
+    const bytes = this.#export.all()
+    this.#read(bytes, new LogRows(bytes.length, rowOptions(this.options), (line) => this.#add(line)))
+    const { errors, total } = this.#misfits
+    if (total === 0) return super.finish()
+    if (this.options.leavesOutMisfits !== true) throw this.#misfits.toError(this.options.valueless !== undefined)
+    return { ...super.finish(), misfits: { errors, total } }
   }
 
-  finish(): ParsedBody {
-    const lines = this.#export.lines(this.#options)
+  override record(): void {
+    // No bytes go through the feed.
+  }
+
+  #add(line: Uint8Array): boolean {
+    if (this.attempt(line, 0) < 0) this.#misfits.addBare(this.#misfitOf(line))
+    this.#met += 1
+    return true
+  }
+
+  /** Why the line of a record does not fit; told of some. A record has a number here, and no line. */
+  #misfitOf(line: Uint8Array): RecordError {
+    const [first] = this.#misfits.errors
+    if (first !== undefined && this.#misfits.errors.length < this.#misfits.total) return first
+    const rows = ndjson.createReader(this.options)
     try {
-      this.#rows.push(lines)
-      return this.#rows.finish()
+      rows.push(line)
+      rows.finish()
     } catch (error) {
-      throw withoutLines(error)
+      if (!(error instanceof NodeError)) throw error
+      const { line: _line, byteOffset: _byteOffset, ...rest } = must(error.details.errors?.[0], 'a fault')
+      return { ...rest, record: this.#met }
     }
+    throw new TypeError('a record that does not fit has a fault')
   }
 }
 
 class LogsInferrer implements Inferrer {
-  readonly #export: Export
+  readonly #read: ReadLogs
+  readonly #export = new ExportBytes()
   readonly #options: InferOptions
 
   constructor(read: ReadLogs, options: InferOptions) {
-    this.#export = new Export(read)
+    this.#read = read
     // The sender says which numbers are integers.
     this.#options = { ...inNanoseconds(options), integers: options.integers ?? 'int64' }
   }
@@ -103,20 +92,18 @@ class LogsInferrer implements Inferrer {
 
   finish(): Inferred {
     const rows = ndjson.createInferrer(this.#options)
-    rows.push(this.#export.lines(this.#options))
+    const bytes = this.#export.all()
+    this.#read(bytes, new LogRows(bytes.length, rowOptions(this.#options), (line) => rows.push(line)))
     return rows.finish()
   }
 }
 
-function inNanoseconds<T extends InferOptions | ReaderOptions>(options: T): T {
-  return { ...options, eventTimeUnit: 'ns' }
+function rowOptions({ vocabulary, flatten }: InferOptions | ReaderOptions): RowOptions {
+  return { eventTimeColumn: vocabulary.eventTimeColumn, flatten: flatten === true }
 }
 
-/** A record has a number here, and no line. */
-function withoutLines(error: unknown): unknown {
-  if (!(error instanceof NodeError) || error.details.errors === undefined) return error
-  const errors = error.details.errors.map(({ line: _line, byteOffset: _byteOffset, ...rest }) => rest)
-  return new NodeError(error.kind, error.message, { ...error.details, errors })
+function inNanoseconds<T extends InferOptions | ReaderOptions>(options: T): T {
+  return { ...options, eventTimeUnit: 'ns' }
 }
 
 function logsFormat(
@@ -130,7 +117,7 @@ function logsFormat(
     isLines: false,
     nesting: 'objects',
     hasOwnTime: true,
-    createReader: (options) => new LogsReader(read, options),
+    createReader: (options) => new LogsReader(read, inNanoseconds(options)),
     createInferrer: (options) => new LogsInferrer(read, options),
   }
 }

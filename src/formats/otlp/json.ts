@@ -1,119 +1,123 @@
-// OpenTelemetry logs in JSON: protobuf's JSON form, with ids in hexadecimal. Members that are not known are passed over.
+// OpenTelemetry logs in JSON: the objects around log records, walked over so that one record is held at a time. Names are
+// those of protobuf's JSON, or the original ones; members that are not known are passed over.
 // Source: https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding
 
+import { isUtf8 } from 'node:buffer'
 import { parseJson } from '../../json/json.ts'
-import { JsonError } from '../../json/parser.ts'
-import { JsonNumber, type JsonObject, type JsonValue } from '../../model/json.ts'
-import { deepestValue, doubleValue, type LogRecord, type LogSource, malformedLogs, scopeOf } from './log-record.ts'
+import type { JsonObject } from '../../model/json.ts'
+import { JsonScanner } from '../json/scanner.ts'
+import { closeBrace, closeBracket, openBrace, openBracket, skipSpace, stringText } from '../json/text.ts'
+import { originalName, recordOf, resourceOf, scopeIn } from './json-values.ts'
+import { deepestValue, type LogSink, malformedLogs } from './log-record.ts'
 
 /** Around values: export, resource, scope, record, attribute, and two levels for each value in a value. */
 const maxDepth = 16 + 4 * deepestValue
+const longestName = 80
+const nullStart = 0x6e
 
 /** Hands over each record in order. Throws NodeError `MalformedBody`. */
-export function readJsonLogs(bytes: Uint8Array, take: (record: LogRecord, source: LogSource) => void): void {
-  for (const ofResource of objects(parsed(bytes), 'resourceLogs')) {
-    const resource = attributesOf(object(ofResource, 'resource'))
-    for (const ofScope of objects(ofResource, 'scopeLogs')) {
-      const scope = object(ofScope, 'scope')
-      const source = { resource, scope: scopeOf(text(scope, 'name'), text(scope, 'version'), attributesOf(scope)) }
-      for (const record of objects(ofScope, 'logRecords')) take(recordOf(record), source)
+export function readJsonLogs(bytes: Uint8Array, sink: LogSink): void {
+  new JsonLogs(bytes, sink).read()
+}
+
+class JsonLogs {
+  readonly #bytes: Uint8Array
+  readonly #sink: LogSink
+  readonly #scanner = new JsonScanner(maxDepth)
+  /** A member that nobody knows. */
+  #other: string | undefined
+  #records = 0
+  #isEnough = false
+
+  constructor(bytes: Uint8Array, sink: LogSink) {
+    this.#bytes = bytes
+    this.#sink = sink
+  }
+
+  read(): void {
+    const root = this.#demandJson()
+    for (const ofResource of this.#objects(this.#members(root, ['resourceLogs']).get('resourceLogs'), 'resourceLogs')) {
+      this.#readResource(ofResource)
+      if (this.#isEnough) return
+    }
+    if (this.#records > 0 || this.#other === undefined) return
+    throw malformedLogs(`it holds no log record, and a member '${this.#other}' that is not known`)
+  }
+
+  #readResource(at: number): void {
+    const members = this.#members(at, ['resource', 'scopeLogs', 'schemaUrl'])
+    const resource = resourceOf(this.#value(members.get('resource')))
+    for (const ofScope of this.#objects(members.get('scopeLogs'), 'scopeLogs')) {
+      this.#readScope(ofScope, resource)
+      if (this.#isEnough) return
     }
   }
-}
 
-function parsed(bytes: Uint8Array): JsonObject {
-  try {
-    const value = parseJson(bytes, { maxDepth })
-    if (value instanceof Map) return value
-  } catch (error) {
-    if (error instanceof JsonError) throw malformedLogs(`the JSON ${error.reason}, at byte ${error.position.offset}`)
-    throw error
+  #readScope(at: number, resource: JsonObject): void {
+    const members = this.#members(at, ['scope', 'logRecords', 'schemaUrl'])
+    const list = members.get('logRecords')
+    let records = 0
+    for (const _ of this.#objects(list, 'logRecords')) records += 1
+    if (records === 0) return
+    this.#records += records
+    this.#sink.begin(resource, scopeIn(this.#value(members.get('scope'))), records)
+    for (const record of this.#objects(list, 'logRecords')) {
+      this.#isEnough = !this.#sink.record(recordOf(this.#value(record)))
+      if (this.#isEnough) return
+    }
   }
-  throw malformedLogs('it is no JSON object')
-}
 
-function recordOf(record: JsonObject): LogRecord {
-  return {
-    timeNs: integer(record, 'timeUnixNano'),
-    observedTimeNs: integer(record, 'observedTimeUnixNano'),
-    severityNumber: Number(integer(record, 'severityNumber')),
-    severityText: text(record, 'severityText'),
-    body: record.has('body') ? valueOf(object(record, 'body')) : null,
-    attributes: attributesOf(record),
-    droppedAttributes: Number(integer(record, 'droppedAttributesCount')),
-    flags: Number(integer(record, 'flags')),
-    traceId: text(record, 'traceId').toLowerCase(),
-    spanId: text(record, 'spanId').toLowerCase(),
-    eventName: text(record, 'eventName'),
+  /** Index of the object that the body is. From here on it is known to be well-formed. */
+  #demandJson(): number {
+    const bytes = this.#bytes
+    if (!isUtf8(bytes)) throw malformedLogs('the JSON is not valid UTF-8')
+    const at = skipSpace(bytes, 0, bytes.length)
+    const after = this.#scanner.check(bytes, at, bytes.length, 1)
+    if (after < 0) {
+      const { message, at: faultAt } = this.#scanner
+      const reason = message.replace(/^The record/, 'it').replace(/\.$/, '')
+      throw malformedLogs(`the JSON is faulty at byte ${faultAt} (${reason})`)
+    }
+    if (skipSpace(bytes, after, bytes.length) < bytes.length) throw malformedLogs(`something follows at byte ${after}`)
+    if (bytes[at] !== openBrace) throw malformedLogs('it is no JSON object')
+    return at
   }
-}
 
-/** Of a name that comes twice the last value counts, as in protobuf. */
-function attributesOf(parent: JsonObject, name = 'attributes', depth = 0): JsonObject {
-  const attributes: JsonObject = new Map()
-  for (const attribute of objects(parent, name)) {
-    attributes.set(text(attribute, 'key'), valueOf(object(attribute, 'value'), depth))
+  /** Where the values of the members with these names begin; null is none. */
+  #members(open: number, names: readonly string[]): ReadonlyMap<string, number> {
+    const [bytes, scanner] = [this.#bytes, this.#scanner]
+    const found = new Map<string, number>()
+    let at = scanner.first(bytes, open, bytes.length, closeBrace)
+    while (at > 0) {
+      const nameEnd = scanner.name(bytes, at, bytes.length)
+      const name = stringText(scanner.scratch, bytes, at + 1, nameEnd - 1)
+      at = scanner.colon(bytes, nameEnd, bytes.length)
+      const known = names.find((one) => one === name || originalName(one) === name)
+      if (known === undefined) this.#other ??= name.slice(0, longestName)
+      else if (found.has(known)) throw malformedLogs(`'${known}' is there in both spellings`)
+      else if (bytes[at] !== nullStart) found.set(known, at)
+      at = scanner.next(bytes, scanner.check(bytes, at, bytes.length, 1), bytes.length, closeBrace)
+    }
+    return found
   }
-  return attributes
-}
 
-function valueOf(value: JsonObject, depth = 0): JsonValue {
-  if (depth > deepestValue) throw malformedLogs(`values are nested deeper than ${deepestValue}`)
-  if (value.has('stringValue')) return text(value, 'stringValue')
-  if (value.has('bytesValue')) return text(value, 'bytesValue')
-  if (value.has('boolValue')) return boolean(value)
-  if (value.has('intValue')) return new JsonNumber(String(integer(value, 'intValue')))
-  if (value.has('doubleValue')) return doubleValue(double(value))
-  if (value.has('arrayValue')) {
-    return objects(object(value, 'arrayValue'), 'values').map((item) => valueOf(item, depth + 1))
+  /** Where each object of a list begins. */
+  *#objects(open: number | undefined, name: string): Generator<number, void> {
+    if (open === undefined) return
+    const [bytes, scanner] = [this.#bytes, this.#scanner]
+    if (bytes[open] !== openBracket) throw malformedLogs(`${name} is no list of objects`)
+    let at = scanner.first(bytes, open, bytes.length, closeBracket)
+    while (at > 0) {
+      if (bytes[at] !== openBrace) throw malformedLogs(`${name} is no list of objects`)
+      yield at
+      at = scanner.next(bytes, scanner.check(bytes, at, bytes.length, 1), bytes.length, closeBracket)
+    }
   }
-  return value.has('kvlistValue') ? attributesOf(object(value, 'kvlistValue'), 'values', depth + 1) : null
-}
 
-/** Null stands for a member that is not there, as in protobuf's JSON. */
-function member(parent: JsonObject, name: string): JsonValue | undefined {
-  return parent.get(name) ?? undefined
-}
-
-function objects(parent: JsonObject, name: string): readonly JsonObject[] {
-  const value = member(parent, name) ?? []
-  if (Array.isArray(value) && value.every((item) => item instanceof Map)) return value
-  throw malformedLogs(`${name} is no list of objects`)
-}
-
-function object(parent: JsonObject, name: string): JsonObject {
-  const value = member(parent, name) ?? new Map()
-  if (value instanceof Map) return value
-  throw malformedLogs(`${name} is no object`)
-}
-
-function text(parent: JsonObject, name: string): string {
-  const value = member(parent, name) ?? ''
-  if (typeof value === 'string') return value
-  throw malformedLogs(`${name} is no text`)
-}
-
-function boolean(parent: JsonObject): boolean {
-  const value = member(parent, 'boolValue') ?? false
-  if (typeof value === 'boolean') return value
-  throw malformedLogs('boolValue is neither true nor false')
-}
-
-/** A number, or a text that is one: JSON has no 64 bits. */
-function integer(parent: JsonObject, name: string): bigint {
-  const value = member(parent, name) ?? '0'
-  const token = value instanceof JsonNumber ? value.token : value
-  if (typeof token === 'string' && /^-?\d{1,20}$/.test(token)) return BigInt(token)
-  throw malformedLogs(`${name} is no integer`)
-}
-
-/** A number, or one of the texts for what JSON has no number of. */
-function double(parent: JsonObject): number {
-  const value = member(parent, 'doubleValue') ?? new JsonNumber('0')
-  const number =
-    value instanceof JsonNumber || typeof value === 'string'
-      ? Number(value instanceof JsonNumber ? value.token : value)
-      : undefined
-  if (number !== undefined && (!Number.isNaN(number) || value === 'NaN')) return number
-  throw malformedLogs('doubleValue is no number')
+  /** The value at a place; undefined where there is none. */
+  #value(at: number | undefined): ReturnType<typeof parseJson> | undefined {
+    if (at === undefined) return undefined
+    const bytes = this.#bytes
+    return parseJson(bytes.subarray(at, this.#scanner.check(bytes, at, bytes.length, 1)), { maxDepth })
+  }
 }

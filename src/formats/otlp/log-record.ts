@@ -1,14 +1,17 @@
-// A log record of OpenTelemetry, whichever form it came in, and the row that it becomes: a JSON object, whose objects are
-// columns where `flatten` says so. Source: https://opentelemetry.io/docs/specs/otel/logs/data-model/
+// A log record of OpenTelemetry, whichever form it came in, and the row that it becomes: the members of a JSON object, whose
+// objects are columns where `flatten` says so. Source: https://opentelemetry.io/docs/specs/otel/logs/data-model/
 
 import { jsonText } from '../../json/json.ts'
 import { NodeError } from '../../model/errors.ts'
 import { JsonNumber, type JsonObject, type JsonValue } from '../../model/json.ts'
+import { foldAscii } from '../../model/names.ts'
 
-/** What records share: the resource and the scope that they came with. */
-export interface LogSource {
-  readonly resource: JsonObject
-  readonly scope: JsonObject
+/** Takes what an export holds, in its order; called with the records of a scope at once, so that none is kept. */
+export interface LogSink {
+  /** The records that follow, so many, are of this resource and scope. May throw. */
+  begin(resource: JsonObject, scope: JsonObject, records: number): void
+  /** False: no more is wanted. May throw. */
+  record(record: LogRecord): boolean
 }
 
 /** Members that were not sent are absent, zero or empty. */
@@ -22,10 +25,15 @@ export interface LogRecord {
   readonly attributes: JsonObject
   readonly droppedAttributes: number
   readonly flags: number
-  /** Hexadecimal. */
+  /** Hexadecimal, lower case. */
   readonly traceId: string
   readonly spanId: string
   readonly eventName: string
+}
+
+export interface RowOptions {
+  readonly eventTimeColumn: string
+  readonly flatten: boolean
 }
 
 /** Deepest nesting of values in values. */
@@ -44,16 +52,16 @@ export function doubleValue(value: number): JsonValue {
   return new JsonNumber(/^-?\d+$/.test(text) ? `${text}.0` : text)
 }
 
-/** A line of NDJSON. What was not sent is left out; so is an id that is all zeros, which means none. */
-export function rowText(record: LogRecord, { resource, scope }: LogSource, eventTimeName: string): string {
+/** The members of a row that are the record's own. What was not sent is left out; so is an id that is all zeros: none. */
+export function recordText(record: LogRecord, { eventTimeColumn, flatten }: RowOptions): string {
   const { timeNs, observedTimeNs } = record
   const time = timeNs === 0n ? observedTimeNs : timeNs
   const row: JsonObject = new Map()
   const put = (name: string, value: JsonValue, isThere: boolean): void => {
-    if (isThere) row.set(name, value)
+    if (isThere) row.set(name, flatten ? withDistinctNames(value) : value)
   }
   const count = (value: number): JsonNumber => new JsonNumber(String(value))
-  put(eventTimeName, new JsonNumber(String(time)), time !== 0n)
+  put(eventTimeColumn, new JsonNumber(String(time)), time !== 0n)
   put('severity_number', count(record.severityNumber), record.severityNumber !== 0)
   put('severity_text', record.severityText, record.severityText !== '')
   put('body', record.body, record.body !== null)
@@ -63,9 +71,16 @@ export function rowText(record: LogRecord, { resource, scope }: LogSource, event
   put('trace_id', record.traceId, /[^0]/.test(record.traceId))
   put('span_id', record.spanId, /[^0]/.test(record.spanId))
   put('flags', count(record.flags), record.flags !== 0)
-  put('resource', resource, resource.size > 0)
-  put('scope', scope, scope.size > 0)
-  return `${jsonText(row)}\n`
+  return membersText(row)
+}
+
+/** A member of rows that many share; empty for an object without members. */
+export function sharedText(name: 'resource' | 'scope', value: JsonObject, { flatten }: RowOptions): string {
+  return value.size === 0 ? '' : membersText(new Map([[name, flatten ? withDistinctNames(value) : value]]))
+}
+
+function membersText(row: JsonObject): string {
+  return jsonText(row).slice(1, -1)
 }
 
 /** The scope as a member of rows. */
@@ -75,4 +90,26 @@ export function scopeOf(name: string, version: string, attributes: JsonObject): 
   if (version !== '') scope.set('version', version)
   if (attributes.size > 0) scope.set('attributes', attributes)
   return scope
+}
+
+/**
+ * The value with names that columns can tell apart: of those of one object that differ in letter case alone the first, by
+ * code units, keeps its name, and the others get a number: `Host`, `host_2`.
+ */
+function withDistinctNames(value: JsonValue): JsonValue {
+  if (!(value instanceof Map)) return value
+  const taken = new Set([...value.keys()].map(foldAscii))
+  const hasObjects = [...value.values()].some((inner) => inner instanceof Map)
+  if (taken.size === value.size && !hasObjects) return value
+  const named = new Map<string, string>()
+  const met = new Set<string>()
+  for (const name of [...value.keys()].sort()) {
+    let distinct = name
+    for (let n = 2; met.has(foldAscii(distinct)) || (n > 2 && taken.has(foldAscii(distinct))); n++) {
+      distinct = `${name}_${n}`
+    }
+    met.add(foldAscii(distinct))
+    named.set(name, distinct)
+  }
+  return new Map([...value].map(([name, inner]) => [named.get(name) ?? name, withDistinctNames(inner)]))
 }

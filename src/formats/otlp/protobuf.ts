@@ -4,47 +4,67 @@
 import { Buffer } from 'node:buffer'
 import { toHex } from '../../lib/bytes.ts'
 import { JsonNumber, type JsonObject, type JsonValue } from '../../model/json.ts'
-import { deepestValue, doubleValue, type LogRecord, type LogSource, malformedLogs, scopeOf } from './log-record.ts'
+import { deepestValue, doubleValue, type LogRecord, type LogSink, malformedLogs, scopeOf } from './log-record.ts'
 import { WireMessage } from './wire.ts'
 
-type Take = (record: LogRecord, source: LogSource) => void
-
 /** Hands over each record in order. Throws NodeError `MalformedBody`. */
-export function readProtobufLogs(bytes: Uint8Array, take: Take): void {
-  eachOf(new WireMessage(bytes), 1, readResource, take)
+export function readProtobufLogs(bytes: Uint8Array, sink: LogSink): void {
+  const reader = new ProtobufLogs(sink)
+  reader.read(new WireMessage(bytes))
 }
 
-/** Reads the messages of one field; the others are not of use. */
-function eachOf<T extends readonly unknown[]>(
-  message: WireMessage,
-  field: number,
-  read: (message: WireMessage, ...more: T) => void,
-  ...more: T
-): void {
-  message.fields((number) => {
-    if (number === field) read(message.message(), ...more)
-  })
-}
+/** Fields of the messages around records: those that are read, and those that are passed over knowingly. */
+const known = { export: [1], resource: [1, 2, 3, 1000], scope: [1, 2, 3] } as const
 
-function readResource(message: WireMessage, take: Take): void {
-  // Fields may come in any order; the resource counts for all.
-  let resource: JsonObject = new Map()
-  const scopes: WireMessage[] = []
-  message.fields((field) => {
-    if (field === 1) resource = attributesOf(message.message(), 1)
-    else if (field === 2) scopes.push(message.message())
-  })
-  for (const scope of scopes) readScope(scope, resource, take)
-}
+class ProtobufLogs {
+  readonly #sink: LogSink
+  /** A field that nobody knows. */
+  #other: number | undefined
+  #records = 0
+  #isEnough = false
 
-function readScope(message: WireMessage, resource: JsonObject, take: Take): void {
-  let scope: JsonObject = new Map()
-  const records: WireMessage[] = []
-  message.fields((field) => {
-    if (field === 1) scope = scopeIn(message.message())
-    else if (field === 2) records.push(message.message())
-  })
-  for (const record of records) take(recordIn(record), { resource, scope })
+  constructor(sink: LogSink) {
+    this.#sink = sink
+  }
+
+  read(message: WireMessage): void {
+    this.#each(message, 'export', 1, (ofResource) => this.#readResource(ofResource))
+    if (this.#records > 0 || this.#other === undefined) return
+    throw malformedLogs(`it holds no log record, and a field with the number ${this.#other}`)
+  }
+
+  /** Fields may come in any order; the resource counts for all. */
+  #readResource(message: WireMessage): void {
+    let resource: JsonObject = new Map()
+    message.fields((field) => {
+      if (field === 1) resource = attributesOf(message.message(), 1)
+    })
+    this.#each(message, 'resource', 2, (ofScope) => this.#readScope(ofScope, resource))
+  }
+
+  #readScope(message: WireMessage, resource: JsonObject): void {
+    let scope: JsonObject = new Map()
+    let records = 0
+    message.fields((field) => {
+      if (field === 1) scope = scopeIn(message.message())
+      else if (field === 2) records += 1
+    })
+    this.#records += records
+    if (records > 0) this.#sink.begin(resource, scope, records)
+    this.#each(message, 'scope', 2, (record) => {
+      this.#isEnough = !this.#sink.record(recordIn(record))
+    })
+  }
+
+  /** Reads the messages of one field, until there is enough. */
+  #each(message: WireMessage, level: keyof typeof known, wanted: number, read: (inner: WireMessage) => void): void {
+    const fields: readonly number[] = known[level]
+    message.fields((field) => {
+      if (field === wanted) read(message.message())
+      else if (!fields.includes(field)) this.#other ??= field
+      return !this.#isEnough
+    })
+  }
 }
 
 function scopeIn(message: WireMessage): JsonObject {
@@ -57,6 +77,9 @@ function scopeIn(message: WireMessage): JsonObject {
   })
   return scopeOf(name, version, attributes)
 }
+
+/** Of log records; those after it are of versions to come. */
+const lastField = 12
 
 function recordIn(message: WireMessage): LogRecord {
   const attributes: JsonObject = new Map()
@@ -73,7 +96,9 @@ function recordIn(message: WireMessage): LogRecord {
     spanId: '',
     eventName: '',
   }
+  let isKnown = message.length === 0
   message.fields((field) => {
+    isKnown ||= field <= lastField
     if (field === 1) record.timeNs = message.fixed64()
     else if (field === 2) record.severityNumber = Number(BigInt.asIntN(32, message.varint()))
     else if (field === 3) record.severityText = message.text()
@@ -86,6 +111,7 @@ function recordIn(message: WireMessage): LogRecord {
     else if (field === 11) record.observedTimeNs = message.fixed64()
     else if (field === 12) record.eventName = message.text()
   })
+  if (!isKnown) throw malformedLogs('a log record has no field that is known')
   return record
 }
 
@@ -112,7 +138,9 @@ function putAttribute(attributes: JsonObject, message: WireMessage, depth = 0): 
 function valueIn(message: WireMessage, depth = 0): JsonValue {
   if (depth > deepestValue) throw malformedLogs(`values are nested deeper than ${deepestValue}`)
   let value: JsonValue = null
+  let isKnown = message.length === 0
   message.fields((field) => {
+    isKnown ||= field <= 7
     if (field === 1) value = message.text()
     else if (field === 2) value = message.varint() !== 0n
     else if (field === 3) value = new JsonNumber(String(BigInt.asIntN(64, message.varint())))
@@ -121,6 +149,7 @@ function valueIn(message: WireMessage, depth = 0): JsonValue {
     else if (field === 6) value = attributesOf(message.message(), 1, depth + 1)
     else if (field === 7) value = Buffer.from(message.bytes()).toString('base64')
   })
+  if (!isKnown) throw malformedLogs('a value is of no kind that is known')
   return value
 }
 

@@ -8,28 +8,33 @@ const wireTypes = { varint: 0, fixed64: 1, bytes: 2, fixed32: 5 } as const
 const endsEarly = 'a message ends before its field does'
 /** Bytes of the longest number. */
 const varintBytes = 10
+/** Bytes of a number that bit operations hold. */
+const shortBytes = 4
 
 /** One message. Throws NodeError `MalformedBody` for what is none. */
 export class WireMessage {
   readonly #bytes: Uint8Array
-  readonly #view: DataView
   #at = 0
   #type = 0
 
   constructor(bytes: Uint8Array) {
     this.#bytes = bytes
-    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   }
 
-  /** Calls `take` for each field with its number; a field whose value it does not read is passed over. */
-  fields(take: (field: number) => void): void {
+  get length(): number {
+    return this.#bytes.length
+  }
+
+  /** Calls `take` for each field with its number, until it says false; a field whose value it does not read is passed over. */
+  fields(take: (field: number) => boolean | undefined | void): void {
+    this.#at = 0
     while (this.#at < this.#bytes.length) {
-      const key = Number(this.varint(wireTypes.varint))
+      const key = this.#short() ?? Number(this.varint(wireTypes.varint))
       this.#type = key & 7
       const field = Math.floor(key / 8)
       if (field === 0) throw malformedLogs('a field has the number 0')
       const from = this.#at
-      take(field)
+      if (take(field) === false) return
       if (this.#at === from) this.#pass()
     }
   }
@@ -48,24 +53,22 @@ export class WireMessage {
   }
 
   fixed64(): bigint {
-    return this.#view.getBigUint64(this.#fixed(wireTypes.fixed64, 8), true)
+    return this.#fixed(wireTypes.fixed64, 8).getBigUint64(0, true)
   }
 
   fixed32(): number {
-    return this.#view.getUint32(this.#fixed(wireTypes.fixed32, 4), true)
+    return this.#fixed(wireTypes.fixed32, 4).getUint32(0, true)
   }
 
   double(): number {
-    return this.#view.getFloat64(this.#fixed(wireTypes.fixed64, 8), true)
+    return this.#fixed(wireTypes.fixed64, 8).getFloat64(0, true)
   }
 
   bytes(): Uint8Array {
-    if (this.#type !== wireTypes.bytes) throw otherType()
-    const length = Number(this.varint(wireTypes.varint))
+    const end = this.#end()
     const start = this.#at
-    if (length > this.#bytes.length - start) throw malformedLogs(endsEarly)
-    this.#at = start + length
-    return this.#bytes.subarray(start, this.#at)
+    this.#at = end
+    return this.#bytes.subarray(start, end)
   }
 
   text(): string {
@@ -80,20 +83,44 @@ export class WireMessage {
     return new WireMessage(this.bytes())
   }
 
-  #fixed(type: number, length: number): number {
+  /** A number of few bytes, as most are; undefined, and nothing is read, for others. */
+  #short(): number | undefined {
+    let value = 0
+    for (let i = 0; i < shortBytes; i++) {
+      const byte = this.#bytes[this.#at + i] ?? 0x80
+      value |= (byte & 0x7f) << (7 * i)
+      if (byte >= 0x80) continue
+      this.#at += i + 1
+      return value
+    }
+    return undefined
+  }
+
+  /** Index after the bytes of the field, the first of which is read next. */
+  #end(): number {
+    if (this.#type !== wireTypes.bytes) throw otherType()
+    const length = this.#short() ?? Number(this.varint(wireTypes.varint))
+    return this.#within(length)
+  }
+
+  #within(length: number): number {
+    if (length > this.#bytes.length - this.#at) throw malformedLogs(endsEarly)
+    return this.#at + length
+  }
+
+  #fixed(type: number, length: number): DataView {
     if (this.#type !== type) throw otherType()
     const start = this.#at
-    if (length > this.#bytes.length - start) throw malformedLogs(endsEarly)
-    this.#at = start + length
-    return start
+    this.#at = this.#within(length)
+    return new DataView(this.#bytes.buffer, this.#bytes.byteOffset + start, length)
   }
 
   #pass(): void {
     const type = this.#type
     if (type === wireTypes.varint) this.varint()
-    else if (type === wireTypes.bytes) this.bytes()
-    else if (type === wireTypes.fixed64 || type === wireTypes.fixed32)
-      this.#fixed(type, type === wireTypes.fixed64 ? 8 : 4)
+    else if (type === wireTypes.bytes) this.#at = this.#end()
+    else if (type === wireTypes.fixed64) this.#at = this.#within(8)
+    else if (type === wireTypes.fixed32) this.#at = this.#within(4)
     else throw malformedLogs(`a field has the wire type ${type}`)
   }
 }

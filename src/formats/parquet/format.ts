@@ -15,6 +15,7 @@ import { tooManyColumns } from '../inference.ts'
 import { readBatches } from './batches.ts'
 import { located, malformed, notRead } from './faults.ts'
 import { type GeoColumns, geoColumns, geoKey } from './geo-columns.ts'
+import { calendarKeys, withCalendar } from './old-calendar.ts'
 import { codecFault, pageSource } from './page-source.ts'
 
 /** Key of the metadata of the file that holds the Arrow schema it was written from. */
@@ -38,7 +39,7 @@ export interface ParquetOptions {
 export async function openParquet(file: BodyFile, { limits }: ParquetOptions): Promise<ColumnarFile> {
   try {
     const { footer, start } = await footerOf(file, limits.columns)
-    const columns = fileColumns(footer.schema, mostDepth)
+    const columns = withCalendar(fileColumns(footer.schema, mostDepth), footer)
     let leaves = 0
     for (const column of columns) leaves += column.leaves.length
     if (leaves > limits.columns) throw tooManyColumns(limits.columns, fewerLeaves)
@@ -53,6 +54,7 @@ export async function openParquet(file: BodyFile, { limits }: ParquetOptions): P
       fields: typed.map(({ field }) => field),
       rows: footer.rows,
       refused: refusedColumns(typed, { codecs, durations, geo }),
+      nested: new Set(typed.flatMap(({ isFlat, field }, at) => (isFlat || geo.forms.has(field.name) ? [] : [at]))),
       ...(geometry < 0 ? {} : { geometry }),
       batches: (places) => {
         const source = pageSource(file, leavesAt(typed, places))
@@ -105,7 +107,7 @@ function durationsOf(arrowSchema: string | undefined): string[] {
   }
 }
 
-/** A column of geometries holds text; null also stands for an empty Point. */
+/** A column of geometries holds text. */
 function textColumn(column: FileColumn): FileColumn {
   return { ...column, field: { name: column.field.name, type: optional({ kind: 'String' }) } }
 }
@@ -141,6 +143,7 @@ async function footerOf(file: BodyFile, mostColumns: number): Promise<{ footer: 
     footer: readFooter(await file.at(start, bytes - 8), { rowGroups: mostRowGroups, schemaElements }, [
       geoKey,
       arrowKey,
+      ...calendarKeys,
     ]),
     start,
   }

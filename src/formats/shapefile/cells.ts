@@ -4,14 +4,13 @@
 import { utf8 } from '../../lib/bytes.ts'
 import { noSuchDay, notADate, readDate } from '../calendar.ts'
 import { excerptOf } from '../fault-log.ts'
-import { openTail } from '../record-feed.ts'
 import type { CodePage } from './code-page.ts'
 import type { DbfField } from './dbf.ts'
 import { malformed, type RecordFault, shown } from './faults.ts'
 import type { JsonText } from '../json-text.ts'
 
-/** Why a cell has no value. */
-type CellFault = Pick<RecordFault, 'kind' | 'message' | 'hint'> | undefined
+/** Why a cell has no value, or that it has not all of it. */
+type CellFault = Pick<RecordFault, 'kind' | 'message' | 'hint'> | 'cut' | undefined
 /** Writes the cell `bytes[start, end)`. */
 type CellWriter = (out: JsonText, bytes: Uint8Array, start: number, end: number) => CellFault
 
@@ -26,6 +25,8 @@ const point = 0x2e
 
 /** Writes the rows of one table. */
 export class RowWriter {
+  /** Columns of the row last written whose texts end in the middle of a character, which is left out. */
+  cut: string[] = []
   readonly #columns: readonly { readonly field: DbfField; readonly key: Uint8Array; readonly write: CellWriter }[]
 
   /** Throws NodeError `MalformedBody` for a column whose type is not read; `file` is the name of the .dbf. */
@@ -39,13 +40,15 @@ export class RowWriter {
   /** Adds the row at `row` as a JSON object; the first fault, where a cell has no value. */
   write(out: JsonText, bytes: Uint8Array, row: number): RecordFault | undefined {
     let first: RecordFault | undefined
+    this.cut = []
     out.byte(0x7b)
     for (const { field, key, write } of this.#columns) {
       out.raw(key)
       const start = row + field.at
       const end = start + field.bytes
       const fault = write(out, bytes, start, end)
-      if (fault === undefined || first !== undefined) continue
+      if (fault === 'cut') this.cut.push(field.name)
+      if (fault === undefined || fault === 'cut' || first !== undefined) continue
       first = { ...fault, column: field.name, excerpt: excerptOf(bytes, start, end) }
     }
     out.byte(0x7d)
@@ -93,15 +96,18 @@ function textWriter(page: CodePage): CellWriter {
     if (out.plainString(bytes, from, to)) return undefined
     const cell = bytes.subarray(from, to)
     const nul = cell.indexOf(0)
-    const text = page.decode(nul < 0 ? cell : cell.subarray(0, nul))
+    const whole = page.decode(nul < 0 ? cell : cell.subarray(0, nul))
+    // Writers cut texts to the bytes of the cell.
+    const text = whole ?? (nul < 0 && to === end ? page.decodeCut(cell) : undefined)
     if (text === undefined) {
       addNull(out)
-      return noText(cell, page)
+      const hint = 'Say the character set with charset=, windows-1252 for instance, or put it into the .cpg.'
+      return { kind: 'InvalidUtf8', message: `The text is no ${page.name}.`, hint }
     }
     const trimmed = nul < 0 ? text : text.replace(/ +$/, '')
-    if (trimmed === '') return addNull(out)
-    out.string(trimmed)
-    return undefined
+    if (trimmed === '') addNull(out)
+    else out.string(trimmed)
+    return whole === undefined ? 'cut' : undefined
   }
 }
 
@@ -249,15 +255,3 @@ const binaryWriters: ReadonlyMap<string, { readonly bytes: number; readonly writ
   ['T', { bytes: 8, write: dateTime }],
   ['@', { bytes: 8, write: dateTime }],
 ])
-
-/** The fault of a text that is not of its character set; one that a program cut within a character is not of another set. */
-function noText(cell: Uint8Array, page: CodePage): CellFault {
-  const open = openTail(cell)
-  if (open > 0 && page.decode(cell.subarray(0, cell.length - open)) !== undefined) {
-    const hint =
-      'Write the file again with a wider column or shorter texts; another charset= would make other letters of it.'
-    return { kind: 'InvalidUtf8', message: `The text is ${page.name}, cut within its last character.`, hint }
-  }
-  const hint = 'Say the character set with charset=, windows-1252 for instance, or put it into the .cpg.'
-  return { kind: 'InvalidUtf8', message: `The text is no ${page.name}.`, hint }
-}

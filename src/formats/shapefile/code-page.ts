@@ -2,6 +2,7 @@
 // language byte of the .dbf, else UTF-8. What has no meaning in it is never replaced. The door to iconv-lite, which has the
 // pages of DOS. Sources: https://encoding.spec.whatwg.org/#names-and-labels, https://desktop.arcgis.com/en/arcmap/latest/manage-data/shapefiles/dbf-file-structure.htm
 
+import { ownValue } from '../../lib/collections.ts'
 import iconv from 'iconv-lite'
 import { NodeError } from '../../model/errors.ts'
 import { shown } from './faults.ts'
@@ -11,6 +12,8 @@ export interface CodePage {
   readonly name: string
   /** The text of `bytes`; undefined where they are none. */
   readonly decode: (bytes: Uint8Array) => string | undefined
+  /** The same of bytes that may end in the middle of a character, which is left out. */
+  readonly decodeCut: (bytes: Uint8Array) => string | undefined
 }
 
 /** Code pages, each with the language bytes of a .dbf that mean it. The rest of the values says nothing. */
@@ -112,7 +115,11 @@ export function codePageOf({ asked, cpg, language }: CharsetSources): CodePage {
     const message = `The .cpg names the character set '${shown(label)}', which is not known. Nothing was stored.`
     throw new NodeError('UnsupportedEncoding', message, { hint })
   }
-  return codePage(languagePages.get(language) ?? 65001)
+  const page = languagePages.get(language)
+  if (page !== undefined) return codePage(page)
+  // Nobody says that it is UTF-8: what is none at its end may be of another character set.
+  const guessed = codePage(65001)
+  return { ...guessed, decodeCut: guessed.decode }
 }
 
 const hint = 'Say charset=utf-8, charset=windows-1252 or another name or number of a code page.'
@@ -125,7 +132,7 @@ function pageNamed(label: string): number | undefined {
   const iso = /^(?:iso)?8859(\d{1,2})$/.exec(name)?.[1]
   if (iso !== undefined) return isoPage(Number(iso))
   const digits = /^(?:cp|windows|win|ibm|oem|ansi|ms|dos|codepage)?(\d{3,5})$/.exec(name)?.[1]
-  const page = digits === undefined ? named[name] : Number(digits)
+  const page = digits === undefined ? ownValue(named, name) : Number(digits)
   return page !== undefined && isKnown(page) ? page : undefined
 }
 
@@ -152,18 +159,23 @@ function tablePage(name: string): CodePage {
     const text = iconv.decode(bytes, name)
     return text.includes('\ufffd') ? undefined : text
   }
-  return { name, decode }
+  return { name, decode, decodeCut: decode }
 }
 
 function webPage(label: string): CodePage {
   const decoder = new TextDecoder(label, { fatal: true, ignoreBOM: true })
-  const decode = (bytes: Uint8Array): string | undefined => {
+  const read = (by: InstanceType<typeof TextDecoder>, bytes: Uint8Array, stream: boolean): string | undefined => {
     try {
-      return decoder.decode(bytes)
+      return by.decode(bytes, { stream })
     } catch (error) {
       if (error instanceof TypeError) return undefined
       throw error
     }
   }
-  return { name: label === 'utf-8' ? 'UTF-8' : label, decode }
+  return {
+    name: label === 'utf-8' ? 'UTF-8' : label,
+    decode: (bytes) => read(decoder, bytes, false),
+    // A decoder keeps what it waits to see the end of: this one is of no more use.
+    decodeCut: (bytes) => read(new TextDecoder(label, { fatal: true, ignoreBOM: true }), bytes, true),
+  }
 }

@@ -10,12 +10,16 @@ import type { EntryBytes } from './zip.ts'
 
 const headerBytes = 32
 const fieldBytes = 32
+/** Names that are longer were cut by who wrote them. */
+const nameBytes = 10
 const terminator = 0x0d
 const deletedMark = 0x2a
 
 /** A column as the header describes it. */
 export interface DbfField {
   readonly name: string
+  /** Whether its name ended in the middle of a character. */
+  readonly isCut: boolean
   /** Letter of the type. */
   readonly type: string
   /** Where its cells begin in a row, the mark of deletion included. */
@@ -81,8 +85,8 @@ export async function readDbfFields(
     if (at + fieldBytes > bytes.length)
       throw malformed(file.name, 'its list of columns is cut off by the end of the header.')
     const size = bytes[at + 16] ?? 0
-    const name = fieldName(file, bytes.subarray(at, at + 11), page, fields.length)
-    fields.push({ name, type: String.fromCharCode(bytes[at + 11] ?? 0), at: cellAt, bytes: size })
+    const { name, isCut } = fieldName(file, bytes.subarray(at, at + 11), page, fields.length)
+    fields.push({ name, isCut, type: String.fromCharCode(bytes[at + 11] ?? 0), at: cellAt, bytes: size })
     cellAt += size
     if (cellAt > header.rowBytes) {
       const what = `its columns up to '${shown(name)}' take ${cellAt} bytes, and a row has ${header.rowBytes}.`
@@ -100,10 +104,17 @@ export async function readDbfFields(
   return fields
 }
 
-function fieldName(file: EntryBytes, bytes: Uint8Array, page: CodePage, index: number): string {
+function fieldName(
+  file: EntryBytes,
+  bytes: Uint8Array,
+  page: CodePage,
+  index: number,
+): Pick<DbfField, 'name' | 'isCut'> {
   const end = bytes.indexOf(0)
-  const name = page.decode(bytes.subarray(0, end < 0 ? bytes.length : end))?.trim()
-  if (name !== undefined && name !== '') return name
+  const stored = bytes.subarray(0, end < 0 ? bytes.length : end)
+  const whole = page.decode(stored)?.trim()
+  const name = whole ?? (stored.length >= nameBytes ? page.decodeCut(stored)?.trim() : undefined)
+  if (name !== undefined && name !== '') return { name, isCut: whole === undefined }
   const what = name === '' ? 'has no name' : `has a name that is no ${page.name}`
   throw new NodeError('InvalidColumnName', `${shown(file.name)}: column ${index + 1} ${what}. Nothing was stored.`, {
     hint: name === '' ? 'Name it.' : 'Say the character set with charset=, windows-1252 for instance.',

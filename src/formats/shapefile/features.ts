@@ -3,6 +3,7 @@
 
 import { utf8 } from '../../lib/bytes.ts'
 import { nextTurn } from '../../lib/clock.ts'
+import type { Warnings } from '../../lib/warnings.ts'
 import { FaultLog } from '../fault-log.ts'
 import { JsonText } from '../json-text.ts'
 import { RowWriter } from './cells.ts'
@@ -23,6 +24,7 @@ const nullText = utf8('null')
 const beforeProperties = utf8(',"properties":')
 const beforeMeasures = utf8(',"m":')
 const featureEnd = utf8('}\n')
+const cutText = 'ends in the middle of a character, where it was cut; that character is left out'
 
 /** A layer whose small files have been read. */
 export interface OpenLayer {
@@ -45,7 +47,7 @@ interface Files {
  * the member `m`. Throws NodeError `RecordsDoNotFit` with at most 100 faults after the last record, `MalformedBody` where
  * a file is damaged, `UnsupportedCrs` where nothing says the system of coordinates that are no degrees.
  */
-export async function* layerFeatures(open: OpenLayer): AsyncGenerator<Uint8Array> {
+export async function* layerFeatures(open: OpenLayer, warnings: Warnings): AsyncGenerator<Uint8Array> {
   const { layer } = open
   const files: Files = {
     dbf: new EntryBytes(layer.dbf),
@@ -54,7 +56,7 @@ export async function* layerFeatures(open: OpenLayer): AsyncGenerator<Uint8Array
   }
   const all = [files.dbf, files.shp, ...(files.shx === undefined ? [] : [files.shx])]
   try {
-    yield* features(open, files)
+    yield* features(open, files, warnings)
     // The checksums of files are known at their ends.
     for (const file of all) await file.drain()
   } finally {
@@ -62,14 +64,15 @@ export async function* layerFeatures(open: OpenLayer): AsyncGenerator<Uint8Array
   }
 }
 
-async function* features(open: OpenLayer, { dbf, shp, shx }: Files): AsyncGenerator<Uint8Array> {
+async function* features(open: OpenLayer, { dbf, shp, shx }: Files, warnings: Warnings): AsyncGenerator<Uint8Array> {
   const header = await readDbfHeader(dbf)
   const { rows, rowBytes } = header
   const fields = await readDbfFields(dbf, header, open.page, open.limits)
+  for (const { name, isCut } of fields) if (isCut) warnings.add(`The name of column '${name}' ${cutText}`)
   const shpHeader = await readShpHeader(shp)
   const indexHeader = shx === undefined ? undefined : await readShpHeader(shx)
   const shapes = new Shapes(shp, shx, { header: shpHeader, indexHeader, rows, mostBytes: open.limits.recordBytes })
-  const writer = new FeatureWriter(open, shpHeader.type, new RowWriter(fields, open.page, dbf.name))
+  const writer = new FeatureWriter(open, shpHeader.type, new RowWriter(fields, open.page, dbf.name), warnings)
   for (let row = 0; row < rows; row++) {
     if (!dbf.take(rowBytes)) await dbf.next(rowBytes)
     if (!shapes.take(row)) await shapes.fetch(row)
@@ -94,14 +97,16 @@ class FeatureWriter {
   readonly #open: OpenLayer
   readonly #type: ShapeType
   readonly #rows: RowWriter
+  readonly #warnings: Warnings
   readonly #faults = new FaultLog()
   readonly #buffers = new ShapeBuffers()
   #records = 0
 
-  constructor(open: OpenLayer, type: ShapeType, rows: RowWriter) {
+  constructor(open: OpenLayer, type: ShapeType, rows: RowWriter, warnings: Warnings) {
     this.#open = open
     this.#type = type
     this.#rows = rows
+    this.#warnings = warnings
   }
 
   /** Adds a feature. Yields where other work may be done. Throws NodeError `UnsupportedCrs`. */
@@ -124,6 +129,7 @@ class FeatureWriter {
     }
     out.raw(beforeProperties)
     const cellFault = this.#rows.write(out, dbf.bytes, dbf.at)
+    for (const column of this.#rows.cut) this.#warnings.add(`A text of column '${column}' ${cutText}`, record)
     if (measured?.m !== undefined) {
       out.raw(beforeMeasures)
       yield* writeMeasures(out, measured, measured.m)

@@ -1,6 +1,7 @@
 // The shapefile as a format of ingest (docs/spec/http.md §6): its features are read as those of NDGeoJSON, so that columns,
 // inference and casts are the same. What a fault says of lines and bytes of that text is left out: nobody sent it.
 
+import { Warnings } from '../../lib/warnings.ts'
 import { NodeError, type RecordError } from '../../model/errors.ts'
 import type { RecordBatch } from '../../model/schema.ts'
 import type { BodyFile, FileFormat, FileOptions, FileReader, InferOptions, Inferred, ReaderOptions } from '../format.ts'
@@ -56,19 +57,20 @@ class ShapefileReader implements FileReader {
 
   async infer(options: InferOptions): Promise<Inferred> {
     const inferrer = ndgeojson.createInferrer(options)
-    for await (const chunk of layerFeatures(this.#open)) if (!inferrer.push(chunk)) break
+    for await (const chunk of layerFeatures(this.#open, new Warnings())) if (!inferrer.push(chunk)) break
     return inferrer.finish()
   }
 
   async *read(options: ReaderOptions): AsyncGenerator<RecordBatch> {
     try {
       const reader = ndgeojson.createReader(options)
-      for await (const chunk of layerFeatures(this.#open)) {
+      const cut = new Warnings()
+      for await (const chunk of layerFeatures(this.#open, cut)) {
         reader.push(chunk)
         yield* reader.take()
       }
       const { batches, warnings = [] } = reader.finish()
-      this.warnings = warnings
+      this.warnings = [...cut.texts, ...warnings]
       yield* batches
     } catch (error) {
       throw withoutText(error)

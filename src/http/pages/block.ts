@@ -27,7 +27,7 @@ export async function blockPageOf(
   const sequence = chain.sequenceOf(hashOf(text))
   const block = sequence === undefined ? undefined : chain.blocks.at(sequence)
   if (sequence === undefined || block === undefined) return undefined
-  const { event, prevBlockHash } = await decodedBlock(context.store, chain.name, block.hash)
+  const { event, prevBlockHash } = await decodedBlock(context.objects, chain.name, block.hash)
   const shown = shownBlock(chain, block)
   const view = viewOf(chain, sequence)
   const json = JSON.stringify(event, (_name, value: unknown) => (typeof value === 'bigint' ? String(value) : value), 2)

@@ -59,7 +59,14 @@ export async function datasetsPageOf({ context }: PageContext, request: FastifyR
     lastCommit: chain.head.systemTime,
     perHour: rowsPerHour(chain, nowMs),
   }))
-  return datasetsPage({ datasets, next: nextPath, account, nowMs, origin: hostOf(request), links: linksOf(context) })
+  return datasetsPage({
+    datasets,
+    next: nextPath,
+    account,
+    nowMs,
+    origin: hostOf(context, request),
+    links: linksOf(context),
+  })
 }
 
 /** Rows of each of the last hours, oldest first, the last one up to now. */
@@ -121,7 +128,7 @@ async function pageOf(
     ...(await glanceAt(reading, view, { request, reply })),
     changes: changesFor(context, view, request),
     nowMs,
-    origin: hostOf(request),
+    origin: hostOf(context, request),
     hasGeometry: geometryColumn(view) !== undefined,
     isOpen: visibility === 'public' && context.anonymousRead,
   })

@@ -8,7 +8,9 @@ import { traceparentOf } from '../../gateway/controls.ts'
 import { isSameDataset, newDatasetOf } from '../../gateway/new-dataset.ts'
 import { demandKnown } from '../../gateway/refusals.ts'
 import { datasetIdPattern } from '../../ids/identifiers.ts'
+import { sha256Hex } from '../../ids/native-crypto.ts'
 import { toPlain } from '../../json/json.ts'
+import { utf8 } from '../../lib/bytes.ts'
 import { durationText } from '../../lib/clock.ts'
 import { HaltError, NodeError } from '../../model/errors.ts'
 import type { JsonValue } from '../../model/json.ts'
@@ -157,20 +159,21 @@ export function registerAbout(app: FastifyInstance, context: HttpContext): void 
       // Nothing but the node's own routes lies there.
       if (isReservedAccount((request.params as { account: string }).account)) return reply.callNotFound() // validated
       const { chain } = await datasetOf(context.catalog, request, 'read')
-      const { alias, visibility } = chain.name
+      const { alias } = chain.name
       void reply.header('dataset-head', `${alias};block="${chain.head.hash}"`).header('cache-control', 'no-cache')
-      if (isUnchanged(request, reply, `${chain.head.hash}.${visibility}`)) return reply.code(304).send()
-      return reply.send({ ...about(chain), links: linksOf(alias, context.replica !== undefined) })
+      const body = { ...about(chain), links: linksOf(alias, context.replica !== undefined) }
+      // What is set of a name follows its block a little later: the body alone names itself.
+      if (isUnchanged(request, reply, sha256Hex(utf8(JSON.stringify(body))))) return reply.code(304).send()
+      return reply.send(body)
     },
   )
 }
 
 /** What is set of the dataset; a member that is absent is as the node has it. */
-function settingsOf({ name: { freshnessMs, layout, ingest } }: DatasetChain): object {
+function settingsOf({ name: { freshnessMs, ingest } }: DatasetChain): object {
   const freshness = freshnessMs === undefined ? {} : { freshness: durationText(freshnessMs) }
   return {
     ...freshness,
-    ...(layout === undefined ? {} : { layout }),
     ...(ingest === undefined ? {} : { ingest }),
   }
 }

@@ -160,14 +160,18 @@ async function sendTable(
   return await reply.send({
     'metadata-location': `${location}/metadata/${metadataName({ sequence })}`,
     metadata: tables.table(chain, sequence, { location, isHere: true, form }),
-    config: storageOf(request, token),
+    config: storageOf(context, request, token),
   })
 }
 
 /** How S3 clients reach the files of tables: at this node, with the caller's token. */
-function storageOf(request: FastifyRequest, token: string | undefined): Readonly<Record<string, string>> {
+function storageOf(
+  context: ReplicaContext,
+  request: FastifyRequest,
+  token: string | undefined,
+): Readonly<Record<string, string>> {
   return {
-    's3.endpoint': hostOf(request),
+    's3.endpoint': hostOf(context, request),
     's3.path-style-access': 'true',
     's3.region': 'us-east-1',
     'client.region': 'us-east-1',
@@ -219,8 +223,8 @@ async function sliceOf(
   file: string,
 ): Promise<DataFileBytes & { readonly hash: string }> {
   const text = file.replace(/\.parquet$/, '')
-  const found = await context.objects.find(name, { kind: 'data', text, chainOf: () => context.catalog.chainOf(name) })
-  await context.objects.check(found)
+  const there = await context.objects.find(name, { kind: 'data', text, chainOf: () => context.catalog.chainOf(name) })
+  const found = await context.objects.check(there)
   return { hash: found.hash, ...(await tables.dataFile(name.id, found)) }
 }
 

@@ -23,7 +23,9 @@ export const IngestQuery = Type.Object({
   create: Type.Optional(
     Type.String({ description: 'true: make the dataset if it is missing, with an inferred schema.' }),
   ),
-  visibility: Type.Optional(Type.String({ description: 'With create: public (default) or private.' })),
+  visibility: Type.Optional(
+    Type.String({ description: 'With create: public or private; by default what the option new-datasets says.' }),
+  ),
   dryRun: Type.Optional(Type.String({ description: 'true: validate and infer, store nothing.' })),
   unknownFields: Type.Optional(Type.String({ description: 'reject, ignore or add.' })),
   integers: Type.Optional(Type.String({ description: 'int64 or float64: what JSON integers are inferred as.' })),
@@ -91,7 +93,7 @@ export function registerIngest(app: FastifyInstance, context: GatewayContext): v
       void reply.code(answer.status)
       if (answer.status === 202 || controls.isMinimal) void reply.header('location', `/receipts/${receiptId}`)
       if (controls.isMinimal) return reply.header('receipt-id', receiptId).send()
-      return reply.send({ ...answer.body, ...told })
+      return reply.send({ ...answer.body, ...(answer.replayed && { replayed: true }), ...told })
     },
   )
 }
@@ -132,6 +134,14 @@ export async function visibleChain(
     demand(principal, 'ingest', alias.text, unknown)
     return takesNoRows(cause)
   }
+}
+
+/** Throws NodeError `InvalidParameter` for a parameter of ingest that counts for batches alone, or for none of this kind. */
+export function demandUseful(request: FastifyRequest, useless: readonly string[], hint = 'Leave it out.'): void {
+  const given = Object.keys(request.query as object) // loose parameters
+  const name = useless.find((one) => given.includes(one))
+  if (name === undefined) return
+  throw new NodeError('InvalidParameter', `The parameter ${name} counts for nothing at this address.`, { hint })
 }
 
 /** The body stream that the content type parser hands over; a request without a body has none. */

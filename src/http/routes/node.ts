@@ -1,12 +1,13 @@
 // What the node says of itself: /, /info, /limits, health, metrics, DID document, the error catalogue.
 
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import { Type } from 'typebox'
+import { type Static, Type } from 'typebox'
 import { formats } from '../../formats/registry.ts'
 import { fixedLimits, limitTable } from '../../lib/limits.ts'
 import { NodeError } from '../../model/errors.ts'
 import { schemaFormats } from '../../model/query.ts'
 import { outputFormatNames } from '../../outputs/formats.ts'
+import { addressText, noncePattern, signPossession } from '../../proof/possession.ts'
 import type { HttpContext } from '../context.ts'
 import { errorCatalogue } from '../texts.ts'
 
@@ -33,8 +34,24 @@ export function registerNode(app: FastifyInstance, context: HttpContext): void {
   app.get('/info', () => info(context))
   app.get('/limits', () => limitsOf(context))
   app.get('/.well-known/did.json', async () => didDocument(context.facts.did, await context.signers()))
+  registerPossession(app, context)
   registerHealth(app, context)
   registerErrors(app)
+}
+
+/** The node has its key, and answers at this very address. */
+function registerPossession(app: FastifyInstance, { nodeKey }: HttpContext): void {
+  const querystring = Type.Object(
+    { nonce: Type.String({ pattern: noncePattern, description: 'Random: 16 to 64 bytes in lower-case hex.' }) },
+    { additionalProperties: false },
+  )
+  app.get('/possession', { schema: { querystring } }, (request, reply) => {
+    const { nonce } = request.query as Static<typeof querystring> // validated
+    const { localAddress, localPort } = request.raw.socket
+    // The address is not told: behind a proxy it is of no use, and nobody's business.
+    const signature = signPossession(nodeKey, { address: addressText(localAddress, localPort), nonce })
+    return reply.header('cache-control', 'no-store').send({ did: nodeKey.did, nonce, signature })
+  })
 }
 
 function registerHealth(app: FastifyInstance, context: HttpContext): void {

@@ -77,8 +77,8 @@ export async function sendStored(
   context: HttpContext,
   { request, reply, kind, name, text }: Asked,
 ): Promise<FastifyReply> {
-  const found = await context.objects.find(name, { kind, text, chainOf: () => context.catalog.chainOf(name) })
-  if (request.method !== 'HEAD') await context.objects.check(found)
+  const there = await context.objects.find(name, { kind, text, chainOf: () => context.catalog.chainOf(name) })
+  const found = request.method === 'HEAD' ? there : await context.objects.check(there)
   keepForEver(reply, context, name)
   if (kind === 'blocks') {
     addVary(reply, 'Accept')
@@ -102,7 +102,7 @@ async function sendDecoded(
 ): Promise<FastifyReply> {
   const { request, reply, name, hash } = answer
   if (isUnchanged(request, reply, `${hash}.json`)) return reply.code(304).send()
-  return reply.send(await decodedBlock(context.store, name, hash))
+  return reply.send(await decodedBlock(context.objects, name, hash))
 }
 
 function wantsJson(request: FastifyRequest): boolean {
@@ -126,7 +126,7 @@ export function registerBlocks(app: FastifyInstance, context: HttpContext): void
       const { chain } = await datasetOf(context.catalog, request, 'read')
       const query = request.query as Static<typeof BlocksQuery> // BlocksQuery validated it
       const before = query.before === undefined ? undefined : hashOf(query.before)
-      const page = await blockPage(context.store, chain, { limit: pageSize(query.limit), before })
+      const page = await blockPage(context.objects, chain, { limit: pageSize(query.limit), before })
       return reply.header('cache-control', 'no-cache').send(page)
     },
   )

@@ -9,6 +9,7 @@ import { instantFromMs } from '../../model/instant.ts'
 import { type Field, innerType } from '../../model/schema.ts'
 import type { Extent } from '../../replica/spatial-rows.ts'
 import type { Html } from '../../console/html.ts'
+import type { HttpContext } from '../context.ts'
 import { sendHtml, wantsHtml } from '../html.ts'
 import { addVary } from '../origin-rules.ts'
 import type { Collection, LinkText } from '../../console/ogc-pages.ts'
@@ -62,14 +63,17 @@ export function sendDocument(reply: FastifyReply, { form, links, type, json, tit
   return form === 'html' ? sendHtml(reply, { title, main: page() }) : reply.type(type).send(utf8(json()))
 }
 
-/** Scheme, host and port as the client wrote them; a proxy that ends TLS says the scheme. */
-export function hostOf({ protocol, host, headers }: FastifyRequest): string {
-  return `${headers['x-forwarded-proto'] === 'https' ? 'https' : protocol}://${host}`
+/** The address of this node, of which all absolute links begin: as its operator says it, else as the client wrote it. */
+export function hostOf(
+  { publicUrl }: Pick<HttpContext, 'publicUrl'>,
+  { protocol, host }: Pick<FastifyRequest, 'protocol' | 'host'>,
+): string {
+  return publicUrl ?? `${protocol}://${host}`
 }
 
 /** The root of these routes. */
-export function baseOf(request: FastifyRequest): string {
-  return `${hostOf(request)}/ogc`
+export function baseOf(context: Pick<HttpContext, 'publicUrl'>, request: FastifyRequest): string {
+  return `${hostOf(context, request)}/ogc`
 }
 
 function idOf({ alias }: DatasetView): string {

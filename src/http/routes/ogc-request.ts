@@ -102,7 +102,7 @@ export function featureRequest(view: DatasetView, asked: AskedItems): FeatureReq
 function readEqual(view: DatasetView, asked: AskedItems): FeatureRequest['equal'] {
   const fields = new Map(propertyFields(view).map((field) => [foldAscii(field.name), field]))
   return Object.entries(asked).flatMap(([name, text]) => {
-    if (name in itemsParameters || text === undefined) return []
+    if (Object.hasOwn(itemsParameters, name) || text === undefined) return []
     const field = fields.get(foldAscii(name))
     if (field !== undefined) return [{ field, text }]
     throw new NodeError(

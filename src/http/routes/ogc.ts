@@ -97,16 +97,17 @@ export function registerOgc(app: FastifyInstance, context: ReplicaContext): void
 }
 
 /** What the routes say of themselves. */
-function registerLanding(app: FastifyInstance, { facts }: ReplicaContext): void {
+function registerLanding(app: FastifyInstance, context: ReplicaContext): void {
+  const { facts } = context
   const config = { right: 'read' } as const
   const landing = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const { f } = request.query as Static<typeof FormatQuery> // validated
-    const base = baseOf(request)
+    const base = baseOf(context, request)
     const form = formOf(request, reply, f)
     const links: LinkText[] = [
       ...selfLinks(base, form, json),
       { href: `${base}/api`, rel: 'service-desc', type: openApi, title: 'The OpenAPI description' },
-      { href: `${hostOf(request)}/swagger`, rel: 'service-doc', type: 'text/html', title: 'Documentation' },
+      { href: `${hostOf(context, request)}/swagger`, rel: 'service-doc', type: 'text/html', title: 'Documentation' },
       { href: `${base}/conformance`, rel: 'conformance', type: json, title: 'Conformance classes' },
       { href: `${base}/collections`, rel: 'data', type: json, title: 'Datasets with geometries' },
     ]
@@ -122,7 +123,7 @@ function registerLanding(app: FastifyInstance, { facts }: ReplicaContext): void 
   app.get('/ogc/conformance', { config, schema: { querystring: FormatQuery } }, (request, reply) => {
     const { f } = request.query as Static<typeof FormatQuery> // validated
     const form = formOf(request, reply, f)
-    const links = selfLinks(`${baseOf(request)}/conformance`, form, json)
+    const links = selfLinks(`${baseOf(context, request)}/conformance`, form, json)
     const text = (): string => JSON.stringify({ conformsTo, links })
     const page = (): Html => conformancePage(conformsTo, links)
     return sendDocument(reply, { form, links, type: json, json: text, title: 'Conformance', page })
@@ -130,7 +131,7 @@ function registerLanding(app: FastifyInstance, { facts }: ReplicaContext): void 
   app.get('/ogc/api', { config, schema: { querystring: FormatQuery } }, (request, reply) => {
     const { f = 'json' } = request.query as Static<typeof FormatQuery> // validated
     if (f === 'json')
-      return reply.type(openApi).send(utf8(JSON.stringify(ogcDescription(baseOf(request), facts.version))))
+      return reply.type(openApi).send(utf8(JSON.stringify(ogcDescription(baseOf(context, request), facts.version))))
     throw new NodeError('InvalidParameter', 'The description is JSON; f may be json.', {
       hint: 'Its page is /swagger.',
     })
@@ -164,9 +165,9 @@ function registerCollections(app: FastifyInstance, context: ReplicaContext, deps
       const extent =
         unread <= readable ? await listedExtent({ ...context, ...deps }, view, { column, signal }) : undefined
       if (unread <= readable) readable -= unread
-      collections.push(collectionOf(baseOf(request), view, { extent, form: 'json' }))
+      collections.push(collectionOf(baseOf(context, request), view, { extent, form: 'json' }))
     }
-    const url = `${baseOf(request)}/collections`
+    const url = `${baseOf(context, request)}/collections`
     const asked = most === undefined ? {} : { limit: most }
     const self = new URLSearchParams({ ...asked, ...(after === undefined ? {} : { after }) }).toString()
     const links: LinkText[] = selfLinks(self === '' ? url : `${url}?${self}`, form, json)
@@ -209,8 +210,9 @@ function registerCollection(app: FastifyInstance, context: ReplicaContext, deps:
     const form = formOf(request, reply, f)
     const view = await collectionView(context, request)
     const column = geometryColumn(view)?.name ?? ''
-    const extent = await deps.spatial.extent(view, column, callerOf(context, request, reply).signal)
-    const collection = collectionOf(baseOf(request), view, { extent, form })
+    const { signal } = callerOf(context, request, reply)
+    const extent = await listedExtent({ ...context, ...deps }, view, { column, signal })
+    const collection = collectionOf(baseOf(context, request), view, { extent, form })
     const text = (): string => JSON.stringify(collection)
     const page = (): Html => collectionPage(collection)
     void reply.header('cache-control', 'no-cache')
@@ -220,7 +222,7 @@ function registerCollection(app: FastifyInstance, context: ReplicaContext, deps:
     const { f } = request.query as Static<typeof FormatQuery> // validated
     const form = formOf(request, reply, f)
     const view = await collectionView(context, request)
-    const $id = `${urlOf(baseOf(request), view)}/queryables`
+    const $id = `${urlOf(baseOf(context, request), view)}/queryables`
     const links = selfLinks($id, form, jsonSchema)
     const geometry = {
       $ref: 'https://geojson.org/schema/Geometry.json',
@@ -252,13 +254,14 @@ function registerItems(app: FastifyInstance, context: ReplicaContext, deps: Feat
     async (request, reply) => {
       const asked = request.query as AskedItems // ItemsQuery validated it
       const form = formOf(request, reply, asked.f)
-      const base = baseOf(request)
+      const base = baseOf(context, request)
       const view = await collectionView(context, request, asked.at)
       const wanted = featureRequest(view, asked)
       const limit = form === 'html' ? Math.min(wanted.limit, mostShownItems) : wanted.limit
       noteBlock(reply, view)
-      if (isUnchanged(request, reply, answerTag(base, { items: view.block.hash, ...asked, f: form })))
-        return reply.code(304).send()
+      const { alias, block } = view
+      const named = { base, alias, items: block.hash, ...asked, f: form }
+      if (isUnchanged(request, reply, answerTag(deps.engine.dialect, named))) return reply.code(304).send()
       const caller = callerOf(context, request, reply)
       const { features, hasMore, matched } = await featurePage(deps, { ...wanted, limit }, caller)
       const links: LinkText[] = selfLinks(itemsUrl(base, view, asked, { skip: wanted.skip }), form, geoJson)
@@ -299,7 +302,7 @@ function registerItem(app: FastifyInstance, context: ReplicaContext, deps: Featu
       const offset = /^\d{1,15}$/.test(feature) ? Number(feature) : Number.POSITIVE_INFINITY
       const found = await oneFeature(deps, view, { offset, caller })
       if (found === undefined) throw new NodeError('ObjectNotFound', `There is no feature ${feature} in ${view.alias}.`)
-      const url = urlOf(baseOf(request), view)
+      const url = urlOf(baseOf(context, request), view)
       const links: LinkText[] = [
         ...selfLinks(`${url}/items/${offset}`, form, geoJson),
         { href: url, rel: 'collection', type: json, title: view.alias },
@@ -330,7 +333,8 @@ function registerTiles(app: FastifyInstance, context: ReplicaContext, deps: Feat
       if (!isTile(tile)) throw new NodeError('ObjectNotFound', `There is no tile ${z}/${x}/${y}.`)
       const view = await collectionView(context, request, at)
       noteBlock(reply, view)
-      if (isUnchanged(request, reply, `${view.block.hash}.${z}.${x}.${y}`)) return reply.code(304).send()
+      const tag = answerTag(deps.engine.dialect, { tile: [view.block.hash, ...Object.values(tile)] })
+      if (isUnchanged(request, reply, tag)) return reply.code(304).send()
       const bytes = await featureTile(deps, view, { tile, caller: callerOf(context, request, reply) })
       return bytes.length === 0 ? reply.code(204).send() : reply.type('application/vnd.mapbox-vector-tile').send(bytes)
     },

@@ -4,6 +4,7 @@
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
+import type { Misfits } from '../../formats/format.ts'
 import { presets } from '../../formats/presets.ts'
 import { mediaTypeOf } from '../../formats/registry.ts'
 import { type IngestControls, readControls } from '../../gateway/controls.ts'
@@ -11,6 +12,7 @@ import { NodeError } from '../../model/errors.ts'
 import { aliasOf } from '../access.ts'
 import type { GatewayContext } from '../context.ts'
 import { DatasetParams } from '../request-target.ts'
+import { demandUseful } from './ingest.ts'
 import { type OwnAddress, storeAt } from './write.ts'
 
 /** What its bodies are read as, and how. */
@@ -24,7 +26,14 @@ const LogsQuery = Type.Object({
   unknownFields: Type.Optional(
     Type.String({ description: 'reject, ignore or add; by default add where the token has the scope create.' }),
   ),
+  visibility: Type.Optional(
+    Type.String({
+      description: 'Of the dataset that is made: private (default) or public. With the scope create alone.',
+    }),
+  ),
 })
+/** Parameters of ingest that have no place here; others are those of ingest. */
+const useless = ['dryRun', 'eventTimeUnit', 'layer', 'charset']
 
 export function registerOtlp(app: FastifyInstance, context: GatewayContext): void {
   const describes = { consumes: mediaTypes, body: Type.Object({}) }
@@ -32,8 +41,11 @@ export function registerOtlp(app: FastifyInstance, context: GatewayContext): voi
   const schema = { params: DatasetParams, querystring: LogsQuery }
   app.post('/:account/:dataset/v1/logs', { config, schema }, async (request, reply) => {
     const mediaType = demandMediaType(request)
-    await storeAt(context, aliasOf(request), { request, reply }, (address) => controlsOf(request, address))
-    return answered(reply, mediaType)
+    const { records, misfits } = await storeAt(context, aliasOf(request), { request, reply }, (address) =>
+      controlsOf(request, address),
+    )
+    if (records === 0 && misfits !== undefined) throw noneFits(misfits)
+    return answered(reply, mediaType, misfits)
   })
 }
 
@@ -46,18 +58,41 @@ function demandMediaType({ headers }: FastifyRequest): string {
   })
 }
 
-function controlsOf({ headers, query }: FastifyRequest, { mayCreate }: OwnAddress): IngestControls {
-  const { flatten, unknownFields } = query as { flatten?: string; unknownFields?: string } // LogsQuery
-  return readControls(headers, {
-    preset,
-    ...(flatten === undefined ? {} : { flatten }),
-    ...(mayCreate ? { create: 'true' } : {}),
-    ...(unknownFields === undefined ? {} : { unknownFields }),
-  })
+function controlsOf(request: FastifyRequest, { mayCreate }: OwnAddress): IngestControls {
+  demandUseful(request, useless)
+  const query = request.query as Readonly<Record<string, unknown>> // LogsQuery, and loose parameters
+  if (query['preset'] !== undefined && query['preset'] !== preset) {
+    throw new NodeError('InvalidParameter', `The parameter preset is ${preset} here.`, { hint: 'Leave it out.' })
+  }
+  const controls = readControls(request.headers, { ...(mayCreate ? { create: 'true' } : {}), ...query, preset })
+  return { ...controls, leavesOutMisfits: true, newDatasets: 'private' }
 }
 
-/** An ExportLogsServiceResponse without `partial_success`: all of it is stored. */
-function answered(reply: FastifyReply, mediaType: string): FastifyReply {
+function noneFits({ errors, total }: Misfits): NodeError {
+  const message = `Record ${errors[0]?.record}: ${errors[0]?.message} None of the records fits. Nothing was stored.`
+  return new NodeError('RecordsDoNotFit', message, { errors, errorsTotal: total })
+}
+
+/** An ExportLogsServiceResponse: with `partial_success` where records were left out, which are not to be sent again. */
+function answered(reply: FastifyReply, mediaType: string, misfits: Misfits | undefined): FastifyReply {
   void reply.code(200).type(mediaType)
-  return reply.send(mediaType === 'application/json' ? '{}' : Buffer.alloc(0))
+  const rejected = misfits?.total ?? 0
+  const [first] = misfits?.errors ?? []
+  const errorMessage = `Record ${first?.record}: ${first?.message} All others are stored.`
+  if (mediaType === 'application/json') {
+    return reply.send(
+      rejected === 0
+        ? '{}'
+        : JSON.stringify({ partialSuccess: { rejectedLogRecords: String(rejected), errorMessage } }),
+    )
+  }
+  if (rejected === 0) return reply.send(Buffer.alloc(0))
+  const text = Buffer.from(errorMessage)
+  const partial = Buffer.from([0x08, ...varint(rejected), 0x12, ...varint(text.length), ...text])
+  return reply.send(Buffer.from([0x0a, ...varint(partial.length), ...partial]))
+}
+
+/** A whole number as protobuf has it. */
+function varint(value: number): number[] {
+  return value < 0x80 ? [value] : [(value % 0x80) + 0x80, ...varint(Math.floor(value / 0x80))]
 }

@@ -236,7 +236,6 @@ function tellScan(reply: FastifyReply, scan: Scan): void {
     `row-groups-read=${scan.rowGroupsRead}, row-groups=${scan.rowGroups}`,
     `rows-read=${scan.rowsRead}, rows=${scan.rows}`,
     ...(scan.mergedRead > 0 ? [`merged-files-read=${scan.mergedRead}`] : []),
-    ...(scan.sortedRead > 0 ? [`sorted-files-read=${scan.sortedRead}`] : []),
   ]
   void reply.header('query-scan', members.join(', '))
 }

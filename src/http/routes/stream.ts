@@ -19,7 +19,7 @@ import type { GatewayContext } from '../context.ts'
 import { problemOf } from '../problem.ts'
 import { type RecordSocket, RecordSockets } from '../record-sockets.ts'
 import { DatasetParams } from '../request-target.ts'
-import { IngestQuery, ingestRequest } from './ingest.ts'
+import { demandUseful, IngestQuery, ingestRequest } from './ingest.ts'
 
 const isEndless = (format: Format): format is EndlessFormat => format.kind === 'stream' && format.ends !== undefined
 const mediaTypes = formats.filter(isEndless).flatMap((format) => format.mediaTypes)
@@ -69,9 +69,10 @@ export function registerStream(app: FastifyInstance, context: GatewayContext): v
   )
 }
 
-/** Throws as `ingestRequest`, `producerStart`, `withoutKey` and `demandStream`. */
+/** Throws as `ingestRequest`, `demandUseful`, `producerStart`, `withoutKey` and `demandStream`. */
 async function streamRequest(context: GatewayContext, request: FastifyRequest): Promise<StreamRequest> {
   const { controls: said, ...asked } = await ingestRequest(context, request)
+  demandUseful(request, ['layer', 'charset'])
   const producer = producerStart(request.headers)
   const isAsked = (request.query as Readonly<Record<string, unknown>>)['dedupe'] !== undefined // loose parameters
   const controls = isAsked ? said : withoutKey(said, producer !== undefined)

@@ -3,7 +3,7 @@
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { can, datasetNotFound, demand } from '../../access/scopes.ts'
+import { can, datasetNotFound, demand, demandCreate } from '../../access/scopes.ts'
 import { lineProtocol } from '../../formats/line-protocol/format.ts'
 import type { Misfits } from '../../formats/format.ts'
 import { type IngestControls, readControls } from '../../gateway/controls.ts'
@@ -11,22 +11,27 @@ import { NodeError } from '../../model/errors.ts'
 import { type Alias, parseAliasText } from '../../model/names.ts'
 import { demandNotRenamed } from '../access.ts'
 import type { GatewayContext } from '../context.ts'
-import { bodyOf, count, visibleChain } from './ingest.ts'
+import { bodyOf, count, demandUseful, visibleChain } from './ingest.ts'
 
 const precision = Type.Optional(Type.String({ description: 'Unit of the timestamps: ns (default), us, ms or s.' }))
 const unknownFields = Type.Optional(
   Type.String({ description: 'reject, ignore or add; by default add where the token has the scope create.' }),
 )
+const visibility = Type.Optional(
+  Type.String({ description: 'Of the dataset that is made: public or private. With the scope create alone.' }),
+)
 const WriteQuery = Type.Object({
   bucket: Type.Optional(Type.String({ description: 'Where to: account/dataset.' })),
   precision,
   unknownFields,
+  visibility,
 })
 const FirstWriteQuery = Type.Object({
   db: Type.Optional(Type.String({ description: 'Where to: account/dataset.' })),
   p: Type.Optional(Type.String({ description: 'A token, where there is no Authorization; `u` may be anything.' })),
   precision,
   unknownFields,
+  visibility,
 })
 
 /** Spellings of both interfaces. */
@@ -57,7 +62,10 @@ async function write(
 ): Promise<FastifyReply> {
   const query = request.query as Readonly<Record<string, string | undefined>> // the schema of the route validated it
   const alias = parseAliasText(named(query[parameter], parameter))
-  await storeAt(context, alias, { request, reply }, ({ mayCreate }) => controlsOf(request, query, mayCreate))
+  const { misfits } = await storeAt(context, alias, { request, reply }, ({ mayCreate }) =>
+    controlsOf(request, mayCreate),
+  )
+  if (misfits !== undefined) throw partial(misfits)
   return reply.code(204).send()
 }
 
@@ -74,14 +82,15 @@ export interface OwnAddress {
 
 /**
  * Stores the body in a dataset; durable when this resolves, and told in the headers of the answer. The parameters of such
- * addresses are no rules for other bodies. Throws as `ingestRequest`; NodeError `RecordsDoNotFit` for what was left out.
+ * addresses are no rules for other bodies. Resolves to how many records
+ * it has that fit, and what was left out. Throws as `ingestRequest`.
  */
 export async function storeAt(
   context: GatewayContext,
   alias: Alias,
   { request, reply }: Exchange,
   controlsFor: (address: OwnAddress) => IngestControls,
-): Promise<void> {
+): Promise<{ readonly records: number; readonly misfits: Misfits | undefined }> {
   const { principal } = request
   const chain = await visibleChain(context, request, alias)
   if (chain === undefined) await demandNotRenamed(context.catalog, principal, alias.text)
@@ -90,6 +99,8 @@ export async function storeAt(
   if (chain === undefined && !mayCreate) throw datasetNotFound(alias.text)
   demand(principal, 'ingest', alias.text, facts)
   const asked = controlsFor({ mayCreate })
+  if (asked.create && !mayCreate) demandCreate(principal, alias.text)
+  if (chain === undefined && !asked.create) throw datasetNotFound(alias.text)
   if (asked.unknownFields === 'add' && !mayCreate) {
     throw new NodeError('Forbidden', 'This token may not add columns.', { hint: 'It takes the scope create.' })
   }
@@ -98,9 +109,10 @@ export async function storeAt(
   const body = bodyOf(request.body)
   const answer = await context.gateway.ingest({ alias, chain, tokenId: principal.tokenId, controls, body })
   count(context, answer)
-  if (answer.misfits !== undefined) throw partial(answer.misfits)
-  if (answer.replayed) void reply.header('idempotent-replayed', 'true')
-  if ('receiptId' in answer.body) void reply.header('receipt-id', answer.body.receiptId)
+  const { misfits, body: told } = answer
+  if (misfits === undefined && answer.replayed) void reply.header('idempotent-replayed', 'true')
+  if (misfits === undefined && 'receiptId' in told) void reply.header('receipt-id', told.receiptId)
+  return { records: 'receiptId' in told ? told.records.received : 0, misfits }
 }
 
 function named(text: string | undefined, parameter: string): string {
@@ -110,25 +122,29 @@ function named(text: string | undefined, parameter: string): string {
   })
 }
 
+/** Parameters of ingest that have no place here; others are those of ingest. */
+const useless = ['dryRun', 'preset', 'layer', 'charset']
+
 /** Of a repeated body that brings its times nothing is stored twice; the token decides whether columns may be added. */
-function controlsOf(
-  { headers }: FastifyRequest,
-  query: Readonly<Record<string, string | undefined>>,
-  mayCreate: boolean,
-): IngestControls {
-  const eventTimeUnit = units.get(query['precision'] ?? 'ns')
+function controlsOf(request: FastifyRequest, mayCreate: boolean): IngestControls {
+  demandUseful(request, useless)
+  demandUseful(request, ['eventTimeUnit'], 'Say precision.')
+  const { headers } = request
+  const query = request.query as Readonly<Record<string, unknown>> & { precision?: string } // WriteQuery, loose parameters
+  const { precision = 'ns' } = query
+  const eventTimeUnit = units.get(precision)
   if (eventTimeUnit === undefined) {
-    throw new NodeError('InvalidParameter', `The parameter precision is '${query['precision']?.slice(0, 20)}'.`, {
+    throw new NodeError('InvalidParameter', `The parameter precision is '${precision.slice(0, 20)}'.`, {
       hint: 'Use one of: ns, us, ms, s.',
     })
   }
   const controls = readControls(
     { ...headers, 'content-type': lineProtocol.mediaTypes[0] },
     {
-      eventTimeUnit,
       ...(headers['idempotency-key'] === undefined ? { dedupe: 'body' } : {}),
       ...(mayCreate ? { create: 'true' } : {}),
-      ...(query['unknownFields'] === undefined ? {} : { unknownFields: query['unknownFields'] }),
+      ...query,
+      eventTimeUnit,
     },
   )
   return { ...controls, leavesOutMisfits: true }

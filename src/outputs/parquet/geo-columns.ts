@@ -25,35 +25,32 @@ export class GeometryColumn {
     const { name, rows } = column
     const offsets = new Int32Array(rows + 1)
     const validity = new Uint8Array((rows + 7) >> 3)
-    const bounded = new Uint8Array((rows + 7) >> 3)
     const bounds = boundNames.map(() => new Float64Array(rows))
-    let [missing, unbounded] = [0, 0]
+    let missing = 0
     for (let row = 0; row < rows; row++) {
       const extent = new Extent()
       const isGeometry = isPresent(column, row) && this.#add(column, row, extent)
       if (isGeometry) setBit(validity, row)
       else missing++
-      if (extent.isEmpty) unbounded++
-      else {
-        setBit(bounded, row)
-        const values = [extent.least[0], extent.least[1], extent.greatest[0], extent.greatest[1]]
-        for (const [at, bound] of bounds.entries()) bound[row] = values[at] ?? 0
-      }
+      // Readers demand bounds of every geometry: those of an empty one, from ∞ to -∞, meet no box, and hide no other row.
+      const values = [extent.least[0], extent.least[1], extent.greatest[0], extent.greatest[1]]
+      for (const [at, bound] of bounds.entries()) bound[row] = isGeometry ? (values[at] ?? 0) : 0
       offsets[row + 1] = this.#wkb.length
     }
-    const of = (values: Uint8Array, facts: Pick<Column, 'name' | 'type' | 'nullCount'>, bits: Uint8Array): Column =>
+    const of = (values: Uint8Array, facts: Pick<Column, 'name' | 'type'>): Column =>
       makeColumn({
         ...facts,
         nullable: true,
         rows,
-        validity: facts.nullCount === 0 ? undefined : bits,
+        nullCount: missing,
+        validity: missing === 0 ? undefined : validity,
         values,
         offsets: facts.type.kind === 'Binary' ? offsets : undefined,
       })
     return {
-      geometry: of(this.#wkb.take(), { name, type: { kind: 'Binary' }, nullCount: missing }, validity),
+      geometry: of(this.#wkb.take(), { name, type: { kind: 'Binary' } }),
       bounds: bounds.map((values, at) =>
-        of(new Uint8Array(values.buffer), { name: boundNames[at] ?? '', type: double, nullCount: unbounded }, bounded),
+        of(new Uint8Array(values.buffer), { name: boundNames[at] ?? '', type: double }),
       ),
     }
   }

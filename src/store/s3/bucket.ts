@@ -14,6 +14,10 @@ export const attemptsMost = 6
 const firstPauseMs = 100
 const longestPauseMs = 3_000
 
+/** Names of a listing, and pages of one that bring none. */
+const namesMost = 10_000_000
+const emptyPagesMost = 100
+
 /** How what lies under a key compares with what should. */
 export type Found = 'same' | 'other' | 'missing'
 
@@ -79,6 +83,7 @@ export class Bucket {
     const full = `${this.#prefix}${prefix}/`
     const names = new Set<string>()
     let token: string | undefined
+    let emptyPages = 0
     do {
       const { body } = await this.ask({
         method: 'GET',
@@ -90,7 +95,10 @@ export class Bucket {
         ],
       })
       const page = readPage(body, full)
+      const before = names.size
       for (const name of page.names) names.add(name)
+      if (names.size === before) emptyPages++
+      if (names.size > namesMost || emptyPages > emptyPagesMost) throw unreadable('a listing has no end')
       // A token that does not move would be asked for without end.
       token = page.next === token ? undefined : page.next
     } while (token !== undefined)

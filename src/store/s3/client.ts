@@ -30,7 +30,13 @@ export interface S3Request {
   readonly body?: Body
   /** Called for each answer: what takes its body. */
   readonly sinkOf?: () => Sink
+  /** Bytes that a success may have: by default those of the largest object, or of a page of a listing. */
+  readonly mostBytes?: number
 }
+
+const objectBytesMost = 2 * 1024 * 1024 * 1024
+/** A page has a thousand keys, of a thousand bytes each. */
+const pageBytesMost = 16 * 1024 * 1024
 
 export interface ClientOptions {
   readonly address: BucketAddress
@@ -105,6 +111,7 @@ export class S3Client {
 
   async #sendOnce(request: S3Request, credentials: Credentials): Promise<S3Answer> {
     const { method, key, query = [], headers = {}, body = noBody, sinkOf } = request
+    const { mostBytes = method === 'GET' && key !== undefined ? objectBytesMost : pageBytesMost } = request
     const { address, clock, answerMs } = this.#options
     const { endpoint, bucket, pathStyle, dialect, region } = address
     const path = `/${encodePath([pathStyle ? bucket : [], key ?? []].flat().join('/'))}`
@@ -131,6 +138,7 @@ export class S3Client {
       answerMs,
       clock,
       sink: sinkOf?.(),
+      mostBytes,
     })
     this.#compareClocks(answer)
     return answer

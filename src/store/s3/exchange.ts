@@ -9,6 +9,7 @@ import {
   type RequestOptions,
 } from 'node:http'
 import { type Agent as HttpsAgent, request as httpsRequest } from 'node:https'
+import { boundedPieces } from '../../lib/bounded-body.ts'
 import { concatBytes } from '../../lib/bytes.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Body } from './body.ts'
@@ -26,13 +27,18 @@ export interface Exchange {
   readonly answerMs: number
   readonly clock: Clock
   readonly sink?: Sink | undefined
+  /** Bytes of the body that a success may have. */
+  readonly mostBytes: number
 }
+
+/** A refusal is a few lines. */
+const refusalBytes = 1024 * 1024
 
 /** The slowest connection that is good enough for a store. */
 const bytesPerMs = 512
 
 /** The answer, whatever it says. Throws `Unanswered` where there is none in time, or not all of it. */
-export async function exchange({ what, options, body, sink, answerMs, clock }: Exchange): Promise<S3Answer> {
+export async function exchange({ what, options, body, sink, answerMs, clock, mostBytes }: Exchange): Promise<S3Answer> {
   const request = options.protocol === 'https:' ? httpsRequest(options) : httpRequest(options)
   const deadline = new Deadline(request, { answerMs, clock })
   deadline.allow(body.sizeBytes)
@@ -40,9 +46,10 @@ export async function exchange({ what, options, body, sink, answerMs, clock }: E
     const answered = responseTo(request)
     // An answer may come before all of the body is sent; what becomes of the rest does not matter then.
     const response = await Promise.race([answered, sendBody(request, body).then(() => answered)])
-    deadline.allow(Number(response.headers['content-length'] ?? 0))
     const { statusCode: status = 0, headers } = response
-    return { status, headers, body: await readBody(response, status === 200 ? sink : undefined) }
+    const most = status < 300 ? mostBytes : refusalBytes
+    deadline.allow(Math.min(most, Number(headers['content-length'] ?? 0)))
+    return { status, headers, body: await readBody(response, most, status === 200 ? sink : undefined) }
   } catch (cause) {
     throw new Unanswered(what, deadline.reason ?? cause)
   } finally {
@@ -63,10 +70,10 @@ async function sendBody(request: ClientRequest, body: Body): Promise<void> {
   request.end()
 }
 
-async function readBody(response: IncomingMessage, sink?: Sink): Promise<Uint8Array> {
+async function readBody(response: AsyncIterable<Uint8Array>, most: number, sink?: Sink): Promise<Uint8Array> {
   const pieces: Uint8Array[] = []
   const take: Sink = sink ?? ((piece) => pieces.push(piece))
-  for await (const piece of response) take(piece as Uint8Array) // no encoding is set
+  for await (const piece of boundedPieces(response, most)) take(piece)
   return concatBytes(pieces)
 }
 

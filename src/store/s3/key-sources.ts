@@ -8,6 +8,7 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { hasCode } from '../../disk/files.ts'
+import { boundedText } from '../../lib/bounded-body.ts'
 import { isLoopback } from '../../lib/loopback.ts'
 import { DecodeError, NodeError } from '../../model/errors.ts'
 import type { KeptCredentials } from './credentials.ts'
@@ -17,6 +18,7 @@ import { childText, parseXml, type XmlElement } from './xml.ts'
 export type KeyEnvironment = Readonly<Record<string, string | undefined>>
 
 const answerWithinMs = 5_000
+const answerBytesMost = 1024 * 1024
 /** Files may change at any time: they are read again before this is over. */
 const filesHoldMs = 10 * 60_000
 
@@ -153,7 +155,7 @@ async function ofMachine(environment: KeyEnvironment): Promise<KeptCredentials> 
 
 async function ask(url: string, init: RequestInit): Promise<string> {
   const answer = await fetch(url, { ...init, redirect: 'error', signal: AbortSignal.timeout(answerWithinMs) })
-  const text = await answer.text()
+  const text = await boundedText(answer, answerBytesMost)
   if (answer.ok) return text
   throw noKeys(`${new URL(url).host} answered ${answer.status}`)
 }

@@ -105,8 +105,9 @@ function readingStore(bucket: Bucket): Omit<ObjectStore, 'put' | 'putStream' | '
     async getRange(key, start, end) {
       checkKey(key)
       const mayBeInside = Number.isSafeInteger(start) && Number.isSafeInteger(end) && start >= 0 && end > start
-      const range = { range: `bytes=${start}-${end - 1}` }
-      const answer = mayBeInside ? await bucket.ask({ method: 'GET', key, headers: range }) : undefined
+      const headers = { range: `bytes=${start}-${end - 1}` }
+      const mostBytes = end - start
+      const answer = mayBeInside ? await bucket.ask({ method: 'GET', key, headers, mostBytes }) : undefined
       if (answer?.status === 404) return undefined
       if (answer?.status === 206 && answer.body.length === end - start) return answer.body
       const there = await size(key)

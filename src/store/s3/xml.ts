@@ -1,6 +1,7 @@
 // Reads the XML with which a store answers: elements, text, the predefined entities. What these answers never have
 // (document types, CDATA, processing instructions) is refused, so that nothing is expanded or skipped unseen.
 
+import { ownValue } from '../../lib/collections.ts'
 import { DecodeError } from '../../model/errors.ts'
 
 export interface XmlElement {
@@ -11,6 +12,8 @@ export interface XmlElement {
 }
 
 const depthMost = 16
+/** A page of a listing has some ten for each of a thousand keys. */
+const elementsMost = 100_000
 const token = /<(\/?)([A-Za-z_][\w.:-]*)(?:\s+[\w.:-]+\s*=\s*(?:"[^"<]*"|'[^'<]*'))*\s*(\/?)>|([^<]+)/y
 const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }
 
@@ -22,6 +25,7 @@ export function parseXml(text: string): XmlElement {
   type Open = { name: string; text: string; children: XmlElement[] }
   const document: Open = { name: '', text: '', children: [] }
   const open: Open[] = [document]
+  let elements = 0
   token.lastIndex = /^(?:\uFEFF)?(?:<\?xml [^?>]*\?>)?/.exec(text)?.[0].length ?? 0
   while (token.lastIndex < text.length) {
     const at = token.lastIndex
@@ -35,6 +39,7 @@ export function parseXml(text: string): XmlElement {
     } else {
       const element: Open = { name, text: '', children: [] }
       parent.children.push(element)
+      if (++elements > elementsMost) refuse(`more than ${elementsMost} elements`, at)
       if (empty === '/') continue
       if (open.push(element) > depthMost) refuse(`more than ${depthMost} levels`, at)
     }
@@ -51,7 +56,7 @@ function decodeEntities(text: string, refuse: () => never): string {
     const code = /^#(?:x([0-9a-fA-F]{1,6})|([0-9]{1,7}));$/.exec(entity.slice(1))
     const point = code === null ? undefined : Number.parseInt(code[1] ?? code[2] ?? '', code[1] === undefined ? 10 : 16)
     if (point !== undefined) return point <= 0x10ffff ? String.fromCodePoint(point) : refuse()
-    return (entity.endsWith(';') ? entities[name] : undefined) ?? refuse()
+    return (entity.endsWith(';') ? ownValue(entities, name) : undefined) ?? refuse()
   })
 }
 

@@ -85,4 +85,4 @@ test(`${trials} damaged shapefiles of seed ${seed}`, async () => {
     'BodyTooLarge',
   ]
   expect([...kinds.keys()].filter((kind) => !known.includes(kind))).toEqual([])
-}, 600_000)
+})

@@ -105,3 +105,15 @@ describe('is refused, and nothing is stored', () => {
     expect((await post('acme/bad', fixture('empty.zip'))).refusal).toBe('422 NothingToInfer')
   })
 })
+
+test('a text that its writer cut in the middle of a character is stored without that character, and warned of', async () => {
+  const cut = fixture('cut-text.zip')
+  const answer = await post('acme/cut', cut)
+  expect(answer.at('warnings')).toEqual([
+    "A text of column 'T' ends in the middle of a character, where it was cut; that character is left out (record 0).",
+  ])
+  expect((await live.query('select t from acme.cut')).at('output.data')).toEqual([['aé']])
+  // Where nobody says that it is UTF-8 it may be something else.
+  const unnamed = await post('acme/unnamed', without(cut, '.cpg'))
+  expect([unnamed.refusal, unnamed.at('errors.0.kind')]).toEqual(['422 RecordsDoNotFit', 'InvalidUtf8'])
+})

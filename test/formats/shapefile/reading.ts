@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { FileOptions } from '../../../src/formats/format.ts'
+import { Warnings } from '../../../src/lib/warnings.ts'
 import { layerFeatures } from '../../../src/formats/shapefile/features.ts'
 import { openShapefile } from '../../../src/formats/shapefile/format.ts'
 import type { Limits } from '../../../src/lib/limits.ts'
@@ -25,7 +26,7 @@ export async function featureLines(zip: Uint8Array, options: Options = {}): Prom
   const chunks: Uint8Array[] = []
   const all = { ...options, limits: { ...limits, ...options.limits } }
   const layer = await openShapefile(bodyFile(zip), all)
-  for await (const chunk of layerFeatures(layer)) chunks.push(Uint8Array.from(chunk))
+  for await (const chunk of layerFeatures(layer, new Warnings())) chunks.push(Uint8Array.from(chunk))
   return Buffer.concat(chunks).toString().split('\n').slice(0, -1)
 }
 

@@ -171,7 +171,9 @@ def _plain(value: Any) -> Any:
         return value.hex()
     if isinstance(value, timedelta):
         raise TypeError("a duration has no form in JSON: send its seconds")
-    scalar = getattr(value, "item", None)  # of numpy
-    if scalar is not None:
-        return scalar()
+    # Of numpy: times would come out of it as plain integers, and arrays of one item as that item.
+    if getattr(getattr(value, "dtype", None), "kind", "") in ("b", "i", "u", "f") and value.shape == ():
+        scalar = value.item()
+        if isinstance(scalar, (bool, int, float)):
+            return scalar
     raise TypeError(f"{type(value).__name__} has no form in JSON")

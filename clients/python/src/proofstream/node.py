@@ -10,10 +10,10 @@ from http.client import HTTPException
 from pathlib import Path
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Union
 from urllib.error import HTTPError, URLError
-from urllib.parse import quote, urlencode
-from urllib.request import Request, urlopen
+from urllib.parse import quote, urlencode, urlsplit
+from urllib.request import HTTPRedirectHandler, Request, build_opener
 
-from . import _json, _values, proof
+from . import _frames, _json, _values, proof
 
 Rows = Union[Iterable[Mapping[str, Any]], bytes, str, "os.PathLike[str]", Any]
 
@@ -42,6 +42,22 @@ class NodeError(Exception):
 
 class Unreachable(Exception):
     """No answer came: nothing listens there, or the connection broke each time it was tried."""
+
+
+class _SameOrigin(HTTPRedirectHandler):
+    """A dataset that was renamed is read at its new address; no other host gets the token, or is believed."""
+
+    def redirect_request(self, req: Request, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> Optional[Request]:
+        asked, wanted = urlsplit(req.full_url), urlsplit(newurl)
+        if (asked.scheme, asked.netloc) != (wanted.scheme, wanted.netloc):
+            where = f"{wanted.scheme}://{wanted.hostname}"
+            raise NodeError(code, "Unknown", f"{req.host} sends this request to {where}, which was not asked.", {})
+        if req.get_method() != "GET":
+            return None
+        return Request(newurl, headers=dict(req.header_items()), method="GET")
+
+
+_OPENER = build_opener(_SameOrigin)
 
 
 @dataclass(frozen=True)
@@ -139,7 +155,7 @@ class Node:
         What the node changed or doubts is in its `warnings`, and a UserWarning each.
 
         `rows` are dictionaries, a DataFrame of polars or (with pyarrow) of pandas, bytes with their `media_type`, or the path
-        of a file. `create` makes the dataset where it is missing. `key` is the Idempotency-Key: give your own to repeat a
+        of a file. The index of a frame of pandas becomes columns, but for plain numbers of rows. `create` makes the dataset where it is missing. `key` is the Idempotency-Key: give your own to repeat a
         batch after a crash without doubling it; without one, repeats within this call share one. `controls` are the
         parameters of docs/http-api.md, such as `eventTime`.
         """
@@ -214,7 +230,7 @@ class Node:
 
     def _open(self, request: Request) -> Any:
         try:
-            return urlopen(request, timeout=self._timeout)
+            return _OPENER.open(request, timeout=self._timeout)
         except HTTPError as error:
             raise _problem(error) from None
         except (URLError, OSError) as error:
@@ -284,19 +300,8 @@ def _body(rows: Rows, media_type: Optional[str]) -> "tuple[bytes, str]":
             raise ValueError(f"the name {path.name} says no format: give media_type")
         return path.read_bytes(), kind
     if hasattr(rows, "write_parquet") or hasattr(rows, "to_parquet"):
-        return _parquet(rows), _MEDIA_TYPES[".parquet"]
+        return _frames.parquet_of(rows), _MEDIA_TYPES[".parquet"]
     return b"".join(_line(row) for row in rows), _MEDIA_TYPES[".ndjson"]
-
-
-def _parquet(frame: Any) -> bytes:
-    from io import BytesIO
-
-    out = BytesIO()
-    if hasattr(frame, "write_parquet"):
-        frame.write_parquet(out)
-    else:
-        frame.to_parquet(out, engine="pyarrow", index=False)
-    return out.getvalue()
 
 
 def _line(row: Mapping[str, Any]) -> bytes:
