@@ -195,10 +195,12 @@ export function isSpeltAsNumber(scan: NumberScan, bytes: Uint8Array): boolean {
   const first = scan.start + (sign === plus || sign === minus ? 1 : 0)
   if (bytes[first] === zero && isDigit(bytes, first + 1, scan.end)) return false
   if (scan.integral) return sign !== plus
-  const point = bytes.subarray(first, scan.end).indexOf(dot)
-  if (point >= 0) return isDigit(bytes, first + point + 1, scan.end)
-  const exponent = bytes.subarray(first, scan.end).findIndex((byte) => (byte | 0x20) === 0x65)
-  return !isDigit(bytes, first + exponent + 1, scan.end)
+  for (let at = first; at < scan.end; at++) {
+    const byte = bytes[at] ?? 0
+    if (byte === dot) return isDigit(bytes, at + 1, scan.end)
+    if ((byte | 0x20) === 0x65) return !isDigit(bytes, at + 1, scan.end)
+  }
+  return true
 }
 
 function isDigit(bytes: Uint8Array, at: number, end: number): boolean {

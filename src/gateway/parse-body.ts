@@ -14,6 +14,7 @@ import { bodyChunks, wholeBody } from './read-body.ts'
 import {
   type BodyFacts,
   type BodySource,
+  hasOwnTime,
   inferOptions,
   inferredShape,
   type KeptBytes,
@@ -38,7 +39,8 @@ export function discardBody({ typed, kept }: TypedBody): Promise<unknown> | unde
  * Reads the body against `target`; without a schema, or with `unknownFields=add`, columns are inferred first.
  * Throws NodeErrors of docs/spec/http.md §6.
  */
-export async function typedBody(source: BodySource, target: Target): Promise<TypedBody> {
+export async function typedBody(sent: BodySource, target: Target): Promise<TypedBody> {
+  const source = ruledSource(sent, target)
   const head = new BodyHead(source.format.format.name)
   const digest = new DigestCheck(source.controls.contentDigests)
   try {
@@ -176,10 +178,9 @@ class KeptBody implements KeptBytes {
   }
 }
 
-/** Of a dataset that another request has made meanwhile its rule of the event time counts, where this one says nothing. */
+/** Of a dataset that was made meanwhile its rule of the event time counts, where the request says nothing. */
 function ruledSource(source: BodySource, { eventTime }: Target): BodySource {
-  const { format } = source.format
-  const isOwn = source.controls.eventTime !== undefined || (format.kind === 'stream' && format.hasOwnTime === true)
+  const isOwn = source.controls.eventTime !== undefined || hasOwnTime(source.format.format)
   return eventTime === undefined || isOwn ? source : { ...source, controls: { ...source.controls, eventTime } }
 }
 

@@ -190,12 +190,17 @@ function readerOptions(source: BodySource, shape: Shape, inferred: Inferred | un
 
 export function inferOptions(source: BodySource, { vocabulary, shape, isNew = false }: Target): InferOptions {
   return {
-    takesEventTime: isNew && source.controls.eventTime === undefined,
+    takesEventTime: isNew && source.controls.eventTime === undefined && !hasOwnTime(source.format.format),
     ...formatOptions(source, vocabulary),
     vocabulary,
     columns: source.limits.columns,
     ...(shape === undefined ? {} : { known: shape.payloadFields.slice(1), eventTimeType: shape.eventTimeType }),
   }
+}
+
+/** True for formats whose records have their time in a place of its own. */
+export function hasOwnTime(format: Format): boolean {
+  return format.kind === 'stream' && format.hasOwnTime === true
 }
 
 export function inferredShape(

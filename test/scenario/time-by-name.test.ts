@@ -2,9 +2,10 @@
 
 import { describe, expect, it } from 'vitest'
 import { datasetCalls } from '../helpers/dataset-calls.ts'
+import { HttpStream } from '../helpers/http-stream.ts'
 import { liveNode } from '../helpers/live-node.ts'
 
-const live = await liveNode()
+const live = await liveNode({ 'stream-age': '20ms' })
 
 const { post, rowsOf, columnsOf } = datasetCalls(() => live)
 const csv = { 'content-type': 'text/csv' }
@@ -50,5 +51,24 @@ describe('one field with the name of a time', () => {
     expect(await columnsOf('times/race')).toEqual(expect.not.arrayContaining([expect.stringMatching(/^time/)]))
     const rows = (await rowsOf('times/race', 'epoch(event_time)::int - 1704067200')) as number[][]
     expect(rows.flat().toSorted((one, other) => one - other)).toEqual(bodies.map((_, n) => n))
+  })
+
+  it('is so for each batch of a stream that makes the dataset', async () => {
+    for (const query of ['?create=true', '?create=true&unknownFields=reject']) {
+      const alias = `times/stream-${query.length}`
+      const stream = new HttpStream(`/${alias}/stream${query}`, {}, live)
+      for (const n of [0, 1, 2]) {
+        stream.request.write(`{"time":"2024-01-01T00:00:0${n}Z","n":${n}}\n`)
+        await stream.told(n)
+      }
+      expect(await stream.end()).toEqual({ ended: true, last: 2 })
+      await expect
+        .poll(() => rowsOf(alias, 'year(event_time), n'), { timeout: 20_000 })
+        .toEqual([
+          [2024, 0],
+          [2024, 1],
+          [2024, 2],
+        ])
+    }
   })
 })
