@@ -50,6 +50,8 @@ import { dataPaths, logsPrefix } from './store/layout.ts'
 import { listSigners, putSigner, sharedSecret } from './store/records.ts'
 import { ThreadPool, type ThreadPoolOptions } from './work/thread-pool.ts'
 
+/** A bucket that is away for a moment ends no node that starts. */
+const bucketPatienceMs = 60_000
 /** For closing after a start that failed. */
 const closeWithinMs = 10_000
 
@@ -141,7 +143,11 @@ async function openShared(
   const isWriter = has(config, 'gateway') || has(config, 'builder') || config.follow !== undefined
   const metrics = new Metrics()
   const onRequest = metrics.countStoreRequests()
-  const store = await openConfiguredStore(config, isWriter ? 'write' : 'read', { ...opening, onRequest })
+  const store = await openConfiguredStore(config, isWriter ? 'write' : 'read', {
+    ...opening,
+    onRequest,
+    patienceMs: bucketPatienceMs,
+  })
   opened.push(() => store.close())
   // Only the commits of its own file log are all made and announced in this process; others may write to the store too.
   const heardLog = config.kafka === undefined && has(config, 'builder') ? log?.id : undefined
@@ -294,10 +300,10 @@ function createHealth(parts: Parts, engine: Engine | undefined): Health {
   if (builder !== undefined) {
     if (log.assignment !== undefined) health.tell('partitions', () => builder.status().partitions.map(partitionFact))
     health.add('builder', () => {
-      const { ready, halted } = builder.status()
+      const { ready, halted, commitFault } = builder.status()
       // A halted dataset stops no other.
       const halt = halted.find(({ dataset }) => dataset === undefined)
-      if (ready) return undefined
+      if (ready) return commitFault
       return halt === undefined ? 'the builder is catching up' : `${halt.reason}: ${halt.what}`
     })
   }

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { ArrowStreamReader } from './arrow/ipc-reader.ts'
+import { nullColumn } from './arrow/null-column.ts'
 import { formatOf } from './formats/registry.ts'
 import { readControls } from './gateway/controls.ts'
 import { demandRecords, discardBody, typedBody } from './gateway/parse-body.ts'
@@ -12,7 +13,7 @@ import type { TypedBody } from './gateway/reading.ts'
 import { targetOf } from './gateway/shape.ts'
 import { type LimitName, type Limits, limitTable } from './lib/limits.ts'
 import { assert } from './lib/assert.ts'
-import { innerType, type RecordBatch } from './model/schema.ts'
+import { type Field, innerType, type RecordBatch } from './model/schema.ts'
 import { ndJson } from './outputs/ndjson/format.ts'
 
 export interface TriedBody {
@@ -37,7 +38,15 @@ export async function tryBody(
   const controls = readControls(headers, { ...query, create: 'true' })
   const format = formatOf(controls.contentType)
   const spoolDir = await mkdtemp(join(tmpdir(), 'proofstream-try-'))
-  const source = { stream, format, controls, limits: limits(), spoolDir, fallbackMs: 0, onBytes: () => {} }
+  const source = {
+    stream,
+    format,
+    controls,
+    limits: limits(),
+    spoolDir,
+    fallbackMs: 0,
+    cost: { read: () => {}, fill: () => {} },
+  }
   try {
     const body = await typedBody(source, targetOf(undefined))
     try {
@@ -56,6 +65,12 @@ function limits(): Limits {
   return Object.fromEntries(values) as Record<LimitName, number> // of all names
 }
 
+/** The batch with all columns: those that it does not bring are null. */
+function withAll({ rows, columns }: RecordBatch, fields: readonly Field[]): RecordBatch {
+  const byName = new Map(columns.map((column) => [column.name, column]))
+  return { rows, columns: fields.map((field) => byName.get(field.name) ?? nullColumn(field, rows)) }
+}
+
 async function rowsOf({ typed, shape }: TypedBody): Promise<Pick<TriedBody, 'columns' | 'ndjson'>> {
   const columns = shape.payloadFields.map(
     ({ name, type }) => ({ name, type: innerType(type), means: 'value' }) as const,
@@ -63,7 +78,7 @@ async function rowsOf({ typed, shape }: TypedBody): Promise<Pick<TriedBody, 'col
   const writer = ndJson.begin(columns, { escapeFormulas: false, geometry: undefined }, { compress: (bytes) => bytes })
   const ndjson: Uint8Array[] = []
   const add = (batches: readonly RecordBatch[]): void => {
-    for (const batch of batches) ndjson.push(...writer.rows(batch))
+    for (const batch of batches) ndjson.push(...writer.rows(withAll(batch, shape.payloadFields)))
   }
   const finished = typed.finish()
   const rows = finished instanceof Promise ? await finished : finished
@@ -71,7 +86,7 @@ async function rowsOf({ typed, shape }: TypedBody): Promise<Pick<TriedBody, 'col
   if (rows.kind === 'few') add([rows.columns])
   else {
     const reader = new ArrowStreamReader()
-    for await (const chunk of rows.spool.chunks()) add(reader.push(chunk))
+    for await (const chunk of rows.stream()) add(reader.push(chunk))
   }
   ndjson.push(...writer.end())
   return { columns: columns.map(({ name }) => name), ndjson }

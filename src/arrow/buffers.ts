@@ -70,6 +70,19 @@ export function setBits(bits: Uint8Array, at: number, count: number): void {
   }
 }
 
+/** Clears the bits [from, to). */
+export function clearBits(bits: Uint8Array, from: number, to: number): void {
+  for (let bit = from; bit < to; ) {
+    if ((bit & 7) === 0 && to - bit >= 8) {
+      bits.fill(0, bit >> 3, to >> 3)
+      bit = (to >> 3) << 3
+    } else {
+      bits[bit >> 3] = (bits[bit >> 3] ?? 0) & ~(1 << (bit & 7))
+      bit++
+    }
+  }
+}
+
 /** Bytes with a view of them. */
 export interface ViewedBytes {
   readonly bytes: Uint8Array

@@ -3,7 +3,7 @@
 
 import { assert, must } from '../lib/assert.ts'
 import { type Column, type DataType, type Field, innerType, isOptional } from '../model/schema.ts'
-import { countBits } from './buffers.ts'
+import { clearBits, countBits } from './buffers.ts'
 import { type ColumnLayout, columnLayout, fixedWidth, itemName, makeColumn } from './columns.ts'
 
 const noBytes = new Uint8Array(0)
@@ -83,6 +83,18 @@ export class ColumnBuilder {
     } else if (this.layout === 'bits') this.bytes[row >> 3] = (this.bytes[row >> 3] ?? 0) & ~(1 << (row & 7))
     else this.offsets[row + 1] = this.offsets[row] ?? 0
     this.rows = row + 1
+  }
+
+  /** Appends nulls up to so many rows. */
+  appendNulls(rows: number): void {
+    assert(this.nullable && rows >= this.rows, 'nulls only in a nullable column')
+    while (this.capacityRows < rows) this.grow()
+    this.validity ??= onesOf(this.capacityRows, this.rows)
+    clearBits(this.validity, this.rows, rows)
+    if (this.layout === 'fixed') this.bytes.fill(0, this.rows * this.width, rows * this.width)
+    else if (this.layout === 'bits') clearBits(this.bytes, this.rows, rows)
+    else this.offsets.fill(this.offsets[this.rows] ?? 0, this.rows + 1, rows + 1)
+    this.rows = rows
   }
 
   appendBool(value: boolean): void {

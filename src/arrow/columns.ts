@@ -304,22 +304,3 @@ export function constantColumn(field: Field, value: number, rows: number): Colum
   const values = new Uint8Array(words.buffer)
   return { name: field.name, type, nullable: isOptional(field.type), rows, nullCount: 0, values }
 }
-
-/** A column of nulls for an optional field. */
-export function nullColumn(field: Field, rows: number): Column {
-  const type = innerType(field.type)
-  assert(rows === 0 || isOptional(field.type), 'a column of nulls is optional')
-  const layout = must(columnLayout(type), 'a type that a column can hold')
-  const width = fixedWidth(type) ?? 0
-  return makeColumn({
-    name: field.name,
-    type,
-    nullable: isOptional(field.type),
-    rows,
-    nullCount: rows,
-    validity: rows === 0 ? undefined : new Uint8Array((rows + 7) >> 3),
-    values: new Uint8Array(layout === 'bits' ? (rows + 7) >> 3 : width * rows),
-    offsets: layout === 'bytes' || layout === 'list' ? new Int32Array(rows + 1) : undefined,
-    child: type.kind === 'List' ? nullColumn({ name: itemName, type: type.itemType }, 0) : undefined,
-  })
-}

@@ -23,14 +23,16 @@ function fallbackValue(type: DataType, fallbackMs: number): bigint {
 
 /**
  * The batch with its first column (Timestamp or Date) made non-null: missing values become `fallbackMs`, milliseconds
- * since 1970 UTC (its day in a Date column), written into the values of `batch`. Nothing is copied.
+ * since 1970 UTC (its day in a Date column), written into the values of `batch` unless none of them is there.
  */
 export function fillEventTime(batch: RecordBatch, fallbackMs: number): RecordBatch {
   const [column, ...others] = batch.columns
-  const { validity, ...whole } = must(column, 'an event-time column')
+  const { validity, ...given } = must(column, 'an event-time column')
+  // Columns of nulls share their memory.
+  const values = given.nullCount === batch.rows ? new Uint8Array(given.values.length) : given.values
+  const whole = { ...given, values }
   const filled: Column = { ...whole, nullable: false, nullCount: 0 }
   if (validity === undefined) return { rows: batch.rows, columns: [filled, ...others] }
-  const { values } = whole
   const view = new DataView(values.buffer, values.byteOffset, values.byteLength)
   const isDate = whole.type.kind === 'Date'
   const value = fallbackValue(whole.type, fallbackMs)

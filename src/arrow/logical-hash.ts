@@ -72,6 +72,7 @@ export function logicalHashOf(fields: readonly Field[], digests: readonly Uint8A
 
 const smallestScratchBytes = 512
 const largestScratchBytes = 262_144
+const zeroBytes = new Uint8Array(64 * 1024)
 // Longer values go to the hash straight away.
 const longestCopyBytes = 4096
 
@@ -80,10 +81,17 @@ class HashSink {
   private readonly hash: IncrementalHash = createSha3256()
   private scratch = viewed(new Uint8Array(smallestScratchBytes))
   private used = 0
+  /** Zeros that come after what is in the scratch buffer. */
+  private zerosAfter = 0
 
   byte(value: number): void {
     this.need(1)
     this.scratch.bytes[this.used++] = value
+  }
+
+  /** So many bytes of zero: hashed when others come, all at once, since there may be thousands of columns of nothing else. */
+  zeros(count: number): void {
+    this.zerosAfter += count
   }
 
   short(value: number): void {
@@ -134,6 +142,7 @@ class HashSink {
 
   /** Room for `length` (at most 8 + 4096) more bytes. */
   private need(length: number): void {
+    if (this.zerosAfter > 0) this.flush()
     const { bytes } = this.scratch
     if (this.used + length <= bytes.length) return
     if (bytes.length < largestScratchBytes) {
@@ -143,9 +152,11 @@ class HashSink {
   }
 
   private flush(): void {
-    if (this.used === 0) return
-    this.hash.update(this.scratch.bytes.subarray(0, this.used))
+    if (this.used > 0) this.hash.update(this.scratch.bytes.subarray(0, this.used))
     this.used = 0
+    for (; this.zerosAfter > 0; this.zerosAfter -= Math.min(this.zerosAfter, zeroBytes.length)) {
+      this.hash.update(zeroBytes.subarray(0, this.zerosAfter))
+    }
   }
 }
 
@@ -201,6 +212,10 @@ function writeType(sink: HashSink, type: DataType): void {
 /** Rows [start, end) of a column: a zero byte for a null, else the value. */
 function writeRows(sink: HashSink, column: Column, start: number, end: number): void {
   const { validity, values, offsets, child } = column
+  if (column.nullCount === column.rows && validity !== undefined) {
+    sink.zeros(end - start)
+    return
+  }
   const width = fixedWidth(column.type)
   if (width !== undefined) {
     if (validity === undefined) sink.bytes(values, start * width, end * width)

@@ -2,14 +2,7 @@
 // and streamed into the file and its logical hash; then the file is checked. At most a few thousand rows are held beside
 // what the slice writer holds, and a large file goes to the store while it is made.
 
-import {
-  batchBytes,
-  concatBatches,
-  constantColumn,
-  int64RangeColumn,
-  nullColumn,
-  sliceBatch,
-} from '../arrow/columns.ts'
+import { batchBytes, concatBatches, constantColumn, int64RangeColumn, sliceBatch } from '../arrow/columns.ts'
 import { createLogicalHash, logicalHashOf } from '../arrow/logical-hash.ts'
 import { hashText } from '../ids/identifiers.ts'
 import { createSha3256 } from '../ids/native-crypto.ts'
@@ -18,20 +11,13 @@ import { concatBytes, utf8 } from '../lib/bytes.ts'
 import { nextTurn } from '../lib/clock.ts'
 import { DecodeError } from '../model/errors.ts'
 import type { DatasetId, Hash } from '../model/events.ts'
-import {
-  type Column,
-  type DataSchema,
-  type Field,
-  innerType,
-  isOptional,
-  type RecordBatch,
-  sameType,
-} from '../model/schema.ts'
+import { type Column, type DataSchema, type Field, type RecordBatch, sameType } from '../model/schema.ts'
 import { openSlice, type SliceContent } from '../parquet/read-slice.ts'
 import { type ColumnChunk, type PiecedRows, RowGroupCut, rowGroupRows, SliceFile } from '../parquet/write-slice.ts'
 import type { TaskThreads } from '../work/work-pool.ts'
+import { AlignedRows, pieceBytes, pieceRows } from './aligned-rows.ts'
 import { type ColumnWork, columnWork } from './column-work.ts'
-import { addedColumns, type DataPlan, type RowSource } from './dataset-state.ts'
+import type { DataPlan, RowSource } from './dataset-state.ts'
 
 export interface SliceDeps {
   /** The rows of the messages at these positions, whose payloads are one Arrow stream. */
@@ -75,11 +61,9 @@ const rehashedRows = 4096
 const heldBytesMost = 8 * 1024 * 1024
 /** Messages read before the event loop turns, however small they are. */
 const sourcesPerTurn = 64
-const pieceRows = 8192
 const pieceBatches = 1024
 /** So many batches are joined once, with their row group; more would be small ones, which cost more than their rows. */
 const keptPiecesMost = 16
-const pieceBytes = 1024 * 1024
 const dayMs = 86_400_000
 const earliestMs = Date.parse('0000-01-01T00:00:00Z')
 const latestMs = Date.parse('9999-12-31T23:59:59.999Z')
@@ -123,10 +107,11 @@ async function* sliceParts(
   schema: DataSchema,
   { out, deps }: { readonly out: SliceStream; readonly deps: SliceDeps },
 ): AsyncGenerator<Uint8Array> {
+  const aligned = new AlignedRows(schema.fields)
   for (const [index, source] of plan.sources.entries()) {
     if (index % sourcesPerTurn === sourcesPerTurn - 1) await nextTurn()
     for await (const batch of acceptedRows(deps.readBatches(source.positions), source)) {
-      for (const piece of pieces(alignToSchema(batch, schema.fields))) {
+      for (const piece of aligned.pieces(batch)) {
         await out.add(piece)
         yield* out.take()
       }
@@ -159,25 +144,6 @@ async function* acceptedRows(batches: AsyncIterable<RecordBatch>, { ranges }: Ro
     }
     first = end
   }
-}
-
-function* pieces(batch: RecordBatch): Generator<RecordBatch> {
-  const perRow = batchBytes(batch) / Math.max(1, batch.rows)
-  const rows = Math.max(1, Math.min(pieceRows, Math.floor(pieceBytes / Math.max(1, perRow))))
-  for (let at = 0; at < batch.rows; at += rows) yield sliceBatch(batch, at, Math.min(at + rows, batch.rows))
-}
-
-/** Event-time and user columns in the order of the schema; a column that the rows lack is null. */
-function alignToSchema(batch: RecordBatch, fields: readonly Field[]): RecordBatch {
-  const byName = new Map(batch.columns.map((column) => [column.name, column]))
-  const columns = fields.slice(addedColumns).map((field): Column => {
-    const column = byName.get(field.name)
-    if (column === undefined) return nullColumn(field, batch.rows)
-    const nullable = isOptional(field.type)
-    assert(nullable || column.nullCount === 0, `the required column ${field.name} has no nulls`)
-    return { ...column, type: innerType(field.type), nullable }
-  })
-  return { rows: batch.rows, columns }
 }
 
 /** Gathers small batches, adds the system columns and feeds file and logical hash alike. */

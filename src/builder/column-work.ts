@@ -1,11 +1,12 @@
 // Who hashes and encodes the columns of a slice: this thread, with a turn of the event loop after what takes its time, or
 // threads that share them out. The bytes are the same.
 
-import { concatColumns, freeColumn } from '../arrow/columns.ts'
+import { concatColumns, fixedWidth, freeColumn } from '../arrow/columns.ts'
+import { nullColumn } from '../arrow/null-column.ts'
 import { ColumnHash } from '../arrow/logical-hash.ts'
 import { must } from '../lib/assert.ts'
 import { nextTurn } from '../lib/clock.ts'
-import type { Column, Field } from '../model/schema.ts'
+import { type Column, type Field, innerType } from '../model/schema.ts'
 import { parquetLeaf } from '../parquet/file-schema.ts'
 import {
   codecs,
@@ -38,10 +39,27 @@ export function columnWork(
   { rows, payloadBytes }: { readonly rows: number; readonly payloadBytes: number },
   by: { readonly compress: (bytes: Uint8Array) => Uint8Array; readonly threads?: TaskThreads | undefined },
 ): ColumnWork {
-  const isWide = payloadBytes / rows > rowGroupBytes / rowGroupRows
+  // Columns that no row brings are not logged, but built.
+  const rowBytes = fields.reduce((sum, { type }) => sum + (fixedWidth(innerType(type)) ?? 4), 0)
+  const isWide = Math.max(payloadBytes / rows, rowBytes) > rowGroupBytes / rowGroupRows
   const most = isWide ? 0 : fields.length
   const tasks = by.threads?.begin('columns', fields, { bytes: payloadBytes, most }) ?? []
   return tasks.length === 0 ? new OwnColumns(fields, by.compress) : new SharedColumns(fields, tasks)
+}
+
+/** Columns after which other work has its turn: a slice may have thousands. */
+const columnsPerTurn = 16
+
+/** One column of pieces; nulls alone are no copies of them. */
+function joined(pieces: readonly Column[]): Column {
+  const [first] = pieces
+  let rows = 0
+  for (const piece of pieces) {
+    if (piece.nullCount < piece.rows) return concatColumns(pieces)
+    rows += piece.rows
+  }
+  if (first === undefined || pieces.length === 1 || rows === 0) return concatColumns(pieces)
+  return nullColumn({ name: first.name, type: { kind: 'Option', inner: first.type } }, rows)
 }
 
 class OwnColumns implements ColumnWork {
@@ -64,8 +82,9 @@ class OwnColumns implements ColumnWork {
   async encode({ columns }: PiecedRows): Promise<ColumnChunk[]> {
     const chunks: ColumnChunk[] = []
     for (const field of this.#fields) {
+      if (chunks.length % columnsPerTurn === columnsPerTurn - 1) await nextTurn()
       const pieces = columns.shift() ?? []
-      const column = concatColumns(pieces)
+      const column = joined(pieces)
       const steps = encodeColumn(parquetLeaf(field), column, this.#compress)
       let step = steps.next()
       for (; step.done !== true; step = steps.next()) await nextTurn()
@@ -77,7 +96,12 @@ class OwnColumns implements ColumnWork {
   }
 
   async digests(): Promise<Uint8Array[]> {
-    return this.#hashes.map((hash) => hash.digest())
+    const digests: Uint8Array[] = []
+    for (const hash of this.#hashes) {
+      if (digests.length % columnsPerTurn === columnsPerTurn - 1) await nextTurn()
+      digests.push(hash.digest())
+    }
+    return digests
   }
 
   end(): void {
@@ -105,7 +129,7 @@ class SharedColumns implements ColumnWork {
     this.#owners ??= sharedOut(columns.map(bytesOf), this.#tasks.length)
     for (const place of this.#fields.keys()) {
       const share = must(shares[this.#owners[place] ?? 0], 'a task')
-      share.set(place, concatColumns(columns.shift() ?? []))
+      share.set(place, joined(columns.shift() ?? []))
     }
     const chunks = new Map<number, ColumnChunk>()
     const said = shares.map(async (share, i) => {

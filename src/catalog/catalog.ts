@@ -10,7 +10,7 @@ import type { Logger } from '../lib/logger.ts'
 import type { Announcements } from '../log/announcements.ts'
 import type { CommitAnnouncement } from '../log/messages.gen.ts'
 import { HaltError } from '../model/errors.ts'
-import type { DatasetId, Hash, MetadataBlock } from '../model/events.ts'
+import { dataOf, type DatasetId, type Hash, type MetadataBlock } from '../model/events.ts'
 import { readHint } from '../store/heads.ts'
 import { blockKey, commitsPrefix } from '../store/layout.ts'
 import { openBlock } from '../store/load-block.ts'
@@ -200,14 +200,10 @@ export class Catalog {
   }
 
   async #follow(message: CommitAnnouncement, blocks: readonly Uint8Array[] | undefined): Promise<void> {
-    const { alias, dataset: id, sequence, headSequence } = message
+    const { alias, dataset: id, headSequence } = message
     const held = this.#chains.peek(id)
-    if (held !== undefined) await this.#inTurn(id, () => this.#takeIn(held, message, blocks))
-    // What brings no rows may have changed the name.
-    const rowsBefore = sequence === 0 ? 0 : held?.blocks.at(sequence - 1)?.rows
-    const isSame = held !== undefined && held.blocks.at(headSequence)?.rows !== rowsBefore
-    if (!isSame && this.#names.heldOfId(id) !== undefined) await this.#names.reread(alias)
-    if (held !== undefined) return
+    if (held !== undefined) return this.#inTurn(id, () => this.#takeIn(held, message, blocks))
+    if (this.#names.heldOfId(id) !== undefined) await this.#names.reread(alias)
     // Not asked for yet: it is read ahead, but never pushes out a chain that is in use.
     if (!this.#chains.hasRoomFor(headSequence + 1)) return
     const name = await this.#names.of(alias)
@@ -219,12 +215,12 @@ export class Catalog {
   /** Adds the blocks that were announced as they are, if they are the next ones of the chain; else it is probed. */
   async #takeIn(
     chain: DatasetChain,
-    { blocks, sequence, headSequence }: CommitAnnouncement,
+    { alias, blocks, sequence, headSequence }: CommitAnnouncement,
     bytes: readonly Uint8Array[] | undefined,
   ): Promise<void> {
     const isNext = chain.headSequence + 1 === sequence && headSequence === chain.headSequence + blocks.length
-    if (bytes === undefined || !isNext) return this.#probe(chain, { durableTo: headSequence })
-    await this.#applyBlocks(chain, blocks, bytes)
+    if (bytes === undefined || !isNext) return this.#probe(chain, { durableTo: headSequence, alias })
+    await this.#applyBlocks(chain, blocks, { alias, bytes })
     this.#advanced(chain, sequence)
   }
 
@@ -323,7 +319,7 @@ export class Catalog {
   }
 
   /** Takes in what was committed since; `durableTo` is the last block that has been announced. */
-  async #probe(chain: DatasetChain, { tell = true, durableTo = -1 } = {}): Promise<void> {
+  async #probe(chain: DatasetChain, { tell = true, durableTo = -1, alias = chain.name.alias } = {}): Promise<void> {
     const fromSequence = chain.headSequence + 1
     const blocks: Hash[] = []
     const startedMs = this.#hearing.clock?.monotonicMs()
@@ -337,7 +333,7 @@ export class Catalog {
     }
     if (blocks.length === 0) return probed()
     if (fromSequence + blocks.length - 1 > durableTo) await this.#store.makeDurable(commitsPrefix(chain.name.id))
-    await this.#applyBlocks(chain, blocks)
+    await this.#applyBlocks(chain, blocks, tell ? { alias } : {})
     probed()
     if (tell) this.#advanced(chain, fromSequence)
   }
@@ -354,18 +350,27 @@ export class Catalog {
   }
 
   /**
-   * Adds blocks after checking them; what is not among `bytes` is read. Throws HaltError `ChainBroken`; the chain then ends
-   * before the one at fault.
+   * Adds blocks after checking them; what is not among `bytes` is read. One that brings no rows may have changed the name
+   * `alias`: that is looked at first, so that nobody sees such a block who may not read any more. Throws HaltError
+   * `ChainBroken`; the chain then ends before the one at fault.
    */
-  async #applyBlocks(chain: DatasetChain, hashes: readonly Hash[], bytes?: readonly Uint8Array[]): Promise<void> {
+  async #applyBlocks(
+    chain: DatasetChain,
+    hashes: readonly Hash[],
+    { alias, bytes }: { readonly alias?: string; readonly bytes?: readonly Uint8Array[] } = {},
+  ): Promise<void> {
+    const { id } = chain.name
     const bytesOf = async (hash: Hash, index: number): Promise<Uint8Array | undefined> =>
-      bytes?.[index] ?? this.#store.get(blockKey(chain.name.id, hash))
+      bytes?.[index] ?? this.#store.get(blockKey(id, hash))
     for (let at = 0; at < hashes.length; at += parallelReads) {
       const group = hashes.slice(at, at + parallelReads)
       const stored = await Promise.all(group.map((hash, index) => bytesOf(hash, at + index)))
       for (const [index, hash] of group.entries()) {
         try {
-          chain.apply(hash, openBlock(chain.name, hash, stored[index]))
+          const block = openBlock(chain.name, hash, stored[index])
+          const isChange = alias !== undefined && dataOf(block.event)?.newData === undefined
+          if (isChange && this.#names.heldOfId(id) !== undefined) await this.#names.reread(alias)
+          chain.apply(hash, block)
         } catch (error) {
           throw asBroken(`block ${hash} of ${chain.name.alias} cannot be read`, error)
         }

@@ -3,7 +3,8 @@
 // its record. JSON text (what lists of files become) is read for List columns by the rules of JSON bodies.
 
 import { createColumnBuilder } from '../arrow/column-builder.ts'
-import { concatBatches, isPresent, makeColumn, nullColumn } from '../arrow/columns.ts'
+import { concatBatches, isPresent, makeColumn } from '../arrow/columns.ts'
+import { nullColumn } from '../arrow/null-column.ts'
 import { must } from '../lib/assert.ts'
 import { concatBytes, copyBytes, utf8 } from '../lib/bytes.ts'
 import type { Warnings } from '../lib/warnings.ts'

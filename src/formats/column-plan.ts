@@ -56,6 +56,8 @@ export interface TablePlan {
   readonly prefixed: ReadonlySet<string>
   /** Columns of a CSV without header: indexes by position. */
   readonly positions: readonly number[]
+  /** Columns that need a value in each row, by index. */
+  readonly required: readonly number[]
   /** Members of a record. */
   readonly root: MemberPlan
 }
@@ -187,7 +189,8 @@ function makePlan(input: TableInput): TablePlan {
   for (const name of systemNames(input)) byName.set(foldAscii(name), reservedName)
   const bringsEventTime = eventTimeNameOf(input)
   if (bringsEventTime !== undefined) byName.set(foldAscii(bringsEventTime), 0)
-  return { columns, byName, prefixed: noNames, positions, root: memberPlan('') }
+  const required = columns.flatMap((column, index) => (column.required ? index : []))
+  return { columns, byName, prefixed: noNames, positions, required, root: memberPlan('') }
 }
 
 /** The name under which the input brings event times; undefined where that is a path. */

@@ -1,7 +1,8 @@
 // Files of typed columns (Parquet, Arrow) as bodies: their columns matched by name with the dataset's and cast to its types,
 // and the columns that a dataset gets which is made of such a file. A format opens the file; here its batches become rows.
 
-import { batchBytes, concatBatches, nullColumn } from '../arrow/columns.ts'
+import { batchBytes, concatBatches } from '../arrow/columns.ts'
+import { nullColumn } from '../arrow/null-column.ts'
 import { must } from '../lib/assert.ts'
 import { nextTurn } from '../lib/clock.ts'
 import { Warnings } from '../lib/warnings.ts'

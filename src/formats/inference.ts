@@ -21,6 +21,7 @@ import {
   exactNumber,
   isExactInteger,
   isSpeltAsNumber,
+  notFinite,
   NumberScan,
   scaledInteger,
   scanNumber,
@@ -43,6 +44,8 @@ export const valueClass = {
   /** Integers of 64 bits by the word of their sender. */
   int64: 128,
   uint64: 256,
+  /** A word for a float that is no number, in CSV. */
+  notFinite: 512,
 } as const
 
 const number = new NumberScan()
@@ -97,6 +100,7 @@ export function classOfText(bytes: Uint8Array, from: number, to: number): number
     return isSpeltAsNumber(number, bytes) ? classOfNumber(number) : valueClass.text
   }
   if (booleanOf(bytes, start, end) !== undefined) return valueClass.bool
+  if (notFinite(bytes, start, end) !== undefined) return valueClass.notFinite
   return classOfTimeText(bytes, start, end)
 }
 
@@ -248,7 +252,7 @@ export class Sample {
     if (classes === valueClass.date) return { kind: 'Date' }
     const zoned = classes === valueClass.time || (this.options.timeZone === 'UTC' && (classes & ~anyTime) === 0)
     if (zoned) return { kind: 'Timestamp', unit: 'Microsecond', timezone: 'UTC' }
-    if ((classes & ~anyNumber) !== 0) return { kind: 'String' }
+    if ((classes & ~anyNumber) !== 0 || classes === valueClass.notFinite) return { kind: 'String' }
     const { integers } = this.options
     const isExact = integers !== 'float64'
     if (classes === valueClass.int64 && isExact) return { kind: 'Int64' }
@@ -275,7 +279,7 @@ export function tooManyColumns(
 
 /** Names of columns that hold the time of a record, and hardly anything else. */
 const timeNames: ReadonlySet<string> = new Set(['timestamp', 'time', 'date', 'ts'])
-const anyNumber = valueClass.integer | valueClass.number | valueClass.int64 | valueClass.uint64
+const anyNumber = valueClass.integer | valueClass.number | valueClass.int64 | valueClass.uint64 | valueClass.notFinite
 const anyTime = valueClass.time | valueClass.zonelessTime
 
 function newColumn(name: string): SampledColumn {

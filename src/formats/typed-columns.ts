@@ -2,12 +2,11 @@
 // not. Exact: integers and decimals never pass through a double, doubles are the nearest ones, finer time digits are
 // cut off. Formats decide what a number or a text is; what it means to a column is decided here alone.
 
-import { type ColumnBuilder, createColumnBuilder } from '../arrow/column-builder.ts'
+import type { ColumnBuilder } from '../arrow/column-builder.ts'
 import { maxInt64, maxUint64, minInt64 } from '../arrow/numbers.ts'
 import { must } from '../lib/assert.ts'
 import { hexValue } from '../lib/bytes.ts'
 import type { RecordErrorKind } from '../model/errors.ts'
-import type { Column, RecordBatch } from '../model/schema.ts'
 import {
   endSecond,
   firstSecond,
@@ -22,21 +21,17 @@ import {
 import { type ColumnPlan, type TablePlan, valueCode } from './column-plan.ts'
 import type { EpochUnit } from './format.ts'
 import { earlyEpochs, earlySeconds, epochExponent, isStorableTime, timeReasons, unitNames } from './time-rules.ts'
-import { Warnings } from '../lib/warnings.ts'
+import { ColumnRows } from './column-rows.ts'
 import {
   doubleOf,
   exactNumber,
   isRounded,
+  notFinite,
   NumberScan,
   scaledInteger,
   type ScaledResult,
   scanNumber,
 } from './number-scan.ts'
-
-/** Most bodies are small: buffers of so few rows are cheap to make. */
-const firstRows = 4
-const batchRows = 16_384
-const batchInputBytes = 1024 * 1024
 
 const roundingText =
   'which would round this integer: a column of Int64, Decimal or String keeps it; a number that is none is written with a point or an exponent.'
@@ -50,21 +45,10 @@ export interface TypedColumnsOptions {
   readonly integers?: 'int64' | 'float64'
 }
 
-/** The columns of one body. After a fault the columns may be out of step: the body is lost, only judging goes on. */
-export class TypedColumns {
-  readonly plan: TablePlan
-  /** One per column of the plan. */
-  builders: ColumnBuilder[]
+/** The columns of one body, and what values become in them. */
+export class TypedColumns extends ColumnRows {
   /** Why the last value did not fit. */
   reason = ''
-  readonly warnings = new Warnings()
-  /** Those of the row that is open. */
-  private rowWarnings: string[] = []
-  private doneRows = 0
-  private batches: RecordBatch[] = []
-  private rows = 0
-  private inputBytes = 0
-  private failed = false
   private readonly utc: boolean
   private readonly eventTimeUnit: EpochUnit | undefined
   private readonly mayRound: boolean
@@ -72,33 +56,10 @@ export class TypedColumns {
   private readonly decimal = new NumberScan()
 
   constructor(plan: TablePlan, options: TypedColumnsOptions) {
-    this.plan = plan
-    this.builders = plan.columns.map(({ field }) => createColumnBuilder(field, firstRows))
+    super(plan)
     this.utc = options.timeZone === 'UTC'
     this.eventTimeUnit = options.eventTimeUnit
     this.mayRound = options.integers === 'float64'
-  }
-
-  /** Ends a row that came from `inputBytes` bytes of input. */
-  endRow(inputBytes: number): void {
-    for (const about of this.rowWarnings.length > 0 ? this.takeRowWarnings() : []) {
-      this.warnings.add(about, this.doneRows)
-    }
-    this.rows += 1
-    this.doneRows += 1
-    this.inputBytes += inputBytes
-    if (this.rows >= batchRows || this.inputBytes >= batchInputBytes) this.cut()
-  }
-
-  /** Drops the values since the last row ended. */
-  undoRow(): void {
-    this.rowWarnings = []
-    for (const builder of this.builders) builder.rollback(Math.min(this.rows, builder.rows))
-  }
-
-  /** Notes of the row that is open what is changed or doubted of it; as `Warnings.add`. */
-  warn(about: string): void {
-    this.rowWarnings.push(about)
   }
 
   /** Finer digits of a time are cut off. */
@@ -106,50 +67,17 @@ export class TypedColumns {
     this.warn(`Times of '${name}' are kept in ${unitNames.get(perSecond)}; finer digits were cut off`)
   }
 
-  /** What was noted of the row that is open, for who keeps warnings of his own. */
-  takeRowWarnings(): readonly string[] {
-    const taken = this.rowWarnings
-    this.rowWarnings = []
-    return taken
-  }
-
-  /** From now on values are judged but not kept. */
-  fail(): void {
-    if (this.failed) return
-    this.failed = true
-    this.batches = []
-    this.cut()
-  }
-
-  /** The batches that are complete; they are given once. */
-  take(): readonly RecordBatch[] {
-    const { batches } = this
-    this.batches = []
-    return batches
-  }
-
-  /** The batches not taken before, with the last rows. */
-  finish(): readonly RecordBatch[] {
-    if (this.rows > 0) this.cut()
-    return this.take()
-  }
-
-  private cut(): void {
-    const rows = this.rows
-    this.rows = 0
-    this.inputBytes = 0
-    if (!this.failed) this.batches.push({ rows, columns: this.builders.map((builder): Column => builder.finish()) })
-    else this.builders = this.plan.columns.map(({ field }) => createColumnBuilder(field))
-  }
-
-  /** No value in this row. */
+  /** A null in this row. */
   putNull(column: ColumnPlan, builder: ColumnBuilder): ValueFault {
-    if (column.required) {
-      this.reason = `Column '${column.name}' is required and has no value.`
-      return 'MissingRequired'
-    }
+    if (column.required) return this.missing(column)
     builder.appendNull()
     return undefined
+  }
+
+  /** A required column without a value in this row; others are just left alone. */
+  missing(column: ColumnPlan): 'MissingRequired' {
+    this.reason = `Column '${column.name}' is required and has no value.`
+    return 'MissingRequired'
   }
 
   putBool(column: ColumnPlan, builder: ColumnBuilder, value: boolean): ValueFault {
@@ -207,6 +135,14 @@ export class TypedColumns {
       default:
         return this.wrongType(column, 'a text')
     }
+  }
+
+  /** A cell that is no number in digits: floats have words for those that are none. */
+  putWord(column: ColumnPlan, builder: ColumnBuilder, bytes: Uint8Array, start: number, end: number): ValueFault {
+    const value = column.code === valueCode.float ? notFinite(bytes, start, end) : undefined
+    if (value === undefined) return this.wrongType(column, 'no number')
+    builder.appendFloat64(value)
+    return undefined
   }
 
   wrongType(column: ColumnPlan, what: string): 'WrongType' {

@@ -5,6 +5,7 @@
 import type { Clock } from '../lib/clock.ts'
 import { type Limits, limitTable } from '../lib/limits.ts'
 import { NodeError } from '../model/errors.ts'
+import { CallerRates } from './caller-rates.ts'
 
 /** Of what the process may have, this much is not for bodies. */
 const ownMemoryBytes = 384 * 1024 * 1024
@@ -75,6 +76,19 @@ export interface Admitted {
   /** The body takes no memory any more. Idempotent. */
   leave(): void
 }
+
+/** What a stream gathers beside its batches, until a record is whole. */
+export interface Gathering {
+  /** It is `bytes` now; undefined, or why there is no room for them: then nothing is changed. */
+  hold(bytes: number): NodeError | undefined
+  /** Nothing is held any more. Idempotent. */
+  leave(): void
+}
+
+/** What a stream gathers counts from here on. */
+export const gatheredBytesFree = 64 * 1024
+/** And so many times: a batch is a copy of it. */
+const gatheredFactor = 2
 
 interface Held {
   requests: number
@@ -193,10 +207,52 @@ export class AdmissionQueue {
     return (free * this.#limits.callerIngestShare) / 100
   }
 
-  #admit(caller: string, bytes: number): Admitted {
-    const all = this.#all
+  /** Counts what a stream of `caller` gathers, in the caller's share. */
+  gather(caller: string): Gathering {
+    let own = 0
+    const change = (to: number): void => {
+      const held = this.#heldBy(caller)
+      held.bytes += to - own
+      this.#all.bytes += to - own
+      this.#memoryTaken += to - own
+      const isLess = to < own
+      own = to
+      this.#forget(caller, held)
+      if (isLess && this.#waiting > 0) this.#serve()
+    }
+    return {
+      hold: (bytes) => {
+        const to = bytes > gatheredBytesFree ? gatheredFactor * bytes : 0
+        const shortage = to > own ? this.#gatherShortage(caller, own, to) : undefined
+        if (shortage !== undefined) return this.#refusal(shortage)
+        if (to !== own) change(to)
+        return undefined
+      },
+      leave: () => {
+        if (own > 0) change(0)
+      },
+    }
+  }
+
+  #gatherShortage(caller: string, own: number, to: number): Shortage | undefined {
+    const shortage = this.#byteShortage(this.#callers.get(caller) ?? { requests: 0, bytes: 0 }, own, to - own)
+    if (shortage !== undefined || this.#memoryTaken + to - own <= this.#memoryBytes) return shortage
+    return { name: 'memory', retryAfterSeconds: 1 }
+  }
+
+  #heldBy(caller: string): Held {
     const held = this.#callers.get(caller) ?? { requests: 0, bytes: 0 }
     this.#callers.set(caller, held)
+    return held
+  }
+
+  #forget(caller: string, { requests, bytes }: Held): void {
+    if (requests === 0 && bytes === 0) this.#callers.delete(caller)
+  }
+
+  #admit(caller: string, bytes: number): Admitted {
+    const all = this.#all
+    const held = this.#heldBy(caller)
     this.#rates.take(caller)
     let own = 0
     const change = (to: number): void => {
@@ -228,7 +284,7 @@ export class AdmissionQueue {
         change(0)
         held.requests--
         all.requests--
-        if (held.requests === 0) this.#callers.delete(caller)
+        this.#forget(caller, held)
         if (this.#waiting > 0) this.#serve()
       },
     }
@@ -322,78 +378,4 @@ const messages: Readonly<Record<keyof AdmissionLimits, string>> = {
 /** What a body of so many bytes comes to take. */
 function memoryOf(bytes: number): number {
   return memoryPerByte * Math.min(bytes, rowGroupBytes)
-}
-
-const windowSeconds = 10
-/** Callers remembered before those who have been quiet for the window are forgotten. */
-const callersKept = 10_000
-
-const rateNames = ['callerRequestRate', 'callerByteRate'] as const
-type RateName = (typeof rateNames)[number]
-
-/** What is left in each bucket at a time; below 0 when a batch was larger than what was left. */
-type Buckets = Record<RateName, number> & { atMs: number }
-
-/**
- * What one caller may send in a time: batches and bytes, each a bucket that holds ten seconds' worth. Pure over monotonic
- * time. A batch is let in while the buckets are not empty, and paid for when its size is known.
- */
-class CallerRates {
-  /** Per second; 0 for no limit. */
-  readonly #limits: Pick<Limits, RateName>
-  readonly #clock: Clock
-  readonly #callers = new Map<string, Buckets>()
-
-  constructor(limits: Pick<Limits, RateName>, clock: Clock) {
-    this.#limits = limits
-    this.#clock = clock
-  }
-
-  /** The rate that keeps `caller` from sending a batch now, and for how long. */
-  shortage(caller: string): { readonly name: RateName; readonly retryAfterSeconds: number } | undefined {
-    if (rateNames.every((name) => this.#limits[name] === 0)) return undefined
-    const left = this.#filled(caller)
-    for (const name of rateNames) {
-      const rate = this.#limits[name]
-      const least = name === 'callerRequestRate' ? 1 : 0
-      if (rate === 0 || left[name] >= least) continue
-      return { name, retryAfterSeconds: Math.max(1, Math.ceil((least - left[name]) / rate)) }
-    }
-    return undefined
-  }
-
-  /** Counts a batch, whose size is told to `spend`. */
-  take(caller: string): void {
-    if (this.#limits.callerRequestRate > 0) this.#filled(caller).callerRequestRate -= 1
-  }
-
-  /** Counts the bytes of a batch that was taken. */
-  spend(caller: string, bytes: number): void {
-    if (this.#limits.callerByteRate > 0) this.#filled(caller).callerByteRate -= bytes
-  }
-
-  #filled(caller: string): Buckets {
-    const nowMs = this.#clock.monotonicMs()
-    let held = this.#callers.get(caller)
-    if (held === undefined) {
-      if (this.#callers.size >= callersKept) this.#forgetQuiet(nowMs)
-      // Long ago: full by now.
-      held = { callerRequestRate: 0, callerByteRate: 0, atMs: nowMs - 2 * windowSeconds * 1000 }
-      this.#callers.set(caller, held)
-    }
-    const seconds = (nowMs - held.atMs) / 1000
-    for (const name of rateNames) {
-      const rate = this.#limits[name]
-      held[name] = Math.min(rate * windowSeconds, held[name] + rate * seconds)
-    }
-    held.atMs = nowMs
-    return held
-  }
-
-  /** A caller who is not in debt and has been quiet for the window has full buckets, as a new one has. */
-  #forgetQuiet(nowMs: number): void {
-    for (const [caller, { atMs, callerByteRate }] of this.#callers) {
-      if (nowMs - atMs >= windowSeconds * 1000 && callerByteRate >= 0) this.#callers.delete(caller)
-    }
-  }
 }

@@ -18,10 +18,10 @@ import type { EventLog } from '../log/event-log.ts'
 import { NodeError } from '../model/errors.ts'
 import type { DatasetId } from '../model/events.ts'
 import type { Alias } from '../model/names.ts'
-import type { Field } from '../model/schema.ts'
 import type { GatewayLoad, Metrics } from '../ops/metrics.ts'
 import type { TaskThreads } from '../work/work-pool.ts'
 import { AdmissionQueue, type Admitted } from './admission.ts'
+import { BodyCost } from './body-cost.ts'
 import type { IngestControls } from './controls.ts'
 import { fateOf, isPassed, placeOf } from './fate.ts'
 import { IngestStream } from './ingest-stream.ts'
@@ -41,7 +41,7 @@ import { demandOpen, demandSpace, demandVisibility, graceOver, noHead } from './
 import type { TypedBody } from './reading.ts'
 import { type Shape, targetOf } from './shape.ts'
 import { controlsOfBatch, demandLines, StreamBatches, type StreamedBatch } from './stream-batches.ts'
-import { type ToldTimes, toldTimes } from './told-times.ts'
+import { type DryRunAnswer, type ToldTimes, toldTimes } from './told-times.ts'
 
 export interface GatewayDeps {
   readonly catalog: Catalog
@@ -90,13 +90,6 @@ export interface StreamRequest extends IngestRequest {
 
 /** What a body of unknown length is admitted with; it grows as it is read. */
 const unknownBodyBytes = 64 * 1024
-
-export interface DryRunAnswer {
-  readonly dryRun: true
-  readonly records: number
-  readonly fields: readonly Field[]
-  readonly told: ToldTimes
-}
 
 type TakenBatch = PlacedBatch & Pick<IngestAnswer, 'told' | 'misfits'>
 
@@ -199,7 +192,14 @@ export class Gateway {
       { chain, producer, mark },
     )
     return new IngestStream(
-      { clock, limits, ...stream, draining: this.#draining.signal, batches },
+      {
+        clock,
+        limits,
+        ...stream,
+        draining: this.#draining.signal,
+        gather: () => this.#admission.gather(tokenId ?? ''),
+        batches,
+      },
       {
         body,
         contentEncoding: controls.contentEncoding,
@@ -308,14 +308,14 @@ export class Gateway {
     const receivedMs = clock.nowMs()
     const format = formatOf(controls.contentType)
     const fallbackMs = controls.eventTimeMs ?? receivedMs
-    const onBytes = (bytes: number): void => admitted.grow(bytes)
+    const cost = new BodyCost(limits, admitted)
     const toLog = this.#largeBatchOf(request)
     const isEarlier = await isKnownEarlier(this.#deps, request)
     const read = { stream: request.body, format, controls, isKnownEarlier: isEarlier }
-    const source = { ...read, limits, spoolDir, toLog, threads, fallbackMs, onBytes }
+    const source = { ...read, limits, spoolDir, toLog, threads, fallbackMs, cost }
     const target = targetOf(request.chain)
     const body = await typedBody(source, target)
-    admitted.spend(body.bytes)
+    cost.spend()
     try {
       if (request.chain === undefined) demandRecords(body)
       demandLines(body, request.streamed)

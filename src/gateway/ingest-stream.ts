@@ -1,7 +1,7 @@
 // A body without end on its way in: records are cut into batches by age and rows (stream-cutter.ts), each batch goes the way
 // of any other, and its receipt is told as soon as it is durable. A batch is parsed while the one before it is appended, and
-// reading stops where another waits; receipts that nobody takes give way to later ones. So a stream holds four batches and
-// one line, whoever is slow.
+// reading stops where another waits, or there is no room for what is gathered; receipts that nobody takes give way to later
+// ones. So a stream holds four batches and one line, whoever is slow.
 
 import type { Readable } from 'node:stream'
 import type { EndlessFormat } from '../formats/format.ts'
@@ -9,10 +9,13 @@ import { joinedWarnings } from '../lib/warnings.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Limits } from '../lib/limits.ts'
 import { NodeError, type RecordError } from '../model/errors.ts'
+import type { Gathering } from './admission.ts'
+import { isTooWide } from './body-cost.ts'
 import { type ContentEncoding, bodyChunks } from './read-body.ts'
 import type { Receipt } from './receipts.ts'
 import type { LineBatch } from './line-batch.ts'
 import { StreamCutter } from './stream-cutter.ts'
+import { StreamRoom } from './stream-room.ts'
 import type { RefusedRecords } from './undecided-batches.ts'
 
 /** Called when a batch has been read, so that the next one may be; resolves when it may be appended, rejects where it must not. */
@@ -59,6 +62,8 @@ export interface StreamDeps {
   readonly rows: number
   /** The node is shutting down. */
   readonly draining: AbortSignal
+  /** Counts what is gathered of the sender's records. */
+  readonly gather: () => Gathering
   readonly batches: {
     /**
      * Appends a batch after `turn`, which rejects where it must not, or its beginning: `numbers` of the receipt say how much.
@@ -74,6 +79,7 @@ export class IngestStream {
   readonly #deps: StreamDeps
   readonly #source: StreamSource
   readonly #cutter: StreamCutter
+  readonly #room: StreamRoom
   #body: 'coming' | 'over' | 'cut' = 'coming'
   #bodyError: unknown
   /** When the first record of the open batch came, and the last bytes, by the monotonic clock. */
@@ -103,11 +109,17 @@ export class IngestStream {
       ends: source.format.ends,
       hasHeader: source.format.hasHeader === true,
     })
+    this.#room = this.room()
     this.#heardMs = deps.clock.monotonicMs()
     this.#rightsMs = this.#heardMs + rightsEveryMs
     this.#bodyNews = new Bell(deps.clock)
     this.#roomNews = new Bell(deps.clock)
     this.#lineNews = new Bell(deps.clock)
+  }
+
+  /** Room for what is gathered of this stream elsewhere. */
+  room(): StreamRoom {
+    return new StreamRoom(this.#deps.clock, this.#deps.gather())
   }
 
   /** Reads and places until the end, which it never throws: the last line tells it. */
@@ -124,6 +136,8 @@ export class IngestStream {
       await this.#placing.catch(() => {})
     }
     this.#deps.draining.removeEventListener('abort', onDrain)
+    this.#cutter.discard()
+    this.#room.leave()
     const refused = await this.#deps.batches.refused(error === undefined).catch((fault: unknown) => {
       return { error: error ?? fault, from: undefined }
     })
@@ -157,6 +171,8 @@ export class IngestStream {
         if (opens) this.#openedMs = this.#heardMs
         if (opens || this.#cutter.isFull) this.#bodyNews.ring()
         while (this.#cutter.isFull && this.#end === undefined) await this.#roomNews.wait()
+        if (this.#room.note(this.#cutter.unfinishedBytes)) this.#bodyNews.ring()
+        await this.#awaitRoom()
         this.#heardMs = clock.monotonicMs()
       }
       this.#cutter.end()
@@ -168,26 +184,40 @@ export class IngestStream {
     this.#bodyNews.ring()
   }
 
+  /** Reads no further while there is no room for what was gathered; records that are whole go on their way meanwhile. */
+  async #awaitRoom(): Promise<void> {
+    while (this.#end === undefined && !this.#room.hold(this.#cutter.heldBytes)) {
+      if (this.#cutter.isOpen) this.#openedMs = Number.NEGATIVE_INFINITY
+      this.#bodyNews.ring()
+      await this.#roomNews.wait(roomEveryMs)
+    }
+  }
+
   async #placeAll(): Promise<void> {
     const { clock, ageMs, limits, draining } = this.#deps
     for (;;) {
       const nowMs = clock.monotonicMs()
       const idleMs = this.#heardMs + limits.streamIdleMs
-      const isOver = this.#body !== 'coming' || draining.aborted || nowMs >= idleMs
+      const { lateMs } = this.#room
+      const isOver = this.#body !== 'coming' || draining.aborted || nowMs >= Math.min(idleMs, lateMs)
       const dueMs = (this.#openedMs ?? Number.POSITIVE_INFINITY) + ageMs
       const batch = this.#cutter.take(isOver || nowMs >= dueMs)
       if (batch !== undefined) {
         this.#openedMs = this.#cutter.isOpen ? nowMs : undefined
+        this.#room.hold(this.#cutter.heldBytes)
+        this.#room.restart(this.#cutter.unfinishedBytes)
         this.#roomNews.ring()
         await this.#begin(batch)
         continue
       }
       if (this.#hasFailed || isOver) break
-      await this.#bodyNews.wait(Math.min(dueMs, idleMs) - nowMs)
+      await this.#bodyNews.wait(Math.min(dueMs, idleMs, lateMs) - nowMs)
     }
     await this.#placing
     if (this.#bodyError !== undefined) throw this.#bodyError
-    if (this.#body === 'coming') throw draining.aborted ? drainingNow() : idle(limits.streamIdleMs)
+    if (this.#body !== 'coming') return
+    if (draining.aborted) throw drainingNow()
+    throw clock.monotonicMs() >= this.#room.lateMs ? this.#room.lateError : idle(limits.streamIdleMs)
   }
 
   /** Begins to place a batch; resolves when the one before has been read, and the one before that has its place. */
@@ -233,6 +263,12 @@ export class IngestStream {
         this.#tell(receipt)
         rest = rest.split(receipt.numbers.last + 1).rest
       } catch (error) {
+        if (rest !== undefined && isTooWide(error) && rest.rows > 1) {
+          const halves = rest.split(rest.first + Math.ceil((rest.last + 1 - rest.first) / 2))
+          if (halves.before !== undefined) await this.#placeWhole(halves.before, turn)
+          rest = halves.rest
+          continue
+        }
         const isFull = error instanceof NodeError && (error.kind === 'Saturated' || error.kind === 'QuotaExceeded')
         if (!isFull || draining.aborted || this.#body === 'cut') throw error
         await clock.sleep(roomEveryMs, draining)

@@ -82,6 +82,7 @@ async function readBody(source: HeadedSource, target: Target): Promise<TypedBody
     source.digest.update(body)
     source.digest.demandEqual()
     source.head.add(body)
+    source.cost.read(body.length)
     if (body.length > 0) await reading.push(body)
     const earlier = source.isKnownEarlier === true ? { earlierHash: sha3Hash(body) } : {}
     return await reading.end({ bodyHash: sha2HashOfHex(sha256Hex(body)), bytes: body.length, ...earlier })
@@ -190,7 +191,7 @@ function fileOptions({ limits, controls: { layer, charset } }: BodySource): File
 
 /** Hands every inflated chunk to `take`; the hash and size of the whole. */
 async function readThrough(
-  { stream, controls, limits, onBytes, head, digest, isKnownEarlier }: HeadedSource,
+  { stream, controls, limits, cost, head, digest, isKnownEarlier }: HeadedSource,
   take: (chunk: Uint8Array) => Promise<unknown>,
 ): Promise<BodyFacts> {
   const hash = createSha2('sha256')
@@ -204,7 +205,7 @@ async function readThrough(
     earlier?.update(chunk)
     head.add(chunk)
     bytes += chunk.length
-    onBytes(bytes)
+    cost.read(bytes)
     await take(chunk)
     head.isWaiting = true
   }

@@ -16,7 +16,7 @@ import type { DatasetId, Hash } from '../model/events.ts'
 import type { DataSchema } from '../model/schema.ts'
 import { type IngestControls, isKey } from './controls.ts'
 import { isPassed, placeOf } from './fate.ts'
-import { partBytes, type Published } from './large-batch.ts'
+import type { Published } from './large-batch.ts'
 import type { Publisher, RowsToPublish } from './publish.ts'
 import type { TypedBody } from './reading.ts'
 import type { ReceiptNote } from './receipt-id.ts'
@@ -227,11 +227,13 @@ async function append(deps: PlaceDeps, batch: BatchToPlace, id: string): Promise
 
 async function publish(publisher: Publisher, rows: RowsToPublish, { typed }: TypedBody): Promise<Published> {
   const content = await typed.finish()
-  if (content.kind === 'few') return publisher.small(rows, content.columns, content.bytes)
+  if (content.kind === 'few') {
+    return publisher.small({ ...rows, fields: content.fields }, content.columns, content.bytes)
+  }
   if (content.kind === 'sent') return content.large.end(rows.batch, rows.schema)
   const large = publisher.large(rows)
   try {
-    for await (const piece of content.spool.chunks(partBytes)) await large.append(piece)
+    for await (const piece of content.stream()) await large.append(piece)
     return await large.end(rows.batch, rows.schema)
   } finally {
     await large.discard()

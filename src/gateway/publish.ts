@@ -34,7 +34,7 @@ const groupBatches = 1024
 
 /** Rows of one dataset for the log. */
 export interface RowsToPublish extends RowsOwner {
-  /** The payload's columns: event time, then user columns. One array per schema: encoders keep work by it. */
+  /** The payload's columns: event time, then user columns. One array for the same ones: encoders keep work by it. */
   readonly fields: readonly Field[]
   /** The new schema when these rows ask to create or extend it. */
   readonly schema: DataSchema | undefined

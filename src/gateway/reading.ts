@@ -1,6 +1,7 @@
 // A body being read into typed rows: what it is read from and against, the options of its format, and the rows.
 
 import type { Readable } from 'node:stream'
+import { broughtRows } from '../arrow/brought-rows.ts'
 import { demandReadBack } from '../chain/read-back.ts'
 import { fieldPlaceOf, type Placing, pointerPath } from '../formats/field-place.ts'
 import { type KeyField, type SentFacts, SentRows, type SentRowsOptions } from '../formats/sent-rows.ts'
@@ -36,8 +37,6 @@ export interface BodySource extends RowsSource {
   readonly threads?: TaskThreads | undefined
   /** The chain knows the key of the body by the hash that bodies had in earlier builds: a repeat is known by that one. */
   readonly isKnownEarlier?: boolean
-  /** Told the inflated size so far; may throw to end the reading. */
-  readonly onBytes: (bytes: number) => void
 }
 
 /** A body in which every record fits. */
@@ -158,7 +157,7 @@ export async function readRows(source: BodySource, file: OpenFile, facts: BodyFa
   try {
     for await (const batch of reader.read(readerOptions(source, shape, inferred))) {
       rows += batch.rows
-      await typed.add([sent.take(batch)])
+      await typed.add([broughtRows(sent.take(batch))])
     }
     const warnings = [...(inferred?.warnings ?? []), ...(reader.warnings ?? [])]
     return { rows, typed, csvHeader: undefined, warnings, shape, ...takenTime(inferred), ...sent.facts, ...facts }

@@ -1,6 +1,7 @@
 // Who turns the bytes of a body into rows for the log: this thread, or one that is free for a long body, so that posts and queries
 // beside it do not wait. Two blocks are under way at most; the rows are the same, and so is what is refused.
 
+import { type BroughtRows, broughtRows } from '../arrow/brought-rows.ts'
 import type { ParsedBody, RecordReader, StreamFormat } from '../formats/format.ts'
 import { type SentFacts, SentRows } from '../formats/sent-rows.ts'
 import { must } from '../lib/assert.ts'
@@ -10,7 +11,7 @@ import type { BodySettings, FromBodyRows, RowMessages, ToBodyRows } from '../wor
 import { type Task, type TaskThreads, ThreadLost } from '../work/work-pool.ts'
 
 /** Rows with an event time each: columns of this thread, messages of another. */
-export type ReadRows = RecordBatch | RowMessages
+export type ReadRows = BroughtRows | RowMessages
 
 export interface WholeBody extends Omit<ParsedBody, 'batches'>, SentFacts {
   /** The last ones. */
@@ -56,7 +57,7 @@ class OwnReader implements RowReader {
     return this.#reader.fits
   }
 
-  push(chunk: Uint8Array): readonly RecordBatch[] {
+  push(chunk: Uint8Array): readonly BroughtRows[] {
     this.#reader.push(chunk)
     return this.#filled(this.#reader.take())
   }
@@ -71,8 +72,8 @@ class OwnReader implements RowReader {
     // Holds nothing.
   }
 
-  #filled(batches: readonly RecordBatch[]): RecordBatch[] {
-    return batches.map((batch) => this.#sent.take(batch))
+  #filled(batches: readonly RecordBatch[]): BroughtRows[] {
+    return batches.map((batch) => broughtRows(this.#sent.take(batch)))
   }
 }
 

@@ -1,10 +1,10 @@
 // Cuts a body of records that has no end into batches: finds the ends of records in the chunks, numbers the records, and
-// hands out what is complete, each batch with the header, where the format has one. Bytes are taken over, never copied
-// record by record. No clock: when a batch is due, its user says.
+// hands out what is complete, each batch with the header, where the format has one. Bytes are never copied record by
+// record. No clock: when a batch is due, its user says.
 
 import type { RecordEnds } from '../formats/format.ts'
-import { concatBytes } from '../lib/bytes.ts'
 import { NodeError } from '../model/errors.ts'
+import { GatheredBytes } from './gathered-bytes.ts'
 import { LineBatch } from './line-batch.ts'
 
 /** Bytes of a batch at most, unless one record has more. */
@@ -30,15 +30,14 @@ export class StreamCutter {
   /** The record that names the columns, with its line end; undefined until it has come. */
   #header: Uint8Array | undefined
   #ends: RecordEnds
-  #pieces: Uint8Array[] = []
-  #pieceBytes = 0
+  /** Whole records of the batch. */
+  readonly #pieces = new GatheredBytes()
   #first: number
   /** Number of the record that is coming. */
   #next: number
   #rows = 0
   /** What has come of the next record. */
-  #tail: Uint8Array[] = []
-  #tailBytes = 0
+  readonly #tail = new GatheredBytes()
   #heldBytes = 0
 
   constructor(options: CutterOptions) {
@@ -52,6 +51,11 @@ export class StreamCutter {
   /** Bytes that were pushed and not taken. */
   get heldBytes(): number {
     return this.#heldBytes
+  }
+
+  /** Bytes of the record, or header, that has no end yet. */
+  get unfinishedBytes(): number {
+    return this.#tail.bytes
   }
 
   /** Batches are full: more is pushed when they are taken. */
@@ -72,18 +76,17 @@ export class StreamCutter {
     // Records that wait to be added to the batch together: `chunk[from, at)`.
     let at = from
     // The first of them may have begun in an earlier chunk.
-    let begun = this.#tail
+    let hasBegun = this.#tail.bytes > 0
     for (let end = this.#ends.next(chunk, at); end >= 0; end = this.#ends.next(chunk, at)) {
-      const isBlank =
-        begun.length === 0
-          ? this.#ends.isBlank(chunk, at, end)
-          : this.#isBlank(concatBytes([...begun, chunk.subarray(at, end)]))
-      begun = []
+      const isBlank = hasBegun
+        ? this.#isBlank(this.#tail.joined(noBytes, chunk.subarray(at, end)))
+        : this.#ends.isBlank(chunk, at, end)
+      hasBegun = false
       at = end + 1
       this.#next++
       if (isBlank) continue
       this.#rows++
-      const bytes = this.#pieceBytes + this.#tailBytes + (at - from)
+      const bytes = this.#pieces.bytes + this.#tail.bytes + (at - from)
       if (this.#rows < this.#options.mostRows && bytes < batchBytes) continue
       this.#add(chunk.subarray(from, at))
       this.#close(this.#next - 1)
@@ -95,11 +98,10 @@ export class StreamCutter {
 
   /** The body is over: the record that is open ends, even within quotes. */
   end(): void {
-    if (this.#tailBytes > 0) this.push(lineEnd)
-    if (this.#tailBytes === 0) return
-    const rest = concatBytes(this.#tail)
-    this.#tail = []
-    this.#tailBytes = 0
+    if (this.#tail.bytes > 0) this.push(lineEnd)
+    if (this.#tail.bytes === 0) return
+    const rest = this.#tail.joined(noBytes, noBytes)
+    this.#tail.clear()
     this.#rows++
     this.#next++
     this.#add(rest)
@@ -113,15 +115,21 @@ export class StreamCutter {
     return batch
   }
 
+  /** Lets go of all bytes; nothing may be pushed afterwards. */
+  discard(): void {
+    this.#ready.length = 0
+    this.#pieces.clear()
+    this.#tail.clear()
+  }
+
   /** Index after the header; a chunk that it goes on after is kept. */
   #takeHeader(chunk: Uint8Array): number {
     let at = 0
     for (let end = this.#ends.next(chunk, at); end >= 0; end = this.#ends.next(chunk, at)) {
-      const line = concatBytes([...this.#tail, chunk.subarray(at, end + 1)])
+      const line = this.#tail.joined(noBytes, chunk.subarray(at, end + 1))
       const isBlank = this.#ends.isBlank(line, 0, line.length - 1)
       this.#heldBytes -= line.length
-      this.#tail = []
-      this.#tailBytes = 0
+      this.#tail.clear()
       at = end + 1
       if (isBlank) continue
       this.#header = line
@@ -139,29 +147,25 @@ export class StreamCutter {
   /** Whole records of the batch: the beginning of the first in `tail`, if it came in an earlier chunk. */
   #add(records: Uint8Array): void {
     if (records.length === 0) return
-    this.#pieces.push(...this.#tail, records)
-    this.#pieceBytes += this.#tailBytes + records.length
-    this.#tail = []
-    this.#tailBytes = 0
+    this.#pieces.addAll(this.#tail)
+    this.#pieces.add(records)
   }
 
   #close(last: number): void {
     const { ends } = this.#options
-    const bytes = concatBytes([this.#header ?? noBytes, ...this.#pieces])
+    const bytes = this.#pieces.joined(this.#header ?? noBytes, noBytes)
     const headerBytes = this.#header?.length ?? 0
     this.#ready.push(new LineBatch({ first: this.#first, last, rows: this.#rows, bytes, headerBytes }, ends))
-    this.#pieces = []
-    this.#pieceBytes = 0
+    this.#pieces.clear()
     this.#rows = 0
     this.#first = last + 1
   }
 
   #keep(rest: Uint8Array): void {
     if (rest.length === 0) return
-    this.#tail.push(rest)
-    this.#tailBytes += rest.length
+    this.#tail.add(rest)
     const { recordBytes } = this.#options
-    if (this.#tailBytes <= recordBytes) return
+    if (this.#tail.bytes <= recordBytes) return
     const what = this.#header === undefined ? 'The header' : `Record ${this.#next}`
     const record = this.#header === undefined ? {} : { record: this.#next }
     throw new NodeError('RecordsDoNotFit', `${what} is longer than ${recordBytes} bytes.`, {

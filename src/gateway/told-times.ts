@@ -2,6 +2,7 @@
 // (lib/warnings.ts), and a new column that looks like the time of its records although nobody named it. Pure.
 
 import { foldAscii } from '../model/names.ts'
+import type { Field } from '../model/schema.ts'
 import type { IngestControls } from './controls.ts'
 import type { TypedBody } from './reading.ts'
 import type { Shape } from './shape.ts'
@@ -11,6 +12,13 @@ export interface ToldTimes {
   readonly eventTime?: EventTimeSource
   /** Sentences; absent where there are none. */
   readonly warnings?: readonly string[]
+}
+
+export interface DryRunAnswer {
+  readonly dryRun: true
+  readonly records: number
+  readonly fields: readonly Field[]
+  readonly told: ToldTimes
 }
 
 interface EventTimeSource {

@@ -2,44 +2,56 @@
 // the log part after part, or into a spool where it is not yet known whose rows they are. A long body is never held as a
 // whole; few rows cost no promise, since most bodies are one small record.
 
+import { cellsOf, fieldsAt, leavesOut, rowsWith } from '../arrow/brought-rows.ts'
 import { batchBytes, concatBatches } from '../arrow/columns.ts'
-import { ArrowStreamReader } from '../arrow/ipc-reader.ts'
-import { arrowBatchMessages, arrowStreamEnd, arrowStreamStart } from '../arrow/ipc.ts'
+import { arrowStreamEnd, arrowStreamStart } from '../arrow/ipc.ts'
 import { assert } from '../lib/assert.ts'
-import { nextTurn } from '../lib/clock.ts'
 import type { Limits } from '../lib/limits.ts'
 import { NodeError } from '../model/errors.ts'
 import type { Field, RecordBatch } from '../model/schema.ts'
-import type { RowMessages } from '../work/tasks.ts'
+import type { BodyCost } from './body-cost.ts'
 import { heldBytes, type LargeBatch, partBytes } from './large-batch.ts'
 import type { ReadRows } from './row-reader.ts'
+import { batchesOf, messagesOf, RowsSpool } from './rows-spool.ts'
 import type { Shape } from './shape.ts'
-import { Spool } from './spool.ts'
 
 export interface TypedRowsOptions {
-  /** Columns of the batches. One array per schema. */
+  /** Columns that rows may have. One array per schema. */
   readonly fields: readonly Field[]
-  /** Takes what is not held in memory. */
-  readonly open: () => Spool | LargeBatch
+  readonly spoolDir: string
+  /** Begins what takes many rows with all columns; absent where none may be in the log before the last is known. */
+  readonly open?: (() => LargeBatch) | undefined
   /** Most bytes that the rows may take as columns. */
   readonly mostBytes: number
+  /** Told how many cells the rows take; may throw to end the reading. */
+  readonly onCells: (cells: number) => void
 }
 
 /** What a message can hold, a whole Arrow stream for several, or one of which all but the end is in the log. */
 export type RowsForLog =
-  | { readonly kind: 'few'; readonly columns: RecordBatch; readonly bytes: number }
-  | { readonly kind: 'spooled'; readonly spool: Spool }
+  /** The columns of `fields`. */
+  | { readonly kind: 'few'; readonly fields: readonly Field[]; readonly columns: RecordBatch; readonly bytes: number }
+  | { readonly kind: 'spooled'; readonly stream: () => AsyncIterable<Uint8Array> }
   | { readonly kind: 'sent'; readonly large: LargeBatch }
 
 /** What a file of so many bytes may become: a few bytes of dictionary can stand for gigabytes of text. */
 const leastTypedBytes = 64 * 1024 * 1024
 
 /** Rows read against `shape`, within the limits of a body, or of a file of `fileBytes`. */
-export function typedRowsOf({ spoolDir, limits, toLog }: RowsSource, shape: Shape, fileBytes?: number): TypedRows {
+export function typedRowsOf(
+  { spoolDir, limits, toLog, cost }: RowsSource,
+  shape: Shape,
+  fileBytes?: number,
+): TypedRows {
   const { inflatedBytes, inflatedRatio } = limits
   const ofFile = fileBytes === undefined ? inflatedBytes : Math.max(leastTypedBytes, fileBytes * inflatedRatio)
-  const open = (): Spool | LargeBatch => toLog?.(shape) ?? new Spool(spoolDir)
-  return new TypedRows({ fields: shape.payloadFields, open, mostBytes: Math.min(inflatedBytes, ofFile) })
+  return new TypedRows({
+    fields: shape.payloadFields,
+    spoolDir,
+    open: toLog && ((): LargeBatch => toLog(shape)),
+    mostBytes: Math.min(inflatedBytes, ofFile),
+    onCells: (cells) => cost.fill(cells, fileBytes === undefined ? 'stream' : 'file'),
+  })
 }
 
 export interface RowsSource {
@@ -48,13 +60,19 @@ export interface RowsSource {
   readonly limits: Limits
   /** Where rows of a shape go that are many; absent where it is not known yet. */
   readonly toLog?: ((shape: Shape) => LargeBatch) | undefined
+  readonly cost: Pick<BodyCost, 'read' | 'fill'>
 }
 
 export class TypedRows {
   readonly #options: TypedRowsOptions
   #held: ReadRows[] = []
+  #rows = 0
   #bytes = 0
-  #stream: Spool | LargeBatch | undefined
+  /** Items of lists, beside the rows. */
+  #items = 0
+  /** Columns that the rows bring, by place. */
+  readonly #brought = new Set<number>([0])
+  #many: RowsSpool | LargeBatch | undefined
 
   constructor(options: TypedRowsOptions) {
     this.#options = options
@@ -65,55 +83,80 @@ export class TypedRows {
    * `StorageFull`, and what the log throws.
    */
   add(read: readonly ReadRows[]): Promise<unknown> | undefined {
-    const { mostBytes } = this.#options
-    for (const rows of read) this.#bytes += 'messages' in rows ? rows.bytes : batchBytes(rows)
+    for (const rows of read) this.#count(rows)
+    const { mostBytes, onCells } = this.#options
     if (this.#bytes > mostBytes) {
       throw new NodeError('BodyTooLarge', `The rows take more than ${mostBytes} bytes as columns.`, {
         hint: 'Send them in smaller batches. A file may become at most inflatedRatio times as large (GET /limits).',
         limit: { name: 'inflatedBytes', value: mostBytes, unit: 'bytes' },
       })
     }
+    onCells(this.#rows * this.#places().length + this.#items)
     this.#held.push(...read)
-    return this.#stream === undefined && this.#bytes <= heldBytes ? undefined : this.#write()
+    return this.#many === undefined && this.#bytes <= heldBytes ? undefined : this.#write()
   }
 
-  async #write(): Promise<Spool | LargeBatch> {
-    const { fields, open } = this.#options
-    if (this.#stream === undefined) {
-      this.#stream = open()
-      await this.#stream.append(arrowStreamStart(fields))
-    }
+  #count(read: ReadRows): void {
+    const { rows, places } = read
+    this.#rows += rows
+    this.#bytes += 'messages' in read ? read.bytes : batchBytes(read)
+    this.#items += ('messages' in read ? read.cells : cellsOf(read)) - rows * places.length
+    for (const place of places) this.#brought.add(place)
+  }
+
+  /** The columns that the rows have in the log, by place: those that they bring, or all where that is little more. */
+  #places(): readonly number[] {
+    const { fields } = this.#options
+    const isPart =
+      (this.#many === undefined || this.#many instanceof RowsSpool) &&
+      leavesOut(fields, this.#brought, { rows: this.#rows, bytes: this.#bytes })
+    return isPart ? [...this.#brought].sort((a, b) => a - b) : [...fields.keys()]
+  }
+
+  /** Rows that bring nearly all columns go to the log at once: of others it is not known yet which they bring. */
+  async #begin(): Promise<RowsSpool | LargeBatch> {
+    const { fields, open, spoolDir } = this.#options
+    if (open === undefined || this.#places().length < fields.length) return new RowsSpool(fields, spoolDir)
+    const large = open()
+    this.#many = large
+    await large.append(arrowStreamStart(fields))
+    return large
+  }
+
+  async #write(): Promise<RowsSpool | LargeBatch> {
+    const { fields } = this.#options
+    const many = (this.#many ??= await this.#begin())
     for (const rows of this.#held.splice(0)) {
-      // To read them has held the event loop long enough.
-      if (!('messages' in rows)) await nextTurn()
-      const messages = 'messages' in rows ? rows.messages : arrowBatchMessages(fields, rows)
-      for (const message of messages) await this.#stream.append(message)
+      if (many instanceof RowsSpool) await many.append(rows)
+      else for (const message of await messagesOf(rows, fields, [...fields.keys()])) await many.append(message)
     }
-    return this.#stream
+    return many
   }
 
   /** All rows, at once while they are few; there must be some. Nothing may be added afterwards. Throws as `add`. */
   finish(): RowsForLog | Promise<RowsForLog> {
-    if (this.#stream !== undefined || this.#bytes > partBytes) return this.#end()
+    if (this.#many !== undefined || this.#bytes > partBytes) return this.#end()
     assert(this.#held.length > 0, 'a body without rows is not sent')
-    const batches = this.#held.flatMap((rows) => ('messages' in rows ? this.#decoded(rows) : rows))
-    return { kind: 'few', columns: concatBatches(batches), bytes: this.#bytes }
+    const { fields } = this.#options
+    const places = this.#places()
+    const batches = this.#held.flatMap((rows) => batchesOf(rows, fields))
+    const columns = concatBatches(batches.map((batch) => rowsWith(batch, fields, places)))
+    return { kind: 'few', fields: fieldsAt(fields, places), columns, bytes: batchBytes(columns) }
   }
 
   async #end(): Promise<RowsForLog> {
-    const stream = await this.#write()
-    await stream.append(arrowStreamEnd())
-    return stream instanceof Spool ? { kind: 'spooled', spool: stream } : { kind: 'sent', large: stream }
+    const many = await this.#write()
+    if (many instanceof RowsSpool) {
+      const places = this.#places()
+      return { kind: 'spooled', stream: () => many.stream(places) }
+    }
+    await many.append(arrowStreamEnd())
+    return { kind: 'sent', large: many }
   }
 
   /** Frees memory and file; undefined where nothing has to be awaited. Idempotent. */
   discard(): Promise<void> | undefined {
     this.#held = []
-    return this.#stream?.discard()
-  }
-
-  #decoded({ messages }: RowMessages): RecordBatch[] {
-    const reader = new ArrowStreamReader()
-    return [arrowStreamStart(this.#options.fields), ...messages].flatMap((message) => reader.push(message))
+    return this.#many?.discard()
   }
 }

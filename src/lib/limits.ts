@@ -12,6 +12,11 @@ export const limitTable = {
   bodyBytes: { value: 256 * MiB, unit: 'bytes', text: 'one request body as sent' },
   inflatedBytes: { value: 1024 * MiB, unit: 'bytes', text: 'one request body after decompression' },
   inflatedRatio: { value: 200, unit: 'times', text: 'inflated size of a body over its size as sent' },
+  cellRatio: {
+    value: 16,
+    unit: 'times',
+    text: 'cells that the rows of a body take in the columns that they bring, over its bytes, but for files; 524,288 always may be',
+  },
   zipEntries: { value: 1000, unit: 'files', text: 'files in a zip' },
   recordBytes: { value: 16 * MiB, unit: 'bytes', text: 'one record' },
   columns: { value: 2000, unit: 'columns', text: 'columns of a dataset, system columns not counted' },
@@ -86,7 +91,7 @@ export const limitTable = {
   openIngestBytes: {
     value: 512 * MiB,
     unit: 'bytes',
-    text: 'bodies being parsed and published at the same time, each counted up to 32 MiB',
+    text: 'bodies being parsed and published at the same time, a cell as a byte at least, each counted up to 32 MiB; what streams gather, twice',
   },
   openIngestRequests: { value: 4096, unit: 'requests', text: 'batches being parsed and published at the same time' },
   callerIngestShare: {
@@ -102,7 +107,7 @@ export const limitTable = {
   callerByteRate: {
     value: 0,
     unit: 'bytes/s',
-    text: 'inflated bytes that one token may send, averaged over 10 s; 0 means any number',
+    text: 'inflated bytes that one token may send, or cells where a body has more of them, averaged over 10 s; 0 means any number',
   },
   mqttInFlight: {
     value: 1_000,

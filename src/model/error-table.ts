@@ -65,6 +65,7 @@ export const errorTable = {
   NothingToInfer: { status: 422, title: 'There are no records to infer a schema from' },
   UnsupportedProofType: { status: 422, title: 'The proof type is not supported' },
   NotReproducible: { status: 422, title: 'The statement cannot be reproduced, so it cannot be proven' },
+  UpgradeRequired: { status: 426, title: 'The version of WebSocket is not the one that is taken' },
   QuotaExceeded: { status: 429, title: 'The quota is used up' },
   Internal: { status: 500, title: 'The node failed' },
   OutcomeUnknown: { status: 500, title: 'The outcome is unknown' },

@@ -1,5 +1,6 @@
 // A task of a thread: it reads the rows of a body, and makes messages for the log of them.
 
+import { broughtRows, cellsOf, fieldsAt } from '../arrow/brought-rows.ts'
 import { batchBytes } from '../arrow/columns.ts'
 import { arrowBatchMessages } from '../arrow/ipc.ts'
 import type { RecordReader, StreamFormat } from '../formats/format.ts'
@@ -42,8 +43,10 @@ export class BodyTask {
   #messagesOf(batches: readonly RecordBatch[]): RowMessages[] {
     const { fields } = this.#settings
     return batches.map((batch) => {
-      const filled = this.#sent.take(batch)
-      return { rows: batch.rows, bytes: batchBytes(filled), messages: arrowBatchMessages(fields, filled) }
+      const brought = broughtRows(this.#sent.take(batch))
+      const { rows, places } = brought
+      const messages = arrowBatchMessages(fieldsAt(fields, places), brought)
+      return { rows, places, bytes: batchBytes(brought), cells: cellsOf(brought), messages }
     })
   }
 }

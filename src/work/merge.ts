@@ -3,7 +3,8 @@
 // it hashed against what the chain says of them (docs/decisions/merged-files.md).
 
 import { zstdCompressSync } from 'node:zlib'
-import { nullColumn, sliceBatch } from '../arrow/columns.ts'
+import { sliceBatch } from '../arrow/columns.ts'
+import { nullColumn } from '../arrow/null-column.ts'
 import { createLogicalHash, type LogicalHash } from '../arrow/logical-hash.ts'
 import { sha3Hash } from '../ids/identifiers.ts'
 import { sha256 } from '../ids/native-crypto.ts'

@@ -54,15 +54,18 @@ export interface BodySettings {
   readonly format: Pick<StreamFormat, 'name' | 'module'>
   readonly options: ReaderOptions
   readonly sent: SentRowsOptions
-  /** Columns of the rows: event time, then user columns. */
+  /** Columns that rows may have: event time, then user columns. */
   readonly fields: readonly Field[]
 }
 
-/** Rows as record batch messages of one Arrow stream, each in memory of its own. */
+/** Rows as record batch messages of an Arrow stream of the columns that they bring, each in memory of its own. */
 export interface RowMessages {
   readonly rows: number
   /** What the rows take as columns. */
   readonly bytes: number
+  readonly cells: number
+  /** Places of the columns that they bring, among those of the settings. */
+  readonly places: readonly number[]
   readonly messages: readonly Uint8Array[]
 }
 

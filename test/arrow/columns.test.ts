@@ -11,11 +11,11 @@ import {
   concatColumns,
   int64RangeColumn,
   joinedBytes,
-  nullColumn,
   sliceBatch,
   sliceColumn,
   slicePieces,
 } from '../../src/arrow/columns.ts'
+import { nullColumn } from '../../src/arrow/null-column.ts'
 import { AssertionFailed } from '../../src/lib/assert.ts'
 import { type Column, type DataType, type Field, optional, timestampMs } from '../../src/model/schema.ts'
 import { appendText } from '../helpers/slices.ts'

@@ -36,9 +36,7 @@ class DoublesReader implements RecordReader {
   push(chunk: Uint8Array): void {
     this.#rest = Buffer.concat([this.#rest, chunk])
     for (; this.#rest.length >= rowBytes; this.#rest = this.#rest.subarray(rowBytes)) {
-      const [eventTime, value] = this.#columns.builders
-      eventTime?.appendNull()
-      value?.appendFloat64(this.#rest.readDoubleBE(0))
+      this.#columns.builder(1).appendFloat64(this.#rest.readDoubleBE(0))
       this.#columns.endRow(rowBytes)
       this.#records += 1
     }

@@ -54,7 +54,7 @@ function read(bytes: number) {
       limits: defaultLimits(),
       spoolDir,
       fallbackMs: 7,
-      onBytes: () => {},
+      cost: { read: () => {}, fill: () => {} },
     },
     { vocabulary, shape },
   )

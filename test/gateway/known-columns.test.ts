@@ -45,7 +45,7 @@ async function outcome(mediaType: string, chunks: readonly string[]): Promise<Ou
     limits,
     spoolDir,
     fallbackMs: 7,
-    onBytes: () => {},
+    cost: { read: () => {}, fill: () => {} },
   }
   try {
     const body = await typedBody(source, { vocabulary, shape })

@@ -3,17 +3,18 @@
 
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
+import { rowsWith } from '../../src/arrow/brought-rows.ts'
 import { concatBatches } from '../../src/arrow/columns.ts'
-import { arrowBatchMessages, arrowStreamEnd, arrowStreamStart, encodeArrowStream } from '../../src/arrow/ipc.ts'
+import { encodeArrowStream } from '../../src/arrow/ipc.ts'
 import type { ReaderOptions, StreamFormat } from '../../src/formats/format.ts'
 import { formatNamed } from '../../src/formats/registry.ts'
 import { type ReadRows, rowReader } from '../../src/gateway/row-reader.ts'
-import { concatBytes, toHex, utf8 } from '../../src/lib/bytes.ts'
+import { batchesOf } from '../../src/gateway/rows-spool.ts'
+import { toHex, utf8 } from '../../src/lib/bytes.ts'
 import { NodeError } from '../../src/model/errors.ts'
 import { defaultVocabulary, type Field, optional, timestampMs } from '../../src/model/schema.ts'
 import { ThreadPool } from '../../src/work/thread-pool.ts'
 import type { TaskThreads } from '../../src/work/work-pool.ts'
-import { decodeArrowStream } from '../helpers/slices.ts'
 import { SimulatedThreads, type SimulatedThreadsOptions } from '../adapters/simulated-threads.ts'
 
 const fields: readonly Field[] = [
@@ -34,9 +35,10 @@ const against = { options, sent: { fallbackMs: 1_772_000_000_000 }, fields: colu
 
 /** All rows as one batch. */
 function bytesOf(rows: readonly ReadRows[]): string {
-  const messages = rows.flatMap((one) => ('messages' in one ? one.messages : arrowBatchMessages(columns, one)))
-  const stream = concatBytes([arrowStreamStart(columns), ...messages, arrowStreamEnd()])
-  return rows.length === 0 ? '' : toHex(encodeArrowStream(columns, [concatBatches([decodeArrowStream(stream)])]))
+  const batches = rows
+    .flatMap((one) => batchesOf(one, columns))
+    .map((one) => rowsWith(one, columns, [...columns.keys()]))
+  return rows.length === 0 ? '' : toHex(encodeArrowStream(columns, [concatBatches(batches)]))
 }
 
 function streamFormat(name: string): StreamFormat {

@@ -3,11 +3,12 @@
 import { readdirSync } from 'node:fs'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { broughtRows } from '../../src/arrow/brought-rows.ts'
 import { concatBatches, sliceBatch } from '../../src/arrow/columns.ts'
 import { encodeArrowStream } from '../../src/arrow/ipc.ts'
 import { partBytes } from '../../src/gateway/large-batch.ts'
-import { Spool } from '../../src/gateway/spool.ts'
 import { type RowsForLog, TypedRows } from '../../src/gateway/typed-rows.ts'
+import { concatBytes } from '../../src/lib/bytes.ts'
 import type { Field, RecordBatch } from '../../src/model/schema.ts'
 import { rowsPayload, userFields } from '../builder/support.ts'
 import { defaultLimits } from '../helpers/default-limits.ts'
@@ -19,12 +20,14 @@ const fields = [eventTime, ...userFields]
 const everything = decodeArrowStream(rowsPayload(40_000, 0))
 
 async function streamOf(rows: RowsForLog): Promise<Uint8Array> {
-  if (rows.kind === 'few') return encodeArrowStream(fields, [rows.columns])
+  if (rows.kind === 'few') return encodeArrowStream(rows.fields, [rows.columns])
   if (rows.kind === 'sent') throw new TypeError('rows in a spool')
-  return rows.spool.at(0, rows.spool.bytes)
+  const pieces: Uint8Array[] = []
+  for await (const piece of rows.stream()) pieces.push(piece)
+  return concatBytes(pieces)
 }
 
-const open = (): Spool => new Spool(spoolDir)
+const options = { fields, spoolDir, mostBytes: 1e9, onCells: () => {} }
 
 test('are the same rows in the same order, wherever they are cut', async () => {
   const cuts = fc.array(fc.nat(everything.rows), { maxLength: 5 })
@@ -37,8 +40,8 @@ test('are the same rows in the same order, wherever they are cut', async () => {
         if (to > from) batches.push(sliceBatch(everything, from, to))
       }
       fc.pre(batches.length > 0)
-      const typed = new TypedRows({ fields, open, mostBytes: 1e9 })
-      for (const batch of batches) await typed.add([batch])
+      const typed = new TypedRows(options)
+      for (const batch of batches) await typed.add([broughtRows(batch)])
       const rows = await typed.finish()
       const whole = concatBatches([decodeArrowStream(await streamOf(rows))])
       expect(Buffer.from(encodeArrowStream(fields, [whole]))).toEqual(
@@ -53,22 +56,22 @@ test('are the same rows in the same order, wherever they are cut', async () => {
 })
 
 test('are spooled when they no longer fit into one part', async () => {
-  const typed = new TypedRows({ fields, open, mostBytes: 1e9 })
-  await typed.add([everything])
+  const typed = new TypedRows(options)
+  await typed.add([broughtRows(everything)])
   expect((await typed.finish()).kind).toBe('spooled')
   await typed.discard()
-  const few = new TypedRows({ fields, open, mostBytes: 1e9 })
-  await few.add([sliceBatch(everything, 0, 9)])
+  const few = new TypedRows(options)
+  await few.add([broughtRows(sliceBatch(everything, 0, 9))])
   const rows = await few.finish()
   expect(rows).toMatchObject({ kind: 'few', columns: { rows: 9 } })
   expect(rows.kind === 'few' && rows.bytes < partBytes).toBe(true)
 })
 
 test('that would take too much as columns are refused, however small the body was', async () => {
-  const rig = await new Rig({ limits: { ...defaultLimits(), inflatedBytes: 3_000_000 } }).build()
+  const rig = await new Rig({ limits: { ...defaultLimits(), inflatedBytes: 3_000_000, cellRatio: 1000 } }).build()
   const wide = Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`column_${i}`, i]))
   await rig.rows('a/b', [wide], { query: { create: 'true' } })
-  const sparse = '{}\n'.repeat(20_000)
+  const sparse = `{"column_1":1}\n${'{}\n'.repeat(400_000)}`
   await expect(rig.post('a/b', sparse)).rejects.toMatchObject({
     kind: 'BodyTooLarge',
     details: { limit: { name: 'inflatedBytes' } },

@@ -2,7 +2,8 @@
 
 import { zstdDecompressSync } from 'node:zlib'
 import type { ColumnBuilder } from '../../src/arrow/column-builder.ts'
-import { concatBatches, nullColumn } from '../../src/arrow/columns.ts'
+import { concatBatches } from '../../src/arrow/columns.ts'
+import { nullColumn } from '../../src/arrow/null-column.ts'
 import { ArrowStreamReader } from '../../src/arrow/ipc-reader.ts'
 import { utf8 } from '../../src/lib/bytes.ts'
 import type { Field, RecordBatch } from '../../src/model/schema.ts'

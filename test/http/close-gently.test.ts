@@ -5,6 +5,7 @@ import { type AddressInfo, connect } from 'node:net'
 import { fastify, type FastifyInstance } from 'fastify'
 import { describe, expect, it } from 'vitest'
 import { closeGently } from '../../src/http/connections.ts'
+import { StreamRoom } from '../../src/gateway/stream-room.ts'
 import { isHandshake, RecordSockets } from '../../src/http/record-sockets.ts'
 import { handClock } from '../helpers/hand-clock.ts'
 
@@ -55,7 +56,7 @@ describe('closing', () => {
     app.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
     app.post('/:account/:dataset/stream', (request, reply) => {
       reply.hijack()
-      sockets.of(request.raw)?.accept()
+      sockets.of(request.raw)?.accept(new StreamRoom(clock, { hold: () => undefined, leave: () => {} }))
     })
     await app.listen({ host: '127.0.0.1', port: 0 })
     const { port } = app.server.address() as AddressInfo

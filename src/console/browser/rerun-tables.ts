@@ -2,7 +2,7 @@
 // had at its block, read from slices whose hashes were checked, with the columns of the schema at that block.
 
 import { decompress } from 'fzstd'
-import { nullColumn } from '../../arrow/columns.ts'
+import { nullColumn } from '../../arrow/null-column.ts'
 import { encodeArrowStream } from '../../arrow/ipc.ts'
 import { checkNext, type ChainState, emptyChain } from '../../chain/rules.ts'
 import { sqlTypeName } from '../../engine/sql-types.ts'

@@ -5,7 +5,7 @@ import { NodeError } from '../../model/errors.ts'
 import { foldAscii } from '../../model/names.ts'
 import { excerptOf, FaultLog, type RecordPlace } from '../fault-log.ts'
 import { booleanOf, classOfTimeText, trimEnd, trimStart, valueClass } from '../inference.ts'
-import { NumberScan, scanNumber } from '../number-scan.ts'
+import { notFinite, NumberScan, scanNumber } from '../number-scan.ts'
 import type { CsvHeader } from '../format.ts'
 import { cellTexts, type CsvCells } from './cells.ts'
 
@@ -84,7 +84,7 @@ function isValue(cells: CsvCells, cell: number): boolean {
   const start = trimStart(bytes, cells.starts[cell] ?? 0, cells.ends[cell] ?? 0)
   const end = trimEnd(bytes, start, cells.ends[cell] ?? 0)
   if (scanNumber(number, bytes, start, end, true) && number.end === end) return true
-  if (booleanOf(bytes, start, end) !== undefined) return true
+  if (booleanOf(bytes, start, end) !== undefined || notFinite(bytes, start, end) !== undefined) return true
   return classOfTimeText(bytes, start, end) !== valueClass.text
 }
 

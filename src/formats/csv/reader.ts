@@ -220,15 +220,15 @@ export class CsvReader extends BodyReader {
     }
     for (const index of this.missing) {
       const column = must(plan.columns[index], 'a column')
-      const kind = columns.putNull(column, must(columns.builders[index], 'a builder'))
-      if (kind === undefined) continue
+      if (!column.required) continue
+      const kind = columns.missing(column)
       this.fault({ kind, message: columns.reason, bytes, at: start, end, column: column.name }, this.records)
     }
   }
 
   private putCell(column: ColumnPlan, index: number, cell: number): RecordErrorKind | undefined {
     const { cells, columns, number } = this
-    const builder = must(columns.builders[index], 'a builder')
+    const builder = columns.builder(index)
     const bytes = cells.source(cell)
     const from = cells.starts[cell] ?? 0
     const to = cells.ends[cell] ?? 0
@@ -239,7 +239,9 @@ export class CsvReader extends BodyReader {
     }
     const start = trimStart(bytes, from, to)
     const end = trimEnd(bytes, start, to)
-    if (start === end) return columns.putNull(column, builder)
+    if (start === end && (code !== valueCode.binary || cells.quoted[cell] === 0)) {
+      return columns.putNull(column, builder)
+    }
     if (code === valueCode.bool) {
       const value = booleanOf(bytes, start, end)
       return value === undefined ? columns.wrongType(column, 'no boolean') : columns.putBool(column, builder, value)
@@ -250,7 +252,7 @@ export class CsvReader extends BodyReader {
       if (numeric && !isSpeltAsNumber(number, bytes)) this.warnSpelling(column)
       return columns.putNumber(column, builder, number, bytes)
     }
-    return numeric ? columns.wrongType(column, 'no number') : columns.putText(column, builder, bytes, start, end)
+    return columns[numeric ? 'putWord' : 'putText'](column, builder, bytes, start, end)
   }
 
   private warnSpelling({ name }: ColumnPlan): void {

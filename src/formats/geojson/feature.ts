@@ -124,6 +124,7 @@ export class FeatureReader implements RecordCore {
   /** As in RecordCore. Throws NodeError `UnsupportedCrs`. */
   read(bytes: Uint8Array, start: number, end: number, record: number): number {
     this.row.begin(bytes, end, record)
+    this.row.tellsText = true
     this.words.look(bytes)
     this.parts = 0
     this.others = undefined
@@ -150,13 +151,12 @@ export class FeatureReader implements RecordCore {
     const { head, point, middle } = spaced.head.standsAt(view, open, end) ? spaced : compact
     if (head === compact.head && !head.standsAt(view, open, end)) return unplain
     const { geometry } = this.plan
-    const builder = this.row.columns.builders[geometry]
-    if (builder === undefined || this.row.table.columns[geometry]?.code !== valueCode.string) return unplain
+    if (this.row.table.columns[geometry]?.code !== valueCode.string) return unplain
     const from = open + point
     const to = this.geometries.point(bytes, open + head.length - 1, end, 2)
     if (to < 0) return unplain
     this.row.claim(geometry)
-    builder.appendView(view, from, to)
+    this.row.columns.builder(geometry).appendView(view, from, to)
     this.parts = part.type | part.geometry
     let after = to
     if (middle.standsAt(view, to, end)) {
@@ -289,7 +289,9 @@ export class FeatureReader implements RecordCore {
     const target = isScalar ? this.target(this.plan.id) : undefined
     if (target !== undefined) {
       const [keyAt, keyEnd] = [this.row.keyStart - 1, this.row.keyEnd + 1]
+      this.row.tellsText = false
       if (!this.row.value(target.column, target.builder, 2)) return false
+      this.row.tellsText = true
       if (needsIdToken(bytes, at, this.row.at)) this.keep(keyAt, keyEnd, at)
       return true
     }
@@ -355,9 +357,8 @@ export class FeatureReader implements RecordCore {
   /** The column to put a value into, claimed; undefined when the dataset has no such column. */
   private target(index: number): { readonly column: ColumnPlan; readonly builder: ColumnBuilder } | undefined {
     const column = this.row.table.columns[index]
-    const builder = this.row.columns.builders[index]
-    if (column === undefined || builder === undefined) return undefined
+    if (column === undefined) return undefined
     this.row.claim(index)
-    return { column, builder }
+    return { column, builder: this.row.columns.builder(index) }
   }
 }

@@ -145,8 +145,7 @@ export class JsonRecordReader extends JsonValueReader implements RecordCore {
         seen[column] = stamp
         found += 1
         const plan = plans[column]
-        const builder = columns.builders[column]
-        if (plan !== undefined && builder !== undefined && !this.value(plan, builder, this.level + 1)) return -1
+        if (plan !== undefined && !this.value(plan, columns.builder(column), this.level + 1)) return -1
       }
       if (this.faultsHere >= maxFaults) return -1
       at = skipSpace(bytes, this.at, end)
@@ -311,32 +310,28 @@ export class JsonRecordReader extends JsonValueReader implements RecordCore {
     return undefined
   }
 
-  /** Ends a row that was read from `start` to `end`: columns without a value are null. */
+  /** Ends a row that was read from `start` to `end`: required columns have a value. */
   complete(start: number, end: number): void {
     const { columns, seen } = this
     if (this.found === seen.length) return
     if (this.eventTimePath !== undefined) this.readEventTime(start, end, this.eventTimePath)
     const stamp = this.record + 1
-    for (let column = 0; column < seen.length; column++) {
-      if (seen[column] === stamp) continue
+    for (const column of columns.plan.required) {
       const plan = columns.plan.columns[column]
-      const builder = columns.builders[column]
-      if (plan === undefined || builder === undefined) continue
-      const fault = columns.putNull(plan, builder)
-      if (fault !== undefined) this.fault(fault, columns.reason, start, end, { column: plan.name })
+      if (seen[column] === stamp || plan === undefined) continue
+      this.fault(columns.missing(plan), columns.reason, start, end, { column: plan.name })
     }
   }
 
   /** Reads the event time from inside of the row's text. */
   private readEventTime(start: number, end: number, path: readonly string[]): void {
     const [plan] = this.table.columns
-    const [builder] = this.columns.builders
     const at = this.scanner.find(this.bytes, start, end, path)
-    if (at < 0 || plan === undefined || builder === undefined) return
+    if (at < 0 || plan === undefined) return
     this.claim(0)
     this.at = at
     this.pointed = path.map(pointerSegment).join('')
-    this.value(plan, builder, path.length)
+    this.value(plan, this.columns.builder(0), path.length)
     this.pointed = undefined
   }
 

@@ -100,11 +100,10 @@ class LineProtocolReader extends BodyReader {
     const { line, plan, columns, met } = this
     for (let item = 0; item < line.count && !this.isLeftOut; item++) this.readItem(item)
     if (line.timeStart < line.timeEnd) this.readTime()
-    for (let index = 0; index < plan.columns.length && !this.isLeftOut; index++) {
-      if (met[index] === this.points) continue
+    for (const index of plan.required) {
+      if (met[index] === this.points || this.isLeftOut) continue
       const column = must(plan.columns[index], 'a column')
-      const kind = columns.putNull(column, this.builderOf(index))
-      if (kind !== undefined) this.misfit(kind, columns.reason, { at: start, end, column: column.name })
+      this.misfit(columns.missing(column), columns.reason, { at: start, end, column: column.name })
     }
   }
 
@@ -233,7 +232,7 @@ class LineProtocolReader extends BodyReader {
   }
 
   private builderOf(index: number): ColumnBuilder {
-    return must(this.columns.builders[index], 'a builder')
+    return this.columns.builder(index)
   }
 
   /** A line that can be read, and does not fit: left out, or a fault like others. */

@@ -1,7 +1,8 @@
 // One leaf of a nested column, read ahead until whole rows are there: the levels of its entries, and a column with a row for
 // each entry that stands inside of all its lists. Source: Apache Parquet, "Nested Encoding".
 
-import { concatColumns, nullColumn, sliceColumn } from '../../arrow/columns.ts'
+import { concatColumns, sliceColumn } from '../../arrow/columns.ts'
+import { nullColumn } from '../../arrow/null-column.ts'
 import { grown } from '../../lib/bytes.ts'
 import { type Column, type Field, optional } from '../../model/schema.ts'
 import { fillTexts, PendingTexts } from '../../parquet/bytes-column.ts'

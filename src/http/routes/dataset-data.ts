@@ -154,8 +154,10 @@ export async function waitForBlock(
     for (let leftMs = waitMs; leftMs > 0 && !follower.isBehind && !followers.isDraining; leftMs -= rightsEveryMs) {
       await followers.next(follower, Math.min(leftMs, rightsEveryMs))
       if (follower.state === 'left') return
-      await rights()
+      if (!follower.isBehind) await rights()
     }
+    // Also of who did not wait: what has come since he asked may have ended his right.
+    await rights()
   } finally {
     followers.leave(follower)
     leave()

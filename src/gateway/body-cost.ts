@@ -1,0 +1,64 @@
+// What a body costs beside its bytes: the cells that its rows take in the columns that they bring. A cell counts as a byte
+// at least, in what is admitted and against rates; and a body has no more of them than its bytes allow.
+
+import { type Limits, limitTable } from '../lib/limits.ts'
+import { NodeError } from '../model/errors.ts'
+import type { Admitted } from './admission.ts'
+
+/** Cells that any body may have: of 8 bytes each, as much as is held before anything goes to the log. */
+const leastCells = 512 * 1024
+/** And any file, in which a few bytes stand for many equal values. */
+const leastFileCells = 64 * 1024 * 1024
+
+export class BodyCost {
+  readonly #limits: Pick<Limits, 'cellRatio' | 'inflatedRatio'>
+  readonly #admitted: Pick<Admitted, 'grow' | 'spend'>
+  #bytes = 0
+  #cells = 0
+
+  constructor(limits: Pick<Limits, 'cellRatio' | 'inflatedRatio'>, admitted: Pick<Admitted, 'grow' | 'spend'>) {
+    this.#limits = limits
+    this.#admitted = admitted
+  }
+
+  /** So many bytes have been read. Throws `Saturated`, `QuotaExceeded`. */
+  read(bytes: number): void {
+    this.#bytes = bytes
+    this.#grow()
+  }
+
+  /** Rows of those bytes take so many cells. Throws as `read`; `BodyTooLarge`. */
+  fill(cells: number, of: 'stream' | 'file'): void {
+    const { cellRatio, inflatedRatio } = this.#limits
+    const most =
+      of === 'file'
+        ? Math.max(leastFileCells, inflatedRatio * this.#bytes)
+        : Math.max(leastCells, cellRatio * this.#bytes)
+    if (cells > most) throw tooManyCells(most, of)
+    if (cells <= this.#cells) return
+    this.#cells = cells
+    this.#grow()
+  }
+
+  /** Counts all of it against the rate of the caller. */
+  spend(): void {
+    this.#admitted.spend(Math.max(this.#bytes, this.#cells))
+  }
+
+  #grow(): void {
+    this.#admitted.grow(Math.max(this.#bytes, this.#cells))
+  }
+}
+
+function tooManyCells(most: number, of: 'stream' | 'file'): NodeError {
+  const name = of === 'file' ? 'inflatedRatio' : 'cellRatio'
+  return new NodeError('BodyTooLarge', `The rows take more than ${most} cells in the columns that they bring.`, {
+    hint: 'A row takes a cell in each column that any record of its body brings: send fewer records at a time, those with the same columns together.',
+    limit: { name, value: limitTable[name].value, unit: limitTable[name].unit },
+  })
+}
+
+/** Whether fewer records at a time would do. */
+export function isTooWide(error: unknown): boolean {
+  return error instanceof NodeError && error.kind === 'BodyTooLarge' && error.details.limit?.name === 'cellRatio'
+}
