@@ -108,11 +108,23 @@ function isWholeUtf8(head: Uint8Array): boolean {
   return isUtf8(head.subarray(0, head.length - (head.length < headBytes ? 0 : openTail(head))))
 }
 
+/** A body that is no rows, and what to do about it. */
+export interface OtherDocument {
+  readonly what: string
+  readonly hint: string
+}
+
+/** The page or the XML that a body of cells is: its first line is no header of anything. */
+export function markupOf(head: Uint8Array): OtherDocument | undefined {
+  const text = startOf(head, 64)
+  if (/^<(?:!doctype html|html)\b/i.test(text)) return { what: 'an HTML page', hint: hints.html }
+  return /^<\?xml\b/i.test(text) ? { what: 'XML', hint: hints.xml } : undefined
+}
+
 /** A document whose rows are inside of it, and the members that a dataset would hold it by. */
-export interface MapDocument {
+export interface MapDocument extends OtherDocument {
   readonly what: 'a GeoJSON FeatureCollection' | 'a GeoJSON Feature' | 'TopoJSON' | 'Esri JSON'
   readonly member: 'features' | 'geometry' | 'objects'
-  readonly hint: string
 }
 
 const collection: MapDocument = {

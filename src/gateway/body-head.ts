@@ -1,6 +1,6 @@
-// The first bytes of a body: they explain a refusal, and tell a map that came as plain JSON from rows.
+// The first bytes of a body: they explain a refusal, and tell a map that came as plain JSON, or a page that came as CSV, from rows.
 
-import { headBytes, lookAlikeHint, type MapDocument, mapDocumentOf } from '../formats/look-alike.ts'
+import { headBytes, lookAlikeHint, mapDocumentOf, markupOf, type OtherDocument } from '../formats/look-alike.ts'
 import { concatBytes } from '../lib/bytes.ts'
 import type { ErrorKind } from '../model/error-table.ts'
 import { NodeError } from '../model/errors.ts'
@@ -28,16 +28,18 @@ export class BodyHead {
     this.#bytes = concatBytes([this.#bytes, chunk.subarray(0, missing)])
   }
 
-  /** The map that the body is, sent as JSON to a dataset that has no columns for it. */
-  mapDocument(shape: Shape | undefined): MapDocument | undefined {
+  /** What the body is instead of rows: a map as JSON where the dataset has no columns for it, a page as the first cells of a dataset. */
+  otherDocument(shape: Shape | undefined): OtherDocument | undefined {
+    const isCells = this.#format === 'csv' || this.#format === 'tsv'
+    if (isCells) return (shape?.fields.length ?? 0) === 0 ? markupOf(this.#bytes) : undefined
     if (this.#format !== 'json' && this.#format !== 'ndjson') return undefined
     const document = mapDocumentOf(this.#bytes)
     const isColumn = shape?.fields.some(({ name }) => foldAscii(name) === document?.member)
     return isColumn === true ? undefined : document
   }
 
-  /** The error for a map. */
-  refusal({ what, hint }: MapDocument): NodeError {
+  /** The error for such a document. */
+  refusal({ what, hint }: OtherDocument): NodeError {
     const message = `The body is ${what}, not rows.`
     return new NodeError('RecordsDoNotFit', `${message} Nothing was stored.`, {
       hint,
@@ -49,8 +51,8 @@ export class BodyHead {
   /** The error that tells what is wrong by the look of the body, where that explains it. */
   explained(error: unknown, shape: Shape | undefined): unknown {
     if (this.isWaiting || !(error instanceof NodeError) || !explainable.includes(error.kind)) return error
-    const map = this.mapDocument(shape)
-    if (map !== undefined) return this.refusal(map)
+    const document = this.otherDocument(shape)
+    if (document !== undefined) return this.refusal(document)
     const hint = lookAlikeHint(this.#bytes, this.#format)
     return hint === undefined ? error : new NodeError(error.kind, error.message, { ...error.details, hint })
   }

@@ -45,10 +45,10 @@ export async function typedBody(sent: BodySource, target: Target): Promise<Typed
   const digest = new DigestCheck(source.controls.contentDigests)
   try {
     const body = await readBody({ ...source, head, digest }, target)
-    const map = head.mapDocument(target.shape)
-    if (map === undefined) return body
+    const other = head.otherDocument(target.shape)
+    if (other === undefined) return body
     await discardBody(body)
-    throw head.refusal(map)
+    throw head.refusal(other)
   } catch (error) {
     await demandUndamaged(source, digest, error)
     throw head.explained(ruleNamed(source.controls, error), target.shape)

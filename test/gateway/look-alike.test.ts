@@ -185,6 +185,15 @@ const wrong: readonly (readonly [string, string, string | Uint8Array, string])[]
 ]
 
 describe('a body that is something else', () => {
+  test.each([
+    ['a page', '<!DOCTYPE html>\n<html><body>Not found</body></html>\n', 'an HTML page'],
+    ['a page without a type', '\ufeff\n<HTML lang=en>\n<body>Not found\n', 'an HTML page'],
+    ['XML', "<?xml version='1.0'?>\n<a/>\n", 'XML'],
+  ])('%s makes no dataset, although it reads as one column', async (_, body, what) => {
+    const answer = await post('test/page', csv, body)
+    expect([answer.status, answer.at('message')]).toEqual([422, `The body is ${what}, not rows. Nothing was stored.`])
+  })
+
   test.each(wrong)('%s: the refusal says what to do', async (_, type, body, hint) => {
     const answer = await post('odd/body', type, body)
     expect([400, 422]).toContain(answer.status)
