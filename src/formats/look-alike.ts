@@ -33,6 +33,7 @@ const hints = {
   tabbedCells: 'The body is rows of text: send it as text/tab-separated-values.',
   lines: 'The body has one JSON object a line: send it as application/x-ndjson.',
   document: 'The body is one JSON document: send it as application/json.',
+  oneLine: 'The body has no line end: curl --data leaves line ends out, --data-binary keeps them.',
 } as const
 
 /** Files that name themselves in their first bytes, and the format that they are. */
@@ -82,8 +83,9 @@ function lookOfCells(text: string, format: 'csv' | 'tsv'): Look | undefined {
   const count = (separator: string): number => line.split(separator).length - 1
   const [semicolons, tabs, commas] = [count(';'), count('\t'), count(',')]
   if (semicolons > commas && semicolons > tabs) return 'semicolons'
-  if (format === 'tsv') return commas > tabs ? 'commas' : undefined
-  return tabs > commas ? 'tabs' : undefined
+  const separator = format === 'tsv' ? tabs : commas
+  if (format === 'tsv' ? commas > tabs : tabs > commas) return format === 'tsv' ? 'commas' : 'tabs'
+  return separator > 0 && !/[\r\n]/.test(text) ? 'oneLine' : undefined
 }
 
 function lookOfJson(text: string, format: string): Look | undefined {
@@ -92,6 +94,7 @@ function lookOfJson(text: string, format: string): Look | undefined {
     return line.includes('\t') && !line.includes(',') ? 'tabbedCells' : 'cells'
   }
   if (format === 'ndjson' && (line.startsWith('[') || line === '{')) return 'document'
+  if (format === 'ndjson' && line === text.trimEnd() && /\}\s*\{/.test(line)) return 'oneLine'
   return format === 'json' && isLines(text) ? 'lines' : undefined
 }
 

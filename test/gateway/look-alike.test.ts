@@ -181,6 +181,9 @@ const wrong: readonly (readonly [string, string, string | Uint8Array, string])[]
   ['a pretty object sent as NDJSON', ndjson, '{\n "a": 1\n}', 'application/json'],
   ['lines sent as JSON', json, rows, 'application/x-ndjson'],
   ['an HTML page', csv, '<!DOCTYPE html>\n<html><body>"no,</body></html>\n,,"', 'HTML'],
+  ['CSV without line ends', csv, 'a,b1,23,4', '--data-binary'],
+  ['TSV without line ends', 'text/tab-separated-values', 'a\tb1\t23\t4', '--data-binary'],
+  ['NDJSON without line ends', ndjson, '{"a":1}{"a":2}', '--data-binary'],
   ['XML', json, '<?xml version="1.0"?><rows/>', 'XML'],
 ]
 
@@ -199,6 +202,12 @@ describe('a body that is something else', () => {
     expect([400, 422]).toContain(answer.status)
     expect(answer.at('hint')).toContain(hint)
     expect((await live.call('/odd/body/tail')).status).toBe(404)
+  })
+
+  test('a control that is misspelt is told before a dataset is missed', async () => {
+    const answer = await post('odd/body', csv, 'a,b\n1,2\n', '?create=yes')
+    expect([answer.status, answer.at('error.kind')]).toEqual([400, 'InvalidParameter'])
+    expect((await post('odd/body', csv, 'a,b\n1,2\n', '?create=false')).status).toBe(404)
   })
 
   test('a fault of another kind keeps its own hint', async () => {

@@ -105,7 +105,8 @@ export async function ingestRequest(context: GatewayContext, request: FastifyReq
   const query = request.query as Record<string, unknown>
   const chain = await visibleChain(context, request, alias)
   if (chain === undefined) await demandNotRenamed(context.catalog, request.principal, alias.text)
-  if (chain === undefined && query['create'] !== 'true') throw datasetNotFound(alias.text)
+  // What is neither true nor false is judged with the other controls.
+  if (chain === undefined && (query['create'] ?? 'false') === 'false') throw datasetNotFound(alias.text)
   if (chain === undefined) demandCreate(request.principal, alias.text)
   demand(request.principal, 'ingest', alias.text, chain?.name ?? { alias: alias.text, visibility: 'public' })
   const controls = readControls(request.headers, query, chain?.name.ingest)
