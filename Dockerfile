@@ -17,6 +17,10 @@ COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
 COPY streams ./streams
 COPY texts ./texts
+COPY bin ./bin
+COPY demo ./demo
+# `docker exec … proofstream demo`: the command beside the node, with the data that it loads.
+RUN ln -s /app/bin/proofstream.js /usr/local/bin/proofstream
 # /data: what belongs to one process. /store, /keys: what processes of an installation share. Nothing else is written.
 RUN mkdir -m 700 /data /store /keys && chown node:node /data /store /keys
 USER node

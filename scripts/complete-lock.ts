@@ -1,13 +1,17 @@
 // Adds to package-lock.json the platform packages that npm left out because they are of another platform than the one
 // it ran on; without them a clean install elsewhere has no DuckDB. Run it after each `npm install`; a test fails
-// when something is missing. Platform, cpu and libc follow from the package's name.
+// when something is missing. Platform, cpu and libc follow from the package's name; the hash of what a node runs with is
+// asked of the registry that npm uses.
 
+import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 interface LockedPackage {
   readonly version?: string
   readonly resolved?: string
+  readonly integrity?: string
+  readonly link?: boolean
   readonly optionalDependencies?: Readonly<Record<string, string>>
   readonly dev?: boolean
   readonly optional?: boolean
@@ -63,6 +67,26 @@ export function withAddress(lock: Lockfile): string[] {
     .map(([key]) => key)
 }
 
+/** Keys of packages that a node runs with, on some platform, and whose bytes nothing holds npm to. */
+export function withoutHash(lock: Lockfile): string[] {
+  return Object.entries(lock.packages)
+    .filter(([key, { integrity, dev, link }]) => key !== '' && integrity === undefined && dev !== true && link !== true)
+    .map(([key]) => key)
+}
+
+function withHash<T extends Lockfile>(lock: T): T {
+  const packages: Record<string, LockedPackage> = { ...lock.packages }
+  for (const key of withoutHash(lock)) {
+    const { version = '', ...rest } = packages[key] ?? {}
+    const name = key.slice(key.lastIndexOf('node_modules/') + 'node_modules/'.length)
+    const integrity = execFileSync('npm', ['view', `${name}@${version}`, 'dist.integrity'], { encoding: 'utf8' }).trim()
+    if (!/^sha512-[A-Za-z0-9+/]{86}==$/.test(integrity))
+      throw new Error(`${name} ${version} has no hash: '${integrity}'`)
+    packages[key] = { version, integrity, ...rest }
+  }
+  return { ...lock, packages }
+}
+
 /** `os`, `cpu`, `libc` of a platform package; `siblings` are the names listed beside it. */
 export function platformOf(name: string, siblings: readonly string[]): Pick<LockedPackage, 'os' | 'cpu' | 'libc'> {
   const [, os, cpu = '', abi = ''] = platformPattern.exec(name) ?? []
@@ -98,6 +122,6 @@ if (import.meta.main) {
   const path = fileURLToPath(new URL('../package-lock.json', import.meta.url))
   const lock = JSON.parse(readFileSync(path, 'utf8'))
   const missing = missingPackages(lock)
-  if (missing.length > 0) writeFileSync(path, `${JSON.stringify(completeLock(lock), null, 2)}\n`)
+  writeFileSync(path, `${JSON.stringify(withHash(completeLock(lock)), null, 2)}\n`)
   console.log(`${missing.length} platform packages added`)
 }

@@ -9,6 +9,7 @@ import { hostAndPort, isLoopback } from './lib/loopback.ts'
 import type { NodeError } from './model/errors.ts'
 import { type Role, roles } from './model/names.ts'
 import { type MqttOptions, mqttOptions, mqttRows } from './mqtt-options.ts'
+import { expectedItems } from './option-forms.ts'
 import { jsonLayoutNames } from './outputs/layouts.ts'
 import { type BucketConfig, bucketConfig, bucketRows, isBucketUrl, originOption } from './store-options.ts'
 
@@ -340,12 +341,13 @@ function parseValue(row: OptionRow, raw: unknown): OptionValue {
     }
     case 'duration-ms':
       return parseDuration(value, bad)
-    case 'list':
-      if (Array.isArray(value)) return value.map(String)
-      return String(value)
-        .split(',')
-        .map((part) => part.trim())
-        .filter((part) => part !== '')
+    case 'list': {
+      const parts = Array.isArray(value) ? value.map(String) : String(value).split(',')
+      const items = Array.isArray(value) ? parts : parts.map((part) => part.trim()).filter((part) => part !== '')
+      const expected = expectedItems(row.name, items)
+      if (expected !== undefined) throw bad(expected)
+      return items
+    }
     case 'text':
       if (typeof value !== 'string' || value === '') throw bad('text')
       if (row.values !== undefined && !row.values.includes(value)) throw bad(`one of ${row.values.join(', ')}`)

@@ -15,6 +15,7 @@ import { ensureAdminToken, ensureMqttClientId, ensureNodeKey } from './first-sta
 import type { Follow } from './follow/follow.ts'
 import type { Gateway } from './gateway/gateway.ts'
 import type { LogWatch } from './gateway/log-watch.ts'
+import type { NodeFacts } from './http/context.ts'
 import { createServer } from './http/server.ts'
 import { sha3256 } from './ids/native-crypto.ts'
 import { must } from './lib/assert.ts'
@@ -50,6 +51,8 @@ import { dataPaths, logsPrefix } from './store/layout.ts'
 import { listSigners, putSigner, sharedSecret } from './store/records.ts'
 import { ThreadPool, type ThreadPoolOptions } from './work/thread-pool.ts'
 
+/** A bucket that is away for a moment ends no node that starts. */
+const bucketPatienceMs = 60_000
 /** For closing after a start that failed. */
 const closeWithinMs = 10_000
 
@@ -141,7 +144,11 @@ async function openShared(
   const isWriter = has(config, 'gateway') || has(config, 'builder') || config.follow !== undefined
   const metrics = new Metrics()
   const onRequest = metrics.countStoreRequests()
-  const store = await openConfiguredStore(config, isWriter ? 'write' : 'read', { ...opening, onRequest })
+  const store = await openConfiguredStore(config, isWriter ? 'write' : 'read', {
+    ...opening,
+    onRequest,
+    patienceMs: bucketPatienceMs,
+  })
   opened.push(() => store.close())
   // Only the commits of its own file log are all made and announced in this process; others may write to the store too.
   const heardLog = config.kafka === undefined && has(config, 'builder') ? log?.id : undefined
@@ -178,7 +185,6 @@ async function assignmentOf({ assignment }: OpenedLog, { store }: Shared): Promi
 /** Opens gateway and replica, if the process has these roles, and the server. */
 async function serve(parts: Parts, failed: Promise<unknown>): Promise<RunningNode> {
   const { config, paths, clock, logger, store, catalog, work, opened } = parts
-  const { log } = parts.log
   const nodeKey = await ensureNodeKey(config.nodeKeyFile ?? paths.nodeKey, logger)
   const tokens = new TokenRegistry({ store, clock, logger, anonymousRead: config.anonymousRead })
   if (parts.follow !== undefined) await ensureAdminToken(tokens, paths.token, logger)
@@ -193,12 +199,7 @@ async function serve(parts: Parts, failed: Promise<unknown>): Promise<RunningNod
   const health = createHealth(parts, engine)
   const app = await createServer({
     signers: () => listSigners(store),
-    facts: {
-      did: nodeKey.did,
-      version: packageVersion(),
-      roles: config.roles,
-      log: log && { kind: log.kind, id: log.id, partitions: log.partitions, ...parts.log.facts },
-    },
+    facts: { did: nodeKey.did, version: packageVersion(), roles: config.roles, log: factsOf(parts.log) },
     nodeKey,
     gateway,
     origin: parts.follow?.url,
@@ -249,6 +250,10 @@ async function serve(parts: Parts, failed: Promise<unknown>): Promise<RunningNod
   return describe(parts, { port, nodeKey, failed })
 }
 
+function factsOf({ log, facts }: OpenedLog): NodeFacts['log'] {
+  return log && { kind: log.kind, id: log.id, partitions: log.partitions, ...facts }
+}
+
 function warnOfNetwork({ loopbackOnly, allowedHosts }: Config, logger: Logger): void {
   if (loopbackOnly) return
   logger.warn({}, 'This node speaks plain HTTP to the network: put it behind TLS')
@@ -294,10 +299,10 @@ function createHealth(parts: Parts, engine: Engine | undefined): Health {
   if (builder !== undefined) {
     if (log.assignment !== undefined) health.tell('partitions', () => builder.status().partitions.map(partitionFact))
     health.add('builder', () => {
-      const { ready, halted } = builder.status()
+      const { ready, halted, commitFault } = builder.status()
       // A halted dataset stops no other.
       const halt = halted.find(({ dataset }) => dataset === undefined)
-      if (ready) return undefined
+      if (ready) return commitFault
       return halt === undefined ? 'the builder is catching up' : `${halt.reason}: ${halt.what}`
     })
   }

@@ -50,6 +50,8 @@ export async function closeAll(opened: Opening['opened']): Promise<void> {
 interface StoreWatch extends Partial<Pick<Opening, 'logger' | 'onFailure'>> {
   /** Called for requests. */
   readonly onRequest?: ((operation: StoreOperation, requests: number) => void) | undefined
+  /** For so long a bucket that does not answer is asked again; absent: it is not. */
+  readonly patienceMs?: number
 }
 
 /**
@@ -81,7 +83,8 @@ export async function openConfiguredStore(
 ): Promise<ObjectStore> {
   if (config.bucket === undefined) return openStore(placeOfStore(config), use, watch)
   const logger = watch.logger ?? (await import('./ops/logger.ts')).createLogger(config.logLevel)
-  return readable(await openInBucket(config, config.bucket, { use, logger }), watch.onRequest)
+  const { patienceMs = 0 } = watch
+  return readable(await openInBucket(config, config.bucket, { use, logger, patienceMs }), watch.onRequest)
 }
 
 /** Opens the store that `config` names, as above. Throws NodeError `ObjectNotFound` where there is none. */
@@ -109,7 +112,7 @@ export function placeOfStore({ dataDir, storeDir, bucket }: Config): string {
 async function openInBucket(
   { dataDir, limits }: Config,
   { bucket, prefix, environment, condition, singleWriter, endpoint, region, pathStyle }: BucketConfig,
-  { use, logger }: { readonly use: 'read' | 'write'; readonly logger: Logger },
+  { use, logger, patienceMs }: { readonly use: 'read' | 'write'; readonly logger: Logger; readonly patienceMs: number },
 ): Promise<ObjectStore> {
   const { openBucket } = await import('./store/s3/open-bucket.ts')
   return openBucket({
@@ -121,6 +124,7 @@ async function openInBucket(
     clock,
     logger,
     answerMs: limits.storeAnswerMs,
+    patienceMs,
   })
 }
 

@@ -59,13 +59,14 @@ export type OfflineFailureKind =
   | 'InvalidRequest::SubQueriesHash'
   | 'InvalidRequest::BadSignature'
   | 'InvalidRequest::OutputHash'
+  | 'InvalidRequest::RewrittenOutput'
   | 'OtherSigner'
 
 export interface OfflineFailure {
   readonly ok: false
   /**
    * `noProof`: these bytes are no saved answer with a proof; `impossible`: the proof is of a kind that cannot be
-   * checked; `failed`: the proof is wrong.
+   * checked, or a JSON library has printed its output again, so that it has to be checked as it was received; `failed`: the proof is wrong.
    */
   readonly outcome: 'noProof' | 'impossible' | 'failed'
   readonly kind: OfflineFailureKind
@@ -154,6 +155,7 @@ function failure(error: unknown, checks: readonly OfflineCheck[], bytes?: Uint8A
     case 'InvalidRequest':
       return { ok: false, outcome: 'noProof', kind, message, checks }
     case 'UnsupportedProofType':
+    case 'InvalidRequest::RewrittenOutput':
       return { ok: false, outcome: 'impossible', kind, message, checks }
     case 'InvalidRequest::InputHash':
     case 'InvalidRequest::SubQueriesHash':

@@ -82,6 +82,18 @@ describe('an option', () => {
   })
 })
 
+test.each([
+  ['trusted-signers', 'foo', 'did:key:z6MkiTBz1ymuepAQ4HEHYSF1H8quG5GLVVQR3djdX3mDooWp'],
+  ['trusted-signers', 'did:web:example.org', undefined],
+  ['allowed-hosts', 'https://data.example', 'data.example,10.0.0.7,fd00::1'],
+  ['allowed-hosts', 'data.example:8080', undefined],
+  ['cors-origins', 'https://app.example/', 'https://app.example,http://localhost:3000'],
+  ['cors-origins', 'app.example', '*'],
+])('an item of --%s that would never count is refused: %s', (name, bad, good) => {
+  expect(faultOf({ [name]: bad })).toMatch(`InvalidParameter Option '${name}' is '${bad}'; expected`)
+  if (good !== undefined) loadConfig({ [name]: good })
+})
+
 describe('an option that has no effect beside the others', () => {
   test.each([
     [

@@ -1,6 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { completeLock, type Lockfile, missingPackages, platformOf, withAddress } from '../scripts/complete-lock.ts'
+import {
+  completeLock,
+  type Lockfile,
+  missingPackages,
+  platformOf,
+  withAddress,
+  withoutHash,
+} from '../scripts/complete-lock.ts'
 
 const lock = JSON.parse(readFileSync(new URL('../package-lock.json', import.meta.url), 'utf8')) as Lockfile
 
@@ -11,6 +18,10 @@ describe('package-lock.json', () => {
 
   test('has no download addresses', () => {
     expect(withAddress(lock)).toEqual([])
+  })
+
+  test('has the hash of every package that a node runs with, on any platform', () => {
+    expect(withoutHash(lock)).toEqual([])
   })
 
   test('has DuckDB for Linux, macOS and Windows', () => {

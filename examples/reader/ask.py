@@ -225,7 +225,8 @@ def main():
     if "parameters" in asked:
         print(f"with: {json.dumps(asked['parameters'], ensure_ascii=False)}", file=sys.stderr)
     for dataset in asked.get("datasets", []):
-        print(f"of: {dataset.get('alias')} at block {dataset.get('blockHash')}", file=sys.stderr)
+        made = f", made {dataset['blockTime']}" if "blockTime" in dataset else ""
+        print(f"of: {dataset.get('alias')} at block {dataset.get('blockHash')}{made}", file=sys.stderr)
     print(f"answer: {extent(asked, output)}", file=sys.stderr)
     print(f"checked: hashes and signature are good, signed by {did}", file=sys.stderr)
     if found is None:

@@ -10,9 +10,6 @@ import { bitAt, copyBits, countBits, cutBits, setBits } from './buffers.ts'
 /** Name of the items of a list, in slices and in Arrow schemas. */
 export const itemName = 'item'
 
-/** The `timezone` of timestamps that have none: columns of answers do, those of datasets never. */
-export const noZone = ''
-
 /** The integer type of 8, 16, 32 or 64 bits. */
 export function integerType(bits: number, isSigned: boolean): DataType | undefined {
   switch (bits) {

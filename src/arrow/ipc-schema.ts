@@ -2,11 +2,11 @@
 // can hold. Source: Apache Arrow format/Schema.fbs and format/Message.fbs, metadata version V5.
 
 import { must } from '../lib/assert.ts'
-import { type DataType, type Field, innerType, isOptional, optional, type TimeUnit } from '../model/schema.ts'
+import { type DataType, type Field, innerType, isOptional, optional, type TimeUnit, noZone } from '../model/schema.ts'
 import { FlatBufferReader, type TableCursor } from '../odf/flatbuffer-reader.ts'
 import { FlatBufferWriter } from '../odf/flatbuffer-writer.ts'
 import { timeUnits } from '../odf/tables.ts'
-import { columnLayout, integerType, itemName, noZone } from './columns.ts'
+import { columnLayout, integerType, itemName } from './columns.ts'
 
 export const metadataV5 = 4
 export const metadataV4 = 3

@@ -6,18 +6,20 @@ import type { Clock } from '../lib/clock.ts'
 import type { PartitionAssignment } from '../log/partitions.ts'
 import type { DatasetId } from '../model/events.ts'
 import { Assignment } from './assignment.ts'
+import { CommitWatch } from './commit-watch.ts'
 import { BuildTurns } from './committer.ts'
 import { NameIndex } from './name-index.ts'
-import { BlockBudget, ClockWatch, type CutOptions, defaultCutOptions, Governor } from './governor.ts'
+import { ClockWatch } from './clock-watch.ts'
+import { BlockBudget, type CutOptions, defaultCutOptions, Governor } from './governor.ts'
 import { Packer } from './packer.ts'
 import { Partition, type PartitionDeps } from './partition.ts'
 import { Remover } from './remover.ts'
-import { declareLog } from './resume.ts'
+import { declareLog, lastFloorMs } from './resume.ts'
 import { RowMemory } from './rows.ts'
 
 const openBytesFreshMs = 100
 
-type OwnParts = 'governor' | 'mayCut' | 'names' | 'packer' | 'rowMemory' | 'turns'
+type OwnParts = 'governor' | 'mayCut' | 'names' | 'packer' | 'rowMemory' | 'turns' | 'watch'
 
 export interface BuilderDeps extends Omit<PartitionDeps, OwnParts> {
   readonly options?: Partial<CutOptions>
@@ -59,6 +61,8 @@ export interface BuilderStatus {
     /** Ended blocks that are not committed yet. */
     readonly waitingPlans: number
   }[]
+  /** Why no block can be committed, where that has gone on for some seconds. */
+  readonly commitFault: string | undefined
   /** Commits in which another builder with other bytes came first. */
   readonly lostRaces: number
 }
@@ -86,12 +90,13 @@ export async function startBuilder(deps: BuilderDeps): Promise<Builder> {
   await declareLog(store, log)
   const options = { ...defaultCutOptions, ...deps.options }
   const budget = new BlockBudget(options.blocksPerSecond)
-  const watch = new ClockWatch(clock)
-  const hasJumped = (): boolean => watch.hasJumped()
+  const clockWatch = new ClockWatch(clock, await lastFloorMs(store, log))
+  const hasJumped = (): boolean => clockWatch.hasJumped()
+  const watch = new CommitWatch(clock)
   const packer = new Packer(deps)
   const remover = new Remover({ ...deps, mayRemove: () => !hasJumped() })
   const names = new NameIndex(store, (id) => remover.deleted(id))
-  const own = { names, packer, turns: new BuildTurns(), rowMemory: new RowMemory() }
+  const own = { names, packer, watch, turns: new BuildTurns(), rowMemory: new RowMemory() }
   const shared = { ...deps, ...own, mayCut: () => !hasJumped() }
   const held = new Assignment(deps, (number) => {
     return new Partition(number, { ...shared, governor: new Governor(options, budget) })
@@ -100,8 +105,11 @@ export async function startBuilder(deps: BuilderDeps): Promise<Builder> {
   const sharing = held.follow(leave.signal)
   return {
     earliestNextCutInMs: (partition, dataset) => held.get(partition)?.earliestNextCutInMs(dataset) ?? 0,
-    status: () => statusOf(held, hasJumped()),
-    haltOf: (partition, dataset) => (hasJumped() ? clockJump : held.get(partition)?.haltOf(dataset)),
+    status: () => {
+      const clockHalt = hasJumped() ? haltOfClock(clockWatch) : undefined
+      return { ...statusOf(held, clockHalt), commitFault: watch.fault }
+    },
+    haltOf: (partition, dataset) => (hasJumped() ? haltOfClock(clockWatch) : held.get(partition)?.haltOf(dataset)),
     openBytes: openBytesOf(held, clock),
     openRows: () => held.all.reduce((sum, partition) => sum + partition.openRows, 0),
     async stop() {
@@ -129,18 +137,22 @@ function openBytesOf(held: Assignment, clock: Clock): () => number {
   }
 }
 
-const clockJump: BuilderHalt = {
-  reason: 'ClockJump',
-  what: 'the wall clock has moved more than 10 minutes against the monotonic clock; it is trusted once it is steady for a minute',
+function haltOfClock({ isFar }: ClockWatch): BuilderHalt {
+  const what = isFar
+    ? 'the wall clock is more than five years beyond the time when something was last committed: set it'
+    : 'the wall clock has moved more than 10 minutes against the monotonic clock; it is trusted once it is steady for a minute'
+  return { reason: 'ClockJump', what }
 }
 
-function statusOf(held: Assignment, hasJumped: boolean): BuilderStatus {
+function statusOf(held: Assignment, clockHalt: BuilderHalt | undefined): Omit<BuilderStatus, 'commitFault'> {
   const partitions = held.all
   const halted = partitions.flatMap((partition) => haltsOf(partition))
   return {
     ready:
-      !hasJumped && held.isKnown && partitions.every((partition) => partition.halt === undefined && partition.isBegun),
-    halted: hasJumped ? [...halted, clockJump] : halted,
+      clockHalt === undefined &&
+      held.isKnown &&
+      partitions.every((partition) => partition.halt === undefined && partition.isBegun),
+    halted: clockHalt === undefined ? halted : [...halted, clockHalt],
     partitions: partitions.map(({ number: partition, position, floor, lag, isCaughtUp: caughtUp, waitingPlans }) => {
       return { partition, position, floor, lag, caughtUp, waitingPlans }
     }),

@@ -17,6 +17,7 @@ import type { ObjectStore } from '../store/object-store.ts'
 import { putName } from '../store/names.ts'
 import { putCommit, readCommit } from '../store/records.ts'
 import { buildCommit, type BuildDeps, type BuiltCommit } from './build-block.ts'
+import type { CommitWatch } from './commit-watch.ts'
 import { type BlockPlan, planBytes } from './dataset-state.ts'
 import type { ChainTip } from './load-dataset.ts'
 import type { NameIndex } from './name-index.ts'
@@ -103,6 +104,8 @@ export interface CommitterDeps {
   /** The message at fault when a plan cannot be built on top of `tip`. Throws what log and store throw. */
   readonly culpritOf: (plan: BlockPlan, tip: ChainTip) => Promise<number>
   readonly metrics?: Metrics | undefined
+  /** Told of commits that fail and are tried again, and of those that succeed. */
+  readonly watch?: CommitWatch | undefined
   readonly earliestNextCutInMs: (dataset: string) => number
 }
 
@@ -249,6 +252,7 @@ export class Committer {
           halt = new HaltError('PoisonBlock', `block ${sequence} cannot be built: ${String(error)}`, error)
         }
         if (halt !== undefined) continue
+        this.#deps.watch?.failed(error)
         logger.warn({ err: error, dataset: owner.id, sequence }, 'a commit failed and is tried again')
         await clock.sleep(retryMs, signal)
         retryMs = Math.min(2 * retryMs, longestRetryMs)
@@ -276,6 +280,7 @@ export class Committer {
       return
     }
     const outcome = await storeCommit(store, { id, sequence }, built)
+    this.#deps.watch?.succeeded()
     if (outcome === 'lost') {
       if (change !== undefined) await names.release(id, change, await readCommit(store, id, sequence), last)
       this.lostRaces++
@@ -289,7 +294,8 @@ export class Committer {
     } else if (built.name !== undefined) {
       names.add(built.name)
     }
-    if (change !== undefined) await names.change(id, change, { sequence: last, record: built.record })
+    if (change !== undefined)
+      await names.change(id, change, { sequence: last, record: built.record, timeMs: plan.timeMs })
     const bytes = built.blocks.map((block) => block.bytes)
     const alias = await this.announce(id, { sequence, record: built.record }, bytes)
     this.#deps.packer.committed(id, sequence, built.blocks.length)

@@ -27,7 +27,9 @@ export function foldChange(
   const status = rejection ?? ({ kind: 'changed' } as const)
   openBlock(state).outcomes.push({ id: header.id, position, index: 0, status })
   const atMs = Date.parse(header.at)
-  if (rejection === undefined && header.kind === 'delete') state.deletedUntilMs = atMs + header.graceMs
+  // From the time of the block on: a message that a clock set back has dated is not older than what came before it.
+  if (rejection === undefined && header.kind === 'delete')
+    state.deletedUntilMs = Math.max(atMs, state.timeMs) + header.graceMs
   if (rejection === undefined && header.kind === 'restore') state.deletedUntilMs = undefined
   const events = rejection === undefined && header.kind === 'change' ? descriptionEvents(header) : []
   const changePlan = endBlock(state, { timeMs: atMs, next: position + 1 }, events)

@@ -5,8 +5,10 @@ import type { CommitRecord, LogPlace, NameRecord } from '../chain/records.ts'
 import type { ChainState } from '../chain/rules.ts'
 import type { ChangeHeader } from '../log/messages.gen.ts'
 import { must } from '../lib/assert.ts'
+import { timeText } from '../lib/clock.ts'
 import { DecodeError } from '../model/errors.ts'
 import type { DatasetId, Hash } from '../model/events.ts'
+import { instantMs } from '../model/instant.ts'
 import { foldAscii } from '../model/names.ts'
 import {
   changeName,
@@ -33,6 +35,8 @@ import type { AnyChange } from './dataset-state.ts'
 interface ChangeCommit {
   readonly sequence: number
   readonly record: CommitRecord
+  /** Time of the block. */
+  readonly timeMs: number
 }
 
 /** What a builder needs of a name record. */
@@ -100,7 +104,7 @@ export class NameIndex {
 
   /** Notes in the record of the name what block `sequence` has changed. May be repeated. Throws what the store throws. */
   async change(id: DatasetId, header: AnyChange, by: ChangeCommit): Promise<void> {
-    const { sequence, record } = by
+    const { sequence, record, timeMs } = by
     if (header.kind === 'restore') return putRestored(this.#store, id, sequence, header.alias)
     const { log, partition, next } = record
     const freedAt = { log, partition, position: next - 1 }
@@ -111,8 +115,8 @@ export class NameIndex {
     const { alias, changed } = known
     await leaveName(this.#store, known, changed === sequence ? freedAt : undefined)
     if (header.kind === 'change') return this.#set(known, header, sequence)
-    const until = new Date(Date.parse(header.at) + header.graceMs).toISOString()
-    await deleteName(this.#store, { id, alias, sequence }, { at: header.at, until }, freedAt)
+    const [at, until] = [timeText(timeMs), timeText(timeMs + header.graceMs)]
+    await deleteName(this.#store, { id, alias, sequence }, { at, until }, freedAt)
     this.#onDeleted(id)
   }
 
@@ -161,13 +165,14 @@ export class NameIndex {
    * stopped before. Throws what the store throws.
    */
   async finish(
-    { datasetId, checkpoint, length }: ChainState,
+    { datasetId, checkpoint, length, systemTime }: ChainState,
     header: AnyChange,
     { position, record }: { readonly position: number; readonly record: CommitRecord | undefined },
   ): Promise<void> {
     if (record?.next !== position + 1 || datasetId === undefined || checkpoint === undefined) return
+    const timeMs = instantMs(must(systemTime, 'a chain has a time'))
     const isTaken = await this.#hasTaken(datasetId, header, checkpoint.physicalHash)
-    if (isTaken) await this.change(datasetId, header, { sequence: length - 1, record })
+    if (isTaken) await this.change(datasetId, header, { sequence: length - 1, record, timeMs })
   }
 
   /** True for a dataset that was deleted: what comes for it has no chain any more. Throws what the store throws. */

@@ -11,9 +11,9 @@ import { partitionOf } from '../log/partitions.ts'
 import { DecodeError, HaltError } from '../model/errors.ts'
 import type { DatasetId } from '../model/events.ts'
 import { foldAscii } from '../model/names.ts'
-import { logsPrefix } from '../store/layout.ts'
+import { logsPrefix, progressKey, progressPrefix } from '../store/layout.ts'
 import type { ObjectStore } from '../store/object-store.ts'
-import { adoptionsFrom, newestLowWaterMark, putLog, readAdoption } from '../store/records.ts'
+import { adoptionsFrom, listNumbers, newestLowWaterMark, putLog, readAdoption } from '../store/records.ts'
 import type { NameIndex } from './name-index.ts'
 import { loadDataset, type LoadedDataset } from './load-dataset.ts'
 
@@ -62,6 +62,20 @@ export async function checkLowWaterMark(log: EventLog, partition: number, floor:
       throw new HaltError('LogReplaced', `message ${position - 1} is not the one that was read before`)
     }
   }
+}
+
+/**
+ * When the newest floor of the log was stored, in milliseconds since 1970 by the clock of the store; undefined where there is
+ * none, or the store does not know.
+ */
+export async function lastFloorMs(store: ObjectStore, { id, partitions }: EventLog): Promise<number | undefined> {
+  let lastMs = 0
+  for (let partition = 0; partition < partitions; partition++) {
+    const position = (await listNumbers(store, progressPrefix(id, partition))).at(-1)
+    const storedMs = position && (await store.modifiedMs(progressKey(id, partition, position)))
+    lastMs = Math.max(lastMs, storedMs ?? 0)
+  }
+  return lastMs > 0 ? lastMs : undefined
 }
 
 type Floor = Pick<LowWaterMark, 'position' | 'halted' | 'anchor'>

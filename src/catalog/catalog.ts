@@ -1,30 +1,26 @@
 // What is committed: names → datasets → chains. Follows announcements (hints) and probes the store for what they miss.
 // Everything here is derived from the store and may be dropped at any time.
 
-import { eventKinds, hashIn, type PackSummary } from '../chain/pack-summary.ts'
 import type { CommitRecord, Deletion, NameRecord } from '../chain/records.ts'
-import { type Clock, nextTurn } from '../lib/clock.ts'
-import { must } from '../lib/assert.ts'
+import type { Clock } from '../lib/clock.ts'
 import { limitTable } from '../lib/limits.ts'
 import type { Logger } from '../lib/logger.ts'
 import type { Announcements } from '../log/announcements.ts'
 import type { CommitAnnouncement } from '../log/messages.gen.ts'
 import { HaltError } from '../model/errors.ts'
-import type { DatasetId, Hash, MetadataBlock } from '../model/events.ts'
+import { dataOf, type DatasetId, type Hash } from '../model/events.ts'
 import { readHint } from '../store/heads.ts'
 import { blockKey, commitsPrefix } from '../store/layout.ts'
 import { openBlock } from '../store/load-block.ts'
 import type { ObjectStore } from '../store/object-store.ts'
-import { listPacks, type Pack, PackGone, PackReader } from '../store/packs.ts'
+import { PackGone } from '../store/packs.ts'
 import { listNumbers, readCommit } from '../store/records.ts'
 import { type ChainSource, mended } from './chain-source.ts'
 import { DatasetChain, HeldChains } from './dataset-chain.ts'
+import { applyPacks } from './apply-packs.ts'
 import { asBroken, HeldNames, type Hearing, isCurrent, whole } from './held-names.ts'
 
 const parallelReads = 64
-/** Blocks of a pack that are taken in within a few milliseconds. */
-const blocksAtOnce = 2_048
-const addDataKind = eventKinds.indexOf('AddData')
 
 /** A chain has new blocks: those from `fromSequence` to its head. */
 export interface Advance {
@@ -200,14 +196,10 @@ export class Catalog {
   }
 
   async #follow(message: CommitAnnouncement, blocks: readonly Uint8Array[] | undefined): Promise<void> {
-    const { alias, dataset: id, sequence, headSequence } = message
+    const { alias, dataset: id, headSequence } = message
     const held = this.#chains.peek(id)
-    if (held !== undefined) await this.#inTurn(id, () => this.#takeIn(held, message, blocks))
-    // What brings no rows may have changed the name.
-    const rowsBefore = sequence === 0 ? 0 : held?.blocks.at(sequence - 1)?.rows
-    const isSame = held !== undefined && held.blocks.at(headSequence)?.rows !== rowsBefore
-    if (!isSame && this.#names.heldOfId(id) !== undefined) await this.#names.reread(alias)
-    if (held !== undefined) return
+    if (held !== undefined) return this.#inTurn(id, () => this.#takeIn(held, message, blocks))
+    if (this.#names.heldOfId(id) !== undefined) await this.#names.reread(alias)
     // Not asked for yet: it is read ahead, but never pushes out a chain that is in use.
     if (!this.#chains.hasRoomFor(headSequence + 1)) return
     const name = await this.#names.of(alias)
@@ -219,12 +211,12 @@ export class Catalog {
   /** Adds the blocks that were announced as they are, if they are the next ones of the chain; else it is probed. */
   async #takeIn(
     chain: DatasetChain,
-    { blocks, sequence, headSequence }: CommitAnnouncement,
+    { alias, blocks, sequence, headSequence }: CommitAnnouncement,
     bytes: readonly Uint8Array[] | undefined,
   ): Promise<void> {
     const isNext = chain.headSequence + 1 === sequence && headSequence === chain.headSequence + blocks.length
-    if (bytes === undefined || !isNext) return this.#probe(chain, { durableTo: headSequence })
-    await this.#applyBlocks(chain, blocks, bytes)
+    if (bytes === undefined || !isNext) return this.#probe(chain, { durableTo: headSequence, alias })
+    await this.#applyBlocks(chain, blocks, { alias, bytes })
     this.#advanced(chain, sequence)
   }
 
@@ -253,7 +245,7 @@ export class Catalog {
     const chain = new DatasetChain(name)
     // Read first: a head is written after its commit, so the commits that are found below reach it.
     const hint = await readHint(this.#store, name.id)
-    const packedTo = await this.#applyPacks(chain)
+    const packedTo = await applyPacks(this.#store, chain)
     const loose = await listNumbers(this.#store, commitsPrefix(name.id))
     // What lies loose in the range of a pack does not count.
     const sequences = loose.filter((sequence) => sequence >= packedTo)
@@ -281,49 +273,8 @@ export class Catalog {
     return chain
   }
 
-  /** Takes in what packs say; resolves with the first sequence that none of them covers. Throws HaltError `ChainBroken`. */
-  async #applyPacks(chain: DatasetChain): Promise<number> {
-    const { id, alias } = chain.name
-    const reader = new PackReader(this.#store)
-    const packs = await listPacks(this.#store, id)
-    for (const [number, pack] of packs.entries()) {
-      const summary = await reader.summary(pack)
-      // The next one is read meanwhile; what is wrong with it is told when its turn comes.
-      const next = packs[number + 1]
-      if (next !== undefined) reader.summary(next).catch(() => {})
-      const named = await this.#namedBlocks(chain, pack, { reader, summary })
-      for (let from = 0; from < summary.blocks; from += blocksAtOnce) {
-        const to = Math.min(from + blocksAtOnce, summary.blocks)
-        await whole(`a pack of ${alias} is damaged`, (async () => chain.applyPacked(summary, { from, to }, named))())
-        await nextTurn()
-      }
-    }
-    return packs.at(-1)?.to ?? 0
-  }
-
-  /** The blocks of a pack that its summary does not tell all of, and the last one that brought rows, by number. */
-  async #namedBlocks(
-    { name }: DatasetChain,
-    pack: Pack,
-    { reader, summary }: { readonly reader: PackReader; readonly summary: PackSummary },
-  ): Promise<Map<number, MetadataBlock>> {
-    const wanted = new Map<Hash, number>()
-    const last = summary.block.kind.lastIndexOf(addDataKind)
-    for (let i = 0; i < summary.blocks; i++) {
-      if (summary.block.kind[i] === addDataKind && i !== last) continue
-      wanted.set(hashIn(summary.block.hash, i), summary.sequence + i)
-    }
-    const named = new Map<number, MetadataBlock>()
-    for await (const { hash, bytes } of reader.objects(pack, 'blocks', [...wanted.keys()])) {
-      named.set(must(wanted.get(hash), 'it was asked for'), openBlock(name, hash, bytes))
-      wanted.delete(hash)
-    }
-    for (const hash of wanted.keys()) openBlock(name, hash, undefined)
-    return named
-  }
-
   /** Takes in what was committed since; `durableTo` is the last block that has been announced. */
-  async #probe(chain: DatasetChain, { tell = true, durableTo = -1 } = {}): Promise<void> {
+  async #probe(chain: DatasetChain, { tell = true, durableTo = -1, alias = chain.name.alias } = {}): Promise<void> {
     const fromSequence = chain.headSequence + 1
     const blocks: Hash[] = []
     const startedMs = this.#hearing.clock?.monotonicMs()
@@ -337,7 +288,7 @@ export class Catalog {
     }
     if (blocks.length === 0) return probed()
     if (fromSequence + blocks.length - 1 > durableTo) await this.#store.makeDurable(commitsPrefix(chain.name.id))
-    await this.#applyBlocks(chain, blocks)
+    await this.#applyBlocks(chain, blocks, tell ? { alias } : {})
     probed()
     if (tell) this.#advanced(chain, fromSequence)
   }
@@ -354,18 +305,27 @@ export class Catalog {
   }
 
   /**
-   * Adds blocks after checking them; what is not among `bytes` is read. Throws HaltError `ChainBroken`; the chain then ends
-   * before the one at fault.
+   * Adds blocks after checking them; what is not among `bytes` is read. One that brings no rows may have changed the name
+   * `alias`: that is looked at first, so that nobody sees such a block who may not read any more. Throws HaltError
+   * `ChainBroken`; the chain then ends before the one at fault.
    */
-  async #applyBlocks(chain: DatasetChain, hashes: readonly Hash[], bytes?: readonly Uint8Array[]): Promise<void> {
+  async #applyBlocks(
+    chain: DatasetChain,
+    hashes: readonly Hash[],
+    { alias, bytes }: { readonly alias?: string; readonly bytes?: readonly Uint8Array[] } = {},
+  ): Promise<void> {
+    const { id } = chain.name
     const bytesOf = async (hash: Hash, index: number): Promise<Uint8Array | undefined> =>
-      bytes?.[index] ?? this.#store.get(blockKey(chain.name.id, hash))
+      bytes?.[index] ?? this.#store.get(blockKey(id, hash))
     for (let at = 0; at < hashes.length; at += parallelReads) {
       const group = hashes.slice(at, at + parallelReads)
       const stored = await Promise.all(group.map((hash, index) => bytesOf(hash, at + index)))
       for (const [index, hash] of group.entries()) {
         try {
-          chain.apply(hash, openBlock(chain.name, hash, stored[index]))
+          const block = openBlock(chain.name, hash, stored[index])
+          const isChange = alias !== undefined && dataOf(block.event)?.newData === undefined
+          if (isChange && this.#names.heldOfId(id) !== undefined) await this.#names.reread(alias)
+          chain.apply(hash, block)
         } catch (error) {
           throw asBroken(`block ${hash} of ${chain.name.alias} cannot be read`, error)
         }

@@ -13,7 +13,8 @@ import { pipeline } from 'node:stream/promises'
 import { setImmediate } from 'node:timers/promises'
 import type { Format } from '../formats/format.ts'
 import { defaultFormat, formatNamed, formats } from '../formats/registry.ts'
-import { CommandFailure, exitCodes } from './failure.ts'
+import { CommandFailure, exitCodes, note } from './failure.ts'
+import { beforeSignalEnds } from './interrupt.ts'
 import { lookInside } from './ingest-look.ts'
 
 const encodingOfExtension: Readonly<Record<string, string>> = { gz: 'gzip', zst: 'zstd', br: 'br' }
@@ -84,7 +85,8 @@ async function regularFile(file: string): Promise<string> {
 async function spool(stream: Readable): Promise<string> {
   const path = join(tmpdir(), `proofstream-${randomUUID()}`)
   process.once('exit', () => rmSync(path, { force: true }))
-  await pipeline(stream, createWriteStream(path, { mode: 0o600, flags: 'wx' }))
+  const isWhole = beforeSignalEnds(() => note('interrupted: nothing of what was read was sent'))
+  await pipeline(stream, createWriteStream(path, { mode: 0o600, flags: 'wx' })).finally(isWhole)
   return path
 }
 

@@ -19,15 +19,16 @@ export interface Told {
 /** Asks a node, without a token. */
 type Ask = (path: string, query: Readonly<Record<string, string>>) => Promise<Told>
 
-/** Resolves where the node at `origin` has the key of the data directory; asks once. Throws CommandFailure (notAllowed). */
+/**
+ * Resolves where the node at `origin` has the key of the data directory. Asks each time: while a command goes on, the node may
+ * end and another program take its port. Throws CommandFailure (notAllowed).
+ */
 export function ownNodeCheck(
   origin: string,
   { dataDir, nodeKeyFile }: ClientEnvironment,
   ask: Ask,
 ): () => Promise<void> {
-  let isOwn = false
   return async () => {
-    if (isOwn) return
     const keyFile = nodeKeyFile ?? join(dataDir, 'keys', 'node.json')
     const ours = /"did":"(did:key:[^"]+)"/.exec(await readFile(keyFile, 'utf8').catch(() => ''))?.[1]
     const refuse = (why: string): never => {
@@ -45,6 +46,5 @@ export function ownNodeCheck(
     if (!hasSigned(ours, { address: peer, nonce }, signature)) {
       return refuse(`says that it is ${ours} and does not prove it for ${peer}: it may pass on what it is asked.`)
     }
-    isOwn = true
   }
 }

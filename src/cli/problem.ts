@@ -100,7 +100,7 @@ function retryAfterMs(header: string | undefined): number | undefined {
 }
 
 const impossible =
-  /^(?:VerificationInconclusive::|VerificationFailed::(?:Dataset|NotReproducible)|InvalidRequest::UnpinnedDataset$)/
+  /^(?:VerificationInconclusive::|VerificationFailed::(?:Dataset|NotReproducible)|InvalidRequest::(?:UnpinnedDataset|RewrittenOutput)$)/
 const failedProof = /^(?:VerificationFailed::|InvalidRequest::)/
 
 /** Exit code of a status, and of the kinds that say more than their status. */

@@ -71,6 +71,8 @@ export interface Receipt {
   readonly block?: { readonly hash: string; readonly sequence: number }
   readonly offsets?: Offsets
   readonly idempotencyKey?: string
+  /** True in the answer to a repeat: the batch was stored before. */
+  readonly replayed?: boolean
   readonly csvHeader?: string
   /** Of a batch that no block took and none will: what was given up with its log. */
   readonly lost?: { readonly log: string; readonly partition: number; readonly from: number; readonly to?: number }

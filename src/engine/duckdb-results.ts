@@ -14,6 +14,7 @@ import {
   type OutputType,
   type TimeUnit,
   unitNanos,
+  noZone,
 } from '../model/schema.ts'
 import { jsonLayoutOf, type OutputSink } from '../outputs/layouts.ts'
 import {
@@ -83,10 +84,9 @@ function stamp<T>(unit: TimeUnit, kind: ValueClass<T>, count: (value: T) => bigi
     const at = count(value)
     return at >= int64Max || at <= -int64Max ? 'null' : `"${print(at)}${zone}"`
   })
-  return [{ kind: 'Timestamp', unit, ...(zone === 'Z' ? { timezone: 'UTC' } : {}) }, write]
+  return [{ kind: 'Timestamp', unit, timezone: zone === 'Z' ? 'UTC' : noZone }, write]
 }
 
-/** Timestamps without zone have none here; schema formats that need one say UTC. */
 const scalars: ReadonlyMap<duckdb.DuckDBTypeId, Scalar> = new Map<duckdb.DuckDBTypeId, Scalar>([
   [Id.BOOLEAN, [{ kind: 'Bool' }, (value) => (value === true ? 'true' : 'false')]],
   [Id.TINYINT, [{ kind: 'Int8' }, integerToken]],

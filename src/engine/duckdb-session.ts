@@ -106,7 +106,8 @@ export class DuckDbSession {
     const isOne = tables.length === 1 && catalogue === undefined
     const narrowing = isOne ? narrowingOf(node, aliases) : undefined
     const columns = isOne ? columnsOf(node, aliases) : undefined
-    return { sql, tables, volatile, catalogue, listings, parameters: placed, narrowing, columns }
+    const isProvable = (volatile ?? catalogue ?? gate.machineDependent) === undefined
+    return { sql, tables, volatile, catalogue, isProvable, listings, parameters: placed, narrowing, columns }
   }
 
   /** What an analysed statement is over datasets of these columns. Throws NodeError. */

@@ -14,9 +14,10 @@ export const engineVersion = '1.5.6'
 
 /**
  * Raised whenever the rewriting of statements or the rendering of answers changes bytes. 2: an output from which rows
- * were left out says so (docs/decisions/query-output.md).
+ * were left out says so. 3: a pin has the time of its block, a proof the schema of its rows, a time without a zone none in
+ * that schema, and footers are no answers (docs/decisions/query-output.md).
  */
-export const normalizerVersion = 2
+export const normalizerVersion = 3
 
 export const dialect = `SqlDuckDb/${engineVersion}-${normalizerVersion}`
 
@@ -107,6 +108,8 @@ export interface Analysis {
   readonly volatile: Construct | undefined
   /** The first construct that is answered from the catalog: there is no proof of it, and it is its caller's alone. */
   readonly catalogue: Construct | undefined
+  /** None of these, nor mathematics of the machine, keeps a proof from it. */
+  readonly isProvable: boolean
   readonly listings: readonly ListingName[]
   /** Each distinct one once. */
   readonly parameters: readonly ParameterName[]

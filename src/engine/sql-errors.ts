@@ -58,24 +58,18 @@ function splitCandidates(joined: string): string[] {
   return joined.includes('(') ? joined.split(/,(?=[^(),]*\()/) : joined.split(',')
 }
 
-/** Kinds by the type of the engine's exception; anything else breaks the child. */
+/** Kinds by the type of the engine's exception; any other type is of a value, but for those that are no caller's fault. */
 const kindOfType: Readonly<Record<string, ErrorKind>> = {
   Parser: 'SqlSyntax',
   Syntax: 'SqlSyntax',
   Binder: 'SqlSyntax',
   Catalog: 'SqlUnknownName',
-  Conversion: 'SqlValue',
-  'Invalid Input': 'SqlValue',
-  'Invalid type': 'SqlValue',
-  'Out of Range': 'SqlValue',
-  'Mismatch Type': 'SqlValue',
-  Decimal: 'SqlValue',
-  'Divide by Zero': 'SqlValue',
   'Not implemented': 'QueryNotAllowed',
   'Not Implemented': 'QueryNotAllowed',
-  Expression: 'SqlValue',
-  Parameter: 'QueryNotAllowed',
 }
+
+/** The engine's own faults, and those of disk, network and settings. */
+const ownFaults = new Set(['INTERNAL', 'FATAL', 'INTERRUPT', 'IO', 'Permission', 'HTTP', 'Network', 'Connection'])
 
 /** Errors that name a column, table or function that is not there. */
 const unknownNameSubtypes = new Set(['COLUMN_NOT_FOUND', 'MISSING_ENTRY', 'TABLE_NOT_FOUND', 'FUNCTION_NOT_FOUND'])
@@ -117,7 +111,8 @@ function kindOf(found: EngineMessage): ErrorKind | undefined {
     return 'SqlUnknownName'
   }
   if (found.subtype === 'NO_MATCHING_FUNCTION') return 'SqlValue'
-  return kindOfType[found.type]
+  if (found.type === 'INTERNAL' && found.message.startsWith('Information loss on integer cast')) return 'SqlValue'
+  return kindOfType[found.type] ?? (ownFaults.has(found.type) ? undefined : 'SqlValue')
 }
 
 function positionDetail(found: EngineMessage, sql: QuotedSql | undefined): ErrorDetails {
@@ -153,10 +148,7 @@ export function breaksEngine(error: unknown): boolean {
   if (!(error instanceof NodeError)) return true
   if (error.kind !== 'Internal') return false
   const { cause } = error.details
-  return (
-    typeof cause !== 'string' ||
-    !/^(IO|Permission|Invalid Input|Catalog|Binder|INTERRUPT)$/.test(parseEngineMessage(cause).type)
-  )
+  return typeof cause !== 'string' || /^(?:INTERNAL|FATAL|Unknown)$/.test(parseEngineMessage(cause).type)
 }
 
 /** Text of what went wrong, for the operator's log. */

@@ -7,7 +7,7 @@ import { badName, columnNameFault, type DataType, type Field, optional, timestam
 import { noSuchDay, notADate, readDate, readInstant, TimeScan } from './calendar.ts'
 import { eventTimeNameOf, reservedName, systemNames } from './column-plan.ts'
 import type { CsvHeader, InferOptions, Inferred, Inferrer } from './format.ts'
-import { exactNumber, NumberScan, scaledInteger, scanNumber } from './number-scan.ts'
+import { exactNumber, notFinite, NumberScan, scaledInteger, scanNumber } from './number-scan.ts'
 import { invalidUtf8At, type Framer, RecordFeed, type RecordSink } from './record-feed.ts'
 
 /** Bits, so that a column's classes are their union. */
@@ -26,6 +26,8 @@ export const valueClass = {
   /** Integers of 64 bits by the word of their sender. */
   int64: 128,
   uint64: 256,
+  /** A word for a float that is no number, in CSV. */
+  notFinite: 512,
 } as const
 
 const number = new NumberScan()
@@ -81,6 +83,7 @@ export function classOfText(bytes: Uint8Array, from: number, to: number): number
     return number.integral ? valueClass.integer : valueClass.number
   }
   if (booleanOf(bytes, start, end) !== undefined) return valueClass.bool
+  if (notFinite(bytes, start, end) !== undefined) return valueClass.notFinite
   return classOfTimeText(bytes, start, end)
 }
 
@@ -189,7 +192,7 @@ export class Sample {
     if (classes === valueClass.date) return { kind: 'Date' }
     const zoned = classes === valueClass.time || (this.options.timeZone === 'UTC' && (classes & ~anyTime) === 0)
     if (zoned) return { kind: 'Timestamp', unit: 'Microsecond', timezone: 'UTC' }
-    if ((classes & ~anyNumber) !== 0) return { kind: 'String' }
+    if ((classes & ~anyNumber) !== 0 || classes === valueClass.notFinite) return { kind: 'String' }
     const isExact = this.options.integers !== 'float64'
     if (classes === valueClass.int64 && isExact) return { kind: 'Int64' }
     if (classes === valueClass.uint64 && isExact) return { kind: 'UInt64' }
@@ -209,7 +212,7 @@ export function tooManyColumns(
   return new NodeError('RecordsDoNotFit', `${what} Nothing was stored.`, { limit, hint })
 }
 
-const anyNumber = valueClass.integer | valueClass.number | valueClass.int64 | valueClass.uint64
+const anyNumber = valueClass.integer | valueClass.number | valueClass.int64 | valueClass.uint64 | valueClass.notFinite
 const anyTime = valueClass.time | valueClass.zonelessTime
 
 function newColumn(name: string): SampledColumn {

@@ -16,6 +16,22 @@ const exponentCap = 1e9
 
 const powersOfTen: readonly number[] = Array.from({ length: 23 }, (_, exponent) => Number(`1e${exponent}`))
 
+const words: ReadonlyMap<string, number> = new Map([
+  ['nan', Number.NaN],
+  ['inf', Number.POSITIVE_INFINITY],
+  ['infinity', Number.POSITIVE_INFINITY],
+])
+
+/** The float that is no number which `bytes[start, end)` is, as programs that write CSV spell it: `NaN`, `-inf`, `+Infinity`. */
+export function notFinite(bytes: Uint8Array, start: number, end: number): number | undefined {
+  if (end - start < 3 || end - start > 9) return undefined
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start)
+    .toString('latin1')
+    .toLowerCase()
+  const value = words.get(text.replace(/^[+-]/, ''))
+  return value !== undefined && text.startsWith('-') ? -value : value
+}
+
 /** The parts of the token last scanned: (-1)^negative × mantissa × 10^-scale, exact while `digits` ≤ 15. */
 export class NumberScan {
   start = 0

@@ -24,7 +24,15 @@ import { type ColumnPlan, type TablePlan, valueCode } from './column-plan.ts'
 import type { EpochUnit } from './format.ts'
 import { Warnings } from '../lib/warnings.ts'
 import { isStorableTime, timeReasons, unitNames } from './stored-times.ts'
-import { doubleOf, exactNumber, NumberScan, scaledInteger, type ScaledResult, scanNumber } from './number-scan.ts'
+import {
+  doubleOf,
+  exactNumber,
+  notFinite,
+  NumberScan,
+  scaledInteger,
+  type ScaledResult,
+  scanNumber,
+} from './number-scan.ts'
 
 /** Most bodies are small: buffers of so few rows are cheap to make. */
 const firstRows = 4
@@ -224,6 +232,14 @@ export class TypedColumns {
       default:
         return this.wrongType(column, 'a text')
     }
+  }
+
+  /** A cell that is no number in digits: floats have words for those that are none. */
+  putWord(column: ColumnPlan, builder: ColumnBuilder, bytes: Uint8Array, start: number, end: number): ValueFault {
+    const value = column.code === valueCode.float ? notFinite(bytes, start, end) : undefined
+    if (value === undefined) return this.wrongType(column, 'no number')
+    builder.appendFloat64(value)
+    return undefined
   }
 
   wrongType(column: ColumnPlan, what: string): 'WrongType' {

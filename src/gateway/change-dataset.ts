@@ -39,7 +39,7 @@ export function changeOf(body: JsonValue | undefined, chain: DatasetChain): Chan
   const visibility = member('visibility', visibilityOf)
   const freshnessMs = member('freshness', (value) => (value === null ? 0 : freshnessOf(value)))
   const ingest = member('ingest', (value) => (value === null ? {} : ingestOf(value, vocabulary, schema)))
-  const alias = member('alias', (value) => parseAliasText(typeof value === 'string' ? value : '').text)
+  const alias = member('alias', aliasTextOf)
   const change = {
     ...descriptionOf(member),
     ...(alias === undefined ? {} : { alias }),
@@ -49,6 +49,12 @@ export function changeOf(body: JsonValue | undefined, chain: DatasetChain): Chan
   }
   if (Object.keys(change).length > 0) return change
   throw new NodeError('InvalidRequest', 'The body has nothing to change.', { candidates: bodyMembers })
+}
+
+/** Throws NodeErrors `InvalidRequest`, `InvalidName`, `ReservedName`. */
+function aliasTextOf(value: JsonValue): string {
+  if (typeof value === 'string') return parseAliasText(value).text
+  throw new NodeError('InvalidRequest', 'alias is no text.', { hint: 'Write it as "account/dataset".' })
 }
 
 /** True where the change is of how the dataset is kept, beside what it says of itself. */

@@ -13,6 +13,7 @@ import type { EventLog } from '../log/event-log.ts'
 import type { CreateAttachment, CreateInfo, CreateLicense, CreateVocabulary } from '../log/messages.gen.ts'
 import { partitionOf } from '../log/partitions.ts'
 import { NodeError } from '../model/errors.ts'
+import type { DatasetId } from '../model/events.ts'
 import type { JsonValue } from '../model/json.ts'
 import { type Alias, foldAscii } from '../model/names.ts'
 import {
@@ -29,6 +30,7 @@ import {
 import { eventFromJson, schemaFromJson } from '../odf/odf-json.ts'
 import { ingestOf } from './ingest-rules.ts'
 import type { Publisher } from './publish.ts'
+import { demandBuilt } from './refusals.ts'
 import { declaredSchema } from './shape.ts'
 
 /** A creation that is not committed within this time has an unknown outcome. */
@@ -197,11 +199,12 @@ interface CreateDeps {
   readonly log: EventLog
   readonly publisher: Publisher
   readonly clock: Clock
+  readonly haltOf: (dataset: DatasetId, partition: number) => string | undefined
 }
 
 /**
  * Logs the creation and waits for it. Resolves with the dataset that now has the name, and whether this call made it.
- * Throws NodeError `OutcomeUnknown` after 15 s, and what the log throws.
+ * Throws NodeErrors `LogUnavailable` where nothing is built now, `OutcomeUnknown` after 15 s, and what the log throws.
  */
 export async function createDataset(
   deps: CreateDeps,
@@ -220,6 +223,7 @@ export async function createDataset(
   try {
     const taken = await deps.catalog.byAlias(alias.text)
     if (taken !== undefined) return { chain: taken, created: false }
+    demandBuilt(alias.text, deps.haltOf(id, partition))
     await deps.publisher.create(partition, {
       dataset: id,
       alias: alias.text,

@@ -123,3 +123,12 @@ export function demandOpen(
     retryAfterSeconds: 30,
   })
 }
+
+/** Throws NodeError `LogUnavailable` where a new dataset would not be built, or would be dated wrongly. */
+export function demandBuilt(alias: string, halt: string | undefined): void {
+  if (halt === undefined) return
+  throw new NodeError('LogUnavailable', `'${alias}' cannot be made now: ${halt}`, {
+    hint: 'An operator has to look at it; reads go on.',
+    retryAfterSeconds: 30,
+  })
+}

@@ -3,13 +3,14 @@
 // `pin=<alias>@<block>`.
 
 import type { FastifyRequest } from 'fastify'
-import { Type } from 'typebox'
+import { type Static, Type } from 'typebox'
 import { hashOf } from '../catalog/objects.ts'
+import { datasetIdBytes, datasetIdText } from '../ids/identifiers.ts'
 import { toPlain } from '../json/json.ts'
 import { DecodeError, NodeError } from '../model/errors.ts'
 import type { JsonValue } from '../model/json.ts'
 import { maxParameters, type Parameters, readParameters, textParameters } from '../model/parameters.ts'
-import type { NamePin } from '../model/query.ts'
+import type { DatasetPin, NamePin } from '../model/query.ts'
 
 const Value = Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Null()])
 
@@ -20,6 +21,17 @@ export const ParametersMember = Type.Optional(
       'Values for $1, $2 (a list) or $name (an object) of the statement. Integers are BIGINT or HUGEINT, other numbers ' +
       'DOUBLE, text VARCHAR. Each parameter needs a value, each value its parameter.',
   }),
+)
+
+/** A member of `datasets` of a body. */
+export const Pin = Type.Object(
+  {
+    id: Type.String({ maxLength: 100 }),
+    alias: Type.String({ maxLength: 210 }),
+    blockHash: Type.Optional(Type.String({ maxLength: 120 })),
+    blockTime: Type.Optional(Type.String({ maxLength: 40 })),
+  },
+  { additionalProperties: false },
 )
 
 /** `pin` of a query string. */
@@ -88,4 +100,24 @@ export function pinsOfQuery(pin: string | string[] | undefined): readonly NamePi
       hint: 'A pin is account/dataset@f1620…, or did:odf:…@f1620….',
     })
   })
+}
+
+/** Throws NodeError `InvalidParameter`. */
+export function pinOf(pin: Static<typeof Pin>): DatasetPin {
+  return {
+    id: idOf(pin.id),
+    alias: pin.alias,
+    ...(pin.blockHash === undefined ? {} : { blockHash: hashOf(pin.blockHash) }),
+    ...(pin.blockTime === undefined ? {} : { blockTime: pin.blockTime }),
+  }
+}
+
+/** The normal form of a dataset id in any multibase. */
+function idOf(text: string): string {
+  try {
+    return datasetIdText(datasetIdBytes(text))
+  } catch (cause) {
+    if (!(cause instanceof DecodeError)) throw cause
+    throw new NodeError('InvalidParameter', `datasets names '${text}', which is no did:odf.`, { cause })
+  }
 }

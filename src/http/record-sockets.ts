@@ -10,6 +10,7 @@ import { type WebSocket, WebSocketServer } from 'ws'
 import type { Clock } from '../lib/clock.ts'
 import type { StreamRoom } from '../gateway/stream-room.ts'
 import type { Limits } from '../lib/limits.ts'
+import { NodeError } from '../model/errors.ts'
 import { closeGraceMs } from './connections.ts'
 import { hasBody } from './slow-clients.ts'
 
@@ -28,14 +29,24 @@ const roomEveryMs = 500
 /** Whether an upgrade is taken. Any other is answered as if it were not asked for (RFC 9110 §7.8). */
 export function isHandshake(request: IncomingMessage): boolean {
   const { method, url = '', headers } = request
-  return (
-    method === 'GET' &&
-    streamPath.test(url) &&
-    headers.upgrade?.toLowerCase() === 'websocket' &&
-    headers['sec-websocket-version'] === '13' &&
-    keyPattern.test(headers['sec-websocket-key'] ?? '') &&
-    !hasBody(request)
-  )
+  return method === 'GET' && streamPath.test(url) && headers.upgrade?.toLowerCase() === 'websocket' && !hasBody(request)
+}
+
+/** Throws NodeErrors `UpgradeRequired`, `InvalidParameter` for what is no handshake of RFC 6455 (§4.2). */
+export function demandGoodHandshake(
+  headers: IncomingMessage['headers'],
+  answerWith: (name: string, value: string) => unknown,
+): void {
+  if (headers['sec-websocket-version'] !== '13') {
+    answerWith('sec-websocket-version', '13')
+    throw new NodeError('UpgradeRequired', 'WebSocket is taken in version 13.', {
+      hint: 'Send Sec-WebSocket-Version: 13; or POST the stream.',
+    })
+  }
+  if (keyPattern.test(headers['sec-websocket-key'] ?? '')) return
+  throw new NodeError('InvalidParameter', 'The header Sec-WebSocket-Key is not base64 of 16 bytes.', {
+    hint: 'A client of WebSocket makes it at random; or POST the stream.',
+  })
 }
 
 export class RecordSockets {

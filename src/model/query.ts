@@ -1,7 +1,7 @@
 // A query as asked and as normalised: the `input` that a proof signs (docs/spec/http.md §4). Pure.
 
 import { NodeError } from './errors.ts'
-import type { DatasetId, Hash } from './events.ts'
+import type { DatasetId, Hash, Instant } from './events.ts'
 import type { Parameters } from './parameters.ts'
 
 export type SchemaFormat = 'ArrowJson' | 'OdfJson' | 'OdfYaml' | 'Parquet' | 'ParquetJson'
@@ -13,13 +13,15 @@ export interface PinnedDataset {
   /** The name as written in the SQL. */
   readonly alias: string
   readonly blockHash: Hash
+  readonly blockTime: Instant
 }
 
-/** `datasets` of a request: blockHash is the head when absent. */
+/** `datasets` of a request: blockHash is the head when absent. A `blockTime` that is given is that of the block. */
 export interface DatasetPin {
   readonly id: DatasetId
   readonly alias: string
   readonly blockHash?: Hash
+  readonly blockTime?: string
 }
 
 /** A name in the SQL, or the DID of the dataset that it means, at a block: as a query string gives it. */
@@ -68,9 +70,18 @@ export function schemaFormatOf(text: string): SchemaFormat | undefined {
 
 const includeOrder: readonly Include[] = ['Input', 'Proof', 'Schema']
 
-/** Normalises `include`: letters of either case, canonical order, Proof implies Input, `schemaAsked` implies Schema. */
+/** `include` of a request: as `readInclude`; a proof brings input and schema, a format of schemas the schema. */
 export function normaliseInclude(names: readonly string[], schemaAsked: boolean): readonly Include[] {
-  const wanted = new Set<Include>(schemaAsked ? ['Schema'] : [])
+  const wanted = new Set(readInclude(names))
+  const isProof = wanted.has('Proof')
+  if (isProof) wanted.add('Input')
+  if (isProof || schemaAsked) wanted.add('Schema')
+  return includeOrder.filter((name) => wanted.has(name))
+}
+
+/** The aspects that are named: letters of either case, in canonical order. Throws NodeError `InvalidParameter`. */
+export function readInclude(names: readonly string[]): readonly Include[] {
+  const wanted = new Set<Include>()
   for (const name of names) {
     const found = includeOrder.find((candidate) => candidate.toLowerCase() === name.toLowerCase())
     if (found === undefined) {
@@ -80,7 +91,6 @@ export function normaliseInclude(names: readonly string[], schemaAsked: boolean)
       })
     }
     wanted.add(found)
-    if (found === 'Proof') wanted.add('Input')
   }
   return includeOrder.filter((name) => wanted.has(name))
 }

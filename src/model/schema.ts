@@ -64,6 +64,9 @@ interface UnionType {
   readonly members: readonly OutputField[]
 }
 
+/** The `timezone` of timestamps that have none: columns of answers do, those of datasets never. */
+export const noZone = ''
+
 /** The columns of an answer; every DataSchema is one. odf/schema-formats.ts spells them. */
 export type OutputType = TypeWith<UnionType>
 export type OutputField = FieldOf<OutputType>

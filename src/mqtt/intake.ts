@@ -27,7 +27,7 @@ import { TopicOrder, type Turn } from './topic-order.ts'
 import type { Publish } from './window.ts'
 
 export interface IntakeDeps {
-  readonly gateway: Pick<Gateway, 'ingest' | 'create'>
+  readonly gateway: Pick<Gateway, 'ingest' | 'create' | 'change'>
   readonly catalog: Pick<Catalog, 'known' | 'byAlias'>
   readonly metrics: Pick<Metrics, 'ingestedRecords' | 'ingestedBytes'>
   readonly clock: Clock
@@ -177,6 +177,14 @@ export class Intake {
     const chain =
       (await this.#chainOf(alias)) ??
       (await gateway.create({ alias, visibility: 'private', schema: quarantineSchema })).chain
+    // Topics and payloads of refused messages are nobody's but the account's, whatever was made of their dataset.
+    if (chain.name.visibility !== 'private') {
+      this.#deps.logger.warn(
+        { dataset: alias.text },
+        'The quarantine was public: it is made private before a message goes there',
+      )
+      await gateway.change(chain, { visibility: 'private' })
+    }
     const row = quarantineRow(message, { route: this.#route, refusal, receivedMs, recordBytes: limits.recordBytes })
     await this.#ingest(alias, chain, { body: utf8(JSON.stringify(row)), controls: quarantineControls })
   }

@@ -8,7 +8,14 @@ import { must } from '../lib/assert.ts'
 import { NodeError } from '../model/errors.ts'
 import { JsonNumber, type JsonValue } from '../model/json.ts'
 import type { SchemaFormat } from '../model/query.ts'
-import type { DataSchema, DataType, OutputSchema, OutputType, TimeUnit } from '../model/schema.ts'
+import {
+  type DataSchema,
+  type DataType,
+  type OutputSchema,
+  type OutputType,
+  type TimeUnit,
+  noZone,
+} from '../model/schema.ts'
 import { schemaToJson } from './odf-json.ts'
 
 /**
@@ -21,16 +28,46 @@ export function schemaBytes(schema: OutputSchema, format: SchemaFormat): Uint8Ar
 
 function schemaValue(schema: OutputSchema, format: SchemaFormat): JsonValue {
   if (format === 'ArrowJson') return fromPlain(arrowJsonSchema(schema))
-  if (!isOdfSchema(schema)) throw withoutUnions(schema, format)
+  // ODF has one kind of timestamps.
+  const said = format === 'OdfJson' || format === 'OdfYaml' ? withoutLocalTimes(schema) : schema
+  if (!isOdfSchema(said)) throw withoutUnions(said, format)
   switch (format) {
     case 'OdfJson':
-      return schemaToJson(schema)
+      return schemaToJson(said)
     case 'OdfYaml':
-      return yamlText(schemaToJson(schema))
+      return yamlText(schemaToJson(said))
     case 'Parquet':
-      return parquetText(schema)
+      return parquetText(said)
     case 'ParquetJson':
-      return fromPlain(parquetJson(schema))
+      return fromPlain(parquetJson(said))
+  }
+}
+
+/** The schema with times that have no zone said as those of ODF are. */
+export function withoutLocalTimes({ fields }: OutputSchema): OutputSchema {
+  return { fields: fields.map(withoutLocal) }
+}
+
+function withoutLocal<T extends { readonly type: OutputType }>(field: T): T {
+  return { ...field, type: withoutLocalTime(field.type) }
+}
+
+function withoutLocalTime(type: OutputType): OutputType {
+  switch (type.kind) {
+    case 'Timestamp':
+      return type.timezone === noZone ? { kind: type.kind, ...(type.unit && { unit: type.unit }) } : type
+    case 'List':
+      return { ...type, itemType: withoutLocalTime(type.itemType) }
+    case 'Map':
+      return { ...type, keyType: withoutLocalTime(type.keyType), valueType: withoutLocalTime(type.valueType) }
+    case 'Option':
+      return { ...type, inner: withoutLocalTime(type.inner) }
+    case 'Struct':
+      return { ...type, fields: type.fields.map(withoutLocal) }
+    case 'Union':
+      return { ...type, members: type.members.map(withoutLocal) }
+    default:
+      return type
   }
 }
 
@@ -95,7 +132,7 @@ function arrowJsonType(type: OutputType): unknown {
     case 'Decimal':
       return { [type.precision <= 38 ? 'Decimal128' : 'Decimal256']: [type.precision, type.scale] }
     case 'Timestamp':
-      return { Timestamp: [type.unit ?? 'Millisecond', type.timezone ?? 'UTC'] }
+      return { Timestamp: [type.unit ?? 'Millisecond', type.timezone === noZone ? null : (type.timezone ?? 'UTC')] }
     case 'Time':
       return { [isShort(type.unit) ? 'Time32' : 'Time64']: type.unit ?? 'Millisecond' }
     case 'Duration':
@@ -215,7 +252,7 @@ function leafOf(type: LeafType): Leaf {
     case 'Time':
       return timeLeaf(type.unit ?? 'Millisecond')
     case 'Timestamp':
-      return timestampLeaf(type.unit ?? 'Millisecond')
+      return timestampLeaf(type.unit ?? 'Millisecond', type.timezone !== noZone)
     default:
       return must(simpleLeaves[type.kind], `a leaf of kind ${type.kind}`)
   }
@@ -257,8 +294,10 @@ function timeLeaf(unit: TimeUnit): Leaf {
   return { type: unit === 'Millisecond' ? 'INT32' : 'INT64', logical: `TIME(${unitNames[unit]},false)` }
 }
 
-function timestampLeaf(unit: TimeUnit): Leaf {
-  return unit === 'Second' ? { type: 'INT64' } : { type: 'INT64', logical: `TIMESTAMP(${unitNames[unit]},true)` }
+function timestampLeaf(unit: TimeUnit, isInstant: boolean): Leaf {
+  return unit === 'Second'
+    ? { type: 'INT64' }
+    : { type: 'INT64', logical: `TIMESTAMP(${unitNames[unit]},${isInstant})` }
 }
 
 /** The value as a YAML document that ends with a newline. */

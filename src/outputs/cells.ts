@@ -13,6 +13,8 @@ import { decimalText, float32Token, float64Token, nearbyDateText, timestampNanos
 /** How a text format spells what JSON and CSV spell differently. */
 export interface CellStyle {
   readonly null: string
+  /** Of floats that are no numbers: NaN and infinities. */
+  readonly notFinite: (value: number) => string
   /** Stands around times, decimals and bytes. */
   readonly quote: '"' | ''
   /** Writes the bytes [start, end) of a text. */
@@ -42,19 +44,21 @@ function valueWriter(column: Column, { type, means }: FileColumn, out: ByteBuffe
       return bytesWriter(column, out, means === 'json' ? style.json : style.text)
     case 'Binary':
       return bytesWriter(column, out, (_, bytes, start, end) => {
+        // None are not nothing, which a null is.
+        if (start === end) return style.text(out, bytes, start, end)
         out.ascii(style.quote)
         writeHex(out, bytes, start, end)
         out.ascii(style.quote)
       })
     case 'Float32': {
       const values = typedView(Float32Array, column.values)
-      return (row) => writeFloat(out, float32Token(values[row] ?? 0), style)
+      return (row) => writeFloat(out, values[row] ?? 0, float32Token, style)
     }
     case 'Float64': {
       const values = typedView(Float64Array, column.values)
       return (row) => {
         const value = values[row] ?? 0
-        if (!writeShortDecimal(out, value)) writeFloat(out, float64Token(value), style)
+        if (!writeShortDecimal(out, value)) writeFloat(out, value, float64Token, style)
       }
     }
     case 'Decimal':
@@ -99,8 +103,8 @@ function writeHex(out: ByteBuffer, bytes: Uint8Array, start: number, end: number
   }
 }
 
-function writeFloat(out: ByteBuffer, token: string, style: CellStyle): void {
-  out.ascii(token === 'null' ? style.null : token)
+function writeFloat(out: ByteBuffer, value: number, token: (value: number) => string, style: CellStyle): void {
+  out.ascii(Number.isFinite(value) ? token(value) : style.notFinite(value))
 }
 
 /** Decimal places that are tried. */
@@ -252,6 +256,8 @@ export function writeJsonString(out: ByteBuffer, bytes: Uint8Array, start: numbe
 
 export const jsonStyle: CellStyle = {
   null: 'null',
+  // JSON has no others.
+  notFinite: () => 'null',
   quote: '"',
   text: writeJsonString,
   json: (out, bytes, start, end) => out.raw(bytes, start, end),

@@ -1,8 +1,7 @@
 // What a file format of answers is: its names, and a writer that turns batches of columns into bytes, piece by piece.
 // One folder of outputs/ for each; formats.ts lists them. Pure.
 
-import { noZone } from '../arrow/columns.ts'
-import { type DataType, type Field, innerType, optional, type RecordBatch } from '../model/schema.ts'
+import { type DataType, type Field, innerType, optional, type RecordBatch, noZone } from '../model/schema.ts'
 
 /** A column of an answer. Every column of an answer may hold nulls. */
 export interface FileColumn {

@@ -2,9 +2,9 @@
 // writes, so that readers see equal types in our slices and in those of other ODF software.
 // Source: Apache Parquet, parquet.thrift and LogicalTypes.
 
-import { columnLayout, itemName, noZone } from '../arrow/columns.ts'
+import { columnLayout, itemName } from '../arrow/columns.ts'
 import { assert, must } from '../lib/assert.ts'
-import { type DataType, type Field, innerType, isOptional, type TimeUnit } from '../model/schema.ts'
+import { type DataType, type Field, innerType, isOptional, type TimeUnit, noZone } from '../model/schema.ts'
 import { physicalTypes } from './page-header.ts'
 import type { ThriftWriter } from './thrift.ts'
 

@@ -10,6 +10,7 @@ import type { Hash } from '../model/events.ts'
 import type { JsonValue } from '../model/json.ts'
 import { commitmentBytes, hashCanonical, proofType } from './commitment.ts'
 import type { ProofBody } from './proof-body.ts'
+import { isRewritten } from './rewritten.ts'
 
 /** Steps in the order in which they are checked; each throws NodeError. */
 export const proofSteps = [
@@ -22,20 +23,30 @@ export const proofSteps = [
 /**
  * Proof type, input hash, hash of the sub-queries, signature, and the output's hash where there is an output.
  * Throws NodeError `UnsupportedProofType`, `InvalidRequest::InputHash`, `…::SubQueriesHash`, `…::BadSignature`,
- * `…::OutputHash`: the first that applies.
+ * `…::RewrittenOutput`, `…::OutputHash`: the first that applies.
  */
 export function checkProof(body: ProofBody): void {
   for (const step of proofSteps) step.check(body)
   if (body.output !== undefined) checkOutput(body.output, body.commitment.outputHash, ['verbatim'])
 }
 
-/** The form in which `output` has the hash `expected`. Throws NodeError `InvalidRequest::OutputHash` when none fits. */
+/**
+ * The form in which `output` has the hash `expected`. Throws NodeError when none fits: `InvalidRequest::RewrittenOutput` where
+ * its values are those that were signed, else `InvalidRequest::OutputHash`.
+ */
 export function checkOutput(
   output: JsonValue,
   expected: Hash,
   forms: readonly CanonicalForm[] = canonicalForms,
 ): CanonicalForm {
   for (const form of forms) if (outputHash(output, form) === expected) return form
+  if (isRewritten(output, expected)) {
+    throw new NodeError(
+      'InvalidRequest::RewrittenOutput',
+      'The output holds the values that were signed, but a JSON library has parsed and printed it: its numbers are spelled another way.',
+      { hint: 'Check the bytes as they were received, or the proof without output.' },
+    )
+  }
   throw new NodeError(
     'InvalidRequest::OutputHash',
     "The output is not the one that was signed: commitment.outputHash doesn't match its hash.",

@@ -47,10 +47,10 @@ export function explain(findings: Findings): ExplainedLine[] {
   return lines.flatMap(([about, text]) => (text === undefined ? [] : [{ about, text: cleanText(text, '\n\t') }]))
 }
 
-function datasetText({ id, alias, blockHash }: AskedDataset, times: Findings['blockTimes']): string {
+function datasetText({ id, alias, blockHash, blockTime }: AskedDataset, times: Findings['blockTimes']): string {
   const name = alias === undefined || alias === id ? id : `${alias} (${id})`
   if (blockHash === undefined) return `${name}; up to which block is not said`
-  const time = times?.get(blockHash)
+  const time = times?.get(blockHash) ?? blockTime
   return `${name} up to block ${blockHash}${time === undefined ? '; when that was made is not in the file' : `, made ${time}`}`
 }
 

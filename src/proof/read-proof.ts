@@ -9,7 +9,7 @@ import { NodeError } from '../model/errors.ts'
 import type { Hash } from '../model/events.ts'
 import { JsonNumber, type JsonObject, type JsonValue } from '../model/json.ts'
 import { type Parameters, readParameters } from '../model/parameters.ts'
-import { type DatasetPin, normaliseInclude, type QueryRequest, schemaFormatOf } from '../model/query.ts'
+import { type DatasetPin, type QueryRequest, readInclude, schemaFormatOf } from '../model/query.ts'
 import { jsonLayoutOf } from '../outputs/layouts.ts'
 import { checkProof } from './check.ts'
 import { decoded, readProofBody } from './proof-body.ts'
@@ -70,6 +70,7 @@ const pin: Shape<DatasetPin> = object({
     length > maxAliasChars ? `is longer than ${maxAliasChars} characters` : undefined,
   ),
   blockHash: optional(decoded((hash) => multihashText(multihashBytes(hash)))),
+  blockTime: optional(text()),
 })
 
 /** As in a request. */
@@ -108,7 +109,7 @@ function readInput(value: JsonObject): Pick<ReadProof, 'request' | 'schemaFormat
       dataFormatText,
       schemaFormat:
         schemaFormatOf(input.schemaFormat ?? 'ArrowJson') ?? refuse('has a schemaFormat that this node does not write'),
-      include: normaliseInclude(input.include ?? [], false),
+      include: readInclude(input.include ?? []),
       includeAbsent: false,
       datasets: input.datasets ?? [],
       ...(input.parameters && { parameters: input.parameters }),

@@ -9,6 +9,8 @@ export interface AskedDataset {
   /** The name in the statement. */
   readonly alias?: string
   readonly blockHash?: string
+  /** When the block was made, as it was signed: since normaliser 3. */
+  readonly blockTime?: string
 }
 
 /** `whole`: no row was left out after those; `cut`: rows beyond `limit` were; `unknown`: the answer does not tell. */
@@ -67,9 +69,13 @@ function datasetsOf(value: JsonValue | undefined): AskedDataset[] {
   if (!Array.isArray(value)) return []
   return value.flatMap((item): AskedDataset[] => {
     if (!(item instanceof Map)) return []
-    const [id, alias, blockHash] = [textAt(item, 'id'), textAt(item, 'alias'), textAt(item, 'blockHash')]
+    const id = textAt(item, 'id')
     if (id === undefined) return []
-    return [{ id, ...(alias === undefined ? {} : { alias }), ...(blockHash === undefined ? {} : { blockHash }) }]
+    const members = (['alias', 'blockHash', 'blockTime'] as const).flatMap((name) => {
+      const value = textAt(item, name)
+      return value === undefined ? [] : [[name, value] as const]
+    })
+    return [{ id, ...Object.fromEntries(members) }]
   })
 }
 

@@ -43,6 +43,8 @@ export interface OpenFile {
   readonly rowsAtMost: number | undefined
   /** It says what this caller may read: nobody keeps it. */
   readonly isOfCaller: boolean
+  /** The same rows can be asked for with a proof. */
+  readonly isProvable: boolean
   /** Absent for a tail. */
   readonly scan?: Scan
   /** Aborts when the caller has gone. */
@@ -89,6 +91,7 @@ export async function openFileQuery(
     heads: headsOf(views),
     tag: isSame ? answerTag(deps.engine.dialect, asked) : undefined,
     isOfCaller: analysis.catalogue !== undefined,
+    isProvable: analysis.isProvable,
     rowsAtMost: limit,
     scan,
     signal: caller.signal,
@@ -101,7 +104,7 @@ export async function openFileTail(
   deps: ReplicaDeps,
   request: FileRequest & { readonly alias: string; readonly at: string | undefined; readonly limit: number },
   caller: Caller,
-): Promise<OpenFile & { readonly truncated: boolean }> {
+): Promise<OpenFile & { readonly truncated: boolean; readonly rowsBefore: number }> {
   const chain = await new Reader(deps.catalog, caller.mayRead).need(request.alias)
   const view = request.at === undefined ? viewOf(chain) : await viewAt(deps.catalog, chain, request.at)
   const { format, options, skip, limit } = request
@@ -111,7 +114,9 @@ export async function openFileTail(
     heads: headsOf([view]),
     tag: answerTag(deps.engine.dialect, { file: fileForm, tail, format, ...fileOptions(options), skip, limit }),
     isOfCaller: false,
+    isProvable: true,
     rowsAtMost: end - start,
+    rowsBefore: start,
     signal: caller.signal,
     truncated: start > 0,
     start: async (keeping) => {

@@ -170,11 +170,7 @@ export async function pinNames(
     if (chain === undefined)
       throw pins === undefined ? await reader.missing(alias, name.position) : datasetNotFound(alias, name.position)
     const view = pin?.blockHash === undefined ? headOf(chain) : await viewAt(reader.catalog, chain, pin.blockHash)
-    bindings.set(key, {
-      parts: name.parts,
-      pinned: { id: chain.name.id, alias, blockHash: view.block.hash },
-      view,
-    })
+    bindings.set(key, { parts: name.parts, pinned: pinnedAt(view, alias, pin), view })
   }
   return [...bindings.values()]
 }
@@ -196,6 +192,21 @@ export async function datasetsOfPins(
     for (const alias of aliases.length > 0 ? aliases : [name]) bound.push({ id, alias, blockHash })
   }
   return bound
+}
+
+/** A name at a block. Throws NodeError `InvalidRequest` where `pin` says another time of it. */
+function pinnedAt({ id, block }: DatasetView, alias: string, pin: DatasetPin | undefined): PinnedDataset {
+  const { hash, systemTime } = block
+  if (pin?.blockTime !== undefined && pin.blockTime !== systemTime) {
+    throw new NodeError(
+      'InvalidRequest',
+      `datasets says that the block of '${alias.slice(0, 210)}' is of another time.`,
+      {
+        hint: `The block ${hash} was made ${systemTime}; leave blockTime away, or take it over as an answer has it.`,
+      },
+    )
+  }
+  return { id, alias, blockHash: hash, blockTime: systemTime }
 }
 
 /** A name must not stand for two snapshots. */
@@ -255,12 +266,13 @@ export async function pinnedList(
 ): Promise<PinnedDataset[]> {
   const names = new Set(used.map(({ pinned }) => foldAscii(pinned.alias)))
   const all = used.map(({ pinned }) => pinned)
-  for (const { id, alias, blockHash } of pins) {
+  for (const pin of pins) {
+    const { id, alias, blockHash } = pin
     if (names.has(foldAscii(alias))) continue
     const chain = await reader.find(id)
     if (chain === undefined) throw datasetNotFound(alias)
     const view = blockHash === undefined ? viewOf(chain) : await viewAt(reader.catalog, chain, blockHash)
-    all.push({ id: chain.name.id, alias, blockHash: view.block.hash })
+    all.push(pinnedAt(view, alias, pin))
   }
   return inOrder(all)
 }

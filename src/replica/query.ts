@@ -2,7 +2,7 @@
 // those of tail.ts and metadata.ts too, from members that are JSON text already.
 
 import { notProvable } from '../engine/gate.ts'
-import type { EngineAnswer, EngineTable } from '../engine/messages.ts'
+import { type EngineAnswer, type EngineTable, normalizerVersion } from '../engine/messages.ts'
 import { sha3256 } from '../ids/native-crypto.ts'
 import { canonicalBytes } from '../json/canonical.ts'
 import { fromPlain } from '../json/json.ts'
@@ -10,7 +10,7 @@ import { must } from '../lib/assert.ts'
 import { concatBytes, toHex, utf8 } from '../lib/bytes.ts'
 import { parametersJson } from '../model/parameters.ts'
 import { checkDialect, type PinnedDataset, type QueryRequest } from '../model/query.ts'
-import { schemaBytes } from '../odf/schema-formats.ts'
+import { schemaBytes, withoutLocalTimes } from '../odf/schema-formats.ts'
 import { jsonLayoutOf } from '../outputs/layouts.ts'
 import { commit } from '../proof/commitment.ts'
 import { type NodeKey, signProof } from '../proof/sign.ts'
@@ -29,6 +29,8 @@ export interface OpenQuery {
   readonly tag: string | undefined
   /** It says what this caller may read: nobody keeps it. */
   readonly isOfCaller: boolean
+  /** It can be asked with a proof. */
+  readonly isProvable: boolean
   readonly scan: Scan
   /** Which blocks it is asked of. */
   readonly pinned: readonly PinnedDataset[]
@@ -42,19 +44,21 @@ export async function openQuery(deps: ReplicaDeps, request: QueryRequest, caller
   const bound = await bindQuery(deps, { ...request, isProven: request.include.includes('Proof') }, caller)
   const input = inputOf(request, bound.pinned, deps.engine.dialect)
   const asked = { input, includeAbsent: request.includeAbsent, signer: deps.nodeKey.did }
-  const { volatile, catalogue } = bound.analysis
+  const { volatile, catalogue, isProvable } = bound.analysis
   if (catalogue !== undefined && request.include.includes('Proof')) throw notProvable(catalogue)
   const find = async (by: Caller): Promise<QueryAnswer> =>
     await answerBound(deps, request, { bound, input: canonicalBytes(fromPlain(input)), caller: by })
   const { scan, pinned } = bound
   if (volatile !== undefined || catalogue !== undefined) {
-    return { tag: undefined, isOfCaller: catalogue !== undefined, scan, pinned, answer: async () => await find(caller) }
+    const isOfCaller = catalogue !== undefined
+    return { tag: undefined, isOfCaller, isProvable, scan, pinned, answer: async () => await find(caller) }
   }
   // mutant: an answer is reused at another head
   const key = answerKey(deps.engine.dialect, asked)
   return {
     tag: tagOf(key),
     isOfCaller: false,
+    isProvable,
     scan,
     pinned,
     answer: async () => await (request.explain === true ? find(caller) : deps.answers.of(key, caller, find)),
@@ -73,7 +77,7 @@ async function answerBound(
     withSchema: request.include.includes('Schema') || request.includeAbsent,
     schemaFormatText: request.schemaFormat,
     forProof: withProof,
-    saysTruncated: true,
+    normalizer: normalizerVersion,
   })
   const members: [string, JsonText][] = [['output', output]]
   if (request.include.includes('Input')) members.unshift(['input', input])
@@ -95,15 +99,15 @@ interface Execution {
   readonly schemaFormatText: string | undefined
   /** Reproducible, and in the canonical form. */
   readonly forProof: boolean
-  /** Whether the output says that rows were left out. Outputs signed by normaliser 1 do not. */
-  readonly saysTruncated: boolean
+  /** Version of the rules by which the output is spelled (engine/messages.ts). */
+  readonly normalizer: number
 }
 
 /** Runs a bound statement; the output is one JSON object, in parts, as it is hashed. */
 export async function execute(
   deps: BindDeps,
   request: QueryRequest,
-  { bound, caller, withSchema, schemaFormatText, forProof, saysTruncated }: Execution,
+  { bound, caller, withSchema, schemaFormatText, forProof, normalizer }: Execution,
 ): Promise<Pick<EngineAnswer, 'rows' | 'truncated' | 'stability'> & { readonly output: readonly Uint8Array[] }> {
   const job = {
     analysis: bound.analysis,
@@ -124,10 +128,12 @@ export async function execute(
   const output = outputOf({
     data,
     dataFormat: request.dataFormatText,
-    schema: schema && schemaBytes(schema, request.schemaFormat),
+    // Before version 3 a time without a zone was said to be of UTC.
+    schema: schema && schemaBytes(normalizer < 3 ? withoutLocalTimes(schema) : schema, request.schemaFormat),
     schemaFormat: schemaFormatText,
+    // Version 1 did not say.
     // mutant: a cut answer is signed as whole
-    truncated: truncated && saysTruncated,
+    truncated: truncated && normalizer > 1,
   })
   return { output, rows, truncated, stability }
 }

@@ -3,7 +3,7 @@
 import type { Catalog } from '../catalog/catalog.ts'
 import { viewOf } from '../catalog/dataset-chain.ts'
 import { notProvable } from '../engine/gate.ts'
-import type { Stability } from '../engine/messages.ts'
+import { normalizerVersion, type Stability } from '../engine/messages.ts'
 import { datasetIdPattern } from '../ids/identifiers.ts'
 import type { ErrorKind } from '../model/error-table.ts'
 import { NodeError } from '../model/errors.ts'
@@ -38,6 +38,8 @@ export interface Rerun {
   readonly answer: {
     readonly rows: number
     readonly extent: 'whole' | 'cut'
+    /** As in the output that is signed: rows beyond the limit were left out. */
+    readonly truncated?: true
     readonly datasets: readonly (DatasetPin & { readonly blockTime: Instant })[]
   }
 }
@@ -117,7 +119,7 @@ export async function runAgain(
   }
   return {
     engine: { name, version, dialect, stability },
-    answer: { rows, extent: truncated ? 'cut' : 'whole', datasets },
+    answer: { rows, extent: truncated ? 'cut' : 'whole', ...(truncated && { truncated }), datasets },
   }
 }
 
@@ -173,7 +175,7 @@ function checkLimit(limit: number, most: number): void {
 async function checkPins(deps: BindDeps, request: QueryRequest, caller: Caller): Promise<Rerun['answer']['datasets']> {
   const reader = new Reader(deps.catalog, caller.mayRead)
   const found: Rerun['answer']['datasets'][number][] = []
-  for (const { id, alias, blockHash } of request.datasets ?? []) {
+  for (const { id, alias, blockHash, blockTime: told } of request.datasets ?? []) {
     if (blockHash === undefined) {
       throw new NodeError('InvalidRequest::UnpinnedDataset', `The dataset '${alias}' is not pinned to a block.`, {
         extra: { dataset_id: id },
@@ -194,7 +196,15 @@ async function checkPins(deps: BindDeps, request: QueryRequest, caller: Caller):
         { extra: { dataset_id: id, block_hash: blockHash } },
       )
     }
-    found.push({ id, alias, blockHash, blockTime: viewOf(chain, sequence).block.systemTime })
+    const blockTime = viewOf(chain, sequence).block.systemTime
+    if (told !== undefined && told !== blockTime) {
+      throw new NodeError(
+        'VerificationFailed::DatasetBlockNotFound',
+        `The block ${blockHash} of ${id} was made ${blockTime}, not at the time that the proof says.`,
+        { extra: { dataset_id: id, block_hash: blockHash } },
+      )
+    }
+    found.push({ id, alias, blockHash, blockTime })
   }
   return found
 }
@@ -221,6 +231,12 @@ async function deletedOf(
   return undefined
 }
 
+/** The version of the rules by which the output of a proof is spelled; of what names none, the one that runs. */
+function normalizerOf(dialect: string): number {
+  const version = /-(\d{1,9})$/.exec(dialect)?.[1]
+  return version === undefined ? normalizerVersion : Number(version)
+}
+
 async function executeAgain(
   deps: BindDeps,
   { request, schemaFormatText }: ReadProof,
@@ -245,8 +261,7 @@ async function executeAgain(
       withSchema: request.include.includes('Schema'),
       schemaFormatText,
       forProof: true,
-      // Outputs of normaliser 1 do not say that rows were left out.
-      saysTruncated: !request.queryDialect.endsWith('-1'),
+      normalizer: normalizerOf(request.queryDialect),
     })
   } catch (error) {
     if (!(error instanceof NodeError && error.kind === 'NotReproducible')) throw error

@@ -165,6 +165,21 @@ describe('a deletion', () => {
     expect(await fsck(store)).toMatchObject({ ok: true, problems: [] })
   })
 
+  test('by a clock that was set back can be taken back as long as any other', async () => {
+    const writer = new TestWriter('w')
+    const store = openMemoryStore()
+    const at = '1970-01-01T00:00:10.000Z'
+    const log = await logOf([writer.create(id, 'acme/x'), writer.delete(id, { at, graceMs: 60_000 })])
+    await buildAll(log, store)
+    const { at: from = '', until: to = '' } = (await readDeletion(store, id)) ?? {}
+    expect(Date.parse(from)).toBe(Date.parse((await chainOf(store, id)).at(-1)?.block.systemTime ?? ''))
+    expect(Date.parse(to) - Date.parse(from)).toBe(60_000)
+    await log.append(0, [writer.restore(id, 'acme/x')])
+    await buildAll(log, store)
+    expect(await statusesOf(store)).toEqual(['changed', 'changed'])
+    expect(await nameOf(store)).toMatchObject({ id })
+  })
+
   test('is not taken back under a name that another dataset has by then', async () => {
     const writer = new TestWriter('w')
     const second = datasetId('second')

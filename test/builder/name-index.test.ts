@@ -22,6 +22,7 @@ test('a rename whose committer stopped is finished by a builder that knows the o
   const record = { log: 'log-1', partition: 0, next: 42 }
   await index.change(id, header as unknown as Parameters<typeof index.change>[1], {
     sequence: 9,
+    timeMs: Date.parse(header.at),
     record: record as unknown as Parameters<typeof index.change>[2]['record'],
   })
   expect(await names.readAlias(store, 'acme/old')).toMatchObject({

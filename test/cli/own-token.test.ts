@@ -121,6 +121,16 @@ describe.concurrent('the token of a data directory', () => {
     ])
   })
 
+  test('is asked for again before each request: the port may be another program by then', async () => {
+    let asked = 0
+    await using stub = await startStub({
+      'GET /datasets': () => ({ body: { datasets: [], next: 'a/b' } }),
+      'GET /possession': (one) => (++asked === 1 ? proven(one) : { body: { did: key.did } }),
+    })
+    expect((await list(stub)).code).toBe(4)
+    expect([stub.of('GET', '/possession').length, stub.of('GET', '/datasets').length]).toEqual([2, 1])
+  })
+
   test('is sent where the person names its file', async () => {
     await using stub = await startStub(listed)
     expect((await list(stub, '--token-file', tokenFile)).code).toBe(0)

@@ -1,6 +1,7 @@
 // A node that cannot start says why and ends, with its exit code, whatever it had opened by then.
 
 import { mkdir, mkdtemp, writeFile } from 'node:fs/promises'
+import { createServer as createHttpServer, type Server as HttpServer } from 'node:http'
 import { createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -14,14 +15,24 @@ const patienceMs = 120_000
 /** Takes connections and says nothing. */
 let silent: Server
 let silentPort = 0
+/** Answers 403, as a bucket to those without a right. */
+let refusing: HttpServer
+let refusingPort = 0
 
 beforeAll(async () => {
   silent = createServer((socket) => socket.on('error', () => {}))
   await new Promise<void>((resolve) => void silent.listen(0, '127.0.0.1', resolve))
   silentPort = (silent.address() as { port: number }).port // a TCP address
+  refusing = createHttpServer((_request, response) => response.writeHead(403).end())
+  await new Promise<void>((resolve) => void refusing.listen(0, '127.0.0.1', resolve))
+  refusingPort = (refusing.address() as { port: number }).port // a TCP address
 })
 
-afterAll(() => silent.close())
+afterAll(() => {
+  silent.close()
+  refusing.closeAllConnections()
+  refusing.close()
+})
 
 interface Fault {
   /** Breaks the data directory; more arguments. */
@@ -105,7 +116,11 @@ const faults: Readonly<Record<string, Fault>> = {
     code: 9,
     says: /store/,
   },
-  'a bucket where nobody listens': { make: async () => bucket(1), code: 6, says: /bucket|store/i },
+  'a bucket that is not open to this node': {
+    make: async () => bucket(refusingPort),
+    code: 6,
+    says: /403|credentials/i,
+  },
   'a route that means nothing': {
     make: async () => ['--mqtt', `tcp://127.0.0.1:${silentPort}`, '--mqtt-route', 't=a/b?dryRun=true'],
     code: 2,

@@ -39,6 +39,10 @@ function verdictOf(text: Uint8Array): string {
     : `${verdict.outcome} ${verdict.kind}`
 }
 
+/** The Python client does not tell an output that was printed again from one that was changed. */
+const inItsWords = (verdict: string): string =>
+  verdict.replace('impossible InvalidRequest::RewrittenOutput', 'failed InvalidRequest::OutputHash')
+
 async function inPython(texts: readonly Uint8Array[]): Promise<string[]> {
   const input = texts.map((bytes) => `${Buffer.from(bytes).toString('hex')}\n`).join('')
   const { code, stdout, stderr } = await run('python3', ['-c', judge], { input, env })
@@ -84,7 +88,7 @@ describe('the verifier of the Python client', () => {
     ].map((text) => Buffer.from(text))
     const damaged = [...damages(live?.responseBodyBytes ?? '', 300)]
     const all = [...texts, Buffer.from(live?.responseBodyBytes ?? '', 'utf16le'), ...damaged]
-    expect(await inPython(all)).toEqual(all.map(verdictOf))
+    expect(await inPython(all)).toEqual(all.map((text) => inItsWords(verdictOf(text))))
   })
 
   test('names the key that must have signed', async () => {

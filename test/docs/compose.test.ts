@@ -113,4 +113,17 @@ describe('the Dockerfile', () => {
     const check = nodes['gateway-1']?.healthcheck.test.slice(1).map((word) => JSON.stringify(word))
     expect(dockerfile).toContain(`CMD [${check?.join(', ')}]`)
   })
+
+  it('has all that the package has, and the command on its path', () => {
+    const { files, bin } = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8')) as {
+      readonly files: readonly string[]
+      readonly bin: Readonly<Record<string, string>>
+    }
+    const [, second = ''] = dockerfile.split(/^FROM node.*\n(?=WORKDIR \/app\nENV)/m)
+    const ignored = readFileSync(join(repository, '.dockerignore'), 'utf8').split('\n')
+    for (const name of files) expect(second).toMatch(new RegExp(`^COPY .*${name} \\./${name}$`, 'm'))
+    // The build is made in the image.
+    expect(files.filter((name) => !ignored.includes(`!${name}`))).toEqual(['dist'])
+    for (const [name, path] of Object.entries(bin)) expect(second).toContain(`/app/${path} /usr/local/bin/${name}`)
+  })
 })

@@ -86,6 +86,10 @@ const requests: Partial<Record<ErrorKind, () => [string, Call?]>> = {
     '/acme/goods/ingest',
     { ...post('{}'), headers: { ...ndjson, 'content-encoding': 'lz4' } },
   ],
+  UpgradeRequired: () => [
+    '/acme/goods/stream',
+    { headers: { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '8' } },
+  ],
   MisdirectedRequest: () => ['/info', { headers: { host: 'example.org' } }],
   InvalidRequest: () => sql('select 1', { querry: 1 }),
   RecordsDoNotFit: () => ['/acme/goods/ingest', post('{"size":"big"}')],

@@ -89,7 +89,6 @@ describe('the README', () => {
       cwd: dir,
       env: { ...process.env, PROOFSTREAM_SERVER: `http://${served.address}` },
       maxBuffer: 64 * 1024 * 1024,
-      timeout: 110_000,
     })
     printed = stdout
     const hash = /f1620[0-9a-f]{64}$/m.exec(stdout)?.[0]

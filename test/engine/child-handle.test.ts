@@ -35,6 +35,7 @@ function run(sql: string): () => ToChild {
         tables: [],
         volatile: undefined,
         catalogue: undefined,
+        isProvable: true,
         listings: [],
         parameters: [],
         narrowing: undefined,

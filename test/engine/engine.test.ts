@@ -27,8 +27,8 @@ describe('identity', () => {
     expect(bench.engine).toMatchObject({
       name: 'duckdb',
       version: '1.5.6',
-      normalizerVersion: 2,
-      dialect: 'SqlDuckDb/1.5.6-2',
+      normalizerVersion: 3,
+      dialect: 'SqlDuckDb/1.5.6-3',
     })
   })
 })

@@ -95,6 +95,8 @@ describe('types from CSV', () => {
     [['"1"', '""'], 'Int64'],
     [['""'], 'String'],
     [['NaN'], 'String'],
+    [['NaN', '1', '-inf'], 'Float64'],
+    [['NaN', 'x'], 'String'],
     [['', ''], undefined],
   ])('%j make %s', (cells, expected) => {
     expect(csv(...cells)).toBe(expected)

@@ -1,4 +1,4 @@
-// Proofs that a node of normaliser 1 signed, sent to this one over the same store: what it can reproduce verifies, what
+// Proofs that nodes of older normalisers signed, sent to this one over the same stores: what it can reproduce verifies, what
 // it renders or refuses otherwise is inconclusive. None is ever called wrong; what was changed since still is.
 
 import { cpSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
@@ -8,9 +8,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { verifyOffline } from '../../src/verify.ts'
 import { type Answer, type LiveNode, startLiveNode } from '../helpers/live-node.ts'
 
-const fixture = join(import.meta.dirname, '..', 'fixtures', 'proofs-v1')
-const names = readdirSync(join(fixture, 'answers')).map((file) => file.replace('.json', ''))
-const saved = (name: string): string => readFileSync(join(fixture, 'answers', `${name}.json`), 'utf8')
+const fixtures = join(import.meta.dirname, '..', 'fixtures')
+const namesOf = (version: number): string[] =>
+  readdirSync(join(fixtures, `proofs-v${version}`, 'answers')).map((file) => file.replace('.json', ''))
+const saved = (name: string, version = 1): string =>
+  readFileSync(join(fixtures, `proofs-v${version}`, 'answers', `${name}.json`), 'utf8')
 
 /** Asked of normaliser 1 in a way that later ones print or refuse otherwise. */
 const mayBeInconclusive: ReadonlySet<string> = new Set([
@@ -30,7 +32,8 @@ let data = ''
 
 beforeAll(async () => {
   data = mkdtempSync(join(tmpdir(), 'proofstream-old-proofs-'))
-  cpSync(join(fixture, 'store'), join(data, 'store'), { recursive: true })
+  for (const version of [1, 2])
+    cpSync(join(fixtures, `proofs-v${version}`, 'store'), join(data, 'store'), { recursive: true })
   live = await startLiveNode({ data, 'anonymous-read': 'true' })
 })
 afterAll(async () => {
@@ -43,11 +46,12 @@ const verify = (body: string): Promise<Answer> =>
 
 describe('a proof of normaliser 1', () => {
   it('is there in every form', () => {
+    const names = namesOf(1)
     expect(names.length).toBeGreaterThanOrEqual(40)
     for (const name of names) expect(saved(name)).toContain('"queryDialect":"SqlDuckDb/1.5.6-1"')
   })
 
-  it.each(names)('%s verifies, or cannot be decided here', async (name) => {
+  it.each(namesOf(1))('%s verifies, or cannot be decided here', async (name) => {
     expect(verifyOffline(saved(name))).toMatchObject({ ok: true, canonicalForm: 'verbatim' })
     const answer = await verify(saved(name))
     const outcome = answer.status === 200 ? 'verified' : answer.at('error.kind')
@@ -71,5 +75,13 @@ describe('a proof of normaliser 1', () => {
     expect(body).not.toBe(saved(name))
     const answer = await verify(body)
     expect([answer.status, answer.at('error.kind')]).toEqual([400, kind])
+  })
+})
+
+describe('a proof of normaliser 2', () => {
+  it.each(namesOf(2))('%s verifies', async (name) => {
+    expect(saved(name, 2)).toContain('"queryDialect":"SqlDuckDb/1.5.6-2"')
+    expect(verifyOffline(saved(name, 2))).toMatchObject({ ok: true, canonicalForm: 'verbatim' })
+    expect((await verify(saved(name, 2))).status).toBe(200)
   })
 })

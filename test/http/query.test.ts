@@ -79,6 +79,24 @@ describe('the parts of an answer', () => {
     expect((await live.query(sql, { include: [], schemaFormat: 'arrow-json' })).at('output.schema')).toBeDefined()
   })
 
+  it('have a schema where there is a proof, asked for or not', async () => {
+    const proven = await live.query(sql, { include: ['Proof'] })
+    expect(proven.at('input.include')).toEqual(['Input', 'Proof', 'Schema'])
+    expect(proven.at('output.schema.fields.0.name')).toBe('city')
+  })
+
+  it('say of a time without a zone that it has none', async () => {
+    const local = `select timestamp '2026-07-01 12:00:00' as local, [timestamp_s '2026-07-01 12:00:00'] as held`
+    const typesIn = async (schemaFormat: string): Promise<string> =>
+      JSON.stringify((await live.query(local, { schemaFormat })).at('output.schema'))
+    expect(await typesIn('ArrowJson')).toContain('{"Timestamp":["Microsecond",null]}')
+    expect(await typesIn('ArrowJson')).toContain('{"Timestamp":["Second",null]}')
+    expect(await typesIn('ParquetJson')).toContain('"logicalType":"TIMESTAMP(MICROS,false)"')
+    expect(await typesIn('Parquet')).toContain('(TIMESTAMP(MICROS,false))')
+    const zoned = await live.query('select event_time from "acme/sales"', { schemaFormat: 'ArrowJson' })
+    expect(zoned.at('output.schema.fields.0.data_type')).toEqual({ Timestamp: ['Microsecond', 'UTC'] })
+  })
+
   it('echo the whole input with its defaults', async () => {
     const answer = await live.query(sql, { include: ['Input'] })
     const id = (await live.call('/acme/sales/metadata')).at('output.seed.datasetId')
@@ -88,10 +106,14 @@ describe('the parts of an answer', () => {
       dataFormat: 'JsonAoa',
       include: ['Input'],
       schemaFormat: 'ArrowJson',
-      datasets: [{ id, alias: 'acme/sales', blockHash: heads[1] }],
+      datasets: [{ id, alias: 'acme/sales', blockHash: heads[1], blockTime: expect.any(String) }],
       skip: 0,
       limit: 100,
     })
+    // A block's rows have its time.
+    const newest = await live.query('select max(system_time) from "acme/sales"')
+    const [made, held] = [answer.at('input.datasets.0.blockTime'), newest.at('output.data.0.0')]
+    expect(Date.parse(String(made))).toBe(Date.parse(String(held)))
   })
 })
 
@@ -122,6 +144,14 @@ describe('pins', () => {
     const id = (await live.call('/acme/sales/metadata')).at('output.seed.datasetId')
     return { id, alias: 'acme/sales', ...more }
   }
+
+  it('may say the time of their block, as an answer has it, and no other', async () => {
+    const head = await live.query(sql, { include: ['Input'] })
+    const datasets = head.at('input.datasets') as readonly object[]
+    expect((await live.query(sql, { datasets, include: ['Input'] })).at('input.datasets')).toEqual(datasets)
+    const other = datasets.map((one) => ({ ...one, blockTime: '2020-01-01T00:00:00Z' }))
+    expect(told(await live.query(sql, { datasets: other }))).toEqual([422, 'InvalidRequest', undefined])
+  })
 
   it('read an old block', async () => {
     const answer = await live.query(sql, { datasets: [await pin({ blockHash: heads[0] })], include: ['Input'] })
@@ -276,7 +306,7 @@ describe('limits', () => {
           expect(Object.keys(Object(answer.at('output')))).toEqual([
             'data',
             'dataFormat',
-            ...(schema ? ['schema'] : []),
+            'schema',
             'schemaFormat',
             ...(cut ? ['truncated'] : []),
           ])
@@ -286,6 +316,7 @@ describe('limits', () => {
           const headers = { 'content-type': 'application/json' }
           const verified = await live.call('/verify', { method: 'POST', headers, body: answer.bytes })
           expect(verified.at('ok')).toBe(true)
+          expect(verified.at('answer.truncated')).toBe(cut ? true : undefined)
         },
       ),
       { numRuns: 12 },

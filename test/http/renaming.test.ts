@@ -191,8 +191,8 @@ describe('a rename', () => {
   it.each([
     ['acme/no_name', '400 InvalidName'],
     ['plain', '400 InvalidName'],
-    [null, '400 InvalidName'],
-    [7, '400 InvalidName'],
+    [null, '422 InvalidRequest'],
+    [7, '422 InvalidRequest'],
     ['datasets/x', '400 ReservedName'],
     ['acme/taken', '409 DatasetExists'],
     ['Acme/TAKEN', '409 DatasetExists'],

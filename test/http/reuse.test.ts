@@ -84,7 +84,6 @@ describe('an answer from memory', () => {
       { include: ['Input'] },
       { include: ['Schema'] },
       { include: ['Proof'] },
-      { include: ['Proof', 'Schema'] },
       {
         datasets: [
           { id, alias: 'acme/open', blockHash: head },

@@ -96,7 +96,7 @@ async function roundTrip(alias: string, columns: typeof fields, format: string):
 }
 
 describe('a file that goes out', () => {
-  it.each(['Csv', 'NdJson'])(
+  it.each(['Csv', 'NdJson', 'Arrow', 'Parquet'])(
     'as %s comes in as the same rows',
     async (format) => {
       await fc.assert(
@@ -118,6 +118,71 @@ describe('a file that goes out', () => {
     },
     120_000,
   )
+
+  it.each(['Csv', 'Arrow', 'Parquet', 'NdJson'])(
+    'as %s holds floats that are no numbers, and bytes of length zero, or null as the page on values says',
+    async (format) => {
+      const columns = [
+        { name: 'n', type: 'Int64?' },
+        { name: 'single', type: 'Float32?' },
+        { name: 'double', type: 'Float64?' },
+        { name: 'bytes', type: 'Binary?' },
+        { name: 'text', type: 'String?' },
+      ]
+      const alias = await create(columns)
+      const cells = ['1,NaN,nan,"",""', '2,inf,Infinity,,', '3,-inf,-Inf,00ff,NaN', '4,-0.0,1e-320,"",inf', '5,,,,']
+      await post(alias, `n,single,double,bytes,text\n${cells.join('\n')}\n`, 'text/csv; header=present')
+      const copy = await create(columns)
+      const file = await live.call(`/${alias}/export?format=${format}&system=false`)
+      await post(copy, file.bytes, must(file.headers['content-type'], 'a media type'))
+      // Texts, since JSON has no NaN.
+      const values = async (one: string): Promise<unknown> => {
+        const select = 'n, single::varchar, double::varchar, bytes::varchar, length(hex(bytes)), text'
+        return (await live.query(`select ${select} from "${one}" order by n`)).at('output.data')
+      }
+      const known = await values(alias)
+      expect(known).toEqual([
+        [1, 'nan', 'nan', '', 0, ''],
+        [2, 'inf', 'inf', null, null, null],
+        [3, '-inf', '-inf', expect.any(String), 4, 'NaN'],
+        [4, '-0.0', expect.stringContaining('e-3'), '', 0, 'inf'],
+        [5, null, null, null, null, null],
+      ])
+      const isFinite = (value: unknown): boolean => !['nan', 'inf', '-inf'].includes(String(value))
+      const withoutWords = (known as unknown[][]).map(([n, single, double, ...rest]) => [
+        n,
+        ...[single, double].map((value) => (format !== 'NdJson' || isFinite(value) ? value : null)),
+        ...rest,
+      ])
+      expect(await values(copy)).toEqual(withoutWords)
+    },
+  )
+
+  it('as GeoJson tells at its way in what is no text in a column of texts', async () => {
+    const properties = { tags: { surface: 'gravel', lanes: [1, 2] }, looks: '{"a":1}', mixed: 1, n: null }
+    const features = [properties, { ...properties, mixed: 'x' }].map((one) => {
+      return { type: 'Feature', geometry: { type: 'Point', coordinates: [1, 2] }, properties: one }
+    })
+    const answer = await live.call('/acme/properties/ingest?create=true', {
+      method: 'POST',
+      headers: { 'content-type': 'application/geo+json', prefer: 'wait=20' },
+      body: JSON.stringify({ type: 'FeatureCollection', features }),
+    })
+    const note = 'holds texts; what is none is stored as its JSON text, and goes out as a text'
+    expect(answer.at('warnings')).toEqual(
+      expect.arrayContaining([
+        `Column 'tags' ${note} (2 times, first in record 0).`,
+        `Column 'mixed' ${note} (record 0).`,
+      ]),
+    )
+    expect(answer.text).not.toContain("'looks'")
+    const out = await live.call('/acme/properties/export?format=GeoJson')
+    expect(out.at('features.0.properties')).toMatchObject({
+      tags: JSON.stringify(properties.tags),
+      looks: '{"a":1}',
+      mixed: '1',
+    })
+  })
 
   it('as Csv of one column keeps nulls, empty texts and blank lines apart', async () => {
     const columns = [{ name: 'only', type: 'String?' }]

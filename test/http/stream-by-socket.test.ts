@@ -230,11 +230,20 @@ describe('a handshake', () => {
     expect(await refused(`/${alias}/stream`, foreign)).toEqual([403, 'Forbidden'])
   })
 
+  it('of another version is 426 with the one that is taken, and with a bad key 400', async () => {
+    const alias = await dataset()
+    const token = { authorization: `Bearer ${live.adminToken}` }
+    const old = await handshake(`/${alias}/stream`, { ...token, 'sec-websocket-version': '8' })
+    expect([old.status, old.headers['sec-websocket-version']]).toEqual([426, '13'])
+    for (const key of ['x', '', 'AAAAAAAAAAAAAAAAAAAAAA', `${'A'.repeat(23)}=`]) {
+      const { status } = await handshake(`/${alias}/stream`, { ...token, 'sec-websocket-key': key })
+      expect(status).toBe(400)
+    }
+  })
+
   it('that is none, or not of a stream, is answered as if it were not asked for', async () => {
     const alias = await dataset()
     const token = { authorization: `Bearer ${live.adminToken}` }
-    expect((await handshake(`/${alias}/stream`, { ...token, 'sec-websocket-version': '8' })).status).toBe(405)
-    expect((await handshake(`/${alias}/stream`, { ...token, 'sec-websocket-key': 'x' })).status).toBe(405)
     expect((await handshake(`/${alias}/stream`, { ...token, upgrade: 'h2c' })).status).toBe(405)
     expect((await handshake(`/${alias}`, token)).status).toBe(200)
     expect((await handshake('/info', token)).status).toBe(200)
@@ -274,7 +283,7 @@ async function handshake(
   path: string,
   headers: Readonly<Record<string, string>>,
   at: LiveNode = live,
-): Promise<{ readonly status: number | undefined; readonly body: string }> {
+): Promise<Pick<IncomingMessage, 'headers'> & { readonly status: number | undefined; readonly body: string }> {
   const asked = httpRequest(`${at.node.url}${path}`, {
     agent: false,
     headers: {
@@ -289,7 +298,7 @@ async function handshake(
   const [response] = (await once(asked, 'response')) as [IncomingMessage]
   let body = ''
   for await (const chunk of response.setEncoding('utf8')) body += chunk
-  return { status: response.statusCode, body }
+  return { status: response.statusCode, headers: response.headers, body }
 }
 
 /** A connection on which a handshake was sent. */

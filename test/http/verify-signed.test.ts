@@ -73,6 +73,14 @@ describe('a proof signed elsewhere', () => {
     expect(answer.at('error.actual_hash')).toBe(honest.commitment.outputHash)
   })
 
+  it('with another time of its block is wrong', async () => {
+    const [own] = input.datasets
+    for (const blockTime of ['2020-01-01T00:00:00Z', '', `${(own as { blockTime?: string }).blockTime}Z`]) {
+      const answer = await verify(signed({ input: { datasets: [{ ...own, blockTime }] } }))
+      expect(answer.refusal).toBe('400 VerificationFailed::DatasetBlockNotFound')
+    }
+  })
+
   it('by another engine version is tried, and never accused', async () => {
     const dialect = { queryDialect: 'SqlDuckDb/0.9.2-1' }
     expect((await verify(signed({ input: dialect }))).at('ok')).toBe(true)

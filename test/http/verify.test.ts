@@ -150,7 +150,7 @@ describe('a tampered proof', () => {
     ['the hash of the sub-queries', hash('subQueriesHash'), zeros, 400, 'InvalidRequest::SubQueriesHash'],
     ['the hash of the output', hash('outputHash'), zeros, 400, 'InvalidRequest::BadSignature'],
     ['a value of the output', /"Oslo",1/, '"Oslo",7', 400, 'InvalidRequest::OutputHash'],
-    ['the spelling of a float', /,3\.0\]/, ',3]', 400, 'InvalidRequest::OutputHash'],
+    ['the spelling of a float', /,3\.0\]/, ',3]', 400, 'InvalidRequest::RewrittenOutput'],
     ['the signer', /did:key:z6Mk[^"]+/, stranger, 400, 'InvalidRequest::BadSignature'],
     ['the form of the signer', /did:key:z6Mk[^"]+/, 'did:web:example.com', 422, 'InvalidRequest'],
     ['the signature', /(?<="proofValue":"u.{20})./, other, 400, 'InvalidRequest::BadSignature'],

@@ -6,8 +6,9 @@ import { systemClock } from '../../src/lib/clock.ts'
 import { bodyOf } from '../../src/gateway/read-body.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
 import { NodeError } from '../../src/model/errors.ts'
-import { parseAliasText } from '../../src/model/names.ts'
+import { parseAlias, parseAliasText } from '../../src/model/names.ts'
 import { Intake, type IntakeDeps } from '../../src/mqtt/intake.ts'
+import { quarantineSchema } from '../../src/mqtt/quarantine.ts'
 import { routeOf } from '../../src/mqtt/route.ts'
 import type { Publish } from '../../src/mqtt/window.ts'
 import { Metrics } from '../../src/ops/metrics.ts'
@@ -85,6 +86,7 @@ test('what cannot be stored now is tried again until it can', async () => {
   let tries = 0
   const gateway: IntakeDeps['gateway'] = {
     create: (dataset) => rig.gateway.create(dataset),
+    change: (chain, change) => rig.gateway.change(chain, change),
     ingest: (request) => {
       const kind = kinds[tries++]
       return kind === undefined ? rig.gateway.ingest(request) : Promise.reject(new NodeError(kind, 'Not now.'))
@@ -103,6 +105,7 @@ test('a long message that was read and could not be stored is tried again as it 
   let tries = 0
   const gateway: IntakeDeps['gateway'] = {
     create: (dataset) => rig.gateway.create(dataset),
+    change: (chain, change) => rig.gateway.change(chain, change),
     ingest: async (request) => {
       if (tries++ > 0) return rig.gateway.ingest(request)
       await rig.gateway.ingest({ ...request, controls: { ...request.controls, dryRun: true } })
@@ -118,7 +121,12 @@ test('a long message that was read and could not be stored is tried again as it 
 
 test('it ends when the node stops', async () => {
   const rig = rigOf()
-  const gateway = { create: rig.gateway.create, ingest: () => Promise.reject(new NodeError('Saturated', 'Full.')) }
+  const { gateway: real } = rig
+  const gateway = {
+    create: real.create,
+    change: real.change,
+    ingest: () => Promise.reject(new NodeError('Saturated', 'Full.')),
+  }
   const stop = new AbortController()
   const taken = intakeOf(rig, { create: 'true' }, { gateway }).take(message('{"n":1}'), stop.signal)
   setTimeout(() => stop.abort(new NodeError('Draining', 'It stops.')), 20)
@@ -135,6 +143,7 @@ test('what is refused for good, and what the node itself fails at, is in quarant
   expect(await intake.take(message(`{"n":1,"text":"${'x'.repeat(1_000)}"}`), never)).toBe('quarantined')
   const gateway: IntakeDeps['gateway'] = {
     create: (dataset) => rig.gateway.create(dataset),
+    change: (chain, change) => rig.gateway.change(chain, change),
     ingest: (request) => {
       if (request.alias.dataset === 'quarantine') return rig.gateway.ingest(request)
       return Promise.reject(new TypeError('a fault of ours'))
@@ -144,6 +153,15 @@ test('what is refused for good, and what the node itself fails at, is in quarant
   const chain = await rig.catalog.byAlias('a/quarantine')
   expect(chain?.name.visibility).toBe('private')
   expect(await rowsOf(rig, 'a/quarantine', 4)).toBe(4)
+})
+
+test('a quarantine that was made public is private before a message is in it', async () => {
+  const rig = await rigOf().build()
+  const alias = parseAlias('a', 'quarantine')
+  await rig.gateway.create({ alias, visibility: 'public', schema: quarantineSchema })
+  expect(await intakeOf(rig).take(message('{"n":1}'), never)).toBe('quarantined')
+  expect((await rig.catalog.byAlias('a/quarantine'))?.name.visibility).toBe('private')
+  expect(await rowsOf(rig, 'a/quarantine', 1)).toBe(1)
 })
 
 test('a quarantine that takes no rows holds the message back', async () => {
@@ -166,6 +184,7 @@ function unevenGateway(
   let begun = 0
   return {
     create: (dataset) => rig.gateway.create(dataset),
+    change: (chain, change) => rig.gateway.change(chain, change),
     ingest: async (request) => {
       const chunks: Uint8Array[] = []
       for await (const chunk of request.body) chunks.push(chunk as Uint8Array)

@@ -210,8 +210,8 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'a cut answer is signed as whole',
-    from: 'truncated: truncated && saysTruncated,',
-    to: 'truncated: truncated && !saysTruncated,',
+    from: 'truncated: truncated && normalizer > 1,',
+    to: 'truncated: truncated && normalizer < 1,',
     unit: 'test/http/query.test.ts',
   },
   {

@@ -78,7 +78,7 @@ describe('verifyOffline', () => {
     const spaced = JSON.stringify(JSON.parse(proofVectors[0]!.responseBodyBytes), null, 2)
     expect(verifyOffline(spaced).ok).toBe(true)
     expect(verifyOffline(changed('[[2537.07', '[[2537.070'))).toMatchObject({
-      kind: 'InvalidRequest::OutputHash',
+      kind: 'InvalidRequest::RewrittenOutput',
     })
   })
 
@@ -145,5 +145,5 @@ test('the verifier loads two small packages and one platform module, and nothing
   expect([...new Set(packages)].sort()).toEqual(['@noble/ed25519', 'multiformats'])
   expect(urls.filter((url) => url.startsWith('node:'))).toEqual(['node:crypto'])
   const folders = urls.flatMap((url) => /\/src\/([a-z]+)\/[^/]+\.ts$/.exec(url)?.[1] ?? [])
-  expect([...new Set(folders)].sort()).toEqual(['ids', 'json', 'lib', 'model', 'proof'])
+  expect([...new Set(folders)].sort()).toEqual(['ids', 'json', 'lib', 'model', 'outputs', 'proof'])
 })

@@ -16,6 +16,7 @@ const pinned = fc.record({
   id: fc.constantFrom('did:odf:a', 'did:odf:b', 'did:odf:c'),
   alias: fc.constantFrom('x/y', 'X/y', 'did:odf:a'),
   blockHash: fc.constantFrom('f16201', 'f16202'),
+  blockTime: fc.constant('2026-01-01T00:00:00Z'),
 })
 
 describe('a name in SQL', () => {

@@ -34,7 +34,7 @@ describe.skipIf(!hasMosquitto)('messages of a broker', () => {
     await device.publish('v3/app1/devices/dev1/up', presets.ttn.example)
     await device.publish('v3/app1/devices/dev2/up', presets.ttn.example)
     await taker.becomes('select end_device_ids_device_id, count(*) from "acme/uplinks" group by all', [['dev1', 2]])
-    await device.publish('sensors/d3/up', 'offline')
+    await device.publish('sensors/d3/up', 'go offline')
     await device.publish('sensors/d3/up', Buffer.of(0xff, 0))
     await device.publish('sensors/d3/up', '{"n":"many"}')
     await device.publish('sensors/d3/up', `{"n":1,"text":"${'x'.repeat(1_200_000)}"}`)
@@ -43,12 +43,12 @@ describe.skipIf(!hasMosquitto)('messages of a broker', () => {
       [
         ['BodyTooLarge', 'acme/sensors', 'sensors/d3/up', null, 1_200_017],
         ['MalformedBody', 'acme/sensors', 'sensors/d3/up', '/wA=', 2],
-        ['MalformedBody', 'acme/sensors', 'sensors/d3/up', null, 7],
+        ['MalformedBody', 'acme/sensors', 'sensors/d3/up', null, 10],
         ['WrongType', 'acme/sensors', 'sensors/d3/up', null, 12],
       ],
     )
     expect(await taker.query('select payload from "acme/quarantine" where payload_bytes < 13 order by all')).toEqual([
-      ['offline'],
+      ['go offline'],
       ['{"n":"many"}'],
       [null],
     ])

@@ -208,6 +208,9 @@ export function offlineFailure(verdict: OfflineFailure, file: string): CommandFa
   return new CommandFailure(outcomeCodes[verdict.outcome], verdict.message, {
     kind: verdict.kind,
     ...(position === undefined ? {} : { facts: [`at line ${position.line}, column ${position.column}`] }),
+    ...(verdict.kind === 'InvalidRequest::RewrittenOutput'
+      ? { hint: `Check the bytes as they were received; ${file} was printed anew.` }
+      : {}),
     ...(verdict.outcome === 'noProof'
       ? { hint: `A proof is what 'proofstream query … --proof FILE' saves; is ${file} one?` }
       : {}),

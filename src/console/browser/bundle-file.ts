@@ -62,6 +62,13 @@ export async function checkBundle(
       block(id, hash, block) {
         const isNamed = named.has(hash)
         if (isNamed) blockTimes.set(hash, block.systemTime)
+        const told = verdict?.ok === true ? verdict.answer.datasets : []
+        if (
+          told.some(
+            ({ blockHash, blockTime = block.systemTime }) => blockHash === hash && blockTime !== block.systemTime,
+          )
+        )
+          throw new BundleFault('failed', `The block ${hash} was made at another time than the proof says.`)
         rows?.block(id, { hash, block, isNamed })
       },
       async slice(path, piece) {

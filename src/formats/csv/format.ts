@@ -322,7 +322,8 @@ class CsvReader extends BodyReader {
     }
     const start = trimStart(bytes, from, to)
     const end = trimEnd(bytes, start, to)
-    if (start === end) return columns.putNull(column, builder)
+    if (start === end && (code !== valueCode.binary || cells.quoted[cell] === 0))
+      return columns.putNull(column, builder)
     if (code === valueCode.bool) {
       const value = booleanOf(bytes, start, end)
       return value === undefined ? columns.wrongType(column, 'no boolean') : columns.putBool(column, builder, value)
@@ -332,7 +333,7 @@ class CsvReader extends BodyReader {
     if ((numeric || epoch) && scanNumber(number, bytes, start, end, true) && number.end === end) {
       return columns.putNumber(column, builder, number, bytes)
     }
-    return numeric ? columns.wrongType(column, 'no number') : columns.putText(column, builder, bytes, start, end)
+    return columns[numeric ? 'putWord' : 'putText'](column, builder, bytes, start, end)
   }
 
   private wrongCount(bytes: Uint8Array, start: number, end: number, expected: number): void {

@@ -124,6 +124,7 @@ export class FeatureReader implements RecordCore {
   /** As in RecordCore. Throws NodeError `UnsupportedCrs`. */
   read(bytes: Uint8Array, start: number, end: number, record: number): number {
     this.row.begin(bytes, end, record)
+    this.row.tellsText = true
     this.words.look(bytes)
     this.parts = 0
     this.others = undefined
@@ -288,7 +289,9 @@ export class FeatureReader implements RecordCore {
     const target = isScalar ? this.target(this.plan.id) : undefined
     if (target !== undefined) {
       const [keyAt, keyEnd] = [this.row.keyStart - 1, this.row.keyEnd + 1]
+      this.row.tellsText = false
       if (!this.row.value(target.column, target.builder, 2)) return false
+      this.row.tellsText = true
       if (needsIdToken(bytes, at, this.row.at)) this.keep(keyAt, keyEnd, at)
       return true
     }

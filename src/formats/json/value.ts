@@ -30,6 +30,8 @@ export abstract class JsonValueReader {
   record = 0
   /** From `maxFaults` on the record is not read further. */
   faultsHere = 0
+  /** Whether it is told where a value that is no text becomes one, as in properties of features, which leave as values. */
+  tellsText = false
   /** True while faults are not noted, but end the reading. */
   tentative = false
   /** Nesting level of the object being read, and its pointer in the record. */
@@ -85,6 +87,7 @@ export abstract class JsonValueReader {
       if (!scanNumber(number, bytes, at, end, false)) return this.expected(at, 'a JSON value') > 0
       this.at = number.end
       fault = columns.putNumber(plan, builder, number, bytes)
+      this.noteText(plan)
     } else if (byte === openBrace || byte === openBracket) {
       return this.nested(plan, builder, depth)
     } else {
@@ -92,11 +95,18 @@ export abstract class JsonValueReader {
       if (after < 0) return this.expected(at, 'a JSON value') > 0
       this.at = after
       if (byte === letterN) fault = columns.putNull(plan, builder)
-      else if (plan.code === valueCode.string) builder.appendBytes(bytes, at, after)
-      else fault = columns.putBool(plan, builder, byte === 0x74)
+      else if (plan.code === valueCode.string) {
+        builder.appendBytes(bytes, at, after)
+        this.noteText(plan)
+      } else fault = columns.putBool(plan, builder, byte === 0x74)
     }
     if (fault !== undefined) this.misfit(fault, plan, at)
     return true
+  }
+
+  private noteText({ code, name }: ColumnPlan): void {
+    if (!this.tellsText || code !== valueCode.string) return
+    this.columns.warn(`Column '${name}' holds texts; what is none is stored as its JSON text, and goes out as a text`)
   }
 
   /** An object or array: JSON text in a String column, items in a List column, a fault in any other. */
@@ -106,8 +116,10 @@ export abstract class JsonValueReader {
     const after = this.scanner.check(bytes, at, end, depth)
     if (after < 0) return this.stop()
     this.at = after
-    if (plan.code === valueCode.string) builder.appendBytes(bytes, at, after)
-    else this.misfit(this.columns.wrongType(plan, bytes[at] === openBrace ? 'an object' : 'an array'), plan, at)
+    if (plan.code === valueCode.string) {
+      builder.appendBytes(bytes, at, after)
+      this.noteText(plan)
+    } else this.misfit(this.columns.wrongType(plan, bytes[at] === openBrace ? 'an object' : 'an array'), plan, at)
     return true
   }
 

@@ -118,7 +118,7 @@ async function answerOf(context: ReplicaContext, { request, reply, asked }: Runn
     datasets: query.pinned,
     ...waysOut(asked, {
       pinned: query.pinned,
-      isProvable: query.tag !== undefined && !query.isOfCaller,
+      isProvable: query.isProvable,
       hasGeometry: columns.some(({ name }) => name === 'geometry'),
     }),
   }
@@ -224,7 +224,7 @@ function waysOut(
   }
   const reason = isProvable
     ? 'The statement is too long for an address.'
-    : 'No proof: it does not answer the same again.'
+    : 'No proof: it does not answer the same again, or not on every machine.'
   return {
     files: isShort ? files : [],
     proof: isShort && isProvable ? proof : { reason },

@@ -154,8 +154,10 @@ export async function waitForBlock(
     for (let leftMs = waitMs; leftMs > 0 && !follower.isBehind && !followers.isDraining; leftMs -= rightsEveryMs) {
       await followers.next(follower, Math.min(leftMs, rightsEveryMs))
       if (follower.state === 'left') return
-      await rights()
+      if (!follower.isBehind) await rights()
     }
+    // Also of who did not wait: what has come since he asked may have ended his right.
+    await rights()
   } finally {
     followers.leave(follower)
     leave()
@@ -190,7 +192,8 @@ async function respondFile(
   if (at !== undefined) keepForEver(reply, context, chain.name)
   else void reply.header('cache-control', request.principal.tokenId === undefined ? 'no-cache' : 'private, no-cache')
   const name = `${fileNameOf(file.heads)}-tail`
-  const { truncated } = file
+  const { truncated, rowsBefore } = file
   const isPinned = at !== undefined
-  return await sendFile(context, request, reply, { format, file, name, query: undefined, truncated, isPinned })
+  const sameRows = { sql: `select * from "${chain.name.alias}"`, skip: rowsBefore }
+  return await sendFile(context, request, reply, { format, file, name, query: sameRows, truncated, isPinned })
 }

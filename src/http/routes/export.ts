@@ -62,7 +62,7 @@ export function registerExport(app: FastifyInstance, context: ReplicaContext): v
         format,
         file,
         name: fileNameOf(file.heads),
-        query: asQuery,
+        query: file.isProvable ? asQuery : undefined,
         truncated: false,
         isPinned: wanted.at !== undefined,
       })

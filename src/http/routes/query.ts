@@ -3,11 +3,8 @@
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
-import { hashOf } from '../../catalog/objects.ts'
-import { datasetIdBytes, datasetIdText } from '../../ids/identifiers.ts'
-import { DecodeError, NodeError } from '../../model/errors.ts'
+import { NodeError } from '../../model/errors.ts'
 import {
-  type DatasetPin,
   normaliseInclude,
   type QueryRequest,
   type SchemaFormat,
@@ -31,6 +28,8 @@ import {
   ParametersMember,
   parametersOfBody,
   parametersOfQuery,
+  Pin,
+  pinOf,
   PinText,
   pinsOfQuery,
   takeParameters,
@@ -43,15 +42,6 @@ import {
   GeometryText,
   SchemaFormatText,
 } from '../request-target.ts'
-
-const Pin = Type.Object(
-  {
-    id: Type.String({ maxLength: 100 }),
-    alias: Type.String({ maxLength: 210 }),
-    blockHash: Type.Optional(Type.String({ maxLength: 120 })),
-  },
-  { additionalProperties: false },
-)
 
 const ExplainText = '`true`: the statement is run in any case, and Query-Scan tells what of its datasets was read.'
 
@@ -73,7 +63,7 @@ const QueryBody = Type.Object(
     datasets: Type.Optional(
       Type.Union([Type.Array(Pin, { maxItems: 1000 }), Type.Null()], {
         description:
-          'What names mean, and at which block: [{id, alias, blockHash?}]. When given, no other names resolve.',
+          'What names mean, and at which block: [{id, alias, blockHash?, blockTime?}]. When given, no other names resolve.',
       }),
     ),
     parameters: ParametersMember,
@@ -270,7 +260,7 @@ async function respondFile(
   const include = normaliseInclude(asked.include ?? [], readSchemaFormat(asked.schemaFormat) !== undefined)
   if (include.includes('Proof')) {
     const link = { heads, sql, parameters, skip, rows: limit ?? context.limits.resultRows }
-    throw noProofOfFile(format, file.isOfCaller ? undefined : proofLink(context, link))
+    throw noProofOfFile(format, file.isProvable ? proofLink(context, link) : undefined)
   }
   if (include.length > 0) {
     throw new NodeError('InvalidRequest', `${format.name} holds the rows alone.`, {
@@ -289,7 +279,7 @@ async function respondFile(
     format,
     file: { ...file, start },
     name: fileNameOf(heads),
-    query: file.isOfCaller ? undefined : { sql, skip, parameters },
+    query: file.isProvable ? { sql, skip, parameters } : undefined,
     truncated,
     isPinned: pins !== undefined || wanted.datasets?.every(({ blockHash }) => blockHash !== undefined) === true,
   })
@@ -360,24 +350,6 @@ export function readSchemaFormat(text: string | null | undefined): SchemaFormat 
   const format = schemaFormatOf(text)
   if (format !== undefined) return format
   throw new NodeError('InvalidParameter', `schemaFormat is '${text}'.`, { candidates: schemaFormats })
-}
-
-function pinOf(pin: Static<typeof Pin>): DatasetPin {
-  return {
-    id: idOf(pin.id),
-    alias: pin.alias,
-    ...(pin.blockHash === undefined ? {} : { blockHash: hashOf(pin.blockHash) }),
-  }
-}
-
-/** The normal form of a dataset id in any multibase. */
-function idOf(text: string): string {
-  try {
-    return datasetIdText(datasetIdBytes(text))
-  } catch (cause) {
-    if (!(cause instanceof DecodeError)) throw cause
-    throw new NodeError('InvalidParameter', `datasets names '${text}', which is no did:odf.`, { cause })
-  }
 }
 
 export function registerVerify(app: FastifyInstance, context: ReplicaContext): void {

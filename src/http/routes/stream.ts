@@ -17,7 +17,7 @@ import { rightsOf } from '../access.ts'
 import { networkOf } from '../answer.ts'
 import type { GatewayContext } from '../context.ts'
 import { problemOf } from '../problem.ts'
-import { type RecordSocket, RecordSockets } from '../record-sockets.ts'
+import { demandGoodHandshake, type RecordSocket, RecordSockets } from '../record-sockets.ts'
 import { DatasetParams } from '../request-target.ts'
 import { demandUseful, IngestQuery, ingestRequest } from './ingest.ts'
 
@@ -49,6 +49,7 @@ export function registerStream(app: FastifyInstance, context: GatewayContext): v
     },
     async (request, reply) => {
       const socket = sockets.of(request.raw)
+      if (socket !== undefined) demandGoodHandshake(request.headers, (name, value) => reply.header(name, value))
       const asked = await streamRequest(context, request)
       if (socket !== undefined) demandPlain(asked.controls)
       const leave = open.enter(asked.tokenId ?? networkOf(request.ip))

@@ -1,5 +1,5 @@
 // CSV as RFC 4180 has it: a header line, CRLF, cells quoted only where they need it. A null is an empty cell, an empty text
-// is `""`; ingest reads back the same rows (docs/spec/http.md §6).
+// is `""`, so are bytes of length zero; ingest reads back the same rows (docs/spec/http.md §6).
 // Source: https://www.rfc-editor.org/rfc/rfc4180
 
 import { utf8 } from '../../lib/bytes.ts'
@@ -96,4 +96,11 @@ function writeEscaped(out: ByteBuffer, bytes: Uint8Array, start: number, end: nu
   writeText(out, escaped, 0, escaped.length)
 }
 
-const plain: CellStyle = { null: '', quote: '', text: writeText, json: writeText }
+const plain: CellStyle = {
+  null: '',
+  // As pandas, polars, DuckDB and R read them, and ingest.
+  notFinite: (value) => (Number.isNaN(value) ? 'NaN' : value > 0 ? 'inf' : '-inf'),
+  quote: '',
+  text: writeText,
+  json: writeText,
+}
