@@ -178,7 +178,11 @@ describe('the source tree', () => {
     const { files, packages } = loadedBy('src/verify.ts', sources)
     expect(files).toContain(nodeSeam)
     expect(packages.filter((name) => /duckdb|kafka|fastify|pino|hyparquet/.test(name))).toEqual([])
-    expect(files.filter((path) => !/^src\/(?:lib|model|json|ids|proof)\/|^src\/(?:outputs\/value-text|verify)\.ts$/.test(path))).toEqual([])
+    expect(
+      files.filter(
+        (path) => !/^src\/(?:lib|model|json|ids|proof)\/|^src\/(?:outputs\/value-text|verify)\.ts$/.test(path),
+      ),
+    ).toEqual([])
   })
 })
 

@@ -173,6 +173,11 @@ export class DatasetChain {
     return this.#packed.checkpointAt(sequence)
   }
 
+  /** The latest event time of its rows; undefined before there is one. */
+  get watermark(): Instant | undefined {
+    return this.#state.watermark
+  }
+
   /** What the dataset is at the head. */
   get aspects(): Aspects {
     return must(this.#aspects.at(-1), 'a chain has a Seed')

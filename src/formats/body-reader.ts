@@ -58,8 +58,13 @@ export abstract class BodyReader implements RecordReader, RecordSink {
     if (unclosed !== undefined) this.addBare('MalformedRecord', unclosed, this.feed.end)
     if (this.faults.total > 0) throw this.error()
     const batches = this.columns.finish()
-    const warnings = this.columns.warnings.texts
-    return { records: this.records, batches, ...(warnings.length === 0 ? {} : { warnings }) }
+    const { warnings, earlyRows } = this.columns
+    return {
+      records: this.records,
+      batches,
+      ...(warnings.texts.length === 0 ? {} : { warnings: warnings.texts }),
+      ...(earlyRows === 0 ? {} : { earlyRows }),
+    }
   }
 
   abstract record(bytes: Uint8Array, start: number, end: number, last: boolean): void

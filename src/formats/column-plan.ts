@@ -33,6 +33,8 @@ export interface ColumnPlan {
   /** Range of small integers; of floats, the greatest magnitude. */
   readonly min: number
   readonly max: number
+  /** A float of 32 bits. */
+  readonly isSingle: boolean
   /** Units per second of timestamps and times. */
   readonly perSecond: number
   readonly precision: number
@@ -151,6 +153,7 @@ function planColumn(field: Field): ColumnPlan {
     typeText: typeText(type),
     min,
     max,
+    isSingle: type.kind === 'Float32',
     perSecond: unitsPerSecond[unit],
     precision: type.kind === 'Decimal' ? type.precision : 0,
     scale: type.kind === 'Decimal' ? type.scale : 0,

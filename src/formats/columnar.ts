@@ -160,7 +160,7 @@ export class ColumnarReader implements FileReader {
       } else if (column === undefined) {
         // Nothing is lost with a column that has no values.
         if (options.unknownFields === 'ignore' || innerType(field.type).kind === 'Null') continue
-        faults.addBare({ column: name, kind: 'UnknownField', message: unknownFieldMessage(name, false) })
+        faults.addBare({ column: name, kind: 'UnknownField', message: unknownFieldMessage(name, undefined) })
       } else if (taken.has(column)) {
         faults.addBare({ column: name, kind: 'DuplicateField', message: `The file has two columns '${name}'.` })
       } else {

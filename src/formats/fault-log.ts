@@ -1,5 +1,6 @@
 // Collects the faults of one body: the first hundred with their places, and how many there are in all.
 
+import { foldAscii } from '../model/names.ts'
 import { NodeError, type RecordError, type RecordErrorKind } from '../model/errors.ts'
 
 const maxErrors = 100
@@ -44,7 +45,17 @@ export function excerptOf(bytes: Uint8Array, at: number, end: number): string {
 
 const inferredHint =
   'The columns were inferred from the first 10,000 records; where others differ, declare the columns with PUT first ' +
-  '(for numbers beyond 64 bits, say integers=float64).'
+  '(integers=float64 rounds integers that are too long, with a warning).'
+
+/** Faults of records that cannot be read. */
+const syntaxKinds: ReadonlySet<RecordErrorKind> = new Set([
+  'MalformedRecord',
+  'UnclosedQuote',
+  'InvalidUtf8',
+  'TooDeep',
+] as const)
+/** Faults of values that other columns would take. */
+const typeKinds: ReadonlySet<RecordErrorKind> = new Set(['WrongType', 'OutOfRange', 'BadTimestamp', 'BadDate'] as const)
 
 /** The faults of one body. */
 export class FaultLog {
@@ -95,14 +106,20 @@ export class FaultLog {
 
   /** The error that tells the caller all of it. `inferred`: the columns were guessed from this very body. */
   toError(inferred: boolean): NodeError {
-    const first = this.errors[0]
+    // Names without a column may follow from what could not be read.
+    const [earliest] = this.errors
+    const syntax = this.errors.find(({ kind }) => syntaxKinds.has(kind))
+    const first = earliest?.kind === 'UnknownField' ? (syntax ?? earliest) : earliest
     const place = first?.record === undefined ? this.whole : `Record ${first.record}`
-    const hint = this.hint ?? (first?.kind === 'ReservedColumn' ? reservedHint : inferred ? inferredHint : undefined)
+    const differs = this.errors.some(({ kind }) => typeKinds.has(kind))
+    const guessed = inferred && differs ? inferredHint : undefined
+    const hint = this.hint ?? (first?.kind === 'ReservedColumn' ? reservedHint : guessed)
     const rest = this.total > 1 ? ` Faults in all: ${this.total}.` : ''
+    const errors = first === undefined ? [] : [first, ...this.errors.filter((error) => error !== first)]
     return new NodeError(
       'RecordsDoNotFit',
       `${place}: ${first?.message ?? 'does not fit.'}${rest} Nothing was stored.`,
-      { errors: this.errors, errorsTotal: this.total, ...(hint === undefined ? {} : { hint }) },
+      { errors, errorsTotal: this.total, ...(hint === undefined ? {} : { hint }) },
     )
   }
 }
@@ -111,10 +128,13 @@ const reservedHint =
   'Send it under another name, such as source_offset; or make the dataset with PUT and a vocab that gives the system column ' +
   'another one: {"vocab":{"offsetColumn":"row","operationTypeColumn":"operation","systemTimeColumn":"stored_at"}}.'
 
-/** The message of `UnknownField`; `valueless`: inference met the name, but no value of it. */
-export function unknownFieldMessage(name: string, valueless: boolean): string {
-  if (valueless) {
+/** The message of `UnknownField`; `valueless`: folded names that inference met without a value; undefined where there was none. */
+export function unknownFieldMessage(name: string, valueless: ReadonlySet<string> | undefined): string {
+  if (valueless?.has(foldAscii(name)) === true) {
     return `'${name}' has no value in the first 10,000 records, so it got no column; create the dataset with a schema.`
+  }
+  if (valueless !== undefined) {
+    return `'${name}' is in none of the first 10,000 records, which the columns were made of: declare it with PUT, or add it with a batch of its own.`
   }
   return `The dataset has no column '${name}'; say unknownFields=add to add what is in the first 10,000 records, or unknownFields=ignore to drop it.`
 }

@@ -115,6 +115,8 @@ export interface FormatOptions {
   readonly demandsEventTime?: boolean
   /** Numeric event times are epochs of this unit; absent: event times are text. */
   readonly eventTimeUnit?: EpochUnit
+  /** What JSON integers become; absent: by the evidence (docs/spec/http.md §6). With `float64` long ones may be rounded. */
+  readonly integers?: 'int64' | 'float64'
   /** Says whether the first record of a CSV body is a header; absent: docs/spec/http.md §6 decides. */
   readonly csvHeader?: CsvHeader
   /** Largest record, in bytes without its line end. */
@@ -152,6 +154,8 @@ export interface ParsedBody {
   readonly misfits?: Misfits
   /** What was changed or is doubted (lib/warnings.ts). */
   readonly warnings?: readonly string[]
+  /** Rows whose event time is an epoch in January 1970, where there are some: its unit may be wrong. */
+  readonly earlyRows?: number
 }
 
 export interface Misfits {
@@ -179,10 +183,10 @@ export interface InferOptions extends FormatOptions {
   readonly known?: readonly Field[]
   /** Type of the event-time column that the dataset has already; absent: it is inferred. */
   readonly eventTimeType?: DataType
-  /** What JSON numbers become; absent: by the evidence (docs/spec/http.md §6). */
-  readonly integers?: 'int64' | 'float64'
   /** Most columns of a dataset, system columns not counted. */
   readonly columns: number
+  /** True where a column of times with the name of a time may be taken as the event time. */
+  readonly takesEventTime?: boolean
 }
 
 export interface Inferred {
@@ -199,6 +203,8 @@ export interface Inferred {
   readonly valueless: readonly string[]
   /** CSV only. */
   readonly csvHeader?: CsvHeader
+  /** The column that is taken as the event time; it is none of `fields`. Hand it to the reader of the same body. */
+  readonly eventTime?: string
   /** What was guessed and may be wrong (lib/warnings.ts). */
   readonly warnings?: readonly string[]
 }

@@ -1,13 +1,31 @@
 // What the first records of a body look like: the classes of texts and numbers, what they say about each column, and the
 // types that follow (docs/spec/http.md §6, Inference).
 
+import { maxInt64, minInt64 } from '../arrow/numbers.ts'
 import { NodeError } from '../model/errors.ts'
 import { foldAscii } from '../model/names.ts'
-import { badName, columnNameFault, type DataType, type Field, optional, timestampMs } from '../model/schema.ts'
+import {
+  badName,
+  columnNameFault,
+  type DataType,
+  type Field,
+  innerType,
+  optional,
+  timestampMs,
+} from '../model/schema.ts'
 import { noSuchDay, notADate, readDate, readInstant, TimeScan } from './calendar.ts'
 import { eventTimeNameOf, reservedName, systemNames } from './column-plan.ts'
 import type { CsvHeader, InferOptions, Inferred, Inferrer } from './format.ts'
-import { exactNumber, notFinite, NumberScan, scaledInteger, scanNumber } from './number-scan.ts'
+import {
+  doubleOf,
+  exactNumber,
+  isExactInteger,
+  isSpeltAsNumber,
+  notFinite,
+  NumberScan,
+  scaledInteger,
+  scanNumber,
+} from './number-scan.ts'
 import { invalidUtf8At, type Framer, RecordFeed, type RecordSink } from './record-feed.ts'
 
 /** Bits, so that a column's classes are their union. */
@@ -73,24 +91,22 @@ export function classOfTimeText(bytes: Uint8Array, start: number, end: number): 
 /** The scan of the number that `classOfText` found last. */
 export const lastNumber: NumberScan = number
 
-/** The class of a CSV cell that is not empty. Digits with a leading zero are text: post codes are no numbers. */
+/** The class of a CSV cell that is not empty. Digits that are not spelt as numbers are text: post codes are no numbers. */
 export function classOfText(bytes: Uint8Array, from: number, to: number): number {
   const start = trimStart(bytes, from, to)
   const end = trimEnd(bytes, start, to)
   if (start === end) return valueClass.text
   if (scanNumber(number, bytes, start, end, true) && number.end === end) {
-    if (hasLeadingZero(bytes, start, end)) return valueClass.text
-    return number.integral ? valueClass.integer : valueClass.number
+    return isSpeltAsNumber(number, bytes) ? classOfNumber(number) : valueClass.text
   }
   if (booleanOf(bytes, start, end) !== undefined) return valueClass.bool
   if (notFinite(bytes, start, end) !== undefined) return valueClass.notFinite
   return classOfTimeText(bytes, start, end)
 }
 
-function hasLeadingZero(bytes: Uint8Array, start: number, end: number): boolean {
-  const sign = bytes[start] === 0x2b || bytes[start] === 0x2d ? 1 : 0
-  const next = bytes[start + sign + 1] ?? 0
-  return bytes[start + sign] === 0x30 && start + sign + 1 < end && next >= 0x30 && next <= 0x39
+/** The class of a number; -0 is no integer. */
+export function classOfNumber(scan: NumberScan): number {
+  return scan.integral && !(scan.negative && scan.mantissa === 0) ? valueClass.integer : valueClass.number
 }
 
 /** Records that are looked at. */
@@ -106,15 +122,20 @@ export interface SampledColumn {
   classes: number
   /** True when some integer is beyond ±2^53. */
   wide: boolean
+  /** True when some integer is beyond 64 bits, and when a double would round one. */
+  huge: boolean
+  inexact: boolean
   /** True when only empty quoted text was met. */
   emptyText: boolean
 }
 
 /** Notes the size of the integer in `scan`, a token of `bytes`. */
 export function noteInteger(column: SampledColumn, scan: NumberScan, bytes: Uint8Array): void {
-  if (column.wide || scan.digits <= 15) return
+  if (scan.digits <= 15) return
   const value = scaledInteger(exactNumber(scan, bytes), 0)
-  column.wide = typeof value !== 'bigint' || value > exactLimit || value < -exactLimit
+  column.wide ||= typeof value !== 'bigint' || value > exactLimit || value < -exactLimit
+  column.huge ||= typeof value !== 'bigint' || value > maxInt64 || value < minInt64
+  column.inexact ||= typeof value !== 'bigint' || !isExactInteger(scan, bytes, doubleOf(scan, bytes), false)
 }
 
 /** The columns of a sample, in order of first appearance. */
@@ -129,6 +150,7 @@ export class Sample {
   /** Columns that came before the event time; undefined until it comes. */
   private beforeEventTime: number | undefined
   private added = 0
+  private readonly warnings: string[] = []
 
   constructor(options: InferOptions) {
     this.options = options
@@ -161,6 +183,12 @@ export class Sample {
     return column
   }
 
+  /** A column of integers that no column of numbers would keep as they are. */
+  private asText({ name }: SampledColumn): DataType {
+    this.warnings.push(`Column '${name}' is text: a number would round its integers.`)
+    return { kind: 'String' }
+  }
+
   /** The types of all columns. `positional`: columns without value stay, as String, for their place's sake. */
   infer(csvHeader: CsvHeader | undefined, positional: boolean): Inferred {
     const added: Field[] = []
@@ -171,6 +199,8 @@ export class Sample {
       if (type === undefined) valueless.push(column.name)
       else added.push({ name: column.name, type: optional(type) })
     }
+    const taken = this.takenTime(added)
+    if (taken !== undefined) return this.withTime(taken, { added, valueless, csvHeader })
     const known = this.options.known ?? []
     const before = this.columns.slice(0, this.beforeEventTime).filter(({ name }) => !valueless.includes(name))
     const dates = this.eventTime.classes === valueClass.date
@@ -181,6 +211,36 @@ export class Sample {
       eventTimeType: this.options.eventTimeType ?? (dates ? { kind: 'Date' } : timestampMs),
       ...(this.beforeEventTime === undefined ? {} : { eventTimePosition: known.length + before.length }),
       valueless,
+      ...(csvHeader === undefined ? {} : { csvHeader }),
+      ...(this.warnings.length === 0 ? {} : { warnings: this.warnings }),
+    }
+  }
+
+  /** The one column that is called like the time of a record, where it holds times, and nothing else does. */
+  private takenTime(added: readonly Field[]): Field | undefined {
+    if (this.options.takesEventTime !== true || this.beforeEventTime !== undefined) return undefined
+    const [only, ...others] = this.columns.filter(({ name }) => timeNames.has(foldAscii(name)))
+    const field = added.find(({ name }) => name === only?.name)
+    const kind = field === undefined ? undefined : innerType(field.type).kind
+    return others.length === 0 && (kind === 'Timestamp' || kind === 'Date') ? field : undefined
+  }
+
+  private withTime(
+    taken: Field,
+    { added, valueless, csvHeader }: Pick<Inferred, 'added' | 'valueless'> & { csvHeader: CsvHeader | undefined },
+  ): Inferred {
+    const { eventTimeColumn } = this.options.vocabulary
+    const fields = added.filter((field) => field !== taken)
+    const about = `'${taken.name}' is taken as the event time, and is no column of its own; eventTime=${eventTimeColumn} keeps it one.`
+    return {
+      records: this.records,
+      fields,
+      added: fields,
+      eventTimeType: innerType(taken.type).kind === 'Date' ? { kind: 'Date' } : timestampMs,
+      eventTimePosition: added.indexOf(taken),
+      eventTime: taken.name,
+      valueless,
+      warnings: [...this.warnings, about],
       ...(csvHeader === undefined ? {} : { csvHeader }),
     }
   }
@@ -193,11 +253,16 @@ export class Sample {
     const zoned = classes === valueClass.time || (this.options.timeZone === 'UTC' && (classes & ~anyTime) === 0)
     if (zoned) return { kind: 'Timestamp', unit: 'Microsecond', timezone: 'UTC' }
     if ((classes & ~anyNumber) !== 0 || classes === valueClass.notFinite) return { kind: 'String' }
-    const isExact = this.options.integers !== 'float64'
+    const { integers } = this.options
+    const isExact = integers !== 'float64'
     if (classes === valueClass.int64 && isExact) return { kind: 'Int64' }
     if (classes === valueClass.uint64 && isExact) return { kind: 'UInt64' }
-    if (classes !== valueClass.integer || this.options.integers === 'float64') return { kind: 'Float64' }
-    const evidence = csv || this.options.integers === 'int64' || this.records >= manyRecords || column.wide
+    const isWhole = classes === valueClass.integer
+    if (isWhole && integers === 'int64') return { kind: 'Int64' }
+    const isTooLong = isExact && column.inexact && (column.huge || !isWhole)
+    if (isTooLong) return this.asText(column)
+    if (!isWhole || !isExact || column.huge) return { kind: 'Float64' }
+    const evidence = csv || this.records >= manyRecords || column.wide
     return { kind: evidence ? 'Int64' : 'Float64' }
   }
 }
@@ -212,11 +277,13 @@ export function tooManyColumns(
   return new NodeError('RecordsDoNotFit', `${what} Nothing was stored.`, { limit, hint })
 }
 
+/** Names of columns that hold the time of a record, and hardly anything else. */
+const timeNames: ReadonlySet<string> = new Set(['timestamp', 'time', 'date', 'ts'])
 const anyNumber = valueClass.integer | valueClass.number | valueClass.int64 | valueClass.uint64 | valueClass.notFinite
 const anyTime = valueClass.time | valueClass.zonelessTime
 
 function newColumn(name: string): SampledColumn {
-  return { name, classes: 0, wide: false, emptyText: false }
+  return { name, classes: 0, wide: false, huge: false, inexact: false, emptyText: false }
 }
 
 /** Throws NodeError `InvalidColumnName` for a name that no column may have. */

@@ -110,8 +110,8 @@ function isWholeUtf8(head: Uint8Array): boolean {
 
 /** A document whose rows are inside of it, and the members that a dataset would hold it by. */
 export interface MapDocument {
-  readonly what: 'a GeoJSON FeatureCollection' | 'TopoJSON'
-  readonly member: 'features' | 'objects'
+  readonly what: 'a GeoJSON FeatureCollection' | 'a GeoJSON Feature' | 'TopoJSON' | 'Esri JSON'
+  readonly member: 'features' | 'geometry' | 'objects'
   readonly hint: string
 }
 
@@ -119,6 +119,16 @@ const collection: MapDocument = {
   what: 'a GeoJSON FeatureCollection',
   member: 'features',
   hint: 'Send it as application/geo+json: each feature becomes a row.',
+}
+const feature: MapDocument = {
+  what: 'a GeoJSON Feature',
+  member: 'geometry',
+  hint: 'Send it as application/geo+json, or one a line as application/geo+json-seq: its properties become columns.',
+}
+const esri: MapDocument = {
+  what: 'Esri JSON',
+  member: 'features',
+  hint: 'Ask its server for f=geojson, or convert it (ogr2ogr -f GeoJSON), and send that as application/geo+json.',
 }
 const topology: MapDocument = {
   what: 'TopoJSON',
@@ -133,10 +143,16 @@ export function mapDocumentOf(head: Uint8Array): MapDocument | undefined {
   const top = topMembers(startOf(head, headBytes))
   const type = top.get('type')
   if (type === '"FeatureCollection"') return collection
+  if (type === '"Feature"' && top.has('geometry')) return feature
   if (type === '"Topology"' && (top.has('objects') || top.has('arcs') || top.has('transform'))) return topology
   const features = top.get('features')
-  const isCut = type === undefined && features !== undefined
-  return isCut && /^\[\s*\{[^]*?"type"\s*:\s*"Feature"/.test(features) ? collection : undefined
+  if (type !== undefined || features === undefined || !/^\[\s*\{/.test(features)) return undefined
+  const isEsri = top.get('geometryType')?.startsWith('"esriGeometry') === true
+  if (isEsri || /^\[\s*\{\s*"attributes"\s*:/.test(features)) return esri
+  // A long first feature hides what stands behind it.
+  const isCut = head.length >= headBytes
+  const tells = isCut ? /"(?:type"\s*:\s*"Feature"|(?:geometry|properties)"\s*:\s*[{n])/ : /"type"\s*:\s*"Feature"/
+  return tells.test(features) ? collection : undefined
 }
 
 /** Members at the top of an object, in the order they come: name → text of the value, cut where `text` ends. */

@@ -174,6 +174,56 @@ export function scaledInteger(number: ExactNumber, shift: number, cut = false): 
   return number.negative ? -value : value
 }
 
+/** True where `value`, the nearest double (or, with `isSingle`, single) of a token that is written as an integer, is that integer. */
+export function isExactInteger(scan: NumberScan, bytes: Uint8Array, value: number, isSingle: boolean): boolean {
+  if (isSingle && Math.fround(value) !== value) return false
+  if (scan.digits <= exactDigits) return true
+  const { digits, exponent } = exactNumber(scan, bytes)
+  return BigInt(digits) * 10n ** BigInt(exponent) === BigInt(Math.abs(value))
+}
+
+/**
+ * True for a token that is written as an integer where `value`, the double (or single) that would be stored, is another number;
+ * `isDouble`: the token may be what a program prints for that double.
+ */
+export function isRounded(
+  scan: NumberScan,
+  bytes: Uint8Array,
+  { value, isSingle, isDouble }: { readonly value: number; readonly isSingle: boolean; readonly isDouble: boolean },
+): boolean {
+  if (!scan.integral || (scan.digits <= exactDigits && !isSingle)) return false
+  if (isExactInteger(scan, bytes, value, isSingle)) return false
+  return isSingle || !isDouble || !isShortest(scan, bytes, value)
+}
+
+/** True where a program that prints `value`, the nearest double of the token, in as few digits as tell it apart prints these. */
+function isShortest(scan: NumberScan, bytes: Uint8Array, value: number): boolean {
+  const [shown = ''] = String(Math.abs(value)).split('e', 1)
+  return shown.replace('.', '').replace(/^0+|0+$/g, '') === exactNumber(scan, bytes).digits
+}
+
+/**
+ * True for a token that is spelt as numbers are printed: no plus, no leading zero, no point without digits behind it, no bare
+ * exponent (1e5). What is spelt otherwise may be a code or a telephone number.
+ */
+export function isSpeltAsNumber(scan: NumberScan, bytes: Uint8Array): boolean {
+  const sign = bytes[scan.start]
+  const first = scan.start + (sign === plus || sign === minus ? 1 : 0)
+  if (bytes[first] === zero && isDigit(bytes, first + 1, scan.end)) return false
+  if (scan.integral) return sign !== plus
+  for (let at = first; at < scan.end; at++) {
+    const byte = bytes[at] ?? 0
+    if (byte === dot) return isDigit(bytes, at + 1, scan.end)
+    if ((byte | 0x20) === 0x65) return !isDigit(bytes, at + 1, scan.end)
+  }
+  return true
+}
+
+function isDigit(bytes: Uint8Array, at: number, end: number): boolean {
+  const digit = at < end ? (bytes[at] ?? 0) - zero : -1
+  return digit >= 0 && digit <= 9
+}
+
 /** The token's magnitude, right to the last few bits of a double; exact where `doubleOf` is. */
 export function magnitudeOf(scan: NumberScan): number {
   const { mantissa } = scan

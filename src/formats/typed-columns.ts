@@ -2,13 +2,11 @@
 // not. Exact: integers and decimals never pass through a double, doubles are the nearest ones, finer time digits are
 // cut off. Formats decide what a number or a text is; what it means to a column is decided here alone.
 
-import { type ColumnBuilder, createColumnBuilder } from '../arrow/column-builder.ts'
-import { nullColumn } from '../arrow/null-column.ts'
+import type { ColumnBuilder } from '../arrow/column-builder.ts'
 import { maxInt64, maxUint64, minInt64 } from '../arrow/numbers.ts'
 import { must } from '../lib/assert.ts'
 import { bytesOfHex } from '../lib/bytes.ts'
 import type { RecordErrorKind } from '../model/errors.ts'
-import type { Column, Field, RecordBatch } from '../model/schema.ts'
 import {
   endSecond,
   firstSecond,
@@ -22,11 +20,12 @@ import {
 } from './calendar.ts'
 import { type ColumnPlan, type TablePlan, valueCode } from './column-plan.ts'
 import type { EpochUnit } from './format.ts'
-import { Warnings } from '../lib/warnings.ts'
-import { isStorableTime, timeReasons, unitNames } from './stored-times.ts'
+import { earlyEpochs, earlySeconds, epochExponent, isStorableTime, timeReasons, unitNames } from './time-rules.ts'
+import { ColumnRows } from './column-rows.ts'
 import {
   doubleOf,
   exactNumber,
+  isRounded,
   notFinite,
   NumberScan,
   scaledInteger,
@@ -34,135 +33,38 @@ import {
   scanNumber,
 } from './number-scan.ts'
 
-/** Most bodies are small: buffers of so few rows are cheap to make. */
-const firstRows = 4
-const batchRows = 16_384
-const batchInputBytes = 1024 * 1024
-/** Rows times the columns that have come in them: 256 rows of 2,000 columns. */
-const batchCells = 512 * 1024
-
-const epochExponent: Readonly<Record<EpochUnit, number>> = { s: 0, ms: 3, us: 6, ns: 9 }
-
+const roundingText =
+  'which would round this integer: a column of Int64, Decimal or String keeps it; a number that is none is written with a point or an exponent.'
 /** A fault of a value; undefined means that the value is in the column. */
 type ValueFault = RecordErrorKind | undefined
 
 export interface TypedColumnsOptions {
   readonly timeZone?: 'UTC'
   readonly eventTimeUnit?: EpochUnit
+  /** `float64`: integers that a float would round are rounded, with a warning; else they are faults. */
+  readonly integers?: 'int64' | 'float64'
 }
 
-/**
- * The columns of one body. A column costs nothing in rows that it does not come in: they are made nulls when its next value
- * comes, or at the end. After a fault the columns may be out of step: the body is lost, only judging goes on.
- */
-export class TypedColumns {
-  readonly plan: TablePlan
+/** The columns of one body, and what values become in them. */
+export class TypedColumns extends ColumnRows {
   /** Why the last value did not fit. */
   reason = ''
-  /** Of the columns that have come, by their place in the plan. */
-  private readonly builders: ColumnBuilder[] = []
-  readonly warnings = new Warnings()
-  /** Those of the row that is open. */
-  private rowWarnings: string[] = []
-  private doneRows = 0
-  private batches: RecordBatch[] = []
-  private rows = 0
-  /** Columns that have come in these rows. */
-  private met = 0
-  private inputBytes = 0
-  private failed = false
   private readonly utc: boolean
   private readonly eventTimeUnit: EpochUnit | undefined
+  private readonly mayRound: boolean
   private readonly time = new TimeScan()
   private readonly decimal = new NumberScan()
 
   constructor(plan: TablePlan, options: TypedColumnsOptions) {
-    this.plan = plan
+    super(plan)
     this.utc = options.timeZone === 'UTC'
     this.eventTimeUnit = options.eventTimeUnit
-  }
-
-  /** The builder of the column at `index`, for its value in the row that is open. */
-  builder(index: number): ColumnBuilder {
-    const builder = (this.builders[index] ??= createColumnBuilder(this.field(index), firstRows))
-    if (builder.rows < this.rows && !this.failed) builder.appendNulls(this.rows)
-    else if (builder.rows === 0) this.met += 1
-    return builder
-  }
-
-  private field(index: number): Field {
-    return must(this.plan.columns[index], 'a column').field
-  }
-
-  /** Ends a row that came from `inputBytes` bytes of input. */
-  endRow(inputBytes: number): void {
-    for (const about of this.rowWarnings.length > 0 ? this.takeRowWarnings() : []) {
-      this.warnings.add(about, this.doneRows)
-    }
-    this.rows += 1
-    this.doneRows += 1
-    this.inputBytes += inputBytes
-    const isFull = this.rows >= batchRows || this.inputBytes >= batchInputBytes || this.rows * this.met >= batchCells
-    if (isFull) this.cut()
-  }
-
-  /** Drops the values since the last row ended. */
-  undoRow(): void {
-    this.rowWarnings = []
-    for (const builder of this.builders) builder?.rollback(Math.min(this.rows, builder.rows))
-  }
-
-  /** Notes of the row that is open what is changed or doubted of it; as `Warnings.add`. */
-  warn(about: string): void {
-    this.rowWarnings.push(about)
+    this.mayRound = options.integers === 'float64'
   }
 
   /** Finer digits of a time are cut off. */
   warnCut({ name, perSecond }: ColumnPlan): void {
     this.warn(`Times of '${name}' are kept in ${unitNames.get(perSecond)}; finer digits were cut off`)
-  }
-
-  /** What was noted of the row that is open, for who keeps warnings of his own. */
-  takeRowWarnings(): readonly string[] {
-    const taken = this.rowWarnings
-    this.rowWarnings = []
-    return taken
-  }
-
-  /** From now on values are judged but not kept. */
-  fail(): void {
-    if (this.failed) return
-    this.failed = true
-    this.batches = []
-    this.cut()
-  }
-
-  /** The batches that are complete; they are given once. */
-  take(): readonly RecordBatch[] {
-    const { batches } = this
-    this.batches = []
-    return batches
-  }
-
-  /** The batches not taken before, with the last rows. */
-  finish(): readonly RecordBatch[] {
-    if (this.rows > 0) this.cut()
-    return this.take()
-  }
-
-  private cut(): void {
-    const { rows } = this
-    if (this.failed) this.builders.length = 0
-    else this.batches.push({ rows, columns: this.plan.columns.map((_, index) => this.column(index)) })
-    this.rows = 0
-    this.inputBytes = 0
-    this.met = 0
-  }
-
-  /** The rows of a column; event times that are missing are filled in later. */
-  private column(index: number): Column {
-    const hasCome = (this.builders[index]?.rows ?? 0) > 0
-    return hasCome || index === 0 ? this.builder(index).finish() : nullColumn(this.field(index), this.rows)
   }
 
   /** A null in this row. */
@@ -188,12 +90,13 @@ export class TypedColumns {
   putNumber(column: ColumnPlan, builder: ColumnBuilder, scan: NumberScan, bytes: Uint8Array): ValueFault {
     switch (column.code) {
       case valueCode.float:
-        return this.putFloat(column, builder, doubleOf(scan, bytes))
+        return this.putFloat(column, builder, { scan, bytes })
       case valueCode.small:
       case valueCode.int64:
       case valueCode.uint64:
         return this.putInteger(column, builder, scan, bytes)
       case valueCode.decimal:
+        if (scan.negative && scan.mantissa === 0) this.warnSign(column)
         return this.putDecimal(column, builder, scaledInteger(exactNumber(scan, bytes), column.scale))
       case valueCode.string:
         builder.appendBytes(bytes, scan.start, scan.end)
@@ -252,9 +155,22 @@ export class TypedColumns {
     return 'OutOfRange'
   }
 
-  private putFloat(column: ColumnPlan, builder: ColumnBuilder, value: number): ValueFault {
-    const magnitude = Math.abs(value)
-    if (magnitude === Number.POSITIVE_INFINITY || magnitude >= column.max) return this.outOfRange(column)
+  /** `isDouble`: the sender says that the token, though it may look like an integer, is a double that was printed. */
+  putFloat(
+    column: ColumnPlan,
+    builder: ColumnBuilder,
+    { scan, bytes }: { readonly scan: NumberScan; readonly bytes: Uint8Array },
+    isDouble = false,
+  ): ValueFault {
+    const value = doubleOf(scan, bytes)
+    if (Math.abs(value) === Number.POSITIVE_INFINITY || Math.abs(value) >= column.max) return this.outOfRange(column)
+    if (isRounded(scan, bytes, { value, isSingle: column.isSingle, isDouble })) {
+      if (!this.mayRound) {
+        this.reason = `Column '${column.name}' holds ${column.typeText}, ${roundingText}`
+        return 'OutOfRange'
+      }
+      this.warn(`Integers of '${column.name}' were rounded to ${column.typeText}`)
+    }
     builder.appendFloat64(value)
     return undefined
   }
@@ -262,6 +178,7 @@ export class TypedColumns {
   private putInteger(column: ColumnPlan, builder: ColumnBuilder, scan: NumberScan, bytes: Uint8Array): ValueFault {
     if (scan.integral && scan.digits <= 15) {
       const value = scan.negative ? 0 - scan.mantissa : scan.mantissa
+      if (scan.negative && value === 0) this.warnSign(column)
       if (column.code === valueCode.int64) builder.appendInt64(value)
       else if (column.code === valueCode.uint64) {
         if (value < 0) return this.outOfRange(column)
@@ -284,6 +201,10 @@ export class TypedColumns {
     if (value < min || value > max) return this.outOfRange(column)
     builder.appendBigInt64(value)
     return undefined
+  }
+
+  private warnSign({ name, typeText }: ColumnPlan): void {
+    this.warn(`Column '${name}' holds ${typeText}, and -0 became 0`)
   }
 
   private putDecimal(column: ColumnPlan, builder: ColumnBuilder, value: ScaledResult): ValueFault {
@@ -310,8 +231,19 @@ export class TypedColumns {
       this.reason += ` Is it another unit than eventTimeUnit=${this.eventTimeUnit}?`
       return 'OutOfRange'
     }
+    if (value >= 0n && value < BigInt(earlySeconds * column.perSecond)) this.warnEarly()
     builder.appendBigInt64(value)
     return undefined
+  }
+
+  /** An epoch in a unit that is too fine lies at the beginning of 1970. */
+  warnEarly(): void {
+    this.warn(earlyEpochs(this.eventTimeUnit))
+  }
+
+  /** Rows whose event time is such an epoch. */
+  get earlyRows(): number {
+    return this.warnings.countOf(earlyEpochs(this.eventTimeUnit))
   }
 
   private beyondYears(column: ColumnPlan): 'OutOfRange' {

@@ -30,7 +30,7 @@ export class BodyHead {
 
   /** The map that the body is, sent as JSON to a dataset that has no columns for it. */
   mapDocument(shape: Shape | undefined): MapDocument | undefined {
-    if (this.#format !== 'json') return undefined
+    if (this.#format !== 'json' && this.#format !== 'ndjson') return undefined
     const document = mapDocumentOf(this.#bytes)
     const isColumn = shape?.fields.some(({ name }) => foldAscii(name) === document?.member)
     return isColumn === true ? undefined : document

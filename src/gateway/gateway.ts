@@ -18,7 +18,6 @@ import type { EventLog } from '../log/event-log.ts'
 import { NodeError } from '../model/errors.ts'
 import type { DatasetId } from '../model/events.ts'
 import type { Alias } from '../model/names.ts'
-import type { Field } from '../model/schema.ts'
 import type { GatewayLoad, Metrics } from '../ops/metrics.ts'
 import type { TaskThreads } from '../work/work-pool.ts'
 import { AdmissionQueue, type Admitted } from './admission.ts'
@@ -29,6 +28,7 @@ import { IngestStream } from './ingest-stream.ts'
 import type { LargeBatch } from './large-batch.ts'
 import { type Change, changeDataset, deleteDataset, restoreDataset } from './change-dataset.ts'
 import { createDataset, type NewDataset } from './new-dataset.ts'
+import { demandLikelyTimes } from './likely-times.ts'
 import { answerOf, BlockPace, patienceOf, type PlacedBatch, preferenceApplied, Waiters } from './outcome.ts'
 import { demandRecords, discardBody, typedBody } from './parse-body.ts'
 import { type HeldMark, producerMark, type ProducerStart } from './producer-start.ts'
@@ -38,9 +38,10 @@ import { Publisher } from './publish.ts'
 import { tooLarge } from './read-body.ts'
 import { type Receipt, Receipts } from './receipts.ts'
 import { demandOpen, demandSpace, demandVisibility, graceOver, noHead } from './refusals.ts'
+import type { TypedBody } from './reading.ts'
 import { type Shape, targetOf } from './shape.ts'
 import { controlsOfBatch, demandLines, StreamBatches, type StreamedBatch } from './stream-batches.ts'
-import { type ToldTimes, toldTimes } from './told-times.ts'
+import { type DryRunAnswer, type ToldTimes, toldTimes } from './told-times.ts'
 
 export interface GatewayDeps {
   readonly catalog: Catalog
@@ -89,13 +90,6 @@ export interface StreamRequest extends IngestRequest {
 
 /** What a body of unknown length is admitted with; it grows as it is read. */
 const unknownBodyBytes = 64 * 1024
-
-export interface DryRunAnswer {
-  readonly dryRun: true
-  readonly records: number
-  readonly fields: readonly Field[]
-  readonly told: ToldTimes
-}
 
 type TakenBatch = PlacedBatch & Pick<IngestAnswer, 'told' | 'misfits'>
 
@@ -318,13 +312,14 @@ export class Gateway {
     try {
       if (request.chain === undefined) demandRecords(body)
       demandLines(body, request.streamed)
+      demandLikelyTimes(body, request.chain)
       if (controls.dryRun) {
         const told = toldTimes(controls, body, target.shape)
         return { dryRun: true, records: body.rows, fields: body.shape.fields, told }
       }
       if (body.bytes > (controls.contentLength ?? unknownBodyBytes)) await this.#demandRoom()
       if (request.streamed !== undefined) await request.streamed.turn()
-      const chain = request.chain ?? (await this.#makeFor(request, body.shape))
+      const chain = request.chain ?? (await this.#makeFor(request, body))
       const soon = { pace: this.#pace, waiters: this.#parts.waiters }
       const patience = patienceOf(controls.waiting, chain.name.id, soon)
       const [mediaType] = format.format.mediaTypes
@@ -359,11 +354,12 @@ export class Gateway {
     }
   }
 
-  async #makeFor(request: IngestRequest, { schema }: Shape): Promise<DatasetChain> {
+  async #makeFor(request: IngestRequest, body: TypedBody): Promise<DatasetChain> {
     const { controls } = request
-    const { traceparent, visibility = controls.newDatasets ?? this.#deps.newDatasets, rules: ingest } = controls
+    const { traceparent, visibility = controls.newDatasets ?? this.#deps.newDatasets, rules } = controls
+    const ingest = body.takenTime === undefined ? rules : { ...rules, eventTime: body.takenTime }
     const said = { ...(traceparent === undefined ? {} : { traceparent }), ...(ingest === undefined ? {} : { ingest }) }
-    const { chain } = await this.create({ alias: request.alias, visibility, schema, ...said })
+    const { chain } = await this.create({ alias: request.alias, visibility, schema: body.shape.schema, ...said })
     // Another request may have made it meanwhile.
     demandVisibility(chain, controls.visibility)
     return chain

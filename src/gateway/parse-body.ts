@@ -1,7 +1,7 @@
 // From the body of a request to typed columns: read, inflate, count, hash, infer where asked, parse. What comes of a body
 // that does not come to a good end is given back; its first bytes are kept (body-head.ts).
 
-import type { FileOptions, Format, Inferred, Inferrer, StreamFormat } from '../formats/format.ts'
+import type { FileOptions, Inferred, Inferrer, StreamFormat } from '../formats/format.ts'
 import { hashText, sha2HashOfHex, sha2HashText, sha3Hash } from '../ids/identifiers.ts'
 import { createSha2, createSha3256, sha256Hex } from '../ids/native-crypto.ts'
 import { freeBytes } from '../lib/bytes.ts'
@@ -14,6 +14,7 @@ import { bodyChunks, wholeBody } from './read-body.ts'
 import {
   type BodyFacts,
   type BodySource,
+  hasOwnTime,
   inferOptions,
   inferredShape,
   type KeptBytes,
@@ -38,7 +39,8 @@ export function discardBody({ typed, kept }: TypedBody): Promise<unknown> | unde
  * Reads the body against `target`; without a schema, or with `unknownFields=add`, columns are inferred first.
  * Throws NodeErrors of docs/spec/http.md §6.
  */
-export async function typedBody(source: BodySource, target: Target): Promise<TypedBody> {
+export async function typedBody(sent: BodySource, target: Target): Promise<TypedBody> {
+  const source = ruledSource(sent, target)
   const head = new BodyHead(source.format.format.name)
   const digest = new DigestCheck(source.controls.contentDigests)
   try {
@@ -139,24 +141,25 @@ class KeptBody implements KeptBytes {
 
   async read(target: Target): Promise<TypedBody> {
     await this.#last?.discard()
-    const body = await this.#readAs(this.#source.format.format, target)
+    const body = await this.#readAs(ruledSource(this.#source, target), target)
     this.#last = body.typed
     return { ...body, kept: this }
   }
 
-  async #readAs(format: Format, target: Target): Promise<TypedBody> {
+  async #readAs(source: BodySource, target: Target): Promise<TypedBody> {
     const { shape } = target
-    const isKnown = shape !== undefined && this.#source.controls.unknownFields !== 'add'
-    const options = inferOptions(this.#source, target)
+    const { format } = source.format
+    const isKnown = shape !== undefined && source.controls.unknownFields !== 'add'
+    const options = inferOptions(source, target)
     if (format.kind === 'file') {
-      const reader = await format.openFile(this.#spool, fileOptions(this.#source))
+      const reader = await format.openFile(this.#spool, fileOptions(source))
       const against = isKnown ? { shape } : inferredShape(await reader.infer(options), target)
-      return readRows(this.#source, { reader, ...against }, this.#facts)
+      return readRows(source, { reader, ...against }, this.#facts)
     }
     const { shape: against, inferred } = isKnown
       ? { shape, inferred: undefined }
       : inferredShape(await infer(format.createInferrer(options), this.#spool), target)
-    const reading = new Reading(this.#source, format, {
+    const reading = new Reading(source, format, {
       shape: against,
       bytes: this.#facts.bytes,
       ...(inferred === undefined ? {} : { inferred }),
@@ -174,6 +177,12 @@ class KeptBody implements KeptBytes {
     await this.#last?.discard()
     await this.#spool.discard()
   }
+}
+
+/** Of a dataset that was made meanwhile its rule of the event time counts, where the request says nothing. */
+function ruledSource(source: BodySource, { eventTime }: Target): BodySource {
+  const isOwn = source.controls.eventTime !== undefined || hasOwnTime(source.format.format)
+  return eventTime === undefined || isOwn ? source : { ...source, controls: { ...source.controls, eventTime } }
 }
 
 function fileOptions({ limits, controls: { layer, charset } }: BodySource): FileOptions {

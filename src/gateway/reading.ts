@@ -57,6 +57,10 @@ export interface TypedBody extends SentFacts {
   readonly shape: Shape
   /** What was changed or is doubted of it (lib/warnings.ts). */
   readonly warnings: readonly string[]
+  /** The field that was taken as event time though nobody named it: a rule of the dataset that it makes. */
+  readonly takenTime?: string
+  /** Rows whose event time is an epoch in January 1970. */
+  readonly earlyRows?: number
   /** Where columns were inferred: the bytes, to be read again where the dataset turns out to have others. */
   readonly kept?: KeptBytes
 }
@@ -119,9 +123,11 @@ export class Reading {
     this.#reader.end()
     const adding = this.#add(rows)
     if (adding !== undefined) await adding
-    const told = misfits === undefined ? {} : { misfits }
+    const { earlyRows } = ended
+    const taken = takenTime(this.#inferred)
+    const told = { ...(misfits === undefined ? {} : { misfits }), ...(earlyRows === undefined ? {} : { earlyRows }) }
     const warnings = [...(this.#inferred?.warnings ?? []), ...(ended.warnings ?? [])]
-    const read = { csvHeader, undated, keyValue, warnings, shape: this.#shape, ...told }
+    const read = { csvHeader, undated, keyValue, warnings, shape: this.#shape, ...taken, ...told }
     return { rows: records, typed: this.#typed, ...read, ...facts }
   }
 
@@ -154,17 +160,23 @@ export async function readRows(source: BodySource, file: OpenFile, facts: BodyFa
       await typed.add([broughtRows(sent.take(batch))])
     }
     const warnings = [...(inferred?.warnings ?? []), ...(reader.warnings ?? [])]
-    return { rows, typed, csvHeader: undefined, warnings, shape, ...sent.facts, ...facts }
+    return { rows, typed, csvHeader: undefined, warnings, shape, ...takenTime(inferred), ...sent.facts, ...facts }
   } catch (error) {
     await typed.discard()
     throw error
   }
 }
 
+function takenTime(inferred: Inferred | undefined): Pick<TypedBody, 'takenTime'> {
+  return inferred?.eventTime === undefined ? {} : { takenTime: inferred.eventTime }
+}
+
 function readerOptions(source: BodySource, shape: Shape, inferred: Inferred | undefined): ReaderOptions {
   const { vocabulary, fields, eventTimeType } = shape
+  const taken = inferred?.eventTime
   return {
     ...demandNoColumn(fields, formatOptions(source, vocabulary)),
+    ...(taken === undefined ? {} : { eventTime: { kind: 'name', name: taken } as const }),
     vocabulary,
     fields,
     eventTimeType,
@@ -175,15 +187,19 @@ function readerOptions(source: BodySource, shape: Shape, inferred: Inferred | un
   }
 }
 
-export function inferOptions(source: BodySource, { vocabulary, shape }: Target): InferOptions {
-  const { integers } = source.controls
+export function inferOptions(source: BodySource, { vocabulary, shape, isNew = false }: Target): InferOptions {
   return {
+    takesEventTime: isNew && source.controls.eventTime === undefined && !hasOwnTime(source.format.format),
     ...formatOptions(source, vocabulary),
     vocabulary,
     columns: source.limits.columns,
-    ...(integers === undefined ? {} : { integers }),
     ...(shape === undefined ? {} : { known: shape.payloadFields.slice(1), eventTimeType: shape.eventTimeType }),
   }
+}
+
+/** True for formats whose records have their time in a place of its own. */
+export function hasOwnTime(format: Format): boolean {
+  return format.kind === 'stream' && format.hasOwnTime === true
 }
 
 export function inferredShape(
@@ -218,13 +234,14 @@ function demandNoColumn<T extends Pick<FormatOptions, 'eventTime'>>(fields: read
 
 function formatOptions(source: BodySource, vocabulary: Vocabulary): Omit<FormatOptions, 'vocabulary'> {
   const { limits, format, controls } = source
-  const { timeZone, eventTimeUnit } = controls
+  const { timeZone, eventTimeUnit, integers } = controls
   return {
     recordBytes: limits.recordBytes,
     jsonDepth: limits.jsonDepth,
     ...placesOf(controls, format.format, vocabulary),
     ...(timeZone === undefined ? {} : { timeZone }),
     ...(eventTimeUnit === undefined ? {} : { eventTimeUnit }),
+    ...(integers === undefined ? {} : { integers }),
     ...(format.csvHeader === undefined ? {} : { csvHeader: format.csvHeader }),
   }
 }

@@ -37,13 +37,19 @@ export interface Shape {
 export interface Target {
   readonly vocabulary: Vocabulary
   readonly shape: Shape | undefined
+  /** The dataset is yet to be made: rules of how its bodies are read can be made with it. */
+  readonly isNew?: boolean
+  /** The rule of the dataset which field holds the event time. */
+  readonly eventTime?: string
 }
 
 /** The target of a dataset at its head; of a dataset that is yet to be made when `chain` is undefined. */
 export function targetOf(chain: DatasetChain | undefined): Target {
-  if (chain === undefined) return { vocabulary: defaultVocabulary, shape: undefined }
+  if (chain === undefined) return { vocabulary: defaultVocabulary, shape: undefined, isNew: true }
   const { vocabulary, schema, schemaSequence } = chain.aspects
-  return { vocabulary, shape: schema === undefined ? undefined : shapeOf(schema, schemaSequence, vocabulary) }
+  const { eventTime } = chain.name.ingest ?? {}
+  const shape = schema === undefined ? undefined : shapeOf(schema, schemaSequence, vocabulary)
+  return { vocabulary, shape, ...(eventTime === undefined ? {} : { eventTime }) }
 }
 
 const shapes = new WeakMap<DataSchema, Map<number, Shape>>()

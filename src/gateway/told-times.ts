@@ -2,6 +2,7 @@
 // (lib/warnings.ts), and a new column that looks like the time of its records although nobody named it. Pure.
 
 import { foldAscii } from '../model/names.ts'
+import type { Field } from '../model/schema.ts'
 import type { IngestControls } from './controls.ts'
 import type { TypedBody } from './reading.ts'
 import type { Shape } from './shape.ts'
@@ -11,6 +12,13 @@ export interface ToldTimes {
   readonly eventTime?: EventTimeSource
   /** Sentences; absent where there are none. */
   readonly warnings?: readonly string[]
+}
+
+export interface DryRunAnswer {
+  readonly dryRun: true
+  readonly records: number
+  readonly fields: readonly Field[]
+  readonly told: ToldTimes
 }
 
 interface EventTimeSource {
@@ -34,7 +42,7 @@ export function toldTimes(controls: IngestControls, body: TypedBody, before: Sha
   const warnings = [...body.warnings, ...(all ? unnamedTime(controls, shape, before) : [])]
   const warned = warnings.length === 0 ? {} : { warnings }
   if (all) return { eventTime: { from: otherwise }, ...warned }
-  const name = controls.eventTime ?? shape.vocabulary.eventTimeColumn
+  const name = body.takenTime ?? controls.eventTime ?? shape.vocabulary.eventTimeColumn
   return { eventTime: { from: 'field', name, ...(undated === 0 ? {} : { missing: undated, otherwise }) }, ...warned }
 }
 

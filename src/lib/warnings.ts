@@ -23,6 +23,11 @@ export class Warnings {
     else this.#leftOut = true
   }
 
+  /** How often `about` was added, as far as its kind is told. */
+  countOf(about: string): number {
+    return this.#kinds.get(about)?.count ?? 0
+  }
+
   /** The sentences, in the order in which their kinds were met. */
   get texts(): readonly string[] {
     const texts = Array.from(this.#kinds, ([about, told]) => `${shortened(about)}${placeText(told)}.`)

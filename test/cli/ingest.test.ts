@@ -234,6 +234,14 @@ describe.concurrent('ingest', () => {
     ])
   })
 
+  test('tells what a node warns of, each kind once', async () => {
+    const warned = (places: string): Reply => ({ body: receipt({ warnings: [`Digits were cut off (${places}).`] }) })
+    await using stub = await taking([warned('record 1'), warned('7 times, first in record 0')])
+    const { code, stdout, stderr } = await ingest(stub.url, ['--batch-rows', '1'])
+    expect([code, stdout.trim().split('\n').length]).toEqual([0, posted(stub).length])
+    expect(stderr.match(/^warning: .*$/gm)).toEqual(['warning: stdin, batch 1: Digits were cut off (record 1).'])
+  })
+
   test('keeps a pipe whole under --key, and what was sent when a later batch is refused', async () => {
     await using whole = await taking({ body: receipt() })
     await ingest(whole.url, ['--batch-rows', '1', '--key', 'k'])

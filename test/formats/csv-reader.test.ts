@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { parseString, writeToString } from 'fast-csv'
 import { describe, expect, it } from 'vitest'
 import type { CsvHeader } from '../../src/formats/format.ts'
-import type { DataType } from '../../src/model/schema.ts'
+import { type DataType, timestampMs } from '../../src/model/schema.ts'
 import { failure, faults, kinds, optionalField, read, readerOptions, rowsOf } from './reading.ts'
 
 const fields = [
@@ -35,8 +35,10 @@ describe('headers', () => {
     ['\ufeffa,b,c\r\n1,x,2\r\n', 'present', [[1n, 'x', 2]]],
     ['"a","b","c"\n1,x,2', 'present', [[1n, 'x', 2]]],
     ['a,b,c', 'present', []],
-    ['1,a,2\n', 'absent', [[1n, 'a', 2]]],
-    ['1,b,\n', 'absent', [[1n, 'b', null]]],
+    ['1,x,2\n', 'absent', [[1n, 'x', 2]]],
+    ['1,,\n', 'absent', [[1n, null, null]]],
+    [' C , a\n1.5,1\n', 'present', [[1n, null, 1.5]]],
+    ['\u00a0a,b\ufeff\n1,x\n', 'present', [[1n, 'x', null]]],
   ] as [string, CsvHeader, unknown[][]][])(
     'without the parameter, %j begins with a header: %s',
     (text, header, expected) => {
@@ -46,12 +48,43 @@ describe('headers', () => {
     },
   )
 
-  it('repeat a name, and are then data', () => {
-    expect(kinds('csv', 'a,a,b\n', options)).toEqual(['WrongType@0', 'WrongType@0'])
+  it.each(['a,a,b\n', '1,a,2\n', '1,b,\n', 'x,y,z\n', ',a,b\n', 'a,b,\n', 'x\n', '2020,a\n'])(
+    'may be rows, and are refused without the parameter: %j',
+    (text) => {
+      expect(kinds('csv', text, options)).toEqual(['MalformedRecord@header'])
+      expect(failure(() => read('csv', text, options)).details.hint).toMatch(
+        /header=present or header=absent.*'a', 'b'/,
+      )
+    },
+  )
+
+  it('have new names, which unknownFields judges', () => {
+    expect(kinds('csv', 'b,country\nx,Norway\n', options)).toEqual(['UnknownField@header'])
+    const ignoring = { ...options, unknownFields: 'ignore' } as const
+    expect(rowsOf(read('csv', 'country,B\nNorway,x\n', ignoring))).toEqual([[null, null, 'x', null]])
+    const numbers = readerOptions([optionalField('n', { kind: 'Int64' }), optionalField('t', timestampMs)])
+    expect(kinds('csv', 'u,v\n1,2024-01-01T00:00:00Z\n', numbers)).toEqual([
+      'UnknownField@header',
+      'UnknownField@header',
+    ])
+  })
+
+  it('stand once: a repeated one is refused with its line', () => {
+    for (const again of ['a,b', '\ufeffa,b', 'a,b\r']) {
+      const [fault] = faults('csv', `a,b\n1,x\n${again}\n2,y\n`, options, 5)
+      expect([fault?.kind, fault?.line, fault?.record]).toEqual(['MalformedRecord', 3, 1])
+      expect(fault?.message).toContain('header')
+    }
+    expect(rows('a,b\n1,a\n', present)).toEqual([[1n, 'a', null]])
+  })
+
+  it('have no name for a cell: it may stand there without a value', () => {
+    expect(rows('a,,b\n1,,x\n', present)).toEqual([[1n, 'x', null]])
+    expect(kinds('csv', 'a,,b\n1,2,x\n', present)).toEqual(['UnknownField@0'])
   })
 
   it('hold when the media type says so', () => {
-    expect(rows('b\nb\n', present)).toEqual([[null, 'b', null]])
+    expect(rows('b\nB\n', present)).toEqual([[null, 'B', null]])
     const texts = [optionalField('a', { kind: 'String' }), optionalField('b', { kind: 'String' })]
     const settings = readerOptions(texts, { csvHeader: 'absent' })
     expect(rowsOf(read('csv', 'a,b\n', settings))).toEqual([[null, 'a', 'b']])
@@ -167,7 +200,7 @@ describe('faults of CSV', () => {
   })
 
   it('say what to do when a header was not recognised', () => {
-    expect(faults('csv', 'a,b,c,d\n1,2,3,4\n', options)[0]?.message).toContain('header=present')
+    expect(faults('csv', '1,2,3,4\n', options)[0]?.message).toContain('header=present')
     expect(faults('csv', 'a,b,c,d\n1,2,3,4\n', absent)[0]?.message).not.toContain('header=present')
   })
 

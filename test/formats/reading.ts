@@ -23,6 +23,10 @@ import {
 import { type Value, valueAt as plainValueAt } from '../arrow/columns-helper.ts'
 import { defaultLimits } from '../helpers/default-limits.ts'
 
+/** True for doubles that JavaScript does not print as integers of other value: such tokens are refused. */
+export const isPlain = (value: number): boolean =>
+  !Number.isInteger(value) || Number.isSafeInteger(value) || Math.abs(value) >= 1e21
+
 export const optionalField = (name: string, type: DataType): Field => ({ name, type: optional(type) })
 
 const string = { kind: 'String' } as const

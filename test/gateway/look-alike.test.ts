@@ -37,6 +37,38 @@ describe('a map sent as application/json', () => {
       `\ufeff${JSON.stringify({ type: 'FeatureCollection', features: many }, null, 2)}`,
       'application/geo+json',
     ],
+    [
+      'one whose members are sorted, after a long feature',
+      JSON.stringify({
+        features: [
+          { geometry: { coordinates: Array.from({ length: 9_000 }, (_, i) => [i / 1e4, 1]), type: 'LineString' } },
+        ],
+        type: 'FeatureCollection',
+      }),
+      'application/geo+json',
+    ],
+    [
+      'one with long properties before the rest',
+      JSON.stringify({
+        features: [{ id: 'x'.repeat(9_000), properties: { t: 'x'.repeat(9_000) } }],
+        type: 'FeatureCollection',
+      }),
+      'application/geo+json',
+    ],
+    ['a Feature', JSON.stringify(feature), 'application/geo+json'],
+    [
+      'Esri JSON',
+      JSON.stringify({
+        geometryType: 'esriGeometryPoint',
+        features: [{ attributes: { a: 1 }, geometry: { x: 1, y: 2 } }],
+      }),
+      'f=geojson',
+    ],
+    [
+      'Esri JSON without its head',
+      JSON.stringify({ features: [{ attributes: { a: 1 }, geometry: { x: 1 } }] }),
+      'ogr2ogr',
+    ],
     ['TopoJSON', JSON.stringify({ type: 'Topology', objects: {}, arcs: [] }), 'topo2geo'],
   ]
 
@@ -54,6 +86,13 @@ describe('a map sent as application/json', () => {
       expect(answer.at('hint')).toContain(hint)
     }
     expect((await live.call('/maps/new/tail')).status).toBe(404)
+  })
+
+  test('is refused as NDJSON too', async () => {
+    for (const body of [feature, { type: 'FeatureCollection', features: [feature] }]) {
+      const answer = await post('maps/new', ndjson, `${JSON.stringify(body)}\n`)
+      expect([answer.status, answer.at('hint')]).toEqual([422, expect.stringContaining('application/geo+json')])
+    }
   })
 
   test('also by a dataset that would only ignore its members, and beyond the size of a record', async () => {
@@ -93,6 +132,29 @@ describe('a map sent as application/json', () => {
         expect(mapDocumentOf(utf8(text).subarray(0, cut))).toBeUndefined()
       }),
     )
+  })
+})
+
+describe('an object that has its rows inside', () => {
+  test('is refused where there is nothing else in it', async () => {
+    for (const type of [json, ndjson]) {
+      const answer = await post('wrapped/alone', type, '{"da/ta":[{"a":1},{"a":2}]}')
+      expect([answer.status, answer.at('error.kind')]).toEqual([422, 'RecordsDoNotFit'])
+      expect(answer.at('hint')).toContain('records=/da~1ta')
+    }
+    const rows = await post('wrapped/rows', json, '{"da/ta":[{"a":1},{"a":2}]}', '?create=true&records=/da~1ta')
+    expect(rows.at('records.received')).toBe(2)
+  })
+
+  test('is one row with a warning where there is', async () => {
+    const page = '{"count":2,"next":null,"results":[{"a":1},{"a":2}]}'
+    const answer = await post('wrapped/page', json, page)
+    expect(answer.at('warnings')).toEqual([expect.stringContaining('records=/results')])
+    expect((await post('wrapped/page', json, page)).at('warnings')).toBeUndefined()
+    const table = await post('wrapped/table', json, '{"a":[1,2],"b":{"0":3,"1":4}}')
+    expect(table.at('warnings')).toEqual([expect.stringContaining('one row')])
+    expect((await post('wrapped/list', json, '[{"a":1,"tags":[{"k":1}]},{"a":2}]')).at('warnings')).toBeUndefined()
+    expect((await post('wrapped/tags', json, '{"a":1,"tags":["x"]}')).at('warnings')).toBeUndefined()
   })
 })
 

@@ -25,7 +25,11 @@ function addressesIn(text: string): string[] {
 }
 
 test.each(paths)('%s has the public address in each link, whoever asks how', async (path) => {
-  for (const headers of [{}, { host: '127.0.0.1' }, { 'x-forwarded-proto': 'http', 'x-forwarded-host': 'evil.example' }]) {
+  for (const headers of [
+    {},
+    { host: '127.0.0.1' },
+    { 'x-forwarded-proto': 'http', 'x-forwarded-host': 'evil.example' },
+  ]) {
     const answer = await named.call(path, { headers })
     expect(answer.status).toBe(200)
     expect(addressesIn(answer.text)).toEqual(['https://data.example:8443'])

@@ -173,16 +173,19 @@ describe('a read that a page elsewhere causes and cannot read', () => {
   const reads = ['/acme/goods', '/acme/goods/tail', '/acme/goods/events', '/events?dataset=acme/goods', '/datasets']
   const cross = { 'sec-fetch-site': 'cross-site' }
 
-  it.each([...reads, '/acme/goods/blocks', '/iceberg/v1/config', '/ogc/collections'])('is refused: %s', async (path) => {
-    for (const more of [
-      { 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'image' },
-      { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'iframe' },
-      { 'sec-fetch-mode': 'cors', origin: evil },
-      { 'sec-fetch-mode': 'cors', origin: 'null' },
-    ]) {
-      expect((await live.call(path, { headers: { ...cross, ...more } })).refusal).toBe('403 Forbidden')
-    }
-  })
+  it.each([...reads, '/acme/goods/blocks', '/iceberg/v1/config', '/ogc/collections'])(
+    'is refused: %s',
+    async (path) => {
+      for (const more of [
+        { 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'image' },
+        { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'iframe' },
+        { 'sec-fetch-mode': 'cors', origin: evil },
+        { 'sec-fetch-mode': 'cors', origin: 'null' },
+      ]) {
+        expect((await live.call(path, { headers: { ...cross, ...more } })).refusal).toBe('403 Forbidden')
+      }
+    },
+  )
 
   it.each(['/acme/goods', '/acme/goods/tail', '/datasets'])('is answered where it may: %s', async (path) => {
     for (const headers of [

@@ -66,7 +66,11 @@ const changed = (from: string, to: string): string => live.responseBodyBytes.rep
 export const forgeries: readonly Forgery[] = [
   { name: 'a changed question', text: changed('select', 'Select'), kind: 'InvalidRequest::InputHash' },
   { name: 'a changed row', text: changed('[[2537.07', '[[2537.08'), kind: 'InvalidRequest::OutputHash' },
-  { name: 'another token of a number', text: changed('[[2537.07', '[[2537.070'), kind: 'InvalidRequest::RewrittenOutput' },
+  {
+    name: 'another token of a number',
+    text: changed('[[2537.07', '[[2537.070'),
+    kind: 'InvalidRequest::RewrittenOutput',
+  },
   { name: 'a changed commitment', text: changed(live.outputHash, live.inputHash), kind: badSignature },
   {
     name: 'a hash of no sub-queries',

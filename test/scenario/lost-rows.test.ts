@@ -54,8 +54,8 @@ async function statuses(live: LiveNode, sent: readonly Sent[]): Promise<Record<s
   for (const { name, id } of sent) {
     const receipt = await live.call(`/receipts/${id}`)
     expect([name, receipt.status]).toEqual([name, 200])
-    if (receipt.at('status') === 'committed') expect(receipt.at('block.hash')).toMatch(/^f1620/)
-    told[name] = receipt.at('status')
+    const hasBlock = /^f1620/.test(String(receipt.at('block.hash')))
+    told[name] = receipt.at('status') === 'committed' && !hasBlock ? 'committed without a block' : receipt.at('status')
   }
   return told
 }

@@ -22,19 +22,59 @@ describe('CSV', () => {
     const answers = [
       await post('acme/csv', 'N,City\n1,Oslo\n', csv),
       await post('acme/csv', 'Rome,2\n', csv),
-      await post('acme/csv', 'city,\n', csv),
+      await post('acme/csv', 'Pisa,\n', csv),
       await post('acme/csv', 'city,3\n', { 'content-type': 'text/csv; header=absent' }),
     ]
     expect(answers.map((answer) => answer.at('csvHeader'))).toEqual(['present', 'absent', 'absent', 'absent'])
     expect(await rowsOf('acme/csv', 'city, n')).toEqual([
       ['Oslo', 1],
       ['Rome', 2],
-      ['city', null],
+      ['Pisa', null],
       ['city', 3],
     ])
     const unknown = await post('acme/csv', 'city,x\nOslo,1\n', { 'content-type': 'text/csv; header=present' })
     expect([unknown.status, unknown.at('errors.0.kind')]).toEqual([422, 'UnknownField'])
     expect(unknown.at('errors.0.record')).toBeUndefined()
+  })
+
+  test('whose header has changed puts no value into another column', async () => {
+    await post('acme/drift', 'name,city\nAnn,Rome\n', csv, '?create=true')
+    for (const [body, query, kind] of [
+      ['name,country\nBob,Norway\n', '', 'UnknownField'],
+      ['person,country\nBob,Norway\n', '', 'MalformedRecord'],
+      ['name,city\nBob,Oslo\nname,city\nEve,Bern\n', '', 'MalformedRecord'],
+    ] as const) {
+      const answer = await post('acme/drift', body, csv, query)
+      expect([answer.status, answer.at('errors.0.kind')]).toEqual([422, kind])
+    }
+    await post('acme/drift', 'name,country\nBob,Norway\n', csv, '?unknownFields=ignore')
+    await post('acme/drift', 'country, Name\nPeru,Eve\n', csv, '?unknownFields=add')
+    expect(await rowsOf('acme/drift', 'name, city, country')).toEqual([
+      ['Ann', 'Rome', null],
+      ['Bob', null, null],
+      ['Eve', null, 'Peru'],
+    ])
+  })
+
+  test('with other separators is refused, and with an unnamed index taken, when it makes a dataset', async () => {
+    for (const body of ['name;city\nBob;Oslo\nEve;Rome\n', 'a\tb\n1\t2\n', 'a|b|c\r\nx|y|z\r\n', 'sep=,\na,b\n1,2\n']) {
+      const answer = await post('acme/semicolons', body, csv, '?create=true')
+      expect([answer.status, answer.at('error.kind'), answer.at('hint')]).toEqual([
+        422,
+        expect.stringMatching(/^(RecordsDoNotFit|InvalidColumnName)$/),
+        expect.stringMatching(/commas|tab-separated/),
+      ])
+    }
+    const texts = await post('acme/texts', 'note\na;b\nc;d\n', csv, '?create=true')
+    expect(texts.at('status')).toBe('committed')
+    const frame = await post('acme/frame', ',a,b\n0,1,x\n1,2,y\n', csv, '?create=true')
+    expect(frame.at('warnings')).toEqual(["The header has no name for a column: it is called 'column_1'."])
+    expect((await post('acme/frame', ',a,b\n2,3,z\n', csv)).at('status')).toBe('committed')
+    expect(await rowsOf('acme/frame', 'column_1, a, b')).toEqual([
+      [0, 1, 'x'],
+      [1, 2, 'y'],
+      [2, 3, 'z'],
+    ])
   })
 
   test('without header counts the event time where it is declared, and not otherwise', async () => {

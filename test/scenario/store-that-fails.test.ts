@@ -8,7 +8,9 @@ import { liveNode } from '../helpers/live-node.ts'
 
 const soon = { timeout: 60_000, interval: 200 }
 
-test('a node that can commit no block is not ready, says why, and is ready again when it can', { timeout: 180_000 }, async () => {
+test('a node that can commit no block is not ready, says why, and is ready again when it can', {
+  timeout: 180_000,
+}, async () => {
   const live = await liveNode()
   await live.ingest('acme/goods', [{ n: 1 }], '?create=true')
   expect((await live.call('/readyz')).status).toBe(200)

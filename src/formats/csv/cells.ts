@@ -1,8 +1,6 @@
 // Takes one record of CSV or TSV apart into cells. Source: RFC 4180, with LF as a line end too, and with tabs for commas in TSV.
 
 import { grown, grownWords } from '../../lib/bytes.ts'
-import { foldAscii } from '../../model/names.ts'
-import { classOfText, valueClass } from '../inference.ts'
 import { comma, quote, Scratch } from '../json/text.ts'
 import type { Framer } from '../record-feed.ts'
 
@@ -18,6 +16,9 @@ export interface Separator {
 
 export const commas: Separator = { byte: comma, name: 'a comma' }
 export const tabs: Separator = { byte: tab, name: 'a tab' }
+
+/** A format of cells. */
+export type Dialect = Readonly<{ separator: Separator; mediaType: string }>
 
 /** Why a record's cells cannot be told apart. */
 export type CellFault = 'after-quote' | 'bare-quote' | 'too-many' | undefined
@@ -67,7 +68,7 @@ export class CsvCells {
     this.bytes = bytes
     this.count = 0
     this.scratch.reset(0)
-    const stop = end > start && bytes[end - 1] === carriageReturn ? end - 1 : end
+    const stop = contentEnd(bytes, start, end)
     let at = start
     while (true) {
       if (this.count === maxCells) {
@@ -157,6 +158,11 @@ export class CsvCells {
     this.rawStarts = grownWords(this.rawStarts, length)
     this.quoted = grown(this.quoted, length)
   }
+}
+
+/** Where the record `bytes[start, end)` ends without the carriage return of its line end. */
+export function contentEnd(bytes: Uint8Array, start: number, end: number): number {
+  return end > start && bytes[end - 1] === carriageReturn ? end - 1 : end
 }
 
 /** True for a record that is no record: nothing between its line ends. */
@@ -252,28 +258,4 @@ export function cellTexts(cells: CsvCells): string[] {
     out.push(decoder.decode(cells.source(i).subarray(cells.starts[i], cells.ends[i])))
   }
   return out
-}
-
-/** True when every cell is the name of another column, in any ASCII case. */
-export function namesColumns(cells: readonly string[], isColumn: (folded: string) => boolean): boolean {
-  const seen = new Set<string>()
-  for (const cell of cells) {
-    const folded = foldAscii(cell)
-    if (!isColumn(folded) || seen.has(folded)) return false
-    seen.add(folded)
-  }
-  return true
-}
-
-/** The index of the first cell that no header would have: empty, repeated, or a value; -1 when all look like names. */
-export function firstNonName(cells: CsvCells): number {
-  const seen = new Set<string>()
-  const texts = cellTexts(cells)
-  for (const [i, text] of texts.entries()) {
-    const folded = foldAscii(text)
-    if (text === '' || seen.has(folded)) return i
-    seen.add(folded)
-    if (classOfText(cells.source(i), cells.starts[i] ?? 0, cells.ends[i] ?? 0) !== valueClass.text) return i
-  }
-  return -1
 }

@@ -40,6 +40,11 @@ class ArrayReader extends ObjectReader {
     if (!this.readOnly(bytes, start, end)) throw this.error()
   }
 
+  override oversized(length: number, last: boolean): void {
+    super.oversized(length, last)
+    if (this.array.single) this.faults.hint = 'If its rows are in an array inside, say where: records=/<name>.'
+  }
+
   protected override brokenMessage(): string {
     const { state, single } = this.array
     if (state === 'start') {

@@ -2,10 +2,18 @@
 
 import { BodyReader, type RecordCore } from '../body-reader.ts'
 import type { TablePlan } from '../column-plan.ts'
-import type { InferOptions, ReaderOptions } from '../format.ts'
-import { BodyInferrer, classOfTimeText, noteInteger, type SampledColumn, valueClass } from '../inference.ts'
+import type { InferOptions, Inferred, ReaderOptions } from '../format.ts'
+import {
+  BodyInferrer,
+  classOfNumber,
+  classOfTimeText,
+  noteInteger,
+  type SampledColumn,
+  valueClass,
+} from '../inference.ts'
 import { scanNumber } from '../number-scan.ts'
 import type { Framer } from '../record-feed.ts'
+import { DocumentWatch } from './document.ts'
 import type { JsonRecordOptions, JsonRecordReader } from './record.ts'
 import { JsonScanner } from './scanner.ts'
 import {
@@ -27,12 +35,15 @@ export type Visit = (name: string, at: number, after: number) => void
 
 export class ObjectInferrer extends BodyInferrer {
   private readonly scanner: JsonScanner
+  private readonly document = new DocumentWatch()
+  private readonly isPointed: boolean
   private readonly eventTimePath: readonly string[] | undefined
   private readonly flatten: boolean
 
   constructor(options: InferOptions, framer: Framer) {
     super(options, framer)
     this.flatten = options.flatten === true
+    this.isPointed = options.records !== undefined
     this.eventTimePath = options.eventTime?.kind === 'path' ? options.eventTime.path : undefined
     this.scanner = new JsonScanner(options.jsonDepth)
   }
@@ -54,6 +65,11 @@ export class ObjectInferrer extends BodyInferrer {
     }
   }
 
+  protected override infer(): Inferred {
+    const inferred = super.infer()
+    return this.isPointed || this.flatten ? inferred : this.document.judge(inferred)
+  }
+
   private learnEventTime(bytes: Uint8Array, at: number, end: number): void {
     if (this.eventTimePath === undefined) return
     const from = this.scanner.find(bytes, at, end, this.eventTimePath)
@@ -67,7 +83,11 @@ export class ObjectInferrer extends BodyInferrer {
 
   /** Learns from the object `bytes[at, end)`. */
   protected learn(bytes: Uint8Array, at: number, end: number): void {
-    this.visit(bytes, at, end, (name, from, after) => this.value(name, bytes, from, after))
+    this.document.begin()
+    this.visit(bytes, at, end, (name, from, after) => {
+      this.document.member(name, bytes, from)
+      this.value(name, bytes, from, after)
+    })
   }
 
   /** Walks over the members of an object that is known to be well-formed. */
@@ -108,10 +128,9 @@ export class ObjectInferrer extends BodyInferrer {
         column.classes |= classOfTimeText(scratch.bytes, 0, scratch.length)
       }
     } else if (!scanNumber(number, bytes, at, after, false)) column.classes |= valueClass.text
-    else if (!number.integral) column.classes |= valueClass.number
     else {
-      column.classes |= valueClass.integer
-      noteInteger(column, number, bytes)
+      column.classes |= classOfNumber(number)
+      if (number.integral) noteInteger(column, number, bytes)
     }
   }
 }

@@ -37,7 +37,7 @@ export class JsonRecordReader extends JsonValueReader implements RecordCore {
   metOther = false
   readonly table: TablePlan
   private readonly ignoreUnknown: boolean
-  private readonly valueless: ReadonlySet<string>
+  private readonly valueless: ReadonlySet<string> | undefined
   /** Per column, the number of the last record (from 1) that had it. */
   private readonly seen: Uint32Array
   private unknown: Set<string> | undefined = undefined
@@ -60,7 +60,7 @@ export class JsonRecordReader extends JsonValueReader implements RecordCore {
     const { columns } = own
     this.table = columns.plan
     this.ignoreUnknown = options.unknownFields === 'ignore'
-    this.valueless = new Set(options.valueless?.map(foldAscii))
+    this.valueless = options.valueless && new Set(options.valueless.map(foldAscii))
     this.flatten = options.flatten === true
     this.plan = columns.plan.root
     this.eventTimePath = options.eventTime?.kind === 'path' ? options.eventTime.path : undefined
@@ -227,7 +227,7 @@ export class JsonRecordReader extends JsonValueReader implements RecordCore {
   /** What there is to say about the member last read, whose column would be `name`: `bytes[at, end)`. */
   unknownField(name: string, at: number, end: number): void {
     if (this.ignoreUnknown) return
-    this.note('UnknownField', unknownFieldMessage(name, this.valueless.has(foldAscii(name))), at, end)
+    this.note('UnknownField', unknownFieldMessage(name, this.valueless), at, end)
   }
 
   /** The members of an object that is flattened: those of columns with its name before theirs. */

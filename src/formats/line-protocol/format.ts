@@ -4,6 +4,7 @@
 
 import { Buffer } from 'node:buffer'
 import type { ColumnBuilder } from '../../arrow/column-builder.ts'
+import { maxInt64, minInt64 } from '../../arrow/numbers.ts'
 import { must } from '../../lib/assert.ts'
 import { copyBytes, utf8 } from '../../lib/bytes.ts'
 import type { RecordErrorKind } from '../../model/errors.ts'
@@ -14,7 +15,8 @@ import { FaultLog, unknownFieldMessage } from '../fault-log.ts'
 import type { EpochUnit, InferOptions, ParsedBody, ReaderOptions, StreamFormat } from '../format.ts'
 import { BodyInferrer, type SampledColumn, valueClass } from '../inference.ts'
 import { Scratch } from '../json/text.ts'
-import { NumberScan, scanNumber } from '../number-scan.ts'
+import { exactNumber, NumberScan, scaledInteger, scanNumber } from '../number-scan.ts'
+import { earlySeconds } from '../time-rules.ts'
 import { LineProtocolFramer } from './framing.ts'
 import { isPointless, itemKind, LineScan, noValue } from './scan.ts'
 
@@ -43,7 +45,7 @@ class LineProtocolReader extends BodyReader {
   private readonly keys = new Map<string, Key>()
   /** Those of the line before, by their place in it: most lines have the same. */
   private readonly hints: Key[] = []
-  private readonly valueless: ReadonlySet<string>
+  private readonly valueless: ReadonlySet<string> | undefined
   /** Digits of a timestamp after its milliseconds; negative where it has none of those. */
   private readonly finerDigits: number
   /** Lines with a point so far, those that are left out too. */
@@ -60,7 +62,7 @@ class LineProtocolReader extends BodyReader {
     super({ ...options, eventTimeUnit: options.eventTimeUnit ?? 'ns' }, new LineProtocolFramer(), plan)
     this.plan = plan
     this.met = new Float64Array(plan.columns.length)
-    this.valueless = new Set(options.valueless?.map(foldAscii))
+    this.valueless = options.valueless && new Set(options.valueless.map(foldAscii))
     this.finerDigits = finerThanMs[options.eventTimeUnit ?? 'ns']
   }
 
@@ -115,12 +117,25 @@ class LineProtocolReader extends BodyReader {
     const { bytes, timeStart: at, timeEnd: end } = line
     const column = must(this.plan.columns[0], 'an event time')
     this.met[0] = this.points
+    // Shorter ones have 64 bits whatever their digits are.
+    if (end - at >= 19 && !this.hasLongTime(bytes, at, end)) {
+      return this.misfit('OutOfRange', 'A timestamp is an integer of 64 bits.', { at, end, column: column.name })
+    }
     const ms =
       column.code === valueCode.timestamp && column.perSecond === 1e3 ? this.plainMs(bytes, at, end) : undefined
-    if (ms !== undefined) return this.builderOf(0).appendInt64(ms)
+    if (ms !== undefined) {
+      if (ms < 1000 * earlySeconds) columns.warnEarly()
+      return this.builderOf(0).appendInt64(ms)
+    }
     scanNumber(number, bytes, at, end, true)
     const kind = this.putNumber(column, 0, bytes)
     return kind === undefined ? undefined : this.misfit(kind, columns.reason, { at, end, column: column.name })
+  }
+
+  private hasLongTime(bytes: Uint8Array, at: number, end: number): boolean {
+    scanNumber(this.number, bytes, at, end, true)
+    const value = scaledInteger(exactNumber(this.number, bytes), 0)
+    return typeof value === 'bigint' && value >= minInt64 && value <= maxInt64
   }
 
   /** Milliseconds of a timestamp of our times, without the long numbers that any other takes. */
@@ -151,7 +166,7 @@ class LineProtocolReader extends BodyReader {
     }
     if (index < 0) {
       if (this.options.unknownFields === 'ignore') return undefined
-      const message = unknownFieldMessage(name, this.valueless.has(foldAscii(name)))
+      const message = unknownFieldMessage(name, this.valueless)
       return this.misfit('UnknownField', message, place)
     }
     if (met[index] === this.points) {
@@ -192,6 +207,9 @@ class LineProtocolReader extends BodyReader {
     if (kind === itemKind.yes || kind === itemKind.no) return this.putBoolean(column, index, kind === itemKind.yes)
     if (kind >= itemKind.float) {
       const isNumber = scanNumber(number, line.bytes, start, end, true) && number.end === end
+      const isDouble = kind === itemKind.float && column.code === valueCode.float
+      if (isNumber && isDouble)
+        return columns.putFloat(column, this.builderOf(index), { scan: number, bytes: line.bytes }, true)
       if (isNumber) return this.putNumber(column, index, line.bytes)
       columns.reason = noValue
       return 'MalformedRecord'
