@@ -3,6 +3,8 @@
 import { foldAscii } from '../model/names.ts'
 import { NodeError, type RecordError, type RecordErrorKind } from '../model/errors.ts'
 
+/** Records at the start of a body that columns are inferred from. */
+export const sampleRecords = 10_000
 const maxErrors = 100
 const maxExcerptChars = 80
 const lenientDecoder = new TextDecoder('utf-8', { ignoreBOM: true })
@@ -106,22 +108,37 @@ export class FaultLog {
 
   /** The error that tells the caller all of it. `inferred`: the columns were guessed from this very body. */
   toError(inferred: boolean): NodeError {
+    const own = inferred ? withoutUnlearnt(this.errors) : this.errors
+    const total = this.total - this.errors.length + own.length
     // Names without a column may follow from what could not be read.
-    const [earliest] = this.errors
-    const syntax = this.errors.find(({ kind }) => syntaxKinds.has(kind))
+    const [earliest] = own
+    const syntax = own.find(({ kind }) => syntaxKinds.has(kind))
     const first = earliest?.kind === 'UnknownField' ? (syntax ?? earliest) : earliest
     const place = first?.record === undefined ? this.whole : `Record ${first.record}`
-    const differs = this.errors.some(({ kind }) => typeKinds.has(kind))
+    const differs = own.some(({ kind }) => typeKinds.has(kind))
     const guessed = inferred && differs ? inferredHint : undefined
     const hint = this.hint ?? (first?.kind === 'ReservedColumn' ? reservedHint : guessed)
-    const rest = this.total > 1 ? ` Faults in all: ${this.total}.` : ''
-    const errors = first === undefined ? [] : [first, ...this.errors.filter((error) => error !== first)]
+    const rest = total > 1 ? ` Faults in all: ${total}.` : ''
+    const errors = first === undefined ? [] : [first, ...own.filter((error) => error !== first)]
     return new NodeError(
       'RecordsDoNotFit',
       `${place}: ${first?.message ?? 'does not fit.'}${rest} Nothing was stored.`,
-      { errors, errorsTotal: this.total, ...(hint === undefined ? {} : { hint }) },
+      { errors, errorsTotal: total, ...(hint === undefined ? {} : { hint }) },
     )
   }
+}
+
+/**
+ * The errors without names that got no column because their own record taught nothing: it cannot be read, and what is wrong with it
+ * stands beside them. All of them where nothing does.
+ */
+function withoutUnlearnt(errors: readonly RecordError[]): readonly RecordError[] {
+  const others = new Set(errors.filter(({ kind }) => kind !== 'UnknownField').map(({ record }) => record))
+  return errors.filter(({ kind, record }) => kind !== 'UnknownField' || !isSampled(record) || !others.has(record))
+}
+
+function isSampled(record: number | undefined): boolean {
+  return record !== undefined && record < sampleRecords
 }
 
 const reservedHint =

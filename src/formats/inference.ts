@@ -15,6 +15,7 @@ import {
 } from '../model/schema.ts'
 import { noSuchDay, notADate, readDate, readInstant, TimeScan } from './calendar.ts'
 import { eventTimeNameOf, reservedName, systemNames } from './column-plan.ts'
+import { sampleRecords } from './fault-log.ts'
 import type { CsvHeader, InferOptions, Inferred, Inferrer } from './format.ts'
 import {
   doubleOf,
@@ -109,8 +110,6 @@ export function classOfNumber(scan: NumberScan): number {
   return scan.integral && !(scan.negative && scan.mantissa === 0) ? valueClass.integer : valueClass.number
 }
 
-/** Records that are looked at. */
-export const sampleRecords = 10_000
 /** From this many records on, integers in all of them are integers by nature. */
 const manyRecords = 1000
 /** 2^53, from which on doubles have gaps. */

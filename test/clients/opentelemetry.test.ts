@@ -140,7 +140,7 @@ type ReadLogs = typeof readJsonLogs
 function rowTexts(read: ReadLogs, bytes: Uint8Array): string[] {
   const rows: string[] = []
   const take = (line: Uint8Array): boolean => rows.push(Buffer.from(line).toString('utf8')) > 0
-  read(bytes, new LogRows(bytes.length, { eventTimeColumn: 'event_time', flatten: false }, take))
+  read(bytes, new LogRows(bytes.length, { eventTimeColumn: 'event_time', flatten: false, numbered: new Map() }, take))
   return rows
 }
 

@@ -48,15 +48,22 @@ describe('headers', () => {
     },
   )
 
-  it.each(['a,a,b\n', '1,a,2\n', '1,b,\n', 'x,y,z\n', ',a,b\n', 'a,b,\n', 'x\n', '2020,a\n'])(
-    'may be rows, and are refused without the parameter: %j',
-    (text) => {
-      expect(kinds('csv', text, options)).toEqual(['MalformedRecord@header'])
-      expect(failure(() => read('csv', text, options)).details.hint).toMatch(
-        /header=present or header=absent.*'a', 'b'/,
-      )
-    },
-  )
+  it.each([
+    'a,a,b\n',
+    '1,a,2\n',
+    '1,b,\n',
+    'x,y,z\n',
+    ',a,b\n',
+    'a,b,\n',
+    'x\n',
+    '2020,a\n',
+    ',x,y\n',
+    'x,y,\n',
+    'sep=,\n',
+  ])('may be rows, and are refused without the parameter: %j', (text) => {
+    expect(kinds('csv', text, options)).toEqual(['MalformedRecord@header'])
+    expect(failure(() => read('csv', text, options)).details.hint).toMatch(/header=present or header=absent.*'a', 'b'/)
+  })
 
   it('have new names, which unknownFields judges', () => {
     expect(kinds('csv', 'b,country\nx,Norway\n', options)).toEqual(['UnknownField@header'])
@@ -70,12 +77,14 @@ describe('headers', () => {
   })
 
   it('stand once: a repeated one is refused with its line', () => {
-    for (const again of ['a,b', '\ufeffa,b', 'a,b\r']) {
+    for (const again of ['a,b', '\ufeffa,b', 'a,b\r', 'A,B', ' a , b', '"a","b"', 'b,a', '\ufeffB,"A"']) {
       const [fault] = faults('csv', `a,b\n1,x\n${again}\n2,y\n`, options, 5)
       expect([fault?.kind, fault?.line, fault?.record]).toEqual(['MalformedRecord', 3, 1])
       expect(fault?.message).toContain('header')
     }
     expect(rows('a,b\n1,a\n', present)).toEqual([[1n, 'a', null]])
+    const texts = readerOptions([optionalField('a', { kind: 'String' }), optionalField('b', { kind: 'String' })])
+    expect(rowsOf(read('csv', 'a,b\na,a\n', texts))).toEqual([[null, 'a', 'a']])
   })
 
   it('have no name for a cell: it may stand there without a value', () => {

@@ -212,6 +212,22 @@ describe('the sample', () => {
     expect(infer('json', 'nonsense').records).toBeGreaterThan(0)
   })
 
+  it.each([
+    ['[{"id":1,"v":NaN}]', 'MalformedRecord', 'NaN, Infinity and None are not: write null'],
+    ['[{"id":1,"v":[1,-Infinity]}]', 'MalformedRecord', 'write null'],
+    ['[{"id":1,"v":None}]', 'MalformedRecord', 'write null'],
+    ['[{"id":1,"v":True}]', 'MalformedRecord', 'true and false are lower-case'],
+    ['[{"id":1,"v":nowhere}]', 'MalformedRecord', 'Expected a JSON value.'],
+    ['[{"id":null,"v":1,},{"w":1}]', 'MalformedRecord', 'member name'],
+    ['[{"id":1,"v":1,"v":2}]', 'DuplicateField', "'v' stands twice"],
+  ])('blames %s for what is wrong with it, and for no name beside', (text, kind, message) => {
+    const { fields, valueless } = infer('json', text)
+    const error = failure(() => read('json', text, readerOptions(fields, { valueless })))
+    expect(error.details.errors).toMatchObject([{ record: 0, kind }])
+    expect(error.message).toContain(message)
+    expect(error.message).not.toContain('Faults in all')
+  })
+
   it('is empty for an empty body', () => {
     for (const format of ['csv', 'json', 'ndjson'] as const)
       expect(infer(format, '\n \n'.slice(0, format === 'csv' ? 1 : 3)).records).toBe(0)

@@ -101,6 +101,34 @@ describe('JSON', () => {
   })
 
   test.each([
+    ['host', ['Host', 'host_2'], [null, 'host']],
+    ['Host', ['Host', 'host_2'], ['Host', null]],
+    ['HOST', ['Host', 'host_2'], ['HOST', null]],
+    ['host', ['HOST', 'host_4', 'Host_3', 'host_2'], [null, 'host', null, null]],
+    ['host', ['Host'], ['host']],
+  ])('keeps names apart that columns tell apart: %s, for %s', (key, keys, row) => {
+    const attributes = `[{"key":"${key}","value":{"stringValue":"${key}"}}]`
+    const body = (place: string, of: string): Buffer =>
+      Buffer.from(`{"resourceLogs":[{${place},"scopeLogs":[{"logRecords":[{"timeUnixNano":1${of}}]}]}]}`)
+    for (const [under, bytes] of [
+      ['attributes_', body('"resource":{}', `,"attributes":${attributes}`)],
+      ['resource_', body(`"resource":{"attributes":${attributes}}`, '')],
+      [
+        'scope_attributes_',
+        Buffer.from(
+          `{"resourceLogs":[{"scopeLogs":[{"scope":{"attributes":${attributes}},"logRecords":[{"timeUnixNano":1}]}]}]}`,
+        ),
+      ],
+    ] as const) {
+      const options = readerOptions(
+        keys.map((name) => optionalField(under + name, { kind: 'String' })),
+        { flatten: true },
+      )
+      expect(rowsOf(readBytes('otlp-json', bytes, options))).toEqual([[0n, ...row]])
+    }
+  })
+
+  test.each([
     '{"resourceSpans":[{"scopeSpans":[]}]}',
     '{"resourceLogs":[{"scope-logs":[{"logRecords":[{}]}]}]}',
     '{"resourceLogs":[{"scopeLogs":[{"records":[{"timeUnixNano":"1"}]}]}]}',

@@ -29,7 +29,9 @@ export function judgeHeader(cells: CsvCells, facts: HeaderFacts): HeaderVerdict 
   const isKnown = names.map(({ folded }) => isName(folded))
   const against = firstNonName(cells, names, { isKnown, hasColumns })
   if (!hasColumns || isKnown.includes(true)) return against < 0 ? 'present' : { doubt: against }
-  if (against >= 0) return 'absent'
+  // An empty cell speaks against a header, and not for a row: programs leave a name out.
+  if (against >= 0)
+    return names.every(({ isEmpty }) => isEmpty) || holdsValue(cells, names) ? 'absent' : { doubt: against }
   // Only its names speak for a header, and these are all new.
   return takesText ? { doubt: 0 } : 'present'
 }
@@ -75,6 +77,12 @@ function firstNonName(
     seen.add(folded)
   }
   return -1
+}
+
+/** True where a cell is a value, or stands twice: no header has such cells. */
+function holdsValue(cells: CsvCells, names: readonly HeaderName[]): boolean {
+  const isRepeated = new Set(names.map(({ folded }) => folded)).size < names.length
+  return isRepeated || names.some(({ isEmpty }, cell) => !isEmpty && isValue(cells, cell))
 }
 
 const number = new NumberScan()

@@ -1,7 +1,6 @@
 // Reads a body of cells into the columns, by position or by the names in its header.
 
 import { must } from '../../lib/assert.ts'
-import { copyBytes, equalBytes } from '../../lib/bytes.ts'
 import type { RecordErrorKind } from '../../model/errors.ts'
 import { foldAscii } from '../../model/names.ts'
 import { backslash } from '../json/text.ts'
@@ -13,6 +12,7 @@ import { booleanOf, trimEnd, trimStart } from '../inference.ts'
 import { isSpeltAsNumber, NumberScan, scanNumber } from '../number-scan.ts'
 import { contentEnd, CsvCells, CsvFramer, type Dialect, isBlankLine, splitFault } from './cells.ts'
 import { headerDoubt, type HeaderName, headerNames, judgeHeader } from './header.ts'
+import { RepeatedHeader } from './repeated-header.ts'
 
 /** A record, and whether its cells could be told apart. */
 type SplitRecord = Readonly<{ start: number; end: number; isSplit: boolean }>
@@ -39,8 +39,7 @@ export class CsvReader extends BodyReader {
   /** Columns that no cell stands for. */
   private missing: readonly number[] = []
   private sawNul = false
-  /** The header as it stands in the body. */
-  private headerBytes: Uint8Array | undefined
+  private repeated: RepeatedHeader | undefined
 
   constructor(options: ReaderOptions, dialect: Dialect) {
     const { separator } = dialect
@@ -71,7 +70,7 @@ export class CsvReader extends BodyReader {
     if (this.layout === undefined) {
       // Without its first record nothing after it has a meaning.
       if (!readable) throw this.error()
-      if (this.settle(bytes, start, end)) return
+      if (this.settle(bytes, end)) return
     }
     if (readable && !this.isHeaderAgain(bytes, start, end)) this.convert(bytes, start, end)
     this.records += 1
@@ -126,7 +125,7 @@ export class CsvReader extends BodyReader {
   }
 
   /** Decides from the first record what the cells stand for; true when it is a header. */
-  private settle(bytes: Uint8Array, start: number, end: number): boolean {
+  private settle(bytes: Uint8Array, end: number): boolean {
     const { plan } = this
     const isName = (folded: string): boolean => plan.byName.has(folded)
     this.header ??= this.decide(bytes, end, isName)
@@ -136,7 +135,7 @@ export class CsvReader extends BodyReader {
     }
     const names = headerNames(this.cells, isName)
     this.names = names.map(({ name }) => name)
-    this.headerBytes = copyBytes(bytes, start, contentEnd(bytes, start, end))
+    this.repeated = new RepeatedHeader(this.cells)
     this.lay(this.headerLayout(bytes, end, names))
     return true
   }
@@ -154,13 +153,9 @@ export class CsvReader extends BodyReader {
 
   /** True, with a fault, for the header once more: files were put together. */
   private isHeaderAgain(bytes: Uint8Array, start: number, end: number): boolean {
-    const { headerBytes } = this
-    if (headerBytes === undefined) return false
-    const from = startsWithMark(bytes, start) ? start + 3 : start
-    const stop = contentEnd(bytes, from, end)
-    if (stop - from !== headerBytes.length || !equalBytes(bytes.subarray(from, stop), headerBytes)) return false
+    if (this.repeated?.isIn(this.cells) !== true) return false
     const message = 'The header stands here again: send files by themselves, or leave the line out.'
-    this.fault({ kind: 'MalformedRecord', message, bytes, at: start, end: stop }, this.records)
+    this.fault({ kind: 'MalformedRecord', message, bytes, at: start, end: contentEnd(bytes, start, end) }, this.records)
     return true
   }
 
@@ -288,7 +283,3 @@ export class CsvReader extends BodyReader {
 }
 
 const unclosedMessage = 'The quote that opens this cell is never closed.'
-
-function startsWithMark(bytes: Uint8Array, start: number): boolean {
-  return bytes[start] === 0xef && bytes[start + 1] === 0xbb && bytes[start + 2] === 0xbf
-}

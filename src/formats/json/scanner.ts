@@ -98,10 +98,13 @@ class OpenNames {
   }
 }
 
+const latin1 = new TextDecoder('latin1')
+
 /**
  * Steps through objects and arrays, and checks values that nobody takes apart. An index of -1 means a fault, which the
  * members from `kind` to `pointer` tell; 0 means that the object or array has ended, `after` its closing bracket.
  */
+
 export class JsonScanner {
   kind: RecordErrorKind = 'MalformedRecord'
   message = ''
@@ -201,7 +204,8 @@ export class JsonScanner {
   }
 
   malformed(bytes: Uint8Array, at: number, end: number, expected: string): -1 {
-    const message = at >= end ? `The record ends where ${expected} should be.` : `Expected ${expected}.`
+    const advice = expected === 'a JSON value' ? adviceOn(bytes, at) : ''
+    const message = at >= end ? `The record ends where ${expected} should be.` : `Expected ${expected}${advice}.`
     return this.fault('MalformedRecord', message, at, Math.min(end, at + 24, bytes.length))
   }
 
@@ -291,4 +295,15 @@ export class JsonScanner {
     }
     return at < 0 ? -1 : this.after
   }
+}
+
+/** About the words that programs write which JSON has not. */
+function adviceOn(bytes: Uint8Array, at: number): string {
+  const word = /^-?(?:nan|inf)|^(?:none|nil|undefined|true|false|null)\b/i.exec(
+    latin1.decode(bytes.subarray(at, at + 10)),
+  )
+  if (word === null) return ''
+  return /^[tf]/i.test(word[0])
+    ? ': true and false are lower-case'
+    : ', which NaN, Infinity and None are not: write null'
 }

@@ -143,13 +143,7 @@ export abstract class JsonValueReader {
   }
 
   protected expected(at: number, what: string): -1 {
-    const isNoJson = what === 'a JSON value' && startsNoJson(this.bytes, at)
-    this.scanner.malformed(
-      this.bytes,
-      at,
-      this.end,
-      isNoJson ? `${what}, which NaN and Infinity are not: write null` : what,
-    )
+    this.scanner.malformed(this.bytes, at, this.end, what)
     return this.halt()
   }
 
@@ -198,9 +192,4 @@ export abstract class JsonValueReader {
     this.faultsHere += 1
     this.faults.add({ kind, message, bytes: this.bytes, at, end, ...names }, this.record, this.place)
   }
-}
-
-/** True for the names that programs write of numbers which JSON has not. */
-function startsNoJson(bytes: Uint8Array, at: number): boolean {
-  return /^-?(?:nan|inf)/i.test(String.fromCharCode(...bytes.subarray(at, at + 4)))
 }

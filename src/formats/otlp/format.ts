@@ -3,6 +3,7 @@
 
 import { must } from '../../lib/assert.ts'
 import { NodeError, type RecordError } from '../../model/errors.ts'
+import type { Field } from '../../model/schema.ts'
 import { tablePlan } from '../column-plan.ts'
 import type { Inferred, Inferrer, InferOptions, ParsedBody, ReaderOptions, StreamFormat } from '../format.ts'
 import { FaultLog } from '../fault-log.ts'
@@ -11,7 +12,7 @@ import { LineFramer } from '../json/framing.ts'
 import { ObjectReader } from '../json/objects.ts'
 import { JsonRecordReader } from '../json/record.ts'
 import { readJsonLogs } from './json.ts'
-import type { LogSink, RowOptions } from './log-record.ts'
+import { type LogSink, numberedColumns, type RowOptions } from './log-record.ts'
 import { ExportBytes, LogRows } from './log-rows.ts'
 import { readProtobufLogs } from './protobuf.ts'
 
@@ -40,7 +41,10 @@ class LogsReader extends ObjectReader {
 
   override finish(): ParsedBody {
     const bytes = this.#export.all()
-    this.#read(bytes, new LogRows(bytes.length, rowOptions(this.options), (line) => this.#add(line)))
+    this.#read(
+      bytes,
+      new LogRows(bytes.length, rowOptions(this.options, this.options.fields), (line) => this.#add(line)),
+    )
     const { errors, total } = this.#misfits
     if (total === 0) return super.finish()
     if (this.options.leavesOutMisfits !== true) throw this.#misfits.toError(this.options.valueless !== undefined)
@@ -93,13 +97,17 @@ class LogsInferrer implements Inferrer {
   finish(): Inferred {
     const rows = ndjson.createInferrer(this.#options)
     const bytes = this.#export.all()
-    this.#read(bytes, new LogRows(bytes.length, rowOptions(this.#options), (line) => rows.push(line)))
+    this.#read(
+      bytes,
+      new LogRows(bytes.length, rowOptions(this.#options, this.#options.known ?? []), (line) => rows.push(line)),
+    )
     return rows.finish()
   }
 }
 
-function rowOptions({ vocabulary, flatten }: InferOptions | ReaderOptions): RowOptions {
-  return { eventTimeColumn: vocabulary.eventTimeColumn, flatten: flatten === true }
+function rowOptions({ vocabulary, flatten }: InferOptions | ReaderOptions, columns: readonly Field[]): RowOptions {
+  const numbered = numberedColumns(columns.map(({ name }) => name))
+  return { eventTimeColumn: vocabulary.eventTimeColumn, flatten: flatten === true, numbered }
 }
 
 function inNanoseconds<T extends InferOptions | ReaderOptions>(options: T): T {

@@ -34,6 +34,17 @@ export interface LogRecord {
 export interface RowOptions {
   readonly eventTimeColumn: string
   readonly flatten: boolean
+  /** Of names that are columns in another letter case alone: the column that has a number because of it. */
+  readonly numbered: ReadonlyMap<string, string>
+}
+
+/** The `numbered` of a dataset with these columns: `attributes_host` → `attributes_host_2`, beside `attributes_Host`. */
+export function numberedColumns(columns: readonly string[]): ReadonlyMap<string, string> {
+  const exact = new Set(columns)
+  const folded = new Set(columns.map(foldAscii))
+  const bases = columns.map((column) => [column.replace(/_(?:[2-9]|[1-9]\d+)$/, ''), column] as const)
+  // Of several the earliest: a later one may be the name of an attribute.
+  return new Map(bases.filter(([base]) => !exact.has(base) && folded.has(foldAscii(base))).reverse())
 }
 
 /** Deepest nesting of values in values. */
@@ -53,12 +64,13 @@ export function doubleValue(value: number): JsonValue {
 }
 
 /** The members of a row that are the record's own. What was not sent is left out; so is an id that is all zeros: none. */
-export function recordText(record: LogRecord, { eventTimeColumn, flatten }: RowOptions): string {
+export function recordText(record: LogRecord, options: RowOptions): string {
+  const { eventTimeColumn } = options
   const { timeNs, observedTimeNs } = record
   const time = timeNs === 0n ? observedTimeNs : timeNs
   const row: JsonObject = new Map()
   const put = (name: string, value: JsonValue, isThere: boolean): void => {
-    if (isThere) row.set(name, flatten ? withDistinctNames(value) : value)
+    if (isThere) row.set(name, asColumns(name, value, options))
   }
   const count = (value: number): JsonNumber => new JsonNumber(String(value))
   put(eventTimeColumn, new JsonNumber(String(time)), time !== 0n)
@@ -75,8 +87,8 @@ export function recordText(record: LogRecord, { eventTimeColumn, flatten }: RowO
 }
 
 /** A member of rows that many share; empty for an object without members. */
-export function sharedText(name: 'resource' | 'scope', value: JsonObject, { flatten }: RowOptions): string {
-  return value.size === 0 ? '' : membersText(new Map([[name, flatten ? withDistinctNames(value) : value]]))
+export function sharedText(name: 'resource' | 'scope', value: JsonObject, options: RowOptions): string {
+  return value.size === 0 ? '' : membersText(new Map([[name, asColumns(name, value, options)]]))
 }
 
 function membersText(row: JsonObject): string {
@@ -92,24 +104,35 @@ export function scopeOf(name: string, version: string, attributes: JsonObject): 
   return scope
 }
 
+function asColumns(name: string, value: JsonValue, { flatten, numbered }: RowOptions): JsonValue {
+  return flatten ? withDistinctNames(value, `${name}_`, numbered) : value
+}
+
 /**
- * The value with names that columns can tell apart: of those of one object that differ in letter case alone the first, by
- * code units, keeps its name, and the others get a number: `Host`, `host_2`.
+ * The value, whose columns begin with `prefix`, with names that columns can tell apart: of those of one object that differ in letter
+ * case alone the first, by code units, keeps its name, and the others get a number: `Host`, `host_2`. Where the dataset has them
+ * so, `host` is `host_2` also in an object of its own.
  */
-function withDistinctNames(value: JsonValue): JsonValue {
+function withDistinctNames(value: JsonValue, prefix: string, numbered: RowOptions['numbered']): JsonValue {
   if (!(value instanceof Map)) return value
   const taken = new Set([...value.keys()].map(foldAscii))
   const hasObjects = [...value.values()].some((inner) => inner instanceof Map)
-  if (taken.size === value.size && !hasObjects) return value
+  if (taken.size === value.size && !hasObjects && numbered.size === 0) return value
   const named = new Map<string, string>()
   const met = new Set<string>()
   for (const name of [...value.keys()].sort()) {
-    let distinct = name
+    const known = numbered.get(prefix + name)?.slice(prefix.length) ?? name
+    let distinct = taken.has(foldAscii(known)) ? name : known
     for (let n = 2; met.has(foldAscii(distinct)) || (n > 2 && taken.has(foldAscii(distinct))); n++) {
       distinct = `${name}_${n}`
     }
     met.add(foldAscii(distinct))
     named.set(name, distinct)
   }
-  return new Map([...value].map(([name, inner]) => [named.get(name) ?? name, withDistinctNames(inner)]))
+  return new Map(
+    [...value].map(([name, inner]) => {
+      const column = named.get(name) ?? name
+      return [column, withDistinctNames(inner, `${prefix}${column}_`, numbered)]
+    }),
+  )
 }
