@@ -21,7 +21,7 @@ export const slowFiles: string[] = [
   'test/cli/{chaos,doctor,follow}.test.ts',
   'test/client/client.test.ts',
   // Long chains, large bodies, many processes.
-  'test/replica/{merged,settings}.test.ts',
+  'test/replica/{layouts,merged,settings}.test.ts',
   'test/catalog/known-ids.test.ts',
   'test/engine/processes.test.ts',
   'test/builder/replay.test.ts',

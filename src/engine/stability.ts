@@ -49,7 +49,12 @@ export interface NamedSchema {
 /** The class of the statement with this top node, as it is run for a proof: with a total order of its rows. */
 export function stabilityOf(node: JsonObject, tables: readonly NamedSchema[]): Stability {
   // Without a dataset there are no blocks.
-  return tables.length === 0 || new Judge(node, tables).isExact(node) ? 'exact' : 'pinned'
+  return tables.length === 0 || new Judge(node, tables, true).isExact(node) ? 'exact' : 'pinned'
+}
+
+/** True for what is exact in whatever order the engine meets the rows of a dataset, as it does with several threads. */
+export function isOrderFree(node: JsonObject, tables: readonly NamedSchema[]): boolean {
+  return tables.length === 0 || new Judge(node, tables, false).isExact(node)
 }
 
 /**
@@ -87,11 +92,14 @@ interface Around {
 
 class Judge {
   readonly #names: NamedValues
+  readonly #keepsOrder: boolean
   readonly #ctes = new Set<string>()
   /** Parts of a name, as JSON → schema. */
   readonly #schemas: ReadonlyMap<string, DataSchema>
 
-  constructor(statement: JsonObject, tables: readonly NamedSchema[]) {
+  /** `keepsOrder`: a dataset is met in the order of offsets. */
+  constructor(statement: JsonObject, tables: readonly NamedSchema[], keepsOrder: boolean) {
+    this.#keepsOrder = keepsOrder
     const schemas = tables.map(
       ({ parts, schema }) => [JSON.stringify(parts), schema ?? { fields: systemFields(defaultVocabulary) }] as const,
     )
@@ -143,7 +151,8 @@ class Judge {
     }
     if (type !== 'SELECT_NODE') return true
     const { inOrder } = this.#around(node)
-    if (hasDistinctOn(node) || (hasDistinct(node) && !inOrder && !this.#isSharp(node))) return false
+    if (hasDistinctOn(node)) return false
+    if (hasDistinct(node) && !inOrder && (!this.#isSharp(node) || ordersByHidden(node))) return false
     if (!inOrder && !groupKeys(node).every((key) => this.#isSharpValue(key))) return false
     if (isTop || !hasLimit(node)) return true
     const isPlain = !hasDistinct(node) && !list(node, 'select_list').some(makesRows)
@@ -209,7 +218,7 @@ class Judge {
   #around(select: JsonObject): Around {
     const from = child(select, 'from_table')
     const isOne = from !== undefined && this.#schemaOf(from) !== undefined
-    return { from, inOrder: isOne && ![...select.values()].some(looksAround) }
+    return { from, inOrder: this.#keepsOrder && isOne && ![...select.values()].some(looksAround) }
   }
 
   /** True when equal rows of the node print alike. */
@@ -276,6 +285,15 @@ function hasDistinctOn(node: JsonObject): boolean {
 
 function orderEntries(node: JsonObject): JsonValue[] {
   return objects(node, 'modifiers').flatMap((modifier) => list(modifier, 'orders'))
+}
+
+/** True where rows that are alike may be put in order by values of which each has its own. */
+function ordersByHidden(node: JsonObject): boolean {
+  const items = list(node, 'select_list')
+  return orderEntries(node).some((order) => {
+    const key = order instanceof Map ? order.get('expression') : undefined
+    return !isClass(key, 'CONSTANT') && !isClass(key, 'STAR') && !isShown(key ?? null, items)
+  })
 }
 
 function isGrouped(node: JsonObject): boolean {

@@ -5,7 +5,7 @@
 import type { ColumnBuilder } from '../arrow/column-builder.ts'
 import { maxInt64, maxUint64, minInt64 } from '../arrow/numbers.ts'
 import { must } from '../lib/assert.ts'
-import { hexValue } from '../lib/bytes.ts'
+import { bytesOfHex } from '../lib/bytes.ts'
 import type { RecordErrorKind } from '../model/errors.ts'
 import {
   endSecond,
@@ -314,14 +314,8 @@ export class TypedColumns extends ColumnRows {
     start: number,
     end: number,
   ): ValueFault {
-    const out = new Uint8Array((end - start) >> 1)
-    let bad = ((end - start) & 1) === 1
-    for (let i = 0; i < out.length && !bad; i++) {
-      const value = 16 * hexValue(bytes[start + 2 * i] ?? 0) + hexValue(bytes[start + 2 * i + 1] ?? 0)
-      bad = value < 0
-      out[i] = value
-    }
-    if (bad) return this.wrongType(column, 'not hexadecimal text')
+    const out = bytesOfHex(bytes, start, end)
+    if (out === undefined) return this.wrongType(column, 'not hexadecimal text')
     builder.appendBytes(out, 0, out.length)
     return undefined
   }

@@ -213,8 +213,10 @@ export class RecordSocket {
     const { socket: connection } = this.#handshake
     this.#messageEnd = connection.bytesRead
     connection.on('data', () => {
-      const isLong = !room.hold(this.#gatheredBytes) || room.note(connection.bytesRead - this.#messageEnd)
-      if (isLong && !this.#isWatched) void this.#watch(socket, room)
+      const hasRoom = room.hold(this.#gatheredBytes)
+      if (!hasRoom) this.#pause(socket, { room: true })
+      const isLong = room.note(connection.bytesRead - this.#messageEnd)
+      if ((isLong || !hasRoom) && !this.#isWatched) void this.#watch(socket, room)
     })
     socket.once('close', () => room.leave())
   }

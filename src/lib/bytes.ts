@@ -62,6 +62,18 @@ export function fromHex(text: string): Uint8Array | undefined {
   return out
 }
 
+/** What the hexadecimal text `bytes[start, end)` (either case) says, or undefined when it is not hex of whole bytes. */
+export function bytesOfHex(bytes: Uint8Array, start: number, end: number): Uint8Array | undefined {
+  if (((end - start) & 1) === 1) return undefined
+  const out = new Uint8Array((end - start) >> 1)
+  for (let i = 0; i < out.length; i++) {
+    const value = 16 * hexValue(bytes[start + 2 * i] ?? 0) + hexValue(bytes[start + 2 * i + 1] ?? 0)
+    if (value < 0) return undefined
+    out[i] = value
+  }
+  return out
+}
+
 /** 0 to 15; so far below 0 for a character that is no hex digit that no sum with another digit is positive. */
 export function hexValue(code: number): number {
   if (code >= 0x30 && code <= 0x39) return code - 0x30

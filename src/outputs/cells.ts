@@ -5,7 +5,7 @@ import { isPresent } from '../arrow/columns.ts'
 import { int128At, longsOf, numbersOf, typedView } from '../arrow/numbers.ts'
 import { assert, must } from '../lib/assert.ts'
 import { utf8 } from '../lib/bytes.ts'
-import { type Column, type DataType, type TimeUnit, unitsPerSecond } from '../model/schema.ts'
+import { type Column, type DataType, noZone, type TimeUnit, unitsPerSecond } from '../model/schema.ts'
 import type { FileColumn } from './file-format.ts'
 import type { ByteBuffer } from '../lib/byte-buffer.ts'
 import { decimalText, float32Token, float64Token, nearbyDateText, timestampNanosText } from './value-text.ts'
@@ -70,7 +70,7 @@ function valueWriter(column: Column, { type, means }: FileColumn, out: ByteBuffe
     case 'Time':
       return quoted(out, style.quote, timeWriter(column, type.unit ?? 'Millisecond', out))
     case 'Timestamp': {
-      const zone = type.timezone === undefined ? '' : 'Z'
+      const zone = (type.timezone ?? noZone) === noZone ? '' : 'Z'
       return quoted(out, style.quote, timestampWriter(column, type.unit ?? 'Millisecond', zone, out))
     }
     default:

@@ -187,9 +187,24 @@ function registerCollections(app: FastifyInstance, context: ReplicaContext, deps
   })
 }
 
-/** The extent; none for a dataset that is damaged or whose column holds other texts than geometries: it hides no other. */
+/** The extent of a dataset in a list: one that is damaged hides no other. */
 async function listedExtent(
-  { spatial, logger }: FeatureDeps & Pick<ReplicaContext, 'logger'>,
+  deps: FeatureDeps & Pick<ReplicaContext, 'logger'>,
+  view: DatasetView,
+  asked: { readonly column: string; readonly signal: AbortSignal },
+): Promise<Extent | undefined> {
+  try {
+    return await extentOf(deps, view, asked)
+  } catch (cause) {
+    if (!(cause instanceof HaltError)) throw cause
+    deps.logger.error({ dataset: view.alias, cause: cause.message }, 'A dataset is listed without its extent')
+    return undefined
+  }
+}
+
+/** None where the column holds other texts than geometries. */
+async function extentOf(
+  { spatial }: FeatureDeps,
   view: DatasetView,
   { column, signal }: { readonly column: string; readonly signal: AbortSignal },
 ): Promise<Extent | undefined> {
@@ -197,9 +212,7 @@ async function listedExtent(
     return await spatial.extent(view, column, signal)
   } catch (cause) {
     if (cause instanceof NodeError && cause.kind === 'SqlValue') return undefined
-    if (!(cause instanceof HaltError)) throw cause
-    logger.error({ dataset: view.alias, cause: cause.message }, 'A dataset is listed without its extent')
-    return undefined
+    throw cause
   }
 }
 
@@ -211,7 +224,7 @@ function registerCollection(app: FastifyInstance, context: ReplicaContext, deps:
     const view = await collectionView(context, request)
     const column = geometryColumn(view)?.name ?? ''
     const { signal } = callerOf(context, request, reply)
-    const extent = await listedExtent({ ...context, ...deps }, view, { column, signal })
+    const extent = await extentOf(deps, view, { column, signal })
     const collection = collectionOf(baseOf(context, request), view, { extent, form })
     const text = (): string => JSON.stringify(collection)
     const page = (): Html => collectionPage(collection)
