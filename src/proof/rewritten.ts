@@ -66,11 +66,14 @@ function columnsOf(output: JsonValue): Map<string, JsonNumber[]> {
   return found
 }
 
-/** The ways to spell a column, one for each kind that it may be of. */
+/** The ways to spell a column, one for each kind that it may be of; those with the fewest spellings first. */
 function spellingsOf(numbers: readonly JsonNumber[]): Choice[][] {
   const ways = kinds.map((spell) =>
     numbers.map((number) => ({ number, spellings: spell(Number(number.token), number.token) })),
   )
+  const count = (way: readonly Choice[]): number =>
+    way.reduce((product, { spellings }) => product * spellings.length, 1)
+  ways.sort((one, other) => count(one) - count(other))
   const seen = new Set<string>()
   return ways.filter((way) => {
     const text = JSON.stringify(way.map(({ spellings }) => spellings))

@@ -39,6 +39,7 @@ describe('an answer that was printed again', () => {
     ['a negative zero', '[[-0.0]]'],
     ['a large integer', '[[9223372036854775]]'.replace('5]]', '507]]')],
     ['a list', '[[[1.0,2.0],3]]'],
+    ['large doubles', '[[0,0.0,1.5e+20,1.0],[1,1.5,3e+20,1.0],[2,3.0,1.2345678901234568e+20,1.0]]'],
     ['a float of 32 bits', '[[1e+13,16777216.0]]'],
   ])('with %s is told as such, and is not good', (_, data) => {
     const answer = saved(data)
