@@ -46,8 +46,8 @@ export function excerptOf(bytes: Uint8Array, at: number, end: number): string {
 }
 
 const inferredHint =
-  'The columns were inferred from the first 10,000 records; where others differ, declare the columns with PUT first ' +
-  '(integers=float64 rounds integers that are too long, with a warning).'
+  'The columns were inferred from the first 10,000 records; where others differ, declare the columns with PUT first'
+const rangeHint = ' (integers=float64 rounds integers that are too long, with a warning)'
 
 /** Faults of records that cannot be read. */
 const syntaxKinds: ReadonlySet<RecordErrorKind> = new Set([
@@ -116,7 +116,8 @@ export class FaultLog {
     const first = earliest?.kind === 'UnknownField' ? (syntax ?? earliest) : earliest
     const place = first?.record === undefined ? this.whole : `Record ${first.record}`
     const differs = own.some(({ kind }) => typeKinds.has(kind))
-    const guessed = inferred && differs ? inferredHint : undefined
+    const isTooLong = own.some(({ kind }) => kind === 'OutOfRange')
+    const guessed = inferred && differs ? `${inferredHint}${isTooLong ? rangeHint : ''}.` : undefined
     const hint = this.hint ?? (first?.kind === 'ReservedColumn' ? reservedHint : guessed)
     const rest = total > 1 ? ` Faults in all: ${total}.` : ''
     const errors = first === undefined ? [] : [first, ...own.filter((error) => error !== first)]

@@ -201,7 +201,15 @@ describe('the sample', () => {
       read('ndjson', `${text}{"v":2}\n{"v":"x"}\n`, readerOptions(inferred.fields, { valueless: inferred.valueless })),
     )
     expect(error.details.errors).toMatchObject([{ record: 10_000, kind: 'WrongType' }])
-    expect(error.details.hint).toContain('PUT')
+    expect(error.details.hint).toMatch(/PUT first\.$/)
+    const rounded = failure(() =>
+      read(
+        'json',
+        '[{"v":9007199254740993}]',
+        readerOptions([optionalField('v', { kind: 'Float64' })], { valueless: [] }),
+      ),
+    )
+    expect(rounded.details.hint).toContain('integers=float64')
   })
 
   it('counts faulty records but learns nothing from them', () => {
