@@ -46,12 +46,10 @@ test.each([
   expect(rows.at('output.data.0.0')).toBe(count)
 })
 
-test('every type of column fits a new dataset, but times of nanoseconds that it cannot hold', async () => {
+test('every type of column fits a new dataset; finer times than it holds are cut and told', async () => {
   const made = await post('/acme/types/ingest?create=true&dryRun=true&timeZone=UTC', fixture('arrow/types-zstd.arrow'))
-  expect(made.status).toBe(422)
-  // Errors of a problem body are a list of these.
-  const errors = made.at('errors') as readonly { readonly kind: string; readonly column: string }[]
-  expect(new Set(errors.map(({ kind, column }) => `${kind} ${column}`))).toEqual(new Set(['OutOfRange instant_ns']))
+  expect(made.status).toBe(200)
+  expect(String(made.at('warnings'))).toContain("'instant_ns'")
 })
 
 test('a fault of the body is told with column and batch, and nothing is stored', async () => {
