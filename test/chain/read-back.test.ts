@@ -79,7 +79,8 @@ describe('a column name', () => {
       () => infer('json', JSON.stringify([{ a: 1, [name]: 1 }])),
       () => infer('ndjson', JSON.stringify({ a: 1, [name]: 1 })),
       () => infer('geojson', JSON.stringify({ type: 'Feature', geometry: null, properties: { [name]: 1 } })),
-      () => infer('csv', `a,"${name}"\n1,2\n`, { csvHeader: 'present' }),
+      // A cell of a header that says nothing is named by its place.
+      ...(/^\ufeff?$/.test(name) ? [] : [() => infer('csv', `a,"${name}"\n1,2\n`, { csvHeader: 'present' })]),
     ].map((way) => failure(way).kind)
     expect(new Set(kinds)).toEqual(new Set(['InvalidColumnName']))
   })
