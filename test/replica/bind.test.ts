@@ -9,7 +9,7 @@ const limit = { name: 'queryMemoryBytes', value: 1, unit: 'bytes' }
 
 async function toldOver(files: number): Promise<string | undefined> {
   const tooLarge = new NodeError('ResultTooLarge', 'too much', { hint: 'Filter more.', limit })
-  const objects = { blame: (error: unknown): Promise<never> => Promise.reject(error) }
+  const objects = { reading: (_views: unknown, work: () => Promise<unknown>): Promise<unknown> => work() }
   const table: Partial<EngineTable> = { files: { list: 'x', to: files, path: String } }
   const told = runBound(
     { objects } as unknown as BindDeps,
