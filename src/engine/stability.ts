@@ -52,7 +52,10 @@ export function stabilityOf(node: JsonObject, tables: readonly NamedSchema[]): S
   return tables.length === 0 || new Judge(node, tables, true).isExact(node) ? 'exact' : 'pinned'
 }
 
-/** True for what is exact in whatever order the engine meets the rows of a dataset, as it does with several threads. */
+/**
+ * True for what is exact in whatever order the engine meets the rows of a dataset, as it does with several threads.
+ * @internal Only tests run statements on several threads today.
+ */
 export function isOrderFree(node: JsonObject, tables: readonly NamedSchema[]): boolean {
   return tables.length === 0 || new Judge(node, tables, false).isExact(node)
 }
