@@ -6,7 +6,7 @@ import { digestInTurns } from '../chain/pack.ts'
 import { hashText } from '../ids/identifiers.ts'
 import { must } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
-import { HaltError } from '../model/errors.ts'
+import { DecodeError, HaltError } from '../model/errors.ts'
 import type { DatasetId, Hash } from '../model/events.ts'
 import { dataKey } from './layout.ts'
 import type { ObjectStore } from './object-store.ts'
@@ -64,8 +64,7 @@ export class SliceSource {
 
   /** The blocks of the chain below this are in packs, and their loose copies may go; 0 where none do. */
   async sweptTo(id: DatasetId): Promise<number> {
-    const isSwept = async (): Promise<boolean> => (await sweptSince(this.#store)) !== undefined
-    return (await this.#packedOf(id, isSwept)).to
+    return (await this.#packedOf(id, () => mayBeSwept(this.#store))).to
   }
 
   /** The packs of the chain are looked for again. */
@@ -129,6 +128,16 @@ export class SliceSource {
     if (this.#packed.size >= chainsHeld) this.#packed.clear()
     this.#packed.set(id, packed)
     return packed
+  }
+}
+
+/** A record that is damaged says nothing of its store: packs are looked for then, which is right in any case. */
+async function mayBeSwept(store: ObjectStore): Promise<boolean> {
+  try {
+    return (await sweptSince(store)) !== undefined
+  } catch (error) {
+    if (error instanceof DecodeError) return true
+    throw error
   }
 }
 
