@@ -17,7 +17,7 @@ if (isTooOld(process.versions.node)) {
   const { clientEnvironment, loadConfig, optionTable } = await import('./config.ts')
   const { runCommandLine } = await import('./cli/program.ts')
   const exitCode = await runCommandLine(process.argv.slice(2), { clientEnvironment, loadConfig, optionTable })
-  // Whoever has decided to end, ends, whatever is still open: a supervisor waits for it.
+  // A process that has decided to end ends, whatever is still open: a supervisor waits for it.
   const isTold = (stream: NodeJS.WriteStream): Promise<unknown> => new Promise((resolve) => stream.write('', resolve))
   await Promise.all([process.stdout, process.stderr].map(isTold))
   process.exit(exitCode)

@@ -1,4 +1,4 @@
-// Rows without the columns that bring nothing: a column of nulls alone is left out, since whoever reads the rows adds it.
+// Rows without the columns that bring nothing: a column of nulls alone is left out, since the reader of the rows adds it.
 
 import { assert, must } from '../lib/assert.ts'
 import { type Column, type Field, innerType, isOptional, type RecordBatch } from '../model/schema.ts'

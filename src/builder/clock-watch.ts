@@ -1,5 +1,5 @@
 // Whether the wall clock can be trusted: blocks are dated by it, and no block is older than the one before it, so one block
-// with a time of the future dates a dataset for ever. Measured by the monotonic clock while the process runs, and at its start
+// with a time of the future dates a dataset permanently. Measured by the monotonic clock while the process runs, and at its start
 // by when something was last committed.
 
 import type { Clock } from '../lib/clock.ts'
@@ -13,7 +13,7 @@ const slewMs = 1_000
 /** Nobody can say that a clock was steady while nobody looked at it. */
 const unwatchedMs = 30_000
 
-/** A clock that is so far beyond what is known of the time is wrong, however steady it is: a block's time counts for ever. */
+/** A clock that is so far beyond what is known of the time is wrong, however steady it is: the time of a block stays. */
 const farMs = 5 * 365 * 24 * 60 * 60_000
 
 /** What the wall clock is ahead of the monotonic one. */
@@ -41,7 +41,7 @@ export class ClockWatch {
     return this.#clock.nowMs() - this.#clock.monotonicMs() - this.#trustedMs > farMs
   }
 
-  /** True while the wall clock is not to be trusted. Looks at it: whoever relies on it asks every few seconds. */
+  /** True while the wall clock is not to be trusted. Looks at it: callers that rely on it ask every few seconds. */
   hasJumped(): boolean {
     const atMs = this.#clock.monotonicMs()
     const leadMs = this.#clock.nowMs() - atMs

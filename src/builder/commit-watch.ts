@@ -1,5 +1,5 @@
 // Whether blocks of this process can be committed: commits that fail and are tried again are told once that has gone on for
-// some seconds without a success. What is logged meanwhile is safe; a node that takes rows for ever is not ready.
+// some seconds without a success. What is logged meanwhile is safe; a node that only takes rows is not ready.
 
 import type { Clock } from '../lib/clock.ts'
 import { NodeError } from '../model/errors.ts'

@@ -306,7 +306,7 @@ export class Catalog {
 
   /**
    * Adds blocks after checking them; what is not among `bytes` is read. One that brings no rows may have changed the name
-   * `alias`: that is looked at first, so that nobody sees such a block who may not read any more. Throws HaltError
+   * `alias`: that is looked at first, so that no caller that may not read any more sees such a block. Throws HaltError
    * `ChainBroken`; the chain then ends before the one at fault.
    */
   async #applyBlocks(

@@ -30,7 +30,7 @@ export type LeftPlace = { readonly kind: 'inForce' | 'read' } | { readonly kind:
 
 export class LeftLogs {
   readonly #store: ObjectStore
-  /** An adoption stands for ever. */
+  /** An adoption is never taken back. */
   readonly #adoptions = new Map<string, AdoptionRecord>()
 
   constructor(store: ObjectStore) {

@@ -48,7 +48,7 @@ export interface Call {
 export type Sink = (body: Readable, headers: IncomingHttpHeaders) => Promise<void>
 
 export interface Answer extends HttpAnswer {
-  /** The address of who answered, `127.0.0.1:8080`. */
+  /** The address that answered, `127.0.0.1:8080`. */
   readonly peer: string
   /** The body as a value; number tokens are kept. */
   readonly json: () => JsonValue

@@ -57,7 +57,7 @@ export async function* cutInput(input: Readable, options: CutOptions): AsyncGene
   try {
     yield* cutChunks(chunks, options)
   } finally {
-    // Whoever has stopped reading does not wait for the other side to end.
+    // A reader that has stopped does not wait for the other side to end.
     input.destroy()
   }
 }

@@ -1,6 +1,6 @@
 // What readers of the copies ask for while they wait: an object, a chain or a name that fails its check, fetched anew; the
-// head that the origin has by now. Each is done once for all who ask, and nobody waits for long: what takes longer goes on,
-// and who has asked comes again.
+// head that the origin has by now. Each is done once for all readers that ask, and none waits for long: what takes longer
+// goes on, and the reader comes again.
 
 import { ProofstreamError } from '../client/exchange.ts'
 import type { Clock } from '../lib/clock.ts'

@@ -177,7 +177,7 @@ export class FollowedDataset {
     let storing: Promise<void> = Promise.resolve()
     let ahead = this.#copy ?? emptyChain
     try {
-      // Who waits for it to be mended goes first: what is left is told again.
+      // The reader that waits for it to be mended goes first: what is left is told again.
       const goesOn = (): boolean => !this.#deps.signal.aborted && this.#mending === undefined
       for (let at = 0; at < hashes.length && goesOn(); at += windowBlocks) {
         const fetched = await fetching

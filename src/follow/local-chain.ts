@@ -95,7 +95,7 @@ export async function commitAt({ store, id }: Place, at: number): Promise<Commit
   if (commit === undefined) return undefined
   const { blocks, log, partition, next } = commit
   if (log === originLog && partition === 0 && next === at + blocks.length) return commit
-  throw new HaltError('ChainBroken', `commit ${at} of ${id} is none of a copy`)
+  throw new HaltError('ChainBroken', `commit ${at} of ${id} is not a commit of a copy`)
 }
 
 async function isThere({ store, id }: Place, at: number): Promise<boolean> {

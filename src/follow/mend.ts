@@ -1,6 +1,6 @@
 // Takes damage out of a copy: what the origin has can be had again. Blocks are fetched by their hashes, back from the head that
 // the copy had, so that a copy that is mended is the chain that it was, whatever the origin tells by now. Commits and packs
-// are this store's own: those that fail are dropped, and commits made anew, of one block each, so that whoever is at some
+// are this store's own: those that fail are dropped, and commits made anew, of one block each, so that a reader at some
 // block of the chain finds the next one.
 
 import { originLog } from '../chain/records.ts'

@@ -73,7 +73,7 @@ export class ColumnRows {
     this.rowWarnings.push(about)
   }
 
-  /** What was noted of the row that is open, for who keeps warnings of his own. */
+  /** What was noted of the row that is open, for a reader that keeps its own warnings. */
   takeRowWarnings(): readonly string[] {
     const taken = this.rowWarnings
     this.rowWarnings = []

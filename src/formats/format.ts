@@ -203,7 +203,7 @@ export interface Inferred {
   readonly valueless: readonly string[]
   /** CSV only. */
   readonly csvHeader?: CsvHeader
-  /** The column that is taken as the event time; it is none of `fields`. Hand it to the reader of the same body. */
+  /** The column that is taken as the event time; it is not in `fields`. Hand it to the reader of the same body. */
   readonly eventTime?: string
   /** What was guessed and may be wrong (lib/warnings.ts). */
   readonly warnings?: readonly string[]

@@ -1,5 +1,5 @@
 // What another machine answers, read no further than it may be: bytes as they are after decompression, and values of JSON
-// before they are made. Whoever reads from outside reads through here.
+// before they are made. All that is read from outside is read through here.
 
 /** The body is longer than it may be; what follows of it is not read. */
 export class BodyTooLong extends Error {

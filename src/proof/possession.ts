@@ -1,4 +1,4 @@
-// A node shows that it has its key and answers at an address: it signs a text with a nonce of who asks and the address at which
+// A node shows that it has its key and answers at an address: it signs a text with the caller's nonce and the address at which
 // the connection came in. Who passes the question on to the node gets a signature over another address than its own. The text
 // begins with words that no commitment, which is a JSON object, begins with: no signature is taken for one of the other kind.
 

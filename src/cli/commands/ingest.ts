@@ -64,7 +64,7 @@ export async function ingest(
       : await batchwise(context, sending, sources)
   } finally {
     over()
-    // Whoever has ended does not wait for the other side of a pipe to end.
+    // A command that has ended does not wait for the other side of a pipe.
     if ('piped' in sources) process.stdin.destroy()
   }
 }

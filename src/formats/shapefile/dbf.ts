@@ -10,7 +10,7 @@ import type { EntryBytes } from './zip.ts'
 
 const headerBytes = 32
 const fieldBytes = 32
-/** Names that are longer were cut by who wrote them. */
+/** Names that are longer were cut by their writer. */
 const nameBytes = 10
 const terminator = 0x0d
 const deletedMark = 0x2a

@@ -156,7 +156,7 @@ export async function waitForBlock(
       if (follower.state === 'left') return
       if (!follower.isBehind) await rights()
     }
-    // Also of who did not wait: what has come since he asked may have ended his right.
+    // Also where nobody waited: what has come since the request may have ended its right.
     await rights()
   } finally {
     followers.leave(follower)
