@@ -50,34 +50,26 @@ export function keyOf({ key, dedupe, preset }: IngestOptions): string | undefine
   return key ?? (dedupe === undefined && preset === undefined ? randomUUID() : undefined)
 }
 
+/** Options that a node takes under their own names. */
+const asGiven = [
+  'unknownFields',
+  'integers',
+  'timeZone',
+  'layer',
+  'charset',
+  'eventTime',
+  'eventTimeUnit',
+  'records',
+  'dedupe',
+  'preset',
+] as const
+
 export function ingestQuery(options: IngestOptions, missing: boolean): Readonly<Record<string, string | undefined>> {
-  const {
-    unknownFields,
-    integers,
-    timeZone,
-    layer,
-    charset,
-    eventTime,
-    eventTimeUnit,
-    records,
-    flatten,
-    dedupe,
-    preset,
-  } = options
   return {
     create: missing ? 'true' : undefined,
     dryRun: options.dryRun === true ? 'true' : undefined,
-    unknownFields,
-    integers,
-    timeZone,
-    layer,
-    charset,
-    eventTime,
-    eventTimeUnit,
-    records,
-    flatten: flatten === undefined ? undefined : String(flatten),
-    dedupe,
-    preset,
+    flatten: options.flatten === undefined ? undefined : String(options.flatten),
+    ...Object.fromEntries(asGiven.map((name) => [name, options[name]])),
   }
 }
 
