@@ -16,6 +16,7 @@ import {
 } from '../outputs/value-text.ts'
 import { endSecond, firstSecond } from './calendar.ts'
 import { type ColumnPlan, valueCode } from './column-plan.ts'
+import { cutTimes } from './column-warnings.ts'
 import { NumberScan, scanNumber } from './number-scan.ts'
 import type { TypedColumns } from './typed-columns.ts'
 
@@ -197,7 +198,7 @@ export class ValueCast {
     if (nanos < 0n || nanos >= dayNanos) return this.#outOfDay()
     if (isText) return this.#takeAscii(timeNanosText(nanos), to)
     const unit = BigInt(1e9 / plan.perSecond)
-    if (nanos % unit !== 0n) this.#target.typed.warnCut(plan)
+    if (nanos % unit !== 0n) this.#target.typed.warn(cutTimes(plan))
     if (plan.perSecond <= 1e3) to.appendInt32(Number(nanos / unit))
     else to.appendBigInt64(nanos / unit)
     return undefined
@@ -212,7 +213,7 @@ export class ValueCast {
     if (plan.code !== valueCode.timestamp) return this.#wrongType('a point in time')
     const unit = BigInt(1e9 / plan.perSecond)
     const rest = ((nanos % unit) + unit) % unit
-    if (rest !== 0n) this.#target.typed.warnCut(plan)
+    if (rest !== 0n) this.#target.typed.warn(cutTimes(plan))
     const instant = (nanos - rest) / unit
     if (instant < minInt64 || instant > maxInt64) return this.#beyondYears()
     to.appendBigInt64(instant)

@@ -22,6 +22,7 @@ import { unitOf, ValueCast } from './cast-values.ts'
 import { endSecond, firstSecond } from './calendar.ts'
 import { castVector } from './cast-vectors.ts'
 import { type ColumnPlan, type TablePlan, tablePlan } from './column-plan.ts'
+import { cutTimes } from './column-warnings.ts'
 import { FaultLog, RecordPlace } from './fault-log.ts'
 import type { FormatOptions, ReaderOptions } from './format.ts'
 import { JsonRecordReader } from './json/record.ts'
@@ -77,7 +78,7 @@ export class ColumnCast {
     const values = castVector(column, this.#target, cuts)
     if (values === undefined) return this.#castValues(column, first)
     for (const row of cuts) {
-      this.#typed.warnCut(this.#target)
+      this.#typed.warn(cutTimes(this.#target))
       this.#noteWarnings(first + row)
     }
     return this.#columnOf(column, values)

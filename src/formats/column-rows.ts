@@ -52,9 +52,7 @@ export class ColumnRows {
 
   /** Ends a row that came from `inputBytes` bytes of input. */
   endRow(inputBytes: number): void {
-    for (const about of this.rowWarnings.length > 0 ? this.takeRowWarnings() : []) {
-      this.warnings.add(about, this.doneRows)
-    }
+    if (this.rowWarnings.length > 0) this.tellRow()
     this.rows += 1
     this.doneRows += 1
     this.inputBytes += inputBytes
@@ -64,7 +62,7 @@ export class ColumnRows {
 
   /** Drops the values since the last row ended. */
   undoRow(): void {
-    this.rowWarnings = []
+    this.rowWarnings.length = 0
     for (const builder of this.builders) builder?.rollback(Math.min(this.rows, builder.rows))
   }
 
@@ -76,8 +74,13 @@ export class ColumnRows {
   /** What was noted of the row that is open, for a reader that keeps its own warnings. */
   takeRowWarnings(): readonly string[] {
     const taken = this.rowWarnings
-    this.rowWarnings = []
+    if (taken.length > 0) this.rowWarnings = []
     return taken
+  }
+
+  private tellRow(): void {
+    for (const about of this.rowWarnings) this.warnings.add(about, this.doneRows)
+    this.rowWarnings.length = 0
   }
 
   /** From now on values are judged but not kept. */

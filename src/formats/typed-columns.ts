@@ -20,8 +20,9 @@ import {
 } from './calendar.ts'
 import { type ColumnPlan, type TablePlan, valueCode } from './column-plan.ts'
 import type { EpochUnit } from './format.ts'
-import { earlyEpochs, earlySeconds, epochExponent, isStorableTime, timeReasons, unitNames } from './time-rules.ts'
+import { earlyEpochs, earlySeconds, epochExponent, isStorableTime, timeReasons } from './time-rules.ts'
 import { ColumnRows } from './column-rows.ts'
+import { cutTimes, lostSign, roundedIntegers } from './column-warnings.ts'
 import {
   doubleOf,
   exactNumber,
@@ -62,11 +63,6 @@ export class TypedColumns extends ColumnRows {
     this.mayRound = options.integers === 'float64'
   }
 
-  /** Finer digits of a time are cut off. */
-  warnCut({ name, perSecond }: ColumnPlan): void {
-    this.warn(`Times of '${name}' are kept in ${unitNames.get(perSecond)}; finer digits were cut off`)
-  }
-
   /** A null in this row. */
   putNull(column: ColumnPlan, builder: ColumnBuilder): ValueFault {
     if (column.required) return this.missing(column)
@@ -96,7 +92,7 @@ export class TypedColumns extends ColumnRows {
       case valueCode.uint64:
         return this.putInteger(column, builder, scan, bytes)
       case valueCode.decimal:
-        if (scan.negative && scan.mantissa === 0) this.warnSign(column)
+        if (scan.negative && scan.mantissa === 0) this.warn(lostSign(column))
         return this.putDecimal(column, builder, scaledInteger(exactNumber(scan, bytes), column.scale))
       case valueCode.string:
         builder.appendBytes(bytes, scan.start, scan.end)
@@ -169,7 +165,7 @@ export class TypedColumns extends ColumnRows {
         this.reason = `Column '${column.name}' holds ${column.typeText}, ${roundingText}`
         return 'OutOfRange'
       }
-      this.warn(`Integers of '${column.name}' were rounded to ${column.typeText}`)
+      this.warn(roundedIntegers(column))
     }
     builder.appendFloat64(value)
     return undefined
@@ -178,7 +174,7 @@ export class TypedColumns extends ColumnRows {
   private putInteger(column: ColumnPlan, builder: ColumnBuilder, scan: NumberScan, bytes: Uint8Array): ValueFault {
     if (scan.integral && scan.digits <= 15) {
       const value = scan.negative ? 0 - scan.mantissa : scan.mantissa
-      if (scan.negative && value === 0) this.warnSign(column)
+      if (scan.negative && value === 0) this.warn(lostSign(column))
       if (column.code === valueCode.int64) builder.appendInt64(value)
       else if (column.code === valueCode.uint64) {
         if (value < 0) return this.outOfRange(column)
@@ -203,10 +199,6 @@ export class TypedColumns extends ColumnRows {
     return undefined
   }
 
-  private warnSign({ name, typeText }: ColumnPlan): void {
-    this.warn(`Column '${name}' holds ${typeText}, and -0 became 0`)
-  }
-
   private putDecimal(column: ColumnPlan, builder: ColumnBuilder, value: ScaledResult): ValueFault {
     if (value === 'fraction') return this.wrongType(column, `a number with more than ${column.scale} decimals`)
     const limit = 10n ** BigInt(column.precision)
@@ -225,7 +217,7 @@ export class TypedColumns extends ColumnRows {
     const shift = Math.round(Math.log10(column.perSecond)) - epochExponent[this.eventTimeUnit]
     const exact = exactNumber(scan, bytes)
     const value = scaledInteger(exact, shift, true)
-    if (exact.exponent + shift < 0) this.warnCut(column)
+    if (exact.exponent + shift < 0) this.warn(cutTimes(column))
     if (value === 'fraction' || value === 'range' || !isStorableTime(value, column.perSecond)) {
       this.beyondYears(column)
       this.reason += ` Is it another unit than eventTimeUnit=${this.eventTimeUnit}?`
@@ -258,7 +250,7 @@ export class TypedColumns extends ColumnRows {
     // A zone can carry a time over the edge.
     if (seconds < firstSecond || seconds >= endSecond) return this.beyondYears(column)
     const fraction = Math.floor(nanos / (1e9 / perSecond))
-    if (this.time.isFiner || nanos % (1e9 / perSecond) !== 0) this.warnCut(column)
+    if (this.time.isFiner || nanos % (1e9 / perSecond) !== 0) this.warn(cutTimes(column))
     if (Math.abs(seconds) < 9e15 / perSecond) {
       builder.appendInt64(seconds * perSecond + fraction)
       return undefined
@@ -301,7 +293,7 @@ export class TypedColumns extends ColumnRows {
     }
     const nanosPerUnit = 1e9 / column.perSecond
     const value = time.seconds * column.perSecond + Math.floor(time.nanos / nanosPerUnit)
-    if (time.isFiner || time.nanos % nanosPerUnit !== 0) this.warnCut(column)
+    if (time.isFiner || time.nanos % nanosPerUnit !== 0) this.warn(cutTimes(column))
     if (column.perSecond <= 1e3) builder.appendInt32(value)
     else builder.appendInt64(value)
     return undefined

@@ -10,13 +10,15 @@ const leastCells = 512 * 1024
 /** And any file, in which a few bytes stand for many equal values. */
 const leastFileCells = 64 * 1024 * 1024
 
+type RatioName = 'cellRatio' | 'inflatedRatio'
+
 export class BodyCost {
-  readonly #limits: Pick<Limits, 'cellRatio' | 'inflatedRatio'>
+  readonly #limits: Pick<Limits, RatioName>
   readonly #admitted: Pick<Admitted, 'grow' | 'spend'>
   #bytes = 0
   #cells = 0
 
-  constructor(limits: Pick<Limits, 'cellRatio' | 'inflatedRatio'>, admitted: Pick<Admitted, 'grow' | 'spend'>) {
+  constructor(limits: Pick<Limits, RatioName>, admitted: Pick<Admitted, 'grow' | 'spend'>) {
     this.#limits = limits
     this.#admitted = admitted
   }
@@ -34,7 +36,7 @@ export class BodyCost {
       of === 'file'
         ? Math.max(leastFileCells, inflatedRatio * this.#bytes)
         : Math.max(leastCells, cellRatio * this.#bytes)
-    if (cells > most) throw tooManyCells(most, of)
+    if (cells > most) throw tooManyCells(most, of === 'file' ? 'inflatedRatio' : 'cellRatio', this.#limits)
     if (cells <= this.#cells) return
     this.#cells = cells
     this.#grow()
@@ -50,11 +52,10 @@ export class BodyCost {
   }
 }
 
-function tooManyCells(most: number, of: 'stream' | 'file'): NodeError {
-  const name = of === 'file' ? 'inflatedRatio' : 'cellRatio'
+function tooManyCells(most: number, name: RatioName, limits: Pick<Limits, RatioName>): NodeError {
   return new NodeError('BodyTooLarge', `The rows take more than ${most} cells in the columns that they bring.`, {
     hint: 'A row takes a cell in each column that any record of its body brings: send fewer records at a time, those with the same columns together.',
-    limit: { name, value: limitTable[name].value, unit: limitTable[name].unit },
+    limit: { name, value: limits[name], unit: limitTable[name].unit },
   })
 }
 

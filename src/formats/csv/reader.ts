@@ -6,6 +6,7 @@ import { foldAscii } from '../../model/names.ts'
 import { backslash } from '../json/text.ts'
 import { BodyReader } from '../body-reader.ts'
 import { type ColumnPlan, reservedName, type TablePlan, tablePlan, valueCode } from '../column-plan.ts'
+import { lostSpelling } from '../column-warnings.ts'
 import { type Fault, unknownFieldMessage } from '../fault-log.ts'
 import type { CsvHeader, ParsedBody, ReaderOptions } from '../format.ts'
 import { booleanOf, trimEnd, trimStart } from '../inference.ts'
@@ -244,14 +245,10 @@ export class CsvReader extends BodyReader {
     const numeric = code >= valueCode.small && code <= valueCode.decimal
     const epoch = index === 0 && this.options.eventTimeUnit !== undefined && code === valueCode.timestamp
     if ((numeric || epoch) && scanNumber(number, bytes, start, end, true) && number.end === end) {
-      if (numeric && !isSpeltAsNumber(number, bytes)) this.warnSpelling(column)
+      if (numeric && !isSpeltAsNumber(number, bytes)) columns.warn(lostSpelling(column))
       return columns.putNumber(column, builder, number, bytes)
     }
     return columns[numeric ? 'putWord' : 'putText'](column, builder, bytes, start, end)
-  }
-
-  private warnSpelling({ name }: ColumnPlan): void {
-    this.columns.warn(`Column '${name}' holds numbers: leading zeros, plus signs and bare exponents are not kept`)
   }
 
   private wrongCount(bytes: Uint8Array, start: number, end: number, expected: number): void {

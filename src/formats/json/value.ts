@@ -3,6 +3,7 @@
 import type { ColumnBuilder } from '../../arrow/column-builder.ts'
 import type { RecordErrorKind } from '../../model/errors.ts'
 import { type ColumnPlan, valueCode } from '../column-plan.ts'
+import { valuesAsText } from '../column-warnings.ts'
 import type { Fault, FaultLog, RecordPlace } from '../fault-log.ts'
 import { scanNumber } from '../number-scan.ts'
 import type { TypedColumns } from '../typed-columns.ts'
@@ -104,9 +105,8 @@ export abstract class JsonValueReader {
     return true
   }
 
-  private noteText({ code, name }: ColumnPlan): void {
-    if (!this.tellsText || code !== valueCode.string) return
-    this.columns.warn(`Column '${name}' holds texts; what is none is stored as its JSON text, and goes out as a text`)
+  private noteText(column: ColumnPlan): void {
+    if (this.tellsText && column.code === valueCode.string) this.columns.warn(valuesAsText(column))
   }
 
   /** An object or array: JSON text in a String column, items in a List column, a fault in any other. */

@@ -11,6 +11,7 @@ import type { RecordErrorKind } from '../../model/errors.ts'
 import { foldAscii } from '../../model/names.ts'
 import { BodyReader } from '../body-reader.ts'
 import { type ColumnPlan, reservedName, type TablePlan, tablePlan, unknownName, valueCode } from '../column-plan.ts'
+import { cutTimes } from '../column-warnings.ts'
 import { FaultLog, unknownFieldMessage } from '../fault-log.ts'
 import type { EpochUnit, InferOptions, ParsedBody, ReaderOptions, StreamFormat } from '../format.ts'
 import { BodyInferrer, type SampledColumn, valueClass } from '../inference.ts'
@@ -150,7 +151,7 @@ class LineProtocolReader extends BodyReader {
     }
     for (let at = last; at < end; at++) {
       if (bytes[at] === 0x30) continue
-      this.columns.warnCut(must(this.plan.columns[0], 'an event time'))
+      this.columns.warn(cutTimes(must(this.plan.columns[0], 'an event time')))
       break
     }
     return ms
