@@ -1,7 +1,7 @@
 // What an answer says of a batch: where its event times came from, what was changed or is doubted of its values
 // (lib/warnings.ts), and which new column looks like a time that nobody named. Pure.
 
-import { foldAscii } from '../model/names.ts'
+import { maybeTimeName } from '../formats/time-names.ts'
 import type { Field } from '../model/schema.ts'
 import type { IngestControls } from './controls.ts'
 import type { TypedBody } from './reading.ts'
@@ -31,8 +31,6 @@ interface EventTimeSource {
   readonly otherwise?: 'header' | 'received'
 }
 
-const timeNames = ['time', 'ts', 'timestamp', 'received_at', 'tst']
-
 /** `before`: the shape of the dataset as the batch found it. */
 export function remarksOn(controls: IngestControls, body: TypedBody, before: Shape | undefined): BatchRemarks {
   const { rows, undated, shape } = body
@@ -48,7 +46,7 @@ export function remarksOn(controls: IngestControls, body: TypedBody, before: Sha
 
 function unnamedTime({ eventTime }: IngestControls, shape: Shape, before: Shape | undefined): readonly string[] {
   const isNew = (name: string): boolean => before?.fields.every((field) => field.name !== name) ?? true
-  const column = shape.fields.find(({ name }) => timeNames.includes(foldAscii(name)) && isNew(name))?.name
+  const column = shape.fields.find(({ name }) => maybeTimeName(name) && isNew(name))?.name
   if (eventTime !== undefined || column === undefined) return []
   const message =
     `The column '${column}' looks like the time of its records, and their event time is when they were received: ` +
