@@ -25,7 +25,7 @@ export const slowFiles: string[] = [
   'test/catalog/known-ids.test.ts',
   'test/engine/{foreign-files,hostile,limits,processes,stability,value-class}.test.ts',
   'test/builder/{column-work,replay}.test.ts',
-  'test/gateway/{first-posts,row-reader}.test.ts',
+  'test/gateway/{costs,first-posts,row-reader}.test.ts',
   'test/http/{answers-under-way,events,events-of-packs,odd-places,round-trip,stream,stream-by-socket}.test.ts',
   'test/store/{packs,s3-trial,slice-files}.test.ts',
 ]

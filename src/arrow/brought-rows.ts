@@ -3,6 +3,7 @@
 import { assert, must } from '../lib/assert.ts'
 import { type Column, type Field, innerType, isOptional, type RecordBatch } from '../model/schema.ts'
 import { fixedWidth } from './columns.ts'
+import { cutBytes } from './ipc.ts'
 import { nullColumn } from './null-column.ts'
 
 /** Some of the columns of a batch, and their places among the fields, which rise; the first column always. */
@@ -39,25 +40,42 @@ export function cellsOf({ rows, columns }: BroughtRows): number {
   return cells
 }
 
-/** What a column adds to a message beside its rows: its field, its place in each batch. */
+/** What a column adds to a batch beside its rows: its node and buffers, or its field. */
 const columnBytes = 128
 /** Below this it matters more that rows of one dataset share their messages. */
 const leastBytes = 4096
 
-/** Whether the fields that are not at `places` would be the larger part of a message of so many rows, and of `bytes` without them. */
-export function leavesOut(
-  fields: readonly Field[],
-  places: ReadonlySet<number>,
-  { rows, bytes }: { readonly rows: number; readonly bytes: number },
-): boolean {
-  if (places.size === fields.length) return false
-  let absentBytes = 0
-  for (const [place, { type }] of fields.entries()) {
-    if (places.has(place)) continue
-    assert(isOptional(type), 'a column that rows do not bring is optional')
-    absentBytes += columnBytes + rows * (fixedWidth(innerType(type)) ?? 4)
+/** Rows of a body so far. */
+export interface BroughtSoFar {
+  readonly rows: number
+  /** As the columns came; those of many bytes are cut. */
+  readonly batches: number
+  /** What they take in the columns that each batch brings. */
+  readonly bytes: number
+  /** By the place of a column, the rows of the batches that bring it. */
+  readonly rowsOf: ReadonlyMap<number, number>
+}
+
+/** What the rows take in messages that have the columns at `places`, with nulls where they do not bring them. */
+export function bytesWith(fields: readonly Field[], places: Iterable<number>, brought: BroughtSoFar): number {
+  const { rows, batches, rowsOf } = brought
+  let { bytes } = brought
+  let columns = 0
+  for (const place of places) {
+    const missing = rows - (rowsOf.get(place) ?? 0)
+    const { type } = must(fields[place], 'a field')
+    assert(missing === 0 || isOptional(type), 'a column that rows do not bring is optional')
+    bytes += missing * (fixedWidth(innerType(type)) ?? 4)
+    columns += 1
   }
-  return absentBytes > Math.max(bytes, leastBytes)
+  return bytes + columnBytes * columns * (batches + Math.floor(bytes / cutBytes))
+}
+
+/** Whether the fields that no row brings would be the larger part of a message. */
+export function leavesOut(fields: readonly Field[], brought: BroughtSoFar): boolean {
+  if (brought.rowsOf.size === fields.length) return false
+  const bytes = bytesWith(fields, brought.rowsOf.keys(), brought)
+  return bytesWith(fields, fields.keys(), brought) - bytes > Math.max(bytes, leastBytes)
 }
 
 /** Choices of columns that are remembered for a schema. */

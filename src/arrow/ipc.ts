@@ -11,7 +11,7 @@ import { encodeSchemaMetadata, messageHeaders, metadataV5 } from './ipc-schema.t
 /** Begins each message, and is the end mark with a length of 0. */
 export const continuation = 0xffffffff
 const endMarkBytes = 8
-const cutBytes = 120 * 1024
+export const cutBytes = 120 * 1024
 
 // Schema messages by the list of fields that they were made for.
 const schemaMessages = new WeakMap<readonly Field[], Uint8Array>()

@@ -56,6 +56,8 @@ interface Target {
 
 const geometryName = 'geometry'
 const manyRows = 1000
+/** So many faults are counted; a few bytes can stand for hundreds of millions. */
+const mostFaults = 1_000_000
 const manyBytes = 1024 * 1024
 
 export class ColumnarReader implements FileReader {
@@ -136,6 +138,7 @@ export class ColumnarReader implements FileReader {
         if (batch.rows > manyRows) await nextTurn()
       }
       record += batch.rows
+      if (faults.total > mostFaults) throw faults.toError(false, { isWhole: false })
       if (faults.total > 0) continue
       const columns = plan.columns.map(({ field }, column) => made.get(column) ?? nullColumn(field, batch.rows))
       yield* small.add({ rows: batch.rows, columns })

@@ -1,12 +1,17 @@
 // Collects the faults of one body: the first hundred with their places, and how many there are in all.
 
+import { shortened } from '../lib/shortened.ts'
 import { foldAscii } from '../model/names.ts'
 import { NodeError, type RecordError, type RecordErrorKind } from '../model/errors.ts'
+import { maxNameBytes } from '../model/schema.ts'
 
 /** Records at the start of a body that columns are inferred from. */
 export const sampleRecords = 10_000
 const maxErrors = 100
 const maxExcerptChars = 80
+/** Names stand in messages, and a name may be as long as a record. */
+const maxMessageChars = 600
+const maxPointerChars = 1000
 const lenientDecoder = new TextDecoder('utf-8', { ignoreBOM: true })
 
 /** A fault where it was found: `bytes[at, end)` is the faulty value or record. */
@@ -76,7 +81,7 @@ export class FaultLog {
     this.total += 1
     if (this.errors.length >= maxErrors) return
     const { kind, message, bytes, at, end, column, pointer } = fault
-    this.errors.push({
+    this.addBounded({
       ...(record === undefined ? {} : { record }),
       line: this.lineOf(fault, place),
       byteOffset: place.offset + at - place.start,
@@ -103,11 +108,21 @@ export class FaultLog {
   /** A fault whose bytes are no longer at hand. */
   addBare(error: RecordError): void {
     this.total += 1
-    if (this.errors.length < maxErrors) this.errors.push(error)
+    if (this.errors.length < maxErrors) this.addBounded(error)
   }
 
-  /** The error that tells the caller all of it. `inferred`: the columns were guessed from this very body. */
-  toError(inferred: boolean): NodeError {
+  /** A pointer that is too long is left out: a part of it would lead elsewhere. */
+  private addBounded({ column, pointer, message, ...error }: RecordError): void {
+    this.errors.push({
+      ...error,
+      ...(column === undefined ? {} : { column: shortened(column, maxNameBytes) }),
+      ...(pointer === undefined || pointer.length > maxPointerChars ? {} : { pointer }),
+      message: shortened(message, maxMessageChars),
+    })
+  }
+
+  /** The error that tells the caller all of it. `inferred`: the columns were guessed from this very body; `isWhole`: it was read to its end. */
+  toError(inferred: boolean, { isWhole } = { isWhole: true }): NodeError {
     const own = inferred ? withoutUnlearnt(this.errors) : this.errors
     const total = this.total - this.errors.length + own.length
     // Names without a column may follow from what could not be read.
@@ -119,7 +134,7 @@ export class FaultLog {
     const isTooLong = own.some(({ kind }) => kind === 'OutOfRange')
     const guessed = inferred && differs ? `${inferredHint}${isTooLong ? rangeHint : ''}.` : undefined
     const hint = this.hint ?? (first?.kind === 'ReservedColumn' ? reservedHint : guessed)
-    const rest = total > 1 ? ` Faults in all: ${total}.` : ''
+    const rest = total > 1 ? ` Faults in all${isWhole ? '' : ' of what was read'}: ${total}.` : ''
     const errors = first === undefined ? [] : [first, ...own.filter((error) => error !== first)]
     return new NodeError(
       'RecordsDoNotFit',
@@ -147,8 +162,9 @@ const reservedHint =
   'another one: {"vocab":{"offsetColumn":"row","operationTypeColumn":"operation","systemTimeColumn":"stored_at"}}.'
 
 /** The message of `UnknownField`; `valueless`: folded names that inference met without a value; undefined where there was none. */
-export function unknownFieldMessage(name: string, valueless: ReadonlySet<string> | undefined): string {
-  if (valueless?.has(foldAscii(name)) === true) {
+export function unknownFieldMessage(field: string, valueless: ReadonlySet<string> | undefined): string {
+  const name = shortened(field, maxNameBytes)
+  if (valueless?.has(foldAscii(field)) === true) {
     return `'${name}' has no value in the first 10,000 records, so it got no column; create the dataset with a schema.`
   }
   if (valueless !== undefined) {

@@ -2,6 +2,7 @@
 // types that follow (docs/spec/http.md §6, Inference).
 
 import { maxInt64, minInt64 } from '../arrow/numbers.ts'
+import { Warnings } from '../lib/warnings.ts'
 import { NodeError } from '../model/errors.ts'
 import { foldAscii } from '../model/names.ts'
 import {
@@ -150,7 +151,7 @@ export class Sample {
   /** Columns that came before the event time; undefined until it comes. */
   private beforeEventTime: number | undefined
   private added = 0
-  private readonly warnings: string[] = []
+  private readonly warnings = new Warnings()
 
   constructor(options: InferOptions) {
     this.options = options
@@ -185,7 +186,7 @@ export class Sample {
 
   /** A column of integers that no column of numbers would keep as they are. */
   private asText({ name }: SampledColumn): DataType {
-    this.warnings.push(`Column '${name}' is text: a number would round its integers.`)
+    this.warnings.add(`Column '${name}' is text: a number would round its integers`)
     return { kind: 'String' }
   }
 
@@ -212,7 +213,7 @@ export class Sample {
       ...(this.beforeEventTime === undefined ? {} : { eventTimePosition: known.length + before.length }),
       valueless,
       ...(csvHeader === undefined ? {} : { csvHeader }),
-      ...(this.warnings.length === 0 ? {} : { warnings: this.warnings }),
+      ...(this.warnings.texts.length === 0 ? {} : { warnings: this.warnings.texts }),
     }
   }
 
@@ -240,7 +241,7 @@ export class Sample {
       eventTimePosition: added.indexOf(taken),
       eventTime: taken.name,
       valueless,
-      warnings: [...this.warnings, about],
+      warnings: [...this.warnings.texts, about],
       ...(csvHeader === undefined ? {} : { csvHeader }),
     }
   }

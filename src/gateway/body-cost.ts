@@ -6,21 +6,26 @@ import { NodeError } from '../model/errors.ts'
 import type { Admitted } from './admission.ts'
 
 /** Cells that any body may have: of 8 bytes each, as much as is held before anything goes to the log. */
-const leastCells = 512 * 1024
+export const leastCells = 512 * 1024
+/** And any batch that a stream is cut into: it has as many batches as it likes. */
+export const leastStreamedCells = 32 * 1024
 /** And any file, in which a few bytes stand for many equal values. */
-const leastFileCells = 64 * 1024 * 1024
+export const leastFileCells = 64 * 1024 * 1024
 
 type RatioName = 'cellRatio' | 'inflatedRatio'
 
 export class BodyCost {
   readonly #limits: Pick<Limits, RatioName>
   readonly #admitted: Pick<Admitted, 'grow' | 'spend'>
+  readonly #least: number
   #bytes = 0
   #cells = 0
 
-  constructor(limits: Pick<Limits, RatioName>, admitted: Pick<Admitted, 'grow' | 'spend'>) {
+  /** `isStreamed`: of a batch that a stream was cut into. */
+  constructor(limits: Pick<Limits, RatioName>, admitted: Pick<Admitted, 'grow' | 'spend'>, isStreamed: boolean) {
     this.#limits = limits
     this.#admitted = admitted
+    this.#least = isStreamed ? leastStreamedCells : leastCells
   }
 
   /** So many bytes have been read. Throws `Saturated`, `QuotaExceeded`. */
@@ -35,7 +40,7 @@ export class BodyCost {
     const most =
       of === 'file'
         ? Math.max(leastFileCells, inflatedRatio * this.#bytes)
-        : Math.max(leastCells, cellRatio * this.#bytes)
+        : Math.max(this.#least, cellRatio * this.#bytes)
     if (cells > most) throw tooManyCells(most, of === 'file' ? 'inflatedRatio' : 'cellRatio', this.#limits)
     if (cells <= this.#cells) return
     this.#cells = cells

@@ -301,7 +301,7 @@ export class Gateway {
     const receivedMs = clock.nowMs()
     const format = formatOf(controls.contentType)
     const fallbackMs = controls.eventTimeMs ?? receivedMs
-    const cost = new BodyCost(limits, admitted)
+    const cost = new BodyCost(limits, admitted, request.streamed !== undefined)
     const toLog = this.#largeBatchOf(request)
     const isEarlier = await isKnownEarlier(this.#deps, request)
     const read = { stream: request.body, format, controls, isKnownEarlier: isEarlier }

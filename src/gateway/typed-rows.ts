@@ -2,7 +2,7 @@
 // the log part after part, or into a spool where it is not yet known whose rows they are. A long body is never held as a
 // whole; few rows cost no promise, since most bodies are one small record.
 
-import { cellsOf, fieldsAt, leavesOut, rowsWith } from '../arrow/brought-rows.ts'
+import { type BroughtSoFar, bytesWith, cellsOf, fieldsAt, leavesOut, rowsWith } from '../arrow/brought-rows.ts'
 import { batchBytes, concatBatches } from '../arrow/columns.ts'
 import { arrowStreamEnd, arrowStreamStart } from '../arrow/ipc.ts'
 import { assert } from '../lib/assert.ts'
@@ -70,8 +70,9 @@ export class TypedRows {
   #bytes = 0
   /** Items of lists, beside the rows. */
   #items = 0
-  /** Columns that the rows bring, by place. */
-  readonly #brought = new Set<number>([0])
+  #batches = 0
+  /** Of the columns that the rows bring, by place: in how many rows. */
+  readonly #rowsOf = new Map<number, number>([[0, 0]])
   #many: RowsSpool | LargeBatch | undefined
 
   constructor(options: TypedRowsOptions) {
@@ -84,14 +85,15 @@ export class TypedRows {
    */
   add(read: readonly ReadRows[]): Promise<unknown> | undefined {
     for (const rows of read) this.#count(rows)
-    const { mostBytes, onCells } = this.#options
-    if (this.#bytes > mostBytes) {
+    const { fields, mostBytes, onCells } = this.#options
+    const places = this.#places()
+    if (bytesWith(fields, places, this.#brought) > mostBytes) {
       throw new NodeError('BodyTooLarge', `The rows take more than ${mostBytes} bytes as columns.`, {
         hint: 'Send them in smaller batches. A file may become at most inflatedRatio times as large (GET /limits).',
         limit: { name: 'inflatedBytes', value: mostBytes, unit: 'bytes' },
       })
     }
-    onCells(this.#rows * this.#places().length + this.#items)
+    onCells(this.#rows * places.length + this.#items)
     this.#held.push(...read)
     return this.#many === undefined && this.#bytes <= heldBytes ? undefined : this.#write()
   }
@@ -101,16 +103,19 @@ export class TypedRows {
     this.#rows += rows
     this.#bytes += 'messages' in read ? read.bytes : batchBytes(read)
     this.#items += ('messages' in read ? read.cells : cellsOf(read)) - rows * places.length
-    for (const place of places) this.#brought.add(place)
+    for (const place of places) this.#rowsOf.set(place, (this.#rowsOf.get(place) ?? 0) + rows)
+    this.#batches += 'messages' in read ? read.messages.length : 1
   }
 
   /** The columns that the rows have in the log, by place: those that they bring, or all where that is little more. */
   #places(): readonly number[] {
     const { fields } = this.#options
-    const isPart =
-      (this.#many === undefined || this.#many instanceof RowsSpool) &&
-      leavesOut(fields, this.#brought, { rows: this.#rows, bytes: this.#bytes })
-    return isPart ? [...this.#brought].sort((a, b) => a - b) : [...fields.keys()]
+    const isPart = (this.#many === undefined || this.#many instanceof RowsSpool) && leavesOut(fields, this.#brought)
+    return isPart ? [...this.#rowsOf.keys()].sort((a, b) => a - b) : [...fields.keys()]
+  }
+
+  get #brought(): BroughtSoFar {
+    return { rows: this.#rows, batches: this.#batches, bytes: this.#bytes, rowsOf: this.#rowsOf }
   }
 
   /** Rows that bring nearly all columns go to the log at once: of others it is not known yet which they bring. */

@@ -2,6 +2,8 @@
 // often and where first. A reader calls `add` for each value, and hands `texts` on when it is done: `ParsedBody.warnings` of a
 // stream, `FileReader.warnings` of a file, `Inferred.warnings` of inference. Readers that have TypedColumns call their `warn`.
 
+import { shortened } from './shortened.ts'
+
 /** Kinds that are told; a body with more has other worries. */
 const mostKinds = 20
 const mostChars = 400
@@ -30,7 +32,7 @@ export class Warnings {
 
   /** The sentences, in the order in which their kinds were met. */
   get texts(): readonly string[] {
-    const texts = Array.from(this.#kinds, ([about, told]) => `${shortened(about)}${placeText(told)}.`)
+    const texts = Array.from(this.#kinds, ([about, told]) => `${shortened(about, mostChars)}${placeText(told)}.`)
     return this.#leftOut ? [...texts, 'There are warnings of more kinds, which are left out.'] : texts
   }
 }
@@ -38,10 +40,6 @@ export class Warnings {
 /** What a sentence is about, without count and place: the same for two sentences of a kind. */
 export function kindOfWarning(text: string): string {
   return text.replace(/ \((?:record \d+|\d+ times, first in record \d+)\)\.$/, '.')
-}
-
-function shortened(about: string): string {
-  return about.length <= mostChars ? about : `${about.slice(0, mostChars).replace(/[\ud800-\udbff]$/, '')}…`
 }
 
 function placeText({ count, first }: Told): string {

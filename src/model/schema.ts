@@ -114,7 +114,8 @@ export function systemFields(vocabulary: Vocabulary, eventTimeType: DataType = t
   ]
 }
 
-const maxNameBytes = 255
+/** Of the name of a column. */
+export const maxNameBytes = 255
 
 /**
  * The short text of a type: `Float64`, `Decimal(18,4)`, `Timestamp(Microsecond)`, `List(String?)?`; `?` means optional.

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { failure, faults, infer, optionalField, read, readerOptions, rowsOf } from './reading.ts'
+import { failure, faults, infer, kinds, optionalField, read, readerOptions, rowsOf } from './reading.ts'
 
 type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json }
 
@@ -220,5 +220,37 @@ describe('records', () => {
     const text = '{\n"x": [1,\n2],\n"m": [\n{"a": "1"},\n{"a": 2, "b": }\n]}'
     const [fault] = faults('json', text, { ...options, records: ['m'] })
     expect(fault).toMatchObject({ kind: 'MalformedRecord', record: 1, line: 6, byteOffset: text.indexOf('}\n]}') })
+  })
+})
+
+describe('names that no column can have', () => {
+  const fields = [optionalField('n', { kind: 'Int64' })]
+  const long = 'p'.repeat(100_000)
+  const members = Array.from({ length: 2_000 }, (_, i) => `"k${i}":{"a":${i}}`).join(',')
+
+  it('are told once for all members of an object, and cut', () => {
+    const [fault, ...others] = faults(
+      'ndjson',
+      `{"n":1,"${long}":{${members}}}`,
+      readerOptions(fields, { flatten: true }),
+    )
+    expect(others).toEqual([])
+    expect([fault?.kind, fault?.pointer, fault?.byteOffset]).toEqual(['UnknownField', undefined, 7])
+    expect(fault?.message).toMatch(/^The dataset has no column 'p{255}…'; say unknownFields=add/)
+  })
+
+  it('are passed over where that is asked for', () => {
+    const options = readerOptions(fields, { flatten: true, unknownFields: 'ignore' })
+    expect(rowsOf(read('ndjson', `{"${long}":{${members}},"n":1}`, options))).toEqual([[null, 1n]])
+    expect(faults('ndjson', `{"${long}":{},"${long}":{},"n":1}`, options).map(({ kind }) => kind)).toEqual([
+      'DuplicateField',
+    ])
+  })
+
+  it('begin with no name of a column, however near they are', () => {
+    const name = `${'p'.repeat(250)}_abc`
+    const options = readerOptions([optionalField(`${name}_`, { kind: 'Int64' }), ...fields], { flatten: true })
+    expect(rowsOf(read('ndjson', `{"${'p'.repeat(250)}":{"abc":{"":1}}}`, options))).toEqual([[null, 1n, null]])
+    expect(kinds('ndjson', `{"${'p'.repeat(250)}":{"abcd":{"e":1}}}`, options)).toEqual(['UnknownField@0'])
   })
 })

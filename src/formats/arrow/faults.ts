@@ -1,5 +1,6 @@
 // What a caller is told about an Arrow stream or file: what is wrong, in which column and record batch, and what to do.
 
+import { shortened } from '../../lib/shortened.ts'
 import { DecodeError, NodeError } from '../../model/errors.ts'
 
 const what = 'Arrow data'
@@ -71,5 +72,5 @@ export async function at<T>(place: Place, work: () => Promise<T> | T): Promise<T
 
 /** A name as a caller sees it, short. */
 export function shown(name: string): string {
-  return JSON.stringify(name.length <= 80 ? name : `${name.slice(0, 80)}…`)
+  return JSON.stringify(shortened(name, 80))
 }

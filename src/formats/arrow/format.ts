@@ -8,6 +8,7 @@ import { sameValue } from '../../lib/compare.ts'
 import type { Limits } from '../../lib/limits.ts'
 import { NodeError } from '../../model/errors.ts'
 import type { RecordBatch } from '../../model/schema.ts'
+import { CellCount } from '../cell-count.ts'
 import { type ColumnarFile, ColumnarReader } from '../columnar.ts'
 import type { BodyFile, FileFormat } from '../format.ts'
 import { ArrayReader } from './arrays.ts'
@@ -38,11 +39,12 @@ export const arrow: FileFormat = {
 /**
  * Opens an Arrow stream or file, whichever it is, and reads through the heads of its messages. Struct, list and map columns are
  * JSON text. Throws NodeError `MalformedBody`, `UnsupportedEncoding` with column and record batch, `RecordsDoNotFit` for too
- * many columns, `BodyTooLarge` for more rows than there is room for; so do the batches.
+ * many columns, `BodyTooLarge` for more rows than there is room for; so do the batches, also for more values
+ * than a file of its size may have.
  */
 export async function openArrow(
   file: BodyFile,
-  limits: Pick<Limits, 'columns' | 'inflatedBytes' | 'recordBytes'>,
+  limits: Pick<Limits, 'columns' | 'inflatedBytes' | 'inflatedRatio' | 'recordBytes'>,
 ): Promise<ColumnarFile> {
   const window = new Window(file)
   const source = await openArrowSource(window)
@@ -51,7 +53,7 @@ export async function openArrow(
   const types = await at({}, () => dictionaryTypes(fields))
   const rows = await countRows(source, types)
   demandRoom(rows, limits)
-  const { recordBytes } = limits
+  const { recordBytes, inflatedRatio } = limits
   const geometry = fields.findIndex(({ type }) => type.kind === 'geometry')
   return {
     fields: fields.map(columnField),
@@ -59,7 +61,10 @@ export async function openArrow(
     refused: refusedColumns(fields),
     nested: new Set(fields.flatMap(({ type }, at) => (isNested(type) && type.kind !== 'geometry' ? [at] : []))),
     ...(geometry < 0 ? {} : { geometry }),
-    batches: (columns) => readBatches({ window, source, fields, types, recordBytes }, columns),
+    batches: (columns) => {
+      const cells = new CellCount(file.bytes, inflatedRatio)
+      return readBatches({ window, source, fields, types, recordBytes, cells }, columns)
+    },
   }
 }
 
@@ -123,6 +128,7 @@ interface OpenArrow {
   readonly fields: readonly ArrowField[]
   readonly types: DictionaryTypes
   readonly recordBytes: number
+  readonly cells: CellCount
 }
 
 async function* readBatches(open: OpenArrow, columns: readonly number[]): AsyncGenerator<RecordBatch> {
@@ -136,7 +142,11 @@ async function* readBatches(open: OpenArrow, columns: readonly number[]): AsyncG
     const number = batch++
     const body = await at({ batch: number }, () => new Body(open.window, message, message.header))
     const read = await readColumns(open, { body, dictionaries, columns, batch: number })
-    yield* pieces(read, { rows: body.rows, batch: number, firstRecord, recordBytes: open.recordBytes })
+    const place = { rows: body.rows, batch: number, firstRecord, recordBytes: open.recordBytes }
+    for await (const piece of pieces(read, place)) {
+      open.cells.takeBatch(piece)
+      yield piece
+    }
     firstRecord += body.rows
   }
 }

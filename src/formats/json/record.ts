@@ -5,6 +5,7 @@
 import type { ColumnBuilder } from '../../arrow/column-builder.ts'
 import { copyBytes } from '../../lib/bytes.ts'
 import { foldAscii } from '../../model/names.ts'
+import { maxNameBytes } from '../../model/schema.ts'
 import type { RecordCore } from '../body-reader.ts'
 import {
   columnNameOf,
@@ -25,6 +26,8 @@ import { type JsonValueOptions, JsonValueReader, letterN, maxFaults } from './va
 const maxUnknown = 16_384
 /** Most objects of an object that are remembered. */
 const maxInner = 256
+/** Before the names of members: with a longer one none of them is a column. */
+const maxPrefixChars = maxNameBytes + 1
 /** Result of `key` after a fault. */
 const noKey = -3
 
@@ -203,7 +206,11 @@ export class JsonRecordReader extends JsonValueReader implements RecordCore {
 
   /** A member that is no column: judged, then passed over. */
   private otherMember(column: number, keyAt: number, index: number): boolean {
-    if (this.flatten && this.bytes[this.at] === openBrace) return this.innerMembers(column, keyAt, index)
+    const isInner = this.flatten && this.bytes[this.at] === openBrace
+    return isInner ? this.innerMembers(column, keyAt, index) : this.noColumn(column, keyAt)
+  }
+
+  private noColumn(column: number, keyAt: number): boolean {
     this.metOther = true
     const name = this.plan.prefix + this.keyText()
     const folded = foldAscii(name)
@@ -230,10 +237,14 @@ export class JsonRecordReader extends JsonValueReader implements RecordCore {
     this.note('UnknownField', unknownFieldMessage(name, this.valueless), at, end)
   }
 
-  /** The members of an object that is flattened: those of columns with its name before theirs. */
+  /**
+   * The members of an object that is flattened: those of columns with its name before theirs. Where that is longer than the
+   * name of a column, the object is one member that is none: a long name is not said again for each of many.
+   */
   private innerMembers(hint: number, keyAt: number, index: number): boolean {
     const { plan: outer, level, path } = this
     const inner = outer.inner[firstInner - hint] ?? this.innerPlan(index)
+    if (inner.prefix.length > maxPrefixChars) return this.noColumn(unknownName, keyAt)
     const stamp = this.record + 1
     const folded = foldAscii(inner.prefix)
     if (this.entered.get(folded) === stamp || this.unknown?.has(folded.slice(0, -1)) === true)

@@ -14,7 +14,7 @@ import { fillTexts, PendingTexts } from '../../parquet/bytes-column.ts'
 import { located, valueFault } from './faults.ts'
 import type { FileColumn } from '../../parquet/file-columns.ts'
 import { fewerValues, readFixedColumn } from '../../parquet/fixed-column.ts'
-import type { CellCount } from './cell-count.ts'
+import type { CellCount } from '../cell-count.ts'
 import type { GeoColumns } from './geo-columns.ts'
 import { LeafCursor } from '../../parquet/leaf-cursor.ts'
 import { NestedColumn } from './nested-column.ts'
@@ -50,7 +50,7 @@ export async function* readBatches(file: OpenFile, places: readonly number[]): A
       while (firstRow < reading.end) {
         const band = await readBand(reading, firstRow)
         firstRow += band.rows
-        file.cells.take(band.rows * columns.length)
+        file.cells.takeBatch(band)
         for (const batch of inBatches(band)) {
           yield batch
           await nextTurn()

@@ -1,5 +1,6 @@
 // What a caller is told about a Parquet file: what is wrong, in which column, row group and page, and what to do.
 
+import { shortened } from '../../lib/shortened.ts'
 import { DecodeError, NodeError, type RecordErrorKind } from '../../model/errors.ts'
 import { ParquetFault, UnsupportedParquet } from '../../parquet/refusals.ts'
 
@@ -41,12 +42,9 @@ export function located(error: unknown, place: Place): unknown {
 function placeText({ column, rowGroup, page }: Place): string {
   const group = rowGroup === undefined ? '' : `row group ${rowGroup}`
   const where = page === undefined || page < 0 ? group : `${group}, page ${page}`
-  if (column !== undefined) return `The column ${JSON.stringify(shortened(column))}${where === '' ? '' : ` (${where})`}`
+  if (column !== undefined)
+    return `The column ${JSON.stringify(shortened(column, 80))}${where === '' ? '' : ` (${where})`}`
   return where === '' ? 'The file' : `The file (${where})`
-}
-
-function shortened(name: string): string {
-  return name.length <= 80 ? name : `${name.slice(0, 80)}…`
 }
 
 /** The error for a value that its column cannot hold; `record` is its row in the file. */

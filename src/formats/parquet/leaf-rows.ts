@@ -9,7 +9,7 @@ import { fillTexts, PendingTexts } from '../../parquet/bytes-column.ts'
 import { readFixedColumn } from '../../parquet/fixed-column.ts'
 import { type LeafCursor, pieceEntries } from '../../parquet/leaf-cursor.ts'
 import type { Levels } from '../../parquet/levels.ts'
-import type { CellCount } from './cell-count.ts'
+import type { CellCount } from '../cell-count.ts'
 import { damaged } from '../../parquet/refusals.ts'
 
 /** What is read ahead of a leaf. */

@@ -1,5 +1,6 @@
 // Errors of a shapefile: each names the file in the zip, and the record where there is one.
 
+import { shortened } from '../../lib/shortened.ts'
 import type { Limits } from '../../lib/limits.ts'
 import { NodeError, type RecordErrorKind } from '../../model/errors.ts'
 
@@ -17,8 +18,7 @@ export interface RecordFault {
 
 /** A name from a file as it may be shown: at most 100 characters, control characters replaced. */
 export function shown(name: string): string {
-  const text = name.replaceAll(/\p{C}/gu, '·')
-  return text.length > 100 ? `${text.slice(0, 100)}…` : text
+  return shortened(name.replaceAll(/\p{C}/gu, '·'), 100)
 }
 
 /** The error for a file that is not what its name says. */

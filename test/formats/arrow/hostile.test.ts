@@ -6,13 +6,13 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { batchBytes } from '../../../src/arrow/columns.ts'
 import { encodeArrowStream } from '../../../src/arrow/ipc.ts'
-import { openArrow } from '../../../src/formats/arrow/format.ts'
+import { arrow, openArrow } from '../../../src/formats/arrow/format.ts'
 import type { NodeError } from '../../../src/model/errors.ts'
 import type { RecordBatch } from '../../../src/model/schema.ts'
 import { FlatBufferWriter } from '../../../src/odf/flatbuffer-writer.ts'
 import { defaultLimits } from '../../helpers/default-limits.ts'
 import { batchOf } from '../../arrow/columns-helper.ts'
-import { bodyFile, collected, failureOf, optionalField, valueAt } from '../reading.ts'
+import { bodyFile, collected, failureOf, optionalField, readerOptions, valueAt } from '../reading.ts'
 
 const folder = join(import.meta.dirname, '../../fixtures/arrow')
 const fixture = (name: string): Buffer => readFileSync(join(folder, name))
@@ -26,6 +26,12 @@ async function batchesOf(bytes: Uint8Array): Promise<AsyncGenerator<RecordBatch>
 
 async function refusal(bytes: Uint8Array): Promise<NodeError> {
   return failureOf(batchesOf(bytes).then(collected))
+}
+
+/** Why a body is refused whose column is to be one of integers. */
+async function refusalFor(bytes: Uint8Array, name: string): Promise<NodeError> {
+  const file = await arrow.openFile(bodyFile(bytes), { limits: defaultLimits() })
+  return failureOf(collected(file.read(readerOptions([optionalField(name, { kind: 'Int64' })]))))
 }
 
 describe('an Arrow body that holds much in little', () => {
@@ -51,6 +57,22 @@ describe('an Arrow body that holds much in little', () => {
       if (++pieces === 5) break
     }
   })
+
+  test('is refused after a million faults: one run of texts, for a column that takes none', async () => {
+    const bytes = Buffer.from(fixture('hostile-runs.arrows'))
+    // As many rows as there is room for at first sight: in the message, its node, and the end of the run.
+    for (let at = bytes.indexOf('ffffff7f', 'hex'); at >= 0; at = bytes.indexOf('ffffff7f', at + 4, 'hex'))
+      bytes.writeInt32LE(2 ** 28, at)
+    const { kind, message, details } = await refusalFor(bytes, 'r')
+    expect([kind, details.errors?.length, details.errors?.[0]?.kind]).toEqual(['RecordsDoNotFit', 100, 'WrongType'])
+    expect(details.errorsTotal).toBeLessThan(1_100_000)
+    expect(message).toContain(`Faults in all of what was read: ${details.errorsTotal}.`)
+  }, 60_000)
+
+  test('is refused once much was read of it: a long text that a dictionary repeats, for a column that takes none', async () => {
+    const { kind, message } = await refusalFor(fixture('hostile-dictionary.arrows'), 'w')
+    expect([kind, message]).toEqual(['BodyTooLarge', expect.stringContaining('more than 67108864 values for its size')])
+  }, 60_000)
 
   test('is refused: lists of lists over the same items, which are more than a record may be', async () => {
     const { kind, details } = await refusal(fixture('hostile-lists.arrows'))
