@@ -131,7 +131,14 @@ async function placeKeyed(deps: PlaceDeps, batch: BatchToPlace, keyed: { id: str
   // The note of the first request, so that a repeat gets its receipt; of this one where its checkpoint is older than that.
   const { outcome, block, partition } = known.decided
   const { position, index, arrival } = outcome
-  const place = { id: keyed.id, log: block.log, partition, position, index, acceptedMs: batch.receivedMs }
+  const place = {
+    id: keyed.id,
+    log: block.log ?? batch.chain.name.log,
+    partition,
+    position,
+    index,
+    acceptedMs: batch.receivedMs,
+  }
   const note = { ...noteOf(batch, place), ...arrival, bodyHash: known.bodyHash }
   return { note, decided: known.decided }
 }
@@ -164,7 +171,7 @@ async function emptyNote(deps: PlaceDeps, batch: BatchToPlace): Promise<ReceiptN
   const place = batch.thereIn ?? { log: name.log, next }
   return noteOf(batch, {
     id: randomText(batchIdBytes),
-    log: place.log,
+    log: place.log ?? name.log,
     partition: name.partition,
     position: Math.max(0, place.next - 1),
     index: 0,
