@@ -27,11 +27,12 @@ export interface TaskWork {
 }
 
 export async function beginTask(beginning: Beginning, compress: Compress): Promise<TaskWork> {
-  // Whoever has begun says what belongs to it: the types of `Task` see to that.
   if (beginning.task === 'columns') {
     const { ColumnTask } = await import('./column-task.ts')
+    // `as`: who has begun it says what belongs to it, which the types of `Tasks` see to.
     return new ColumnTask(beginning.settings, compress) as TaskWork
   }
   const { BodyTask, loadFormat } = await import('./body-task.ts')
+  // `as`: the same.
   return new BodyTask(await loadFormat(beginning.settings.format), beginning.settings) as TaskWork
 }
