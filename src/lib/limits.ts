@@ -15,7 +15,7 @@ export const limitTable = {
   cellRatio: {
     value: 16,
     unit: 'times',
-    text: 'cells that the rows of a body take in the columns that they bring, over its bytes, but for files; 524,288 always may be',
+    text: 'cells that the rows of a body take in the columns that they bring, over its bytes, but for files; 524,288 always may be, of a batch of a stream 32,768',
   },
   zipEntries: { value: 1000, unit: 'files', text: 'files in a zip' },
   recordBytes: { value: 16 * MiB, unit: 'bytes', text: 'one record' },

@@ -48,11 +48,11 @@ const letters = fc.constantFrom(...Object.keys(kinds))
 const columns = kindColumns * Object.keys(kinds).length
 
 /** Each row brings another column, until the columns are used up. */
-const diagonals = fc
-  .tuple(letters, fc.oneof(upTo(724), upTo(4_000)))
-  .map(([letter, count]) =>
-    Array.from({ length: count }, (_, i): Row => Object.fromEntries([columnAt(letter, i % columns)])),
-  )
+export function diagonal(letter: string, count: number): Row[] {
+  return Array.from({ length: count }, (_, i) => Object.fromEntries([columnAt(letter, i % columns)]))
+}
+
+const diagonals = fc.tuple(letters, fc.oneof(upTo(724), upTo(4_000))).map(([letter, count]) => diagonal(letter, count))
 
 /** One row brings many columns, the others nothing. */
 const corners = fc

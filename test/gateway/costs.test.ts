@@ -4,8 +4,9 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { formats } from '../../src/formats/registry.ts'
+import { utf8 } from '../../src/lib/bytes.ts'
 import { optionalField } from '../formats/reading.ts'
-import { fileBodies, streamBodies, wideFields } from './cost-bodies.ts'
+import { diagonal, fileBodies, streamBodies, wideFields } from './cost-bodies.ts'
 import { type Cost, CostRig } from './cost-rig.ts'
 
 const KiB = 1024
@@ -85,6 +86,17 @@ describe('a post costs what its bytes allow', () => {
 })
 
 describe('so does a stream, however many batches it is cut into', () => {
+  test('of rows that bring another column each', async () => {
+    const bytes = utf8(
+      diagonal('f', 4_000)
+        .map((row) => `${JSON.stringify(row)}\n`)
+        .join(''),
+    )
+    const cost = await rig.ofStream('wide', { format: 'ndjson', bytes }, 64 * KiB)
+    demandBounded(cost, bounds.stream)
+    expect([cost.outcome, cost.batches > 10]).toEqual(['logged', true])
+  })
+
   const endless = formats.flatMap((format) =>
     format.kind === 'stream' && format.ends !== undefined ? format.name : [],
   )
