@@ -124,9 +124,8 @@ function damaged(reason: string): HaltError {
 /** A schema's verdict on a value: undefined when it fits, else why not and where. */
 export type Check = (value: unknown) => string | undefined
 
-const messageKinds: ReadonlySet<string> = new Set<MessageHeader['kind']>([
-  ...(['create', 'rows', 'abort', 'cut', 'change', 'delete', 'restore'] as const),
-])
+const kinds: readonly MessageHeader['kind'][] = ['create', 'rows', 'abort', 'cut', 'change', 'delete', 'restore']
+const messageKinds: ReadonlySet<string> = new Set(kinds)
 
 /** Why `value` is not a `MessageHeader`, or undefined. */
 export const checkMessageHeader: Check = lazyCheck<MessageHeader>('records/v1.schema.json', 'header')
