@@ -6,11 +6,11 @@ import { NodeError } from '../model/errors.ts'
 import type { Admitted } from './admission.ts'
 
 /** Cells that any body may have: of 8 bytes each, as much as is held before anything goes to the log. */
-export const leastCells = 512 * 1024
+const leastCells = 512 * 1024
 /** And any batch that a stream is cut into: it has as many batches as it likes. */
-export const leastStreamedCells = 32 * 1024
+const leastStreamedCells = 32 * 1024
 /** And any file, in which a few bytes stand for many equal values. */
-export const leastFileCells = 64 * 1024 * 1024
+const leastFileCells = 64 * 1024 * 1024
 
 type RatioName = 'cellRatio' | 'inflatedRatio'
 
