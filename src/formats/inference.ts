@@ -27,6 +27,7 @@ import {
   scaledInteger,
   scanNumber,
 } from './number-scan.ts'
+import { isTimeName } from './time-names.ts'
 import { invalidUtf8At, type Framer, RecordFeed, type RecordSink } from './record-feed.ts'
 
 /** Bits, so that a column's classes are their union. */
@@ -218,7 +219,7 @@ export class Sample {
   /** The one column that is called like the time of a record, where it holds times, and nothing else does. */
   private takenTime(added: readonly Field[]): Field | undefined {
     if (this.options.takesEventTime !== true || this.beforeEventTime !== undefined) return undefined
-    const [only, ...others] = this.columns.filter(({ name }) => timeNames.has(foldAscii(name)))
+    const [only, ...others] = this.columns.filter(({ name }) => isTimeName(name))
     const field = added.find(({ name }) => name === only?.name)
     const kind = field === undefined ? undefined : innerType(field.type).kind
     return others.length === 0 && (kind === 'Timestamp' || kind === 'Date') ? field : undefined
@@ -276,8 +277,6 @@ export function tooManyColumns(
   return new NodeError('RecordsDoNotFit', `${what} Nothing was stored.`, { limit, hint })
 }
 
-/** Names of columns that hold the time of a record, and hardly anything else. */
-const timeNames: ReadonlySet<string> = new Set(['timestamp', 'time', 'date', 'ts'])
 const anyNumber = valueClass.integer | valueClass.number | valueClass.int64 | valueClass.uint64 | valueClass.notFinite
 const anyTime = valueClass.time | valueClass.zonelessTime
 

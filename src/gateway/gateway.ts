@@ -41,7 +41,7 @@ import { demandOpen, demandSpace, demandVisibility, graceOver, noHead } from './
 import type { TypedBody } from './reading.ts'
 import { type Shape, targetOf } from './shape.ts'
 import { controlsOfBatch, demandLines, StreamBatches, type StreamedBatch } from './stream-batches.ts'
-import { type DryRunAnswer, type ToldTimes, toldTimes } from './told-times.ts'
+import { type DryRunAnswer, type BatchRemarks, remarksOn } from './batch-remarks.ts'
 
 export interface GatewayDeps {
   readonly catalog: Catalog
@@ -99,7 +99,7 @@ export interface IngestAnswer {
   readonly replayed: boolean
   /** Value of Preference-Applied, if a preference was honoured. */
   readonly preferenceApplied: string | undefined
-  readonly told: ToldTimes
+  readonly told: BatchRemarks
   /** Records that were left out, where the request asks for that. */
   readonly misfits?: Misfits | undefined
 }
@@ -314,7 +314,7 @@ export class Gateway {
       demandLines(body, request.streamed)
       demandLikelyTimes(body, request.chain)
       if (controls.dryRun) {
-        const told = toldTimes(controls, body, target.shape)
+        const told = remarksOn(controls, body, target.shape)
         return { dryRun: true, records: body.rows, fields: body.shape.fields, told }
       }
       if (body.bytes > (controls.contentLength ?? unknownBodyBytes)) await this.#demandRoom()
@@ -336,7 +336,7 @@ export class Gateway {
       }
       const placed = await placeTyped(this.#parts, batch, target)
       const { csvHeader, misfits } = placed.body
-      return { ...placed, chain, csvHeader, misfits, patience, told: toldTimes(controls, placed.body, target.shape) }
+      return { ...placed, chain, csvHeader, misfits, patience, told: remarksOn(controls, placed.body, target.shape) }
     } finally {
       const discarded = discardBody(body)
       if (discarded !== undefined) await discarded

@@ -23,7 +23,7 @@ import { bodyOf } from './read-body.ts'
 import type { Receipts } from './receipts.ts'
 import { fenced, graceOver, rejection } from './refusals.ts'
 import type { LineBatch } from './line-batch.ts'
-import type { ToldTimes } from './told-times.ts'
+import type { BatchRemarks } from './batch-remarks.ts'
 import { type RefusedRecords, UndecidedBatches } from './undecided-batches.ts'
 
 /** How long the first range of a producer is waited for: a builder that is behind takes its time, and a repeat would add to it. */
@@ -53,7 +53,7 @@ export interface StreamedBatch {
 
 interface Taken extends Placed {
   readonly chain: DatasetChain
-  readonly told: ToldTimes
+  readonly told: BatchRemarks
 }
 
 export interface StreamBatchesDeps {

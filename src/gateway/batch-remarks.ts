@@ -1,13 +1,13 @@
-// What an answer tells of a batch: where its event times came from, and, as warnings, what was changed or is doubted of its values
-// (lib/warnings.ts), and a new column that looks like the time of its records although nobody named it. Pure.
+// What an answer says of a batch: where its event times came from, what was changed or is doubted of its values
+// (lib/warnings.ts), and which new column looks like a time that nobody named. Pure.
 
-import { foldAscii } from '../model/names.ts'
+import { maybeTimeName } from '../formats/time-names.ts'
 import type { Field } from '../model/schema.ts'
 import type { IngestControls } from './controls.ts'
 import type { TypedBody } from './reading.ts'
 import type { Shape } from './shape.ts'
 
-export interface ToldTimes {
+export interface BatchRemarks {
   /** Absent for a batch without records. */
   readonly eventTime?: EventTimeSource
   /** Sentences; absent where there are none. */
@@ -18,7 +18,7 @@ export interface DryRunAnswer {
   readonly dryRun: true
   readonly records: number
   readonly fields: readonly Field[]
-  readonly told: ToldTimes
+  readonly told: BatchRemarks
 }
 
 interface EventTimeSource {
@@ -31,10 +31,8 @@ interface EventTimeSource {
   readonly otherwise?: 'header' | 'received'
 }
 
-const timeNames = ['time', 'ts', 'timestamp', 'received_at', 'tst']
-
 /** `before`: the shape of the dataset as the batch found it. */
-export function toldTimes(controls: IngestControls, body: TypedBody, before: Shape | undefined): ToldTimes {
+export function remarksOn(controls: IngestControls, body: TypedBody, before: Shape | undefined): BatchRemarks {
   const { rows, undated, shape } = body
   if (rows === 0) return {}
   const otherwise = controls.eventTimeMs === undefined ? 'received' : 'header'
@@ -48,7 +46,7 @@ export function toldTimes(controls: IngestControls, body: TypedBody, before: Sha
 
 function unnamedTime({ eventTime }: IngestControls, shape: Shape, before: Shape | undefined): readonly string[] {
   const isNew = (name: string): boolean => before?.fields.every((field) => field.name !== name) ?? true
-  const column = shape.fields.find(({ name }) => timeNames.includes(foldAscii(name)) && isNew(name))?.name
+  const column = shape.fields.find(({ name }) => maybeTimeName(name) && isNew(name))?.name
   if (eventTime !== undefined || column === undefined) return []
   const message =
     `The column '${column}' looks like the time of its records, and their event time is when they were received: ` +
