@@ -10,6 +10,7 @@ import { join } from 'node:path'
 import { pipeline, type Readable } from 'node:stream'
 import { addressText, jsonText, type JsonValue, parseJson, systemClock } from '../index.ts'
 import { cleanText } from '../lib/clean-text.ts'
+import { ownValue } from '../lib/collections.ts'
 import { isLoopback } from '../lib/loopback.ts'
 import type { CommandContext } from './context.ts'
 import { CommandFailure, exitCodes, note } from './failure.ts'
@@ -270,7 +271,7 @@ const reasons: Readonly<Record<string, string>> = {
 
 function reasonOf(error: Error): string {
   const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
-  return reasons[code] ?? (error.message || code)
+  return ownValue(reasons, code) ?? (error.message || code)
 }
 
 interface RetryOptions {

@@ -3,6 +3,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { type JsonValue, parseJson } from '../index.ts'
 import { cleanText } from '../lib/clean-text.ts'
+import { ownValue } from '../lib/collections.ts'
 import { CommandFailure, type ExitCode, exitCodes } from './failure.ts'
 import { itemsAt, memberAt, numberAt, textAt, textsAt } from './json-values.ts'
 import { displayWidth, plainTable } from './output.ts'
@@ -36,7 +37,7 @@ export function problemFailure(answer: HttpAnswer, { sql, place }: Asked = {}): 
   const kind = textAt(body, 'error', 'kind')
   const message = textAt(body, 'message') ?? `The node answered ${status} without saying why.`
   const requestId = headers['request-id']
-  const hint = commandHints[kind ?? ''] ?? textAt(body, 'hint')
+  const hint = ownValue(commandHints, kind ?? '') ?? textAt(body, 'hint')
   const pause = retryAfterMs(headers['retry-after'])
   return new CommandFailure(exitCodeOf(status, kind), cleanText(withFlags(placed(message, place))), {
     kind: kind === undefined ? String(status) : `${status} ${cleanText(kind)}`,
@@ -82,7 +83,7 @@ export function withFlags(text: string): string {
   const plain = text.replaceAll(inMediaType, '').replaceAll(/\bflatten=(true|false)\b/g, (_, value: string) => {
     return value === 'true' ? '--flatten' : '--no-flatten'
   })
-  return plain.replaceAll(parameter, (_, name: string) => `${flags[name] ?? name} `)
+  return plain.replaceAll(parameter, (_, name: string) => `${ownValue(flags, name) ?? name} `)
 }
 
 const retryableStatus: ReadonlySet<number> = new Set([408, 429, 502, 503, 504])
