@@ -35,8 +35,6 @@ export interface BodySource extends RowsSource {
   readonly fallbackMs: number
   /** Threads that read long bodies. */
   readonly threads?: TaskThreads | undefined
-  /** The chain knows the key of the body by the hash that bodies had in earlier builds: a repeat is known by that one. */
-  readonly isKnownEarlier?: boolean
 }
 
 /** A body in which every record fits. */
@@ -46,8 +44,6 @@ export interface TypedBody extends SentFacts {
   readonly typed: TypedRows
   /** sha2-256: processors have it in hardware. */
   readonly bodyHash: Hash
-  /** The hash that bodies had in earlier builds, where the source asks for it. */
-  readonly earlierHash?: Hash
   /** Inflated size. */
   readonly bytes: number
   readonly csvHeader: CsvHeader | undefined
@@ -73,7 +69,7 @@ export interface KeptBytes {
   discard(): Promise<void>
 }
 
-export interface BodyFacts extends Pick<TypedBody, 'earlierHash'> {
+export interface BodyFacts {
   readonly bodyHash: Hash
   /** Inflated size. */
   readonly bytes: number
