@@ -47,7 +47,8 @@ async function chainTo({ json }: NodeRoutes, path: string, pins: ReadonlySet<str
     const page: JsonValue = await json(`${path}/blocks?limit=${pageBlocks}&before=${before}`)
     const blocks = member(page, 'blocks')
     for (const block of Array.isArray(blocks) ? blocks : []) hashes.push(textOf(member(block, 'hash')))
-    if (hashes.length > last.sequence + 1)
+    const isEndless = textOf(member(page, 'next')) !== '' && (!Array.isArray(blocks) || blocks.length === 0)
+    if (isEndless || hashes.length > last.sequence + 1)
       throw new BundleFault('failed', `The node lists more blocks of ${path} than there are.`)
     before = textOf(member(page, 'next'))
   }

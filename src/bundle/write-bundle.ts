@@ -132,9 +132,10 @@ async function wholeBlock(source: BundleSource, id: string, hash: string): Promi
   let bytes = 0
   await source.object({ id, kind: 'blocks', hash }, async (piece) => {
     bytes += piece.length
-    if (bytes <= blockBytesMost) pieces.push(piece)
+    if (bytes > blockBytesMost)
+      throw new BundleFault('failed', `Block ${hash} of ${id} has more than ${blockBytesMost} bytes.`)
+    pieces.push(piece)
   })
-  if (bytes > blockBytesMost) throw new BundleFault('failed', `Block ${hash} of ${id} has ${bytes} bytes.`)
   return concatBytes(pieces)
 }
 
@@ -153,7 +154,8 @@ async function copySlice(
   let bytes = 0
   await source.object({ id, kind: 'data', hash }, async (piece) => {
     bytes += piece.length
-    if (bytes > sizeBytes) return
+    if (bytes > sizeBytes)
+      throw new BundleFault('failed', `Slice ${hash} of ${id} came with more than ${sizeBytes} bytes.`)
     digest.update(piece)
     await take(piece)
   })

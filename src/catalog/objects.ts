@@ -6,12 +6,12 @@ import type { NameRecord } from '../chain/records.ts'
 import { normalHash } from '../ids/identifiers.ts'
 import { toPlain } from '../json/json.ts'
 import { DecodeError, HaltError, NodeError } from '../model/errors.ts'
-import type { DatasetId, Hash, MetadataBlock } from '../model/events.ts'
+import type { Hash, MetadataBlock } from '../model/events.ts'
 import { eventToJson } from '../odf/odf-json.ts'
 import { blockKey, checkpointKey, dataKey, packableOf } from '../store/layout.ts'
 import { loadBlock, readPieces } from '../store/load-block.ts'
 import { readDeletion } from '../store/names.ts'
-import { hasFiles, type ObjectStore } from '../store/object-store.ts'
+import { hasFiles, type ObjectStore, stampOf } from '../store/object-store.ts'
 import { type ChainSource, mended } from './chain-source.ts'
 import type { DatasetChain, DatasetView } from './dataset-chain.ts'
 
@@ -40,11 +40,8 @@ interface SliceRun {
 export class Objects {
   readonly #store: ObjectStore
   readonly #source: ChainSource | undefined
-  /** Checks begun, by key; those that failed are made again. */
-  readonly #checks = new Map<string, Promise<StoredObject>>()
-  /** How many slices of a chain, from its first, are known to be whole. */
-  readonly #wholeSlices = new Map<DatasetId, number>()
-  #fetchedAnew = 0
+  /** Checks begun, by key, each of a file as it was then; those that failed are made again. */
+  readonly #checks = new Map<string, { readonly stamp: string | undefined; readonly done: Promise<StoredObject> }>()
 
   /** With a `source`, what is missing or damaged is fetched from there before it counts as that. */
   constructor(store: ObjectStore, source?: ChainSource) {
@@ -69,12 +66,14 @@ export class Objects {
     const words = `${wordOf[kind]} ${hash} of ${alias}`
     if (sizeBytes !== undefined && kind !== 'blocks') return { hash, sizeBytes, key, words }
     // A block that was stored but not committed is none of the chain.
-    if (isNamed(await chainOf(), kind, hash)) {
-      if (sizeBytes !== undefined) return { hash, sizeBytes, key, words }
+    const isOfChain = isNamed(await chainOf(), kind, hash)
+    if (isOfChain && sizeBytes !== undefined) return { hash, sizeBytes, key, words }
+    // Checkpoints that came in packs the chain does not know.
+    if (isOfChain || kind === 'checkpoints') {
       const fetched = (await this.#fetchAnew(key)) ? await this.#store.size(key) : undefined
       if (fetched !== undefined) return { hash, sizeBytes: fetched, key, words }
-      throw new HaltError('ChainBroken', `${words} is missing`)
     }
+    if (isOfChain) throw new HaltError('ChainBroken', `${words} is missing`)
     throw new NodeError(
       kind === 'blocks' ? 'BlockNotFound' : 'ObjectNotFound',
       `'${alias}' has no ${kind === 'blocks' ? 'block' : 'object'} ${hash}.`,
@@ -89,17 +88,20 @@ export class Objects {
   }
 
   /**
-   * The object as it lies there, which has the bytes that its hash names; each is read once. Throws HaltError `ChainBroken`
-   * where it has others.
+   * The object as it lies there, which has the bytes that its hash names; each is read once, and again where its file was
+   * written to. Throws HaltError `ChainBroken` where it has others.
    */
   async check(object: StoredObject): Promise<StoredObject> {
-    let check = this.#checks.get(object.key)
-    if (check === undefined) {
-      check = this.#checked(object)
-      this.#checks.set(object.key, check)
-      check.catch(() => this.#checks.delete(object.key))
-    }
-    return await check
+    const { key } = object
+    const stamp = await stampOf(this.#store, key)
+    const held = this.#checks.get(key)
+    if (held !== undefined && held.stamp === stamp) return await held.done
+    const check = { stamp, done: this.#checked(object) }
+    this.#checks.set(key, check)
+    check.done.catch(() => {
+      if (this.#checks.get(key) === check) this.#checks.delete(key)
+    })
+    return await check.done
   }
 
   async #checked(object: StoredObject): Promise<StoredObject> {
@@ -127,9 +129,7 @@ export class Objects {
   /** False where nothing has it but this store. */
   async #fetchAnew(key: string): Promise<boolean> {
     const asked = packableOf(key)
-    if (asked === undefined || !(await this.#source?.object(asked))) return false
-    this.#fetchedAnew++
-    return true
+    return asked !== undefined && (await this.#source?.object(asked)) === true
   }
 
   /**
@@ -139,8 +139,7 @@ export class Objects {
   async checkSlices(view: DatasetView, run: SliceRun = { from: 0, to: view.slices.length }): Promise<void> {
     if (!hasFiles(this.#store)) return
     const { id, alias, slices } = view
-    const whole = this.#wholeSlices.get(id) ?? 0
-    for (let at = Math.max(run.from, whole); at < run.to; at += parallelChecks) {
+    for (let at = run.from; at < run.to; at += parallelChecks) {
       const group = slices.slice(at, Math.min(at + parallelChecks, run.to))
       const checks = await Promise.allSettled(
         group.map(({ hash, sizeBytes }) =>
@@ -152,7 +151,6 @@ export class Objects {
       await this.#demandThere(view)
       throw failed.reason
     }
-    if (run.from <= whole) this.#wholeSlices.set(id, Math.max(run.to, this.#wholeSlices.get(id) ?? 0))
   }
 
   /** What `read` gives of slices of `views`, once more where what it had met is mended. Throws as `read` and `blame`. */
@@ -167,20 +165,16 @@ export class Objects {
 
   /**
    * After `error` of a query over `views`: throws HaltError `ChainBroken` when the engine itself failed and a slice is
-   * no longer what it was, NodeError `DatasetDeleted` where a dataset was deleted meanwhile, else `error` as it is. Resolves
-   * where a slice was damaged and has been fetched anew: the same can be tried again.
+   * no longer what it was, NodeError `DatasetDeleted` where a dataset was deleted meanwhile, `error` as it is where it is no
+   * fault of the node. Resolves where all slices are whole by now, those that were damaged fetched anew, and what had been
+   * copied of them dropped: the same can be tried again.
    */
   async blame(error: unknown, views: readonly DatasetView[]): Promise<void> {
-    const before = this.#fetchedAnew
     const isFault = error instanceof NodeError ? error.kind === 'Internal' : error instanceof HaltError
     if (!isFault) throw error
     for (const view of views) await this.#demandThere(view)
-    for (const { id, slices } of views) {
-      this.#wholeSlices.delete(id)
-      for (const { hash } of slices) this.#checks.delete(dataKey(id, hash))
-    }
+    for (const { id, slices } of views) for (const { hash } of slices) this.#checks.delete(dataKey(id, hash))
     for (const view of views) await this.checkSlices(view)
-    if (this.#fetchedAnew === before) throw error
   }
 
   async #demandThere({ id, alias }: DatasetView): Promise<void> {

@@ -8,17 +8,17 @@ import { type IncomingHttpHeaders, type IncomingMessage, request as httpRequest,
 import { request as httpsRequest } from 'node:https'
 import { join } from 'node:path'
 import { pipeline, type Readable } from 'node:stream'
-import { addressText, jsonText, type JsonValue, parseJson, systemClock } from '../index.ts'
+import { addressText, jsonText, type JsonValue, systemClock } from '../index.ts'
 import { cleanText } from '../lib/clean-text.ts'
+import { ownValue } from '../lib/collections.ts'
 import { isLoopback } from '../lib/loopback.ts'
 import type { CommandContext } from './context.ts'
 import { CommandFailure, exitCodes, note } from './failure.ts'
+import { noNode, readBody, readJson } from './node-answer.ts'
 import { ownNodeCheck } from './own-node.ts'
 import { type BodyPlace, type HttpAnswer, problemFailure } from './problem.ts'
 
 const defaultServer = 'http://127.0.0.1:8080'
-/** Deeper than any answer of a node: its own limit is 64 for what it takes in. */
-const maxDepth = 256
 
 export interface Call {
   readonly method?: string
@@ -144,8 +144,8 @@ async function callNode(
   }
   // Where another server sends the caller on to, its token does not go.
   const isAnswer = answer.status < 300 || call.accepts?.includes(answer.status) === true
-  if (!isAnswer) throw problemFailure(answer, call)
-  return { ...answer, json: () => parseAnswer(answer, url) }
+  if (!isAnswer) throw problemFailure(answer, { ...call, server: url.origin })
+  return { ...answer, json: () => readJson(answer, url.origin) }
 }
 
 /** A node leads to the name of now at once; one more stands for a renaming meanwhile. */
@@ -160,17 +160,6 @@ function renamedCall(call: Call, { location, renames }: { readonly location: str
   }
   note(message)
   return { ...call, path: location, query: {} }
-}
-
-function parseAnswer({ bytes, status }: HttpAnswer, url: URL): JsonValue {
-  try {
-    return parseJson(bytes, { maxDepth })
-  } catch (cause) {
-    throw new CommandFailure(exitCodes.failed, `${url.origin} answered ${status} with something that is not JSON.`, {
-      hint: 'Is this the address of a Proofstream node?',
-      cause,
-    })
-  }
 }
 
 /** `/account/dataset` of a name as a person writes it. Throws CommandFailure (usage). */
@@ -210,11 +199,11 @@ function exchange(
         request.setTimeout(idleMs)
       })
     })
-    request.on('timeout', () => request.destroy(new CommandFailure(exitCodes.unreachable, 'it does not answer')))
+    request.on('timeout', () => request.destroy(connectionFailure(url, connected, 'it does not answer')))
     request.on('error', (error) => reject(connectionFailure(url, connected, error)))
     request.on('response', (response) => {
       answered = true
-      readAnswer(response, sink)
+      readAnswer(response, { sink, origin: url.origin })
         .then(
           (answer) => resolve({ ...answer, peer }),
           (error: unknown) => reject(connectionFailure(url, true, error)),
@@ -235,20 +224,25 @@ function exchange(
   })
 }
 
-async function readAnswer(response: IncomingMessage, sink: Sink | undefined): Promise<HttpAnswer> {
+async function readAnswer(
+  response: IncomingMessage,
+  { sink, origin }: { readonly sink: Sink | undefined; readonly origin: string },
+): Promise<HttpAnswer> {
   const { statusCode: status = 0, headers } = response
   if (sink !== undefined && status < 300) {
     await sink(response, headers)
     return { status, headers: { ...headers, ...response.trailers }, bytes: new Uint8Array() }
   }
-  const chunks: Uint8Array[] = []
-  for await (const chunk of response) chunks.push(chunk as Uint8Array) // no encoding is set
-  return { status, headers, bytes: Buffer.concat(chunks) }
+  return { status, headers, bytes: await readBody(response, origin) }
 }
 
 function connectionFailure(url: URL, connected: boolean, error: unknown): CommandFailure {
-  // What came could not be kept here.
-  if (error instanceof CommandFailure && error.exitCode === exitCodes.environment) return error
+  // What came says of itself what is wrong, or could not be kept here.
+  if (error instanceof CommandFailure) return error
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  if (code.startsWith('HPE_')) return noNode(url.origin, 'answered with something that is not HTTP', error)
+  if (code === 'EPROTO' || code.startsWith('ERR_SSL_'))
+    return noNode(url.origin, 'answered with something that is not TLS', error)
   const reason = error instanceof Error ? reasonOf(error) : String(error)
   const message = connected
     ? `The connection to ${url.origin} was lost: ${reason}.`
@@ -270,7 +264,7 @@ const reasons: Readonly<Record<string, string>> = {
 
 function reasonOf(error: Error): string {
   const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
-  return reasons[code] ?? (error.message || code)
+  return ownValue(reasons, code) ?? (error.message || code)
 }
 
 interface RetryOptions {

@@ -3,6 +3,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { type JsonValue, parseJson } from '../index.ts'
 import { cleanText } from '../lib/clean-text.ts'
+import { ownValue } from '../lib/collections.ts'
 import { CommandFailure, type ExitCode, exitCodes } from './failure.ts'
 import { itemsAt, memberAt, numberAt, textAt, textsAt } from './json-values.ts'
 import { displayWidth, plainTable } from './output.ts'
@@ -14,6 +15,7 @@ export interface HttpAnswer {
 }
 
 const maxErrorsShown = 10
+const problemValues = 100_000
 /** A node may ask for any pause; more than this is no longer waiting. */
 const longestPauseMs = 30_000
 
@@ -27,16 +29,18 @@ export interface BodyPlace {
 interface Asked {
   readonly sql?: string | undefined
   readonly place?: BodyPlace | undefined
+  /** Who answered, `http://127.0.0.1:8080`. */
+  readonly server?: string | undefined
 }
 
 /** The failure that an answer with a status from 300 is. */
-export function problemFailure(answer: HttpAnswer, { sql, place }: Asked = {}): CommandFailure {
+export function problemFailure(answer: HttpAnswer, { sql, place, server = 'The node' }: Asked = {}): CommandFailure {
   const { status, headers } = answer
   const body = bodyOf(answer)
   const kind = textAt(body, 'error', 'kind')
-  const message = textAt(body, 'message') ?? `The node answered ${status} without saying why.`
+  const message = textAt(body, 'message') ?? `${server} answered ${status}, and not as a Proofstream node does.`
   const requestId = headers['request-id']
-  const hint = commandHints[kind ?? ''] ?? textAt(body, 'hint')
+  const hint = ownValue(commandHints, kind ?? '') ?? textAt(body, 'hint')
   const pause = retryAfterMs(headers['retry-after'])
   return new CommandFailure(exitCodeOf(status, kind), cleanText(withFlags(placed(message, place))), {
     kind: kind === undefined ? String(status) : `${status} ${cleanText(kind)}`,
@@ -82,14 +86,14 @@ export function withFlags(text: string): string {
   const plain = text.replaceAll(inMediaType, '').replaceAll(/\bflatten=(true|false)\b/g, (_, value: string) => {
     return value === 'true' ? '--flatten' : '--no-flatten'
   })
-  return plain.replaceAll(parameter, (_, name: string) => `${flags[name] ?? name} `)
+  return plain.replaceAll(parameter, (_, name: string) => `${ownValue(flags, name) ?? name} `)
 }
 
 const retryableStatus: ReadonlySet<number> = new Set([408, 429, 502, 503, 504])
 
 function bodyOf({ bytes }: HttpAnswer): JsonValue | undefined {
   try {
-    return parseJson(bytes)
+    return parseJson(bytes, { maxValues: problemValues })
   } catch {
     return undefined
   }

@@ -1,5 +1,6 @@
 // A dataset's page: what it is, its newest rows, its columns, its chain, how to write to it and how to read it.
 
+import { ownValue } from '../lib/collections.ts'
 import { changes, type ShownChanges } from './dataset-changes.ts'
 import { ago, countText, fact, shortHash, sizeText } from './format.ts'
 import { type Addressed, howToRead, howToWrite } from './how-to.ts'
@@ -193,7 +194,7 @@ const deeds: Readonly<Record<string, string>> = {
 
 /** `+300 rows`, or what its event is of. */
 export function deedOf(kind: string, rows: number): string {
-  return rows === 0 ? (deeds[kind] ?? kind) : `+${countText(rows)} rows`
+  return rows === 0 ? (ownValue(deeds, kind) ?? kind) : `+${countText(rows)} rows`
 }
 
 function chain({ chain: blocks, blocks: total, alias, nowMs }: ShownDataset): Html {

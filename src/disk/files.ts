@@ -19,7 +19,7 @@ import {
   unlink,
   write,
 } from 'node:fs'
-import { mkdir, open, statfs } from 'node:fs/promises'
+import { mkdir, open, stat as statOf, statfs } from 'node:fs/promises'
 import { dirname, resolve as resolvePath } from 'node:path'
 import { assert } from '../lib/assert.ts'
 import { utf8 } from '../lib/bytes.ts'
@@ -101,6 +101,12 @@ export async function ifThere<T>(work: Promise<T>): Promise<T | undefined> {
     if (hasCode(error, 'ENOENT')) return undefined
     throw error
   }
+}
+
+/** What changes with the bytes of a file, whoever writes to it; undefined where there is none. */
+export async function fileStamp(path: string): Promise<string | undefined> {
+  const found = await ifThere(statOf(path, { bigint: true }))
+  return found && `${found.ino} ${found.size} ${found.mtimeNs} ${found.ctimeNs}`
 }
 
 /** Text of a small file, or undefined when there is none. */

@@ -3,6 +3,7 @@
 // answer or failure could hang on a row that is left out: what such rows meet cannot fail (docs/decisions/query-engine.md).
 // Pure.
 
+import { ownValue } from '../lib/collections.ts'
 import { JsonNumber, type JsonObject, type JsonValue } from '../model/json.ts'
 import { foldAscii } from '../model/names.ts'
 import {
@@ -181,7 +182,7 @@ class Look {
         { column, is: '<=', value: most },
       ]
     }
-    const is = isClass(condition, 'COMPARISON') ? comparisons[type] : undefined
+    const is = isClass(condition, 'COMPARISON') ? ownValue(comparisons, type) : undefined
     if (is === undefined) return undefined
     const [left, right] = [condition.get('left'), condition.get('right')]
     const column = this.columnOf(left) ?? this.columnOf(right)
@@ -227,7 +228,7 @@ const widestDecimal = 15
 function givenOf(expression: JsonValue | undefined): Given | undefined {
   if (isClass(expression, 'PARAMETER')) return { kind: 'parameter', text: foldAscii(text(expression, 'identifier')) }
   if (isClass(expression, 'CAST') && expression.get('try_cast') !== true) {
-    const kind = castKinds[text(child(expression, 'cast_type'), 'id')]
+    const kind = ownValue(castKinds, text(child(expression, 'cast_type'), 'id'))
     const inner = givenOf(expression.get('child'))
     if (kind === undefined || inner?.kind !== 'text' || (kind === 'boolean' && !/^[tf]$/.test(inner.text)))
       return undefined

@@ -2,6 +2,7 @@
 // files, settings or other callers is left out and goes to the operator's log instead. Pure.
 
 import { parseJson, toPlain } from '../json/json.ts'
+import { ownValue } from '../lib/collections.ts'
 import type { ErrorKind } from '../model/error-table.ts'
 import { DecodeError, type ErrorDetails, NodeError } from '../model/errors.ts'
 import { tooDeepJson } from './printable.ts'
@@ -112,7 +113,7 @@ function kindOf(found: EngineMessage): ErrorKind | undefined {
   }
   if (found.subtype === 'NO_MATCHING_FUNCTION') return 'SqlValue'
   if (found.type === 'INTERNAL' && found.message.startsWith('Information loss on integer cast')) return 'SqlValue'
-  return kindOfType[found.type] ?? (ownFaults.has(found.type) ? undefined : 'SqlValue')
+  return ownValue(kindOfType, found.type) ?? (ownFaults.has(found.type) ? undefined : 'SqlValue')
 }
 
 function positionDetail(found: EngineMessage, sql: QuotedSql | undefined): ErrorDetails {

@@ -9,7 +9,7 @@ import { DecodeError, HaltError, NodeError } from '../model/errors.ts'
 import type { DatasetId } from '../model/events.ts'
 import type { PackableKey } from '../store/layout.ts'
 import type { FollowedDataset } from './dataset.ts'
-import { fetchAnew, type FetchDeps } from './fetch.ts'
+import { fetchAnew, type FetchDeps, isPacked } from './fetch.ts'
 import { isRefusal } from './origin.ts'
 
 /** A reader is told to come again after this. */
@@ -44,8 +44,12 @@ export class CopySource {
   async object(asked: PackableKey): Promise<boolean> {
     if (asked.kind === 'commits') return false
     const key = `${asked.id} ${asked.kind} ${asked.hash}`
-    const fetching =
-      this.#objects.get(key) ?? this.#had(asked.id, (dataset) => fetchAnew(this.#deps, dataset.name, asked))
+    const fetch = async (dataset: FollowedDataset): Promise<void> => {
+      // Where it lies in a pack, the pack is damaged.
+      if (await isPacked(this.#deps, asked)) await dataset.mend()
+      await fetchAnew(this.#deps, dataset.name, asked)
+    }
+    const fetching = this.#objects.get(key) ?? this.#had(asked.id, fetch)
     this.#objects.set(key, fetching)
     return await this.#inTime(fetching.finally(() => this.#objects.delete(key)))
   }

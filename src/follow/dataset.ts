@@ -11,7 +11,7 @@ import { DecodeError, HaltError } from '../model/errors.ts'
 import type { Hash } from '../model/events.ts'
 import type { ChainPoint } from '../store/heads.ts'
 import { type Breach, keepBreach } from './evidence.ts'
-import { mendCopy } from './mend.ts'
+import { fetchLost, mendCopy } from './mend.ts'
 import { fetchBlock, type FetchDeps, fetchNamed, hashesSince, partingOf } from './fetch.ts'
 import { type CheckedBlock, commitBlocks, type FetchedBlock, hashAt, readCopy } from './local-chain.ts'
 
@@ -50,6 +50,8 @@ export class FollowedDataset {
   #running: Promise<void> | undefined
   /** Somebody waits for the copy to be mended. */
   #mending: Promise<void> | undefined
+  /** Slices and checkpoints are fetched that went with packs. */
+  #filling: Promise<void> | undefined
   /** When the copy was last known to be all that the origin has, by the monotonic clock. */
   #currentMs: number
 
@@ -97,16 +99,31 @@ export class FollowedDataset {
   mend(): Promise<void> {
     this.#mending ??= (async () => {
       await this.#running?.catch(() => {})
-      this.#copy = await mendCopy(this.#deps, this.name, this.#deps.signal)
+      this.#copy = await this.#mended()
     })().finally(() => {
       this.#mending = undefined
     })
     return this.#mending
   }
 
+  /** A whole chain; what its blocks name and is lost comes behind it. Throws as `mendCopy`. */
+  async #mended(): Promise<ChainState> {
+    const { logger, signal } = this.#deps
+    const state = await mendCopy(this.#deps, this.name, signal)
+    this.#filling ??= fetchLost(this.#deps, this.name, signal)
+      .catch((error: unknown) => {
+        if (!signal.aborted)
+          logger.warn({ dataset: this.name.alias, err: error }, 'Not all of a copy could be fetched anew')
+      })
+      .finally(() => {
+        this.#filling = undefined
+      })
+    return state
+  }
+
   /** Resolves when nothing is stored for it any more, until it is followed again. */
   async rest(): Promise<void> {
-    await Promise.allSettled([this.#running, this.#mending])
+    await Promise.allSettled([this.#running, this.#mending, this.#filling])
   }
 
   async #run(): Promise<void> {
@@ -157,7 +174,7 @@ export class FollowedDataset {
     const { state, fault } = await readCopy({ store, id }, signal)
     if (fault === undefined) return state
     logger.warn({ dataset: alias, cause: fault.message }, 'The copy of a dataset is damaged: it is fetched anew')
-    return await mendCopy(this.#deps, this.name, signal).catch(asOwnFault)
+    return await this.#mended().catch(asOwnFault)
   }
 
   #arrived(): void {
@@ -217,7 +234,11 @@ export class FollowedDataset {
     await before
     const bad = named.findIndex(({ status }) => status === 'rejected')
     const good = bad === -1 ? checked : checked.slice(0, bad)
-    await commitBlocks({ store, id }, alias, good, announcements)
+    await commitBlocks({ store, id }, alias, good, announcements).catch((error: unknown) => {
+      // What is stored is not what it was: it is read again, and mended, at the next try.
+      if (error instanceof HaltError || error instanceof DecodeError) this.#copy = undefined
+      return asOwnFault(error)
+    })
     this.#copy = good.at(-1)?.state ?? this.#copy
     const fault = named[bad]
     if (fault?.status === 'rejected') throw fault.reason
@@ -319,6 +340,6 @@ export class FollowedDataset {
 /** The copy cannot be read: nothing that the origin is to be blamed for. Throws ProofstreamError. */
 function asOwnFault(error: unknown): never {
   if (!(error instanceof HaltError) && !(error instanceof DecodeError)) throw error
-  const message = `The copy is damaged, and not by what the origin can give again: ${error.message}. proofstream fsck lists all that is; the directory can be made anew.`
+  const message = `The copy is damaged: ${error.message}. proofstream fsck lists all that is; the directory can be made anew.`
   throw new ProofstreamError(0, { error: { kind: 'Damaged' }, message }, error)
 }

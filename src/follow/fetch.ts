@@ -8,7 +8,7 @@ import { HaltError } from '../model/errors.ts'
 import { type Checkpoint, dataOf, type DatasetId, type DataSlice, type Hash } from '../model/events.ts'
 import { instantMs } from '../model/instant.ts'
 import type { ChainPoint } from '../store/heads.ts'
-import { blockKey, checkpointKey, dataKey, type PackableKey } from '../store/layout.ts'
+import { blockKey, checkpointKey, dataKey, type PackableKey, packFilesPrefix } from '../store/layout.ts'
 import { openBlock } from '../store/load-block.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import type { WorkPool } from '../work/work-pool.ts'
@@ -39,6 +39,8 @@ export interface FetchDeps {
   readonly mended: () => void
 }
 
+const keyOf = { blocks: blockKey, data: dataKey, checkpoints: checkpointKey } as const
+
 /** An object by its hash. */
 export type ObjectKey = Exclude<PackableKey, { readonly kind: 'commits' }>
 
@@ -68,6 +70,13 @@ export async function fetchBlock(
   })
 }
 
+/** True for an object that is not loose, and that a pack has or should have. */
+export async function isPacked({ store }: Pick<FetchDeps, 'store'>, { id, kind, hash }: ObjectKey): Promise<boolean> {
+  const key = keyOf[kind](id, hash)
+  if ((await store.modifiedMs(key)) !== undefined) return false
+  return (await store.list(packFilesPrefix(id))).length > 0
+}
+
 /** Stores an object anew, whatever lies there. Throws ProofstreamError. */
 export async function fetchAnew(deps: FetchDeps, source: Source, { kind, hash }: ObjectKey): Promise<void> {
   if (kind === 'blocks') {
@@ -75,7 +84,7 @@ export async function fetchAnew(deps: FetchDeps, source: Source, { kind, hash }:
     return
   }
   const { origin, store, places, room, mended } = deps
-  const key = (kind === 'data' ? dataKey : checkpointKey)(source.id, hash)
+  const key = keyOf[kind](source.id, hash)
   const fetch = async (): Promise<void> => {
     await store.replace(key, await origin.object(source.alias, kind, hash, objectBytesMost))
     mended()
@@ -136,14 +145,14 @@ async function fetchObject(
   { physicalHash: hash, size }: Checkpoint | DataSlice,
   check: (bytes: Uint8Array) => Promise<void>,
 ): Promise<void> {
-  const key = (folder === 'data' ? dataKey : checkpointKey)(id, hash)
+  const key = keyOf[folder](id, hash)
   const sizeBytes = Number(size)
   if (sizeBytes > objectBytesMost) {
     throw new HaltError('ChainBroken', `${folder}/${hash} has ${sizeBytes} bytes, more than a replica takes`)
   }
   const copy = async (): Promise<void> => {
     // It was stored when it had been checked.
-    if ((await store.size(key)) === sizeBytes) return
+    if ((await storedBytes(store, key)) === sizeBytes) return
     const bytes = await origin.object(alias, folder, hash, Math.max(sizeBytes, 1))
     if (bytes.length !== sizeBytes) {
       throw new HaltError('ChainBroken', `${folder}/${hash} has ${bytes.length} bytes, its block says ${sizeBytes}`)
@@ -153,6 +162,14 @@ async function fetchObject(
   }
   // It is there twice while a thread reads its rows.
   await room.run(2 * sizeBytes, () => places.run(1, copy))
+}
+
+/** Size of what is stored; undefined where nothing is, or only in a pack that is damaged: no fault of the origin. */
+async function storedBytes(store: ObjectStore, key: string): Promise<number | undefined> {
+  return await store.size(key).catch((error: unknown) => {
+    if (error instanceof HaltError) return undefined
+    throw error
+  })
 }
 
 /** Throws HaltError `ChainBroken` where rows are not what the block says. */

@@ -183,6 +183,7 @@ export class Follow {
     this.#tellAsked()
     await this.#looks.close()
     await Promise.all([...this.#polls.values(), ...this.#copies])
+    await Promise.all([...this.#datasets.values()].map((dataset) => dataset.rest()))
     await this.#settled
   }
 

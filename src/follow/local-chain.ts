@@ -39,24 +39,35 @@ export interface Copy {
   readonly fault: HaltError | DecodeError | undefined
 }
 
-/** The copy as it is stored. What an interrupted removal has left is removed first. */
-export async function readCopy({ store, id }: Place, signal: AbortSignal): Promise<Copy> {
+/** The copy as it is stored; blocks are told as they are read. What an interrupted removal has left is removed first. */
+export async function readCopy(
+  { store, id }: Place,
+  signal: AbortSignal,
+  onBlocks: (blocks: readonly CheckedBlock[]) => Promise<void> = async () => {},
+): Promise<Copy> {
   const isBegun = (await store.size(headKey(id))) !== undefined || (await isThere({ store, id }, 0))
   if (!isBegun && (await store.list(commitsPrefix(id))).length > 0) await removeChain(store, id, signal)
   let state = emptyChain
   for (;;) {
     const { commits, fault } = await nextCommits({ store, id }, state.length)
     const stored = await Promise.all(commits.flat().map((hash) => readBlock({ store, id }, hash)))
+    const checked: CheckedBlock[] = []
     let at = 0
     for (const hashes of commits) {
       let next = state
       try {
-        for (const hash of hashes) next = checkNext(next, openBlock({ id }, hash, stored[at++]), hash)
+        for (const hash of hashes) {
+          const bytes = stored[at++]
+          const block = openBlock({ id }, hash, bytes)
+          next = checkNext(next, block, hash)
+          checked.push({ hash, bytes: bytes ?? new Uint8Array(), block, state: next })
+        }
       } catch (error) {
         return { state, fault: faultOf(error) }
       }
       state = next
     }
+    await onBlocks(checked)
     if (fault !== undefined) return { state, fault }
     if (commits.length === 0) break
   }

@@ -22,7 +22,7 @@ import {
 import type { ObjectStore } from '../store/object-store.ts'
 import { fileHash, listPacks } from '../store/packs.ts'
 import { listNumbers, putCommit } from '../store/records.ts'
-import { fetchBlock, type FetchDeps, hashesSince, type Source } from './fetch.ts'
+import { fetchBlock, type FetchDeps, fetchNamed, hashesSince, type Source } from './fetch.ts'
 import { commitAt, type FetchedBlock, readCopy } from './local-chain.ts'
 
 const parallelFetches = 64
@@ -30,7 +30,7 @@ const parallelFetches = 64
 const lastCommits = 16
 
 /**
- * Makes blocks, commits and packs of a copy whole; slices and checkpoints are mended when they are asked for. Resolves with
+ * Makes blocks, commits and packs of a copy whole; `fetchLost` brings slices and checkpoints that went with packs. Resolves with
  * its state. Throws ProofstreamError where the origin does not give what is needed; HaltError `ChainBroken` where what is left does
  * not belong together.
  */
@@ -50,6 +50,17 @@ export async function mendCopy(deps: FetchDeps, source: Source, signal: AbortSig
   return await fill(deps, source, copy.state, top)
 }
 
+/**
+ * Fetches what blocks of the copy name and is not there, so that it need not be asked for first. Throws ProofstreamError;
+ * HaltError `ChainBroken` where it is not what its block says.
+ */
+export async function fetchLost(deps: FetchDeps, source: Source, signal: AbortSignal): Promise<void> {
+  await readCopy({ store: deps.store, id: source.id }, signal, async (blocks) => {
+    signal.throwIfAborted()
+    await Promise.all(blocks.map((block) => fetchNamed(deps, source, block)))
+  })
+}
+
 /** The packs of a chain, if one of them is not what its record says: what they hold is then fetched loose. */
 async function dropBadPacks({ store, mended }: FetchDeps, id: DatasetId): Promise<void> {
   if (await arePacksWhole(store, id)) return
@@ -57,13 +68,14 @@ async function dropBadPacks({ store, mended }: FetchDeps, id: DatasetId): Promis
   const folders = [...levels.map((level) => packLevelPrefix(id, level)), packFilesPrefix(id)]
   for (const folder of folders) await store.delete(...(await store.list(folder)).map((name) => `${folder}/${name}`))
   mended()
-  // The first look at what lay in packs finds that they are gone.
-  await store.get(commitKey(id, 0))
 }
 
 async function arePacksWhole(store: ObjectStore, id: DatasetId): Promise<boolean> {
   try {
-    for (const { record } of await listPacks(store, id)) {
+    const packs = await listPacks(store, id)
+    // Files that no record names hold what nobody finds.
+    if (packs.length === 0) return (await store.list(packFilesPrefix(id))).length === 0
+    for (const { record } of packs) {
       if ((await fileHash(store, packFileKey(id, record.hash)))?.hash !== record.hash) return false
     }
     return true

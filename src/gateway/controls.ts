@@ -5,6 +5,7 @@
 import type { IngestRules } from '../chain/records.ts'
 import { type Preset, presetNames, presets } from '../formats/presets.ts'
 import { mediaTypeOf, parametersOf } from '../formats/registry.ts'
+import { ownValue } from '../lib/collections.ts'
 import { similarNames } from '../lib/compare.ts'
 import { NodeError } from '../model/errors.ts'
 import { parseRfc3339Ms } from '../model/instant.ts'
@@ -81,7 +82,7 @@ export function readControls(headers: Headers, given: Query, kept: IngestRules =
   const name = choice(given, 'preset', presetNames)
   const preset: Preset | undefined = name === undefined ? undefined : presets[name]
   const said = header(headers, 'content-type')
-  const contentType = preset?.readAs?.[mediaTypeOf(said)] ?? said
+  const contentType = (preset?.readAs && ownValue(preset.readAs, mediaTypeOf(said))) ?? said
   const { query, rules, ruled } = withRules(headers, given, { preset, kept })
   const create = flag(query, 'create')
   const length = header(headers, 'content-length')

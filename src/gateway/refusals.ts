@@ -80,7 +80,7 @@ export function rejection(status: Extract<BatchStatus, { kind: 'rejected' }>, ch
   if (status.error === 'HeadMoved') return headMoved(chain)
   if (status.error === 'SequenceGap') return sequenceGap(status.message)
   if (status.error === 'ProducerFenced') return fenced(status.message)
-  const kind = status.error in errorTable ? (status.error as ErrorKind) : 'SchemaConflict' // a key of the table
+  const kind = Object.hasOwn(errorTable, status.error) ? (status.error as ErrorKind) : 'SchemaConflict' // a key of the table
   return new NodeError(kind, status.message, {
     hint:
       kind === 'SchemaConflict'

@@ -127,7 +127,7 @@ function readMembers(into: Members, name: string, from: { members: JsonObject; p
   const { members, place } = from
   const { fields } = tableNamed(name)
   for (const member of members.keys()) {
-    const known = member in into || fields.some((field) => field.name === member)
+    const known = Object.hasOwn(into, member) || fields.some((field) => field.name === member)
     if (!known)
       invalid(
         `${place.at}.${member}`,

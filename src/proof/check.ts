@@ -43,7 +43,7 @@ export function checkOutput(
   if (isRewritten(output, expected)) {
     throw new NodeError(
       'InvalidRequest::RewrittenOutput',
-      'The output holds the values that were signed, but a JSON library has parsed and printed it: its numbers are spelled another way.',
+      'Read as doubles the numbers of the output are those that were signed: a JSON library has parsed and printed it. Integers beyond 2^53 may have become others.',
       { hint: 'Check the bytes as they were received, or the proof without output.' },
     )
   }

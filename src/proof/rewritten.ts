@@ -85,7 +85,7 @@ function spellingsOf(numbers: readonly JsonNumber[]): Choice[][] {
 
 /** Integers that a double reads as the same value, the one that is written first. */
 function integersOf(value: number, token: string): string[] {
-  if (Number.isSafeInteger(value)) return [token]
+  if (Number.isSafeInteger(value) || !Number.isFinite(value)) return [token]
   const exact = BigInt(value)
   const others: string[] = []
   for (let step = 0n; others.length < mostIntegers; step++) {

@@ -6,7 +6,7 @@ import type { Objects } from '../catalog/objects.ts'
 import type { Engine } from '../engine/engine.ts'
 import type { Analysis, Asking, EngineTable, Listing } from '../engine/messages.ts'
 import type { Limits } from '../lib/limits.ts'
-import { NodeError } from '../model/errors.ts'
+import { HaltError, NodeError } from '../model/errors.ts'
 import { foldAscii } from '../model/names.ts'
 import { matchParameters } from '../model/parameters.ts'
 import type { PinnedDataset, QueryRequest } from '../model/query.ts'
@@ -266,7 +266,8 @@ export async function runBound<T>(
   try {
     return await run(tables)
   } catch (error) {
-    const mayDiffer = error instanceof NodeError && (error.kind === 'Internal' || error.kind === 'SqlValue')
+    const mayDiffer =
+      error instanceof NodeError ? /^(?:Internal|SqlValue)$/.test(error.kind) : error instanceof HaltError
     if (!mayDiffer) throw manyFilesError(error, tables) ?? error
     const slices = await overSlices()
     return await deps.objects.reading(views, () => over(slices))

@@ -7,7 +7,7 @@
 import { mkdir, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { DatasetView } from '../catalog/dataset-chain.ts'
-import { errorCode, hasCacheRoom, ifThere } from '../disk/files.ts'
+import { errorCode, fileStamp, hasCacheRoom, ifThere } from '../disk/files.ts'
 import { createSha2, sha256 } from '../ids/native-crypto.ts'
 import { concatBytes, toHex, utf8 } from '../lib/bytes.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -147,7 +147,7 @@ export class MergedFiles {
     const found: CheckedFile[] = []
     for (const file of files) {
       const { from, to, path, hash, sizeBytes } = file
-      const under = factsKey(view, file)
+      const under = `${await fileStamp(path)} ${factsKey(view, file)}`
       const check = file.checks.get(under) ?? this.#check(view, file)
       file.checks.set(under, check)
       const groups = await check

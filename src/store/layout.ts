@@ -145,6 +145,11 @@ export function isPackFile(key: string): boolean {
   return key.includes('/packs/files/')
 }
 
+/** True for the key of a pack, and of the record that names one. */
+export function isOfPack(key: string): boolean {
+  return key.includes('/packs/')
+}
+
 /** An object of a chain that packs hold too, as its key says; undefined for any other key. */
 export type PackableKey =
   | { readonly id: DatasetId; readonly kind: 'blocks' | 'data' | 'checkpoints'; readonly hash: Hash }

@@ -1,6 +1,7 @@
 // The port of the object store: immutable objects under keys. Adapters: the directory here, memory in tests.
 // Keys are `/`-joined segments made by `layout.ts` alone.
 
+import { fileStamp } from '../disk/files.ts'
 import type { FreeSpace } from '../disk/space.ts'
 import { NodeError } from '../model/errors.ts'
 
@@ -78,4 +79,10 @@ export const onlyReads: Pick<ObjectStore, 'put' | 'putStream' | 'replace' | 'del
   putStream: refuse,
   replace: refuse,
   delete: refuse,
+}
+
+/** What changes with the bytes of a loose object whose file is on this machine; undefined for any other. */
+export async function stampOf(store: Pick<ObjectStore, 'fileOf'>, key: string): Promise<string | undefined> {
+  const path = store.fileOf(key)
+  return path === undefined ? undefined : await fileStamp(path)
 }

@@ -7,8 +7,9 @@ import { packsTrustedMs, spanOf } from '../chain/pack-span.ts'
 import { commitIn } from '../chain/pack-summary.ts'
 import { commitCodec } from '../chain/records.ts'
 import type { Clock } from '../lib/clock.ts'
+import { HaltError } from '../model/errors.ts'
 import type { DatasetId } from '../model/events.ts'
-import { type PackableKey, packableOf } from './layout.ts'
+import { isOfPack, type PackableKey, packableOf } from './layout.ts'
 import { checkRange, type ObjectStore } from './object-store.ts'
 import { coveringPack, type Pack, type PackedBytes, PackGone, PackReader, usePacks } from './packs.ts'
 
@@ -45,6 +46,10 @@ export function withPacks(loose: ObjectStore, clock?: Clock): ObjectStore {
       const size = await loose.size(key)
       return size === undefined && asked !== undefined ? packed.find(asked, async ({ length }) => length) : size
     },
+    async delete(...keys) {
+      await loose.delete(...keys)
+      if (keys.some(isOfPack)) packed.forgetAll()
+    },
   }
 }
 
@@ -65,7 +70,7 @@ interface Look extends Moment {
 class PackedObjects {
   readonly #loose: ObjectStore
   readonly #clock: Clock | undefined
-  readonly #reader: PackReader
+  #reader: PackReader
   readonly #looks = new Map<DatasetId, Look>()
   /** The packs of chains that were asked for, as known. */
   readonly #packs = new Map<DatasetId, readonly Pack[]>()
@@ -96,6 +101,12 @@ class PackedObjects {
     return (await found) === undefined
   }
 
+  /** What is known of packs counts no more: some were removed. */
+  forgetAll(): void {
+    for (const known of [this.#looks, this.#packs, this.#last]) known.clear()
+    this.#reader = new PackReader(this.#loose)
+  }
+
   /** The bytes of a commit: from the pack that covers its number, or what `loose` gives where none does. */
   async commit(asked: Asked<'commits'>, loose: () => Promise<Uint8Array | undefined>): Promise<Uint8Array | undefined> {
     const { id, sequence } = asked
@@ -104,11 +115,14 @@ class PackedObjects {
     // Read first: a pack that came meanwhile holds the same.
     const bytes = known === undefined ? await loose() : undefined
     if (known === undefined && (await this.isLoose(asked))) return bytes
-    return this.#inPacks(id, async (packs) => {
+    const found = await this.#inPacks(id, async (packs) => {
       const pack = packs.find(covers)
       const record = pack && commitIn(await this.#reader.summary(pack), sequence)
       return record && commitCodec.encode(record)
     })
+    const isCovered = this.#packs.get(id)?.some(covers) === true
+    // The pack that was known may have gone, and loose commits have come in its place.
+    return isCovered || known === undefined ? found : loose()
   }
 
   /** Bytes of an object with a hash, all by default; undefined when no pack has it. */
@@ -147,7 +161,10 @@ class PackedObjects {
       const found = await work(known)
       if (found !== undefined) return found
     } catch (error) {
-      if (!(error instanceof PackGone)) throw error
+      if (!(error instanceof HaltError)) throw error
+      // It went, or it is damaged and goes: what there is now counts.
+      for (const { record } of known) this.#reader.forget(record.hash)
+      this.#packs.delete(id)
       known = []
     }
     const look = async (now: readonly Pack[]): Promise<T | undefined> => {

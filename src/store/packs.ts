@@ -166,6 +166,12 @@ export class PackReader {
     this.#store = store
   }
 
+  /** What was read of the pack counts no more: it may be damaged, and another file is to take its place. */
+  forget(hash: Hash): void {
+    for (const held of [this.#parts, this.#summaries, this.#ends]) held.delete(hash)
+    if (this.#index?.hash === hash) this.#index = undefined
+  }
+
   /** Where the object with this hash lies in the pack, or undefined. Throws HaltError `ChainBroken`, PackGone. */
   async find(pack: Pack, kind: PackedKind, hash: Hash): Promise<PackedBytes | undefined> {
     const parts = await this.#partsOf(pack)
@@ -211,7 +217,7 @@ export class PackReader {
     const oldest = this.#summaries.keys().next().value
     if (this.#summaries.size >= summariesHeld && oldest !== undefined) this.#summaries.delete(oldest)
     this.#summaries.set(hash, reading)
-    reading.catch(() => this.#summaries.delete(hash))
+    reading.catch(() => this.forget(hash))
     return reading
   }
 
@@ -243,7 +249,7 @@ export class PackReader {
     if (this.#index?.hash !== hash) {
       const bytes = this.#read(pack, indexAt, summaryAt)
       this.#index = { hash, bytes }
-      bytes.catch(() => (this.#index = undefined))
+      bytes.catch(() => this.forget(hash))
     }
     return this.#index.bytes
   }
@@ -257,7 +263,7 @@ export class PackReader {
     )
     if (this.#parts.size >= partsHeld) this.#parts.clear()
     this.#parts.set(hash, reading)
-    reading.catch(() => this.#parts.delete(hash))
+    reading.catch(() => this.forget(hash))
     return reading
   }
 

@@ -9,7 +9,7 @@ import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { packedSliceBytesMost } from '../chain/pack-span.ts'
 import { digestInTurns } from '../chain/pack.ts'
-import { hasCacheRoom, ifThere, nodeFileSystem } from '../disk/files.ts'
+import { fileStamp, hasCacheRoom, ifThere, nodeFileSystem } from '../disk/files.ts'
 import { SharedFolders } from '../disk/shared-folders.ts'
 import { hashText } from '../ids/identifiers.ts'
 import { must } from '../lib/assert.ts'
@@ -61,8 +61,8 @@ export interface SliceReading {
 interface Page {
   readonly name: string
   readonly path: string
-  /** Sequences of the blocks whose slices are here and whole, as long as the folder is this one. */
-  readonly held: Set<number>
+  /** Sequences of the blocks whose slices are here, and what the file of each was when it was whole; of this folder. */
+  readonly held: Map<number, string>
   generation: number
   users: number
   /** It is filled by one after the other. */
@@ -188,7 +188,7 @@ export class SliceFiles {
     }
     const { path, generation } = this.#folders.use(name)
     if (this.#pages.size >= pagesKnownMost) this.#forgetUnused()
-    const page = known ?? { name, path, held: new Set(), generation, users: 0, turn: Promise.resolve() }
+    const page = known ?? { name, path, held: new Map(), generation, users: 0, turn: Promise.resolve() }
     page.users = 1
     if (page.generation !== generation) page.held.clear()
     page.generation = generation
@@ -202,6 +202,7 @@ export class SliceFiles {
 
   /** Copies what a page lacks. */
   async #fill(page: Page, id: DatasetId, slices: readonly SliceAt[]): Promise<void> {
+    await forgetChanged(page, slices)
     const isMissing = ({ sequence }: SliceAt): boolean => !page.held.has(sequence)
     if (!slices.some(isMissing)) return
     const turn = page.turn.then(async () => {
@@ -219,9 +220,10 @@ export class SliceFiles {
     const there = new Set(await readdir(page.path))
     for (const slice of slices) {
       const path = join(page.path, nameOf(slice))
-      const bytes = there.has(nameOf(slice)) ? await ifThere(readFile(path)) : undefined
-      if (bytes !== undefined && hashText(await digestInTurns(bytes)) === slice.hash) {
-        page.held.add(slice.sequence)
+      const stamp = there.has(nameOf(slice)) ? await fileStamp(path) : undefined
+      const bytes = stamp === undefined ? undefined : await ifThere(readFile(path))
+      if (stamp !== undefined && bytes !== undefined && hashText(await digestInTurns(bytes)) === slice.hash) {
+        page.held.set(slice.sequence, stamp)
         continue
       }
       missing.push(slice)
@@ -239,8 +241,9 @@ export class SliceFiles {
         const write = async (): Promise<void> => {
           const begun = join(this.#folders.unfinished, `slice-${++this.#written}`)
           await writeFile(begun, bytes, { mode: 0o600 })
-          await rename(begun, join(page.path, nameOf(slice)))
-          page.held.add(slice.sequence)
+          const path = join(page.path, nameOf(slice))
+          await rename(begun, path)
+          page.held.set(slice.sequence, (await fileStamp(path)) ?? '')
         }
         writing.push(write())
         if (writing.length >= parallelWrites) await allEnded(writing.splice(0))
@@ -263,6 +266,15 @@ export class SliceFiles {
       hint: 'Other statements use its room, or the volume has less than 1 GiB left. Try again later.',
     })
   }
+}
+
+/** What somebody has written to since it was whole is checked again. */
+async function forgetChanged({ path, held }: Page, slices: readonly SliceAt[]): Promise<void> {
+  const look = async (slice: SliceAt): Promise<void> => {
+    const stamp = held.get(slice.sequence)
+    if (stamp !== undefined && stamp !== (await fileStamp(join(path, nameOf(slice))))) held.delete(slice.sequence)
+  }
+  await Promise.all(slices.map(look))
 }
 
 /** Resolves when all have ended. Throws what the first of them that failed threw. */

@@ -124,7 +124,7 @@ describe.concurrent('the token of a data directory', () => {
   test('is asked for again before each request: the port may be another program by then', async () => {
     let asked = 0
     await using stub = await startStub({
-      'GET /datasets': () => ({ body: { datasets: [], next: 'a/b' } }),
+      'GET /datasets': () => ({ body: { datasets: [{ alias: 'a/b' }], next: 'a/b' } }),
       'GET /possession': (one) => (++asked === 1 ? proven(one) : { body: { did: key.did } }),
     })
     expect((await list(stub)).code).toBe(4)

@@ -89,3 +89,14 @@ it('finds again what is whole, and of a range that was joined the larger file', 
   expect(await larger.of({ ...a, slices: sliceView(schemaOf(), [1, 1, 1]).slices })).toEqual([])
   larger.close()
 })
+
+it('does not take what somebody wrote to after it was checked', async () => {
+  const files = await open(10 * file.length, 'written')
+  await make(files, a, [0, 2])
+  const [{ path } = { path: '' }] = await files.of(a)
+  const changed = Buffer.from(file)
+  changed.writeUInt8(changed.readUInt8(10) ^ 1, 10)
+  writeFileSync(path, changed)
+  expect([await files.of(a), files.refused]).toEqual([[], 1])
+  files.close()
+})

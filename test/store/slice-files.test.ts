@@ -248,6 +248,18 @@ describe('of a store elsewhere', () => {
     expect(await requestsOf(async () => expectAndClose(await whole.open(wanted(range(0, 600))), range(0, 600)))).toBe(0)
   })
 
+  test('that somebody writes to while they are in use are fetched anew by who opens them next', async () => {
+    const files = overFar()
+    const held = await files.open(wanted(range(0, 600)))
+    await writeFile(held.path(7), 'slice 8')
+    await rm(held.path(8))
+    await writeFile(held.path(9), '')
+    const fetched = await requestsOf(async () => expectAndClose(await files.open(wanted(range(0, 600))), range(0, 600)))
+    expect(fetched).toBeGreaterThan(0)
+    expect(await requestsOf(async () => expectAndClose(await files.open(wanted(range(0, 600))), range(0, 600)))).toBe(0)
+    held.close('done')
+  })
+
   test('that an earlier process left make room for others, and what is no page is removed', async () => {
     const first = overFar()
     for (const page of [0, 1, 2]) {

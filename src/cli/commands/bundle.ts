@@ -10,7 +10,7 @@ import { pinsOf } from '../../bundle/read-bundle.ts'
 import { type BundlePlan, type BundleSource, planBundle, writeBundle } from '../../bundle/write-bundle.ts'
 import { systemClock } from '../../index.ts'
 import { verifyOffline } from '../../verify.ts'
-import { type NodeClient, openClient } from '../client.ts'
+import { type NodeClient, openClient, type Sink } from '../client.ts'
 import type { Args, CommandContext } from '../context.ts'
 import { CommandFailure, exitCodes, failureOf, note } from '../failure.ts'
 import { objectOf } from '../json-values.ts'
@@ -84,12 +84,18 @@ function routesOf(client: NodeClient): NodeRoutes {
   return {
     json: async (path) => (await client.call({ path })).json(),
     bytes: async (path, take) => {
-      await client.call({
-        path,
-        headers: { accept: 'application/octet-stream' },
-        sink: async (body) => {
-          for await (const piece of body) await take(piece as Uint8Array) // no encoding is set
-        },
+      let fault: unknown
+      const sink: Sink = async (body) => {
+        for await (const piece of body) {
+          // no encoding is set
+          await take(piece as Uint8Array).catch((error: unknown) => {
+            fault = error
+            throw error
+          })
+        }
+      }
+      await client.call({ path, headers: { accept: 'application/octet-stream' }, sink }).catch((error: unknown) => {
+        throw fault ?? error
       })
     },
   }

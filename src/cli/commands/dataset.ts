@@ -7,6 +7,7 @@ import { datasetPath, openClient } from '../client.ts'
 import type { Args, CommandContext } from '../context.ts'
 import { CommandFailure, exitCodes, note } from '../failure.ts'
 import { columnTypes, itemsAt, memberAt, objectOf, textAt } from '../json-values.ts'
+import { pagesOf } from '../pages.ts'
 import { printObject, printObjects } from '../output.ts'
 
 export interface CreateOptions {
@@ -141,14 +142,8 @@ export async function listDatasets(context: CommandContext, options: ListOptions
     return exitCodes.done
   }
   const datasets: JsonValue[] = []
-  let after: string | undefined
-  do {
-    const answer = await client.call({ path: '/datasets', query: { account: options.account, after, limit: '1000' } })
-    const page = answer.json()
-    datasets.push(...itemsAt(page, 'datasets'))
-    const next = textAt(page, 'next')
-    after = next === after ? undefined : next
-  } while (after !== undefined)
+  const list = { path: '/datasets', query: { account: options.account } }
+  for await (const page of pagesOf(client, list, { items: 'datasets', cursor: 'after' })) datasets.push(...page)
   // A line of a terminal holds no hash and no DID beside the rest: `dataset show` tells them.
   const columns = ['alias', 'rows', 'lastCommit', 'visibility']
   printObjects(context.form, context.form === 'table' ? columns : [...columns, 'head', 'id'], datasets)

@@ -12,6 +12,7 @@ import { datasetPath, type NodeClient, openClient } from '../client.ts'
 import type { Args, CommandContext } from '../context.ts'
 import { CommandFailure, exitCodes, failureOf } from '../failure.ts'
 import { itemsAt, numberAt, objectOf, textAt } from '../json-values.ts'
+import { pagesOf } from '../pages.ts'
 import { createStatusLine, printObject } from '../output.ts'
 
 export interface ExportIcebergOptions {
@@ -82,15 +83,13 @@ function metadataNames(snapshots: ReturnType<typeof itemsAt>): readonly string[]
 /** Slices of the blocks up to `sequence`, newest first. */
 async function sliceHashes(client: NodeClient, path: string, sequence: number): Promise<readonly string[]> {
   const hashes: string[] = []
-  for (let before: string | undefined; ; ) {
-    const page = (await client.call({ path: `${path}/blocks`, query: { limit: '1000', before } })).json()
-    for (const block of itemsAt(page, 'blocks')) {
+  for await (const page of pagesOf(client, { path: `${path}/blocks` }, { items: 'blocks', cursor: 'before' })) {
+    for (const block of page) {
       const hash = textAt(block, 'event', 'newData', 'physicalHash')
       if (hash !== undefined && (numberAt(block, 'sequence') ?? 0) <= sequence) hashes.push(hash)
     }
-    before = textAt(page, 'next')
-    if (before === undefined) return hashes
   }
+  return hashes
 }
 
 interface Target {

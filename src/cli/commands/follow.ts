@@ -128,7 +128,7 @@ function rowsOf(objects: readonly JsonValue[]): Rows {
 }
 
 function jsonOf(text: string): JsonValue {
-  return parseJson(text, { maxDepth: 256 })
+  return parseJson(text, { maxDepth: 256, maxValues: 10_000_000 })
 }
 
 function replaced(path: string): CommandFailure {

@@ -8,9 +8,13 @@ import { type NodeClient, withRetries } from '../client.ts'
 import { CommandFailure, exitCodes } from '../failure.ts'
 import { HeldLines } from '../held-lines.ts'
 import { memberAt, numberAt } from '../json-values.ts'
+import { noNode } from '../node-answer.ts'
 import { problemFailure } from '../problem.ts'
 
+/** Of a receipt, or of the problem that ends a stream. */
 const lineDepth = 64
+const lineValues = 100_000
+const lineCharacters = 4 * 1024 * 1024
 
 export interface StreamOptions {
   readonly retries: number
@@ -64,7 +68,7 @@ async function connection(
         'producer-sequence': String(held.first),
       },
       stream: Readable.from(held.lines(), { objectMode: false }),
-      sink: (body) => takeLines(body, held, options),
+      sink: (body) => takeLines(body, held, { ...options, server: client.server }),
     })
   } catch (error) {
     const isRetryable = error instanceof CommandFailure && error.details.retryable === true
@@ -72,14 +76,27 @@ async function connection(
   }
 }
 
+function lineOf(line: string, server: string): JsonValue {
+  try {
+    return parseJson(line, { maxDepth: lineDepth, maxValues: lineValues })
+  } catch (cause) {
+    throw noNode(server, 'tells of batches in something that is not JSON', cause)
+  }
+}
+
 /** Takes receipts until the last line. Throws CommandFailure for the problem that it tells, and where it does not come. */
-async function takeLines(body: Readable, held: HeldLines, { onReceipt }: StreamOptions): Promise<void> {
+async function takeLines(
+  body: Readable,
+  held: HeldLines,
+  { onReceipt, server }: StreamOptions & { readonly server: string },
+): Promise<void> {
   let rest = ''
   for await (const chunk of body.setEncoding('utf8')) {
     const lines = (rest + String(chunk)).split('\n')
     rest = lines.pop() ?? ''
+    if (rest.length > lineCharacters) throw noNode(server, 'tells of batches in a line without an end')
     for (const line of lines) {
-      const told = parseJson(Buffer.from(line), { maxDepth: lineDepth })
+      const told = lineOf(line, server)
       const problem = memberAt(told, 'problem')
       if (problem !== undefined) {
         const status = numberAt(problem, 'status') ?? 500

@@ -229,7 +229,7 @@ const meanings: Readonly<Record<OfflineFailure['kind'], string>> = {
   'InvalidRequest::OutputHash':
     'The rows are not those that were signed: changed, or printed anew by a program that spells numbers otherwise.',
   'InvalidRequest::RewrittenOutput':
-    'The values are those that were signed, but a JSON library has printed them again. Check the file as it was received.',
+    'Read as doubles the numbers are those that were signed: a JSON library has printed them again. Check the file as it was received.',
   OtherSigner: 'Hashes and signature are good, but the key is another than the one that you named.',
 }
 

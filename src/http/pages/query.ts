@@ -7,6 +7,7 @@ import type { ShownMap } from '../../console/pictures.ts'
 import { queryPage, type ShownAnswer, type ShownFault } from '../../console/query-page.ts'
 import { jsonText, parseJson } from '../../json/json.ts'
 import { concatBytes } from '../../lib/bytes.ts'
+import { ownValue } from '../../lib/collections.ts'
 import { NodeError } from '../../model/errors.ts'
 import type { JsonValue } from '../../model/json.ts'
 import type { PinnedDataset } from '../../model/query.ts'
@@ -184,9 +185,9 @@ const usualNames: Readonly<Record<string, string>> = {
 
 /** A type as its short text, of the name that ArrowJson has for it. */
 function typeText(type: JsonValue | undefined): string {
-  if (!(type instanceof Map)) return usualNames[plainText(type)] ?? plainText(type)
+  if (!(type instanceof Map)) return ownValue(usualNames, plainText(type)) ?? plainText(type)
   const [name = '', detail = null] = [...type][0] ?? []
-  const usual = usualNames[name] ?? name
+  const usual = ownValue(usualNames, name) ?? name
   if (usual === 'List') return `List(${typeText(member(items([detail].flat())[0], 'data_type'))})`
   if (usual === 'Timestamp') {
     const [unit, zone] = items(detail).map(plainText)

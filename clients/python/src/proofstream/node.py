@@ -26,6 +26,9 @@ _MEDIA_TYPES = {
     ".parquet": "application/vnd.apache.parquet",
 }
 _RETRYABLE = (408, 429, 502, 503, 504)
+#: Of an answer, and of what is said of a refusal: a server that sends more is no node.
+_MOST_ANSWER_BYTES = 512 * 1024 * 1024
+_MOST_PROBLEM_BYTES = 1024 * 1024
 _LONGEST_PAUSE_S = 30.0
 
 
@@ -217,7 +220,7 @@ class Node:
         for attempt in range(1, self._attempts + 1):
             try:
                 with self._open(request) as answer:
-                    return self._read(answer)
+                    return self._whole(answer)
             except NodeError as error:
                 if attempt == self._attempts or not error.problem.get("retryable", error.status in _RETRYABLE):
                     raise
@@ -245,17 +248,25 @@ class Node:
         except (HTTPException, OSError) as error:
             raise Unreachable(f"the answer from {self.server} broke off: {error!r}") from error
 
+    def _whole(self, answer: Any) -> bytes:
+        data = self._read(answer, _MOST_ANSWER_BYTES + 1)
+        if len(data) > _MOST_ANSWER_BYTES:
+            message = f"{self.server} answered with more than {_MOST_ANSWER_BYTES} bytes"
+            raise NodeError(answer.status, "Unknown", message, {})
+        if answer.length:
+            raise Unreachable(f"the answer from {self.server} broke off: {answer.length} bytes did not come")
+        return data
+
     def _pause(self, attempt: int, seconds: Optional[str]) -> None:
         wanted = float(seconds) if seconds is not None and seconds.isdigit() else 0.2 * 2**attempt
         time.sleep(min(wanted, _LONGEST_PAUSE_S))
 
 
 def _problem(error: HTTPError) -> NodeError:
-    raw = error.read()
     try:
-        body = json.loads(raw)
+        body = json.loads(error.read(_MOST_PROBLEM_BYTES))
         kind, message = body["error"]["kind"], body["message"]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError, HTTPException, OSError):
         body, kind, message = {}, "Unknown", f"{error.code} {error.reason}, not in the words of a node"
     problem = {**body, "retryAfter": error.headers.get("Retry-After")}
     return NodeError(error.code, kind, message, problem)

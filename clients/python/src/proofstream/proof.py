@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Dict, List, Optional, Union
 
 from . import _ed25519, _json
+from ._rewritten import is_rewritten
 
 _BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 _SHA3 = bytes((0x16, 0x20))
@@ -85,6 +86,9 @@ def _form_of(output: Any, expected: str) -> str:
                 return form
         except ValueError:
             pass  # The form has no spelling for a number of it.
+    if is_rewritten(output, lambda spelled: _hash(spelled) == expected):
+        message = "read as doubles the numbers are those that were signed: a JSON library has printed them again"
+        raise ProofError("impossible", "InvalidRequest::RewrittenOutput", message)
     raise _failed("OutputHash", "the rows are not those that were signed")
 
 
