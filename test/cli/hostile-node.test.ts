@@ -63,7 +63,15 @@ test.each<[string, RequestListener, string]>([
 })
 
 test.each(['not http', 'HTTP/1.1 20 OK\r\n\r\n', 'SSH-2.0-OpenSSH_9.9\r\n'])('%j is no HTTP', async (text) => {
-  const url = await listening(createSocketServer((socket) => void socket.on('error', () => {}).resume().end(text)))
+  const url = await listening(
+    createSocketServer(
+      (socket) =>
+        void socket
+          .on('error', () => {})
+          .resume()
+          .end(text),
+    ),
+  )
   const told = { code: 1, error: 'error: URL answered with something that is not HTTP.' }
   expect(await end(url, 'dataset', 'list')).toEqual(told)
 })
