@@ -37,6 +37,8 @@ export interface BodySource extends RowsSource {
   readonly threads?: TaskThreads | undefined
   /** The chain knows the key of the body by the hash that bodies had in earlier builds: a repeat is known by that one. */
   readonly isKnownEarlier?: boolean
+  /** Aborts when nobody waits for the answer any more: a body that is kept is then read no further. */
+  readonly caller?: (() => AbortSignal) | undefined
 }
 
 /** A body in which every record fits. */

@@ -136,7 +136,11 @@ async function* readBatches(open: OpenArrow, columns: readonly number[]): AsyncG
     const number = batch++
     const body = await at({ batch: number }, () => new Body(open.window, message, message.header))
     const read = await readColumns(open, { body, dictionaries, columns, batch: number })
-    yield* pieces(read, { rows: body.rows, batch: number, firstRecord, recordBytes: open.recordBytes })
+    const of = { rows: body.rows, batch: number, firstRecord, recordBytes: open.recordBytes }
+    for await (const piece of pieces(read, of)) {
+      yield piece
+      open.window.demandCaller()
+    }
     firstRecord += body.rows
   }
 }
