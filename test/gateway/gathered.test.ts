@@ -85,8 +85,10 @@ test('a long record without an end ends its stream after 30 s, and what it held 
     const told = [...senders, slow].map(({ lines }) => lines.at(-1))
     return told.every((line) => line?.kind === 'end') && told
   }, 20_000)
+  // The first of them may come to the end of what a record may have before the others leave it no room.
+  const ended = ['QuotaExceeded', 'Saturated', 'RequestTimeout', 'RecordsDoNotFit']
   const kinds = ends.map((line) => (line.kind === 'end' && line.error instanceof NodeError ? line.error.kind : ''))
-  for (const kind of kinds.slice(0, 4)) expect(['QuotaExceeded', 'Saturated', 'RequestTimeout']).toContain(kind)
+  for (const kind of kinds.slice(0, 4)) expect(ended).toContain(kind)
   expect(kinds[4]).toBe('RequestTimeout')
   expect(short.lines).toEqual([])
   const after = await new Sender(letters, 256 * KiB).open('t1')

@@ -168,7 +168,7 @@ it('answers are those of the slices, whatever is set meanwhile', async () => {
     }
     expect([key, told]).toEqual([key, truth.get(key)])
   }
-  expect([asked.length > 80, new Set(asked.map(({ block }) => rows.get(block))).size]).toEqual([true, 4])
+  expect([asked.length > 40, new Set(asked.map(({ block }) => rows.get(block))).size]).toEqual([true, 4])
   for (const body of proofs) {
     const headers = { 'content-type': 'application/json' }
     expect((await live.call('/verify', { method: 'POST', headers, body })).at('ok')).toBe(true)
