@@ -370,7 +370,13 @@ function workOptions({ verifyBytes, jsonValues, openJsonRequests }: Limits): Thr
   // Text of one or two bytes a character, and what a value takes at most; the rest of a thread is small.
   const heapMiB = 128 + Math.ceil((3 * verifyBytes + 256 * jsonValues) / mebibyte)
   const cores = availableParallelism()
-  return { jobs: Math.min(4, cores), queueLimit: openJsonRequests, tasks: Math.min(8, cores + 1), heapMiB }
+  return {
+    clock: systemClock,
+    jobs: Math.min(4, cores),
+    queueLimit: openJsonRequests,
+    tasks: Math.min(8, cores + 1),
+    heapMiB,
+  }
 }
 
 /**
