@@ -28,6 +28,7 @@ import type { PartitionAssignment } from './log/partitions.ts'
 import type { Role } from './model/names.ts'
 import { closeAll, type OpenedLog, type Opening, openConfiguredStore, openLog } from './open-storage.ts'
 import { Health, SpaceWatch } from './ops/health.ts'
+import { collectWhenIdle } from './ops/idle-memory.ts'
 import { createLogger } from './ops/logger.ts'
 import { measureCatalog, measureEngine, Metrics } from './ops/metrics.ts'
 import type { NodeKey } from './proof/sign.ts'
@@ -157,6 +158,8 @@ async function openShared(
   opened.push(async () => catalog.close())
   const work = new ThreadPool(workOptions(config.limits))
   opened.push(() => work.close())
+  const idle = collectWhenIdle(systemClock, (err) => logger.warn({ err }, 'Memory was not given back'))
+  opened.push(() => idle.close())
   measureCatalog(metrics, catalog, () => systemClock.nowMs())
   return {
     config,
