@@ -49,6 +49,7 @@ import {
   type Shared,
 } from './roles.ts'
 import { dataPaths, logsPrefix } from './store/layout.ts'
+import { warnAtStart } from './start-warnings.ts'
 import { listSigners, putSigner, sharedSecret } from './store/records.ts'
 import { ThreadPool, type ThreadPoolOptions } from './work/thread-pool.ts'
 
@@ -249,22 +250,12 @@ async function serve(parts: Parts, failed: Promise<unknown>): Promise<RunningNod
     const mqtt = await openMqtt(parts, { gateway, options: config.mqtt, clientId })
     health.tell('mqtt', () => mqtt.status)
   }
-  warnOfNetwork(config, logger)
+  await warnAtStart(config, logger)
   return describe(parts, { port, nodeKey, failed })
 }
 
 function factsOf({ log, facts }: OpenedLog): NodeFacts['log'] {
   return log && { kind: log.kind, id: log.id, partitions: log.partitions, ...facts }
-}
-
-function warnOfNetwork({ loopbackOnly, allowedHosts }: Config, logger: Logger): void {
-  if (loopbackOnly) return
-  logger.warn({}, 'This node speaks plain HTTP to the network: put it behind TLS')
-  if (allowedHosts.length > 0) return
-  logger.warn(
-    {},
-    'This node answers to any Host name, also to one that a page of another site gives it: name its own with --public-url',
-  )
 }
 
 function describe(
