@@ -18,7 +18,7 @@ export const slowFiles: string[] = [
   'test/scenario/{adopt-log,backup,damage,far-store,line-protocol,lost-rows,mqtt,packed,reject,senders}.test.ts',
   'test/follow/*.test.ts',
   'test/bundle/{bundle,hostile}.test.ts',
-  'test/cli/{chaos,doctor,follow,ingest-pipe,lifecycle,save,start-faults}.test.ts',
+  'test/cli/{doctor,follow,ingest-pipe,lifecycle,save,start-faults}.test.ts',
   'test/client/client.test.ts',
   // Long chains, large bodies, many processes, each value of many.
   'test/replica/{layouts,merged,settings}.test.ts',

@@ -3,7 +3,6 @@
 
 import { leftLog } from '../chain/left-log.ts'
 import type { AdoptionRecord } from '../chain/records.ts'
-import { adoptionsPrefix } from '../store/layout.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import { readAdoption, readLog } from '../store/records.ts'
 import type { DatasetChain } from './dataset-chain.ts'
@@ -49,10 +48,5 @@ export class LeftLogs {
     // What lies beyond the end that was known is not of the log as it was left.
     const end = adoption.partitions[partition]?.end ?? Number.POSITIVE_INFINITY
     return { kind: position < end ? 'read' : 'lost' }
-  }
-
-  /** Ids of all logs that were left. */
-  all(): Promise<readonly string[]> {
-    return this.#store.list(adoptionsPrefix)
   }
 }

@@ -35,7 +35,7 @@ export interface DecidedOutcome {
   readonly partition: number
 }
 
-/** A batch and where it lies in a log; receipts of earlier builds do not say in which. */
+/** A batch and where it lies in a log; without one in any that its chain was read from. */
 export interface BatchPlace {
   readonly id: string
   readonly position: number
@@ -114,11 +114,6 @@ export class Outcomes {
   /** What became of a place in a log that the chain has left. Throws as `LeftLogs.of`. */
   leftBehind(chain: DatasetChain, place: LogPlace): Promise<LeftPlace> {
     return this.#leftLogs.of(chain, place)
-  }
-
-  /** The logs that were given up for others. */
-  leftLogs(): Promise<readonly string[]> {
-    return this.#leftLogs.all()
   }
 
   /** The keyed batch `id` if the dataset remembers it (docs/spec/protocol.md §2). Reads nothing where it does not. */

@@ -3,7 +3,6 @@
 
 import { type Command, Option } from 'commander'
 import type { OptionRow } from '../index.ts'
-import type { ChaosOptions } from './commands/fsck.ts'
 import type { TokenOptions } from './commands/node-facts.ts'
 import { collect, commaList, type NodeOptions, positiveNumber, type Runner, wholeNumber } from './context.ts'
 
@@ -230,16 +229,6 @@ export function addUpkeepCommands(program: Command, runner: Runner, table: reado
     .command('evidence [dir]')
     .description('chains that became others at the node that is followed, with both hashes (default: PROOFSTREAM_DATA)')
     .action(runner(async (context, args) => (await code.fsck()).showEvidence(context, args)))
-  program
-    .command('chaos')
-    .description('kill a node of its own again and again under load, and check that no promise breaks')
-    .option('--cycles <number>', 'how many times', wholeNumber, 20)
-    .option('--seed <number>', 'repeats the choices of a run', wholeNumber)
-    .addHelpText(
-      'after',
-      '\nIt works in a new temporary directory and touches no other data. Exit code 10: a promise was broken.',
-    )
-    .action(runner<ChaosOptions>(async (context, _, options) => (await code.fsck()).chaos(context, options)))
   program
     .command('version')
     .description('version of this program (also --version)')

@@ -48,6 +48,8 @@ export const valueClass = {
   uint64: 256,
   /** A word for a float that is no number, in CSV. */
   notFinite: 512,
+  /** An object or array of JSON. */
+  nested: 1024,
 } as const
 
 const number = new NumberScan()

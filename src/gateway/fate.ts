@@ -2,7 +2,7 @@
 // back under its own name. Only a block makes it committed; what no block has and none will take is lost.
 
 import type { DatasetChain } from '../catalog/dataset-chain.ts'
-import type { GivenUp, LeftPlace } from '../catalog/left-logs.ts'
+import type { GivenUp } from '../catalog/left-logs.ts'
 import type { BatchPlace, DecidedOutcome, Outcomes } from '../catalog/outcomes.ts'
 import type { ChainBlock } from '../catalog/packed-blocks.ts'
 import { fixedLimits } from '../lib/limits.ts'
@@ -38,7 +38,7 @@ export async function fateOf(outcomes: Outcomes, chain: DatasetChain, note: Rece
   if (decision !== undefined && decision !== 'void') return { kind: 'decided', decided: decision }
   const known = await committedElsewhere(outcomes, chain, note)
   if (known !== undefined) return { kind: 'decided', decided: known }
-  const left = await leftOf(outcomes, chain, note)
+  const left = await outcomes.leftBehind(chain, note)
   const isRead = decision === 'void' || left.kind === 'read'
   if (note.key === undefined && note.producer === undefined && isRead) {
     const copy = await outcomes.copyOf(chain, place, note.acceptedMs)
@@ -50,21 +50,6 @@ export async function fateOf(outcomes: Outcomes, chain: DatasetChain, note: Rece
   // A key may be forgotten; that another batch stands in its place says that this is not the log that it was in.
   if (note.key === undefined || (await outcomes.passedIn(chain, place))?.isOther === true) return { kind: 'lost' }
   return { kind: 'open' }
-}
-
-/**
- * What became of its place where the log was left. Receipts of earlier builds do not name theirs: where there were several,
- * one that a block has passed in the log of now, and that an earlier one may have been given up with, counts as lost.
- */
-async function leftOf(outcomes: Outcomes, chain: DatasetChain, note: ReceiptNote): Promise<LeftPlace> {
-  const { log, partition, position } = note
-  if (log !== undefined) return outcomes.leftBehind(chain, { log, partition, position })
-  if (chain.next <= position) return { kind: 'inForce' }
-  for (const earlier of await outcomes.leftLogs()) {
-    const left = await outcomes.leftBehind(chain, { log: earlier, partition, position })
-    if (left.kind === 'lost') return left
-  }
-  return { kind: 'inForce' }
 }
 
 /** A range whose numbers the chain has from others calls for no block of its own, and has no outcome. */

@@ -32,7 +32,7 @@ import { demandLikelyTimes } from './likely-times.ts'
 import { answerOf, BlockPace, patienceOf, type PlacedBatch, preferenceApplied, Waiters } from './outcome.ts'
 import { demandRecords, discardBody, typedBody } from './parse-body.ts'
 import { type HeldMark, producerMark, type ProducerStart } from './producer-start.ts'
-import { isKnownEarlier, KeyedBatches, sequenceAsked } from './place-batch.ts'
+import { KeyedBatches, sequenceAsked } from './place-batch.ts'
 import { placeTyped } from './place-typed.ts'
 import { Publisher } from './publish.ts'
 import { tooLarge } from './read-body.ts'
@@ -305,8 +305,7 @@ export class Gateway {
     const fallbackMs = controls.eventTimeMs ?? receivedMs
     const cost = new BodyCost(limits, admitted)
     const toLog = this.#largeBatchOf(request)
-    const isEarlier = await isKnownEarlier(this.#deps, request)
-    const read = { stream: request.body, format, controls, isKnownEarlier: isEarlier, caller: request.caller }
+    const read = { stream: request.body, format, controls, caller: request.caller }
     const source = { ...read, limits, spoolDir, toLog, threads, fallbackMs, cost }
     const target = targetOf(request.chain)
     const body = await typedBody(source, target)

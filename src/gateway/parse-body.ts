@@ -2,8 +2,8 @@
 // that does not come to a good end is given back; its first bytes are kept (body-head.ts).
 
 import type { FileOptions, Inferred, Inferrer, StreamFormat } from '../formats/format.ts'
-import { hashText, sha2HashOfHex, sha2HashText, sha3Hash } from '../ids/identifiers.ts'
-import { createSha2, createSha3256, sha256Hex } from '../ids/native-crypto.ts'
+import { sha2HashOfHex, sha2HashText } from '../ids/identifiers.ts'
+import { createSha2, sha256Hex } from '../ids/native-crypto.ts'
 import { freeBytes } from '../lib/bytes.ts'
 import { NodeError } from '../model/errors.ts'
 import { BodyHead } from './body-head.ts'
@@ -84,8 +84,7 @@ async function readBody(source: HeadedSource, target: Target): Promise<TypedBody
     source.head.add(body)
     source.cost.read(body.length)
     if (body.length > 0) await reading.push(body)
-    const earlier = source.isKnownEarlier === true ? { earlierHash: sha3Hash(body) } : {}
-    return await reading.end({ bodyHash: sha2HashOfHex(sha256Hex(body)), bytes: body.length, ...earlier })
+    return await reading.end({ bodyHash: sha2HashOfHex(sha256Hex(body)), bytes: body.length })
   } catch (error) {
     await reading.discard()
     throw error
@@ -191,18 +190,16 @@ function fileOptions({ limits, controls: { layer, charset } }: BodySource): File
 
 /** Hands every inflated chunk to `take`; the hash and size of the whole. */
 async function readThrough(
-  { stream, controls, limits, cost, head, digest, isKnownEarlier }: HeadedSource,
+  { stream, controls, limits, cost, head, digest }: HeadedSource,
   take: (chunk: Uint8Array) => Promise<unknown>,
 ): Promise<BodyFacts> {
   const hash = createSha2('sha256')
-  const earlier = isKnownEarlier === true ? createSha3256() : undefined
   let bytes = 0
   head.isWaiting = true
   const seen = digest.isAsked ? digest : undefined
   for await (const chunk of bodyChunks(stream, controls.contentEncoding, limits, seen)) {
     head.isWaiting = false
     hash.update(chunk)
-    earlier?.update(chunk)
     head.add(chunk)
     bytes += chunk.length
     cost.read(bytes)
@@ -211,8 +208,7 @@ async function readThrough(
   }
   head.isWaiting = false
   digest.demandEqual()
-  const facts = { bodyHash: sha2HashText(hash.digest()), bytes }
-  return earlier === undefined ? facts : { ...facts, earlierHash: hashText(earlier.digest()) }
+  return { bodyHash: sha2HashText(hash.digest()), bytes }
 }
 
 async function infer(inferrer: Inferrer, spool: Spool): Promise<Inferred> {

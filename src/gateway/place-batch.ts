@@ -6,7 +6,7 @@ import type { DatasetChain } from '../catalog/dataset-chain.ts'
 import type { DecidedOutcome, Outcomes } from '../catalog/outcomes.ts'
 import type { ChainBlock } from '../catalog/packed-blocks.ts'
 import { producerIdentity, type ProducerRange } from '../chain/producers.ts'
-import { hashPattern, normalHash, sha2HashOfHex } from '../ids/identifiers.ts'
+import { normalHash, sha2HashOfHex } from '../ids/identifiers.ts'
 import { randomText, sha256Hex, sha3256 } from '../ids/native-crypto.ts'
 import { canonicalBytes } from '../json/canonical.ts'
 import { utf8 } from '../lib/bytes.ts'
@@ -124,34 +124,21 @@ async function isGone(deps: PlaceDeps, chain: DatasetChain, { note }: Placed): P
   return isPassed(chain, placeOf(note)) && (await deps.outcomes.known(chain, note.batchId)) === undefined
 }
 
-/**
- * True where the chain knows the key of a request by the hash that bodies had in earlier builds: its body is hashed in that way
- * too. Throws NodeError `LogUnavailable` where the chain is broken.
- */
-export async function isKnownEarlier(
-  deps: Pick<PlaceDeps, 'outcomes'>,
-  {
-    chain,
-    tokenId,
-    controls,
-  }: Pick<BatchToPlace, 'tokenId' | 'controls'> & { readonly chain: DatasetChain | undefined },
-): Promise<boolean> {
-  const { idempotencyKey } = controls
-  if (chain === undefined || idempotencyKey === undefined) return false
-  const id = keyedBatchId(chain.name.id, tokenId ?? '', idempotencyKey)
-  const known = await deps.outcomes.known(chain, id).catch(takesNoRows)
-  return known !== undefined && hashPattern.test(known.bodyHash)
-}
-
 async function placeKeyed(deps: PlaceDeps, batch: BatchToPlace, keyed: { id: string; key: string }): Promise<Placed> {
   const known = await deps.outcomes.known(batch.chain, keyed.id).catch(takesNoRows)
   if (known === undefined) return append(deps, batch, keyed.id)
-  const { bodyHash, earlierHash } = batch.body
-  if (known.bodyHash !== bodyHash && known.bodyHash !== earlierHash) throw keyReused(keyed.key)
+  if (known.bodyHash !== batch.body.bodyHash) throw keyReused(keyed.key)
   // The note of the first request, so that a repeat gets its receipt; of this one where its checkpoint is older than that.
   const { outcome, block, partition } = known.decided
   const { position, index, arrival } = outcome
-  const place = { id: keyed.id, log: block.log, partition, position, index, acceptedMs: batch.receivedMs }
+  const place = {
+    id: keyed.id,
+    log: block.log ?? batch.chain.name.log,
+    partition,
+    position,
+    index,
+    acceptedMs: batch.receivedMs,
+  }
   const note = { ...noteOf(batch, place), ...arrival, bodyHash: known.bodyHash }
   return { note, decided: known.decided }
 }
@@ -184,7 +171,7 @@ async function emptyNote(deps: PlaceDeps, batch: BatchToPlace): Promise<ReceiptN
   const place = batch.thereIn ?? { log: name.log, next }
   return noteOf(batch, {
     id: randomText(batchIdBytes),
-    log: place.log,
+    log: place.log ?? name.log,
     partition: name.partition,
     position: Math.max(0, place.next - 1),
     index: 0,

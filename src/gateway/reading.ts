@@ -35,8 +35,6 @@ export interface BodySource extends RowsSource {
   readonly fallbackMs: number
   /** Threads that read long bodies. */
   readonly threads?: TaskThreads | undefined
-  /** The chain knows the key of the body by the hash that bodies had in earlier builds: a repeat is known by that one. */
-  readonly isKnownEarlier?: boolean
   /** Aborts when nobody waits for the answer any more: a body that is kept is then read no further. */
   readonly caller?: (() => AbortSignal) | undefined
 }
@@ -48,8 +46,6 @@ export interface TypedBody extends SentFacts {
   readonly typed: TypedRows
   /** sha2-256: processors have it in hardware. */
   readonly bodyHash: Hash
-  /** The hash that bodies had in earlier builds, where the source asks for it. */
-  readonly earlierHash?: Hash
   /** Inflated size. */
   readonly bytes: number
   readonly csvHeader: CsvHeader | undefined
@@ -75,7 +71,7 @@ export interface KeptBytes {
   discard(): Promise<void>
 }
 
-export interface BodyFacts extends Pick<TypedBody, 'earlierHash'> {
+export interface BodyFacts {
   readonly bodyHash: Hash
   /** Inflated size. */
   readonly bytes: number

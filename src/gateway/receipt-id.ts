@@ -1,7 +1,7 @@
 // The ids of receipts: sealed notes that carry what a receipt says, so any gateway can answer for one as long as the chain
 // exists, with no table of receipts anywhere. Bytes: u8 version | body below, length-prefixed where it varies | 12 bytes of
-// SHA3-256 over the secret and all before; as base64url. Version 2 has a text more: epoch, last number and identity of a
-// producer. Version 3, which is made now, has that text (empty where there is no producer) and the id of the log.
+// SHA3-256 over the secret and all before; as base64url. Texts that say nothing are empty: token, key, and the epoch, last
+// number and identity of a producer.
 
 import { timingSafeEqual } from 'node:crypto'
 import { datasetIdText, multihashText } from '../ids/identifiers.ts'
@@ -11,9 +11,7 @@ import { concatBytes, decodeUtf8 } from '../lib/bytes.ts'
 import { DecodeError } from '../model/errors.ts'
 import type { DatasetId, Hash } from '../model/events.ts'
 
-/** The one that is made, and those that earlier builds made. */
-const version = 3
-const versions = [1, 2, version]
+const version = 1
 const sealBytes = 12
 const didBytes = 34
 const hashBytes = 34
@@ -43,8 +41,8 @@ export interface ReceiptNote {
   readonly index: number
   /** Position of the message that completes the batch. */
   readonly position: number
-  /** Id of the log that the position is in; undefined in receipts of earlier builds. */
-  readonly log: string | undefined
+  /** Id of the log that the position is in. */
+  readonly log: string
   readonly rows: number
   readonly bytes: number
   readonly receivedMs: number
@@ -60,7 +58,7 @@ export interface ReceiptNote {
 export function encodeReceiptId(note: ReceiptNote, secret: Uint8Array): string {
   const { producer } = note
   const range = producer === undefined ? '' : `${producer.epoch} ${producer.last} ${producer.identity}`
-  const texts = [note.mediaType, note.tokenId ?? '', note.key ?? '', range, note.log ?? '']
+  const texts = [note.mediaType, note.tokenId ?? '', note.key ?? '', range, note.log]
   // The secret stands before the note while it is sealed.
   const start = secret.length
   const out = Buffer.allocUnsafe(start + fixedBytes + texts.length * maxTextBytes + sealBytes)
@@ -85,7 +83,7 @@ export function decodeReceiptId(text: string, secret: Uint8Array): ReceiptNote |
   if (!/^[A-Za-z0-9_-]{200,1400}$/.test(text)) return undefined
   const bytes = Buffer.from(text, 'base64url')
   const body = bytes.subarray(0, -sealBytes)
-  if (body.length < fixedBytes + 3 || !versions.includes(body[0] ?? 0)) return undefined
+  if (body.length < fixedBytes + 5 || body[0] !== version) return undefined
   const expected = Buffer.from(seal(concatBytes([secret, body])), 'hex')
   if (!timingSafeEqual(bytes.subarray(-sealBytes), expected)) return undefined
   try {
@@ -108,9 +106,8 @@ function readNote(body: Buffer): ReceiptNote {
     at += 1 + length
     return value
   }
-  const [mediaType, tokenId, key] = [text(), text(), text()]
-  const [epoch = '', last, identity = ''] = (body[0] ?? 0) >= 2 ? text().split(' ') : []
-  const log = (body[0] ?? 0) >= 3 ? text() : ''
+  const [mediaType, tokenId, key, range, log] = [text(), text(), text(), text(), text()]
+  const [epoch = '', last, identity = ''] = range.split(' ')
   return {
     dataset: datasetIdText(body.subarray(1, 1 + didBytes)),
     batchId: body.subarray(1 + didBytes, 1 + didBytes + idBytes).toString('base64url'),
@@ -119,7 +116,7 @@ function readNote(body: Buffer): ReceiptNote {
     mediaType,
     tokenId: tokenId === '' ? undefined : tokenId,
     key: key === '' ? undefined : key,
-    log: log === '' ? undefined : log,
+    log,
     ...(epoch === '' ? {} : { producer: { identity, epoch: Number(epoch), last: Number(last) } }),
   }
 }

@@ -7,7 +7,7 @@ import { type SentFacts, SentRows } from '../formats/sent-rows.ts'
 import { must } from '../lib/assert.ts'
 import { NodeError } from '../model/errors.ts'
 import type { RecordBatch } from '../model/schema.ts'
-import type { BodySettings, FromBodyRows, RowMessages, ToBodyRows } from '../work/tasks.ts'
+import type { BodySettings, FromBodyRows, RowMessages, ToBodyRows } from '../work/body-task.ts'
 import { type Task, type TaskThreads, ThreadLost } from '../work/work-pool.ts'
 
 /** Rows with an event time each: columns of this thread, messages of another. */

@@ -5,6 +5,8 @@ import { canonicalBytes } from '../json/canonical.ts'
 import { parseJson } from '../json/json.ts'
 import { decodeUtf8 } from '../lib/bytes.ts'
 import type { JsonValue } from '../model/json.ts'
+import { NodeError } from '../model/errors.ts'
+import { featureColumns, type FeatureExtra, featureExtra, isJson } from './feature-columns.ts'
 import { geometryOf } from './geometry.ts'
 import { encodeTile, type TileAddress, type TileFeature } from './tile.ts'
 
@@ -51,14 +53,34 @@ function rowsOf(bytes: Uint8Array): readonly (readonly JsonValue[])[] {
 
 function featureText(row: readonly JsonValue[], columns: FeatureColumns): string {
   let [id, geometry] = ['null', 'null']
+  const extra = row[columns.names.indexOf(featureColumns.extra)]
+  const beside = typeof extra === 'string' ? extraOf(extra) : undefined
   const properties: string[] = []
   for (const [index, name] of columns.names.entries()) {
     const value = row[index] ?? null
     if (name === columns.id) id = textOf(value)
     else if (name === columns.geometry) geometry = typeof value === 'string' ? checked(value) : 'null'
-    else if (!columns.hidden.includes(name)) properties.push(`${JSON.stringify(name)}:${textOf(value)}`)
+    else if (!columns.hidden.includes(name))
+      properties.push(`${JSON.stringify(name)}:${propertyText(name, value, beside)}`)
   }
   return `{"type":"Feature","id":${id},"geometry":${geometry},"properties":{${properties.join(',')}}}`
+}
+
+/** Undefined for texts of another kind: a column may be called so without being of features. */
+function extraOf(text: string): FeatureExtra | undefined {
+  try {
+    return featureExtra(featureColumns.extra, text)
+  } catch (cause) {
+    if (cause instanceof NodeError) return undefined
+    throw cause
+  }
+}
+
+/** A property as it came, which `beside` says. */
+function propertyText(name: string, value: JsonValue, beside: FeatureExtra | undefined): string {
+  if (beside === undefined) return textOf(value)
+  if (name === featureColumns.extra) return beside.foreign === '' ? 'null' : JSON.stringify(`{${beside.foreign}}`)
+  return typeof value === 'string' && beside.jsonTexts.has(name) && isJson(value) ? value : textOf(value)
 }
 
 /** The text, which goes out as it is. */

@@ -3,11 +3,40 @@
 import { broughtRows, cellsOf, fieldsAt } from '../arrow/brought-rows.ts'
 import { batchBytes } from '../arrow/columns.ts'
 import { arrowBatchMessages } from '../arrow/ipc.ts'
-import type { RecordReader, StreamFormat } from '../formats/format.ts'
-import { SentRows } from '../formats/sent-rows.ts'
+import type { ParsedBody, ReaderOptions, RecordReader, StreamFormat } from '../formats/format.ts'
+import { type SentFacts, SentRows, type SentRowsOptions } from '../formats/sent-rows.ts'
 import { must } from '../lib/assert.ts'
-import type { RecordBatch } from '../model/schema.ts'
-import type { BodySettings, FromBodyRows, RowMessages, ToBodyRows } from './tasks.ts'
+import type { Field, RecordBatch } from '../model/schema.ts'
+
+export interface BodySettings {
+  readonly format: Pick<StreamFormat, 'name' | 'module'>
+  readonly options: ReaderOptions
+  readonly sent: SentRowsOptions
+  /** Columns that rows may have: event time, then user columns. */
+  readonly fields: readonly Field[]
+}
+
+/** Rows as record batch messages of an Arrow stream of the columns that they bring, each in memory of its own. */
+export interface RowMessages {
+  readonly rows: number
+  /** What the rows take as columns. */
+  readonly bytes: number
+  readonly cells: number
+  /** Places of the columns that they bring, among those of the settings. */
+  readonly places: readonly number[]
+  readonly messages: readonly Uint8Array[]
+}
+
+/** The next bytes, or the end of the body. */
+export type ToBodyRows = { readonly kind: 'bytes'; readonly bytes: Uint8Array } | { readonly kind: 'end' }
+
+/** Rows that are complete, and the memory of the bytes. `ended` answers the end; its rows are the last. */
+export interface FromBodyRows {
+  readonly block?: Uint8Array
+  readonly rows: readonly RowMessages[]
+  readonly fits: boolean
+  readonly ended?: Omit<ParsedBody, 'batches'> & SentFacts
+}
 
 /** Loads a format and nothing else. */
 export async function loadFormat({ name, module }: BodySettings['format']): Promise<StreamFormat> {

@@ -3,10 +3,22 @@
 import { freeColumn } from '../arrow/columns.ts'
 import { ColumnHash } from '../arrow/logical-hash.ts'
 import { must } from '../lib/assert.ts'
-import type { Field } from '../model/schema.ts'
+import type { Column, Field } from '../model/schema.ts'
 import { parquetLeaf } from '../parquet/file-schema.ts'
 import { codecs, type ColumnChunk, encodeColumn } from '../parquet/write-slice.ts'
-import type { Compress, FromSliceColumns, ToSliceColumns } from './tasks.ts'
+
+/** Zstandard. */
+export type Compress = (bytes: Uint8Array) => Uint8Array
+
+/** Rows of a column by the place of its field, or the end of all rows. */
+export type ToSliceColumns =
+  | { readonly kind: 'rows'; readonly columns: ReadonlyMap<number, Column> }
+  | { readonly kind: 'end' }
+
+/** Chunks for rows, digests for the end, by place. */
+export type FromSliceColumns =
+  | { readonly kind: 'chunks'; readonly chunks: ReadonlyMap<number, ColumnChunk> }
+  | { readonly kind: 'digests'; readonly digests: ReadonlyMap<number, Uint8Array> }
 
 /**
  * What a thread holds of a slice: the hashes of the columns that it is sent, row group after row group. Which thread has

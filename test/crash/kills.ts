@@ -7,7 +7,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { runChaos } from '../../src/history/chaos.ts'
+import { runChaos } from '../history/chaos.ts'
 
 const cycles = Number(process.env['CRASH_CYCLES'] ?? 4)
 const seed = Number(process.env['CRASH_SEED'] ?? Math.floor(Math.random() * 2 ** 31))

@@ -10,9 +10,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type ServedNode, startServed } from '../../src/history/chaos.ts'
-import { type Answer, type BatchSent, type History, judge } from '../../src/history/history.ts'
-import { type Address, randomOf, readBack } from '../../src/history/load.ts'
+import { type ServedNode, startServed } from '../history/chaos.ts'
+import { type Answer, type BatchSent, type History, judge } from '../history/history.ts'
+import { type Address, randomOf, readBack } from '../history/load.ts'
 import { checkStore } from '../../src/index.ts'
 
 const repeats = Number(process.env['POINT_REPEATS'] ?? 1)

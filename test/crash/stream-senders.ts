@@ -4,8 +4,8 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'
-import { type BatchSent, judge } from '../../src/history/history.ts'
-import { type Address, type Random, readBack, type Seen } from '../../src/history/load.ts'
+import { type BatchSent, judge } from '../history/history.ts'
+import { type Address, type Random, readBack, type Seen } from '../history/load.ts'
 import { PostConnection, SocketConnection, type StreamConnection } from './stream-connections.ts'
 
 export const streamCuts = Number(process.env['STREAM_CUTS'] ?? 150)

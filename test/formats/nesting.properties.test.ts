@@ -129,9 +129,10 @@ describe('flatten', () => {
   it('is for the properties of features too', () => {
     const feature = '{"type":"Feature","geometry":null,"properties":{"a":{"b":1},"geometry":{"x":2},"id":{"y":[3]}}}'
     const { fields } = infer('ndgeojson', feature, { flatten: true })
-    expect(fields.map(({ name }) => name)).toEqual(['geometry', 'a_b', 'geometry_x', 'id_y'])
+    const names = ['geometry', 'a_b', 'geometry_x', 'id_y', 'feature_extra']
+    expect(fields.map(({ name }) => name)).toEqual(names)
     expect(rowsOf(read('ndgeojson', feature, readerOptions(fields, { flatten: true })))).toEqual([
-      [null, null, 1, 2, '[3]'],
+      [null, null, 1, 2, '[3]', '{"properties":["id_y"]}'],
     ])
     const twice = '{"type":"Feature","geometry":null,"properties":{"a":{"b":1},"a_b":2}}'
     const [fault] = faults('ndgeojson', twice, readerOptions(fields, { flatten: true }))

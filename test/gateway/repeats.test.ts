@@ -3,13 +3,11 @@
 
 import fc from 'fast-check'
 import { expect, test, vi } from 'vitest'
-import { sha3Hash } from '../../src/ids/identifiers.ts'
 import { must } from '../../src/lib/assert.ts'
-import { utf8 } from '../../src/lib/bytes.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { openMemoryLog } from '../adapters/memory-log.ts'
 import { TestWriter } from '../builder/support.ts'
-import { kindOf, ndjson, receiptOf, type Rig, rigOf, withDataset } from './support.ts'
+import { ndjson, receiptOf, type Rig, rigOf, withDataset } from './support.ts'
 
 const keyedBy = (prefer: string) => ({ headers: { 'idempotency-key': 'k', prefer } })
 
@@ -116,30 +114,3 @@ test('one that the chain has forgotten is a new batch', async () => {
   await rig.rows('a/b', [{ n: 2 }], keyedBy('respond-async'))
   expect(await logged()).toBe(before + 1)
 })
-
-test.each([
-  ['as before', {}, 1],
-  ['with create', { create: 'true' }, 1],
-  ['with new columns allowed', { unknownFields: 'add' }, 1],
-  ['of a long body', {}, 20_000],
-  ['of a long body with create', { create: 'true' }, 20_000],
-] as const)(
-  'a key from when bodies were hashed with sha3-256 is known again by the same body alone: %s',
-  async (_name, query, rows) => {
-    const rig = await withDataset()
-    const body = ndjson(Array.from({ length: rows }, (_, n) => ({ n })))
-    const first = receiptOf(await rig.post('a/b', body, keyedBy('wait=20')))
-    const earlier = rigOf({ log: rig.log, store: rig.store })
-    const { outcomes } = earlier
-    const known = outcomes.known.bind(outcomes)
-    vi.spyOn(outcomes, 'known').mockImplementation(async (...of) => {
-      const batch = await known(...of)
-      return batch && { ...batch, bodyHash: sha3Hash(utf8(body)) }
-    })
-    const again = await earlier.post('a/b', body, { ...keyedBy('wait=20'), query })
-    expect(again).toMatchObject({ status: 200, replayed: true })
-    expect(receiptOf(again)).toMatchObject({ log: first.log, bodyHash: sha3Hash(utf8(body)) })
-    const other = ndjson([{ n: 3 }])
-    expect(await kindOf(earlier.post('a/b', other, { ...keyedBy('wait=20'), query }))).toBe('IdempotencyKeyReused')
-  },
-)

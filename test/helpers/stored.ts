@@ -3,7 +3,7 @@
 
 import { Catalog } from '../../src/catalog/catalog.ts'
 import type { DatasetChain } from '../../src/catalog/dataset-chain.ts'
-import type { StoredDataset, StoredRow } from '../../src/history/history.ts'
+import type { StoredDataset, StoredRow } from '../history/history.ts'
 import { must } from '../../src/lib/assert.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
 import { openLocalAnnouncements } from '../../src/log/announcements.ts'

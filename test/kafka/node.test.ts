@@ -5,7 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { startServed } from '../../src/history/chaos.ts'
+import { startServed } from '../history/chaos.ts'
 import { startLiveNode } from '../helpers/live-node.ts'
 import { newPrefix, noKafka, sharedKafka } from '../helpers/kafka-shared.ts'
 

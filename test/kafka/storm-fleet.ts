@@ -3,8 +3,8 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
-import { type ServedNode, startServed } from '../../src/history/chaos.ts'
-import { isAcknowledged, judge } from '../../src/history/history.ts'
+import { type ServedNode, startServed } from '../history/chaos.ts'
+import { isAcknowledged, judge } from '../history/history.ts'
 import {
   type Address,
   aliasesOf,
@@ -15,7 +15,7 @@ import {
   receiptFaults,
   type Seen,
   startLoad,
-} from '../../src/history/load.ts'
+} from '../history/load.ts'
 import { checkStore } from '../../src/index.ts'
 import { must } from '../../src/lib/assert.ts'
 import { systemClock } from '../../src/lib/clock.ts'

@@ -3,7 +3,7 @@
 
 import { expect, test, vi } from 'vitest'
 import { adoptLog } from '../../src/builder/adopt-log.ts'
-import { judge } from '../../src/history/history.ts'
+import { judge } from '../history/history.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
 import { openLocalAnnouncements } from '../../src/log/announcements.ts'
 import { openDirectoryStore } from '../../src/store/directory/directory-store.ts'

@@ -1,6 +1,6 @@
 // The random bytes of a simulated run: ids and keys come from the seed too, so that a seed gives one run.
 
-import { type Random, randomOf } from '../../src/history/load.ts'
+import { type Random, randomOf } from '../history/load.ts'
 
 let random: Random = randomOf(0)
 

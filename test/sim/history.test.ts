@@ -1,14 +1,7 @@
 // The checker is checked: a history that keeps every promise has no verdict, and each planted anomaly has its own.
 
 import { describe, expect, test } from 'vitest'
-import {
-  type Answer,
-  type BatchSent,
-  type History,
-  judge,
-  type StoredRow,
-  verdictKinds,
-} from '../../src/history/history.ts'
+import { type Answer, type BatchSent, type History, judge, type StoredRow, verdictKinds } from '../history/history.ts'
 
 const block = (sequence: number, hash = `h${sequence}`) => ({ sequence, hash })
 

@@ -4,7 +4,7 @@
 import { Catalog } from '../../src/catalog/catalog.ts'
 import type { DatasetChain } from '../../src/catalog/dataset-chain.ts'
 import { fsck } from '../../src/fsck/fsck.ts'
-import { type Answer, judge, type Verdict } from '../../src/history/history.ts'
+import { type Answer, judge, type Verdict } from '../history/history.ts'
 import { must } from '../../src/lib/assert.ts'
 import { HaltError } from '../../src/model/errors.ts'
 import { type Logger, silentLogger } from '../../src/lib/logger.ts'

@@ -1,7 +1,7 @@
 // Time and chance of one simulated run. Nothing happens but what is scheduled here: events run one after the other in
 // the order of a virtual clock, each to its end, so that one seed gives one run.
 
-import { type Random, randomOf } from '../../src/history/load.ts'
+import { type Random, randomOf } from '../history/load.ts'
 
 interface Event {
   readonly atMs: number

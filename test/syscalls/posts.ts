@@ -1,6 +1,6 @@
 // The batches of the run under strace, in turns; those of one turn are sent at once.
 
-import type { Answer } from '../../src/history/history.ts'
+import type { Answer } from '../history/history.ts'
 
 export interface Line {
   readonly id: string

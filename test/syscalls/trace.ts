@@ -3,7 +3,7 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { randomOf } from '../../src/history/load.ts'
+import { randomOf } from '../history/load.ts'
 import type { TracedCall } from './order.ts'
 import type { Line } from './posts.ts'
 

@@ -2,7 +2,7 @@
 // standard output, written before the next request is sent.
 
 import { writeSync } from 'node:fs'
-import type { Answer } from '../../src/history/history.ts'
+import type { Answer } from '../history/history.ts'
 import { errorTable } from '../../src/model/error-table.ts'
 import { NodeError } from '../../src/model/errors.ts'
 import { type Core, openCore } from './core.ts'

@@ -8,15 +8,9 @@ import { type ColumnPlan, unknownName, valueCode } from '../column-plan.ts'
 import { type JsonRecordOptions, JsonRecordReader } from '../json/record.ts'
 import { letterN, maxFaults } from '../json/value.ts'
 import { closeBrace, colon, comma, isText, openBrace, quote, Scratch, skipSpace, stringText } from '../json/text.ts'
+import { featureColumns, jsonTextsMember } from '../../geo/feature-columns.ts'
 import { GeometryChecker } from './geometry.ts'
-import {
-  featureColumns,
-  type FeaturePlan,
-  foreignToFeatures,
-  needsIdToken,
-  reprojectHint,
-  requireWgs84Text,
-} from './rules.ts'
+import { type FeaturePlan, foreignToFeatures, needsIdToken, reprojectHint, requireWgs84Text } from './rules.ts'
 
 /** The bytes last looked at, as words. */
 class WordView {
@@ -98,6 +92,9 @@ export class FeatureReader implements RecordCore {
   /** The members that are no part of a feature, as the beginning of an object. */
   private readonly extra = new Scratch()
   private hasUnknownExtra = false
+  /** The names that features before had to say, which are mostly those of the next, and how. */
+  private named: readonly string[] = []
+  private namedMember: Uint8Array = noBytes
   /** Bits of the parts met so far, and the names of other members. */
   private parts = 0
   private others: Set<string> | undefined = undefined
@@ -106,6 +103,7 @@ export class FeatureReader implements RecordCore {
     this.plan = plan
     this.row = new JsonRecordReader(options)
     this.geometries = new GeometryChecker(this.row.scanner)
+    if (this.row.table.columns[plan.extra]?.code === valueCode.string) this.row.jsonTexts = new Set()
   }
 
   get broken(): boolean {
@@ -125,6 +123,7 @@ export class FeatureReader implements RecordCore {
   read(bytes: Uint8Array, start: number, end: number, record: number): number {
     this.row.begin(bytes, end, record)
     this.row.tellsText = true
+    this.row.jsonTexts?.clear()
     this.words.look(bytes)
     this.parts = 0
     this.others = undefined
@@ -330,6 +329,22 @@ export class FeatureReader implements RecordCore {
     extra.add(colon, this.row.bytes, at, this.row.at)
   }
 
+  /** Names the columns that hold the JSON text of properties, so that these go out as they came. */
+  private keepJsonTexts(): void {
+    const { jsonTexts } = this.row
+    if (jsonTexts === undefined || jsonTexts.size === 0) return
+    const isAsBefore = jsonTexts.size === this.named.length && this.named.every((name) => jsonTexts.has(name))
+    if (!isAsBefore) {
+      this.named = [...jsonTexts]
+      this.namedMember = utf8(jsonTextsMember(jsonTexts))
+    }
+    const member = this.namedMember
+    const { bytes, length } = this.extra
+    this.extra.reset(length + member.length + 2)
+    if (length > 0) this.extra.add(bytes[0] ?? 0, bytes, 1, length)
+    this.extra.add(length === 0 ? openBrace : comma, member, 0, member.length)
+  }
+
   /** Ends the feature `[start, after)`. */
   private completeFeature(start: number, after: number): void {
     const { extra } = this
@@ -341,6 +356,7 @@ export class FeatureReader implements RecordCore {
       const message = "A feature has a member 'geometry'; where there is no place, it is null."
       this.row.fault('MissingRequired', message, start, after, { pointer: '/geometry' })
     }
+    this.keepJsonTexts()
     const target = extra.length === 0 ? undefined : this.target(this.plan.extra)
     if (target !== undefined) {
       const { column, builder } = target

@@ -1,20 +1,22 @@
 // GeoJSON and NDGeoJSON as formats of ingest (docs/spec/http.md §6): a feature is a record. Inference takes properties
 // like the keys of JSON records, and the columns of a feature's other parts.
 
+import { featureColumns } from '../../geo/feature-columns.ts'
 import { parseJson } from '../../json/json.ts'
 import { JsonError } from '../../json/parser.ts'
 import { concatBytes, copyBytes, utf8 } from '../../lib/bytes.ts'
 import { NodeError } from '../../model/errors.ts'
 import type { JsonValue } from '../../model/json.ts'
 import { foldAscii } from '../../model/names.ts'
+import { type Field, innerType } from '../../model/schema.ts'
 import { propertyPrefix, tablePlan } from '../column-plan.ts'
-import type { StreamFormat, InferOptions, ReaderOptions } from '../format.ts'
+import type { StreamFormat, Inferred, InferOptions, ReaderOptions } from '../format.ts'
 import { valueClass } from '../inference.ts'
 import { ObjectInferrer, ObjectReader } from '../json/objects.ts'
 import { CollectionFramer, SequenceFramer } from '../json/framing.ts'
 import { closeBrace, comma, holdsLineEnd, openBrace, skipSpace } from '../json/text.ts'
 import { FeatureReader } from './feature.ts'
-import { featureColumns, type FeaturePlan, featurePlan, needsIdToken, prefixedNames, requireWgs84 } from './rules.ts'
+import { type FeaturePlan, featurePlan, needsIdToken, prefixedNames, requireWgs84 } from './rules.ts'
 
 class FeatureInferrer extends ObjectInferrer {
   private readonly collection: CollectionFramer | undefined
@@ -57,6 +59,20 @@ class FeatureInferrer extends ObjectInferrer {
 
   protected override columnName(key: string): string {
     return this.prefixed.has(foldAscii(key)) ? propertyPrefix + key : key
+  }
+
+  /** Texts that stand for other values are named beside the foreign members. */
+  protected override infer(): Inferred {
+    const inferred = super.infer()
+    if (!inferred.added.some((field) => this.holdsJsonText(field))) return inferred
+    this.text(featureColumns.extra)
+    return super.infer()
+  }
+
+  private holdsJsonText({ name, type }: Field): boolean {
+    const { bool, integer, number, nested } = valueClass
+    const classes = this.sample.columns.find((column) => column.name === name)?.classes ?? 0
+    return innerType(type).kind === 'String' && (classes & (bool | integer | number | nested)) !== 0
   }
 
   private text(name: string): void {

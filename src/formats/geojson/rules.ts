@@ -2,6 +2,7 @@
 // its coordinate system. That is longitude and latitude of WGS 84 and nothing else (RFC 7946 §4); the member `crs` of
 // GeoJSON 2008 may say so, and data in another system must be reprojected before it is sent.
 
+import { featureColumns } from '../../geo/feature-columns.ts'
 import { parseJson } from '../../json/json.ts'
 import { NodeError } from '../../model/errors.ts'
 import type { JsonValue } from '../../model/json.ts'
@@ -16,9 +17,6 @@ import {
   type TablePlan,
   unknownName,
 } from '../column-plan.ts'
-
-/** Columns of the parts of a feature that are no properties. */
-export const featureColumns = { geometry: 'geometry', id: 'feature_id', extra: 'feature_extra' } as const
 
 /** Members that make an object another kind of GeoJSON. Source: RFC 7946 §7.1. */
 export const foreignToFeatures: ReadonlySet<string> = new Set(['coordinates', 'geometries', 'features'])

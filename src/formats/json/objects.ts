@@ -127,7 +127,7 @@ export class ObjectInferrer extends BodyInferrer {
         unescapeString(scratch, bytes, at + 1, after - 1)
         column.classes |= classOfTimeText(scratch.bytes, 0, scratch.length)
       }
-    } else if (!scanNumber(number, bytes, at, after, false)) column.classes |= valueClass.text
+    } else if (!scanNumber(number, bytes, at, after, false)) column.classes |= valueClass.nested
     else {
       column.classes |= classOfNumber(number)
       if (number.integral) noteInteger(column, number, bytes)

@@ -33,6 +33,8 @@ export abstract class JsonValueReader {
   faultsHere = 0
   /** Whether it is told where a value that is no text becomes one, as in properties of features, which leave as values. */
   tellsText = false
+  /** Names of columns that hold the JSON text of such a value in this record; absent: they are warned of. */
+  jsonTexts: Set<string> | undefined = undefined
   /** True while faults are not noted, but end the reading. */
   tentative = false
   /** Nesting level of the object being read, and its pointer in the record. */
@@ -106,7 +108,9 @@ export abstract class JsonValueReader {
   }
 
   private noteText(column: ColumnPlan): void {
-    if (this.tellsText && column.code === valueCode.string) this.columns.warn(valuesAsText(column))
+    if (!this.tellsText || column.code !== valueCode.string) return
+    if (this.jsonTexts !== undefined && this.below === '') this.jsonTexts.add(column.name)
+    else this.columns.warn(valuesAsText(column))
   }
 
   /** An object or array: JSON text in a String column, items in a List column, a fault in any other. */

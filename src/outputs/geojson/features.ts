@@ -3,6 +3,7 @@
 // Source: https://www.rfc-editor.org/rfc/rfc7946 §3.2
 
 import { isPresent } from '../../arrow/columns.ts'
+import { featureColumns, featureExtra, isJson, notFeature, objectOf } from '../../geo/feature-columns.ts'
 import { geometryTypes } from '../../geo/rules.ts'
 import { must } from '../../lib/assert.ts'
 import { decodeUtf8, utf8 } from '../../lib/bytes.ts'
@@ -13,10 +14,9 @@ import { cellWriter, jsonStyle, writeJsonString } from '../cells.ts'
 import type { FileColumn } from '../file-format.ts'
 import type { ByteBuffer } from '../../lib/byte-buffer.ts'
 
-const names = { geometry: 'geometry', id: 'feature_id', extra: 'feature_extra' } as const
 /** What ingest puts before properties whose names columns of datasets have for something else. */
 const prefix = 'property_'
-const prefixed: ReadonlySet<string> = new Set([...Object.values(names), 'offset', 'op', 'system_time'])
+const prefixed: ReadonlySet<string> = new Set([...Object.values(featureColumns), 'offset', 'op', 'system_time'])
 const types: ReadonlySet<unknown> = new Set(geometryTypes)
 
 /** Where the parts of a feature stand among the columns. */
@@ -31,7 +31,7 @@ interface FeaturePlan {
 
 /** The number of the column that holds geometry. Throws NodeError `InvalidParameter` where there is none. */
 export function geometryColumn(columns: readonly FileColumn[], asked: string | undefined): number {
-  const name = asked ?? names.geometry
+  const name = asked ?? featureColumns.geometry
   const at = columns.findIndex((column) => foldAscii(column.name) === foldAscii(name))
   if (columns[at]?.type.kind === 'String') return at
   const texts = columns.filter(({ type }) => type.kind === 'String').map((column) => column.name)
@@ -49,8 +49,8 @@ export function featurePlan(columns: readonly FileColumn[], asked: string | unde
     const at = columns.findIndex((column) => foldAscii(column.name) === name)
     return columns[at]?.type.kind === 'String' && at !== geometry ? at : undefined
   }
-  const id = textColumn(names.id)
-  const extra = textColumn(names.extra)
+  const id = textColumn(featureColumns.id)
+  const extra = textColumn(featureColumns.extra)
   const others = columns.flatMap(({ name }, at) => (at === geometry || at === id || at === extra ? [] : [{ name, at }]))
   const taken = new Set(others.map(({ name }) => name))
   const properties = others.map(({ name, at }, place) => ({
@@ -77,22 +77,27 @@ export function featureWriter(plan: FeaturePlan, batch: RecordBatch, out: ByteBu
   const id = plan.id === undefined ? undefined : columnAt(plan.id)
   const extra = plan.extra === undefined ? undefined : columnAt(plan.extra)
   const properties = plan.properties.map(({ at, key }) => {
-    return { key, write: cellWriter(columnAt(at), must(plan.columns[at], 'a column'), out, jsonStyle) }
+    const [column, of] = [columnAt(at), must(plan.columns[at], 'a column')]
+    const text = of.type.kind === 'String' ? column : undefined
+    return { key, name: of.name, text, write: cellWriter(column, of, out, jsonStyle) }
   })
   return (row) => {
     out.raw(head)
     writeGeometry(geometry, row, out)
     out.raw(middle)
-    for (const { key, write } of properties) {
+    const beside =
+      extra === undefined || !isPresent(extra, row)
+        ? undefined
+        : featureExtra(extra.name, decodeUtf8(bytesOf(extra, row)))
+    for (const { key, name, text, write } of properties) {
       out.raw(key)
-      write(row)
+      if (text === undefined || beside?.jsonTexts.has(name) !== true || !writeJson(text, row, out)) write(row)
     }
     out.ascii('}')
-    const foreign = foreignMembers(extra, row)
-    if (id !== undefined && isPresent(id, row) && foreign?.hasId !== true) writeId(id, row, out)
-    if (foreign !== undefined) {
+    if (id !== undefined && isPresent(id, row) && beside?.hasId !== true) writeId(id, row, out)
+    if (beside !== undefined && beside.foreign !== '') {
       out.ascii(',')
-      out.raw(foreign.text)
+      out.raw(utf8(beside.foreign))
     }
     out.ascii('}')
   }
@@ -105,40 +110,23 @@ function bytesOf({ values, offsets }: Column, row: number): Uint8Array {
 function writeGeometry(column: Column, row: number, out: ByteBuffer): void {
   if (!isPresent(column, row)) return out.ascii('null')
   const bytes = bytesOf(column, row)
-  if (!isGeometry(bytes)) throw notJson(`A value of the column '${column.name}' is no geometry of GeoJSON`, bytes)
+  const text = decodeUtf8(bytes)
+  if (!isGeometry(text)) throw notFeature(`A value of the column '${column.name}' is no geometry of GeoJSON`, text)
   out.raw(bytes)
 }
 
-function isGeometry(bytes: Uint8Array): boolean {
-  const value = jsonOf(bytes)
-  return value === null || types.has(value?.['type'])
-}
-
-/** The object, or null, that bytes are the JSON text of. */
-function jsonOf(bytes: Uint8Array): Readonly<Record<string, unknown>> | null | undefined {
-  try {
-    const value: unknown = JSON.parse(decodeUtf8(bytes))
-    // A record of what the text says, whatever that is.
-    if (typeof value === 'object' && !Array.isArray(value)) return value as Readonly<Record<string, unknown>> | null
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error
-  }
-  return undefined
-}
-
-/** The members of the object in `feature_extra`, as they came. */
-function foreignMembers(
-  column: Column | undefined,
-  row: number,
-): { readonly text: Uint8Array; readonly hasId: boolean } | undefined {
-  if (column === undefined || !isPresent(column, row)) return undefined
+/** Writes a value's text as the JSON that it is; false, and nothing, where a statement made something else of it. */
+function writeJson(column: Column, row: number, out: ByteBuffer): boolean {
+  if (!isPresent(column, row)) return false
   const bytes = bytesOf(column, row)
-  const members = jsonOf(bytes)
-  if (members === undefined) throw notJson(`A value of the column '${column.name}' is no object of JSON`, bytes)
-  if (members === null || Object.keys(members).length === 0) return undefined
-  const own = ['type', 'geometry', 'properties'].find((name) => Object.hasOwn(members, name))
-  if (own !== undefined) throw notJson(`A value of the column '${column.name}' has the member '${own}'`, bytes)
-  return { text: bytes.subarray(bytes.indexOf(0x7b) + 1, bytes.lastIndexOf(0x7d)), hasId: Object.hasOwn(members, 'id') }
+  if (!isJson(decodeUtf8(bytes))) return false
+  out.raw(bytes)
+  return true
+}
+
+function isGeometry(text: string): boolean {
+  const value = objectOf(text)
+  return value === null || types.has(value?.['type'])
 }
 
 const numberToken = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
@@ -151,11 +139,4 @@ function writeId(column: Column, row: number, out: ByteBuffer): void {
   const mayBeNumber = first === 0x2d || (first >= 0x30 && first <= 0x39)
   if (mayBeNumber && numberToken.test(decodeUtf8(bytes))) out.raw(bytes)
   else writeJsonString(out, bytes, 0, bytes.length)
-}
-
-function notJson(what: string, bytes: Uint8Array): NodeError {
-  const excerpt = decodeUtf8(bytes).slice(0, 80)
-  return new NodeError('SqlValue', `${what}: ${JSON.stringify(excerpt)}.`, {
-    hint: 'Leave such rows out, or ask for Csv or NdJson.',
-  })
 }

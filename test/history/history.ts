@@ -1,6 +1,6 @@
-// What callers of a node saw, beside what its chains hold in the end, and the verdicts on it. `chaos` judges by this
-// checker, and so do the simulation and the tests of kills and system calls; its own test plants each anomaly. Orders
-// are numbers that rise with each thing seen by anyone: of two events the one with the lower number was first.
+// What callers of a node saw, beside what its chains hold in the end, and the verdicts on it. The simulation, the kills and
+// the tests of system calls are judged by this checker; its own test plants each anomaly. Orders are numbers that rise with
+// each thing seen by anyone: of two events the one with the lower number was first.
 
 /** `refused`: an answer that promises that nothing was stored. `unknown`: none, or one that leaves it open. */
 export type Answer =

@@ -1,4 +1,4 @@
-// One run of `chaos`: a node on a directory of its own is killed again and again, at moments drawn by chance, under
+// A run of kills: a node on a directory of its own is killed again and again, at moments drawn by chance, under
 // load; then there is peace, and what callers saw is held against what the node has. A kill leaves the page cache of
 // the machine: power cuts are not tried here.
 
@@ -7,7 +7,7 @@ import { mkdir, readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { checkStore, type StoreReport, systemClock } from '../index.ts'
+import { checkStore, type StoreReport, systemClock } from '../../src/index.ts'
 import { type History, isAcknowledged, judge, type StoredDataset, type Verdict } from './history.ts'
 import {
   type Address,
@@ -257,7 +257,7 @@ export interface ServedNode {
   end(signal: 'SIGKILL' | 'SIGTERM'): Promise<number | null>
 }
 
-const program = fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? '../main.ts' : '../main.js', import.meta.url))
+const program = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 /** Last characters of stderr that are kept. */
 const keptErrors = 4_000
 
