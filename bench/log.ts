@@ -29,7 +29,7 @@ const header: RowsHeader = {
     {
       id: 'B'.repeat(43),
       rows: 1,
-      bodyHash: `f1620${'cd'.repeat(32)}`,
+      bodyHash: `f1220${'cd'.repeat(32)}`,
       mediaType: 'application/json',
       receivedAt: '2026-01-01T00:00:00.000Z',
       wait: true,

@@ -117,9 +117,6 @@ export function hear(
   state.lastChange = position
 }
 
-/** Number of parts of an attempt of version 2, whose last part tells it. */
-const countUnknown = 0
-
 function isLast({ number, count }: Part): boolean {
   return number === count
 }
@@ -129,9 +126,7 @@ function isNextPart(state: DatasetState, header: RowsHeader): boolean {
   const { part } = header
   if (part === undefined) return false
   if (part.number === 1) return true
-  const attempt = state.attempts.get(attemptKey(part.attempt))
-  if (attempt === undefined || attempt.positions.length !== part.number - 1) return false
-  return attempt.count === (part.count ?? countUnknown) || (attempt.count === countUnknown && isLast(part))
+  return state.attempts.get(attemptKey(part.attempt))?.positions.length === part.number - 1
 }
 
 function takePart(state: DatasetState, header: RowsHeader, position: number): FoldResult {
@@ -140,7 +135,7 @@ function takePart(state: DatasetState, header: RowsHeader, position: number): Fo
   const key = attemptKey(part.attempt)
   const { writer, n } = part.attempt
   const positions = [...(state.attempts.get(key)?.positions ?? []), position]
-  state.attempts.set(key, { writer, n, count: part.count ?? countUnknown, positions })
+  state.attempts.set(key, { writer, n, positions })
   hear(state, header, position)
   return { effect: 'changed' }
 }

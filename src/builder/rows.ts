@@ -257,7 +257,7 @@ class RowsReading {
   readonly positions: number[] = []
   readonly #kept: KeptRows | undefined
   readonly #stream = new ArrowStreamReader()
-  /** Says what the batches are: of a large batch the first part in version 1, the last in version 2. */
+  /** Says what the batches are: of a large batch its last part. */
   #telling: RowsHeader | undefined
   #payloadBytes = 0
   #atMs = Number.NEGATIVE_INFINITY

@@ -65,7 +65,6 @@ export interface OpenAttempt {
   /** Writer and number of part 1: the name of the attempt. */
   readonly writer: string
   readonly n: number
-  readonly count: number
   readonly positions: readonly number[]
 }
 
@@ -165,7 +164,7 @@ export function encodeCheckpoint(content: CheckpointContent): Uint8Array {
   const { schemaBlock, sourceBlock, vocabularyBlock, earlier } = content
   // Members in canonical order, so that plain ASCII content needs no second pass.
   const plain = {
-    attempts: content.attempts.map(({ writer, n, count, positions }) => [writer, n, count, positions]),
+    attempts: content.attempts.map(({ writer, n, positions }) => [writer, n, positions]),
     blocks: { schema: refArray(schemaBlock), source: refArray(sourceBlock), vocabulary: refArray(vocabularyBlock) },
     ...(content.deletedUntilMs === undefined ? {} : { deletedUntilMs: content.deletedUntilMs }),
     earlier: { era: earlier.era, group: earlier.group, previous: earlier.previous },
@@ -280,12 +279,7 @@ const checkpoint: Shape<CheckpointContent> = map(
         { others: 'ignored' },
       ),
       attempts: list(
-        map(tuple(text(), natural, natural, list(natural)), ([writer, n, count, positions]) => ({
-          writer,
-          n,
-          count,
-          positions,
-        })),
+        map(tuple(text(), natural, list(natural)), ([writer, n, positions]) => ({ writer, n, positions })),
       ),
       writers: list(map(tuple(text(), natural), ([writer, n]) => ({ writer, n }))),
       ids: list(idGroup),

@@ -79,8 +79,6 @@ const nameShape = object({
   partition: natural,
   visibility: oneOf('public', 'private'),
   freshnessMs: optional(natural),
-  /** Earlier builds wrote it; it has no effect, and stays where it stands. */
-  layout: optional(object({ sortBy: list(text(), { least: 1 }) })),
   ingest: optional(ingestShape),
   born: optional(text()),
   from: optional(text()),

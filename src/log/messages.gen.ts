@@ -8,9 +8,7 @@ import type { DataSchema } from '../model/schema.ts'
 export type MessageHeader =
   CreateHeader | RowsHeader | AbortHeader | CutHeader | ChangeHeader | DeleteHeader | RestoreHeader
 
-/**
- * Makes a dataset; in this version one with a freshness, a layout or rules of ingest. Needs no cut; no payload.
- */
+/** Makes a dataset. Needs no cut; no payload. */
 export interface CreateHeader {
   readonly kind: 'create'
   /** Random name of one process's writer for one partition: base64url of 16 bytes. */
@@ -32,7 +30,6 @@ export interface CreateHeader {
   readonly visibility: 'public' | 'private'
   /** Age in milliseconds at which a row of a steady stream is in a block; absent: the builder's own pace. */
   readonly freshnessMs?: number
-  readonly layout?: CreateLayout
   readonly ingest?: CreateIngest
   /** RFC 3339, UTC, milliseconds. */
   readonly time: string
@@ -60,11 +57,6 @@ export interface CreateLicense {
 export interface CreateAttachment {
   readonly path: string
   readonly content: string
-}
-/** How readers lay out copies of the dataset that they make for themselves; the chain does not change. */
-export interface CreateLayout {
-  /** Columns by which a sorted copy is in order, the first one first. */
-  readonly sortBy: readonly string[]
 }
 /** How bodies are read that do not say otherwise; the chain does not change. */
 export interface CreateIngest {
@@ -109,7 +101,7 @@ export interface BatchEntry {
   readonly key?: string
   readonly producer?: Producer
   readonly rows: number
-  /** sha2-256 multihash in multibase base16; sha3-256 of batches that were sent before. */
+  /** sha2-256 multihash in multibase base16. */
   readonly bodyHash: string
   readonly mediaType: string
   /** RFC 3339, UTC, milliseconds. */
@@ -217,7 +209,6 @@ export interface ChangeHeader {
   readonly visibility?: 'public' | 'private'
   /** As of a creation; 0: the builder's own pace from now on. */
   readonly freshnessMs?: number
-  readonly layout?: CreateLayout
   readonly ingest?: CreateIngest
   /** account/dataset that it has from now on, as written. */
   readonly alias?: string

@@ -1,11 +1,9 @@
 // Messages of the log ↔ bytes: `"PRFSTRM", version | u32 header length | header JSON | payload | u32 crc32c`, integers
-// little-endian; the checksum covers everything before it. Both logs store exactly these bytes. What says something of
-// version 2 is written in it, all else in version 1. Below: the contracts of `streams/` at run time. This is the only
-// reader of those files; a schema is compiled at its first use.
+// little-endian; the checksum covers everything before it. Both logs store exactly these bytes. Below: the contracts of
+// `streams/` at run time. This is the only reader of those files; a schema is compiled at its first use.
 
 import { readFileSync } from 'node:fs'
 import { Ajv, type ValidateFunction } from 'ajv'
-import { hashPattern } from '../ids/identifiers.ts'
 import { assert, must } from '../lib/assert.ts'
 import { decodeUtf8, utf8 } from '../lib/bytes.ts'
 import { crc32c, isSealed, rememberSealed } from '../lib/crc32c.ts'
@@ -13,7 +11,8 @@ import { HaltError } from '../model/errors.ts'
 import type { BatchEntry, CommitAnnouncement, MessageHeader } from './messages.gen.ts'
 
 const magic = utf8('PRFSTRM')
-/** After the magic, as a digit. */
+/** Version of the stream, after the magic as a digit. */
+const version = 1
 const versionAt = magic.length
 const lengthAt = versionAt + 1
 const headerAt = lengthAt + 4
@@ -30,10 +29,9 @@ export type DecodedMessage =
  * builder. Only `rows` carry a payload, which may come in pieces.
  */
 export function encodeMessage(header: MessageHeader, ...payload: readonly Uint8Array[]): Uint8Array {
-  const version = versionOf(header)
   let payloadBytes = 0
   for (const piece of payload) payloadBytes += piece.length
-  const fault = faultOf(header, version, payloadBytes)
+  const fault = faultOf(header, payloadBytes)
   assert(fault === undefined, `message to write: ${fault}`)
   const headerBytes = utf8(JSON.stringify(header))
   const payloadAt = headerAt + headerBytes.length
@@ -62,8 +60,7 @@ export function encodeMessage(header: MessageHeader, ...payload: readonly Uint8A
 export function decodeMessage(bytes: Uint8Array): DecodedMessage {
   for (let i = 0; i < versionAt; i++) if (bytes[i] !== magic[i]) return { kind: 'foreign' }
   if (bytes.length <= versionAt) return { kind: 'foreign' }
-  const version = (bytes[versionAt] ?? 0) - digitZero
-  if (version !== 1 && version !== 2) {
+  if (bytes[versionAt] !== digitZero + version) {
     throw new HaltError('NewerLog', 'a message has a stream version that this build does not know; upgrade the builder')
   }
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
@@ -73,41 +70,21 @@ export function decodeMessage(bytes: Uint8Array): DecodedMessage {
   const payloadAt = headerAt + view.getUint32(lengthAt, true)
   if (payloadAt > crcAt) throw damaged('its header is longer than the message')
   const header = parseHeader(bytes.subarray(headerAt, payloadAt))
-  if (isObject(header) && typeof header['kind'] === 'string' && !messageKinds[version].has(header['kind'])) {
+  if (isObject(header) && typeof header['kind'] === 'string' && !messageKinds.has(header['kind'])) {
     throw new HaltError(
       'NewerLog',
       `a message is of a kind that this build does not know (${header['kind'].slice(0, 40)})`,
     )
   }
-  const fault = faultOf(header, version, crcAt - payloadAt)
+  const fault = faultOf(header, crcAt - payloadAt)
   if (fault !== undefined) throw damaged(fault)
   // `as`: faultOf has just checked the value against the schema that the type is generated from.
   return { kind: 'message', header: header as MessageHeader, payload: bytes.subarray(payloadAt, crcAt) }
 }
 
-type Version = 1 | 2
-
-/**
- * Changes, deletions and what takes them back are of version 2; a creation is where it has a freshness,
- * a layout or rules of ingest; rows are where a body's hash is not sha3-256, a batch is of a
- * producer, or what a large batch is stands on its last part.
- */
-function versionOf(header: MessageHeader): Version {
-  if (!messageKinds[1].has(header.kind)) return 2
-  if (header.kind === 'create') {
-    const { freshnessMs, layout, ingest } = header
-    return freshnessMs === undefined && layout === undefined && ingest === undefined ? 1 : 2
-  }
-  if (header.kind !== 'rows') return 1
-  const { part, batches } = header
-  if (batches?.some(({ bodyHash, producer }) => producer !== undefined || !hashPattern.test(bodyHash)) === true)
-    return 2
-  return part === undefined || (part.count !== undefined && (part.number === 1) === (batches !== undefined)) ? 1 : 2
-}
-
 /** Why a header, with a payload of that length, breaks the contract: the schema and what a schema cannot say. */
-function faultOf(value: unknown, version: Version, payloadBytes: number): string | undefined {
-  const fault = checkMessageHeader[version](value)
+function faultOf(value: unknown, payloadBytes: number): string | undefined {
+  const fault = checkMessageHeader(value)
   if (fault !== undefined) return fault
   // `as`: the schema has just been checked.
   const header = value as MessageHeader
@@ -116,7 +93,7 @@ function faultOf(value: unknown, version: Version, payloadBytes: number): string
   if (header.part === undefined || ofProducer !== undefined) return ofProducer
   const { attempt, number, count = number } = header.part
   if (number > count) return 'header/part/number is above the count'
-  if (version === 2 && number < count) return 'header/part/count is not that of a last part'
+  if (number < count) return 'header/part/count is not that of a last part'
   if (attempt.writer !== header.writer) return 'header/part/attempt is of another writer'
   if (number === 1 ? attempt.n !== header.n : attempt.n >= header.n) return 'header/part/attempt is not that of part 1'
   return undefined
@@ -147,25 +124,18 @@ function damaged(reason: string): HaltError {
 /** A schema's verdict on a value: undefined when it fits, else why not and where. */
 export type Check = (value: unknown) => string | undefined
 
-/** Kinds of message that each stream version has. */
-const messageKinds: Readonly<Record<Version, ReadonlySet<string>>> = {
-  1: new Set<MessageHeader['kind']>(['create', 'rows', 'abort', 'cut']),
-  2: new Set<MessageHeader['kind']>(['create', 'rows', 'change', 'delete', 'restore']),
-}
+const kinds: readonly MessageHeader['kind'][] = ['create', 'rows', 'abort', 'cut', 'change', 'delete', 'restore']
+const messageKinds: ReadonlySet<string> = new Set(kinds)
 
-/** Why `value` is not a `MessageHeader` of records of a version, or undefined. */
-export const checkMessageHeader: Readonly<Record<Version, Check>> = {
-  1: lazyCheck<MessageHeader>('records/v1.schema.json', 'header'),
-  2: lazyCheck<MessageHeader>('records/v2.schema.json', 'header'),
-}
+/** Why `value` is not a `MessageHeader`, or undefined. */
+export const checkMessageHeader: Check = lazyCheck<MessageHeader>('records/v1.schema.json', 'header')
 
 /** Why `value` is not a `CommitAnnouncement` of commits version 1, or undefined. */
 export const checkCommitAnnouncement: Check = lazyCheck<CommitAnnouncement>('commits/v1.schema.json', 'announcement')
 
 /** Compiles the schemas now (some 80 ms), so that the first message does not wait for it. */
 export function prepareContract(): void {
-  checkMessageHeader[1](undefined)
-  checkMessageHeader[2](undefined)
+  checkMessageHeader(undefined)
   checkCommitAnnouncement(undefined)
 }
 

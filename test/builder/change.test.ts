@@ -25,7 +25,7 @@ function messages(): Uint8Array[] {
     writer.change(id, { visibility: 'private', info: { description: 'one' } }),
     writer.rows(id, [{ rows: 2, key: 'b' }]),
     writer.rows(id, [{ rows: 2, key: 'a' }]),
-    writer.change(id, { freshnessMs: 5_000, layout: { sortBy: ['city'] }, ingest: { dedupe: 'id' } }),
+    writer.change(id, { freshnessMs: 5_000, ingest: { dedupe: 'id' } }),
     writer.change(id, { attachments: [], freshnessMs: 0 }),
     writer.rows(id, [{ rows: 1 }]),
     writer.cut([{ dataset: id, sequence: 10 }]),
@@ -100,28 +100,7 @@ describe('a change', () => {
       changed: 9,
     })
     expect(await nameOf(store)).not.toHaveProperty('freshnessMs')
-    expect(await nameOf(store)).not.toHaveProperty('layout')
     expect(await fsck(store)).toMatchObject({ ok: true })
-  })
-
-  test('of a layout alone, as earlier versions wrote it, makes the block that it made and changes nothing', async () => {
-    const writer = new TestWriter('w')
-    const layout = { sortBy: ['city'] }
-    const log = await logOf([writer.create(id, 'acme/x', { layout }), writer.change(id, { layout })])
-    const store = openMemoryStore()
-    const { builder } = await buildAll(log, store)
-    expect(builder.status().halted).toEqual([])
-    expect([await kindsOf(store), await statusesOf(store)]).toEqual([
-      ['Seed', 'SetDataSchema', 'AddPushSource', 'AddData'],
-      ['changed'],
-    ])
-    expect(Object.keys((await nameOf(store)) ?? {}).toSorted()).toEqual([
-      'alias',
-      'id',
-      'log',
-      'partition',
-      'visibility',
-    ])
   })
 
   test('is taken once, however often it is sent', async () => {

@@ -39,7 +39,7 @@ const content: CheckpointContent = {
   ],
   schemaBlock: { hash: hash('a'), sequence: 1 },
   sourceBlock: { hash: hash('b'), sequence: 2 },
-  attempts: [{ writer: 'w', n: 3, count: 9, positions: [38, 39] }],
+  attempts: [{ writer: 'w', n: 3, positions: [38, 39] }],
   writers: [{ writer: 'w', n: 5 }],
   ids: [{ number: 7, timeMs: 1_772_323_200_000, ids: [{ id: 'one', bodyHash: hash('c') }] }],
   earlier: { previous: hash('d') },

@@ -94,7 +94,7 @@ describe('a large batch', () => {
     const parts = writer.parts(dataset, { rows: 262_144 }, 3)
     await fold.takeAll([other.rows(dataset, [{}]), ...parts.slice(0, 2)])
     await fold.takeAll([cut(3), other.rows(dataset, [{}])])
-    const name = { writer: writer.writer, n: 2, count: 3 }
+    const name = { writer: writer.writer, n: 2 }
     expect(fold.dataPlans[0]?.checkpoint.attempts).toEqual([{ ...name, positions: [2, 3] }])
     await fold.take(parts[2] ?? new Uint8Array())
     expect(fold.dataPlans[1]?.checkpoint.attempts).toEqual([{ ...name, positions: [2, 3] }])

@@ -119,7 +119,7 @@ const largeRows = 20
 class ScriptMaker {
   readonly ids = ['a', 'b', 'c'].map(datasetId)
   readonly creator = new TestWriter('creator')
-  readonly writers = [new TestWriter('w0'), new TestWriter('w1', 2)]
+  readonly writers = [new TestWriter('w0'), new TestWriter('w1')]
   readonly cutter = new TestWriter('cutter')
   readonly folds = new Map(this.ids.map((id) => [id, new FoldHarness(id)]))
   readonly messages: Uint8Array[] = []

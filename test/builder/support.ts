@@ -6,8 +6,8 @@ import { createColumnBuilder } from '../../src/arrow/column-builder.ts'
 import { encodeArrowStream } from '../../src/arrow/ipc.ts'
 import { type Builder, type BuilderDeps, startBuilder } from '../../src/builder/builder.ts'
 import { loadDataset } from '../../src/builder/load-dataset.ts'
-import { datasetIdFromKey, sha3Hash } from '../../src/ids/identifiers.ts'
-import { sha3256 } from '../../src/ids/native-crypto.ts'
+import { datasetIdFromKey, sha2HashText } from '../../src/ids/identifiers.ts'
+import { sha256, sha3256 } from '../../src/ids/native-crypto.ts'
 import { utf8 } from '../../src/lib/bytes.ts'
 import { type Clock, systemClock } from '../../src/lib/clock.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
@@ -123,7 +123,7 @@ export function batchOf(spec: BatchSpec, dataset: string): BatchEntry {
     ...(key === undefined ? {} : { key, token: 'token-1' }),
     ...(producer === undefined ? {} : { producer, token: 'token-1' }),
     rows,
-    bodyHash: sha3Hash(utf8(spec.body ?? `body of ${seed}`)),
+    bodyHash: sha2HashText(sha256(utf8(spec.body ?? `body of ${seed}`))),
     mediaType: 'application/json',
     receivedAt: timeText(0),
     wait,
@@ -140,14 +140,11 @@ export interface LargeBatch {
 /** Makes messages as one process would: one writer, numbered. */
 export class TestWriter {
   readonly writer: string
-  readonly #version: 1 | 2
   n = 0
   atMs = 0
   #row = 0
 
-  /** `version`: of the stream, for large batches. */
-  constructor(seed: string, version: 1 | 2 = 1) {
-    this.#version = version
+  constructor(seed: string) {
     this.writer = Buffer.from(sha3256(utf8(seed)).subarray(0, 16)).toString('base64url')
   }
 
@@ -208,8 +205,9 @@ export class TestWriter {
       part: (i) => {
         const common = this.#common()
         if (i === 0) attempt.n = common.n
-        const telling = i === (this.#version === 1 ? 0 : count - 1) ? { batches: [batch] } : {}
-        const part = { attempt, number: i + 1, ...(this.#version === 1 || i === count - 1 ? { count } : {}) }
+        const isLast = i === count - 1
+        const telling = isLast ? { batches: [batch] } : {}
+        const part = { attempt, number: i + 1, ...(isLast ? { count } : {}) }
         const header: RowsHeader = { kind: 'rows', ...common, dataset, schemaSequence: 1, part, ...telling }
         return encodeMessage(header, payload.subarray(i * size, (i + 1) * size))
       },

@@ -106,7 +106,7 @@ export function receipt(members: Readonly<Record<string, unknown>> = {}): object
     status: 'committed',
     dataset: { id: `did:odf:fed01${'0'.repeat(64)}`, alias: 'me/lab' },
     records: { received: 2, committed: 2, duplicates: 0 },
-    bodyHash: `f1620${'0'.repeat(64)}`,
+    bodyHash: `f1220${'0'.repeat(64)}`,
     mediaType: 'application/x-ndjson',
     bytes: 10,
     log: { name: 'file', partition: 0, position: 7 },

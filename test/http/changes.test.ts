@@ -147,8 +147,6 @@ describe('a body that is refused', () => {
     ['a visibility of its own', { visibility: 'hidden' }],
     ['no visibility', { visibility: null }],
     ['a freshness out of bounds', { freshness: '99ms' }],
-    ['a layout, which earlier versions took', { layout: { sortBy: ['city'] } }],
-    ['no layout', { layout: null }],
     ['a license without its name', { license: { shortName: 'x' } }],
     ['info of another form', { info: 'text' }],
     ['no license', { license: null }],

@@ -60,12 +60,4 @@ describe('PUT with freshness', () => {
     expect(answer.text).toContain('from 100ms to 24h')
     expect((await live.call('/acme/refused')).status).toBe(404)
   })
-
-  it.each([{ layout: { sortBy: ['city'] } }, { layout: null }])(
-    'refuses %o, which earlier versions took',
-    async (body) => {
-      const answer = await put('/acme/refused', { schema, ...body })
-      expect([answer.refusal, answer.text.includes("'layout'")]).toEqual(['422 InvalidRequest', true])
-    },
-  )
 })

@@ -45,16 +45,6 @@ describe('a name', () => {
     expect(nameCodec.decode(nameCodec.encode(set))).toEqual(set)
   })
 
-  test('is read with the layout that earlier versions wrote, which stays where it stands', () => {
-    const text = (one: NameRecord): string => new TextDecoder().decode(nameCodec.encode(one))
-    const set = { ...record, layout: { sortBy: ['city', 'day'] } }
-    expect(text(nameCodec.decode(utf8(text(set))))).toBe(text(set))
-    for (const layout of ['{}', '{"sortBy":[]}', '{"sortBy":[1]}', '{"by":1,"sortBy":["a"]}']) {
-      const bytes = utf8(text(set).replace('{"sortBy":["city","day"]}', layout))
-      expect(() => nameCodec.decode(bytes)).toThrow(DecodeError)
-    }
-  })
-
   test('that stands under another is an error', async () => {
     const store = openMemoryStore()
     await store.put(nameKey('acme/b'), nameCodec.encode(record))
