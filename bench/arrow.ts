@@ -31,7 +31,11 @@ function readNdjson(body: Uint8Array, batches: RecordBatch[] = []): RecordBatch[
 }
 
 async function readArrow(body: Uint8Array): Promise<number> {
-  const file = { bytes: body.length, at: async (start: number, end: number) => body.slice(start, end) }
+  const file = {
+    bytes: body.length,
+    at: async (start: number, end: number) => body.slice(start, end),
+    demandCaller: () => {},
+  }
   const reader = await arrow.openFile(file, { limits })
   let read = 0
   for await (const batch of reader.read(options)) read += batch.rows

@@ -52,7 +52,13 @@ async function makeDurable(path: string, bytes?: Uint8Array): Promise<void> {
   await file.close()
 }
 
-const work = new ThreadPool({ jobs: availableParallelism(), queueLimit: 1_000, tasks: 0, heapMiB: 512 })
+const work = new ThreadPool({
+  clock: systemClock,
+  jobs: availableParallelism(),
+  queueLimit: 1_000,
+  tasks: 0,
+  heapMiB: 512,
+})
 
 async function copyAsReplica({ url, alias, files, dir }: CopyOrder): Promise<void> {
   const blocks = files.filter((file) => file.startsWith('blocks/')).length

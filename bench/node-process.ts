@@ -36,7 +36,8 @@ export async function startNodeProcess(
       '-e',
       programOf({ listen: '127.0.0.1:0', 'log-level': 'warn', ...options }),
     ],
-    { stdio: ['pipe', 'pipe', 'pipe'] },
+    // As src/main.ts begins anew.
+    { stdio: ['pipe', 'pipe', 'pipe'], env: { ...process.env, MALLOC_MMAP_THRESHOLD_: '65536' } },
   )
   const ended = once(child, 'exit')
   const errors: string[] = []

@@ -72,7 +72,7 @@ async function makeFiles(): Promise<Files> {
 
 function bodyOf(bytes: Uint8Array): BodyFile {
   // oxlint-disable-next-line require-await -- a port: other bodies lie in files
-  return { bytes: bytes.length, at: async (start, end) => bytes.subarray(start, end) }
+  return { bytes: bytes.length, at: async (start, end) => bytes.subarray(start, end), demandCaller: () => {} }
 }
 
 async function readOurs(bytes: Uint8Array): Promise<void> {

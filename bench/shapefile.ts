@@ -122,7 +122,11 @@ function zipOf(files: Readonly<Record<string, Buffer>>): Uint8Array<ArrayBuffer>
 const limits = Object.fromEntries(Object.entries(limitTable).map(([name, { value }]) => [name, value])) as Limits
 
 async function readShapefile(zip: Uint8Array, options: ReaderOptions): Promise<void> {
-  const file = { bytes: zip.length, at: async (start: number, end: number) => zip.subarray(start, end) }
+  const file = {
+    bytes: zip.length,
+    at: async (start: number, end: number) => zip.subarray(start, end),
+    demandCaller: () => {},
+  }
   const reader = await shapefile.openFile(file, { limits })
   let read = 0
   for await (const batch of reader.read(options)) read += batch.rows

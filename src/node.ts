@@ -28,6 +28,7 @@ import type { PartitionAssignment } from './log/partitions.ts'
 import type { Role } from './model/names.ts'
 import { closeAll, type OpenedLog, type Opening, openConfiguredStore, openLog } from './open-storage.ts'
 import { Health, SpaceWatch } from './ops/health.ts'
+import { collectWhenIdle } from './ops/idle-memory.ts'
 import { createLogger } from './ops/logger.ts'
 import { measureCatalog, measureEngine, Metrics } from './ops/metrics.ts'
 import type { NodeKey } from './proof/sign.ts'
@@ -48,6 +49,7 @@ import {
   type Shared,
 } from './roles.ts'
 import { dataPaths, logsPrefix } from './store/layout.ts'
+import { warnAtStart } from './start-warnings.ts'
 import { listSigners, putSigner, sharedSecret } from './store/records.ts'
 import { ThreadPool, type ThreadPoolOptions } from './work/thread-pool.ts'
 
@@ -157,6 +159,8 @@ async function openShared(
   opened.push(async () => catalog.close())
   const work = new ThreadPool(workOptions(config.limits))
   opened.push(() => work.close())
+  const idle = collectWhenIdle(systemClock, (err) => logger.warn({ err }, 'Memory was not given back'))
+  opened.push(() => idle.close())
   measureCatalog(metrics, catalog, () => systemClock.nowMs())
   return {
     config,
@@ -246,22 +250,12 @@ async function serve(parts: Parts, failed: Promise<unknown>): Promise<RunningNod
     const mqtt = await openMqtt(parts, { gateway, options: config.mqtt, clientId })
     health.tell('mqtt', () => mqtt.status)
   }
-  warnOfNetwork(config, logger)
+  await warnAtStart(config, logger)
   return describe(parts, { port, nodeKey, failed })
 }
 
 function factsOf({ log, facts }: OpenedLog): NodeFacts['log'] {
   return log && { kind: log.kind, id: log.id, partitions: log.partitions, ...facts }
-}
-
-function warnOfNetwork({ loopbackOnly, allowedHosts }: Config, logger: Logger): void {
-  if (loopbackOnly) return
-  logger.warn({}, 'This node speaks plain HTTP to the network: put it behind TLS')
-  if (allowedHosts.length > 0) return
-  logger.warn(
-    {},
-    'This node answers to any Host name, also to one that a page of another site gives it: name its own with --public-url',
-  )
 }
 
 function describe(
@@ -370,7 +364,13 @@ function workOptions({ verifyBytes, jsonValues, openJsonRequests }: Limits): Thr
   // Text of one or two bytes a character, and what a value takes at most; the rest of a thread is small.
   const heapMiB = 128 + Math.ceil((3 * verifyBytes + 256 * jsonValues) / mebibyte)
   const cores = availableParallelism()
-  return { jobs: Math.min(4, cores), queueLimit: openJsonRequests, tasks: Math.min(8, cores + 1), heapMiB }
+  return {
+    clock: systemClock,
+    jobs: Math.min(4, cores),
+    queueLimit: openJsonRequests,
+    tasks: Math.min(8, cores + 1),
+    heapMiB,
+  }
 }
 
 /**

@@ -189,7 +189,7 @@ export async function openQueries(shared: Shared): Promise<Engine> {
 export async function openFollow(shared: Shared, options: FollowOptions): Promise<Follow> {
   const { config, paths, clock, logger, store, announcements, catalog, metrics, opened } = shared
   const cores = availableParallelism()
-  const work = new ThreadPool({ jobs: cores, queueLimit: 1_000, tasks: 0, heapMiB: 512 })
+  const work = new ThreadPool({ clock, jobs: cores, queueLimit: 1_000, tasks: 0, heapMiB: 512 })
   opened.push(() => work.close())
   const { evidence: evidenceDir } = paths
   const { deleteGraceMs } = config
@@ -232,7 +232,7 @@ export async function openMerged(
   const merged = new MergedFiles({ dir: mergedDir(paths), mostBytes, graceMs, clock, logger })
   await merged.load()
   opened.push(async () => merged.close())
-  const work = new ThreadPool({ jobs: 1, queueLimit: 1, tasks: 0, heapMiB: 512 })
+  const work = new ThreadPool({ clock, jobs: 1, queueLimit: 1, tasks: 0, heapMiB: 512 })
   opened.push(() => work.close())
   const maker = new MergedMaker({ catalog, store, files, merged, work, clock, logger })
   opened.push(() => maker.close())

@@ -3,7 +3,14 @@
 
 import type { Config } from '../config.ts'
 import { type Check, fail, type Finding, reasonOf } from './finding.ts'
-import { checkAddress, checkDirectories, checkNodeVersion, checkPrivateFiles, checkVolumes } from './machine.ts'
+import {
+  checkAddress,
+  checkDirectories,
+  checkNodeVersion,
+  checkOpenFiles,
+  checkPrivateFiles,
+  checkVolumes,
+} from './machine.ts'
 import { checkEngine, checkKafka } from './services.ts'
 import { checkState } from './state.ts'
 
@@ -24,6 +31,7 @@ export async function inspect(config: Config, onCheck: (name: string) => void): 
   }
   const checks: readonly (readonly [name: string, check: Check])[] = [
     ['node', checkNodeVersion],
+    ['open files', checkOpenFiles],
     ['directories', checkDirectories],
     ['volumes', checkVolumes],
     ['files', checkPrivateFiles],

@@ -8,6 +8,7 @@ import { dirname, join, resolve } from 'node:path'
 import { isTokenText } from '../access/token.ts'
 import type { Config } from '../config.ts'
 import { hasCode } from '../disk/files.ts'
+import { openFiles } from '../disk/open-files.ts'
 import { spaceReserveBytes } from '../disk/space.ts'
 import { systemClock } from '../lib/clock.ts'
 import { DecodeError } from '../model/errors.ts'
@@ -25,6 +26,14 @@ export const checkNodeVersion: Check = async () => {
     return [fail('node', `Node.js ${node} has no node:sqlite.`, 'Install a build of Node.js with node:sqlite.')]
   }
   return [ok('node', `Node.js ${node} on ${process.platform} ${process.arch}.`)]
+}
+
+/** What this shell lets a node have open; a service manager may give it another limit. */
+export const checkOpenFiles: Check = async ({ limits }) => {
+  const open = await openFiles(limits)
+  if (open === undefined) return []
+  const { found, hint } = open
+  return [hint === undefined ? ok('open files', found) : warn('open files', found, hint)]
 }
 
 /** Data directory and store: there, ours, private. */

@@ -9,37 +9,31 @@ import type { RecordBatch } from '../model/schema.ts'
 const leastCells = 64 * 1024 * 1024
 /** Texts count by their length. */
 const bytesPerCell = 8
-/** An item of a list is put into its row, and written as text. */
-const cellsPerItem = 4
+
+/** How many values a file of that size may have. */
+export function mostCells(fileBytes: number, inflatedRatio: number): number {
+  return Math.max(leastCells, fileBytes * inflatedRatio)
+}
 
 export class CellCount {
   readonly #most: number
   #cells = 0
 
   constructor(fileBytes: number, inflatedRatio: number) {
-    this.#most = Math.max(leastCells, fileBytes * inflatedRatio)
+    this.#most = mostCells(fileBytes, inflatedRatio)
   }
 
   /** Counts what was read: few rows or few bytes at a time. Throws NodeError `BodyTooLarge`. */
   takeBatch(batch: RecordBatch): void {
-    this.take(Math.max(batch.rows * batch.columns.length, Math.ceil(batchBytes(batch) / bytesPerCell)))
-  }
-
-  /** Counts values before they are read. Throws NodeError `BodyTooLarge`. */
-  take(cells: number): void {
-    this.#cells += cells
+    const { rows, columns } = batch
+    this.#cells += Math.max(rows * columns.length, Math.ceil(batchBytes(batch) / bytesPerCell))
     if (this.#cells <= this.#most) return
     throw new NodeError(
       'BodyTooLarge',
-      `The file has more than ${this.#most} values for its size, an item of a list counted four times, a text as ${bytesPerCell} bytes a value.`,
+      `The file has more than ${this.#most} values for its size, a text counted as one each ${bytesPerCell} bytes.`,
       {
         hint: 'Send it in smaller files. A file may become at most inflatedRatio times as large (GET /limits).',
       },
     )
-  }
-
-  /** Counts entries of a nested column: items of its lists. Throws as `take`. */
-  takeItems(items: number): void {
-    this.take(cellsPerItem * items)
   }
 }

@@ -73,6 +73,8 @@ export interface BodyFile {
   readonly bytes: number
   /** Bytes [start, end), fewer where the body ends. */
   at(start: number, end: number): Promise<Uint8Array>
+  /** Throws NodeError where nobody waits for what is read any more; long work asks now and then. */
+  demandCaller(): void
 }
 
 export interface FileOptions {

@@ -77,6 +77,8 @@ export interface IngestRequest {
   readonly controls: IngestControls
   /** Its chunks are the gateway's. */
   readonly body: Readable
+  /** Aborts when nobody waits for the answer any more. */
+  readonly caller?: () => AbortSignal
   /** Of a batch of a stream. */
   readonly streamed?: StreamedBatch
 }
@@ -303,7 +305,7 @@ export class Gateway {
     const fallbackMs = controls.eventTimeMs ?? receivedMs
     const cost = new BodyCost(limits, admitted, request.streamed !== undefined)
     const toLog = this.#largeBatchOf(request)
-    const read = { stream: request.body, format, controls }
+    const read = { stream: request.body, format, controls, caller: request.caller }
     const source = { ...read, limits, spoolDir, toLog, threads, fallbackMs, cost }
     const target = targetOf(request.chain)
     const body = await typedBody(source, target)

@@ -98,7 +98,7 @@ interface HeadedSource extends BodySource {
 
 /** Reads a body that may have new columns, once where that can be (early-reading.ts), and keeps its bytes. */
 async function readInferred(source: HeadedSource, format: StreamFormat, target: Target): Promise<TypedBody> {
-  const spool = new Spool(source.spoolDir)
+  const spool = new Spool(source.spoolDir, source.caller?.())
   const early = new EarlyReading(source, format, { target, spool })
   try {
     const facts = await readThrough(source, async (chunk) => {
@@ -116,7 +116,7 @@ async function readInferred(source: HeadedSource, format: StreamFormat, target: 
 
 /** Reads a body of which any part may be needed first. */
 async function readFile(source: HeadedSource, target: Target): Promise<TypedBody> {
-  const spool = new Spool(source.spoolDir)
+  const spool = new Spool(source.spoolDir, source.caller?.())
   try {
     const facts = await readThrough(source, (chunk) => spool.append(chunk))
     return await new KeptBody(source, spool, facts).read(target)

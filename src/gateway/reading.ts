@@ -35,6 +35,8 @@ export interface BodySource extends RowsSource {
   readonly fallbackMs: number
   /** Threads that read long bodies. */
   readonly threads?: TaskThreads | undefined
+  /** Aborts when nobody waits for the answer any more: a body that is kept is then read no further. */
+  readonly caller?: (() => AbortSignal) | undefined
 }
 
 /** A body in which every record fits. */

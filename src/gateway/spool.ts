@@ -10,14 +10,16 @@ const memoryBytes = 1024 * 1024
 
 export class Spool {
   readonly #dir: string
+  readonly #caller: AbortSignal | undefined
   #chunks: Uint8Array[] = []
   #file: FileHandle | undefined
   #path = ''
   #bytes = 0
 
-  /** `dir` is where a large spool puts its file; it must exist. */
-  constructor(dir: string) {
+  /** `dir` is where a large spool puts its file; it must exist. `caller` aborts when nobody waits for what is read of it. */
+  constructor(dir: string, caller?: AbortSignal) {
     this.#dir = dir
+    this.#caller = caller
   }
 
   /** Bytes appended so far. */
@@ -53,8 +55,14 @@ export class Spool {
     this.#chunks = []
   }
 
-  /** Bytes [start, end). */
+  /** Throws NodeError `QueryTimeout` where the caller has gone: what is read would be for nobody. */
+  demandCaller(): void {
+    if (this.#caller?.aborted === true) throw new NodeError('QueryTimeout', 'The request was cancelled.')
+  }
+
+  /** Bytes [start, end). Throws as `demandCaller`. */
   async at(start: number, end: number): Promise<Uint8Array> {
+    this.demandCaller()
     if (this.#file === undefined) return concatBytes(this.#chunks).subarray(start, end)
     const out = new Uint8Array(end - start)
     let filled = 0

@@ -13,7 +13,8 @@ export const readStepEntries = 4096
 
 export class Tail {
   readonly #keepBytes: number
-  #entries: LogEntry[] = []
+  /** Those that were dropped hold no message. */
+  #entries: (LogEntry | undefined)[] = []
   /** Index in `#entries` of the oldest entry still kept. */
   #oldest = 0
   #bytes = 0
@@ -107,6 +108,7 @@ export class Tail {
 
   #dropOldest(): void {
     this.#bytes -= must(this.#entries[this.#oldest], 'there is an oldest entry').bytes.length
+    this.#entries[this.#oldest] = undefined
     this.#oldest++
   }
 

@@ -1,9 +1,10 @@
 // The pool of threads: started when they are needed, each with a heap limit of its own, so that work which takes too much
-// memory, or breaks, ends its thread and nothing else. They stay for the next job or task. Small jobs run at once, in the
-// caller's turn.
+// memory, or breaks, ends its thread and nothing else. They stay a while for the next job or task. Small jobs run at once, in
+// the caller's turn.
 
 import { Worker } from 'node:worker_threads'
 import { AssertionFailed } from '../lib/assert.ts'
+import type { Clock } from '../lib/clock.ts'
 import { NodeError } from '../model/errors.ts'
 import { type JobKind, type JobResult, type JobSettings, received, runJob } from './jobs.ts'
 import type { Beginning, TaskKind, Tasks } from './tasks.ts'
@@ -16,12 +17,15 @@ export const inlineBytes = 64 * 1024
 const inlineSliceBytes = 4 * 1024
 /** A thread that had a larger job is ended, which gives its memory back. */
 const wornBytes = 8 * 1024 * 1024
+/** A thread that had no work for so long is ended, which gives its memory back. */
+export const idleMs = 20_000
 /** Bytes from which on a task is worth a thread. */
 const taskBytesLeast = 1024 * 1024
 /** At its heap limit a thread gets 16 MiB more to end in: what one collection moves must fit, or the process ends too. */
 const youngMiB = 12
 
 export interface ThreadPoolOptions {
+  readonly clock: Clock
   /** Jobs at the same time. */
   readonly jobs: number
   /** Jobs that wait for a thread. */
@@ -41,6 +45,14 @@ interface Job {
   worker?: Worker
 }
 
+/** A thread without work. */
+interface Idle {
+  /** What it did last: who does the same again has its code compiled. */
+  readonly last: string
+  /** Aborts when it has work again, or is gone. */
+  readonly over: AbortController
+}
+
 /** What a thread is used for, and who waits for its answers. */
 interface Use {
   readonly kind: 'job' | 'task'
@@ -51,14 +63,18 @@ interface Use {
 
 export class ThreadPool implements WorkPool {
   readonly #options: ThreadPoolOptions
-  /** Threads without work, and what each did last: who does the same again has its code compiled. */
-  readonly #idle = new Map<Worker, string>()
+  readonly #idle = new Map<Worker, Idle>()
   readonly #busy = new Map<Worker, Use>()
   readonly #queue: Job[] = []
   #isClosed = false
 
   constructor(options: ThreadPoolOptions) {
     this.#options = options
+  }
+
+  /** How many it has. */
+  get threads(): number {
+    return this.#busy.size + this.#idle.size
   }
 
   async run<K extends JobKind>(
@@ -96,7 +112,7 @@ export class ThreadPool implements WorkPool {
     this.#isClosed = true
     for (const job of this.#queue.splice(0)) job.reject(draining())
     const workers = [...this.#busy.keys(), ...this.#idle.keys()]
-    this.#idle.clear()
+    for (const worker of this.#idle.keys()) this.#stir(worker)
     await Promise.all(workers.map((worker) => worker.terminate()))
   }
 
@@ -151,8 +167,8 @@ export class ThreadPool implements WorkPool {
 
   #take(kind: Use['kind'], what: string): Worker {
     const idle = [...this.#idle]
-    const [worker] = idle.findLast(([, last]) => last === what) ?? idle.at(-1) ?? [this.#start()]
-    this.#idle.delete(worker)
+    const [worker] = idle.findLast(([, { last }]) => last === what) ?? idle.at(-1) ?? [this.#start()]
+    this.#stir(worker)
     this.#busy.set(worker, { kind, what, waiting: [] })
     return worker
   }
@@ -164,7 +180,22 @@ export class ThreadPool implements WorkPool {
     this.#busy.delete(worker)
     worker.unref()
     if (isWorn || this.#isClosed || use.waiting.length > 0) void worker.terminate()
-    else this.#idle.set(worker, use.what)
+    else this.#rest(worker, use.what)
+  }
+
+  #rest(worker: Worker, last: string): void {
+    const over = new AbortController()
+    this.#idle.set(worker, { last, over })
+    void this.#options.clock.sleep(idleMs, over.signal).then(() => {
+      if (over.signal.aborted) return
+      this.#idle.delete(worker)
+      void worker.terminate()
+    })
+  }
+
+  #stir(worker: Worker): void {
+    this.#idle.get(worker)?.over.abort('it has work, or is gone')
+    this.#idle.delete(worker)
   }
 
   #ask(worker: Worker, message: ToThread): Promise<FromThread> {
@@ -197,7 +228,7 @@ export class ThreadPool implements WorkPool {
   }
 
   #lose(worker: Worker, cause: unknown): void {
-    this.#idle.delete(worker)
+    this.#stir(worker)
     const waiting = this.#busy.get(worker)?.waiting ?? []
     this.#busy.delete(worker)
     for (const { reject } of waiting) reject(new ThreadLost(`a thread was lost: ${String(cause)}`, { cause }))

@@ -7,6 +7,7 @@ import { createColumnBuilder } from '../../src/arrow/column-builder.ts'
 import { sliceBatch } from '../../src/arrow/columns.ts'
 import { buildSlice, type SliceDeps } from '../../src/builder/build-slice.ts'
 import type { DataPlan } from '../../src/builder/dataset-state.ts'
+import { systemClock } from '../../src/lib/clock.ts'
 import { toHex } from '../../src/lib/bytes.ts'
 import { type DataSchema, defaultVocabulary, optional, type RecordBatch, systemFields } from '../../src/model/schema.ts'
 import { compressor } from '../../src/open-storage.ts'
@@ -90,7 +91,8 @@ async function built(
   return { physicalHash, logicalHash }
 }
 
-const newPool = (tasks: number): ThreadPool => new ThreadPool({ jobs: 0, queueLimit: 0, tasks, heapMiB: 128 })
+const newPool = (tasks: number): ThreadPool =>
+  new ThreadPool({ clock: systemClock, jobs: 0, queueLimit: 0, tasks, heapMiB: 128 })
 
 const begin = (pool: ThreadPool, bytes: number): Task<'columns'>[] =>
   pool.begin('columns', schema.fields, { bytes, most: 9 })

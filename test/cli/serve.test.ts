@@ -1,6 +1,6 @@
 // The program as a node: ready line, graceful end, and what commands find of a node on this machine.
 
-import { mkdtemp, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -37,6 +37,16 @@ describe('serve', () => {
     expect(JSON.parse(checked.stdout)).toMatchObject({ dataset: 'me/lab', rows: 2, ok: true })
     expect((await runCommand(['fsck', join(dataDir, 'store')])).stdout).toBe(checked.stdout)
   })
+
+  test.skipIf(process.platform !== 'linux')(
+    'gives its memory back, as one process from its start to its end',
+    async () => {
+      const node = await serveNode(await mkdtemp(join(tmpdir(), 'proofstream-serve-')))
+      const environment = (await readFile(`/proc/${node.pid}/environ`, 'utf8')).split('\0')
+      expect(environment).toContain('MALLOC_MMAP_THRESHOLD_=65536')
+      expect(await node.end('SIGTERM')).toEqual({ code: 0, signal: null })
+    },
+  )
 })
 
 describe('the command', () => {

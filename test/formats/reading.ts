@@ -74,7 +74,7 @@ export function read(format: string, text: string, options: ReaderOptions, chunk
 
 /** Bytes as the file that a format of files opens. */
 export function bodyFile(bytes: Uint8Array): BodyFile {
-  return { bytes: bytes.length, at: async (start, end) => bytes.slice(start, end) }
+  return { bytes: bytes.length, at: async (start, end) => bytes.slice(start, end), demandCaller: () => {} }
 }
 
 /** All that a generator gives. */

@@ -107,6 +107,16 @@ describe('a spool', () => {
     expect(readdirSync(spoolDir)).toEqual([])
   })
 
+  test('gives no more once its caller has gone', async () => {
+    const caller = new AbortController()
+    const spool = new Spool(spoolDir, caller.signal)
+    await spool.append(utf8('abc'))
+    expect(await spool.at(0, 3)).toHaveLength(3)
+    caller.abort()
+    expect(await kindOf(spool.at(0, 3))).toBe('QueryTimeout')
+    await spool.discard()
+  })
+
   test('lies in a file above 1 MiB, which goes with it', async () => {
     const spool = new Spool(spoolDir)
     await spool.append(new Uint8Array(1024 * 1024))

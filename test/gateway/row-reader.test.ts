@@ -10,6 +10,7 @@ import type { ReaderOptions, StreamFormat } from '../../src/formats/format.ts'
 import { formatNamed } from '../../src/formats/registry.ts'
 import { type ReadRows, rowReader } from '../../src/gateway/row-reader.ts'
 import { batchesOf } from '../../src/gateway/rows-spool.ts'
+import { systemClock } from '../../src/lib/clock.ts'
 import { toHex, utf8 } from '../../src/lib/bytes.ts'
 import { NodeError } from '../../src/model/errors.ts'
 import { defaultVocabulary, type Field, optional, timestampMs } from '../../src/model/schema.ts'
@@ -109,7 +110,7 @@ test('a thread reads the same rows as this one, and refuses the same', async () 
   )
 })
 
-const pool = new ThreadPool({ jobs: 0, queueLimit: 0, tasks: 1, heapMiB: 128 })
+const pool = new ThreadPool({ clock: systemClock, jobs: 0, queueLimit: 0, tasks: 1, heapMiB: 128 })
 afterAll(() => pool.close())
 
 test.each(['ndjson', 'csv', 'json'])(

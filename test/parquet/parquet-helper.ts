@@ -24,7 +24,7 @@ export function fixture(name: string): Uint8Array {
 
 /** A body that lies in memory; what is read of it is a copy, so that places in it are not aligned by chance. */
 export function bodyOf(bytes: Uint8Array): BodyFile {
-  return { bytes: bytes.length, at: async (start, end) => bytes.slice(start, end) }
+  return { bytes: bytes.length, at: async (start, end) => bytes.slice(start, end), demandCaller: () => {} }
 }
 
 export function open(bytes: Uint8Array): Promise<ColumnarFile> {

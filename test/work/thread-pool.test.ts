@@ -2,11 +2,13 @@
 
 import fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
+import { systemClock } from '../../src/lib/clock.ts'
 import { utf8 } from '../../src/lib/bytes.ts'
 import { NodeError } from '../../src/model/errors.ts'
 import { JsonNumber, type JsonValue } from '../../src/model/json.ts'
 import { type JobKind, type JobResult, type JobSettings, runJob } from '../../src/work/jobs.ts'
-import { inlineBytes, ThreadPool } from '../../src/work/thread-pool.ts'
+import { idleMs, inlineBytes, ThreadPool } from '../../src/work/thread-pool.ts'
+import { handClock } from '../helpers/hand-clock.ts'
 import { type Task, ThreadLost, type WorkPool } from '../../src/work/work-pool.ts'
 
 /** Every job in the caller's own thread. */
@@ -19,7 +21,7 @@ const inlinePool: Pick<WorkPool, 'run'> = {
 }
 
 const values = { name: 'jsonValues', value: 1_000_000 }
-const pool = new ThreadPool({ jobs: 1, queueLimit: 2, tasks: 1, heapMiB: 64 })
+const pool = new ThreadPool({ clock: systemClock, jobs: 1, queueLimit: 2, tasks: 1, heapMiB: 64 })
 afterAll(() => pool.close())
 
 /** More bytes than are read in the caller's turn. */
@@ -93,7 +95,7 @@ describe('a job that breaks its thread', () => {
 
 describe('jobs and tasks', () => {
   it('share threads one after the other, and never wait for one another', async () => {
-    const both = new ThreadPool({ jobs: 1, queueLimit: 2, tasks: 1, heapMiB: 64 })
+    const both = new ThreadPool({ clock: systemClock, jobs: 1, queueLimit: 2, tasks: 1, heapMiB: 64 })
     const begin = (): Task<'columns'> | undefined => both.begin('columns', [], { bytes: 1e9, most: 9 })[0]
     const end = { kind: 'end' } as const
     for (const text of ['6', '7']) {
@@ -136,10 +138,27 @@ describe('jobs that are too many', () => {
   })
 
   it('are refused when the pool is closed', async () => {
-    const closing = new ThreadPool({ jobs: 1, queueLimit: 2, tasks: 1, heapMiB: 64 })
+    const closing = new ThreadPool({ clock: systemClock, jobs: 1, queueLimit: 2, tasks: 1, heapMiB: 64 })
     const jobs = [1, 2].map(() => kindOf(closing.run('json', piecesOf('1'), { settings: values })))
     await closing.close()
     expect(await Promise.all(jobs)).toEqual(['Draining', 'Draining'])
     expect(await kindOf(closing.run('json', piecesOf('1'), { settings: values }))).toBe('Draining')
+  })
+})
+
+describe('threads without work', () => {
+  it('end after a while, and the next job has another', async () => {
+    const clock = handClock()
+    const resting = new ThreadPool({ clock, jobs: 1, queueLimit: 2, tasks: 1, heapMiB: 64 })
+    const run = (text: string): Promise<unknown> => resting.run('json', piecesOf(text), { settings: values })
+    expect(await run('1')).toBe(1)
+    const working = run('2')
+    await clock.advance(idleMs)
+    expect(await working).toBe(2)
+    expect(resting.threads).toBe(1)
+    await clock.advance(idleMs)
+    expect(resting.threads).toBe(0)
+    expect(await run('3')).toBe(3)
+    await resting.close()
   })
 })

@@ -146,6 +146,7 @@ async function* readBatches(open: OpenArrow, columns: readonly number[]): AsyncG
     for await (const piece of pieces(read, place)) {
       open.cells.takeBatch(piece)
       yield piece
+      open.window.demandCaller()
     }
     firstRecord += body.rows
   }

@@ -28,6 +28,11 @@ export class Window {
     this.bytes = file.bytes
   }
 
+  /** As that of the body. */
+  demandCaller(): void {
+    this.#file.demandCaller()
+  }
+
   /** Bytes [start, end). Throws DecodeError where the body ends before. */
   async at(start: number, end: number): Promise<Uint8Array> {
     if (end > this.bytes || start > end)

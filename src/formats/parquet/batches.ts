@@ -54,6 +54,7 @@ export async function* readBatches(file: OpenFile, places: readonly number[]): A
         for (const batch of inBatches(band)) {
           yield batch
           await nextTurn()
+          file.source.demandCaller()
         }
       }
       for (const column of columns) await checkEnd(column, index)
@@ -81,14 +82,14 @@ interface Reading {
   readonly source: CountedPages
 }
 
-function openColumn({ source, geo, limits, cells }: OpenFile, group: RowGroup, column: FileColumn): OpenColumn {
+function openColumn({ source, geo, limits }: OpenFile, group: RowGroup, column: FileColumn): OpenColumn {
   const { field, node, isFlat, leaves } = column
   const cursors = leaves.map((leaf) => {
     return new LeafCursor(leaf, new ChunkPages(source, must(group.chunks[leaf.index], 'a chunk'), leaf))
   })
   const form = geo.forms.get(field.name)
   if (!isFlat || form !== undefined) {
-    const nested = new NestedColumn({ node, cursors, form, recordBytes: limits.recordBytes, cells })
+    const nested = new NestedColumn({ node, cursors, form, recordBytes: limits.recordBytes })
     return { field, cursors, kind: 'nested', nested, pending: new PendingTexts() }
   }
   const cursor = must(cursors[0], 'a leaf')
@@ -126,6 +127,7 @@ async function readBand({ columns, rowGroup, end, source }: Reading, firstRow: n
   // Texts first: they decide how many rows there are.
   for (const column of columns) {
     if (column.kind === 'fixed') continue
+    source.demandCaller()
     await fill(column, { rows, bytes }, { rowGroup, firstRow })
     if (source.isCrowded()) for (const cursor of column.cursors) cursor.letGo()
     rows = Math.min(rows, column.pending.rows)

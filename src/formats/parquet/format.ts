@@ -8,6 +8,7 @@ import { NodeError } from '../../model/errors.ts'
 import { optional } from '../../model/schema.ts'
 import { type FileColumn, fileColumns } from '../../parquet/file-columns.ts'
 import { checkChunk, type Footer, readFooter, type RowGroup } from '../../parquet/footer.ts'
+import { must } from '../../lib/assert.ts'
 import { damaged, unsupported, UnsupportedParquet } from '../../parquet/refusals.ts'
 import { type ColumnarFile, ColumnarReader } from '../columnar.ts'
 import type { BodyFile, FileFormat } from '../format.ts'
@@ -18,6 +19,7 @@ import { located, malformed, notRead } from './faults.ts'
 import { type GeoColumns, geoColumns, geoKey } from './geo-columns.ts'
 import { calendarKeys, withCalendar } from './old-calendar.ts'
 import { codecFault, pageSource } from './page-source.ts'
+import { demandFewValues } from './value-count.ts'
 
 /** Key of the metadata of the file that holds the Arrow schema it was written from. */
 const arrowKey = 'ARROW:schema'
@@ -41,10 +43,8 @@ export async function openParquet(file: BodyFile, { limits }: ParquetOptions): P
   try {
     const { footer, start } = await footerOf(file, limits.columns)
     const columns = withCalendar(fileColumns(footer.schema, mostDepth), footer)
-    let leaves = 0
-    for (const column of columns) leaves += column.leaves.length
-    if (leaves > limits.columns) throw tooManyColumns(limits.columns, fewerLeaves)
-    const codecs = checkRowGroups(footer, columns, start)
+    if (leavesOf(columns) > limits.columns) throw tooManyColumns(limits.columns, fewerLeaves)
+    const { codecs, entries } = checkRowGroups(footer, columns, start)
     const durations = durationsOf(footer.keyValues.get(arrowKey))
     const geo = geoColumns(columns, footer.keyValues.get(geoKey))
     const typed = columns
@@ -58,7 +58,9 @@ export async function openParquet(file: BodyFile, { limits }: ParquetOptions): P
       nested: new Set(typed.flatMap(({ isFlat, field }, at) => (isFlat || geo.forms.has(field.name) ? [] : [at]))),
       ...(geometry < 0 ? {} : { geometry }),
       batches: (places) => {
-        const source = pageSource(file, leavesAt(typed, places))
+        const read = places.map((place) => must(typed[place], 'a column of the file'))
+        demandFewValues({ columns: read, entries, rows: footer.rows, fileBytes: file.bytes }, limits.inflatedRatio)
+        const source = pageSource(file, leavesOf(read))
         const cells = new CellCount(file.bytes, limits.inflatedRatio)
         return readBatches({ footer, columns: typed, geo, source, limits, cells }, places)
       },
@@ -114,10 +116,10 @@ function textColumn(column: FileColumn): FileColumn {
   return { ...column, field: { name: column.field.name, type: optional({ kind: 'String' }) } }
 }
 
-function leavesAt(columns: readonly FileColumn[], places: readonly number[]): number {
-  let leaves = 0
-  for (const place of places) leaves += columns[place]?.leaves.length ?? 0
-  return leaves
+function leavesOf(columns: readonly FileColumn[]): number {
+  let count = 0
+  for (const { leaves } of columns) count += leaves.length
+  return count
 }
 
 /** The footer, and where it begins. */
@@ -155,12 +157,16 @@ function magicOf(bytes: Uint8Array): string {
   return String.fromCharCode(...bytes)
 }
 
-/**
- * Throws for row groups that contradict the footer or themselves, before any of them is read. Why leaves cannot be inflated, by
- * their numbers.
- */
-function checkRowGroups(footer: Footer, columns: readonly FileColumn[], end: number): Map<number, NodeError> {
+/** What row groups say of leaves, by their numbers: why they cannot be inflated, and how many entries they have in all. */
+interface ToldLeaves {
+  readonly codecs: ReadonlyMap<number, NodeError>
+  readonly entries: readonly number[]
+}
+
+/** Throws for row groups that contradict the footer or themselves, before any of them is read. */
+function checkRowGroups(footer: Footer, columns: readonly FileColumn[], end: number): ToldLeaves {
   const codecs = new Map<number, NodeError>()
+  const entries: number[] = []
   let rows = 0
   for (let index = 0; index < footer.rowGroups; index++) {
     const group = rowGroupAt(footer, index)
@@ -171,6 +177,7 @@ function checkRowGroups(footer: Footer, columns: readonly FileColumn[], end: num
         try {
           const chunk = group.chunks[at++] ?? damaged('is missing')
           checkChunk(chunk, group.rows, leaf, end)
+          entries[leaf.index] = (entries[leaf.index] ?? 0) + chunk.values
           const reason = codecFault(chunk.codec)
           if (reason !== undefined) codecs.set(leaf.index, notRead({ column: leaf.path, rowGroup: index }, reason))
         } catch (error) {
@@ -183,7 +190,7 @@ function checkRowGroups(footer: Footer, columns: readonly FileColumn[], end: num
     }
   }
   if (rows !== footer.rows) damaged(`says that it has ${footer.rows} rows, and has ${rows} in its row groups`)
-  return codecs
+  return { codecs, entries }
 }
 
 function rowGroupAt(footer: Footer, index: number): RowGroup {

@@ -9,7 +9,6 @@ import { fillTexts, PendingTexts } from '../../parquet/bytes-column.ts'
 import { readFixedColumn } from '../../parquet/fixed-column.ts'
 import { type LeafCursor, pieceEntries } from '../../parquet/leaf-cursor.ts'
 import type { Levels } from '../../parquet/levels.ts'
-import type { CellCount } from '../cell-count.ts'
 import { damaged } from '../../parquet/refusals.ts'
 
 /** What is read ahead of a leaf. */
@@ -31,7 +30,6 @@ export class LeafRows {
   readonly #field: Field
   /** Definition level of entries that are rows of the column. */
   readonly #itemAt: number
-  readonly #cells: CellCount
   #definition = new Uint8Array(pieceEntries)
   #repetition = new Uint8Array(pieceEntries)
   /** Entries at hand; how many of them were looked at, and the rows of the file and of the column that begin there. */
@@ -45,11 +43,10 @@ export class LeafRows {
   #parts: Column[] = []
 
   /** `itemAt`: the definition level at which the innermost list around the leaf has an item. */
-  constructor(cursor: LeafCursor, itemAt: number, cells: CellCount) {
+  constructor(cursor: LeafCursor, itemAt: number) {
     const { type, reading } = cursor.leaf.leafType
     this.cursor = cursor
     this.#itemAt = itemAt
-    this.#cells = cells
     this.#field = { name: cursor.leaf.path, type: optional(type) }
     this.#texts = reading === 'bytes' || reading === 'uuid' ? new PendingTexts() : undefined
   }
@@ -102,7 +99,6 @@ export class LeafRows {
     const { cursor } = this
     const { isFull, tail, leaf } = cursor
     const needed = this.#entries + tail
-    this.#cells.takeItems(tail)
     if (needed > this.#definition.length) {
       this.#definition = grown(this.#definition, 2 * needed)
       this.#repetition = grown(this.#repetition, 2 * needed)

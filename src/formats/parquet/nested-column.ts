@@ -12,7 +12,6 @@ import type { GeometryForm } from '../arrow/types.ts'
 import { type ArrowValues, NullValues } from '../arrow/values.ts'
 import { GeometryFault } from '../../geo/rules.ts'
 import { JsonText, TooLong } from '../json-text.ts'
-import type { CellCount } from '../cell-count.ts'
 import { located, valueFault } from './faults.ts'
 import { LeafRows } from './leaf-rows.ts'
 import { nodeArray } from './nested-arrays.ts'
@@ -27,7 +26,6 @@ export interface NestedOptions {
   /** Of a column of geometries: how they lie. */
   readonly form: GeometryForm | 'wkb' | undefined
   readonly recordBytes: number
-  readonly cells: CellCount
 }
 
 /** A nested column of a row group. */
@@ -41,9 +39,9 @@ export class NestedColumn {
   #values: ArrowValues = new NullValues(0, undefined)
   #row = 0
 
-  constructor({ node, cursors, form, recordBytes, cells }: NestedOptions) {
+  constructor({ node, cursors, form, recordBytes }: NestedOptions) {
     this.#node = form === undefined ? node : withAxesInOrder(node)
-    this.#leaves = cursors.map((cursor) => new LeafRows(cursor, innermostItem(node, cursor.leaf.index, 0), cells))
+    this.#leaves = cursors.map((cursor) => new LeafRows(cursor, innermostItem(node, cursor.leaf.index, 0)))
     this.#form = form
     this.#recordBytes = recordBytes
     this.#text = new JsonText(firstTextBytes, recordBytes)

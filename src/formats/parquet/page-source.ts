@@ -32,6 +32,8 @@ const turnBytes = 2 * 1024 * 1024
 export interface CountedPages extends PageSource {
   /** True when so much is open that the next page may be too much. */
   readonly isCrowded: () => boolean
+  /** Throws where nobody waits for the rows any more. */
+  readonly demandCaller: () => void
 }
 
 /** Reads pages of `file`, of `columns` columns side by side. Throws NodeError `BodyTooLarge` for pages that are too large. */
@@ -43,6 +45,7 @@ export function pageSource(file: BodyFile, columns: number): CountedPages {
     if (done < turnBytes) return
     done = 0
     await nextTurn()
+    file.demandCaller()
   }
   return {
     at: (start, end) => file.at(start, end),
@@ -61,6 +64,7 @@ export function pageSource(file: BodyFile, columns: number): CountedPages {
       return sum
     },
     windowBytes: Math.max(leastWindowBytes, Math.min(mostWindowBytes, Math.floor(windowsBytes / Math.max(1, columns)))),
+    demandCaller: () => file.demandCaller(),
     isCrowded: () => open > mostOpenBytes - mostPageBytes,
     hold: (bytes) => {
       if (bytes > mostPageBytes)

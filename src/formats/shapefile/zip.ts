@@ -124,6 +124,7 @@ async function* inflated(zip: ZipFile, entry: Entry, file: BodyFile): AsyncGener
       }
       checksum = crc32(chunk, checksum)
       yield chunk
+      file.demandCaller()
     }
   } catch (cause) {
     if (cause instanceof NodeError) throw cause

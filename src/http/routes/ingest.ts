@@ -16,6 +16,7 @@ import { HaltError, NodeError } from '../../model/errors.ts'
 import type { Alias } from '../../model/names.ts'
 import { schemaToJson } from '../../odf/odf-json.ts'
 import { aliasOf, demandNotRenamed } from '../access.ts'
+import { clientSignal } from '../connections.ts'
 import type { GatewayContext } from '../context.ts'
 import { DatasetParams } from '../request-target.ts'
 
@@ -79,7 +80,7 @@ export function registerIngest(app: FastifyInstance, context: GatewayContext): v
     async (request, reply) => {
       const asked = await ingestRequest(context, request)
       const { controls } = asked
-      const answer = await context.gateway.ingest(asked)
+      const answer = await context.gateway.ingest({ ...asked, caller: () => clientSignal(reply, context.clock) })
       count(context, answer)
       if (answer.replayed) void reply.header('idempotent-replayed', 'true')
       if (answer.preferenceApplied !== undefined) void reply.header('preference-applied', answer.preferenceApplied)

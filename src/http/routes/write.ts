@@ -10,6 +10,7 @@ import { type IngestControls, readControls } from '../../gateway/controls.ts'
 import { NodeError } from '../../model/errors.ts'
 import { type Alias, parseAliasText } from '../../model/names.ts'
 import { demandNotRenamed } from '../access.ts'
+import { clientSignal } from '../connections.ts'
 import type { GatewayContext } from '../context.ts'
 import { bodyOf, count, demandUseful, visibleChain } from './ingest.ts'
 
@@ -107,7 +108,8 @@ export async function storeAt(
   const waiting = asked.waiting.kind === 'default' ? ({ kind: 'async' } as const) : asked.waiting
   const controls = { ...asked, waiting, rules: undefined }
   const body = bodyOf(request.body)
-  const answer = await context.gateway.ingest({ alias, chain, tokenId: principal.tokenId, controls, body })
+  const caller = (): AbortSignal => clientSignal(reply, context.clock)
+  const answer = await context.gateway.ingest({ alias, chain, tokenId: principal.tokenId, controls, body, caller })
   count(context, answer)
   const { misfits, body: told } = answer
   if (misfits === undefined && answer.replayed) void reply.header('idempotent-replayed', 'true')

@@ -1,21 +1,34 @@
-// Items of lists in a Parquet file are counted before they are read: a few bytes may stand for hundreds of millions.
+// Items of lists in a Parquet file are counted before any is read: a few bytes may stand for hundreds of millions.
 
 import { expect, test } from 'vitest'
-import { columnOf } from '../../arrow/columns-helper.ts'
-import { optionalField } from '../reading.ts'
 import { CellCount } from '../../../src/formats/cell-count.ts'
+import { openParquet } from '../../../src/formats/parquet/format.ts'
+import { columnOf } from '../../arrow/columns-helper.ts'
+import { collected, optionalField } from '../reading.ts'
+import { bodyOf, fixture, limits } from '../../parquet/parquet-helper.ts'
 
-test('a small file has 64 Mi values at most, an item counts as four', () => {
-  const cells = new CellCount(15_000, 200)
-  cells.takeItems(8 * 1024 * 1024)
-  cells.take(32 * 1024 * 1024)
-  expect(() => cells.take(1)).toThrow(expect.objectContaining({ kind: 'BodyTooLarge' }))
+const tooMany = expect.objectContaining({ kind: 'BodyTooLarge' })
+
+test('a file of 10 KB with 400,000 lists of 1,000 items is refused by its footer', async () => {
+  const body = bodyOf(fixture('equal-items.parquet'))
+  let reads = 0
+  const file = await openParquet({ ...body, at: (start, end) => (reads++, body.at(start, end)) }, { limits })
+  reads = 0
+  expect(() => file.batches([0])).toThrow(tooMany)
+  expect(reads).toBe(0)
 })
 
-test('a large one has more', () => {
-  const cells = new CellCount(1024 * 1024, 200)
-  cells.takeItems(50 * 1024 * 1024)
-  expect(() => cells.takeItems(1)).toThrow(expect.objectContaining({ kind: 'BodyTooLarge' }))
+test('of a column that nobody wants no item counts', async () => {
+  const file = await openParquet(bodyOf(fixture('equal-items.parquet')), { limits })
+  const rows = (await collected(file.batches([]))).reduce((sum, batch) => sum + batch.rows, 0)
+  expect(rows).toBe(400_000)
+})
+
+test('a large file may have more values', async () => {
+  const file = await openParquet(bodyOf(fixture('equal-items.parquet')), {
+    limits: { ...limits, inflatedRatio: 10 ** 6 },
+  })
+  expect(() => file.batches([0])).not.toThrow()
 })
 
 test('texts count by their length, where they are longer than values', () => {

@@ -1,0 +1,22 @@
+// What the operator of a node is warned of when it has started: how it can be reached, how many files it may open.
+
+import type { Config } from './config.ts'
+import { openFiles } from './disk/open-files.ts'
+import type { Logger } from './lib/logger.ts'
+
+/** Warns in the log, with what to do. */
+export async function warnAtStart(config: Config, logger: Logger): Promise<void> {
+  warnOfNetwork(config, logger)
+  const { found, hint } = (await openFiles(config.limits)) ?? {}
+  if (hint !== undefined) logger.warn({}, `${found} ${hint}`)
+}
+
+function warnOfNetwork({ loopbackOnly, allowedHosts }: Config, logger: Logger): void {
+  if (loopbackOnly) return
+  logger.warn({}, 'This node speaks plain HTTP to the network: put it behind TLS')
+  if (allowedHosts.length > 0) return
+  logger.warn(
+    {},
+    'This node answers to any Host name, also to one that a page of another site gives it: name its own with --public-url',
+  )
+}
