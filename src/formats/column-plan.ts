@@ -83,6 +83,21 @@ export function memberPlan(prefix: string): MemberPlan {
   return { prefix, keyBytes: [], keyColumns: [], inner: [] }
 }
 
+const sortedNames = new WeakMap<TablePlan['byName'], readonly string[]>()
+
+/** Whether a name of the table begins with `prefix`, folded. Objects by the million may ask. */
+export function hasNameWith(prefix: string, { byName }: Pick<TablePlan, 'byName'>): boolean {
+  let names = sortedNames.get(byName)
+  if (names === undefined) sortedNames.set(byName, (names = [...byName.keys()].sort()))
+  let [from, to] = [0, names.length]
+  while (from < to) {
+    const middle = (from + to) >>> 1
+    if ((names[middle] ?? '') < prefix) from = middle + 1
+    else to = middle
+  }
+  return names[from]?.startsWith(prefix) === true
+}
+
 export const propertyPrefix = 'property_'
 const noNames: ReadonlySet<string> = new Set()
 

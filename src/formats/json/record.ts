@@ -11,6 +11,7 @@ import {
   columnNameOf,
   type ColumnPlan,
   firstInner,
+  hasNameWith,
   type MemberPlan,
   memberPlan,
   reservedName,
@@ -272,9 +273,7 @@ export class JsonRecordReader extends JsonValueReader implements RecordCore {
     const prefix = `${plan.prefix}${this.keyText()}_`
     const held = plan.inner.findIndex((one) => one.prefix === prefix)
     const inner = plan.inner[held] ?? memberPlan(prefix)
-    const folded = foldAscii(prefix)
-    const isKept = plan.inner.length < maxInner && [...table.byName.keys()].some((name) => name.startsWith(folded))
-    if (held < 0 && !isKept) return inner
+    if (held < 0 && !(plan.inner.length < maxInner && hasNameWith(foldAscii(prefix), table))) return inner
     const place = held < 0 ? plan.inner.push(inner) - 1 : held
     if (!bytes.subarray(keyStart, keyEnd).includes(backslash)) this.hint(index, firstInner - place)
     return inner
