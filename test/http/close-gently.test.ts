@@ -9,22 +9,22 @@ import { StreamRoom } from '../../src/gateway/stream-room.ts'
 import { isHandshake, RecordSockets } from '../../src/http/record-sockets.ts'
 import { handClock } from '../helpers/hand-clock.ts'
 
-async function started(): Promise<{ app: FastifyInstance; port: number; answer: () => void }> {
+async function started(): Promise<{ app: FastifyInstance; port: number; asked: Promise<() => void> }> {
   const app = fastify({ forceCloseConnections: 'idle' })
-  let answer = (): void => {}
-  app.get('/', () => new Promise((resolve) => (answer = () => resolve('done'))))
+  const asked = new Promise<() => void>((tell) => {
+    app.get('/', () => new Promise((resolve) => tell(() => resolve('done'))))
+  })
   await app.listen({ host: '127.0.0.1', port: 0 })
   const { port } = app.server.address() as AddressInfo
-  return { app, port, answer: () => answer() }
+  return { app, port, asked }
 }
 
 describe('closing', () => {
   it('waits for an answer in flight, and no longer', async () => {
-    const { app, port, answer } = await started()
+    const { app, port, asked } = await started()
     const clock = handClock()
     const fetched = fetch(`http://127.0.0.1:${port}/`).then((response) => response.text())
-    await expect.poll(() => app.server.listenerCount('request')).toBeGreaterThan(0)
-    await new Promise((resolve) => setTimeout(resolve, 50))
+    const answer = await asked
     const closed = closeGently(app, clock)
     answer()
     expect(await fetched).toBe('done')

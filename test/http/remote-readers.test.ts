@@ -83,6 +83,7 @@ import json, sys, duckdb
 from duckdb_extensions import import_extension
 import_extension('httpfs')
 db = duckdb.connect()
+db.execute('set enable_progress_bar = false')
 db.sql('load httpfs')
 url = sys.argv[1] + '/acme/readings/export?format='
 read = ["read_parquet('%sparquet')", "read_csv('%scsv')", "read_json('%sndjson', format='newline_delimited')"]

@@ -25,6 +25,8 @@ from pyiceberg.catalog import load_catalog
 url, token, jobs = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
 for name in ['avro', 'httpfs', 'iceberg']: import_extension(name)
 db = duckdb.connect(config={'autoinstall_known_extensions': 'false'})
+# Else what takes two seconds draws a bar into the output.
+db.execute('set enable_progress_bar = false')
 for name in ['avro', 'httpfs', 'iceberg']: db.sql(f'load {name}')
 db.sql(f"create secret (type iceberg, token '{token}')")
 db.sql(f"attach '' as lake (type iceberg, endpoint '{url}/iceberg')")
