@@ -103,7 +103,7 @@ export async function ifThere<T>(work: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** What changes with the bytes of a file, whoever writes to it; undefined where there is none. */
+/** A text that changes when any program writes to the file; undefined where there is no file. */
 export async function fileStamp(path: string): Promise<string | undefined> {
   const found = await ifThere(statOf(path, { bigint: true }))
   return found && `${found.ino} ${found.size} ${found.mtimeNs} ${found.ctimeNs}`

@@ -29,7 +29,7 @@ export interface TaskWork {
 export async function beginTask(beginning: Beginning, compress: Compress): Promise<TaskWork> {
   if (beginning.task === 'columns') {
     const { ColumnTask } = await import('./column-task.ts')
-    // `as`: who has begun it says what belongs to it, which the types of `Tasks` see to.
+    // `as`: the beginning names the task, and the types of `Tasks` say which messages it takes.
     return new ColumnTask(beginning.settings, compress) as TaskWork
   }
   const { BodyTask, loadFormat } = await import('./body-task.ts')

@@ -47,7 +47,7 @@ interface Job {
 
 /** A thread without work. */
 interface Idle {
-  /** What it did last: who does the same again has its code compiled. */
+  /** What it did last: its code for that is compiled. */
   readonly last: string
   /** Aborts when it has work again, or is gone. */
   readonly over: AbortController
