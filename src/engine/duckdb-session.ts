@@ -39,7 +39,7 @@ import {
   sampleClause,
   withTypes,
 } from './sql-text.ts'
-import { stabilityOf, takesOrder } from './stability.ts'
+import { lastTieOf, stabilityOf, takesOrder } from './stability.ts'
 
 /** A statement that the gate let through. */
 interface Statement {
@@ -214,8 +214,10 @@ export class DuckDbSession {
     const types = columns.map((index) => String(prepared.columnType(index)))
     prepared.destroySync()
     const isOrdered = job.reproducible || job.ordered === true
-    const framed = await this.#rewriter.framed(isOrdered ? withTotalOrder(written, names.length) : written, job)
-    const stability = stabilityIn(gate, rewritten.hasParameters ? written : node, job.tables)
+    const meant = rewritten.hasParameters ? written : node
+    const total = isOrdered ? withTotalOrder(written, names.length, lastTieOf(meant, job.tables)) : written
+    const framed = await this.#rewriter.framed(total, job)
+    const stability = stabilityIn(gate, meant, job.tables)
     return { names, types, sql: await this.#rewriter.print(framed, sql, gate), stability }
   }
 

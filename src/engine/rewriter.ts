@@ -194,22 +194,28 @@ function parseFailure(tree: JsonObject, sql: QuotedSql): NodeError {
 /**
  * The node with a total order over its `columns` output columns. A scan that only filters and projects one dataset
  * keeps the order of offsets; a node without ORDER BY gets ORDER BY ALL; one with ORDER BY gets all output columns as
- * tie-breakers. Returns a new node; the given one stays as it is.
+ * tie-breakers, and behind them `lastTie`. Returns a new node; the given one stays as it is.
  */
-export function withTotalOrder(node: JsonObject, columns: number): JsonObject {
+export function withTotalOrder(node: JsonObject, columns: number, lastTie: JsonObject | undefined): JsonObject {
   if (keepsOffsetOrder(node)) return node
   const modifiers = objects(node, 'modifiers')
   const order = modifiers.find((modifier) => text(modifier, 'type') === 'ORDER_MODIFIER')
+  const outputs = Array.from({ length: columns }, (_, index) => outputColumn(index + 1))
+  const last = lastTie === undefined ? [] : [ascending(lastTie)]
   if (order === undefined) {
     // ORDER BY works on all rows, so it stands before LIMIT.
     const limit = modifiers.findIndex((modifier) => text(modifier, 'type').startsWith('LIMIT'))
-    const ordered = modifiers.toSpliced(limit < 0 ? modifiers.length : limit, 0, orderBy([everyColumn()]))
+    const all = lastTie === undefined ? [everyColumn()] : outputs
+    const ordered = modifiers.toSpliced(limit < 0 ? modifiers.length : limit, 0, orderBy([...all.map(ascending), ...last]))
     return new Map(node).set('modifiers', ordered)
   }
   const entries = list(order, 'orders')
-  if (entries.some(isOrderByAll)) return node
-  const ties = Array.from({ length: columns }, (_, index) => outputColumn(index + 1))
-  const ordered = modifiers.map((modifier) => (modifier === order ? orderBy(ties, entries) : modifier))
+  const whole = entries.find(isOrderByAll)
+  if (whole !== undefined && lastTie === undefined) return node
+  // ORDER BY ALL stands alone.
+  const ties = whole instanceof Map ? outputs.map((one) => new Map(whole).set('expression', one)) : outputs.map(ascending)
+  const before = whole === undefined ? entries : []
+  const ordered = modifiers.map((modifier) => (modifier === order ? orderBy([...before, ...ties, ...last]) : modifier))
   return new Map(node).set('modifiers', ordered)
 }
 
@@ -239,12 +245,12 @@ function isOrderByAll(entry: JsonValue): boolean {
   return text(star, 'relation_name') === '' && star.get('columns') === true
 }
 
-/** ORDER BY of these expressions, behind the entries that are there. */
-function orderBy(expressions: readonly JsonObject[], entries: readonly JsonValue[] = []): JsonObject {
-  const added = expressions.map((expression) =>
-    nodeOf({ type: 'ORDER_DEFAULT', null_order: 'ORDER_DEFAULT', expression }),
-  )
-  return nodeOf({ type: 'ORDER_MODIFIER', orders: [...entries, ...added] })
+function ascending(expression: JsonObject): JsonObject {
+  return nodeOf({ type: 'ORDER_DEFAULT', null_order: 'ORDER_DEFAULT', expression })
+}
+
+function orderBy(orders: readonly JsonValue[]): JsonObject {
+  return nodeOf({ type: 'ORDER_MODIFIER', orders: [...orders] })
 }
 
 function everyColumn(): JsonObject {

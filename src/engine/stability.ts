@@ -25,6 +25,7 @@ import type { Stability } from './messages.ts'
 import { keepsOffsetOrder } from './rewriter.ts'
 import {
   child,
+  columnRef,
   functionName,
   holds,
   holdsHere,
@@ -67,6 +68,14 @@ export function isOrderFree(node: JsonObject, tables: readonly NamedSchema[]): b
 export function takesOrder(node: JsonObject): boolean {
   const isMade = text(node, 'type') === 'SELECT_NODE' && (isGrouped(node) || hasDistinct(node))
   return isMade || keepsOffsetOrder(node) || hasModifier(node, (one) => text(one, 'type') === 'ORDER_MODIFIER')
+}
+
+/**
+ * The offset as the last tie-breaker of a statement whose rows may be equal and print differently; undefined where no choice
+ * is left, or where the offset of a row decides none.
+ */
+export function lastTieOf(node: JsonObject, tables: readonly NamedSchema[]): JsonObject | undefined {
+  return tables.length === 0 ? undefined : new Judge(node, tables, true).lastTie(node)
 }
 
 /** Objects with a `type` and no `class` that may stand in an exact statement. */
@@ -214,8 +223,24 @@ class Judge {
     if (items.some(makesRows)) return false
     const keys = groupKeys(node)
     if (isGrouped(node)) return list(node, 'group_sets').length <= 1 && keys.every((key) => isShown(key, items))
-    if (from === undefined || text(from, 'type') === 'EMPTY' || this.#around(node).inOrder) return true
-    return this.#ordersByOffset(orderEntries(node), from) || items.some((item) => this.#showsOffset(item, from))
+    if (from === undefined || text(from, 'type') === 'EMPTY') return true
+    if (this.#ordersByOffset(orderEntries(node), from) || items.some((item) => this.#showsOffset(item, from))) return true
+    return hasDistinct(node) ? this.#around(node).inOrder : this.#offsetIn(from) !== undefined
+  }
+
+  /** See `lastTieOf`. */
+  lastTie(node: JsonObject): JsonObject | undefined {
+    if (text(node, 'type') !== 'SELECT_NODE' || keepsOffsetOrder(node) || this.#isSharp(node)) return undefined
+    if (isGrouped(node) || hasDistinct(node) || list(node, 'select_list').some(makesRows)) return undefined
+    const from = child(node, 'from_table')
+    return from === undefined ? undefined : this.#offsetIn(from)
+  }
+
+  /** The offset of the one dataset of a FROM clause, under a name that nothing else has. */
+  #offsetIn(from: JsonObject): JsonObject | undefined {
+    const [offset] = this.#schemaOf(from)?.fields ?? []
+    if (offset === undefined || this.#offsetOf(from) === undefined) return undefined
+    return columnRef([ownName(from), offset.name])
   }
 
   #around(select: JsonObject): Around {
@@ -243,8 +268,8 @@ class Judge {
   #isOffset(expression: JsonValue | undefined, from: JsonObject | undefined): boolean {
     if (!isClass(expression, 'COLUMN_REF') || from === undefined) return false
     const [name, qualifier] = list(expression, 'column_names').toReversed()
-    const own = text(from, 'alias') === '' ? text(from, 'table_name') : text(from, 'alias')
-    const isOwn = qualifier === undefined || (typeof qualifier === 'string' && foldAscii(qualifier) === foldAscii(own))
+    const own = foldAscii(ownName(from))
+    const isOwn = qualifier === undefined || (typeof qualifier === 'string' && foldAscii(qualifier) === own)
     return isOwn && typeof name === 'string' && foldAscii(name) === this.#offsetOf(from)
   }
 
@@ -268,6 +293,11 @@ class Judge {
     if (!isClass(item, 'STAR')) return this.#isOffset(item, from)
     return isWholeStar(item) && this.#offsetOf(from) !== undefined
   }
+}
+
+/** What a statement may call the dataset of a FROM clause. */
+function ownName(from: JsonObject): string {
+  return text(from, 'alias') === '' ? text(from, 'table_name') : text(from, 'alias')
 }
 
 function hasModifier(node: JsonObject, passes: (modifier: JsonObject) => boolean): boolean {

@@ -103,3 +103,9 @@ export function treeText(
 export function nodeOf(members: Readonly<Record<string, JsonValue>>): JsonObject {
   return new Map(Object.entries(members))
 }
+
+/** A column by its name in parts. */
+export function columnRef(parts: readonly string[]): JsonObject {
+  const place = new JsonNumber(nowhere)
+  return nodeOf({ class: 'COLUMN_REF', type: 'COLUMN_REF', alias: '', query_location: place, column_names: [...parts] })
+}

@@ -168,8 +168,8 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'footers answer',
-    from: "disabled_optimizers = 'statistics_propagation'",
-    to: "disabled_optimizers = ''",
+    from: "disabled_optimizers = 'statistics_propagation,",
+    to: "disabled_optimizers = '",
     unit: 'test/engine/foreign-files.test.ts',
   },
   {
