@@ -206,14 +206,19 @@ export function withTotalOrder(node: JsonObject, columns: number, lastTie: JsonO
     // ORDER BY works on all rows, so it stands before LIMIT.
     const limit = modifiers.findIndex((modifier) => text(modifier, 'type').startsWith('LIMIT'))
     const all = lastTie === undefined ? [everyColumn()] : outputs
-    const ordered = modifiers.toSpliced(limit < 0 ? modifiers.length : limit, 0, orderBy([...all.map(ascending), ...last]))
+    const ordered = modifiers.toSpliced(
+      limit < 0 ? modifiers.length : limit,
+      0,
+      orderBy([...all.map(ascending), ...last]),
+    )
     return new Map(node).set('modifiers', ordered)
   }
   const entries = list(order, 'orders')
   const whole = entries.find(isOrderByAll)
   if (whole !== undefined && lastTie === undefined) return node
   // ORDER BY ALL stands alone.
-  const ties = whole instanceof Map ? outputs.map((one) => new Map(whole).set('expression', one)) : outputs.map(ascending)
+  const ties =
+    whole instanceof Map ? outputs.map((one) => new Map(whole).set('expression', one)) : outputs.map(ascending)
   const before = whole === undefined ? entries : []
   const ordered = modifiers.map((modifier) => (modifier === order ? orderBy([...before, ...ties, ...last]) : modifier))
   return new Map(node).set('modifiers', ordered)

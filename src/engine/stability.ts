@@ -224,7 +224,8 @@ class Judge {
     const keys = groupKeys(node)
     if (isGrouped(node)) return list(node, 'group_sets').length <= 1 && keys.every((key) => isShown(key, items))
     if (from === undefined || text(from, 'type') === 'EMPTY') return true
-    if (this.#ordersByOffset(orderEntries(node), from) || items.some((item) => this.#showsOffset(item, from))) return true
+    if (this.#ordersByOffset(orderEntries(node), from) || items.some((item) => this.#showsOffset(item, from)))
+      return true
     return hasDistinct(node) ? this.#around(node).inOrder : this.#offsetIn(from) !== undefined
   }
 
