@@ -33,7 +33,7 @@ import { createLogger } from './ops/logger.ts'
 import { measureCatalog, measureEngine, Metrics } from './ops/metrics.ts'
 import type { NodeKey } from './proof/sign.ts'
 import { KeptAnswers } from './replica/kept-answers.ts'
-import { SliceTimes } from './replica/slice-times.ts'
+import { SliceTimes } from './files/slice-times.ts'
 import {
   mergedFolder,
   openAnswerFiles,

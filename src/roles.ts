@@ -32,13 +32,13 @@ import {
   type Metrics,
 } from './ops/metrics.ts'
 import { AnswerFiles } from './replica/answer-files.ts'
-import { MergedFiles } from './replica/merged-files.ts'
-import { MergedMaker } from './replica/merged-maker.ts'
+import { MergedFiles } from './files/merged-files.ts'
+import { MergedMaker } from './files/merged-maker.ts'
 import type { DataPaths } from './store/layout.ts'
 import type { ObjectStore } from './store/object-store.ts'
 import { ThreadPool } from './work/thread-pool.ts'
 import type { WorkPool } from './work/work-pool.ts'
-import { SliceFiles } from './store/slice-files.ts'
+import { SliceFiles } from './files/slice-files.ts'
 
 /** In the cache: what lies in these is found again at the next start. */
 export const mergedFolder = 'merged'

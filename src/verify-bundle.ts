@@ -27,10 +27,10 @@ import type { JsonValue } from './model/json.ts'
 import { type ReadProof, readProof } from './proof/read-proof.ts'
 import type { BindDeps } from './replica/bind.ts'
 import type { Chains } from './replica/pin.ts'
-import { SliceTimes } from './replica/slice-times.ts'
+import { SliceTimes } from './files/slice-times.ts'
 import { type Rerun, runAgain } from './replica/verify.ts'
 import { openReadOnlyDirectoryStore } from './store/directory/directory-store.ts'
-import { SliceFiles } from './store/slice-files.ts'
+import { SliceFiles } from './files/slice-files.ts'
 import { type OfflineVerdict, verifyOffline } from './verify.ts'
 
 export interface BundleOptions {

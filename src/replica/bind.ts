@@ -12,12 +12,12 @@ import { matchParameters } from '../model/parameters.ts'
 import type { PinnedDataset, QueryRequest } from '../model/query.ts'
 import { demandSqlSize } from '../proof/read-proof.ts'
 import type { ObjectStore } from '../store/object-store.ts'
-import type { SliceFiles } from '../store/slice-files.ts'
+import type { SliceFiles } from '../files/slice-files.ts'
 import { listingsFor, statementOf } from './catalog-statements.ts'
-import { FileList, numbersOf } from './file-list.ts'
-import type { MergedFiles } from './merged-files.ts'
-import type { MergedMaker } from './merged-maker.ts'
-import { rangeSlices } from './merged-ranges.ts'
+import { FileList, numbersOf } from '../files/file-list.ts'
+import type { MergedFiles } from '../files/merged-files.ts'
+import type { MergedMaker } from '../files/merged-maker.ts'
+import { rangeSlices } from '../files/merged-ranges.ts'
 import {
   askingOf,
   type Binding,
@@ -28,9 +28,9 @@ import {
   pinnedList,
   Reader,
 } from './pin.ts'
-import type { Wanted } from './row-terms.ts'
-import type { SliceTimes } from './slice-times.ts'
-import { chooseFiles, countRowGroups, runsOf, viewFiles } from './view-files.ts'
+import type { Wanted } from '../files/row-terms.ts'
+import type { SliceTimes } from '../files/slice-times.ts'
+import { chooseFiles, countRowGroups, runsOf, viewFiles } from '../files/choose-files.ts'
 
 /** So many files take a tenth of a statement's memory before a row is read. */
 const manyFiles = 5_000

@@ -13,11 +13,11 @@ import { foldAscii } from '../model/names.ts'
 import { type Field, innerType } from '../model/schema.ts'
 import type { WorkPool } from '../work/work-pool.ts'
 import { type Box, sqlName, sqlOfCql2, sqlOfEquality, sqlText } from './cql2.ts'
-import { FileList, numbersOf } from './file-list.ts'
+import { FileList, numbersOf } from '../files/file-list.ts'
 import { askingOf, type Caller } from './pin.ts'
 import type { ReplicaDeps } from './query.ts'
 import type { Candidates, SpatialRows } from './spatial-rows.ts'
-import { viewFiles } from './view-files.ts'
+import { viewFiles } from '../files/choose-files.ts'
 
 export interface FeatureDeps extends ReplicaDeps {
   readonly work: WorkPool

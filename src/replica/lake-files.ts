@@ -4,7 +4,7 @@
 import { open } from 'node:fs/promises'
 import { concatBytes } from '../lib/bytes.ts'
 import { editedEnd } from '../parquet/edit-footer.ts'
-import { endOfFile } from './slice-times.ts'
+import { endOfFile } from '../files/slice-times.ts'
 
 /** Bytes [from, to). */
 export type ReadPart = (from: number, to: number) => Promise<Uint8Array>

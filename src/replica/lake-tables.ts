@@ -26,12 +26,12 @@ import type { DatasetId } from '../model/events.ts'
 import { instantMs } from '../model/instant.ts'
 import { type DataSchema, systemFields } from '../model/schema.ts'
 import { dataKey } from '../store/layout.ts'
-import type { SliceRun } from './file-list.ts'
+import type { SliceRun } from '../files/file-list.ts'
 import { type DataFileBytes, dataFileOf, type ReadPart, readerOf, sizeWith } from './lake-files.ts'
-import type { CheckedFile, MergedFiles } from './merged-files.ts'
-import type { MergedMaker } from './merged-maker.ts'
-import { rangeSlices } from './merged-ranges.ts'
-import { endOfFile } from './slice-times.ts'
+import type { CheckedFile, MergedFiles } from '../files/merged-files.ts'
+import type { MergedMaker } from '../files/merged-maker.ts'
+import { rangeSlices } from '../files/merged-ranges.ts'
+import { endOfFile } from '../files/slice-times.ts'
 
 /** What is kept of footers. */
 const heldBytesMost = 64 * 1024 * 1024

@@ -10,7 +10,7 @@ import { eachPoint, indexBytes, rowsNear } from '../geo/spatial-index.ts'
 import { must } from '../lib/assert.ts'
 import { nextTurn } from '../lib/clock.ts'
 import type { Hash } from '../model/events.ts'
-import type { SliceFiles } from '../store/slice-files.ts'
+import type { SliceFiles } from '../files/slice-files.ts'
 import type { SliceIndex } from '../work/jobs.ts'
 import type { WorkPool } from '../work/work-pool.ts'
 

@@ -5,12 +5,12 @@ import type { Asking, EngineTable } from '../engine/messages.ts'
 import type { SchemaFormat } from '../model/query.ts'
 import { systemFields } from '../model/schema.ts'
 import { schemaBytes } from '../odf/schema-formats.ts'
-import type { SliceFiles } from '../store/slice-files.ts'
-import { FileList, numbersOf, type SliceRun } from './file-list.ts'
+import type { SliceFiles } from '../files/slice-files.ts'
+import { FileList, numbersOf, type SliceRun } from '../files/file-list.ts'
 import type { QueryAnswer } from './kept-answers.ts'
 import { askingOf, type Caller, Reader, viewAt } from './pin.ts'
 import { answerTag, mediaTypeOf, outputOf, type ReplicaDeps } from './query.ts'
-import { viewFiles } from './view-files.ts'
+import { viewFiles } from '../files/choose-files.ts'
 
 interface TailRequest {
   readonly alias: string

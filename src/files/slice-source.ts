@@ -8,10 +8,10 @@ import { must } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
 import { DecodeError, HaltError } from '../model/errors.ts'
 import type { DatasetId, Hash } from '../model/events.ts'
-import { dataKey } from './layout.ts'
-import type { ObjectStore } from './object-store.ts'
-import { listPacks, type Pack, PackReader } from './packs.ts'
-import { sweptSince } from './records.ts'
+import { dataKey } from '../store/layout.ts'
+import type { ObjectStore } from '../store/object-store.ts'
+import { listPacks, type Pack, PackReader } from '../store/packs.ts'
+import { sweptSince } from '../store/records.ts'
 
 /** What packs there are is looked for so often; loose copies go a day after their pack came. */
 const lookAgainMs = 60_000

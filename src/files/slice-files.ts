@@ -2,7 +2,7 @@
 // in a folder of the cache, checked by its hash. Copied is what a pack holds, once the loose copies of a store go
 // (`store/sweep.ts`), so that no statement meets a file that is just being removed; of a store elsewhere everything. Nobody
 // learns which of the two it got. The unit of making room is a page: the slices of 256 blocks, in a folder of their own.
-// Processes of one machine may share the folders (`disk/shared-folders.ts`): what one has copied the others find, at a start
+// Processes of one machine may share the folders (`files/shared-folders.ts`): what one has copied the others find, at a start
 // and later, and check before they use it.
 
 import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
@@ -10,16 +10,16 @@ import { join } from 'node:path'
 import { packedSliceBytesMost } from '../chain/pack-span.ts'
 import { digestInTurns } from '../chain/pack.ts'
 import { fileStamp, hasCacheRoom, ifThere, nodeFileSystem } from '../disk/files.ts'
-import { SharedFolders } from '../disk/shared-folders.ts'
+import { SharedFolders } from './shared-folders.ts'
 import { hashText } from '../ids/identifiers.ts'
 import { must } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
 import { limitTable } from '../lib/limits.ts'
 import { HaltError, NodeError } from '../model/errors.ts'
 import type { DatasetId } from '../model/events.ts'
-import { dataKey, datasetFolder } from './layout.ts'
-import { hasFiles, type ObjectStore } from './object-store.ts'
-import { PackGone } from './packs.ts'
+import { dataKey, datasetFolder } from '../store/layout.ts'
+import { hasFiles, type ObjectStore } from '../store/object-store.ts'
+import { PackGone } from '../store/packs.ts'
 import { type SliceAt, SliceSource } from './slice-source.ts'
 
 const pageBlocks = 256

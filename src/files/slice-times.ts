@@ -7,7 +7,7 @@ import type { Objects } from '../catalog/objects.ts'
 import type { SliceRef } from '../catalog/packed-blocks.ts'
 import { must } from '../lib/assert.ts'
 import { footerBytes, type GroupTimes, groupTimes } from '../parquet/time-range.ts'
-import type { SliceFiles, SliceReading } from '../store/slice-files.ts'
+import type { SliceFiles, SliceReading } from './slice-files.ts'
 import { numbersOf, type SliceRun } from './file-list.ts'
 
 /** Slices of which this is remembered: 24 bytes each. */

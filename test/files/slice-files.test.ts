@@ -16,13 +16,13 @@ import type { ObjectStore } from '../../src/store/object-store.ts'
 import { withPacks } from '../../src/store/packed-store.ts'
 import { listPacks } from '../../src/store/packs.ts'
 import { putLog } from '../../src/store/records.ts'
-import { type SliceFileList, SliceFiles } from '../../src/store/slice-files.ts'
+import { type SliceFileList, SliceFiles } from '../../src/files/slice-files.ts'
 import { markSwept, sweepChain } from '../../src/store/sweep.ts'
 import { packChain } from '../../src/store/write-pack.ts'
 import { type FarStore, openFarStore } from '../adapters/far-store.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
 import { handClock } from '../helpers/hand-clock.ts'
-import { dataset, objectsOfChain, putAll } from './packed-chain.ts'
+import { dataset, objectsOfChain, putAll } from '../store/packed-chain.ts'
 
 const blocks = 17 * 256
 const headSequence = blocks + 2

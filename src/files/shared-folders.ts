@@ -8,7 +8,7 @@ import { mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
-import { lockDirectory, lockOwner } from './directory-lock.ts'
+import { lockDirectory, lockOwner } from '../disk/directory-lock.ts'
 
 const schema = `
   PRAGMA busy_timeout = 10000;
