@@ -33,7 +33,7 @@ import { createLogger } from './ops/logger.ts'
 import { measureCatalog, measureEngine, Metrics } from './ops/metrics.ts'
 import type { NodeKey } from './proof/sign.ts'
 import { KeptAnswers } from './replica/kept-answers.ts'
-import { SliceTimes } from './files/slice-times.ts'
+import { Files } from './files/files.ts'
 import {
   mergedFolder,
   openAnswerFiles,
@@ -195,7 +195,7 @@ async function serve(parts: Parts, failed: Promise<unknown>): Promise<RunningNod
   const gateway = has(config, 'gateway') ? await serveGateway(parts, tokens) : undefined
   const engine = has(config, 'replica') ? await openQueries(parts) : undefined
   const objects = new Objects(store, parts.follow?.source)
-  const files = openSliceFiles(parts)
+  const slices = openSliceFiles(parts)
   const answers = new KeptAnswers(config.limits.keptAnswerBytes)
   // A process with this role alone has opened the store for reading only, unless it follows another node.
   if (engine !== undefined && (config.roles.length > 1 || parts.follow !== undefined))
@@ -209,19 +209,15 @@ async function serve(parts: Parts, failed: Promise<unknown>): Promise<RunningNod
     origin: parts.follow?.url,
     replica: engine && {
       objects,
-      times: new SliceTimes(files, objects),
-      ...(await openMerged(parts, files)),
+      files: new Files({ objects, slices, merging: await openMerged(parts, slices), limits: config.limits }),
       engine,
       nodeKey,
       catalog,
-      store,
-      files,
       answers,
       answerFiles: openAnswerFiles(parts),
       limits: config.limits,
     },
     catalog,
-    store,
     objects,
     tokens,
     health,

@@ -32,6 +32,7 @@ import {
   type Metrics,
 } from './ops/metrics.ts'
 import { AnswerFiles } from './replica/answer-files.ts'
+import type { Merging } from './files/files.ts'
 import { MergedFiles } from './files/merged-files.ts'
 import { MergedMaker } from './files/merged-maker.ts'
 import type { DataPaths } from './store/layout.ts'
@@ -223,10 +224,7 @@ function sliceFilesOf({ sliceCacheDir }: Config, { cache }: DataPaths): string {
 }
 
 /** Opens the merged files of a replica. They are cut off from `opened` last first: what makes them before where they lie. */
-export async function openMerged(
-  shared: Shared,
-  files: SliceFiles,
-): Promise<{ merged: MergedFiles; maker: MergedMaker }> {
+export async function openMerged(shared: Shared, files: SliceFiles): Promise<Merging> {
   const { config, paths, clock, logger, store, catalog, metrics, opened } = shared
   const { mergedFileBytes: mostBytes, exportMs: graceMs } = config.limits
   const merged = new MergedFiles({ dir: mergedDir(paths), mostBytes, graceMs, clock, logger })

@@ -9,7 +9,7 @@ import { must } from '../lib/assert.ts'
 import type { GroupTimes } from '../parquet/time-range.ts'
 import type { SliceFiles } from './slice-files.ts'
 import { type FileList, type MergedFile, numbersOf, type SliceRun } from './file-list.ts'
-import { columnKind, type Interval, type Terms, termsOf, type Wanted } from './row-terms.ts'
+import { columnKind, type Interval, type Terms, termsOf, type WantedRows } from './row-terms.ts'
 import { factsOfGroups, type FactsOf, type SliceTimes } from './slice-times.ts'
 
 /** The files of a view in offset order, or those of them that `only` numbers. */
@@ -50,7 +50,7 @@ export interface ChosenFiles extends Pick<EngineTable, 'leastOffset'> {
 export async function chooseFiles(
   times: Pick<SliceTimes, 'of'>,
   files: FileList,
-  wanted: Wanted,
+  wanted: WantedRows,
 ): Promise<ChosenFiles | undefined> {
   if (files.length === 0 || files.view.schema === undefined) return undefined
   const terms = termsOf(files.view, wanted)
@@ -180,7 +180,7 @@ function firstByTime(
 export async function countRowGroups(
   times: Pick<SliceTimes, 'of' | 'groupsOf'>,
   files: FileList,
-  { wanted, chosen }: { readonly wanted: Wanted | undefined; readonly chosen: ChosenFiles | undefined },
+  { wanted, chosen }: { readonly wanted: WantedRows | undefined; readonly chosen: ChosenFiles | undefined },
 ): Promise<{ readonly all: number; readonly read: number }> {
   const { view } = files
   const factsOf = await factsOfFiles(times, files)

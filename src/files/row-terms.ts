@@ -9,7 +9,7 @@ import type { Parameter } from '../model/parameters.ts'
 import { type DataType, innerType } from '../model/schema.ts'
 
 /** What a statement asks of the rows of one dataset. */
-export interface Wanted {
+export interface WantedRows {
   readonly narrowing: Narrowing
   readonly parameters: readonly Parameter[]
   /** Rows of its answer that are left out at the start, and those that are taken; all where there is no limit. */
@@ -31,7 +31,7 @@ const everything: Interval = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY
 /** Undefined where a comparison might fail, or nothing is known. */
 export function termsOf(
   { schema, vocabulary }: DatasetView,
-  { narrowing, parameters, skip, limit }: Wanted,
+  { narrowing, parameters, skip, limit }: WantedRows,
 ): Terms | undefined {
   const valueOf = (given: Given): Given | undefined => (given.kind === 'parameter' ? givenBy(parameters, given) : given)
   const types = new Map(schema?.fields.map(({ name, type }) => [foldAscii(name), innerType(type)]))

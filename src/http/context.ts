@@ -16,7 +16,6 @@ import type { NodeKey } from '../proof/sign.ts'
 import type { AnswerFiles } from '../replica/answer-files.ts'
 import type { BlockEvents } from '../replica/block-events.ts'
 import type { Followers } from '../replica/followers.ts'
-import type { MergedSource } from '../replica/lake-tables.ts'
 import type { Caller } from '../replica/pin.ts'
 import type { ReplicaDeps } from '../replica/query.ts'
 import type { WorkPool } from '../work/work-pool.ts'
@@ -44,7 +43,7 @@ export interface NodeFacts {
 }
 
 /** What a replica is made of, with the files of its answers. */
-type ReplicaParts = ReplicaDeps & MergedSource & { readonly answerFiles: AnswerFiles }
+type ReplicaParts = ReplicaDeps & { readonly answerFiles: AnswerFiles }
 
 export interface HttpContext {
   /** Every did:key with which nodes over this store have signed. */
@@ -58,7 +57,6 @@ export interface HttpContext {
   /** Absent where the process has not this role. */
   readonly replica: ReplicaParts | undefined
   readonly catalog: Catalog
-  readonly store: ReplicaDeps['store']
   readonly objects: Objects
   readonly tokens: TokenRegistry
   readonly health: Health

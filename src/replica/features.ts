@@ -13,11 +13,9 @@ import { foldAscii } from '../model/names.ts'
 import { type Field, innerType } from '../model/schema.ts'
 import type { WorkPool } from '../work/work-pool.ts'
 import { type Box, sqlName, sqlOfCql2, sqlOfEquality, sqlText } from './cql2.ts'
-import { FileList, numbersOf } from '../files/file-list.ts'
 import { askingOf, type Caller } from './pin.ts'
 import type { ReplicaDeps } from './query.ts'
 import type { Candidates, SpatialRows } from './spatial-rows.ts'
-import { viewFiles } from '../files/choose-files.ts'
 
 export interface FeatureDeps extends ReplicaDeps {
   readonly work: WorkPool
@@ -266,14 +264,13 @@ async function jsonOf(
 ): Promise<Uint8Array> {
   const { slices } = view
   const run = range && { from: slices.numberWith(range[0]), to: slices.numberWith(range[1]) + 1 }
-  await deps.objects.checkSlices(view, run)
-  const files = viewFiles(deps.files, new FileList(view), run && numbersOf(run))
+  const found = await deps.files.ofRun(view, run)
   const by = askingOf(deps.catalog, caller)
   const condition = where.length === 0 ? '' : ` WHERE ${where.join(' AND ')}`
   const sql = `SELECT ${select} FROM ${sqlName(table)}${condition}${order === '' ? '' : ` ORDER BY ${order}`}`
   const job = {
     analysis: await deps.engine.analyze(sql, by),
-    tables: [{ parts: [table], dataset: view.id, files, schema: view.schema }],
+    tables: [{ parts: [table], ...found }],
     reproducible: order === '',
     dataFormat: 'JsonAoa',
     wantSchema: false,

@@ -28,8 +28,8 @@ import { type DataSchema, systemFields } from '../model/schema.ts'
 import { dataKey } from '../store/layout.ts'
 import type { SliceRun } from '../files/file-list.ts'
 import { type DataFileBytes, dataFileOf, type ReadPart, readerOf, sizeWith } from './lake-files.ts'
-import type { CheckedFile, MergedFiles } from '../files/merged-files.ts'
-import type { MergedMaker } from '../files/merged-maker.ts'
+import type { Merging } from '../files/files.ts'
+import type { CheckedFile } from '../files/merged-files.ts'
 import { rangeSlices } from '../files/merged-ranges.ts'
 import { endOfFile } from '../files/slice-times.ts'
 
@@ -43,12 +43,6 @@ const namePattern = /^(v|snap-|slices-|added-)(\d{1,9})(-(\d{1,9})|-merged)?(?:\
 const mergedPattern = /^merged-(\d{1,9})-(\d{1,9})-([0-9a-f]{64})\.(?:avro|parquet)$/
 /** Lengths of full manifests that are remembered. */
 const lengthsMost = 100_000
-
-/** Merged files of this node. */
-export interface MergedSource {
-  readonly merged: Pick<MergedFiles, 'of' | 'find'>
-  readonly maker: Pick<MergedMaker, 'wanted' | 'need'>
-}
 
 /** Where the files of a table lie for who reads it. */
 export interface TablePlace {
@@ -68,14 +62,14 @@ interface Page {
 
 export class LakeTables {
   readonly #objects: Objects
-  readonly #source: MergedSource | undefined
+  readonly #source: Merging | undefined
   /** Least recently used first. */
   readonly #pages = new Map<string, Page>()
   #heldBytes = 0
   /** By dataset, name, and how long the URI of the table is. */
   readonly #lengths = new Map<string, number>()
 
-  constructor(objects: Objects, source?: MergedSource) {
+  constructor(objects: Objects, source?: Merging) {
     this.#objects = objects
     this.#source = source
   }

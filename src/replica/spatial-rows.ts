@@ -15,7 +15,7 @@ import type { SliceIndex } from '../work/jobs.ts'
 import type { WorkPool } from '../work/work-pool.ts'
 
 export interface SpatialDeps {
-  readonly files: Pick<SliceFiles, 'reading'>
+  readonly files: { readonly slices: Pick<SliceFiles, 'reading'> }
   /** Checks slices before they are read. */
   readonly objects: Objects
   readonly work: WorkPool
@@ -181,7 +181,7 @@ export class SpatialRows {
   }
 
   async #make({ id, vocabulary }: DatasetView, slice: SliceRef, column: string): Promise<SliceIndex> {
-    const { read, close } = await this.#deps.files.reading({ id, numbers: [0], at: () => slice })
+    const { read, close } = await this.#deps.files.slices.reading({ id, numbers: [0], at: () => slice })
     const settings = { geometry: column, time: vocabulary.eventTimeColumn }
     const bytes = await read(0).finally(close)
     return await this.#deps.work.run('spatialIndex', [bytes], { settings })

@@ -75,7 +75,7 @@ const dataPieceBytes = 1024 * 1024
 const pieceBytes = 64 * 1024 * 1024
 
 export function registerIceberg(app: FastifyInstance, context: ReplicaContext): void {
-  const tables = new LakeTables(context.objects, context.replica)
+  const tables = new LakeTables(context.objects, context.replica?.files.merging)
   context.metrics.gauge('lake_held_bytes', 'Bytes of what is kept of footers for lake engines.', () => tables.heldBytes)
   const config: FastifyContextConfig = { right: 'read', looseParameters: true }
   app.get('/iceberg/v1/config', { config }, (request) => {

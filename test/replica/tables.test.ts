@@ -3,7 +3,8 @@
 import { expect, test } from 'vitest'
 import type { EngineTable } from '../../src/engine/messages.ts'
 import { NodeError } from '../../src/model/errors.ts'
-import { type BindDeps, runBound } from '../../src/replica/bind.ts'
+import type { BindDeps } from '../../src/replica/bind.ts'
+import { runOver } from '../../src/replica/tables.ts'
 
 const limit = { name: 'queryMemoryBytes', value: 1, unit: 'bytes' }
 
@@ -11,7 +12,7 @@ async function toldOver(files: number): Promise<string | undefined> {
   const tooLarge = new NodeError('ResultTooLarge', 'too much', { hint: 'Filter more.', limit })
   const objects = { reading: (_views: unknown, work: () => Promise<unknown>): Promise<unknown> => work() }
   const table: Partial<EngineTable> = { files: { list: 'x', to: files, path: String } }
-  const told = runBound(
+  const told = runOver(
     { objects } as unknown as BindDeps,
     { tables: [table as EngineTable], overSlices: undefined, views: [] },
     () => Promise.reject(tooLarge),
