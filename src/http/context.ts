@@ -100,6 +100,13 @@ export type ReplicaContext = HttpContext & {
   readonly watchReader: (response: ServerResponse) => void
 }
 
+/** Status and body of a problem; members that are undefined are none. */
+export interface Told {
+  readonly status: number
+  readonly mediaType: string
+  readonly body: Readonly<Record<string, unknown>>
+}
+
 /** What pages are made from. */
 export interface PageContext {
   readonly context: HttpContext
@@ -110,6 +117,8 @@ export interface PageContext {
 declare module 'fastify' {
   interface FastifyRequest {
     principal: Principal
+    /** As `tell` of the routes of the same path, where no route takes the request. */
+    tell?: FastifyContextConfig['tell']
   }
   /** What a route says of itself. */
   interface FastifyContextConfig {
@@ -125,8 +134,8 @@ declare module 'fastify' {
     readonly looseParameters?: boolean
     /** S3 clients read there: their signature is not looked at, the token that goes with it is. */
     readonly isObjectStore?: boolean
-    /** Errors are told as InfluxDB does, or as OpenTelemetry asks for. */
-    readonly tellsAs?: 'influx' | 'otlp'
+    /** A problem as the clients of these routes read it. */
+    readonly tell?: (problem: Told) => Told
     /** A request without Authorization may have its token as the parameter `p`, the password of old clients of InfluxDB. */
     readonly takesPassword?: boolean
     /** What the handler gets: plain values (default), values with their number tokens, or a checked `ReadProof`. */

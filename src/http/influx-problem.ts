@@ -2,12 +2,7 @@
 // and the members of a problem beside them.
 // Source: https://docs.influxdata.com/influxdb/v2/api/ (POST /api/v2/write), https://docs.influxdata.com/influxdb/v1/tools/api/
 
-/** What becomes of a problem: status and body. */
-export interface Told {
-  readonly status: number
-  readonly mediaType: string
-  readonly body: Readonly<Record<string, unknown>>
-}
+import type { Told } from './context.ts'
 
 const codes: Readonly<Record<number, string>> = {
   400: 'invalid',
@@ -22,7 +17,7 @@ const codes: Readonly<Record<number, string>> = {
 }
 
 /** Lines that cannot be told apart are 400 there, and those that do not fit 422. */
-export function influxProblem<T extends Told>(problem: T): T {
+export function influxProblem(problem: Told): Told {
   const [first] = Array.isArray(problem.body['errors']) ? problem.body['errors'] : []
   const { kind, line } = Object(first) as { kind?: unknown; line?: unknown } // a RecordError, or nothing
   const isMalformed = kind === 'MalformedRecord' || kind === 'InvalidUtf8'

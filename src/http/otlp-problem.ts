@@ -2,7 +2,7 @@
 // request was protobuf, because clients show its text and read nothing in it. Whatever is to be repeated is 503: they repeat
 // 429, 502, 503 and 504 alone. Source: https://opentelemetry.io/docs/specs/otlp/#failures-1, https://grpc.io/docs/guides/status-codes/
 
-import type { Told } from './influx-problem.ts'
+import type { Told } from './context.ts'
 
 const codes: Readonly<Record<number, number>> = {
   400: 3,
@@ -19,7 +19,7 @@ const codes: Readonly<Record<number, number>> = {
 const internal = 13
 const repeated: ReadonlySet<number> = new Set([408, 507])
 
-export function otlpProblem<T extends Told>(problem: T): T {
+export function otlpProblem(problem: Told): Told {
   const isRepeated = problem.body['retryable'] === true || repeated.has(problem.status)
   const status = isRepeated && problem.status !== 429 ? 503 : problem.status
   const body = { ...problem.body, status, code: codes[status] ?? internal }

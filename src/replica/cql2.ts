@@ -7,6 +7,7 @@ import { NodeError } from '../model/errors.ts'
 import { parseRfc3339Ms } from '../model/instant.ts'
 import { foldAscii } from '../model/names.ts'
 import { type DataType, type Field, innerType } from '../model/schema.ts'
+import { type Box, boxOf, sqlName, sqlText } from './conditions.ts'
 
 /** Deepest nesting of parentheses and NOT. */
 const mostDepth = 64
@@ -49,14 +50,6 @@ function fault(text: string, at: number, why: string, candidates?: readonly stri
   })
 }
 
-/** A rectangle in degrees; west is greater than east where it crosses the antimeridian. */
-export interface Box {
-  readonly west: number
-  readonly south: number
-  readonly east: number
-  readonly north: number
-}
-
 export interface FilterTarget {
   /** Columns that a filter may name. */
   readonly fields: readonly Field[]
@@ -69,16 +62,6 @@ export interface FilterTarget {
 /** The SQL condition of a CQL2 text. Throws NodeError `InvalidParameter` with the place. */
 export function sqlOfCql2(text: string, target: FilterTarget): string {
   return new Cql2Parser(text, target).parse()
-}
-
-/** `name` as an identifier in SQL. */
-export function sqlName(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`
-}
-
-/** `text` as a literal in SQL. */
-export function sqlText(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`
 }
 
 /** An RFC 3339 time, or undefined. */
@@ -334,13 +317,4 @@ class Cql2Parser {
   #unexpected(expected: string): NodeError {
     return fault(this.#text, this.#next.at, `Expected ${expected}.`)
   }
-}
-
-/** A box of 4 numbers, or of 6 whose heights are left out; undefined for anything else, and for latitudes that are none. */
-export function boxOf(numbers: readonly number[]): Box | undefined {
-  if (!numbers.every(Number.isFinite)) return undefined
-  const [west, south, east, north] = numbers.length === 6 ? [numbers[0], numbers[1], numbers[3], numbers[4]] : numbers
-  if (west === undefined || south === undefined || east === undefined || north === undefined) return undefined
-  if (numbers.length !== 4 && numbers.length !== 6) return undefined
-  return south > north ? undefined : { west, south, east, north }
 }

@@ -2,8 +2,6 @@
 // engine, and written as features whose id is the row's offset. A page is of one block, whichever came since.
 
 import type { DatasetView } from '../catalog/dataset-chain.ts'
-import type { Bounds } from '../geo/geometry.ts'
-import { placesOf } from '../geo/turns.ts'
 import { tileOfRows } from '../geo/feature-rows.ts'
 import { PointGrid, type TileAddress, tileBounds } from '../geo/tile.ts'
 import { must } from '../lib/assert.ts'
@@ -12,7 +10,8 @@ import { NodeError } from '../model/errors.ts'
 import { foldAscii } from '../model/names.ts'
 import { type Field, innerType } from '../model/schema.ts'
 import type { WorkPool } from '../work/work-pool.ts'
-import { type Box, sqlName, sqlOfCql2, sqlOfEquality, sqlText } from './cql2.ts'
+import { type Box, boundsOf, geometryColumn, type Interval, meets, sqlName, timeConditions } from './conditions.ts'
+import { sqlOfCql2, sqlOfEquality } from './cql2.ts'
 import { askingOf, type Caller } from './pin.ts'
 import type { ReplicaDeps } from './query.ts'
 import type { Candidates, SpatialRows } from './spatial-rows.ts'
@@ -20,12 +19,6 @@ import type { Candidates, SpatialRows } from './spatial-rows.ts'
 export interface FeatureDeps extends ReplicaDeps {
   readonly work: WorkPool
   readonly spatial: SpatialRows
-}
-
-/** Times, inclusive, RFC 3339; absent: open. */
-export interface Interval {
-  readonly from: string | undefined
-  readonly to: string | undefined
 }
 
 export interface FeatureRequest {
@@ -54,12 +47,6 @@ export interface FeaturePage {
 const table = 'features'
 /** More rows are not named one by one in a statement. */
 const mostNamedRows = 20_000
-
-/** The column of geometries, of that name where one is given, or undefined. */
-export function geometryColumn({ schema }: DatasetView, called = 'geometry'): Field | undefined {
-  const folded = foldAscii(called)
-  return schema?.fields.find(({ name, type }) => foldAscii(name) === folded && innerType(type).kind === 'String')
-}
 
 /** The system columns, which features do not show. */
 function systemNames({
@@ -167,27 +154,6 @@ export async function featureTile(
 /** The column of texts that features are called by. */
 function nameColumn({ schema }: DatasetView): string | undefined {
   return schema?.fields.find(({ name, type }) => foldAscii(name) === 'name' && innerType(type).kind === 'String')?.name
-}
-
-function boundsOf({ west, south, east, north }: Box): Bounds {
-  return [west, south, east, north]
-}
-
-/** The condition that a geometry meets a box, whichever way its longitudes are counted. */
-export function meets(geometry: string, box: Box): string {
-  const conditions = placesOf(boundsOf(box)).map((place) => {
-    return `st_intersects(${sqlName(geometry)}, ${place.map((number) => `CAST(${number} AS DOUBLE)`).join(', ')})`
-  })
-  return `(${conditions.join(' OR ')})`
-}
-
-/** The conditions that an event was in an interval. */
-export function timeConditions({ vocabulary }: DatasetView, time: Interval | undefined): string[] {
-  const eventTime = sqlName(vocabulary.eventTimeColumn)
-  const conditions: string[] = []
-  if (time?.from !== undefined) conditions.push(`${eventTime} >= CAST(${sqlText(time.from)} AS TIMESTAMPTZ)`)
-  if (time?.to !== undefined) conditions.push(`${eventTime} <= CAST(${sqlText(time.to)} AS TIMESTAMPTZ)`)
-  return conditions
 }
 
 /** By time, values and filter. */

@@ -21,7 +21,7 @@ import { durationText } from '../../lib/clock.ts'
 import { NodeError } from '../../model/errors.ts'
 import { isReservedAccount } from '../../model/names.ts'
 import { type Field, innerType, typeText } from '../../model/schema.ts'
-import { geometryColumn } from '../../replica/features.ts'
+import { geometryColumn } from '../../replica/conditions.ts'
 import {
   chartOf,
   chartSpans,

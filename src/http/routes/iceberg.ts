@@ -22,6 +22,7 @@ import { Reader, sequenceAt } from '../../replica/pin.ts'
 import { mayRead } from '../access.ts'
 import { isUnchanged, keepForEver } from '../answer.ts'
 import type { ReplicaContext } from '../context.ts'
+import { icebergProblem } from '../iceberg-problem.ts'
 import { addVary } from '../origin-rules.ts'
 import { sendPart, wantedPart } from '../stored-bytes.ts'
 import { hostOf } from './ogc-documents.ts'
@@ -77,13 +78,14 @@ const pieceBytes = 64 * 1024 * 1024
 export function registerIceberg(app: FastifyInstance, context: ReplicaContext): void {
   const tables = new LakeTables(context.objects, context.replica?.files.merging)
   context.metrics.gauge('lake_held_bytes', 'Bytes of what is kept of footers for lake engines.', () => tables.heldBytes)
-  const config: FastifyContextConfig = { right: 'read', looseParameters: true }
+  const reading: FastifyContextConfig = { right: 'read', looseParameters: true }
+  const config = { ...reading, tell: icebergProblem }
   app.get('/iceberg/v1/config', { config }, (request) => {
     const { warehouse } = request.query as { readonly warehouse?: unknown } // any parameters are taken
     return { defaults: {}, overrides: warehouse === 'trino' ? { prefix: 'trino' } : {}, endpoints }
   })
   for (const catalog of catalogs) registerCatalog(app, context, { ...catalog, tables, config })
-  const files = { config: { ...config, isObjectStore: true }, schema: { params: FileParams } }
+  const files = { config: { ...reading, isObjectStore: true }, schema: { params: FileParams } }
   app.get('/iceberg/files/:folder/data/:file', files, (request, reply) => sendData(context, tables, request, reply))
   const made = { ...files, schema: { ...files.schema, querystring: FileQuery } }
   app.get('/iceberg/files/:folder/metadata/:file', made, (request, reply) =>

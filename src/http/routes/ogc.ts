@@ -10,16 +10,10 @@ import { isTile } from '../../geo/tile.ts'
 import { utf8 } from '../../lib/bytes.ts'
 import { HaltError, NodeError } from '../../model/errors.ts'
 import { foldAscii } from '../../model/names.ts'
-import {
-  type FeatureDeps,
-  featurePage,
-  featureTile,
-  geometryColumn,
-  oneFeature,
-  propertyFields,
-} from '../../replica/features.ts'
+import { type FeatureDeps, featurePage, featureTile, oneFeature, propertyFields } from '../../replica/features.ts'
 import { Reader, viewAt } from '../../replica/pin.ts'
 import { answerTag } from '../../replica/query.ts'
+import { geometryColumn } from '../../replica/conditions.ts'
 import { type Extent, SpatialRows } from '../../replica/spatial-rows.ts'
 import { mayRead } from '../access.ts'
 import { callerOf, isUnchanged } from '../answer.ts'

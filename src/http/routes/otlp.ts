@@ -11,9 +11,10 @@ import { type IngestControls, readControls } from '../../gateway/controls.ts'
 import { NodeError } from '../../model/errors.ts'
 import { aliasOf } from '../access.ts'
 import type { GatewayContext } from '../context.ts'
+import { otlpProblem } from '../otlp-problem.ts'
+import { type OwnAddress, storeAt } from '../own-address.ts'
 import { DatasetParams } from '../request-target.ts'
 import { demandUseful } from './ingest.ts'
-import { type OwnAddress, storeAt } from './write.ts'
 
 /** What its bodies are read as, and how. */
 const preset = 'otlp-logs'
@@ -37,7 +38,7 @@ const useless = ['dryRun', 'eventTimeUnit', 'layer', 'charset']
 
 export function registerOtlp(app: FastifyInstance, context: GatewayContext): void {
   const describes = { consumes: mediaTypes, body: Type.Object({}) }
-  const config = { right: 'ingest', stream: true, looseParameters: true, tellsAs: 'otlp', describes } as const
+  const config = { right: 'ingest', stream: true, looseParameters: true, tell: otlpProblem, describes } as const
   const schema = { params: DatasetParams, querystring: LogsQuery }
   app.post('/:account/:dataset/v1/logs', { config, schema }, async (request, reply) => {
     const mediaType = demandMediaType(request)

@@ -3,16 +3,15 @@
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { can, datasetNotFound, demand, demandCreate } from '../../access/scopes.ts'
 import { lineProtocol } from '../../formats/line-protocol/format.ts'
 import type { Misfits } from '../../formats/format.ts'
 import { type IngestControls, readControls } from '../../gateway/controls.ts'
 import { NodeError } from '../../model/errors.ts'
-import { type Alias, parseAliasText } from '../../model/names.ts'
-import { demandNotRenamed } from '../access.ts'
-import { clientSignal } from '../connections.ts'
+import { parseAliasText } from '../../model/names.ts'
 import type { GatewayContext } from '../context.ts'
-import { bodyOf, count, demandUseful, visibleChain } from './ingest.ts'
+import { influxProblem } from '../influx-problem.ts'
+import { type Exchange, storeAt } from '../own-address.ts'
+import { demandUseful } from './ingest.ts'
 
 const precision = Type.Optional(Type.String({ description: 'Unit of the timestamps: ns (default), us, ms or s.' }))
 const unknownFields = Type.Optional(
@@ -45,7 +44,7 @@ export function registerWrite(app: FastifyInstance, context: GatewayContext): vo
     consumes: ['text/plain', ...lineProtocol.mediaTypes],
     body: Type.String({ description: `Lines such as ${lineProtocol.example}` }),
   }
-  const config = { right: 'ingest', stream: true, looseParameters: true, tellsAs: 'influx', describes } as const
+  const config = { right: 'ingest', stream: true, looseParameters: true, tell: influxProblem, describes } as const
   app.post('/api/v2/write', { config, schema: { querystring: WriteQuery } }, (request, reply) =>
     write(context, 'bucket', { request, reply }),
   )
@@ -68,53 +67,6 @@ async function write(
   )
   if (misfits !== undefined) throw partial(misfits)
   return reply.code(204).send()
-}
-
-interface Exchange {
-  readonly request: FastifyRequest
-  readonly reply: FastifyReply
-}
-
-/** What the token may do at an address of a producer's own. */
-export interface OwnAddress {
-  /** The dataset and its columns are made as rows bring them. */
-  readonly mayCreate: boolean
-}
-
-/**
- * Stores the body in a dataset; durable when this resolves, and told in the headers of the answer. The parameters of such
- * addresses are no rules for other bodies. Resolves to how many records
- * it has that fit, and what was left out. Throws as `ingestRequest`.
- */
-export async function storeAt(
-  context: GatewayContext,
-  alias: Alias,
-  { request, reply }: Exchange,
-  controlsFor: (address: OwnAddress) => IngestControls,
-): Promise<{ readonly records: number; readonly misfits: Misfits | undefined }> {
-  const { principal } = request
-  const chain = await visibleChain(context, request, alias)
-  if (chain === undefined) await demandNotRenamed(context.catalog, principal, alias.text)
-  const facts = chain?.name ?? ({ alias: alias.text, visibility: 'public' } as const)
-  const mayCreate = can(principal, 'create', facts)
-  if (chain === undefined && !mayCreate) throw datasetNotFound(alias.text)
-  demand(principal, 'ingest', alias.text, facts)
-  const asked = controlsFor({ mayCreate })
-  if (asked.create && !mayCreate) demandCreate(principal, alias.text)
-  if (chain === undefined && !asked.create) throw datasetNotFound(alias.text)
-  if (asked.unknownFields === 'add' && !mayCreate) {
-    throw new NodeError('Forbidden', 'This token may not add columns.', { hint: 'It takes the scope create.' })
-  }
-  const waiting = asked.waiting.kind === 'default' ? ({ kind: 'async' } as const) : asked.waiting
-  const controls = { ...asked, waiting, rules: undefined }
-  const body = bodyOf(request.body)
-  const caller = (): AbortSignal => clientSignal(reply, context.clock)
-  const answer = await context.gateway.ingest({ alias, chain, tokenId: principal.tokenId, controls, body, caller })
-  count(context, answer)
-  const { misfits, body: told } = answer
-  if (misfits === undefined && answer.replayed) void reply.header('idempotent-replayed', 'true')
-  if (misfits === undefined && 'receiptId' in told) void reply.header('receipt-id', told.receiptId)
-  return { records: 'receiptId' in told ? told.records.received : 0, misfits }
 }
 
 function named(text: string | undefined, parameter: string): string {
