@@ -20,7 +20,7 @@ import type { Logger } from './lib/logger.ts'
 import type { Announcements } from './log/announcements.ts'
 import type { EventLog } from './log/event-log.ts'
 import type { PartitionAssignment } from './log/partitions.ts'
-import type { Mqtt } from './mqtt/mqtt.ts'
+import type { Mqtt } from './features/mqtt/mqtt.ts'
 import type { MqttOptions } from './mqtt-options.ts'
 import { compressor } from './open-storage.ts'
 import {
@@ -145,7 +145,7 @@ export async function openMqtt(
   }: { readonly gateway: Gateway; readonly options: MqttOptions; readonly clientId: string },
 ): Promise<Mqtt> {
   // Loaded where there is a broker.
-  const { Mqtt } = await import('./mqtt/mqtt.ts')
+  const { Mqtt } = await import('./features/mqtt/mqtt.ts')
   const mqtt = new Mqtt({ gateway, options, clientId, catalog, clock, logger, metrics, limits: config.limits })
   opened.push(() => mqtt.close())
   measureMqtt(metrics, () => mqtt.status)

@@ -36,7 +36,7 @@ import { callerOf } from '../answer.ts'
 import type { HttpContext, PageContext, ReplicaContext } from '../context.ts'
 import { listPage, storedBytes } from '../routes/datasets.ts'
 import { linksOf } from '../routes/node.ts'
-import { hostOf } from '../routes/ogc-documents.ts'
+import { hostOf } from '../../features/ogc/documents.ts'
 import { mostCharts, pictureOf } from './answer-pictures.ts'
 
 const hourMs = 3_600_000
