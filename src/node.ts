@@ -11,7 +11,8 @@ import { type Config, packageVersion } from './config.ts'
 import { lockDirectory } from './disk/directory-lock.ts'
 import { makeDurableDirectory, nodeFileSystem } from './disk/files.ts'
 import type { Engine } from './engine/engine.ts'
-import { ensureAdminToken, ensureMqttClientId, ensureNodeKey } from './first-start.ts'
+import { loadFeatures } from './feature.ts'
+import { ensureAdminToken, ensureNodeKey } from './first-start.ts'
 import type { Follow } from './follow/follow.ts'
 import type { Gateway } from './gateway/gateway.ts'
 import type { LogWatch } from './gateway/log-watch.ts'
@@ -42,7 +43,6 @@ import {
   openGateway,
   openLogWatch,
   openMerged,
-  openMqtt,
   openQueries,
   openSliceFiles,
   slicesFolder,
@@ -201,7 +201,10 @@ async function serve(parts: Parts, failed: Promise<unknown>): Promise<RunningNod
   if (engine !== undefined && (config.roles.length > 1 || parts.follow !== undefined))
     await putSigner(store, nodeKey.did)
   const health = createHealth(parts, engine)
+  const loaded = await loadFeatures(config.without)
   const app = await createServer({
+    routes: loaded.flatMap(({ routes = [] }) => routes),
+    without: config.without,
     signers: () => listSigners(store),
     facts: { did: nodeKey.did, version: packageVersion(), roles: config.roles, log: factsOf(parts.log) },
     nodeKey,
@@ -240,12 +243,7 @@ async function serve(parts: Parts, failed: Promise<unknown>): Promise<RunningNod
     await app.close()
   })
   const port = await app.listen(config.listenHost, config.listenPort)
-  if (gateway !== undefined && config.mqtt !== undefined) {
-    const ownDid = config.nodeKeyFile === undefined ? nodeKey.did : undefined
-    const clientId = config.mqtt.clientId ?? (await ensureMqttClientId(paths.mqttClientId, ownDid))
-    const mqtt = await openMqtt(parts, { gateway, options: config.mqtt, clientId })
-    health.tell('mqtt', () => mqtt.status)
-  }
+  for (const { start } of loaded) await start?.({ ...parts, gateway, health, nodeKey })
   await warnAtStart(config, logger)
   return describe(parts, { port, nodeKey, failed })
 }

@@ -20,17 +20,8 @@ import type { Logger } from './lib/logger.ts'
 import type { Announcements } from './log/announcements.ts'
 import type { EventLog } from './log/event-log.ts'
 import type { PartitionAssignment } from './log/partitions.ts'
-import type { Mqtt } from './features/mqtt/mqtt.ts'
-import type { MqttOptions } from './mqtt-options.ts'
 import { compressor } from './open-storage.ts'
-import {
-  measureBuilder,
-  measureFollow,
-  measureGateway,
-  measureMerged,
-  measureMqtt,
-  type Metrics,
-} from './ops/metrics.ts'
+import { measureBuilder, measureFollow, measureGateway, measureMerged, type Metrics } from './ops/metrics.ts'
 import { AnswerFiles } from './replica/answer-files.ts'
 import type { Merging } from './files/files.ts'
 import { MergedFiles } from './files/merged-files.ts'
@@ -133,23 +124,6 @@ export async function openGateway(shared: Shared, parts: GatewayParts): Promise<
   measureGateway(metrics, () => gateway.load)
   logger.debug({ builder: builder !== undefined }, 'gateway open')
   return gateway
-}
-
-/** Begins to take messages from a broker, as `clientId`. Throws as `Mqtt`. */
-export async function openMqtt(
-  { config, catalog, clock, logger, metrics, opened }: Shared,
-  {
-    gateway,
-    options,
-    clientId,
-  }: { readonly gateway: Gateway; readonly options: MqttOptions; readonly clientId: string },
-): Promise<Mqtt> {
-  // Loaded where there is a broker.
-  const { Mqtt } = await import('./features/mqtt/mqtt.ts')
-  const mqtt = new Mqtt({ gateway, options, clientId, catalog, clock, logger, metrics, limits: config.limits })
-  opened.push(() => mqtt.close())
-  measureMqtt(metrics, () => mqtt.status)
-  return mqtt
 }
 
 /** Watches a log that deletes what is old, for a gateway. */

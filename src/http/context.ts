@@ -1,6 +1,7 @@
 // What routes are given (the roles and the rules they speak for), and what they say of themselves.
 
 import type { ServerResponse } from 'node:http'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Principal, Right } from '../access/scopes.ts'
 import type { TokenRegistry } from '../access/tokens.ts'
 import type { Catalog } from '../catalog/catalog.ts'
@@ -46,6 +47,9 @@ export interface NodeFacts {
 type ReplicaParts = ReplicaDeps & { readonly answerFiles: AnswerFiles }
 
 export interface HttpContext {
+  /** Routes of the features that this process has, and the names of those that it is to do without. */
+  readonly routes: readonly OptionalRoutes[]
+  readonly without: readonly string[]
   /** Every did:key with which nodes over this store have signed. */
   readonly signers: () => Promise<readonly string[]>
   readonly facts: NodeFacts
@@ -81,6 +85,12 @@ export interface HttpContext {
 /** What routes of the gateway are given. */
 export type GatewayContext = HttpContext & { readonly gateway: Gateway }
 
+/** Routes of a feature, by the role that answers them. */
+export interface OptionalRoutes {
+  readonly gateway?: (app: FastifyInstance, context: GatewayContext) => void
+  readonly replica?: (app: FastifyInstance, context: ReplicaContext) => void
+}
+
 /** Room for one request's answer, from which it is freed when the request is over. */
 export type OpenRoom = Caller['room'] & {
   /** Idempotent. */
@@ -112,6 +122,14 @@ export interface PageContext {
   readonly context: HttpContext
   /** Absent where the process has not the role replica. */
   readonly reading: ReplicaContext | undefined
+}
+
+/** The address of this node, of which all absolute links begin: as its operator says it, else as the client wrote it. */
+export function hostOf(
+  { publicUrl }: Pick<HttpContext, 'publicUrl'>,
+  { protocol, host }: Pick<FastifyRequest, 'protocol' | 'host'>,
+): string {
+  return publicUrl ?? `${protocol}://${host}`
 }
 
 declare module 'fastify' {

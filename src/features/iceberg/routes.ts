@@ -21,11 +21,10 @@ import { LakeTables } from './lake-tables.ts'
 import { Reader, sequenceAt } from '../../replica/pin.ts'
 import { mayRead } from '../../http/access.ts'
 import { isUnchanged, keepForEver } from '../../http/answer.ts'
-import type { ReplicaContext } from '../../http/context.ts'
+import { hostOf, type ReplicaContext } from '../../http/context.ts'
 import { icebergProblem } from './problem.ts'
 import { addVary } from '../../http/origin-rules.ts'
 import { sendPart, wantedPart } from '../../http/stored-bytes.ts'
-import { hostOf } from '../ogc/documents.ts'
 
 const NamespaceParams = Type.Object({
   namespace: Type.String({ maxLength: 300, description: 'An account.' }),

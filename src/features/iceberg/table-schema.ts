@@ -2,7 +2,15 @@
 // column of the files, also those that no Iceberg type stands for; a mapping with gaps makes readers return nulls unsaid.
 // Source: https://iceberg.apache.org/spec/ (Schemas, Column Name to Field ID Mapping, Appendix A Parquet and C).
 
-import { type DataSchema, type DataType, type Field, innerType, isOptional, typeText, noZone } from '../../model/schema.ts'
+import {
+  type DataSchema,
+  type DataType,
+  type Field,
+  innerType,
+  isOptional,
+  typeText,
+  noZone,
+} from '../../model/schema.ts'
 
 /** A type as Iceberg's JSON has it. */
 type IcebergType =

@@ -9,7 +9,7 @@ import { instantFromMs } from '../../model/instant.ts'
 import { type Field, innerType } from '../../model/schema.ts'
 import type { Extent } from './spatial-rows.ts'
 import type { Html } from '../../console/html.ts'
-import type { HttpContext } from '../../http/context.ts'
+import { hostOf, type HttpContext } from '../../http/context.ts'
 import { sendHtml, wantsHtml } from '../../http/html.ts'
 import { addVary } from '../../http/origin-rules.ts'
 import type { Collection, LinkText } from '../../console/ogc-pages.ts'
@@ -61,14 +61,6 @@ export function sendDocument(reply: FastifyReply, { form, links, type, json, tit
   const header = links.map((link) => `<${link.href}>; rel="${link.rel}"; type="${link.type}"`).join(', ')
   if (header.length <= mostLinkChars) void reply.header('link', header)
   return form === 'html' ? sendHtml(reply, { title, main: page() }) : reply.type(type).send(utf8(json()))
-}
-
-/** The address of this node, of which all absolute links begin: as its operator says it, else as the client wrote it. */
-export function hostOf(
-  { publicUrl }: Pick<HttpContext, 'publicUrl'>,
-  { protocol, host }: Pick<FastifyRequest, 'protocol' | 'host'>,
-): string {
-  return publicUrl ?? `${protocol}://${host}`
 }
 
 /** The root of these routes. */

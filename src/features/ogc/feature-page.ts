@@ -10,7 +10,15 @@ import { NodeError } from '../../model/errors.ts'
 import { foldAscii } from '../../model/names.ts'
 import { type Field, innerType } from '../../model/schema.ts'
 import type { WorkPool } from '../../work/work-pool.ts'
-import { type Box, boundsOf, geometryColumn, type Interval, meets, sqlName, timeConditions } from '../../replica/conditions.ts'
+import {
+  type Box,
+  boundsOf,
+  geometryColumn,
+  type Interval,
+  meets,
+  sqlName,
+  timeConditions,
+} from '../../replica/conditions.ts'
 import { sqlOfCql2, sqlOfEquality } from './cql2.ts'
 import { askingOf, type Caller } from '../../replica/pin.ts'
 import type { ReplicaDeps } from '../../replica/query.ts'

@@ -17,7 +17,7 @@ import { geometryColumn } from '../../replica/conditions.ts'
 import { type Extent, SpatialRows } from './spatial-rows.ts'
 import { mayRead } from '../../http/access.ts'
 import { callerOf, isUnchanged } from '../../http/answer.ts'
-import type { ReplicaContext } from '../../http/context.ts'
+import { hostOf, type ReplicaContext } from '../../http/context.ts'
 import type { Html } from '../../console/html.ts'
 import { listable } from '../../http/routes/datasets.ts'
 import {
@@ -25,7 +25,6 @@ import {
   collectionOf,
   formOf,
   geoJson,
-  hostOf,
   json,
   jsonSchema,
   jsonSchemaOf,

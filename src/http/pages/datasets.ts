@@ -33,10 +33,9 @@ import {
 import { Reader } from '../../replica/pin.ts'
 import { datasetOf, mayRead } from '../access.ts'
 import { callerOf } from '../answer.ts'
-import type { HttpContext, PageContext, ReplicaContext } from '../context.ts'
+import { hostOf, type HttpContext, type PageContext, type ReplicaContext } from '../context.ts'
 import { listPage, storedBytes } from '../routes/datasets.ts'
 import { linksOf } from '../routes/node.ts'
-import { hostOf } from '../../features/ogc/documents.ts'
 import { mostCharts, pictureOf } from './answer-pictures.ts'
 
 const hourMs = 3_600_000
