@@ -202,7 +202,6 @@ export interface Config {
 
 type RawValues = Readonly<Record<string, unknown>>
 
-/** Milliseconds for a duration. */
 export type OptionValue = string | number | boolean | readonly string[]
 
 /** What one option comes to; without a value where nothing was given and the table has no default. */
