@@ -18,7 +18,7 @@ import { type Extent, SpatialRows } from './spatial-rows.ts'
 import { mayRead } from '../../http/access.ts'
 import { callerOf, isUnchanged } from '../../http/answer.ts'
 import { hostOf, type ReplicaContext } from '../../http/context.ts'
-import type { Html } from '../../console/html.ts'
+import type { Html } from '../../lib/html.ts'
 import { listable } from '../../http/routes/datasets.ts'
 import {
   baseOf,
@@ -43,7 +43,7 @@ import {
   type LinkText,
   landingPage,
   queryablesPage,
-} from '../../console/ogc-pages.ts'
+} from './pages.ts'
 import {
   type AskedItems,
   At,
