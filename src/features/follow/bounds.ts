@@ -1,7 +1,7 @@
 // What a replica of another node takes of this machine and of the way there: pieces of work at a time, bytes of objects in
 // memory, bytes a second.
 
-import type { Clock } from '../lib/clock.ts'
+import type { Clock } from '../../lib/clock.ts'
 
 /** A measure of which so much is taken at the same time; who does not fit waits in line, and one alone always fits. */
 export class Bound {
