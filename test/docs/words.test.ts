@@ -6,9 +6,14 @@ import { breachesOf, breachesOfJson, breachesOfPage, mostWords } from '../helper
 
 const repository = new URL('../../', import.meta.url)
 
+const pages = ['README.md']
 const texts = ['texts/errors.json']
 
 const read = (path: string): string => readFileSync(new URL(path, repository), 'utf8')
+
+test.each(pages)('%s breaks no rule', (path) => {
+  expect(breachesOfPage(read(path))).toEqual([])
+})
 
 test.each(texts)('%s breaks no rule', (path) => {
   const withoutExamples = (name: string, value: unknown): unknown => (name === 'example' ? undefined : value)
