@@ -37,7 +37,7 @@ export function sentencesOf(text: string): string[] {
     .replace(/`[^`]*`/g, '`code`')
     .replace(/!?\[([^\]]*)\]\([^)]*\)/g, '$1')
     .replace(/\s+/g, ' ')
-    .split(/(?<=[.?!]["”')*]*)\s+(?=[^a-z])/)
+    .split(/(?<=[.?!]["”')*]*)\s+(?=[^a-z]|[\w-]+[./]\w)/)
     .map((sentence) => sentence.replace(/\*\*/g, '').trim())
     .filter((sentence) => sentence !== '')
 }
