@@ -6,7 +6,24 @@ import { breachesOf, breachesOfJson, breachesOfPage, mostWords } from '../helper
 
 const repository = new URL('../../', import.meta.url)
 
-const pages = ['README.md']
+const pages = [
+  'README.md',
+  ...[
+    'backup',
+    'client',
+    'deleting',
+    'formats',
+    'GLOSSARY',
+    'halts',
+    'lake',
+    'limits',
+    'metrics',
+    'replicas',
+    'roles',
+    'scale',
+    'tour',
+  ].map((name) => `docs/${name}.md`),
+]
 const texts = ['texts/errors.json']
 
 const read = (path: string): string => readFileSync(new URL(path, repository), 'utf8')
