@@ -29,6 +29,11 @@ export const slowFiles: string[] = [
   'test/engine/{foreign-files,hostile,limits,processes,stability,streamed-types,value-class}.test.ts',
   'test/builder/{column-work,replay}.test.ts',
   'test/gateway/{apart,costs,first-posts,large-batch,row-reader}.test.ts',
-  'test/http/{answers-under-way,events,events-of-packs,odd-places,quotas,round-trip,slow-file-reader,stream,stream-by-socket}.test.ts',
+  'test/http/{answers-under-way,caller-gone,compression,connections,events,events-of-packs,file-parts,large-json,odd-places}.test.ts',
+  'test/http/{odd-texts,pipelining,process-per-rights,quotas,round-trip,slow-file-reader,stream,stream-by-socket}.test.ts',
+  'test/http/{stream-of-cells,waiting-rights}.test.ts',
+  'test/formats/shapefile/damage.test.ts',
+  'test/formats/arrow/round-trip.test.ts',
+  'test/parquet/{codecs,damage,wide}.test.ts',
   'test/store/{packs,s3-faults,s3-store,s3-trial}.test.ts',
 ]
