@@ -1,0 +1,108 @@
+// Answers of a store that may be hostile or silent: each exchange has a time that grows with its bytes, and what the SDK will
+// parse is read here first, no further than it may be. Objects pass as streams, which their reader bounds.
+
+import { Readable } from 'node:stream'
+import type { S3 } from '@aws-sdk/client-s3'
+import { boundedPieces } from '../../lib/bounded-body.ts'
+import { concatBytes } from '../../lib/bytes.ts'
+import type { Clock } from '../../lib/clock.ts'
+
+type Handler = S3['config']['requestHandler']
+type Request = Parameters<Handler['handle']>[0]
+type Answer = Awaited<ReturnType<Handler['handle']>>
+
+/** A page has a thousand keys, of a thousand bytes each. A refusal is a few lines. */
+const pageBytesMost = 4 * 1024 * 1024
+const refusalBytesMost = 1024 * 1024
+/** The slowest connection that is good enough for a store. */
+const bytesPerMs = 512
+
+export interface Guard {
+  /** Time for one exchange beside that for its bytes. */
+  readonly answerMs: number
+  readonly clock: Clock
+}
+
+/** `handler`, whose exchanges end in time and whose answers have an end. */
+export function guarded(handler: Handler, guard: Guard): Handler {
+  return Object.assign(Object.create(handler) as Handler, {
+    handle: (request: Request) => exchange(handler, request, guard),
+  })
+}
+
+/** The exchange took longer than it may. */
+class TooSlow extends Error {
+  override readonly name: string = 'TooSlow'
+}
+
+async function exchange(handler: Handler, request: Request, guard: Guard): Promise<Answer> {
+  const deadline = new Deadline(guard)
+  const { signal } = deadline
+  const body: unknown = request.body
+  // A body that cannot be read on ends the exchange.
+  if (body instanceof Readable) body.once('error', (error) => deadline.stop(error))
+  deadline.allow(Number(request.headers['content-length'] ?? 0))
+  let isStreamed = false
+  try {
+    const answer = await handler.handle(request, { abortSignal: signal })
+    const { response } = answer
+    const { statusCode, headers } = response
+    const from = response.body as Readable // of a handler of Node
+    const lengthBytes = Number(headers['content-length'] ?? 0)
+    isStreamed = request.method === 'GET' && statusCode < 300 && request.query['list-type'] === undefined
+    if (isStreamed) {
+      deadline.allow(lengthBytes)
+      from.once('close', () => deadline.end())
+      signal.addEventListener('abort', () => from.destroy(deadline.reason), { once: true })
+      return answer
+    }
+    const most = statusCode < 300 ? pageBytesMost : refusalBytesMost
+    deadline.allow(Math.min(lengthBytes, most))
+    const pieces: Uint8Array[] = []
+    for await (const piece of boundedPieces(from, most)) pieces.push(piece)
+    response.body = concatBytes(pieces)
+    return answer
+  } catch (cause) {
+    throw deadline.reason ?? cause
+  } finally {
+    // What becomes of the rest of a body after the answer does not matter.
+    if (body instanceof Readable && !body.readableEnded) deadline.stop()
+    if (!isStreamed) deadline.end()
+  }
+}
+
+/** Ends an exchange that takes longer than it may. */
+class Deadline {
+  readonly #guard: Guard
+  readonly #ended = new AbortController()
+  #running = new AbortController()
+  /** Why the exchange was ended, if it was. */
+  reason: Error | undefined
+
+  constructor(guard: Guard) {
+    this.#guard = guard
+  }
+
+  get signal(): AbortSignal {
+    return this.#ended.signal
+  }
+
+  /** From now on, for an answer and for so many bytes. */
+  allow(bytes: number): void {
+    this.end()
+    const { signal } = (this.#running = new AbortController())
+    const ms = this.#guard.answerMs + bytes / bytesPerMs
+    void this.#guard.clock.sleep(ms, signal).then(() => {
+      if (!signal.aborted) this.stop(new TooSlow(`it took longer than ${Math.round(ms)} ms`))
+    })
+  }
+
+  stop(reason?: Error): void {
+    this.reason ??= reason
+    this.#ended.abort()
+  }
+
+  end(): void {
+    this.#running.abort()
+  }
+}
