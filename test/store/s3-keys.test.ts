@@ -31,7 +31,7 @@ beforeEach(() => {
 afterEach(() => vi.unstubAllEnvs())
 afterAll(() => rmSync(folder, { recursive: true }))
 
-async function open(): Promise<ObjectStore> {
+async function open(answerMs = 5_000): Promise<ObjectStore> {
   const stub = await startS3Stub({ secretOf: (id) => secrets.get(id) })
   onTestFinished(() => stub.close())
   const store = await openBucket({
@@ -41,7 +41,7 @@ async function open(): Promise<ObjectStore> {
     spoolDir: folder,
     clock: systemClock,
     logger: silentLogger,
-    answerMs: 5_000,
+    answerMs,
     patienceMs: 0,
   })
   onTestFinished(() => store.close())
@@ -84,6 +84,21 @@ test('keys come from the service of a container, with its token', async () => {
   vi.stubEnv('AWS_CONTAINER_CREDENTIALS_FULL_URI', `${url}/v1/credentials`)
   vi.stubEnv('AWS_CONTAINER_AUTHORIZATION_TOKEN', 'pod')
   expect(await (await open()).list('a')).toEqual([])
+})
+
+test('a service of roles that is silent is waited for as long as a store', async () => {
+  const silent = createServer(() => {})
+  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    silent.closeAllConnections()
+    silent.close()
+  })
+  const token = join(folder, 'token')
+  writeFileSync(token, 'jwt.of.me')
+  vi.stubEnv('AWS_WEB_IDENTITY_TOKEN_FILE', token)
+  vi.stubEnv('AWS_ROLE_ARN', 'arn:aws:iam::1:role/lake')
+  vi.stubEnv('AWS_ENDPOINT_URL_STS', `http://127.0.0.1:${(silent.address() as AddressInfo).port}`)
+  await expect(open(200)).rejects.toMatchObject({ kind: 'StoreUnavailable', message: /took longer than 200 ms/ })
 })
 
 test('without keys it is said', async () => {

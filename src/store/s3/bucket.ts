@@ -84,8 +84,10 @@ export class Bucket {
       return await run(this.s3)
     } catch (error) {
       const fault = faultOf(what, error)
-      const code = fault instanceof Refused ? fault.code : undefined
-      if (!skewCodes.has(code) && !(staleCodes.has(code) && (await this.#areNew(used)))) throw fault
+      const { code, status } = fault instanceof Refused ? fault : { code: undefined, status: 0 }
+      // Answers to HEAD have no code.
+      const isStale = staleCodes.has(code) || (code === undefined && status === 403)
+      if (!skewCodes.has(code) && !(isStale && (await this.#areNew(used)))) throw fault
       return run(this.s3).catch(told)
     }
   }

@@ -51,10 +51,10 @@ export async function connect(options: ClientOptions): Promise<S3> {
     useFipsEndpoint: false,
     useDualstackEndpoint: false,
     disableS3ExpressSessionAuth: true,
-    logger: { debug() {}, info() {}, error() {}, warn: (text: string) => logger.warn({}, text) },
+    retryMode: 'standard',
+    // It warns of each request that it does not repeat.
+    logger: { debug() {}, info() {}, error() {}, warn: (text: string) => logger.debug({}, text) },
     requestHandler: {
-      connectionTimeout: answerMs,
-      socketTimeout: answerMs,
       httpAgent: { keepAlive: true, maxSockets: socketsMost },
       httpsAgent: { keepAlive: true, maxSockets: socketsMost },
     },

@@ -14,6 +14,8 @@ type Answer = Awaited<ReturnType<Handler['handle']>>
 /** A page has a thousand keys, of a thousand bytes each. A refusal is a few lines. */
 const pageBytesMost = 4 * 1024 * 1024
 const refusalBytesMost = 1024 * 1024
+/** A page has some ten for each of its keys, opened and closed. */
+const tagsMost = 100_000
 /** The slowest connection that is good enough for a store. */
 const bytesPerMs = 512
 
@@ -54,21 +56,40 @@ async function exchange(handler: Handler, request: Request, guard: Guard): Promi
       deadline.allow(lengthBytes)
       from.once('close', () => deadline.end())
       signal.addEventListener('abort', () => from.destroy(deadline.reason), { once: true })
+      // Who reads it is told too; nobody may be reading yet.
+      from.on('error', () => {})
       return answer
     }
     const most = statusCode < 300 ? pageBytesMost : refusalBytesMost
     deadline.allow(Math.min(lengthBytes, most))
     const pieces: Uint8Array[] = []
     for await (const piece of boundedPieces(from, most)) pieces.push(piece)
-    response.body = concatBytes(pieces)
+    const bytes = concatBytes(pieces)
+    response.body = isPlain(bytes) ? bytes : new Uint8Array(0)
     return answer
   } catch (cause) {
     throw deadline.reason ?? cause
   } finally {
     // What becomes of the rest of a body after the answer does not matter.
-    if (body instanceof Readable && !body.readableEnded) deadline.stop()
+    if (body instanceof Readable && !body.readableEnded) {
+      deadline.stop()
+      body.destroy()
+    }
     if (!isStreamed) deadline.end()
   }
+}
+
+/**
+ * False for XML on which a parser may work for long: tags without number, and document types, comments and CDATA, which the
+ * answers of stores do not have.
+ */
+function isPlain(bytes: Uint8Array): boolean {
+  const [open, bang] = [0x3c, 0x21]
+  let tags = 0
+  for (let at = bytes.indexOf(open); at >= 0; at = bytes.indexOf(open, at + 1)) {
+    if (bytes[at + 1] === bang || ++tags > tagsMost) return false
+  }
+  return true
 }
 
 /** Ends an exchange that takes longer than it may. */
