@@ -92,6 +92,9 @@ function isPlain(bytes: Uint8Array): boolean {
   return true
 }
 
+/** Without one, a signal makes an error with its stack for each request. */
+const noReason = 'ended'
+
 /** Ends an exchange that takes longer than it may. */
 class Deadline {
   readonly #guard: Guard
@@ -120,10 +123,10 @@ class Deadline {
 
   stop(reason?: Error): void {
     this.reason ??= reason
-    this.#ended.abort()
+    this.#ended.abort(reason ?? noReason)
   }
 
   end(): void {
-    this.#running.abort()
+    this.#running.abort(noReason)
   }
 }
