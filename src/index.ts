@@ -4,7 +4,7 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Config, loadConfig } from './config.ts'
-import type { Breach } from './follow/evidence.ts'
+import type { Breach } from './features/follow/evidence.ts'
 import type { FsckOptions } from './fsck/fsck.ts'
 import type { DatasetReport, StoreReport } from './fsck/report.ts'
 import type { Logger } from './lib/logger.ts'
@@ -59,7 +59,7 @@ export async function checkStore(dataDir: string, options: FsckOptions = {}): Pr
  */
 export async function replicaEvidence(dataDir: string): Promise<readonly Breach[]> {
   const [{ readBreaches }, { dataPaths }] = await Promise.all([
-    import('./follow/evidence.ts'),
+    import('./features/follow/evidence.ts'),
     import('./store/layout.ts'),
   ])
   return readBreaches(dataPaths(dataDir).evidence)

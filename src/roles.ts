@@ -11,8 +11,6 @@ import { Outcomes } from './catalog/outcomes.ts'
 import type { Config } from './config.ts'
 import { SpaceReserve } from './disk/space.ts'
 import { type Engine, openEngine } from './engine/engine.ts'
-import { type Follow, startFollow } from './follow/follow.ts'
-import type { FollowOptions } from './follow-options.ts'
 import { Gateway } from './gateway/gateway.ts'
 import { type AgingLog, HaltedDatasets, LogWatch } from './gateway/log-watch.ts'
 import type { Clock } from './lib/clock.ts'
@@ -20,25 +18,17 @@ import type { Logger } from './lib/logger.ts'
 import type { Announcements } from './log/announcements.ts'
 import type { EventLog } from './log/event-log.ts'
 import type { PartitionAssignment } from './log/partitions.ts'
-import type { Mqtt } from './mqtt/mqtt.ts'
-import type { MqttOptions } from './mqtt-options.ts'
 import { compressor } from './open-storage.ts'
-import {
-  measureBuilder,
-  measureFollow,
-  measureGateway,
-  measureMerged,
-  measureMqtt,
-  type Metrics,
-} from './ops/metrics.ts'
+import { measureBuilder, measureGateway, measureMerged, type Metrics } from './ops/metrics.ts'
 import { AnswerFiles } from './replica/answer-files.ts'
-import { MergedFiles } from './replica/merged-files.ts'
-import { MergedMaker } from './replica/merged-maker.ts'
+import type { Merging } from './files/files.ts'
+import { MergedFiles } from './files/merged-files.ts'
+import { MergedMaker } from './files/merged-maker.ts'
 import type { DataPaths } from './store/layout.ts'
 import type { ObjectStore } from './store/object-store.ts'
 import { ThreadPool } from './work/thread-pool.ts'
 import type { WorkPool } from './work/work-pool.ts'
-import { SliceFiles } from './store/slice-files.ts'
+import { SliceFiles } from './files/slice-files.ts'
 
 /** In the cache: what lies in these is found again at the next start. */
 export const mergedFolder = 'merged'
@@ -134,23 +124,6 @@ export async function openGateway(shared: Shared, parts: GatewayParts): Promise<
   return gateway
 }
 
-/** Begins to take messages from a broker, as `clientId`. Throws as `Mqtt`. */
-export async function openMqtt(
-  { config, catalog, clock, logger, metrics, opened }: Shared,
-  {
-    gateway,
-    options,
-    clientId,
-  }: { readonly gateway: Gateway; readonly options: MqttOptions; readonly clientId: string },
-): Promise<Mqtt> {
-  // Loaded where there is a broker.
-  const { Mqtt } = await import('./mqtt/mqtt.ts')
-  const mqtt = new Mqtt({ gateway, options, clientId, catalog, clock, logger, metrics, limits: config.limits })
-  opened.push(() => mqtt.close())
-  measureMqtt(metrics, () => mqtt.status)
-  return mqtt
-}
-
 /** Watches a log that deletes what is old, for a gateway. */
 export function openLogWatch({ store, clock, logger, opened }: Shared, log: AgingLog): LogWatch {
   const watch = new LogWatch({ store, log, clock, logger })
@@ -185,31 +158,6 @@ export async function openQueries(shared: Shared): Promise<Engine> {
   return engine
 }
 
-/** Opens what copies the datasets of another node into the store. Throws as `startFollow`. */
-export async function openFollow(shared: Shared, options: FollowOptions): Promise<Follow> {
-  const { config, paths, clock, logger, store, announcements, catalog, metrics, opened } = shared
-  const cores = availableParallelism()
-  const work = new ThreadPool({ clock, jobs: cores, queueLimit: 1_000, tasks: 0, heapMiB: 512 })
-  opened.push(() => work.close())
-  const { evidence: evidenceDir } = paths
-  const { deleteGraceMs } = config
-  const follow = await startFollow({
-    options,
-    store,
-    announcements,
-    clock,
-    logger,
-    work,
-    evidenceDir,
-    deleteGraceMs,
-    onRemoved: (id) => catalog.forget(id),
-  })
-  opened.push(() => follow.close())
-  catalog.completeFrom(follow.source)
-  measureFollow(metrics, follow)
-  return follow
-}
-
 /** Slices as files, for the engine of a replica. */
 export function openSliceFiles({ config, paths, store, clock, opened }: Shared): SliceFiles {
   const dir = sliceFilesOf(config, paths)
@@ -223,10 +171,7 @@ function sliceFilesOf({ sliceCacheDir }: Config, { cache }: DataPaths): string {
 }
 
 /** Opens the merged files of a replica. They are cut off from `opened` last first: what makes them before where they lie. */
-export async function openMerged(
-  shared: Shared,
-  files: SliceFiles,
-): Promise<{ merged: MergedFiles; maker: MergedMaker }> {
+export async function openMerged(shared: Shared, files: SliceFiles): Promise<Merging> {
   const { config, paths, clock, logger, store, catalog, metrics, opened } = shared
   const { mergedFileBytes: mostBytes, exportMs: graceMs } = config.limits
   const merged = new MergedFiles({ dir: mergedDir(paths), mostBytes, graceMs, clock, logger })

@@ -21,20 +21,7 @@ interface Rules {
   readonly doors: ReadonlyMap<string, readonly string[]>
 }
 
-const pureFolders = [
-  'lib',
-  'model',
-  'json',
-  'ids',
-  'outputs',
-  'odf',
-  'arrow',
-  'parquet',
-  'chain',
-  'proof',
-  'bundle',
-  'console',
-]
+const pureFolders = ['lib', 'model', 'json', 'ids', 'outputs', 'odf', 'arrow', 'parquet', 'chain', 'proof', 'bundle']
 const nodeSeam = 'src/ids/native-crypto.ts'
 
 /** Rows of the Markdown table whose header begins with `first`. */
@@ -86,14 +73,18 @@ function importFinding(path: string, item: Import, from: Rules): string | undefi
   if (target !== undefined) {
     if (!target.startsWith('src/')) return `${place} imports ${target}, which is outside src/`
     const [unit, targetUnit] = [unitOf(path), unitOf(target)]
-    if (unit === targetUnit) return undefined
+    if (unit === targetUnit) {
+      const isOther = unit === 'features' && path.split('/')[2] !== target.split('/')[2]
+      return isOther ? `${place}: a feature may not import another` : undefined
+    }
     const allowed = from.allowed.get(unit)
     if (allowed === undefined) return `${place}: ${unit} is in no table of docs/ARCHITECTURE.md`
     const byCall = item.kind === 'dynamic' && allowed.has(`import(${targetUnit})`)
     return allowed.has(targetUnit) || byCall ? undefined : `${place}: ${unit} may not import ${targetUnit}`
   }
   if (item.specifier.startsWith('node:')) {
-    const pure = pureFolders.includes(unitOf(path)) && path !== nodeSeam
+    const inBrowser = /^src\/features\/console\/(?:browser|islands)\//.test(path)
+    const pure = (inBrowser || pureFolders.includes(unitOf(path))) && path !== nodeSeam
     return pure ? `${place}: ${unitOf(path)} may not import ${item.specifier}` : undefined
   }
   const name = packageOf(item.specifier)
@@ -169,7 +160,7 @@ describe('the source tree', () => {
     const peers = Object.keys(manifest.peerDependencies)
     expect(asked.filter((name) => doorsOf(name, rules) === undefined)).toEqual([])
     // Pages carry what they import: nobody installs it beside the package.
-    const installed = sources.filter(({ path }) => unitOf(path) !== 'console')
+    const installed = sources.filter(({ path }) => !path.startsWith('src/features/console/'))
     const imported = installed
       .flatMap(({ text }) => importsOf(text))
       .filter(({ specifier }) => /^[@a-z]/.test(specifier))

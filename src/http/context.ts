@@ -1,12 +1,14 @@
 // What routes are given (the roles and the rules they speak for), and what they say of themselves.
 
 import type { ServerResponse } from 'node:http'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Principal, Right } from '../access/scopes.ts'
 import type { TokenRegistry } from '../access/tokens.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { Objects } from '../catalog/objects.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { Clock } from '../lib/clock.ts'
+import type { Html } from '../lib/html.ts'
 import type { Limits } from '../lib/limits.ts'
 import type { Logger } from '../lib/logger.ts'
 import type { Role } from '../model/names.ts'
@@ -16,7 +18,6 @@ import type { NodeKey } from '../proof/sign.ts'
 import type { AnswerFiles } from '../replica/answer-files.ts'
 import type { BlockEvents } from '../replica/block-events.ts'
 import type { Followers } from '../replica/followers.ts'
-import type { MergedSource } from '../replica/lake-tables.ts'
 import type { Caller } from '../replica/pin.ts'
 import type { ReplicaDeps } from '../replica/query.ts'
 import type { WorkPool } from '../work/work-pool.ts'
@@ -44,9 +45,12 @@ export interface NodeFacts {
 }
 
 /** What a replica is made of, with the files of its answers. */
-type ReplicaParts = ReplicaDeps & MergedSource & { readonly answerFiles: AnswerFiles }
+type ReplicaParts = ReplicaDeps & { readonly answerFiles: AnswerFiles }
 
 export interface HttpContext {
+  /** Routes of the features that this process has, and the names of those that it is to do without. */
+  readonly routes: readonly OptionalRoutes[]
+  readonly without: readonly string[]
   /** Every did:key with which nodes over this store have signed. */
   readonly signers: () => Promise<readonly string[]>
   readonly facts: NodeFacts
@@ -58,7 +62,6 @@ export interface HttpContext {
   /** Absent where the process has not this role. */
   readonly replica: ReplicaParts | undefined
   readonly catalog: Catalog
-  readonly store: ReplicaDeps['store']
   readonly objects: Objects
   readonly tokens: TokenRegistry
   readonly health: Health
@@ -83,6 +86,23 @@ export interface HttpContext {
 /** What routes of the gateway are given. */
 export type GatewayContext = HttpContext & { readonly gateway: Gateway }
 
+/** Answers for browsers, of a process that has any. */
+export interface Pages {
+  send(reply: FastifyReply, page: { readonly title: string; readonly main: Html }): FastifyReply
+  sendProblem(reply: FastifyReply, problem: Told): FastifyReply
+  /** What stands where nothing may be read without a token. */
+  sendTokenForm(reply: FastifyReply): FastifyReply
+}
+
+/** Routes of a feature, by the role that answers them. */
+export interface OptionalRoutes {
+  readonly pages?: Pages
+  /** Of every process; before all other routes. `reading` where it is a replica. */
+  readonly every?: (app: FastifyInstance, context: HttpContext, reading: ReplicaContext | undefined) => void
+  readonly gateway?: (app: FastifyInstance, context: GatewayContext) => void
+  readonly replica?: (app: FastifyInstance, context: ReplicaContext) => void
+}
+
 /** Room for one request's answer, from which it is freed when the request is over. */
 export type OpenRoom = Caller['room'] & {
   /** Idempotent. */
@@ -102,6 +122,13 @@ export type ReplicaContext = HttpContext & {
   readonly watchReader: (response: ServerResponse) => void
 }
 
+/** Status and body of a problem; members that are undefined are none. */
+export interface Told {
+  readonly status: number
+  readonly mediaType: string
+  readonly body: Readonly<Record<string, unknown>>
+}
+
 /** What pages are made from. */
 export interface PageContext {
   readonly context: HttpContext
@@ -109,9 +136,22 @@ export interface PageContext {
   readonly reading: ReplicaContext | undefined
 }
 
+/** The address of this node, of which all absolute links begin: as its operator says it, else as the client wrote it. */
+export function hostOf(
+  { publicUrl }: Pick<HttpContext, 'publicUrl'>,
+  { protocol, host }: Pick<FastifyRequest, 'protocol' | 'host'>,
+): string {
+  return publicUrl ?? `${protocol}://${host}`
+}
+
 declare module 'fastify' {
+  interface FastifyInstance {
+    readonly pages: Pages | undefined
+  }
   interface FastifyRequest {
     principal: Principal
+    /** As `tell` of the routes of the same path, where no route takes the request. */
+    tell?: FastifyContextConfig['tell']
   }
   /** What a route says of itself. */
   interface FastifyContextConfig {
@@ -127,8 +167,8 @@ declare module 'fastify' {
     readonly looseParameters?: boolean
     /** S3 clients read there: their signature is not looked at, the token that goes with it is. */
     readonly isObjectStore?: boolean
-    /** Errors are told as InfluxDB does, or as OpenTelemetry asks for. */
-    readonly tellsAs?: 'influx' | 'otlp'
+    /** A problem as the clients of these routes read it. */
+    readonly tell?: (problem: Told) => Told
     /** A request without Authorization may have its token as the parameter `p`, the password of old clients of InfluxDB. */
     readonly takesPassword?: boolean
     /** What the handler gets: plain values (default), values with their number tokens, or a checked `ReadProof`. */
