@@ -2,11 +2,13 @@
 // signed (`test/fixtures/s3/make.py`); under Google's without a name of Amazon.
 
 import { readFileSync } from 'node:fs'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { sha256Hex } from '../../src/ids/native-crypto.ts'
 import { utf8 } from '../../src/lib/bytes.ts'
 import { googleNames, signedHeaders, type Signing, type UnsignedRequest } from '../../src/store/s3/google.ts'
+import { startS3Stub } from '../adapters/s3-stub.ts'
 import { amazonNames } from '../helpers/amazon-names.ts'
+import { testBucket, testStore } from '../helpers/buckets.ts'
 
 /** https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html */
 const example: Signing = {
@@ -66,7 +68,9 @@ interface Case extends UnsignedRequest, Omit<Signing, 'names'> {
 
 function encoded(path: string): string {
   const hex = (sign: string): string => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`
-  return encodeURIComponent(path).replaceAll('%2F', '/').replace(/[!'()*]/g, hex)
+  return encodeURIComponent(path)
+    .replaceAll('%2F', '/')
+    .replace(/[!'()*]/g, hex)
 }
 
 describe('botocore and we', () => {
@@ -92,4 +96,18 @@ test('a request to Google has no name of Amazon in it, and another key', () => {
     /^GOOG4-HMAC-SHA256 Credential=[A-Z0-9]+\/20130524\/us-east-1\/storage\/goog4_request,/,
   )
   expect(google['authorization']?.slice(-64)).not.toBe(amazon['authorization']?.slice(-64))
+})
+
+test('of what the SDK would send nothing speaks of Amazon', async () => {
+  const stub = await startS3Stub()
+  onTestFinished(() => stub.close())
+  const store = await testStore(testBucket({ url: stub.url, dialect: 'gcs' }))
+  expect(await store.put('a', utf8('mine'))).toBe('stored')
+  expect(await store.get('a')).toEqual(utf8('mine'))
+  await store.delete('a')
+  expect(stub.requests.map(({ method }) => method)).toEqual(['PUT', 'GET', 'DELETE'])
+  expect(stub.requests.map(({ query }) => String(query))).toEqual(['', '', ''])
+  const names = stub.requests.flatMap(({ headers }) => Object.keys(headers))
+  expect(names.filter((name) => /amz|agent|if-none/.test(name))).toEqual([])
+  expect(stub.requests[0]?.headers['x-goog-if-generation-match']).toBe('0')
 })
