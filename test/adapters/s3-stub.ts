@@ -33,6 +33,8 @@ export type Fault =
       readonly code?: string
       readonly headers?: Readonly<Record<string, string>>
       readonly after?: boolean
+      /** What follows the body. */
+      readonly end?: string
     }
 
 export interface StubOptions {
@@ -256,8 +258,8 @@ class Stub {
   }
 }
 
-function errorReply({ status, code, headers }: Exclude<Fault, string>): Reply {
-  const body = code === undefined ? '' : `<Error><Code>${code}</Code><Message>as asked for</Message></Error>`
+function errorReply({ status, code, headers, end = '' }: Exclude<Fault, string>): Reply {
+  const body = code === undefined ? '' : `<Error><Code>${code}</Code><Message>as asked for</Message></Error>${end}`
   return { status, body, ...(headers === undefined ? {} : { headers }) }
 }
 

@@ -135,6 +135,13 @@ describe('a put', () => {
     expect(methods()).toBe('PUT')
   })
 
+  test('is not taken for done where an error stands under 200', async () => {
+    const fault = { status: 200, code: 'InternalError', end: '\n' }
+    const store = await storeWith({ fault: inTurn('PUT', fault) })
+    expect(await store.put('a', utf8('mine'))).toBe('stored')
+    expect(methods()).toBe('PUT GET PUT')
+  })
+
   test('says that the bucket is full', async () => {
     const store = await storeWith({ fault: () => ({ status: 403, code: 'QuotaExceeded' }) })
     await expect(store.put('a', utf8('mine'))).rejects.toMatchObject({ kind: 'StorageFull' })
@@ -155,6 +162,11 @@ describe('an upload in parts', () => {
   test.each([
     ['is ours when the answer to its end was lost', 'lost', 'stored'],
     ['is made again when its end failed under 200', { status: 200, code: 'InternalError' }, 'stored'],
+    [
+      'is made again when its end failed under 200 and blanks',
+      { status: 200, code: 'InternalError', end: '\r\n' },
+      'stored',
+    ],
     ['is repeated in part when a part fails', slowDown, 'stored'],
   ] satisfies [string, Fault, string][])('%s', async (what, fault, outcome) => {
     let isFirst = true

@@ -74,7 +74,7 @@ interface SdkError {
 
 const wordsMost = 500
 const textIn = (value: unknown): string | undefined =>
-  typeof value === 'string' ? value.slice(0, wordsMost) : undefined
+  typeof value === 'string' && value !== 'UnknownError' ? value.slice(0, wordsMost) : undefined
 
 /** What `error`, thrown while `what` (such as `PUT key`) was sent, means of the store. */
 export function faultOf(what: string, error: unknown): NodeError {
@@ -82,7 +82,8 @@ export function faultOf(what: string, error: unknown): NodeError {
   const { message, Code, Region, $metadata, $response }: SdkError = error instanceof Error ? error : {}
   const status = Number($metadata?.httpStatusCode ?? $response?.statusCode)
   if (Number.isNaN(status)) return new Unanswered(what, error)
-  if (status < 300) return unreadable(error instanceof Error ? error.message : '', error)
+  // The SDK adds lines on how to find the bug.
+  if (status < 300) return unreadable(textIn(message)?.replace(/\.?\n.*/s, '') ?? '', error)
   const region = textIn($response?.headers?.['x-amz-bucket-region'] ?? Region)
   return new Refused(what, status, { code: textIn(Code), message: textIn(message), region, cause: error })
 }

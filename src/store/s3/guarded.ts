@@ -65,7 +65,7 @@ async function exchange(handler: Handler, request: Request, guard: Guard): Promi
     const pieces: Uint8Array[] = []
     for await (const piece of boundedPieces(from, most)) pieces.push(piece)
     const bytes = concatBytes(pieces)
-    response.body = isPlain(bytes) ? bytes : new Uint8Array(0)
+    response.body = isPlain(bytes) ? trimmed(bytes) : new Uint8Array(0)
     return answer
   } catch (cause) {
     throw deadline.reason ?? cause
@@ -90,6 +90,11 @@ function isPlain(bytes: Uint8Array): boolean {
     if (bytes[at + 1] === bang || ++tags > tagsMost) return false
   }
   return true
+}
+
+/** Without blanks at the end: the SDK knows an error under status 200 by the last signs of its body. */
+function trimmed(bytes: Uint8Array): Uint8Array {
+  return bytes.subarray(0, bytes.findLastIndex((byte) => byte > 0x20) + 1)
 }
 
 /** Without one, a signal makes an error with its stack for each request. */
