@@ -79,7 +79,7 @@ async function loadSdk(): Promise<typeof import('@aws-sdk/client-s3')> {
       'InvalidParameter',
       `A store in a bucket needs the package ${packageName}, which is not here.`,
       {
-        hint: `Install it beside Proofstream: npm install ${packageName}`,
+        hint: `Install it beside Proofstream: npm install ${packageName}@3`,
         cause,
       },
     )
