@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { ArrowStreamReader } from './arrow/ipc-reader.ts'
 import { nullColumn } from './arrow/null-column.ts'
-import { formatOf } from './formats/registry.ts'
+import { formatOf, loaded } from './formats/registry.ts'
 import { readControls } from './gateway/controls.ts'
 import { demandRecords, discardBody, typedBody } from './gateway/parse-body.ts'
 import type { TypedBody } from './gateway/reading.ts'
@@ -36,7 +36,7 @@ export async function tryBody(
   query: Readonly<Record<string, string>>,
 ): Promise<TriedBody> {
   const controls = readControls(headers, { ...query, create: 'true' })
-  const format = formatOf(controls.contentType)
+  const format = await loaded(formatOf(controls.contentType))
   const spoolDir = await mkdtemp(join(tmpdir(), 'proofstream-try-'))
   const source = {
     stream,
