@@ -286,7 +286,7 @@ function assemble(values: ReadonlyMap<string, unknown>): Config {
     dataDir: text('data'),
     storeDir: isInBucket || address !== undefined ? undefined : store,
     sliceCacheDir: values.get('slice-cache') as string | undefined, // text by its row
-    bucket: isInBucket ? bucketConfig(values, keyEnvironment()) : undefined,
+    bucket: isInBucket ? bucketConfig(values, awsEnvironment()) : undefined,
     follow: followOptions(address, values),
     mqtt: mqttOptions(values),
     roles: rolesOf(list('roles') ?? [], text('log')),
@@ -317,8 +317,8 @@ function assemble(values: ReadonlyMap<string, unknown>): Config {
   }
 }
 
-/** What the environment says of access keys; empty values count as absent. */
-function keyEnvironment(): BucketConfig['environment'] {
+/** Variables of AWS's own programs; empty values count as absent. */
+function awsEnvironment(): Readonly<Record<string, string | undefined>> {
   return Object.fromEntries(
     Object.entries(process.env).filter(([name, value]) => name.startsWith('AWS_') && value !== ''),
   )
