@@ -89,9 +89,9 @@ describe('before the first start', () => {
     expect(row(rows, 'data writes')?.found).toContain('link(2) and fdatasync work')
     expect(row(rows, 'engine')?.status).toBe('ok')
     expect(await readdir(parent)).toEqual([])
-    const wrong = await doctor(parent, ['--cut-burst', '-1'])
+    const wrong = await doctor(parent, ['--partitions', '-1'])
     expect([wrong.code, failed(wrong.rows)]).toEqual([9, ['options']])
-    expect(row(wrong.rows, 'options')?.found).toContain("'cut-burst' is '-1'")
+    expect(row(wrong.rows, 'options')?.found).toContain("'partitions' is '-1'")
   })
 
   test('an address that is taken and a path that is no directory are told', async () => {

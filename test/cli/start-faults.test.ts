@@ -42,11 +42,7 @@ interface Fault {
 }
 
 const keys = { AWS_ACCESS_KEY_ID: 'a', AWS_SECRET_ACCESS_KEY: 'b' }
-const bucket = (port: number): readonly string[] => [
-  '--store=s3://rows/here',
-  `--s3-endpoint=http://127.0.0.1:${port}`,
-  '--limit-store-answer-ms=200',
-]
+const bucket = (port: number): readonly string[] => ['--store=s3://rows/here', `--s3-endpoint=http://127.0.0.1:${port}`]
 
 async function withFile(path: string, text: string): Promise<readonly string[]> {
   await mkdir(join(path, '..'), { recursive: true })
