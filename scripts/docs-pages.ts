@@ -102,7 +102,9 @@ export function commandLinePage(): string {
 }
 
 function leaves(command: Command): Command[] {
-  return command.commands.length === 0 ? [command] : command.commands.flatMap(leaves)
+  // `export` is a command and has one; other groups take no arguments of their own.
+  const isCommand = command.commands.length === 0 || command.registeredArguments.length > 0
+  return [...(isCommand ? [command] : []), ...command.commands.flatMap(leaves)]
 }
 
 function commandSection(command: Command): string[] {

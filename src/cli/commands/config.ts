@@ -59,12 +59,10 @@ function shownValue({ row, value }: ReadOption, config: Config): OptionValue | u
   }
 }
 
-export type StreamsAction = 'check' | 'diff' | 'apply'
-
 /** Compares the topics, after `apply` has changed them; what differs goes to stdout. */
 export async function runStreams(
   context: CommandContext,
-  action: StreamsAction,
+  action: 'check' | 'apply',
   { flags, configFile }: NodeOptions,
 ): Promise<number> {
   const config = context.entry.loadConfig({ 'log-level': 'warn', ...flags, log: 'kafka' }, configFile)
@@ -76,7 +74,7 @@ export async function runStreams(
   for (const { topic, partitions, replicas, differences } of topics) {
     if (differences.length === 0) note(`${topic} fits its contract (partitions: ${partitions}, copies: ${replicas})`)
   }
-  return rows.length > 0 && action !== 'diff' ? exitCodes.conflict : exitCodes.done
+  return rows.length > 0 ? exitCodes.conflict : exitCodes.done
 }
 
 /** Brokers that do not answer are no fault of this machine. */
