@@ -210,13 +210,28 @@ export function readOptions(flags: RawValues, configFile?: string): readonly Rea
   return optionTable.map((row) => {
     const given = [
       ['flag', flags[row.name]],
-      ['environment', process.env[`PROOFSTREAM_${row.name.toUpperCase().replaceAll('-', '_')}`]],
+      ['environment', process.env[variableOf(row)]],
       ['file', file[row.name]],
       ['default', row.default],
     ] as const
     const [source, raw] = given.find(([, value]) => value !== undefined && value !== null) ?? ['default', undefined]
     return { row, source, value: raw === undefined ? undefined : parseValue(row, raw) }
   })
+}
+
+/** Set for programs beside a service by Kubernetes and Docker, by the name of the service. */
+const ofServices = /_(?:SERVICE_(?:HOST|PORT)\w*|PORT|PORT_\d+_[A-Z]+\w*)$/
+
+/** Variables that are called as options are, but name none: nothing reads them. */
+export function strayVariables(): readonly string[] {
+  const known = new Set([...optionTable.map(variableOf), 'PROOFSTREAM_SERVER', 'PROOFSTREAM_TOKEN'])
+  const isStray = (name: string): boolean => !known.has(name) && !ofServices.test(name)
+  return Object.keys(process.env).filter((name) => name.startsWith('PROOFSTREAM_') && isStray(name))
+}
+
+/** The environment variable of an option. */
+export function variableOf({ name }: Pick<OptionRow, 'name'>): string {
+  return `PROOFSTREAM_${name.toUpperCase().replaceAll('-', '_')}`
 }
 
 /** What the environment says to the commands that are clients of a node; empty values count as absent. */

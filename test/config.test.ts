@@ -4,7 +4,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { clientEnvironment, loadConfig, optionTable, readOptions } from '../src/config.ts'
+import { clientEnvironment, loadConfig, optionTable, readOptions, strayVariables } from '../src/config.ts'
 import { refuseIdleOptions } from '../src/idle-options.ts'
 import { limitTable } from '../src/lib/limits.ts'
 import { NodeError } from '../src/model/errors.ts'
@@ -139,6 +139,15 @@ test('a node to follow asks for what is missing, and not for what nobody has sai
 
 test.each(['a/b=query/x', 'a/b=a b/x'])('a route to a name that cannot be names its option: %s', (route) => {
   expect(faultOf({ mqtt: 'tcp://h', 'mqtt-route': route })).toMatch(/^InvalidParameter Option 'mqtt-route' is/)
+})
+
+test('variables that are called like options and are none are found, but not those of a service', () => {
+  vi.stubEnv('PROOFSTREAM_LIMIT_SQL_BYTES', '1')
+  for (const name of ['SERVER', 'LISTEN', 'SERVICE_HOST', 'PORT_8080_TCP_ADDR', 'KAFKA_SERVICE_PORT_CLIENTS']) {
+    vi.stubEnv(`PROOFSTREAM_${name}`, '1')
+  }
+  expect(strayVariables()).toContain('PROOFSTREAM_LIMIT_SQL_BYTES')
+  expect(strayVariables().filter((name) => /SERV|LISTEN|PORT/.test(name))).toEqual([])
 })
 
 describe('the address', () => {

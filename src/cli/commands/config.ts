@@ -6,11 +6,11 @@ import {
   type Config,
   fromPlain,
   type JsonValue,
-  type OptionRow,
   type OptionValue,
   type ReadOption,
   readOptions,
   refuseIdleOptions,
+  variableOf,
 } from '../../index.ts'
 import type { CommandContext, NodeOptions } from '../context.ts'
 import { CommandFailure, exitCodes, failureOf, note } from '../failure.ts'
@@ -33,10 +33,6 @@ export async function showConfig(context: CommandContext, { flags, configFile }:
   })
   printObjects(context.form, ['option', 'value', 'source', 'variable'], rows)
   return exitCodes.done
-}
-
-function variableOf({ name }: OptionRow): string {
-  return `PROOFSTREAM_${name.toUpperCase().replaceAll('-', '_')}`
 }
 
 /** The value; where none is given, what the node takes instead. */
