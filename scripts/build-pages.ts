@@ -13,8 +13,8 @@ const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(
 /** The text of verify.html. */
 export async function verifyPage(): Promise<string> {
   const { browserBundle } = await import('./browser-bundle.ts')
-  const script = await browserBundle('src/console/browser/verify-html.ts')
-  const style = read('src/console/browser/console.css')
+  const script = await browserBundle('src/features/console/browser/verify-html.ts')
+  const style = read('src/features/console/browser/console.css')
   // Nothing in either may end its element before its time.
   if (/<\/script|<!--/i.test(script) || /<\/style/i.test(style)) throw new Error('script or style ends its own element')
   const policy = [
@@ -28,7 +28,7 @@ export async function verifyPage(): Promise<string> {
   ].join('; ')
   const { version } = JSON.parse(read('package.json')) as { version: string }
   const parts: Readonly<Record<string, string>> = { POLICY: policy, STYLE: style, SCRIPT: script, VERSION: version }
-  return read('src/console/browser/verify.html').replace(
+  return read('src/features/console/browser/verify.html').replace(
     /\b(?:POLICY|STYLE|SCRIPT|VERSION)\b/g,
     (name) => parts[name] ?? '',
   )
@@ -39,15 +39,15 @@ export async function buildPages(): Promise<void> {
   const { browserBundle } = await import('./browser-bundle.ts')
   putFiles('dist/pages/', [
     ['verify.html', await verifyPage()],
-    ['console.css', read('src/console/browser/console.css')],
-    ['icon.svg', read('src/console/browser/icon.svg')],
+    ['console.css', read('src/features/console/browser/console.css')],
+    ['icon.svg', read('src/features/console/browser/icon.svg')],
     ['land.json', await land()],
     ...(await islands()),
   ])
   putFiles('dist/rerun/', [
-    ['page.html', read('src/console/browser/rerun.html')],
-    ['page.css', read('src/console/browser/console.css')],
-    ['page.js', await browserBundle('src/console/browser/rerun-page.ts')],
+    ['page.html', read('src/features/console/browser/rerun.html')],
+    ['page.css', read('src/features/console/browser/console.css')],
+    ['page.js', await browserBundle('src/features/console/browser/rerun-page.ts')],
   ])
 }
 
@@ -97,12 +97,12 @@ function uncrossed(ring: number[][]): number[][][] {
 /** Each file of `islands/` as a module of its own, by its name in dist/pages. */
 async function islands(): Promise<[string, string][]> {
   const { browserModule } = await import('./browser-bundle.ts')
-  const names = readdirSync(new URL('src/console/islands/', root))
+  const names = readdirSync(new URL('src/features/console/islands/', root))
   return await Promise.all(
     names.map(
       async (name): Promise<[string, string]> => [
         name.replace(/\.ts$/, '.js'),
-        await browserModule(`src/console/islands/${name}`),
+        await browserModule(`src/features/console/islands/${name}`),
       ],
     ),
   )

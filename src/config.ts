@@ -1,6 +1,7 @@
 // The node's options table: flags, environment, config file, defaults, help and docs. The only reader of process.env.
 
 import { readFileSync } from 'node:fs'
+import { features } from './features.ts'
 import { addressOf, type FollowOptions, followOptions, followRows } from './follow-options.ts'
 import { invalidOption, type KafkaConfig, kafkaConfig, kafkaRows } from './log-options.ts'
 import { durationMs } from './lib/clock.ts'
@@ -19,7 +20,9 @@ export interface OptionRow {
   readonly name: string
   readonly type: OptionType
   readonly default?: string | number | boolean
-  /** Values admitted, for text. */
+  /** The one feature that it means anything for. */
+  readonly feature?: string
+  /** Values admitted, for text and for the items of a list. */
   readonly values?: readonly string[]
   /** True for what must not be shown. */
   readonly isSecret?: boolean
@@ -51,6 +54,12 @@ const fixedOptions: readonly OptionRow[] = [
     type: 'list',
     default: roles.join(','),
     text: 'what this process is; gateway and builder go together with the file log, a replica needs the store alone',
+  },
+  {
+    name: 'without',
+    type: 'list',
+    values: features.map(({ name }) => name),
+    text: `features to do without (${features.map(({ name }) => name).join(', ')}): no code, no routes, no options of theirs`,
   },
   {
     name: 'listen',
@@ -114,7 +123,7 @@ const fixedOptions: readonly OptionRow[] = [
   },
   ...kafkaRows,
   ...followRows,
-  ...mqttRows,
+  ...mqttRows.map((row) => ({ ...row, feature: 'mqtt' })),
   {
     name: 'log-level',
     type: 'text',
@@ -149,6 +158,7 @@ export interface Config {
   readonly mqtt: MqttOptions | undefined
   /** In the order of `roles`, at least one. */
   readonly roles: readonly Role[]
+  readonly without: readonly string[]
   /** Absent for the file log. */
   readonly kafka: KafkaConfig | undefined
   readonly listenHost: string
@@ -177,7 +187,6 @@ export interface Config {
 
 type RawValues = Readonly<Record<string, unknown>>
 
-/** Milliseconds for a duration. */
 export type OptionValue = string | number | boolean | readonly string[]
 
 /** What one option comes to; without a value where nothing was given and the table has no default. */
@@ -198,16 +207,7 @@ export function loadConfig(flags: RawValues, configFile?: string): Config {
 /** Every option of the table, as `loadConfig` reads it. Throws as `loadConfig`, but for what options say together. */
 export function readOptions(flags: RawValues, configFile?: string): readonly ReadOption[] {
   const file = configFile === undefined ? {} : readConfigFile(configFile)
-  const unknownIn = (values: RawValues): string | undefined =>
-    Object.keys(values).find((name) => !optionTable.some((row) => row.name === name))
-  const [flag, member] = [unknownIn(flags), unknownIn(file)]
-  if (flag !== undefined) throw invalidOption(`Unknown option '${flag}'.`)
-  if (member !== undefined) {
-    throw invalidOption(
-      `The config file '${configFile}' names '${member}', which is no option; 'proofstream config' lists all.`,
-    )
-  }
-  return optionTable.map((row) => {
+  const read = (row: OptionRow): ReadOption => {
     const given = [
       ['flag', flags[row.name]],
       ['environment', process.env[variableOf(row)]],
@@ -216,7 +216,19 @@ export function readOptions(flags: RawValues, configFile?: string): readonly Rea
     ] as const
     const [source, raw] = given.find(([, value]) => value !== undefined && value !== null) ?? ['default', undefined]
     return { row, source, value: raw === undefined ? undefined : parseValue(row, raw) }
-  })
+  }
+  const without = optionTable.filter(({ name }) => name === 'without').flatMap((row) => read(row).value ?? [])
+  const rows = optionTable.filter(({ feature }) => feature === undefined || !without.includes(feature))
+  const names = new Set(rows.map(({ name }) => name))
+  const unknownIn = (values: RawValues): string | undefined => Object.keys(values).find((name) => !names.has(name))
+  const flag = unknownIn(flags)
+  if (flag !== undefined) throw invalidOption(`Unknown option '${flag}'.`)
+  const member = unknownIn(file)
+  if (member !== undefined) {
+    const hint = "which is no option; 'proofstream config' lists all."
+    throw invalidOption(`The config file '${configFile}' names '${member}', ${hint}`)
+  }
+  return rows.map(read)
 }
 
 /** Set for programs beside a service by Kubernetes and Docker, by the name of the service. */
@@ -276,6 +288,7 @@ function assemble(values: ReadonlyMap<string, unknown>): Config {
     follow: followOptions(address, values),
     mqtt: mqttOptions(values),
     roles: rolesOf(list('roles') ?? [], text('log')),
+    without: list('without') ?? [],
     kafka: text('log') === 'kafka' ? kafkaConfig(values) : undefined,
     listenHost: host,
     listenPort: port,
@@ -337,7 +350,8 @@ function parseValue(row: OptionRow, raw: unknown): OptionValue {
       const parts = Array.isArray(value) ? value.map(String) : String(value).split(',')
       const items = Array.isArray(value) ? parts : parts.map((part) => part.trim()).filter((part) => part !== '')
       const expected = expectedItems(row.name, items)
-      if (expected !== undefined) throw bad(expected)
+      const isKnown = items.every((item) => row.values?.includes(item) !== false)
+      if (!isKnown || expected !== undefined) throw bad(expected ?? `some of ${row.values?.join(', ')}`)
       return items
     }
     case 'text':
@@ -362,9 +376,9 @@ function readConfigFile(path: string): RawValues {
   } catch (cause) {
     throw invalidOption(`The config file '${path}' cannot be read as JSON.`, cause)
   }
-  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
-    throw invalidOption(`The config file '${path}' is not a JSON object.`)
-  return parsed as RawValues // an object by the line above
+  const isObject = typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)
+  if (!isObject) throw invalidOption(`The config file '${path}' is not a JSON object.`)
+  return parsed as RawValues // an object by the lines above
 }
 
 /** Version of the package, such as `0.1.0`. */

@@ -1,14 +1,11 @@
 // What a first start leaves in the data directory: the node's key and the first admin token. Each start goes through
 // here and makes what is missing, so that a first start that was interrupted anywhere is finished by the next one.
 
-import { randomBytes } from 'node:crypto'
 import { dirname } from 'node:path'
 import { isTokenText, makeTokenText } from './access/token.ts'
 import type { TokenRegistry } from './access/tokens.ts'
 import { createPrivate, readText, removePrivate, replacePrivate } from './disk/files.ts'
-import { sha256Hex } from './ids/native-crypto.ts'
 import { must } from './lib/assert.ts'
-import { toHex, utf8 } from './lib/bytes.ts'
 import type { Logger } from './lib/logger.ts'
 import { DecodeError, NodeError } from './model/errors.ts'
 import { generateNodeKey, type NodeKey, nodeKeyFromJson, nodeKeyToJson } from './proof/sign.ts'
@@ -71,25 +68,6 @@ export async function ensureAdminToken(tokens: TokenRegistry, path: string, logg
   if (!(await tokens.knows(text))) await tokens.create({ name: 'admin', scopes: ['admin'] }, text)
   await replacePrivate(path, `${text}\n`)
   await removePrivate(begun)
-}
-
-/**
- * The first word of a gateway's MQTT client ids, 17 letters and digits: with those of a route 23, which every broker takes. It
- * is made of the node's DID; where other gateways may have that too (`ownDid` undefined) it is random, made once and kept at
- * `path`, for of two clients with one id the broker throws out the first. Throws NodeError `InvalidParameter` for a file that
- * holds anything else.
- */
-export async function ensureMqttClientId(path: string, ownDid: string | undefined): Promise<string> {
-  if (ownDid !== undefined) return `proofstream${sha256Hex(utf8(ownDid)).slice(0, 6)}`
-  const held = (await readText(path))?.trim() ?? `proofstream${toHex(randomBytes(3))}`
-  if (!/^proofstream[0-9a-f]{6}$/.test(held)) {
-    throw new NodeError('InvalidParameter', `${path} holds no client id.`, {
-      hint: 'Remove the file, or say client-id in --mqtt: mqtts://host:8883?client-id=…',
-    })
-  }
-  // Written again when it was found: it may not have been durable.
-  await replacePrivate(path, `${held}\n`)
-  return held
 }
 
 /** True also for zeros: what a file system may leave of a file whose bytes never reached the disk. */

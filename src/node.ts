@@ -11,7 +11,8 @@ import { type Config, packageVersion } from './config.ts'
 import { lockDirectory } from './disk/directory-lock.ts'
 import { makeDurableDirectory, nodeFileSystem } from './disk/files.ts'
 import type { Engine } from './engine/engine.ts'
-import { ensureAdminToken, ensureMqttClientId, ensureNodeKey } from './first-start.ts'
+import { loadFeatures } from './feature.ts'
+import { ensureAdminToken, ensureNodeKey } from './first-start.ts'
 import type { Follow } from './follow/follow.ts'
 import type { Gateway } from './gateway/gateway.ts'
 import type { LogWatch } from './gateway/log-watch.ts'
@@ -33,7 +34,7 @@ import { createLogger } from './ops/logger.ts'
 import { measureCatalog, measureEngine, Metrics } from './ops/metrics.ts'
 import type { NodeKey } from './proof/sign.ts'
 import { KeptAnswers } from './replica/kept-answers.ts'
-import { SliceTimes } from './replica/slice-times.ts'
+import { Files } from './files/files.ts'
 import {
   mergedFolder,
   openAnswerFiles,
@@ -42,7 +43,6 @@ import {
   openGateway,
   openLogWatch,
   openMerged,
-  openMqtt,
   openQueries,
   openSliceFiles,
   slicesFolder,
@@ -195,13 +195,16 @@ async function serve(parts: Parts, failed: Promise<unknown>): Promise<RunningNod
   const gateway = has(config, 'gateway') ? await serveGateway(parts, tokens) : undefined
   const engine = has(config, 'replica') ? await openQueries(parts) : undefined
   const objects = new Objects(store, parts.follow?.source)
-  const files = openSliceFiles(parts)
+  const slices = openSliceFiles(parts)
   const answers = new KeptAnswers(config.limits.keptAnswerBytes)
   // A process with this role alone has opened the store for reading only, unless it follows another node.
   if (engine !== undefined && (config.roles.length > 1 || parts.follow !== undefined))
     await putSigner(store, nodeKey.did)
   const health = createHealth(parts, engine)
+  const loaded = await loadFeatures(config.without)
   const app = await createServer({
+    routes: loaded.flatMap(({ routes = [] }) => routes),
+    without: config.without,
     signers: () => listSigners(store),
     facts: { did: nodeKey.did, version: packageVersion(), roles: config.roles, log: factsOf(parts.log) },
     nodeKey,
@@ -209,19 +212,15 @@ async function serve(parts: Parts, failed: Promise<unknown>): Promise<RunningNod
     origin: parts.follow?.url,
     replica: engine && {
       objects,
-      times: new SliceTimes(files, objects),
-      ...(await openMerged(parts, files)),
+      files: new Files({ objects, slices, merging: await openMerged(parts, slices), limits: config.limits }),
       engine,
       nodeKey,
       catalog,
-      store,
-      files,
       answers,
       answerFiles: openAnswerFiles(parts),
       limits: config.limits,
     },
     catalog,
-    store,
     objects,
     tokens,
     health,
@@ -243,12 +242,7 @@ async function serve(parts: Parts, failed: Promise<unknown>): Promise<RunningNod
     await app.close()
   })
   const port = await app.listen(config.listenHost, config.listenPort)
-  if (gateway !== undefined && config.mqtt !== undefined) {
-    const ownDid = config.nodeKeyFile === undefined ? nodeKey.did : undefined
-    const clientId = config.mqtt.clientId ?? (await ensureMqttClientId(paths.mqttClientId, ownDid))
-    const mqtt = await openMqtt(parts, { gateway, options: config.mqtt, clientId })
-    health.tell('mqtt', () => mqtt.status)
-  }
+  for (const { start } of loaded) await start?.({ ...parts, gateway, health, nodeKey })
   await warnAtStart(config, logger)
   return describe(parts, { port, nodeKey, failed })
 }

@@ -20,25 +20,17 @@ import type { Logger } from './lib/logger.ts'
 import type { Announcements } from './log/announcements.ts'
 import type { EventLog } from './log/event-log.ts'
 import type { PartitionAssignment } from './log/partitions.ts'
-import type { Mqtt } from './mqtt/mqtt.ts'
-import type { MqttOptions } from './mqtt-options.ts'
 import { compressor } from './open-storage.ts'
-import {
-  measureBuilder,
-  measureFollow,
-  measureGateway,
-  measureMerged,
-  measureMqtt,
-  type Metrics,
-} from './ops/metrics.ts'
+import { measureBuilder, measureFollow, measureGateway, measureMerged, type Metrics } from './ops/metrics.ts'
 import { AnswerFiles } from './replica/answer-files.ts'
-import { MergedFiles } from './replica/merged-files.ts'
-import { MergedMaker } from './replica/merged-maker.ts'
+import type { Merging } from './files/files.ts'
+import { MergedFiles } from './files/merged-files.ts'
+import { MergedMaker } from './files/merged-maker.ts'
 import type { DataPaths } from './store/layout.ts'
 import type { ObjectStore } from './store/object-store.ts'
 import { ThreadPool } from './work/thread-pool.ts'
 import type { WorkPool } from './work/work-pool.ts'
-import { SliceFiles } from './store/slice-files.ts'
+import { SliceFiles } from './files/slice-files.ts'
 
 /** In the cache: what lies in these is found again at the next start. */
 export const mergedFolder = 'merged'
@@ -134,23 +126,6 @@ export async function openGateway(shared: Shared, parts: GatewayParts): Promise<
   return gateway
 }
 
-/** Begins to take messages from a broker, as `clientId`. Throws as `Mqtt`. */
-export async function openMqtt(
-  { config, catalog, clock, logger, metrics, opened }: Shared,
-  {
-    gateway,
-    options,
-    clientId,
-  }: { readonly gateway: Gateway; readonly options: MqttOptions; readonly clientId: string },
-): Promise<Mqtt> {
-  // Loaded where there is a broker.
-  const { Mqtt } = await import('./mqtt/mqtt.ts')
-  const mqtt = new Mqtt({ gateway, options, clientId, catalog, clock, logger, metrics, limits: config.limits })
-  opened.push(() => mqtt.close())
-  measureMqtt(metrics, () => mqtt.status)
-  return mqtt
-}
-
 /** Watches a log that deletes what is old, for a gateway. */
 export function openLogWatch({ store, clock, logger, opened }: Shared, log: AgingLog): LogWatch {
   const watch = new LogWatch({ store, log, clock, logger })
@@ -223,10 +198,7 @@ function sliceFilesOf({ sliceCacheDir }: Config, { cache }: DataPaths): string {
 }
 
 /** Opens the merged files of a replica. They are cut off from `opened` last first: what makes them before where they lie. */
-export async function openMerged(
-  shared: Shared,
-  files: SliceFiles,
-): Promise<{ merged: MergedFiles; maker: MergedMaker }> {
+export async function openMerged(shared: Shared, files: SliceFiles): Promise<Merging> {
   const { config, paths, clock, logger, store, catalog, metrics, opened } = shared
   const { mergedFileBytes: mostBytes, exportMs: graceMs } = config.limits
   const merged = new MergedFiles({ dir: mergedDir(paths), mostBytes, graceMs, clock, logger })

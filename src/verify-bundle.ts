@@ -27,10 +27,10 @@ import type { JsonValue } from './model/json.ts'
 import { type ReadProof, readProof } from './proof/read-proof.ts'
 import type { BindDeps } from './replica/bind.ts'
 import type { Chains } from './replica/pin.ts'
-import { SliceTimes } from './replica/slice-times.ts'
+import { Files } from './files/files.ts'
 import { type Rerun, runAgain } from './replica/verify.ts'
 import { openReadOnlyDirectoryStore } from './store/directory/directory-store.ts'
-import { SliceFiles } from './store/slice-files.ts'
+import { SliceFiles } from './files/slice-files.ts'
 import { type OfflineVerdict, verifyOffline } from './verify.ts'
 
 export interface BundleOptions {
@@ -223,17 +223,12 @@ interface Unpacked {
 async function rerunOver({ dir, chains, engine, limits }: Unpacked, proof: ReadProof): Promise<Rerun> {
   const store = await openReadOnlyDirectoryStore(dir)
   const objects = new Objects(store)
-  const files = new SliceFiles({ store, dir: join(dir, 'cache'), mostBytes: limits.sliceFileBytes, clock })
+  const slices = new SliceFiles({ store, dir: join(dir, 'cache'), mostBytes: limits.sliceFileBytes, clock })
   const deps: BindDeps = {
     catalog: chainsOf(chains),
-    store,
-    files,
+    files: new Files({ objects, slices, limits }),
     engine,
     objects,
-    times: new SliceTimes(files, objects),
-    // Nothing is merged: a chain is read once.
-    merged: { of: async () => [], doubt: () => {} },
-    maker: { wanted: () => {}, catchUp: async () => true },
     limits,
   }
   const hashOf = async (output: readonly Uint8Array[]): Promise<string> => {
@@ -250,7 +245,7 @@ async function rerunOver({ dir, chains, engine, limits }: Unpacked, proof: ReadP
   try {
     return await runAgain(deps, { proof, hashOf }, caller)
   } finally {
-    await files.close()
+    await slices.close()
     await store.close()
   }
 }

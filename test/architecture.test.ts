@@ -86,7 +86,10 @@ function importFinding(path: string, item: Import, from: Rules): string | undefi
   if (target !== undefined) {
     if (!target.startsWith('src/')) return `${place} imports ${target}, which is outside src/`
     const [unit, targetUnit] = [unitOf(path), unitOf(target)]
-    if (unit === targetUnit) return undefined
+    if (unit === targetUnit) {
+      const isOther = unit === 'features' && path.split('/')[2] !== target.split('/')[2]
+      return isOther ? `${place}: a feature may not import another` : undefined
+    }
     const allowed = from.allowed.get(unit)
     if (allowed === undefined) return `${place}: ${unit} is in no table of docs/ARCHITECTURE.md`
     const byCall = item.kind === 'dynamic' && allowed.has(`import(${targetUnit})`)

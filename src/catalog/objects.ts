@@ -134,7 +134,7 @@ export class Objects {
 
   /**
    * Checks the slices of `view`, or those of `run`. Those of a store elsewhere are checked when they become files
-   * (`store/slice-files.ts`). Throws HaltError `ChainBroken`; NodeError `DatasetDeleted` where they are being removed.
+   * (`files/slice-files.ts`). Throws HaltError `ChainBroken`; NodeError `DatasetDeleted` where they are being removed.
    */
   async checkSlices(view: DatasetView, run: SliceRun = { from: 0, to: view.slices.length }): Promise<void> {
     if (!hasFiles(this.#store)) return

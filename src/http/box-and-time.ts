@@ -3,8 +3,7 @@
 import { Type } from 'typebox'
 import { NodeError } from '../model/errors.ts'
 import { parseRfc3339Ms } from '../model/instant.ts'
-import { type Box, boxOf } from '../replica/cql2.ts'
-import type { Interval } from '../replica/features.ts'
+import { type Box, boxOf, type Interval } from '../replica/conditions.ts'
 
 export const BoxAndTime = {
   bbox: Type.Optional(Type.String({ maxLength: 300, description: 'west,south,east,north in degrees.' })),

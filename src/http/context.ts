@@ -1,6 +1,7 @@
 // What routes are given (the roles and the rules they speak for), and what they say of themselves.
 
 import type { ServerResponse } from 'node:http'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Principal, Right } from '../access/scopes.ts'
 import type { TokenRegistry } from '../access/tokens.ts'
 import type { Catalog } from '../catalog/catalog.ts'
@@ -16,7 +17,6 @@ import type { NodeKey } from '../proof/sign.ts'
 import type { AnswerFiles } from '../replica/answer-files.ts'
 import type { BlockEvents } from '../replica/block-events.ts'
 import type { Followers } from '../replica/followers.ts'
-import type { MergedSource } from '../replica/lake-tables.ts'
 import type { Caller } from '../replica/pin.ts'
 import type { ReplicaDeps } from '../replica/query.ts'
 import type { WorkPool } from '../work/work-pool.ts'
@@ -44,9 +44,12 @@ export interface NodeFacts {
 }
 
 /** What a replica is made of, with the files of its answers. */
-type ReplicaParts = ReplicaDeps & MergedSource & { readonly answerFiles: AnswerFiles }
+type ReplicaParts = ReplicaDeps & { readonly answerFiles: AnswerFiles }
 
 export interface HttpContext {
+  /** Routes of the features that this process has, and the names of those that it is to do without. */
+  readonly routes: readonly OptionalRoutes[]
+  readonly without: readonly string[]
   /** Every did:key with which nodes over this store have signed. */
   readonly signers: () => Promise<readonly string[]>
   readonly facts: NodeFacts
@@ -58,7 +61,6 @@ export interface HttpContext {
   /** Absent where the process has not this role. */
   readonly replica: ReplicaParts | undefined
   readonly catalog: Catalog
-  readonly store: ReplicaDeps['store']
   readonly objects: Objects
   readonly tokens: TokenRegistry
   readonly health: Health
@@ -82,6 +84,12 @@ export interface HttpContext {
 /** What routes of the gateway are given. */
 export type GatewayContext = HttpContext & { readonly gateway: Gateway }
 
+/** Routes of a feature, by the role that answers them. */
+export interface OptionalRoutes {
+  readonly gateway?: (app: FastifyInstance, context: GatewayContext) => void
+  readonly replica?: (app: FastifyInstance, context: ReplicaContext) => void
+}
+
 /** Room for one request's answer, from which it is freed when the request is over. */
 export type OpenRoom = Caller['room'] & {
   /** Idempotent. */
@@ -101,6 +109,13 @@ export type ReplicaContext = HttpContext & {
   readonly watchReader: (response: ServerResponse) => void
 }
 
+/** Status and body of a problem; members that are undefined are none. */
+export interface Told {
+  readonly status: number
+  readonly mediaType: string
+  readonly body: Readonly<Record<string, unknown>>
+}
+
 /** What pages are made from. */
 export interface PageContext {
   readonly context: HttpContext
@@ -108,9 +123,19 @@ export interface PageContext {
   readonly reading: ReplicaContext | undefined
 }
 
+/** The address of this node, of which all absolute links begin: as its operator says it, else as the client wrote it. */
+export function hostOf(
+  { publicUrl }: Pick<HttpContext, 'publicUrl'>,
+  { protocol, host }: Pick<FastifyRequest, 'protocol' | 'host'>,
+): string {
+  return publicUrl ?? `${protocol}://${host}`
+}
+
 declare module 'fastify' {
   interface FastifyRequest {
     principal: Principal
+    /** As `tell` of the routes of the same path, where no route takes the request. */
+    tell?: FastifyContextConfig['tell']
   }
   /** What a route says of itself. */
   interface FastifyContextConfig {
@@ -126,8 +151,8 @@ declare module 'fastify' {
     readonly looseParameters?: boolean
     /** S3 clients read there: their signature is not looked at, the token that goes with it is. */
     readonly isObjectStore?: boolean
-    /** Errors are told as InfluxDB does, or as OpenTelemetry asks for. */
-    readonly tellsAs?: 'influx' | 'otlp'
+    /** A problem as the clients of these routes read it. */
+    readonly tell?: (problem: Told) => Told
     /** A request without Authorization may have its token as the parameter `p`, the password of old clients of InfluxDB. */
     readonly takesPassword?: boolean
     /** What the handler gets: plain values (default), values with their number tokens, or a checked `ReadProof`. */

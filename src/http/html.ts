@@ -2,8 +2,8 @@
 // of this node, fetches anything from elsewhere, or stands in a frame.
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { layout, type Page } from '../console/layout.ts'
-import { addressOf } from './console-files.ts'
+import { layout, type Page } from '../features/console/layout.ts'
+import { addressOf } from '../features/console/files.ts'
 
 const policy = [
   "default-src 'none'",

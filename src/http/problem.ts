@@ -5,24 +5,18 @@
 import { randomUUID } from 'node:crypto'
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
-import type { FastifyContextConfig, FastifyError, FastifyReply, FastifyRequest } from 'fastify'
-import { shell } from '../console/layout.ts'
-import { problemPage, type ShownProblem } from '../console/errors-page.ts'
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import { shell } from '../features/console/layout.ts'
+import { problemPage, type ShownProblem } from '../features/console/errors-page.ts'
 import { type ErrorKind, errorTable, isRetryable, kindSlug } from '../model/error-table.ts'
 import { HaltError, NodeError } from '../model/errors.ts'
 import { hasArrived, lingeringAnswer } from './connections.ts'
-import type { HttpContext } from './context.ts'
+import type { HttpContext, Told } from './context.ts'
 import { sendHtml, wantsHtml } from './html.ts'
-import { influxProblem, type Told } from './influx-problem.ts'
-import { otlpProblem } from './otlp-problem.ts'
 
 /** A body ready to be sent. */
-export interface Problem {
-  readonly status: number
-  readonly mediaType: string
+export interface Problem extends Told {
   readonly headers: Readonly<Record<string, string>>
-  /** Members that are undefined are none. */
-  readonly body: Readonly<Record<string, unknown>>
 }
 
 const maxErrors = 100
@@ -189,7 +183,8 @@ export function sendProblem(
   const location = known && placeNow(known, request)
   if (location !== undefined) return sendMoved(context, location, { request, reply })
   const own = problemOf(known ?? error, request.id)
-  const problem = told(own, request.routeOptions.config.tellsAs)
+  const { tell = request.tell, page } = request.routeOptions.config
+  const problem = { ...own, ...tell?.(own) }
   if (problem.status === 500 || known?.kind === 'StoreUnavailable') {
     context.logger.error(
       {
@@ -203,21 +198,15 @@ export function sendProblem(
   }
   // Of the answer that was begun, nothing holds for an error.
   for (const name of ['etag', 'accept-ranges', 'dataset-head']) void reply.removeHeader(name)
-  const isPage = request.routeOptions.config.page === true && wantsHtml(request)
+  const isPage = page === true && wantsHtml(request)
   // Whoever comes without a token is shown where to give one, the same at every address.
   if (isPage && problem.status === 401 && request.headers.authorization === undefined) return sendHtml(reply, shell)
   if (problem.status === 401) void reply.header('www-authenticate', 'Bearer realm="proofstream"')
-  const isOfCatalog = request.url.startsWith('/iceberg/v1/')
-  const text = JSON.stringify(isOfCatalog ? catalogError(problem) : problem.body)
+  const text = JSON.stringify(problem.body)
   void reply.code(problem.status).headers({ ...problem.headers, 'request-id': request.id })
   if (isPage) return sendHtml(reply, problemPage(shownProblem(problem)))
   void reply.type(problem.mediaType)
   return sendAtOnce(context, text, { request, reply })
-}
-
-function told<T extends Told>(problem: T, as: FastifyContextConfig['tellsAs']): T {
-  if (as === undefined) return problem
-  return as === 'influx' ? influxProblem(problem) : otlpProblem(problem)
 }
 
 /** Sends an answer that does not wait for the rest of the body. */
@@ -254,23 +243,6 @@ function sendMoved(
   const headers = { location, 'cache-control': 'no-store', 'request-id': request.id }
   void reply.code(308).headers(headers).type('text/plain; charset=utf-8')
   return sendAtOnce(context, `The dataset has another name now: ${location}\n`, { request, reply })
-}
-
-/** Types of errors that clients of Iceberg's catalogs know, by status. */
-const catalogErrors: Readonly<Record<number, string>> = {
-  400: 'BadRequestException',
-  401: 'NotAuthorizedException',
-  403: 'ForbiddenException',
-  404: 'NoSuchTableException',
-  405: 'UnsupportedOperationException',
-  429: 'TooManyRequestsException',
-  503: 'ServiceUnavailableException',
-}
-
-/** The body with what such clients look for in its member `error`. */
-function catalogError({ status, body }: Problem): object {
-  const error = { code: status, type: catalogErrors[status] ?? 'RESTException', ...Object(body['error']) }
-  return { ...body, error }
 }
 
 function shownProblem({ status, body }: Problem): ShownProblem {

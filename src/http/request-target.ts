@@ -47,6 +47,7 @@ export function registerPaths(app: FastifyInstance): {
       throw new NodeError('RouteNotFound', `There is no route ${path}.`, { hint: 'GET / lists the routes.' })
     }
     const methods = [...nearest.methods.keys()].sort()
+    request.tell = [...nearest.methods.values()][0]?.tell
     void reply.header('allow', methods.join(', '))
     throw new NodeError('MethodNotAllowed', `${path} does not take ${request.method}.`, { candidates: methods })
   }

@@ -13,27 +13,22 @@ import type { HttpContext, ReplicaContext } from './context.ts'
 import { registerDocument } from './document.ts'
 import { registerJsonBodies } from './json-body.ts'
 import { Listeners } from './listeners.ts'
-import { registerPages } from './pages.ts'
+import { registerPages } from '../features/console/pages.ts'
 import { answerBrokenRequest, schemaError, sendProblem } from './problem.ts'
 import { Readings } from './readings.ts'
 import { isHandshake } from './record-sockets.ts'
 import { registerSteps } from './request-steps.ts'
 import { registerParameterRules } from './request-target.ts'
-import { registerAssets } from './routes/assets.ts'
-import { registerRerun } from './routes/rerun.ts'
+import { registerAssets } from '../features/console/assets.ts'
+import { registerRerun } from '../features/console/rerun.ts'
 import { registerChanges } from './routes/changes.ts'
 import { registerMetadata, registerTail } from './routes/dataset-data.ts'
 import { registerAbout, registerCreation, registerDatasets } from './routes/datasets.ts'
 import { registerEvents } from './routes/events.ts'
 import { registerExport } from './routes/export.ts'
-import { registerIceberg } from './routes/iceberg.ts'
-import { registerInflux } from './routes/influx.ts'
 import { registerIngest, registerReceipts } from './routes/ingest.ts'
-import { registerWrite } from './routes/write.ts'
 import { registerNode } from './routes/node.ts'
 import { registerBlocks, registerObjects } from './routes/objects.ts'
-import { registerOgc } from './routes/ogc.ts'
-import { registerOtlp } from './routes/otlp.ts'
 import { registerQuery, registerVerify } from './routes/query.ts'
 import { registerStream } from './routes/stream.ts'
 import { registerTokens } from './routes/tokens.ts'
@@ -102,37 +97,32 @@ function registerRoutes(app: FastifyInstance, context: HttpContext): void {
   const { gateway, replica } = context
   const reading = replica === undefined ? undefined : readingContext(app, context, replica)
   registerPages(app, context, reading)
+  for (const name of context.without) {
+    registerAbsent(app, ({ feature }) => feature === name, `It was started without the feature '${name}' (--without).`)
+  }
   registerNode(app, context)
   registerAssets(app)
   registerRerun(app)
   if (gateway !== undefined) {
     const own = { ...context, gateway }
-    for (const register of [
-      registerCreation,
-      registerChanges,
-      registerIngest,
-      registerStream,
-      registerWrite,
-      registerInflux,
-      registerOtlp,
-      registerReceipts,
-    ])
+    for (const register of [registerCreation, registerChanges, registerIngest, registerStream, registerReceipts])
       register(app, own)
+    for (const { gateway } of context.routes) gateway?.(app, own)
     registerTokens(app, context)
   } else {
     // Who reads private datasets of another node here has a token of this one.
     if (context.origin !== undefined) registerTokens(app, context)
-    registerAbsent(app, 'gateway', context.origin)
+    registerAbsent(app, ofRole('gateway'), hintOf('gateway', context.origin))
   }
   if (gateway !== undefined || replica !== undefined) {
     for (const register of [registerDatasets, registerAbout, registerMetadata, registerBlocks]) register(app, context)
     registerObjects(app, context, reading)
-  } else registerAbsent(app, 'catalog')
+  } else registerAbsent(app, ofRole('catalog'), hintOf('catalog'))
   if (reading !== undefined) {
-    for (const register of [registerQuery, registerVerify, registerTail, registerEvents, registerExport, registerOgc])
+    for (const register of [registerQuery, registerVerify, registerTail, registerEvents, registerExport])
       register(app, reading)
-    registerIceberg(app, reading)
-  } else registerAbsent(app, 'replica')
+    for (const { replica } of context.routes) replica?.(app, reading)
+  } else registerAbsent(app, ofRole('replica'), hintOf('replica'))
 }
 
 /** What routes that answer from data are given. */
@@ -164,26 +154,34 @@ function readingContext(
   }
 }
 
+type Role = NonNullable<OperationText['role']>
+
+function ofRole(role: Role): (operation: OperationText) => boolean {
+  return (operation) => operation.role === role
+}
+
 const answeredBy = { gateway: 'gateway', replica: 'replica', catalog: 'gateway or replica' } as const
 
-/** Registers the routes of a role that this process has not: each throws NodeError `RouteNotFound`. */
-function registerAbsent(app: FastifyInstance, role: NonNullable<OperationText['role']>, origin?: string): void {
+/** Who answers for a role that this process has not. */
+function hintOf(role: Role, origin?: string): string {
+  return origin === undefined
+    ? `Ask a node with the role ${answeredBy[role]}; GET /info names the roles of a node.`
+    : `This node follows ${origin}, and changes nothing: ask there.`
+}
+
+/** Registers routes that this process has not, and which are not there yet: each throws NodeError `RouteNotFound`. */
+function registerAbsent(app: FastifyInstance, isAbsent: (operation: OperationText) => boolean, hint: string): void {
   for (const [key, operation] of Object.entries(routeTexts.operations)) {
     const [method = '', path = ''] = key.split(' ')
     const url = path.replace(/\{(\w+)\}/g, ':$1')
-    if (operation.role !== role || app.hasRoute({ method: method.toUpperCase(), url })) continue
+    if (!isAbsent(operation) || app.hasRoute({ method: method.toUpperCase(), url })) continue
     app.route({
       method: method.toUpperCase(),
       url,
       schema: { hide: true },
       // Before any body is read.
       onRequest: async () => {
-        throw new NodeError('RouteNotFound', `This node does not answer ${method.toUpperCase()} ${url}.`, {
-          hint:
-            origin === undefined
-              ? `Ask a node with the role ${answeredBy[role]}; GET /info names the roles of a node.`
-              : `This node follows ${origin}, and changes nothing: ask there.`,
-        })
+        throw new NodeError('RouteNotFound', `This node does not answer ${method.toUpperCase()} ${url}.`, { hint })
       },
       handler: () => undefined,
     })

@@ -34,6 +34,8 @@ export interface OperationText {
   readonly summary: string
   /** The role that a process must have to answer; `catalog` stands for a gateway or a replica, none for any. */
   readonly role?: 'gateway' | 'replica' | 'catalog'
+  /** The feature that answers it, where a node may do without. */
+  readonly feature?: string
   /** More than the summary says. */
   readonly about?: string
   /** Names of `requestHeaders`. */

@@ -322,33 +322,6 @@ export function measureFollow(metrics: Metrics, follow: MeasuredFollow): void {
   })
 }
 
-/** What the routes of an MQTT broker tell of themselves. */
-export interface MqttLoad {
-  readonly routes: number
-  readonly connected: number
-  readonly received: number
-  readonly repeated: number
-  readonly stored: number
-  readonly quarantined: number
-  readonly unacknowledged: number
-}
-
-export function measureMqtt(metrics: Metrics, load: () => MqttLoad): void {
-  metrics.gauge('mqtt_routes', 'Routes of an MQTT broker.', () => load().routes)
-  metrics.gauge('mqtt_connected_routes', 'Those whose messages come.', () => load().connected)
-  metrics.gauge('mqtt_unacknowledged_messages', 'Messages that came and are not acknowledged.', () => {
-    return load().unacknowledged
-  })
-  metrics.counter('mqtt_received_messages_total', 'Messages that came, each time.', () => load().received)
-  metrics.counter('mqtt_repeated_messages_total', 'Those that were being stored when they came again.', () => {
-    return load().repeated
-  })
-  metrics.counter('mqtt_stored_messages_total', 'Messages that are durable in the log.', () => load().stored)
-  metrics.counter('mqtt_quarantined_messages_total', 'Messages that are durable in a quarantine.', () => {
-    return load().quarantined
-  })
-}
-
 /** Merged files of a replica, and what became of others. */
 export interface MergedLoad {
   readonly bytes: number

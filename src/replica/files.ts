@@ -7,9 +7,11 @@ import type { StreamEnd, StreamJob } from '../engine/messages.ts'
 import { parametersJson } from '../model/parameters.ts'
 import { checkDialect, type QueryRequest } from '../model/query.ts'
 import type { FileOptions } from '../outputs/file-format.ts'
-import { bindQuery, runBound, type Runnable, type Scan } from './bind.ts'
+import type { Scan } from '../files/files.ts'
+import { bindQuery } from './bind.ts'
 import { askingOf, type Caller, checkPinAliases, Reader, viewAt } from './pin.ts'
 import { answerTag, type ReplicaDeps } from './query.ts'
+import { openTables, type Runnable, runOver } from './tables.ts'
 import { tailStatement, tailTable, tailWindow } from './tail.ts'
 
 /** Raised when a format writes the same rows as other bytes. */
@@ -62,7 +64,9 @@ export async function openFileQuery(
   checkDialect(request.queryDialect, deps.engine.dialect)
   await checkPinAliases(new Reader(deps.catalog, caller.mayRead), request.datasets ?? [])
   const bound = await bindQuery(deps, request, caller)
-  const { analysis, ordered, views, pinned, listings, scan } = bound
+  const { analysis, views, pinned, listings } = bound
+  const tables = await openTables(deps, bound, caller)
+  const { ordered, scan } = tables
   const { query, format, options, skip, limit, inOffsetOrder = false } = request
   const parameters = request.parameters && parametersJson(request.parameters)
   const job = {
@@ -95,7 +99,7 @@ export async function openFileQuery(
     rowsAtMost: limit,
     scan,
     signal: caller.signal,
-    start: async (keeping) => await startFile(deps, job, { bound, caller, keeping }),
+    start: async (keeping) => await startFile(deps, job, { over: tables, caller, keeping }),
   }
 }
 
@@ -120,11 +124,10 @@ export async function openFileTail(
     signal: caller.signal,
     truncated: start > 0,
     start: async (keeping) => {
-      await deps.objects.checkSlices(view, run)
       const analysis = await deps.engine.analyze(tailStatement, askingOf(deps.catalog, caller))
-      const bound = { tables: [tailTable(deps.files, view, run)], overSlices: undefined, views: [view] }
+      const over = { tables: [await tailTable(deps.files, view, run)], overSlices: undefined, views: [view] }
       const job = { analysis, format, options, skip: skipped, limit: end - start, inOffsetOrder: true }
-      return await startFile(deps, job, { bound, caller, keeping })
+      return await startFile(deps, job, { over, caller, keeping })
     },
   }
 }
@@ -139,7 +142,7 @@ function headsOf(views: readonly DatasetView[]): DatasetHead[] {
 }
 
 interface Run {
-  readonly bound: Runnable
+  readonly over: Runnable
   readonly caller: Caller
   readonly keeping: AbortSignal | undefined
 }
@@ -147,7 +150,7 @@ interface Run {
 async function startFile(
   deps: ReplicaDeps,
   job: Omit<StreamJob, 'tables'>,
-  { bound, caller, keeping }: Run,
+  { over, caller, keeping }: Run,
 ): Promise<AnswerStream> {
   const [wanted, by] =
     keeping === undefined
@@ -158,8 +161,8 @@ async function startFile(
         ]
   const run = async (tables: StreamJob['tables']): Promise<AnswerStream> =>
     await deps.engine.stream({ ...wanted, tables }, askingOf(deps.catalog, by))
-  const { start, pieces } = await runBound(deps, bound, run)
-  return { start, pieces: blaming(pieces, (error) => deps.objects.blame(error, bound.views)) }
+  const { start, pieces } = await runOver(deps, over, run)
+  return { start, pieces: blaming(pieces, (error) => deps.objects.blame(error, over.views)) }
 }
 
 /** The same pieces; what breaks them off is looked into first. */

@@ -7,7 +7,7 @@ import { jsonText, parseJson } from '../json/json.ts'
 import { concatBytes } from '../lib/bytes.ts'
 import type { JsonValue } from '../model/json.ts'
 import { type DataType, type Field, innerType } from '../model/schema.ts'
-import { sqlName } from './cql2.ts'
+import { sqlName } from './conditions.ts'
 import type { QueryAnswer } from './kept-answers.ts'
 import { askingOf, type Caller } from './pin.ts'
 import { answerTag, type ReplicaDeps } from './query.ts'
@@ -157,7 +157,6 @@ async function rowsOf(
   if (view.rows === 0) return []
   const { start, run } = tailWindow(view, { skip: 0, limit: Math.min(window, windowOf(view)) })
   const job = {
-    tables: [{ ...tailTable(deps.files, view, run), leastOffset: start }],
     reproducible: false,
     dataFormat: 'JsonAoa',
     wantSchema: false,
@@ -167,9 +166,9 @@ async function rowsOf(
     limit: Math.max(drawnRows, chartSpans),
   }
   const find = async (by: Caller): Promise<QueryAnswer> => {
-    await deps.objects.checkSlices(view, run)
+    const tables = [{ ...(await tailTable(deps.files, view, run)), leastOffset: start }]
     const asking = askingOf(deps.catalog, { ...by, signal: AbortSignal.any([by.signal, AbortSignal.timeout(mostMs)]) })
-    const { data } = await deps.objects.reading([view], () => deps.engine.runOwn(statement, job, asking))
+    const { data } = await deps.objects.reading([view], () => deps.engine.runOwn(statement, { ...job, tables }, asking))
     return { body: [data], mediaType: 'application/json', truncated: false, stability: 'pinned' }
   }
   const key = answerTag(deps.engine.dialect, { glance: statement, at: view.block.hash, window })

@@ -14,9 +14,11 @@ import { schemaBytes, withoutLocalTimes } from '../odf/schema-formats.ts'
 import { jsonLayoutOf } from '../outputs/layouts.ts'
 import { commit } from '../proof/commitment.ts'
 import { type NodeKey, signProof } from '../proof/sign.ts'
-import { type BindDeps, bindQuery, type BoundQuery, runBound, type Scan } from './bind.ts'
+import type { Scan } from '../files/files.ts'
+import { type BindDeps, bindQuery, type BoundQuery } from './bind.ts'
 import type { KeptAnswers, QueryAnswer } from './kept-answers.ts'
 import { askingOf, type Caller, checkPinAliases, Reader } from './pin.ts'
+import { openTables, type OpenTables, runOver } from './tables.ts'
 
 export interface ReplicaDeps extends BindDeps {
   readonly nodeKey: NodeKey
@@ -42,13 +44,15 @@ export async function openQuery(deps: ReplicaDeps, request: QueryRequest, caller
   checkDialect(request.queryDialect, deps.engine.dialect)
   await checkPinAliases(new Reader(deps.catalog, caller.mayRead), request.datasets ?? [])
   const bound = await bindQuery(deps, { ...request, isProven: request.include.includes('Proof') }, caller)
+  const tables = await openTables(deps, bound, caller)
   const input = inputOf(request, bound.pinned, deps.engine.dialect)
   const asked = { input, includeAbsent: request.includeAbsent, signer: deps.nodeKey.did }
   const { volatile, catalogue, isProvable } = bound.analysis
   if (catalogue !== undefined && request.include.includes('Proof')) throw notProvable(catalogue)
   const find = async (by: Caller): Promise<QueryAnswer> =>
-    await answerBound(deps, request, { bound, input: canonicalBytes(fromPlain(input)), caller: by })
-  const { scan, pinned } = bound
+    await answerBound(deps, request, { bound, tables, input: canonicalBytes(fromPlain(input)), caller: by })
+  const { pinned } = bound
+  const { scan } = tables
   if (volatile !== undefined || catalogue !== undefined) {
     const isOfCaller = catalogue !== undefined
     return { tag: undefined, isOfCaller, isProvable, scan, pinned, answer: async () => await find(caller) }
@@ -68,12 +72,11 @@ export async function openQuery(deps: ReplicaDeps, request: QueryRequest, caller
 async function answerBound(
   deps: ReplicaDeps,
   request: QueryRequest,
-  { bound, input, caller }: { readonly bound: BoundQuery; readonly input: Uint8Array; readonly caller: Caller },
+  { input, ...execution }: Pick<Execution, 'bound' | 'tables' | 'caller'> & { readonly input: Uint8Array },
 ): Promise<QueryAnswer> {
   const withProof = request.include.includes('Proof')
   const { output, ...rest } = await execute(deps, request, {
-    bound,
-    caller,
+    ...execution,
     withSchema: request.include.includes('Schema') || request.includeAbsent,
     schemaFormatText: request.schemaFormat,
     forProof: withProof,
@@ -93,6 +96,7 @@ async function answerBound(
 /** How a bound statement is run and its output spelled. */
 interface Execution {
   readonly bound: BoundQuery
+  readonly tables: OpenTables
   readonly caller: Caller
   readonly withSchema: boolean
   /** `schemaFormat` member of the output, or none. */
@@ -107,12 +111,12 @@ interface Execution {
 export async function execute(
   deps: BindDeps,
   request: QueryRequest,
-  { bound, caller, withSchema, schemaFormatText, forProof, normalizer }: Execution,
+  { bound, tables, caller, withSchema, schemaFormatText, forProof, normalizer }: Execution,
 ): Promise<Pick<EngineAnswer, 'rows' | 'truncated' | 'stability'> & { readonly output: readonly Uint8Array[] }> {
   const job = {
     analysis: bound.analysis,
     reproducible: forProof,
-    ordered: bound.ordered,
+    ordered: tables.ordered,
     dataFormat: request.dataFormat,
     wantSchema: withSchema,
     keyOrder: 'canonical' as const,
@@ -122,9 +126,9 @@ export async function execute(
     ...(request.parameters && { parameters: request.parameters.values }),
     ...(bound.listings.length > 0 && { listings: bound.listings }),
   }
-  const run = async (tables: readonly EngineTable[]): Promise<EngineAnswer> =>
-    await deps.engine.run({ ...job, tables }, askingOf(deps.catalog, caller))
-  const { data, schema, rows, truncated, stability } = await runBound(deps, bound, run)
+  const run = async (over: readonly EngineTable[]): Promise<EngineAnswer> =>
+    await deps.engine.run({ ...job, tables: over }, askingOf(deps.catalog, caller))
+  const { data, schema, rows, truncated, stability } = await runOver(deps, tables, run)
   const output = outputOf({
     data,
     dataFormat: request.dataFormatText,

@@ -5,12 +5,11 @@ import type { Asking, EngineTable } from '../engine/messages.ts'
 import type { SchemaFormat } from '../model/query.ts'
 import { systemFields } from '../model/schema.ts'
 import { schemaBytes } from '../odf/schema-formats.ts'
-import type { SliceFiles } from '../store/slice-files.ts'
-import { FileList, numbersOf, type SliceRun } from './file-list.ts'
+import type { SliceRun } from '../files/file-list.ts'
+import type { Files } from '../files/files.ts'
 import type { QueryAnswer } from './kept-answers.ts'
 import { askingOf, type Caller, Reader, viewAt } from './pin.ts'
 import { answerTag, mediaTypeOf, outputOf, type ReplicaDeps } from './query.ts'
-import { viewFiles } from './view-files.ts'
 
 interface TailRequest {
   readonly alias: string
@@ -38,10 +37,9 @@ export function tailWindow(
   return { start, end, run, skipped: start - (slices.at(run.from)?.start ?? start) }
 }
 
-/** The table of the statement of every tail. */
-export function tailTable(slices: SliceFiles, view: DatasetView, run: SliceRun): EngineTable {
-  const files = viewFiles(slices, new FileList(view), numbersOf(run))
-  return { parts: ['tail'], dataset: view.id, files, schema: view.schema }
+/** The table of the statement of every tail. Throws as `Files.ofRun`. */
+export async function tailTable(files: Files, view: DatasetView, run: SliceRun): Promise<EngineTable> {
+  return { parts: ['tail'], ...(await files.ofRun(view, run)) }
 }
 
 /** A tail whose block is chosen and whose rows are not yet read. */
@@ -94,9 +92,8 @@ export async function tailRows(
 ): Promise<Uint8Array> {
   const { asking, resultBytes, dataFormat } = rows
   const { start, end, run, skipped } = tailWindow(view, rows)
-  await deps.objects.checkSlices(view, run)
   const job = {
-    tables: [tailTable(deps.files, view, run)],
+    tables: [await tailTable(deps.files, view, run)],
     reproducible: true,
     dataFormat,
     wantSchema: false,

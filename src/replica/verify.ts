@@ -15,6 +15,7 @@ import type { ReadProof } from '../proof/read-proof.ts'
 import type { SignedAnswer } from '../proof/signed-answer.ts'
 import type { WorkPool } from '../work/work-pool.ts'
 import { type BindDeps, bindQuery } from './bind.ts'
+import { openTables } from './tables.ts'
 import { aliasOfParts, askingOf, type Caller, Reader, sequenceAt } from './pin.ts'
 import { execute, type ReplicaDeps } from './query.ts'
 
@@ -255,8 +256,10 @@ async function executeAgain(
   }
   try {
     if (analysis.catalogue !== undefined) throw notProvable(analysis.catalogue)
+    const bound = await bindQuery(deps, { ...request, isProven: true }, caller)
     return await execute(deps, request, {
-      bound: await bindQuery(deps, { ...request, isProven: true }, caller),
+      bound,
+      tables: await openTables(deps, bound, caller),
       caller,
       withSchema: request.include.includes('Schema'),
       schemaFormatText,

@@ -1,7 +1,7 @@
 // What a half-written name may become.
 
 import { describe, expect, test } from 'vitest'
-import { completionsAt } from '../../src/console/browser/completion.ts'
+import { completionsAt } from '../../src/features/console/browser/completion.ts'
 
 const known = {
   datasets: ['acme/readings', 'acme/sites', 'com.example.x/eth-usd'],

@@ -3,7 +3,7 @@
 
 import { expect, test } from 'vitest'
 import { problemFailure } from '../../src/cli/problem.ts'
-import { deedOf } from '../../src/console/dataset-page.ts'
+import { deedOf } from '../../src/features/console/dataset-page.ts'
 import { errorOfEngine } from '../../src/engine/sql-errors.ts'
 import { rejection } from '../../src/gateway/refusals.ts'
 import { liveNode } from '../helpers/live-node.ts'

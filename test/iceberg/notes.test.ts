@@ -1,7 +1,7 @@
 // What a table says of columns that not every engine reads as they are.
 
 import { expect, test } from 'vitest'
-import { tableSchemas } from '../../src/iceberg/table-schema.ts'
+import { tableSchemas } from '../../src/features/iceberg/table-schema.ts'
 import { optional } from '../../src/model/schema.ts'
 
 test('unsigned integers are noted by what engines make of them', () => {

@@ -1,7 +1,7 @@
 // Payloads that are values: what becomes a record, and what stays as it is.
 
 import { expect, test } from 'vitest'
-import { recordOf } from '../../src/mqtt/bare-value.ts'
+import { recordOf } from '../../src/features/mqtt/bare-value.ts'
 
 const of = (payload: string): string => Buffer.from(recordOf(Buffer.from(payload))).toString('utf8')
 

@@ -4,8 +4,8 @@ import fc from 'fast-check'
 import { generate, type IPublishPacket } from 'mqtt-packet'
 import { expect, test } from 'vitest'
 import { DecodeError } from '../../src/model/errors.ts'
-import { Frames } from '../../src/mqtt/frames.ts'
-import { PacketReader } from '../../src/mqtt/packets.ts'
+import { Frames } from '../../src/features/mqtt/frames.ts'
+import { PacketReader } from '../../src/features/mqtt/packets.ts'
 
 const publish = (payload: string | Buffer, messageId = 7): IPublishPacket => ({
   cmd: 'publish',

@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest'
 import { loadConfig } from '../../src/config.ts'
 import { parseAliasText } from '../../src/model/names.ts'
-import { routeOf } from '../../src/mqtt/route.ts'
+import { routeOf } from '../../src/features/mqtt/route.ts'
 import { runCommand } from '../helpers/run-node.ts'
 
 const optionsOf = (options: Record<string, unknown>) =>

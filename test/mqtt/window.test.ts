@@ -3,7 +3,7 @@
 
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type Delivery, type Publish, Window } from '../../src/mqtt/window.ts'
+import { type Delivery, type Publish, Window } from '../../src/features/mqtt/window.ts'
 
 const most = { messages: 4, bytes: 100 }
 const publish = (id: number | undefined, payload: string, isDup = false): Publish => ({

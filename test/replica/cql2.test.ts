@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest'
 import { NodeError } from '../../src/model/errors.ts'
 import { type Field, optional } from '../../src/model/schema.ts'
-import { type FilterTarget, sqlOfCql2 } from '../../src/replica/cql2.ts'
+import { type FilterTarget, sqlOfCql2 } from '../../src/features/ogc/cql2.ts'
 
 const fields: readonly Field[] = [
   { name: 'speed', type: { kind: 'Float64' } },

@@ -1,0 +1,38 @@
+// What a node may do without: the one interface of all optional features. features.ts lists them; nothing else of the node
+// names one.
+
+import { features } from './features.ts'
+import type { Gateway } from './gateway/gateway.ts'
+import type { OptionalRoutes } from './http/context.ts'
+import type { Health } from './ops/health.ts'
+import type { NodeKey } from './proof/sign.ts'
+import type { Shared } from './roles.ts'
+
+export interface Feature {
+  /** As `--without` names it, and `feature` of operations in texts/operations.json. */
+  readonly name: string
+  /** What a user has of it, for the documentation. */
+  readonly about: string
+  /** Nothing of its code is loaded before. */
+  readonly load: () => Promise<FeatureCode>
+}
+
+export interface FeatureCode {
+  readonly routes?: OptionalRoutes
+  /** Begins what it does beside its routes, once the node listens. Closed as `opened` says. */
+  readonly start?: (parts: FeatureParts) => Promise<void>
+}
+
+/** What a feature does its work with. */
+export interface FeatureParts extends Shared {
+  /** Absent where the process has not this role. */
+  readonly gateway: Gateway | undefined
+  readonly health: Health
+  readonly nodeKey: NodeKey
+}
+
+/** Loads all features but those of these names. */
+export async function loadFeatures(without: readonly string[]): Promise<readonly FeatureCode[]> {
+  const all: readonly Feature[] = features
+  return await Promise.all(all.filter(({ name }) => !without.includes(name)).map(({ load }) => load()))
+}

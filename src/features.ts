@@ -1,0 +1,32 @@
+// The optional features of a node. To add one, make its folder and its row here, and name it in texts/operations.json where
+// it has routes.
+
+// Without types of the node, so that its options can name them.
+
+export const features = [
+  {
+    name: 'ogc',
+    about: 'datasets with geometries as OGC API Features and vector tiles, for GIS programs and maps',
+    load: async () => (await import('./features/ogc/feature.ts')).ogc,
+  },
+  {
+    name: 'iceberg',
+    about: 'datasets as Iceberg tables, for lake engines',
+    load: async () => (await import('./features/iceberg/feature.ts')).iceberg,
+  },
+  {
+    name: 'line-protocol',
+    about: 'writes as the clients of InfluxDB send them, from Telegraf and others',
+    load: async () => (await import('./features/line-protocol/feature.ts')).lineProtocol,
+  },
+  {
+    name: 'otlp',
+    about: 'logs as the programs of OpenTelemetry send them',
+    load: async () => (await import('./features/otlp/feature.ts')).otlp,
+  },
+  {
+    name: 'mqtt',
+    about: 'messages of an MQTT broker become records',
+    load: async () => (await import('./features/mqtt/feature.ts')).mqtt,
+  },
+]

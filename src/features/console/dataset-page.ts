@@ -1,0 +1,230 @@
+// A dataset's page: what it is, its newest rows, its columns, its chain, how to write to it and how to read it.
+
+import { ownValue } from '../../lib/collections.ts'
+import { changes, type ShownChanges } from './dataset-changes.ts'
+import { ago, countText, fact, shortHash, sizeText } from './format.ts'
+import { type Addressed, howToRead, howToWrite } from './how-to.ts'
+import { type Html, html, where } from '../../lib/html.ts'
+import { liveMark, type Page } from './layout.ts'
+import { charts, map, pulse, pulseText, type ShownChart, type ShownMap } from './pictures.ts'
+
+export interface ShownColumn {
+  readonly name: string
+  /** Short text of its type, without the mark of what may be absent. */
+  readonly type: string
+  readonly isOptional: boolean
+  /** Filled by the node, not by who writes. */
+  readonly isSystem: boolean
+  readonly isNumber: boolean
+  /** Of the rows of `ShownDataset.figuresOf`; absent where none were found. */
+  readonly figures: ColumnFigures | undefined
+}
+
+export interface ColumnFigures {
+  readonly nulls: number
+  /** About so many different values. */
+  readonly distinct: number | undefined
+  readonly least: string | undefined
+  readonly greatest: string | undefined
+}
+
+export interface ShownBlock {
+  readonly sequence: number
+  readonly hash: string
+  readonly systemTime: string
+  /** Kind of its event: `AddData`, `SetInfo`, … */
+  readonly kind: string
+  /** First offset and number of the rows that it brought. */
+  readonly from: number
+  readonly rows: number
+}
+
+/** A cell is undefined where the value is null. Or why there are none to show. */
+export type ShownRows =
+  | { readonly columns: readonly string[]; readonly rows: readonly (readonly (string | undefined)[])[] }
+  | { readonly reason: string }
+
+export interface ShownDataset extends Omit<Addressed, 'example'> {
+  readonly id: string
+  readonly visibility: 'public' | 'private'
+  readonly description: string | undefined
+  readonly keywords: readonly string[]
+  readonly license: { readonly name: string; readonly websiteUrl: string } | undefined
+  readonly rows: number
+  readonly bytes: number
+  readonly blocks: number
+  readonly head: string
+  readonly createdAt: string
+  readonly lastCommit: string
+  readonly columns: readonly ShownColumn[]
+  readonly perHour: readonly number[]
+  /** The last blocks, newest first. */
+  readonly chain: readonly ShownBlock[]
+  /** The newest first. */
+  readonly newest: ShownRows
+  /** How many of the newest rows chart and figures are of; undefined where there are none. */
+  readonly figuresOf: number | undefined
+  readonly chart: ShownChart | undefined
+  readonly map: ShownMap | undefined
+  /** Undefined for who may change nothing here. */
+  readonly changes: ShownChanges | undefined
+  readonly nowMs: number
+}
+
+/** Longer cells are cut on the page; files have the whole value. */
+export const shownCellChars = 200
+/** A page shows so many columns of its newest rows, and all of them in the list of columns. */
+export const mostShownColumns = 60
+
+export function datasetPage(dataset: ShownDataset): Page {
+  const { alias, description } = dataset
+  const [account = '', name = ''] = alias.split('/')
+  const items = `/ogc/collections/${account}:${name}/items`
+  return {
+    title: alias,
+    place: 'datasets',
+    islands: ['live', ...(dataset.hasGeometry ? ['map'] : []), ...(dataset.changes === undefined ? [] : ['changes'])],
+    main: html`<p class="path"><a href="/datasets?account=${account}">${account}</a> / ${liveMark}</p>
+<h1 data-follow="${alias}" data-places="${dataset.id}:${dataset.blocks - 1}">${name}${dataset.visibility === 'private' ? html` <span class="tag">private</span>` : undefined}</h1>
+${where(description, (text) => html`<p class="lead">${text}</p>`)}
+<div data-part="facts">${facts(dataset)}</div>
+<section data-part="chart">${where(dataset.chart, (chart) => html`<h2 id="chart">Over event time <small>${extent(dataset)}</small></h2>${charts(chart)}`)}</section>
+<section data-part="map">${where(dataset.map, (shown) => html`<h2 id="map">Map <small>newest features</small></h2>${map(shown, `${items}/`)}<p><a href="${items}?f=html">All features, as a list</a></p>`)}</section>
+<section data-part="rows" aria-labelledby="rows"><h2 id="rows">Newest rows</h2>${newest(dataset)}</section>
+<section data-part="columns" aria-labelledby="columns"><h2 id="columns">Columns <small>${dataset.columns.length}${where(dataset.figuresOf, () => html`, figures of ${extent(dataset)}`)}</small></h2>${columns(dataset)}</section>
+<div class="pair">
+<section aria-labelledby="read"><h2 id="read">Read it</h2><p><a href="/query?${questionOf(alias)}">Ask it in SQL</a></p>${howToRead({ ...dataset, example: '' })}</section>
+<section aria-labelledby="write"><h2 id="write">Write to it</h2><p><a href="/ingest?${`dataset=${alias}`}">Send a file</a></p>${howToWrite({ ...dataset, example: exampleOf(dataset) })}</section>
+</div>
+<section data-part="chain" aria-labelledby="chain"><h2 id="chain">Chain <small>${countText(dataset.blocks)} blocks</small></h2>${chain(dataset)}</section>
+${where(dataset.changes, changes)}`,
+  }
+}
+
+/** Of the SQL page, which fills its editor with it. */
+function questionOf(alias: string): string {
+  return `query=${encodeURIComponent(`select * from "${alias}" order by "offset" desc`)}`
+}
+
+function facts(dataset: ShownDataset): Html {
+  const { rows, bytes, blocks, lastCommit, createdAt, head, id, license, keywords, perHour, nowMs } = dataset
+  return html`<dl class="figures">
+${fact('Rows', countText(rows))}
+${fact('Size', sizeText(bytes))}
+${fact('Blocks', countText(blocks))}
+${fact('Last block', ago(lastCommit, nowMs))}
+${fact('Rows per hour', html`${pulse(perHour)}<small>${pulseText(perHour)}</small>`)}
+</dl>
+<dl class="facts">
+${fact('Head', shortHash(head))}
+${fact('Identity', html`<code class="hash" title="${id}" data-copy="${id}">${id.slice(0, 18)}…${id.slice(-8)}</code>`)}
+${fact('Created', ago(createdAt, nowMs))}
+${where(license, ({ name, websiteUrl }) => fact('License', linked(name, websiteUrl)))}
+${keywords.length === 0 ? undefined : fact('Keywords', keywords.slice(0, 20).join(', ').slice(0, 500))}
+</dl>`
+}
+
+/** A link, where the address is one of the web. */
+function linked(text: string, address: string): Html {
+  return /^https?:\/\//i.test(address) ? html`<a href="${address}" rel="noreferrer">${text}</a>` : html`${text}`
+}
+
+function newest({ newest: shown, columns, alias }: ShownDataset): Html {
+  const left = columns.filter(({ isSystem }) => !isSystem).length - mostShownColumns
+  const note = left > 0 ? html`<p class="hint">More columns are in the list below.</p>` : undefined
+  const numbers = new Set(columns.flatMap(({ name, isNumber }) => (isNumber ? [name] : [])))
+  return html`${rowsTable(`Newest rows of ${alias}`, shown, numbers)}${note}`
+}
+
+/** Rows in a box that scrolls by itself; `numbers`: columns whose digits stand under digits. */
+export function rowsTable(label: string, shown: ShownRows, numbers: ReadonlySet<string>): Html {
+  if ('reason' in shown) return html`<p class="empty">${shown.reason}</p>`
+  const classes = shown.columns.map((name) => (numbers.has(name) ? 'number' : ''))
+  const heads = shown.columns.map((name, at) => html`<th scope="col" class="${classes[at]}">${name}</th>`)
+  const rows = shown.rows.map((row) => {
+    const cells = row.map((cell, at) => {
+      if (cell === undefined) return html`<td class="null">null</td>`
+      return html`<td class="${classes[at]}">${cell}</td>`
+    })
+    return html`<tr>${cells}</tr>`
+  })
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="${label}">
+<table class="rows"><thead><tr>${heads}</tr></thead><tbody>
+${rows}
+</tbody></table></div>`
+}
+
+/** The rows that chart and figures are of. */
+function extent({ rows, figuresOf = 0 }: ShownDataset): string {
+  return figuresOf === rows ? 'all rows' : `the newest ${countText(figuresOf)} rows`
+}
+
+function columns({ columns: list, figuresOf }: ShownDataset): Html {
+  const rows = list.map(({ name, type, isOptional, isSystem, figures }) => {
+    const kind = isSystem ? 'by the node' : isOptional ? 'may be absent' : 'in every record'
+    return html`<tr${isSystem ? html` class="system"` : undefined}><th scope="row">${name}</th><td><code>${type}</code></td><td>${kind}</td>
+${figuresOf === undefined ? [] : figureCells(figures, figuresOf)}</tr>`
+  })
+  const heads = html`<th scope="col" class="number">Nulls</th><th scope="col" class="number">Distinct, about</th><th scope="col">Least</th><th scope="col">Greatest</th>`
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="Columns">
+<table class="columns"><thead><tr><th scope="col">Name</th><th scope="col">Type</th><th scope="col">Given</th>${figuresOf === undefined ? [] : heads}</tr></thead><tbody>
+${rows}
+</tbody></table></div>`
+}
+
+function figureCells(figures: ColumnFigures | undefined, rows: number): Html {
+  if (figures === undefined) return html`<td></td><td></td><td></td><td></td>`
+  const { nulls, distinct, least, greatest } = figures
+  const part = nulls === 0 ? '0' : `${((100 * nulls) / rows).toFixed(1)} %`
+  const about = distinct === undefined ? '' : countText(distinct)
+  return html`<td class="number">${part}</td><td class="number">${about}</td><td>${least}</td><td>${greatest}</td>`
+}
+
+/** What a block did, in words. */
+const deeds: Readonly<Record<string, string>> = {
+  Seed: 'dataset made',
+  SetVocab: 'names of system columns',
+  SetDataSchema: 'columns',
+  SetInfo: 'description',
+  SetLicense: 'license',
+  SetAttachments: 'attachments',
+  AddPushSource: 'source of records',
+  DisablePushSource: 'source of records ended',
+}
+
+/** `+300 rows`, or what its event is of. */
+export function deedOf(kind: string, rows: number): string {
+  return rows === 0 ? (ownValue(deeds, kind) ?? kind) : `+${countText(rows)} rows`
+}
+
+function chain({ chain: blocks, blocks: total, alias, nowMs }: ShownDataset): Html {
+  const items = blocks.map(({ sequence, hash, systemTime, kind, from, rows }) => {
+    const span = rows === 0 ? '' : ` offsets ${countText(from)} to ${countText(from + rows - 1)}`
+    return html`<li><span class="sequence">${sequence}</span><span class="deed"><a href="/${alias}/blocks/${hash}">${deedOf(kind, rows)}</a><small>${span}</small></span>
+<span>${ago(systemTime, nowMs)}</span>${shortHash(hash)}</li>`
+  })
+  const more = total > blocks.length ? html`, newest of ${countText(total)}` : undefined
+  return html`<p class="hint">Each block names the one before it by its hash: nothing can change unseen${more}.
+<a href="/${alias}/blocks">All, as JSON</a></p>
+<ol class="chain">
+${items}
+</ol>`
+}
+
+/** A record that the dataset takes, as JSON. */
+function exampleOf({ columns: list, hasGeometry }: ShownDataset): string {
+  const own = list.filter(({ isSystem }) => !isSystem).slice(0, 6)
+  const place = { type: 'Point', coordinates: [13.4, 52.52] }
+  const isPlace = (name: string): boolean => hasGeometry && name.toLowerCase() === 'geometry'
+  const members = own.map(({ name, type }) => [name, isPlace(name) ? place : exampleValue(type)])
+  return members.length === 0 ? '{"sensor":"s1","celsius":21.5}' : JSON.stringify(Object.fromEntries(members))
+}
+
+function exampleValue(type: string): unknown {
+  if (/^(?:U?Int|Float|Decimal)/.test(type)) return type.includes('Int') ? 1 : 1.5
+  if (type === 'Bool') return true
+  if (type.startsWith('Timestamp')) return '2026-01-01T00:00:00Z'
+  if (type === 'Date') return '2026-01-01'
+  if (type.startsWith('List')) return []
+  return type === 'String' ? 'text' : null
+}

@@ -1,0 +1,93 @@
+// The first page: what this node holds and which of it is alive. Empty, it says how to send the first row.
+
+import { ago, countText, sizeText } from './format.ts'
+import { commands } from './how-to.ts'
+import { type Html, html, where } from '../../lib/html.ts'
+import { liveMark, type Page } from './layout.ts'
+import { pulse } from './pictures.ts'
+
+export interface ListedDataset {
+  readonly id: string
+  readonly blocks: number
+  readonly alias: string
+  readonly visibility: 'public' | 'private'
+  readonly description: string | undefined
+  readonly rows: number
+  readonly bytes: number
+  readonly lastCommit: string
+  /** Rows of each of the last hours, oldest first. */
+  readonly perHour: readonly number[]
+}
+
+export interface DatasetList {
+  readonly datasets: readonly ListedDataset[]
+  /** Path of the next page. */
+  readonly next: string | undefined
+  /** Account that the list is of. */
+  readonly account: string | undefined
+  readonly nowMs: number
+  /** `http://host:port` as the browser knows it. */
+  readonly origin: string
+  /** By name: what programs ask of the node. */
+  readonly links: Readonly<Record<string, string>>
+}
+
+/** One stream tells of so many datasets (docs/spec/http.md §12). */
+const mostFollowed = 50
+
+export function datasetsPage(list: DatasetList): Page {
+  const { datasets, next, account, links } = list
+  const followed = datasets.slice(0, mostFollowed)
+  const names = followed.map(({ alias }) => alias).join(' ')
+  const places = followed.map(({ id, blocks }) => `${id}:${blocks - 1}`).join(',')
+  const programs = Object.entries(links).map(([name, path]) => html`<a href="${path}">${name}</a>`)
+  return {
+    title: 'Datasets',
+    place: 'datasets',
+    islands: ['live'],
+    main: html`<h1 data-follow="${names}" data-places="${places}">Datasets${where(account, (name) => html` of ${name}`)} ${liveMark}</h1>
+${where(account, () => html`<p><a href="/datasets">Those of all accounts</a></p>`)}
+<div data-part="list">${datasets.length === 0 ? none(list) : table(list)}</div>
+${where(next, (path) => html`<p><a href="${path}" rel="next">Next page</a></p>`)}
+<footer><h2>For programs</h2><p class="links">${programs}</p></footer>`,
+  }
+}
+
+function table({ datasets, nowMs }: DatasetList): Html {
+  const rows = datasets.map(({ alias, visibility, description, rows, bytes, lastCommit, perHour }) => {
+    const [account = '', name = ''] = alias.split('/')
+    const hidden = visibility === 'private' ? html` <span class="tag">private</span>` : undefined
+    return html`<tr>
+<th scope="row"><a class="name" href="/${alias}"><span class="account">${account}/</span>${name}</a>${hidden}
+${where(description, (text) => html`<p class="about">${text.slice(0, 200)}</p>`)}</th>
+<td class="number">${countText(rows)}</td>
+<td class="number wide">${sizeText(bytes)}</td>
+<td class="fresh">${ago(lastCommit, nowMs)}</td>
+<td class="wide">${pulse(perHour)}</td>
+</tr>`
+  })
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="Datasets">
+<table class="datasets">
+<thead><tr><th scope="col">Dataset</th><th scope="col" class="number">Rows</th><th scope="col" class="number wide">Size</th><th scope="col">Last block</th><th scope="col" class="wide">Rows per hour, two days</th></tr></thead>
+<tbody>
+${rows}
+</tbody>
+</table>
+</div>`
+}
+
+function none({ origin }: DatasetList): Html {
+  return html`<div class="empty">
+<h2>Nothing here yet</h2>
+<p>Send a first row; the dataset is made with it. On the machine of the node, in the folder where it was started:</p>
+${commands(firstRow(origin))}
+<p>Then load this page again. Datasets that are private show up with a token that may read them.</p>
+</div>`
+}
+
+function firstRow(origin: string): string {
+  return `curl -X POST '${origin}/acme/readings/ingest?create=true' \\
+  -H "Authorization: Bearer $(cat proofstream-data/token)" \\
+  -H 'Content-Type: application/x-ndjson' \\
+  -d '{"sensor":"s1","celsius":21.5}'`
+}

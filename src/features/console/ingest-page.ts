@@ -1,0 +1,52 @@
+// The page on which a file is sent to a dataset: first looked at, then stored.
+
+import { sizeText } from './format.ts'
+import { html } from '../../lib/html.ts'
+import type { Page } from './layout.ts'
+
+export interface ShownIngest {
+  /** `account/dataset`, or empty. */
+  readonly dataset: string
+  readonly mostBytes: number
+  readonly formats: readonly {
+    readonly title: string
+    readonly mediaType: string
+    /** Of file names, without the dot. */
+    readonly endings: readonly string[]
+  }[]
+}
+
+export function ingestPage({ dataset, mostBytes, formats }: ShownIngest): Page {
+  const options = formats.map(
+    ({ title, mediaType, endings }) =>
+      html`<option value="${mediaType}" data-endings="${endings.join(' ')}">${title}</option>`,
+  )
+  return {
+    title: 'Send a file',
+    place: 'ingest',
+    islands: ['ingest'],
+    main: html`<h1>Send a file</h1>
+<p class="lead">The node looks at it first, of a large one at its beginning, and stores nothing: you see its columns, or its faults with their places. Then it is stored whole, or not at all.</p>
+<form class="check" data-most-bytes="${mostBytes}">
+<label for="dataset">Dataset</label>
+<input type="text" id="dataset" name="dataset" value="${dataset}" placeholder="account/dataset" spellcheck="false" autocomplete="off" autocapitalize="off">
+<p class="choices"><label><input type="checkbox" name="create" value="true"> Make it if it is missing,</label>
+<label for="visibility">readable by</label>
+<select id="visibility" name="visibility"><option value="public">everyone who may read here</option><option value="private">holders of a token for it</option></select></p>
+<div id="drop">
+<label for="file">File</label>
+<input type="file" id="file" aria-describedby="file-hint">
+<p id="file-hint" class="hint">Choose a file or drop it anywhere on this page; up to ${sizeText(mostBytes)}.</p>
+</div>
+<label for="format">Format</label>
+<select id="format" name="format"><option value="">as its name says</option>${options}</select>
+<p class="choices"><label><input type="checkbox" name="utc" value="true"> Times without a zone are UTC</label></p>
+<button type="submit" disabled>Look at it</button>
+</form>
+<noscript><p class="note">This page sends by a script. Without one: <code>curl -X POST --data-binary @rows.csv -H 'Content-Type: text/csv' -H "Authorization: Bearer $TOKEN" …/account/dataset/ingest</code></p></noscript>
+<section class="check" aria-label="Outcome">
+<div id="result" role="status"></div>
+<div id="details"></div>
+</section>`,
+  }
+}

@@ -1,0 +1,62 @@
+// Where addresses that answer programs in JSON answer browsers in HTML: a table of pages by route. A page is asked for
+// after its caller is known and its parameters are valid, in the place of the route's own handler.
+
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { errorPage, errorsPage } from './errors-page.ts'
+import type { Page } from './layout.ts'
+import { proofPage } from './proof-page.ts'
+import { tokensPage } from './tokens-page.ts'
+import type { HttpContext, PageContext, ReplicaContext } from '../../http/context.ts'
+import { sendHtml, wantsPage } from '../../http/html.ts'
+import { addVary } from '../../http/origin-rules.ts'
+import { blockPageOf } from './shown/block.ts'
+import { datasetPageOf, datasetsPageOf, identityPageOf } from './shown/datasets.ts'
+import { ingestPageOf } from './shown/ingest.ts'
+import { nodePageOf } from './shown/node.ts'
+import { queryPageOf } from './shown/query.ts'
+import { answersInBoth, errorCatalogue, routeTexts } from '../../http/texts.ts'
+
+/** The page of a request; undefined where the route's handler is to answer it, with an error. */
+type PageOf = (
+  from: PageContext,
+  request: FastifyRequest,
+  reply: FastifyReply,
+) => Promise<Page | undefined> | Page | undefined
+
+/** By the URL of a route. */
+const pages: Readonly<Record<string, PageOf>> = {
+  '/': datasetsPageOf,
+  '/datasets': datasetsPageOf,
+  '/datasets/:id': identityPageOf,
+  '/:account/:dataset': datasetPageOf,
+  '/:account/:dataset/blocks/:hash': blockPageOf,
+  '/info': nodePageOf,
+  '/tokens': async ({ context }) => tokensPage(await context.tokens.list(), context.clock.nowMs()),
+  '/query': queryPageOf,
+  '/ingest': ({ context }, request) => ingestPageOf(context, request),
+  '/verify': () => proofPage,
+  '/errors': () => errorsPage(errorCatalogue),
+  '/errors/:kind': (_from, request) => {
+    const { kind } = request.params as { kind: string } // validated by the route
+    const found = errorCatalogue.find(({ page }) => page === `/errors/${kind}`)
+    return found === undefined ? undefined : errorPage(found)
+  },
+}
+
+/** Gives the routes of the table their pages. Register before them. */
+export function registerPages(app: FastifyInstance, context: HttpContext, reading: ReplicaContext | undefined): void {
+  const from = { context, reading }
+  app.addHook('onRoute', (route) => {
+    const method = route.method === 'HEAD' ? 'get' : String(route.method).toLowerCase()
+    const text = routeTexts.operations[`${method} ${route.url.replace(/:(\w+)/g, '{$1}')}`]
+    if (text === undefined || !answersInBoth(text)) return
+    route.config = { ...route.config, page: true }
+    const pageOf = pages[route.url]
+    if (pageOf === undefined) return
+    route.preHandler = async (request, reply) => {
+      addVary(reply, 'Accept')
+      const page = wantsPage(request) ? await pageOf(from, request, reply) : undefined
+      return page === undefined ? undefined : sendHtml(reply, page)
+    }
+  })
+}

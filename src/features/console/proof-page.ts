@@ -1,0 +1,30 @@
+// The page on which a proof is checked: in the browser itself, without the node, and then by the node where the reader says so.
+
+import { html } from '../../lib/html.ts'
+import type { Page } from './layout.ts'
+
+export const proofPage: Page = {
+  title: 'Verify',
+  place: 'verify',
+  islands: ['verify'],
+  main: html`<h1>Check a proof</h1>
+<p class="lead">This page checks it by itself and sends nothing. <a href="/assets/verify.html" download>Keep it as one file</a>, and it works offline, years from now.</p>
+<form id="form" class="check">
+<div id="drop">
+<label for="file">Saved answer with its proof, or a bundle</label>
+<input type="file" id="file" multiple aria-describedby="file-hint">
+<p id="file-hint" class="hint">Choose a file or drop it anywhere on this page. Where the rows were saved apart, choose both files. A bundle (.tar) is checked with all its blocks and rows.</p>
+</div>
+<label for="text">or its text</label>
+<textarea id="text" rows="4" spellcheck="false" autocomplete="off" placeholder="${'{"commitment":…'}"></textarea>
+<label for="signer">Key that must have signed it, if you know it</label>
+<input type="text" id="signer" spellcheck="false" autocomplete="off" placeholder="did:key:z6Mk…">
+<button type="submit" disabled>Check</button>
+</form>
+<noscript><p class="note">Proofs are checked by a script of this page. Without scripts: <code>proofstream verify --offline FILE</code>, or POST the file to this address.</p></noscript>
+<section id="verdict" class="check" aria-label="Verdict">
+<div id="result" role="status"></div>
+<div id="details"></div>
+<div id="again"></div>
+</section>`,
+}

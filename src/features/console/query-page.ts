@@ -1,0 +1,174 @@
+// The SQL page: a statement, its answer as a table, how sure the answer is, and where it can be had as a file or with its
+// proof. A statement that a link brought stands in the editor and has not run.
+
+import { countText, shortHash, sizeText } from './format.ts'
+import { type Html, html, where } from '../../lib/html.ts'
+import type { Page } from './layout.ts'
+import { charts, map, type ShownChart, type ShownMap } from './pictures.ts'
+
+export interface ShownQuery {
+  /** Empty where there is none yet. */
+  readonly statement: string
+  readonly limit: number
+  readonly mostRows: number
+  readonly result: ShownAnswer | ShownFault | undefined
+}
+
+export interface ShownAnswer {
+  readonly kind: 'answer'
+  readonly columns: readonly { readonly name: string; readonly type: string; readonly isNumber: boolean }[]
+  /** A cell is undefined where the value is null; undefined where the answer is too large for a page. */
+  readonly rows: readonly (readonly (string | undefined)[])[] | undefined
+  readonly chart: ShownChart | undefined
+  /** Of its column `geometry`; a feature's row is the place of its row in the answer. */
+  readonly map: ShownMap | undefined
+  readonly bytes: number
+  /** There are more rows than were asked for. */
+  readonly isCut: boolean
+  readonly ms: number
+  readonly stability: 'exact' | 'pinned'
+  readonly datasets: readonly { readonly alias: string; readonly blockHash: string }[]
+  /** The same rows with a proof; or why there is none. */
+  readonly proof: Saved | { readonly reason: string }
+  /** Empty where the statement is too long for an address. */
+  readonly files: readonly Saved[]
+  /** Address of this page with the statement in its editor. */
+  readonly permalink: string | undefined
+}
+
+/** A way to save the answer. */
+interface Saved {
+  readonly name: string
+  readonly path: string
+  readonly file: string
+}
+
+/** Why a statement has no answer. */
+export interface ShownFault {
+  readonly kind: 'fault'
+  readonly status: number
+  readonly title: string
+  readonly detail: string
+  readonly hint: string | undefined
+  readonly errorKind: string
+  /** Path of the page of its kind. */
+  readonly type: string
+  /** 1-based; the column counts code points. */
+  readonly position: { readonly line: number; readonly column: number } | undefined
+  readonly candidates: readonly string[]
+}
+
+export function queryPage(query: ShownQuery): Page {
+  const { statement, limit, mostRows, result } = query
+  return {
+    title: 'SQL',
+    place: 'query',
+    islands: ['query', 'map'],
+    main: html`<h1>SQL</h1>
+<form id="ask" action="/query" method="get" class="ask">
+<label for="statement">Statement</label>
+<textarea id="statement" name="query" rows="8" spellcheck="false" autocomplete="off" autocapitalize="off" required placeholder="${'select * from "account/dataset"'}">
+${statement}</textarea>
+<div class="run">
+<button type="submit">Run</button>
+<button type="button" class="quiet" hidden>Stop</button>
+<label for="limit">Rows at most</label>
+<input id="limit" name="limit" type="number" min="0" max="${mostRows}" value="${limit}">
+<input type="hidden" name="run" value="1">
+<span class="hint" id="state" role="status"></span>
+</div>
+</form>
+<section id="answer" aria-labelledby="answer-title">
+${resultOf(query, result)}
+</section>`,
+  }
+}
+
+function resultOf({ statement }: ShownQuery, result: ShownQuery['result']): Html {
+  if (result?.kind === 'answer') return answer(result)
+  if (result?.kind === 'fault') return fault(result, statement)
+  if (statement !== '')
+    return html`<h2 id="answer-title">Not run yet</h2>
+<p class="note">The address brought this statement. Read it; it runs when you press Run.</p>`
+  return html`<h2 id="answer-title">No statement yet</h2>
+<p class="hint">One SELECT over any datasets, in the SQL of DuckDB. <code>show tables</code> lists what you may read; <code>describe "account/dataset"</code> tells a dataset’s columns.</p>`
+}
+
+function answer(shown: ShownAnswer): Html {
+  const { rows, bytes, isCut, ms, stability, datasets } = shown
+  const count = rows === undefined ? sizeText(bytes) : `${countText(rows.length)} ${rows.length === 1 ? 'row' : 'rows'}`
+  const classText =
+    stability === 'exact' ? 'the rows alone decide the answer' : 'the order of rows in their blocks may show'
+  return html`<h2 id="answer-title">Answer <small>${count}${isCut ? ', cut: there are more' : ''}, ${Math.round(ms)} ms</small></h2>
+${where(shown.chart, charts)}
+${where(shown.map, (found) => map(found, '#row-'))}
+${rows === undefined ? tooLarge(shown) : table(shown, rows)}
+<dl class="facts">
+<div><dt>Class</dt><dd><code>${stability}</code>: ${classText}</dd></div>
+${datasets.map(({ alias, blockHash }) => html`<div><dt>${alias}, at block</dt><dd>${shortHash(blockHash)}</dd></div>`)}
+</dl>
+${ways(shown)}`
+}
+
+function tooLarge({ bytes }: ShownAnswer): Html {
+  return html`<p class="note">The answer has ${sizeText(bytes)}: too much for a page. Save it, or ask for fewer rows or columns.</p>`
+}
+
+function table({ columns, map: hasMap }: ShownAnswer, rows: NonNullable<ShownAnswer['rows']>): Html {
+  const classes = columns.map(({ isNumber }) => (isNumber ? 'number' : ''))
+  const heads = columns.map(
+    ({ name, type }, at) => html`<th scope="col" class="${classes[at]}">${name}<br><small>${type}</small></th>`,
+  )
+  const body = rows.map((row, number) => {
+    const cells = row.map((cell, at) =>
+      cell === undefined
+        ? html`<td class="null ${classes[at]}">null</td>`
+        : html`<td class="${classes[at]}">${cell}</td>`,
+    )
+    return hasMap === undefined ? html`<tr>${cells}</tr>` : html`<tr id="row-${number}">${cells}</tr>`
+  })
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="Rows of the answer">
+<table class="rows"><thead><tr>${heads}</tr></thead><tbody>
+${body}
+</tbody></table></div>`
+}
+
+function ways({ files, proof, permalink }: ShownAnswer): Html {
+  const saved = ({ name, path, file }: Saved): Html => html`<a href="${path}" download="${file}" data-save>${name}</a>`
+  const proven = 'reason' in proof ? html`<span class="hint">${proof.reason}</span>` : saved(proof)
+  const whole =
+    files.length === 0
+      ? html`<p class="hint">The statement is too long for addresses: send it with POST from a program to save the rows.</p>`
+      : html`<h3>Save all rows, of these blocks</h3>
+<p class="links">${files.map(saved)}</p>`
+  return html`<div class="ways-out">
+<h3>Prove it, share it</h3>
+<p class="links">${proven}${where(permalink, (path) => html`<a href="${path}">Link to this statement</a>`)}</p>
+${whole}
+</div>`
+}
+
+function fault(shown: ShownFault, statement: string): Html {
+  const { status, title, detail, hint, errorKind, type, position, candidates } = shown
+  return html`<h2 id="answer-title" class="bad">${title}</h2>
+<p>${detail}</p>
+${where(position, (at) => excerpt(statement, at))}
+${where(hint, (text) => html`<p>${text}</p>`)}
+${candidates.length === 0 ? undefined : html`<p>Near it: ${candidates.map((name) => html`<code>${name}</code>`)}</p>`}
+<p class="hint">${status} <a href="${type}">${errorKind}</a></p>`
+}
+
+/** So much of a line is shown on either side of the place of a fault. */
+const excerptChars = 60
+
+/** The line of a fault, its place marked. */
+function excerpt(statement: string, { line, column }: NonNullable<ShownFault['position']>): Html {
+  const characters = Array.from(statement.split('\n')[line - 1] ?? '')
+  const before = characters.slice(0, column - 1)
+  const rest = characters.slice(column - 1).join('')
+  const marked = /^(?:"[^"]*"?|[\p{L}\p{N}_]+|.)/u.exec(rest)?.[0] ?? ' '
+  const after = Array.from(rest.slice(marked.length))
+  const [head, tail] = [before.length > excerptChars ? '…' : '', after.length > excerptChars ? '…' : '']
+  return html`<p class="hint">Line ${line}, column ${column}:</p>
+<pre class="place" tabindex="0" aria-label="The place of the fault" data-line="${line}" data-column="${column}"><code>${head}${before.slice(-excerptChars).join('')}<mark>${marked}</mark>${after.slice(0, excerptChars).join('')}${tail}</code></pre>`
+}

@@ -1,0 +1,252 @@
+// What the pages of datasets show, collected for who asks: the list, and one dataset with its newest rows and its chain.
+
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { can, demandToken, keeps } from '../../../access/scopes.ts'
+import { type DatasetChain, type DatasetView, viewOf } from '../../../catalog/dataset-chain.ts'
+import type { ChainBlock } from '../../../catalog/packed-blocks.ts'
+import {
+  datasetPage,
+  mostShownColumns,
+  type ShownBlock,
+  type ShownColumn,
+  type ShownDataset,
+  shownCellChars,
+} from '../dataset-page.ts'
+import type { ShownChanges } from '../dataset-changes.ts'
+import { datasetsPage } from '../datasets-page.ts'
+import type { Page } from '../layout.ts'
+import { pulseHours, type ShownMap, timeText } from '../pictures.ts'
+import { datasetIdPattern } from '../../../ids/identifiers.ts'
+import { durationText } from '../../../lib/clock.ts'
+import { NodeError } from '../../../model/errors.ts'
+import { isReservedAccount } from '../../../model/names.ts'
+import { type Field, innerType, typeText } from '../../../model/schema.ts'
+import { geometryColumn } from '../../../replica/conditions.ts'
+import {
+  chartOf,
+  chartSpans,
+  columnFigures,
+  type Glance,
+  newestGeometries,
+  newestRows,
+} from '../../../replica/newest-rows.ts'
+import { Reader } from '../../../replica/pin.ts'
+import { datasetOf, mayRead } from '../../../http/access.ts'
+import { callerOf } from '../../../http/answer.ts'
+import { hostOf, type HttpContext, type PageContext, type ReplicaContext } from '../../../http/context.ts'
+import { listPage, storedBytes } from '../../../http/routes/datasets.ts'
+import { linksOf } from '../../../http/routes/node.ts'
+import { mostCharts, pictureOf } from './answer-pictures.ts'
+
+const hourMs = 3_600_000
+export const shownRows = 20
+const shownBlocks = 12
+export async function datasetsPageOf({ context }: PageContext, request: FastifyRequest): Promise<Page> {
+  // The address of links is open to all; what this page shows is not.
+  demandToken(request.principal, 'read')
+  const { account } = request.query as { account?: string } // validated by the route, or empty
+  const { chains, nextPath } = await listPage(context, request)
+  const nowMs = context.clock.nowMs()
+  const datasets = chains.map((chain) => ({
+    id: chain.name.id,
+    blocks: chain.blocks.length,
+    alias: chain.name.alias,
+    visibility: chain.name.visibility,
+    description: chain.aspects.info?.description,
+    rows: chain.head.rows,
+    bytes: storedBytes(chain),
+    lastCommit: chain.head.systemTime,
+    perHour: rowsPerHour(chain, nowMs),
+  }))
+  return datasetsPage({
+    datasets,
+    next: nextPath,
+    account,
+    nowMs,
+    origin: hostOf(context, request),
+    links: linksOf(context),
+  })
+}
+
+/** Rows of each of the last hours, oldest first, the last one up to now. */
+function rowsPerHour(chain: DatasetChain, nowMs: number): number[] {
+  const until = Array.from({ length: pulseHours + 1 }, (_, hour) =>
+    chain.rowsUntil(nowMs - (pulseHours - hour) * hourMs),
+  )
+  return until.slice(1).map((rows, hour) => rows - (until[hour] ?? 0))
+}
+
+export async function datasetPageOf(
+  { context, reading }: PageContext,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<Page | undefined> {
+  const { account } = request.params as { account: string } // validated by the route
+  if (isReservedAccount(account)) return undefined
+  const { chain } = await datasetOf(context.catalog, request, 'read')
+  return await pageOf({ context, reading }, chain, { request, reply })
+}
+
+/** The same page at the identity of the dataset; undefined where it is none that may be read. */
+export async function identityPageOf(
+  from: PageContext,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<Page | undefined> {
+  const { id } = request.params as { id: string } // validated by the route
+  const chain = datasetIdPattern.test(id)
+    ? await new Reader(from.context.catalog, mayRead(request)).find(id)
+    : undefined
+  return chain && (await pageOf(from, chain, { request, reply }))
+}
+
+async function pageOf(
+  { context, reading }: PageContext,
+  chain: DatasetChain,
+  { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
+): Promise<Page> {
+  const view = viewOf(chain)
+  const { info, license, block, id, alias, visibility } = view
+  const nowMs = context.clock.nowMs()
+  void reply.header('dataset-head', `${alias};block="${block.hash}"`)
+  return datasetPage({
+    id,
+    alias,
+    visibility,
+    description: info?.description,
+    keywords: info?.keywords ?? [],
+    license,
+    rows: view.rows,
+    bytes: storedBytes(chain),
+    blocks: chain.blocks.length,
+    head: block.hash,
+    createdAt: chain.blocks.at(0)?.systemTime ?? block.systemTime,
+    lastCommit: block.systemTime,
+    perHour: rowsPerHour(chain, nowMs),
+    chain: lastBlocks(chain),
+    ...(await glanceAt(reading, view, { request, reply })),
+    changes: changesFor(context, view, request),
+    nowMs,
+    origin: hostOf(context, request),
+    hasGeometry: geometryColumn(view) !== undefined,
+    isOpen: visibility === 'public' && context.anonymousRead,
+  })
+}
+
+/** What who asks may change, where this process can. */
+function changesFor(
+  { gateway, deleteGraceMs: graceMs }: HttpContext,
+  { alias, visibility, info }: DatasetView,
+  { principal }: FastifyRequest,
+): ShownChanges | undefined {
+  if (gateway === undefined || !can(principal, 'create', { alias, visibility })) return undefined
+  const { description, keywords = [] } = info ?? {}
+  return {
+    alias,
+    visibility,
+    description,
+    keywords,
+    isKeeper: keeps(principal, { alias }),
+    grace: durationText(graceMs),
+  }
+}
+
+function lastBlocks(chain: DatasetChain): ShownBlock[] {
+  const blocks = chain.blocks.slice(Math.max(0, chain.blocks.length - shownBlocks), chain.blocks.length)
+  return blocks.reverse().map((block) => shownBlock(chain, block))
+}
+
+export function shownBlock(chain: DatasetChain, { sequence, hash, systemTime, kind, rows }: ChainBlock): ShownBlock {
+  const from = sequence === 0 ? 0 : (chain.blocks.at(sequence - 1)?.rows ?? 0)
+  return { sequence, hash, systemTime, kind, from, rows: rows - from }
+}
+
+/** What the page shows of the newest rows; why there are none where the engine has no room for them, or is not here. */
+async function glanceAt(
+  reading: ReplicaContext | undefined,
+  view: DatasetView,
+  { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
+): Promise<Pick<ShownDataset, 'newest' | 'columns' | 'figuresOf' | 'chart' | 'map'>> {
+  const all = view.schema?.fields ?? []
+  const without = (reason: string): Awaited<ReturnType<typeof glanceAt>> => {
+    return {
+      newest: { reason },
+      columns: all.map((field) => columnOf(view, field)),
+      figuresOf: undefined,
+      chart: undefined,
+      map: undefined,
+    }
+  }
+  if (view.rows === 0) return without('No rows yet. Below is how to send some.')
+  if (reading === undefined) return without('This node answers no questions: ask one with the role replica.')
+  const fields = shownFields(view)
+  const numbers = fields.filter((field) => isNumber(field) && !isSystem(view, field)).slice(0, mostCharts)
+  const glance = { deps: reading.replica, view, caller: callerOf(reading, request, reply) }
+  try {
+    const [rows, figures, chart, drawn] = await Promise.all([
+      newestRows(glance, { fields, limit: shownRows, cellChars: shownCellChars }),
+      unlessSlow(columnFigures(glance, fields)),
+      numbers.length === 0 ? undefined : unlessSlow(chartOf(glance, view.vocabulary.eventTimeColumn, numbers)),
+      unlessSlow(mapOf(glance)),
+    ])
+    const figuresOf = new Map(fields.map(({ name }, at) => [name, figures?.columns[at]]))
+    const columns = chart?.columns.map((points, column) => ({
+      name: numbers[column]?.name ?? '',
+      points: points.map(({ span, ...values }) => ({ at: span / (chartSpans - 1), ...values })),
+    }))
+    return {
+      newest: { columns: fields.map(({ name }) => name), rows },
+      columns: all.map((field) => ({ ...columnOf(view, field), figures: figuresOf.get(field.name) })),
+      figuresOf: figures?.rows,
+      map: drawn,
+      chart: chart && columns && { columns, from: timeText(chart.fromMs), to: timeText(chart.toMs) },
+    }
+  } catch (error) {
+    if (error instanceof NodeError) return without(`The rows cannot be shown now: ${error.message}`)
+    throw error
+  }
+}
+
+/** The columns of rows on a page: without what the node writes down of how rows came. */
+export function shownFields({ schema, vocabulary }: DatasetView): readonly Field[] {
+  const hidden = new Set([vocabulary.operationTypeColumn, vocabulary.systemTimeColumn])
+  return (schema?.fields ?? []).filter(({ name }) => !hidden.has(name)).slice(0, mostShownColumns)
+}
+
+/** The newest features as a picture; undefined where there are none, or where some text of the column is none. */
+async function mapOf(glance: Glance): Promise<ShownMap | undefined> {
+  const column = geometryColumn(glance.view)?.name
+  return column === undefined ? undefined : await pictureOf(await newestGeometries(glance, column))
+}
+
+/** What was found in time; without what was not, or was no geometry, the page is still one. */
+async function unlessSlow<T>(found: Promise<T>): Promise<T | undefined> {
+  try {
+    return await found
+  } catch (error) {
+    if (error instanceof NodeError && ['QueryTimeout', 'Saturated', 'SqlValue'].includes(error.kind)) return undefined
+    throw error
+  }
+}
+
+function columnOf(view: DatasetView, field: Field): ShownColumn {
+  const { name, type } = field
+  const text = typeText(type).replace(/\?$/, '')
+  const isOptional = type.kind === 'Option'
+  return {
+    name,
+    type: text,
+    isOptional,
+    isSystem: isSystem(view, field),
+    isNumber: isNumber(field),
+    figures: undefined,
+  }
+}
+
+function isSystem({ vocabulary }: DatasetView, { name }: Field): boolean {
+  return Object.values(vocabulary).includes(name)
+}
+
+export function isNumber({ type }: Field): boolean {
+  return /^(?:U?Int|Float|Decimal)/.test(innerType(type).kind)
+}

@@ -1,0 +1,17 @@
+// What the ingest page shows: the formats that the node reads, and how much of them at once.
+
+import type { FastifyRequest } from 'fastify'
+import { ingestPage } from '../ingest-page.ts'
+import type { Page } from '../layout.ts'
+import { formats } from '../../../formats/registry.ts'
+import type { HttpContext } from '../../../http/context.ts'
+
+export function ingestPageOf({ limits }: HttpContext, request: FastifyRequest): Page {
+  const { dataset = '' } = request.query as { dataset?: string } // validated by the route
+  const shown = formats.map(({ title, mediaTypes: [mediaType], extensions: endings }) => ({
+    title,
+    mediaType,
+    endings,
+  }))
+  return ingestPage({ dataset, mostBytes: limits.bodyBytes, formats: shown })
+}

@@ -1,0 +1,234 @@
+// What the SQL page shows: the statement of the request and, where a person on this page asked for it, its answer or its
+// fault. A link never runs anything: its statement stands in the editor.
+
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Page } from '../layout.ts'
+import type { ShownMap } from '../pictures.ts'
+import { queryPage, type ShownAnswer, type ShownFault } from '../query-page.ts'
+import { jsonText, parseJson } from '../../../json/json.ts'
+import { concatBytes } from '../../../lib/bytes.ts'
+import { ownValue } from '../../../lib/collections.ts'
+import { NodeError } from '../../../model/errors.ts'
+import type { JsonValue } from '../../../model/json.ts'
+import type { PinnedDataset } from '../../../model/query.ts'
+import { fileFormats } from '../../../outputs/formats.ts'
+import { jsonLayoutNames } from '../../../outputs/layouts.ts'
+import { openQuery } from '../../../replica/query.ts'
+import { callerOf } from '../../../http/answer.ts'
+import type { PageContext, ReplicaContext } from '../../../http/context.ts'
+import { isOwnOrigin } from '../../../http/origin-rules.ts'
+import { problemOf } from '../../../http/problem.ts'
+import { normalise } from '../../../http/routes/query.ts'
+import { chartOfRows, pictureOf } from './answer-pictures.ts'
+
+const usualRows = 100
+/** A page shows so many rows; files have all of them. */
+const mostRows = 1000
+/** JSON of an answer that is read and drawn in one go; of a larger one the page says how it can be had. */
+const shownAnswerBytes = 1024 * 1024
+const shownCellChars = 200
+/** A longer address is refused by servers and proxies on its way. */
+const longestAddressChars = 8000
+
+interface Asked {
+  readonly query: string
+  readonly limit: number
+}
+
+export async function queryPageOf(
+  { reading }: PageContext,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<Page | undefined> {
+  if (reading === undefined) return undefined
+  const members = (request.method === 'POST' ? request.body : request.query) as { query: string; limit?: unknown } // validated
+  // Forms end lines by two characters; places in the statement are those of its reader.
+  const asked = { query: members.query.replaceAll('\r\n', '\n'), limit: Number(members.limit ?? usualRows) }
+  const result = isAskedHere(reading, request) ? await resultOf(reading, { request, reply, asked }) : undefined
+  return queryPage({ statement: asked.query, limit: asked.limit, mostRows, result })
+}
+
+/**
+ * True where a person on the page asked: its script asks by POST; without scripts the form was sent from the page itself.
+ * Neither a link from elsewhere nor one in another page of this node does that, nor the script that shows an address again
+ * with the token of its tab.
+ */
+function isAskedHere(context: ReplicaContext, { method, headers, query }: FastifyRequest): boolean {
+  if (method === 'POST') return true
+  const { referer = '', host, authorization, 'sec-fetch-site': site = 'same-origin' } = headers
+  const { run } = query as { run?: string } // validated
+  if (run === undefined || authorization !== undefined || site !== 'same-origin' || !URL.canParse(referer)) return false
+  const { origin, pathname } = new URL(referer)
+  return pathname === '/query' && isOwnOrigin(origin, host, context)
+}
+
+interface Running {
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+  readonly asked: Asked
+}
+
+async function resultOf(context: ReplicaContext, running: Running): Promise<ShownAnswer | ShownFault> {
+  try {
+    return await answerOf(context, running)
+  } catch (error) {
+    if (!(error instanceof NodeError)) throw error
+    const { request, reply } = running
+    const problem = problemOf(error, request.id)
+    void reply.code(problem.status).headers({ ...problem.headers })
+    return {
+      kind: 'fault',
+      status: problem.status,
+      title: String(problem.body['title']),
+      detail: error.message,
+      hint: error.details.hint,
+      errorKind: error.kind,
+      type: String(problem.body['type']),
+      position: error.details.position,
+      candidates: error.details.candidates ?? [],
+    }
+  }
+}
+
+/** Throws the NodeErrors of `openQuery`; `InvalidParameter` for more rows than a page shows. */
+async function answerOf(context: ReplicaContext, { request, reply, asked }: Running): Promise<ShownAnswer> {
+  if (asked.limit > mostRows) {
+    throw new NodeError('InvalidParameter', `limit is ${asked.limit}; a page shows at most ${mostRows} rows.`, {
+      hint: 'Ask for fewer rows here; saved as a file, the answer has all of them.',
+      limit: { name: 'limit', value: mostRows, unit: 'rows' },
+    })
+  }
+  const begunMs = context.clock.nowMs()
+  const wanted = normalise({ ...asked, dataFormat: 'JsonAoa', include: ['Schema'] }, context)
+  const query = await openQuery(context.replica, wanted, callerOf(context, request, reply))
+  const { body, truncated, stability } = await query.answer()
+  const ms = context.clock.nowMs() - begunMs
+  const bytes = body.reduce((sum, { length }) => sum + length, 0)
+  const read = bytes > shownAnswerBytes ? undefined : readAnswer(concatBytes(body))
+  const { columns = [], cells } = read ?? {}
+  return {
+    kind: 'answer',
+    columns,
+    rows: cells?.map((row) => row.map(cellText)),
+    chart: cells && chartOfRows(columns, cells),
+    map: cells && (await mapOf(columns, cells)),
+    bytes,
+    isCut: truncated,
+    ms,
+    stability,
+    datasets: query.pinned,
+    ...waysOut(asked, {
+      pinned: query.pinned,
+      isProvable: query.isProvable,
+      hasGeometry: columns.some(({ name }) => name === 'geometry'),
+    }),
+  }
+}
+
+/** The features of the column `geometry`; undefined where it holds anything else. */
+async function mapOf(columns: ShownAnswer['columns'], cells: Cells): Promise<ShownMap | undefined> {
+  const at = columns.findIndex(({ name }) => name === 'geometry')
+  const features = cells.flatMap((row, number) => {
+    const text = row[at]
+    return typeof text === 'string' ? [{ row: number, text }] : []
+  })
+  try {
+    return await pictureOf(features)
+  } catch (error) {
+    if (error instanceof NodeError && error.kind === 'SqlValue') return undefined
+    throw error
+  }
+}
+
+type Cells = readonly (readonly JsonValue[])[]
+
+/** The columns and the cells of an answer. */
+function readAnswer(bytes: Uint8Array): { readonly columns: ShownAnswer['columns']; readonly cells: Cells } {
+  const output = member(parseJson(bytes), 'output')
+  const cells = items(member(output, 'data')).map(items)
+  const columns = items(member(member(output, 'schema'), 'fields')).map((field) => {
+    const type = typeText(member(field, 'data_type'))
+    return { name: plainText(member(field, 'name')), type, isNumber: /^(?:U?Int|Float|Decimal)/.test(type) }
+  })
+  return { columns, cells }
+}
+
+function member(value: JsonValue | undefined, name: string): JsonValue | undefined {
+  return value instanceof Map ? value.get(name) : undefined
+}
+
+function items(value: JsonValue | undefined): readonly JsonValue[] {
+  return Array.isArray(value) ? value : []
+}
+
+function plainText(value: JsonValue = null): string {
+  return typeof value === 'string' ? value : jsonText(value)
+}
+
+function cellText(cell: JsonValue): string | undefined {
+  if (cell === null) return undefined
+  const text = plainText(cell)
+  if (text.length <= shownCellChars) return text
+  // Two units at most are one character.
+  return `${Array.from(text.slice(0, 2 * shownCellChars))
+    .slice(0, shownCellChars)
+    .join('')}…`
+}
+
+const usualNames: Readonly<Record<string, string>> = {
+  Boolean: 'Bool',
+  Utf8: 'String',
+  Date32: 'Date',
+  Decimal128: 'Decimal',
+  FixedSizeList: 'List',
+}
+
+/** A type as its short text, of the name that ArrowJson has for it. */
+function typeText(type: JsonValue | undefined): string {
+  if (!(type instanceof Map)) return ownValue(usualNames, plainText(type)) ?? plainText(type)
+  const [name = '', detail = null] = [...type][0] ?? []
+  const usual = ownValue(usualNames, name) ?? name
+  if (usual === 'List') return `List(${typeText(member(items([detail].flat())[0], 'data_type'))})`
+  if (usual === 'Timestamp') {
+    const [unit, zone] = items(detail).map(plainText)
+    return zone === 'UTC' ? `Timestamp(${unit})` : `Timestamp(${unit}, ${zone})`
+  }
+  return usual === 'Decimal' ? `Decimal(${jsonText(detail).slice(1, -1)})` : usual
+}
+
+/** Where the answer can be had: of the very blocks that it was read from, and with a proof. */
+function waysOut(
+  { query, limit }: Asked,
+  {
+    pinned,
+    isProvable,
+    hasGeometry,
+  }: { readonly pinned: readonly PinnedDataset[]; readonly isProvable: boolean; readonly hasGeometry: boolean },
+): Pick<ShownAnswer, 'files' | 'proof' | 'permalink'> {
+  const statement = `/query?query=${encodeURIComponent(query)}`
+  const pins = pinned.map(({ alias, blockHash }) => `&pin=${encodeURIComponent(alias)}@${blockHash}`)
+  const target = `${statement}${pins.join('')}`
+  const isShort = target.length <= longestAddressChars
+  const formats = fileFormats.filter(({ mediaTypes }) => hasGeometry || !mediaTypes[0]?.includes('geo+json'))
+  const files = [
+    ...formats.map(({ name, extension }) => ({ name, path: `${target}&format=${name}`, file: `answer.${extension}` })),
+    ...jsonLayoutNames.map((name) => ({
+      name: `${name} (${limit} rows at most)`,
+      path: `${target}&format=${name}&limit=${limit}`,
+      file: 'answer.json',
+    })),
+  ]
+  const proof = {
+    name: 'Save these rows with their proof',
+    path: `${target}&format=JsonAoa&limit=${limit}&include=proof`,
+    file: 'proof.json',
+  }
+  const reason = isProvable
+    ? 'The statement is too long for an address.'
+    : 'No proof: it does not answer the same again, or not on every machine.'
+  return {
+    files: isShort ? files : [],
+    proof: isShort && isProvable ? proof : { reason },
+    permalink: isShort ? `${statement}&limit=${limit}` : undefined,
+  }
+}

@@ -1,0 +1,129 @@
+// What documents of OGC API Features have in common: the form they are sent in, their links and addresses; and how a
+// dataset is described as a collection. Sources: OGC 17-069r4 §7.14 (collections), RFC 8288 (links).
+
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { DatasetView } from '../../catalog/dataset-chain.ts'
+import { utf8 } from '../../lib/bytes.ts'
+import { NodeError } from '../../model/errors.ts'
+import { instantFromMs } from '../../model/instant.ts'
+import { type Field, innerType } from '../../model/schema.ts'
+import type { Extent } from './spatial-rows.ts'
+import type { Html } from '../../lib/html.ts'
+import { hostOf, type HttpContext } from '../../http/context.ts'
+import { sendHtml, wantsHtml } from '../../http/html.ts'
+import { addVary } from '../../http/origin-rules.ts'
+import type { Collection, LinkText } from './pages.ts'
+import { crs84 } from './request.ts'
+
+export const json = 'application/json'
+export const geoJson = 'application/geo+json'
+export const jsonSchema = 'application/schema+json'
+const gregorian = 'http://www.opengis.net/def/uom/ISO-8601/0/Gregorian'
+
+/** Longer links stand in the body alone: clients bound what they take as headers. */
+const mostLinkChars = 2048
+
+export type Form = 'html' | 'json'
+
+/** What the caller wants to see. Throws NodeError `InvalidParameter`. */
+export function formOf(request: FastifyRequest, reply: FastifyReply, f: string | undefined): Form {
+  addVary(reply, 'Accept')
+  if (f === 'html' || f === 'json') return f
+  if (f === undefined) return wantsHtml(request) ? 'html' : 'json'
+  throw new NodeError('InvalidParameter', `f is '${f}'; it may be json or html.`, { candidates: ['json', 'html'] })
+}
+
+/** Links of a document to itself and to its other form. */
+export function selfLinks(url: string, form: Form, type: string): LinkText[] {
+  const inForm = (one: Form): string => `${url}${url.includes('?') ? '&' : '?'}f=${one}`
+  return form === 'json'
+    ? [
+        { href: url, rel: 'self', type, title: 'This document' },
+        { href: inForm('html'), rel: 'alternate', type: 'text/html', title: 'This document as a page' },
+      ]
+    : [
+        { href: inForm('html'), rel: 'self', type: 'text/html', title: 'This page' },
+        { href: inForm('json'), rel: 'alternate', type, title: 'This page as JSON' },
+      ]
+}
+
+interface OgcAnswer {
+  readonly form: Form
+  readonly links: readonly LinkText[]
+  readonly type: string
+  readonly json: () => string
+  readonly title: string
+  readonly page: () => Html
+}
+
+/** Sends a document in the form that was asked for; its links stand in a header, too (RFC 8288). */
+export function sendDocument(reply: FastifyReply, { form, links, type, json, title, page }: OgcAnswer): FastifyReply {
+  const header = links.map((link) => `<${link.href}>; rel="${link.rel}"; type="${link.type}"`).join(', ')
+  if (header.length <= mostLinkChars) void reply.header('link', header)
+  return form === 'html' ? sendHtml(reply, { title, main: page() }) : reply.type(type).send(utf8(json()))
+}
+
+/** The root of these routes. */
+export function baseOf(context: Pick<HttpContext, 'publicUrl'>, request: FastifyRequest): string {
+  return `${hostOf(context, request)}/ogc`
+}
+
+function idOf({ alias }: DatasetView): string {
+  return alias.replace('/', ':')
+}
+
+export function urlOf(base: string, view: DatasetView): string {
+  return `${base}/collections/${idOf(view)}`
+}
+
+export function collectionOf(
+  base: string,
+  view: DatasetView,
+  { extent, form }: { readonly extent: Extent | undefined; readonly form: Form },
+): Collection & Readonly<Record<string, unknown>> {
+  const url = urlOf(base, view)
+  const links: LinkText[] = [
+    ...selfLinks(url, form, json),
+    { href: `${url}/items`, rel: 'items', type: geoJson, title: 'Features' },
+    { href: `${url}/items?f=html`, rel: 'items', type: 'text/html', title: 'Features as a page' },
+    {
+      href: `${url}/queryables`,
+      rel: 'http://www.opengis.net/def/rel/ogc/1.0/queryables',
+      type: jsonSchema,
+      title: 'Properties that a filter may name',
+    },
+    { href: `${base.slice(0, -'/ogc'.length)}/${view.alias}`, rel: 'describedby', type: json, title: 'The dataset' },
+  ]
+  const description = view.info?.description
+  return {
+    id: idOf(view),
+    title: view.alias,
+    ...(description === undefined ? {} : { description }),
+    ...extentMember(extent),
+    itemType: 'feature',
+    crs: [crs84],
+    links,
+  }
+}
+
+function extentMember({ bounds, times }: Partial<Extent> = {}): Pick<Collection, 'extent'> {
+  if (bounds === undefined && times === undefined) return {}
+  const spatial = bounds === undefined ? {} : { spatial: { bbox: [bounds], crs: crs84 } }
+  const temporal = times === undefined ? {} : { temporal: { interval: [times.map(timeText)], trs: gregorian } }
+  return { extent: { ...spatial, ...temporal } }
+}
+
+/** Null for a time that RFC 3339 cannot write. */
+function timeText(epochMs: number): string | null {
+  return epochMs >= -62_167_219_200_000 && epochMs <= 253_402_300_799_999 ? instantFromMs(epochMs) : null
+}
+
+/** The type of a property as JSON Schema has it. */
+export function jsonSchemaOf({ name, type }: Field): object {
+  const { kind } = innerType(type)
+  if (kind === 'Bool') return { title: name, type: 'boolean' }
+  if (/^U?Int/.test(kind)) return { title: name, type: 'integer' }
+  if (kind.startsWith('Float')) return { title: name, type: 'number' }
+  if (kind === 'Timestamp') return { title: name, type: 'string', format: 'date-time' }
+  return kind === 'Date' ? { title: name, type: 'string', format: 'date' } : { title: name, type: 'string' }
+}

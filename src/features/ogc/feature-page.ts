@@ -1,0 +1,257 @@
+// Rows as GeoJSON features, for OGC API Features: the rows of a page are chosen by box, time, filter and order, read by the
+// engine, and written as features whose id is the row's offset. A page is of one block, whichever came since.
+
+import type { DatasetView } from '../../catalog/dataset-chain.ts'
+import { tileOfRows } from '../../geo/feature-rows.ts'
+import { PointGrid, type TileAddress, tileBounds } from '../../geo/tile.ts'
+import { must } from '../../lib/assert.ts'
+import { utf8 } from '../../lib/bytes.ts'
+import { NodeError } from '../../model/errors.ts'
+import { foldAscii } from '../../model/names.ts'
+import { type Field, innerType } from '../../model/schema.ts'
+import type { WorkPool } from '../../work/work-pool.ts'
+import {
+  type Box,
+  boundsOf,
+  geometryColumn,
+  type Interval,
+  meets,
+  sqlName,
+  timeConditions,
+} from '../../replica/conditions.ts'
+import { sqlOfCql2, sqlOfEquality } from './cql2.ts'
+import { askingOf, type Caller } from '../../replica/pin.ts'
+import type { ReplicaDeps } from '../../replica/query.ts'
+import type { Candidates, SpatialRows } from './spatial-rows.ts'
+
+export interface FeatureDeps extends ReplicaDeps {
+  readonly work: WorkPool
+  readonly spatial: SpatialRows
+}
+
+export interface FeatureRequest {
+  readonly view: DatasetView
+  readonly limit: number
+  readonly skip: number
+  readonly box: Box | undefined
+  /** Of events. */
+  readonly time: Interval | undefined
+  /** Values that columns must have. */
+  readonly equal: readonly { readonly field: Field; readonly text: string }[]
+  /** CQL2 text. */
+  readonly filter: string | undefined
+  readonly sortBy: readonly { readonly column: string; readonly isDescending: boolean }[]
+}
+
+export interface FeaturePage {
+  /** Each a GeoJSON feature. */
+  readonly features: readonly string[]
+  readonly hasMore: boolean
+  /** How many features meet the request, where that is known without reading them. */
+  readonly matched: number | undefined
+}
+
+/** Name under which the statement of a page knows the dataset. */
+const table = 'features'
+/** More rows are not named one by one in a statement. */
+const mostNamedRows = 20_000
+
+/** The system columns, which features do not show. */
+function systemNames({
+  offsetColumn,
+  operationTypeColumn,
+  systemTimeColumn,
+}: DatasetView['vocabulary']): readonly string[] {
+  return [offsetColumn, operationTypeColumn, systemTimeColumn]
+}
+
+/** Columns that a filter may name and that features show as properties. */
+export function propertyFields({ schema, vocabulary }: DatasetView): readonly Field[] {
+  const hidden = [...systemNames(vocabulary), 'geometry'].map(foldAscii)
+  return (schema?.fields ?? []).filter(({ name }) => !hidden.includes(foldAscii(name)))
+}
+
+/** One page. Throws NodeErrors `InvalidParameter` (filter, sortby), `SqlValue`, and those of the engine. */
+export async function featurePage(deps: FeatureDeps, request: FeatureRequest, caller: Caller): Promise<FeaturePage> {
+  const { view, limit, skip, box, sortBy } = request
+  const geometry = must(geometryColumn(view), 'a dataset with geometries').name
+  const conditions = conditionsOf(request, geometry)
+  const order = orderOf(request)
+  if (box === undefined && conditions.length === 0 && sortBy.length === 0) {
+    const from = Math.min(skip, view.rows)
+    const end = Math.min(from + limit, view.rows)
+    // A scan of one dataset keeps the order of offsets, and its text is the same for all pages.
+    const first = from < end ? must(view.slices.at(view.slices.numberWith(from)), 'a slice of the view').start : 0
+    const window = { skip: from - first, limit: end - from }
+    const request = { view, where: [], order: '', range: [from, end - 1], window } as const
+    const features = from < end ? await rowsOf(deps, request, caller) : []
+    return { features, hasMore: end < view.rows, matched: view.rows }
+  }
+  const found = box === undefined ? undefined : await deps.spatial.near(view, geometry, boundsOf(box), caller.signal)
+  const isKnown = found?.areExact === true && conditions.length === 0
+  const matched = isKnown ? found.offsets.length : undefined
+  if (found?.offsets.length === 0) return { features: [], hasMore: false, matched: 0 }
+  const page = isKnown && sortBy.length === 0 ? found.offsets.subarray(skip, skip + limit + 1) : undefined
+  if (page?.length === 0) return { features: [], hasMore: false, matched }
+  const spatial =
+    found === undefined || box === undefined ? [] : spatialConditions(view, { geometry, found, box, page })
+  const { offsets } = found ?? { offsets: undefined }
+  const named = page ?? (offsets !== undefined && offsets.length <= mostNamedRows ? offsets : undefined)
+  const features = await rowsOf(
+    deps,
+    {
+      view,
+      where: [...spatial, ...conditions],
+      order,
+      range: named === undefined ? undefined : [named.at(0) ?? 0, named.at(-1) ?? 0],
+      window: { skip: page === undefined ? skip : 0, limit: limit + 1 },
+    },
+    caller,
+  )
+  return { features: features.slice(0, limit), hasMore: features.length > limit, matched }
+}
+
+/** The feature of row `offset`, or undefined. */
+export async function oneFeature(
+  deps: FeatureDeps,
+  view: DatasetView,
+  { offset, caller }: { readonly offset: number; readonly caller: Caller },
+): Promise<string | undefined> {
+  if (!(offset < view.rows)) return undefined
+  const where = [`${sqlName(view.vocabulary.offsetColumn)} = ${offset}`]
+  return (await rowsOf(deps, { view, where, order: '', range: [offset, offset] }, caller))[0]
+}
+
+/** Features of a tile that have no place in the index are read, at most so many. */
+const mostTileRows = 10_000
+
+/**
+ * The bytes of a vector tile: id, geometry and the text of a column `name` of each feature; of points at most one in each cell
+ * of a fine grid. Throws as `featurePage`.
+ */
+export async function featureTile(
+  deps: FeatureDeps,
+  view: DatasetView,
+  { tile, caller }: { readonly tile: TileAddress; readonly caller: Caller },
+): Promise<Uint8Array> {
+  const column = must(geometryColumn(view), 'a dataset with geometries').name
+  const box = tileBounds(tile)
+  const { signal } = caller
+  const grid = new PointGrid(box)
+  const arePoints = await deps.spatial.points(view, { column, box, signal }, (offset, x, y) => grid.add(offset, x, y))
+  const points = arePoints ? grid.points : undefined
+  const offsets =
+    points === undefined
+      ? (await deps.spatial.near(view, column, box, signal)).offsets.subarray(0, mostTileRows)
+      : Float64Array.from(points.keys()).sort()
+  if (offsets.length === 0) return new Uint8Array()
+  const { offsetColumn } = view.vocabulary
+  const name = nameColumn(view)
+  const settings = { tile, points, id: offsetColumn, name }
+  if (points !== undefined && name === undefined) {
+    return tileOfRows(utf8(JSON.stringify(Array.from(offsets, (offset) => [offset]))), settings)
+  }
+  const where = [`${sqlName(offsetColumn)} IN (${offsets.join(', ')})`]
+  const range = [offsets.at(0) ?? 0, offsets.at(-1) ?? 0] as const
+  const geometry = points === undefined ? sqlName(column) : 'NULL'
+  const select = [sqlName(offsetColumn), geometry, ...(name === undefined ? [] : [sqlName(name)])].join(', ')
+  const rows = await jsonOf(deps, { view, where, order: '', range, select }, caller)
+  return await deps.work.run('tile', [rows], { settings, signal })
+}
+
+/** The column of texts that features are called by. */
+function nameColumn({ schema }: DatasetView): string | undefined {
+  return schema?.fields.find(({ name, type }) => foldAscii(name) === 'name' && innerType(type).kind === 'String')?.name
+}
+
+/** By time, values and filter. */
+function conditionsOf({ view, time, equal, filter }: FeatureRequest, geometry: string): string[] {
+  const conditions = [...timeConditions(view, time), ...equal.map(({ field, text }) => sqlOfEquality(field, text))]
+  if (filter !== undefined) {
+    const intersects = (box: Box): string => meets(geometry, box)
+    conditions.push(sqlOfCql2(filter, { fields: propertyFields(view), geometry, intersects }))
+  }
+  return conditions
+}
+
+interface FoundRows {
+  readonly geometry: string
+  readonly found: Candidates
+  readonly box: Box
+  /** The rows of the page, where they are known. */
+  readonly page: Float64Array | undefined
+}
+
+function spatialConditions(view: DatasetView, { geometry, found, box, page }: FoundRows): string[] {
+  const offsets = page ?? found.offsets
+  const conditions: string[] = []
+  if (offsets.length <= mostNamedRows) {
+    conditions.push(`${sqlName(view.vocabulary.offsetColumn)} IN (${offsets.join(', ')})`)
+    if (found.areExact) return conditions
+  }
+  return [...conditions, meets(geometry, box)]
+}
+
+function orderOf({ view, sortBy }: FeatureRequest): string {
+  const columns = new Map(propertyFields(view).map(({ name }) => [foldAscii(name), name]))
+  const keys = sortBy.map(({ column, isDescending }) => {
+    const name = columns.get(foldAscii(column))
+    if (name === undefined) {
+      throw new NodeError('InvalidParameter', `sortby: there is no column '${column.slice(0, 100)}'.`, {
+        candidates: [...columns.values()].slice(0, 100),
+      })
+    }
+    return `${sqlName(name)}${isDescending ? ' DESC' : ' ASC'} NULLS LAST`
+  })
+  return [...keys, sqlName(view.vocabulary.offsetColumn)].join(', ')
+}
+
+interface RowsRequest {
+  readonly view: DatasetView
+  readonly where: readonly string[]
+  /** Sort keys; empty where one row is asked for. */
+  readonly order: string
+  /** First and last offset that can be asked for; absent: any. */
+  readonly range: readonly [first: number, last: number] | undefined
+  readonly window?: { readonly skip: number; readonly limit: number }
+}
+
+const mostRows = 100_000
+
+async function rowsOf(deps: FeatureDeps, request: RowsRequest, caller: Caller): Promise<string[]> {
+  const { schema, vocabulary } = request.view
+  const settings = {
+    names: must(schema, 'a dataset with rows has a schema').fields.map(({ name }) => name),
+    id: vocabulary.offsetColumn,
+    geometry: must(geometryColumn(request.view), 'a dataset with geometries').name,
+    hidden: systemNames(vocabulary),
+  }
+  const rows = await jsonOf(deps, { ...request, select: '*' }, caller)
+  return await deps.work.run('features', [rows], { settings, signal: caller.signal })
+}
+
+/** Rows of values, in the order of `select`, as JSON. */
+async function jsonOf(
+  deps: FeatureDeps,
+  { view, where, order, range, window, select }: RowsRequest & { readonly select: string },
+  caller: Caller,
+): Promise<Uint8Array> {
+  const { slices } = view
+  const run = range && { from: slices.numberWith(range[0]), to: slices.numberWith(range[1]) + 1 }
+  const found = await deps.files.ofRun(view, run)
+  const by = askingOf(deps.catalog, caller)
+  const condition = where.length === 0 ? '' : ` WHERE ${where.join(' AND ')}`
+  const sql = `SELECT ${select} FROM ${sqlName(table)}${condition}${order === '' ? '' : ` ORDER BY ${order}`}`
+  const job = {
+    analysis: await deps.engine.analyze(sql, by),
+    tables: [{ parts: [table], ...found }],
+    reproducible: order === '',
+    dataFormat: 'JsonAoa',
+    wantSchema: false,
+    keyOrder: 'column' as const,
+    ascii: false,
+    ...(window ?? { skip: 0, limit: mostRows }),
+  }
+  const { data } = await deps.objects.reading([view], () => deps.engine.run(job, by))
+  return data
+}

@@ -1,0 +1,117 @@
+// What a node does without is not there: no module of it is loaded, its routes say why, its options are unknown; and a feature
+// that is only added to the list is served, with nothing else of the source naming it.
+
+import { spawnSync } from 'node:child_process'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { loadConfig } from '../../src/config.ts'
+import type { Feature } from '../../src/feature.ts'
+import { features } from '../../src/features.ts'
+import { repository } from '../helpers/sources.ts'
+import { startLiveNode } from '../helpers/live-node.ts'
+
+const names = features.map(({ name }) => name)
+const all = names.join(',')
+
+interface Operation {
+  readonly role: string
+  readonly feature?: string
+}
+const texts = JSON.parse(await readFile(join(repository, 'texts', 'operations.json'), 'utf8')) as {
+  readonly operations: Readonly<Record<string, Operation>>
+}
+const operations = Object.entries(texts.operations).map(([key, { feature }]) => {
+  const [method = '', path = ''] = key.split(' ')
+  return { method: method.toUpperCase(), path: path.replaceAll(/\{\w+\}/g, '1'), feature }
+})
+
+let dir: string
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'proofstream-without-'))
+})
+afterAll(async () => await rm(dir, { recursive: true, force: true }))
+
+/** Folders of `src/features` of which a node loads a module until it is ready. */
+async function loadedFolders(without: string): Promise<string[]> {
+  const script = join(dir, 'loaded.mjs')
+  await writeFile(
+    script,
+    `import { registerHooks } from 'node:module'
+    const seen = new Set()
+    registerHooks({ load: (url, context, next) => (seen.add(url.match(/src\\/features\\/([^/]+)\\//)?.[1]), next(url, context)) })
+    const { startNode } = await import('${repository}/src/node.ts')
+    const { loadConfig } = await import('${repository}/src/config.ts')
+    const options = { data: '${dir}/node', listen: '127.0.0.1:0', 'log-level': 'silent', without: '${without}' }
+    const node = await startNode(loadConfig(options))
+    await node.stop()
+    console.log(JSON.stringify([...seen].filter(Boolean)))`,
+  )
+  const { stdout, stderr } = spawnSync(process.execPath, [script], { encoding: 'utf8' })
+  const last = stdout.trim().split('\n').at(-1) ?? ''
+  if (!last.startsWith('[')) throw new Error(stderr)
+  return JSON.parse(last) as string[] // as the script printed them
+}
+
+describe('a node without its features', () => {
+  it('loads nothing of them', async () => {
+    expect((await loadedFolders('')).sort()).toEqual(names.toSorted())
+    expect(await loadedFolders(all)).toEqual([])
+    const [first = '', ...others] = names
+    expect((await loadedFolders(first)).sort()).toEqual(others.sort())
+  })
+
+  it('says of their routes why they are not there, and answers all others', async () => {
+    const live = await startLiveNode({ without: all })
+    const answered = async (method: string, path: string): Promise<[number, string]> => {
+      const headers = { authorization: `Bearer ${live.adminToken}` }
+      const answer = await fetch(`${live.node.url}${path}`, { method, headers })
+      return [answer.status, await answer.text()]
+    }
+    try {
+      const optional = operations.filter(({ feature }) => feature !== undefined)
+      expect(new Set(optional.map(({ feature }) => feature)).size).toBeGreaterThan(3)
+      for (const { method, path, feature } of optional) {
+        const [status, text] = await answered(method, path)
+        expect([path, status, text]).toEqual([path, 404, expect.stringContaining(`without the feature '${feature}'`)])
+      }
+      expect((await live.ingest('acme/lab', [{ n: 1 }], '?create=true')).status).toBe(200)
+      expect((await live.query('SELECT n FROM "acme/lab"', { include: ['Proof'] })).status).toBe(200)
+      const [, document] = await answered('GET', '/openapi.json')
+      const { paths } = JSON.parse(document) as { readonly paths: object }
+      expect(Object.keys(paths).filter((path) => path.startsWith('/ogc') || path.startsWith('/iceberg'))).toEqual([])
+    } finally {
+      await live.stop()
+    }
+  })
+
+  it('does not know their options', () => {
+    expect(() => loadConfig({ without: 'mqtt', 'mqtt-url': 'mqtt://x' })).toThrow("Unknown option 'mqtt-url'")
+    expect(() => loadConfig({ without: 'ogcc' })).toThrow(/'without' is 'ogcc'; expected some of ogc/)
+  })
+})
+
+describe('a feature that is added to the list', () => {
+  const toy: Feature = {
+    name: 'toy',
+    about: 'greets',
+    load: async () => ({
+      routes: { replica: (app) => void app.get('/toy', { schema: { hide: true } }, () => 'hello') },
+      start: async ({ health }) => health.tell('toy', () => 'at play'),
+    }),
+  }
+
+  it('is served and started', async () => {
+    const list = features as Feature[] // a row more, as a commit would add it
+    list.push(toy)
+    const live = await startLiveNode()
+    try {
+      expect(await (await fetch(`${live.node.url}/toy`)).text()).toBe('hello')
+      expect(await (await fetch(`${live.node.url}/readyz`)).text()).toContain('at play')
+    } finally {
+      list.pop()
+      await live.stop()
+    }
+  })
+})
