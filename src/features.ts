@@ -5,6 +5,11 @@
 
 export const features = [
   {
+    name: 'console',
+    about: 'pages for people in a browser: datasets, SQL, sending, verifying, the node',
+    load: async () => (await import('./features/console/feature.ts')).webConsole,
+  },
+  {
     name: 'ogc',
     about: 'datasets with geometries as OGC API Features and vector tiles, for GIS programs and maps',
     load: async () => (await import('./features/ogc/feature.ts')).ogc,

@@ -2,7 +2,7 @@
 // itself when it starts is not looked at. Nothing is changed; files that are written to try the volume are removed.
 
 import type { Config } from '../config.ts'
-import { readBreaches } from '../follow/evidence.ts'
+import { readBreaches } from '../features/follow/evidence.ts'
 import { dataPaths } from '../store/layout.ts'
 import { type Check, fail, type Finding, reasonOf, warn } from './finding.ts'
 import { checkKafka } from './kafka.ts'

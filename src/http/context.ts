@@ -1,13 +1,14 @@
 // What routes are given (the roles and the rules they speak for), and what they say of themselves.
 
 import type { ServerResponse } from 'node:http'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Principal, Right } from '../access/scopes.ts'
 import type { TokenRegistry } from '../access/tokens.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { Objects } from '../catalog/objects.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { Clock } from '../lib/clock.ts'
+import type { Html } from '../lib/html.ts'
 import type { Limits } from '../lib/limits.ts'
 import type { Logger } from '../lib/logger.ts'
 import type { Role } from '../model/names.ts'
@@ -84,8 +85,19 @@ export interface HttpContext {
 /** What routes of the gateway are given. */
 export type GatewayContext = HttpContext & { readonly gateway: Gateway }
 
+/** Answers for browsers, of a process that has any. */
+export interface Pages {
+  send(reply: FastifyReply, page: { readonly title: string; readonly main: Html }): FastifyReply
+  sendProblem(reply: FastifyReply, problem: Told): FastifyReply
+  /** What stands where nothing may be read without a token. */
+  sendTokenForm(reply: FastifyReply): FastifyReply
+}
+
 /** Routes of a feature, by the role that answers them. */
 export interface OptionalRoutes {
+  readonly pages?: Pages
+  /** Of every process; before all other routes. `reading` where it is a replica. */
+  readonly every?: (app: FastifyInstance, context: HttpContext, reading: ReplicaContext | undefined) => void
   readonly gateway?: (app: FastifyInstance, context: GatewayContext) => void
   readonly replica?: (app: FastifyInstance, context: ReplicaContext) => void
 }
@@ -132,6 +144,9 @@ export function hostOf(
 }
 
 declare module 'fastify' {
+  interface FastifyInstance {
+    readonly pages: Pages | undefined
+  }
   interface FastifyRequest {
     principal: Principal
     /** As `tell` of the routes of the same path, where no route takes the request. */

@@ -50,7 +50,8 @@ export async function registerDocument(app: FastifyInstance, context: Pick<HttpC
       security: [{}, { token: [] }],
     },
     // The document is plain JSON; the plugin's type of it allows other versions too.
-    transformObject: (made) => ('openapiObject' in made ? completeDocument({ ...made.openapiObject }) : {}),
+    transformObject: (made) =>
+      'openapiObject' in made ? completeDocument({ ...made.openapiObject }, app.pages !== undefined) : {},
     transform: ({ schema, url, route }) => {
       const { describes, right } = route.config ?? {}
       const security = right === undefined ? [{}] : [{ token: [] }]
@@ -77,14 +78,15 @@ const headersOfAll = ['request-id', 'x-content-type-options', 'vary', 'content-e
 const headersOfReads = ['access-control-allow-origin', 'access-control-expose-headers'] as const
 
 /** The document with each operation completed. Fails on a route that the texts lack. */
-function completeDocument(document: Json): Json {
+function completeDocument(document: Json, hasPages: boolean): Json {
   const paths: Json = {}
   for (const [path, item] of Object.entries(record(document['paths']))) {
     const methods = Object.entries(record(item)).map(([method, operation]) => {
       const key = `${method} ${path}`
       const text = must(routeTexts.operations[key], `texts/operations.json has ${key}`)
       const renames = /{dataset}|{collection}/.test(path) && method !== 'put' ? { 308: routeTexts.answerOfRenamed } : {}
-      const told = { ...text, answers: { ...text.answers, ...renames } }
+      const { answers } = hasPages ? text : withoutPages(text)
+      const told = { ...text, answers: { ...answers, ...renames } }
       return [method, completed(record(operation), told, method === 'get' || isReadPost(key))] as const
     })
     paths[path] = Object.fromEntries(methods)
@@ -103,6 +105,16 @@ function completeDocument(document: Json): Json {
       examples: Object.fromEntries(examples),
     },
   }
+}
+
+/** The answers of a node that has no pages for browsers. */
+function withoutPages({ answers }: OperationText): Pick<OperationText, 'answers'> {
+  const told = Object.entries(answers).map(([status, answer]): [string, AnswerText] => {
+    const { media = [], ...others } = answer
+    const left = media.filter((type) => type !== 'text/html')
+    return [status, left.length === media.length ? answer : { ...others, ...(left.length > 0 && { media: left }) }]
+  })
+  return { answers: Object.fromEntries(told) }
 }
 
 function isReadPost(key: string): boolean {

@@ -1,32 +1,6 @@
-// Pages on their way to browsers: who wants one, and the policy under which none of them runs a script that is not a file
-// of this node, fetches anything from elsewhere, or stands in a frame.
+// Who wants a page: browsers that navigate, unless a parameter says which bytes are wanted.
 
-import type { FastifyReply, FastifyRequest } from 'fastify'
-import { layout, type Page } from '../features/console/layout.ts'
-import { addressOf } from '../features/console/files.ts'
-
-const policy = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self'",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'self'",
-  "frame-ancestors 'none'",
-  "require-trusted-types-for 'script'",
-  "trusted-types 'none'",
-].join('; ')
-
-/** Sends a page. What it shows depends on who asks, and nobody keeps it unasked. */
-export function sendHtml(reply: FastifyReply, page: Page): FastifyReply {
-  if (!reply.hasHeader('cache-control')) void reply.header('cache-control', 'private, no-cache')
-  return reply
-    .header('content-security-policy', policy)
-    .header('referrer-policy', 'same-origin')
-    .type('text/html; charset=utf-8')
-    .send(layout(page, addressOf))
-}
+import type { FastifyRequest } from 'fastify'
 
 /** Its answer is a page: the route has one, a browser asks, and no parameter says which bytes are wanted instead. */
 export function wantsPage(request: FastifyRequest): boolean {

@@ -6,13 +6,11 @@ import { randomUUID } from 'node:crypto'
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
-import { shell } from '../features/console/layout.ts'
-import { problemPage, type ShownProblem } from '../features/console/errors-page.ts'
 import { type ErrorKind, errorTable, isRetryable, kindSlug } from '../model/error-table.ts'
 import { HaltError, NodeError } from '../model/errors.ts'
 import { hasArrived, lingeringAnswer } from './connections.ts'
 import type { HttpContext, Told } from './context.ts'
-import { sendHtml, wantsHtml } from './html.ts'
+import { wantsHtml } from './html.ts'
 
 /** A body ready to be sent. */
 export interface Problem extends Told {
@@ -198,13 +196,14 @@ export function sendProblem(
   }
   // Of the answer that was begun, nothing holds for an error.
   for (const name of ['etag', 'accept-ranges', 'dataset-head']) void reply.removeHeader(name)
-  const isPage = page === true && wantsHtml(request)
+  const pages = page === true && wantsHtml(request) ? reply.server.pages : undefined
   // Whoever comes without a token is shown where to give one, the same at every address.
-  if (isPage && problem.status === 401 && request.headers.authorization === undefined) return sendHtml(reply, shell)
+  const hasNoToken = problem.status === 401 && request.headers.authorization === undefined
+  if (pages !== undefined && hasNoToken) return pages.sendTokenForm(reply)
   if (problem.status === 401) void reply.header('www-authenticate', 'Bearer realm="proofstream"')
   const text = JSON.stringify(problem.body)
   void reply.code(problem.status).headers({ ...problem.headers, 'request-id': request.id })
-  if (isPage) return sendHtml(reply, problemPage(shownProblem(problem)))
+  if (pages !== undefined) return pages.sendProblem(reply, problem)
   void reply.type(problem.mediaType)
   return sendAtOnce(context, text, { request, reply })
 }
@@ -243,21 +242,6 @@ function sendMoved(
   const headers = { location, 'cache-control': 'no-store', 'request-id': request.id }
   void reply.code(308).headers(headers).type('text/plain; charset=utf-8')
   return sendAtOnce(context, `The dataset has another name now: ${location}\n`, { request, reply })
-}
-
-function shownProblem({ status, body }: Problem): ShownProblem {
-  const text = (name: string): string => String(body[name])
-  const hint = body['hint'] === undefined ? undefined : text('hint')
-  const kind = String(Object(body['error'])['kind'])
-  return {
-    status,
-    title: text('title'),
-    kind,
-    detail: text('detail'),
-    hint,
-    type: text('type'),
-    instance: text('instance'),
-  }
 }
 
 /**

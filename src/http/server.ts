@@ -13,14 +13,11 @@ import type { HttpContext, ReplicaContext } from './context.ts'
 import { registerDocument } from './document.ts'
 import { registerJsonBodies } from './json-body.ts'
 import { Listeners } from './listeners.ts'
-import { registerPages } from '../features/console/pages.ts'
 import { answerBrokenRequest, schemaError, sendProblem } from './problem.ts'
 import { Readings } from './readings.ts'
 import { isHandshake } from './record-sockets.ts'
 import { registerSteps } from './request-steps.ts'
 import { registerParameterRules } from './request-target.ts'
-import { registerAssets } from '../features/console/assets.ts'
-import { registerRerun } from '../features/console/rerun.ts'
 import { registerChanges } from './routes/changes.ts'
 import { registerMetadata, registerTail } from './routes/dataset-data.ts'
 import { registerAbout, registerCreation, registerDatasets } from './routes/datasets.ts'
@@ -69,6 +66,7 @@ export async function createServer(context: HttpContext): Promise<HttpServer> {
     exposeHeadRoutes: true,
   })
   app.setErrorHandler((error, request, reply) => sendProblem(context, error, { request, reply }))
+  app.decorate('pages', context.routes.find(({ pages }) => pages !== undefined)?.pages)
   registerSteps(app, context)
   registerParameterRules(app)
   registerJsonBodies(app, context)
@@ -96,13 +94,11 @@ export async function createServer(context: HttpContext): Promise<HttpServer> {
 function registerRoutes(app: FastifyInstance, context: HttpContext): void {
   const { gateway, replica } = context
   const reading = replica === undefined ? undefined : readingContext(app, context, replica)
-  registerPages(app, context, reading)
+  for (const { every } of context.routes) every?.(app, context, reading)
   for (const name of context.without) {
     registerAbsent(app, ({ feature }) => feature === name, `It was started without the feature '${name}' (--without).`)
   }
   registerNode(app, context)
-  registerAssets(app)
-  registerRerun(app)
   if (gateway !== undefined) {
     const own = { ...context, gateway }
     for (const register of [registerCreation, registerChanges, registerIngest, registerStream, registerReceipts])

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { must } from '../../src/lib/assert.ts'
 import { crc32c } from '../../src/lib/crc32c.ts'
-import { keepBreach } from '../../src/follow/evidence.ts'
+import { keepBreach } from '../../src/features/follow/evidence.ts'
 import { type Finished, runCommand, type ServedNode, serveNode } from '../helpers/run-node.ts'
 
 interface Row {

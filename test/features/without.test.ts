@@ -80,7 +80,10 @@ describe('a node without its features', () => {
       expect((await live.query('SELECT n FROM "acme/lab"', { include: ['Proof'] })).status).toBe(200)
       const [, document] = await answered('GET', '/openapi.json')
       const { paths } = JSON.parse(document) as { readonly paths: object }
-      expect(Object.keys(paths).filter((path) => path.startsWith('/ogc') || path.startsWith('/iceberg'))).toEqual([])
+      expect(Object.keys(paths).filter((path) => /^.(?:ogc|iceberg|assets)/.test(path))).toEqual([])
+      expect(document.includes('"text/html":')).toBe(false)
+      const fromBrowser = await fetch(live.node.url, { headers: { accept: 'text/html' } })
+      expect(fromBrowser.headers.get('content-type')).toMatch(/json/)
     } finally {
       await live.stop()
     }
@@ -88,7 +91,7 @@ describe('a node without its features', () => {
 
   it('does not know their options', () => {
     expect(() => loadConfig({ without: 'mqtt', 'mqtt-url': 'mqtt://x' })).toThrow("Unknown option 'mqtt-url'")
-    expect(() => loadConfig({ without: 'ogcc' })).toThrow(/'without' is 'ogcc'; expected some of ogc/)
+    expect(() => loadConfig({ without: 'ogcc' })).toThrow(/'without' is 'ogcc'; expected some of console, ogc/)
   })
 })
 

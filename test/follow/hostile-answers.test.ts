@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { createGzip } from 'node:zlib'
 import { afterEach, describe, expect, test } from 'vitest'
 import { Exchange, ProofstreamError } from '../../src/client/exchange.ts'
-import { Origin } from '../../src/follow/origin.ts'
+import { Origin } from '../../src/features/follow/origin.ts'
 import { type Clock, systemClock } from '../../src/lib/clock.ts'
 import { startReplica } from './support.ts'
 

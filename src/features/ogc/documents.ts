@@ -10,7 +10,7 @@ import { type Field, innerType } from '../../model/schema.ts'
 import type { Extent } from './spatial-rows.ts'
 import type { Html } from '../../lib/html.ts'
 import { hostOf, type HttpContext } from '../../http/context.ts'
-import { sendHtml, wantsHtml } from '../../http/html.ts'
+import { wantsHtml } from '../../http/html.ts'
 import { addVary } from '../../http/origin-rules.ts'
 import type { Collection, LinkText } from './pages.ts'
 import { crs84 } from './request.ts'
@@ -28,23 +28,37 @@ export type Form = 'html' | 'json'
 /** What the caller wants to see. Throws NodeError `InvalidParameter`. */
 export function formOf(request: FastifyRequest, reply: FastifyReply, f: string | undefined): Form {
   addVary(reply, 'Accept')
-  if (f === 'html' || f === 'json') return f
-  if (f === undefined) return wantsHtml(request) ? 'html' : 'json'
-  throw new NodeError('InvalidParameter', `f is '${f}'; it may be json or html.`, { candidates: ['json', 'html'] })
+  const forms = formsOf(request)
+  if (f === undefined) return wantsHtml(request) && forms.includes('html') ? 'html' : 'json'
+  const found = forms.find((form) => form === f)
+  if (found !== undefined) return found
+  throw new NodeError('InvalidParameter', `f is '${f}'; it may be ${forms.join(' or ')}.`, { candidates: forms })
+}
+
+/** A node without its console has no pages. */
+export function formsOf({ server }: Pick<FastifyRequest, 'server'>): readonly Form[] {
+  return server.pages === undefined ? ['json'] : ['json', 'html']
 }
 
 /** Links of a document to itself and to its other form. */
-export function selfLinks(url: string, form: Form, type: string): LinkText[] {
+export function selfLinks(request: FastifyRequest, url: string, { form, type }: LinkedForm): LinkText[] {
   const inForm = (one: Form): string => `${url}${url.includes('?') ? '&' : '?'}f=${one}`
+  const page = { href: inForm('html'), type: 'text/html' }
   return form === 'json'
     ? [
         { href: url, rel: 'self', type, title: 'This document' },
-        { href: inForm('html'), rel: 'alternate', type: 'text/html', title: 'This document as a page' },
+        ...(formsOf(request).includes('html') ? [{ ...page, rel: 'alternate', title: 'This document as a page' }] : []),
       ]
     : [
-        { href: inForm('html'), rel: 'self', type: 'text/html', title: 'This page' },
+        { ...page, rel: 'self', title: 'This page' },
         { href: inForm('json'), rel: 'alternate', type, title: 'This page as JSON' },
       ]
+}
+
+interface LinkedForm {
+  readonly form: Form
+  /** Of the JSON. */
+  readonly type: string
 }
 
 interface OgcAnswer {
@@ -60,7 +74,9 @@ interface OgcAnswer {
 export function sendDocument(reply: FastifyReply, { form, links, type, json, title, page }: OgcAnswer): FastifyReply {
   const header = links.map((link) => `<${link.href}>; rel="${link.rel}"; type="${link.type}"`).join(', ')
   if (header.length <= mostLinkChars) void reply.header('link', header)
-  return form === 'html' ? sendHtml(reply, { title, main: page() }) : reply.type(type).send(utf8(json()))
+  const { pages } = reply.server
+  if (form === 'html' && pages !== undefined) return pages.send(reply, { title, main: page() })
+  return reply.type(type).send(utf8(json()))
 }
 
 /** The root of these routes. */
@@ -77,15 +93,18 @@ export function urlOf(base: string, view: DatasetView): string {
 }
 
 export function collectionOf(
+  request: FastifyRequest,
   base: string,
   view: DatasetView,
   { extent, form }: { readonly extent: Extent | undefined; readonly form: Form },
 ): Collection & Readonly<Record<string, unknown>> {
   const url = urlOf(base, view)
   const links: LinkText[] = [
-    ...selfLinks(url, form, json),
+    ...selfLinks(request, url, { form, type: json }),
     { href: `${url}/items`, rel: 'items', type: geoJson, title: 'Features' },
-    { href: `${url}/items?f=html`, rel: 'items', type: 'text/html', title: 'Features as a page' },
+    ...(formsOf(request).includes('html')
+      ? [{ href: `${url}/items?f=html`, rel: 'items', type: 'text/html', title: 'Features as a page' }]
+      : []),
     {
       href: `${url}/queryables`,
       rel: 'http://www.opengis.net/def/rel/ogc/1.0/queryables',

@@ -24,6 +24,7 @@ import {
   baseOf,
   collectionOf,
   formOf,
+  formsOf,
   geoJson,
   json,
   jsonSchema,
@@ -60,11 +61,9 @@ import {
 
 const openApi = 'application/vnd.oai.openapi+json;version=3.0'
 
-/** Conformance classes that hold here. */
+/** Conformance classes that hold beside the one of pages. */
 const conformsTo = [
-  ...['core', 'oas30', 'geojson', 'html'].map(
-    (name) => `http://www.opengis.net/spec/ogcapi-features-1/1.0/conf/${name}`,
-  ),
+  ...['core', 'oas30', 'geojson'].map((name) => `http://www.opengis.net/spec/ogcapi-features-1/1.0/conf/${name}`),
   'http://www.opengis.net/spec/ogcapi-common-1/1.0/conf/core',
   ...['queryables', 'queryables-query-parameters', 'filter', 'features-filter'].map(
     (name) => `http://www.opengis.net/spec/ogcapi-features-3/1.0/conf/${name}`,
@@ -73,6 +72,8 @@ const conformsTo = [
     (name) => `http://www.opengis.net/spec/cql2/1.0/conf/${name}`,
   ),
 ]
+
+const pagesClass = 'http://www.opengis.net/spec/ogcapi-features-1/1.0/conf/html'
 
 /** Rows that one list of collections reads to find extents; a larger dataset has its own once it was asked for. */
 const mostReadRows = 200_000
@@ -98,7 +99,7 @@ function registerLanding(app: FastifyInstance, context: ReplicaContext): void {
     const base = baseOf(context, request)
     const form = formOf(request, reply, f)
     const links: LinkText[] = [
-      ...selfLinks(base, form, json),
+      ...selfLinks(request, base, { form, type: json }),
       { href: `${base}/api`, rel: 'service-desc', type: openApi, title: 'The OpenAPI description' },
       { href: `${hostOf(context, request)}/swagger`, rel: 'service-doc', type: 'text/html', title: 'Documentation' },
       { href: `${base}/conformance`, rel: 'conformance', type: json, title: 'Conformance classes' },
@@ -116,9 +117,10 @@ function registerLanding(app: FastifyInstance, context: ReplicaContext): void {
   app.get('/ogc/conformance', { config, schema: { querystring: FormatQuery } }, (request, reply) => {
     const { f } = request.query as Static<typeof FormatQuery> // validated
     const form = formOf(request, reply, f)
-    const links = selfLinks(`${baseOf(context, request)}/conformance`, form, json)
-    const text = (): string => JSON.stringify({ conformsTo, links })
-    const page = (): Html => conformancePage(conformsTo, links)
+    const links = selfLinks(request, `${baseOf(context, request)}/conformance`, { form, type: json })
+    const classes = [...(formsOf(request).includes('html') ? [pagesClass] : []), ...conformsTo]
+    const text = (): string => JSON.stringify({ conformsTo: classes, links })
+    const page = (): Html => conformancePage(classes, links)
     return sendDocument(reply, { form, links, type: json, json: text, title: 'Conformance', page })
   })
   app.get('/ogc/api', { config, schema: { querystring: FormatQuery } }, (request, reply) => {
@@ -158,12 +160,12 @@ function registerCollections(app: FastifyInstance, context: ReplicaContext, deps
       const extent =
         unread <= readable ? await listedExtent({ ...context, ...deps }, view, { column, signal }) : undefined
       if (unread <= readable) readable -= unread
-      collections.push(collectionOf(baseOf(context, request), view, { extent, form: 'json' }))
+      collections.push(collectionOf(request, baseOf(context, request), view, { extent, form: 'json' }))
     }
     const url = `${baseOf(context, request)}/collections`
     const asked = most === undefined ? {} : { limit: most }
     const self = new URLSearchParams({ ...asked, ...(after === undefined ? {} : { after }) }).toString()
-    const links: LinkText[] = selfLinks(self === '' ? url : `${url}?${self}`, form, json)
+    const links: LinkText[] = selfLinks(request, self === '' ? url : `${url}?${self}`, { form, type: json })
     if (next !== undefined) {
       const query = new URLSearchParams({ ...asked, after: next, ...(f === undefined ? {} : { f }) }).toString()
       links.push({
@@ -218,7 +220,7 @@ function registerCollection(app: FastifyInstance, context: ReplicaContext, deps:
     const column = geometryColumn(view)?.name ?? ''
     const { signal } = callerOf(context, request, reply)
     const extent = await extentOf(deps, view, { column, signal })
-    const collection = collectionOf(baseOf(context, request), view, { extent, form })
+    const collection = collectionOf(request, baseOf(context, request), view, { extent, form })
     const text = (): string => JSON.stringify(collection)
     const page = (): Html => collectionPage(collection)
     void reply.header('cache-control', 'no-cache')
@@ -229,7 +231,7 @@ function registerCollection(app: FastifyInstance, context: ReplicaContext, deps:
     const form = formOf(request, reply, f)
     const view = await collectionView(context, request)
     const $id = `${urlOf(baseOf(context, request), view)}/queryables`
-    const links = selfLinks($id, form, jsonSchema)
+    const links = selfLinks(request, $id, { form, type: jsonSchema })
     const geometry = {
       $ref: 'https://geojson.org/schema/Geometry.json',
       format: 'geometry-any',
@@ -270,7 +272,10 @@ function registerItems(app: FastifyInstance, context: ReplicaContext, deps: Feat
       if (isUnchanged(request, reply, answerTag(deps.engine.dialect, named))) return reply.code(304).send()
       const caller = callerOf(context, request, reply)
       const { features, hasMore, matched } = await featurePage(deps, { ...wanted, limit }, caller)
-      const links: LinkText[] = selfLinks(itemsUrl(base, view, asked, { skip: wanted.skip }), form, geoJson)
+      const links: LinkText[] = selfLinks(request, itemsUrl(base, view, asked, { skip: wanted.skip }), {
+        form,
+        type: geoJson,
+      })
       if (hasMore) {
         const href = itemsUrl(base, view, asked, { skip: wanted.skip + features.length, f: asked.f })
         links.push({ href, rel: 'next', type: form === 'html' ? 'text/html' : geoJson, title: 'Next page' })
@@ -310,7 +315,7 @@ function registerItem(app: FastifyInstance, context: ReplicaContext, deps: Featu
       if (found === undefined) throw new NodeError('ObjectNotFound', `There is no feature ${feature} in ${view.alias}.`)
       const url = urlOf(baseOf(context, request), view)
       const links: LinkText[] = [
-        ...selfLinks(`${url}/items/${offset}`, form, geoJson),
+        ...selfLinks(request, `${url}/items/${offset}`, { form, type: geoJson }),
         { href: url, rel: 'collection', type: json, title: view.alias },
       ]
       const text = (): string => `${found.slice(0, -1)},"links":${JSON.stringify(links)}}`

@@ -3,7 +3,13 @@
 
 import { cleanText } from '../../../lib/clean-text.ts'
 import { systemClock } from '../../../lib/clock.ts'
-import { explain, type OfflineFailure, type OfflineSuccess, type OfflineVerdict, verifyOffline } from '../../../verify.ts'
+import {
+  explain,
+  type OfflineFailure,
+  type OfflineSuccess,
+  type OfflineVerdict,
+  verifyOffline,
+} from '../../../verify.ts'
 import { type BundleFindings, checkBundle, isBundle } from './bundle-file.ts'
 import { element } from './element.ts'
 import { firstRows } from './first-rows.ts'
