@@ -122,7 +122,7 @@ const fixedOptions: readonly OptionRow[] = [
     text: 'where records are logged: segment files in the data directory, or Apache Kafka',
   },
   ...kafkaRows,
-  ...followRows,
+  ...followRows.map((row) => ({ ...row, feature: 'follow' })),
   ...mqttRows.map((row) => ({ ...row, feature: 'mqtt' })),
   {
     name: 'log-level',

@@ -30,6 +30,11 @@ export const features = [
     load: async () => (await import('./features/otlp/feature.ts')).otlp,
   },
   {
+    name: 'follow',
+    about: 'datasets of another node, copied and checked, in a store of this one',
+    load: async () => (await import('./features/follow/feature.ts')).following,
+  },
+  {
     name: 'mqtt',
     about: 'messages of an MQTT broker become records',
     load: async () => (await import('./features/mqtt/feature.ts')).mqtt,

@@ -47,6 +47,9 @@ export function followOptions(
   // parseValue has given each option the type that its row names.
   const list = (name: string): readonly string[] | undefined => values.get(name) as readonly string[] | undefined
   const patterns = list('follow')
+  if (url !== undefined && list('without')?.includes('follow') === true) {
+    throw invalidOption(`Option 'store' is '${url}', a node to follow; --without leaves that out.`)
+  }
   if (url === undefined) {
     if (patterns === undefined) return undefined
     throw invalidOption("Option 'follow' needs a node to follow: --store https://node.example --roles replica.")

@@ -11,9 +11,8 @@ import { type Config, packageVersion } from './config.ts'
 import { lockDirectory } from './disk/directory-lock.ts'
 import { makeDurableDirectory, nodeFileSystem } from './disk/files.ts'
 import type { Engine } from './engine/engine.ts'
-import { loadFeatures } from './feature.ts'
+import { type FeatureCode, loadFeatures, type Origin, originOf } from './feature.ts'
 import { ensureAdminToken, ensureNodeKey } from './first-start.ts'
-import type { Follow } from './features/follow/follow.ts'
 import type { Gateway } from './gateway/gateway.ts'
 import type { LogWatch } from './gateway/log-watch.ts'
 import type { NodeFacts } from './http/context.ts'
@@ -39,7 +38,6 @@ import {
   mergedFolder,
   openAnswerFiles,
   openBuilder,
-  openFollow,
   openGateway,
   openLogWatch,
   openMerged,
@@ -83,8 +81,9 @@ interface Parts extends Shared {
   readonly builder: Builder | undefined
   /** Of a gateway whose log deletes what is old. */
   readonly watch: LogWatch | undefined
-  /** Of a replica of another node. */
-  readonly follow: Follow | undefined
+  readonly features: readonly FeatureCode[]
+  /** The node whose datasets are copied into the store of this one. */
+  readonly origin: Origin | undefined
 }
 
 /** Starts a node; it is ready when this resolves. Throws NodeError, HaltError and what the file system throws. */
@@ -105,9 +104,10 @@ export async function startNode(config: Config, logger: Logger = createLogger(co
       ? await openBuilder(shared, { log: logOf(log), assignment: await assignmentOf(log, shared) })
       : undefined
     open.builder = builder
-    const follow = config.follow === undefined ? undefined : await openFollow(shared, config.follow)
+    const features = await loadFeatures(config.without)
+    const origin = await originOf(features, shared)
     const watch = log.aging !== undefined && has(config, 'gateway') ? openLogWatch(shared, log.aging) : undefined
-    return await serve({ ...shared, opening, log, builder, watch, follow }, failed)
+    return await serve({ ...shared, opening, log, builder, watch, features, origin }, failed)
   } catch (error) {
     await closeInTime(opening, error)
     throw error
@@ -188,28 +188,26 @@ async function assignmentOf({ assignment }: OpenedLog, { store }: Shared): Promi
 
 /** Opens gateway and replica, if the process has these roles, and the server. */
 async function serve(parts: Parts, failed: Promise<unknown>): Promise<RunningNode> {
-  const { config, paths, clock, logger, store, catalog, work, opened } = parts
+  const { config, paths, clock, logger, store, catalog, work, opened, features, origin } = parts
   const nodeKey = await ensureNodeKey(config.nodeKeyFile ?? paths.nodeKey, logger)
   const tokens = new TokenRegistry({ store, clock, logger, anonymousRead: config.anonymousRead })
-  if (parts.follow !== undefined) await ensureAdminToken(tokens, paths.token, logger)
+  if (origin !== undefined) await ensureAdminToken(tokens, paths.token, logger)
   const gateway = has(config, 'gateway') ? await serveGateway(parts, tokens) : undefined
   const engine = has(config, 'replica') ? await openQueries(parts) : undefined
-  const objects = new Objects(store, parts.follow?.source)
+  const objects = new Objects(store, origin?.source)
   const slices = openSliceFiles(parts)
   const answers = new KeptAnswers(config.limits.keptAnswerBytes)
   // A process with this role alone has opened the store for reading only, unless it follows another node.
-  if (engine !== undefined && (config.roles.length > 1 || parts.follow !== undefined))
-    await putSigner(store, nodeKey.did)
+  if (engine !== undefined && (config.roles.length > 1 || origin !== undefined)) await putSigner(store, nodeKey.did)
   const health = createHealth(parts, engine)
-  const loaded = await loadFeatures(config.without)
   const app = await createServer({
-    routes: loaded.flatMap(({ routes = [] }) => routes),
+    routes: features.flatMap(({ routes = [] }) => routes),
     without: config.without,
     signers: () => listSigners(store),
     facts: { did: nodeKey.did, version: packageVersion(), roles: config.roles, log: factsOf(parts.log) },
     nodeKey,
     gateway,
-    origin: parts.follow?.url,
+    origin: origin?.url,
     replica: engine && {
       objects,
       files: new Files({ objects, slices, merging: await openMerged(parts, slices), limits: config.limits }),
@@ -242,7 +240,7 @@ async function serve(parts: Parts, failed: Promise<unknown>): Promise<RunningNod
     await app.close()
   })
   const port = await app.listen(config.listenHost, config.listenPort)
-  for (const { start } of loaded) await start?.({ ...parts, gateway, health, nodeKey })
+  for (const { start } of features) await start?.({ ...parts, gateway, health, nodeKey })
   await warnAtStart(config, logger)
   return describe(parts, { port, nodeKey, failed })
 }
@@ -281,7 +279,7 @@ async function serveGateway(parts: Parts, tokens: TokenRegistry): Promise<Gatewa
 
 /** What each role must have to be ready. */
 function createHealth(parts: Parts, engine: Engine | undefined): Health {
-  const { builder, store, log, watch, follow } = parts
+  const { builder, store, log, watch, origin } = parts
   const health = new Health()
   if (builder !== undefined) {
     if (log.assignment !== undefined) health.tell('partitions', () => builder.status().partitions.map(partitionFact))
@@ -300,10 +298,8 @@ function createHealth(parts: Parts, engine: Engine | undefined): Health {
   }
   if (watch !== undefined) health.add('retention', () => watch.fault())
   if (engine !== undefined) health.add('engine', () => engine.fault())
-  if (follow !== undefined) {
-    health.add('follow', () => follow.notReady)
-    health.tell('follow', () => followFacts(follow))
-  } else if (engine !== undefined && log.log === undefined) {
+  if (origin !== undefined) origin.tell(health)
+  else if (engine !== undefined && log.log === undefined) {
     let isWritten = false
     health.add('store', async () => {
       isWritten ||= (await store.list(logsPrefix)).length > 0
@@ -311,19 +307,6 @@ function createHealth(parts: Parts, engine: Engine | undefined): Health {
     })
   }
   return health
-}
-
-/** For anyone: private datasets are counted and not named. */
-function followFacts(follow: Follow): object {
-  const all = follow.status()
-  const halted = all.filter(({ progress }) => progress.kind === 'halted')
-  return {
-    origin: follow.url,
-    fault: follow.fault ?? null,
-    datasets: all.length,
-    behind: all.filter(({ lag }) => lag.blocks > 0).length,
-    halted: halted.map(({ name }) => (name.visibility === 'public' ? name.alias : '(private)')),
-  }
 }
 
 /** Watches the volumes of a process that writes. */

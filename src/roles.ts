@@ -11,8 +11,6 @@ import { Outcomes } from './catalog/outcomes.ts'
 import type { Config } from './config.ts'
 import { SpaceReserve } from './disk/space.ts'
 import { type Engine, openEngine } from './engine/engine.ts'
-import { type Follow, startFollow } from './features/follow/follow.ts'
-import type { FollowOptions } from './follow-options.ts'
 import { Gateway } from './gateway/gateway.ts'
 import { type AgingLog, HaltedDatasets, LogWatch } from './gateway/log-watch.ts'
 import type { Clock } from './lib/clock.ts'
@@ -21,7 +19,7 @@ import type { Announcements } from './log/announcements.ts'
 import type { EventLog } from './log/event-log.ts'
 import type { PartitionAssignment } from './log/partitions.ts'
 import { compressor } from './open-storage.ts'
-import { measureBuilder, measureFollow, measureGateway, measureMerged, type Metrics } from './ops/metrics.ts'
+import { measureBuilder, measureGateway, measureMerged, type Metrics } from './ops/metrics.ts'
 import { AnswerFiles } from './replica/answer-files.ts'
 import type { Merging } from './files/files.ts'
 import { MergedFiles } from './files/merged-files.ts'
@@ -158,31 +156,6 @@ export async function openQueries(shared: Shared): Promise<Engine> {
   })
   opened.push(() => engine.close())
   return engine
-}
-
-/** Opens what copies the datasets of another node into the store. Throws as `startFollow`. */
-export async function openFollow(shared: Shared, options: FollowOptions): Promise<Follow> {
-  const { config, paths, clock, logger, store, announcements, catalog, metrics, opened } = shared
-  const cores = availableParallelism()
-  const work = new ThreadPool({ clock, jobs: cores, queueLimit: 1_000, tasks: 0, heapMiB: 512 })
-  opened.push(() => work.close())
-  const { evidence: evidenceDir } = paths
-  const { deleteGraceMs } = config
-  const follow = await startFollow({
-    options,
-    store,
-    announcements,
-    clock,
-    logger,
-    work,
-    evidenceDir,
-    deleteGraceMs,
-    onRemoved: (id) => catalog.forget(id),
-  })
-  opened.push(() => follow.close())
-  catalog.completeFrom(follow.source)
-  measureFollow(metrics, follow)
-  return follow
 }
 
 /** Slices as files, for the engine of a replica. */

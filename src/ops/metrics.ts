@@ -133,25 +133,14 @@ export class Metrics {
   /** Adds how far the builder of this process is behind in each partition that it has. */
   watchLag(lags: () => readonly { readonly partition: number; readonly lag: number | undefined }[]): void {
     const help = 'Messages between the floor and the end of the log, for each partition that this process builds.'
-    this.#gauges('builder_lag_messages', help, 'partition', () => lags().map(({ partition, lag }) => [partition, lag]))
-  }
-
-  /** Adds how far each copy of a dataset of another node is behind, by its label. */
-  watchFollowed(
-    copies: () => readonly (readonly [string, { readonly blocks: number; readonly seconds: number }])[],
-  ): void {
-    const blocks =
-      'Blocks that a followed dataset has at its origin, as far as is known, and not here; the most of a label.'
-    this.#gauges('follow_lag_blocks', blocks, 'dataset', () => copies().map(([of, lag]) => [of, lag.blocks]))
-    const seconds = 'Time since the copy was last known to be all that the origin has; the longest of a label.'
-    this.#gauges('follow_lag_seconds', seconds, 'dataset', () => copies().map(([of, lag]) => [of, lag.seconds]))
+    this.gauges('builder_lag_messages', help, 'partition', () => lags().map(({ partition, lag }) => [partition, lag]))
   }
 
   /** Adds how long the oldest row that is in no block has waited, by the log's own clock. */
   watchOpenAges(ages: () => readonly { readonly partition: number; readonly openMs: number }[]): void {
     const help =
       'How much older the oldest message above the floor is than the newest, for each partition of a Kafka log.'
-    this.#gauges('log_open_seconds', help, 'partition', () =>
+    this.gauges('log_open_seconds', help, 'partition', () =>
       ages().map(({ partition, openMs }) => [partition, openMs / 1000]),
     )
   }
@@ -159,13 +148,13 @@ export class Metrics {
   /** Adds what the volumes that rows need have left, by what lies there. */
   watchSpace(free: () => ReadonlyMap<string, FreeSpace>): void {
     const add = (name: 'bytes' | 'inodes', help: string): void =>
-      this.#gauges(`free_${name}`, help, 'volume', () => [...free()].map(([volume, space]) => [volume, space[name]]))
+      this.gauges(`free_${name}`, help, 'volume', () => [...free()].map(([volume, space]) => [volume, space[name]]))
     add('bytes', 'Bytes that the volume of log or store has left.')
     add('inodes', 'Files that it may still take, where it has a bound.')
   }
 
   /** Adds gauges `proofstream_<name>`, one for each value of a label, that are read at each scrape. */
-  #gauges(
+  gauges(
     name: string,
     help: string,
     label: string,
@@ -278,47 +267,6 @@ export function measureCatalog(metrics: Metrics, catalog: MeasuredCatalog, nowMs
   metrics.gauge('catalog_bytes', 'Memory that is taken by what is remembered of chains.', () => catalog.bytes)
   metrics.gauge('newest_block_timestamp_seconds', 'Time of the newest block known here; 0 before any.', () => {
     return newestMs / 1000
-  })
-}
-
-/** What a replica of another node tells of itself. */
-export interface MeasuredFollow {
-  readonly receivedBytes: number
-  readonly mended: number
-  status(): readonly {
-    readonly name: { readonly alias: string; readonly visibility: 'public' | 'private' }
-    readonly lag: { readonly blocks: number; readonly seconds: number }
-    readonly progress: { readonly kind: 'following' | 'waiting' | 'halted' }
-  }[]
-}
-
-/** Private datasets are not named: they are one label. */
-export function measureFollow(metrics: Metrics, follow: MeasuredFollow): void {
-  const count = (kind?: string): number =>
-    follow.status().filter(({ progress }) => kind === undefined || progress.kind === kind).length
-  metrics.gauge('follow_datasets', 'Datasets of the origin that are followed.', () => count())
-  metrics.gauge('follow_waiting_datasets', 'Those that could not be fetched or stored and are tried again.', () =>
-    count('waiting'),
-  )
-  metrics.gauge('follow_halted_datasets', 'Those of which the origin tells another chain than was copied.', () =>
-    count('halted'),
-  )
-  metrics.counter(
-    'follow_mended_total',
-    'Objects and records of copies that failed their check and were fetched or made anew.',
-    () => {
-      return follow.mended
-    },
-  )
-  metrics.counter('follow_received_bytes_total', 'Bytes that were fetched from the origin.', () => follow.receivedBytes)
-  metrics.watchFollowed(() => {
-    const lags = new Map<string, { blocks: number; seconds: number }>()
-    for (const { name, lag } of follow.status()) {
-      const label = name.visibility === 'public' ? name.alias : '(private)'
-      const most = lags.get(label) ?? lag
-      lags.set(label, { blocks: Math.max(most.blocks, lag.blocks), seconds: Math.max(most.seconds, lag.seconds) })
-    }
-    return [...lags]
   })
 }
 
