@@ -84,7 +84,7 @@ async function readOurs(bytes: Uint8Array): Promise<void> {
 
 /** As ingest does: columns matched and cast to the dataset's types. */
 async function readAsIngest(bytes: Uint8Array, options: ReaderOptions): Promise<void> {
-  const format = formatNamed('parquet')
+  const format = await formatNamed('parquet').load()
   if (format.kind !== 'file') throw new Error('Parquet is a file')
   const reader = await format.openFile(bodyOf(bytes), { limits: valuesOf(limitTable) })
   let seen = 0
@@ -97,9 +97,8 @@ function valuesOf<K extends string>(table: Readonly<Record<K, { readonly value: 
   return Object.fromEntries(names.map((name) => [name, table[name].value])) as Record<K, number>
 }
 
-// oxlint-disable-next-line require-await -- measured like the others
 async function readNdjson(bytes: Uint8Array, options: ReaderOptions): Promise<void> {
-  const format = formatNamed('ndjson')
+  const format = await formatNamed('ndjson').load()
   if (format.kind !== 'stream') throw new Error('NDJSON is a stream')
   const reader = format.createReader(options)
   for (let at = 0; at < bytes.length; at += chunkBytes) {

@@ -30,6 +30,11 @@ export const features = [
     load: async () => (await import('./features/otlp/feature.ts')).otlp,
   },
   {
+    name: 'shapefile',
+    about: 'zipped shapefiles as records',
+    load: async () => ({}),
+  },
+  {
     name: 'follow',
     about: 'datasets of another node, copied and checked, in a store of this one',
     load: async () => (await import('./features/follow/feature.ts')).following,

@@ -111,6 +111,7 @@ export async function openGateway(shared: Shared, parts: GatewayParts): Promise<
     metrics,
     stream: config.stream,
     newDatasets: config.newDatasets,
+    without: config.without,
     spoolDir: paths.cache,
     receiptSecret,
     haltOf: (dataset, partition) =>

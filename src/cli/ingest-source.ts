@@ -11,7 +11,7 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { setImmediate } from 'node:timers/promises'
-import type { Format } from '../formats/format.ts'
+import type { FormatFacts } from '../formats/format.ts'
 import { defaultFormat, formatNamed, formats } from '../formats/registry.ts'
 import { CommandFailure, exitCodes, note } from './failure.ts'
 import { beforeSignalEnds } from './interrupt.ts'
@@ -22,7 +22,7 @@ const encodingOfExtension: Readonly<Record<string, string>> = { gz: 'gzip', zst:
 export interface IngestSource {
   /** As the person named it. */
   readonly label: string
-  readonly format: Format
+  readonly format: FormatFacts
   readonly contentEncoding: string | undefined
   readonly bytes: number
   /** Of all bytes, in base64. */
@@ -32,7 +32,7 @@ export interface IngestSource {
 }
 
 /** Bytes in memory as a source. */
-export function bytesSource(label: string, format: Format, bytes: Uint8Array): IngestSource {
+export function bytesSource(label: string, format: FormatFacts, bytes: Uint8Array): IngestSource {
   const sha256 = createHash('sha256').update(bytes).digest('base64')
   return { label, format, contentEncoding: undefined, bytes: bytes.length, sha256, open: () => Readable.from([bytes]) }
 }

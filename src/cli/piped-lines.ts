@@ -3,13 +3,13 @@
 
 import { fstatSync } from 'node:fs'
 import type { Readable } from 'node:stream'
-import type { Format } from '../formats/format.ts'
+import type { FormatFacts } from '../formats/format.ts'
 import { defaultFormat, formatNamed } from '../formats/registry.ts'
 import { systemClock } from '../index.ts'
 
 /** Stdin that another program writes, in a format that can be cut into batches while it comes. */
 export interface PipedLines {
-  readonly format: Format
+  readonly format: FormatFacts
   readonly isCsv: boolean
 }
 

@@ -2,7 +2,7 @@
 // run, so that help and short commands start at once.
 
 import { Command, CommanderError } from 'commander'
-import type { Format } from '../formats/format.ts'
+import type { FormatFacts } from '../formats/format.ts'
 import { type CommandContext, contextOf, type Entry, outputOption, type Runner } from './context.ts'
 import { exitCodes, failureOf, printFailure } from './failure.ts'
 import { onSignal } from './interrupt.ts'
@@ -44,7 +44,7 @@ function endQuietlyWithoutReader(): void {
 /** The tree of commands, `ingest` with these formats; `run` is called with the command's code. */
 export function createProgram(
   entry: Entry,
-  formats: readonly Format[],
+  formats: readonly FormatFacts[],
   run: (command: Command, code: CommandCode) => Promise<void>,
 ): Command {
   const program = new Command('proofstream')

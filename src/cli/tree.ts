@@ -2,7 +2,7 @@
 // runs, so that help and short commands start at once. Order here is order in the help and in docs/cli.md.
 
 import { type Command, Option } from 'commander'
-import type { Format } from '../formats/format.ts'
+import type { FormatFacts } from '../formats/format.ts'
 import type { OptionRow } from '../index.ts'
 import type { CreateOptions, ListOptions, LogOptions, SetOptions } from './commands/dataset.ts'
 import type { DeleteOptions, RestoreOptions } from './commands/deleting.ts'
@@ -38,7 +38,7 @@ export function addCommands(
   program: Command,
   runner: Runner,
   table: readonly OptionRow[],
-  formats: readonly Format[],
+  formats: readonly FormatFacts[],
 ): void {
   addNodeCommands(program, runner, table)
   addDatasetCommands(program, runner)
@@ -120,7 +120,7 @@ NDJSON, CSV, TSV and NDGeoJSON from a pipe need not end: they are sent in batche
   curl -s https://example.org/feed.json | proofstream ingest me/feed --format json
   mosquitto_sub -t 'sensors/#' | proofstream ingest me/sensors`
 
-function addIngestCommand(program: Command, runner: Runner, formats: readonly Format[]): void {
+function addIngestCommand(program: Command, runner: Runner, formats: readonly FormatFacts[]): void {
   const choice = (flags: string, text: string, ...choices: readonly string[]): Option =>
     new Option(flags, text).choices(choices)
   program

@@ -7,8 +7,11 @@ import type { RecordError } from '../model/errors.ts'
 import type { DataType, Field, RecordBatch, Vocabulary } from '../model/schema.ts'
 import type { FieldPlace } from './field-place.ts'
 
-/** One folder of `formats/` makes one or two of these; everything that is said about formats elsewhere is read here. */
+/** One folder of `formats/` makes one or two of these. */
 export type Format = StreamFormat | FileFormat
+
+/** What a format is, without its code; everything that is said about formats elsewhere is read here. */
+export type FormatFacts = StreamFacts | FileFacts
 
 interface FormatNames {
   /** What `--format` and the code say: lower case. */
@@ -23,11 +26,8 @@ interface FormatNames {
   readonly about: string
 }
 
-/** A format whose records are read one after the other. */
-export interface StreamFormat extends FormatNames {
+export interface StreamFacts extends FormatNames {
   readonly kind: 'stream'
-  /** URL of the module that exports this object: a thread that reads a body loads that one alone. */
-  readonly module: string
   /** A small body, for documentation; empty where it is no text. */
   readonly example: string
   /** True when a record ends with its line, so that input without an end can be cut into batches. */
@@ -42,6 +42,12 @@ export interface StreamFormat extends FormatNames {
   readonly hasHeader?: boolean
   /** Where records end in a body without end, after its header; absent where streams of the format are not taken. */
   readonly ends?: (header: Uint8Array) => RecordEnds
+}
+
+/** A format whose records are read one after the other. */
+export interface StreamFormat extends StreamFacts {
+  /** URL of the module that exports this object: a thread that reads a body loads that one alone. */
+  readonly module: string
   /** A reader of one body. Cheap to make when `options.fields` is an array seen before. */
   readonly createReader: (options: ReaderOptions) => RecordReader
   /** An inferrer for one body. */
@@ -59,11 +65,14 @@ export interface RecordEnds {
 /** A format of which streams are taken. */
 export type EndlessFormat = StreamFormat & Required<Pick<StreamFormat, 'ends'>>
 
-/** A format whose body has to be complete before it is read. */
-export interface FileFormat extends FormatNames {
+export interface FileFacts extends FormatNames {
   readonly kind: 'file'
   /** Query parameters that count for this format alone. */
   readonly parameters?: readonly ('layer' | 'charset')[]
+}
+
+/** A format whose body has to be complete before it is read. */
+export interface FileFormat extends FileFacts {
   /** Looks at what the file says of itself. Throws NodeError `MalformedBody`, `UnsupportedEncoding`, `UnsupportedCrs`. */
   readonly openFile: (file: BodyFile, options: FileOptions) => Promise<FileReader>
 }

@@ -8,7 +8,7 @@ import type { DatasetChain } from '../catalog/dataset-chain.ts'
 import type { Outcomes } from '../catalog/outcomes.ts'
 import type { Deletion, NameRecord } from '../chain/records.ts'
 import type { EndlessFormat, Misfits } from '../formats/format.ts'
-import { formatOf } from '../formats/registry.ts'
+import { formatOf, loaded } from '../formats/registry.ts'
 import { assert } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Limits } from '../lib/limits.ts'
@@ -67,6 +67,8 @@ export interface GatewayDeps {
   readonly stream: { readonly ageMs: number; readonly rows: number }
   /** What a dataset is that records make. */
   readonly newDatasets: 'public' | 'private'
+  /** Features whose formats are not read; none by default. */
+  readonly without?: readonly string[]
 }
 
 export interface IngestRequest {
@@ -301,7 +303,7 @@ export class Gateway {
     const { controls, tokenId } = request
     const { limits, spoolDir, threads, clock } = this.#deps
     const receivedMs = clock.nowMs()
-    const format = formatOf(controls.contentType)
+    const format = await loaded(formatOf(controls.contentType, this.#deps.without))
     const fallbackMs = controls.eventTimeMs ?? receivedMs
     const cost = new BodyCost(limits, admitted, request.streamed !== undefined)
     const toLog = this.#largeBatchOf(request)

@@ -1,7 +1,7 @@
 // Threads of a simulated process: they work in the caller's thread and answer late, in an order that chance decides; some
 // are lost. What they are sent is copied, as it would be for a thread.
 
-import { formatNamed } from '../../src/formats/registry.ts'
+import { formatNamed } from '../helpers/formats.ts'
 import { BodyTask } from '../../src/work/body-task.ts'
 import { ColumnTask } from '../../src/work/column-task.ts'
 import type { Beginning, TaskKind, Tasks, TaskWork } from '../../src/work/tasks.ts'

@@ -10,7 +10,7 @@ import type {
   ReaderOptions,
   StreamFormat,
 } from '../../src/formats/format.ts'
-import { formatNamed } from '../../src/formats/registry.ts'
+import { formatNamed } from '../helpers/formats.ts'
 import { NodeError, type RecordError } from '../../src/model/errors.ts'
 import {
   type Column,

@@ -6,7 +6,8 @@ import { Readable } from 'node:stream'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { encodeArrowStream } from '../../src/arrow/ipc.ts'
-import { formatOf } from '../../src/formats/registry.ts'
+import { formatOf, loaded } from '../../src/formats/registry.ts'
+import { formatNamed } from '../helpers/formats.ts'
 import { readControls } from '../../src/gateway/controls.ts'
 import { typedBody } from '../../src/gateway/parse-body.ts'
 import { fullSchema, shapeOf } from '../../src/gateway/shape.ts'
@@ -40,7 +41,7 @@ function refusal(error: unknown): Outcome {
 async function outcome(mediaType: string, chunks: readonly string[]): Promise<Outcome> {
   const source = {
     stream: Readable.from(chunks.map((chunk) => Buffer.from(chunk))),
-    format: formatOf(mediaType),
+    format: await loaded(formatOf(mediaType)),
     controls: readControls({}, { unknownFields: 'add' }),
     limits,
     spoolDir,
@@ -63,7 +64,7 @@ async function outcome(mediaType: string, chunks: readonly string[]): Promise<Ou
 
 /** The same by two passes over the whole text. */
 function expected(mediaType: string, text: string): Outcome {
-  const { format } = formatOf(mediaType)
+  const format = formatNamed(formatOf(mediaType).format.name)
   if (format.kind === 'file') throw new TypeError('a format of streams')
   const options = { vocabulary, recordBytes: limits.recordBytes, jsonDepth: limits.jsonDepth }
   try {

@@ -3,7 +3,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { EndlessFormat } from '../../src/formats/format.ts'
-import { formatNamed } from '../../src/formats/registry.ts'
+import { formatNamed } from '../helpers/formats.ts'
 import type { LineBatch } from '../../src/gateway/line-batch.ts'
 import { StreamCutter } from '../../src/gateway/stream-cutter.ts'
 import { decodeUtf8, utf8 } from '../../src/lib/bytes.ts'

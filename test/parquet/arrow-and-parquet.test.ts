@@ -3,7 +3,7 @@
 
 import { expect, test } from 'vitest'
 import type { Field } from '../../src/model/schema.ts'
-import { formatNamed } from '../../src/formats/registry.ts'
+import { formatNamed } from '../helpers/formats.ts'
 import { readFileBody } from '../formats/reading.ts'
 import { columnTexts, fixture } from './parquet-helper.ts'
 

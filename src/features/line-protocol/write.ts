@@ -3,7 +3,7 @@
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { lineProtocol } from '../../formats/line-protocol/format.ts'
+import { lineProtocolFacts as lineProtocol } from '../../formats/line-protocol/facts.ts'
 import type { Misfits } from '../../formats/format.ts'
 import { type IngestControls, readControls } from '../../gateway/controls.ts'
 import { NodeError } from '../../model/errors.ts'

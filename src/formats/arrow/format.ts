@@ -19,6 +19,7 @@ import { Dictionary } from './nested-values.ts'
 import { type BatchColumn, pieces } from './pieces.ts'
 import { readSchema } from './schema.ts'
 import { type ArrowField, childrenOf, columnField, isNested, refusalOf } from './types.ts'
+import { arrowFacts } from './facts.ts'
 
 const MiB = 1024 * 1024
 /** Most bytes that the dictionaries of the columns that are read may take together. */
@@ -27,12 +28,7 @@ const maxDictionaryBytes = 256 * MiB
 const leastRowBytes = 4
 
 export const arrow: FileFormat = {
-  kind: 'file',
-  name: 'arrow',
-  title: 'Arrow',
-  mediaTypes: ['application/vnd.apache.arrow.stream', 'application/vnd.apache.arrow.file'],
-  extensions: ['arrow', 'arrows', 'feather', 'ipc'],
-  about: 'an Arrow IPC stream or file (Feather version 2), compressed or not, whose columns are matched by name',
+  ...arrowFacts,
   openFile: async (file, { limits }) => new ColumnarReader(await openArrow(file, limits)),
 }
 

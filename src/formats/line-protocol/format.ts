@@ -20,6 +20,7 @@ import { exactNumber, NumberScan, scaledInteger, scanNumber } from '../number-sc
 import { earlySeconds } from '../time-rules.ts'
 import { LineProtocolFramer } from './framing.ts'
 import { isPointless, itemKind, LineScan, noValue } from './scan.ts'
+import { lineProtocolFacts } from './facts.ts'
 
 /** No tag or field has a name like it: those that begin with an underscore are the protocol's own. */
 const measurementColumn = '_measurement'
@@ -296,16 +297,8 @@ class LineProtocolInferrer extends BodyInferrer {
 }
 
 export const lineProtocol: StreamFormat = {
-  kind: 'stream',
+  ...lineProtocolFacts,
   module: import.meta.url,
-  name: 'line-protocol',
-  title: 'Line protocol',
-  mediaTypes: ['text/x-line-protocol'],
-  extensions: ['lp'],
-  about: "InfluxDB's: measurement, tags, fields, timestamp",
-  example: 'weather,station=s1 celsius=21.5,wet=f 1769860800000000000\n',
-  isLines: true,
-  hasOwnTime: true,
   createReader: (options) => new LineProtocolReader(options),
   createInferrer: (options) => new LineProtocolInferrer(options),
 }

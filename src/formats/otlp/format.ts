@@ -5,7 +5,15 @@ import { must } from '../../lib/assert.ts'
 import { NodeError, type RecordError } from '../../model/errors.ts'
 import type { Field } from '../../model/schema.ts'
 import { tablePlan } from '../column-plan.ts'
-import type { Inferred, Inferrer, InferOptions, ParsedBody, ReaderOptions, StreamFormat } from '../format.ts'
+import type {
+  Inferred,
+  Inferrer,
+  InferOptions,
+  ParsedBody,
+  ReaderOptions,
+  StreamFacts,
+  StreamFormat,
+} from '../format.ts'
 import { FaultLog } from '../fault-log.ts'
 import { ndjson } from '../json/format.ts'
 import { LineFramer } from '../json/framing.ts'
@@ -15,6 +23,7 @@ import { readJsonLogs } from './json.ts'
 import { type LogSink, numberedColumns, type RowOptions } from './log-record.ts'
 import { ExportBytes, LogRows } from './log-rows.ts'
 import { readProtobufLogs } from './protobuf.ts'
+import { otlpJsonFacts, otlpProtobufFacts } from './facts.ts'
 
 type ReadLogs = (bytes: Uint8Array, sink: LogSink) => void
 
@@ -114,37 +123,14 @@ function inNanoseconds<T extends InferOptions | ReaderOptions>(options: T): T {
   return { ...options, eventTimeUnit: 'ns' }
 }
 
-function logsFormat(
-  read: ReadLogs,
-  names: Pick<StreamFormat, 'name' | 'title' | 'mediaTypes' | 'extensions' | 'about' | 'example'>,
-): StreamFormat {
+function logsFormat(read: ReadLogs, facts: StreamFacts): StreamFormat {
   return {
-    kind: 'stream',
+    ...facts,
     module: import.meta.url,
-    ...names,
-    isLines: false,
-    nesting: 'objects',
-    hasOwnTime: true,
     createReader: (options) => new LogsReader(read, inNanoseconds(options)),
     createInferrer: (options) => new LogsInferrer(read, options),
   }
 }
 
-export const otlpJson: StreamFormat = logsFormat(readJsonLogs, {
-  name: 'otlp-json',
-  title: 'OpenTelemetry logs in JSON',
-  mediaTypes: ['application/x-otlp-logs+json'],
-  extensions: [],
-  about: 'an export of logs; a row a log record',
-  example:
-    '{"resourceLogs":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"pump"}}]},"scopeLogs":[{"logRecords":[{"timeUnixNano":"1769860800000000000","severityText":"WARN","body":{"stringValue":"dry"}}]}]}]}',
-})
-
-export const otlpProtobuf: StreamFormat = logsFormat(readProtobufLogs, {
-  name: 'otlp-protobuf',
-  title: 'OpenTelemetry logs in protobuf',
-  mediaTypes: ['application/x-otlp-logs+protobuf'],
-  extensions: [],
-  about: 'an export of logs; a row a log record',
-  example: '',
-})
+export const otlpJson: StreamFormat = logsFormat(readJsonLogs, otlpJsonFacts)
+export const otlpProtobuf: StreamFormat = logsFormat(readProtobufLogs, otlpProtobufFacts)

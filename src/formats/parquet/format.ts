@@ -20,6 +20,7 @@ import { type GeoColumns, geoColumns, geoKey } from './geo-columns.ts'
 import { calendarKeys, withCalendar } from './old-calendar.ts'
 import { codecFault, pageSource } from './page-source.ts'
 import { demandFewValues } from './value-count.ts'
+import { parquetFacts } from './facts.ts'
 
 /** Key of the metadata of the file that holds the Arrow schema it was written from. */
 const arrowKey = 'ARROW:schema'
@@ -202,11 +203,6 @@ function rowGroupAt(footer: Footer, index: number): RowGroup {
 }
 
 export const parquet: FileFormat = {
-  kind: 'file',
-  name: 'parquet',
-  title: 'Parquet',
-  mediaTypes: ['application/vnd.apache.parquet', 'application/parquet'],
-  extensions: ['parquet', 'geoparquet'],
-  about: 'one file, GeoParquet too',
+  ...parquetFacts,
   openFile: async (file, options) => new ColumnarReader(await openParquet(file, options)),
 }

@@ -13,6 +13,7 @@ import { layerFeatures, type OpenLayer } from './features.ts'
 import { type Layer, layerOf } from './layer.ts'
 import { demandWgs84 } from './prj.ts'
 import { EntryBytes, readZip, type ZipEntry } from './zip.ts'
+import { shapefileFacts } from './facts.ts'
 
 /** Most bytes of a .prj or .cpg. */
 const smallBytes = 64 * 1024
@@ -90,12 +91,6 @@ function ofFile({ line: _line, byteOffset: _offset, pointer, ...fault }: RecordE
 }
 
 export const shapefile: FileFormat = {
-  kind: 'file',
-  name: 'shapefile',
-  title: 'Shapefile',
-  mediaTypes: ['application/vnd.esri.shapefile', 'application/vnd.shp', 'x-gis/x-shapefile', 'application/zip'],
-  extensions: ['zip', 'shz'],
-  parameters: ['layer', 'charset'],
-  about: 'a zip with the .shp, .dbf, .prj and .cpg of a layer',
+  ...shapefileFacts,
   openFile: async (file, options) => new ShapefileReader(await openShapefile(file, options)),
 }

@@ -6,7 +6,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { can, canSee, datasetNotFound, demand, demandCreate } from '../../access/scopes.ts'
 import type { DatasetChain } from '../../catalog/dataset-chain.ts'
-import { formats, ingestMediaTypes } from '../../formats/registry.ts'
+import { formats, formatsWithout, ingestMediaTypes } from '../../formats/registry.ts'
 import { readControls } from '../../gateway/controls.ts'
 import type { IngestAnswer, IngestRequest } from '../../gateway/gateway.ts'
 import { presetNames, presets } from '../../formats/presets.ts'
@@ -52,10 +52,11 @@ export const IngestQuery = Type.Object({
 })
 
 export function registerIngest(app: FastifyInstance, context: GatewayContext): void {
-  const titles = formats.map(({ title }) => title)
-  const about = `${formats.map((format) => format.about).join('; ')}.`
+  const known = formatsWithout(context.without)
+  const titles = known.map(({ title }) => title)
+  const about = `${known.map((format) => format.about).join('; ')}.`
   const describes = {
-    consumes: ingestMediaTypes(),
+    consumes: ingestMediaTypes(known),
     body: Type.String({ description: about.charAt(0).toUpperCase() + about.slice(1) }),
   }
   const querystring = Type.Object(
@@ -151,7 +152,7 @@ export function bodyOf(body: unknown): Readable {
   if (typeof body === 'object' && body !== null && 'pipe' in body) return body as Readable // handed over by registerJsonBodies
   throw new NodeError('UnsupportedMediaType', 'The request has no Content-Type.', {
     hint: "Send -H 'Content-Type: application/x-ndjson', application/json or text/csv.",
-    candidates: ingestMediaTypes(),
+    candidates: ingestMediaTypes(formats),
   })
 }
 

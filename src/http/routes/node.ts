@@ -2,7 +2,7 @@
 
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { type Static, Type } from 'typebox'
-import { formats } from '../../formats/registry.ts'
+import { formatsWithout } from '../../formats/registry.ts'
 import { fixedLimits, limitOption, limitTable } from '../../lib/limits.ts'
 import { NodeError } from '../../model/errors.ts'
 import { schemaFormats } from '../../model/query.ts'
@@ -107,7 +107,7 @@ function info(context: HttpContext): object {
       : { engine: { name: engine.name, version: engine.version, dialect: engine.dialect } }),
     canonicalForm: 'verbatim',
     formats: {
-      ingest: formats.map(({ mediaTypes }) => mediaTypes[0]),
+      ingest: formatsWithout(context.without).map(({ mediaTypes }) => mediaTypes[0]),
       data: outputFormatNames,
       schema: schemaFormats,
     },

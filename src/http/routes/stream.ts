@@ -5,7 +5,7 @@ import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import type { EndlessFormat, Format } from '../../formats/format.ts'
-import { formatOf, formats } from '../../formats/registry.ts'
+import { formatOf, formats, loaded } from '../../formats/registry.ts'
 import type { IngestControls } from '../../gateway/controls.ts'
 import type { StreamRequest } from '../../gateway/gateway.ts'
 import type { IngestStream, StreamLine } from '../../gateway/ingest-stream.ts'
@@ -22,7 +22,7 @@ import { DatasetParams } from '../request-target.ts'
 import { demandUseful, IngestQuery, ingestRequest } from './ingest.ts'
 
 const isEndless = (format: Format): format is EndlessFormat => format.kind === 'stream' && format.ends !== undefined
-const mediaTypes = formats.filter(isEndless).flatMap((format) => format.mediaTypes)
+const mediaTypes = formats.flatMap((format) => ('ends' in format ? format.mediaTypes : []))
 
 /** A peer of a WebSocket that takes no lines has so long for the last ones. */
 const lastLinesMs = 5_000
@@ -77,7 +77,7 @@ async function streamRequest(context: GatewayContext, request: FastifyRequest): 
   const producer = producerStart(request.headers)
   const isAsked = (request.query as Readonly<Record<string, unknown>>)['dedupe'] !== undefined // loose parameters
   const controls = isAsked ? said : withoutKey(said, producer !== undefined)
-  const format = demandStream(controls)
+  const format = await demandStream(controls)
   const names = asked.chain === undefined ? [] : [asked.chain.name]
   return { ...asked, controls, format, producer, rights: rightsOf(context, request, names, 'ingest') }
 }
@@ -175,8 +175,8 @@ function demandPlain({ contentEncoding }: IngestControls): void {
 }
 
 /** Throws NodeErrors `UnsupportedMediaType`, `InvalidParameter` for what is asked of one batch alone. */
-function demandStream(controls: IngestControls): EndlessFormat {
-  const { format, csvHeader } = formatOf(controls.contentType)
+async function demandStream(controls: IngestControls): Promise<EndlessFormat> {
+  const { format, csvHeader } = await loaded(formatOf(controls.contentType))
   if (!isEndless(format)) {
     throw new NodeError('UnsupportedMediaType', `A stream of ${format.title} is not taken.`, {
       hint: 'Send one JSON object a line as application/x-ndjson.',

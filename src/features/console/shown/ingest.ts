@@ -3,12 +3,12 @@
 import type { FastifyRequest } from 'fastify'
 import { ingestPage } from '../ingest-page.ts'
 import type { Page } from '../layout.ts'
-import { formats } from '../../../formats/registry.ts'
+import { formatsWithout } from '../../../formats/registry.ts'
 import type { HttpContext } from '../../../http/context.ts'
 
-export function ingestPageOf({ limits }: HttpContext, request: FastifyRequest): Page {
+export function ingestPageOf({ limits, without }: HttpContext, request: FastifyRequest): Page {
   const { dataset = '' } = request.query as { dataset?: string } // validated by the route
-  const shown = formats.map(({ title, mediaTypes: [mediaType], extensions: endings }) => ({
+  const shown = formatsWithout(without).map(({ title, mediaTypes: [mediaType], extensions: endings }) => ({
     title,
     mediaType,
     endings,

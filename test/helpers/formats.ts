@@ -1,0 +1,15 @@
+// Every format with its code.
+
+import type { Format } from '../../src/formats/format.ts'
+import { formats } from '../../src/formats/registry.ts'
+import { must } from '../../src/lib/assert.ts'
+
+export const loadedFormats: readonly Format[] = await Promise.all(formats.map(async ({ load }) => await load()))
+
+/** The format called `name`. */
+export function formatNamed(name: string): Format {
+  return must(
+    loadedFormats.find((format) => format.name === name),
+    'a format',
+  )
+}
