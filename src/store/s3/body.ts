@@ -3,7 +3,7 @@
 
 import { mkdir, open, type FileHandle, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import { createSha2, randomText, sha256Hex } from '../../ids/native-crypto.ts'
+import { createSha2, randomText } from '../../ids/native-crypto.ts'
 import { copyBytes, toHex } from '../../lib/bytes.ts'
 import { nextTurn } from '../../lib/clock.ts'
 
@@ -18,8 +18,6 @@ export interface Body {
 /** What of a stream is held in memory. */
 const memoryBytes = 8 * 1024 * 1024
 const pieceBytes = 1024 * 1024
-
-export const noBody: Body = { sizeBytes: 0, sha256: sha256Hex(new Uint8Array(0)), async *pieces() {} }
 
 /** A body of `chunks` in order, which must not change while it is in use. */
 export async function bodyOf(chunks: readonly Uint8Array[]): Promise<Body> {
@@ -84,7 +82,7 @@ export async function withSpooled<T>(
 async function append(file: FileHandle, held: Uint8Array[], at: number): Promise<number> {
   let end = at
   for (const bytes of held.splice(0)) {
-    for (let from = 0; from < bytes.length; )
+    for (let from = 0; from < bytes.length;)
       from += (await file.write(bytes, from, bytes.length - from, end + from)).bytesWritten
     end += bytes.length
   }
@@ -101,7 +99,7 @@ async function openNameless(directory: string): Promise<FileHandle> {
 
 function bodyInFile(file: FileHandle, sizeBytes: number): Promise<Body> {
   return hashed(sizeBytes, async function* pieces(start, end) {
-    for (let at = start; at < end; ) {
+    for (let at = start; at < end;) {
       const { bytesRead, buffer } = await file.read(new Uint8Array(Math.min(pieceBytes, end - at)), 0, undefined, at)
       if (bytesRead === 0) throw new RangeError('a spooled file is shorter than it was')
       yield buffer.subarray(0, bytesRead)
