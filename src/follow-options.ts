@@ -9,13 +9,13 @@ export const followRows = [
   {
     name: 'follow',
     type: 'list',
-    text: "datasets of the node that --store names to follow: account/dataset, 'account/*', '*', or the id of one",
+    text: "datasets to follow of the node in --store: account/dataset, 'account/*', '*', or an id",
   },
   {
     name: 'follow-token',
     type: 'text',
     isSecret: true,
-    text: 'token for that node, for datasets that not everyone may read; better in the environment than in a flag',
+    text: 'token for that node, for its private datasets; better in the environment than in a flag',
   },
 ] as const
 

@@ -10,12 +10,12 @@ export const mqttRows = [
   {
     name: 'mqtt',
     type: 'text',
-    text: 'MQTT broker to take messages from, tcp://[user@]host:1883 or mqtts://[user@]host:8883; the gateway is its client (MQTT 5, else 3.1.1). Behind ? may stand ca=<file> (certificates that vouch for the broker), cert=<file>&key=<file> (what this node shows to it) and client-id=<word> (under which the broker keeps what was not acknowledged; default: made from the node key, or for the data directory where --node-key is given)',
+    text: 'MQTT broker to take messages from, tcp://[user@]host:1883 or mqtts://[user@]host:8883. The gateway is its client (MQTT 5, or 3.1.1). Parameters after ? are ca=<file> (certificates of the authority of the broker), cert=<file>&key=<file> (the certificate of this node) and client-id=<word>. The broker keeps unacknowledged messages under the client id (default: made from the node key, or for the data directory if --node-key is given)',
   },
   {
     name: 'mqtt-route',
     type: 'list',
-    text: "which messages go where: 'sensors/+/up=account/dataset?preset=ttn', the parameters being those of ingest, and topic=<column>; one with a comma in it goes into the config file",
+    text: "a topic filter and its dataset, such as 'sensors/+/up=account/dataset?preset=ttn', with parameters of ingest and topic=<column>. A route with a comma goes into the config file",
   },
   {
     name: 'mqtt-password',

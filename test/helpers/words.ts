@@ -22,19 +22,21 @@ const phrases: Readonly<Record<string, RegExp>> = {
   'stands or lies': /\b(?:stand|stands|lie|lies)\b(?! for\b)/i,
 }
 
-/** The breaches of one sentence. */
+/** The breaches of one sentence. A default in parentheses has a colon to itself. */
 export function breachesOf(sentence: string): Breach[] {
   const rules = Object.entries(phrases).flatMap(([rule, pattern]) => (pattern.test(sentence) ? [rule] : []))
   if (sentence.split(/\s+/).filter((word) => /[\p{L}\p{N}`]/u.test(word)).length > mostWords)
     rules.push(`more than ${mostWords} words`)
-  if ((sentence.match(/[:;](?=\s)/g) ?? []).length > 1) rules.push('more than one colon or semicolon')
+  if ((sentence.replace(/\(default: [^)]*\)/g, '').match(/[:;](?=\s)/g) ?? []).length > 1)
+    rules.push('more than one colon or semicolon')
   return rules.map((rule) => ({ rule, sentence }))
 }
 
-/** The sentences of a text: code is one word, and a link is its words. */
+/** The sentences of a text: code is one word, as is a list of links, and a link is its words. */
 export function sentencesOf(text: string): string[] {
   return text
     .replace(/`[^`]*`/g, '`code`')
+    .replace(/(?:\[[^\]]*\]\([^)]*\)\s*){5,}/g, '`list`')
     .replace(/!?\[([^\]]*)\]\([^)]*\)/g, '$1')
     .replace(/\s+/g, ' ')
     .split(/(?<=[.?!]["”')*]*)\s+(?=[^a-z]|[\w-]+[./]\w)/)

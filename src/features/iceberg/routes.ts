@@ -39,14 +39,14 @@ const TableParams = Type.Object({
 })
 const FileParams = Type.Object({
   folder: Type.String({ maxLength: 100, description: 'The id of the dataset without did:odf:.' }),
-  file: Type.String({ maxLength: 120, description: 'Name of the file, as the table or a file of it tells it.' }),
+  file: Type.String({ maxLength: 120, description: 'Name of the file, from the table or one of its files.' }),
 })
 
 const FileQuery = Type.Object({
   location: Type.Optional(
     Type.String({
       maxLength: 1000,
-      description: 'URI of a folder that the table is to be copied to; its files are named there.',
+      description: 'URI of the folder that the table will be copied to. Paths of its files begin with it.',
     }),
   ),
 })

@@ -25,7 +25,7 @@ const DeleteQuery = Type.Object(
     grace: Type.Optional(
       Type.String({
         maxLength: 20,
-        description: 'How long it can be restored, such as 0s or 24h; by default --delete-grace.',
+        description: 'How long it can be restored, such as 0s or 24h (default: --delete-grace).',
       }),
     ),
   },
