@@ -58,7 +58,7 @@ export function followOptions(
     throw invalidOption(`Option 'store' is '${url}', the address of a node: that needs --roles replica, and no Kafka.`)
   }
   if (patterns === undefined || patterns.length === 0) {
-    throw invalidOption(`Option 'store' is '${url}', a node to follow; which datasets, says --follow: '*' for all.`)
+    throw invalidOption(`Option 'store' is '${url}', a node to follow. Name its datasets with --follow: '*' for all.`)
   }
   for (const pattern of patterns) if (!patternForm.test(pattern)) throw noPattern(pattern)
   const token = values.get('follow-token') as string | undefined // text by its row

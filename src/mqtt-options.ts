@@ -75,7 +75,7 @@ export function mqttOptions(values: ReadonlyMap<string, unknown>): MqttOptions |
     throw invalidOption("Option 'mqtt' names 'cert' or 'key'; they belong together.")
   }
   if (!isTls && (ca ?? cert) !== undefined) {
-    throw invalidOption("Option 'mqtt' names files of TLS; the broker must speak it: mqtts://host:8883.")
+    throw invalidOption("Option 'mqtt' names files for TLS, so the address must begin with mqtts: mqtts://host:8883.")
   }
   const password = text('mqtt-password')
   if (username === undefined && password !== undefined) {
@@ -153,7 +153,7 @@ function routeOf(text: string): MqttRouteOptions {
   if (!isFilter(filter)) throw invalidOption(`Option 'mqtt-route' has '${filter}', which is no topic filter.`)
   const parameters = [...new URLSearchParams(query)]
   if (new Set(parameters.map(([name]) => name)).size < parameters.length) {
-    throw invalidOption(`Option 'mqtt-route' is '${text}': one parameter stands more than once.`)
+    throw invalidOption(`Option 'mqtt-route' is '${text}': a parameter is given more than once.`)
   }
   return { filter, alias: aliasIn(text, alias), query: Object.fromEntries(parameters) }
 }

@@ -134,7 +134,7 @@ describe('an option that has no effect beside the others', () => {
 test('a node to follow asks for what is missing, and not for what nobody has said', () => {
   const store = 'https://node.example'
   expect(faultOf({ store })).toMatch(/'store' is 'https:.*needs --roles replica/)
-  expect(faultOf({ store, roles: 'replica' })).toMatch(/which datasets, says --follow/)
+  expect(faultOf({ store, roles: 'replica' })).toMatch(/Name its datasets with --follow/)
 })
 
 test.each(['a/b=query/x', 'a/b=a b/x'])('a route to a name that cannot be names its option: %s', (route) => {

@@ -119,6 +119,6 @@ export function requireWgs84(column: string, { id, shown }: Crs): void {
   throw new NodeError('UnsupportedCrs', message, {
     hint:
       'Reproject to EPSG:4326 before sending: ogr2ogr -t_srs EPSG:4326 wgs84.parquet file.parquet, or to_crs(4326) in ' +
-      'GeoPandas; where only the name is missing: set_crs(4326).',
+      'GeoPandas, or set_crs(4326) if only the name is missing.',
   })
 }

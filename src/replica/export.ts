@@ -132,7 +132,7 @@ function checkCondition(where: string): void {
 
 function noCondition(): NodeError {
   return new NodeError('InvalidParameter', 'where is no condition: its brackets do not close, or it is empty.', {
-    hint: 'Write what would stand behind WHERE, such as where=celsius > 20.',
+    hint: 'Write what would follow WHERE, such as where=celsius > 20.',
   })
 }
 

@@ -29,7 +29,7 @@ export function tokensPage(tokens: readonly ListedToken[], nowMs: number): Page 
     place: 'tokens',
     islands: ['tokens'],
     main: html`<h1>Tokens</h1>
-<p class="lead">Whoever has the text of a token may do what its scopes say. The node keeps only a hash of it.</p>
+<p class="lead">Anyone with the text of a token may do what its scopes say. The node keeps only a hash of it.</p>
 <div id="tokens">${table(tokens, nowMs)}</div>
 <section aria-labelledby="make"><h2 id="make">Make a token</h2>${form()}</section>`,
   }

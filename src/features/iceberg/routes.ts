@@ -194,7 +194,7 @@ async function tableOf(
   const sequence = /^\d{1,9}$/.test(at) ? Number(at) : await sequenceAt(context.catalog, chain, at)
   if (sequence !== undefined && sequence <= chain.headSequence) return { chain, sequence }
   throw new NodeError('BlockNotFound', `The dataset '${chain.name.alias}' has no block '${at.slice(0, 100)}'.`, {
-    hint: 'Behind @ stands the sequence or the hash of a block, as refs/head and blocks give them.',
+    hint: 'After @ comes the sequence or the hash of a block, from refs/head or blocks.',
   })
 }
 

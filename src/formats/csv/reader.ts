@@ -155,7 +155,7 @@ export class CsvReader extends BodyReader {
   /** True, with a fault, for the header once more: files were put together. */
   private isHeaderAgain(bytes: Uint8Array, start: number, end: number): boolean {
     if (this.repeated?.isIn(this.cells) !== true) return false
-    const message = 'The header stands here again: send files by themselves, or leave the line out.'
+    const message = 'The header is repeated here: send each file as a batch, or remove the line.'
     this.fault({ kind: 'MalformedRecord', message, bytes, at: start, end: contentEnd(bytes, start, end) }, this.records)
     return true
   }

@@ -262,7 +262,7 @@ export class JsonScanner {
       if (nameEnd < 0) return -1
       if (this.names.has(bytes, nameAt + 1, nameEnd - 1, this.string.escaped)) {
         const name = this.below(bytes, nameAt, nameEnd)
-        return this.fault('DuplicateField', `The name '${name}' stands twice in one object.`, nameAt, nameEnd)
+        return this.fault('DuplicateField', `The name '${name}' occurs twice in one object.`, nameAt, nameEnd)
       }
       at = this.colon(bytes, nameEnd, end)
       if (at < 0) return -1

@@ -175,7 +175,7 @@ function date(out: JsonText, bytes: Uint8Array, start: number, end: number): Cel
   const days = readDate(utf8(text), 0, 10)
   if (days === notADate || days === noSuchDay) {
     addNull(out)
-    return { kind: 'BadDate', message: `The cell is no date: eight digits, YYYYMMDD, of a day that there is.` }
+    return { kind: 'BadDate', message: `The cell is not a date: eight digits, YYYYMMDD, of an existing day.` }
   }
   out.byte(0x22)
   out.ascii(text)

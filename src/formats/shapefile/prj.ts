@@ -31,7 +31,7 @@ export function unknownCrs(layer: string, message: string): NodeError {
 
 /** What to do about coordinates that are no degrees, where the .prj says that they are. */
 export function wrongCrsHint(layer: string): string {
-  return `The .prj says degrees of WGS 84; say the system that the coordinates are in: ${sourceCommand(layer)}`
+  return `The .prj says degrees of WGS 84. Name the actual system of the coordinates: ${sourceCommand(layer)}`
 }
 
 function sourceCommand(layer: string): string {

@@ -92,7 +92,7 @@ function judge(entries: readonly Entry[], file: BodyFile, limits: ShapefileLimit
       throw tooLarge(name, 'inflatedRatio', limits)
     }
     if (compressedBytes > file.bytes) {
-      throw malformed(name, 'files of the zip lie over one another: together they are larger than the zip.')
+      throw malformed(name, 'files of the zip overlap: together they are larger than the zip.')
     }
   }
 }

@@ -89,7 +89,7 @@ function splitNames(text: string): string[] {
   for (;;) {
     const found = name.exec(text)
     if (found === null)
-      throw new NodeError('InvalidParameter', 'columns has a quote that does not close, or stands alone.')
+      throw new NodeError('InvalidParameter', 'columns has a quote that is not closed, or is out of place.')
     names.push((found[1]?.replaceAll('""', '"') ?? found[2] ?? '').trim())
     if (found[3] === '') return names
   }

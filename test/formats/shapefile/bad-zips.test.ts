@@ -86,7 +86,7 @@ test('many names over the same bytes are refused', async () => {
     })
   }
   const { kind, message } = await errorOf(zipOf([...entries, ...(first === undefined ? [] : [first])]))
-  expect([kind, message]).toEqual(['MalformedBody', expect.stringContaining('lie over one another')])
+  expect([kind, message]).toEqual(['MalformedBody', expect.stringContaining('of the zip overlap')])
 })
 
 test('more files than the limit are refused before their names are read', async () => {

@@ -323,7 +323,7 @@ function differenceOf({ columns, rows }: Cells, found: readonly (readonly string
 
 function extentDifference(extent: string, isCut: boolean): string | undefined {
   if (extent === 'unknown' || (extent === 'cut') === isCut) return undefined
-  return isCut ? 'more rows came than the answer says' : 'the answer says that there are more rows'
+  return isCut ? 'more rows came than the answer says' : 'the answer says that more rows exist'
 }
 
 /** Functions and words that stand before a parenthesis in statements whose rows alone decide the answer. */

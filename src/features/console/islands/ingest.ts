@@ -160,7 +160,8 @@ async function partToLookAt({ file, mediaType }: Batch): Promise<Blob | undefine
 function offer(parts: Parts, batch: Batch, headline: string, content: readonly HTMLElement[]): void {
   const button = element('button', '', 'Send it')
   button.addEventListener('click', () => void send(parts, batch))
-  const hint = 'The whole file is sent once. It is stored whole or not at all; its faults are told with their places.'
+  const hint =
+    'The whole file is sent once. It is stored whole or not at all, and its faults are listed with their places.'
   show(parts, content.length === 0 ? 'unjudged' : 'good', headline, [
     ...content,
     element('p', 'hint', hint),
@@ -212,7 +213,7 @@ function showUnknown(parts: Parts, batch: Batch, answer: Answer | undefined): vo
   button.addEventListener('click', () => void send(parts, batch))
   show(parts, 'unjudged', '? The node has not said whether it is stored', [
     element('p', '', textOf(memberOf(answer?.body, 'detail'))),
-    element('p', 'hint', 'It has a key of its own: sent again, it is stored once.'),
+    element('p', 'hint', 'It has its own key, so it is stored once even if sent again.'),
     element('p', '', button),
   ])
 }
