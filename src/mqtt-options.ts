@@ -118,7 +118,7 @@ function brokerOf(address: string): Broker {
   // An address with a password in it is not repeated.
   if (url === undefined || scheme === undefined || !isBare || url.hostname === '') {
     throw invalidOption(
-      "Option 'mqtt' is no address of a broker; expected tcp://host:1883 or mqtts://user@host:8883, without a password.",
+      "Option 'mqtt' is not an address of a broker; expected tcp://host:1883 or mqtts://user@host:8883, without a password.",
     )
   }
   const parameters = [...url.searchParams]
@@ -150,7 +150,7 @@ function userOf(escaped: string): string {
 function routeOf(text: string): MqttRouteOptions {
   const [, filter = '', alias = '', query = ''] = /^(.+?)=([^=/?]+\/[^=/?]+)(?:\?(.*))?$/.exec(text) ?? []
   if (alias === '') throw invalidOption(`Option 'mqtt-route' is '${text}'; expected 'topic/filter=account/dataset'.`)
-  if (!isFilter(filter)) throw invalidOption(`Option 'mqtt-route' has '${filter}', which is no topic filter.`)
+  if (!isFilter(filter)) throw invalidOption(`Option 'mqtt-route' has '${filter}', which is not a topic filter.`)
   const parameters = [...new URLSearchParams(query)]
   if (new Set(parameters.map(([name]) => name)).size < parameters.length) {
     throw invalidOption(`Option 'mqtt-route' is '${text}': a parameter is given more than once.`)

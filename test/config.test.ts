@@ -68,7 +68,7 @@ describe('an option', () => {
 
   test('in a file is checked like a flag', () => {
     expect(faultOf({}, fileOf('{"cut_burst": 3}'))).toMatch(
-      /^InvalidParameter The config file '.*' names 'cut_burst', which is no option; /,
+      /^InvalidParameter The config file '.*' names 'cut_burst', which is not an option; /,
     )
     expect(faultOf({}, fileOf('[]'))).toContain('is not a JSON object')
     expect(faultOf({}, fileOf('{'))).toContain('cannot be read as JSON')

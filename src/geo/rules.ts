@@ -41,7 +41,7 @@ export function positionText(x: number, y: number, z: number | undefined): strin
   if (!(Math.abs(x) <= maxLongitude + toleranceDegrees)) throw new GeometryFault(beyondText(0, x))
   if (!(Math.abs(y) <= maxLatitude + toleranceDegrees)) throw new GeometryFault(beyondText(1, y))
   if (z === undefined) return `[${numberText(x)},${numberText(y)}]`
-  if (!Number.isFinite(z)) throw new GeometryFault(`The height ${z} is no number of GeoJSON.`)
+  if (!Number.isFinite(z)) throw new GeometryFault(`The height ${z} is not a number of GeoJSON.`)
   return `[${numberText(x)},${numberText(y)},${numberText(z)}]`
 }
 

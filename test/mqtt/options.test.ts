@@ -37,15 +37,15 @@ test('a broker, its routes and how to log in', () => {
 })
 
 test.each([
-  [{ mqtt: 'http://broker' }, /no address of a broker/],
-  [{ mqtt: 'tcp://u:secret@broker' }, /no address of a broker/],
+  [{ mqtt: 'http://broker' }, /not an address of a broker/],
+  [{ mqtt: 'tcp://u:secret@broker' }, /not an address of a broker/],
   [{ mqtt: undefined }, /'mqtt-route' needs a broker/],
   [{ 'mqtt-route': undefined }, /needs routes/],
   [{ 'mqtt-route': 'acme/a' }, /expected 'topic\/filter=account\/dataset'/],
-  [{ 'mqtt-route': 'a/#/b=acme/a' }, /no topic filter/],
-  [{ 'mqtt-route': 'a+/b=acme/a' }, /no topic filter/],
-  [{ 'mqtt-route': '$share/g=acme/a' }, /no topic filter/],
-  [{ 'mqtt-route': '$share/+/a=acme/a' }, /no topic filter/],
+  [{ 'mqtt-route': 'a/#/b=acme/a' }, /not a topic filter/],
+  [{ 'mqtt-route': 'a+/b=acme/a' }, /not a topic filter/],
+  [{ 'mqtt-route': '$share/g=acme/a' }, /not a topic filter/],
+  [{ 'mqtt-route': '$share/+/a=acme/a' }, /not a topic filter/],
   [{ 'mqtt-route': 'a=acme/a?create=true&create=false' }, /more than once/],
   [{ 'mqtt-route': 'a=acme/a,a=Acme/A' }, /twice/],
   [{ 'mqtt-password': 'secret' }, /no user/],

@@ -281,7 +281,7 @@ async function sendMetadata(
 }
 
 function noLocation(text: string): NodeError {
-  return new NodeError('InvalidParameter', `location is '${text.slice(0, 200)}', which is no URI of a folder.`, {
+  return new NodeError('InvalidParameter', `location is '${text.slice(0, 200)}', which is not a URI of a folder.`, {
     hint: 'Write it like file:///lake/weather or s3://bucket/weather, without a slash at the end.',
   })
 }

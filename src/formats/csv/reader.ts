@@ -19,7 +19,7 @@ import { RepeatedHeader } from './repeated-header.ts'
 type SplitRecord = Readonly<{ start: number; end: number; isSplit: boolean }>
 
 const escapedMessage = 'A quote inside of a cell is doubled; a backslash before it means nothing here.'
-const nulMessage = 'A NUL byte is no text, unless its cell is quoted.'
+const nulMessage = 'A NUL byte is not text, unless its cell is quoted.'
 
 /** A cell that belongs to no column and may hold anything. */
 const ignoredCell = -1

@@ -167,7 +167,7 @@ export class JsonScanner {
     if (fault === 'bad-escape') {
       return this.fault('MalformedRecord', 'A string has an escape that JSON does not know.', at, after)
     }
-    return this.fault('InvalidUtf8', 'A string has half of a surrogate pair, which is no character.', at, after)
+    return this.fault('InvalidUtf8', 'A string has half of a surrogate pair, which is not a character.', at, after)
   }
 
   /** Index of the value of the member whose name ends at `from`. */

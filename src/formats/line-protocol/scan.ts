@@ -166,7 +166,7 @@ export class LineScan {
     this.timeStart = this.skipSpaces(from)
     this.timeEnd = this.end
     if (this.timeStart === this.timeEnd || isInteger(this.bytes, this.timeStart, this.timeEnd)) return undefined
-    return this.fault(this.timeStart, 'The timestamp is no whole number.')
+    return this.fault(this.timeStart, 'The timestamp is not a whole number.')
   }
 
   /** Index of the comma, space or, for `isKeyed`, equals sign that ends a part: none of them ends it after a backslash. */

@@ -25,7 +25,7 @@ export function demandWgs84(text: string, layer: string): void {
 
 /** The error for coordinates that are no degrees, where no .prj says what they are. */
 export function unknownCrs(layer: string, message: string): NodeError {
-  const text = `The zip has no .prj, and the coordinates are no degrees: ${message} Nothing was stored.`
+  const text = `The zip has no .prj, and the coordinates are not degrees: ${message} Nothing was stored.`
   return new NodeError('UnsupportedCrs', text, { hint: `Say their system: ${sourceCommand(layer)}` })
 }
 

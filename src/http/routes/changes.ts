@@ -137,7 +137,7 @@ function idOf(text: string): string {
 function graceOf(text: string): number {
   const ms = durationMs(text)
   if (ms !== undefined && ms <= longestGraceMs) return ms
-  throw new NodeError('InvalidParameter', `grace is '${text}', which is no duration up to 8760h.`, {
+  throw new NodeError('InvalidParameter', `grace is '${text}', which is not a duration up to 8760h.`, {
     hint: 'Write a text such as 0s, 30m or 24h.',
   })
 }

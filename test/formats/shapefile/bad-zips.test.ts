@@ -140,7 +140,7 @@ describe('what is no shapefile says what it is', () => {
   })
 
   test('an empty zip', async () => expect((await errorOf(zipOf([]))).message).toContain('it is empty'))
-  test('no zip', async () => expect((await errorOf(text)).message).toContain('is no zip'))
+  test('no zip', async () => expect((await errorOf(text)).message).toContain('is not a zip'))
   test('no bytes', async () => expect((await errorOf(Buffer.alloc(0))).kind).toBe('MalformedBody'))
 })
 

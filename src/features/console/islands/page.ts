@@ -66,7 +66,7 @@ function bindForms(within: ParentNode): void {
     form.addEventListener('submit', (event) => {
       event.preventDefault()
       const text = form.querySelector('input')?.value.trim() ?? ''
-      if (!/^[!-~]+$/.test(text)) return say('This is no token: it has characters that none has.')
+      if (!/^[!-~]+$/.test(text)) return say('This is not a token: it has characters that no token has.')
       say('')
       void showWith(text).then(() => {
         if (heldToken() !== text) return
