@@ -1,4 +1,4 @@
-// What a chain leaves behind in a log that was given up for another (docs/decisions/log-adoption.md): the messages that it
+// What a chain leaves behind in a log that was given up for another (docs/decisions/log.md#adopting-another-log): the messages that it
 // has not read. It follows from the record of the adoption and the chain alone. Pure.
 
 import type { DatasetId } from '../model/events.ts'
