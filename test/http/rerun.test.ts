@@ -32,7 +32,7 @@ describe('GET /assets/rerun/{file}', () => {
     >
     const version = devDependencies?.['@duckdb/duckdb-wasm'] ?? 'none'
     expect(peerDependencies?.['@duckdb/duckdb-wasm']).toBe(version)
-    for (const path of ['src/features/console/rerun.ts', 'docs/decisions/rerun-page.md'])
+    for (const path of ['src/features/console/rerun.ts', 'docs/decisions/console.md'])
       expect(readFileSync(path, 'utf8')).toContain(version)
   })
 
