@@ -7,7 +7,9 @@ COPY tsconfig.json tsconfig.build.json ./
 COPY scripts ./scripts
 COPY src ./src
 COPY streams ./streams
-RUN npm run build && npm prune --omit=dev
+# What only builds goes; the client for a store in a bucket, which the package leaves to its users, stays.
+RUN npm run build && npm install --omit=dev --save-prod --save-exact \
+  "@aws-sdk/client-s3@$(npm pkg get 'devDependencies[@aws-sdk/client-s3]' | tr -d '"')"
 
 FROM node:24-slim
 WORKDIR /app

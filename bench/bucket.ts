@@ -3,7 +3,6 @@
 
 import { rmSync } from 'node:fs'
 import { bodyOf } from '../src/store/s3/body.ts'
-import { ifAbsent } from '../src/store/s3/create.ts'
 import { testBucket, testKeys } from '../test/helpers/buckets.ts'
 import { startVersitygw, versitygw } from '../test/helpers/versitygw.ts'
 import { type BenchNode, startBenchNode } from './machine.ts'
@@ -22,9 +21,9 @@ export async function measureBucket(): Promise<Measure[]> {
   process.env['AWS_ACCESS_KEY_ID'] = testKeys.accessKeyId
   process.env['AWS_SECRET_ACCESS_KEY'] = testKeys.secretAccessKey
   // Blocks as they are asked for, not as datasets are paced.
-  const quick = { 'cut-burst': 10_000, 'cut-open-age': 100 }
-  const near = await startBenchNode(quick)
-  const far = await startBenchNode({ ...quick, store: 's3://tests/lake', 's3-endpoint': server.url })
+  const tuning = { cut: { burstBlocks: 10_000, openAgeMs: 100 } }
+  const near = await startBenchNode({}, { tuning })
+  const far = await startBenchNode({ store: 's3://tests/lake', 's3-endpoint': server.url }, { tuning })
   try {
     for (const node of [near, far]) {
       await node.post(alias, '{"n":0}\n', { query: '?create=true' })
@@ -66,15 +65,14 @@ export async function measureBucket(): Promise<Measure[]> {
 
 /** A request as commits make them: 2 KB that may not be there yet. */
 async function requestTimeMs(url: string): Promise<number> {
-  const bucket = testBucket({ url })
+  const bucket = await testBucket({ url })
   const times: number[] = []
   for (let i = 0; i < 120; i++) {
     const body = await bodyOf([new TextEncoder().encode(`${i} ${'x'.repeat(2_000)}`)])
-    const put = { method: 'PUT', key: `r/${i}`, headers: ifAbsent.aws, body } as const
-    const ms = await timeMs(() => bucket.send(put))
+    const ms = await timeMs(() => bucket.put(`r/${i}`, body, 'absent'))
     if (i >= 20) times.push(ms)
   }
-  bucket.client.close()
+  bucket.s3.destroy()
   return median(times)
 }
 

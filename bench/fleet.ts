@@ -60,7 +60,7 @@ export async function measureFleet(): Promise<Measure[]> {
 
 /** Microseconds of CPU of a post that nobody waits for, of a node that makes no blocks meanwhile. */
 async function postCost(): Promise<number> {
-  const node = await startBenchNode({ 'cut-burst': 1, 'cut-interval': '1h' })
+  const node = await startBenchNode({ 'cut-interval': '1h' }, { tuning: { cut: { burstBlocks: 1 } } })
   const fleet = new Fleet(node)
   await fleet.make()
   await fleet.flood(postsAtOnce)

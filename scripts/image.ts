@@ -62,13 +62,21 @@ function installPackage(packed: string, root: string): void {
   mkdirSync(folder, { recursive: true })
   writeFileSync(join(folder, 'package.json'), '{"private":true}\n')
   const options = ['--omit=dev', '--no-audit', '--no-fund', '--prefer-offline', '--ignore-scripts', '--install-links']
-  execFileSync('npm', ['install', ...options, realpathSync(packed)], {
+  execFileSync('npm', ['install', ...options, realpathSync(packed), bucketClient()], {
     cwd: folder,
     stdio: ['ignore', 'ignore', 'inherit'],
   })
   for (const name of ['package.json', 'package-lock.json', 'node_modules/.package-lock.json'])
     rmSync(join(folder, name), { force: true })
   mkdirSync(join(root, 'data'), { mode: 0o700 })
+}
+
+/** The client for a store in a bucket, which the package leaves to its users, in the release that tests run with. */
+function bucketClient(): string {
+  const name = '@aws-sdk/client-s3'
+  const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8')
+  const { devDependencies } = JSON.parse(text) as { devDependencies: Record<string, string> } // our own
+  return `${name}@${devDependencies[name]}`
 }
 
 /** Node.js, the libraries that are loaded, a user, places for temporary files. */

@@ -111,15 +111,14 @@ export function placeOfStore({ dataDir, storeDir, bucket }: Config): string {
 
 async function openInBucket(
   { dataDir, limits }: Config,
-  { bucket, prefix, environment, condition, singleWriter, endpoint, region, pathStyle }: BucketConfig,
+  { bucket, prefix, condition, endpoint, region, pathStyle }: BucketConfig,
   { use, logger, patienceMs }: { readonly use: 'read' | 'write'; readonly logger: Logger; readonly patienceMs: number },
 ): Promise<ObjectStore> {
   const { openBucket } = await import('./store/s3/open-bucket.ts')
   return openBucket({
     address: { endpoint, bucket, region, pathStyle, dialect: condition },
     prefix,
-    environment,
-    writes: use === 'read' ? 'reader' : singleWriter ? 'alone' : 'conditional',
+    use,
     spoolDir: dataPaths(dataDir).cache,
     clock,
     logger,

@@ -23,12 +23,6 @@ export const bucketRows = [
     values: ['aws', 'gcs'],
     text: "how the store is told to write only where nothing is: If-None-Match, or Google's x-goog-if-generation-match",
   },
-  {
-    name: 's3-single-writer',
-    type: 'boolean',
-    default: false,
-    text: 'do without conditional writes; only where one process alone ever writes, since two would fork chains',
-  },
 ] as const
 
 /** A bucket, how to reach it and what it can do. */
@@ -42,9 +36,6 @@ export interface BucketConfig {
   readonly region: string
   readonly pathStyle: boolean
   readonly condition: 'aws' | 'gcs'
-  readonly singleWriter: boolean
-  /** Variables by which AWS's own programs find credentials. */
-  readonly environment: Readonly<Record<string, string | undefined>>
 }
 
 const scheme = 's3://'
@@ -56,7 +47,7 @@ export function isBucketUrl(store: string): boolean {
 /** Reads option `store`, which is a bucket's URL, and those beside it. Throws NodeError `InvalidParameter`. */
 export function bucketConfig(
   values: ReadonlyMap<string, unknown>,
-  environment: BucketConfig['environment'],
+  environment: Readonly<Record<string, string | undefined>>,
 ): BucketConfig {
   // parseValue has given each option the type that its row names.
   const text = (name: string): string | undefined => values.get(name) as string | undefined
@@ -89,8 +80,6 @@ export function bucketConfig(
     // A certificate for *.host does not cover a bucket's name with dots.
     pathStyle: (values.get('s3-path-style') as boolean | undefined) ?? (given !== undefined || bucket.includes('.')), // boolean by its row
     condition,
-    singleWriter: values.get('s3-single-writer') === true,
-    environment,
   }
 }
 

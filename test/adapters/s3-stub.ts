@@ -1,10 +1,11 @@
 // A store that speaks S3 in this process, for what no server offers: faults, by request. Buckets are made by being used.
-// Signatures are those of our own signer, which a real server judges in other tests.
+// Signatures are held against those of a second signer, which published examples judge in other tests.
 
 import { createHash, randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { type Credentials, signedHeaders } from '../../src/store/s3/sign.ts'
+import { type Credentials, googleNames, signedHeaders } from '../../src/store/s3/google.ts'
+import { amazonNames } from '../helpers/amazon-names.ts'
 import { testKeys } from '../helpers/buckets.ts'
 
 export interface StubRequest {
@@ -32,6 +33,8 @@ export type Fault =
       readonly code?: string
       readonly headers?: Readonly<Record<string, string>>
       readonly after?: boolean
+      /** What follows the body. */
+      readonly end?: string
     }
 
 export interface StubOptions {
@@ -145,7 +148,8 @@ class Stub {
     const { secretOf = () => testKeys.secretAccessKey } = this.#options
     const secret = secretOf(id)
     if (secret === undefined) return errorReply({ status: 403, code: 'InvalidAccessKeyId' })
-    if (signedAgain({ headers, method }, url, { accessKeyId: id, secretAccessKey: secret }) !== authorization) {
+    const again = signedAgain({ headers, method }, url, { accessKeyId: id, secretAccessKey: secret })
+    if (again !== authorization.replaceAll(', ', ',')) {
       return errorReply({ status: 403, code: 'SignatureDoesNotMatch' })
     }
     if (Math.abs(timeOf(headers) - Date.now() - (this.#options.skewMs ?? 0)) > 15 * 60_000) {
@@ -188,12 +192,15 @@ class Stub {
       return { ...ok, headers: { etag: `"${query.get('partNumber')}"` } }
     }
     if (method === 'POST') {
-      const named = [...body.toString().matchAll(/<PartNumber>(\d+)<\/PartNumber><ETag>&quot;(\d+)&quot;<\/ETag>/g)]
+      const named = [...body.toString().matchAll(/<Part>.*?<PartNumber>(\d+)<\/PartNumber>.*?<\/Part>/g)]
       const parts = named.map(([, number]) => upload.parts.get(Number(number)) ?? new Uint8Array(0))
       const { status } = await this.#put(asked, Buffer.concat(parts))
       if (status >= 300) return errorReply({ status, code: 'PreconditionFailed' })
       this.#uploads.delete(id)
-      return { ...ok, body: '<CompleteMultipartUploadResult/>' }
+      return {
+        ...ok,
+        body: '<CompleteMultipartUploadResult><ETag>&quot;0&quot;</ETag></CompleteMultipartUploadResult>',
+      }
     }
     this.#uploads.delete(id)
     return { status: 204 }
@@ -251,8 +258,8 @@ class Stub {
   }
 }
 
-function errorReply({ status, code, headers }: Exclude<Fault, string>): Reply {
-  const body = code === undefined ? '' : `<Error><Code>${code}</Code><Message>as asked for</Message></Error>`
+function errorReply({ status, code, headers, end = '' }: Exclude<Fault, string>): Reply {
+  const body = code === undefined ? '' : `<Error><Code>${code}</Code><Message>as asked for</Message></Error>${end}`
   return { status, body, ...(headers === undefined ? {} : { headers }) }
 }
 
@@ -264,8 +271,8 @@ function signedAgain(
 ): string | undefined {
   const [, region = '', names = ''] =
     /\/\d{8}\/([^/]+)\/.*SignedHeaders=([^,]+),/.exec(headers.authorization ?? '') ?? []
-  const dialect = headers['x-goog-date'] === undefined ? 'aws' : 'gcs'
-  const prefix = dialect === 'aws' ? 'x-amz-' : 'x-goog-'
+  const signatureNames = headers['x-goog-date'] === undefined ? amazonNames : googleNames
+  const prefix = signatureNames.header
   const bodySha256 = String(headers[`${prefix}content-sha256`])
   const own = names.split(';').filter((name) => ![`${prefix}date`, `${prefix}content-sha256`].includes(name))
   const request = {
@@ -275,7 +282,9 @@ function signedAgain(
     headers: Object.fromEntries(own.map((name) => [name, String(headers[name])])),
     bodySha256,
   }
-  return signedHeaders(request, { dialect, credentials, region, timeMs: timeOf(headers) })['authorization']
+  return signedHeaders(request, { names: signatureNames, credentials, region, timeMs: timeOf(headers) })[
+    'authorization'
+  ]
 }
 
 function timeOf(headers: StubRequest['headers']): number {

@@ -37,16 +37,20 @@ afterAll(() => {
 interface Fault {
   /** Breaks the data directory; more arguments. */
   readonly make: (dataDir: string) => Promise<readonly string[]>
+  readonly env?: Readonly<Record<string, string>>
   readonly code: number
   readonly says: RegExp
 }
 
 const keys = { AWS_ACCESS_KEY_ID: 'a', AWS_SECRET_ACCESS_KEY: 'b' }
-const bucket = (port: number): readonly string[] => [
-  '--store=s3://rows/here',
-  `--s3-endpoint=http://127.0.0.1:${port}`,
-  '--limit-store-answer-ms=200',
-]
+const bucket = (port: number): readonly string[] => ['--store=s3://rows/here', `--s3-endpoint=http://127.0.0.1:${port}`]
+
+/** Node where the package for buckets is not installed. */
+const hidden = `import { registerHooks } from 'node:module'
+registerHooks({
+  resolve: (name, context, next) =>
+    next(name === '@aws-sdk/client-s3' ? '@aws-sdk/client-that-is-not-here' : name, context),
+})`
 
 async function withFile(path: string, text: string): Promise<readonly string[]> {
   await mkdir(join(path, '..'), { recursive: true })
@@ -121,6 +125,12 @@ const faults: Readonly<Record<string, Fault>> = {
     code: 6,
     says: /403|credentials/i,
   },
+  'a bucket without the package for it': {
+    make: async () => bucket(refusingPort),
+    env: { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(hidden)}` },
+    code: 2,
+    says: /^error: A store in a bucket needs the package @aws-sdk\/client-s3.*\n.*npm install @aws-sdk\/client-s3/,
+  },
   'a route that means nothing': {
     make: async () => ['--mqtt', `tcp://127.0.0.1:${silentPort}`, '--mqtt-route', 't=a/b?dryRun=true'],
     code: 2,
@@ -128,12 +138,12 @@ const faults: Readonly<Record<string, Fault>> = {
   },
 }
 
-test.each(Object.entries(faults))('%s', async (_name, { make, code, says }) => {
+test.each(Object.entries(faults))('%s', async (_name, { make, env, code, says }) => {
   const dataDir = await mkdtemp(join(tmpdir(), 'proofstream-fault-'))
   const more = await make(dataDir)
   const listen = more.includes('--listen') ? [] : ['--listen', '127.0.0.1:0']
   const ended: Finished = await runCommand(['serve', '--data', dataDir, ...listen, ...more], {
-    env: keys,
+    env: { ...keys, ...env },
     onStart: (child) => {
       const timer = setTimeout(() => child.kill('SIGKILL'), patienceMs)
       child.once('exit', () => clearTimeout(timer))

@@ -25,12 +25,14 @@ describe.skipIf(isSkipped)('changes on the page of a dataset', () => {
     await driver.visit(live.node.url + path)
   }
   const shown = (): Promise<void> => driver.until("document.querySelector('#changes')?.hidden === false")
-  const submit = (form: string, values: Readonly<Record<string, string>>): Promise<unknown> =>
-    page.evaluate(`(() => {
+  const submit = async (form: string, values: Readonly<Record<string, string>>): Promise<unknown> => {
+    await driver.until(`document.querySelector('${form}') !== null`)
+    return await page.evaluate(`(() => {
       const form = document.querySelector('${form}')
       for (const [name, value] of Object.entries(${JSON.stringify(values)})) form.elements[name].value = value
       form.requestSubmit()
     })()`)
+  }
   const refusal = "document.querySelector('#refused').textContent"
   const tokenWith = async (...scopes: readonly string[]): Promise<string> =>
     String((await live.call('/tokens', { method: 'POST', json: { name: 'x', scopes } })).at('token'))

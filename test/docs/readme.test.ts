@@ -135,8 +135,8 @@ describe('the README', () => {
     const [first, second] = [blocksIn(24), blocksIn(48)]
     expect(limits).toContain('about 2,600 blocks on the first day and 1,440 on each later one')
     expect([Math.round(first / 100), second - first]).toEqual([26, 1440])
-    const spared = { intervalMs: 6 * 3_600_000, burstBlocks: 1 }
-    expect(limits).toContain('`--cut-interval 6h --cut-burst 1`: 4 blocks a day')
+    const spared = { intervalMs: 6 * 3_600_000 }
+    expect(limits).toContain('`--cut-interval 6h`: after the first 60 blocks 4 a day')
     expect(blocksIn(4 * 24, spared) - blocksIn(3 * 24, spared)).toBe(4)
   })
 

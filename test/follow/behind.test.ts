@@ -7,7 +7,7 @@ import { liveNode } from '../helpers/live-node.ts'
 import { startProxy, startReplica } from './support.ts'
 
 const soon = { timeout: 60_000, interval: 50 }
-const origin = await liveNode({ 'cut-open-age': '10ms' })
+const origin = await liveNode({}, { cut: { openAgeMs: 10 } })
 for (let n = 0; n < 4; n++) await origin.ingest('acme/goods', [{ n }], '?create=true')
 const proxy = await startProxy(origin.node.url)
 const replica = await startReplica(proxy.url, { 'delete-grace': '1ms' })

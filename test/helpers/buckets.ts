@@ -6,10 +6,10 @@ import { systemClock } from '../../src/lib/clock.ts'
 import { type Logger, silentLogger } from '../../src/lib/logger.ts'
 import type { ObjectStore } from '../../src/store/object-store.ts'
 import { Bucket } from '../../src/store/s3/bucket.ts'
-import { type BucketAddress, S3Client } from '../../src/store/s3/client.ts'
-import { CredentialSource } from '../../src/store/s3/credentials.ts'
-import { openS3Store, type S3StoreOptions } from '../../src/store/s3/s3-store.ts'
-import type { Credentials } from '../../src/store/s3/sign.ts'
+import { type BucketAddress, connect } from '../../src/store/s3/client.ts'
+import type { Credentials } from '../../src/store/s3/google.ts'
+import { openS3Store } from '../../src/store/s3/s3-store.ts'
+import { tryBucket } from '../../src/store/s3/trial.ts'
 
 export const testKeys: Credentials = { accessKeyId: 'tester', secretAccessKey: 'secret of the tester' }
 
@@ -24,34 +24,39 @@ export interface TestBucket extends Partial<Omit<BucketAddress, 'endpoint'>> {
 let count = 0
 
 /** A bucket under a prefix that no other call has, unless it is given; pauses between attempts are short. */
-export function testBucket({
+export async function testBucket({
   url,
   prefix,
   logger = silentLogger,
   answerMs = 5_000,
-  keys,
-  ...address
-}: TestBucket): Bucket {
+  keys: credentials = async () => testKeys,
+  ...given
+}: TestBucket): Promise<Bucket> {
   const clock = systemClock
-  const credentials = new CredentialSource(keys ?? (async () => testKeys), { clock, logger })
-  const client = new S3Client({
-    address: {
-      endpoint: new URL(url),
-      bucket: 'tests',
-      region: 'us-east-1',
-      pathStyle: true,
-      dialect: 'aws',
-      ...address,
-    },
-    credentials,
-    clock,
-    logger,
-    answerMs,
-  })
+  const address: BucketAddress = {
+    endpoint: new URL(url),
+    bucket: 'tests',
+    region: 'us-east-1',
+    pathStyle: true,
+    dialect: 'aws',
+    ...given,
+  }
+  const s3 = await connect({ address, credentials, clock, logger, answerMs })
   const hasty = { ...clock, sleep: (ms: number, signal?: AbortSignal) => clock.sleep(ms / 20, signal) }
-  return new Bucket(client, prefix ?? `p-${process.pid}-${count++}`, hasty)
+  return new Bucket(s3, { ...address, prefix: prefix ?? `p-${process.pid}-${count++}` }, hasty)
 }
 
-export function testStore(bucket: Bucket, writes: S3StoreOptions['writes'] = 'conditional'): ObjectStore {
-  return openS3Store(bucket, { writes, spoolDir: join(tmpdir(), 'proofstream-test-spool') })
+/** Opens the store in a bucket that needs no trial. */
+export async function testStore(bucket: Promise<Bucket>): Promise<ObjectStore> {
+  return openS3Store(await bucket, { use: 'write', spoolDir: join(tmpdir(), 'proofstream-test-spool') })
+}
+
+/** Tries a bucket as each start does. */
+export async function testTrial(
+  of: TestBucket,
+  { use = 'write', logger = silentLogger }: { readonly use?: 'read' | 'write'; readonly logger?: Logger } = {},
+): Promise<void> {
+  const keys = async () => ({ ...testKeys, secretAccessKey: 'a wrong one' })
+  const asStranger = async () => (await testBucket({ ...of, keys })).s3
+  await tryBucket(await testBucket(of), { use, logger, asStranger })
 }

@@ -342,7 +342,7 @@ describe('listeners', () => {
       const refused = await small.call('/acme/goods/events')
       expect([refused.refusal, refused.at('limit'), refused.headers['retry-after']]).toEqual([
         '429 QuotaExceeded',
-        { name: 'callerListenerShare', value: 50, unit: 'percent' },
+        { name: 'callerShare', value: 50, unit: 'percent' },
         '5',
       ])
       for (const status of [200, 200, 429]) expect(await enter()).toBe(status)

@@ -60,11 +60,11 @@ let dir: string
 let live: LiveNode
 /** Sequences of the blocks that brought rows. */
 const blocks: number[] = []
-const options = (): object => ({ data: dir, 'cut-wait-age': 1, 'cut-open-age': 1 })
+const quick = { cut: { waitAgeMs: 1, openAgeMs: 1 } }
 
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'proofstream-lake-merged-'))
-  live = await startLiveNode({ ...options() })
+  live = await startLiveNode({ data: dir }, quick)
   for (let n = 0; n < posts; n++) {
     const at = new Date(Date.UTC(2026, 0, 1, 0, n)).toISOString()
     const rows = [1, 2, 3].map((x) => ({
@@ -200,7 +200,7 @@ test('a merged file that is gone is made again for who was told of it, and no ot
   const described = await get(`${folder}metadata/${manifest}.avro`)
   await live.stop()
   await rm(join(dir, 'cache', 'merged'), { recursive: true })
-  live = await startLiveNode({ ...options() })
+  live = await startLiveNode({ data: dir }, quick)
   const again = await get(file)
   expect(sha256Hex(again.bytes)).toBe(sha256Hex(before.bytes))
   expect((await get(`${folder}metadata/${manifest}.avro`)).text).toBe(described.text)

@@ -61,6 +61,8 @@ describe('the container image', () => {
     expect([config.config.User, config.rootfs.diff_ids.length]).toEqual(['65532', 2])
     mkdirSync(root)
     for (const layer of manifest.layers) spawnSync('tar', ['-xzpf', blob(layout, layer), '-C', root])
+    // A store in a bucket needs nothing more.
+    expect(readdirSync(join(root, 'app', 'node_modules', '@aws-sdk'))).toContain('client-s3')
   })
 
   test.runIf(mayRun)('runs alone, as its user: it serves, takes rows and proves', async () => {

@@ -60,14 +60,14 @@ async function blocksOf(live: LiveNode, alias: string): Promise<Map<string, numb
 }
 
 it('answers are those of the slices, whatever is set meanwhile', async () => {
-  const options = { 'cut-wait-age': 1, 'cut-open-age': 1 }
-  let live = await startLiveNode(options)
+  const quick = { cut: { waitAgeMs: 1, openAgeMs: 1 } }
+  let live = await startLiveNode({}, quick)
   const { dataDir: data } = live
   const id = String((await live.ingest(first, [rowOf(0)], '?create=true')).at('dataset.id'))
   for (let n = 1; n < posts; n++) await live.ingest(first, [rowOf(n)])
   await live.node.stop()
   expect((await runCommand(['pack', '--data', data])).stdout).toContain('"packs":2')
-  live = await startLiveNode({ ...options, data })
+  live = await startLiveNode({ data }, quick)
 
   let alias = first
   let hasAdded = false

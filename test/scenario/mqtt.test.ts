@@ -84,20 +84,12 @@ describe.skipIf(!hasMosquitto)('messages of a broker', () => {
       ['allow_anonymous false', `password_file ${dir}/passwords`],
       [`certfile ${dir}/cert.pem`, `keyfile ${dir}/key.pem`, `cafile ${dir}/ca.pem`, 'require_certificate true'],
     )
-    const files = [
-      '--mqtt-tls-ca',
-      `${dir}/ca.pem`,
-      '--mqtt-tls-cert',
-      `${dir}/cert.pem`,
-      '--mqtt-tls-key',
-      `${dir}/key.pem`,
-    ]
-    const url = `mqtts://127.0.0.1:${broker.port}`
-    const login = ['--mqtt-username', 'node']
-    const taker = await Taker.start(url, ['t=acme/t'], [...files, ...login], { PROOFSTREAM_MQTT_PASSWORD: 'secret' })
+    const files = `ca=${dir}/ca.pem&cert=${dir}/cert.pem&key=${dir}/key.pem`
+    const url = `mqtts://node@127.0.0.1:${broker.port}?${files}`
+    const taker = await Taker.start(url, ['t=acme/t'], [], { PROOFSTREAM_MQTT_PASSWORD: 'secret' })
     expect(await taker.metric('connected_routes')).toBe(1)
     const wrongDir = await mkdtemp(join(tmpdir(), 'proofstream-mqtt-'))
-    const wrong = await serveNode(wrongDir, ['--mqtt', url, '--mqtt-route', 't=acme/t', ...files, ...login], {
+    const wrong = await serveNode(wrongDir, ['--mqtt', url, '--mqtt-route', 't=acme/t'], {
       PROOFSTREAM_MQTT_PASSWORD: 'guess',
     })
     onTestFinished(async () => void (await wrong.end('SIGKILL')))

@@ -3,7 +3,7 @@
 import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { systemClock } from '../../src/lib/clock.ts'
 import { silentLogger } from '../../src/lib/logger.ts'
 import type { ObjectStore } from '../../src/store/object-store.ts'
@@ -22,6 +22,9 @@ async function open(broken: number, patienceMs: number): Promise<{ store: Object
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => void server.close())
   const { port } = server.address() as { port: number } // a TCP address
+  vi.stubEnv('AWS_ACCESS_KEY_ID', 'a')
+  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'b')
+  onTestFinished(() => void vi.unstubAllEnvs())
   const store = await openBucket({
     address: {
       endpoint: new URL(`http://127.0.0.1:${port}`),
@@ -31,8 +34,7 @@ async function open(broken: number, patienceMs: number): Promise<{ store: Object
       dialect: 'aws',
     },
     prefix: '',
-    environment: { AWS_ACCESS_KEY_ID: 'a', AWS_SECRET_ACCESS_KEY: 'b' },
-    writes: 'reader',
+    use: 'read',
     spoolDir: join(tmpdir(), 'proofstream-test-spool'),
     clock: { ...systemClock, sleep: (ms, signal) => systemClock.sleep(ms / 50, signal) },
     logger: silentLogger,

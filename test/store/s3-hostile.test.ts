@@ -12,14 +12,14 @@ const MiB = 1024 * 1024
 let close: () => Promise<void> = async () => {}
 afterEach(() => close())
 
-async function storeOf(answer: RequestListener): Promise<ObjectStore> {
+async function storeOf(answer: RequestListener, answerMs = 5_000): Promise<ObjectStore> {
   const server = createServer(answer)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   close = async () => {
     server.closeAllConnections()
     await new Promise((resolve) => server.close(resolve))
   }
-  return testStore(testBucket({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }))
+  return testStore(testBucket({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, answerMs }))
 }
 
 let sentBytes = 0
@@ -41,10 +41,19 @@ const head = '<ListBucketResult>'
 const page = (text: string): string => `${head}<IsTruncated>true</IsTruncated>${text}</ListBucketResult>`
 
 test.each<[string, number, RequestListener]>([
-  ['a listing without end', 17, (_, response) => sendOn(response, 200, head)],
+  ['a listing without end', 5, (_, response) => sendOn(response, 200, head)],
   ['a refusal without end', 2, (_, response) => sendOn(response, 503, '<Error>')],
   ['elements without number', 0, (_, response) => response.end(head + '<a/>'.repeat(200_000) + head)],
   ['elements in elements', 0, (_, response) => response.end('<a>'.repeat(100_000))],
+  ['document types without number', 0, (_, response) => response.end('<!DOCTYPE a>'.repeat(300_000))],
+  [
+    'an entity of entities',
+    0,
+    (_, response) =>
+      response.end(
+        `<!DOCTYPE a [<!ENTITY b "bbbb"><!ENTITY c "&b;&b;">]>${head}<IsTruncated>&c;</IsTruncated></ListBucketResult>`,
+      ),
+  ],
   [
     'a gzip bomb that nobody asked for',
     0,
@@ -60,6 +69,38 @@ test.each<[string, number, RequestListener]>([
   await expect(store.list('datasets')).rejects.toMatchObject({ kind: 'StoreUnavailable' })
   // What lies in buffers of sockets was sent and not read.
   expect(sentBytes / requests).toBeLessThan((mostMiB + 8) * MiB)
+})
+
+test('a refusal of document types without number is read no further', async () => {
+  const store = await storeOf((_, response) => response.writeHead(403).end('<!DOCTYPE a>'.repeat(80_000)))
+  await expect(store.get('a')).rejects.toMatchObject({ kind: 'StoreUnavailable', message: /status 403/ })
+})
+
+test.each([301, 302, 307, 308])('another address is not asked: %d', async (status) => {
+  let asked = 0
+  const other = createServer((_, response) => {
+    asked++
+    response.end()
+  })
+  await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
+  const { port } = other.address() as AddressInfo
+  const location = `http://127.0.0.1:${port}/tests/a`
+  const store = await storeOf((_, response) => response.writeHead(status, { location }).end())
+  await expect(store.put('a', new Uint8Array(3))).rejects.toMatchObject({ kind: 'StoreUnavailable' })
+  await expect(store.get('a')).rejects.toMatchObject({ kind: 'StoreUnavailable' })
+  other.close()
+  expect(asked).toBe(0)
+})
+
+test('an object that comes too slowly is left', async () => {
+  const pieces = setInterval(() => open.forEach((response) => response.write('x')), 20)
+  const open: ServerResponse[] = []
+  const store = await storeOf((_, response) => {
+    response.writeHead(200, { 'content-length': '1000' })
+    open.push(response)
+  }, 100)
+  await expect(store.get('a')).rejects.toMatchObject({ kind: 'StoreUnavailable', message: /took longer than/ })
+  clearInterval(pieces)
 })
 
 test('pages without end are asked for no longer than they bring names', async () => {

@@ -1,4 +1,4 @@
-// The store in a bucket, over a stub: what every store must do, in both dialects and without conditions.
+// The store in a bucket, over a stub: what every store must do, in both dialects.
 
 import { afterAll, beforeAll } from 'vitest'
 import { startS3Stub, type S3Stub } from '../adapters/s3-stub.ts'
@@ -13,4 +13,3 @@ afterAll(() => stub.close())
 
 describeObjectStore('bucket', async () => testStore(testBucket({ url: stub.url })))
 describeObjectStore('bucket of Google', async () => testStore(testBucket({ url: stub.url, dialect: 'gcs' })))
-describeObjectStore('bucket without conditions', async () => testStore(testBucket({ url: stub.url }), 'alone'))

@@ -3,9 +3,7 @@
 import dns, { type LookupOptions } from 'node:dns'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { must } from '../../src/lib/assert.ts'
-import { silentLogger } from '../../src/lib/logger.ts'
-import { tryBucket } from '../../src/store/s3/trial.ts'
-import { testBucket, testKeys, testStore } from '../helpers/buckets.ts'
+import { testBucket, testKeys, testStore, testTrial } from '../helpers/buckets.ts'
 import { readCompose } from '../helpers/compose.ts'
 import { startVersitygw, versitygw, type VersityServer } from '../helpers/versitygw.ts'
 import { describeObjectStore } from './contract-suite.ts'
@@ -21,12 +19,10 @@ describe.skipIf(versitygw === undefined)('versitygw', () => {
   describeObjectStore('versitygw', async () => testStore(testBucket({ url: server.url })))
 
   test('passes the trial, of writers and of readers, and nothing of it is left', async () => {
-    const bucket = testBucket({ url: server.url })
-    const trial = { logger: silentLogger }
-    await tryBucket(bucket, { ...trial, writes: 'conditional' })
-    await tryBucket(bucket, { ...trial, writes: 'alone' })
-    await tryBucket(bucket, { ...trial, writes: 'reader' })
-    expect([...(await bucket.names('selftest'))]).toEqual([])
+    const tried = { url: server.url, prefix: 'tried' }
+    await testTrial(tried, { use: 'write' })
+    await testTrial(tried, { use: 'read' })
+    expect([...(await (await testBucket(tried)).names('selftest'))]).toEqual([])
   })
 
   test('says that it is well where deploy/compose.yaml asks it', async () => {
@@ -50,14 +46,14 @@ describe.skipIf(versitygw === undefined)('versitygw', () => {
       done(null, all === true ? [{ address: '127.0.0.1', family: 4 }] : '127.0.0.1', 4)
     }) as typeof dns.lookup)
     const bucket = testBucket({ url: `http://${server.virtualHost}`, pathStyle: false })
-    const store = testStore(bucket)
+    const store = await testStore(bucket)
     await store.put('a/b', new Uint8Array([1, 2, 3]))
     expect(await store.get('a/b')).toEqual(new Uint8Array([1, 2, 3]))
     expect(await store.list('a')).toEqual(['b'])
   })
 
   test('takes an upload in parts, once, and gives it back', async () => {
-    const store = testStore(testBucket({ url: server.url }))
+    const store = await testStore(testBucket({ url: server.url }))
     const chunks = Array.from({ length: 70 }, (_, i) => new Uint8Array(1024 * 1024 + i).fill(i + 1))
     async function* stream(): AsyncGenerator<Uint8Array> {
       yield* chunks
@@ -73,11 +69,11 @@ describe.skipIf(versitygw === undefined)('versitygw', () => {
   test('refuses keys, buckets and names that it does not know, in words', async () => {
     const wrongSecret = async () => ({ ...testKeys, secretAccessKey: 'another' })
     const { url } = server
-    await expect(testStore(testBucket({ url, keys: wrongSecret })).get('a')).rejects.toMatchObject({
+    await expect((await testStore(testBucket({ url, keys: wrongSecret }))).get('a')).rejects.toMatchObject({
       kind: 'StoreUnavailable',
       message: expect.stringContaining('SignatureDoesNotMatch'),
     })
-    await expect(testStore(testBucket({ url, bucket: 'nowhere' })).get('a')).rejects.toMatchObject({
+    await expect((await testStore(testBucket({ url, bucket: 'nowhere' }))).get('a')).rejects.toMatchObject({
       message: expect.stringContaining('NoSuchBucket'),
     })
   })

@@ -3,7 +3,7 @@
 
 import { mkdir, open, type FileHandle, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import { createSha2, randomText, sha256Hex } from '../../ids/native-crypto.ts'
+import { createSha2, randomText } from '../../ids/native-crypto.ts'
 import { copyBytes, toHex } from '../../lib/bytes.ts'
 import { nextTurn } from '../../lib/clock.ts'
 
@@ -18,8 +18,6 @@ export interface Body {
 /** What of a stream is held in memory. */
 const memoryBytes = 8 * 1024 * 1024
 const pieceBytes = 1024 * 1024
-
-export const noBody: Body = { sizeBytes: 0, sha256: sha256Hex(new Uint8Array(0)), async *pieces() {} }
 
 /** A body of `chunks` in order, which must not change while it is in use. */
 export async function bodyOf(chunks: readonly Uint8Array[]): Promise<Body> {

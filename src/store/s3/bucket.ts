@@ -1,56 +1,105 @@
 // What is under a prefix of a bucket, and requests that are repeated while their answers may be different next time: a
 // bounded number of times, at growing intervals that no two processes share.
 
+import { Readable } from 'node:stream'
+import type { S3 } from '@aws-sdk/client-s3'
 import { createSha2, randomBytes } from '../../ids/native-crypto.ts'
-import { decodeUtf8, toHex } from '../../lib/bytes.ts'
+import { boundedPieces } from '../../lib/bounded-body.ts'
+import { concatBytes, toHex } from '../../lib/bytes.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { DecodeError, NodeError } from '../../model/errors.ts'
+import { NodeError } from '../../model/errors.ts'
 import type { Body } from './body.ts'
-import type { S3Client, S3Request } from './client.ts'
-import { errorCodeOf, faultOf, mayPass, type S3Answer, Unanswered } from './faults.ts'
-import { childText, parseXml, type XmlElement } from './xml.ts'
+import type { Dialect } from './client.ts'
+import { faultOf, Refused, Unanswered, unreadable } from './faults.ts'
+import type { Credentials } from './google.ts'
 
 export const attemptsMost = 6
 const firstPauseMs = 100
 const longestPauseMs = 3_000
 
+const objectBytesMost = 2 * 1024 * 1024 * 1024
 /** Names of a listing, and pages of one that bring none. */
 const namesMost = 10_000_000
 const emptyPagesMost = 100
 
+/** Refusals of which it is certain that nothing was done, and that are gone when the clock or the keys are right. */
+const skewCodes: ReadonlySet<string | undefined> = new Set(['RequestTimeTooSkewed', 'RequestExpired'])
+const staleCodes: ReadonlySet<string | undefined> = new Set([
+  'ExpiredToken',
+  'ExpiredTokenException',
+  'InvalidAccessKeyId',
+  'InvalidToken',
+  'TokenRefreshRequired',
+])
+/** Keys that did not help are not asked for again at once. */
+const renewEveryMs = 10_000
+
 /** How what lies under a key compares with what should. */
 export type Found = 'same' | 'other' | 'missing'
 
+type Sink = (piece: Uint8Array) => void
+
+export interface BucketPlace {
+  readonly bucket: string
+  /** Begins every key in the bucket; empty for all of it. */
+  readonly prefix: string
+  readonly dialect: Dialect
+}
+
 export class Bucket {
-  readonly client: S3Client
+  readonly s3: S3
+  readonly #place: BucketPlace
   readonly #prefix: string
   readonly clock: Clock
+  #renewing: Promise<Credentials> | undefined
+  #renewedMs = Number.NEGATIVE_INFINITY
 
-  /** `prefix` begins every key in the bucket; empty for all of it. */
-  constructor(client: S3Client, prefix: string, clock: Clock) {
-    this.client = client
-    this.#prefix = prefix === '' ? '' : `${prefix}/`
+  constructor(s3: S3, place: BucketPlace, clock: Clock) {
+    this.s3 = s3
+    this.#place = place
+    this.#prefix = place.prefix === '' ? '' : `${place.prefix}/`
     this.clock = clock
   }
 
-  /** Sends a request once. Throws as the client. */
-  send(request: S3Request): Promise<S3Answer> {
-    const { key } = request
-    return this.client.send(key === undefined ? request : { ...request, key: this.#prefix + key })
+  get dialect(): Dialect {
+    return this.#place.dialect
   }
 
-  /** The first answer that would not be another one later, if it is a success, 404 for the key, or 416. Throws NodeErrors `StoreUnavailable`, `StorageFull`. */
-  async ask(request: S3Request): Promise<S3Answer> {
+  /** Names an object to the SDK. */
+  at(key: string): { readonly Bucket: string; readonly Key: string } {
+    return { Bucket: this.#place.bucket, Key: this.#prefix + key }
+  }
+
+  /**
+   * Sends the request of `run` once, and again where the store has certainly not done it: for its date, or for keys that
+   * have been replaced since. Throws `Unanswered`, `Refused`, and NodeErrors `StoreUnavailable` for an answer that cannot be
+   * read and where there are no keys.
+   */
+  async send<T>(what: string, run: (s3: S3) => Promise<T>): Promise<T> {
+    const told = (error: unknown): never => {
+      throw faultOf(what, error)
+    }
+    const used = await this.#keys()
+    try {
+      return await run(this.s3)
+    } catch (error) {
+      const fault = faultOf(what, error)
+      const { code, status } = fault instanceof Refused ? fault : { code: undefined, status: 0 }
+      // Answers to HEAD have no code.
+      const isStale = staleCodes.has(code) || (code === undefined && status === 403)
+      if (!skewCodes.has(code) && !(isStale && (await this.#areNew(used)))) throw fault
+      return run(this.s3).catch(told)
+    }
+  }
+
+  /** The first answer that would not be another one later. Throws as `send`. */
+  async ask<T>(what: string, run: (s3: S3) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
-      const answer = await this.send(request).catch((error: unknown) => {
-        if (error instanceof Unanswered) return error
-        throw error
-      })
-      if (answer instanceof Unanswered) {
-        if (attempt === attemptsMost) throw answer
-      } else {
-        if (answer.status < 300 || answer.status === 416 || isNoObject(request, answer)) return answer
-        if (attempt === attemptsMost || !mayPass(answer)) throw faultOf(nameOf(request), answer)
+      try {
+        return await this.send(what, run)
+      } catch (error) {
+        const mayPass = error instanceof Unanswered || (error instanceof Refused && error.mayPass)
+        if (!mayPass || attempt === attemptsMost) throw error
       }
       await this.pause(attempt)
     }
@@ -63,90 +112,139 @@ export class Bucket {
     await this.clock.sleep(ms * (0.5 + chance / 256))
   }
 
+  /** Puts `body` once, if nothing is there or whatever is there. Throws as `send`. */
+  async put(key: string, body: Body, condition: 'absent' | 'none'): Promise<void> {
+    const IfNoneMatch = condition === 'absent' ? '*' : undefined
+    await this.send(`PUT ${key}`, (s3) => s3.putObject({ ...this.at(key), ...streamed(body), IfNoneMatch }))
+  }
+
+  /** Puts `body`, whatever is there. Throws as `ask`. */
+  async replace(key: string, body: Body): Promise<void> {
+    await this.ask(`PUT ${key}`, (s3) => s3.putObject({ ...this.at(key), ...streamed(body) }))
+  }
+
+  /** Throws as `ask`. */
+  async delete(key: string): Promise<void> {
+    await this.ask(`DELETE ${key}`, (s3) => s3.deleteObject(this.at(key))).catch((error: unknown) => {
+      if (!(error instanceof Refused) || error.status !== 404) throw error
+    })
+  }
+
+  /** Length and time of an object, or undefined. Throws as `ask`. */
+  async head(key: string): Promise<{ readonly sizeBytes: number; readonly modifiedMs: number } | undefined> {
+    const found = await this.ask(`HEAD ${key}`, (s3) => s3.headObject(this.at(key))).catch((error: unknown) => {
+      if (error instanceof Refused && error.status === 404) return undefined
+      throw error
+    })
+    if (found === undefined) return undefined
+    const [sizeBytes, modifiedMs] = [found.ContentLength ?? Number.NaN, Number(found.LastModified)]
+    if (Number.isSafeInteger(sizeBytes) && Number.isSafeInteger(modifiedMs)) return { sizeBytes, modifiedMs }
+    throw unreadable(`${key} has no length or no date`)
+  }
+
+  /** The bytes of an object, or undefined. Throws as `ask`. */
+  async get(key: string): Promise<Uint8Array | undefined> {
+    return (await this.part(key))?.bytes
+  }
+
+  /** The bytes [start, end) of an object, or all, and whether they are a part; undefined where there is none. Throws as `ask`. */
+  async part(
+    key: string,
+    range?: { readonly start: number; readonly end: number; readonly mostBytes?: number },
+  ): Promise<{ readonly bytes: Uint8Array; readonly isPart: boolean } | undefined> {
+    let pieces: Uint8Array[] = []
+    const sinkOf = (): Sink => {
+      pieces = []
+      return (piece) => pieces.push(piece)
+    }
+    const status = await this.#read(key, sinkOf, range)
+    return status === undefined ? undefined : { bytes: concatBytes(pieces), isPart: status === 206 }
+  }
+
   /** Compares the object under `key` with `body`, by what is read of it now. Throws as `ask`. */
   async compare(key: string, { sizeBytes, sha256 }: Body): Promise<Found> {
     let [digest, readBytes] = [createSha2('sha256'), 0]
-    const sinkOf = () => {
+    const sinkOf = (): Sink => {
       ;[digest, readBytes] = [createSha2('sha256'), 0]
-      return (piece: Uint8Array): void => {
+      return (piece) => {
         digest.update(piece)
         readBytes += piece.length
       }
     }
-    const { status } = await this.ask({ method: 'GET', key, sinkOf })
-    if (status === 404) return 'missing'
+    if ((await this.#read(key, sinkOf)) === undefined) return 'missing'
     return readBytes === sizeBytes && toHex(digest.digest()) === sha256 ? 'same' : 'other'
   }
 
   /** Names directly under a prefix of keys, in any order, objects and sub-prefixes alike. Throws as `ask`. */
   async names(prefix: string): Promise<ReadonlySet<string>> {
-    const full = `${this.#prefix}${prefix}/`
+    const { Bucket, Key: Prefix } = this.at(`${prefix}/`)
     const names = new Set<string>()
     let token: string | undefined
     let emptyPages = 0
     do {
-      const { body } = await this.ask({
-        method: 'GET',
-        query: [
-          ['list-type', '2'],
-          ['prefix', full],
-          ['delimiter', '/'],
-          ...(token === undefined ? [] : ([['continuation-token', token]] as const)),
-        ],
-      })
-      const page = readPage(body, full)
+      const asked = { Bucket, Prefix, Delimiter: '/', ContinuationToken: token }
+      const page = await this.ask(`a listing of ${prefix}`, (s3) => s3.listObjectsV2(asked))
+      const keys = [...(page.Contents ?? []).map(({ Key }) => Key), ...(page.CommonPrefixes ?? []).map((c) => c.Prefix)]
+      const next = page.IsTruncated === true ? page.NextContinuationToken : undefined
+      const isWhole = next !== undefined || page.IsTruncated === false
       const before = names.size
-      for (const name of page.names) names.add(name)
+      for (const key of keys) {
+        if (key?.startsWith(Prefix) !== true || !isWhole) throw unreadable('it is no listing')
+        names.add(key.slice(Prefix.length).replace(/\/$/, ''))
+      }
+      if (!isWhole) throw unreadable('it is no listing')
       if (names.size === before) emptyPages++
       if (names.size > namesMost || emptyPages > emptyPagesMost) throw unreadable('a listing has no end')
       // A token that does not move would be asked for without end.
-      token = page.next === token ? undefined : page.next
+      token = next === token ? undefined : next
     } while (token !== undefined)
     return names
   }
-}
 
-/** True for the answer that a key has no object. Without the code it could be that there is no bucket. */
-function isNoObject({ method, key }: S3Request, answer: S3Answer): boolean {
-  if (answer.status !== 404 || key === undefined) return false
-  return method === 'HEAD' || method === 'DELETE' || errorCodeOf(answer) === 'NoSuchKey'
-}
+  /** The status of the answer whose body a sink took, or undefined where there is no object. */
+  async #read(
+    key: string,
+    sinkOf: () => Sink,
+    range?: { readonly start: number; readonly end: number; readonly mostBytes?: number },
+  ): Promise<number | undefined> {
+    const Range = range === undefined ? undefined : `bytes=${range.start}-${range.end - 1}`
+    try {
+      return await this.ask(`GET ${key}`, async (s3) => {
+        const { Body: stream, $metadata } = await s3.getObject({ ...this.at(key), Range })
+        const take = sinkOf()
+        const pieces = stream as Readable // of a handler of Node
+        for await (const piece of boundedPieces(pieces, range?.mostBytes ?? objectBytesMost)) take(piece)
+        return $metadata.httpStatusCode
+      })
+    } catch (error) {
+      if (error instanceof Refused && error.isNoObject) return undefined
+      throw error
+    }
+  }
 
-/** How errors name a request. */
-export function nameOf({ method, key }: S3Request): string {
-  return key === undefined ? `${method} of the bucket` : `${method} ${key}`
-}
+  /** Throws NodeError `StoreUnavailable`. */
+  async #keys(options?: { readonly forceRefresh: true }): Promise<Credentials> {
+    return this.s3.config.credentials(options).catch((cause: unknown) => {
+      const reason = cause instanceof Error ? cause.message : String(cause)
+      throw new NodeError('StoreUnavailable', `There are no credentials for the store: ${reason.replace(/\.$/, '')}.`, {
+        hint: 'Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, or give the machine or container a role.',
+        cause,
+      })
+    })
+  }
 
-/** One page of a listing (https://docs.aws.amazon.com/AmazonS3/latest/API/API_ListObjectsV2.html). */
-function readPage(
-  body: Uint8Array,
-  full: string,
-): { readonly names: readonly string[]; readonly next: string | undefined } {
-  const page = parsed(body)
-  const keys = page.children.flatMap((child) => {
-    if (child.name === 'Contents') return childText(child, 'Key') ?? []
-    return child.name === 'CommonPrefixes' ? (childText(child, 'Prefix') ?? []) : []
-  })
-  const isWhole = page.name === 'ListBucketResult' && keys.every((key) => key.startsWith(full))
-  const next = childText(page, 'IsTruncated') === 'true' ? childText(page, 'NextContinuationToken') : undefined
-  if (!isWhole || (next === undefined && childText(page, 'IsTruncated') !== 'false'))
-    throw unreadable('it is no listing')
-  return { names: keys.map((key) => key.slice(full.length).replace(/\/$/, '')), next }
-}
-
-/** The root of an answer in XML. Throws NodeError `StoreUnavailable`. */
-export function parsed(body: Uint8Array): XmlElement {
-  try {
-    return parseXml(decodeUtf8(body))
-  } catch (error) {
-    if (error instanceof DecodeError || error instanceof TypeError) throw unreadable(error.message, error)
-    throw error
+  /** Looks for keys again after the store refused `used`; true when there are others now. Callers share one look. */
+  async #areNew(used: Credentials): Promise<boolean> {
+    if (this.clock.monotonicMs() >= this.#renewedMs + renewEveryMs) {
+      this.#renewedMs = this.clock.monotonicMs()
+      this.#renewing = this.#keys({ forceRefresh: true })
+    }
+    return (await this.#renewing)?.secretAccessKey !== used.secretAccessKey
   }
 }
 
-function unreadable(reason: string, cause?: unknown): NodeError {
-  return new NodeError('StoreUnavailable', `An answer of the store cannot be read: ${reason}.`, {
-    hint: 'Check that --s3-endpoint names a store with the interface of S3.',
-    cause,
-  })
+/** What the SDK is given of a body: a stream that says what it hashes to. */
+export function streamed(body: Body): { readonly Body: Readable; readonly ContentLength: number } {
+  const stream = Object.assign(Readable.from(body.pieces(), { objectMode: false }), { sha256: body.sha256 })
+  return { Body: stream, ContentLength: body.sizeBytes }
 }

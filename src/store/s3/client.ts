@@ -1,15 +1,16 @@
-// Requests to one bucket: addressed, dated, signed, over connections that stay open. Nothing is repeated here but what the
-// store has certainly not done: a request that it refused for its date, or for credentials that have been replaced since.
+// The connection to one bucket: the SDK of AWS, which addresses, signs and sends, and finds the keys. It is a package that is
+// installed only where there are buckets. Nothing is repeated in it: what may be is known above.
 
-import { Agent as HttpAgent } from 'node:http'
-import { Agent as HttpsAgent } from 'node:https'
+import type { S3, S3ClientConfig } from '@aws-sdk/client-s3'
+import { hasCode } from '../../disk/files.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Logger } from '../../lib/logger.ts'
-import { type Body, noBody } from './body.ts'
-import { CredentialSource } from './credentials.ts'
-import { exchange, type Sink } from './exchange.ts'
-import { errorCodeOf, type S3Answer } from './faults.ts'
-import { type Credentials, type Dialect, encodePath, queryText, signedHeaders } from './sign.ts'
+import { NodeError } from '../../model/errors.ts'
+import { type Credentials, googleSigner } from './google.ts'
+import { guarded } from './guarded.ts'
+
+/** How a store is told to write only where nothing is, and whose names its requests have. */
+export type Dialect = 'aws' | 'gcs'
 
 /** A bucket, and how requests are addressed to it. */
 export interface BucketAddress {
@@ -21,150 +22,73 @@ export interface BucketAddress {
   readonly dialect: Dialect
 }
 
-export interface S3Request {
-  readonly method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE'
-  /** Absent for the bucket itself. */
-  readonly key?: string
-  readonly query?: readonly (readonly [name: string, value: string])[]
-  readonly headers?: Readonly<Record<string, string>>
-  readonly body?: Body
-  /** Called for each answer: what takes its body. */
-  readonly sinkOf?: () => Sink
-  /** Bytes that a success may have: by default those of the largest object, or of a page of a listing. */
-  readonly mostBytes?: number
-}
-
-const objectBytesMost = 2 * 1024 * 1024 * 1024
-/** A page has a thousand keys, of a thousand bytes each. */
-const pageBytesMost = 16 * 1024 * 1024
-
 export interface ClientOptions {
   readonly address: BucketAddress
-  readonly credentials: CredentialSource
   readonly clock: Clock
   readonly logger: Logger
   /** Time for one request beside that for its bytes. */
   readonly answerMs: number
+  /** By default they are looked for where AWS's own programs do. */
+  readonly credentials?: () => Promise<Credentials>
 }
 
 const socketsMost = 64
-/** Clocks that differ by more are worth a warning. */
-const skewWarnMs = 60_000
-const skewCodes: ReadonlySet<string | undefined> = new Set(['RequestTimeTooSkewed', 'RequestExpired'])
-const staleCodes: ReadonlySet<string | undefined> = new Set([
-  'ExpiredToken',
-  'ExpiredTokenException',
-  'InvalidAccessKeyId',
-  'InvalidToken',
-  'TokenRefreshRequired',
-])
+const packageName = '@aws-sdk/client-s3'
 
-export class S3Client {
-  readonly #options: ClientOptions
-  readonly #agent: HttpAgent | HttpsAgent
-  /** The store's clock less ours, as its first answer had it. */
-  #skewMs: number | undefined
-  /** What is added to our clock when requests are dated. */
-  #offsetMs = 0
-
-  constructor(options: ClientOptions) {
-    this.#options = options
-    const agentOptions = { keepAlive: true, maxSockets: socketsMost, maxFreeSockets: socketsMost }
-    const isTls = options.address.endpoint.protocol === 'https:'
-    this.#agent = isTls ? new HttpsAgent(agentOptions) : new HttpAgent(agentOptions)
+/** Throws NodeError `InvalidParameter` where the package is not installed. */
+export async function connect(options: ClientOptions): Promise<S3> {
+  const { address, answerMs, clock, logger, credentials } = options
+  const sdk = await loadSdk()
+  const config: S3ClientConfig = {
+    endpoint: address.endpoint.href,
+    region: address.region,
+    forcePathStyle: address.pathStyle,
+    maxAttempts: 1,
+    // The hash of the body, which is signed, says what checksums would.
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+    expectContinueHeader: false,
+    useFipsEndpoint: false,
+    useDualstackEndpoint: false,
+    disableS3ExpressSessionAuth: true,
+    retryMode: 'standard',
+    // It warns of each request that it does not repeat.
+    logger: { debug() {}, info() {}, error() {}, warn: (text: string) => logger.debug({}, text) },
+    requestHandler: {
+      httpAgent: { keepAlive: true, maxSockets: socketsMost },
+      httpsAgent: { keepAlive: true, maxSockets: socketsMost },
+    },
+    ...(credentials === undefined ? {} : { credentials }),
+    ...(address.dialect === 'gcs'
+      ? { signer: googleSigner(() => s3.config.credentials(), address.region, clock) }
+      : {}),
   }
+  // What the sources of keys are told: files are read again when keys are asked for again.
+  const s3: S3 = new sdk.S3(Object.assign(config, { ignoreCache: true }))
+  s3.config.requestHandler = guarded(s3.config.requestHandler, { answerMs, clock })
+  s3.middlewareStack.add((next) => (args) => next(withHash(args)), { step: 'build', name: 'withHash' })
+  return s3
+}
 
-  get dialect(): Dialect {
-    return this.#options.address.dialect
-  }
-
-  /** A client whose signatures are wrong, to see whether the store looks at them. */
-  asStranger(): S3Client {
-    const { credentials, clock, logger } = this.#options
-    const wrong = async (): Promise<Credentials> => ({
-      ...(await credentials.current()),
-      secretAccessKey: 'a wrong one',
-    })
-    return new S3Client({ ...this.#options, credentials: new CredentialSource(wrong, { clock, logger }) })
-  }
-
-  /**
-   * Sends a request once. Resolves with the store's answer, whatever it says. Throws `Unanswered` where there is none in
-   * time or not all of it, and what the source of credentials throws.
-   */
-  async send(request: S3Request): Promise<S3Answer> {
-    const { credentials } = this.#options
-    const used = await credentials.current()
-    const answer = await this.#sendOnce(request, used)
-    if (answer.status < 400 || answer.status > 403) return answer
-    const code = errorCodeOf(answer)
-    // Answers to HEAD have no code.
-    const isBare = request.method === 'HEAD' && answer.status === 403
-    if ((skewCodes.has(code) || isBare) && this.#takeOffset(answer)) return this.#sendOnce(request, used)
-    if (!(staleCodes.has(code) || isBare) || !(await credentials.renewed(used))) return answer
-    return this.#sendOnce(request, await credentials.current())
-  }
-
-  close(): void {
-    this.#agent.destroy()
-  }
-
-  async #sendOnce(request: S3Request, credentials: Credentials): Promise<S3Answer> {
-    const { method, key, query = [], headers = {}, body = noBody, sinkOf } = request
-    const { mostBytes = method === 'GET' && key !== undefined ? objectBytesMost : pageBytesMost } = request
-    const { address, clock, answerMs } = this.#options
-    const { endpoint, bucket, pathStyle, dialect, region } = address
-    const path = `/${encodePath([pathStyle ? bucket : [], key ?? []].flat().join('/'))}`
-    const host = pathStyle ? endpoint.host : `${bucket}.${endpoint.host}`
-    const length = method === 'PUT' || method === 'POST' ? { 'content-length': String(body.sizeBytes) } : {}
-    const signed = signedHeaders(
-      { method, path, query, headers: { ...headers, ...length, host }, bodySha256: body.sha256 },
-      { dialect, region, credentials, timeMs: clock.nowMs() + this.#offsetMs },
+async function loadSdk(): Promise<typeof import('@aws-sdk/client-s3')> {
+  try {
+    return await import('@aws-sdk/client-s3')
+  } catch (cause) {
+    if (!hasCode(cause, 'ERR_MODULE_NOT_FOUND')) throw cause
+    throw new NodeError(
+      'InvalidParameter',
+      `A store in a bucket needs the package ${packageName}, which is not here.`,
+      {
+        hint: `Install it beside Proofstream: npm install ${packageName}@3`,
+        cause,
+      },
     )
-    const { protocol, port, hostname } = new URL(`${endpoint.protocol}//${host}`)
-    const options = {
-      method,
-      protocol,
-      hostname: hostname.replace(/^\[|\]$/g, ''),
-      port,
-      path: query.length === 0 ? path : `${path}?${queryText(query)}`,
-      headers: signed,
-      agent: this.#agent,
-    }
-    const answer = await exchange({
-      what: `${method} ${key ?? bucket}`,
-      options,
-      body,
-      answerMs,
-      clock,
-      sink: sinkOf?.(),
-      mostBytes,
-    })
-    this.#compareClocks(answer)
-    return answer
   }
+}
 
-  /** Once, by the first answer that has a date. */
-  #compareClocks(answer: S3Answer): void {
-    if (this.#skewMs !== undefined) return
-    this.#skewMs = this.#skewOf(answer)
-    if (this.#skewMs === undefined || Math.abs(this.#skewMs) <= skewWarnMs) return
-    const seconds = Math.round(this.#skewMs / 1000)
-    this.#options.logger.warn({ seconds }, "the store's clock is ahead of this machine's by so many seconds")
-  }
-
-  #skewOf({ headers: { date } }: S3Answer): number | undefined {
-    const dateMs = typeof date === 'string' ? Date.parse(date) : Number.NaN
-    return Number.isNaN(dateMs) ? undefined : dateMs - this.#options.clock.nowMs()
-  }
-
-  /** Dates requests by the store's clock from here on; false when they are already. */
-  #takeOffset(answer: S3Answer): boolean {
-    const skewMs = this.#skewOf(answer) ?? 0
-    if (Math.abs(skewMs - this.#offsetMs) <= skewWarnMs) return false
-    this.#offsetMs = skewMs
-    const seconds = Math.round(skewMs / 1000)
-    this.#options.logger.warn({ seconds }, "requests to the store are dated by the store's clock from here on")
-    return true
-  }
+/** A stream says what its bytes hash to; by itself the SDK would leave it unsigned. */
+function withHash<T extends { readonly request: unknown }>(args: T): T {
+  const { body, headers } = args.request as { body?: { sha256?: string }; headers: Record<string, string> } // as of HTTP
+  if (body?.sha256 !== undefined) headers['x-amz-content-sha256'] = body.sha256
+  return args
 }

@@ -1,17 +1,8 @@
 // What a store says when it does not do what was asked: which of its answers may be different next time, and what a person
 // is told of those that will not.
 
-import { decodeUtf8 } from '../../lib/bytes.ts'
-import { type ErrorKind } from '../../model/error-table.ts'
-import { DecodeError, NodeError } from '../../model/errors.ts'
-import { childText, parseXml } from './xml.ts'
-
-export interface S3Answer {
-  readonly status: number
-  /** Names in lower case. */
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>
-  readonly body: Uint8Array
-}
+import type { ErrorKind } from '../../model/error-table.ts'
+import { NodeError } from '../../model/errors.ts'
 
 /** No answer, or not all of it: what was asked may have been done. */
 export class Unanswered extends NodeError {
@@ -25,51 +16,91 @@ export class Unanswered extends NodeError {
   }
 }
 
-/** `Code` of an error answer in XML, or undefined where there is none, as in answers to HEAD. */
-export function errorCodeOf({ body }: S3Answer): string | undefined {
-  return body.length === 0 ? undefined : errorMember(body, 'Code')
-}
+/** An answer that is no success. */
+export class Refused extends NodeError {
+  readonly status: number
+  /** `Code` of an error in XML, or undefined where there is none, as in answers to HEAD. */
+  readonly code: string | undefined
 
-function errorMember(body: Uint8Array, name: string): string | undefined {
-  try {
-    const root = parseXml(decodeUtf8(body))
-    return root.name === 'Error' ? childText(root, name) : undefined
-  } catch (error) {
-    // A proxy's page, for example.
-    if (error instanceof DecodeError || error instanceof TypeError) return undefined
-    throw error
+  constructor(what: string, status: number, said: Said) {
+    const [kind, hint] = adviceOn(status, said)
+    const words = said.code === undefined ? `status ${status}` : `${said.code}: ${said.message ?? ''}`
+    super(kind, `The store refused ${what}: ${words.replace(/[:\s.]*$/, '')}.`, {
+      hint,
+      ...(kind === 'StoreUnavailable' ? { retryAfterSeconds: 5 } : {}),
+      cause: said.cause,
+    })
+    this.status = status
+    this.code = said.code
+  }
+
+  /** The same request may succeed later. */
+  get mayPass(): boolean {
+    const { status, code = '' } = this
+    return status === 408 || status === 429 || (status >= 500 && status !== 501 && status !== 507) || passing.has(code)
+  }
+
+  /** There is no object. Answers to HEAD and DELETE have no code; another 404 could be that there is no bucket. */
+  get isNoObject(): boolean {
+    return this.status === 404 && this.code === 'NoSuchKey'
   }
 }
 
-/** Codes that stand for "not now" under statuses that do not say so. */
-const passing: ReadonlySet<string> = new Set(['RequestTimeout', 'SlowDown', 'InternalError', 'BadDigest'])
-const mangled: ReadonlySet<string> = new Set(['XAmzContentSHA256Mismatch', 'IncompleteBody'])
-
-/** True when the same request may succeed later. */
-export function mayPass(answer: S3Answer): boolean {
-  const { status } = answer
-  if (status === 408 || status === 429 || (status >= 500 && status !== 501 && status !== 507)) return true
-  const code = errorCodeOf(answer)
-  return code !== undefined && (passing.has(code) || mangled.has(code))
+interface Said {
+  readonly code?: string | undefined
+  readonly message?: string | undefined
+  readonly region?: string | undefined
+  readonly cause?: unknown
 }
 
-/** The error for an answer that `what` (such as `PUT key`) did not deserve. */
-export function faultOf(what: string, answer: S3Answer): NodeError {
-  const { status, body } = answer
-  const code = errorCodeOf(answer)
-  const said = code === undefined ? `status ${status}` : `${code}: ${errorMember(body, 'Message') ?? ''}`.trimEnd()
-  const [kind, hint] = adviceOn(answer, code)
-  const retry = kind === 'StoreUnavailable' ? { retryAfterSeconds: 5 } : {}
-  return new NodeError(kind, `The store refused ${what}: ${said.replace(/\.$/, '')}.`, { hint, ...retry })
+/** Codes that stand for "not now" under statuses that do not say so. */
+const passing: ReadonlySet<string> = new Set([
+  'RequestTimeout',
+  'SlowDown',
+  'InternalError',
+  'BadDigest',
+  'XAmzContentSHA256Mismatch',
+  'IncompleteBody',
+])
+
+/** Members of the errors of the SDK, whose types say less; what a store has put there may be anything. */
+interface SdkError {
+  readonly message?: unknown
+  readonly Code?: unknown
+  readonly Region?: unknown
+  readonly $metadata?: { readonly httpStatusCode?: unknown }
+  readonly $response?: { readonly statusCode?: unknown; readonly headers?: Readonly<Record<string, unknown>> }
+}
+
+const wordsMost = 500
+const textIn = (value: unknown): string | undefined =>
+  typeof value === 'string' && value !== 'UnknownError' ? value.slice(0, wordsMost) : undefined
+
+/** What `error`, thrown while `what` (such as `PUT key`) was sent, means of the store. */
+export function faultOf(what: string, error: unknown): NodeError {
+  if (error instanceof NodeError) return error
+  const { message, Code, Region, $metadata, $response }: SdkError = error instanceof Error ? error : {}
+  const status = Number($metadata?.httpStatusCode ?? $response?.statusCode)
+  if (Number.isNaN(status)) return new Unanswered(what, error)
+  // The SDK adds lines on how to find the bug.
+  if (status < 300) return unreadable(textIn(message)?.replace(/\.?\n.*/s, '') ?? '', error)
+  const region = textIn($response?.headers?.['x-amz-bucket-region'] ?? Region)
+  return new Refused(what, status, { code: textIn(Code), message: textIn(message), region, cause: error })
+}
+
+export function unreadable(reason: string, cause?: unknown): NodeError {
+  return new NodeError('StoreUnavailable', `An answer of the store cannot be read: ${reason.slice(0, wordsMost)}.`, {
+    hint: 'Check that --s3-endpoint names a store with the interface of S3.',
+    cause,
+  })
 }
 
 const credentialsHint =
   'Check the access key, its secret and its rights: reading, writing, deleting and listing under the prefix.'
 const endpointHint = 'Check --s3-endpoint and --s3-path-style.'
 
-function adviceOn({ status, headers, body }: S3Answer, code: string | undefined): readonly [ErrorKind, string] {
-  const region = headers['x-amz-bucket-region'] ?? errorMember(body, 'Region')
-  if (typeof region === 'string' && (status === 301 || status === 307 || status === 400)) {
+function adviceOn(status: number, { code, region }: Said): readonly [ErrorKind, string] {
+  if (region !== undefined && (status === 301 || status === 307 || status === 400)) {
     return ['StoreUnavailable', `The bucket is in another region: --s3-region ${region}`]
   }
   if (status === 507 || code === 'QuotaExceeded' || code === 'XMinioStorageFull') {

@@ -3,19 +3,15 @@
 
 import { checkKey, isSegment } from '../layout.ts'
 import { checkRange, type ObjectStore, onlyReads } from '../object-store.ts'
-import { type Body, bodyOf, withSpooled } from './body.ts'
+import { bodyOf, withSpooled } from './body.ts'
 import type { Bucket } from './bucket.ts'
-import { createObject, ifAbsent } from './create.ts'
-import { faultOf, type S3Answer } from './faults.ts'
+import type { Dialect } from './client.ts'
+import { createObject } from './create.ts'
+import { Refused, unreadable } from './faults.ts'
 import { Pace } from './pace.ts'
-import type { Dialect } from './sign.ts'
 
 export interface S3StoreOptions {
-  /**
-   * `conditional`: the store decides who is first. `alone`: nobody else writes, as an operator has promised, and this process
-   * looks before it writes. `reader`: nothing is written.
-   */
-  readonly writes: 'conditional' | 'alone' | 'reader'
+  readonly use: 'read' | 'write'
   /** Directory on a local disk for large streams while they are sent. */
   readonly spoolDir: string
 }
@@ -26,101 +22,69 @@ const replacedEveryMs: Readonly<Record<Dialect, number>> = { aws: 0, gcs: 1_000 
 const parallelDeletes = 16
 
 /** The store under the prefix of `bucket`, which must have passed its trial (`trial.ts`). */
-export function openS3Store(bucket: Bucket, { writes, spoolDir }: S3StoreOptions): ObjectStore {
-  const create = writes === 'alone' ? createAlone(bucket) : createConditionally(bucket)
+export function openS3Store(bucket: Bucket, { use, spoolDir }: S3StoreOptions): ObjectStore {
   const reading = readingStore(bucket)
-  const everyMs = replacedEveryMs[bucket.client.dialect]
+  if (use === 'read') return { ...reading, ...onlyReads }
+  const everyMs = replacedEveryMs[bucket.dialect]
   const pace = everyMs === 0 ? undefined : new Pace(bucket.clock, everyMs)
-  if (writes === 'reader') return { ...reading, ...onlyReads }
   return {
     ...reading,
     async put(key, bytes) {
       checkKey(key)
-      return create(key, await bodyOf(bytes instanceof Uint8Array ? [bytes] : bytes))
+      return createObject(bucket, key, await bodyOf(bytes instanceof Uint8Array ? [bytes] : bytes))
     },
     async putStream(chunks, keyOf) {
       return withSpooled(spoolDir, chunks, async (body) => {
         const key = keyOf()
         checkKey(key)
-        return create(key, body)
+        return createObject(bucket, key, body)
       })
     },
     async replace(key, bytes) {
       checkKey(key)
       const body = await bodyOf([bytes])
-      const put = () => bucket.ask({ method: 'PUT', key, body })
+      const put = () => bucket.replace(key, body)
       await (pace === undefined ? put() : pace.run(key, put))
     },
     async delete(...keys) {
       for (const key of keys) checkKey(key)
       for (let at = 0; at < keys.length; at += parallelDeletes) {
-        await Promise.all(keys.slice(at, at + parallelDeletes).map((key) => bucket.ask({ method: 'DELETE', key })))
+        await Promise.all(keys.slice(at, at + parallelDeletes).map((key) => bucket.delete(key)))
       }
     },
   }
 }
 
-type Create = (key: string, body: Body) => Promise<'stored' | 'exists'>
-
-function createConditionally(bucket: Bucket): Create {
-  const headers = ifAbsent[bucket.client.dialect]
-  return (key, body) => createObject(bucket, key, { body, headers })
-}
-
-/** Puts of one key wait for each other; each looks first. */
-function createAlone(bucket: Bucket): Create {
-  const running = new Map<string, Promise<unknown>>()
-  const create: Create = async (key, body) => {
-    const { status } = await bucket.ask({ method: 'HEAD', key })
-    return status === 404 ? createObject(bucket, key, { body, headers: {} }) : 'exists'
-  }
-  return (key, body) => {
-    const mine = (running.get(key) ?? Promise.resolve()).then(() => create(key, body))
-    const ended = mine
-      .catch(() => undefined)
-      .finally(() => {
-        if (running.get(key) === ended) running.delete(key)
-      })
-    running.set(key, ended)
-    return mine
-  }
-}
-
 function readingStore(bucket: Bucket): Omit<ObjectStore, 'put' | 'putStream' | 'replace' | 'delete'> {
-  const head = async (key: string): Promise<S3Answer | undefined> => {
+  const head: Bucket['head'] = async (key) => {
     checkKey(key)
-    const answer = await bucket.ask({ method: 'HEAD', key })
-    return answer.status === 404 ? undefined : answer
-  }
-  const size = async (key: string): Promise<number | undefined> => {
-    const answer = await head(key)
-    return answer && numberOf(answer, answer.headers['content-length'])
+    return bucket.head(key)
   }
   return {
     async get(key) {
       checkKey(key)
-      const { status, body } = await bucket.ask({ method: 'GET', key })
-      return status === 404 ? undefined : body
+      return bucket.get(key)
     },
     async getRange(key, start, end) {
       checkKey(key)
       const mayBeInside = Number.isSafeInteger(start) && Number.isSafeInteger(end) && start >= 0 && end > start
-      const headers = { range: `bytes=${start}-${end - 1}` }
-      const mostBytes = end - start
-      const answer = mayBeInside ? await bucket.ask({ method: 'GET', key, headers, mostBytes }) : undefined
-      if (answer?.status === 404) return undefined
-      if (answer?.status === 206 && answer.body.length === end - start) return answer.body
-      const there = await size(key)
+      if (mayBeInside) {
+        const mostBytes = end - start
+        const part = await bucket.part(key, { start, end, mostBytes }).catch((error: unknown) => {
+          if (error instanceof Refused && error.status === 416) return 'outside' as const
+          throw error
+        })
+        if (part === undefined) return undefined
+        if (part !== 'outside' && part.isPart && part.bytes.length === mostBytes) return part.bytes
+      }
+      const there = await head(key)
       if (there === undefined) return undefined
-      checkRange(start, end, there)
-      if (answer === undefined) return new Uint8Array(0)
-      throw faultOf(`bytes ${start} to ${end} of ${key}`, answer)
+      checkRange(start, end, there.sizeBytes)
+      if (!mayBeInside) return new Uint8Array(0)
+      throw unreadable(`bytes ${start} to ${end} of ${key} are others`)
     },
-    size,
-    async modifiedMs(key) {
-      const answer = await head(key)
-      return answer && numberOf(answer, Date.parse(String(answer.headers['last-modified'])))
-    },
+    size: async (key) => (await head(key))?.sizeBytes,
+    modifiedMs: async (key) => (await head(key))?.modifiedMs,
     async list(prefix) {
       checkKey(prefix)
       const names = await bucket.names(prefix)
@@ -129,12 +93,6 @@ function readingStore(bucket: Bucket): Omit<ObjectStore, 'put' | 'putStream' | '
     makeDurable: async () => {},
     fileOf: () => undefined,
     freeSpace: async () => undefined,
-    close: async () => bucket.client.close(),
+    close: async () => bucket.s3.destroy(),
   }
-}
-
-function numberOf(answer: S3Answer, value: unknown): number {
-  const number = Number(value)
-  if (Number.isSafeInteger(number)) return number
-  throw faultOf('HEAD without length or date', answer)
 }

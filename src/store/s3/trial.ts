@@ -2,17 +2,16 @@
 // tried by writers at the same time, because a store that looks first and writes afterwards passes every trial of one writer.
 // A trial that was passed is evidence, not proof: the links of chains remain the judge.
 
+import type { S3 } from '@aws-sdk/client-s3'
 import { randomText, sha256Hex } from '../../ids/native-crypto.ts'
 import { equalBytes, utf8 } from '../../lib/bytes.ts'
 import { systemClock } from '../../lib/clock.ts'
 import type { Logger } from '../../lib/logger.ts'
 import { NodeError } from '../../model/errors.ts'
 import { type Body, bodyOf } from './body.ts'
-import { attemptsMost, type Bucket, nameOf } from './bucket.ts'
-import type { S3Request } from './client.ts'
-import { ifAbsent } from './create.ts'
-import { errorCodeOf, faultOf, mayPass, type S3Answer, Unanswered } from './faults.ts'
-import type { S3StoreOptions } from './s3-store.ts'
+import { attemptsMost, type Bucket } from './bucket.ts'
+import { createOnce, type Outcome } from './create.ts'
+import { Refused } from './faults.ts'
 
 /** Keys that writers contend for, at the same time, and writers of each; together no more than there are connections. */
 const contendedKeys = 8
@@ -23,27 +22,33 @@ const gatherMs = 20
 const gatherMostMs = 2_000
 
 export interface Trial {
-  readonly writes: S3StoreOptions['writes']
+  readonly use: 'read' | 'write'
   readonly logger: Logger
+  /** A client whose signatures are wrong. */
+  readonly asStranger: () => Promise<S3>
 }
 
 /**
  * Resolves when `bucket` can be used. What it writes lies under `selftest/` and is removed again. Throws NodeError
  * `StoreUnavailable`, which says what does not hold and what to do.
  */
-export async function tryBucket(bucket: Bucket, { writes, logger }: Trial): Promise<void> {
+export async function tryBucket(bucket: Bucket, { use, logger, asStranger }: Trial): Promise<void> {
   const place = `selftest/${randomText(12)}`
   await tryReading(bucket, place)
-  if (writes === 'reader') return
+  if (use === 'read') return
   const keys: string[] = []
   const keyOf = (name: string): string => {
     keys.push(`${place}/${name}`)
     return `${place}/${name}`
   }
   try {
-    const stored = writes === 'alone' ? [await tryPlain(bucket, keyOf, logger)] : await tryConditions(bucket, keyOf)
+    const stored = [await tryCondition(bucket, keyOf('condition'))]
+    for (let at = 0; at < contendedKeys; at += keysAtOnce) {
+      const names = Array.from({ length: keysAtOnce }, (_, i) => `race-${at + i}`)
+      stored.push(...(await tryRaces(bucket, names, keyOf)))
+    }
     await tryListing(bucket, place, stored)
-    await tryHashes(bucket, keyOf('mangled'), logger)
+    if (!(await checksHashes(bucket, keyOf('mangled')))) await trySignatures(bucket, asStranger, logger)
   } finally {
     await remove(bucket, keys, logger)
   }
@@ -51,60 +56,30 @@ export async function tryBucket(bucket: Bucket, { writes, logger }: Trial): Prom
 
 type KeyOf = (name: string) => string
 
-async function tryPlain(bucket: Bucket, keyOf: KeyOf, logger: Logger): Promise<string> {
-  logger.warn(
-    {},
-    'the store has no conditional writes by --s3-single-writer: a second process that writes forks chains',
-  )
-  const key = keyOf('plain')
-  await bucket.ask({ method: 'PUT', key, body: await textBody('plain') })
-  return key
-}
-
-/** Resolves with the keys that there are now. */
-async function tryConditions(bucket: Bucket, keyOf: KeyOf): Promise<readonly string[]> {
-  const stored = [keyOf('condition')]
-  await tryCondition(bucket, stored[0] ?? '')
-  for (let at = 0; at < contendedKeys; at += keysAtOnce) {
-    const names = Array.from({ length: keysAtOnce }, (_, i) => `race-${at + i}`)
-    stored.push(...(await tryRaces(bucket, names, keyOf)))
-  }
-  return stored
-}
-
 /** A missing key must be told from one that may not be read, and the bucket must list. */
 async function tryReading(bucket: Bucket, place: string): Promise<void> {
-  const request = { method: 'GET', key: `${place}/missing` } as const
-  const answer = await bucket.ask(request)
-  if (answer.status !== 404) throw faultOf(nameOf(request), answer)
+  await bucket.get(`${place}/missing`)
   await bucket.names(place)
 }
 
-/** The condition holds for one writer after the other, whatever the bytes are. */
-async function tryCondition(bucket: Bucket, key: string): Promise<void> {
-  const [first, second] = ['first', 'second']
-  const headers = ifAbsent[bucket.client.dialect]
-  const put = async (text: string): Promise<S3Answer> => {
-    const request = { method: 'PUT', key, headers, body: await textBody(text) } as const
+/** The condition holds for one writer after the other, whatever the bytes are. Resolves with the key. */
+async function tryCondition(bucket: Bucket, key: string): Promise<string> {
+  const put = async (text: string): Promise<Outcome> => {
     for (let attempt = 1; ; attempt++) {
-      const answer = await answerTo(bucket, request)
-      if (!(answer instanceof Unanswered) && (attempt === attemptsMost || !mayPass(answer))) return answer
-      if (answer instanceof Unanswered && attempt === attemptsMost) throw answer
+      const outcome = await createOnce(bucket, key, await bodyOf([utf8(text)]))
+      if (outcome.kind !== 'unknown') return outcome
+      if (attempt === attemptsMost) throw outcome.error
       await bucket.pause(attempt)
     }
   }
-  const created = await put(first)
-  if (created.status >= 300 && created.status !== 412) {
-    const isForeign = created.status === 501 || errorCodeOf(created) === 'NotImplemented'
-    throw isForeign ? refusal('refuses conditional writes') : faultOf(`PUT ${key}`, created)
+  await put('first')
+  for (const text of ['second', 'first']) {
+    const { kind } = await put(text)
+    if (kind === 'created') throw refusal('ignores the condition that nothing is there, and writes')
   }
-  for (const text of [second, first]) {
-    const { status } = await put(text)
-    if (status < 300) throw refusal('ignores the condition that nothing is there, and writes')
-    if (status !== 412 && status !== 409) throw refusal(`answers ${status} in place of 412 where something is there`)
-  }
-  const { status, body } = await bucket.ask({ method: 'GET', key })
-  if (status !== 200 || !equalBytes(body, utf8(first))) throw refusal('does not have what was created first')
+  const there = await bucket.get(key)
+  if (there === undefined || !equalBytes(there, utf8('first'))) throw refusal('does not have what was created first')
+  return key
 }
 
 /** Of writers of each of some keys at the same time exactly one wins, and what it wrote is there. Resolves with those keys. */
@@ -121,57 +96,46 @@ async function tryRaces(bucket: Bucket, names: readonly string[], keyOf: KeyOf):
 
 /** Undefined, or why the race had no winner though nothing is wrong with it: the store was busy, or answers were lost. */
 async function race(bucket: Bucket, key: string, gate: Gate): Promise<NodeError | undefined> {
-  const headers = ifAbsent[bucket.client.dialect]
   const writers = Array.from({ length: writersOfKey }, (_, i) => utf8(`writer ${i} `.repeat(200)))
-  const answers = await Promise.all(
+  const outcomes = await Promise.all(
     writers.map((bytes) => {
       const { body, leave } = gate.held(bytes)
-      return answerTo(bucket, { method: 'PUT', key, headers, body }).finally(leave)
+      return createOnce(bucket, key, body).finally(leave)
     }),
   )
-  const winners = writers.filter((_, i) => isSuccess(answers[i]))
+  const winners = writers.filter((_, i) => outcomes[i]?.kind === 'created')
   if (winners.length > 1) throw refusal(`let ${winners.length} of ${writersOfKey} writers at the same time win`)
-  const { status, body } = await bucket.ask({ method: 'GET', key })
-  if (status === 404 && winners.length === 0) {
-    const open = answers.find((answer) => answer instanceof Unanswered || mayPass(answer))
-    if (open === undefined) throw refusal('lets none of several writers at the same time win')
-    return open instanceof Unanswered ? open : faultOf(`PUT ${key}`, open)
+  const there = await bucket.get(key)
+  if (there === undefined && winners.length === 0) {
+    const open = outcomes.find(({ kind }) => kind === 'unknown')
+    if (open?.kind === 'unknown') return open.error
+    throw refusal('lets none of several writers at the same time win')
   }
   const candidates = winners.length === 0 ? writers : winners
-  if (!candidates.some((bytes) => equalBytes(body, bytes))) throw refusal('lost what the winner of a race wrote')
-  return undefined
-}
-
-function isSuccess(answer: S3Answer | Unanswered | undefined): boolean {
-  return answer !== undefined && !(answer instanceof Unanswered) && answer.status < 300
-}
-
-function answerTo(bucket: Bucket, request: S3Request): Promise<S3Answer | Unanswered> {
-  return bucket.send(request).catch((error: unknown) => {
-    if (error instanceof Unanswered) return error
-    throw error
-  })
+  if (there !== undefined && candidates.some((bytes) => equalBytes(there, bytes))) return undefined
+  throw refusal('lost what the winner of a race wrote')
 }
 
 /** Holds the last byte of each body back until all others have arrived, or the slowest have had their time. */
 class Gate {
   #missing: number
+  #arrived: () => void = () => {}
   readonly #opened: Promise<void>
-  #open: () => void = () => {}
 
   constructor(bodies: number) {
     this.#missing = bodies
     const arrived = new Promise<void>((resolve) => {
-      this.#open = resolve
-    }).then(() => systemClock.sleep(gatherMs))
-    this.#opened = Promise.race([arrived, systemClock.sleep(gatherMostMs)])
+      this.#arrived = resolve
+    })
+    const gathered = arrived.then(() => systemClock.sleep(gatherMs))
+    this.#opened = Promise.race([gathered, systemClock.sleep(gatherMostMs)])
   }
 
   /** A body of `bytes`; `leave` says that nobody need wait for it any more. */
   held(bytes: Uint8Array): { readonly body: Body; readonly leave: () => void } {
     let isAwaited = true
     const leave = (): void => {
-      if (isAwaited && --this.#missing === 0) this.#open()
+      if (isAwaited && --this.#missing === 0) this.#arrived()
       isAwaited = false
     }
     const opened = this.#opened
@@ -190,54 +154,53 @@ async function tryListing(bucket: Bucket, place: string, keys: readonly string[]
   const names = await bucket.names(place)
   const missing = keys.filter((key) => !names.has(key.slice(place.length + 1)))
   if (missing.length > 0) throw refusal('does not list what was just written')
-  const [key = ''] = keys
-  const { status, body } = await bucket.ask({ method: 'GET', key, headers: { range: 'bytes=1-4' } })
-  if (status !== 206 || body.length !== 4) throw refusal('does not give parts of objects')
+  const part = await bucket.part(keys[0] ?? '', { start: 1, end: 5 })
+  if (part?.isPart !== true || part.bytes.length !== 4) throw refusal('does not give parts of objects')
+}
+
+/** True where a body that is not what its hash says is refused. Nothing rests on it, for what is read is hashed again. */
+async function checksHashes(bucket: Bucket, key: string): Promise<boolean> {
+  const body = { ...(await bodyOf([utf8('one')])), sha256: sha256Hex(utf8('two')) }
+  const isTaken = await isDone(bucket, () => bucket.put(key, body, 'none'))
+  return !isTaken && (await bucket.get(key)) === undefined
 }
 
 /**
- * Bodies that are not what their hash says should be refused; nothing rests on it, for what is read is hashed again. A store
- * that looks at signatures neither is an emulator for tests: some of those let two writers win too rarely to be caught here.
+ * A store that looks at signatures neither is an emulator for tests: some of those let two writers win too rarely to be
+ * caught by races.
  */
-async function tryHashes(bucket: Bucket, key: string, logger: Logger): Promise<void> {
-  const body = { ...(await textBody('one')), sha256: sha256Hex(utf8('two')) }
-  const { status } = await clearAnswer(bucket, () => bucket.send({ method: 'PUT', key, body }))
-  const left = await bucket.ask({ method: 'GET', key })
-  if (status >= 300 && left.status === 404) return
-  const stranger = bucket.client.asStranger()
-  const seen = await clearAnswer(bucket, () => stranger.send({ method: 'GET' })).finally(() => stranger.close())
-  if (seen.status < 300) throw refusal('checks neither signatures nor the hashes of bodies, as emulators for tests do')
+async function trySignatures(bucket: Bucket, asStranger: Trial['asStranger'], logger: Logger): Promise<void> {
+  const stranger = await asStranger()
+  const { Bucket } = bucket.at('')
+  const isSeen = await isDone(bucket, () => bucket.send('a listing', () => stranger.listObjectsV2({ Bucket })))
+  stranger.destroy()
+  if (isSeen) throw refusal('checks neither signatures nor the hashes of bodies, as emulators for tests do')
   const what = 'the store keeps bodies that are not what their hash says; damage on the way is found when they are read'
-  logger.warn({ status }, what)
+  logger.warn({}, what)
 }
 
-/** The first answer that is none of a store that is busy. Throws what the last attempt threw. */
-async function clearAnswer(bucket: Bucket, send: () => Promise<S3Answer>): Promise<S3Answer> {
+/** True where the store does it, false where it refuses; repeated while the store is busy. Throws what the last attempt threw. */
+async function isDone(bucket: Bucket, send: () => Promise<unknown>): Promise<boolean> {
   for (let attempt = 1; ; attempt++) {
-    const answer = await send().catch((error: unknown) => {
-      if (error instanceof Unanswered && attempt < attemptsMost) return undefined
-      throw error
-    })
-    const isClear = answer !== undefined && answer.status < 500 && ![408, 429].includes(answer.status)
-    if (isClear || (answer !== undefined && attempt === attemptsMost)) return answer
+    try {
+      await send()
+      return true
+    } catch (error) {
+      if (error instanceof Refused && error.status < 500 && ![408, 429].includes(error.status)) return false
+      if (attempt === attemptsMost) throw error
+    }
     await bucket.pause(attempt)
   }
 }
 
 async function remove(bucket: Bucket, keys: readonly string[], logger: Logger): Promise<void> {
-  const outcomes = await Promise.allSettled(keys.map((key) => bucket.ask({ method: 'DELETE', key })))
+  const outcomes = await Promise.allSettled(keys.map((key) => bucket.delete(key)))
   const failed = outcomes.find(({ status }) => status === 'rejected')
   if (failed !== undefined) logger.warn({ keys }, 'what the trial of the store wrote could not be removed')
 }
 
-function textBody(text: string): Promise<Body> {
-  return bodyOf([utf8(text)])
-}
-
 function refusal(what: string): NodeError {
   return new NodeError('StoreUnavailable', `The store cannot be used: it ${what}.`, {
-    hint:
-      'Use a store with atomic conditional writes, or the other --s3-condition. Where one process alone ever writes, ' +
-      '--s3-single-writer does without them.',
+    hint: 'Use a store with atomic conditional writes, or the other --s3-condition.',
   })
 }

@@ -1,18 +1,28 @@
-// Signatures of requests to a bucket: AWS Signature Version 4 in the `Authorization` header
-// (https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html), and the same under Google's names
-// (https://cloud.google.com/storage/docs/authentication/signatures). Pure: the time and the secrets are handed in.
+// Signatures for a bucket of Google: those of AWS's Version 4 under Google's names, because one request may not carry both
+// families of headers, and Google keeps the condition that nothing is there under a name of its own alone
+// (https://cloud.google.com/storage/docs/authentication/signatures). Takes the place of the SDK's signer.
 
 import { createHmac } from 'node:crypto'
+import type { S3ClientConfig } from '@aws-sdk/client-s3'
 import { sha256Hex } from '../../ids/native-crypto.ts'
 import { utf8 } from '../../lib/bytes.ts'
+import type { Clock } from '../../lib/clock.ts'
 
-/** Whose names a store knows: `x-amz-…` and `AWS4`, or `x-goog-…` and `GOOG4`. One request never has both. */
-export type Dialect = 'aws' | 'gcs'
-
+/** Who asks. */
 export interface Credentials {
   readonly accessKeyId: string
   readonly secretAccessKey: string
   readonly sessionToken?: string
+  readonly expiration?: Date
+}
+
+/** What a family of signatures calls its parts. */
+export interface SignatureNames {
+  readonly scheme: string
+  /** Begins the names of headers. */
+  readonly header: string
+  readonly service: string
+  readonly end: string
 }
 
 export interface UnsignedRequest {
@@ -28,24 +38,51 @@ export interface UnsignedRequest {
 }
 
 export interface Signing {
-  readonly dialect: Dialect
+  readonly names: SignatureNames
   readonly credentials: Credentials
   readonly region: string
   /** Milliseconds since 1970, as the store's clock has it. */
   readonly timeMs: number
 }
 
-const terms = {
-  aws: { scheme: 'AWS4', header: 'x-amz-', service: 's3' },
-  gcs: { scheme: 'GOOG4', header: 'x-goog-', service: 'storage' },
-} as const
+type Signer = Extract<NonNullable<S3ClientConfig['signer']>, { sign: unknown }>
+
+export const googleNames: SignatureNames = {
+  scheme: 'GOOG4',
+  header: 'x-goog-',
+  service: 'storage',
+  end: 'goog4_request',
+}
+
+/** What the SDK says of itself, and of a request in Amazon's names. */
+const foreign = /^(?:x-amz-|amz-sdk-|user-agent$|if-none-match$)/
+
+/** Signs what the SDK would send to Amazon so that Google takes it. */
+export function googleSigner(keys: () => Promise<Credentials>, region: string, clock: Clock): Signer {
+  return {
+    async sign(request, { signingDate } = {}) {
+      const { method, path, query = {}, body } = request
+      const given = new Map(Object.entries(request.headers).map(([name, value]) => [name.toLowerCase(), value]))
+      const headers = Object.fromEntries([...given].filter(([name]) => !foreign.test(name)))
+      if (given.get('if-none-match') === '*') headers['x-goog-if-generation-match'] = '0'
+      const isText = typeof body === 'string'
+      const bodySha256 = given.get('x-amz-content-sha256') ?? sha256Hex(isText ? utf8(body) : new Uint8Array(0))
+      const { 'x-id': _, ...asked } = query
+      const pairs = Object.entries(asked).map(([name, value]) => [name, String(value ?? '')] as const)
+      const credentials = await keys()
+      const signing = { names: googleNames, credentials, region, timeMs: Number(signingDate ?? clock.nowMs()) }
+      request.headers = { ...signedHeaders({ method, path, query: pairs, headers, bodySha256 }, signing) }
+      request.query = asked
+      return request
+    },
+  }
+}
 
 /** The headers of `request` with those that date it, name its body's hash and sign it. */
 export function signedHeaders(
   request: UnsignedRequest,
-  { dialect, credentials, region, timeMs }: Signing,
+  { names: { scheme, header, service, end }, credentials, region, timeMs }: Signing,
 ): Readonly<Record<string, string>> {
-  const { scheme, header, service } = terms[dialect]
   const time = new Date(timeMs).toISOString().replace(/[-:]|\.\d+/g, '')
   const day = time.slice(0, 8)
   const { accessKeyId, secretAccessKey, sessionToken } = credentials
@@ -65,11 +102,10 @@ export function signedHeaders(
     names.join(';'),
     request.bodySha256,
   ].join('\n')
-  const suffix = `${scheme.toLowerCase()}_request`
-  const scope = `${day}/${region}/${service}/${suffix}`
+  const scope = `${day}/${region}/${service}/${end}`
   const algorithm = `${scheme}-HMAC-SHA256`
   const text = [algorithm, time, scope, sha256Hex(utf8(canonical))].join('\n')
-  const key = [day, region, service, suffix].reduce<string | Uint8Array>(hmac, scheme + secretAccessKey)
+  const key = [day, region, service, end].reduce<string | Uint8Array>(hmac, scheme + secretAccessKey)
   const signature = createHmac('sha256', key).update(text).digest('hex')
   const authorization = `${algorithm} Credential=${accessKeyId}/${scope},SignedHeaders=${names.join(';')},Signature=${signature}`
   return { ...headers, authorization }
@@ -79,18 +115,13 @@ function hmac(key: string | Uint8Array, text: string): Uint8Array {
   return createHmac('sha256', key).update(text).digest()
 }
 
-/** A query as it is signed and sent: encoded, sorted by name, without `?`. */
-export function queryText(query: UnsignedRequest['query']): string {
+/** A query as it is signed: encoded, sorted by name, without `?`. */
+function queryText(query: UnsignedRequest['query']): string {
   return query
     .map(([name, value]) => [encodeText(name), encodeText(value)] as const)
     .sort(([a, x], [b, y]) => (a < b || (a === b && x < y) ? -1 : 1))
     .map(([name, value]) => `${name}=${value}`)
     .join('&')
-}
-
-/** A path as it is signed and sent; its slashes stay. */
-export function encodePath(path: string): string {
-  return path.split('/').map(encodeText).join('/')
 }
 
 /** Everything but letters, digits, `-`, `.`, `_` and `~` as `%XX` of its UTF-8 bytes. */
