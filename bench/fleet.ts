@@ -105,7 +105,7 @@ class Fleet {
     const latenciesMs: number[] = []
     const startMs = performance.now()
     const sending: Promise<unknown>[] = []
-    for (let sent = 0; sent < rate * forSeconds; ) {
+    for (let sent = 0; sent < rate * forSeconds;) {
       const due = Math.floor(((performance.now() - startMs) / 1000) * rate)
       for (; sent < Math.min(due, rate * forSeconds); sent++) {
         const device = sent % devices

@@ -81,7 +81,7 @@ async function phase(
 
 /** Blocks of the dataset, once all that was sent is in one. */
 async function chainLength(node: BenchNode): Promise<number> {
-  for (let before = -1; ; ) {
+  for (let before = -1; ;) {
     const { blocks } = (await (await node.call('/acme/quiet/blocks?limit=1')).json()) as {
       blocks: [{ sequence: number }]
     }

@@ -143,7 +143,7 @@ export class Lane {
 
   /** Gives processes to queries that wait, one to each caller in turn. */
   #serve(): void {
-    for (let isServing = true; isServing; ) {
+    for (let isServing = true; isServing;) {
       isServing = this.#queue.heads().some((waiter) => {
         const child = this.#take(waiter.work, waiter.by)
         if (child === undefined) return false

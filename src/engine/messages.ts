@@ -178,8 +178,10 @@ export interface EngineJob {
 }
 
 /** A statement whose rows go out as a file while they are found. */
-export interface StreamJob
-  extends Pick<EngineJob, 'analysis' | 'tables' | 'ordered' | 'skip' | 'parameters' | 'listings'> {
+export interface StreamJob extends Pick<
+  EngineJob,
+  'analysis' | 'tables' | 'ordered' | 'skip' | 'parameters' | 'listings'
+> {
   /** Name of a file format. */
   readonly format: string
   readonly options: FileOptions

@@ -239,7 +239,7 @@ export class MergedMaker {
     const parts: MergeOrder['parts'][number][] = []
     const pieces: Uint8Array[] = []
     const files = merged.partsOf(view.id, run)
-    for (let at = run.from; at < run.to; ) {
+    for (let at = run.from; at < run.to;) {
       const file = files.find(({ from }) => from === at)
       const to = file?.to ?? Math.min(at + heldSlices, files.find(({ from }) => from > at)?.from ?? run.to, run.to)
       const found = file === undefined ? await this.#slices(view, { from: at, to }) : [await readFile(file.path)]

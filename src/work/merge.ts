@@ -100,7 +100,7 @@ async function checkRows(file: Uint8Array, { slices, schemas }: MergeOrder): Pro
   const begin = slices.values()
   let under: Under | undefined
   for await (const batch of batches) {
-    for (let at = 0; at < batch.rows; ) {
+    for (let at = 0; at < batch.rows;) {
       under ??= startOf(begin.next().value, fields, schemas)
       const to = Math.min(batch.rows, at + under.left)
       take(under, batch, at, to)

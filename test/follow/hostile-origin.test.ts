@@ -130,43 +130,47 @@ test('an origin that is away and comes back is followed again; reads go on meanw
   )
 })
 
-test('old heads that are told for a moment change nothing; told again and again they halt the dataset', {
-  timeout: 60_000,
-}, async () => {
-  await withReplica(
-    () => undefined,
-    async (replica) => {
-      const old = (await origin.head('acme/goods')) ?? ''
-      const { text: list } = await origin.call('/datasets')
-      await origin.ingest('acme/goods', [{ n: 2, text: 'new' }])
-      await arrives(replica)
-      const head = (await origin.head('acme/goods')) ?? ''
-      let lies = 1
-      const replay: Interference = ({ url = '' }) => {
-        const body = url.includes('/refs/head') ? old : url.startsWith('/datasets?') && lies > 1 ? list : undefined
-        return body !== undefined && lies-- > 0 ? { status: 200, body } : undefined
-      }
-      proxy.interfere = replay
-      await origin.ingest('acme/goods', [{ n: 3, text: 'newer' }])
-      await arrives(replica)
-      expect(await evidenceOf(replica)).toEqual([])
-      lies = Number.POSITIVE_INFINITY
-      const halted = async (): Promise<unknown> => (await replica.call('/readyz')).at('follow.halted')
-      await expect.poll(halted, soon).toEqual(['acme/goods'])
-      expect((await replica.call('/metrics')).text).toMatch(/^proofstream_follow_halted_datasets 1$/m)
-      expect(await replica.head('acme/goods')).toBe(await origin.head('acme/goods'))
-      const [breach] = await evidenceOf(replica)
-      expect(breach).toMatchObject({ kind: 'rolled-back', theirs: { hash: old }, alias: 'acme/goods' })
-      expect(breach?.ours.hash).not.toBe(head)
-      expect(breach?.blocks.map(({ hash }) => hash)).toEqual([breach?.ours.hash, old])
-      proxy.interfere = () => undefined
-      await origin.ingest('acme/goods', [{ n: 4, text: 'newest' }])
-      await arrives(replica)
-      await expect.poll(halted, soon).toEqual([])
-      await sound(replica)
-    },
-  )
-})
+test(
+  'old heads that are told for a moment change nothing; told again and again they halt the dataset',
+  {
+    timeout: 60_000,
+  },
+  async () => {
+    await withReplica(
+      () => undefined,
+      async (replica) => {
+        const old = (await origin.head('acme/goods')) ?? ''
+        const { text: list } = await origin.call('/datasets')
+        await origin.ingest('acme/goods', [{ n: 2, text: 'new' }])
+        await arrives(replica)
+        const head = (await origin.head('acme/goods')) ?? ''
+        let lies = 1
+        const replay: Interference = ({ url = '' }) => {
+          const body = url.includes('/refs/head') ? old : url.startsWith('/datasets?') && lies > 1 ? list : undefined
+          return body !== undefined && lies-- > 0 ? { status: 200, body } : undefined
+        }
+        proxy.interfere = replay
+        await origin.ingest('acme/goods', [{ n: 3, text: 'newer' }])
+        await arrives(replica)
+        expect(await evidenceOf(replica)).toEqual([])
+        lies = Number.POSITIVE_INFINITY
+        const halted = async (): Promise<unknown> => (await replica.call('/readyz')).at('follow.halted')
+        await expect.poll(halted, soon).toEqual(['acme/goods'])
+        expect((await replica.call('/metrics')).text).toMatch(/^proofstream_follow_halted_datasets 1$/m)
+        expect(await replica.head('acme/goods')).toBe(await origin.head('acme/goods'))
+        const [breach] = await evidenceOf(replica)
+        expect(breach).toMatchObject({ kind: 'rolled-back', theirs: { hash: old }, alias: 'acme/goods' })
+        expect(breach?.ours.hash).not.toBe(head)
+        expect(breach?.blocks.map(({ hash }) => hash)).toEqual([breach?.ours.hash, old])
+        proxy.interfere = () => undefined
+        await origin.ingest('acme/goods', [{ n: 4, text: 'newest' }])
+        await arrives(replica)
+        await expect.poll(halted, soon).toEqual([])
+        await sound(replica)
+      },
+    )
+  },
+)
 
 test('an origin that goes on otherwise is not followed, and both hashes are kept', async () => {
   const before = await mkdtemp(join(tmpdir(), 'proofstream-fork-'))

@@ -24,7 +24,7 @@ class Rig {
   }
 
   async pass(ms: number): Promise<void> {
-    for (const endMs = this.#nowMs + ms; this.#nowMs < endMs; ) {
+    for (const endMs = this.#nowMs + ms; this.#nowMs < endMs;) {
       this.#nowMs = Math.min(endMs, ...this.#sleeping.map(({ atMs }) => atMs).filter((atMs) => atMs > this.#nowMs))
       for (const { atMs, wake } of this.#sleeping.splice(0)) {
         if (atMs <= this.#nowMs) wake()

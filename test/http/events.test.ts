@@ -22,7 +22,7 @@ interface ListedBlock {
 /** The chain as the blocks route tells it, oldest first. */
 async function chainOf(alias: string): Promise<readonly ListedBlock[]> {
   const found: ListedBlock[] = []
-  for (let before = ''; ; ) {
+  for (let before = ''; ;) {
     const page = await live.call(`/${alias}/blocks?limit=1000${before}`)
     found.push(...(page.at('blocks') as ListedBlock[]))
     if (page.at('next') === undefined) return found.reverse()

@@ -43,7 +43,7 @@ async function blocksOf(live: LiveNode, alias: string): Promise<Map<string, numb
   const rows = new Map<string, number>()
   let [page, count]: [Answer | undefined, number] = [undefined, 0]
   const all: { hash: string; end: number | undefined }[] = []
-  for (let before = ''; page === undefined || before !== ''; ) {
+  for (let before = ''; page === undefined || before !== '';) {
     page = await live.call(`/${alias}/blocks?limit=100${before === '' ? '' : `&before=${before}`}`)
     const { blocks, next = '' } = page.json as {
       blocks: { hash: string; event: { newData?: { offsetInterval: { end: number } } } }[]
@@ -141,7 +141,7 @@ it('answers are those of the slices, whatever is set meanwhile', async () => {
   for (const change of changes) {
     let isOver = false
     const asking = (async () => {
-      for (const from = at; !isOver || at < from + questions.length + 1; ) await ask(at++)
+      for (const from = at; !isOver || at < from + questions.length + 1;) await ask(at++)
     })()
     await change().finally(() => {
       isOver = true

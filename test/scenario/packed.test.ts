@@ -50,7 +50,7 @@ async function questionsOf(live: LiveNode): Promise<string[]> {
     `/${alias}/export?format=csv`,
     `/receipts/${receipt}`,
   ]
-  for (let next = ''; ; ) {
+  for (let next = ''; ;) {
     const path = `/${alias}/blocks?limit=100${next === '' ? '' : `&before=${next}`}`
     paths.push(path)
     const page = await live.call(path)

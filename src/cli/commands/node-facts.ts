@@ -22,13 +22,12 @@ export async function showReceipt(context: CommandContext, [id = '']: Args): Pro
 export async function showKeys(context: CommandContext): Promise<number> {
   const client = await openClient(context)
   const document = (await client.call({ path: '/.well-known/did.json' })).json()
-  const keys = itemsAt(document, 'verificationMethod').map(
-    (method): JsonValue =>
-      objectOf({
-        did: memberAt(method, 'controller') ?? memberAt(document, 'id'),
-        type: memberAt(method, 'type'),
-        publicKey: memberAt(method, 'publicKeyMultibase'),
-      }),
+  const keys = itemsAt(document, 'verificationMethod').map((method): JsonValue =>
+    objectOf({
+      did: memberAt(method, 'controller') ?? memberAt(document, 'id'),
+      type: memberAt(method, 'type'),
+      publicKey: memberAt(method, 'publicKeyMultibase'),
+    }),
   )
   printObjects(context.form, ['did', 'type', 'publicKey'], keys)
   return exitCodes.done

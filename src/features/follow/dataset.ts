@@ -128,7 +128,7 @@ export class FollowedDataset {
 
   async #run(): Promise<void> {
     const { clock, logger, signal } = this.#deps
-    for (let done: Hash | undefined; done !== this.#told && !signal.aborted; ) {
+    for (let done: Hash | undefined; done !== this.#told && !signal.aborted;) {
       const head = this.#told
       if (head === undefined || this.#isPut(head)) return
       try {

@@ -332,7 +332,7 @@ export class Follow {
 
   async #pollWhileShown(id: DatasetId): Promise<void> {
     const { origin, clock, signal } = this.#deps
-    for (let last: Hash | undefined; this.#shown.has(id) && !signal.aborted; ) {
+    for (let last: Hash | undefined; this.#shown.has(id) && !signal.aborted;) {
       const dataset = this.#datasets.get(id)
       if (dataset === undefined) return
       const beganMs = clock.monotonicMs()

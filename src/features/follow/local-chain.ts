@@ -87,7 +87,7 @@ async function nextCommits(
   from: number,
 ): Promise<{ readonly commits: readonly (readonly Hash[])[]; readonly fault?: Copy['fault'] }> {
   const commits: (readonly Hash[])[] = []
-  for (let blocks = 0; blocks < parallelReads; ) {
+  for (let blocks = 0; blocks < parallelReads;) {
     try {
       const commit = await commitAt(place, from + blocks)
       if (commit === undefined) break

@@ -75,7 +75,7 @@ export class Origin {
   /** Every dataset that it shows; undefined where it has no list. Throws ProofstreamError. */
   async list(): Promise<readonly Listed[] | undefined> {
     const found: Listed[] = []
-    for (let after: string | undefined; ; ) {
+    for (let after: string | undefined; ;) {
       const answer = await this.#json('/datasets', { query: { limit: '1000', after } }, listPageBytes).catch(without404)
       this.hasList = answer !== undefined
       if (answer === undefined) return undefined
