@@ -11,7 +11,7 @@ const pathOf = (relative) => fileURLToPath(new URL(relative, import.meta.url))
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 const canRun = major > 22 || (major === 22 && minor >= 18)
 const program = ['../src/main.ts', '../dist/main.js'].map(pathOf).find(existsSync)
-// What V8 is told for a node (docs/decisions/threads.md), which can be said only where a process begins: a few helper
+// What V8 is told for a node (docs/decisions/operations.md), which can be said only where a process begins: a few helper
 // threads, where four stand in the way of what they help; and, while it knows the flag and there is memory, to collect
 // garbage by the sum of its memory and not at each 32 MiB of arrays.
 const poolFlag = '--v8-pool-size'

@@ -15,7 +15,7 @@ export const engineVersion = '1.5.6'
 /**
  * Raised whenever the rewriting of statements or the rendering of answers changes bytes. 2: an output from which rows
  * were left out says so. 3: a pin has the time of its block, a proof the schema of its rows, a time without a zone none in
- * that schema, and footers are no answers (docs/decisions/query-output.md).
+ * that schema, and footers are no answers (docs/decisions/answers.md).
  */
 export const normalizerVersion = 3
 

@@ -1,6 +1,6 @@
 // Makes merged files behind the readers: of datasets that have grown by a range of slices, or that a statement found without
 // their files. One file at a time, most of the time none: a thread merges and checks (work/merge.ts), the main thread only
-// fetches what it is made of (docs/decisions/merged-files.md).
+// fetches what it is made of (docs/decisions/packs.md#merged-files).
 
 import { readFile } from 'node:fs/promises'
 import type { Catalog } from '../catalog/catalog.ts'

@@ -1,5 +1,5 @@
 // The copy of one chain: read back when a process starts, and gone on with, commit by commit. Commits are of the log
-// `origin`, which is none (docs/decisions/replicas.md).
+// `origin`, which is none (docs/decisions/follow.md).
 
 import { type CommitRecord, originLog } from '../../chain/records.ts'
 import { type ChainState, checkNext, emptyChain } from '../../chain/rules.ts'
