@@ -111,10 +111,10 @@ function addDatasetCommands(program: Command, runner: Runner): void {
 }
 
 const ingestHelp = `
-Each file is one batch: all of its records are stored, or none. The format comes from the name (.csv, .tsv, .json,
-.ndjson, .jsonl, .geojson, .ndgeojson, .parquet, .arrow, .zip with a shapefile, also with .gz, .zst, .br) or from what
-is inside; stdin is NDJSON unless --format says otherwise.
-NDJSON, CSV, TSV and NDGeoJSON from a pipe need not end: they are sent in batches, each with a key of its own.
+Each file is one batch: all of its records are stored, or none. The name gives the format (.csv, .tsv, .json, .ndjson,
+.jsonl, .geojson, .ndgeojson, .parquet, .arrow, .zip with a shapefile, also with .gz, .zst, .br), or else the content.
+Stdin is NDJSON unless --format says otherwise.
+NDJSON, CSV, TSV and NDGeoJSON from a pipe may be endless: they are sent in batches, each with its own key.
 
   proofstream ingest me/lab readings.csv
   curl -s https://example.org/feed.json | proofstream ingest me/feed --format json

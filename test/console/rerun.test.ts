@@ -151,7 +151,7 @@ describe.runIf(canRun)('the page that runs questions again', () => {
     expect(await page.evaluate('sessionStorage.length + localStorage.length')).toBe(0)
     const found = await choose(await bundleOf(live, text))
     expect(found).toMatchObject({ tone: 'good', headline: '✓ Run again here: the same rows' })
-    expect(found.text).toContain('Over 2 rows of')
+    expect(found.text).toContain('ran over 2 rows of')
   })
 
   test('fills in the values of parameters, of every type', async () => {

@@ -27,6 +27,9 @@ const pages = [
     'replicas',
     'roles',
     'scale',
+    'spec/bundle',
+    'spec/on-disk',
+    'spec/proof',
     'tour',
   ].map((name) => `docs/${name}.md`),
 ]
