@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { ChildHandle } from '../../src/engine/child-handle.ts'
 import type { ToChild } from '../../src/engine/messages.ts'
 import { must } from '../../src/lib/assert.ts'
-import { systemClock } from '../../src/lib/clock.ts'
+import { type Clock, systemClock } from '../../src/lib/clock.ts'
 import { NodeError } from '../../src/model/errors.ts'
 import { refusal } from './helpers.ts'
 
@@ -16,8 +16,16 @@ const settings = {
   dataRoots: ['/nowhere'],
 }
 
-async function open(): Promise<ChildHandle> {
-  const child = new ChildHandle(settings, systemClock)
+/** A busy machine takes its time: no grace ends. */
+const patientClock: Clock = {
+  ...systemClock,
+  sleep: async (_ms, signal) => {
+    await new Promise<void>((resolve) => signal?.addEventListener('abort', () => resolve(), { once: true }))
+  },
+}
+
+async function open(clock = systemClock): Promise<ChildHandle> {
+  const child = new ChildHandle(settings, clock)
   onTestFinished(async () => {
     child.kill(new NodeError('Draining', 'the test is over'))
     await child.exited
@@ -70,7 +78,7 @@ test('a process that is killed fails its job, and is not used again', async () =
 })
 
 test('an interrupted query leaves the process usable', async () => {
-  const child = await open()
+  const child = await open(patientClock)
   const leaving = new AbortController()
   const running = refusal(child.perform(run(endless), { ...patient, signal: leaving.signal }))
   await systemClock.sleep(100)
