@@ -32,7 +32,7 @@ class Forged(Exception):
 def members(text):
     """The members of a JSON object: name to the text of its value, byte for byte."""
     if not text.startswith("{"):
-        raise ValueError("it is no JSON object")
+        raise ValueError("it is not a JSON object")
     decoder = json.JSONDecoder()
     found, at = {}, 1
     while text[at] != "}":
