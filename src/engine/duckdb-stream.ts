@@ -9,7 +9,8 @@ import { assert } from '../lib/assert.ts'
 import { NodeError } from '../model/errors.ts'
 import type { RecordBatch } from '../model/schema.ts'
 import type { FileFormat, FileOptions, FileWriter } from '../outputs/file-format.ts'
-import { type ResultColumn, resultColumn } from './duckdb-columns.ts'
+import { resultColumn } from './duckdb-columns.ts'
+import type { ResultColumn } from './duckdb-vectors.ts'
 import type { StreamEnd } from './messages.ts'
 
 /** Where the bytes of a streamed answer go. */

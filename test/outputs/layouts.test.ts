@@ -1,5 +1,6 @@
 // JSON layouts without an engine: their names, and that batches of rows join to one text.
 import { describe, expect, test } from 'vitest'
+import { decodeUtf8 } from '../../src/lib/bytes.ts'
 import { jsonLayoutNames, jsonLayoutOf } from '../../src/outputs/layouts.ts'
 
 const batches = [
@@ -23,10 +24,13 @@ describe('JSON layouts', () => {
       [[], none],
     ] as const) {
       let written = ''
-      const sink = { write: (piece: string) => void (written += piece), reserve: () => undefined }
+      const sink = { write: (piece: Uint8Array) => void (written += decodeUtf8(piece)), check: () => undefined }
       const writer = jsonLayoutOf(name)?.begin(sink, ['"n":', '"s":'])
       for (const columns of given) {
-        writer?.rows({ count: columns[0]?.length ?? 0, cells: (column) => columns[column] ?? [] })
+        writer?.rows({
+          count: columns[0]?.length ?? 0,
+          cells: (column, out) => (row) => out.ascii(columns[column]?.[row] ?? ''),
+        })
       }
       writer?.end()
       expect(written).toBe(expected)
