@@ -21,9 +21,9 @@ export async function measureBucket(): Promise<Measure[]> {
   process.env['AWS_ACCESS_KEY_ID'] = testKeys.accessKeyId
   process.env['AWS_SECRET_ACCESS_KEY'] = testKeys.secretAccessKey
   // Blocks as they are asked for, not as datasets are paced.
-  const quick = { 'cut-burst': 10_000, 'cut-open-age': 100 }
-  const near = await startBenchNode(quick)
-  const far = await startBenchNode({ ...quick, store: 's3://tests/lake', 's3-endpoint': server.url })
+  const tuning = { cut: { burstBlocks: 10_000, openAgeMs: 100 } }
+  const near = await startBenchNode({}, { tuning })
+  const far = await startBenchNode({ store: 's3://tests/lake', 's3-endpoint': server.url }, { tuning })
   try {
     for (const node of [near, far]) {
       await node.post(alias, '{"n":0}\n', { query: '?create=true' })

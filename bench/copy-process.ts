@@ -68,7 +68,7 @@ async function copyAsReplica({ url, alias, files, dir }: CopyOrder): Promise<voi
     announcements.subscribe(({ headSequence }) => headSequence === blocks - 1 && resolve())
   })
   const following = await startFollow({
-    options: { url, token: undefined, patterns: [alias], rate: 0 },
+    options: { url, token: undefined, patterns: [alias] },
     store,
     announcements,
     clock: systemClock,

@@ -60,7 +60,7 @@ export async function measureFleet(): Promise<Measure[]> {
 
 /** Microseconds of CPU of a post that nobody waits for, of a node that makes no blocks meanwhile. */
 async function postCost(): Promise<number> {
-  const node = await startBenchNode({ 'cut-burst': 1, 'cut-interval': '1h' })
+  const node = await startBenchNode({ 'cut-interval': '1h' }, { tuning: { cut: { burstBlocks: 1 } } })
   const fleet = new Fleet(node)
   await fleet.make()
   await fleet.flood(postsAtOnce)
@@ -105,7 +105,7 @@ class Fleet {
     const latenciesMs: number[] = []
     const startMs = performance.now()
     const sending: Promise<unknown>[] = []
-    for (let sent = 0; sent < rate * forSeconds; ) {
+    for (let sent = 0; sent < rate * forSeconds;) {
       const due = Math.floor(((performance.now() - startMs) / 1000) * rate)
       for (; sent < Math.min(due, rate * forSeconds); sent++) {
         const device = sent % devices

@@ -24,8 +24,8 @@ const lagBlocks = 200
 const blockEveryMs = 100
 
 export async function measureFollow(): Promise<Measure[]> {
-  const cuts = { 'cut-open-age': '20ms', 'cut-wait-age': '10ms', 'cut-interval': '20ms' }
-  const origin = await startBenchNode({ 'anonymous-read': 'true', ...cuts })
+  const tuning = { cut: { openAgeMs: 20, waitAgeMs: 10, intervalMs: 20 } }
+  const origin = await startBenchNode({ 'anonymous-read': 'true' }, { tuning })
   try {
     for (let n = 0; n < dataBlocks; n++) {
       await origin.post(copied, ndjsonRows(n * rowsOfBlock, rowsOfBlock), { query: '?create=true', prefer: 'wait=30' })

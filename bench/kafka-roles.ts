@@ -7,7 +7,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Role } from '../src/model/names.ts'
-import { type ServedNode, serveNode } from '../test/helpers/run-node.ts'
+import { type ServedNode, serveNode, tunedProgram } from '../test/helpers/run-node.ts'
+import type { Tuning } from '../test/helpers/tuning.ts'
 import type { LoadOrder, LoadResult } from './load.ts'
 import { type BenchNode, fail, rawPost, runLoad } from './machine.ts'
 import { type Measure, quantile, timeMs } from './measure.ts'
@@ -35,9 +36,9 @@ export async function measureRoles(broker: string): Promise<Measure[]> {
     const burst: number[] = []
     // Each dataset has a burst of its own, of 60 blocks: 4 s are at most 40.
     for (let i = 0; i < 4; i++) burst.push(...(await waitingTimes(roles, `acme/burst-${i}`, { rate, seconds: 4 })))
-    await roles.restart('builder', ['--cut-interval', '100ms'])
+    await roles.restart('builder', { cut: { intervalMs: 100 } })
     const often = await waitingTimes(roles, 'acme/often', { rate, seconds: 15 })
-    await roles.restart('builder', ['--cut-burst', '1'])
+    await roles.restart('builder', { cut: { burstBlocks: 1 } })
     const paced = await waitingTimes(roles, 'acme/paced', { rate, seconds: 3 * (cutIntervalMs / 1000) + 1 })
     const backlogSeconds = await measureBacklog(roles)
     const handOverMs = await measureHandOver(roles)
@@ -76,10 +77,11 @@ class Roles {
     this.#broker = broker
   }
 
-  async start(role: Role, flags: readonly string[] = [], name: Role | 'standby' = role): Promise<void> {
+  async start(role: Role, name: Role | 'standby' = role, tuning: Tuning = {}): Promise<void> {
     const shared = ['--roles', role, '--store', join(this.#home, 'store'), '--log-level', 'warn']
     const kafka = ['--log', 'kafka', '--kafka-brokers', this.#broker, '--topic-prefix', 'roles']
-    this.#running.set(name, await serveNode(join(this.#home, name), [...shared, ...kafka, ...flags]))
+    const dataDir = join(this.#home, name)
+    this.#running.set(name, await serveNode(dataDir, [...shared, ...kafka], {}, tunedProgram(tuning)))
   }
 
   async stop(role: Role, signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<void> {
@@ -87,9 +89,9 @@ class Roles {
     this.#running.delete(role)
   }
 
-  async restart(role: Role, flags: readonly string[]): Promise<void> {
+  async restart(role: Role, tuning: Tuning): Promise<void> {
     await this.stop(role)
-    await this.start(role, flags)
+    await this.start(role, role, tuning)
   }
 
   async remove(): Promise<void> {
@@ -185,7 +187,7 @@ async function measureBacklog(roles: Roles): Promise<number> {
 
 /** The longest that a batch waits for its commit when it is sent after one of two builders was killed. */
 async function measureHandOver(roles: Roles): Promise<number> {
-  await roles.start('builder', [], 'standby')
+  await roles.start('builder', 'standby')
   // As many datasets as it takes to have some in the partitions of either builder.
   const aliases = Array.from({ length: 16 }, (_, i) => `acme/over-${i}`)
   const all = (query: string): Promise<unknown> =>

@@ -10,7 +10,7 @@ import { type Measure, median } from './measure.ts'
 const alias = 'acme/keys'
 const rounds = 3
 /** Twenty blocks a second: more than 64 in a round. */
-const cuts = { 'cut-open-age': '50ms', 'cut-burst': 1_000_000 }
+const tuning = { cut: { openAgeMs: 50, burstBlocks: 1_000_000 } }
 const history = [
   { keys: 100, blocks: 50 },
   { keys: 10_000, blocks: 1_000 },
@@ -27,7 +27,7 @@ export async function measureKeys(): Promise<Measure[]> {
     }
     const batches = (number: number) => keysOf(number).map((key) => ({ rows: 1, key: `k${key}` }))
     await buildBacklog(data, [{ alias, blocks, batches }])
-    const node = await startBenchNode(cuts, { data, pinned: true })
+    const node = await startBenchNode({}, { data, pinned: true, tuning })
     const parts = { token: node.token, prefer: 'respond-async', body: '{"city":"x","n":1}\n' }
     const plain: LoadOrder = {
       ...rawPost(node.url, `/${alias}/ingest`, parts),

@@ -11,7 +11,7 @@ const betweenMs = 500
 const rows = 100
 
 export async function measureLive(): Promise<Measure[]> {
-  const node = await startBenchNode({ 'limit-caller-listener-share': 100 })
+  const node = await startBenchNode({ 'limit-caller-share': 100 })
   const body = Array.from({ length: rows }, (_, i) => `{"device":"d-${i}","temp":${20 + i / 10}}\n`).join('')
   await node.post('acme/quiet', body, { query: '?create=true' })
   // Code is compiled and the engine runs: what comes on top is what listeners take.
@@ -81,7 +81,7 @@ async function phase(
 
 /** Blocks of the dataset, once all that was sent is in one. */
 async function chainLength(node: BenchNode): Promise<number> {
-  for (let before = -1; ; ) {
+  for (let before = -1; ;) {
     const { blocks } = (await (await node.call('/acme/quiet/blocks?limit=1')).json()) as {
       blocks: [{ sequence: number }]
     }

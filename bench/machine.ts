@@ -8,6 +8,7 @@ import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { LoadOrder, LoadResult } from './load.ts'
 import { type NodeProcess, startNodeProcess } from './node-process.ts'
+import type { Tuning } from '../test/helpers/tuning.ts'
 
 export const canPin = availableParallelism() >= 2 && spawnSync('taskset', ['-V']).status === 0
 const serverCore = 0
@@ -69,14 +70,18 @@ export function makeDataDir(): string {
 
 export async function startBenchNode(
   options: Readonly<Record<string, unknown>> = {},
-  launch: { readonly data?: string; readonly pinned?: boolean; readonly execArgv?: readonly string[] } = {},
+  launch: {
+    readonly data?: string
+    readonly pinned?: boolean
+    readonly execArgv?: readonly string[]
+    readonly tuning?: Tuning
+  } = {},
 ): Promise<BenchNode> {
   const data = launch.data ?? makeDataDir()
   // What runs again is measured again.
-  const node = await startNodeProcess(
-    { data, 'limit-kept-answer-bytes': 0, ...options },
-    { execArgv: launch.execArgv ?? [] },
-  )
+  const { execArgv = [], tuning = {} } = launch
+  const limits = { keptAnswerBytes: 0, ...tuning.limits }
+  const node = await startNodeProcess({ data, ...options }, { execArgv, tuning: { ...tuning, limits } })
   if (launch.pinned === true) pin(node.pid)
   const call = (path: string, init: CallInit = {}): Promise<Response> =>
     fetch(node.url + path, { ...init, headers: { authorization: `Bearer ${node.token}`, ...init.headers } })

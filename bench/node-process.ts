@@ -2,6 +2,7 @@
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import type { Tuning } from '../test/helpers/tuning.ts'
 
 export interface NodeProcess {
   readonly pid: number
@@ -18,11 +19,12 @@ export interface NodeProcess {
 export type NodeOptions = Readonly<Record<string, unknown>> & { readonly data: string }
 
 const sources = new URL('../src/', import.meta.url)
+const tuningSource = new URL('../test/helpers/tuning.ts', import.meta.url).href
 
 /** Starts a node with `options` (flags without dashes). Rejects with what it wrote to standard error if it ends before it is ready. */
 export async function startNodeProcess(
   options: NodeOptions,
-  launch: { readonly execArgv?: readonly string[] } = {},
+  launch: { readonly execArgv?: readonly string[]; readonly tuning?: Tuning } = {},
 ): Promise<NodeProcess> {
   const startedMs = performance.now()
   const child = spawn(
@@ -34,7 +36,7 @@ export async function startNodeProcess(
       ...(launch.execArgv ?? []),
       '--input-type=module',
       '-e',
-      programOf({ listen: '127.0.0.1:0', 'log-level': 'warn', ...options }),
+      programOf({ listen: '127.0.0.1:0', 'log-level': 'warn', ...options }, launch.tuning ?? {}),
     ],
     // As src/main.ts begins anew.
     { stdio: ['pipe', 'pipe', 'pipe'], env: { ...process.env, MALLOC_MMAP_THRESHOLD_: '65536' } },
@@ -75,13 +77,15 @@ export async function startNodeProcess(
 }
 
 /** What the process runs: a node that stops when its standard input ends, so that none outlives the one who started it. */
-function programOf(options: Readonly<Record<string, unknown>>): string {
+function programOf(options: Readonly<Record<string, unknown>>, tuning: Tuning): string {
   const source = (path: string): string => JSON.stringify(new URL(path, sources).href)
   return `
     import { readFileSync, writeSync } from 'node:fs'
     import { loadConfig } from ${source('config.ts')}
     import { startNode } from ${source('node.ts')}
-    const node = await startNode(loadConfig(${JSON.stringify(options)}))
+    import { tuned } from ${JSON.stringify(tuningSource)}
+    const config = tuned(loadConfig(${JSON.stringify(options)}), ${JSON.stringify(tuning)})
+    const node = await startNode(config)
     const token = readFileSync(node.tokenFile, 'utf8').trim()
     writeSync(1, JSON.stringify({ url: node.url, token }) + '\\n')
     void node.failed.then((error) => { console.error(error); process.exit(3) })

@@ -138,7 +138,7 @@ async function quietCaller(node: BenchNode): Promise<{ stop(): number }> {
 async function recovery(node: BenchNode): Promise<number> {
   const startMs = performance.now()
   let endMs = startMs
-  for (let quick = 0; quick < quickInARow; ) {
+  for (let quick = 0; quick < quickInARow;) {
     const sentMs = performance.now()
     await node.post('acme/t', rowBody, { prefer: 'respond-async' })
     const isQuick = performance.now() - sentMs <= quickMs

@@ -12,7 +12,7 @@ const loads = 21
 const most = 200
 
 export async function measurePages(): Promise<Measure[]> {
-  const node = await startBenchNode({ 'limit-kept-answer-bytes': 64 * 2 ** 20 })
+  const node = await startBenchNode({}, { tuning: { limits: { keptAnswerBytes: 64 * 2 ** 20 } } })
   for (let i = 0; i < posts; i++) {
     const body = ndjsonRows(i * rowsPerPost, rowsPerPost)
     await node.post('acme/trips', body, { query: '?create=true', prefer: 'wait=60' })

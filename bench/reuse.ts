@@ -7,7 +7,7 @@ const rows = 200_000
 const sql = 'SELECT device, count(*) AS n, max(k) AS most FROM "acme/trips" GROUP BY device ORDER BY n DESC LIMIT 20'
 
 export async function measureReuse(): Promise<Measure[]> {
-  const node = await startBenchNode({ 'limit-kept-answer-bytes': 64 * 2 ** 20 }, { pinned: true })
+  const node = await startBenchNode({}, { pinned: true, tuning: { limits: { keptAnswerBytes: 64 * 2 ** 20 } } })
   const lines = Array.from({ length: rows }, (_, i) => `{"device":"d${(i * 7919) % 100}","k":${(i * 31) % 100_000}}\n`)
   await node.post('acme/trips', lines.join(''), { query: '?create=true', prefer: 'wait=30' })
   const { hostname, host, port } = new URL(node.url)

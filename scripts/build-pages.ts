@@ -41,7 +41,7 @@ export async function buildPages(): Promise<void> {
     ['verify.html', await verifyPage()],
     ['console.css', read('src/features/console/browser/console.css')],
     ['icon.svg', read('src/features/console/browser/icon.svg')],
-    ['land.json', await land()],
+    ['land.json', read('src/features/console/browser/land.json')],
     ...(await islands()),
   ])
   putFiles('dist/rerun/', [
@@ -65,46 +65,15 @@ function putFiles(path: string, named: readonly (readonly [name: string, text: s
   for (const name of readdirSync(folder)) if (!files.has(name)) rmSync(new URL(name, folder), { force: true })
 }
 
-/** Outlines of land for maps, to a hundredth of a degree: rings of Natural Earth, 1:110 million, public domain. */
-async function land(): Promise<string> {
-  const { feature } = await import('topojson-client')
-  const world = JSON.parse(read('node_modules/world-atlas/land-110m.json')) as Parameters<typeof feature>[0]
-  const shapes = feature(world, world.objects['land'] as Parameters<typeof feature>[1]) as unknown as {
-    features: { geometry: { coordinates: number[][][][] } }[]
-  }
-  const rings = shapes.features.flatMap(({ geometry }) => geometry.coordinates.flat()).flatMap(uncrossed)
-  return JSON.stringify(
-    rings.map((ring) => ring.map((position) => position.map((degrees) => Number(degrees.toFixed(2))))),
-  )
-}
-
-/** A ring that crosses the 180th meridian would draw a line around the world: it goes on beyond it, once on either side. */
-function uncrossed(ring: number[][]): number[][][] {
-  let turn = 0
-  const whole = ring.map(([longitude = 0, latitude = 0], at) => {
-    const step = longitude - (ring[at - 1]?.[0] ?? longitude)
-    if (Math.abs(step) > 180) turn -= 360 * Math.sign(step)
-    return [longitude + turn, latitude]
-  })
-  const longitudes = whole.map(([longitude = 0]) => longitude)
-  const [least, most] = [Math.min(...longitudes), Math.max(...longitudes)]
-  // One that is not crossed, or that goes around a pole.
-  if ((least >= -180 && most <= 180) || most - least > 359) return [ring]
-  const beside = most > 180 ? -360 : 360
-  return [whole, whole.map(([longitude = 0, latitude = 0]) => [longitude + beside, latitude])]
-}
-
 /** Each file of `islands/` as a module of its own, by its name in dist/pages. */
 async function islands(): Promise<[string, string][]> {
   const { browserModule } = await import('./browser-bundle.ts')
   const names = readdirSync(new URL('src/features/console/islands/', root))
   return await Promise.all(
-    names.map(
-      async (name): Promise<[string, string]> => [
-        name.replace(/\.ts$/, '.js'),
-        await browserModule(`src/features/console/islands/${name}`),
-      ],
-    ),
+    names.map(async (name): Promise<[string, string]> => [
+      name.replace(/\.ts$/, '.js'),
+      await browserModule(`src/features/console/islands/${name}`),
+    ]),
   )
 }
 

@@ -1,7 +1,7 @@
 // Adds to package-lock.json the platform packages that npm left out because they are of another platform than the one
 // it ran on; without them a clean install elsewhere has no DuckDB. Run it after each `npm install`; a test fails
-// when something is missing. Platform, cpu and libc follow from the package's name; the hash of what a node runs with is
-// asked of the registry that npm uses.
+// when something is missing. Platform, cpu and libc follow from the package's name; hashes are asked of the
+// registry that npm uses.
 
 import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -67,10 +67,10 @@ export function withAddress(lock: Lockfile): string[] {
     .map(([key]) => key)
 }
 
-/** Keys of packages that a node runs with, on some platform, and whose bytes nothing holds npm to. */
+/** Keys of packages whose bytes nothing holds npm to. */
 export function withoutHash(lock: Lockfile): string[] {
   return Object.entries(lock.packages)
-    .filter(([key, { integrity, dev, link }]) => key !== '' && integrity === undefined && dev !== true && link !== true)
+    .filter(([key, { integrity, link }]) => key !== '' && integrity === undefined && link !== true)
     .map(([key]) => key)
 }
 

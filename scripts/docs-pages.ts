@@ -5,7 +5,7 @@ import type { Argument, Command, Option } from 'commander'
 import { exitCodes } from '../src/cli/failure.ts'
 import { createProgram } from '../src/cli/program.ts'
 import { formats } from '../src/formats/registry.ts'
-import { clientEnvironment, loadConfig, type OptionRow, optionTable } from '../src/config.ts'
+import { clientEnvironment, loadConfig, type OptionRow, optionTable, variableOf } from '../src/config.ts'
 
 const generated = '<!-- Written by `npm run generate`. -->'
 
@@ -52,13 +52,9 @@ function optionRows(rows: readonly OptionRow[]): string[] {
       const unit = row.type === 'duration-ms' ? ' ms' : ''
       const initial = row.default === undefined ? '' : `\`${row.default}${unit}\``
       const values = row.values === undefined ? '' : `: ${row.values.map((value) => `\`${value}\``).join(', ')}`
-      return `| \`--${row.name}\` | \`${environmentName(row.name)}\` | ${initial} | ${html(row.text)}${values} |`
+      return `| \`--${row.name}\` | \`${variableOf(row)}\` | ${initial} | ${html(row.text)}${values} |`
     }),
   ]
-}
-
-function environmentName(option: string): string {
-  return `PROOFSTREAM_${option.toUpperCase().replaceAll('-', '_')}`
 }
 
 const exitTexts: Readonly<Record<keyof typeof exitCodes, string>> = {
@@ -102,7 +98,9 @@ export function commandLinePage(): string {
 }
 
 function leaves(command: Command): Command[] {
-  return command.commands.length === 0 ? [command] : command.commands.flatMap(leaves)
+  // `export` is a command and has one; other groups take no arguments of their own.
+  const isCommand = command.commands.length === 0 || command.registeredArguments.length > 0
+  return [...(isCommand ? [command] : []), ...command.commands.flatMap(leaves)]
 }
 
 function commandSection(command: Command): string[] {

@@ -5,13 +5,12 @@ import { features } from './features.ts'
 import { addressOf, type FollowOptions, followOptions, followRows } from './follow-options.ts'
 import { invalidOption, type KafkaConfig, kafkaConfig, kafkaRows } from './log-options.ts'
 import { durationMs } from './lib/clock.ts'
-import { type LimitName, type Limits, limitTable } from './lib/limits.ts'
+import { limitOption, limitOptions, type Limits, limitsOf } from './lib/limits.ts'
 import { hostAndPort, isLoopback } from './lib/loopback.ts'
 import type { NodeError } from './model/errors.ts'
 import { type Role, roles } from './model/names.ts'
 import { type MqttOptions, mqttOptions, mqttRows } from './mqtt-options.ts'
 import { expectedItems } from './option-forms.ts'
-import { jsonLayoutNames } from './outputs/layouts.ts'
 import { type BucketConfig, bucketConfig, bucketRows, isBucketUrl, originOption } from './store-options.ts'
 
 type OptionType = 'text' | 'integer' | 'boolean' | 'list' | 'duration-ms'
@@ -48,7 +47,7 @@ const fixedOptions: readonly OptionRow[] = [
   {
     name: 'slice-cache',
     type: 'text',
-    text: 'directory on a local disk for copies of slices that are no files here; replicas of one machine may share it, within --limit-slice-file-bytes in all (default: in <data>/cache)',
+    text: 'directory on a local disk for copies of slices that are no files here; replicas of one machine may share it, within their --limit-cache-bytes (default: in <data>/cache)',
   },
   {
     name: 'roles',
@@ -98,28 +97,11 @@ const fixedOptions: readonly OptionRow[] = [
   },
   { name: 'trusted-signers', type: 'list', text: 'did:key of nodes whose proofs /verify calls known' },
   {
-    name: 'default-data-format',
-    type: 'text',
-    default: 'JsonAoa',
-    values: jsonLayoutNames,
-    text: 'data format of /query when the request names none',
-  },
-  { name: 'cut-open-age', type: 'duration-ms', default: 1000, text: 'age of open rows that ends a block' },
-  { name: 'cut-wait-age', type: 'duration-ms', default: 100, text: 'age of a waiting batch that ends a block' },
-  {
-    name: 'cut-burst',
-    type: 'integer',
-    default: 60,
-    text: 'blocks a quiet dataset may make at once before it is paced',
-  },
-  { name: 'cut-interval', type: 'duration-ms', default: 5000, text: 'time between blocks of a paced dataset' },
-  {
-    name: 'stream-age',
+    name: 'cut-interval',
     type: 'duration-ms',
-    default: 250,
-    text: 'age of the oldest record that ends a batch of a stream',
+    default: 5000,
+    text: 'time between blocks of a dataset that has made 60 in a row',
   },
-  { name: 'stream-rows', type: 'integer', default: 10_000, text: 'records that end a batch of a stream' },
   {
     name: 'delete-grace',
     type: 'duration-ms',
@@ -151,14 +133,17 @@ const fixedOptions: readonly OptionRow[] = [
   },
 ]
 
-const limitOptions: readonly OptionRow[] = Object.entries(limitTable).map(([name, row]) => ({
-  name: `limit-${kebab(name)}`,
+const limitRows: readonly OptionRow[] = limitOptions.map(([name, { value, unit, text }]) => ({
+  name: limitOption(name) ?? '',
   type: 'integer',
-  default: row.value,
-  text: `${row.text} (${row.unit})`,
+  default: value,
+  text: `${text} (${unit})`,
 }))
 
-export const optionTable: readonly OptionRow[] = [...fixedOptions, ...limitOptions]
+export const optionTable: readonly OptionRow[] = [...fixedOptions, ...limitRows]
+
+/** Four answers a second to the sender of a stream, and batches that are some hundred KiB of readings. */
+const streamBatches = { ageMs: 250, rows: 10_000 } as const
 
 export interface Config {
   readonly dataDir: string
@@ -188,12 +173,12 @@ export interface Config {
   readonly publicUrl: string | undefined
   readonly corsOrigins: readonly string[] | undefined
   readonly trustedSigners: readonly string[]
-  readonly defaultDataFormat: string
+  /** When blocks end; what is absent is as the builder has it. */
   readonly cut: {
-    readonly openAgeMs: number
-    readonly waitAgeMs: number
-    readonly burstBlocks: number
     readonly intervalMs: number
+    readonly openAgeMs?: number
+    readonly waitAgeMs?: number
+    readonly burstBlocks?: number
   }
   readonly stream: { readonly ageMs: number; readonly rows: number }
   readonly logLevel: string
@@ -225,7 +210,7 @@ export function readOptions(flags: RawValues, configFile?: string): readonly Rea
   const read = (row: OptionRow): ReadOption => {
     const given = [
       ['flag', flags[row.name]],
-      ['environment', process.env[`PROOFSTREAM_${row.name.toUpperCase().replaceAll('-', '_')}`]],
+      ['environment', process.env[variableOf(row)]],
       ['file', file[row.name]],
       ['default', row.default],
     ] as const
@@ -244,6 +229,21 @@ export function readOptions(flags: RawValues, configFile?: string): readonly Rea
     throw invalidOption(`The config file '${configFile}' names '${member}', ${hint}`)
   }
   return rows.map(read)
+}
+
+/** Set for programs beside a service by Kubernetes and Docker, by the name of the service. */
+const ofServices = /_(?:SERVICE_(?:HOST|PORT)\w*|PORT|PORT_\d+_[A-Z]+\w*)$/
+
+/** Variables that are called as options are, but name none: nothing reads them. */
+export function strayVariables(): readonly string[] {
+  const known = new Set([...optionTable.map(variableOf), 'PROOFSTREAM_SERVER', 'PROOFSTREAM_TOKEN'])
+  const isStray = (name: string): boolean => !known.has(name) && !ofServices.test(name)
+  return Object.keys(process.env).filter((name) => name.startsWith('PROOFSTREAM_') && isStray(name))
+}
+
+/** The environment variable of an option. */
+export function variableOf({ name }: Pick<OptionRow, 'name'>): string {
+  return `PROOFSTREAM_${name.toUpperCase().replaceAll('-', '_')}`
 }
 
 /** What the environment says to the commands that are clients of a node; empty values count as absent. */
@@ -279,9 +279,7 @@ function assemble(values: ReadonlyMap<string, unknown>): Config {
   const publicUrl = asked === undefined ? undefined : originOption('public-url', asked)
   const address = addressOf(store)
   const isInBucket = store !== undefined && isBucketUrl(store)
-  const limits = Object.fromEntries(
-    (Object.keys(limitTable) as LimitName[]).map((name) => [name, number(`limit-${kebab(name)}`)]), // keys of the table
-  ) as Record<LimitName, number> // built from every key of the table
+  const limits = limitsOf(Object.fromEntries(limitOptions.map(([name]) => [name, number(limitOption(name) ?? '')])))
   return {
     dataDir: text('data'),
     storeDir: isInBucket || address !== undefined ? undefined : store,
@@ -304,14 +302,8 @@ function assemble(values: ReadonlyMap<string, unknown>): Config {
     publicUrl: publicUrl?.origin,
     corsOrigins: list('cors-origins'),
     trustedSigners: list('trusted-signers') ?? [],
-    defaultDataFormat: text('default-data-format'),
-    cut: {
-      openAgeMs: number('cut-open-age'),
-      waitAgeMs: number('cut-wait-age'),
-      burstBlocks: number('cut-burst'),
-      intervalMs: number('cut-interval'),
-    },
-    stream: { ageMs: number('stream-age'), rows: number('stream-rows') },
+    cut: { intervalMs: number('cut-interval') },
+    stream: streamBatches,
     logLevel: text('log-level'),
     limits,
   }
@@ -393,8 +385,4 @@ function readConfigFile(path: string): RawValues {
 export function packageVersion(): string {
   const manifest = readFileSync(new URL('../package.json', import.meta.url), 'utf8')
   return (JSON.parse(manifest) as { version: string }).version // our manifest
-}
-
-function kebab(name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
 }

@@ -17,7 +17,6 @@ export const followRows = [
     isSecret: true,
     text: 'token for that node, for datasets that not everyone may read; better in the environment than in a flag',
   },
-  { name: 'follow-rate', type: 'integer', default: 0, text: 'bytes a second to fetch from that node; 0: no bound' },
 ] as const
 
 /** Which datasets of which node a replica follows. */
@@ -27,8 +26,6 @@ export interface FollowOptions {
   readonly token: string | undefined
   /** `*`, `account/*`, `account/dataset` or the id of a dataset; `*` stands for any letters of a name. */
   readonly patterns: readonly string[]
-  /** Bytes a second; 0: as fast as they come. */
-  readonly rate: number
 }
 
 const patternForm = /^(?:\*|did:odf:fed01[0-9a-f]{64}|[A-Za-z0-9.*-]+\/[A-Za-z0-9.*-]+)$/
@@ -65,7 +62,7 @@ export function followOptions(
   }
   for (const pattern of patterns) if (!patternForm.test(pattern)) throw noPattern(pattern)
   const token = values.get('follow-token') as string | undefined // text by its row
-  return { url, token, patterns, rate: values.get('follow-rate') as number } // an integer by its row
+  return { url, token, patterns }
 }
 
 function noPattern(pattern: string): NodeError {

@@ -4,7 +4,6 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Config, loadConfig } from './config.ts'
-import type { Breach } from './features/follow/evidence.ts'
 import type { FsckOptions } from './fsck/fsck.ts'
 import type { DatasetReport, StoreReport } from './fsck/report.ts'
 import type { Logger } from './lib/logger.ts'
@@ -16,7 +15,7 @@ import { isBucketUrl } from './store-options.ts'
 export { fromPlain, jsonText, parseJson, toPlain } from './json/json.ts'
 export type { PlainJson } from './json/json.ts'
 export { addressText, hasSigned } from './proof/possession.ts'
-export { loadConfig, optionTable, packageVersion, readOptions } from './config.ts'
+export { loadConfig, optionTable, packageVersion, readOptions, variableOf } from './config.ts'
 export { refuseIdleOptions } from './idle-options.ts'
 export type { ClientEnvironment, Config, OptionRow, OptionValue, ReadOption } from './config.ts'
 export { systemClock } from './lib/clock.ts'
@@ -51,18 +50,6 @@ export async function checkStore(dataDir: string, options: FsckOptions = {}): Pr
   } finally {
     await store.close()
   }
-}
-
-/**
- * What a replica with this data directory has kept of chains that became others at the node that it follows, oldest first.
- * Throws DecodeError, what the file system throws.
- */
-export async function replicaEvidence(dataDir: string): Promise<readonly Breach[]> {
-  const [{ readBreaches }, { dataPaths }] = await Promise.all([
-    import('./features/follow/evidence.ts'),
-    import('./store/layout.ts'),
-  ])
-  return readBreaches(dataPaths(dataDir).evidence)
 }
 
 /**

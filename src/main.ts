@@ -10,7 +10,7 @@ function isTooOld(version: string): boolean {
 
 /**
  * A node takes memory of 64 KiB and more from the system piece by piece, and gives it back so: among small pieces it would
- * stay. glibc reads this where a process begins (docs/decisions/threads.md).
+ * stay. glibc reads this where a process begins (docs/decisions/operations.md).
  */
 function beginAnew(): void {
   const setting = 'MALLOC_MMAP_THRESHOLD_'

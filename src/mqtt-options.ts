@@ -10,7 +10,7 @@ export const mqttRows = [
   {
     name: 'mqtt',
     type: 'text',
-    text: 'MQTT broker to take messages from, tcp://host:1883 or mqtts://host:8883; the gateway is its client (MQTT 5, else 3.1.1)',
+    text: 'MQTT broker to take messages from, tcp://[user@]host:1883 or mqtts://[user@]host:8883; the gateway is its client (MQTT 5, else 3.1.1). Behind ? may stand ca=<file> (certificates that vouch for the broker), cert=<file>&key=<file> (what this node shows to it) and client-id=<word> (under which the broker keeps what was not acknowledged; default: made from the node key, or for the data directory where --node-key is given)',
   },
   {
     name: 'mqtt-route',
@@ -18,20 +18,11 @@ export const mqttRows = [
     text: "which messages go where: 'sensors/+/up=account/dataset?preset=ttn', the parameters being those of ingest, and topic=<column>; one with a comma in it goes into the config file",
   },
   {
-    name: 'mqtt-client-id',
-    type: 'text',
-    text: 'first word of the client ids, one a route, under which the broker keeps what was not acknowledged (default: made from the node key, or for the data directory where --node-key is given)',
-  },
-  { name: 'mqtt-username', type: 'text', text: 'user name for the broker' },
-  {
     name: 'mqtt-password',
     type: 'text',
     isSecret: true,
-    text: 'password for the broker; better in the environment than in a flag',
+    text: 'password of that user; better in the environment than in a flag',
   },
-  { name: 'mqtt-tls-ca', type: 'text', text: 'file with certificates (PEM) that vouch for the broker' },
-  { name: 'mqtt-tls-cert', type: 'text', text: 'file with the certificate (PEM) that this node shows to the broker' },
-  { name: 'mqtt-tls-key', type: 'text', text: 'file with the key (PEM) of that certificate' },
 ] as const
 
 /** One subscription: messages of topics that fit `filter` become rows of `alias`. */
@@ -78,20 +69,20 @@ export function mqttOptions(values: ReadonlyMap<string, unknown>): MqttOptions |
   if (list('roles')?.includes('gateway') !== true) {
     throw invalidOption("Option 'mqtt' is for gateways; the roles of this process have none.")
   }
-  const { host, port, isTls } = brokerOf(address)
-  const [ca, cert, key] = ['mqtt-tls-ca', 'mqtt-tls-cert', 'mqtt-tls-key'].map(text)
+  const { username, parameters, isTls, ...broker } = brokerOf(address)
+  const { ca, cert, key, 'client-id': clientId } = parameters
   if ((cert === undefined) !== (key === undefined)) {
-    throw invalidOption("Options 'mqtt-tls-cert' and 'mqtt-tls-key' belong together; only one is given.")
+    throw invalidOption("Option 'mqtt' names 'cert' or 'key'; they belong together.")
   }
   if (!isTls && (ca ?? cert) !== undefined) {
-    throw invalidOption("Options 'mqtt-tls-…' need a broker that speaks TLS: --mqtt mqtts://host:8883.")
+    throw invalidOption("Option 'mqtt' names files of TLS; the broker must speak it: mqtts://host:8883.")
   }
-  const [username, password, clientId] = ['mqtt-username', 'mqtt-password', 'mqtt-client-id'].map(text)
+  const password = text('mqtt-password')
   if (username === undefined && password !== undefined) {
-    throw invalidOption("Option 'mqtt-password' is given without 'mqtt-username'.")
+    throw invalidOption("Option 'mqtt-password' is given, but no user: --mqtt mqtts://user@host:8883.")
   }
   if (clientId !== undefined && !/^[A-Za-z0-9._-]{1,100}$/.test(clientId)) {
-    throw invalidOption(`Option 'mqtt-client-id' is '${clientId}'; expected letters, digits, '.', '_' and '-'.`)
+    throw invalidOption(`Option 'mqtt' has client-id '${clientId}'; expected letters, digits, '.', '_' and '-'.`)
   }
   const files = {
     ...(ca === undefined ? {} : { ca }),
@@ -103,8 +94,7 @@ export function mqttOptions(values: ReadonlyMap<string, unknown>): MqttOptions |
   )
   if (twice !== undefined) throw invalidOption(`Option 'mqtt-route' has '${twice.filter}=${twice.alias.text}' twice.`)
   return {
-    host,
-    port,
+    ...broker,
     tls: isTls ? files : undefined,
     login: username === undefined ? undefined : { username, password },
     clientId,
@@ -112,16 +102,48 @@ export function mqttOptions(values: ReadonlyMap<string, unknown>): MqttOptions |
   }
 }
 
-function brokerOf(address: string): { readonly host: string; readonly port: number; readonly isTls: boolean } {
+const parameterNames = ['ca', 'cert', 'key', 'client-id'] as const
+
+interface Broker extends Pick<MqttOptions, 'host' | 'port'> {
+  readonly isTls: boolean
+  readonly username: string | undefined
+  readonly parameters: Readonly<Partial<Record<(typeof parameterNames)[number], string>>>
+}
+
+/** Reads `SCHEME://[USER@]HOST[:PORT][?PARAMETERS]`. */
+function brokerOf(address: string): Broker {
   const url = URL.canParse(address) ? new URL(address) : undefined
   const scheme = url && schemes[url.protocol]
-  const isBare = url !== undefined && /^\/?$/.test(url.pathname) && url.search === '' && url.hash === ''
-  if (url !== undefined && scheme !== undefined && isBare && url.username === '' && url.hostname !== '') {
-    const { port, isTls } = scheme
-    return { host: url.hostname.replace(/^\[(.*)\]$/, '$1'), port: url.port === '' ? port : Number(url.port), isTls }
-  }
+  const isBare = url !== undefined && /^\/?$/.test(url.pathname) && url.hash === '' && url.password === ''
   // An address with a password in it is not repeated.
-  throw invalidOption("Option 'mqtt' is no address of a broker; expected tcp://host:1883 or mqtts://host:8883.")
+  if (url === undefined || scheme === undefined || !isBare || url.hostname === '') {
+    throw invalidOption(
+      "Option 'mqtt' is no address of a broker; expected tcp://host:1883 or mqtts://user@host:8883, without a password.",
+    )
+  }
+  const parameters = [...url.searchParams]
+  const strange = parameters.find(([name, value]) => value === '' || !parameterNames.some((known) => known === name))
+  if (strange !== undefined || new Set(parameters.map(([name]) => name)).size < parameters.length) {
+    throw invalidOption(
+      `Option 'mqtt' may have each of the parameters ${parameterNames.join(', ')} once, with a value.`,
+    )
+  }
+  const { port, isTls } = scheme
+  return {
+    host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
+    port: url.port === '' ? port : Number(url.port),
+    isTls,
+    username: url.username === '' ? undefined : userOf(url.username),
+    parameters: Object.fromEntries(parameters), // of known names by the lines above
+  }
+}
+
+function userOf(escaped: string): string {
+  try {
+    return decodeURIComponent(escaped)
+  } catch (error) {
+    throw invalidOption("Option 'mqtt' has a user with a '%' that begins no escape; a '%' itself is %25.", error)
+  }
 }
 
 /** Reads `FILTER=ACCOUNT/DATASET?PARAMETERS`. */

@@ -234,7 +234,6 @@ async function serve(parts: Parts, failed: Promise<unknown>): Promise<RunningNod
     publicUrl: config.publicUrl,
     corsOrigins: config.corsOrigins,
     trustedSigners: config.trustedSigners,
-    defaultDataFormat: config.defaultDataFormat,
   })
   opened.push(async () => {
     gateway?.drain()

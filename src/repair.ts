@@ -1,5 +1,5 @@
 // The composition root of an operator's commands on what is stored: `log adopt`, `pack` and `restore`, which need the data
-// directory for themselves, and `dataset reject`, `log reject` and `backup`, which work beside whatever nodes run on the store.
+// directory for themselves, and `log reject` and `backup`, which work beside whatever nodes run on the store.
 
 import { readFile } from 'node:fs/promises'
 import { userInfo } from 'node:os'

@@ -148,7 +148,7 @@ export async function openQueries(shared: Shared): Promise<Engine> {
     memoryBytes: limits.queryMemoryBytes,
     resultBytes: limits.resultBytes,
     queueLimit: limits.queuedQueries,
-    callerSharePercent: limits.callerQueryShare,
+    callerSharePercent: limits.callerShare,
     isOpen: (dataset) => anonymousRead && catalog.heldName(dataset)?.visibility === 'public',
     dataRoots: [paths.store, sliceFilesOf(config, paths), mergedDir(paths)],
     firstWaitMs,

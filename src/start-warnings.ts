@@ -1,14 +1,17 @@
 // What the operator of a node is warned of when it has started: how it can be reached, how many files it may open.
 
-import type { Config } from './config.ts'
-import { openFiles } from './disk/open-files.ts'
+import { type Config, strayVariables } from './config.ts'
+import { openFilesWarning } from './disk/open-files.ts'
 import type { Logger } from './lib/logger.ts'
 
 /** Warns in the log, with what to do. */
 export async function warnAtStart(config: Config, logger: Logger): Promise<void> {
+  for (const variable of strayVariables()) {
+    logger.warn({ variable }, 'This variable names no option, and nothing reads it; proofstream config lists all')
+  }
   warnOfNetwork(config, logger)
-  const { found, hint } = (await openFiles(config.limits)) ?? {}
-  if (hint !== undefined) logger.warn({}, `${found} ${hint}`)
+  const fewFiles = await openFilesWarning(config.limits)
+  if (fewFiles !== undefined) logger.warn({}, fewFiles)
 }
 
 function warnOfNetwork({ loopbackOnly, allowedHosts }: Config, logger: Logger): void {

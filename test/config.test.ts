@@ -4,7 +4,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { clientEnvironment, loadConfig, optionTable, readOptions } from '../src/config.ts'
+import { clientEnvironment, loadConfig, optionTable, readOptions, strayVariables } from '../src/config.ts'
 import { refuseIdleOptions } from '../src/idle-options.ts'
 import { limitTable } from '../src/lib/limits.ts'
 import { NodeError } from '../src/model/errors.ts'
@@ -31,11 +31,11 @@ afterEach(() => vi.unstubAllEnvs())
 
 describe('an option', () => {
   test('comes from the flag, else the environment, else the file, else the default', () => {
-    const file = fileOf('{"cut-burst": 3, "cut-interval": "2m", "log-level": "warn"}')
-    vi.stubEnv('PROOFSTREAM_CUT_BURST', '2')
+    const file = fileOf('{"partitions": 3, "cut-interval": "2m", "log-level": "warn"}')
+    vi.stubEnv('PROOFSTREAM_LIMIT_COLUMNS', '2')
     vi.stubEnv('PROOFSTREAM_CUT_INTERVAL', '1h')
-    const config = loadConfig({ 'cut-burst': '1' }, file)
-    expect(config.cut).toEqual({ openAgeMs: 1000, waitAgeMs: 100, burstBlocks: 1, intervalMs: 3_600_000 })
+    const config = loadConfig({ 'limit-columns': '1' }, file)
+    expect([config.limits.columns, config.cut]).toEqual([1, { intervalMs: 3_600_000 }])
     expect(config.logLevel).toBe('warn')
     expect(config.dataDir).toBe('./proofstream-data')
   })
@@ -43,8 +43,8 @@ describe('an option', () => {
   test.each([
     [{ listne: ':1' }, "InvalidParameter Unknown option 'listne'."],
     [{ 'cut-interval': '5 parsecs' }, /'cut-interval' is '5 parsecs'; expected a duration/],
-    [{ 'cut-burst': '-1' }, /'cut-burst' is '-1'; expected a whole number/],
-    [{ 'cut-burst': 1.5 }, /'cut-burst' is '1.5'/],
+    [{ partitions: '-1' }, /'partitions' is '-1'; expected a whole number/],
+    [{ partitions: 1.5 }, /'partitions' is '1.5'/],
     [{ 'anonymous-read': 'yes' }, /'anonymous-read' is 'yes'; expected true or false/],
     [{ 'log-level': 'loud' }, /'log-level' is 'loud'; expected one of debug, info/],
     [{ listen: 'localhost' }, /'listen' is 'localhost'; expected host:port/],
@@ -74,11 +74,20 @@ describe('an option', () => {
     expect(faultOf({}, fileOf('{'))).toContain('cannot be read as JSON')
   })
 
-  test('for each limit is there, with its default', () => {
-    expect(loadConfig({}).limits).toEqual(
-      Object.fromEntries(Object.entries(limitTable).map(([name, row]) => [name, row.value])),
-    )
-    expect(loadConfig({ 'limit-body-bytes': '5' }).limits.bodyBytes).toBe(5)
+  test('sets a limit and what is a part of it; the others are as the table says', () => {
+    const table = Object.fromEntries(Object.entries(limitTable).map(([name, row]) => [name, row.value]))
+    expect(loadConfig({}).limits).toEqual(table)
+    const given = { 'limit-body-bytes': '5', 'limit-cache-bytes': 601, 'limit-caller-share': '10' }
+    const shares = { mergedFileBytes: 400, sliceFileBytes: 100, answerFileBytes: 100, callerAnswerShare: 5 }
+    expect(loadConfig(given).limits).toEqual({
+      ...table,
+      bodyBytes: 5,
+      inflatedBytes: 20,
+      cacheBytes: 601,
+      callerShare: 10,
+      ...shares,
+    })
+    expect(faultOf({ 'limit-sql-bytes': 5 })).toBe("InvalidParameter Unknown option 'limit-sql-bytes'.")
   })
 })
 
@@ -130,6 +139,15 @@ test('a node to follow asks for what is missing, and not for what nobody has sai
 
 test.each(['a/b=query/x', 'a/b=a b/x'])('a route to a name that cannot be names its option: %s', (route) => {
   expect(faultOf({ mqtt: 'tcp://h', 'mqtt-route': route })).toMatch(/^InvalidParameter Option 'mqtt-route' is/)
+})
+
+test('variables that are called like options and are none are found, but not those of a service', () => {
+  vi.stubEnv('PROOFSTREAM_LIMIT_SQL_BYTES', '1')
+  for (const name of ['SERVER', 'LISTEN', 'SERVICE_HOST', 'PORT_8080_TCP_ADDR', 'KAFKA_SERVICE_PORT_CLIENTS']) {
+    vi.stubEnv(`PROOFSTREAM_${name}`, '1')
+  }
+  expect(strayVariables()).toContain('PROOFSTREAM_LIMIT_SQL_BYTES')
+  expect(strayVariables().filter((name) => /SERV|LISTEN|PORT/.test(name))).toEqual([])
 })
 
 describe('the address', () => {

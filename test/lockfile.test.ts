@@ -20,7 +20,7 @@ describe('package-lock.json', () => {
     expect(withAddress(lock)).toEqual([])
   })
 
-  test('has the hash of every package that a node runs with, on any platform', () => {
+  test('has the hash of every package, on any platform', () => {
     expect(withoutHash(lock)).toEqual([])
   })
 

@@ -2,7 +2,10 @@
 // tests, places of planted bugs, dead test files.
 
 import { matchesGlob } from 'node:path'
+import type { Command } from 'commander'
 import { describe, expect, test } from 'vitest'
+import { createProgram } from '../src/cli/program.ts'
+import { clientEnvironment, loadConfig, optionTable } from '../src/config.ts'
 import vitestConfig from '../vitest.config.ts'
 import {
   codeOnly,
@@ -145,6 +148,22 @@ describe('the repository', () => {
 
   test('leaves no test out of the quick ones that is not there', () => {
     expect(slowFiles.filter((glob) => !files.some(({ path }) => matchesGlob(path, glob)))).toEqual([])
+  })
+
+  test('has at most 55 options of a node and 32 commands, as the help shows them', () => {
+    const program = createProgram({ clientEnvironment, loadConfig, optionTable }, [], async () => {})
+    const serve = program.commands.find((command) => command.name() === 'serve')
+    const flags = serve?.helpInformation().match(/^ +--/gm) ?? []
+    expect(flags.length).toBe(optionTable.length + 1)
+    expect(flags.length).toBeLessThanOrEqual(55)
+    // A group of commands has no arguments of its own; `export`, which is a command and has one, has.
+    const commandsOf = (command: Command): string[] => [
+      ...(command.commands.length === 0 || command.registeredArguments.length > 0 ? [command.name()] : []),
+      ...command.commands.flatMap(commandsOf),
+    ]
+    const commands = commandsOf(program)
+    expect(commands).toContain('export')
+    expect(commands.length).toBeLessThanOrEqual(32)
   })
 
   test('has no dead test file', () => {

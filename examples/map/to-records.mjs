@@ -1,12 +1,12 @@
-// Flattens a GeoJSON file of points (the USGS earthquake feed) into one JSON record a line:
-//   node to-records.mjs earthquakes.json | curl … --data-binary @-
+// Flattens GeoJSON points, such as those of the USGS earthquake feed, into one JSON record a line:
+//   node to-records.mjs < earthquakes.geojson | curl … --data-binary @-
 
-import { readFileSync } from 'node:fs'
+import { json } from 'node:stream/consumers'
 
-const { features } = JSON.parse(readFileSync(process.argv[2], 'utf8'))
+const { features } = await json(process.stdin)
 for (const { id, properties, geometry } of features) {
   const [longitude, latitude, depth] = geometry.coordinates
-  const { mag, place, time } = properties
-  const record = { event_time: new Date(time).toISOString(), id, mag, place, longitude, latitude, depth }
-  process.stdout.write(`${JSON.stringify(record)}\n`)
+  // The feed has its times in milliseconds.
+  const { mag, place, time, event_time = new Date(time).toISOString() } = properties
+  process.stdout.write(`${JSON.stringify({ event_time, id, mag, place, longitude, latitude, depth })}\n`)
 }

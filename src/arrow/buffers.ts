@@ -72,7 +72,7 @@ export function setBits(bits: Uint8Array, at: number, count: number): void {
 
 /** Clears the bits [from, to). */
 export function clearBits(bits: Uint8Array, from: number, to: number): void {
-  for (let bit = from; bit < to; ) {
+  for (let bit = from; bit < to;) {
     if ((bit & 7) === 0 && to - bit >= 8) {
       bits.fill(0, bit >> 3, to >> 3)
       bit = (to >> 3) << 3

@@ -1,5 +1,5 @@
-// Gives up one log for another (docs/decisions/log-adoption.md): builds what the old one still holds, says what nobody
-// can build any more, and puts the one record by which all datasets of the old log go on in the new one.
+// Gives up one log for another (docs/decisions/log.md#adopting-another-log): builds what the old one still holds, says
+// what nobody can build any more, and puts the one record by which all datasets of the old log go on in the new one.
 
 import type { AdoptionRecord, LowWaterMark } from '../chain/records.ts'
 import type { EventLog } from '../log/event-log.ts'

@@ -1,4 +1,4 @@
-// The fold of changes of a dataset, deletions among them (docs/decisions/lifecycle.md): a message that ends the open
+// The fold of changes of a dataset, deletions among them (docs/decisions/datasets.md): a message that ends the open
 // block and then makes a block of its own, whatever the pace, so that the change stands between the rows before it and
 // those after it.
 

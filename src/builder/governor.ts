@@ -19,6 +19,7 @@ export interface CutOptions {
   readonly blocksPerSecond: number
 }
 
+/** A quiet dataset shows its rows within a second, and at once where a caller waits; a minute of that is 60 blocks. */
 export const defaultCutOptions: CutOptions = {
   openAgeMs: 1_000,
   waitAgeMs: 100,

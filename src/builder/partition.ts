@@ -17,7 +17,8 @@ const blocksLookMs = 20
 
 /** What the partitions of a process share, and the governor of this one. */
 export interface PartitionDeps
-  extends Omit<SessionDeps, 'partition' | 'floors' | 'onDue' | 'anchorAt' | 'earliestNextCutInMs'>,
+  extends
+    Omit<SessionDeps, 'partition' | 'floors' | 'onDue' | 'anchorAt' | 'earliestNextCutInMs'>,
     Pick<KeeperDeps, 'attemptPatienceMs'> {
   /** False while this process must not write cuts. */
   readonly mayCut: () => boolean

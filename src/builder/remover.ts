@@ -1,4 +1,4 @@
-// Removes what the store has of deleted datasets, when they can no longer be restored (docs/decisions/lifecycle.md). A
+// Removes what the store has of deleted datasets, when they can no longer be restored (docs/decisions/datasets.md). A
 // restoration that was logged in time may still be on its way: so the log's end is looked at a while after the grace, and
 // nothing goes before all up to there is committed. What was begun when a process ended is finished by the next. A wall
 // clock that is wrong ends no grace: the clock of the store has to have gone as far.

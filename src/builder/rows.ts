@@ -210,7 +210,7 @@ const notLookedInto: PayloadSummary = { columns: [], rows: 0 }
  * `LogReplaced` when one is another.
  */
 async function* readRows({ log, partition }: MessageSource, positions: readonly number[]): AsyncGenerator<RowsMessage> {
-  for (let at = 0; at < positions.length; ) {
+  for (let at = 0; at < positions.length;) {
     const before = at
     // What lies between is read too, unless it is more than a step of the log: then the next one is looked for anew.
     for await (const entries of log.read(partition, positions[at] ?? 0, { follow: false })) {

@@ -25,7 +25,8 @@ const aheadMessages = 256
 const chainsAtOnce = 16
 
 export interface SessionDeps
-  extends Pick<Run, 'log' | 'partition' | 'store' | 'names' | 'floors' | 'clock' | 'logger' | 'governor' | 'onDue'>,
+  extends
+    Pick<Run, 'log' | 'partition' | 'store' | 'names' | 'floors' | 'clock' | 'logger' | 'governor' | 'onDue'>,
     Omit<CommitterDeps, 'build' | 'signal' | 'culpritOf'> {
   readonly compressor: CommitterDeps['build']['compressor']
   readonly threads?: CommitterDeps['build']['threads']

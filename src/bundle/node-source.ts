@@ -43,7 +43,7 @@ async function chainTo({ json }: NodeRoutes, path: string, pins: ReadonlySet<str
     if (sequence > last.sequence) last = { hash, sequence }
   }
   const hashes = [last.hash]
-  for (let before = last.hash; before !== ''; ) {
+  for (let before = last.hash; before !== '';) {
     const page: JsonValue = await json(`${path}/blocks?limit=${pageBlocks}&before=${before}`)
     const blocks = member(page, 'blocks')
     for (const block of Array.isArray(blocks) ? blocks : []) hashes.push(textOf(member(block, 'hash')))

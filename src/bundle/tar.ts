@@ -86,7 +86,7 @@ export class ByteSource {
 
   /** The next `length` bytes in pieces as they came; fewer where the source ends. */
   async *pieces(length: number): AsyncGenerator<Uint8Array> {
-    for (let left = length; left > 0; ) {
+    for (let left = length; left > 0;) {
       if (this.#rest.length === 0 && !(await this.#more())) return
       const piece = this.#rest.subarray(0, left)
       this.#rest = this.#rest.subarray(piece.length)

@@ -171,7 +171,7 @@ async function* inOrder<T, R>(
   work: (item: T) => Promise<R>,
 ): AsyncGenerator<{ readonly item: T; readonly result: R }> {
   const ahead: { readonly item: T; readonly result: Promise<R> }[] = []
-  for (let at = 0; at < items.length || ahead.length > 0; ) {
+  for (let at = 0; at < items.length || ahead.length > 0;) {
     for (; at < items.length && ahead.length < parallel; at++) {
       const item = items[at] as T // below its length
       const result = work(item)

@@ -22,8 +22,10 @@ import {
 import { type ChainBlock, type NewBlock, PackedBlocks, type SliceRef } from './packed-blocks.ts'
 
 /** What a chain says of its dataset from block `sequence` on, until another block says something else. */
-export interface Aspects
-  extends Pick<ChainState, 'vocabulary' | 'schema' | 'info' | 'license' | 'attachments' | 'pushSources'> {
+export interface Aspects extends Pick<
+  ChainState,
+  'vocabulary' | 'schema' | 'info' | 'license' | 'attachments' | 'pushSources'
+> {
   readonly sequence: number
   /** Sequence of the block that set the schema; -1 before the first. */
   readonly schemaSequence: number
@@ -145,7 +147,7 @@ export class DatasetChain {
 
   /** The logs that the chain was read from, newest first. */
   *logSpans(): Generator<LogSpan> {
-    for (let end = this.blocks.length; end > 0; ) {
+    for (let end = this.blocks.length; end > 0;) {
       const log = this.blocks.at(end - 1)?.log
       const start = this.#packed.firstIndex((sequence) => this.blocks.at(sequence)?.log === log, 0, end)
       if (log !== undefined) yield { log, start, end }

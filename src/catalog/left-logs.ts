@@ -1,5 +1,5 @@
-// What was given up with the logs that were left for others (docs/decisions/log-adoption.md): of a message in one of them,
-// whether the chain of its dataset was read beyond it before the log was left.
+// What was given up with the logs that were left for others (docs/decisions/log.md#adopting-another-log): of a message
+// in one of them, whether the chain of its dataset was read beyond it before the log was left.
 
 import { leftLog } from '../chain/left-log.ts'
 import type { AdoptionRecord } from '../chain/records.ts'

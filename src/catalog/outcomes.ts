@@ -236,7 +236,7 @@ class KnownIds {
     const runs: IdList[] = []
     let count = 0
     const block = must(chain.dataBlock(head.to - 1), 'a block with data')
-    for (let hash = await this.#checkpoints.hashOf(chain, block); hash !== undefined; ) {
+    for (let hash = await this.#checkpoints.hashOf(chain, block); hash !== undefined;) {
       const run = new IdList()
       let oldestMs: number | undefined
       let reachesKnown = false

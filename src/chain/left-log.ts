@@ -1,5 +1,5 @@
-// What a chain leaves behind in a log that was given up for another (docs/decisions/log-adoption.md): the messages that it
-// has not read. It follows from the record of the adoption and the chain alone. Pure.
+// What a chain leaves behind in a log that was given up for another (docs/decisions/log.md#adopting-another-log): the
+// messages that it has not read. It follows from the record of the adoption and the chain alone. Pure.
 
 import type { DatasetId } from '../model/events.ts'
 import type { AdoptionRecord, LeftLog } from './records.ts'

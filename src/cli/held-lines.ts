@@ -63,7 +63,7 @@ export class HeldLines {
 
   /** All that is held, and what comes, until the input ends. Throws what the input has thrown. */
   async *lines(): AsyncGenerator<Uint8Array> {
-    for (let at = this.first; ; ) {
+    for (let at = this.first; ;) {
       const piece = this.#pieces.find(({ first }) => first >= at)
       if (piece !== undefined) {
         at = piece.next

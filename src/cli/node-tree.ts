@@ -3,10 +3,11 @@
 
 import { type Command, Option } from 'commander'
 import type { OptionRow } from '../index.ts'
+import type { RejectCommand } from './commands/log.ts'
 import type { TokenOptions } from './commands/node-facts.ts'
 import { collect, commaList, type NodeOptions, positiveNumber, type Runner, wholeNumber } from './context.ts'
 
-export type Values = Readonly<Record<string, unknown>>
+type Values = Readonly<Record<string, unknown>>
 
 /** The code of commands, loaded when one of them runs. */
 const code = {
@@ -44,7 +45,7 @@ export function addNodeCommands(program: Command, runner: Runner, table: readonl
     )
   withNodeOptions(program.command('doctor'), table)
     .description(
-      'check machine, files, log, store, engine and node, and say what to do; changes nothing; takes the options of serve',
+      'check volumes, secrets, log, store, halts and Kafka, and say what to do; changes nothing; takes the options of serve',
     )
     .action(
       runner<Values>(async (context, _, options) =>
@@ -53,7 +54,7 @@ export function addNodeCommands(program: Command, runner: Runner, table: readonl
     )
 }
 
-export function withNodeOptions(command: Command, rows: readonly OptionRow[]): Command {
+function withNodeOptions(command: Command, rows: readonly OptionRow[]): Command {
   return addRows(command.option('--config <file>', 'JSON file with options by name, as of serve'), rows)
 }
 
@@ -82,7 +83,7 @@ function optionOf(row: OptionRow): Option {
 }
 
 /** Values by option name, and the config file, from what commander has read. */
-export function nodeOptionsOf(rows: readonly OptionRow[], options: Values): NodeOptions {
+function nodeOptionsOf(rows: readonly OptionRow[], options: Values): NodeOptions {
   const given = rows.map((row) => [row.name, options[optionOf(row).attributeName()]] as const)
   const flags = Object.fromEntries(given.filter(([, value]) => value !== undefined))
   const { config } = options
@@ -98,21 +99,20 @@ function logRows(table: readonly OptionRow[]): readonly OptionRow[] {
 }
 
 /** The options that say where the store is. */
-export function storeRows(table: readonly OptionRow[]): readonly OptionRow[] {
+function storeRows(table: readonly OptionRow[]): readonly OptionRow[] {
   return table.filter(({ name }) => /^(?:data$|store$|s3-)/.test(name))
 }
 
 const streamsCommands = {
-  check: 'check that the Kafka topics match their contracts (exit code 8 if not)',
-  diff: 'list the differences between the topics and their contracts',
+  check: 'list where the Kafka topics differ from their contracts (exit code 8 if they do)',
   apply: 'create missing topics and correct settings that differ; partitions and replicas stay as they are',
 } as const
 
-/** `streams check|diff|apply`, with those options of the table that say where Kafka is. */
+/** `streams check|apply`, with those options of the table that say where Kafka is. */
 export function addStreamsCommands(program: Command, runner: Runner, table: readonly OptionRow[]): void {
   const streams = program.command('streams').description('compare the Kafka topics with their contracts in streams/')
   const rows = table.filter(({ name }) => /^(?:kafka-|topic-prefix$|partitions$)/.test(name))
-  for (const action of ['check', 'diff', 'apply'] as const) {
+  for (const action of ['check', 'apply'] as const) {
     withNodeOptions(streams.command(action), rows)
       .description(streamsCommands[action])
       .action(
@@ -142,20 +142,20 @@ export function addLogCommands(program: Command, runner: Runner, table: readonly
   )
   const rows = storeRows(table)
   const reject = log
-    .command('reject')
-    .description('let builders skip a message that cannot be read (LogDamaged); what was in it is lost')
+    .command('reject [dataset]')
+    .description(
+      'end a halt by one message: of a dataset, its records are rejected for good; without a dataset, a message that cannot be read (LogDamaged) is skipped, and what was in it is lost',
+    )
     .requiredOption('--position <position>', 'place of the message in the log, as the halt names it', wholeNumber)
-    .requiredOption('--reason <text>', 'stored with the rejection')
-    .option('--partition <number>', 'partition of the log', wholeNumber, 0)
-    .option('--log <id>', 'id of the log, where the store has several')
+    .requiredOption('--reason <text>', 'recorded with your name, and shown to the senders of these records')
+    .option('--partition <number>', 'without a dataset: partition of the log (default: 0)', wholeNumber)
+    .option('--log <id>', 'without a dataset: id of the log, where the store has several')
   withNodeOptions(reject, rows).action(
-    runner<Values & { position: number; partition: number; reason: string; log?: string }>(
-      async (context, _, options) => {
-        const { position, partition, reason, log: id } = options
-        const what = { position, partition, reason, ...(id === undefined ? {} : { log: id }) }
-        return (await code.log()).reject(context, { ...nodeOptionsOf(rows, options), what })
-      },
-    ),
+    runner<Values & RejectCommand>(async (context, [dataset], options) => {
+      const { position, reason, partition, log: id } = options
+      const what = { position, reason, dataset, partition, log: id }
+      return (await code.log()).reject(context, { ...nodeOptionsOf(rows, options), ...what })
+    }),
   )
 }
 
@@ -223,14 +223,4 @@ export function addUpkeepCommands(program: Command, runner: Runner, table: reado
       return (await code.backup()).restore(context, { ...nodeOptionsOf(restoreRows, options), dir, sameLog })
     }),
   )
-  program
-    .command('replica')
-    .description('what a replica of another node has seen of it')
-    .command('evidence [dir]')
-    .description('chains that became others at the node that is followed, with both hashes (default: PROOFSTREAM_DATA)')
-    .action(runner(async (context, args) => (await code.fsck()).showEvidence(context, args)))
-  program
-    .command('version')
-    .description('version of this program (also --version)')
-    .action(runner(async (context) => (await code.facts()).showVersion(context)))
 }

@@ -14,7 +14,7 @@ export async function* pagesOf(
   { items, cursor }: { readonly items: string; readonly cursor: string },
 ): AsyncGenerator<readonly JsonValue[]> {
   let count = 0
-  for (let next: string | undefined; ; ) {
+  for (let next: string | undefined; ;) {
     const answer = await client.call({ ...call, query: { ...call.query, limit: '1000', [cursor]: next } })
     const page = answer.json()
     const found = itemsAt(page, items)

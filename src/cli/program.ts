@@ -21,7 +21,8 @@ export async function runCommandLine(args: readonly string[], entry: Entry): Pro
     exitCode = await run(contextOf(command, entry))
   })
   try {
-    await program.parseAsync(args[0] === '--version' ? ['version', '-o', 'table'] : args, { from: 'user' })
+    if (args[0] === '--version') return (await import('./commands/node-facts.ts')).showVersion()
+    await program.parseAsync(args, { from: 'user' })
   } catch (error) {
     // Commander has told what is wrong (or printed the help that was asked for).
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage
@@ -54,6 +55,7 @@ export function createProgram(
     .option('--server <url>', 'node to talk to (PROOFSTREAM_SERVER; default http://127.0.0.1:8080)')
     .option('--token-file <file>', 'file with the token (else PROOFSTREAM_TOKEN; else that of a node on this machine)')
     .addOption(outputOption())
+    .option('--version', 'version of this program and of the Node.js that runs it')
     .addHelpText('after', '\nData goes to stdout, everything else to stderr. Exit codes: docs/cli.md.')
   const runner: Runner =
     (code) =>

@@ -19,10 +19,6 @@ import {
   addStreamsCommands,
   addTokenCommands,
   addUpkeepCommands,
-  nodeOptionsOf,
-  storeRows,
-  type Values,
-  withNodeOptions,
 } from './node-tree.ts'
 
 /** The code of commands, loaded when one of them runs. */
@@ -34,8 +30,6 @@ const code = {
   exportIceberg: () => import('./commands/export-iceberg.ts'),
   facts: () => import('./commands/node-facts.ts'),
   ingest: () => import('./commands/ingest.ts'),
-  preset: () => import('./commands/preset.ts'),
-  log: () => import('./commands/log.ts'),
   query: () => import('./commands/query.ts'),
   verify: () => import('./commands/verify.ts'),
 } as const
@@ -47,9 +41,8 @@ export function addCommands(
   formats: readonly FormatFacts[],
 ): void {
   addNodeCommands(program, runner, table)
-  addDatasetCommands(program, runner, table)
+  addDatasetCommands(program, runner)
   addIngestCommand(program, runner, formats)
-  addPresetCommands(program, runner)
   addReadCommands(program, runner)
   addStreamsCommands(program, runner, table)
   addLogCommands(program, runner, table)
@@ -60,7 +53,8 @@ export function addCommands(
 function addLifeCommands(dataset: Command, runner: Runner): void {
   dataset
     .command('set <name>')
-    .description('change what a dataset says of itself (info, license, attachments) or how it is kept')
+    .description('change the name of a dataset, what it says of itself (info, license, attachments) or how it is kept')
+    .option('--name <new-name>', 'another name; the old one leads to it until it is taken')
     .option('--visibility <word>', 'public: readers need no right of their own; private: only tokens that cover it')
     .option(
       '--freshness <time>',
@@ -71,10 +65,6 @@ function addLifeCommands(dataset: Command, runner: Runner): void {
     .option('--license <file>', "JSON {shortName, name, spdxId, websiteUrl} ('-': stdin)")
     .option('--attach <file>', 'text file that the chain carries, in place of those it has (repeat)', collect)
     .action(runner<SetOptions>(async (...given) => (await code.dataset()).setDataset(...given)))
-  dataset
-    .command('rename <name> <new-name>')
-    .description('give a dataset another name; the old one leads to it until it is taken')
-    .action(runner(async (context, args) => (await code.dataset()).renameDataset(context, args)))
   dataset
     .command('delete <name>')
     .description('delete a dataset: its name is free at once, and it can be restored for some days')
@@ -89,7 +79,7 @@ function addLifeCommands(dataset: Command, runner: Runner): void {
     .action(runner<RestoreOptions>(async (...given) => (await code.deleting()).restoreDataset(...given)))
 }
 
-function addDatasetCommands(program: Command, runner: Runner, table: readonly OptionRow[]): void {
+function addDatasetCommands(program: Command, runner: Runner): void {
   const dataset = program.command('dataset').description('create, inspect and change datasets')
   dataset
     .command('create <name>')
@@ -118,20 +108,6 @@ function addDatasetCommands(program: Command, runner: Runner, table: readonly Op
     .option('-n, --limit <blocks>', 'most blocks', wholeNumber)
     .option('--before <hash>', 'start at the block before this one')
     .action(runner<LogOptions>(async (...given) => (await code.dataset()).logDataset(...given)))
-  const rows = storeRows(table)
-  const reject = dataset
-    .command('reject <name>')
-    .description(
-      'end the halt of a dataset by one message: its records are rejected for good, which is recorded with your name',
-    )
-    .requiredOption('--position <position>', 'place of the message in the log, as the halt names it', wholeNumber)
-    .requiredOption('--reason <text>', 'shown to the senders of these records')
-  withNodeOptions(reject, rows).action(
-    runner<Values & { position: number; reason: string }>(async (context, [name = ''], options) => {
-      const what = { dataset: name, position: options.position, reason: options.reason }
-      return (await code.log()).reject(context, { ...nodeOptionsOf(rows, options), what })
-    }),
-  )
 }
 
 const ingestHelp = `
@@ -173,25 +149,9 @@ function addIngestCommand(program: Command, runner: Runner, formats: readonly Fo
     .option('--flatten', 'objects inside of records become columns, a_b')
     .option('--no-flatten', 'objects inside are JSON text, whatever the rules of the dataset say')
     .option('--dedupe <field>', "what is the key of a batch instead of --key: a column, or 'body'")
-    .option('--preset <name>', 'what the bodies of a known producer need (proofstream preset list)')
+    .option('--preset <name>', 'what the bodies of a known producer need; GET /presets lists them')
     .addHelpText('after', ingestHelp)
     .action(runner<IngestOptions>(async (...given) => (await code.ingest()).ingest(...given)))
-}
-
-function addPresetCommands(program: Command, runner: Runner): void {
-  const preset = program.command('preset').description("what known producers' bodies need; no node is asked")
-  preset
-    .command('list')
-    .description('list the presets')
-    .action(runner(async (context) => (await code.preset()).listPresets(context)))
-  preset
-    .command('show <name>')
-    .description('the parameters that a preset stands for, and a body of its producer')
-    .action(runner(async (context, args) => (await code.preset()).showPreset(context, args)))
-  preset
-    .command('test <name> [file]')
-    .description("print the rows that a body would become; nothing is stored (without a file, or '-': stdin)")
-    .action(runner(async (context, args) => (await code.preset()).testPreset(context, args)))
 }
 
 function addReadCommands(program: Command, runner: Runner): void {

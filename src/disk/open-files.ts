@@ -8,25 +8,16 @@ import { hasCode } from './files.ts'
 /** Files, sockets between processes, connections of readers. */
 const otherFiles = 1024
 
-/** How many may be open, and why that is too few; undefined where this system does not say. */
-export interface OpenFiles {
-  /** In one sentence. */
-  readonly found: string
-  /** The command that raises the limit, where it is lower than what the limits of the node let in. */
-  readonly hint: string | undefined
-}
-
-/** Reads the limit of this process, which Node.js has raised as far as it may when it began. */
-export async function openFiles(limits: Limits): Promise<OpenFiles | undefined> {
+/**
+ * What to warn of where this process may open fewer than its limits let in, with the command that raises that; undefined where
+ * they are enough, and where this system does not say. Node.js has raised the limit as far as it may when it began.
+ */
+export async function openFilesWarning(limits: Limits): Promise<string | undefined> {
   const limit = await openFilesLimit()
-  if (limit === undefined) return undefined
   const needed = limits.listeners + limits.streamsPerCaller + limits.openIngestRequests + otherFiles
-  const found = `${limit.toLocaleString('en')} files and connections may be open.`
-  if (limit >= needed) return { found, hint: undefined }
-  return {
-    found: `${found} With its limits the node may come to need ${needed.toLocaleString('en')}; those beyond are refused.`,
-    hint: `Raise the limit before the start: ulimit -n ${needed} (LimitNOFILE=${needed} for systemd, --ulimit nofile=${needed} for Docker).`,
-  }
+  if (limit === undefined || limit >= needed) return undefined
+  const [may, need] = [limit, needed].map((count) => count.toLocaleString('en'))
+  return `${may} files and connections may be open. With its limits the node may come to need ${need}; those beyond are refused. Raise the limit before the start: ulimit -n ${needed} (LimitNOFILE=${needed} for systemd, --ulimit nofile=${needed} for Docker).`
 }
 
 async function openFilesLimit(): Promise<number | undefined> {

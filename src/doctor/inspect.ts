@@ -1,43 +1,22 @@
-// All checks of an installation that need no node: what an operator runs before the first start and when something is
-// wrong. Nothing is changed; files that are written to try the volume are removed.
+// All checks of an installation: what an operator runs before the first start and when something is wrong. What `serve` says
+// itself when it starts is not looked at. Nothing is changed; files that are written to try the volume are removed.
 
 import type { Config } from '../config.ts'
-import { type Check, fail, type Finding, reasonOf } from './finding.ts'
-import {
-  checkAddress,
-  checkDirectories,
-  checkNodeVersion,
-  checkOpenFiles,
-  checkPrivateFiles,
-  checkVolumes,
-} from './machine.ts'
-import { checkEngine, checkKafka } from './services.ts'
+import { readBreaches } from '../features/follow/evidence.ts'
+import { dataPaths } from '../store/layout.ts'
+import { type Check, fail, type Finding, reasonOf, warn } from './finding.ts'
+import { checkKafka } from './kafka.ts'
+import { checkPrivateFiles, checkVolumes } from './machine.ts'
 import { checkState } from './state.ts'
 
-export interface Inspection {
-  readonly findings: readonly Finding[]
-  /** A node has the data directory now. */
-  readonly isRunning: boolean
-}
-
-/** Looks at everything that `config` names on this machine. Never throws: what cannot be looked at is a finding. */
-export async function inspect(config: Config, onCheck: (name: string) => void): Promise<Inspection> {
+/** Looks at everything that `config` names. Never throws: what cannot be looked at is a finding. */
+export async function inspect(config: Config, onCheck: (name: string) => void): Promise<readonly Finding[]> {
   const findings: Finding[] = []
-  let isRunning = false
-  const checkStored: Check = async () => {
-    const found: Finding[] = []
-    isRunning = await checkState(config, found)
-    return found
-  }
   const checks: readonly (readonly [name: string, check: Check])[] = [
-    ['node', checkNodeVersion],
-    ['open files', checkOpenFiles],
-    ['directories', checkDirectories],
     ['volumes', checkVolumes],
     ['files', checkPrivateFiles],
-    ['state', checkStored],
-    ['address', async () => (isRunning ? [] : checkAddress(config))],
-    ...(config.roles.includes('replica') ? [['engine', checkEngine] as const] : []),
+    ['state', checkState],
+    ['evidence', checkEvidence],
     ...(config.kafka === undefined ? [] : [['kafka', checkKafka] as const]),
   ]
   for (const [name, check] of checks) {
@@ -50,5 +29,15 @@ export async function inspect(config: Config, onCheck: (name: string) => void): 
       )
     }
   }
-  return { findings, isRunning }
+  return findings
+}
+
+/** Chains that became others at the node that is followed. */
+const checkEvidence: Check = async ({ dataDir }) => {
+  const { evidence } = dataPaths(dataDir)
+  return (await readBreaches(evidence)).map(({ alias, kind, at, reason, ours, theirs }) => {
+    const hashes = `here ${ours.sequence} ${ours.hash}, there ${theirs.sequence} ${theirs.hash}`
+    const found = `${alias} became another chain at its origin (${kind}, ${at}): ${hashes}. ${reason}`
+    return warn('evidence', found, `Both blocks are in ${evidence}; docs/replicas.md says what ends the halt.`)
+  })
 }

@@ -1,14 +1,11 @@
-// The machine under an installation: Node.js, the directories, the file system beneath them and what it can do, space,
-// the files with the node's secrets, the address to listen on. Nothing of a secret is told.
+// The machine under an installation: the file systems beneath its directories and what they can do, space, who may read
+// there, the files with the node's secrets. Nothing of a secret is told.
 
-import { constants } from 'node:fs'
-import { access, link, mkdtemp, open, readFile, rm, stat, statfs } from 'node:fs/promises'
-import { createServer } from 'node:net'
+import { link, mkdtemp, open, readFile, rm, stat, statfs } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { isTokenText } from '../access/token.ts'
 import type { Config } from '../config.ts'
 import { hasCode } from '../disk/files.ts'
-import { openFiles } from '../disk/open-files.ts'
 import { spaceReserveBytes } from '../disk/space.ts'
 import { systemClock } from '../lib/clock.ts'
 import { DecodeError } from '../model/errors.ts'
@@ -20,34 +17,12 @@ const MiB = 1024 * 1024
 /** Space for some hours of work beside the reserve. */
 const comfortBytes = 4 * spaceReserveBytes
 
-export const checkNodeVersion: Check = async () => {
-  const { node, sqlite } = process.versions
-  if (sqlite === undefined) {
-    return [fail('node', `Node.js ${node} has no node:sqlite.`, 'Install a build of Node.js with node:sqlite.')]
-  }
-  return [ok('node', `Node.js ${node} on ${process.platform} ${process.arch}.`)]
-}
-
-/** What this shell lets a node have open; a service manager may give it another limit. */
-export const checkOpenFiles: Check = async ({ limits }) => {
-  const open = await openFiles(limits)
-  if (open === undefined) return []
-  const { found, hint } = open
-  return [hint === undefined ? ok('open files', found) : warn('open files', found, hint)]
-}
-
-/** Data directory and store: there, ours, private. */
-export const checkDirectories: Check = async (config) => {
-  const findings: Finding[] = []
-  for (const { check, path } of directoriesOf(config)) findings.push(...(await checkDirectory(check, path)))
-  return findings
-}
-
-/** What the volumes beneath are and can do: kind, link(2), fdatasync, space. */
+/** Whether others may read the directories, and what the volumes beneath are and can do: kind, link(2), fdatasync, space. */
 export const checkVolumes: Check = async (config) => {
   const findings: Finding[] = []
   const seen = new Set<number>()
   for (const { check, path } of directoriesOf(config)) {
+    findings.push(...(await checkDirectory(check, path)))
     const place = await existing(path)
     const { dev } = await stat(place)
     if (seen.has(dev)) continue
@@ -62,37 +37,18 @@ function directoriesOf({ dataDir, storeDir }: Config): readonly { readonly check
   return storeDir === undefined ? [data] : [data, { check: 'store', path: resolve(storeDir) }]
 }
 
+/** What is wrong with a directory that is there; nothing of one that the first start makes. */
 async function checkDirectory(check: string, path: string): Promise<readonly Finding[]> {
-  const found = await stat(path).catch((error: unknown) => {
-    if (hasCode(error, 'ENOENT')) return undefined
-    throw error
-  })
-  if (found === undefined) {
-    const parent = await existing(path)
-    if (await isWritable(parent)) return [ok(check, `${path} is not there yet; the first start makes it.`)]
-    return [
-      fail(check, `${path} is not there, and ${parent} cannot be written.`, `Make ${path} for the user of the node.`),
-    ]
-  }
-  if (!found.isDirectory())
-    return [fail(check, `${path} is not a directory.`, 'Name another one with --data or --store.')]
-  if (!(await isWritable(path))) {
-    return [fail(check, `${path} cannot be written.`, `Give it to the user of the node: chown -R … ${path}`)]
-  }
+  const found = await stat(path).catch(() => undefined)
+  if (found === undefined) return []
+  if (!found.isDirectory()) return [fail(check, `${path} is no directory.`, 'Name another with --data or --store.')]
   const mode = found.mode & 0o777
-  if ((mode & 0o077) === 0) return [ok(check, `${path} is there (mode ${octal(mode)}).`)]
+  if ((mode & 0o077) === 0) return []
   return [warn(check, `${path} is open to other users (mode ${octal(mode)}).`, `chmod 700 ${path}`)]
 }
 
 function octal(mode: number): string {
   return mode.toString(8).padStart(4, '0')
-}
-
-function isWritable(path: string): Promise<boolean> {
-  return access(path, constants.R_OK | constants.W_OK | constants.X_OK).then(
-    () => true,
-    () => false,
-  )
 }
 
 /** The directory itself, or the nearest one above it that is there. */
@@ -231,22 +187,5 @@ function isKey(bytes: Uint8Array): boolean {
   } catch (error) {
     if (error instanceof DecodeError) return false
     throw error
-  }
-}
-
-/** Whether the address can be had, while no node of these options runs; listens there for a moment. */
-export async function checkAddress({ listenHost, listenPort }: Config): Promise<readonly Finding[]> {
-  const address = `${listenHost}:${listenPort}`
-  const server = createServer()
-  try {
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject)
-      server.listen(listenPort, listenHost, resolve)
-    })
-    await new Promise((resolve) => server.close(resolve))
-    return [ok('address', `${address} is free.`)]
-  } catch (error) {
-    const found = hasCode(error, 'EADDRINUSE') ? 'is in use' : `cannot be listened on: ${reasonOf(error)}`
-    return [fail('address', `${address} ${found}.`, 'Stop what listens there, or choose another with --listen.')]
   }
 }

@@ -15,15 +15,16 @@ import { loadBlock, ObjectFault } from '../store/load-block.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import { listNames, readName } from '../store/names.ts'
 import { adoptionsFrom, newestLowWaterMark, readLog } from '../store/records.ts'
-import { fail, type Finding, ok, reasonOf, warn } from './finding.ts'
+import { type Check, fail, type Finding, ok, reasonOf, warn } from './finding.ts'
 
 /** Damaged datasets that are named; the others are counted. */
 const namedMost = 5
 const fsckHint = 'Run proofstream fsck, which lists all that is damaged, and put it back from a backup.'
 const adoptHint = 'Put the right log back; where it is lost for good: proofstream log adopt.'
 
-/** Looks at log and store, and adds what it finds to `findings`. Returns whether a node has the directory now. */
-export async function checkState(config: Config, findings: Finding[]): Promise<boolean> {
+/** Looks at the lock, the log and the store. */
+export const checkState: Check = async (config) => {
+  const findings: Finding[] = []
   const paths = dataPaths(config.dataDir)
   const place = placeOfStore(config)
   const writes = config.roles.some((role) => role !== 'replica')
@@ -41,7 +42,7 @@ export async function checkState(config: Config, findings: Finding[]): Promise<b
     const hint = 'Name with --store the one that gateways and builders use.'
     findings.push(fail('store', `${place} is not there.`, hint))
   }
-  return isRunning
+  return findings
 }
 
 /** Opens the store as a node does, which tries the bucket, and looks at what it holds. */
@@ -189,7 +190,7 @@ async function checkFloors(
 /** What ends the halt of a dataset, at `message` where one message is to blame. */
 function wayOut(alias: string, message: number | undefined): string {
   if (message === undefined) return 'The log of the builder says why; docs/halts.md what ends it.'
-  const command = `proofstream dataset reject ${alias} --position ${message} --reason TEXT`
+  const command = `proofstream log reject ${alias} --position ${message} --reason TEXT`
   return `The log of the builder says why. To give up what is in message ${message}: ${command}`
 }
 

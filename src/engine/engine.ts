@@ -1,5 +1,5 @@
 // The query engine as its callers see it: statements are analysed, then run over given files, in child processes that
-// are killed when they overstay. No SQL runs in this process. Callers: replica/query, replica/tail, replica/verify, doctor.
+// are killed when they overstay. No SQL runs in this process. Callers: replica/query, replica/tail, replica/verify.
 
 import { assert } from '../lib/assert.ts'
 import { NodeError } from '../model/errors.ts'

@@ -143,7 +143,7 @@ export class Lane {
 
   /** Gives processes to queries that wait, one to each caller in turn. */
   #serve(): void {
-    for (let isServing = true; isServing; ) {
+    for (let isServing = true; isServing;) {
       isServing = this.#queue.heads().some((waiter) => {
         const child = this.#take(waiter.work, waiter.by)
         if (child === undefined) return false
@@ -188,7 +188,7 @@ export class Lane {
     if (why === 'full') {
       return saturated('The queue of queries is full.', { name: 'queuedQueries', value: queueLimit })
     }
-    const met = { name: 'callerQueryShare', value: callerSharePercent } as const
+    const met = { name: 'callerShare', value: callerSharePercent } as const
     return saturated('This caller has as many queries waiting as its share allows.', met)
   }
 }
@@ -203,7 +203,7 @@ function costlyKey({ caller }: Asking): string {
 
 function saturated(
   message: string,
-  met?: { readonly name: 'queuedQueries' | 'callerQueryShare'; readonly value: number },
+  met?: { readonly name: 'queuedQueries' | 'callerShare'; readonly value: number },
 ): NodeError {
   const limit = met === undefined ? {} : { limit: { ...met, unit: limitTable[met.name].unit } }
   return new NodeError('Saturated', message, { ...limit, retryAfterSeconds: 1 })

@@ -15,7 +15,7 @@ export const engineVersion = '1.5.6'
 /**
  * Raised whenever the rewriting of statements or the rendering of answers changes bytes. 2: an output from which rows
  * were left out says so. 3: a pin has the time of its block, a proof the schema of its rows, a time without a zone none in
- * that schema, and footers are no answers (docs/decisions/query-output.md).
+ * that schema, and footers are no answers (docs/decisions/answers.md).
  */
 export const normalizerVersion = 3
 
@@ -178,8 +178,10 @@ export interface EngineJob {
 }
 
 /** A statement whose rows go out as a file while they are found. */
-export interface StreamJob
-  extends Pick<EngineJob, 'analysis' | 'tables' | 'ordered' | 'skip' | 'parameters' | 'listings'> {
+export interface StreamJob extends Pick<
+  EngineJob,
+  'analysis' | 'tables' | 'ordered' | 'skip' | 'parameters' | 'listings'
+> {
   /** Name of a file format. */
   readonly format: string
   readonly options: FileOptions

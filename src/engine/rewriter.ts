@@ -1,5 +1,5 @@
 // From a statement's text to its tree and back: what the engine parses and prints is read, rewritten and checked here, and
-// given one order of its rows, so that its answer can be signed and made again (docs/decisions/query-output.md). Talks to
+// given one order of its rows, so that its answer can be signed and made again (docs/decisions/answers.md#total-order). Talks to
 // the engine only by its functions json_serialize_sql and json_deserialize_sql; never builds SQL text from a statement.
 
 import { jsonText, parseJson } from '../json/json.ts'

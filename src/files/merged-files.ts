@@ -280,7 +280,7 @@ async function readWhole({ path, hash, sizeBytes }: Held): Promise<Uint8Array> {
   const file = await open(path)
   let end: Uint8Array[] = []
   try {
-    for (let at = 0; at < sizeBytes; ) {
+    for (let at = 0; at < sizeBytes;) {
       const { buffer, bytesRead } = await file.read(new Uint8Array(pieceBytes), 0, pieceBytes, at)
       if (bytesRead === 0) break
       const piece = buffer.subarray(0, bytesRead)

@@ -1,6 +1,6 @@
 // Makes merged files behind the readers: of datasets that have grown by a range of slices, or that a statement found without
 // their files. One file at a time, most of the time none: a thread merges and checks (work/merge.ts), the main thread only
-// fetches what it is made of (docs/decisions/merged-files.md).
+// fetches what it is made of (docs/decisions/packs.md#merged-files).
 
 import { readFile } from 'node:fs/promises'
 import type { Catalog } from '../catalog/catalog.ts'
@@ -239,7 +239,7 @@ export class MergedMaker {
     const parts: MergeOrder['parts'][number][] = []
     const pieces: Uint8Array[] = []
     const files = merged.partsOf(view.id, run)
-    for (let at = run.from; at < run.to; ) {
+    for (let at = run.from; at < run.to;) {
       const file = files.find(({ from }) => from === at)
       const to = file?.to ?? Math.min(at + heldSlices, files.find(({ from }) => from > at)?.from ?? run.to, run.to)
       const found = file === undefined ? await this.#slices(view, { from: at, to }) : [await readFile(file.path)]

@@ -1,5 +1,5 @@
 // Which slices of a dataset are merged into one file: a pure function of their sizes, so that a chain that grows only adds
-// ranges, or joins sixteen to one (docs/decisions/merged-files.md has the rules and why).
+// ranges, or joins sixteen to one (docs/decisions/packs.md#merged-files has the rules and why).
 
 import type { DatasetView } from '../catalog/dataset-chain.ts'
 import type { SliceRun } from './file-list.ts'

@@ -312,7 +312,7 @@ function onDiskBytes({ sizeBytes }: Pick<SliceAt, 'sizeBytes'>): number {
 
 function tooMany(mostBytes: number): NodeError {
   return new NodeError('QueryNotAllowed', 'The statement reads more slices than the cache may hold.', {
-    hint: 'Let it read fewer rows (a condition on offset or event time), or raise --limit-slice-file-bytes.',
+    hint: 'Let it read fewer rows (a condition on offset or event time), or raise --limit-cache-bytes.',
     limit: { name: 'sliceFileBytes', value: mostBytes, unit: limitTable.sliceFileBytes.unit },
   })
 }

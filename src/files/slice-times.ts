@@ -113,7 +113,7 @@ export class SliceTimes {
       times.numbers = grown
     }
     const isKnown = (number: number): boolean => times.numbers[perSlice * number + perSlice - 1] !== 0
-    for (let from = run.from; from < run.to; ) {
+    for (let from = run.from; from < run.to;) {
       if (isKnown(from)) from++
       else {
         const to = Math.min(from + heldSlices, run.to)

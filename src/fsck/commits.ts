@@ -83,7 +83,7 @@ export async function linkedBlocks(
 ): Promise<readonly CoveredBlock[]> {
   const head = await readHint(store, id)
   const hashes: Hash[] = []
-  for (let hash = head?.hash; hash !== undefined; ) {
+  for (let hash = head?.hash; hash !== undefined;) {
     hashes.push(hash)
     if (head !== undefined && hashes.length > head.sequence + 1) {
       add('ChainBroken', 'its links lead back further than the head is high')

@@ -27,7 +27,7 @@ export type AdmissionLimits = Pick<
   | 'openIngestBytes'
   | 'openJsonRequests'
   | 'openJsonBytes'
-  | 'callerIngestShare'
+  | 'callerShare'
   | 'callerRequestRate'
   | 'callerByteRate'
 >
@@ -204,7 +204,7 @@ export class AdmissionQueue {
   }
 
   #share(free: number): number {
-    return (free * this.#limits.callerIngestShare) / 100
+    return (free * this.#limits.callerShare) / 100
   }
 
   /** What counts what streams of a caller gather, each for itself, in the caller's share. */
@@ -366,7 +366,7 @@ export class AdmissionQueue {
   }
 }
 
-const overShare: Shortage = { name: 'callerIngestShare', retryAfterSeconds: 1 }
+const overShare: Shortage = { name: 'callerShare', retryAfterSeconds: 1 }
 
 const full = 'The node has as many bodies in flight as it can hold.'
 const messages: Readonly<Record<keyof AdmissionLimits, string>> = {
@@ -374,7 +374,7 @@ const messages: Readonly<Record<keyof AdmissionLimits, string>> = {
   openIngestBytes: full,
   openJsonRequests: full,
   openJsonBytes: full,
-  callerIngestShare: 'This caller has as many bodies in flight as its share allows.',
+  callerShare: 'This caller has as many bodies in flight as its share allows.',
   callerRequestRate: 'This token sends more batches than its rate allows.',
   callerByteRate: 'This token sends more bytes than its rate allows.',
 }

@@ -1,5 +1,5 @@
 // The changing of a dataset, its deletion and what takes that back: a message in the log, then the wait until it is
-// committed and this process shows it (docs/decisions/lifecycle.md). Of PATCH only what differs from what holds is logged.
+// committed and this process shows it (docs/decisions/datasets.md). Of PATCH only what differs from what holds is logged.
 
 import type { Deletion } from '../chain/records.ts'
 import type { Catalog } from '../catalog/catalog.ts'

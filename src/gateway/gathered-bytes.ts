@@ -27,7 +27,7 @@ export class GatheredBytes {
       this.#used = 0
       return
     }
-    for (let rest = bytes; rest.length > 0; ) {
+    for (let rest = bytes; rest.length > 0;) {
       if (this.#used === this.#block.length) this.#begin()
       const piece = rest.subarray(0, this.#block.length - this.#used)
       this.#block.set(piece, this.#used)

@@ -257,7 +257,7 @@ export class IngestStream {
       await this.#source.rights()
       this.#rightsMs = clock.monotonicMs() + rightsEveryMs
     }
-    for (let rest: LineBatch | undefined = batch; rest !== undefined; ) {
+    for (let rest: LineBatch | undefined = batch; rest !== undefined;) {
       try {
         const receipt = await batches.place(rest, turn)
         this.#tell(receipt)

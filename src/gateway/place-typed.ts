@@ -1,5 +1,5 @@
 // Places a body that was typed: where another batch brought columns at the same moment, it is read and placed again
-// (docs/decisions/ingest-outcomes.md, Schemas).
+// (docs/decisions/ingest.md, Schemas).
 
 import type { DatasetChain } from '../catalog/dataset-chain.ts'
 import { sameValue } from '../lib/compare.ts'

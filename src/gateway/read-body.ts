@@ -128,7 +128,7 @@ export async function* inflated(
   let frames = 1
   try {
     for await (const chunk of chunks) {
-      for (let rest = chunk; rest.length > 0; ) {
+      for (let rest = chunk; rest.length > 0;) {
         if (frame.isOver) {
           // gzip pads with zeros, up to the block size of a tape for instance.
           if (encoding === 'gzip' && rest.every((byte) => byte === 0)) break

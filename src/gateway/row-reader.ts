@@ -93,7 +93,7 @@ class ThreadReader implements RowReader {
 
   async push(chunk: Uint8Array): Promise<readonly RowMessages[]> {
     const rows: RowMessages[] = []
-    for (let rest = chunk; rest.length > 0; ) {
+    for (let rest = chunk; rest.length > 0;) {
       if (this.#filled === 0) this.#block = this.#spare.pop() ?? new Uint8Array(blockBytes)
       const piece = rest.subarray(0, blockBytes - this.#filled)
       this.#block.set(piece, this.#filled)

@@ -80,7 +80,6 @@ export interface HttpContext {
   readonly publicUrl: string | undefined
   readonly corsOrigins: readonly string[] | undefined
   readonly trustedSigners: readonly string[]
-  readonly defaultDataFormat: string
 }
 
 /** What routes of the gateway are given. */

@@ -1,5 +1,5 @@
 // The OpenAPI 3.1 document and its pages. Parameters and bodies are the schemas that validate, beside each route; names,
-// statuses, headers, error kinds and examples come from texts/operations.json (docs/decisions/openapi.md).
+// statuses, headers, error kinds and examples come from texts/operations.json (docs/decisions/http.md).
 
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'

@@ -4,7 +4,7 @@
 import { type Limits, limitTable } from '../lib/limits.ts'
 import { NodeError } from '../model/errors.ts'
 
-type ListenerLimits = Pick<Limits, 'listeners' | 'callerListenerShare'>
+type ListenerLimits = Pick<Limits, 'listeners' | 'callerShare'>
 
 /** Bounds the requests that wait, in all and by caller. */
 export class Listeners {
@@ -22,12 +22,12 @@ export class Listeners {
 
   /** Lets a listener of `caller` in; what it returns is to be called once. Throws NodeErrors `Saturated`, `QuotaExceeded`. */
   enter(caller: string): () => void {
-    const { listeners, callerListenerShare } = this.#limits
+    const { listeners, callerShare } = this.#limits
     const own = this.#heldBy.get(caller) ?? 0
     if (this.#held >= listeners) throw this.#refusal('Saturated', 'listeners')
     const room = listeners - (this.#held - own)
-    if (own > 0 && own + 1 > (room * callerListenerShare) / 100) {
-      throw this.#refusal('QuotaExceeded', 'callerListenerShare')
+    if (own > 0 && own + 1 > (room * callerShare) / 100) {
+      throw this.#refusal('QuotaExceeded', 'callerShare')
     }
     this.#change(caller, 1)
     return () => this.#change(caller, -1)

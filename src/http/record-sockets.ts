@@ -231,7 +231,7 @@ export class RecordSocket {
     const { clock, socket: connection } = this.#handshake
     this.#isWatched = true
     let end = this.#messageEnd
-    for (let isLong = true; isLong && socket.readyState === socket.OPEN; ) {
+    for (let isLong = true; isLong && socket.readyState === socket.OPEN;) {
       const hasRoom = room.hold(this.#gatheredBytes)
       this.#pause(socket, { room: !hasRoom })
       await clock.sleep(roomEveryMs)

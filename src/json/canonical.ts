@@ -1,6 +1,7 @@
 // Canonical JSON: the one spelling of a value that is hashed and signed. Pure ASCII, no white space, members sorted
 // by the UTF-8 bytes of their names, number tokens verbatim but for three normalisations.
-// Source: measured on deployed Open Data Fabric nodes; `docs/decisions/canonical-form.md` lists the rules and eras.
+// Source: measured on deployed Open Data Fabric nodes. Rules: docs/spec/proof.md#canonical-json, eras:
+// docs/decisions/answers.md#canonical-form.
 
 import { ByteBuffer } from '../lib/byte-buffer.ts'
 import { decodeUtf8, utf8 } from '../lib/bytes.ts'

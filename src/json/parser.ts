@@ -170,7 +170,7 @@ class Parser {
       } else if (unit >= 0x20) {
         const start = this.at
         let at = start + 1
-        for (let next = text.charCodeAt(at); next >= 0x20 && next !== quote && next !== backslash; ) {
+        for (let next = text.charCodeAt(at); next >= 0x20 && next !== quote && next !== backslash;) {
           next = text.charCodeAt(++at)
         }
         this.at = at

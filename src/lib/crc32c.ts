@@ -1,7 +1,7 @@
 // CRC-32C (Castagnoli), the checksum of messages and of frames. node:zlib has only the other CRC-32.
 // Every byte is summed once: sums of neighbours are joined, and bytes known to end with their own checksum are remembered.
 // Sources: RFC 3720 appendix B.4; tables for 16 bytes a step ("slicing by 16", Intel 2006), taken as little-endian words;
-// joining as in zlib. By words it is as fast as the same in WebAssembly: 1.8 GB/s (docs/decisions/threads.md).
+// joining as in zlib. By words it is as fast as the same in WebAssembly: 1.8 GB/s (docs/decisions/operations.md).
 
 const polynomial = 0x82f63b78
 const slices = 16

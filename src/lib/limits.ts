@@ -1,139 +1,197 @@
-// Every limit of the outside, with its default and unit. `--limit-*` options, GET /limits and the code read this table.
+// Every limit of the outside, with its value and unit. GET /limits and the code read this table. Those that an operator has
+// a reason to change are `--limit-*` options; above the others stands why this figure.
 
 interface LimitRow {
   readonly value: number
   readonly unit: string
   readonly text: string
+  /** Whether `--limit-<name>` sets it; absent for what is constant, or a part of another. */
+  readonly isOption?: true
+  /** The limit that it is a part or a multiple of. */
+  readonly from?: { readonly limit: string; readonly times: number; readonly over: number }
 }
 
 const MiB = 1024 * 1024
 
 export const limitTable = {
-  bodyBytes: { value: 256 * MiB, unit: 'bytes', text: 'one request body as sent' },
-  inflatedBytes: { value: 1024 * MiB, unit: 'bytes', text: 'one request body after decompression' },
+  bodyBytes: {
+    isOption: true,
+    value: 256 * MiB,
+    unit: 'bytes',
+    text: 'one request body as sent; after decompression four times as much',
+  },
+  inflatedBytes: {
+    from: { limit: 'bodyBytes', times: 4, over: 1 },
+    value: 1024 * MiB,
+    unit: 'bytes',
+    text: 'one request body after decompression: four times bodyBytes',
+  },
+  // Records that repeat themselves inflate 100 times, gzip bombs 1,000 times.
   inflatedRatio: { value: 200, unit: 'times', text: 'inflated size of a body over its size as sent' },
+  // Rows of data take some bytes a cell; only rows that leave out nearly all of many columns meet it.
   cellRatio: {
     value: 16,
     unit: 'times',
     text: 'cells that the rows of a body take in the columns that they bring, over its bytes, but for files; 524,288 always may be, of a batch of a stream 32,768',
   },
+  // A shapefile is some five files.
   zipEntries: { value: 1000, unit: 'files', text: 'files in a zip' },
+  // The outline of a country in full detail is some MiB.
   recordBytes: { value: 16 * MiB, unit: 'bytes', text: 'one record' },
-  columns: { value: 2000, unit: 'columns', text: 'columns of a dataset, system columns not counted' },
+  columns: { isOption: true, value: 2000, unit: 'columns', text: 'columns of a dataset, system columns not counted' },
+  // Producers nest a few levels; each costs stack.
   jsonDepth: { value: 64, unit: 'levels', text: 'nesting of JSON' },
+  // A statement and its values are some KiB; room for a schema of all columns.
   requestJsonBytes: { value: 4 * MiB, unit: 'bytes', text: 'a JSON request to /query, PUT or /tokens' },
+  // A schema of 2,000 columns has a tenth.
   requestJsonValues: { value: 50_000, unit: 'values', text: 'values in a JSON request other than a proof' },
+  // A proof with an answer of 100,000 rows of some columns.
   verifyBytes: { value: 64 * MiB, unit: 'bytes', text: 'a proof sent to /verify' },
+  // That proof again.
   jsonValues: { value: 1_000_000, unit: 'values', text: 'values in a proof sent to /verify' },
+  // Two of the largest proofs.
   openJsonBytes: {
     value: 128 * MiB,
     unit: 'bytes',
     text: 'inflated JSON requests and proofs being read at the same time, those of up to 64 KiB not counted',
   },
+  // They wait for a thread for each core.
   openJsonRequests: {
     value: 64,
     unit: 'requests',
     text: 'JSON requests and proofs being read at the same time, those of up to 64 KiB not counted',
   },
-  queryMs: { value: 30_000, unit: 'ms', text: 'one query' },
+  queryMs: { isOption: true, value: 30_000, unit: 'ms', text: 'one query' },
+  // An answer is held whole until it is signed; what is larger is a file, by export.
   resultBytes: { value: 256 * MiB, unit: 'bytes', text: 'the rows of one answer' },
-  resultRows: { value: 100_000, unit: 'rows', text: 'rows of one answer' },
+  resultRows: { isOption: true, value: 100_000, unit: 'rows', text: 'rows of one answer' },
+  // Statements that programs write are some KiB; what is judged and rewritten is the whole of it.
   sqlBytes: {
     value: 64 * 1024,
     unit: 'bytes',
     text: 'the text of one statement, and that of the values for its parameters',
   },
+  // A hundred columns of 2,500 datasets, in memory for one statement.
   listingRows: { value: 250_000, unit: 'rows', text: 'a table of information_schema, while a statement reads it' },
-  queryMemoryBytes: { value: 1024 * MiB, unit: 'bytes', text: 'memory of one query process' },
-  concurrentQueries: { value: 0, unit: 'queries', text: 'queries at the same time; 0 means one per core' },
-  queuedQueries: { value: 64, unit: 'queries', text: 'queries that wait for a free process' },
-  callerQueryShare: {
-    value: 50,
-    unit: 'percent',
-    text: 'of what other callers leave free of queuedQueries, what one caller may take',
+  queryMemoryBytes: { isOption: true, value: 1024 * MiB, unit: 'bytes', text: 'memory of one query process' },
+  concurrentQueries: {
+    isOption: true,
+    value: 0,
+    unit: 'queries',
+    text: 'queries at the same time; 0 means one per core',
   },
-  exportBytes: { value: 16 * 1024 * MiB, unit: 'bytes', text: 'one answer that is streamed as a file' },
-  exportMs: { value: 30 * 60_000, unit: 'ms', text: 'one answer that is streamed as a file' },
-  exportSlots: { value: 2, unit: 'answers', text: 'answers streamed as files at the same time' },
+  // With a second each on one core, the last one has waited a minute.
+  queuedQueries: { value: 64, unit: 'queries', text: 'queries that wait for a free process' },
+  exportBytes: { isOption: true, value: 16 * 1024 * MiB, unit: 'bytes', text: 'one answer that is streamed as a file' },
+  exportMs: { isOption: true, value: 30 * 60_000, unit: 'ms', text: 'one answer that is streamed as a file' },
+  exportSlots: { isOption: true, value: 2, unit: 'answers', text: 'answers streamed as files at the same time' },
+  cacheBytes: {
+    isOption: true,
+    value: 24 * 1024 * MiB,
+    unit: 'bytes',
+    text: 'files kept in the cache of the data directory: two thirds for merged files of small slices, a sixth for slices that are no files of the store, a sixth for readers of parts of answers; with 0 none, and chains in packs cannot be asked',
+  },
   answerFileBytes: {
+    from: { limit: 'cacheBytes', times: 1, over: 6 },
     value: 4096 * MiB,
     unit: 'bytes',
-    text: 'Parquet files kept in the cache for readers of parts; those not asked for longest go first',
+    text: 'of cacheBytes, Parquet files for readers of parts; those not asked for longest go first',
   },
   mergedFileBytes: {
+    from: { limit: 'cacheBytes', times: 2, over: 3 },
     value: 16 * 1024 * MiB,
     unit: 'bytes',
-    text: 'merged files of small slices kept in the cache; those of datasets not asked for longest go first; 0 makes none',
+    text: 'of cacheBytes, merged files of small slices; those of datasets not asked for longest go first',
   },
   sliceFileBytes: {
+    from: { limit: 'cacheBytes', times: 1, over: 6 },
     value: 4096 * MiB,
     unit: 'bytes',
-    text: 'slices taken out of packs, or out of a store elsewhere, for statements, kept in the cache; those not used for longest go first',
+    text: 'of cacheBytes, slices taken out of packs, or out of a store elsewhere, for statements; those not used for longest go first',
   },
+  // Two of the largest answers.
   answerBytes: { value: 512 * MiB, unit: 'bytes', text: 'answers of queries on their way to those who asked' },
   callerAnswerShare: {
+    from: { limit: 'callerShare', times: 1, over: 2 },
     value: 25,
     unit: 'percent',
     text: 'of answerBytes, what one caller may take with several answers',
   },
+  // The answers of some dashboards.
   keptAnswerBytes: {
     value: 64 * MiB,
     unit: 'bytes',
-    text: 'answers kept for those who ask the same of the same blocks, beside answerBytes; 0 keeps none',
+    text: 'answers kept for those who ask the same of the same blocks, beside answerBytes',
   },
+  // The slowest links of devices are faster; a slower reader holds memory for hours.
   answerRate: { value: 512, unit: 'bytes/s', text: 'slowest reader of an answer, averaged over 30 s' },
-  listeners: { value: 1_000, unit: 'listeners', text: 'requests that wait for blocks: event streams, tails with wait' },
-  callerListenerShare: {
-    value: 50,
-    unit: 'percent',
-    text: 'of what other callers leave free of listeners, what one caller may hold',
+  listeners: {
+    isOption: true,
+    value: 1_000,
+    unit: 'listeners',
+    text: 'requests that wait for blocks: event streams, tails with wait',
   },
   openIngestBytes: {
+    isOption: true,
     value: 512 * MiB,
     unit: 'bytes',
     text: 'bodies being parsed and published at the same time, a cell as a byte at least, each counted up to 32 MiB; what streams gather, twice',
   },
+  // A batch in work takes some KiB beside its body.
   openIngestRequests: { value: 4096, unit: 'requests', text: 'batches being parsed and published at the same time' },
-  callerIngestShare: {
+  callerShare: {
+    isOption: true,
     value: 50,
     unit: 'percent',
-    text: 'of what other callers leave free of openIngestBytes, openIngestRequests, openJsonBytes and openJsonRequests, what one may hold',
+    text: 'what one caller may take of what others leave free: of openIngestBytes, openIngestRequests, openJsonBytes, openJsonRequests, queuedQueries and listeners; of answerBytes half of that',
   },
   callerRequestRate: {
+    isOption: true,
     value: 0,
     unit: 'requests/s',
     text: 'batches that one token may send, averaged over 10 s; 0 means any number',
   },
   callerByteRate: {
+    isOption: true,
     value: 0,
     unit: 'bytes/s',
     text: 'inflated bytes that one token may send, or cells where a body has more of them, averaged over 10 s; 0 means any number',
   },
+  // What comes while a block is made, at 10,000 a second.
   mqttInFlight: {
     value: 1_000,
     unit: 'messages',
     text: 'messages of an MQTT route that came and are not acknowledged; no more are read then',
   },
+  // Devices send some KiB; larger bodies have HTTP.
   mqttMessageBytes: {
     value: 1 * MiB,
     unit: 'bytes',
     text: 'payload of an MQTT message; of a larger one the beginning goes into quarantine',
   },
   catalogBytes: {
+    isOption: true,
     value: 256 * MiB,
     unit: 'bytes',
     text: 'what is remembered of chains; those not asked for longest are read from the store again when they are',
   },
+  // Six datasets with a million keys each.
   keyMemoryBytes: {
     value: 128 * MiB,
     unit: 'bytes',
     text: 'what is remembered of idempotency keys; sets not asked for longest are read from the store again when they are',
   },
+  // A header is one packet; slow ones hold a connection.
   requestHeaderMs: { value: 10_000, unit: 'ms', text: 'time for the header of a request' },
+  // As answerRate.
   bodyRate: { value: 512, unit: 'bytes/s', text: 'slowest body accepted, averaged over 30 s; streams may be slower' },
+  // 256 MiB at 300 KiB/s.
   bodyMs: { value: 15 * 60_000, unit: 'ms', text: 'time for a whole body, but for streams' },
+  // Proxies and address translators forget an idle connection by then.
   streamIdleMs: { value: 5 * 60_000, unit: 'ms', text: 'time without a byte that ends a stream of records' },
+  // A gateway of devices that has one token; a stream takes some KiB while it is idle.
   streamsPerCaller: { value: 2_000, unit: 'streams', text: 'streams of records that one caller may have open' },
+  // Stores answer within a second; a connection that is lost says nothing.
   storeAnswerMs: {
     value: 10_000,
     unit: 'ms',
@@ -143,6 +201,29 @@ export const limitTable = {
 
 export type LimitName = keyof typeof limitTable
 export type Limits = Readonly<Record<LimitName, number>>
+
+const rows: readonly (readonly [string, LimitRow])[] = Object.entries(limitTable)
+
+/** The limits that are options. */
+export const limitOptions = rows.filter(([, { isOption }]) => isOption === true)
+
+/** Every limit: as `given`, else what follows from the limit that it is a part of, else the value of the table. */
+export function limitsOf(given: Partial<Limits> = {}): Limits {
+  const values: Record<string, number> = { ...given }
+  for (const [name, { value, from }] of rows) if (from === undefined) values[name] ??= value
+  for (const [name, { from }] of rows) {
+    if (from !== undefined) values[name] ??= Math.floor(((values[from.limit] ?? 0) * from.times) / from.over)
+  }
+  return values as Limits // a value for every row of the table
+}
+
+/** The option, without dashes, that sets a limit or what it is a part of; undefined for constants. */
+export function limitOption(name: string): string | undefined {
+  const [key, row] = rows.find(([one]) => one === name) ?? []
+  if (row?.from !== undefined) return limitOption(row.from.limit)
+  if (row?.isOption !== true) return undefined
+  return `limit-${key?.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
+}
 
 /** Constants of stream version 1 (docs/spec/protocol.md §2), listed by /limits but not options: two builders must never differ. */
 export const fixedLimits = {

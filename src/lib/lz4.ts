@@ -99,7 +99,7 @@ function copyMatch(out: Uint8Array, to: number, distance: number, length: number
     return
   }
   // Each round doubles what can be copied at once.
-  for (let done = 0; done < length; ) {
+  for (let done = 0; done < length;) {
     const step = Math.min(length - done, distance + done)
     out.copyWithin(to + done, from, from + step)
     done += step

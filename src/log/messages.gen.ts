@@ -6,7 +6,13 @@ import type { DataSchema } from '../model/schema.ts'
  * Header of a message in the log (records, version 1). The frame around it: the bytes PRFSTRM1, u32 header length, header as JSON in UTF-8, payload, u32 CRC-32C of all before it; integers little-endian.
  */
 export type MessageHeader =
-  CreateHeader | RowsHeader | AbortHeader | CutHeader | ChangeHeader | DeleteHeader | RestoreHeader
+  | CreateHeader
+  | RowsHeader
+  | AbortHeader
+  | CutHeader
+  | ChangeHeader
+  | DeleteHeader
+  | RestoreHeader
 
 /** Makes a dataset. Needs no cut; no payload. */
 export interface CreateHeader {
@@ -34,6 +40,7 @@ export interface CreateHeader {
   /** RFC 3339, UTC, milliseconds. */
   readonly time: string
 }
+
 /** Names of the system columns that differ from the defaults. */
 export interface CreateVocabulary {
   readonly offsetColumn?: string
@@ -41,11 +48,13 @@ export interface CreateVocabulary {
   readonly systemTimeColumn?: string
   readonly eventTimeColumn?: string
 }
+
 /** What the dataset says of itself. */
 export interface CreateInfo {
   readonly description?: string
   readonly keywords?: readonly string[]
 }
+
 /** Terms of use. */
 export interface CreateLicense {
   readonly shortName: string
@@ -53,11 +62,13 @@ export interface CreateLicense {
   readonly spdxId?: string
   readonly websiteUrl: string
 }
+
 /** A text file carried by the chain. */
 export interface CreateAttachment {
   readonly path: string
   readonly content: string
 }
+
 /** How bodies are read that do not say otherwise; the chain does not change. */
 export interface CreateIngest {
   /** The field that holds the event time, or a JSON pointer to it. */
@@ -71,6 +82,7 @@ export interface CreateIngest {
   /** What is the key of a batch: body, or the field that holds it. */
   readonly dedupe?: string
 }
+
 /**
  * Rows of whole small batches, or one part of a large batch. Payload: one Arrow IPC stream (event-time column first, then the user columns; rows of all batches in order), or a byte range of one. Has `batches`, `part`, or, in the last part, both with exactly one batch: what a batch is, is known when its body has come to its end.
  */
@@ -91,6 +103,7 @@ export interface RowsHeader {
   readonly batches?: readonly BatchEntry[]
   readonly part?: Part
 }
+
 /** One ingest request, or one batch of a stream. */
 export interface BatchEntry {
   /** base64url of 32 bytes: a hash of dataset, token and Idempotency-Key when keyed, else random. */
@@ -113,6 +126,7 @@ export interface BatchEntry {
    */
   readonly after?: number
 }
+
 /**
  * Which records of a numbered stream a batch holds, in place of a key: the identity is dataset, token and id. Numbers without a row were given up.
  */
@@ -137,6 +151,7 @@ export interface Producer {
     readonly after?: string
   }
 }
+
 /**
  * Place of a part in its large batch; numbers start at 1. `count`, the number of parts, stands on the last one alone.
  */
@@ -145,6 +160,7 @@ export interface Part {
   readonly number: number
   readonly count?: number
 }
+
 /** One try to append a large batch: writer and number of its part 1. */
 export interface Attempt {
   /** Random name of one process's writer for one partition: base64url of 16 bytes. */
@@ -152,6 +168,7 @@ export interface Attempt {
   /** One higher for each new message of a writer, the same in a resend. */
   readonly n: number
 }
+
 /** Ends an attempt. No payload. */
 export interface AbortHeader {
   readonly kind: 'abort'
@@ -166,6 +183,7 @@ export interface AbortHeader {
   readonly traceparent?: string
   readonly attempt: Attempt
 }
+
 /** Ends the open blocks of the listed datasets. No payload. */
 export interface CutHeader {
   readonly kind: 'cut'
@@ -181,12 +199,14 @@ export interface CutHeader {
   readonly time: string
   readonly entries: readonly CutEntry[]
 }
+
 /** Ends the open block of one dataset. */
 export interface CutEntry {
   readonly dataset: string
   /** Sequence of the next new block as its writer saw it. */
   readonly sequence: number
 }
+
 /**
  * Changes what a dataset says of itself (each member as a whole) or how it is kept. The open block ends first; no payload.
  */
@@ -213,6 +233,7 @@ export interface ChangeHeader {
   /** account/dataset that it has from now on, as written. */
   readonly alias?: string
 }
+
 /**
  * Deletes a dataset: what comes later for it is rejected, its name is free. The open block ends first; no payload.
  */
@@ -236,6 +257,7 @@ export interface DeleteHeader {
   /** How long after `at` it can be restored. */
   readonly graceMs: number
 }
+
 /** Takes a deletion back, within its grace; no payload. */
 export interface RestoreHeader {
   readonly kind: 'restore'
@@ -264,11 +286,7 @@ export interface CommitAnnouncement {
   readonly alias: string
   /** Sequence of the first new block. */
   readonly sequence: number
-  /**
-   * Hashes of the new blocks in chain order.
-   *
-   * Items: sha3-256 multihash in multibase base16.
-   */
+  /** Hashes of the new blocks in chain order. Each: sha3-256 multihash in multibase base16. */
   readonly blocks: readonly string[]
   /** sha3-256 multihash in multibase base16. */
   readonly head: string

@@ -6,7 +6,7 @@ import { utf8 } from '../lib/bytes.ts'
 
 /**
  * A dataset's partition: the first 32 bits (big-endian) of SHA3-256 of the folded alias, modulo `partitions`. Fixed when
- * the dataset is made, and decided again by the same rule at a failover (docs/decisions/log-adoption.md).
+ * the dataset is made, and decided again by the same rule at a failover (docs/decisions/log.md#adopting-another-log).
  */
 export function partitionOf(foldedAlias: string, partitions: number): number {
   if (partitions === 1) return 0

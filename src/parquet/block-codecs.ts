@@ -101,7 +101,7 @@ export async function lz4UncompressFrames(stored: Uint8Array, length: number): P
   const view = new DataView(stored.buffer, stored.byteOffset, stored.byteLength)
   const out = new Uint8Array(length)
   let used = 0
-  for (let at = 0; at < stored.length; ) {
+  for (let at = 0; at < stored.length;) {
     const inflatedBytes = view.getUint32(at)
     const storedBytes = view.getUint32(at + 4)
     at += 8

@@ -19,7 +19,7 @@ export async function readFixedColumn(cursor: LeafCursor, field: Field, rows: nu
   const width = isBool ? 0 : must(fixedWidth(type), 'a type of fixed width')
   const values = new Uint8Array(isBool ? (rows + 7) >> 3 : width * rows)
   const out: Out = { values, width, validity: undefined, nullCount: 0 }
-  for (let row = 0; row < rows; ) {
+  for (let row = 0; row < rows;) {
     if (!(await cursor.more())) damaged(fewerValues)
     const count = Math.min(rows - row, cursor.tail - cursor.head)
     const bad = readPiece(cursor, out, row, count, rows)
@@ -137,7 +137,7 @@ function packBits(bits: Uint8Array, row: number, count: number): void {
 
 /** Rows of a column whose type is null: no entry may have a value. */
 async function readNulls(cursor: LeafCursor, field: Field, rows: number): Promise<Column> {
-  for (let row = 0; row < rows; ) {
+  for (let row = 0; row < rows;) {
     if (!(await cursor.more())) damaged(fewerValues)
     const count = Math.min(rows - row, cursor.tail - cursor.head)
     const { head, isFull, definition } = cursor

@@ -100,7 +100,7 @@ export class LeafCursor {
     const fixedBytes = Math.max(16, leaf.leafType.width)
     const most = letGoAs === 'fixed' ? Math.max(1, Math.floor(passBytes / fixedBytes)) : pieceEntries
     const passed = new Uint8Array(letGoAs === 'fixed' ? most * fixedBytes : 0)
-    for (let left = valuesRead, sincePause = 0; left > 0; ) {
+    for (let left = valuesRead, sincePause = 0; left > 0;) {
       let count = Math.min(left, most)
       if (letGoAs === 'fixed') this.fixed.read(passed, 0, count)
       else count = this.bytes.read(new BytesSink(count), count, passBytes)

@@ -206,7 +206,7 @@ export class AnswerFiles {
     const isDue = before === 0 || Math.floor(before / askEveryBytes) < Math.floor(part.bytes / askEveryBytes)
     const isWritten = await ifPossible(async () => {
       if (!(await this.#makeRoom(isDue))) return false
-      for (let at = 0; at < bytes.length; ) at += (await part.file.write(bytes, at)).bytesWritten
+      for (let at = 0; at < bytes.length;) at += (await part.file.write(bytes, at)).bytesWritten
       return true
     })
     return isWritten ?? false
@@ -268,7 +268,7 @@ async function ifPossible<T>(action: () => Promise<T>): Promise<T | undefined> {
 
 async function readFrom(file: FileHandle, start: number, end: number): Promise<Uint8Array> {
   const out = new Uint8Array(end - start)
-  for (let at = 0; at < out.length; ) {
+  for (let at = 0; at < out.length;) {
     const { bytesRead } = await file.read(out, at, out.length - at, start + at)
     if (bytesRead === 0) throw new RangeError(`a kept answer ended at byte ${start + at}`)
     at += bytesRead

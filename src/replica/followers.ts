@@ -166,7 +166,7 @@ async function wakeDue(feed: Feed, clock: Clock): Promise<void> {
   if (feed.state === 'waking') return
   feed.state = 'waking'
   const nowMs = clock.monotonicMs()
-  for (let told = -1, woken = 0; told < feed.chain.headSequence; ) {
+  for (let told = -1, woken = 0; told < feed.chain.headSequence;) {
     told = feed.chain.headSequence
     for (const follower of feed.waiting) {
       if (!follower.isBehind && nowMs < follower.untilMs && feed.fault === undefined) continue

@@ -23,7 +23,7 @@ interface TailRequest {
   readonly at: string | undefined
 }
 
-/** The statement behind every tail: a scan of one dataset keeps the order of offsets (docs/decisions/query-output.md). */
+/** The statement behind every tail: a scan of one dataset keeps the order of offsets (docs/decisions/answers.md#total-order). */
 export const tailStatement = 'SELECT * FROM "tail"'
 
 /** Rows `[start, end)` of a dataset, the slices that hold them, and how many rows of those slices stand before them. */

@@ -87,7 +87,7 @@ export async function writeHead(
   head: Head,
   tell: (written: Head) => Promise<void> = async () => {},
 ): Promise<void> {
-  for (let written: Head | undefined = head; written !== undefined; ) {
+  for (let written: Head | undefined = head; written !== undefined;) {
     await store.replace(headKey(id), utf8(written.hash))
     await tell(written)
     const newest: Head = await followHead(store, id, written)

@@ -125,7 +125,7 @@ async function packPlaces(store: Reading, id: DatasetId): Promise<readonly PackP
   // mutant: the larger packs are looked for first
   for (const level of levelsUpward) names.set(level, new Set(await listNumbers(store, packLevelPrefix(id, level))))
   // mutant end
-  for (let from = 0; ; ) {
+  for (let from = 0; ;) {
     const level = levelsUpward.findLast((one) => from % spanOf(one) === 0 && names.get(one)?.has(from / spanOf(one)))
     if (level === undefined) return places
     places.push({ level, number: from / spanOf(level) })
@@ -193,7 +193,7 @@ export class PackReader {
       if (place !== undefined) places.push({ hash, ...place })
     }
     places.sort((a, b) => a.at - b.at)
-    for (let i = 0; i < places.length; ) {
+    for (let i = 0; i < places.length;) {
       const start = places[i]?.at ?? 0
       let [to, end] = [i, start]
       for (let next = places[to]; next !== undefined; next = places[++to]) {

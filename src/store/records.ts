@@ -127,7 +127,7 @@ export function readAdoption(store: ObjectStore, old: string): Promise<AdoptionR
 /** The adoptions that lead from `log` to the log that its datasets are in now, in order. Throws DecodeError. */
 export async function adoptionsFrom(store: ObjectStore, log: string): Promise<readonly AdoptionRecord[]> {
   const records: AdoptionRecord[] = []
-  for (let at = log; ; ) {
+  for (let at = log; ;) {
     const record = await readAdoption(store, at)
     if (record === undefined) return records
     if (record.old !== at || records.some(({ old }) => old === record.new)) {

@@ -1,6 +1,6 @@
 // Merged files: the rows of many slices in one Parquet file, in offset order, for the job `merge`. Nothing is taken on
 // trust: bytes are held against their hashes before they are read, and the file is read back, and the rows of each slice in
-// it hashed against what the chain says of them (docs/decisions/merged-files.md).
+// it hashed against what the chain says of them (docs/decisions/packs.md#merged-files).
 
 import { zstdCompressSync } from 'node:zlib'
 import { sliceBatch } from '../arrow/columns.ts'
@@ -100,7 +100,7 @@ async function checkRows(file: Uint8Array, { slices, schemas }: MergeOrder): Pro
   const begin = slices.values()
   let under: Under | undefined
   for await (const batch of batches) {
-    for (let at = 0; at < batch.rows; ) {
+    for (let at = 0; at < batch.rows;) {
       under ??= startOf(begin.next().value, fields, schemas)
       const to = Math.min(batch.rows, at + under.left)
       take(under, batch, at, to)

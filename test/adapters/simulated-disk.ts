@@ -324,7 +324,7 @@ function bring(file: File, change: Pending, survives: () => boolean = () => true
     return
   }
   const { at, bytes } = change
-  for (let done = 0; done < bytes.length; ) {
+  for (let done = 0; done < bytes.length;) {
     const length = Math.min(sectorBytes - ((at + done) % sectorBytes), bytes.length - done)
     if (survives()) file.durable = written(file.durable, at + done, bytes.subarray(done, done + length))
     done += length

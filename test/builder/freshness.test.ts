@@ -19,7 +19,7 @@ test('cuts at the freshness of a dataset where that is sooner, and its burst is 
   governor.setFreshness('sparse', 3_600_000)
   const agesOf = (dataset: string, waits: boolean): number[] => {
     const ages: number[] = []
-    for (let nowMs = 0; ages.length < 5; ) {
+    for (let nowMs = 0; ages.length < 5;) {
       governor.opened(dataset, nowMs, waits ? 'caller' : 'nobody')
       const dueMs = governor.nextDueMs(nowMs) ?? 0
       ages.push(dueMs - nowMs)
@@ -82,7 +82,7 @@ test('cuts no row of a dataset later than its freshness, and no more blocks than
         const firstMs = new Map<number, number>()
         const cutsMs = datasets.map((): number[] => [])
         const cutUpTo = (endMs: number): void => {
-          for (let nowMs = 0; ; ) {
+          for (let nowMs = 0; ;) {
             const dueMs = governor.nextDueMs(nowMs)
             if (dueMs === undefined || dueMs > endMs) return
             nowMs = dueMs

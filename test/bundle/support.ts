@@ -55,7 +55,7 @@ export interface File {
 export async function filesOf(path: string): Promise<File[]> {
   const bytes = new Uint8Array(await readFile(path))
   const found: File[] = []
-  for (let at = 0; bytes[at] !== 0; ) {
+  for (let at = 0; bytes[at] !== 0;) {
     const field = (from: number, length: number): string =>
       Buffer.from(bytes.subarray(at + from, at + from + length))
         .toString('latin1')

@@ -24,18 +24,18 @@ function rowsOf({ stdout }: Finished): Map<string, Row> {
 describe.concurrent('config', () => {
   test('names each option once, with value and source: flag, environment, file, default', async () => {
     const file = join(folder, 'options.json')
-    await writeFile(file, '{"cut-burst": 3, "log-level": "warn", "roles": ["replica"], "cut-wait-age": "2s"}')
-    const args = ['config', '--config', file, '--cut-burst', '1', '--allowed-hosts', 'a.example,b.example']
+    await writeFile(file, '{"partitions": 3, "log-level": "warn", "roles": ["replica"], "delete-grace": "2s"}')
+    const args = ['config', '--config', file, '--partitions', '8', '--allowed-hosts', 'a.example,b.example']
     const done = await runCommand(args, { env: { PROOFSTREAM_LOG_LEVEL: 'debug' } })
     expect([done.code, done.stderr]).toEqual([0, ''])
     const rows = rowsOf(done)
     expect([...rows.keys()]).toEqual(optionTable.map(({ name }) => name))
     const told = (name: string): unknown[] => [rows.get(name)?.value, rows.get(name)?.source, rows.get(name)?.variable]
-    expect(told('cut-burst')).toEqual([1, 'flag', 'PROOFSTREAM_CUT_BURST'])
+    expect(told('partitions')).toEqual([8, 'flag', 'PROOFSTREAM_PARTITIONS'])
     expect(told('allowed-hosts')).toEqual([['a.example', 'b.example'], 'flag', 'PROOFSTREAM_ALLOWED_HOSTS'])
     expect(told('log-level')).toEqual(['debug', 'environment', 'PROOFSTREAM_LOG_LEVEL'])
     expect(told('roles')).toEqual([['replica'], 'file', 'PROOFSTREAM_ROLES'])
-    expect(told('cut-wait-age')).toEqual([2000, 'file', 'PROOFSTREAM_CUT_WAIT_AGE'])
+    expect(told('delete-grace')).toEqual([2000, 'file', 'PROOFSTREAM_DELETE_GRACE'])
     expect(told('topic-prefix')).toEqual(['proofstream', 'default', 'PROOFSTREAM_TOPIC_PREFIX'])
   })
 
@@ -61,7 +61,7 @@ describe.concurrent('config', () => {
   })
 
   test.each([
-    ['a malformed value', ['--cut-burst', '-1'], 2, "'cut-burst' is '-1'"],
+    ['a malformed value', ['--partitions', '-1'], 2, "'partitions' is '-1'"],
     ['values that do not go together', ['--roles', 'builder'], 2, 'gateway and builder go together'],
     ['a config file that is not there', ['--config', join(folder, 'none.json')], 3, 'none.json'],
   ])('ends as serve would for %s', async (_, args, code, words) => {

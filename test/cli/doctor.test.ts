@@ -2,12 +2,12 @@
 
 import { readFileSync } from 'node:fs'
 import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { must } from '../../src/lib/assert.ts'
 import { crc32c } from '../../src/lib/crc32c.ts'
+import { keepBreach } from '../../src/features/follow/evidence.ts'
 import { type Finished, runCommand, type ServedNode, serveNode } from '../helpers/run-node.ts'
 
 interface Row {
@@ -80,30 +80,24 @@ function otherIdentity(data: string): string {
 }
 
 describe('before the first start', () => {
-  test('all is well, nothing is made, and what is wrong with the options is told', async () => {
+  test('all is well and nothing is made; options that are wrong are refused as serve refuses them', async () => {
     const parent = await freshFolder()
     const { code, rows } = await doctor(join(parent, 'data'))
     expect([code, failed(rows)]).toEqual([0, []])
-    expect(row(rows, 'node')?.found).toContain(process.versions.node)
-    expect(row(rows, 'data')?.found).toContain('the first start makes it')
+    expect(row(rows, 'log')?.found).toContain('the first start makes it')
     expect(row(rows, 'data writes')?.found).toContain('link(2) and fdatasync work')
-    expect(row(rows, 'engine')?.status).toBe('ok')
+    expect(row(rows, 'data space')?.found).toMatch(/MiB are free/)
     expect(await readdir(parent)).toEqual([])
-    const wrong = await doctor(parent, ['--cut-burst', '-1'])
-    expect([wrong.code, failed(wrong.rows)]).toEqual([9, ['options']])
-    expect(row(wrong.rows, 'options')?.found).toContain("'cut-burst' is '-1'")
+    const wrong = await doctor(parent, ['--partitions', '-1'])
+    expect([wrong.code, wrong.stdout]).toEqual([2, ''])
+    expect(wrong.stderr).toContain("'partitions' is '-1'")
   })
 
-  test('an address that is taken and a path that is no directory are told', async () => {
+  test('a path that is no directory is told', async () => {
     const folder = await freshFolder()
     await writeFile(join(folder, 'file'), '')
-    const taken = createServer().listen(0, '127.0.0.1')
-    await new Promise((resolve) => taken.once('listening', resolve))
-    const address = taken.address()
-    const port = typeof address === 'object' ? (address?.port ?? 0) : 0
-    const { code, rows } = await doctor(join(folder, 'file'), ['--listen', `127.0.0.1:${port}`])
-    taken.close()
-    expect([code, failed(rows)]).toEqual([9, ['data', 'address']])
+    const { code, rows } = await doctor(join(folder, 'file'))
+    expect([code, failed(rows)[0]]).toEqual([9, 'data'])
   })
 
   test('a table has one line for each check, and one for what to do', async () => {
@@ -154,14 +148,25 @@ describe('a stopped node', () => {
     expect((await doctor(data)).code).toBe(0)
   })
 
-  test('whose server does not answer: 6, for nothing here is wrong', async () => {
-    const { code, rows } = await doctor(data, ['--server', 'http://127.0.0.1:1'])
-    expect([code, failed(rows)]).toEqual([6, ['server']])
-    const kafka = await doctor(data, ['--log', 'kafka', '--kafka-brokers', '127.0.0.1:1'])
-    expect([kafka.code, failed(kafka.rows)]).toEqual([6, ['kafka']])
-    expect(row(kafka.rows, 'kafka')?.found).toContain('127.0.0.1:1')
+  test('whose brokers do not answer: 6, for nothing here is wrong', async () => {
+    const { code, rows } = await doctor(data, ['--log', 'kafka', '--kafka-brokers', '127.0.0.1:1'])
+    expect([code, failed(rows)]).toEqual([6, ['kafka']])
+    expect(row(rows, 'kafka')?.found).toContain('127.0.0.1:1')
+  })
+
+  test('that followed a node whose chain became another', async () => {
+    const points = { ours: { sequence: 3, hash: hashOf('a') }, theirs: { sequence: 3, hash: hashOf('b') } }
+    const seen = { kind: 'fork', dataset: `did:odf:fed01${'0'.repeat(64)}`, alias: 'acme/one', blocks: [], ...points }
+    const origin = { origin: 'https://node.example', at: '2026-01-01T00:00:00Z', reason: 'another block' }
+    await keepBreach(join(data, 'evidence'), { ...seen, ...origin, kind: 'fork' })
+    const { code, rows } = await doctor(data)
+    expect(code).toBe(0)
+    expect(row(rows, 'evidence')?.found).toContain(`here 3 ${hashOf('a')}, there 3 ${hashOf('b')}`)
+    expect(row(rows, 'evidence')?.hint).toContain(join(data, 'evidence'))
   })
 })
+
+const hashOf = (letter: string): string => `f1620${letter.repeat(64)}`
 
 describe('a damaged directory', () => {
   test.each([
@@ -228,32 +233,15 @@ describe('a running node', () => {
     await rm(data, { recursive: true, force: true })
   })
 
-  test('is found by its lock, and asked', async () => {
-    const { code, rows } = await doctor(data, ['--server', node.url])
+  test('is found by its lock', async () => {
+    const { code, rows } = await doctor(data)
     expect([code, failed(rows)]).toEqual([0, []])
     expect(row(rows, 'process')?.found).toBe(`A node runs here (process ${node.pid}).`)
-    expect(row(rows, 'server')?.found).toContain(node.did)
-    expect(row(rows, 'ready')?.status).toBe('ok')
-    expect(row(rows, 'clock')?.status).toBe('ok')
-    expect(row(rows, 'token of client')?.found).toBe("The node takes the token 'admin' (admin).")
-    // Without --server it is asked at the address of the options.
-    expect(row((await doctor(data)).rows, 'server')?.hint).toBe('Name its address with --server.')
-    const port = new URL(node.url).port
-    const found = await doctor(data, ['--listen', `0.0.0.0:${port}`])
-    expect([found.code, row(found.rows, 'server')?.found]).toEqual([0, expect.stringContaining(node.did)])
-  })
-
-  test('refuses a token that it does not know', async () => {
-    const file = join(data, '..', 'other-token')
-    await writeFile(file, `pst_${'a'.repeat(38)}\n`)
-    const { code, rows } = await doctor(data, ['--server', node.url, '--token-file', file])
-    expect([code, failed(rows)]).toEqual([9, ['token of client']])
   })
 
   test('that stands still is not waited for', async () => {
     process.kill(node.pid, 'SIGSTOP')
-    const { code, rows } = await doctor(data, ['--server', node.url]).finally(() => process.kill(node.pid, 'SIGCONT'))
-    expect([code, failed(rows)]).toEqual([6, ['server']])
-    expect(row(rows, 'server')?.found).toContain('does not answer')
+    const { code } = await doctor(data).finally(() => process.kill(node.pid, 'SIGCONT'))
+    expect(code).toBe(0)
   })
 })

@@ -12,7 +12,7 @@ import { decodeUtf8, utf8 } from '../../src/lib/bytes.ts'
 import { liveNode } from '../helpers/live-node.ts'
 import { runCommand } from '../helpers/run-node.ts'
 
-const live = await liveNode({ 'stream-age': '10ms' })
+const live = await liveNode({}, { stream: { ageMs: 10 } })
 const folder = await mkdtemp(join(tmpdir(), 'proofstream-stream-'))
 
 /** A proxy that cuts connections, each after so many bytes of its answer. */

@@ -9,6 +9,7 @@ import { setTimeout } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { type Finished, type RunOptions, runCommand } from '../helpers/run-node.ts'
+import { demoFile, sample } from '../helpers/samples.ts'
 import { repository } from '../helpers/sources.ts'
 import { type Asked, problem, type Replies, type Reply, receipt, startStub, type StubNode } from './stub-node.ts'
 
@@ -254,15 +255,20 @@ describe.concurrent('ingest', () => {
 
   test('looks into files named .json: GeoJSON goes out as such, TopoJSON is refused', async () => {
     await using stub = await taking({ body: receipt() })
-    const data = join(repository, 'node_modules', 'vega-datasets', 'data')
-    const sent = await ingest(stub.url, [join(data, 'earthquakes.json')])
+    await writeFile(join(folder, 'quakes.json'), demoFile('earthquakes.geojson'))
+    await writeFile(join(folder, 'penguins.json'), sample('penguins.json'))
+    await writeFile(
+      join(folder, 'topology.json'),
+      '{"type":"Topology","arcs":[],"objects":{"land":{"type":"Polygon"}}}',
+    )
+    const sent = await ingest(stub.url, ['quakes.json'])
     expect(sent.code).toBe(0)
     expect(sent.stderr).toContain('holds GeoJSON')
-    await ingest(stub.url, [join(data, 'earthquakes.json'), '--format', 'json'])
-    await ingest(stub.url, [join(data, 'cars.json')])
+    await ingest(stub.url, ['quakes.json', '--format', 'json'])
+    await ingest(stub.url, ['penguins.json'])
     const types = posted(stub).map(({ headers }) => headers['content-type'])
     expect(types).toEqual(['application/geo+json', 'application/json', 'application/json'])
-    const refused = await ingest(stub.url, [join(data, 'us-10m.json')])
+    const refused = await ingest(stub.url, ['topology.json'])
     expect(refused.code).toBe(5)
     expect(refused.stderr).toContain('topo2geo')
   })

@@ -67,11 +67,11 @@ test('set changes what is given and leaves the rest', async () => {
   expect((await dataset('set', 'acme/none', '--visibility', 'private')).code).toBe(3)
 })
 
-test('rename gives another name, under which it is read by the old one, and changed by the new one alone', async () => {
+test('set gives another name, under which it is read by the old one, and changed by the new one alone', async () => {
   const id = await make('acme/old')
   await make('acme/taken')
-  const renamed = await dataset('rename', 'acme/old', 'acme/new')
-  expect([renamed.code, renamed.stderr]).toEqual([0, 'renamed dataset acme/old: it is acme/new now\n'])
+  const renamed = await dataset('set', 'acme/old', '--name', 'acme/new')
+  expect([renamed.code, renamed.stderr]).toEqual([0, 'changed dataset acme/old: it is acme/new now\n'])
   expect(JSON.parse(renamed.stdout)).toMatchObject({ id, alias: 'acme/new' })
   const log = await dataset('log', 'acme/old')
   expect([log.code, log.stderr]).toEqual([0, 'The dataset has another name now: acme/new.\n'])
@@ -82,7 +82,7 @@ test('rename gives another name, under which it is read by the old one, and chan
   for (const args of [
     ['ingest', 'acme/old', 'rows.ndjson'],
     ['dataset', 'set', 'acme/old', '--visibility', 'private'],
-    ['dataset', 'rename', 'acme/old', 'acme/other'],
+    ['dataset', 'set', 'acme/old', '--name', 'acme/other'],
     ['dataset', 'delete', 'acme/old', '--yes'],
   ]) {
     const refused = await run(...args)
@@ -90,10 +90,10 @@ test('rename gives another name, under which it is read by the old one, and chan
     expect(refused.stderr).toContain('acme/new')
   }
   expect((await run('query', 'select * from "acme/old"')).stderr).toContain('acme/new')
-  expect((await dataset('rename', 'acme/new', 'acme/taken')).code).toBe(8)
-  expect((await dataset('rename', 'acme/new', 'no name')).code).toBe(5)
-  expect((await dataset('rename', 'acme/nothing', 'acme/other')).code).toBe(3)
-  expect((await dataset('rename', 'acme/new')).code).toBe(2)
+  expect((await dataset('set', 'acme/new', '--name', 'acme/taken')).code).toBe(8)
+  expect((await dataset('set', 'acme/new', '--name', 'no name')).code).toBe(5)
+  expect((await dataset('set', 'acme/nothing', '--name', 'acme/other')).code).toBe(3)
+  expect((await dataset('set', 'acme/new', '--name')).code).toBe(2)
 })
 
 test('delete asks for --yes where nobody can be asked, and tells how to restore', async () => {

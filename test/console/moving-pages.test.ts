@@ -53,10 +53,7 @@ describe.skipIf(isSkipped)('pages of datasets that move', () => {
       await page.evaluate("[...document.querySelectorAll('.rows tbody tr')].map((row) => row.cells[0].innerText)"),
     ).toEqual(Array.from({ length: 20 }, (_, i) => String(299 - i)))
     await driver.until("[...document.querySelectorAll('.links a')].length === 1")
-    for (
-      let sequence = Number(await page.evaluate("document.querySelector('h1').innerText.slice(6)"));
-      sequence > 0;
-    ) {
+    for (let sequence = Number(await page.evaluate("document.querySelector('h1').innerText.slice(6)")); sequence > 0;) {
       await page.evaluate("document.querySelector('.links a').click()")
       await driver.until(`document.querySelector('h1')?.innerText === 'Block ${--sequence}'`)
     }

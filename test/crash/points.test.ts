@@ -29,8 +29,8 @@ let lives = 0
 async function start(): Promise<void> {
   const dataDir = join(dir, 'data')
   mkdirSync(dataDir, { recursive: true })
-  const options = { 'cut-burst': '100000', 'cut-open-age': '100ms', 'cut-wait-age': '20ms' }
-  node = startServed({ session: `life ${++lives}`, dataDir, compileCache: join(dir, 'compiled'), options })
+  const tuning = { cut: { burstBlocks: 100_000, openAgeMs: 100, waitAgeMs: 20 } }
+  node = startServed({ session: `life ${++lives}`, dataDir, compileCache: join(dir, 'compiled'), tuning })
   at = await node.ready
 }
 

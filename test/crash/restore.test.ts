@@ -9,6 +9,7 @@ import { loadConfig } from '../../src/config.ts'
 import { checkStore } from '../../src/index.ts'
 import { type RunningNode, startNode } from '../../src/node.ts'
 import { type Answer, send } from '../helpers/live-node.ts'
+import { tuned } from '../helpers/tuning.ts'
 
 let home = ''
 const dirOf = (name: string): string => join(home, name)
@@ -17,8 +18,8 @@ const heads = { backup: '', end: '' }
 const inOneBlock = 5
 
 async function started(dir: string): Promise<RunningNode> {
-  const config = { data: dir, listen: '127.0.0.1:0', 'log-level': 'silent', 'cut-burst': 10_000 }
-  return startNode(loadConfig(config))
+  const config = loadConfig({ data: dir, listen: '127.0.0.1:0', 'log-level': 'silent' })
+  return startNode(tuned(config, { cut: { burstBlocks: 10_000 } }))
 }
 
 async function call(node: RunningNode, path: string, body?: string): Promise<Answer> {

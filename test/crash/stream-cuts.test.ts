@@ -18,18 +18,16 @@ test(`cuts and kills of streams lose nothing and store nothing twice (STREAM_CUT
   const dir = await mkdtemp(join(tmpdir(), 'proofstream-cuts-'))
   const random = randomOf(streamSeed)
   const seen = new Seen()
-  const options = {
-    'cut-burst': '100000',
-    'cut-open-age': '200ms',
-    'cut-wait-age': '20ms',
-    'stream-age': '20ms',
-    'limit-streams-per-caller': '1000',
+  const tuning = {
+    cut: { burstBlocks: 100_000, openAgeMs: 200, waitAgeMs: 20 },
+    stream: { ageMs: 20 },
+    limits: { streamsPerCaller: 1000 },
   }
   let kills = 0
   let node: ServedNode | undefined
   let address: Address | undefined
   const start = async (): Promise<void> => {
-    node = startServed({ session: `life ${kills}`, dataDir: dir, compileCache: join(dir, 'compiled'), options })
+    node = startServed({ session: `life ${kills}`, dataDir: dir, compileCache: join(dir, 'compiled'), tuning })
     address = await node.ready
   }
   await start()

@@ -139,7 +139,7 @@ class Sender {
 
   async #write(connection: StreamConnection, bytes: Uint8Array): Promise<void> {
     const { random } = this.#spec
-    for (let at = 0; at < bytes.length && !connection.isCut; ) {
+    for (let at = 0; at < bytes.length && !connection.isCut;) {
       const size = random.between(1, random.next() < 0.3 ? 40 : 4_000)
       connection.write(bytes.subarray(at, at + size))
       at += size

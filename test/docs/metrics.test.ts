@@ -57,7 +57,7 @@ test('a batch moves the metrics of its way', async () => {
 })
 
 test('rows that wait for their block, and callers who do, are counted', async () => {
-  const slow = await startLiveNode({ 'cut-open-age': '1h', 'cut-wait-age': '1h' })
+  const slow = await startLiveNode({}, { cut: { openAgeMs: 3_600_000, waitAgeMs: 3_600_000 } })
   try {
     await slow.call('/acme/slow', { method: 'PUT', json: { schema: { fields: [{ name: 'n', type: 'Int64' }] } } })
     const headers = { 'content-type': 'application/x-ndjson', prefer: 'wait=3' }

@@ -6,11 +6,12 @@ import { mkdtempSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { parseFile } from 'fast-csv'
+import { parseString } from 'fast-csv'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { BlockBudget, defaultCutOptions, Governor } from '../../src/builder/governor.ts'
 import { durationMs } from '../../src/lib/clock.ts'
 import { limitTable } from '../../src/lib/limits.ts'
+import { demoFile } from '../helpers/samples.ts'
 
 const repository = new URL('../..', import.meta.url).pathname
 const readme = readFileSync(join(repository, 'README.md'), 'utf8')
@@ -68,7 +69,7 @@ async function serve(args: readonly string[], listen: Readonly<Record<string, st
 
 beforeAll(async () => {
   dir = mkdtempSync(join(tmpdir(), 'proofstream-readme-'))
-  for (const name of ['node_modules', 'bin', 'scripts', 'src', 'streams', 'texts', 'examples', 'package.json'])
+  for (const name of ['node_modules', 'bin', 'scripts', 'src', 'streams', 'texts', 'demo', 'examples', 'package.json'])
     symlinkSync(join(repository, name), join(dir, name))
   served = await serve([], { PROOFSTREAM_LISTEN: '127.0.0.1:0' })
 })
@@ -109,7 +110,7 @@ describe('the README', () => {
   test('shows the answer to its question as another program computes it', async () => {
     const states = new Map((await recordsOf('airports.csv')).map(({ iata, state }) => [iata, state]))
     const flights = new Map<string, number>()
-    for (const { origin, count } of await recordsOf('flights-airport.csv')) {
+    for (const { origin, count } of await recordsOf('flights.csv')) {
       const state = states.get(origin)
       if (state !== undefined) flights.set(state, (flights.get(state) ?? 0) + Number(count))
     }
@@ -135,8 +136,8 @@ describe('the README', () => {
     const [first, second] = [blocksIn(24), blocksIn(48)]
     expect(limits).toContain('about 2,600 blocks on the first day and 1,440 on each later one')
     expect([Math.round(first / 100), second - first]).toEqual([26, 1440])
-    const spared = { intervalMs: 6 * 3_600_000, burstBlocks: 1 }
-    expect(limits).toContain('`--cut-interval 6h --cut-burst 1`: 4 blocks a day')
+    const spared = { intervalMs: 6 * 3_600_000 }
+    expect(limits).toContain('`--cut-interval 6h`: after the first 60 blocks 4 a day')
     expect(blocksIn(4 * 24, spared) - blocksIn(3 * 24, spared)).toBe(4)
   })
 
@@ -154,8 +155,8 @@ describe('the README', () => {
   })
 
   test('says how many points the map has', () => {
-    const feed = join(repository, 'node_modules', 'vega-datasets', 'data', 'earthquakes.json')
-    const { features } = JSON.parse(readFileSync(feed, 'utf8')) as { features: { properties: { mag: number } }[] }
+    const feed = demoFile('earthquakes.geojson').toString()
+    const { features } = JSON.parse(feed) as { features: { properties: { mag: number } }[] }
     const felt = features.filter(({ properties }) => properties.mag > 0).length
     expect(tour).toContain(`${felt.toLocaleString('en')} points`)
   })
@@ -170,8 +171,8 @@ describe('the README', () => {
 
 /** The records of a file that the README posts, read by another library. */
 async function recordsOf(name: string): Promise<Record<string, string>[]> {
-  const file = join(repository, 'node_modules', 'vega-datasets', 'data', name)
-  return await parseFile<Record<string, string>, Record<string, string>>(file, { headers: true }).toArray()
+  const text = demoFile(name).toString()
+  return await parseString<Record<string, string>, Record<string, string>>(text, { headers: true }).toArray()
 }
 
 /** Blocks of a dataset that gets a record a second, or more often, for some hours. */

@@ -36,5 +36,6 @@ test('a replica follows and serves, and has no evidence against an honest node',
   await expect.poll(rows).toEqual([['Bergen'], ['Oslo']])
   await served.end('SIGTERM')
   const { code, stdout } = await runCommand(words(evidence), { cwd: folder })
-  expect([code, stdout]).toEqual([0, expect.not.stringContaining('fork')])
+  expect([code, stdout]).toEqual([0, expect.not.stringContaining('evidence')])
+  expect(stdout).toContain('1 dataset; names and heads are whole')
 })

@@ -264,7 +264,7 @@ describe('a caller who holds all workers', () => {
     const error = await send('hog')
     expect([error.kind, error.details.limit, error.details.retryAfterSeconds]).toEqual([
       'Saturated',
-      { name: 'callerQueryShare', value: 50, unit: 'percent' },
+      { name: 'callerShare', value: 50, unit: 'percent' },
       1,
     ])
     held.push(send('other'), send('other'), send('third'))

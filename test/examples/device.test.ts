@@ -40,8 +40,8 @@ afterAll(async () => {
 })
 
 async function start(): Promise<void> {
-  const options = { 'stream-age': '20ms', 'cut-burst': '1000' }
-  node = startServed({ session: 'node', dataDir: dir, compileCache: join(dir, 'compiled'), options })
+  const tuning = { stream: { ageMs: 20 }, cut: { burstBlocks: 1000 } }
+  node = startServed({ session: 'node', dataDir: dir, compileCache: join(dir, 'compiled'), tuning })
   at = await node.ready
 }
 

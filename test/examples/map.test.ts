@@ -5,11 +5,12 @@ import { join } from 'node:path'
 import { createContext, runInContext } from 'node:vm'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Answer, type LiveNode, startLiveNode } from '../helpers/live-node.ts'
+import { demoFile } from '../helpers/samples.ts'
 import { run } from './run.ts'
 
 const repository = new URL('../..', import.meta.url).pathname
 const html = readFileSync(join(repository, 'examples', 'map', 'index.html'), 'utf8')
-const feed = join('node_modules', 'vega-datasets', 'data', 'earthquakes.json')
+const feed = demoFile('earthquakes.geojson').toString()
 
 /** As much of an element as the page uses. */
 class FakeElement {
@@ -69,7 +70,7 @@ let stored: Answer
 
 beforeAll(async () => {
   live = await startLiveNode()
-  const records = await run(process.execPath, [join('examples', 'map', 'to-records.mjs'), feed])
+  const records = await run(process.execPath, [join('examples', 'map', 'to-records.mjs')], { input: feed })
   stored = await live.call('/demo/earthquakes/ingest?create=true', {
     method: 'POST',
     headers: { 'content-type': 'application/x-ndjson', prefer: 'wait=20' },
@@ -80,7 +81,7 @@ afterAll(() => live.stop())
 
 describe('the map example', () => {
   it('draws a point for each earthquake where it was', async () => {
-    const { features } = JSON.parse(readFileSync(join(repository, feed), 'utf8')) as {
+    const { features } = JSON.parse(feed) as {
       features: { properties: { mag: number; place: string }; geometry: { coordinates: number[] } }[]
     }
     expect([stored.status, stored.at('records.committed')]).toEqual([200, features.length])

@@ -14,7 +14,7 @@ let origin: LiveNode
 let dataDir: string
 
 beforeAll(async () => {
-  origin = await startLiveNode({ 'cut-open-age': '10ms' })
+  origin = await startLiveNode({}, { cut: { openAgeMs: 10 } })
   for (let block = 0; block < 12; block++) {
     const rows = Array.from({ length: 50 }, (_, i) => ({ n: block * 50 + i, text: `${'x'.repeat(20)}${i * block}` }))
     await origin.ingest('acme/goods', rows, '?create=true')

@@ -21,7 +21,7 @@ let packed = ''
 let dataDir = ''
 
 beforeAll(async () => {
-  origin = await startLiveNode({ 'cut-wait-age': 1, 'cut-open-age': 1 })
+  origin = await startLiveNode({}, { cut: { waitAgeMs: 1, openAgeMs: 1 } })
   for (let n = 0; n < posts; n++) {
     await origin.ingest(alias, [{ n, text: `${'x'.repeat(20)}${n}` }], n === 0 ? '?create=true' : '')
   }

@@ -98,35 +98,43 @@ test('fsck finds nothing wrong with the copy, and a restart goes on from it', as
   expect((await again.query('select count(*) from "acme/goods"')).at('output.data.0.0')).toBe(4)
 })
 
-test('a dataset that was deleted is deleted here, and comes back when it is restored', {
-  timeout: 60_000,
-}, async () => {
-  const replica = made.at(-1)
-  const id = String((await origin.call('/acme/goods')).at('id'))
-  await origin.call('/acme/goods', { method: 'DELETE', headers: { 'if-match': '*' } })
-  await expect.poll(async () => (await replica?.call('/acme/goods'))?.refusal).toBe('404 DatasetNotFound')
-  expect((await replica?.call(`/datasets/${id}`))?.refusal).toBe('410 DatasetDeleted')
-  const restored = await origin.call(`/datasets/${id}/restore`, { method: 'POST', json: { alias: 'acme/again' } })
-  expect(restored.status).toBe(200)
-  await expect.poll(() => replica?.head('acme/again'), soon).toBe(await origin.head('acme/again'))
-  expect((await replica?.call('/acme/goods'))?.refusal).toBe('404 DatasetNotFound')
-  expect((await replica?.call(`/datasets/${id}`))?.at('alias')).toBe('acme/again')
-})
+test(
+  'a dataset that was deleted is deleted here, and comes back when it is restored',
+  {
+    timeout: 60_000,
+  },
+  async () => {
+    const replica = made.at(-1)
+    const id = String((await origin.call('/acme/goods')).at('id'))
+    await origin.call('/acme/goods', { method: 'DELETE', headers: { 'if-match': '*' } })
+    await expect.poll(async () => (await replica?.call('/acme/goods'))?.refusal).toBe('404 DatasetNotFound')
+    expect((await replica?.call(`/datasets/${id}`))?.refusal).toBe('410 DatasetDeleted')
+    const restored = await origin.call(`/datasets/${id}/restore`, { method: 'POST', json: { alias: 'acme/again' } })
+    expect(restored.status).toBe(200)
+    await expect.poll(() => replica?.head('acme/again'), soon).toBe(await origin.head('acme/again'))
+    expect((await replica?.call('/acme/goods'))?.refusal).toBe('404 DatasetNotFound')
+    expect((await replica?.call(`/datasets/${id}`))?.at('alias')).toBe('acme/again')
+  },
+)
 
-test('a token that was revoked hides all that it showed, and a new one shows it again', {
-  timeout: 60_000,
-}, async () => {
-  const token = await origin.call('/tokens', { method: 'POST', json: { name: 'follower', scopes: ['read'] } })
-  const replica = await follow({ 'follow-token': String(token.at('token')) })
-  await arrives(replica, 'acme/secret')
-  await origin.call(`/tokens/${String(token.at('id'))}`, { method: 'DELETE' })
-  await expect.poll(async () => (await replica.call('/acme/secret')).refusal).toBe('404 DatasetNotFound')
-  expect((await replica.query('select * from "acme/secret"')).refusal).toBe('404 DatasetNotFound')
-  await replica.stop()
-  expect(await checkStore(replica.dataDir)).toMatchObject({ ok: true })
-  const again = await follow({}, replica.dataDir)
-  await arrives(again, 'acme/secret')
-})
+test(
+  'a token that was revoked hides all that it showed, and a new one shows it again',
+  {
+    timeout: 60_000,
+  },
+  async () => {
+    const token = await origin.call('/tokens', { method: 'POST', json: { name: 'follower', scopes: ['read'] } })
+    const replica = await follow({ 'follow-token': String(token.at('token')) })
+    await arrives(replica, 'acme/secret')
+    await origin.call(`/tokens/${String(token.at('id'))}`, { method: 'DELETE' })
+    await expect.poll(async () => (await replica.call('/acme/secret')).refusal).toBe('404 DatasetNotFound')
+    expect((await replica.query('select * from "acme/secret"')).refusal).toBe('404 DatasetNotFound')
+    await replica.stop()
+    expect(await checkStore(replica.dataDir)).toMatchObject({ ok: true })
+    const again = await follow({}, replica.dataDir)
+    await arrives(again, 'acme/secret')
+  },
+)
 
 test('a store that has datasets of its own follows no node', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'proofstream-own-'))

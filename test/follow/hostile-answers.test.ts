@@ -6,7 +6,6 @@ import type { AddressInfo } from 'node:net'
 import { createGzip } from 'node:zlib'
 import { afterEach, describe, expect, test } from 'vitest'
 import { Exchange, ProofstreamError } from '../../src/client/exchange.ts'
-import { Rate } from '../../src/features/follow/bounds.ts'
 import { Origin } from '../../src/features/follow/origin.ts'
 import { type Clock, systemClock } from '../../src/lib/clock.ts'
 import { startReplica } from './support.ts'
@@ -62,7 +61,7 @@ function endless(response: ServerResponse, headers: Record<string, string>, stat
 
 function originAt(url: string, clock: Clock = systemClock): { origin: Origin; stop: AbortController } {
   const stop = new AbortController()
-  return { origin: new Origin({ url, token: undefined }, { clock, rate: new Rate(0, clock), stop: stop.signal }), stop }
+  return { origin: new Origin({ url, token: undefined }, { clock, stop: stop.signal }), stop }
 }
 
 const hash = `f1620${'0'.repeat(64)}`

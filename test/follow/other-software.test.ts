@@ -97,7 +97,7 @@ test('rows of a derivative dataset are checked and shown as those of a root', as
 })
 
 test('a replica that is killed again and again gets to the head, with a sound copy', async () => {
-  const origin = await startLiveNode({ 'cut-open-age': '10ms' })
+  const origin = await startLiveNode({}, { cut: { openAgeMs: 10 } })
   const data = await mkdtemp(join(tmpdir(), 'proofstream-killed-'))
   const args = ['--roles', 'replica', '--store', origin.node.url, '--follow', 'acme/*', '--log-level', 'silent']
   try {

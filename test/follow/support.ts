@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { loadConfig } from '../../src/config.ts'
 import { type RunningNode, startNode } from '../../src/node.ts'
 import { type Answer, type Call, send } from '../helpers/live-node.ts'
+import { type Tuning, tuned } from '../helpers/tuning.ts'
 
 export interface Replica {
   readonly node: RunningNode
@@ -26,10 +27,11 @@ export async function startReplica(
   url: string,
   options: Readonly<Record<string, unknown>> = {},
   dataDir?: string,
+  tuning: Tuning = {},
 ): Promise<Replica> {
   const data = dataDir ?? (await mkdtemp(join(tmpdir(), 'proofstream-follower-')))
   const config = { data, store: url, roles: 'replica', follow: '*', listen: '127.0.0.1:0', 'log-level': 'silent' }
-  const node = await startNode(loadConfig({ ...config, ...options }))
+  const node = await startNode(tuned(loadConfig({ ...config, ...options }), tuning))
   const token = (await readFile(node.tokenFile, 'utf8')).trim()
   const call = (path: string, asked: Call = {}): Promise<Answer> =>
     send(node.url, path, {

@@ -24,7 +24,7 @@ class Rig {
   }
 
   async pass(ms: number): Promise<void> {
-    for (const endMs = this.#nowMs + ms; this.#nowMs < endMs; ) {
+    for (const endMs = this.#nowMs + ms; this.#nowMs < endMs;) {
       this.#nowMs = Math.min(endMs, ...this.#sleeping.map(({ atMs }) => atMs).filter((atMs) => atMs > this.#nowMs))
       for (const { atMs, wake } of this.#sleeping.splice(0)) {
         if (atMs <= this.#nowMs) wake()
@@ -73,8 +73,8 @@ function told(error: unknown): unknown[] {
 }
 
 const full = ['Saturated', 'openIngestBytes', 1]
-const overShare = ['QuotaExceeded', 'callerIngestShare', 1]
-const tight = { openIngestBytes: 100, callerIngestShare: 100 }
+const overShare = ['QuotaExceeded', 'callerShare', 1]
+const tight = { openIngestBytes: 100, callerShare: 100 }
 
 describe('the node', () => {
   test('holds bodies up to the limit and lets go of what they took, once', async () => {
@@ -160,7 +160,7 @@ describe('a caller', () => {
   })
 
   test('may send one body whatever its share, while the node has room', async () => {
-    const rig = new Rig({ openIngestBytes: 100, callerIngestShare: 1 })
+    const rig = new Rig({ openIngestBytes: 100, callerShare: 1 })
     await rig.enter('a', 60)
     await rig.enter('b', 40)
     expect(await rig.refusal('c', 1)).toEqual(full)
@@ -277,7 +277,7 @@ describe('the rates of a caller', () => {
 })
 
 describe('the memory of the process', () => {
-  const limits = { openIngestBytes: 1024 * MiB, callerIngestShare: 100 }
+  const limits = { openIngestBytes: 1024 * MiB, callerShare: 100 }
 
   test('bounds what one body and all together may come to take, and a body that grows', async () => {
     const rig = new Rig(limits, 572 * MiB)

@@ -66,9 +66,8 @@ const corners = fc
 const misfits = fc
   .tuple(fc.constantFrom('f', 'i', 'd', 'b', 'x', '~"', '\u0001'), upTo(5_000), upTo(300))
   .map(([name, length, count]) =>
-    Array.from(
-      { length: count },
-      (_, i): Row => (name.length === 1 && name in kinds ? { [`${name}${i}`]: 'text' } : { [name.repeat(length)]: i }),
+    Array.from({ length: count }, (_, i): Row =>
+      name.length === 1 && name in kinds ? { [`${name}${i}`]: 'text' } : { [name.repeat(length)]: i },
     ),
   )
 

@@ -1,5 +1,5 @@
 // What a body may cost: whatever it holds, in every format and as a stream, the log, cells and texts that come of it are
-// bounded by the bytes that came (docs/decisions/large-requests.md).
+// bounded by the bytes that came (docs/decisions/ingest.md#memory-and-large-requests).
 
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'

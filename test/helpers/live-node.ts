@@ -9,6 +9,7 @@ import { afterAll } from 'vitest'
 import { loadConfig } from '../../src/config.ts'
 import { type RunningNode, startNode } from '../../src/node.ts'
 import { type OpenApiDocument, undocumented } from './openapi-check.ts'
+import { type Tuning, tuned } from './tuning.ts'
 import { until } from './until.ts'
 
 export interface Answer {
@@ -54,18 +55,23 @@ export interface LiveNode {
 }
 
 /** As `startLiveNode`, for all tests of a file: stopped after them. */
-export async function liveNode(options: Readonly<Record<string, unknown>> = {}): Promise<LiveNode> {
-  const live = await startLiveNode(options)
+export async function liveNode(
+  options: Readonly<Record<string, unknown>> = {},
+  tuning: Tuning = {},
+): Promise<LiveNode> {
+  const live = await startLiveNode(options, tuning)
   afterAll(() => live.stop())
   return live
 }
 
-/** Starts a node with `options` (flags without dashes) over a data directory of its own. */
-export async function startLiveNode(options: Readonly<Record<string, unknown>> = {}): Promise<LiveNode> {
+/** Starts a node with `options` (flags without dashes) over a data directory of its own. Its blocks are never paced. */
+export async function startLiveNode(
+  options: Readonly<Record<string, unknown>> = {},
+  { cut, ...tuning }: Tuning = {},
+): Promise<LiveNode> {
   const dataDir = await mkdtemp(join(tmpdir(), 'proofstream-live-'))
-  const node = await startNode(
-    loadConfig({ data: dataDir, listen: '127.0.0.1:0', 'log-level': 'silent', 'cut-burst': 10_000, ...options }),
-  )
+  const config = loadConfig({ data: dataDir, listen: '127.0.0.1:0', 'log-level': 'silent', ...options })
+  const node = await startNode(tuned(config, { ...tuning, cut: { burstBlocks: 10_000, ...cut } }))
   const adminToken = (await readFile(node.tokenFile, 'utf8')).trim()
   const document = (await send(node.url, '/openapi.json', {})).json as OpenApiDocument
   const call = async (path: string, asked: Call = {}): Promise<Answer> => {

@@ -36,7 +36,7 @@ export class Taker {
   /** Starts it; it has its subscriptions when this resolves. */
   static async start(url: string, routes: readonly string[], args: readonly string[] = [], env = {}): Promise<Taker> {
     const dataDir = await mkdtemp(join(tmpdir(), 'proofstream-mqtt-'))
-    const options = ['--mqtt', url, '--mqtt-route', routes.join(','), '--cut-burst', '10000', ...args]
+    const options = ['--mqtt', url, '--mqtt-route', routes.join(','), '--cut-interval', '1ms', ...args]
     const taker = new Taker(dataDir, options, env)
     onTestFinished(() => taker.end('SIGKILL'))
     await taker.restart()

@@ -31,7 +31,7 @@ function directoriesUnder(directory: string): string[] {
 function readDataset(directory: string): FixtureDataset {
   const head = readFileSync(join(directory, 'refs', 'head'), 'utf8')
   const blocks: FixtureBlock[] = []
-  for (let hash: string | undefined = head; hash !== undefined; ) {
+  for (let hash: string | undefined = head; hash !== undefined;) {
     const bytes = new Uint8Array(readFileSync(join(directory, 'blocks', hash)))
     assert(sha3Hash(bytes) === hash, 'a block hashes to its name')
     const decoded = decodeBlock(bytes)

@@ -8,8 +8,14 @@ import { createInterface } from 'node:readline'
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { repository } from './sources.ts'
+import type { Tuning } from './tuning.ts'
 
 export const programPath = join(repository, 'src', 'main.ts')
+
+/** The program with a tuning: what comes before its arguments. */
+export function tunedProgram(tuning: Tuning): readonly string[] {
+  return [join(repository, 'test', 'helpers', 'tuned-main.ts'), JSON.stringify(tuning)]
+}
 
 export interface RunOptions {
   /** Added to an environment without any variable of Proofstream. */
@@ -69,13 +75,15 @@ export interface ServedNode {
   readonly end: (signal: 'SIGTERM' | 'SIGINT' | 'SIGKILL') => Promise<Pick<Finished, 'code' | 'signal'>>
 }
 
-/** Runs `proofstream serve` on a free port over `dataDir`; resolves when it says that it is ready. */
+/** Runs `proofstream serve` on a free port over `dataDir`, as `program`; resolves when it says that it is ready. */
 export async function serveNode(
   dataDir: string,
   args: readonly string[] = [],
   env: Readonly<Record<string, string>> = {},
+  program: readonly string[] = [programPath],
 ): Promise<ServedNode> {
-  const child = spawn(process.execPath, [programPath, 'serve', '--data', dataDir, '--listen', '127.0.0.1:0', ...args], {
+  const serve = ['serve', '--data', dataDir, '--listen', '127.0.0.1:0', ...args]
+  const child = spawn(process.execPath, [...program, ...serve], {
     cwd: repository,
     env: { ...cleanEnvironment(), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

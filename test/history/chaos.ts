@@ -6,7 +6,6 @@ import { spawn } from 'node:child_process'
 import { mkdir, readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import { checkStore, type StoreReport, systemClock } from '../../src/index.ts'
 import { type History, isAcknowledged, judge, type StoredDataset, type Verdict } from './history.ts'
 import {
@@ -22,6 +21,8 @@ import {
   startLoad,
   type Target,
 } from './load.ts'
+import { programPath, tunedProgram } from '../helpers/run-node.ts'
+import type { Tuning } from '../helpers/tuning.ts'
 
 export interface ChaosSpec {
   /** An empty directory. */
@@ -51,11 +52,9 @@ const receiptsAsked = 200
 const account = 'chaos'
 
 /** Quick cuts, so that a short life commits; one query process, so that a restart is quick. */
-const quick = {
-  'cut-burst': '100000',
-  'cut-open-age': '200ms',
-  'cut-wait-age': '20ms',
-  'limit-concurrent-queries': '1',
+const quick: Tuning = {
+  cut: { burstBlocks: 100_000, openAgeMs: 200, waitAgeMs: 20 },
+  limits: { concurrentQueries: 1 },
 }
 
 /** Runs `cycles` lives and judges them. Rejects when the node cannot start at all. */
@@ -129,9 +128,10 @@ class Run {
   }
 
   #spawn(): ServedNode {
-    const options = { ...quick, ...this.spec.options }
+    const { dataDir } = this
+    const options = { ...this.spec.options }
     const compileCache = join(this.spec.dir, 'compiled')
-    this.#node = startServed({ session: `life ${++this.#starts}`, dataDir: this.dataDir, compileCache, options })
+    this.#node = startServed({ session: `life ${++this.#starts}`, dataDir, compileCache, options, tuning: quick })
     return this.#node
   }
 
@@ -238,7 +238,8 @@ export interface ServeSpec {
   /** Where Node.js may keep compiled sources, so that restarts are quick. */
   readonly compileCache: string
   /** Options of `serve` by name, without dashes. */
-  readonly options: Readonly<Record<string, string>>
+  readonly options?: Readonly<Record<string, string>>
+  readonly tuning?: Tuning
   /** The environment of the process; default: empty. */
   readonly env?: Readonly<Record<string, string>>
   /** File with the admin token; default: the one in the data directory. */
@@ -257,7 +258,6 @@ export interface ServedNode {
   end(signal: 'SIGKILL' | 'SIGTERM'): Promise<number | null>
 }
 
-const program = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 /** Last characters of stderr that are kept. */
 const keptErrors = 4_000
 
@@ -265,7 +265,8 @@ const keptErrors = 4_000
 export function startServed(spec: ServeSpec): ServedNode {
   const options = { data: spec.dataDir, listen: '127.0.0.1:0', 'log-level': 'error', ...spec.options }
   const flags = Object.entries(options).map(([name, value]) => `--${name}=${value}`)
-  const child = spawn(process.execPath, [program, 'serve', ...flags], {
+  const program = spec.tuning === undefined ? [programPath] : tunedProgram(spec.tuning)
+  const child = spawn(process.execPath, [...program, 'serve', ...flags], {
     cwd: spec.dataDir,
     env: { ...spec.env, NODE_COMPILE_CACHE: spec.compileCache },
     stdio: ['ignore', 'pipe', 'pipe'],

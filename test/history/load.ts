@@ -286,7 +286,7 @@ export async function readBack(at: Address, aliases: Iterable<string>): Promise<
 /** Oldest first. */
 async function blocksOf(at: Address, alias: string): Promise<BlockJson[]> {
   const blocks: BlockJson[] = []
-  for (let before: string | undefined = ''; before !== undefined; ) {
+  for (let before: string | undefined = ''; before !== undefined;) {
     const { status, text } = await ask(at, `/${alias}/blocks?limit=1000${before === '' ? '' : `&before=${before}`}`)
     if (status === 404) return []
     if (status !== 200) throw new RangeError(`the blocks of ${alias}: ${status} ${text}`)

@@ -167,7 +167,7 @@ describe('show tables and information_schema', () => {
       [15, 200],
       [14, 413],
     ] as const) {
-      const small = await startLiveNode({ 'limit-listing-rows': rows })
+      const small = await startLiveNode({}, { limits: { listingRows: rows } })
       for (const name of ['a', 'b', 'c'])
         await small.call(`/acme/${name}`, { method: 'PUT', json: { schema: { fields: [fields[0]] } } })
       const answer = await small.query('select count(*) from information_schema.columns')

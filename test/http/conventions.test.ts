@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { errorTable } from '../../src/model/error-table.ts'
 import { send, startLiveNode, liveNode } from '../helpers/live-node.ts'
 
-const live = await liveNode({ 'limit-request-json-bytes': 2000, 'limit-sql-bytes': 500 })
+const live = await liveNode({}, { limits: { requestJsonBytes: 2000, sqlBytes: 500 } })
 await live.ingest('acme/goods', [{ id: 1, name: 'one' }], '?create=true')
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { fixedLimits, limitTable } from '../../src/lib/limits.ts'
 import { liveNode } from '../helpers/live-node.ts'
 
-const live = await liveNode({ 'limit-sql-bytes': 777 })
+const live = await liveNode({}, { limits: { sqlBytes: 777 } })
 type Content = Readonly<Record<string, { readonly schema: object; readonly example?: unknown }>>
 interface Operation {
   readonly responses: Readonly<Record<string, { readonly content?: Content }>>
@@ -242,7 +242,9 @@ describe('the node', () => {
   it('lists every limit with its unit and its value here', async () => {
     const answer = await live.call('/limits', { token: null })
     expect(Object.keys(Object(answer.at('limits')))).toEqual(Object.keys(limitTable))
-    expect(answer.at('limits.sqlBytes')).toMatchObject({ value: 777, unit: 'bytes', option: '--limit-sql-bytes' })
+    expect(answer.at('limits.sqlBytes')).toEqual({ value: 777, unit: 'bytes', about: limitTable.sqlBytes.text })
+    expect(answer.at('limits.bodyBytes.option')).toBe('--limit-body-bytes')
+    expect(answer.at('limits.inflatedBytes.option')).toBe('--limit-body-bytes')
     expect(Object.keys(Object(answer.at('fixed')))).toEqual(Object.keys(fixedLimits))
   })
 

@@ -12,7 +12,7 @@ import { runCommand } from '../helpers/run-node.ts'
 const blocks = 270
 
 it('are those of the loose blocks', async () => {
-  const live = await startLiveNode({ 'cut-wait-age': 1, 'cut-open-age': 1 })
+  const live = await startLiveNode({}, { cut: { waitAgeMs: 1, openAgeMs: 1 } })
   const { dataDir, adminToken: token } = live
   const id = String((await live.ingest('acme/long', [{ n: 0 }], '?create=true')).at('dataset.id'))
   for (let n = 1; n < blocks; n++) await live.ingest('acme/long', [{ n }])

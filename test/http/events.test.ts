@@ -22,7 +22,7 @@ interface ListedBlock {
 /** The chain as the blocks route tells it, oldest first. */
 async function chainOf(alias: string): Promise<readonly ListedBlock[]> {
   const found: ListedBlock[] = []
-  for (let before = ''; ; ) {
+  for (let before = ''; ;) {
     const page = await live.call(`/${alias}/blocks?limit=1000${before}`)
     found.push(...(page.at('blocks') as ListedBlock[]))
     if (page.at('next') === undefined) return found.reverse()
@@ -342,7 +342,7 @@ describe('listeners', () => {
       const refused = await small.call('/acme/goods/events')
       expect([refused.refusal, refused.at('limit'), refused.headers['retry-after']]).toEqual([
         '429 QuotaExceeded',
-        { name: 'callerListenerShare', value: 50, unit: 'percent' },
+        { name: 'callerShare', value: 50, unit: 'percent' },
         '5',
       ])
       for (const status of [200, 200, 429]) expect(await enter()).toBe(status)

@@ -9,7 +9,7 @@ import { describe, expect, it } from 'vitest'
 import { must } from '../../src/lib/assert.ts'
 import { type Answer, type Call, liveNode, startLiveNode } from '../helpers/live-node.ts'
 
-const live = await liveNode({ 'limit-answer-file-bytes': 3_000_000, 'anonymous-read': true })
+const live = await liveNode({ 'anonymous-read': true }, { limits: { answerFileBytes: 3_000_000 } })
 const rowsFrom = (start: number, count: number): object[] =>
   Array.from({ length: count }, (_, i) => ({ n: start + i, text: `row ${((start + i) * 2654435761) % 4294967296}` }))
 await live.ingest('acme/parts', rowsFrom(0, 40_000), '?create=true')
@@ -168,7 +168,7 @@ describe('a URL without a block', () => {
 })
 
 it('a cache is empty after a restart, and one of no bytes keeps nothing', async () => {
-  const none = await startLiveNode({ 'limit-answer-file-bytes': 0 })
+  const none = await startLiveNode({}, { limits: { answerFileBytes: 0 } })
   try {
     await none.ingest('acme/parts', rowsFrom(0, 10), '?create=true')
     const answer = await none.call('/acme/parts/export', { headers: { range: 'bytes=0-3' } })

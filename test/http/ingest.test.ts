@@ -6,12 +6,10 @@ import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'nod
 import { describe, expect, it } from 'vitest'
 import { type Answer, liveNode } from '../helpers/live-node.ts'
 
-const live = await liveNode({
-  'limit-body-bytes': 200_000,
-  'limit-inflated-bytes': 3_000_000,
-  'limit-record-bytes': 50_000,
-  'limit-request-header-ms': 1_000,
-})
+const live = await liveNode(
+  { 'limit-body-bytes': 200_000 },
+  { limits: { inflatedBytes: 3_000_000, recordBytes: 50_000, requestHeaderMs: 1_000 } },
+)
 await live.ingest('acme/log', [{ n: 0 }], '?create=true')
 
 const post = (

@@ -33,7 +33,7 @@ describe('the chain', () => {
 
   it('comes in pages', async () => {
     const seen: unknown[] = []
-    for (let path = '/acme/goods/blocks?limit=2'; ; ) {
+    for (let path = '/acme/goods/blocks?limit=2'; ;) {
       const page = await live.call(path)
       seen.push(...(page.at('blocks') as unknown[]))
       if (page.at('next') === undefined) break

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { type Answer, liveNode, startLiveNode } from '../helpers/live-node.ts'
 
-const live = await liveNode({ 'limit-sql-bytes': 4096 })
+const live = await liveNode({}, { limits: { sqlBytes: 4096 } })
 const sales = [
   { city: 'Oslo', amount: 1 },
   { city: 'Rome', amount: 2 },

@@ -80,7 +80,7 @@ test('a refused batch that had come whole leaves the connection open', async () 
 })
 
 test('are not too late when it was others before them that took the time', async () => {
-  const slow = await startLiveNode({ 'cut-open-age': '4s', 'cut-wait-age': '4s', 'limit-request-header-ms': 500 })
+  const slow = await startLiveNode({}, { limits: { requestHeaderMs: 500 }, cut: { openAgeMs: 4000, waitAgeMs: 4000 } })
   await slow.call('/acme/slow', { method: 'PUT', json: { schema: { fields: [{ name: 'n', type: 'Int64' }] } } })
   const { hostname, port } = new URL(slow.node.url)
   const socket = connect(Number(port), hostname)

@@ -17,7 +17,7 @@ beforeAll(async () => {
     pids.push(this.pid)
     return perform.apply(this, given)
   })
-  live = await startLiveNode({ 'limit-concurrent-queries': 1, 'limit-queued-queries': 8 })
+  live = await startLiveNode({ 'limit-concurrent-queries': 1 }, { limits: { queuedQueries: 8 } })
   for (const alias of ['alice/secret', 'bob/secret', 'open/data']) {
     const visibility = alias === 'open/data' ? 'public' : 'private'
     await live.call(`/${alias}`, { method: 'PUT', json: { visibility } })
@@ -85,7 +85,7 @@ describe('a caller with many queries', () => {
     const open = Array.from({ length: 12 }, hanging)
     const full = async (): Promise<unknown> =>
       (await live.query(`select ${texts++}`, {}, { token: null })).at('limit.name')
-    await expect.poll(full).toBe('callerQueryShare')
+    await expect.poll(full).toBe('callerShare')
     for (let i = 0; i < 10; i++) {
       expect((await live.query(`select ${i}`)).at('output.data.0.0')).toBe(i)
       expect((await live.call('/open/data/tail')).status).toBe(200)

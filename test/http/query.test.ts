@@ -5,12 +5,10 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type Answer, startLiveNode, liveNode } from '../helpers/live-node.ts'
 
-const live = await liveNode({
-  'limit-result-rows': 1_000,
-  'limit-result-bytes': 20_000,
-  'limit-query-ms': 3_000,
-  'limit-concurrent-queries': 1,
-})
+const live = await liveNode(
+  { 'limit-result-rows': 1_000, 'limit-query-ms': 3_000, 'limit-concurrent-queries': 1 },
+  { limits: { resultBytes: 20_000 } },
+)
 const heads: string[] = []
 await live.call('/acme/sales', {
   method: 'PUT',

@@ -6,11 +6,10 @@ import { type Answer, liveNode } from '../helpers/live-node.ts'
 
 const ndjson = { 'content-type': 'application/x-ndjson' }
 
-const live = await liveNode({
-  'limit-caller-request-rate': 2,
-  'limit-caller-byte-rate': 1000,
-  'limit-open-ingest-requests': 4,
-})
+const live = await liveNode(
+  { 'limit-caller-request-rate': 2, 'limit-caller-byte-rate': 1000 },
+  { limits: { openIngestRequests: 4 } },
+)
 await live.ingest('acme/goods', [{ n: 1 }], '?create=true')
 
 async function makeToken(name: string): Promise<string> {
@@ -82,7 +81,7 @@ describe('a token', () => {
     const [many, few, third] = [await makeToken('many'), await makeToken('few'), await makeToken('third')]
     const open = [hanging(many), hanging(many)]
     await expect.poll(async () => (await post(many)).status).toBe(429)
-    expect(quotaOf(await post(many))).toEqual(quota('callerIngestShare', 50, 'percent'))
+    expect(quotaOf(await post(many))).toEqual(quota('callerShare', 50, 'percent'))
     expect((await post(few)).status).toBe(202)
     open.push(hanging(few), hanging(third))
     const latecomer = await makeToken('late')
@@ -101,6 +100,6 @@ describe('a token', () => {
       option: '--limit-caller-request-rate',
     })
     expect(limits['callerByteRate']).toMatchObject({ value: 1000, unit: 'bytes/s' })
-    expect(limits['callerIngestShare']).toMatchObject({ value: 50, unit: 'percent' })
+    expect(limits['callerShare']).toMatchObject({ value: 50, unit: 'percent' })
   })
 })

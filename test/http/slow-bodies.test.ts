@@ -67,7 +67,7 @@ describe('a body', () => {
 
   it('that comes fast enough in each window goes on', async () => {
     const { socket, answer, clock, read } = await open(512)
-    for (let sent = 5; sent < 100_000; ) {
+    for (let sent = 5; sent < 100_000;) {
       const size = Math.min(20_000, 100_000 - sent)
       socket.write('x'.repeat(size))
       sent += size

@@ -15,8 +15,8 @@ import { type LiveNode, liveNode, startLiveNode } from '../helpers/live-node.ts'
 import { frame } from '../helpers/websocket-frames.ts'
 import { until } from '../helpers/until.ts'
 
-const fast = { 'stream-age': '20ms', 'stream-rows': 50 }
-const live = await liveNode({ ...fast, 'limit-record-bytes': 2_000 })
+const stream = { ageMs: 20, rows: 50 }
+const live = await liveNode({}, { stream, limits: { recordBytes: 2_000 } })
 
 let made = 0
 async function dataset(at: LiveNode = live): Promise<string> {
@@ -182,7 +182,7 @@ describe('a stream over WebSocket', () => {
   })
 
   it('is told when the node stops', async () => {
-    const other = await startLiveNode(fast)
+    const other = await startLiveNode({}, { stream })
     const alias = await dataset(other)
     const socket = await new Socket(`/${alias}/stream`, {}, other).open()
     socket.send('{"n":0}')
@@ -197,7 +197,7 @@ describe('a stream over WebSocket', () => {
 
 describe('a handshake', () => {
   it('is refused where the caller has as many streams as he may, until one of them is over', async () => {
-    const few = await startLiveNode({ ...fast, 'limit-streams-per-caller': 1 })
+    const few = await startLiveNode({}, { stream, limits: { streamsPerCaller: 1 } })
     const alias = await dataset(few)
     const one = await new Socket(`/${alias}/stream`, {}, few).open()
     const token = { authorization: `Bearer ${few.adminToken}` }
@@ -250,7 +250,7 @@ describe('a handshake', () => {
   })
 
   it('of a peer that does not wait for its answer is forgotten', async () => {
-    const few = await startLiveNode({ ...fast, 'limit-streams-per-caller': 2 })
+    const few = await startLiveNode({}, { stream, limits: { streamsPerCaller: 2 } })
     const alias = await dataset(few)
     for (let n = 0; n < 20; n++) {
       const peer = await sendHandshake(`/${alias}/stream`, key(), few)

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { HttpStream, type Line, producer } from '../helpers/http-stream.ts'
 import { type Answer, liveNode } from '../helpers/live-node.ts'
 
-const live = await liveNode({ 'stream-age': '20ms' })
+const live = await liveNode({}, { stream: { ageMs: 20 } })
 const csv = { 'content-type': 'text/csv' }
 const openStream = (path: string, headers: Readonly<Record<string, string>>): HttpStream =>
   new HttpStream(path, headers, live)

@@ -5,12 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { HttpStream, type Line, producer } from '../helpers/http-stream.ts'
 import { type Answer, liveNode, startLiveNode } from '../helpers/live-node.ts'
 
-const live = await liveNode({
-  'stream-age': '20ms',
-  'stream-rows': 50,
-  'limit-record-bytes': 2_000,
-  'limit-body-ms': 400,
-})
+const live = await liveNode({}, { limits: { recordBytes: 2_000, bodyMs: 400 }, stream: { ageMs: 20, rows: 50 } })
 await live.call('/acme/log', {
   method: 'PUT',
   json: { schema: { fields: [{ name: 'n', type: { kind: 'Option', inner: { kind: 'Int64' } } }] } },
@@ -239,7 +234,7 @@ it('receipts that nobody reads give way to the latest, and the records go on', a
 })
 
 it('a node that shuts down ends its streams with the last number that is durable', async () => {
-  const own = await startLiveNode({ 'stream-age': '1h' })
+  const own = await startLiveNode({}, { stream: { ageMs: 3_600_000 } })
   await own.ingest('acme/log', [{ n: 1 }], '?create=true')
   const stream = openStream('/acme/log/stream', producer('p', 7), own).send(1, 2, 3, '{"n":')
   await new Promise((resolve) => setTimeout(resolve, 200))
@@ -251,7 +246,7 @@ it('a node that shuts down ends its streams with the last number that is durable
 })
 
 it('the first records of a producer get a block at once, where the pace of the dataset is an hour', async () => {
-  const own = await startLiveNode({ 'cut-burst': 1, 'cut-interval': '1h', 'stream-age': '10ms' })
+  const own = await startLiveNode({ 'cut-interval': '1h' }, { cut: { burstBlocks: 1 }, stream: { ageMs: 10 } })
   await own.ingest('acme/log', [{ n: 1 }], '?create=true')
   for (const id of ['p', 'q']) {
     const stream = openStream('/acme/log/stream', producer(id, 0), own).send(1)
@@ -266,7 +261,7 @@ it('the first records of a producer get a block at once, where the pace of the d
 })
 
 it('a stream on which nothing comes is ended', async () => {
-  const own = await startLiveNode({ 'stream-age': '10ms', 'limit-stream-idle-ms': 800, 'limit-streams-per-caller': 1 })
+  const own = await startLiveNode({}, { limits: { streamIdleMs: 800, streamsPerCaller: 1 }, stream: { ageMs: 10 } })
   await own.ingest('acme/log', [{ n: 1 }], '?create=true')
   const stream = openStream('/acme/log/stream', {}, own).send(1)
   await expect

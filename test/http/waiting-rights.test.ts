@@ -4,7 +4,7 @@ import { request } from 'node:http'
 import { expect, test } from 'vitest'
 import { liveNode } from '../helpers/live-node.ts'
 
-const live = await liveNode({ 'anonymous-read': 'true', 'cut-open-age': '10ms' })
+const live = await liveNode({ 'anonymous-read': 'true' }, { cut: { openAgeMs: 10 } })
 
 /** Status and body of an answer to somebody without a token, up to its end or the time. */
 function stranger(path: string, headers: Record<string, string>, mostMs = 5_000): Promise<[number, string]> {

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { HttpStream } from '../helpers/http-stream.ts'
 import { type Answer, liveNode } from '../helpers/live-node.ts'
 
-const live = await liveNode({ 'stream-age': '20ms' })
+const live = await liveNode({}, { stream: { ageMs: 20 } })
 
 const post = (path: string, body: string, contentType = 'application/x-ndjson'): Promise<Answer> =>
   live.call(path, { method: 'POST', headers: { 'content-type': contentType, prefer: 'wait=20' }, body })

@@ -60,11 +60,11 @@ let dir: string
 let live: LiveNode
 /** Sequences of the blocks that brought rows. */
 const blocks: number[] = []
-const options = (): object => ({ data: dir, 'cut-wait-age': 1, 'cut-open-age': 1 })
+const quick = { cut: { waitAgeMs: 1, openAgeMs: 1 } }
 
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'proofstream-lake-merged-'))
-  live = await startLiveNode({ ...options() })
+  live = await startLiveNode({ data: dir }, quick)
   for (let n = 0; n < posts; n++) {
     const at = new Date(Date.UTC(2026, 0, 1, 0, n)).toISOString()
     const rows = [1, 2, 3].map((x) => ({
@@ -188,27 +188,31 @@ print(*rows.selectExpr('count(*)', 'min(n)', 'max(n)').collect()[0])
   expect(stdout.trim().split('\n')).toEqual([all, '180 120.0', String(2 + 88), '60 521.0 540.0'])
 })
 
-test('a merged file that is gone is made again for who was told of it, and no other', {
-  timeout: 120_000,
-}, async () => {
-  const { text: list } = await get(await listOf('stream'))
-  const manifest = must(/merged-0-256-[0-9a-f]{64}/.exec(list)?.[0], 'a merged file')
-  const folder = (await listOf('stream')).replace(/metadata\/.*/, '')
-  const file = `${folder}data/${manifest}.parquet`
-  const before = await get(file)
-  expect([before.status, before.text.slice(0, 4)]).toEqual([200, 'PAR1'])
-  const described = await get(`${folder}metadata/${manifest}.avro`)
-  await live.stop()
-  await rm(join(dir, 'cache', 'merged'), { recursive: true })
-  live = await startLiveNode({ ...options() })
-  const again = await get(file)
-  expect(sha256Hex(again.bytes)).toBe(sha256Hex(before.bytes))
-  expect((await get(`${folder}metadata/${manifest}.avro`)).text).toBe(described.text)
-  const other = manifest.replace(/.$/, (digit) => (digit === '0' ? '1' : '0'))
-  for (const name of [other, manifest.replace('-256-', '-200-'), manifest.replace('0-256', '1-257')]) {
-    expect((await get(`${folder}data/${name}.parquet`)).refusal).toBe('404 ObjectNotFound')
-    expect((await get(`${folder}metadata/${name}.avro`)).refusal).toBe('404 ObjectNotFound')
-  }
-  // A name that is made up makes nothing.
-  expect((await live.call('/metrics')).text).toMatch(/^proofstream_merged_files_made_total [12]$/m)
-})
+test(
+  'a merged file that is gone is made again for who was told of it, and no other',
+  {
+    timeout: 120_000,
+  },
+  async () => {
+    const { text: list } = await get(await listOf('stream'))
+    const manifest = must(/merged-0-256-[0-9a-f]{64}/.exec(list)?.[0], 'a merged file')
+    const folder = (await listOf('stream')).replace(/metadata\/.*/, '')
+    const file = `${folder}data/${manifest}.parquet`
+    const before = await get(file)
+    expect([before.status, before.text.slice(0, 4)]).toEqual([200, 'PAR1'])
+    const described = await get(`${folder}metadata/${manifest}.avro`)
+    await live.stop()
+    await rm(join(dir, 'cache', 'merged'), { recursive: true })
+    live = await startLiveNode({ data: dir }, quick)
+    const again = await get(file)
+    expect(sha256Hex(again.bytes)).toBe(sha256Hex(before.bytes))
+    expect((await get(`${folder}metadata/${manifest}.avro`)).text).toBe(described.text)
+    const other = manifest.replace(/.$/, (digit) => (digit === '0' ? '1' : '0'))
+    for (const name of [other, manifest.replace('-256-', '-200-'), manifest.replace('0-256', '1-257')]) {
+      expect((await get(`${folder}data/${name}.parquet`)).refusal).toBe('404 ObjectNotFound')
+      expect((await get(`${folder}metadata/${name}.avro`)).refusal).toBe('404 ObjectNotFound')
+    }
+    // A name that is made up makes nothing.
+    expect((await live.call('/metrics')).text).toMatch(/^proofstream_merged_files_made_total [12]$/m)
+  },
+)

@@ -8,7 +8,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { must } from '../../src/lib/assert.ts'
 import { newPrefix, noKafka, recordsTopic, sharedAdmin, sharedKafka } from '../helpers/kafka-shared.ts'
 import { type Answer, send } from '../helpers/live-node.ts'
-import { type Finished, runCommand, type ServedNode, serveNode } from '../helpers/run-node.ts'
+import { type Finished, runCommand, type ServedNode, serveNode, tunedProgram } from '../helpers/run-node.ts'
+import type { Tuning } from '../helpers/tuning.ts'
 import { repository } from '../helpers/sources.ts'
 
 let data: string
@@ -28,8 +29,8 @@ function kafkaFlags(topicPrefix = prefix): string[] {
   return ['--kafka-brokers', sharedKafka().broker, '--topic-prefix', topicPrefix]
 }
 
-async function serve(args: readonly string[]): Promise<void> {
-  node = await serveNode(data, args)
+async function serve(args: readonly string[], tuning: Tuning = {}): Promise<void> {
+  node = await serveNode(data, args, {}, tunedProgram(tuning))
 }
 
 async function call(path: string, body?: string, headers: Record<string, string> = {}): Promise<Answer> {
@@ -77,7 +78,7 @@ describe.skipIf(noKafka)('a node moves from the file log to Kafka', () => {
     const query = JSON.stringify({ query: 'select sum(i) s from "acme/a"', include: ['Proof'] })
     const proof = await call('/query', query)
     await must(node, 'a node runs').end('SIGTERM')
-    await serve([...serveArgs(first), '--cut-open-age', '1h', '--cut-wait-age', '1h'])
+    await serve(serveArgs(first), { cut: { openAgeMs: 3_600_000, waitAgeMs: 3_600_000 } })
     const open = await post('a', [{ i: 3 }], { prefer: 'respond-async' })
     expect(open.at('status')).toBe('accepted')
     await must(node, 'a node runs').end('SIGTERM')

@@ -152,7 +152,7 @@ describe.skipIf(noKafka)('the life of a dataset', () => {
     running.delete('builder-1')
     // Until the other has the partitions the outcome may be open: then it is asked for once more.
     const done = async (ask: () => Promise<Answer>): Promise<Answer> => {
-      for (const endMs = performance.now() + patienceMs; performance.now() < endMs; ) {
+      for (const endMs = performance.now() + patienceMs; performance.now() < endMs;) {
         const answer = await ask()
         if (answer.status < 400) return answer
         expect(['500 OutcomeUnknown', '503 LogUnavailable']).toContain(answer.refusal)

@@ -41,8 +41,10 @@ describe.skipIf(noKafka)('a node with its log in Kafka', () => {
 
   test('finds after a kill what it had acknowledged, each row once', async () => {
     const dataDir = await mkdtemp(join(tmpdir(), 'proofstream-kafka-node-'))
-    const options = { ...kafkaFlags(), 'cut-burst': '10000', 'cut-open-age': '200ms', 'cut-wait-age': '20ms' }
-    const start = () => startServed({ session: 'node', dataDir, compileCache: join(dataDir, 'compiled'), options })
+    const options = kafkaFlags()
+    const tuning = { cut: { burstBlocks: 10_000, openAgeMs: 200, waitAgeMs: 20 } }
+    const start = () =>
+      startServed({ session: 'node', dataDir, compileCache: join(dataDir, 'compiled'), options, tuning })
     const post = (node: { url: string; token: string }, i: number, prefer: string): Promise<Response> =>
       fetch(`${node.url}/acme/rows/ingest?create=true`, {
         method: 'POST',

@@ -47,10 +47,8 @@ const drainWithinMs = 120_000
 const longestWaitMs = 5_000
 
 const quick = {
-  'cut-burst': '100000',
-  'cut-open-age': '200ms',
-  'cut-wait-age': '20ms',
-  'limit-concurrent-queries': '1',
+  cut: { burstBlocks: 100_000, openAgeMs: 200, waitAgeMs: 20 },
+  limits: { concurrentQueries: 1 },
 }
 
 export class Fleet {
@@ -74,7 +72,6 @@ export class Fleet {
     const dataDir = join(dir, name)
     mkdirSync(dataDir, { recursive: true })
     const options = {
-      ...quick,
       roles: roleOf(name),
       store: join(dir, 'store'),
       ...elsewhere?.options,
@@ -91,6 +88,7 @@ export class Fleet {
       dataDir,
       compileCache,
       options,
+      tuning: quick,
       tokenFile,
       ...(elsewhere && { env: elsewhere.env }),
     })

@@ -12,22 +12,26 @@ const optionsOf = (options: Record<string, unknown>) =>
 test('a broker, its routes and how to log in', () => {
   expect(loadConfig({}).mqtt).toBeUndefined()
   const options = optionsOf({
-    mqtt: 'mqtts://[::1]',
+    mqtt: 'mqtts://node%40lab@[::1]?ca=ca.pem',
     'mqtt-route': '$share/g/a/#=acme/a,x=y/+=acme/b?preset=ttn&eventTime=%2Fa=b',
-    'mqtt-username': 'node',
     'mqtt-password': 'secret',
-    'mqtt-tls-ca': 'ca.pem',
   })
   expect(options).toEqual({
     host: '::1',
     port: 8883,
     tls: { ca: 'ca.pem' },
-    login: { username: 'node', password: 'secret' },
+    login: { username: 'node@lab', password: 'secret' },
     clientId: undefined,
     routes: [
       { filter: '$share/g/a/#', alias: parseAliasText('acme/a'), query: {} },
       { filter: 'x=y/+', alias: parseAliasText('acme/b'), query: { preset: 'ttn', eventTime: '/a=b' } },
     ],
+  })
+  const whole = optionsOf({ mqtt: 'mqtts://broker/?client-id=lab-1&cert=%2Fetc%2Fcert.pem&key=/etc/key.pem' })
+  expect(whole).toMatchObject({
+    clientId: 'lab-1',
+    tls: { cert: '/etc/cert.pem', key: '/etc/key.pem' },
+    login: undefined,
   })
   expect(optionsOf({ mqtt: 'tcp://broker:1884' })).toMatchObject({ host: 'broker', port: 1884, tls: undefined })
 })
@@ -44,10 +48,14 @@ test.each([
   [{ 'mqtt-route': '$share/+/a=acme/a' }, /no topic filter/],
   [{ 'mqtt-route': 'a=acme/a?create=true&create=false' }, /more than once/],
   [{ 'mqtt-route': 'a=acme/a,a=Acme/A' }, /twice/],
-  [{ 'mqtt-password': 'secret' }, /without 'mqtt-username'/],
-  [{ 'mqtt-tls-ca': 'ca.pem' }, /speaks TLS/],
-  [{ mqtt: 'mqtts://broker', 'mqtt-tls-key': 'key.pem' }, /belong together/],
-  [{ 'mqtt-client-id': 'a b' }, /mqtt-client-id/],
+  [{ 'mqtt-password': 'secret' }, /no user/],
+  [{ mqtt: 'tcp://broker?ca=ca.pem' }, /must speak it: mqtts/],
+  [{ mqtt: 'mqtts://broker?key=key.pem' }, /belong together/],
+  [{ mqtt: 'tcp://broker?client-id=a b' }, /client-id 'a b'/],
+  [{ mqtt: 'tcp://broker?retain=1' }, /each of the parameters ca, cert, key, client-id once/],
+  [{ mqtt: 'mqtts://broker?ca=a&ca=b' }, /each of the parameters/],
+  [{ mqtt: 'mqtts://broker?ca=' }, /with a value/],
+  [{ mqtt: 'tcp://100%25%zz@broker' }, /begins no escape/],
   [{ roles: 'replica' }, /for gateways/],
 ])('%j is refused', (options, message) => {
   let refusal = ''

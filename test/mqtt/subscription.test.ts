@@ -175,7 +175,7 @@ const faults: readonly (readonly [string, Script, RegExp])[] = [
   ['QoS 2', bytes(0x34, 8, 0, 1, 0x61, 0, 7, 0, 1, 1), /PUBLISH where it may not/],
   ['a packet of clients', bytes(0xc0, 0), /PINGREQ where it may not/],
   ['a second CONNACK', bytes(0x20, 3, 0, 0, 0), /CONNACK twice/],
-  ['a session taken over', bytes(0xe0, 2, 0x8e, 0), /--mqtt-client-id/],
+  ['a session taken over', bytes(0xe0, 2, 0x8e, 0), /client-id in --mqtt/],
   ['HTTP', (peer) => peer.socket.write(`HTTP/1.1 400 Bad Request\r\n\r\n${'x'.repeat(100)}`), /MQTT packet|may not/],
 ]
 

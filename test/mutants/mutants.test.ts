@@ -46,8 +46,9 @@ function tried(
   count: string,
 ): Promise<Outcome> {
   const vitest = join(root, 'node_modules/vitest/vitest.mjs')
-  const what = unit === undefined ? ['sim', `test/sim/${name}`] : ['unit', unit]
-  const args = [vitest, 'run', '--no-cache', '--project', ...what]
+  const what = unit ?? `test/sim/${name}`
+  const projects = unit === undefined ? ['--project=sim'] : ['--project=unit', '--project=together']
+  const args = [vitest, 'run', '--no-cache', ...projects, what]
   const env = { ...process.env, SIM_SEEDS: count, SIM_MOST_BAD: '1', NO_COLOR: '1', FORCE_COLOR: '0' }
   return new Promise((resolve) => {
     execFile(process.execPath, args, { cwd: copy, env, maxBuffer: 64 * 1024 * 1024 }, (error, stdout, stderr) => {

@@ -1,5 +1,5 @@
 // Files that lie, and files that are small and mean much: each is refused in a sentence that says where, or streams in
-// bounded memory. What other readers did with them: docs/decisions/parquet-in.md.
+// bounded memory. What other readers did with them: docs/decisions/formats.md#columns-arrow-and-parquet.
 
 import { describe, expect, test } from 'vitest'
 import { concatBytes, utf8 } from '../../src/lib/bytes.ts'

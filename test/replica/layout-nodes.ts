@@ -16,8 +16,9 @@ import { runCommand } from '../helpers/run-node.ts'
 import { until } from '../helpers/until.ts'
 import { type Dataset, datasets, postAll, posts, schemaFor } from './layout-data.ts'
 
-const options = { 'cut-wait-age': 1, 'cut-open-age': 1, 'limit-kept-answer-bytes': 0, 'limit-concurrent-queries': 1 }
-const loose = { ...options, 'limit-merged-file-bytes': 0 }
+const cut = { waitAgeMs: 1, openAgeMs: 1 }
+const limits = { keptAnswerBytes: 0, concurrentQueries: 1 }
+const loose = { cut, limits: { ...limits, mergedFileBytes: 0 } }
 
 export type Files = ReadonlyMap<Dataset, readonly string[]>
 
@@ -35,16 +36,16 @@ export async function makeLayouts(dir: string): Promise<Layouts> {
     string,
     string,
   ]
-  const origin = await startLiveNode({ ...loose, data: first })
+  const origin = await startLiveNode({ data: first }, loose)
   await postAll(origin, join(dir, 'body'))
   await origin.node.stop()
   for (const copy of [packed, merged]) await cp(first, copy, { recursive: true })
   expect((await runCommand(['pack', '--sweep', '--data', packed])).stdout).toContain('"packs":1,"swept":')
 
   const nodes = new Map<string, LiveNode | Replica>()
-  nodes.set('loose', await startLiveNode({ ...loose, data: first }))
-  nodes.set('packed', await startLiveNode({ ...loose, data: packed }))
-  const merging = await startLiveNode({ ...options, data: merged })
+  nodes.set('loose', await startLiveNode({ data: first }, loose))
+  nodes.set('packed', await startLiveNode({ data: packed }, loose))
+  const merging = await startLiveNode({ data: merged }, { cut, limits })
   nodes.set('merged', merging)
   await until('merged files', async () => {
     const asked = { include: ['Proof'], explain: true }
@@ -52,7 +53,7 @@ export async function makeLayouts(dir: string): Promise<Layouts> {
     return String(answer.headers['query-scan']).includes('merged-files-read=1') || undefined
   })
   const url = merging.node.url
-  const copy = await startReplica(url, { ...loose, 'follow-token': merging.adminToken }, join(dir, 'copy'))
+  const copy = await startReplica(url, { 'follow-token': merging.adminToken }, join(dir, 'copy'), loose)
   nodes.set('followed', copy)
   for (const dataset of datasets) {
     await until('the copy', async () => (await copy.head(dataset)) === (await merging.head(dataset)) || undefined)

@@ -147,8 +147,8 @@ const questions = [
 describe('a node', () => {
   it('merges what is small and many, answers as it did, and goes on when the files are damaged or gone', async () => {
     const dir = join(bench.root, 'data')
-    const options = { data: dir, 'cut-wait-age': 1, 'cut-open-age': 1, 'limit-kept-answer-bytes': 0 }
-    let live = await startLiveNode({ ...options, 'limit-merged-file-bytes': 0 })
+    const cut = { waitAgeMs: 1, openAgeMs: 1 }
+    let live = await startLiveNode({ data: dir }, { cut, limits: { keptAnswerBytes: 0, mergedFileBytes: 0 } })
     for (let n = 0; n < posts; n++) {
       const row = { event_time: new Date(Date.UTC(2026, 0, 1, 0, 0, n)).toISOString(), n, x: n / 7 }
       // What fails behind the rows that are needed fails in no slice that is read.
@@ -180,7 +180,7 @@ describe('a node', () => {
     expect(await scan(byNumber)).toBe(offsets)
     await live.node.stop()
 
-    live = await startLiveNode(options)
+    live = await startLiveNode({ data: dir }, { cut, limits: { keptAnswerBytes: 0 } })
     await expect.poll(() => scan(count)).toContain('merged-files-read=2')
     const merged =
       'files-read=20, files=20, row-groups-read=20, row-groups=20, rows-read=530, rows=530, merged-files-read=2'
@@ -202,7 +202,7 @@ describe('a node', () => {
     await writeFile(join(folder, dataset, first), bytes)
     await truncate(join(folder, dataset, second), 1000)
     await writeFile(join(folder, dataset, 'part'), 'half of a file')
-    live = await startLiveNode(options)
+    live = await startLiveNode({ data: dir }, { cut, limits: { keptAnswerBytes: 0 } })
     expect(await answers()).toEqual(before)
     await expect.poll(() => scan(count)).toBe(merged)
     expect(await readdir(join(folder, dataset))).toEqual([first, second])

@@ -43,7 +43,7 @@ async function blocksOf(live: LiveNode, alias: string): Promise<Map<string, numb
   const rows = new Map<string, number>()
   let [page, count]: [Answer | undefined, number] = [undefined, 0]
   const all: { hash: string; end: number | undefined }[] = []
-  for (let before = ''; page === undefined || before !== ''; ) {
+  for (let before = ''; page === undefined || before !== '';) {
     page = await live.call(`/${alias}/blocks?limit=100${before === '' ? '' : `&before=${before}`}`)
     const { blocks, next = '' } = page.json as {
       blocks: { hash: string; event: { newData?: { offsetInterval: { end: number } } } }[]
@@ -60,14 +60,14 @@ async function blocksOf(live: LiveNode, alias: string): Promise<Map<string, numb
 }
 
 it('answers are those of the slices, whatever is set meanwhile', async () => {
-  const options = { 'cut-wait-age': 1, 'cut-open-age': 1 }
-  let live = await startLiveNode(options)
+  const quick = { cut: { waitAgeMs: 1, openAgeMs: 1 } }
+  let live = await startLiveNode({}, quick)
   const { dataDir: data } = live
   const id = String((await live.ingest(first, [rowOf(0)], '?create=true')).at('dataset.id'))
   for (let n = 1; n < posts; n++) await live.ingest(first, [rowOf(n)])
   await live.node.stop()
   expect((await runCommand(['pack', '--data', data])).stdout).toContain('"packs":2')
-  live = await startLiveNode({ ...options, data })
+  live = await startLiveNode({ data }, quick)
 
   let alias = first
   let hasAdded = false
@@ -141,7 +141,7 @@ it('answers are those of the slices, whatever is set meanwhile', async () => {
   for (const change of changes) {
     let isOver = false
     const asking = (async () => {
-      for (const from = at; !isOver || at < from + questions.length + 1; ) await ask(at++)
+      for (const from = at; !isOver || at < from + questions.length + 1;) await ask(at++)
     })()
     await change().finally(() => {
       isOver = true

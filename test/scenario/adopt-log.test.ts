@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type Answer, send } from '../helpers/live-node.ts'
-import { type Finished, runCommand, type ServedNode, serveNode } from '../helpers/run-node.ts'
+import { type Finished, runCommand, type ServedNode, serveNode, tunedProgram } from '../helpers/run-node.ts'
+import type { Tuning } from '../helpers/tuning.ts'
 
 let data: string
 let node: ServedNode | undefined
@@ -19,8 +20,8 @@ afterEach(async () => {
   await rm(data, { recursive: true, force: true })
 })
 
-async function serve(args: readonly string[] = []): Promise<ServedNode> {
-  node = await serveNode(data, args)
+async function serve(tuning: Tuning = {}): Promise<ServedNode> {
+  node = await serveNode(data, [], {}, tunedProgram(tuning))
   return node
 }
 
@@ -87,7 +88,7 @@ describe('a log that is whole', () => {
     const before = await proof()
     await node?.end('SIGTERM')
     // Rows that are in the log and in no block.
-    await serve(['--cut-open-age', '1h', '--cut-wait-age', '1h'])
+    await serve({ cut: { openAgeMs: 3_600_000, waitAgeMs: 3_600_000 } })
     const open = await post([2, 3], 'respond-async')
     expect([open.status, open.at('status')]).toEqual([202, 'accepted'])
     await node?.end('SIGTERM')

@@ -34,7 +34,7 @@ async function verifyAt(live: LiveNode, proof: string): Promise<unknown> {
 
 test('a backup of a node at work becomes a node that proves, repeats and goes on', async () => {
   const [data, to, again] = [join(home, 'data'), join(home, 'backup'), join(home, 'again')]
-  const live = await startLiveNode({ data, 'cut-wait-age': 1, 'cut-open-age': 1 })
+  const live = await startLiveNode({ data }, { cut: { waitAgeMs: 1, openAgeMs: 1 } })
   await live.ingest('acme/stream', [{ n: -1 }], '?create=true')
   await live.ingest('acme/hidden', [{ a: 1 }], '?create=true&visibility=private')
   const made = await live.call('/tokens', { method: 'POST', json: { name: 'gone', scopes: ['read'] } })

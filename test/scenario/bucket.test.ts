@@ -33,7 +33,7 @@ function fault(): Fault | undefined {
 }
 
 function options(): Readonly<Record<string, string>> {
-  return { store: 's3://tests/lake', 's3-endpoint': stub.url, 'cut-wait-age': '5', 'slice-cache': sliceCache }
+  return { store: 's3://tests/lake', 's3-endpoint': stub.url, 'slice-cache': sliceCache }
 }
 
 beforeAll(async () => {

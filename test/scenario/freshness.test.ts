@@ -9,6 +9,7 @@ import { loadConfig } from '../../src/config.ts'
 import { type RunningNode, startNode } from '../../src/node.ts'
 import { type Answer, send } from '../helpers/live-node.ts'
 import { runCommand } from '../helpers/run-node.ts'
+import { tuned } from '../helpers/tuning.ts'
 
 let data: string
 let node: RunningNode
@@ -16,8 +17,8 @@ let token: string
 
 async function begin(): Promise<void> {
   // Whoever has no pace of its own gets one block, and the next one in an hour.
-  const cuts = { 'cut-burst': 1, 'cut-interval': '1h', 'cut-open-age': 50, 'cut-wait-age': 10 }
-  node = await startNode(loadConfig({ data, listen: '127.0.0.1:0', 'log-level': 'silent', ...cuts }))
+  const cut = { burstBlocks: 1, intervalMs: 3_600_000, openAgeMs: 50, waitAgeMs: 10 }
+  node = await startNode(tuned(loadConfig({ data, listen: '127.0.0.1:0', 'log-level': 'silent' }), { cut }))
   token = (await readFile(node.tokenFile, 'utf8')).trim()
 }
 

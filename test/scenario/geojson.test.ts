@@ -1,13 +1,10 @@
 // Maps that others made, through a real node: earthquakes, countries, states. The oracle for every value is JSON.parse
 // of the file that was sent.
 
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { feature } from 'topojson-client'
 import { describe, expect, test } from 'vitest'
 import { datasetCalls } from '../helpers/dataset-calls.ts'
 import { type Answer, liveNode } from '../helpers/live-node.ts'
-import { repository } from '../helpers/sources.ts'
+import { demoFile, sample } from '../helpers/samples.ts'
 
 interface Feature {
   readonly type: 'Feature'
@@ -38,29 +35,11 @@ async function rowsOf(alias: string, columns: string): Promise<unknown[][]> {
   return rows
 }
 
-function packaged(path: string): string {
-  return readFileSync(join(repository, 'node_modules', path), 'utf8')
-}
-
-/** The features of one object of a topology; of the first if none is named. */
-function collectionOf(path: string, object?: string): Collection {
-  const topology = JSON.parse(packaged(path))
-  return JSON.parse(
-    JSON.stringify(feature(topology, topology.objects[object ?? Object.keys(topology.objects)[0] ?? ''])),
-  )
-}
-
-/** The greatest magnitude of a longitude in the collection. */
-function widest(collection: Collection): number {
-  const numbers = (value: unknown): number[] => {
-    if (!Array.isArray(value)) return []
-    return typeof value[0] === 'number' ? [Math.abs(value[0])] : value.flatMap(numbers)
-  }
-  return collection.features.flatMap((each) => numbers(each.geometry?.coordinates)).reduce((a, b) => Math.max(a, b), 0)
-}
+const countries: Collection = JSON.parse(sample('countries.geojson').toString())
+const states: Collection = JSON.parse(sample('states.geojson').toString())
 
 describe('earthquakes', () => {
-  const text = packaged('vega-datasets/data/earthquakes.json')
+  const text = demoFile('earthquakes.geojson').toString()
   const quakes: Collection = JSON.parse(text)
 
   test('become rows with their properties, geometry and id', async () => {
@@ -69,15 +48,15 @@ describe('earthquakes', () => {
     expect(answer.at('records.committed')).toBe(quakes.features.length)
     expect(answer.at('mediaType')).toBe('application/geo+json')
     const columns = await columnsOf('geo/quakes')
-    expect(columns.slice(0, 3)).toEqual(['mag: Float64?', 'place: String?', 'time: Int64?'])
+    expect(columns.slice(0, 3)).toEqual(['mag: Float64?', 'magType: String?', 'place: String?'])
     expect(columns.slice(-2)).toEqual(['geometry: String?', 'feature_id: String?'])
-    const rows = await rowsOf('geo/quakes', 'mag, place, "time", title, geometry, feature_id')
+    const rows = await rowsOf('geo/quakes', 'mag, place, net, url, geometry, feature_id')
     expect(rows.map((row) => row.map((value, i) => (i === 4 ? JSON.parse(String(value)) : value)))).toEqual(
       quakes.features.map(({ properties, geometry, id }) => [
         properties?.['mag'],
         properties?.['place'],
-        properties?.['time'],
-        properties?.['title'],
+        properties?.['net'],
+        properties?.['url'],
         geometry,
         id,
       ]),
@@ -148,10 +127,9 @@ describe('earthquakes', () => {
 
 describe('polygons', () => {
   test.each([
-    ['geo/countries', 'world-atlas/countries-110m.json', 'countries'],
-    ['geo/states', 'us-atlas/states-10m.json', 'states'],
-  ])('%s come back as they were sent', async (alias, path, object) => {
-    const collection = collectionOf(path, object)
+    ['geo/countries', countries],
+    ['geo/states', states],
+  ])('%s come back as they were sent', async (alias, collection) => {
     const answer = await post(alias, JSON.stringify(collection), geoJson)
     expect(answer.status).toBe(200)
     const rows = await rowsOf(alias, 'feature_id, name, geometry')
@@ -165,12 +143,26 @@ describe('polygons', () => {
   })
 
   test('may reach beyond ±180 and ±90 by rounding', async () => {
-    const parts = ['ata', 'fji', 'rus'].map((code) => collectionOf(`world-countries/data/${code}.topo.json`))
-    const collection: Collection = { type: 'FeatureCollection', features: parts.flatMap(({ features }) => features) }
-    expect(widest(collection)).toBeGreaterThan(180)
-    // The pole of this Antarctica, as it is after a way through radians and back.
-    const text = JSON.stringify(collection).replaceAll(/,-90(?:\.0*)?\]/g, ',-90.00000000000003]')
-    expect(text).toContain('-90.00000000000003')
+    const there = ['Fiji', 'Russia']
+    const pole = [
+      [-180, -90],
+      [180, -90],
+      [180, -80],
+      [-180, -80],
+      [-180, -90],
+    ]
+    const capOfIce = {
+      type: 'Feature',
+      properties: { name: 'ice' },
+      geometry: { type: 'Polygon', coordinates: [pole] },
+    }
+    const features = countries.features.filter(({ properties }) => there.includes(`${properties?.['name']}`))
+    // Edges of the world as they are after a way through radians and back.
+    const text = JSON.stringify({ type: 'FeatureCollection', features: [capOfIce, ...features] })
+      .replaceAll(/\[(-?180),/g, '[$1.00000000000003,')
+      .replaceAll(/,-90\]/g, ',-90.00000000000003]')
+    for (const edge of ['[180.00000000000003', '[-180.00000000000003', '-90.00000000000003'])
+      expect(text).toContain(edge)
     const answer = await post('geo/edges', text, geoJson)
     expect(answer.status).toBe(200)
     expect(await rowsOf('geo/edges', 'geometry')).toEqual(

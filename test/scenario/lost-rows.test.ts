@@ -14,7 +14,7 @@ beforeAll(async () => {
 })
 afterAll(() => rm(home, { recursive: true, force: true }))
 
-const options = { 'cut-wait-age': 1, 'cut-open-age': 1 }
+const quick = { cut: { waitAgeMs: 1, openAgeMs: 1 } }
 
 interface Sent {
   readonly name: string
@@ -70,7 +70,7 @@ async function givenUp(live: LiveNode, sent: readonly Sent[]): Promise<unknown> 
 
 test('after a backup is restored', async () => {
   const [data, to, again] = [join(home, 'data'), join(home, 'backup'), join(home, 'again')]
-  const live = await startLiveNode({ data, ...options })
+  const live = await startLiveNode({ data }, quick)
   await live.ingest('acme/goods', [{ n: -1 }], '?create=true')
   const kept = await sendAll(live, 'kept')
   expect(await runCommand(['backup', to, '--data', data])).toMatchObject({ code: 0 })
@@ -79,7 +79,7 @@ test('after a backup is restored', async () => {
   await live.stop()
   const log = (await readFile(join(data, 'log', 'id'), 'utf8')).slice(0, 32)
   expect(await runCommand(['restore', to, '--data', again])).toMatchObject({ code: 0 })
-  const second = await startLiveNode({ data: again, ...options })
+  const second = await startLiveNode({ data: again }, quick)
   expect(await statuses(second, lost)).toEqual(allAre(lost, 'lost'))
   // The positions that the lost ones had come again, and a sender goes on where it was told to.
   for (let n = 0; n < 30; n++) await post(second, n)
@@ -97,11 +97,11 @@ test('after a backup is restored', async () => {
 
 test('after a log that is gone is given up', async () => {
   const data = join(home, 'adopted')
-  const live = await startLiveNode({ data, ...options })
+  const live = await startLiveNode({ data }, quick)
   await live.ingest('acme/goods', [{ n: -1 }], '?create=true')
   const kept = await sendAll(live, 'kept')
   await live.stop()
-  const slow = await startLiveNode({ data, 'cut-open-age': '1h', 'cut-wait-age': '1h' })
+  const slow = await startLiveNode({ data }, { cut: { openAgeMs: 3_600_000, waitAgeMs: 3_600_000 } })
   const lost: Sent[] = []
   for (let n = 0; n < 3; n++) {
     const headers = { prefer: 'respond-async', ...(n === 0 ? { 'idempotency-key': 'k' } : {}) }
@@ -112,7 +112,7 @@ test('after a log that is gone is given up', async () => {
   const log = (await readFile(join(data, 'log', 'id'), 'utf8')).slice(0, 32)
   await rm(join(data, 'log'), { recursive: true })
   expect(await runCommand(['log', 'adopt', log, 'file', '--accept-loss', '--data', data])).toMatchObject({ code: 0 })
-  const next = await startLiveNode({ data, ...options })
+  const next = await startLiveNode({ data }, quick)
   expect(await statuses(next, lost)).toEqual(allAre(lost, 'lost'))
   for (let n = 0; n < 30; n++) await post(next, n)
   expect(await statuses(next, lost)).toEqual(allAre(lost, 'lost'))
@@ -127,15 +127,15 @@ test('after a log that is gone is given up', async () => {
 
 test('after the whole directory was set back, so that the log has its own name still', async () => {
   const [data, copy] = [join(home, 'set-back'), join(home, 'copy')]
-  const live = await startLiveNode({ data, ...options })
+  const live = await startLiveNode({ data }, quick)
   await live.ingest('acme/goods', [{ n: -1 }], '?create=true')
   const kept = await sendAll(live, 'kept')
   await live.node.stop()
   await cp(data, copy, { recursive: true })
-  const before = await startLiveNode({ data, ...options })
+  const before = await startLiveNode({ data }, quick)
   const lost = await sendAll(before, 'gone')
   await before.stop()
-  const second = await startLiveNode({ data: copy, ...options })
+  const second = await startLiveNode({ data: copy }, quick)
   for (let n = 0; n < 30; n++) await post(second, n)
   const [keyed, others] = [true, false].map((is) => lost.filter(({ name }) => name.includes('keyed') === is))
   expect(await statuses(second, others ?? [])).toEqual(allAre(others ?? [], 'lost'))

@@ -84,20 +84,12 @@ describe.skipIf(!hasMosquitto)('messages of a broker', () => {
       ['allow_anonymous false', `password_file ${dir}/passwords`],
       [`certfile ${dir}/cert.pem`, `keyfile ${dir}/key.pem`, `cafile ${dir}/ca.pem`, 'require_certificate true'],
     )
-    const files = [
-      '--mqtt-tls-ca',
-      `${dir}/ca.pem`,
-      '--mqtt-tls-cert',
-      `${dir}/cert.pem`,
-      '--mqtt-tls-key',
-      `${dir}/key.pem`,
-    ]
-    const url = `mqtts://127.0.0.1:${broker.port}`
-    const login = ['--mqtt-username', 'node']
-    const taker = await Taker.start(url, ['t=acme/t'], [...files, ...login], { PROOFSTREAM_MQTT_PASSWORD: 'secret' })
+    const files = `ca=${dir}/ca.pem&cert=${dir}/cert.pem&key=${dir}/key.pem`
+    const url = `mqtts://node@127.0.0.1:${broker.port}?${files}`
+    const taker = await Taker.start(url, ['t=acme/t'], [], { PROOFSTREAM_MQTT_PASSWORD: 'secret' })
     expect(await taker.metric('connected_routes')).toBe(1)
     const wrongDir = await mkdtemp(join(tmpdir(), 'proofstream-mqtt-'))
-    const wrong = await serveNode(wrongDir, ['--mqtt', url, '--mqtt-route', 't=acme/t', ...files, ...login], {
+    const wrong = await serveNode(wrongDir, ['--mqtt', url, '--mqtt-route', 't=acme/t'], {
       PROOFSTREAM_MQTT_PASSWORD: 'guess',
     })
     onTestFinished(async () => void (await wrong.end('SIGKILL')))
@@ -143,37 +135,41 @@ describe.skipIf(!hasMosquitto)('messages of a broker', () => {
     for (const taker of takers) expect(await taker.metric('stored_messages_total')).toBeGreaterThan(0)
   })
 
-  test('1,000 devices while node and broker go and come: nothing is lost, and nothing is there twice', {
-    timeout: 300_000,
-  }, async () => {
-    const broker = await brokerOf()
-    const taker = await Taker.start(broker.url, ['sensors/+/up=acme/sensors?create=true&dedupe=body&topic=topic'])
-    const [devices, each] = [1_000, 10]
-    const messagesOf = (device: number): { topic: string; payload: string }[] =>
-      Array.from({ length: each }, (_, n) => reading(`d${device}`, n))
-    const sending = Promise.all(
-      Array.from({ length: devices }, async (_, device) => {
-        // Not all at once: the cuts fall into the middle.
-        await new Promise((resolve) => setTimeout(resolve, device * 8))
-        await sendAll(broker.port, `d${device}`, messagesOf(device))
-      }),
-    )
-    const stored = (): Promise<number> => taker.metric('stored_messages_total')
-    for (let cut = 0; cut < 3; cut++) {
-      await until('messages come', async () => (await stored()) > 100)
-      await taker.end('SIGKILL')
-      await taker.restart()
-      await until('messages come again', async () => (await stored()) > 100)
-      // It writes its sessions when it is told to stop; killed, Mosquitto itself loses what it has acknowledged.
-      await broker.stop('SIGTERM')
-      await broker.restart()
-    }
-    await sending
-    const all = devices * each
-    await taker.becomes('select count(distinct (topic, n)) from "acme/sensors"', [[all]])
-    expect(await taker.query('select count(*) from "acme/sensors"')).toEqual([[all]])
-    expect(await taker.query('select count(*) from "acme/quarantine"')).toEqual([])
-  })
+  test(
+    '1,000 devices while node and broker go and come: nothing is lost, and nothing is there twice',
+    {
+      timeout: 300_000,
+    },
+    async () => {
+      const broker = await brokerOf()
+      const taker = await Taker.start(broker.url, ['sensors/+/up=acme/sensors?create=true&dedupe=body&topic=topic'])
+      const [devices, each] = [1_000, 10]
+      const messagesOf = (device: number): { topic: string; payload: string }[] =>
+        Array.from({ length: each }, (_, n) => reading(`d${device}`, n))
+      const sending = Promise.all(
+        Array.from({ length: devices }, async (_, device) => {
+          // Not all at once: the cuts fall into the middle.
+          await new Promise((resolve) => setTimeout(resolve, device * 8))
+          await sendAll(broker.port, `d${device}`, messagesOf(device))
+        }),
+      )
+      const stored = (): Promise<number> => taker.metric('stored_messages_total')
+      for (let cut = 0; cut < 3; cut++) {
+        await until('messages come', async () => (await stored()) > 100)
+        await taker.end('SIGKILL')
+        await taker.restart()
+        await until('messages come again', async () => (await stored()) > 100)
+        // It writes its sessions when it is told to stop; killed, Mosquitto itself loses what it has acknowledged.
+        await broker.stop('SIGTERM')
+        await broker.restart()
+      }
+      await sending
+      const all = devices * each
+      await taker.becomes('select count(distinct (topic, n)) from "acme/sensors"', [[all]])
+      expect(await taker.query('select count(*) from "acme/sensors"')).toEqual([[all]])
+      expect(await taker.query('select count(*) from "acme/quarantine"')).toEqual([])
+    },
+  )
 
   test('what a killed broker has lost and devices send again is there once', async () => {
     const broker = await brokerOf()

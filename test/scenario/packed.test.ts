@@ -11,7 +11,7 @@ import { runCommand } from '../helpers/run-node.ts'
 
 const posts = 270
 const alias = 'acme/stream'
-const options = { 'cut-wait-age': 1, 'cut-open-age': 1 }
+const quick = { cut: { waitAgeMs: 1, openAgeMs: 1 } }
 
 let data = ''
 let before: readonly string[] = []
@@ -21,7 +21,7 @@ let receipt = ''
 
 beforeAll(async () => {
   data = await mkdtemp(join(tmpdir(), 'proofstream-packed-'))
-  const live = await startLiveNode({ ...options, data })
+  const live = await startLiveNode({ data }, quick)
   await live.ingest(alias, [{ n: 0, city: 'Oslo' }], '?create=true')
   for (let n = 1; n < posts; n++) {
     const answer = await live.ingest(alias, [{ n, city: n % 3 === 0 ? null : 'Rome' }])
@@ -50,7 +50,7 @@ async function questionsOf(live: LiveNode): Promise<string[]> {
     `/${alias}/export?format=csv`,
     `/receipts/${receipt}`,
   ]
-  for (let next = ''; ; ) {
+  for (let next = ''; ;) {
     const path = `/${alias}/blocks?limit=100${next === '' ? '' : `&before=${next}`}`
     paths.push(path)
     const page = await live.call(path)
@@ -91,7 +91,7 @@ test('a packed chain answers as it did, proves what it proved, and grows', async
   const report = await checkStore(data)
   expect([report.ok, report.datasets[0]?.packs, report.datasets[0]?.rows]).toEqual([true, 1, posts])
 
-  const live = await startLiveNode({ ...options, data })
+  const live = await startLiveNode({ data }, quick)
   expect(await answersOf(live)).toEqual(before)
   expect((await live.call(`/${alias}/blocks/f1620${'0'.repeat(64)}`)).refusal).toBe('404 BlockNotFound')
   expect((await live.call(`/${alias}/data/f1620${'0'.repeat(64)}`)).refusal).toBe('404 ObjectNotFound')
@@ -112,7 +112,7 @@ test('a packed chain answers as it did, proves what it proved, and grows', async
   const found = await takenOut()
   expect(found.length).toBeGreaterThan(200)
   await writeFile(join(folder, found[7] ?? ''), 'bytes of another')
-  const next = await startLiveNode({ ...options, data })
+  const next = await startLiveNode({ data }, quick)
   const rows = await next.query(`select count(*) as c, sum(n) as s from "${alias}"`)
   expect(rows.at('output.data.0')).toEqual([posts + 1, (posts * (posts + 1)) / 2])
   await next.stop()

@@ -10,9 +10,10 @@ import { DuckDBInstance } from '@duckdb/node-api'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Answer, type Call, send } from '../helpers/live-node.ts'
 import { type ServedNode, runCommand, serveNode } from '../helpers/run-node.ts'
-import { repository } from '../helpers/sources.ts'
+import { demoFile, sample } from '../helpers/samples.ts'
 
-const raw = (name: string): string => join(repository, 'node_modules', 'vega-datasets', 'data', name)
+/** Where a file is raw, for the oracle. */
+const raw = (name: string): string => join(folder, name)
 
 let folder: string
 let node: ServedNode
@@ -21,6 +22,10 @@ let proof: Answer
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'proofstream-real-'))
+  for (const name of ['seattle-weather.csv', 'penguins.json', 'flights-20k.json'])
+    await writeFile(raw(name), sample(name))
+  await writeFile(raw('airports.csv'), demoFile('airports.csv'))
+  await writeFile(raw('flights-2k.json'), JSON.stringify((await records('flights-20k.json')).slice(0, 2000)))
   node = await serveNode(join(folder, 'data'))
   token = (await readFile(join(folder, 'data', 'token'), 'utf8')).trim()
 })
@@ -64,23 +69,23 @@ const records = (name: string): Promise<Record<string, unknown>[]> =>
 
 const flightsByState =
   'select a.state as state, count(*) as flights, sum(f.delay) as delay, max(f.distance) as far ' +
-  'from "vega/flights" f join "vega/airports" a on f.origin = a.iata group by a.state'
+  'from "real/flights" f join "real/airports" a on f.origin = a.iata group by a.state'
 
 describe('real data', () => {
   it('comes in as CSV, JSON and NDJSON', async () => {
     const flights = await records('flights-2k.json')
     const answers = await Promise.all([
-      ingest('vega/weather', 'text/csv', await readFile(raw('seattle-weather.csv'))),
-      ingest('vega/airports', 'text/csv', await readFile(raw('airports.csv'))),
-      ingest('vega/movies', 'application/json', await readFile(raw('movies.json'))),
-      ingest('vega/flights', 'application/x-ndjson', flights.map((flight) => JSON.stringify(flight)).join('\n')),
+      ingest('real/weather', 'text/csv', await readFile(raw('seattle-weather.csv'))),
+      ingest('real/airports', 'text/csv', await readFile(raw('airports.csv'))),
+      ingest('real/penguins', 'application/json', await readFile(raw('penguins.json'))),
+      ingest('real/flights', 'application/x-ndjson', flights.map((flight) => JSON.stringify(flight)).join('\n')),
     ])
     expect(answers.map((answer) => [answer.status, answer.at('status')])).toEqual(answers.map(() => [200, 'committed']))
-    expect(answers.map((answer) => answer.at('records.committed'))).toEqual([1461, 3376, 3201, 2000])
+    expect(answers.map((answer) => answer.at('records.committed'))).toEqual([1461, 3376, 344, 2000])
   })
 
   it('says what it is', async () => {
-    const schema = await call('/vega/weather/metadata?include=schema,seed')
+    const schema = await call('/real/weather/metadata?include=schema,seed')
     const fields = schema.at('output.schema.fields') as { name: string }[]
     expect(fields.map((field) => field.name)).toEqual([
       'offset',
@@ -93,7 +98,7 @@ describe('real data', () => {
       'wind',
       'weather',
     ])
-    const tail = await call('/vega/weather/tail?limit=1')
+    const tail = await call('/real/weather/tail?limit=1')
     expect(tail.at('data.0')).toMatchObject({
       offset: 1460,
       event_time: '2015-12-31',
@@ -107,24 +112,24 @@ describe('real data', () => {
     // Its column `date` is the event time.
     const days = (column: string): string =>
       `select weather, count(*) as days, max(temp_max) as warmest, min(temp_min) as coldest, count(distinct ${column}) as dates`
-    const ours = await query(`${days('event_time')} from "vega/weather" group by weather order by weather`)
+    const ours = await query(`${days('event_time')} from "real/weather" group by weather order by weather`)
     expect(ours.at('output.data')).toEqual(
       await oracle(`${days('date')} from '${raw('seattle-weather.csv')}' group by weather order by weather`),
     )
 
-    const movies =
-      'select "Major Genre" as genre, count(*) as n, sum("IMDB Votes") as votes, max("IMDB Rating") as best'
-    const ourMovies = await query(`${movies} from "vega/movies" group by genre order by genre`)
-    expect(ourMovies.at('output.data')).toEqual(
-      await oracle(`${movies} from '${raw('movies.json')}' group by genre order by genre`),
+    const penguins =
+      'select "Species" as species, "Sex" as sex, count(*) as n, sum("Body Mass (g)") as mass, max("Beak Length (mm)") as longest'
+    const ourPenguins = await query(`${penguins} from "real/penguins" group by all order by all`)
+    expect(ourPenguins.at('output.data')).toEqual(
+      await oracle(`${penguins} from '${raw('penguins.json')}' group by all order by all`),
     )
   })
 
   it('joins two datasets as the raw files do', async () => {
     const ours = await query(`${flightsByState} order by flights desc, state`)
     const theirs = flightsByState
-      .replace('"vega/flights"', `'${raw('flights-2k.json')}'`)
-      .replace('"vega/airports"', `'${raw('airports.csv')}'`)
+      .replace('"real/flights"', `'${raw('flights-2k.json')}'`)
+      .replace('"real/airports"', `'${raw('airports.csv')}'`)
     expect(ours.at('output.data')).toEqual(await oracle(`${theirs} order by flights desc, state`))
   })
 })
@@ -173,7 +178,7 @@ describe('a node that is killed in the middle of ingest', () => {
   async function post(index: number): Promise<boolean> {
     try {
       const headers = { 'idempotency-key': `batch-${index}`, prefer: 'respond-async' }
-      const answer = await ingest('vega/many-flights', 'application/x-ndjson', bodies[index] ?? '', headers)
+      const answer = await ingest('real/many-flights', 'application/x-ndjson', bodies[index] ?? '', headers)
       return answer.status === 200 || answer.status === 202
     } catch {
       return false
@@ -193,7 +198,7 @@ describe('a node that is killed in the middle of ingest', () => {
 
   const rowsByBatch = async (): Promise<Map<number, number>> => {
     const counts = await query(
-      'select batch, count(*), count(distinct row_in_batch) from "vega/many-flights" group by batch',
+      'select batch, count(*), count(distinct row_in_batch) from "real/many-flights" group by batch',
       { limit: 10_000 },
     )
     const rows = (counts.at('output.data') ?? []) as [number, number, number][]
@@ -239,7 +244,7 @@ describe('a node that is killed in the middle of ingest', () => {
       })
       .toBe(flights.length)
     const sums = 'select count(*), sum(delay), sum(distance), count(distinct origin)'
-    const ours = await query(`${sums} from "vega/many-flights"`)
+    const ours = await query(`${sums} from "real/many-flights"`)
     expect(ours.at('output.data')).toEqual(await oracle(`${sums} from '${raw('flights-20k.json')}'`))
   })
 

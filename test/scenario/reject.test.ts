@@ -48,7 +48,7 @@ test('rows that halt their dataset are rejected, their receipt says by whom and 
   expect((await live.ingest('acme/b', [{ n: 2 }])).at('status')).toBe('committed')
   const reject = (at: number) =>
     runCommand(
-      `dataset reject acme/a --data ${live.dataDir} --position ${at} --reason`.split(' ').concat('a bug of the writer'),
+      `log reject acme/a --data ${live.dataDir} --position ${at} --reason`.split(' ').concat('a bug of the writer'),
     )
   await expect.poll(async () => (await reject(position + 1)).stderr, waitMs).toContain(`--position ${position}`)
   const done = await reject(position)

@@ -5,7 +5,7 @@ import { datasetCalls } from '../helpers/dataset-calls.ts'
 import { HttpStream } from '../helpers/http-stream.ts'
 import { liveNode } from '../helpers/live-node.ts'
 
-const live = await liveNode({ 'stream-age': '20ms' })
+const live = await liveNode({}, { stream: { ageMs: 20 } })
 
 const { post, rowsOf, columnsOf } = datasetCalls(() => live)
 const csv = { 'content-type': 'text/csv' }

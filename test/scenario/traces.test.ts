@@ -28,7 +28,7 @@ let token: string
 
 beforeAll(async () => {
   data = await mkdtemp(join(tmpdir(), 'proofstream-traces-'))
-  node = await startNode(loadConfig({ data, listen: '127.0.0.1:0', 'cut-burst': 10_000 }), logger)
+  node = await startNode(loadConfig({ data, listen: '127.0.0.1:0', 'cut-interval': 1 }), logger)
   token = (await readFile(node.tokenFile, 'utf8')).trim()
 })
 afterAll(async () => {

@@ -3,11 +3,11 @@
 import { expect } from 'vitest'
 import { type RunOptions, type RunReport, runSeed } from './run.ts'
 
-const defaultSeeds = 200
+const defaultSeeds = 40
 /** A run ends after this many bad seeds. */
 const mostBad = Number(process.env['SIM_MOST_BAD'] ?? 10)
 
-/** The seeds of part `part` of `of`: SIM_SEED alone, or SIM_SEEDS (default 200) of them from SIM_FIRST (default 1) on. */
+/** The seeds of part `part` of `of`: SIM_SEED alone, or SIM_SEEDS (default 40) of them from SIM_FIRST (default 1) on. */
 export function seedsOf(part: number, of: number): number[] {
   const one = process.env['SIM_SEED']
   if (one !== undefined) return part === 0 ? [Number(one)] : []

@@ -149,7 +149,7 @@ async function open(node: SimulatedNode, sender: Sender, body: Readable): Promis
 
 /** Bytes in pieces of any length. */
 async function push(world: World, body: Readable, bytes: Uint8Array): Promise<void> {
-  for (let at = 0; at < bytes.length && !body.destroyed; ) {
+  for (let at = 0; at < bytes.length && !body.destroyed;) {
     const length = world.random.between(1, world.pick([5, 60, 600]))
     body.push(bytes.slice(at, at + length))
     at += length

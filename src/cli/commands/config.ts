@@ -6,11 +6,11 @@ import {
   type Config,
   fromPlain,
   type JsonValue,
-  type OptionRow,
   type OptionValue,
   type ReadOption,
   readOptions,
   refuseIdleOptions,
+  variableOf,
 } from '../../index.ts'
 import type { CommandContext, NodeOptions } from '../context.ts'
 import { CommandFailure, exitCodes, failureOf, note } from '../failure.ts'
@@ -35,10 +35,6 @@ export async function showConfig(context: CommandContext, { flags, configFile }:
   return exitCodes.done
 }
 
-function variableOf({ name }: OptionRow): string {
-  return `PROOFSTREAM_${name.toUpperCase().replaceAll('-', '_')}`
-}
-
 /** The value; where none is given, what the node takes instead. */
 function shownValue({ row, value }: ReadOption, config: Config): OptionValue | undefined {
   if (value !== undefined) return row.isSecret === true ? masked : value
@@ -59,12 +55,10 @@ function shownValue({ row, value }: ReadOption, config: Config): OptionValue | u
   }
 }
 
-export type StreamsAction = 'check' | 'diff' | 'apply'
-
 /** Compares the topics, after `apply` has changed them; what differs goes to stdout. */
 export async function runStreams(
   context: CommandContext,
-  action: StreamsAction,
+  action: 'check' | 'apply',
   { flags, configFile }: NodeOptions,
 ): Promise<number> {
   const config = context.entry.loadConfig({ 'log-level': 'warn', ...flags, log: 'kafka' }, configFile)
@@ -76,7 +70,7 @@ export async function runStreams(
   for (const { topic, partitions, replicas, differences } of topics) {
     if (differences.length === 0) note(`${topic} fits its contract (partitions: ${partitions}, copies: ${replicas})`)
   }
-  return rows.length > 0 && action !== 'diff' ? exitCodes.conflict : exitCodes.done
+  return rows.length > 0 ? exitCodes.conflict : exitCodes.done
 }
 
 /** Brokers that do not answer are no fault of this machine. */

@@ -1,4 +1,4 @@
-// `dataset create | list | show | set | rename | log`.
+// `dataset create | list | show | set | log`.
 
 import { readFile } from 'node:fs/promises'
 import { buffer } from 'node:stream/consumers'
@@ -77,6 +77,8 @@ async function jsonFile(what: string, file: string): Promise<JsonValue> {
 }
 
 export interface SetOptions extends Pick<CreateOptions, 'description' | 'keyword' | 'freshness'> {
+  /** The new one. */
+  readonly name?: string
   readonly visibility?: string
   /** File with a license in JSON (`-`: stdin). */
   readonly license?: string
@@ -85,7 +87,7 @@ export interface SetOptions extends Pick<CreateOptions, 'description' | 'keyword
 
 /** Changes what is given of a dataset. */
 export async function setDataset(context: CommandContext, [name = '']: Args, options: SetOptions): Promise<number> {
-  const { visibility, freshness, description, keyword, license, attach } = options
+  const { name: alias, visibility, freshness, description, keyword, license, attach } = options
   const path = datasetPath(name)
   const client = await openClient(context)
   const isInfo = description !== undefined || keyword !== undefined
@@ -98,6 +100,7 @@ export async function setDataset(context: CommandContext, [name = '']: Args, opt
   const files = (attach ?? []).map(async (file) => objectOf({ path: file, content: await readFile(file, 'utf8') }))
   const items = await Promise.all(files)
   const json = objectOf({
+    alias,
     visibility,
     freshness: freshness === 'default' ? null : freshness,
     info: isInfo ? info : undefined,
@@ -110,18 +113,9 @@ export async function setDataset(context: CommandContext, [name = '']: Args, opt
     })
   }
   const changed = (await client.call({ method: 'PATCH', path, json })).json()
-  note(`changed dataset ${name}`)
+  const isRenamed = alias === undefined ? '' : `: it is ${textAt(changed, 'alias')} now`
+  note(`changed dataset ${name}${isRenamed}`)
   if (changed instanceof Map) printObject(context.form, changed)
-  return exitCodes.done
-}
-
-/** Gives a dataset another name. */
-export async function renameDataset(context: CommandContext, [name = '', alias = '']: Args): Promise<number> {
-  const path = datasetPath(name)
-  const client = await openClient(context)
-  const renamed = (await client.call({ method: 'PATCH', path, json: objectOf({ alias }) })).json()
-  note(`renamed dataset ${name}: it is ${textAt(renamed, 'alias')} now`)
-  if (renamed instanceof Map) printObject(context.form, renamed)
   return exitCodes.done
 }
 

@@ -1,13 +1,11 @@
 // `fsck`: checks all that a data directory stores, without a node; `--sweep` then removes what failed creations left.
 // `pack`: packs its long chains; `--sweep` then removes the loose copies of what is packed.
-// `replica evidence`: what a replica has kept of chains that became others at the node that it follows.
 
 import {
   checkStore,
   type DatasetReport,
   type FsckProgress,
   type JsonValue,
-  replicaEvidence,
   sweepStore,
   systemClock,
 } from '../../index.ts'
@@ -96,24 +94,4 @@ function datasetRow(dataset: DatasetReport): JsonValue {
 function progressText(progress: FsckProgress): string {
   const { dataset, datasets, blocksDone, blocks } = progress
   return `checking ${progress.alias ?? progress.id} (${dataset + 1} of ${datasets})  ${blocksDone}/${blocks} blocks`
-}
-
-/** What was seen of chains that cannot be; with the bytes of the blocks as JSON alone. */
-export async function showEvidence(context: CommandContext, [dir]: Args): Promise<number> {
-  const dataDir = dir ?? context.environment.dataDir
-  const breaches = await replicaEvidence(dataDir)
-  if (breaches.length === 0) note(`${dataDir} holds no evidence: no chain that it follows has become another.`)
-  const rows = breaches.map(({ alias, dataset, kind, at, origin, reason, ours, theirs, blocks }): JsonValue => {
-    const place = (point: typeof ours): string => `${point.sequence} ${point.hash}`
-    const facts = { alias, kind, at, reason, dataset, origin }
-    if (context.form === 'table') return objectOf({ ...facts, ours: place(ours), theirs: place(theirs) })
-    const points = { ours: objectOf({ ...ours }), theirs: objectOf({ ...theirs }) }
-    return objectOf({
-      ...facts,
-      ...points,
-      blocks: blocks.map(({ hash, base64 }): JsonValue => objectOf({ hash, base64 })),
-    })
-  })
-  printObjects(context.form, ['alias', 'kind', 'at', 'ours', 'theirs', 'reason'], rows)
-  return exitCodes.done
 }

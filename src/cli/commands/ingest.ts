@@ -112,7 +112,7 @@ function tellStopped(lastLine: number): number {
 
 async function streamed(context: CommandContext, sending: Sending, sources: Sources): Promise<number> {
   const { client, path, options, stop } = sending
-  if (!('piped' in sources) || sources.piped.format !== defaultFormat) {
+  if (!('piped' in sources) || sources.piped.format.name !== defaultFormat.name) {
     throw new CommandFailure(exitCodes.usage, 'A stream is NDJSON from a pipe, without --key and --dry-run.')
   }
   const missing = await demandDataset(sending)

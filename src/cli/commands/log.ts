@@ -1,5 +1,5 @@
-// `log adopt` gives up one log of a store for another; no node may run. `dataset reject` and `log reject` end a halt by
-// one message; running builders take it within 10 s. No node is asked.
+// `log adopt` gives up one log of a store for another; no node may run. `log reject` ends a halt by one message; running
+// builders take it within 10 s. No node is asked.
 
 import type { JsonValue } from '../../index.ts'
 import type { CommandContext, NodeOptions } from '../context.ts'
@@ -54,25 +54,45 @@ function givenUpText(lost: {
   return `partition ${partition}: messages from ${from} ${to === undefined ? 'on' : `to below ${to}`}${whose} (${reason})`
 }
 
-/** What is rejected: as `RejectOptions` of the composition root, which is loaded only when the command runs. */
-export interface RejectCommand extends NodeOptions {
-  readonly what: { readonly reason: string; readonly position: number } & (
-    | { readonly dataset: string }
-    | { readonly log?: string | undefined; readonly partition: number }
-  )
+export interface RejectCommand {
+  readonly position: number
+  readonly reason: string
+  /** Whose message it is; without one it is a message that cannot be read, of a partition of a log. */
+  readonly dataset?: string | undefined
+  readonly partition?: number | undefined
+  readonly log?: string | undefined
 }
 
 /** What was written goes to stdout. */
-export async function reject(context: CommandContext, { what, flags, configFile }: RejectCommand): Promise<number> {
+export async function reject(context: CommandContext, command: RejectCommand & NodeOptions): Promise<number> {
+  const { dataset, partition, log, position, reason, flags, configFile } = command
+  if (dataset !== undefined && (partition ?? log) !== undefined) {
+    throw new CommandFailure(
+      exitCodes.usage,
+      'A dataset says which log it is of: --partition and --log go without one.',
+    )
+  }
   const { rejectMessage } = await import('../../repair.ts')
   const config = context.entry.loadConfig({ 'log-level': 'warn', ...flags }, configFile)
-  const { outcome, log, partition, position, record } = await rejectMessage(config, what)
-  const { dataset, reason, by, at } = record
-  printObject(context.form, objectOf({ log, partition, position, dataset, reason, by, at }))
+  const of = dataset === undefined ? { log, partition: partition ?? 0 } : { dataset }
+  const rejection = await rejectMessage(config, { position, reason, ...of })
+  const { outcome, record } = rejection
+  printObject(
+    context.form,
+    objectOf({
+      log: rejection.log,
+      partition: rejection.partition,
+      position: rejection.position,
+      dataset: record.dataset,
+      reason: record.reason,
+      by: record.by,
+      at: record.at,
+    }),
+  )
   note(
     outcome === 'rejected'
       ? `message ${position} is rejected; running builders go on within 10 s, others when they start`
-      : `message ${position} was rejected before, by ${by}`,
+      : `message ${position} was rejected before, by ${record.by}`,
   )
   return exitCodes.done
 }

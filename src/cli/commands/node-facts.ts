@@ -1,4 +1,4 @@
-// `receipt`, `key show`, `version`, `token create | list | revoke`: small questions to a node.
+// `--version`, `receipt`, `key show`, `token create | list | revoke`: small questions to a node.
 
 import { type JsonValue, packageVersion, systemClock } from '../../index.ts'
 import { openClient } from '../client.ts'
@@ -22,24 +22,20 @@ export async function showReceipt(context: CommandContext, [id = '']: Args): Pro
 export async function showKeys(context: CommandContext): Promise<number> {
   const client = await openClient(context)
   const document = (await client.call({ path: '/.well-known/did.json' })).json()
-  const keys = itemsAt(document, 'verificationMethod').map(
-    (method): JsonValue =>
-      objectOf({
-        did: memberAt(method, 'controller') ?? memberAt(document, 'id'),
-        type: memberAt(method, 'type'),
-        publicKey: memberAt(method, 'publicKeyMultibase'),
-      }),
+  const keys = itemsAt(document, 'verificationMethod').map((method): JsonValue =>
+    objectOf({
+      did: memberAt(method, 'controller') ?? memberAt(document, 'id'),
+      type: memberAt(method, 'type'),
+      publicKey: memberAt(method, 'publicKeyMultibase'),
+    }),
   )
   printObjects(context.form, ['did', 'type', 'publicKey'], keys)
   return exitCodes.done
 }
 
-/** Versions of this program and of what it runs on; no node is asked. */
-export function showVersion(context: CommandContext): number {
-  const version = packageVersion()
-  const { node } = process.versions
-  if (context.form === 'table') print(`proofstream ${version} (Node.js ${node}, ${process.platform})\n`)
-  else printObject(context.form, objectOf({ version, node, platform: process.platform, arch: process.arch }))
+/** Prints the versions of this program and of what it runs on; no node is asked. */
+export function showVersion(): number {
+  print(`proofstream ${packageVersion()} (Node.js ${process.versions.node}, ${process.platform})\n`)
   return exitCodes.done
 }
 

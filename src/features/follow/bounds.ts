@@ -1,7 +1,4 @@
-// What a replica of another node takes of this machine and of the way there: pieces of work at a time, bytes of objects in
-// memory, bytes a second.
-
-import type { Clock } from '../../lib/clock.ts'
+// What a replica of another node takes of this machine at a time: pieces of work, bytes of objects in memory.
 
 /** A measure of which so much is taken at the same time; who does not fit waits in line, and one alone always fits. */
 export class Bound {
@@ -36,26 +33,5 @@ export class Bound {
       this.#taken += first.amount
       first.go()
     }
-  }
-}
-
-/** Bytes a second, over all that is fetched; 0 for as fast as they come. */
-export class Rate {
-  readonly #bytesPerSecond: number
-  readonly #clock: Clock
-  /** When what was taken so far is paid for, by the monotonic clock. */
-  #paidMs = 0
-
-  constructor(bytesPerSecond: number, clock: Clock) {
-    this.#bytesPerSecond = bytesPerSecond
-    this.#clock = clock
-  }
-
-  /** Resolves when `bytes` more may be read. */
-  async take(bytes: number, signal: AbortSignal): Promise<void> {
-    if (this.#bytesPerSecond === 0) return
-    const nowMs = this.#clock.monotonicMs()
-    this.#paidMs = Math.max(nowMs, this.#paidMs) + (bytes * 1000) / this.#bytesPerSecond
-    await this.#clock.sleep(this.#paidMs - nowMs, signal)
   }
 }

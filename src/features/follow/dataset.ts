@@ -128,7 +128,7 @@ export class FollowedDataset {
 
   async #run(): Promise<void> {
     const { clock, logger, signal } = this.#deps
-    for (let done: Hash | undefined; done !== this.#told && !signal.aborted; ) {
+    for (let done: Hash | undefined; done !== this.#told && !signal.aborted;) {
       const head = this.#told
       if (head === undefined || this.#isPut(head)) return
       try {
@@ -332,7 +332,7 @@ export class FollowedDataset {
     this.progress = { kind: 'halted', reason, at: head, untilMs: clock.monotonicMs() + longestRetryMs }
     logger.error(
       { dataset: alias, kind, cause: reason },
-      'A followed dataset is halted: the origin tells another chain (proofstream replica evidence shows both)',
+      'A followed dataset is halted: the origin tells another chain (proofstream doctor says where both are kept)',
     )
   }
 }

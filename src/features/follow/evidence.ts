@@ -1,5 +1,5 @@
 // What a replica keeps when the node that it follows says of a chain what cannot be: a record of what was seen, with the
-// blocks, as files under the data directory. They are never removed here; `proofstream replica evidence` prints them.
+// blocks, as files under the data directory. They are never removed here; `proofstream doctor` names them.
 
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'

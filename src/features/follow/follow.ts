@@ -15,7 +15,7 @@ import { logKey, logsPrefix } from '../../store/layout.ts'
 import type { ObjectStore } from '../../store/object-store.ts'
 import { putLog } from '../../store/records.ts'
 import type { WorkPool } from '../../work/work-pool.ts'
-import { Bound, Rate } from './bounds.ts'
+import { Bound } from './bounds.ts'
 import { CopySource } from './copy-source.ts'
 import { type DatasetDeps, FollowedDataset, type Progress } from './dataset.ts'
 import { datasetOfChain } from './fetch.ts'
@@ -125,7 +125,7 @@ export class Follow {
   ) {
     const { options, clock, logger, deleteGraceMs } = deps
     const { signal } = this.#stop
-    const origin = new Origin(options, { clock, rate: new Rate(options.rate, clock), stop: signal })
+    const origin = new Origin(options, { clock, stop: signal })
     const bounds = { room: new Bound(roomBytes), places: new Bound(placesMost) }
     this.#deps = { ...deps, ...bounds, origin, signal }
     this.#names = names
@@ -332,7 +332,7 @@ export class Follow {
 
   async #pollWhileShown(id: DatasetId): Promise<void> {
     const { origin, clock, signal } = this.#deps
-    for (let last: Hash | undefined; this.#shown.has(id) && !signal.aborted; ) {
+    for (let last: Hash | undefined; this.#shown.has(id) && !signal.aborted;) {
       const dataset = this.#datasets.get(id)
       if (dataset === undefined) return
       const beganMs = clock.monotonicMs()

@@ -1,5 +1,5 @@
 // The copy of one chain: read back when a process starts, and gone on with, commit by commit. Commits are of the log
-// `origin`, which is none (docs/decisions/replicas.md).
+// `origin`, which is none (docs/decisions/follow.md).
 
 import { type CommitRecord, originLog } from '../../chain/records.ts'
 import { type ChainState, checkNext, emptyChain } from '../../chain/rules.ts'
@@ -87,7 +87,7 @@ async function nextCommits(
   from: number,
 ): Promise<{ readonly commits: readonly (readonly Hash[])[]; readonly fault?: Copy['fault'] }> {
   const commits: (readonly Hash[])[] = []
-  for (let blocks = 0; blocks < parallelReads; ) {
+  for (let blocks = 0; blocks < parallelReads;) {
     try {
       const commit = await commitAt(place, from + blocks)
       if (commit === undefined) break

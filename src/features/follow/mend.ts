@@ -143,7 +143,7 @@ async function fillCommits(
 ): Promise<void> {
   const { store } = deps
   const there = new Set(await listNumbers(store, commitsPrefix(id)))
-  for (let at = 0; at < hashes.length; ) {
+  for (let at = 0; at < hashes.length;) {
     const number = from + at
     const blocks = await readableCommit(store, id, number)
     const isSame = blocks?.every((hash, i) => hash === hashes[at + i]) === true

@@ -11,7 +11,6 @@ import { concatBytes, decodeUtf8 } from '../../lib/bytes.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { DatasetId, Hash } from '../../model/events.ts'
 import { isName } from '../../model/names.ts'
-import type { Rate } from './bounds.ts'
 
 /** An answer that brings nothing for so long is given up. */
 const silenceMs = 30_000
@@ -51,7 +50,6 @@ export class Origin {
   readonly url: string
   readonly #exchange: Exchange
   readonly #clock: Clock
-  readonly #rate: Rate
   readonly #stop: AbortSignal
   /** Bodies that are being read, and when each has been silent for too long, by the monotonic clock. */
   readonly #reads = new Map<AbortController, number>()
@@ -63,12 +61,11 @@ export class Origin {
 
   constructor(
     { url, token }: Pick<FollowOptions, 'url' | 'token'>,
-    deps: { readonly clock: Clock; readonly rate: Rate; readonly stop: AbortSignal },
+    deps: { readonly clock: Clock; readonly stop: AbortSignal },
   ) {
     this.url = url
     this.#exchange = new Exchange(url, token === undefined ? {} : { token })
     this.#clock = deps.clock
-    this.#rate = deps.rate
     this.#stop = deps.stop
     this.#stop.addEventListener('abort', () => {
       for (const cut of this.#reads.keys()) cut.abort(this.#stop.reason)
@@ -78,7 +75,7 @@ export class Origin {
   /** Every dataset that it shows; undefined where it has no list. Throws ProofstreamError. */
   async list(): Promise<readonly Listed[] | undefined> {
     const found: Listed[] = []
-    for (let after: string | undefined; ; ) {
+    for (let after: string | undefined; ;) {
       const answer = await this.#json('/datasets', { query: { limit: '1000', after } }, listPageBytes).catch(without404)
       this.hasList = answer !== undefined
       if (answer === undefined) return undefined
@@ -233,8 +230,6 @@ export class Origin {
           throw unreachable(this.url, 'it sends too slowly')
         }
         this.bytes += piece.value.length
-        expect(Number.POSITIVE_INFINITY)
-        await this.#rate.take(piece.value.length, this.#stop)
         expect(silenceMs)
         yield piece.value
       }

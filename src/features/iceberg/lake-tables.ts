@@ -292,7 +292,7 @@ function sliceAt({ slices }: Pick<DatasetChain, 'slices'>, number: number): Slic
 /** Every schema up to block `sequence`, in order, with the block that set it. */
 function historyOf(chain: DatasetChain, sequence: number): { readonly schema: DataSchema; readonly since: number }[] {
   const history: { readonly schema: DataSchema; readonly since: number }[] = []
-  for (let at = sequence; at >= 0; ) {
+  for (let at = sequence; at >= 0;) {
     const { schema, schemaSequence } = chain.aspectsAt(at)
     if (schema === undefined) break
     history.unshift({ schema, since: schemaSequence })

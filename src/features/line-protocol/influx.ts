@@ -1,5 +1,5 @@
 // GET /ping and GET /health: how the clients of InfluxDB ask whether there is a server before they write to it
-// (docs/decisions/line-protocol.md). Both are open to all, as our own health is.
+// (docs/decisions/senders.md#line-protocol). Both are open to all, as our own health is.
 // Source: https://docs.influxdata.com/influxdb/v2/api/ (GET /ping, GET /health)
 
 import type { FastifyInstance } from 'fastify'

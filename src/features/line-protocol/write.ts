@@ -1,4 +1,4 @@
-// POST /api/v2/write and POST /write: line protocol as the clients of InfluxDB send it (docs/decisions/line-protocol.md).
+// POST /api/v2/write and POST /write: line protocol as the clients of InfluxDB send it (docs/decisions/senders.md#line-protocol).
 // Answered when it is durable; what does not fit is left out, and told.
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'

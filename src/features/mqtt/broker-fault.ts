@@ -19,7 +19,7 @@ const reasons: Readonly<Record<number, string>> = {
   0x88: 'server unavailable',
   0x89: 'server busy',
   0x8b: 'server shutting down',
-  0x8e: 'session taken over by another client with this client id (--mqtt-client-id)',
+  0x8e: 'session taken over by another client with this client id (client-id in --mqtt)',
   0x93: 'receive maximum exceeded',
   0x97: 'quota exceeded',
   0x9e: 'shared subscriptions not supported',

@@ -17,7 +17,7 @@ export async function ensureMqttClientId(path: string, ownDid: string | undefine
   const held = (await readText(path))?.trim() ?? `proofstream${toHex(randomBytes(3))}`
   if (!/^proofstream[0-9a-f]{6}$/.test(held)) {
     throw new NodeError('InvalidParameter', `${path} holds no client id.`, {
-      hint: 'Remove the file, or say --mqtt-client-id.',
+      hint: 'Remove the file, or say client-id in --mqtt: mqtts://host:8883?client-id=…',
     })
   }
   // Written again when it was found: it may not have been durable.

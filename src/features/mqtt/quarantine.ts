@@ -1,5 +1,5 @@
 // Messages that can never be stored where they belong: rows of the dataset `<account>/quarantine`, private, which is made
-// with the first of them (docs/decisions/senders.md). Pure.
+// with the first of them (docs/decisions/streams.md#mqtt). Pure.
 
 import { isUtf8 } from 'node:buffer'
 import { type IngestControls, readControls } from '../../gateway/controls.ts'

@@ -1,6 +1,6 @@
 // The messages of one session that are not acknowledged: which are being stored, whose PUBACK may go out (in the order in
 // which they came, MQTT 5 §4.6), and whether more may be read. It outlives connections: a message that comes again while
-// its first copy has had no PUBACK is that copy (docs/decisions/senders.md). Pure.
+// its first copy has had no PUBACK is that copy (docs/decisions/streams.md#mqtt). Pure.
 
 /** A PUBLISH as it came. */
 export interface Publish {

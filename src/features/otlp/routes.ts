@@ -1,5 +1,5 @@
 // POST /{account}/{dataset}/v1/logs: logs as OpenTelemetry's programs send them, in protobuf or JSON, to an endpoint that is
-// a dataset (docs/decisions/otlp.md). Answered when they are durable.
+// a dataset (docs/decisions/senders.md#opentelemetry-logs). Answered when they are durable.
 // Source: https://opentelemetry.io/docs/specs/otlp/#otlphttp
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'

@@ -40,7 +40,7 @@ interface PieceOptions {
 export async function* pieces(columns: readonly BatchColumn[], options: PieceOptions): AsyncGenerator<RecordBatch> {
   const { rows, batch } = options
   const order = [...columns.keys()].sort((a, b) => Number(columns[b]?.isNested) - Number(columns[a]?.isNested))
-  for (let start = 0; start < rows; ) {
+  for (let start = 0; start < rows;) {
     let end = await pieceEnd(columns, start, options)
     const made = new Map<number, Column>()
     // Nested values first: how long their text is decides how many rows there are.
@@ -66,7 +66,7 @@ async function pieceEnd(
   { rows, batch }: PieceOptions,
 ): Promise<number> {
   let end = Math.min(rows, start + pieceRows)
-  for (let isFound = false; !isFound && end - start > 1; ) {
+  for (let isFound = false; !isFound && end - start > 1;) {
     let bytes = 0
     for (const { field, values } of columns) {
       const until = end

@@ -1,5 +1,5 @@
 // OpenTelemetry logs as formats of ingest: an export is a body, a log record a row, read as a line of JSON when the body is
-// complete (docs/decisions/otlp.md).
+// complete (docs/decisions/senders.md#opentelemetry-logs).
 
 import { must } from '../../lib/assert.ts'
 import { NodeError, type RecordError } from '../../model/errors.ts'

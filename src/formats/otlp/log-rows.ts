@@ -1,5 +1,6 @@
 // The rows of an export of OpenTelemetry logs, one line of JSON each, bounded before they are made: what a resource and a
-// scope say stands in every row of theirs, so a short body may stand for very many bytes (docs/decisions/otlp.md).
+// scope say stands in every row of theirs, so a short body may stand for very many bytes
+// (docs/decisions/senders.md#opentelemetry-logs).
 
 import { concatBytes, copyBytes, utf8 } from '../../lib/bytes.ts'
 import { NodeError } from '../../model/errors.ts'

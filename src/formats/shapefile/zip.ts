@@ -264,7 +264,7 @@ export class EntryBytes {
 
   /** Passes over `count` bytes. Throws as `fill`. */
   async skip(count: number): Promise<void> {
-    for (let rest = count; rest > 0; ) {
+    for (let rest = count; rest > 0;) {
       const step = Math.min(rest, 64 * 1024)
       await this.next(step)
       rest -= step

@@ -1,4 +1,4 @@
-// PATCH and DELETE of a dataset, and POST /datasets/{id}/restore (docs/decisions/lifecycle.md).
+// PATCH and DELETE of a dataset, and POST /datasets/{id}/restore (docs/decisions/datasets.md).
 
 import type { Deletion } from '../../chain/records.ts'
 import type { FastifyInstance, FastifyRequest } from 'fastify'

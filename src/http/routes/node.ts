@@ -3,7 +3,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { formatsWithout } from '../../formats/registry.ts'
-import { fixedLimits, limitTable } from '../../lib/limits.ts'
+import { fixedLimits, limitOption, limitTable } from '../../lib/limits.ts'
 import { NodeError } from '../../model/errors.ts'
 import { schemaFormats } from '../../model/query.ts'
 import { outputFormatNames } from '../../outputs/formats.ts'
@@ -122,14 +122,15 @@ interface LimitText {
   readonly option?: string
 }
 
-/** Every limit by its name; those that are fixed have no option. */
+/** Every limit by its name; those that are constant have no option. */
 export function limitsOf(
   context: HttpContext,
 ): Readonly<Record<'limits' | 'fixed', Readonly<Record<string, LimitText>>>> {
   const values = new Map<string, number>(Object.entries(context.limits))
   const rows = Object.entries(limitTable).map(([name, { value, unit, text: about }]) => {
-    const option = `--limit-${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
-    return [name, { value: values.get(name) ?? value, unit, about, option }] as const
+    const option = limitOption(name)
+    const setBy = option === undefined ? {} : { option: `--${option}` }
+    return [name, { value: values.get(name) ?? value, unit, about, ...setBy }] as const
   })
   const fixed = Object.entries(fixedLimits).map(([name, { value, unit, text: about }]) => {
     return [name, { value, unit, about }] as const

@@ -300,8 +300,8 @@ async function inItsPlace<T>({ method }: FastifyRequest, read: () => Promise<T>)
 }
 
 /** The request with its defaults. Throws NodeError `InvalidParameter`. */
-export function normalise(asked: AskedQuery, { defaultDataFormat, limits }: ReplicaContext): QueryRequest {
-  const window = readWindow(asked, defaultDataFormat, limits.resultRows)
+export function normalise(asked: AskedQuery, { limits }: ReplicaContext): QueryRequest {
+  const window = readWindow(asked, 'JsonAoa', limits.resultRows)
   const schemaFormat = readSchemaFormat(asked.schemaFormat)
   return {
     query: asked.query,

@@ -54,7 +54,7 @@ export class SegmentWriter {
   async write(messages: readonly Uint8Array[]): Promise<number> {
     await this.#removeUnfinished()
     let written = 0
-    for (let done = 0; done < messages.length; ) {
+    for (let done = 0; done < messages.length;) {
       let count = this.#fitting(messages, done)
       if (count === 0) {
         await this.#startSegment()

@@ -82,7 +82,7 @@ export async function withSpooled<T>(
 async function append(file: FileHandle, held: Uint8Array[], at: number): Promise<number> {
   let end = at
   for (const bytes of held.splice(0)) {
-    for (let from = 0; from < bytes.length; )
+    for (let from = 0; from < bytes.length;)
       from += (await file.write(bytes, from, bytes.length - from, end + from)).bytesWritten
     end += bytes.length
   }
@@ -99,7 +99,7 @@ async function openNameless(directory: string): Promise<FileHandle> {
 
 function bodyInFile(file: FileHandle, sizeBytes: number): Promise<Body> {
   return hashed(sizeBytes, async function* pieces(start, end) {
-    for (let at = start; at < end; ) {
+    for (let at = start; at < end;) {
       const { bytesRead, buffer } = await file.read(new Uint8Array(Math.min(pieceBytes, end - at)), 0, undefined, at)
       if (bytesRead === 0) throw new RangeError('a spooled file is shorter than it was')
       yield buffer.subarray(0, bytesRead)

@@ -49,7 +49,7 @@ export function zipOf(entries: readonly Entry[], comment = ''): Buffer {
 /** The files of a zip that Python made: deflated, sizes in the local headers. */
 export function entriesOf(zip: Buffer): Entry[] {
   const entries: Entry[] = []
-  for (let at = 0; zip.readUInt32LE(at) === 0x04034b50; ) {
+  for (let at = 0; zip.readUInt32LE(at) === 0x04034b50;) {
     const packed = zip.readUInt32LE(at + 18)
     const nameBytes = zip.readUInt16LE(at + 26)
     const start = at + 30 + nameBytes + zip.readUInt16LE(at + 28)

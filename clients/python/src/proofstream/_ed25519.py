@@ -1,4 +1,4 @@
-"""Ed25519 as RFC 8032 §5.1 and §6 write it, by the strictest rule: docs/decisions/signature-rule.md of Proofstream.
+"""Ed25519 as RFC 8032 §5.1 and §6 write it, by the strictest rule: docs/decisions/answers.md#signature-rule of Proofstream.
 
 Checks only; nothing here signs. A check takes some milliseconds.
 """

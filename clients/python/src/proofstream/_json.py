@@ -1,6 +1,6 @@
 """JSON whose numbers keep their text, and its canonical form, which is what nodes hash and sign.
 
-The rules are in docs/decisions/canonical-form.md of Proofstream. The standard library reads; numbers stay texts, so that
+The rules are in docs/spec/proof.md#canonical-json of Proofstream. The standard library reads; numbers stay texts, so that
 nothing is rounded before it is hashed.
 """
 

@@ -178,7 +178,7 @@ function faultOf(tokens: readonly SqlToken[], sql: string): string | undefined {
   return depth === 0 ? undefined : 'Its parentheses do not match.'
 }
 
-/** The statement in the orders of rows that a node may give it: docs/decisions/query-engine.md, "Total order". */
+/** The statement in the orders of rows that a node may give it: docs/decisions/answers.md#total-order. */
 function orders(text: string, tokens: readonly SqlToken[], columns: number): string[] {
   let depth = 0
   let [order, end] = [-1, text.length]
