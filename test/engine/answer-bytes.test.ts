@@ -182,12 +182,10 @@ const memberNames = [
   '1',
 ]
 
-const scalars = Object.entries(values).map(
-  ([type, texts]): Kind => ({
-    type,
-    value: fc.constantFrom(...texts).map((one) => `CAST(${text(one)} AS ${type})`),
-  }),
-)
+const scalars = Object.entries(values).map(([type, texts]): Kind => ({
+  type,
+  value: fc.constantFrom(...texts).map((one) => `CAST(${text(one)} AS ${type})`),
+}))
 const scalar = fc.constantFrom(...scalars)
 
 const orNull = ({ type, value }: Kind): fc.Arbitrary<string> =>

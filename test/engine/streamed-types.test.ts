@@ -191,6 +191,22 @@ test('infinite times are null, and so is every number that JSON lacks', async ()
   ])
 })
 
+test('what is no UTF-8 of a text is U+FFFD, as in JSON answers', async () => {
+  const sql = String.raw`SELECT regexp_extract(t, '\C') AS a, t FROM (VALUES ('é'), ('a'), (NULL), ('€x')) v(t)`
+  const rows = ['{"a":"\ufffd","t":"é"}', '{"a":"a","t":"a"}', '{"a":null,"t":null}', '{"a":"\ufffd","t":"€x"}']
+  expect(await lines(sql)).toBe(`[${rows.join(',')}]`)
+  expect(Buffer.from(await streamed('NdJson', sql)).toString('latin1')).toBe(
+    Buffer.from(rows.map((row) => `${row}\n`).join('')).toString('latin1'),
+  )
+  expect([...(tableFromIPC(await streamed('Arrow', sql)).getChild('a') ?? [])]).toEqual(['\ufffd', 'a', null, '\ufffd'])
+})
+
+test('a row behind the limit is not looked at', async () => {
+  const sql = `SELECT CASE WHEN i < 5 THEN i ELSE 170141183460469231731687303715884105727 END AS h FROM range(6) r(i)`
+  expect(Buffer.from(await streamed('Csv', sql, 5)).toString()).toBe('h\r\n0\r\n1\r\n2\r\n3\r\n4\r\n')
+  await expect(streamed('Csv', sql, 6)).rejects.toMatchObject({ kind: 'SqlValue' })
+})
+
 test('a limit cuts inside a chunk, and says that there was more', async () => {
   const text = Buffer.from(await streamed('Csv', 'SELECT i FROM range(3000) r(i)', 2500)).toString()
   expect(text.split('\r\n')).toHaveLength(2502)
