@@ -2,8 +2,9 @@
 // them as columns, other values that hold others as JSON text.
 
 import type * as duckdb from '@duckdb/node-api'
-import { concatColumns, itemName, makeColumn, sliceColumn } from '../arrow/columns.ts'
+import { concatColumns, fixedWidth, isPresent, itemName, makeColumn, sliceColumn } from '../arrow/columns.ts'
 import { ByteBuffer } from '../lib/byte-buffer.ts'
+import { copyBytes } from '../lib/bytes.ts'
 import { type Column, type DataType, optional } from '../model/schema.ts'
 import { itemsOf, nestedCellsOf } from './duckdb-cells.ts'
 import { type ResultColumn, scalarColumn, writtenTexts } from './duckdb-vectors.ts'
@@ -11,14 +12,17 @@ import { type ResultColumn, scalarColumn, writtenTexts } from './duckdb-vectors.
 const jsonForm = { structsAsArrays: false, ascii: false } as const
 const startBytes = 1024
 
-/** Throws NodeError `QueryNotAllowed` for a type that no answer can hold. */
+/** A column whose values outlive their vectors. Throws NodeError `QueryNotAllowed` for a type that no answer can hold. */
 export function resultColumn(
   name: string,
   type: duckdb.DuckDBType,
   { hasLists }: { readonly hasLists: boolean },
 ): ResultColumn {
   const nested = nestedCellsOf(type, jsonForm, name)
-  if (nested === undefined) return scalarColumn(name, type)
+  if (nested === undefined) {
+    const { facts, read } = scalarColumn(name, type)
+    return { facts, read: (...of) => owned(read(...of)) }
+  }
   const list = hasLists ? listColumn(name, type) : undefined
   if (list !== undefined) return list
   return {
@@ -30,6 +34,19 @@ export function resultColumn(
       return makeColumn({ name, type: { kind: 'String' }, nullable: true, rows, ...presence, ...texts })
     },
   }
+}
+
+/** The column with values of its own, zeros where there is none, so that equal rows have equal bytes. */
+function owned(column: Column): Column {
+  const width = fixedWidth(column.type)
+  if (width === undefined) return column
+  const values = copyBytes(column.values)
+  if (column.nullCount > 0) {
+    for (let row = 0; row < column.rows; row++) {
+      if (!isPresent(column, row)) values.fill(0, row * width, (row + 1) * width)
+    }
+  }
+  return { ...column, values }
 }
 
 /** A list of plain values or of such lists; undefined for lists of anything else. */

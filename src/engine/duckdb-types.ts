@@ -62,11 +62,7 @@ export function unrenderable(type: duckdb.DuckDBType, column: string): NodeError
  * NodeError `QueryNotAllowed` for a type that has no JSON form.
  */
 export function outputSchemaOf(names: readonly string[], types: readonly duckdb.DuckDBType[]): OutputSchema {
-  return { fields: types.map((type, index) => outputField(names[index] ?? '', type, names[index] ?? '')) }
-}
-
-function outputField(name: string, type: duckdb.DuckDBType, column: string): OutputField {
-  return { name, type: optional(type, column) }
+  return { fields: types.map((type, at) => ({ name: names[at] ?? '', type: optional(type, names[at] ?? '') })) }
 }
 
 function optional(type: duckdb.DuckDBType, column: string): OutputType {
@@ -74,22 +70,20 @@ function optional(type: duckdb.DuckDBType, column: string): OutputType {
 }
 
 function outputType(type: duckdb.DuckDBType, column: string): OutputType {
+  const members = (names: readonly string[], types: readonly duckdb.DuckDBType[]): OutputField[] =>
+    types.map((member, at) => ({ name: names[at] ?? '', type: optional(member, column) }))
   switch (type.typeId) {
     case Id.LIST:
       return { kind: 'List', itemType: optional(type.valueType, column) }
     case Id.ARRAY:
       return { kind: 'List', itemType: optional(type.valueType, column), fixedLength: type.length }
     case Id.STRUCT:
-      return { kind: 'Struct', fields: members(type.entryNames, type.entryTypes, column) }
+      return { kind: 'Struct', fields: members(type.entryNames, type.entryTypes) }
     case Id.MAP:
       return { kind: 'Map', keyType: outputType(type.keyType, column), valueType: optional(type.valueType, column) }
     case Id.UNION:
-      return { kind: 'Union', members: members(type.memberTags, type.memberTypes, column) }
+      return { kind: 'Union', members: members(type.memberTags, type.memberTypes) }
     default:
       return scalarTypeOf(type, column)
   }
-}
-
-function members(names: readonly string[], types: readonly duckdb.DuckDBType[], column: string): OutputField[] {
-  return types.map((type, index) => outputField(names[index] ?? '', type, column))
 }

@@ -1,8 +1,8 @@
-// The plain values of the engine's vectors as typed columns (model/schema.ts). Fixed-width values and validity are copied
-// as they lie in the vectors, text by ranges of their memory; what has no column type of its own becomes text.
+// The plain values of the engine's vectors as typed columns (model/schema.ts). Fixed-width values stay in the vectors, text
+// is copied by ranges of their memory; what has no column type of its own becomes text.
 
 import * as duckdb from '@duckdb/node-api'
-import { countBits, isText, setBit } from '../arrow/buffers.ts'
+import { clearBits, countBits, isText, setBit } from '../arrow/buffers.ts'
 import { fixedWidth, makeColumn } from '../arrow/columns.ts'
 import { typedView } from '../arrow/numbers.ts'
 import { assert, must } from '../lib/assert.ts'
@@ -21,8 +21,8 @@ const Id = duckdb.DuckDBTypeId
 export interface ResultColumn {
   readonly facts: FileColumn
   /**
-   * The first `rows` values, copied out of the engine's memory; rows outside of the bitmap `within` are null. Throws
-   * NodeError `SqlValue`.
+   * The first `rows` values; rows outside of the bitmap `within` are null. They may lie in the memory of the vector, with
+   * anything where there is no value. Throws NodeError `SqlValue`.
    */
   readonly read: (vector: duckdb.DuckDBVector, rows: number, within?: Uint8Array) => Column
 }
@@ -87,7 +87,7 @@ function valuesReader(type: duckdb.DuckDBType, columnType: DataType): ValuesRead
     case 'Timestamp':
       return finiteTimes(columnType.kind === 'Date' ? 1 : 2)
     default:
-      return copied(must(fixedWidth(columnType), 'any other plain type has a width'))
+      return inPlace(must(fixedWidth(columnType), 'any other plain type has a width'))
   }
 }
 
@@ -121,17 +121,9 @@ export function memory({ items, dataView }: RawVector, bytes: number): Uint8Arra
   return new Uint8Array(view.buffer, view.byteOffset, bytes)
 }
 
-function copied(width: number): ValuesReader {
-  return (raw, rows, presence) => ({ values: copiedValues(raw, rows, presence, width) })
-}
-
-/** Values of `width` bytes as they lie; zeros where there is none, so that equal rows have equal bytes. */
-function copiedValues(raw: RawVector, rows: number, presence: Presence, width: number): Uint8Array {
-  const out = new Uint8Array(rows * width)
-  out.set(memory(raw, out.length))
-  if (presence.nullCount === 0) return out
-  for (let row = 0; row < rows; row++) if (!isSet(presence, row)) out.fill(0, row * width, (row + 1) * width)
-  return out
+/** Values of `width` bytes, where they lie. */
+function inPlace(width: number): ValuesReader {
+  return (raw, rows) => ({ values: memory(raw, rows * width) })
 }
 
 const bits: ValuesReader = (raw, rows, presence) => {
@@ -141,27 +133,21 @@ const bits: ValuesReader = (raw, rows, presence) => {
   return { values: out }
 }
 
-/** Decimals of so many digits, which lie in as few bytes as hold them. */
+/** Decimals of so many digits, which lie in as few bytes as hold them; widened to 16. */
 function decimals(digits: number): ValuesReader {
-  const width = digits <= 4 ? 2 : digits <= 9 ? 4 : digits <= 18 ? 8 : 16
-  return (raw, rows, presence) => ({ values: widened(raw, rows, presence, width) })
-}
-
-/** Integers of `width` bytes, widened to 16. */
-function widened(raw: RawVector, rows: number, presence: Presence, width: 2 | 4 | 8 | 16): Uint8Array {
-  if (width === 16) return copiedValues(raw, rows, presence, 16)
-  const words = typedView<Int16Array | Int32Array>(width === 2 ? Int16Array : Int32Array, memory(raw, rows * width))
-  const out = new Int32Array(rows * 4)
-  for (let row = 0; row < rows; row++) {
-    if (!isSet(presence, row)) continue
-    const at = 4 * row
-    out[at] = words[width === 8 ? 2 * row : row] ?? 0
-    const sign = (words[width === 8 ? 2 * row + 1 : row] ?? 0) >> 31
-    out[at + 1] = width === 8 ? (words[2 * row + 1] ?? 0) : sign
-    out[at + 2] = sign
-    out[at + 3] = sign
+  if (digits > 18) return inPlace(16)
+  const width = digits <= 4 ? 2 : digits <= 9 ? 4 : 8
+  return (raw, rows) => {
+    const words = typedView<Int16Array | Int32Array>(width === 2 ? Int16Array : Int32Array, memory(raw, rows * width))
+    const out = new Int32Array(rows * 4)
+    for (let row = 0; row < rows; row++) {
+      const high = words[width === 8 ? 2 * row + 1 : row] ?? 0
+      out.fill(high >> 31, 4 * row + 1, 4 * row + 4)
+      out[4 * row] = words[width === 8 ? 2 * row : row] ?? 0
+      if (width === 8) out[4 * row + 1] = high
+    }
+    return { values: new Uint8Array(out.buffer) }
   }
-  return new Uint8Array(out.buffer)
 }
 
 /** The least number of 39 digits. Its upper half is above 2^62. */
@@ -171,9 +157,10 @@ const suspect = 1n << 62n
 /** Integers of 128 bits, of which an answer has those of up to 38 digits. Throws NodeError `SqlValue` at others. */
 function hugeIntegers(isUnsigned: boolean): ValuesReader {
   return (raw, rows, presence) => {
-    const values = widened(raw, rows, presence, 16)
-    const halves = new BigInt64Array(values.buffer, values.byteOffset, 2 * rows)
+    const values = memory(raw, rows * 16)
+    const halves = typedView(BigInt64Array, values)
     for (let row = 0; row < rows; row++) {
+      if (!isSet(presence, row)) continue
       const high = halves[2 * row + 1] ?? 0n
       if (high < suspect && high > (isUnsigned ? -1n : -suspect)) continue
       const value = (high << 64n) + BigInt.asUintN(64, halves[2 * row] ?? 0n)
@@ -191,28 +178,20 @@ function integerTooLong(): NodeError {
 /** Dates (of one word of 32 bits) or timestamps (of two); infinite ones are null. */
 function finiteTimes(step: 1 | 2): ValuesReader {
   return (raw, rows, presence) => {
-    const values = copiedValues(raw, rows, presence, 4 * step)
-    return { values, ...withoutInfinite(step, values, presence, rows) }
+    const values = memory(raw, 4 * step * rows)
+    const words = typedView(Int32Array, values)
+    const infinite: number[] = []
+    for (let row = 0; row < rows; row++) {
+      const high = words[step * row + step - 1] ?? 0
+      if (high < 0x7fffffff && high > -0x7fffffff) continue
+      const low = words[2 * row] ?? 0
+      if (step === 1 || (high > 0 ? low === -1 : high === -0x80000000 && (low === 0 || low === 1))) infinite.push(row)
+    }
+    if (infinite.length === 0) return { values }
+    const validity = presence.validity ?? new Uint8Array((rows + 7) >> 3).fill(0xff)
+    for (const row of infinite) clearBits(validity, row, row + 1)
+    return { values, validity, nullCount: rows - countBits(validity, rows) }
   }
-}
-
-/** Sets infinite values to zero, and takes them out of what is present. */
-function withoutInfinite(step: 1 | 2, values: Uint8Array, presence: Presence, rows: number): Presence {
-  const words = new Int32Array(values.buffer, values.byteOffset, rows * step)
-  let validity = presence.validity
-  for (let row = 0; row < rows; row++) {
-    const high = words[step * row + step - 1] ?? 0
-    if (high < 0x7fffffff && high > -0x7fffffff) continue
-    const low = step === 1 ? 0 : (words[2 * row] ?? 0)
-    const isInfinite = step === 1 || (high > 0 ? low === -1 : high === -0x80000000 && (low === 0 || low === 1))
-    if (!isInfinite || !isSet(presence, row)) continue
-    validity ??= new Uint8Array((rows + 7) >> 3).fill(0xff)
-    if (validity === presence.validity) validity = validity.slice()
-    validity[row >> 3] = (validity[row >> 3] ?? 0) & ~(1 << (row & 7))
-    words.fill(0, step * row, step * row + step)
-  }
-  if (validity === presence.validity || validity === undefined) return presence
-  return { validity, nullCount: rows - countBits(validity, rows) }
 }
 
 const heapBytes: ValuesReader = ({ dataView }, rows, presence) => {

@@ -2,7 +2,7 @@
 // list of formats.ts; proofs know no others. Pure.
 
 import { ByteBuffer } from '../lib/byte-buffer.ts'
-import { utf8 } from '../lib/bytes.ts'
+import { copyBytes, utf8 } from '../lib/bytes.ts'
 import type { CellWriter } from './cells.ts'
 
 /** Rows of an answer that follow one another. */
@@ -70,7 +70,8 @@ function beginRows(
         separator = `,${open}`
         sink.check(out.at)
       }
-      sink.write(out.take())
+      sink.write(copyBytes(out.bytes, 0, out.at))
+      out.at = 0
     },
     end: () => {
       out.ascii(']')
