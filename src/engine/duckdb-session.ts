@@ -40,7 +40,7 @@ import {
   sampleClause,
   withTypes,
 } from './sql-text.ts'
-import { lastTieOf, stabilityOf, takesOrder } from './stability.ts'
+import { lastTieOf, mayRace, stabilityOf, takesOrder } from './stability.ts'
 
 /** A statement that the gate let through. */
 interface Statement {
@@ -108,7 +108,8 @@ export class DuckDbSession {
     const narrowing = isOne ? narrowingOf(node, aliases) : undefined
     const columns = isOne ? columnsOf(node, aliases) : undefined
     const isProvable = (volatile ?? catalogue ?? gate.machineDependent) === undefined
-    return { sql, tables, volatile, catalogue, isProvable, listings, parameters: placed, narrowing, columns }
+    const isRaced = mayRace(node)
+    return { sql, tables, volatile, catalogue, isRaced, isProvable, listings, parameters: placed, narrowing, columns }
   }
 
   /** What an analysed statement is over datasets of these columns. Throws NodeError. */
@@ -217,8 +218,9 @@ export class DuckDbSession {
     const isOrdered = job.reproducible || job.ordered === true
     const meant = rewritten.hasParameters ? written : node
     const total = isOrdered ? withTotalOrder(written, names.length, lastTieOf(meant, job.tables)) : written
-    const framed = await this.#rewriter.framed(total, job)
+    const framed = await this.#rewriter.framed(await this.#rewriter.sound(total), job)
     const stability = stabilityIn(gate, meant, job.tables)
+    if (job.reproducible && stability === 'pinned' && mayRace(node)) throw raced()
     return { names, types, sql: await this.#rewriter.print(framed, sql, gate), stability }
   }
 
@@ -326,6 +328,15 @@ function demandOffsetOrder({ node }: Statement): void {
     { construct: 'subqueries, windows or aggregates in the condition of an export' },
     'A condition is over the columns of one row; GET /query runs any SELECT and answers files too.',
   )
+}
+
+/** The refusal of a proof of what may be another answer on the same blocks. */
+function raced(): NodeError {
+  const why =
+    'Beside a join or a subquery the parts of a UNION come in either order, which the answer depends on: there can be no proof.'
+  return new NodeError('NotReproducible', why, {
+    hint: 'Order by offset what depends on order, sum decimals in place of floats, or ask without a proof.',
+  })
 }
 
 /** Two output columns of exactly one name have no place in a keyed layout. */

@@ -97,7 +97,8 @@ export class Views {
     const { leastOffset } = table
     const rows = leastOffset === undefined ? '' : ` WHERE ${identifier(fields[0]?.name ?? '')} >= ${leastOffset}`
     const files = await this.#filesOf(table, paths)
-    const body = `SELECT ${projections(fields, physical)} FROM ${scan(files, { unionByName: grew })}${rows}`
+    const scanned = scan(files, { unionByName: grew, rows: table.rows })
+    const body = `SELECT ${projections(fields, physical)} FROM ${scanned}${rows}`
     return { physical, body }
   }
 
@@ -138,7 +139,10 @@ export class Views {
  * Exactly these files as they are. Left alone, the engine would guess: columns from `key=value` in the path, text from
  * binary, that no float is NaN (and skip row groups by bounds in which NaN has no place).
  */
-function scan(files: string, { unionByName }: { readonly unionByName: boolean }): string {
+function scan(
+  files: string,
+  { unionByName, rows }: { readonly unionByName: boolean; readonly rows?: number | undefined },
+): string {
   const options = [
     // mutant: paths guess columns
     'hive_partitioning = false',
@@ -148,6 +152,8 @@ function scan(files: string, { unionByName }: { readonly unionByName: boolean })
     'binary_as_string = false',
     'can_have_nan = true',
     `union_by_name = ${unionByName}`,
+    // Else it is what the process knows of the files: the same statement then has one plan at first and another later.
+    ...(rows === undefined ? [] : [`explicit_cardinality = ${rows}`]),
   ]
   return `read_parquet(${files}, ${options.join(', ')})`
 }

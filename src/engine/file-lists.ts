@@ -29,12 +29,13 @@ export class SentLists {
     return this.#sent.get(list) ?? 0
   }
 
-  #plainTable({ files, parts, schema, leastOffset, offsetsAlone }: EngineTable): PlainTable {
+  #plainTable({ files, parts, schema, leastOffset, rows, offsetsAlone }: EngineTable): PlainTable {
     const { list, to, only } = files
     const table = {
       parts,
       schema,
       ...(leastOffset !== undefined && { leastOffset }),
+      ...(rows !== undefined && { rows }),
       ...(offsetsAlone !== undefined && { offsetsAlone }),
     }
     if (only !== undefined) {
@@ -56,7 +57,7 @@ function pathsOf(files: EngineFiles, from: number, to: number): string[] {
 }
 
 /** A table in a child process. */
-export interface HeldTable extends Pick<PlainTable, 'parts' | 'schema' | 'leastOffset' | 'offsetsAlone'> {
+export interface HeldTable extends Pick<PlainTable, 'parts' | 'schema' | 'leastOffset' | 'rows' | 'offsetsAlone'> {
   /** Differs when the files or their rows do. */
   readonly signature: string
   /** The list whose first files these are, all below a number. */

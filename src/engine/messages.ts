@@ -108,6 +108,8 @@ export interface Analysis {
   readonly volatile: Construct | undefined
   /** The first construct that is answered from the catalog: there is no proof of it, and it is its caller's alone. */
   readonly catalogue: Construct | undefined
+  /** Its rows may come in another order each time, by which an answer that is not exact may differ. */
+  readonly isRaced: boolean
   /** None of these, nor mathematics of the machine, keeps a proof from it. */
   readonly isProvable: boolean
   readonly listings: readonly ListingName[]
@@ -148,6 +150,8 @@ export interface EngineTable {
   readonly schema: DataSchema | undefined
   /** Rows of the files below this offset do not matter. */
   readonly leastOffset?: number
+  /** How many rows the files have: plans are made by that, and not by what a process happens to know of them. */
+  readonly rows?: number
   /** In place of files: so many rows with their offsets from 0 on, and null in all other columns. */
   readonly offsetsAlone?: number
 }
@@ -270,7 +274,7 @@ export interface EngineOptions {
 }
 
 /** A table as it travels (engine/file-lists.ts). */
-export interface PlainTable extends Pick<EngineTable, 'parts' | 'schema' | 'leastOffset' | 'offsetsAlone'> {
+export interface PlainTable extends Pick<EngineTable, 'parts' | 'schema' | 'leastOffset' | 'rows' | 'offsetsAlone'> {
   readonly list: string
   readonly files:
     | {

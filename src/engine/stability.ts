@@ -78,6 +78,15 @@ export function lastTieOf(node: JsonObject, tables: readonly NamedSchema[]): Jso
   return tables.length === 0 ? undefined : new Judge(node, tables, true).lastTie(node)
 }
 
+/**
+ * True where the engine may run the parts of a UNION in either order, also with one thread: where a part waits for a join's
+ * other side, or for a subquery, whoever is ready first begins.
+ */
+export function mayRace(node: JsonObject): boolean {
+  const isUnion = (one: JsonObject): boolean => text(one, 'setop_type').startsWith('UNION')
+  return holds(node, isUnion) && holds(node, (one) => text(one, 'type') === 'JOIN' || isClass(one, 'SUBQUERY'))
+}
+
 /** Objects with a `type` and no `class` that may stand in an exact statement. */
 const knownTypes = names(`
   SELECT_NODE SET_OPERATION_NODE BASE_TABLE TABLE_FUNCTION JOIN SUBQUERY EMPTY EXPRESSION_LIST LIMIT_MODIFIER

@@ -85,34 +85,38 @@ export class Files {
    * where too many small slices are still being merged.
    */
   async of(view: DatasetView, wanted: Wanted, signal: AbortSignal): Promise<FoundFiles> {
-    const { mayMerge, rows } = wanted
+    const { mayMerge, rows: which } = wanted
     let list = await this.#listOf(view, mayMerge)
     if (mayMerge && wanted.offsetsAlone && list.length >= rangeSlices) return offsetsOf(list, wanted)
-    let chosen = await this.#choose(list, rows)
+    let chosen = await this.#choose(list, which)
     if (mayMerge && (chosen?.numbers.length ?? list.length) > openedMost) {
       await this.#awaitMerged(view, signal)
       list = await this.#listOf(view, mayMerge)
-      chosen = await this.#choose(list, rows)
+      chosen = await this.#choose(list, which)
     }
     for (const run of looseRuns(list, chosen)) await this.#deps.objects.checkSlices(view, run)
     const { leastOffset } = chosen ?? {}
+    const rows = chosen === undefined ? view.rows : rowsOf(list, chosen.numbers)
     return {
       table: {
         dataset: view.id,
         files: viewFiles(this.slices, list, chosen?.numbers),
         schema: view.schema,
+        rows,
         ...(leastOffset !== undefined && { leastOffset }),
       },
       areOthers: list.holdsMerged,
-      scan: wanted.isCounted ? await this.#scanOf(list, rows, chosen) : noScan,
+      scan: wanted.isCounted ? await this.#scanOf(list, which, chosen) : noScan,
     }
   }
 
   /** The slices of a run, all by default. Throws HaltError `ChainBroken`; NodeError `DatasetDeleted`. */
   async ofRun(view: DatasetView, run?: SliceRun): Promise<FoundFiles['table']> {
     await this.#deps.objects.checkSlices(view, run)
-    const files = viewFiles(this.slices, new FileList(view), run && numbersOf(run))
-    return { dataset: view.id, files, schema: view.schema }
+    const list = new FileList(view)
+    const numbers = run && numbersOf(run)
+    const rows = numbers === undefined ? view.rows : rowsOf(list, numbers)
+    return { dataset: view.id, files: viewFiles(this.slices, list, numbers), schema: view.schema, rows }
   }
 
   /** Whether merged files are worth a thought; those of long views are made from now on. */
@@ -153,17 +157,25 @@ export class Files {
 
   async #scanOf(list: FileList, rows: WantedRows | undefined, chosen: ChosenFiles | undefined): Promise<Scan> {
     const groups = await countRowGroups(this.#times, list, { wanted: rows, chosen })
-    const read = (chosen?.numbers ?? numbersOf({ from: 0, to: list.length })).map((number) => list.at(number))
+    const read = chosen?.numbers ?? numbersOf({ from: 0, to: list.length })
     return {
       files: list.length,
       filesRead: read.length,
-      mergedRead: read.filter(({ merged }) => merged !== undefined).length,
+      mergedRead: read.filter((number) => list.placeOf(number).merged !== undefined).length,
       rows: list.view.rows,
-      rowsRead: read.reduce((sum, { start, end }) => sum + end + 1 - start, 0),
+      rowsRead: rowsOf(list, read),
       rowGroups: groups.all,
       rowGroupsRead: groups.read,
     }
   }
+}
+
+/** Of the files with these numbers. */
+function rowsOf(list: FileList, numbers: readonly number[]): number {
+  return numbers.reduce((sum, number) => {
+    const { start, end } = list.at(number)
+    return sum + end + 1 - start
+  }, 0)
 }
 
 function isLong({ slices }: DatasetView): boolean {

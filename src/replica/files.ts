@@ -80,7 +80,7 @@ export async function openFileQuery(
     ...(request.parameters && { parameters: request.parameters.values }),
     ...(listings.length > 0 && { listings }),
   }
-  const isSame = analysis.volatile === undefined && analysis.catalogue === undefined
+  const isSame = analysis.volatile === undefined && analysis.catalogue === undefined && !analysis.isRaced
   const asked = {
     file: fileForm,
     query,

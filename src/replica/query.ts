@@ -47,13 +47,13 @@ export async function openQuery(deps: ReplicaDeps, request: QueryRequest, caller
   const tables = await openTables(deps, bound, caller)
   const input = inputOf(request, bound.pinned, deps.engine.dialect)
   const asked = { input, includeAbsent: request.includeAbsent, signer: deps.nodeKey.did }
-  const { volatile, catalogue, isProvable } = bound.analysis
+  const { volatile, catalogue, isRaced, isProvable } = bound.analysis
   if (catalogue !== undefined && request.include.includes('Proof')) throw notProvable(catalogue)
   const find = async (by: Caller): Promise<QueryAnswer> =>
     await answerBound(deps, request, { bound, tables, input: canonicalBytes(fromPlain(input)), caller: by })
   const { pinned } = bound
   const { scan } = tables
-  if (volatile !== undefined || catalogue !== undefined) {
+  if (volatile !== undefined || catalogue !== undefined || isRaced) {
     const isOfCaller = catalogue !== undefined
     return { tag: undefined, isOfCaller, isProvable, scan, pinned, answer: async () => await find(caller) }
   }

@@ -35,6 +35,7 @@ function run(sql: string): () => ToChild {
         tables: [],
         volatile: undefined,
         catalogue: undefined,
+        isRaced: false,
         isProvable: true,
         listings: [],
         parameters: [],

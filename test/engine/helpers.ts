@@ -127,7 +127,10 @@ export const systemColumns = (offset: string): string =>
 
 export type AskOptions = Partial<Omit<EngineJob, 'analysis' | 'tables'>> & {
   readonly tables?: Readonly<
-    Record<string, { readonly files: readonly string[]; readonly schema: EngineTable['schema'] }>
+    Record<
+      string,
+      { readonly files: readonly string[]; readonly schema: EngineTable['schema']; readonly rows?: number }
+    >
   >
   readonly signal?: AbortSignal
   readonly caller?: EngineCaller
@@ -159,7 +162,8 @@ export async function askWhole(
   const given = analysis.tables.map(({ parts, text }) => {
     const table = tables[parts.join('/').toLowerCase()]
     if (table === undefined) throw new NodeError('DatasetNotFound', `No dataset '${text}'.`)
-    return { parts, dataset: text, files: listOf(table.files), schema: table.schema }
+    const { files, schema, rows } = table
+    return { parts, dataset: text, files: listOf(files), schema, ...(rows !== undefined && { rows }) }
   })
   const job = {
     analysis,

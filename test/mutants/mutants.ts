@@ -173,6 +173,12 @@ export const mutants: readonly Mutant[] = [
     unit: 'test/engine/foreign-files.test.ts',
   },
   {
+    name: 'nulls that nobody stored',
+    from: '!ordersOuterJoin(node)',
+    to: 'true',
+    unit: 'test/engine/outer-joins.test.ts',
+  },
+  {
     name: 'paths guess columns',
     from: "'hive_partitioning = false'",
     to: "'hive_partitioning = true'",
