@@ -37,6 +37,17 @@ describe('JSON layouts', () => {
     }
   })
 
+  test.each(jsonLayoutNames)('%s ends within a row of the bound', (name) => {
+    let cells = 0
+    const check = (waitingBytes: number): void => {
+      if (waitingBytes > 100) throw new Error('too large')
+    }
+    const writer = jsonLayoutOf(name)?.begin({ write: () => undefined, check }, ['"n":', '"s":'])
+    const written = (): void => writer?.rows({ count: 1000, cells: (_, out) => () => out.integer(cells++) })
+    expect(written).toThrow('too large')
+    expect(cells).toBeLessThan(101)
+  })
+
   test.each(jsonLayoutNames)('%s is known in four spellings and no other', (name) => {
     const upper = name.slice(0, -1) + name.slice(-1).toUpperCase()
     const dashed = name.replace('Json', 'json-').toLowerCase()
