@@ -18,18 +18,18 @@ export function configurationPage(): string {
     generated,
     '',
     'Each option of a node is a flag of `proofstream serve`, an environment variable, or a member of the JSON file that',
-    '`--config` names, by the name in the table without dashes in front. The first of these that has a value decides;',
-    'else the default does. An option that is unknown or malformed, as a flag or in the file, keeps the node from',
-    'starting, with an error that names it. `proofstream config` shows every value and where it comes from.',
+    '`--config` names. The member has the name in the table, without dashes in front. The first of these with a value',
+    'decides, or the default. With an unknown or malformed option, as a flag or in the file, the node does not start,',
+    'and the error names the option. `proofstream config` shows every value and its source.',
     '',
-    'Durations are a number and `ms`, `s`, `m` or `h` (without a unit: milliseconds). Lists are separated by commas; in',
+    'Durations are a number and `ms`, `s`, `m` or `h`; milliseconds without a unit. Lists are separated by commas. In',
     'the file they are arrays.',
     '',
     ...optionRows(optionTable.filter((row) => !isLimit(row))),
     '',
     '## Limits',
     '',
-    'What a node refuses to do more of. `GET /limits` lists the values in force.',
+    'A node refuses requests over these limits. `GET /limits` lists the values in force.',
     '',
     ...optionRows(optionTable.filter(isLimit)),
     '',
@@ -37,10 +37,10 @@ export function configurationPage(): string {
     '',
     '| Variable | Flag | Meaning |',
     '|---|---|---|',
-    '| `PROOFSTREAM_SERVER` | `--server` | address of the node; default `http://127.0.0.1:8080` |',
+    '| `PROOFSTREAM_SERVER` | `--server` | address of the node (default `http://127.0.0.1:8080`) |',
     '| `PROOFSTREAM_TOKEN` | `--token-file` (a file) | the token |',
-    '| `PROOFSTREAM_DATA` | | where a node on this machine keeps its data: without a token, its `token` file is used |',
-    '| `NO_COLOR` | | any value: no colours |',
+    '| `PROOFSTREAM_DATA` | | data directory of a node on this machine; without a token, its `token` file is used |',
+    '| `NO_COLOR` | | if set, no colours |',
   ])
 }
 
@@ -51,7 +51,7 @@ function optionRows(rows: readonly OptionRow[]): string[] {
     ...rows.map((row) => {
       const unit = row.type === 'duration-ms' ? ' ms' : ''
       const initial = row.default === undefined ? '' : `\`${row.default}${unit}\``
-      const values = row.values === undefined ? '' : `: ${row.values.map((value) => `\`${value}\``).join(', ')}`
+      const values = row.values === undefined ? '' : ` (${row.values.map((value) => `\`${value}\``).join(', ')})`
       return `| \`--${row.name}\` | \`${variableOf(row)}\` | ${initial} | ${html(row.text)}${values} |`
     }),
   ]
@@ -59,16 +59,16 @@ function optionRows(rows: readonly OptionRow[]): string[] {
 
 const exitTexts: Readonly<Record<keyof typeof exitCodes, string>> = {
   done: 'done',
-  failed: 'failed, and no other code says why',
+  failed: 'failed for another reason',
   usage: 'wrong usage: command, option, value',
   notFound: 'not found: dataset, block, receipt, file',
-  notAllowed: 'no token, or one without the right',
-  refused: 'the input was refused: records, SQL, a file that is no proof',
-  unreachable: 'no node there, or it did not answer in time; trying again may help',
-  conflict: 'in conflict with what is stored: moved head, reused key, rejected batch',
-  environment: 'this machine is in the way: port or directory in use, file not writable, Node.js too old',
-  verificationFailed: 'verification failed: the content is not what was signed or stored',
-  verificationImpossible: 'verification impossible: dataset, block or engine not here',
+  notAllowed: 'no token, or a token without the scope',
+  refused: 'the input was refused: records, SQL, a file that is not a proof',
+  unreachable: 'no node at the address, or no answer in time; a retry may help',
+  conflict: 'conflict with stored data: moved head, reused key, rejected batch',
+  environment: 'a problem of this machine: port or directory in use, file not writable, Node.js too old',
+  verificationFailed: 'verification failed: the content differs from what was signed or stored',
+  verificationImpossible: 'verification impossible: dataset, block or engine missing',
   interrupted: 'interrupted',
 }
 
@@ -80,9 +80,9 @@ export function commandLinePage(): string {
     '',
     generated,
     '',
-    'Data goes to stdout, everything else to stderr. On a terminal rows are a table, elsewhere one JSON object a line;',
-    '`-o` chooses. JSON keeps every number as the node wrote it; CSV writes null as an empty cell and empty text as `""`,',
-    'as `ingest` reads them.',
+    'Data goes to stdout, everything else to stderr. Rows are a table on a terminal, and one JSON object per line elsewhere.',
+    '`-o` chooses another form. JSON keeps every number as the node wrote it. CSV writes null as an empty cell and empty',
+    'text as `""`, and `ingest` reads them the same way.',
     '',
     ...optionTexts(program),
     '',
@@ -109,10 +109,17 @@ function commandSection(command: Command): string[] {
   return [
     `## ${path.join(' ')}`,
     '',
-    `\`proofstream ${[...path, ...command.registeredArguments.map(argumentText)].join(' ')}\`: ${command.description()}`,
+    `\`proofstream ${[...path, ...command.registeredArguments.map(argumentText)].join(' ')}\``,
+    '',
+    sentence(command.description()),
     ...(takesNodeOptions ? ['', 'Options: see [configuration.md](configuration.md).'] : []),
     ...(takesNodeOptions || command.options.length === 0 ? [] : ['', ...optionTexts(command)]),
   ]
+}
+
+/** A text of the command line as a sentence of a page. */
+function sentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
 }
 
 function argumentText(argument: Argument): string {

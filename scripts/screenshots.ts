@@ -8,8 +8,8 @@ import { type Page, startChromium } from '../test/helpers/chromium.ts'
 import { serveNode } from '../test/helpers/run-node.ts'
 import { buildPages } from './build-pages.ts'
 
-const [, , folder] = process.argv
-if (folder === undefined) throw new Error('usage: node scripts/screenshots.ts FOLDER')
+const folder = process.argv[2] ?? ''
+if (folder === '') throw new Error('usage: node scripts/screenshots.ts FOLDER')
 
 const pages = {
   datasets: '/',
@@ -89,16 +89,25 @@ try {
       await page.open(node.url + path)
       if (of === 'tokens' || of === 'change') await giveToken(page, token)
       writeFileSync(join(folder, `${of}-${name}.png`), await page.screenshot())
+      if (of === 'readings' && name === 'light') await small(page, 'dataset')
     }
     await page.open(`${node.url}/query?query=${encodeURIComponent(statement)}`)
     await page.evaluate("document.querySelector('#ask button').click()")
     while ((await page.evaluate("document.querySelector('#answer svg') !== null")) !== true);
     writeFileSync(join(folder, `answer-${name}.png`), await page.screenshot())
+    if (name === 'light') await small(page, 'sql')
   }
 } finally {
   await browser.close()
   await node.end('SIGTERM')
   rmSync(data, { recursive: true, force: true })
+}
+
+/** The top of the page. */
+async function small(page: Page, name: string): Promise<void> {
+  const clip = { x: 0, y: 0, width: 1265, height: 720, scale: 0.6 }
+  const { data } = await page.send('Page.captureScreenshot', { clip })
+  writeFileSync(join(folder, `small-${name}.png`), Buffer.from(String(data), 'base64'))
 }
 
 /** As a person does, and takes it back for the next page. */

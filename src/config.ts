@@ -36,90 +36,90 @@ const fixedOptions: readonly OptionRow[] = [
     name: 'data',
     type: 'text',
     default: defaultDataDir,
-    text: 'data directory: keys, token, cache and the file log; one process has it',
+    text: 'data directory for keys, token, cache and the file log; only one process may use it',
   },
   {
     name: 'store',
     type: 'text',
-    text: 'directory of the store, or s3://bucket/prefix; processes with other roles share it (default: <data>/store); or the https:// address of a node: a replica alone then follows its datasets into <data>/store',
+    text: 'directory of the store, or s3://bucket/prefix, shared by processes with other roles (default: <data>/store). With the https:// address of a node, a replica follows its datasets into <data>/store',
   },
   ...bucketRows,
   {
     name: 'slice-cache',
     type: 'text',
-    text: 'directory on a local disk for copies of slices that are no files here; replicas of one machine may share it, within their --limit-cache-bytes (default: in <data>/cache)',
+    text: 'local directory for copies of slices that are not files here. Replicas on one machine may share it, within their --limit-cache-bytes (default: in <data>/cache)',
   },
   {
     name: 'roles',
     type: 'list',
     default: roles.join(','),
-    text: 'what this process is; gateway and builder go together with the file log, a replica needs the store alone',
+    text: 'roles of this process. With the file log, gateway and builder must be one process. A replica needs only the store',
   },
   {
     name: 'without',
     type: 'list',
     values: features.map(({ name }) => name),
-    text: `features to do without (${features.map(({ name }) => name).join(', ')}): no code, no routes, no options of theirs`,
+    text: `features to leave out, with their code, routes and options`,
   },
   {
     name: 'listen',
     type: 'text',
     default: '127.0.0.1:8080',
-    text: 'address and port to listen on; port 0 takes a free one',
+    text: 'address and port to listen on; port 0 picks a free port',
   },
   {
     name: 'node-key',
     type: 'text',
-    text: 'file with the node key (default: <data>/keys/node.json, made at first start)',
+    text: 'file with the node key (default: <data>/keys/node.json, created at the first start)',
   },
   {
     name: 'anonymous-read',
     type: 'boolean',
-    text: 'let callers without a token read public datasets (default: true on loopback, else false)',
+    text: 'let callers without a token read public datasets (default: true on loopback, otherwise false)',
   },
   {
     name: 'new-datasets',
     type: 'text',
     default: 'public',
     values: ['public', 'private'],
-    text: 'what a dataset is that records make (create=true, an MQTT route, a write), where they do not say visibility',
+    text: 'visibility of datasets that records create (create=true, an MQTT route, a write), unless the request sets it',
   },
   { name: 'allowed-hosts', type: 'list', text: 'further Host names to answer to' },
   {
     name: 'public-url',
     type: 'text',
-    text: 'address by which others reach this node, such as https://data.example: the base of every absolute link, and a Host name to answer to (default: as each request names it)',
+    text: 'address of this node for others, such as https://data.example. It is the base of absolute links and an accepted Host name (default: as each request names it)',
   },
   {
     name: 'cors-origins',
     type: 'list',
-    text: 'origins whose pages may read (default: loopback origins on loopback, else any)',
+    text: 'origins whose pages may read (default: loopback origins on loopback, otherwise any)',
   },
-  { name: 'trusted-signers', type: 'list', text: 'did:key of nodes whose proofs /verify calls known' },
+  { name: 'trusted-signers', type: 'list', text: 'nodes (did:key) whose proofs /verify calls known' },
   {
     name: 'cut-interval',
     type: 'duration-ms',
     default: 5000,
-    text: 'time between blocks of a dataset that has made 60 in a row',
+    text: 'time between blocks of a dataset after 60 in a row',
   },
   {
     name: 'delete-grace',
     type: 'duration-ms',
     default: 7 * 24 * 3_600_000,
-    text: 'how long a deleted dataset can be restored; then what the store has of it is removed',
+    text: 'how long a deleted dataset can be restored before the store removes it',
   },
   {
     name: 'keep-loose',
     type: 'boolean',
     default: false,
-    text: 'leave a file for each object of a chain, also when packs hold it: the store stays an ODF repository for file:// clients',
+    text: 'keep a file for each object of a chain, even if packs hold it. The store then stays an ODF repository for file:// clients',
   },
   {
     name: 'log',
     type: 'text',
     default: 'file',
     values: ['file', 'kafka'],
-    text: 'where records are logged: segment files in the data directory, or Apache Kafka',
+    text: 'the log of records: files in the data directory, or Apache Kafka',
   },
   ...kafkaRows,
   ...followRows.map((row) => ({ ...row, feature: 'follow' })),
@@ -129,7 +129,7 @@ const fixedOptions: readonly OptionRow[] = [
     type: 'text',
     default: 'info',
     values: ['debug', 'info', 'warn', 'error', 'silent'],
-    text: 'least level of log lines',
+    text: 'lowest level of log lines',
   },
 ]
 
@@ -225,7 +225,7 @@ export function readOptions(flags: RawValues, configFile?: string): readonly Rea
   if (flag !== undefined) throw invalidOption(`Unknown option '${flag}'.`)
   const member = unknownIn(file)
   if (member !== undefined) {
-    const hint = "which is no option; 'proofstream config' lists all."
+    const hint = "which is not an option; 'proofstream config' lists all."
     throw invalidOption(`The config file '${configFile}' names '${member}', ${hint}`)
   }
   return rows.map(read)

@@ -27,7 +27,7 @@ export async function ensureNodeKey(path: string, logger: Logger): Promise<NodeK
       })
     })
   } else {
-    logger.warn({ path }, 'the file of the node key is empty: an earlier start was interrupted; a key is made')
+    logger.warn({ path }, 'the file of the node key is empty, because an earlier start was interrupted; a key is made')
     await replacePrivate(path, text)
   }
   return readKey(path, must(await readText(path), 'the key that was written is there'))

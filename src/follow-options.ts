@@ -9,13 +9,13 @@ export const followRows = [
   {
     name: 'follow',
     type: 'list',
-    text: "datasets of the node that --store names to follow: account/dataset, 'account/*', '*', or the id of one",
+    text: "datasets to follow of the node in --store: account/dataset, 'account/*', '*', or an id",
   },
   {
     name: 'follow-token',
     type: 'text',
     isSecret: true,
-    text: 'token for that node, for datasets that not everyone may read; better in the environment than in a flag',
+    text: 'token for that node, for its private datasets; better in the environment than in a flag',
   },
 ] as const
 
@@ -58,7 +58,7 @@ export function followOptions(
     throw invalidOption(`Option 'store' is '${url}', the address of a node: that needs --roles replica, and no Kafka.`)
   }
   if (patterns === undefined || patterns.length === 0) {
-    throw invalidOption(`Option 'store' is '${url}', a node to follow; which datasets, says --follow: '*' for all.`)
+    throw invalidOption(`Option 'store' is '${url}', a node to follow. Name its datasets with --follow: '*' for all.`)
   }
   for (const pattern of patterns) if (!patternForm.test(pattern)) throw noPattern(pattern)
   const token = values.get('follow-token') as string | undefined // text by its row

@@ -6,9 +6,9 @@ import { NodeError } from './model/errors.ts'
 export const kafkaRows = [
   { name: 'kafka-brokers', type: 'list', text: 'host:port of some Kafka brokers, for the kafka log' },
   { name: 'topic-prefix', type: 'text', default: 'proofstream', text: 'first word of the names of the Kafka topics' },
-  { name: 'partitions', type: 'integer', default: 8, text: 'partitions of a Kafka log that is made' },
-  { name: 'kafka-tls', type: 'boolean', text: 'speak TLS to Kafka (default: true when a file of it is named)' },
-  { name: 'kafka-tls-ca', type: 'text', text: 'file with certificates (PEM) that vouch for the brokers' },
+  { name: 'partitions', type: 'integer', default: 8, text: 'number of partitions when a Kafka log is created' },
+  { name: 'kafka-tls', type: 'boolean', text: 'use TLS with Kafka (default: true if one of its files is given)' },
+  { name: 'kafka-tls-ca', type: 'text', text: 'file with the certificates (PEM) of the authority of the brokers' },
   { name: 'kafka-tls-cert', type: 'text', text: 'file with the certificate (PEM) that this node shows to the brokers' },
   { name: 'kafka-tls-key', type: 'text', text: 'file with the key (PEM) of that certificate' },
   {
@@ -16,7 +16,7 @@ export const kafkaRows = [
     type: 'text',
     default: 'plain',
     values: ['plain', 'scram-sha-256', 'scram-sha-512'],
-    text: 'how the node logs in to Kafka, when a user name is given',
+    text: 'login mechanism for Kafka, if a user name is given',
   },
   { name: 'kafka-sasl-username', type: 'text', text: 'user name for Kafka' },
   {

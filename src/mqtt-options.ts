@@ -10,12 +10,12 @@ export const mqttRows = [
   {
     name: 'mqtt',
     type: 'text',
-    text: 'MQTT broker to take messages from, tcp://[user@]host:1883 or mqtts://[user@]host:8883; the gateway is its client (MQTT 5, else 3.1.1). Behind ? may stand ca=<file> (certificates that vouch for the broker), cert=<file>&key=<file> (what this node shows to it) and client-id=<word> (under which the broker keeps what was not acknowledged; default: made from the node key, or for the data directory where --node-key is given)',
+    text: 'MQTT broker to take messages from, tcp://[user@]host:1883 or mqtts://[user@]host:8883. The gateway is its client (MQTT 5, or 3.1.1). Parameters after ? are ca=<file> (certificates of the authority of the broker), cert=<file>&key=<file> (the certificate of this node) and client-id=<word>. The broker keeps unacknowledged messages under the client id (default: made from the node key, or for the data directory if --node-key is given)',
   },
   {
     name: 'mqtt-route',
     type: 'list',
-    text: "which messages go where: 'sensors/+/up=account/dataset?preset=ttn', the parameters being those of ingest, and topic=<column>; one with a comma in it goes into the config file",
+    text: "a topic filter and its dataset, such as 'sensors/+/up=account/dataset?preset=ttn', with parameters of ingest and topic=<column>. A route with a comma goes into the config file",
   },
   {
     name: 'mqtt-password',
@@ -75,7 +75,7 @@ export function mqttOptions(values: ReadonlyMap<string, unknown>): MqttOptions |
     throw invalidOption("Option 'mqtt' names 'cert' or 'key'; they belong together.")
   }
   if (!isTls && (ca ?? cert) !== undefined) {
-    throw invalidOption("Option 'mqtt' names files of TLS; the broker must speak it: mqtts://host:8883.")
+    throw invalidOption("Option 'mqtt' names files for TLS, so the address must begin with mqtts: mqtts://host:8883.")
   }
   const password = text('mqtt-password')
   if (username === undefined && password !== undefined) {
@@ -118,7 +118,7 @@ function brokerOf(address: string): Broker {
   // An address with a password in it is not repeated.
   if (url === undefined || scheme === undefined || !isBare || url.hostname === '') {
     throw invalidOption(
-      "Option 'mqtt' is no address of a broker; expected tcp://host:1883 or mqtts://user@host:8883, without a password.",
+      "Option 'mqtt' is not an address of a broker; expected tcp://host:1883 or mqtts://user@host:8883, without a password.",
     )
   }
   const parameters = [...url.searchParams]
@@ -150,10 +150,10 @@ function userOf(escaped: string): string {
 function routeOf(text: string): MqttRouteOptions {
   const [, filter = '', alias = '', query = ''] = /^(.+?)=([^=/?]+\/[^=/?]+)(?:\?(.*))?$/.exec(text) ?? []
   if (alias === '') throw invalidOption(`Option 'mqtt-route' is '${text}'; expected 'topic/filter=account/dataset'.`)
-  if (!isFilter(filter)) throw invalidOption(`Option 'mqtt-route' has '${filter}', which is no topic filter.`)
+  if (!isFilter(filter)) throw invalidOption(`Option 'mqtt-route' has '${filter}', which is not a topic filter.`)
   const parameters = [...new URLSearchParams(query)]
   if (new Set(parameters.map(([name]) => name)).size < parameters.length) {
-    throw invalidOption(`Option 'mqtt-route' is '${text}': one parameter stands more than once.`)
+    throw invalidOption(`Option 'mqtt-route' is '${text}': a parameter is given more than once.`)
   }
   return { filter, alias: aliasIn(text, alias), query: Object.fromEntries(parameters) }
 }

@@ -100,7 +100,7 @@ export async function openStoreThatIs(
     await store.close()
   }
   throw new NodeError('ObjectNotFound', `There is no store in ${place}.`, {
-    hint: 'Name the data directory with --data, and the store with --store if it lies elsewhere.',
+    hint: 'Name the data directory with --data, and the store with --store if it is elsewhere.',
   })
 }
 

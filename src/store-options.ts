@@ -8,7 +8,7 @@ export const bucketRows = [
   {
     name: 's3-endpoint',
     type: 'text',
-    text: "address of the bucket's service, such as https://host:9000 (default: that of AWS or Google)",
+    text: "address of the bucket's service, such as https://host:9000 (default: the address of AWS or Google)",
   },
   { name: 's3-region', type: 'text', text: 'region of the bucket (default: AWS_REGION, else us-east-1)' },
   {
@@ -21,7 +21,7 @@ export const bucketRows = [
     type: 'text',
     default: 'aws',
     values: ['aws', 'gcs'],
-    text: "how the store is told to write only where nothing is: If-None-Match, or Google's x-goog-if-generation-match",
+    text: "header for writing only new objects: If-None-Match (aws), or Google's x-goog-if-generation-match (gcs)",
   },
 ] as const
 

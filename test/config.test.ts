@@ -68,7 +68,7 @@ describe('an option', () => {
 
   test('in a file is checked like a flag', () => {
     expect(faultOf({}, fileOf('{"cut_burst": 3}'))).toMatch(
-      /^InvalidParameter The config file '.*' names 'cut_burst', which is no option; /,
+      /^InvalidParameter The config file '.*' names 'cut_burst', which is not an option; /,
     )
     expect(faultOf({}, fileOf('[]'))).toContain('is not a JSON object')
     expect(faultOf({}, fileOf('{'))).toContain('cannot be read as JSON')
@@ -134,7 +134,7 @@ describe('an option that has no effect beside the others', () => {
 test('a node to follow asks for what is missing, and not for what nobody has said', () => {
   const store = 'https://node.example'
   expect(faultOf({ store })).toMatch(/'store' is 'https:.*needs --roles replica/)
-  expect(faultOf({ store, roles: 'replica' })).toMatch(/which datasets, says --follow/)
+  expect(faultOf({ store, roles: 'replica' })).toMatch(/Name its datasets with --follow/)
 })
 
 test.each(['a/b=query/x', 'a/b=a b/x'])('a route to a name that cannot be names its option: %s', (route) => {

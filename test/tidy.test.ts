@@ -150,6 +150,23 @@ describe('the repository', () => {
     expect(slowFiles.filter((glob) => !files.some(({ path }) => matchesGlob(path, glob)))).toEqual([])
   })
 
+  test('is no larger than its ceilings: what is added brings what it replaces, or raises one with a reason', () => {
+    const linesOf = (folder: string): number =>
+      filesUnder(folder).reduce((sum, { text }) => sum + text.split('\n').length - 1, 0)
+    const rooms = new Set(filesUnder('src').map(({ path }) => path.split('/')[1]))
+    const foldersOnly = [...rooms].filter((name) => !name?.endsWith('.ts'))
+    expect({
+      src: linesOf('src') > 97_900,
+      features: linesOf('src/features') > 12_100,
+      test: linesOf('test') > 81_500,
+    }).toEqual({
+      src: false,
+      features: false,
+      test: false,
+    })
+    expect(foldersOnly.length).toBeLessThanOrEqual(32)
+  })
+
   test('has at most 55 options of a node and 32 commands, as the help shows them', () => {
     const program = createProgram({ clientEnvironment, loadConfig, optionTable }, [], async () => {})
     const serve = program.commands.find((command) => command.name() === 'serve')

@@ -143,14 +143,16 @@ function checkPatterns(patterns: readonly string[]): readonly string[] {
     throw invalid(`datasets: has not 1 to ${patternsMost} patterns.`)
   const bad = patterns.find((pattern) => !isPattern(pattern))
   if (bad !== undefined) {
-    throw invalid(`datasets: ${JSON.stringify(bad.slice(0, 100))} is no pattern such as acme/weather, acme/* or */*.`)
+    throw invalid(
+      `datasets: ${JSON.stringify(bad.slice(0, 100))} is not a pattern such as acme/weather, acme/* or */*.`,
+    )
   }
   return patterns
 }
 
 function checkExpiry(expiresAt: string, nowMs: number): string {
   const ms = parseRfc3339Ms(expiresAt)
-  if (ms === undefined) throw invalid('expiresAt: is no RFC 3339 time such as 2030-01-31T12:00:00Z.')
+  if (ms === undefined) throw invalid('expiresAt: is not an RFC 3339 time such as 2030-01-31T12:00:00Z.')
   if (ms <= nowMs) throw invalid('expiresAt: is not in the future.')
   return timeText(ms)
 }
@@ -164,8 +166,8 @@ export function encodeTokenRecord(record: TokenRecord): Uint8Array {
   return canonicalBytes(fromPlain(record))
 }
 
-const time = checked(text(), (value) => (parseRfc3339Ms(value) === undefined ? 'is no RFC 3339 time' : undefined))
-const pattern = checked(text(), (value) => (isPattern(value) ? undefined : 'is no pattern'))
+const time = checked(text(), (value) => (parseRfc3339Ms(value) === undefined ? 'is not an RFC 3339 time' : undefined))
+const pattern = checked(text(), (value) => (isPattern(value) ? undefined : 'is not a pattern'))
 const tokenRecord = object({
   id: text(),
   name: text(),

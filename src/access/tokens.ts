@@ -73,7 +73,7 @@ export class TokenRegistry {
     const outcome = await this.options.store.put(tokenKey(made.id), encodeTokenRecord(made))
     const record = outcome === 'stored' ? made : await this.readRecord(made.id)
     if (record?.hash !== hash) {
-      throw new NodeError('Internal', 'A damaged record stands where that of this token would.', {
+      throw new NodeError('Internal', 'The record of this token is damaged.', {
         hint: `Move tokens/${made.id} out of the store.`,
       })
     }

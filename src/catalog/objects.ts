@@ -181,7 +181,7 @@ export class Objects {
     const deletion = await readDeletion(this.#store, id)
     if (deletion === undefined) return
     throw new NodeError('DatasetDeleted', `The dataset '${alias}' was deleted at ${deletion.at}, while it was read.`, {
-      hint: 'What was read of it so far is no answer.',
+      hint: 'Do not use what was read of it so far.',
       extra: { deleted_at: deletion.at },
     })
   }

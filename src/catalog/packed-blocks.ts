@@ -336,5 +336,5 @@ function writeDigest(rows: Buffer, at: number, hash: Hash | undefined): void {
   if (hash === undefined) return
   const hex = hash.startsWith(hashPrefix) ? hash.slice(hashPrefix.length) : ''
   if (hex.length === 2 * digestBytes && rows.write(hex, at, 'hex') === digestBytes) return
-  throw new DecodeError('block', `names an object by ${hash}, which is no sha3-256 multihash`)
+  throw new DecodeError('block', `names an object by ${hash}, which is not a sha3-256 multihash`)
 }

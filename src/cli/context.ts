@@ -57,7 +57,7 @@ export function outputOption(): Option {
   const files = fileFormNames.map((name) => `.${name}`).join(' ')
   return new Option(
     '-o, --output <form|file>',
-    `form of the data: ${forms} (default: table on a terminal, ndjson elsewhere); or a file for rows, whose form its name tells: ${files} (bundle: .tar)`,
+    `form of the data (${forms}; table on a terminal and ndjson elsewhere by default), or a file for rows. The name of the file decides its form (${files}; .tar for a bundle)`,
   ).argParser(readOutput)
 }
 

@@ -76,7 +76,8 @@ function jsonFormat(file: string, head: Buffer): string {
       hint: 'topo2geo of the npm package topojson-client writes each of its objects as GeoJSON.',
     })
   }
-  if (content === 'geojson') note(`${file} holds GeoJSON: each feature becomes a row (--format json: the file is one).`)
+  if (content === 'geojson')
+    note(`${file} holds GeoJSON: each feature becomes a row. With --format json, the file is one row.`)
   else refuse(file, head, 'json')
   return content
 }

@@ -85,7 +85,7 @@ async function regularFile(file: string): Promise<string> {
 async function spool(stream: Readable): Promise<string> {
   const path = join(tmpdir(), `proofstream-${randomUUID()}`)
   process.once('exit', () => rmSync(path, { force: true }))
-  const isWhole = beforeSignalEnds(() => note('interrupted: nothing of what was read was sent'))
+  const isWhole = beforeSignalEnds(() => note('interrupted: nothing was sent'))
   await pipeline(stream, createWriteStream(path, { mode: 0o600, flags: 'wx' })).finally(isWhole)
   return path
 }

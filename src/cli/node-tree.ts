@@ -26,7 +26,7 @@ export function addNodeCommands(program: Command, runner: Runner, table: readonl
   const serve = program
     .command('serve')
     .description('run a node')
-    .option('--config <file>', 'JSON file with options by name, for those that are neither flag nor environment')
+    .option('--config <file>', 'JSON file with options by name; flags and environment variables override it')
   addRows(serve, table)
     .addHelpText('after', '\nEach option is also PROOFSTREAM_<NAME> in the environment: PROOFSTREAM_LISTEN=:9000.')
     .action(
@@ -34,10 +34,10 @@ export function addNodeCommands(program: Command, runner: Runner, table: readonl
     )
   program
     .command('demo')
-    .description('load real data into a running node, and say what to try with it')
+    .description('load real data into a running node, and suggest what to try')
     .action(runner(async (context) => (await code.demo()).demo(context)))
   withNodeOptions(program.command('config'), table)
-    .description('every option of a node, its value and where that comes from; takes the options of serve')
+    .description('print every option of a node, its value and its source; takes the options of serve')
     .action(
       runner<Values>(async (context, _, options) =>
         (await code.config()).showConfig(context, nodeOptionsOf(table, options)),
@@ -45,7 +45,7 @@ export function addNodeCommands(program: Command, runner: Runner, table: readonl
     )
   withNodeOptions(program.command('doctor'), table)
     .description(
-      'check volumes, secrets, log, store, halts and Kafka, and say what to do; changes nothing; takes the options of serve',
+      'check volumes, secrets, log, store, halts and Kafka, and say what to do, without changing anything. Takes the options of serve',
     )
     .action(
       runner<Values>(async (context, _, options) =>
@@ -55,7 +55,7 @@ export function addNodeCommands(program: Command, runner: Runner, table: readonl
 }
 
 function withNodeOptions(command: Command, rows: readonly OptionRow[]): Command {
-  return addRows(command.option('--config <file>', 'JSON file with options by name, as of serve'), rows)
+  return addRows(command.option('--config <file>', 'JSON file with options by name, as for serve'), rows)
 }
 
 function addRows(command: Command, rows: readonly OptionRow[]): Command {
@@ -104,8 +104,8 @@ function storeRows(table: readonly OptionRow[]): readonly OptionRow[] {
 }
 
 const streamsCommands = {
-  check: 'list where the Kafka topics differ from their contracts (exit code 8 if they do)',
-  apply: 'create missing topics and correct settings that differ; partitions and replicas stay as they are',
+  check: 'list differences between the Kafka topics and their contracts (exit code 8 if there are any)',
+  apply: 'create missing topics and correct settings; partitions and replicas stay as they are',
 } as const
 
 /** `streams check|apply`, with those options of the table that say where Kafka is. */
@@ -130,9 +130,9 @@ export function addLogCommands(program: Command, runner: Runner, table: readonly
   const adopt = log
     .command('adopt <old> <new>')
     .description(
-      'give up one log for another: file, file:DIR, kafka, kafka:PREFIX, or the id of a log that is gone; no node may be running',
+      'give up one log for another: file, file:DIR, kafka, kafka:PREFIX, or the id of a lost log. No node may be running',
     )
-    .option('--accept-loss', 'also give up what cannot be built')
+    .option('--accept-loss', 'also give up messages that cannot be built')
   withNodeOptions(adopt, adoptRows).action(
     runner<Values>(async (context, [old = '', next = ''], options) => {
       const acceptLoss = options['acceptLoss'] === true
@@ -144,12 +144,12 @@ export function addLogCommands(program: Command, runner: Runner, table: readonly
   const reject = log
     .command('reject [dataset]')
     .description(
-      'end a halt by one message: of a dataset, its records are rejected for good; without a dataset, a message that cannot be read (LogDamaged) is skipped, and what was in it is lost',
+      'end a halt caused by one message. With a dataset, the records of the message are rejected for good. Without a dataset, an unreadable message (LogDamaged) is skipped, and its content is lost',
     )
-    .requiredOption('--position <position>', 'place of the message in the log, as the halt names it', wholeNumber)
+    .requiredOption('--position <position>', 'position of the message in the log, from the halt', wholeNumber)
     .requiredOption('--reason <text>', 'recorded with your name, and shown to the senders of these records')
     .option('--partition <number>', 'without a dataset: partition of the log (default: 0)', wholeNumber)
-    .option('--log <id>', 'without a dataset: id of the log, where the store has several')
+    .option('--log <id>', 'without a dataset: id of the log, if the store has several')
   withNodeOptions(reject, rows).action(
     runner<Values & RejectCommand>(async (context, [dataset], options) => {
       const { position, reason, partition, log: id } = options
@@ -163,11 +163,11 @@ export function addTokenCommands(program: Command, runner: Runner): void {
   const token = program.command('token').description('create, list and revoke tokens (needs the scope admin)')
   token
     .command('create [name]')
-    .description('create a token, or many as CSV; their texts are shown once')
-    .option('--scope <scope>', 'read, ingest, create or admin (repeat; with --count: ingest)', collect)
-    .option('--dataset <pattern>', 'bind it to datasets, such as acme/* (repeat)', collect)
-    .option('--count <tokens>', 'as many, named <name>-0001 and so on (name: device)', positiveNumber)
-    .option('--datasets <patterns>', "with --count: bind each to datasets, such as 'fleet/{name}'", commaList)
+    .description('create a token, or many as CSV; the text of a token is shown only once')
+    .option('--scope <scope>', 'read, ingest, create or admin (repeat; with --count, ingest)', collect)
+    .option('--dataset <pattern>', 'limit the token to datasets, such as acme/* (repeat)', collect)
+    .option('--count <tokens>', 'number of tokens, named <name>-0001 and so on (default name: device)', positiveNumber)
+    .option('--datasets <patterns>', "with --count: limit each token to datasets, such as 'fleet/{name}'", commaList)
     .option('--expires <when>', 'a duration such as 30d or 12h, or a time such as 2030-01-31T00:00:00Z')
     .action(runner<TokenOptions>(async (...given) => (await code.facts()).createToken(...given)))
   token
@@ -185,28 +185,27 @@ export function addUpkeepCommands(program: Command, runner: Runner, table: reado
     .command('key')
     .description('the keys of the node')
     .command('show')
-    .description('keys with which the node signs')
+    .description('show the keys with which the node signs')
     .action(runner(async (context) => (await code.facts()).showKeys(context)))
   program
     .command('fsck [dir]')
-    .description('check all that a data directory or a store holds; no node is asked (default: PROOFSTREAM_DATA)')
-    .option('--sweep', 'then remove chains without rows that no name leads to and that are a day old')
+    .description('check everything in a data directory or store, without a node (default: PROOFSTREAM_DATA)')
+    .option('--sweep', 'then remove chains without rows that have no name and are a day old')
     .action(runner<{ readonly sweep?: boolean }>(async (...given) => (await code.fsck()).fsck(...given)))
   const rows = storeRows(table)
   const pack = program
     .command('pack [dataset]')
-    .description('pack chains of 256 blocks and more into few files; no node may be running (default: all datasets)')
-    .option(
-      '--sweep',
-      'then remove the loose files of what is packed; older releases cannot write to the store any more',
-    )
+    .description('pack chains of 256 or more blocks into a few files; no node may be running (default: all datasets)')
+    .option('--sweep', 'then remove the packed files; older releases can then no longer write to the store')
   withNodeOptions(pack, rows).action(
     runner<Values & { readonly sweep?: boolean }>(async (context, [dataset], { sweep, ...options }) =>
       (await code.fsck()).pack(context, { ...nodeOptionsOf(rows, options), dataset, sweep }),
     ),
   )
   withNodeOptions(program.command('backup <dir>'), backupRows(table))
-    .description('copy all that is committed, and the key, to a directory; again: what is new; nodes may be running')
+    .description(
+      'copy everything committed, and the key, to a directory. A repeat adds what is new. Nodes may be running',
+    )
     .action(
       runner<Values>(async (context, [dir = ''], options) =>
         (await code.backup()).backup(context, { ...nodeOptionsOf(backupRows(table), options), dir }),
@@ -214,8 +213,8 @@ export function addUpkeepCommands(program: Command, runner: Runner, table: reado
     )
   const restore = program
     .command('restore <dir>')
-    .description('make a data directory out of a backup, and check it; its datasets go on in a new log')
-    .option('--same-log', 'go on in the log of before: only for a Kafka that is still there')
+    .description('make a data directory from a backup, and check it; its datasets continue in a new log')
+    .option('--same-log', 'continue in the former log, if its Kafka still exists')
   const restoreRows = [...backupRows(table), ...logRows(table)]
   withNodeOptions(restore, restoreRows).action(
     runner<Values & { readonly sameLog?: boolean }>(async (context, [dir = ''], options) => {

@@ -93,7 +93,7 @@ function keyedRows({ columns, rows }: Rows): string[] {
   const twice = columns.find((name, at) => columns.indexOf(name) !== at)
   if (twice !== undefined) {
     throw new CommandFailure(exitCodes.refused, `Two columns are named '${twice}', so rows cannot be objects.`, {
-      hint: 'Give the columns names of their own, or ask for -o csv or -o table.',
+      hint: 'Give each column its own name, or use -o csv or -o table.',
     })
   }
   const names = columns.map((name) => `${JSON.stringify(name)}:`)

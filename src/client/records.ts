@@ -68,6 +68,6 @@ const deepest = 100
 const halfPair = /\p{Surrogate}/u
 
 function invalid(what: string, path: readonly string[]): never {
-  const message = `${path.slice(0, 5).join('.')} is ${what}, which is no JSON value.`
+  const message = `${path.slice(0, 5).join('.')} is ${what}, which is not a JSON value.`
   throw new ProofstreamError(0, { error: { kind: 'InvalidRecord' }, message })
 }

@@ -21,7 +21,7 @@ export function lockDirectory(directory: string, what: 'log' | 'cache' = 'log'):
     lock.close()
     if (!isBusy(error)) throw noLock(directory, what, error)
     throw new NodeError('LogUnavailable', `The ${what} in ${directory} is in use by ${ownerOf(notePath)}.`, {
-      hint: 'Stop that process, or give this one a data directory of its own.',
+      hint: 'Stop that process, or give this one another data directory.',
     })
   }
   writeFileSync(notePath, `process ${process.pid}\n`, { mode: 0o600 })

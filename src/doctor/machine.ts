@@ -41,7 +41,7 @@ function directoriesOf({ dataDir, storeDir }: Config): readonly { readonly check
 async function checkDirectory(check: string, path: string): Promise<readonly Finding[]> {
   const found = await stat(path).catch(() => undefined)
   if (found === undefined) return []
-  if (!found.isDirectory()) return [fail(check, `${path} is no directory.`, 'Name another with --data or --store.')]
+  if (!found.isDirectory()) return [fail(check, `${path} is not a directory.`, 'Name another with --data or --store.')]
   const mode = found.mode & 0o777
   if ((mode & 0o077) === 0) return []
   return [warn(check, `${path} is open to other users (mode ${octal(mode)}).`, `chmod 700 ${path}`)]

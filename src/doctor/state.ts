@@ -20,7 +20,7 @@ import { type Check, fail, type Finding, ok, reasonOf, warn } from './finding.ts
 /** Damaged datasets that are named; the others are counted. */
 const namedMost = 5
 const fsckHint = 'Run proofstream fsck, which lists all that is damaged, and put it back from a backup.'
-const adoptHint = 'Put the right log back; where it is lost for good: proofstream log adopt.'
+const adoptHint = 'Put the right log back. If it is lost for good, run proofstream log adopt.'
 
 /** Looks at the lock, the log and the store. */
 export const checkState: Check = async (config) => {

@@ -1,5 +1,5 @@
 // What a statement says of the rows that it can need, read from its tree, so that slices without such rows need not be
-// opened (replica/narrow.ts chooses them). Nothing is said of a statement that reads more than one dataset once, or whose
+// opened (files/choose-files.ts chooses them). Nothing is said of a statement that reads more than one dataset once, or whose
 // answer or failure could hang on a row that is left out: what such rows meet cannot fail. Pure.
 // Rules: docs/decisions/query-engine.md#files-that-a-statement-reads.
 

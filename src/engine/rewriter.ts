@@ -186,7 +186,7 @@ function parseFailure(tree: JsonObject, sql: QuotedSql): NodeError {
   if (text(tree, 'error_type') !== 'parser') {
     return notAllowed(
       { construct: 'this kind of statement' },
-      'A query is one SELECT; PIVOT needs its values listed: ON x IN (…).',
+      'A query is one SELECT, and PIVOT needs a list of its values: ON x IN (…).',
     )
   }
   const offset = Number(text(tree, 'position') || Number.NaN)

@@ -342,7 +342,7 @@ export function unquotedNameHint(sql: string): string | undefined {
   const bare = sql.replace(quoted, (text) => ' '.repeat(text.length))
   for (const [, account = '', separator = '', dataset = ''] of bare.matchAll(bareName)) {
     if (separator === '/' || account.includes('-') || dataset.includes('-')) {
-      return `Names of datasets with '/' or '-' stand in double quotes: "${account}/${dataset}".`
+      return `Names of datasets with '/' or '-' go in double quotes: "${account}/${dataset}".`
     }
   }
   return undefined

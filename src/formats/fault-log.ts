@@ -168,7 +168,7 @@ export function unknownFieldMessage(field: string, valueless: ReadonlySet<string
     return `'${name}' has no value in the first 10,000 records, so it got no column; create the dataset with a schema.`
   }
   if (valueless !== undefined) {
-    return `'${name}' is in none of the first 10,000 records, which the columns were made of: declare it with PUT, or add it with a batch of its own.`
+    return `'${name}' is in none of the first 10,000 records, from which the columns were made. Declare it with PUT, or add it with a separate batch.`
   }
   return `The dataset has no column '${name}'; say unknownFields=add to add what is in the first 10,000 records, or unknownFields=ignore to drop it.`
 }

@@ -36,7 +36,7 @@ export function pointerPath(parameter: string, text: string): readonly string[] 
   if (text.startsWith('/') && !path.includes('') && !/~(?![01])/.test(text)) {
     return path.map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~'))
   }
-  throw badPlace(parameter, text, 'is no JSON pointer', 'Write it as /member/member; ~1 stands for /, ~0 for ~.')
+  throw badPlace(parameter, text, 'is not a JSON pointer', 'Write it as /member/member; ~1 stands for /, ~0 for ~.')
 }
 
 function badPlace(parameter: string, text: string, why: string, hint: string): NodeError {

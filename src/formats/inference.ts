@@ -234,7 +234,7 @@ export class Sample {
   ): Inferred {
     const { eventTimeColumn } = this.options.vocabulary
     const fields = added.filter((field) => field !== taken)
-    const about = `'${taken.name}' is taken as the event time, and is no column of its own; eventTime=${eventTimeColumn} keeps it one.`
+    const about = `'${taken.name}' is used as the event time and is not a separate column; eventTime=${eventTimeColumn} keeps it one.`
     return {
       records: this.records,
       fields,

@@ -16,16 +16,16 @@ export type Look = keyof typeof hints
 
 /** What to do about each, in words of the HTTP interface. */
 const hints = {
-  gzip: 'The body is gzip: say Content-Encoding: gzip, or unpack it.',
-  zstd: 'The body is zstd: say Content-Encoding: zstd, or unpack it.',
-  zip: 'The body is a zip: send a zipped shapefile as application/vnd.esri.shapefile; unpack others (xlsx files are zips too) and send what is inside.',
+  gzip: 'The body is gzip. Send Content-Encoding: gzip, or unpack it.',
+  zstd: 'The body is zstd. Send Content-Encoding: zstd, or unpack it.',
+  zip: 'The body is a zip. Send a zipped shapefile as application/vnd.esri.shapefile. Unpack others (xlsx files are zips too) and send what is inside.',
   excel: 'The body is an old Excel workbook: save the sheet as CSV (UTF-8) and send that as text/csv.',
   parquet: 'The body is a Parquet file: send it as application/vnd.apache.parquet.',
   arrow: 'The body is an Arrow file: send it as application/vnd.apache.arrow.file.',
-  utf16: 'The body is UTF-16; send UTF-8: iconv -f UTF-16 -t UTF-8.',
+  utf16: 'The body is UTF-16. Send UTF-8: iconv -f UTF-16 -t UTF-8.',
   html: 'The body is an HTML page: was it the answer of a server that had no data?',
   xml: 'The body is XML: convert it to CSV or JSON.',
-  latin1: 'The text is not UTF-8; it may be Latin-1 or Windows-1252: iconv -f WINDOWS-1252 -t UTF-8.',
+  latin1: 'The text is not UTF-8. If it is Latin-1 or Windows-1252: iconv -f WINDOWS-1252 -t UTF-8.',
   semicolons: 'The cells are separated by semicolons: write them with commas between, and with a point in decimals.',
   tabs: 'The cells are separated by tabs: send it as text/tab-separated-values.',
   commas: 'The cells are separated by commas: send it as text/csv.',

@@ -75,7 +75,7 @@ function unsupported(message: string, mediaType: string, known = formats): NodeE
   const candidates = known.map(({ mediaTypes }) => mediaTypes[0])
   const form = mediaType === 'application/x-www-form-urlencoded'
   const hint = form
-    ? "curl -d sends a form unless it is told otherwise: add -H 'Content-Type: application/x-ndjson', and --data-binary to keep line ends."
+    ? "curl -d sends a form by default. Add -H 'Content-Type: application/x-ndjson', and --data-binary to keep line ends."
     : `Use ${candidates.join(', ')}.`
   return new NodeError('UnsupportedMediaType', message, { hint, candidates })
 }

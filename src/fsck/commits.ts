@@ -48,7 +48,7 @@ export async function committedBlocks(
   const sequences: number[] = [...packed.sequences]
   for (const name of names) {
     const sequence = numberOfName(name)
-    if (sequence === undefined) add('UnknownObject', `commits/${name} is no commit`)
+    if (sequence === undefined) add('UnknownObject', `commits/${name} is not a commit`)
     else if (sequence >= packed.to) sequences.push(sequence)
   }
   let before: CommitRecord | undefined

@@ -57,7 +57,7 @@ export async function fsck(store: ObjectStore, options: FsckOptions = {}): Promi
   const ids = new Set<DatasetId>()
   for (const folder of await store.list(datasetsPrefix)) {
     const id = datasetOfFolder(folder)
-    if (id === undefined) add('UnknownObject', `${datasetsPrefix}/${folder} is no dataset`)
+    if (id === undefined) add('UnknownObject', `${datasetsPrefix}/${folder} is not a dataset`)
     else ids.add(id)
   }
   for (const [id, { alias }] of names) {
@@ -167,7 +167,7 @@ async function* partitionsUnder(
     for (const name of await store.list(`${prefix}/${log}`)) {
       const partition = numberOfName(name)
       if (partition !== undefined && partition < (partitions ?? Number.POSITIVE_INFINITY)) yield { log, partition }
-      else add('UnknownObject', `${prefix}/${log}/${name} is no partition of the log`)
+      else add('UnknownObject', `${prefix}/${log}/${name} is not a partition of the log`)
     }
   }
 }
@@ -179,7 +179,7 @@ async function checkRejects(run: Run): Promise<void> {
   for await (const { log, partition } of partitionsUnder(run, rejectsRoot, undeclared)) {
     for (const position of await store.list(`${rejectsRoot}/${log}/${partition}`)) {
       if (numberOfName(position) !== undefined) continue
-      add('UnknownObject', `${rejectsRoot}/${log}/${partition}/${position} is no position of a log`)
+      add('UnknownObject', `${rejectsRoot}/${log}/${partition}/${position} is not a position of a log`)
     }
     await readRejects(store, { log, partition }, (position, error) =>
       add('Malformed', `the rejection of message ${position} of ${log}/${partition}: ${error.message}`),

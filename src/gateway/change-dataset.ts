@@ -54,7 +54,7 @@ export function changeOf(body: JsonValue | undefined, chain: DatasetChain): Chan
 /** Throws NodeErrors `InvalidRequest`, `InvalidName`, `ReservedName`. */
 function aliasTextOf(value: JsonValue): string {
   if (typeof value === 'string') return parseAliasText(value).text
-  throw new NodeError('InvalidRequest', 'alias is no text.', { hint: 'Write it as "account/dataset".' })
+  throw new NodeError('InvalidRequest', 'alias is not a text.', { hint: 'Write it as "account/dataset".' })
 }
 
 /** True where the change is of how the dataset is kept, beside what it says of itself. */

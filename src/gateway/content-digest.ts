@@ -32,7 +32,7 @@ export function readContentDigest(header: string | undefined): readonly ContentD
     const text = part.trim()
     const equals = text.indexOf('=')
     const name = text.slice(0, equals)
-    if (!member.test(text)) throw malformed(`'${text.slice(0, 100)}' is no digest.`)
+    if (!member.test(text)) throw malformed(`'${text.slice(0, 100)}' is not a digest.`)
     if (!isKnown(name)) continue
     const digest = Buffer.from(text.slice(equals + 2, text.lastIndexOf(':')), 'base64')
     if (digest.length !== digestBytes[name])

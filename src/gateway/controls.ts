@@ -152,7 +152,7 @@ function visibility(query: Query, create: boolean): IngestControls['visibility']
 function word(query: Query, name: string): string | undefined {
   const value = query[name]
   if (value === undefined || (typeof value === 'string' && value !== '')) return value
-  throw new NodeError('InvalidParameter', `The parameter ${name} is empty, or stands more than once.`, {
+  throw new NodeError('InvalidParameter', `The parameter ${name} is empty, or given more than once.`, {
     hint: 'Give it one value.',
   })
 }

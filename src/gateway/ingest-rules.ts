@@ -83,7 +83,9 @@ export function ingestOf(value: JsonValue, vocabulary: Vocabulary, schema: DataS
     throw invalid(`ingest.preset is '${preset.slice(0, 80)}'.`, presetNames)
   const stands: Preset | undefined = known === undefined ? undefined : presets[known]
   if (stands?.readAs !== undefined)
-    throw invalid(`ingest.preset '${preset}' says what a body is: it is sent with each, and is no rule of a dataset.`)
+    throw invalid(
+      `ingest.preset '${preset}' says what a body is: it is sent with each, and is not a rule of a dataset.`,
+    )
   const rules = rulesOf({ ...stands?.parameters, ...own })
   const long = lengthFault(rules)
   if (long !== undefined) throw invalid(`ingest.${long}`)
@@ -98,7 +100,7 @@ function textOf(name: string, value: JsonValue): string {
     if (typeof value === 'boolean') return String(value)
     throw invalid('ingest.flatten is neither true nor false.')
   }
-  if (typeof value !== 'string' || value === '') throw invalid(`ingest.${name} is no text.`)
+  if (typeof value !== 'string' || value === '') throw invalid(`ingest.${name} is not a text.`)
   if (name === 'eventTimeUnit' && !units.some((unit) => unit === value)) {
     throw invalid(`ingest.eventTimeUnit is '${value.slice(0, 80)}'.`, units)
   }
@@ -113,7 +115,7 @@ function demandPlaces(rules: IngestRules, { eventTimeColumn }: Vocabulary, schem
     try {
       pointerPath(`ingest.${name}`, text)
     } catch {
-      throw invalid(`ingest.${name} is '${text.slice(0, 80)}', which is no JSON pointer.`)
+      throw invalid(`ingest.${name} is '${text.slice(0, 80)}', which is not a JSON pointer.`)
     }
   }
   const { eventTime = eventTimeColumn } = rules

@@ -350,7 +350,7 @@ function idle(ms: number): NodeError {
 
 function drainingNow(): NodeError {
   return new NodeError('Draining', 'The node is shutting down.', {
-    hint: 'Connect again in a moment, and go on after the last number that was told.',
+    hint: 'Connect again in a moment, and continue after the last number that you have read.',
     retryAfterSeconds: 1,
   })
 }

@@ -16,7 +16,7 @@ export function demandLikelyTimes(
   if (Date.parse(latest) < earlySeconds * 1000) return
   const message = `All event times are in January 1970, and the dataset has times up to ${latest}: the unit is wrong.`
   throw new NodeError('RecordsDoNotFit', `${message} Nothing was stored.`, {
-    hint: 'Say the unit of these numbers: eventTimeUnit=s, ms, us or ns (precision at the addresses of InfluxDB); or send times as text.',
+    hint: 'Give the unit of these numbers with eventTimeUnit=s, ms, us or ns (precision at the addresses of InfluxDB), or send times as text.',
     errors: [{ record: 0, kind: 'OutOfRange', message }],
     errorsTotal: 1,
   })

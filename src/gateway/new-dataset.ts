@@ -180,7 +180,7 @@ export function freshnessOf(value: JsonValue): number {
   const ms = typeof value === 'string' ? durationMs(value) : undefined
   if (ms !== undefined && ms >= freshnessLeastMs && ms <= freshnessMostMs) return ms
   const [least, most] = [freshnessLeastMs, freshnessMostMs].map(durationText)
-  throw new NodeError('InvalidRequest', `freshness is no duration from ${least} to ${most}.`, {
+  throw new NodeError('InvalidRequest', `freshness is not a duration from ${least} to ${most}.`, {
     hint: 'Write a text such as "500ms", "5s", "10m" or "2h"; without freshness the node sets the pace.',
   })
 }

@@ -282,7 +282,7 @@ function sentRowsOptions(source: BodySource, shape: Shape): SentRowsOptions {
   const parts = dedupe.split(',').filter((part) => part !== '')
   const key = parts.length < 2 ? [whole] : parts.map((part) => keyField(part, source, shape))
   if (key.every(({ column }) => column !== 0)) return { fallbackMs, key }
-  throw new NodeError('InvalidParameter', `The parameter dedupe is '${dedupe.slice(0, 80)}', which is no column.`, {
+  throw new NodeError('InvalidParameter', `The parameter dedupe is '${dedupe.slice(0, 80)}', which is not a column.`, {
     hint: 'Say dedupe=body.',
   })
 }

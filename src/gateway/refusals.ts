@@ -51,7 +51,7 @@ export function graceOver({ name, at, until }: Deletion): NodeError {
 
 export function nameTaken(alias: string): NodeError {
   return new NodeError('DatasetExists', `There is a dataset '${alias}' already.`, {
-    hint: 'Choose another name: {"alias": "account/dataset"}.',
+    hint: 'Choose another name with {"alias": "account/dataset"}.',
   })
 }
 

@@ -53,7 +53,7 @@ export class StreamRoom {
         'RequestTimeout',
         `A record of more than ${gatheredBytesFree} bytes had no end within ${recordMs} ms.`,
         {
-          hint: 'A line ends a record: look for a line end or a quote that is missing; or post large records, each as a batch.',
+          hint: 'A line ends a record. Look for a missing line end or quote, or post each large record as a batch.',
         },
       )
     )

@@ -28,7 +28,7 @@ const nothing: FeatureExtra = { foreign: '', hasId: false, jsonTexts: new Set() 
 /** Reads a text of the column `name`. Throws NodeError `SqlValue` for what are no foreign members. */
 export function featureExtra(name: string, text: string): FeatureExtra {
   const members = objectOf(text)
-  if (members === undefined) throw notFeature(`A value of the column '${name}' is no object of JSON`, text)
+  if (members === undefined) throw notFeature(`A value of the column '${name}' is not an object of JSON`, text)
   if (members === null || Object.keys(members).length === 0) return nothing
   const named = members[member]
   const columns = Array.isArray(named) ? named : []

@@ -41,7 +41,7 @@ export function geometryOf(text: string): Geometry {
 }
 
 function noGeometry(text: string, cause?: unknown): NodeError {
-  return new NodeError('SqlValue', `This text is no GeoJSON geometry: ${text.slice(0, 60)}`, {
+  return new NodeError('SqlValue', `This text is not a GeoJSON geometry: ${text.slice(0, 60)}`, {
     hint: 'The functions st_… and bbox take the column geometry, or GeoJSON text like it.',
     ...(cause === undefined ? {} : { cause }),
   })

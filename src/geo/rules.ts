@@ -41,7 +41,7 @@ export function positionText(x: number, y: number, z: number | undefined): strin
   if (!(Math.abs(x) <= maxLongitude + toleranceDegrees)) throw new GeometryFault(beyondText(0, x))
   if (!(Math.abs(y) <= maxLatitude + toleranceDegrees)) throw new GeometryFault(beyondText(1, y))
   if (z === undefined) return `[${numberText(x)},${numberText(y)}]`
-  if (!Number.isFinite(z)) throw new GeometryFault(`The height ${z} is no number of GeoJSON.`)
+  if (!Number.isFinite(z)) throw new GeometryFault(`The height ${z} is not a number of GeoJSON.`)
   return `[${numberText(x)},${numberText(y)},${numberText(z)}]`
 }
 
@@ -119,6 +119,6 @@ export function requireWgs84(column: string, { id, shown }: Crs): void {
   throw new NodeError('UnsupportedCrs', message, {
     hint:
       'Reproject to EPSG:4326 before sending: ogr2ogr -t_srs EPSG:4326 wgs84.parquet file.parquet, or to_crs(4326) in ' +
-      'GeoPandas; where only the name is missing: set_crs(4326).',
+      'GeoPandas, or set_crs(4326) if only the name is missing.',
   })
 }

@@ -63,7 +63,7 @@ function isVerifyKind(kind: ErrorKind): boolean {
 /** What is damaged of a dataset that the caller may read is told to him; nothing of it is served. */
 function damage(error: unknown): NodeError | undefined {
   if (!(error instanceof HaltError) || error.reason !== 'ChainBroken') return undefined
-  return new NodeError('Internal', `What is stored of the dataset is damaged: ${error.what}.`, {
+  return new NodeError('Internal', `Stored data of the dataset is damaged: ${error.what}.`, {
     hint: 'An operator runs `proofstream fsck`, which lists all that is damaged, and puts it back from a copy; `proofstream restore` makes a store of a backup. Other datasets are not concerned.',
     extra: { reason: error.reason },
     cause: error,

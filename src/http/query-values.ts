@@ -96,7 +96,7 @@ export function pinsOfQuery(pin: string | string[] | undefined): readonly NamePi
   return [pin].flat().map((text) => {
     const at = text.lastIndexOf('@')
     if (at > 0) return { name: text.slice(0, at), blockHash: hashOf(text.slice(at + 1)) }
-    throw new NodeError('InvalidParameter', `pin is '${text.slice(0, 100)}', which is no name and block.`, {
+    throw new NodeError('InvalidParameter', `pin is '${text.slice(0, 100)}', which is not a name and block.`, {
       hint: 'A pin is account/dataset@f1620…, or did:odf:…@f1620….',
     })
   })
@@ -118,6 +118,6 @@ function idOf(text: string): string {
     return datasetIdText(datasetIdBytes(text))
   } catch (cause) {
     if (!(cause instanceof DecodeError)) throw cause
-    throw new NodeError('InvalidParameter', `datasets names '${text}', which is no did:odf.`, { cause })
+    throw new NodeError('InvalidParameter', `datasets names '${text}', which is not a did:odf.`, { cause })
   }
 }

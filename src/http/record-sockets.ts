@@ -39,8 +39,8 @@ export function demandGoodHandshake(
 ): void {
   if (headers['sec-websocket-version'] !== '13') {
     answerWith('sec-websocket-version', '13')
-    throw new NodeError('UpgradeRequired', 'WebSocket is taken in version 13.', {
-      hint: 'Send Sec-WebSocket-Version: 13; or POST the stream.',
+    throw new NodeError('UpgradeRequired', 'WebSocket must be version 13.', {
+      hint: 'Send Sec-WebSocket-Version: 13, or POST the stream.',
     })
   }
   if (keyPattern.test(headers['sec-websocket-key'] ?? '')) return

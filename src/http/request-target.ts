@@ -123,10 +123,9 @@ export const DataFormatText = Type.String({
 export const FileFormatText = Type.String({ description: oneOf(fileFormatNames), maxLength: 20 })
 
 /** Which block is read. */
-export const At = Type.Optional(Type.String({ maxLength: 120, description: 'Hash of a block; default: the head.' }))
+export const At = Type.Optional(Type.String({ maxLength: 120, description: 'Hash of a block (default: the head).' }))
 
-export const EscapeText =
-  'Csv: an apostrophe before text that a spreadsheet would take for a formula; false by default.'
+export const EscapeText = 'Csv: an apostrophe before text that a spreadsheet would read as a formula (default: false).'
 export const GeometryText = 'The column with geometry as GeoJSON text; `geometry` by default.'
 
 /** What a caller may choose of a file. */

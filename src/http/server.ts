@@ -130,8 +130,8 @@ function readingContext(
   const answers = new AnswerBudget(context.limits)
   const { metrics } = context
   const kept = replica.answers
-  metrics.gauge('answers_open_bytes', 'Bytes of answers on their way to those who asked.', () => answers.heldBytes)
-  metrics.gauge('answers_kept_bytes', 'Bytes of answers kept for those who ask the same.', () => kept.bytes)
+  metrics.gauge('answers_open_bytes', 'Bytes of answers on their way to callers.', () => answers.heldBytes)
+  metrics.gauge('answers_kept_bytes', 'Bytes of answers kept for repeated queries.', () => kept.bytes)
   metrics.counter('answers_reused_total', 'Answers that were there, or being found for another.', () => kept.reused)
   const listeners = new Listeners(context.limits)
   metrics.gauge('listeners', 'Requests that wait for blocks.', () => listeners.held)

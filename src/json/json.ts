@@ -111,7 +111,7 @@ export function fromPlain(value: unknown): JsonValue {
     }
     return members
   }
-  assert(isPlainObject(value), `a ${typeof value} is no JSON value`)
+  assert(isPlainObject(value), `a ${typeof value} is not a JSON value`)
   for (const [name, member] of Object.entries(value)) if (member !== undefined) members.set(name, fromPlain(member))
   return members
 }

@@ -101,7 +101,7 @@ class Parser {
     let next = this.skipSpace()
     if (next !== 0x7d) {
       for (;;) {
-        if (next !== quote) this.fail('syntax', 'has no member name here (names stand in double quotes)')
+        if (next !== quote) this.fail('syntax', 'has no member name here (names go in double quotes)')
         const nameAt = this.at
         const name = this.string()
         if (!this.lastWins && members.has(name)) {

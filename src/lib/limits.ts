@@ -18,27 +18,27 @@ export const limitTable = {
     isOption: true,
     value: 256 * MiB,
     unit: 'bytes',
-    text: 'one request body as sent; after decompression four times as much',
+    text: 'one request body as sent, or four times as much after decompression',
   },
   inflatedBytes: {
     from: { limit: 'bodyBytes', times: 4, over: 1 },
     value: 1024 * MiB,
     unit: 'bytes',
-    text: 'one request body after decompression: four times bodyBytes',
+    text: 'one request body after decompression, four times bodyBytes',
   },
   // Records that repeat themselves inflate 100 times, gzip bombs 1,000 times.
-  inflatedRatio: { value: 200, unit: 'times', text: 'inflated size of a body over its size as sent' },
+  inflatedRatio: { value: 200, unit: 'times', text: 'decompressed size of a body, relative to its size as sent' },
   // Rows of data take some bytes a cell; only rows that leave out nearly all of many columns meet it.
   cellRatio: {
     value: 16,
     unit: 'times',
-    text: 'cells that the rows of a body take in the columns that they bring, over its bytes, but for files; 524,288 always may be, of a batch of a stream 32,768',
+    text: 'cells of a body in the columns that it adds, relative to its bytes. Files are exempt, as are 524,288 cells of a body and 32,768 of a batch of a stream',
   },
   // A shapefile is some five files.
   zipEntries: { value: 1000, unit: 'files', text: 'files in a zip' },
   // The outline of a country in full detail is some MiB.
   recordBytes: { value: 16 * MiB, unit: 'bytes', text: 'one record' },
-  columns: { isOption: true, value: 2000, unit: 'columns', text: 'columns of a dataset, system columns not counted' },
+  columns: { isOption: true, value: 2000, unit: 'columns', text: 'columns of a dataset, without system columns' },
   // Producers nest a few levels; each costs stack.
   jsonDepth: { value: 64, unit: 'levels', text: 'nesting of JSON' },
   // A statement and its values are some KiB; room for a schema of all columns.
@@ -53,13 +53,13 @@ export const limitTable = {
   openJsonBytes: {
     value: 128 * MiB,
     unit: 'bytes',
-    text: 'inflated JSON requests and proofs being read at the same time, those of up to 64 KiB not counted',
+    text: 'decompressed JSON requests and proofs being read at the same time, without those of up to 64 KiB',
   },
   // They wait for a thread for each core.
   openJsonRequests: {
     value: 64,
     unit: 'requests',
-    text: 'JSON requests and proofs being read at the same time, those of up to 64 KiB not counted',
+    text: 'JSON requests and proofs being read at the same time, without those of up to 64 KiB',
   },
   queryMs: { isOption: true, value: 30_000, unit: 'ms', text: 'one query' },
   // An answer is held whole until it is signed; what is larger is a file, by export.
@@ -69,7 +69,7 @@ export const limitTable = {
   sqlBytes: {
     value: 64 * 1024,
     unit: 'bytes',
-    text: 'the text of one statement, and that of the values for its parameters',
+    text: 'the text of one statement, and the text of its parameter values',
   },
   // A hundred columns of 2,500 datasets, in memory for one statement.
   listingRows: { value: 250_000, unit: 'rows', text: 'a table of information_schema, while a statement reads it' },
@@ -82,46 +82,46 @@ export const limitTable = {
   },
   // With a second each on one core, the last one has waited a minute.
   queuedQueries: { value: 64, unit: 'queries', text: 'queries that wait for a free process' },
-  exportBytes: { isOption: true, value: 16 * 1024 * MiB, unit: 'bytes', text: 'one answer that is streamed as a file' },
-  exportMs: { isOption: true, value: 30 * 60_000, unit: 'ms', text: 'one answer that is streamed as a file' },
+  exportBytes: { isOption: true, value: 16 * 1024 * MiB, unit: 'bytes', text: 'one answer streamed as a file' },
+  exportMs: { isOption: true, value: 30 * 60_000, unit: 'ms', text: 'one answer streamed as a file' },
   exportSlots: { isOption: true, value: 2, unit: 'answers', text: 'answers streamed as files at the same time' },
   cacheBytes: {
     isOption: true,
     value: 24 * 1024 * MiB,
     unit: 'bytes',
-    text: 'files kept in the cache of the data directory: two thirds for merged files of small slices, a sixth for slices that are no files of the store, a sixth for readers of parts of answers; with 0 none, and chains in packs cannot be asked',
+    text: 'cached files in the data directory. Merged files of small slices get two thirds, slices that are not files of the store a sixth, and files for readers of parts of answers a sixth. With 0 there are none, and chains in packs cannot be queried',
   },
   answerFileBytes: {
     from: { limit: 'cacheBytes', times: 1, over: 6 },
     value: 4096 * MiB,
     unit: 'bytes',
-    text: 'of cacheBytes, Parquet files for readers of parts; those not asked for longest go first',
+    text: 'part of cacheBytes for Parquet files for readers of parts. Files unused the longest go first',
   },
   mergedFileBytes: {
     from: { limit: 'cacheBytes', times: 2, over: 3 },
     value: 16 * 1024 * MiB,
     unit: 'bytes',
-    text: 'of cacheBytes, merged files of small slices; those of datasets not asked for longest go first',
+    text: 'part of cacheBytes for merged files of small slices. Files of datasets unused the longest go first',
   },
   sliceFileBytes: {
     from: { limit: 'cacheBytes', times: 1, over: 6 },
     value: 4096 * MiB,
     unit: 'bytes',
-    text: 'of cacheBytes, slices taken out of packs, or out of a store elsewhere, for statements; those not used for longest go first',
+    text: 'part of cacheBytes for slices from packs, or from a remote store. Slices unused the longest go first',
   },
   // Two of the largest answers.
-  answerBytes: { value: 512 * MiB, unit: 'bytes', text: 'answers of queries on their way to those who asked' },
+  answerBytes: { value: 512 * MiB, unit: 'bytes', text: 'answers of queries on their way to callers' },
   callerAnswerShare: {
     from: { limit: 'callerShare', times: 1, over: 2 },
     value: 25,
     unit: 'percent',
-    text: 'of answerBytes, what one caller may take with several answers',
+    text: 'part of answerBytes that one caller may take with several answers',
   },
   // The answers of some dashboards.
   keptAnswerBytes: {
     value: 64 * MiB,
     unit: 'bytes',
-    text: 'answers kept for those who ask the same of the same blocks, beside answerBytes',
+    text: 'answers kept for repeated queries over the same blocks, beside answerBytes',
   },
   // The slowest links of devices are faster; a slower reader holds memory for hours.
   answerRate: { value: 512, unit: 'bytes/s', text: 'slowest reader of an answer, averaged over 30 s' },
@@ -129,13 +129,13 @@ export const limitTable = {
     isOption: true,
     value: 1_000,
     unit: 'listeners',
-    text: 'requests that wait for blocks: event streams, tails with wait',
+    text: 'requests that wait for blocks (event streams, tails with wait)',
   },
   openIngestBytes: {
     isOption: true,
     value: 512 * MiB,
     unit: 'bytes',
-    text: 'bodies being parsed and published at the same time, a cell as a byte at least, each counted up to 32 MiB; what streams gather, twice',
+    text: 'bodies being parsed and logged at the same time. A cell counts as at least a byte, a body as at most 32 MiB, and data gathered by streams twice',
   },
   // A batch in work takes some KiB beside its body.
   openIngestRequests: { value: 4096, unit: 'requests', text: 'batches being parsed and published at the same time' },
@@ -143,50 +143,50 @@ export const limitTable = {
     isOption: true,
     value: 50,
     unit: 'percent',
-    text: 'what one caller may take of what others leave free: of openIngestBytes, openIngestRequests, openJsonBytes, openJsonRequests, queuedQueries and listeners; of answerBytes half of that',
+    text: 'share of the free part of these limits that one caller may take: openIngestBytes, openIngestRequests, openJsonBytes, openJsonRequests, queuedQueries, listeners, and half of it of answerBytes',
   },
   callerRequestRate: {
     isOption: true,
     value: 0,
     unit: 'requests/s',
-    text: 'batches that one token may send, averaged over 10 s; 0 means any number',
+    text: 'batches of one token, averaged over 10 s; 0 means no limit',
   },
   callerByteRate: {
     isOption: true,
     value: 0,
     unit: 'bytes/s',
-    text: 'inflated bytes that one token may send, or cells where a body has more of them, averaged over 10 s; 0 means any number',
+    text: 'decompressed bytes of one token, or cells if a body has more cells than bytes, averaged over 10 s; 0 means no limit',
   },
   // What comes while a block is made, at 10,000 a second.
   mqttInFlight: {
     value: 1_000,
     unit: 'messages',
-    text: 'messages of an MQTT route that came and are not acknowledged; no more are read then',
+    text: 'messages of an MQTT route received but not acknowledged; at the limit no more are read',
   },
   // Devices send some KiB; larger bodies have HTTP.
   mqttMessageBytes: {
     value: 1 * MiB,
     unit: 'bytes',
-    text: 'payload of an MQTT message; of a larger one the beginning goes into quarantine',
+    text: 'payload of an MQTT message. The beginning of a larger one goes into quarantine',
   },
   catalogBytes: {
     isOption: true,
     value: 256 * MiB,
     unit: 'bytes',
-    text: 'what is remembered of chains; those not asked for longest are read from the store again when they are',
+    text: 'memory for chains. Chains unused the longest are dropped, and read from the store again when needed',
   },
   // Six datasets with a million keys each.
   keyMemoryBytes: {
     value: 128 * MiB,
     unit: 'bytes',
-    text: 'what is remembered of idempotency keys; sets not asked for longest are read from the store again when they are',
+    text: 'memory for idempotency keys. Sets unused the longest are dropped, and read from the store again when needed',
   },
   // A header is one packet; slow ones hold a connection.
   requestHeaderMs: { value: 10_000, unit: 'ms', text: 'time for the header of a request' },
   // As answerRate.
   bodyRate: { value: 512, unit: 'bytes/s', text: 'slowest body accepted, averaged over 30 s; streams may be slower' },
   // 256 MiB at 300 KiB/s.
-  bodyMs: { value: 15 * 60_000, unit: 'ms', text: 'time for a whole body, but for streams' },
+  bodyMs: { value: 15 * 60_000, unit: 'ms', text: 'time for a whole body, except for streams' },
   // Proxies and address translators forget an idle connection by then.
   streamIdleMs: { value: 5 * 60_000, unit: 'ms', text: 'time without a byte that ends a stream of records' },
   // A gateway of devices that has one token; a stream takes some KiB while it is idle.
@@ -195,7 +195,7 @@ export const limitTable = {
   storeAnswerMs: {
     value: 10_000,
     unit: 'ms',
-    text: 'one request to a bucket, and two seconds more for each MiB that goes or comes',
+    text: 'one request to a bucket, and two seconds more for each MiB sent or received',
   },
 } as const satisfies Record<string, LimitRow>
 
@@ -227,7 +227,7 @@ export function limitOption(name: string): string | undefined {
 
 /** Constants of stream version 1 (docs/spec/protocol.md §2), listed by /limits but not options: two builders must never differ. */
 export const fixedLimits = {
-  blockRows: { value: 262_144, unit: 'rows', text: 'rows of one block (a larger batch is a block of its own)' },
+  blockRows: { value: 262_144, unit: 'rows', text: 'rows of one block (a larger batch is a separate block)' },
   blockBytes: { value: 32 * MiB, unit: 'bytes', text: 'logged bytes of one block' },
   blockBatches: { value: 16_384, unit: 'batches', text: 'batches of one block' },
   keyedBatches: { value: 10_000, unit: 'batches', text: 'idempotency keys remembered per dataset at least' },

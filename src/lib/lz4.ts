@@ -177,7 +177,7 @@ function copyStored(block: Uint8Array, out: Uint8Array, at: number): number {
 
 function readHead(source: Uint8Array, length: number): FrameHead | string {
   const view = new DataView(source.buffer, source.byteOffset, source.byteLength)
-  if (source.length < 7 || view.getUint32(0, true) !== frameMagic) return 'is no LZ4 frame'
+  if (source.length < 7 || view.getUint32(0, true) !== frameMagic) return 'is not an LZ4 frame'
   const [flags = 0, sizes = 0] = source.subarray(4, 6)
   const [hasLength, hasDictionary] = [(flags & 8) !== 0, (flags & 1) !== 0]
   const sizeCode = (sizes >> 4) & 7

@@ -90,7 +90,7 @@ function readPointed(decoder: Decoder, table: TableCursor, place: { field: Field
     case 'extra':
       return readExtra(reader, table, at)
     default:
-      return reader.fail(`${field.name} is no offset`, at)
+      return reader.fail(`${field.name} is not an offset`, at)
   }
 }
 
@@ -136,7 +136,7 @@ function readScalar(reader: FlatBufferReader, table: TableCursor, field: FieldDe
       return field.of.members[value] ?? reader.fail(`${field.name} has no member ${value}`, at)
     }
     default:
-      return reader.fail(`${field.name} is no number`, table.at)
+      return reader.fail(`${field.name} is not a number`, table.at)
   }
 }
 

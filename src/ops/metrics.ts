@@ -42,7 +42,7 @@ export class Metrics {
   })
   readonly acceptedToLoggedSeconds = new Histogram({
     name: 'proofstream_ingest_accepted_to_logged_seconds',
-    help: 'Time from a batch being read and found right to its being durable in the log.',
+    help: 'Time from a checked batch to its being durable in the log.',
     registry: this.#registry,
   })
   readonly loggedToCommittedSeconds = new Histogram({
@@ -52,7 +52,7 @@ export class Metrics {
   })
   readonly blockAgeSeconds = new Histogram({
     name: 'proofstream_block_age_seconds',
-    help: 'Age of a new block when this process came to know it.',
+    help: 'Age of a new block when this process learns of it.',
     registry: this.#registry,
   })
 
@@ -232,16 +232,14 @@ export function measureGateway(metrics: Metrics, load: () => GatewayLoad): void 
 }
 
 export function measureBuilder(metrics: Metrics, builder: MeasuredBuilder): void {
-  metrics.gauge('builder_open_rows', 'Rows that have been read from the log and are in no block yet.', () =>
-    builder.openRows(),
-  )
-  metrics.gauge('builder_open_bytes', 'Logged bytes of those, with parts of batches still coming.', () =>
+  metrics.gauge('builder_open_rows', 'Rows read from the log that are in no block yet.', () => builder.openRows())
+  metrics.gauge('builder_open_bytes', 'Logged bytes of these rows, and of incomplete batches.', () =>
     builder.openBytes(),
   )
-  metrics.gauge('builder_waiting_blocks', 'Blocks that have ended and are not committed yet.', () =>
+  metrics.gauge('builder_waiting_blocks', 'Blocks that are complete but not committed yet.', () =>
     builder.status().partitions.reduce((sum, { waitingPlans }) => sum + waitingPlans, 0),
   )
-  metrics.gauge('halted_datasets', 'Datasets that take no rows until an operator has looked.', () => {
+  metrics.gauge('halted_datasets', 'Datasets that take no rows until an operator acts.', () => {
     return builder.status().halted.filter(({ dataset }) => dataset !== undefined).length
   })
   metrics.counter('builder_lost_races_total', 'Commits in which another builder came first with other bytes.', () => {
@@ -264,7 +262,7 @@ export function measureCatalog(metrics: Metrics, catalog: MeasuredCatalog, nowMs
       if (fromSequence > 0) metrics.blockAgeSeconds.observe(Math.max(0, nowMs() - timeMs) / 1000)
     }
   })
-  metrics.gauge('catalog_bytes', 'Memory that is taken by what is remembered of chains.', () => catalog.bytes)
+  metrics.gauge('catalog_bytes', 'Memory of cached chains.', () => catalog.bytes)
   metrics.gauge('newest_block_timestamp_seconds', 'Time of the newest block known here; 0 before any.', () => {
     return newestMs / 1000
   })
@@ -280,13 +278,13 @@ export interface MergedLoad {
 }
 
 export function measureMerged(metrics: Metrics, load: () => MergedLoad): void {
-  metrics.gauge('merged_file_bytes', 'Disk that merged files of small slices take.', () => load().bytes)
+  metrics.gauge('merged_file_bytes', 'Bytes of merged files of small slices on disk.', () => load().bytes)
   metrics.gauge('merged_files', 'Merged files that statements may read.', () => load().files)
   metrics.counter('merged_files_made_total', 'Merged files made and checked.', () => load().made)
   metrics.counter('merged_files_dropped_total', 'Merged files removed to make room.', () => load().dropped)
   metrics.counter(
     'merged_files_refused_total',
-    'Merged files that did not fit and were removed, and ranges of slices that could not be merged.',
+    'Merged files removed because they did not match the chain, and ranges of slices that could not be merged.',
     () => load().refused,
   )
 }

@@ -102,9 +102,13 @@ function columnList(view: DatasetView, chosen: ExportRequest['columns']): string
 function columnNamed(fields: readonly Field[], name: string): string {
   const field = fields.find((one) => foldAscii(one.name) === foldAscii(name))
   if (field !== undefined) return field.name
-  throw new NodeError('InvalidParameter', `columns names '${name.slice(0, 200)}', which is no column of the dataset.`, {
-    candidates: fields.slice(0, 100).map((one) => one.name),
-  })
+  throw new NodeError(
+    'InvalidParameter',
+    `columns names '${name.slice(0, 200)}', which is not a column of the dataset.`,
+    {
+      candidates: fields.slice(0, 100).map((one) => one.name),
+    },
+  )
 }
 
 /**
@@ -131,8 +135,8 @@ function checkCondition(where: string): void {
 }
 
 function noCondition(): NodeError {
-  return new NodeError('InvalidParameter', 'where is no condition: its brackets do not close, or it is empty.', {
-    hint: 'Write what would stand behind WHERE, such as where=celsius > 20.',
+  return new NodeError('InvalidParameter', 'where is not a condition: its brackets do not close, or it is empty.', {
+    hint: 'Write what would follow WHERE, such as where=celsius > 20.',
   })
 }
 

@@ -95,7 +95,7 @@ async function put(store: ObjectStore, place: LogPlace, record: RejectRecord): P
 
 function checkWord({ reason }: OperatorsWord): void {
   if (reason.length > 0 && reason.length <= reasonCharsMost && !/\p{Cc}/u.test(reason)) return
-  throw new NodeError('InvalidParameter', 'The reason cannot be told to those whose records these are.', {
+  throw new NodeError('InvalidParameter', 'The reason cannot be shown to the senders of these records.', {
     hint: `Give one line of 1 to ${reasonCharsMost} characters.`,
   })
 }

@@ -65,7 +65,7 @@ describe('ingest', () => {
     expect(await refusal(node.ingest('acme/js', [{ n: 1n }, { n: Number.NaN }]))).toEqual([
       0,
       'InvalidRecord',
-      'record 1.n is NaN, which is no JSON value.',
+      'record 1.n is NaN, which is not a JSON value.',
     ])
     expect(await refusal(node.ingest('acme/js', [{ n: 'x' }]))).toEqual([422, 'RecordsDoNotFit', expect.any(String)])
     expect((await refusal(node.ingest('acme/none', [{ n: 1 }]))).slice(0, 2)).toEqual([404, 'DatasetNotFound'])
@@ -119,13 +119,13 @@ describe('ingest', () => {
         expect(await refusal(node.ingest('acme/kinds', [{ z: 1 }, record]))).toEqual([
           0,
           'InvalidRecord',
-          `${path} is ${what}, which is no JSON value.`,
+          `${path} is ${what}, which is not a JSON value.`,
         ])
       }
     }
     for (const list of [[1, undefined], sparse]) {
       expect((await refusal(node.ingest('acme/kinds', [{ list }])))[2]).toBe(
-        'record 0.list.1 is undefined, which is no JSON value.',
+        'record 0.list.1 is undefined, which is not a JSON value.',
       )
     }
     expect((await refusal(node.ingest('acme/kinds', [new Map([['z', 1]])])))[2]).toContain(

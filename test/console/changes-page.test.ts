@@ -110,7 +110,7 @@ describe.skipIf(isSkipped)('changes on the page of a dataset', () => {
     await visit('/acme/readings')
     await shown()
     await submit('#delete', { typed: 'acme/reading' })
-    expect(await page.evaluate(refusal)).toBe('That is another name: nothing was deleted.')
+    expect(await page.evaluate(refusal)).toBe('The name does not match. Nothing was deleted.')
     // Rows that the page has not shown yet.
     await page.evaluate(
       `Object.defineProperty(document, 'hidden', { value: true }); document.dispatchEvent(new Event('visibilitychange'))`,

@@ -27,7 +27,7 @@ test('no more than asked for, and long cells cut', () => {
   expect(shown?.columns).toEqual([])
 })
 
-test('what is no list of rows has none', () => {
+test('what is not a list of rows has none', () => {
   for (const text of ['{}', '{"data":"a,b"}', '{"data":1}', '[]', 'null']) expect(of(text)).toBeUndefined()
   expect(of('{"data":[]}')?.rows).toEqual([])
   expect(of('{"data":{}}')?.rows).toEqual([])

@@ -230,7 +230,7 @@ describe.skipIf(chromium === undefined && process.env['CI'] !== 'true')('the con
     'shows nothing of %s but a form where reads need a token',
     async (path) => {
       const shell = await visit(path, closed)
-      expect(shell).toContain('Reading here needs a token')
+      expect(shell).toContain('You need a token to read here')
       expect(shell).not.toContain('readings')
       await driver.giveToken('pst_00000000000000000000000000000000000000')
       await driver.until("document.querySelector('main [role=alert]').textContent !== ''")
@@ -255,7 +255,7 @@ describe.skipIf(chromium === undefined && process.env['CI'] !== 'true')('the con
   })
 
   test('makes tokens for admins, shows their text once, and revokes them', async () => {
-    expect(await visit('/tokens')).toContain('needs a token')
+    expect(await visit('/tokens')).toContain('need a token')
     await driver.giveToken(open.adminToken)
     await driver.until("document.querySelector('#make-token:not([hidden])') !== null")
     await page.evaluate(`(() => {

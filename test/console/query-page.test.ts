@@ -213,7 +213,7 @@ describe.skipIf(isSkipped)('the SQL page in Chromium', () => {
     expect(shown).toMatch(/Line 2, column \d+/)
     await run('select sensr from "acme/readings"')
     expect(await driver.text()).toContain('Line 1, column 8')
-    expect(await driver.text()).toContain('Near it: sensor')
+    expect(await driver.text()).toContain('Similar names: sensor')
     const editor = "document.querySelector('#statement')"
     expect(await page.evaluate(`${editor}.value.slice(${editor}.selectionStart, ${editor}.selectionEnd)`)).toBe('sensr')
     expect(await page.evaluate('document.activeElement.id')).toBe('statement')
@@ -267,7 +267,7 @@ describe.skipIf(isSkipped)('the SQL page in Chromium', () => {
 
   test('needs the token of the tab where reads need one, runs nothing with it unasked, and saves with it', async () => {
     const target = `${closed.node.url}/query?query=${encodeURIComponent(statement)}&run=1`
-    expect(await driver.visit(target)).toContain('Reading here needs a token')
+    expect(await driver.visit(target)).toContain('You need a token to read here')
     await driver.giveToken(closed.adminToken)
     await driver.until("document.querySelector('#state')?.textContent !== undefined")
     expect(await driver.text()).toContain('Not run yet')

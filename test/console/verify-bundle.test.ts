@@ -69,7 +69,7 @@ describe.skipIf(chromium === undefined && process.env['CI'] !== 'true')('a bundl
       tone: 'good',
       headline: '✓ Unchanged since it was signed, in a bundle that is whole',
     })
-    expect(text).toMatch(/all 1500 rows that they name: nothing is missing, changed or added/)
+    expect(text).toMatch(/all their 1500 rows. Nothing is missing, changed or added/)
     expect(text).toMatch(/up to block f1620\w+, made 20/)
     expect(text).toContain('must run the question again')
     expect(text).toContain('proofstream verify --bundle FILE')

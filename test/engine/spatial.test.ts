@@ -110,7 +110,7 @@ describe('in statements', () => {
     '{"type":"Point","coordinates":["1",2]}',
   ])('%s is an error of the caller', async (text) => {
     const error = await refusal(ask(bench.engine, `SELECT st_x(g) FROM (VALUES ('${text}')) AS t(g)`))
-    expect([error.kind, error.message]).toEqual(['SqlValue', expect.stringContaining('no GeoJSON geometry')])
+    expect([error.kind, error.message]).toEqual(['SqlValue', expect.stringContaining('not a GeoJSON geometry')])
     expect(await ask(bench.engine, 'SELECT 1')).toBe('[[1]]')
   })
 

@@ -86,7 +86,7 @@ describe('the reader example', () => {
     ['its escapes undone', 'checked', (text) => text.replaceAll('\\u00f8', 'ø')],
     ['white space in a row', 'It was reformatted', (text) => text.replace('Rome, ', 'Rome,').replace('","', '", "')],
     ['an end that is missing', 'No answer that could be checked', (text) => text.slice(0, 90)],
-    ['another form', 'it is no JSON object', () => '[1]'],
+    ['another form', 'it is not a JSON object', () => '[1]'],
     ['no proof', 'it is not an answer with rows and their proof', () => '{"output": {}}'],
     ['members of other types', 'No answer that could be checked', (text) => text.replace(/"did:key:[^"]*"/, '7')],
     [

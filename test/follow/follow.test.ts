@@ -141,6 +141,6 @@ test('a store that has datasets of its own follows no node', async () => {
   const store = await openStore(join(dataDir, 'store'), 'write')
   await putLog(store, { id: 'log-1', kind: 'file', partitions: 1 })
   await store.close()
-  await expect(follow({}, dataDir)).rejects.toThrow('holds datasets of its own')
+  await expect(follow({}, dataDir)).rejects.toThrow('has its own datasets')
   await rm(dataDir, { recursive: true })
 })

@@ -227,7 +227,7 @@ describe('the sample', () => {
     ['[{"id":1,"v":True}]', 'MalformedRecord', 'true and false are lower-case'],
     ['[{"id":1,"v":nowhere}]', 'MalformedRecord', 'Expected a JSON value.'],
     ['[{"id":null,"v":1,},{"w":1}]', 'MalformedRecord', 'member name'],
-    ['[{"id":1,"v":1,"v":2}]', 'DuplicateField', "'v' stands twice"],
+    ['[{"id":1,"v":1,"v":2}]', 'DuplicateField', "'v' occurs twice"],
   ])('blames %s for what is wrong with it, and for no name beside', (text, kind, message) => {
     const { fields, valueless } = infer('json', text)
     const error = failure(() => read('json', text, readerOptions(fields, { valueless })))

@@ -187,7 +187,7 @@ describe('records', () => {
     )
   })
 
-  it('that are not there, or in what is no JSON, are told', () => {
+  it('that are not there, or in what is not JSON, are told', () => {
     const fails = (text: string): string => {
       const { kind, message, details } = failure(() => read('json', text, { ...options, records: ['m'] }, 3))
       return `${kind} ${details.errors?.[0]?.kind ?? ''} ${details.errors?.[0]?.record ?? ''} ${message}`

@@ -165,7 +165,7 @@ const wrong: readonly (readonly [string, string, string | Uint8Array, string])[]
   ['gzip without its header', csv, gzipSync(table), 'Content-Encoding: gzip'],
   ['gzip of JSON', json, gzipSync(rows), 'Content-Encoding: gzip'],
   ['zstd without its header', ndjson, zstdCompressSync(Buffer.from(rows)), 'Content-Encoding: zstd'],
-  ['a zip archive', csv, Buffer.from('504b030414000000080000002100', 'hex'), 'unpack'],
+  ['a zip archive', csv, Buffer.from('504b030414000000080000002100', 'hex'), 'Unpack'],
   ['a Parquet file', json, Buffer.from('50415231150415301534', 'hex'), 'Parquet'],
   ['Latin-1', csv, latin1, 'WINDOWS-1252'],
   ['Latin-1 in JSON', json, Buffer.from('[{"name":"Zürich"}]', 'latin1'), 'WINDOWS-1252'],

@@ -77,7 +77,7 @@ test('in SQL it is what was written: as a literal, as a name of an answer, as a 
   }
 })
 
-test('a lone surrogate is no text and is refused with its place', async () => {
+test('a lone surrogate is not a text and is refused with its place', async () => {
   for (const value of ['"\\ud800"', '"\\udc00x"', '"\\ufeff\\ud800"']) {
     const headers = { 'content-type': 'application/json' }
     const answer = await live.call('/odd/json/ingest', { method: 'POST', body: `[{"n":0,"text":${value}}]`, headers })

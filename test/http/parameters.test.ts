@@ -114,7 +114,7 @@ describe('refusals', () => {
     ['[170141183460469231731687303715884105728]'],
     [String.raw`["a\u0000b"]`],
     [`[${Array.from({ length: 1001 }, () => '1').join()}]`],
-  ])('%s is no list of values', async (parameters) => {
+  ])('%s is not a list of values', async (parameters) => {
     const answer = await post('select $1', parameters.slice(0, 5000))
     expect(answer.status === 400 ? answer.at('error.kind') : answer.refusal).toMatch(/InvalidRequest|MalformedJson/)
     expect(answer.at('detail')).toMatch(/\.$/)
@@ -213,7 +213,7 @@ describe('a file', () => {
     expect((await verify(proof.text)).at('ok')).toBe(true)
   })
 
-  it('has no link where a value is no text, and another tag for another value', async () => {
+  it('has no link where a value is not a text, and another tag for another value', async () => {
     const typed = await post(sql.replace('city <>', 'amount <>'), '{"not": 7}', ',"dataFormat":"Csv","limit":5')
     expect([typed.status, typed.headers['link']]).toEqual([200, undefined])
     const tags = await Promise.all(

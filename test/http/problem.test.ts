@@ -55,7 +55,7 @@ describe('a problem', () => {
     const { status, body } = problemOf(new HaltError('ChainBroken', 'block 7 of a/b is missing'), id)
     expect([status, body['detail'], body['retryable']]).toEqual([
       500,
-      'What is stored of the dataset is damaged: block 7 of a/b is missing.',
+      'Stored data of the dataset is damaged: block 7 of a/b is missing.',
       false,
     ])
     expect(body['error']).toMatchObject({ kind: 'Internal', reason: 'ChainBroken' })

@@ -37,19 +37,19 @@ test('a broker, its routes and how to log in', () => {
 })
 
 test.each([
-  [{ mqtt: 'http://broker' }, /no address of a broker/],
-  [{ mqtt: 'tcp://u:secret@broker' }, /no address of a broker/],
+  [{ mqtt: 'http://broker' }, /not an address of a broker/],
+  [{ mqtt: 'tcp://u:secret@broker' }, /not an address of a broker/],
   [{ mqtt: undefined }, /'mqtt-route' needs a broker/],
   [{ 'mqtt-route': undefined }, /needs routes/],
   [{ 'mqtt-route': 'acme/a' }, /expected 'topic\/filter=account\/dataset'/],
-  [{ 'mqtt-route': 'a/#/b=acme/a' }, /no topic filter/],
-  [{ 'mqtt-route': 'a+/b=acme/a' }, /no topic filter/],
-  [{ 'mqtt-route': '$share/g=acme/a' }, /no topic filter/],
-  [{ 'mqtt-route': '$share/+/a=acme/a' }, /no topic filter/],
+  [{ 'mqtt-route': 'a/#/b=acme/a' }, /not a topic filter/],
+  [{ 'mqtt-route': 'a+/b=acme/a' }, /not a topic filter/],
+  [{ 'mqtt-route': '$share/g=acme/a' }, /not a topic filter/],
+  [{ 'mqtt-route': '$share/+/a=acme/a' }, /not a topic filter/],
   [{ 'mqtt-route': 'a=acme/a?create=true&create=false' }, /more than once/],
   [{ 'mqtt-route': 'a=acme/a,a=Acme/A' }, /twice/],
   [{ 'mqtt-password': 'secret' }, /no user/],
-  [{ mqtt: 'tcp://broker?ca=ca.pem' }, /must speak it: mqtts/],
+  [{ mqtt: 'tcp://broker?ca=ca.pem' }, /must begin with mqtts: mqtts/],
   [{ mqtt: 'mqtts://broker?key=key.pem' }, /belong together/],
   [{ mqtt: 'tcp://broker?client-id=a b' }, /client-id 'a b'/],
   [{ mqtt: 'tcp://broker?retain=1' }, /each of the parameters ca, cert, key, client-id once/],
@@ -97,7 +97,7 @@ test.each([
   [{ colour: 'red' }, /'colour' means nothing here/],
   [{ evenTime: 'ts' }, /evenTime/],
   [{ topic: '' }, /names no column/],
-  [{ topic: 'topic', records: '/metrics' }, /leaves out what stands beside/],
+  [{ topic: 'topic', records: '/metrics' }, /leaves out the members beside/],
 ])('parameters %j are refused', (query, message) => {
   expect(() => route(query as Record<string, string>)).toThrow(message)
 })

@@ -25,7 +25,7 @@ test('tokens stay as they came', () => {
   expect(added('[ { } ,{"a":{"b":[{}]}}]')).toBe('[ {"topic":"a/\\"b\\"" } ,{"topic":"a/\\"b\\"","a":{"b":[{}]}}]')
 })
 
-test('what is no JSON stays none', () => {
+test('what is not JSON stays none', () => {
   const isJson = (text: string): boolean => {
     try {
       JSON.parse(text)

@@ -21,7 +21,7 @@ describe('one field with the name of a time', () => {
     const alias = `times/${name}`
     const answer = await post(alias, body, headers, made)
     expect(answer.at('eventTime')).toEqual({ from: 'field', name })
-    expect(answer.at('warnings')).toEqual([expect.stringContaining(`'${name}' is taken as the event time`)])
+    expect(answer.at('warnings')).toEqual([expect.stringContaining(`'${name}' is used as the event time`)])
     const later = await post(alias, body.replace(/2024/, '2025'), headers, made)
     expect([later.at('eventTime'), later.at('warnings')]).toEqual([{ from: 'field', name }, undefined])
     expect(await columnsOf(alias)).toEqual([expect.stringMatching(/^n: /)])

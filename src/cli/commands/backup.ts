@@ -57,6 +57,6 @@ function tell(context: CommandContext, { datasets, objects, bytes, damaged }: Co
   if (damaged.length === 0) return
   throw new CommandFailure(exitCodes.verificationFailed, `${damaged.length} datasets could not be copied whole.`, {
     facts: damaged.map(({ alias, message }) => `${alias}: ${message}`),
-    hint: 'proofstream fsck says all that is wrong. What was copied before is as it was.',
+    hint: 'proofstream fsck lists all faults. Earlier copies are unchanged.',
   })
 }

@@ -37,7 +37,7 @@ async function confirm(name: string): Promise<void> {
   }
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
   const typed = await terminal.question(`Type ${name} to delete it: `).finally(() => terminal.close())
-  if (typed.trim() !== name) throw new CommandFailure(exitCodes.usage, 'That is another name: nothing was deleted.')
+  if (typed.trim() !== name) throw new CommandFailure(exitCodes.usage, 'The name does not match. Nothing was deleted.')
 }
 
 export interface RestoreOptions {

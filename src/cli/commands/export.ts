@@ -69,7 +69,7 @@ export function targetOf({ file, form }: CommandContext, format?: string): Targe
 function formNamed(name: string): FileForm {
   const form = fileFormOf(name)
   if (form !== undefined) return form
-  throw new CommandFailure(exitCodes.usage, `'${name}' is no form of rows: ${fileFormNames.join(', ')}.`)
+  throw new CommandFailure(exitCodes.usage, `'${name}' is not a form of rows: ${fileFormNames.join(', ')}.`)
 }
 
 function usage(message: string): CommandFailure {

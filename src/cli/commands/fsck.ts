@@ -78,7 +78,7 @@ export async function pack(
   if (damaged.length === 0) return exitCodes.done
   throw new CommandFailure(exitCodes.verificationFailed, `${damaged.length} of ${packed.length} are damaged.`, {
     facts: damaged.map(({ dataset: name, fault = '' }) => `${name}: ${fault}`),
-    hint: 'proofstream fsck says all that is wrong. What was packed is whole.',
+    hint: 'proofstream fsck lists all faults. The packs already made are intact.',
   })
 }
 

@@ -52,7 +52,7 @@ export async function ingest(
 ): Promise<number> {
   const path = datasetPath(dataset)
   if (options.key !== undefined && files.length > 1) {
-    throw new CommandFailure(exitCodes.usage, 'One --key is for one file: each file is a batch of its own.')
+    throw new CommandFailure(exitCodes.usage, 'One --key is for one file: each file is a separate batch.')
   }
   const client = await openClient(context)
   const sources = await openSources(files, options)

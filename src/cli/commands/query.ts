@@ -101,7 +101,7 @@ async function saveProof(file: string, answer: Answer): Promise<void> {
     const reason = cause instanceof Error ? cause.message : String(cause)
     throw new CommandFailure(exitCodes.environment, `The proof cannot be written to ${file}: ${reason}`, { cause })
   }
-  note(`proof saved to ${file}; check it with: proofstream verify ${file}`)
+  note(`proof saved to ${file}; check it with proofstream verify ${file}`)
 }
 
 export interface TailOptions {

@@ -41,8 +41,8 @@ async function readPage(): Promise<string> {
   try {
     return await readFile(verifyPage, 'utf8')
   } catch (cause) {
-    throw new NodeError('RouteNotFound', 'The page was not built here.', {
-      hint: 'In a checkout: node scripts/build-pages.ts. Published packages have it.',
+    throw new NodeError('RouteNotFound', 'The page has not been built here.', {
+      hint: 'In a checkout, run node scripts/build-pages.ts. Published packages have the page.',
       cause,
     })
   }

@@ -31,10 +31,10 @@ export function blockPage(block: ShownWholeBlock): Page {
     main: html`<p class="path"><a href="/${alias}">${alias}</a> /</p>
 <h1>Block ${sequence}</h1>
 <p class="lead">${deedOf(kind, rows)}. Its hash is that of its bytes, which hold the hash of the block before it: what it says cannot change unseen.</p>
-<p class="links">${link(previous, '← Block before it')}${link(next, 'Block after it →')}</p>
+<p class="links">${link(previous, '← Previous block')}${link(next, 'Next block →')}</p>
 <dl class="facts">
 ${fact('Hash', shortHash(hash))}
-${where(previous, (found) => fact('Block before it', shortHash(found)))}
+${where(previous, (found) => fact('Previous block', shortHash(found)))}
 ${fact('Made', html`<time datetime="${systemTime}">${systemTime}</time>`)}
 ${fact('Event', kind)}
 ${rows === 0 ? undefined : fact('Offsets', `${countText(from)} to ${countText(from + rows - 1)}`)}
@@ -44,11 +44,11 @@ ${where(
   last,
   (
     shown,
-  ) => html`<section aria-labelledby="rows"><h2 id="rows">Its last rows</h2>${rowsTable(`Rows of block ${sequence}`, shown, block.numbers)}
-<p><a href="/query?query=${encodeURIComponent(statement)}">Ask for all of them in SQL</a>, where they can be saved with a proof.</p></section>`,
+  ) => html`<section aria-labelledby="rows"><h2 id="rows">The last rows of the block</h2>${rowsTable(`Rows of block ${sequence}`, shown, block.numbers)}
+<p><a href="/query?query=${encodeURIComponent(statement)}">Query all its rows in SQL</a>, and save them with a proof.</p></section>`,
 )}
-<section aria-labelledby="signers"><h2 id="signers">Who signs for it</h2>
-<p class="hint">Answers that name this block are signed by a key of this installation. A signature stands for the bytes, not for the truth of what was recorded.</p>
+<section aria-labelledby="signers"><h2 id="signers">Signers</h2>
+<p class="hint">A key of this installation signs answers that name this block. A signature vouches for the bytes, not for the truth of the records.</p>
 <ul>${signers.map((key) => html`<li><code class="hash" title="${key}" data-copy="${key}">${key.slice(0, 16)}…${key.slice(-8)}</code></li>`)}</ul></section>
 <section aria-labelledby="event"><h2 id="event">Event</h2>
 <pre tabindex="0" role="region" aria-label="The event as JSON">${event}</pre></section>`,

@@ -24,7 +24,7 @@ export function changes(shown: ShownChanges): Html {
 ${description}</textarea>
 <label for="keywords">Keywords</label>
 <input id="keywords" name="keywords" value="${keywords.join(', ')}" aria-describedby="keywords-hint">
-<p class="hint" id="keywords-hint">With commas between them.</p>
+<p class="hint" id="keywords-hint">Separated by commas.</p>
 <button type="submit">Describe it so</button>
 </form>
 ${isKeeper ? keeping(shown) : undefined}
@@ -36,21 +36,21 @@ ${isKeeper ? keeping(shown) : undefined}
 function keeping({ alias, visibility, grace }: ShownChanges): Html {
   const reading =
     visibility === 'public'
-      ? html`<p>It is public: everyone who may read here sees it. What was fetched of it stays with who fetched it, and caches may keep it for a year.</p>
+      ? html`<p>It is public: all readers of this node see it. Readers keep what they have fetched, and caches may keep it for a year.</p>
 <button type="button" class="quiet" data-visibility="private">Hide it</button>`
-      : html`<p>It is private: holders of a token for it see it.</p>
+      : html`<p>It is private: only a token for it shows it.</p>
 <button type="button" class="quiet" data-visibility="public">Make it public</button>`
   return html`<div>${reading}
 <form id="rename" class="fields" autocomplete="off">
 <label for="alias">Another name</label>
 <input id="alias" name="alias" value="${alias}" required spellcheck="false" aria-describedby="alias-hint">
-<p class="hint" id="alias-hint">The old one leads to it until somebody makes a dataset of that name. Proofs and links by its identity stay.</p>
+<p class="hint" id="alias-hint">The old name redirects to it until a new dataset takes that name. Proofs and links by its identity stay valid.</p>
 <button type="submit" class="quiet">Rename it</button>
 </form>
 <form id="delete" class="fields" autocomplete="off">
 <label for="typed">Type its name to delete it</label>
 <input id="typed" name="typed" required spellcheck="false" placeholder="${alias}" aria-describedby="typed-hint">
-<p class="hint" id="typed-hint">Rows that were sent before are in its last blocks; later ones are rejected. Its name is free at once. For ${grace} it can be restored as it was. Deleting never makes a proof false.</p>
+<p class="hint" id="typed-hint">Rows sent before are in its last blocks, and later ones are rejected. Its name is free at once. For ${grace} it can be restored as it was. Deleting never makes a proof false.</p>
 <button type="submit">Delete it</button>
 </form></div>`
 }

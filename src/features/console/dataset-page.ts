@@ -93,7 +93,7 @@ ${where(description, (text) => html`<p class="lead">${text}</p>`)}
 <section data-part="rows" aria-labelledby="rows"><h2 id="rows">Newest rows</h2>${newest(dataset)}</section>
 <section data-part="columns" aria-labelledby="columns"><h2 id="columns">Columns <small>${dataset.columns.length}${where(dataset.figuresOf, () => html`, figures of ${extent(dataset)}`)}</small></h2>${columns(dataset)}</section>
 <div class="pair">
-<section aria-labelledby="read"><h2 id="read">Read it</h2><p><a href="/query?${questionOf(alias)}">Ask it in SQL</a></p>${howToRead({ ...dataset, example: '' })}</section>
+<section aria-labelledby="read"><h2 id="read">Read it</h2><p><a href="/query?${questionOf(alias)}">Query it in SQL</a></p>${howToRead({ ...dataset, example: '' })}</section>
 <section aria-labelledby="write"><h2 id="write">Write to it</h2><p><a href="/ingest?${`dataset=${alias}`}">Send a file</a></p>${howToWrite({ ...dataset, example: exampleOf(dataset) })}</section>
 </div>
 <section data-part="chain" aria-labelledby="chain"><h2 id="chain">Chain <small>${countText(dataset.blocks)} blocks</small></h2>${chain(dataset)}</section>
@@ -204,7 +204,7 @@ function chain({ chain: blocks, blocks: total, alias, nowMs }: ShownDataset): Ht
 <span>${ago(systemTime, nowMs)}</span>${shortHash(hash)}</li>`
   })
   const more = total > blocks.length ? html`, newest of ${countText(total)}` : undefined
-  return html`<p class="hint">Each block names the one before it by its hash: nothing can change unseen${more}.
+  return html`<p class="hint">Each block names the previous one by its hash, so no change goes unnoticed${more}.
 <a href="/${alias}/blocks">All, as JSON</a></p>
 <ol class="chain">
 ${items}

@@ -46,7 +46,7 @@ export function datasetsPage(list: DatasetList): Page {
     place: 'datasets',
     islands: ['live'],
     main: html`<h1 data-follow="${names}" data-places="${places}">Datasets${where(account, (name) => html` of ${name}`)} ${liveMark}</h1>
-${where(account, () => html`<p><a href="/datasets">Those of all accounts</a></p>`)}
+${where(account, () => html`<p><a href="/datasets">The datasets of all accounts</a></p>`)}
 <div data-part="list">${datasets.length === 0 ? none(list) : table(list)}</div>
 ${where(next, (path) => html`<p><a href="${path}" rel="next">Next page</a></p>`)}
 <footer><h2>For programs</h2><p class="links">${programs}</p></footer>`,
@@ -79,9 +79,9 @@ ${rows}
 function none({ origin }: DatasetList): Html {
   return html`<div class="empty">
 <h2>Nothing here yet</h2>
-<p>Send a first row; the dataset is made with it. On the machine of the node, in the folder where it was started:</p>
+<p>Send a first row, and the node creates the dataset. Run this on the machine of the node, in the folder where it was started:</p>
 ${commands(firstRow(origin))}
-<p>Then load this page again. Datasets that are private show up with a token that may read them.</p>
+<p>Then load this page again. To see private datasets, use a token that may read them.</p>
 </div>`
 }
 

@@ -25,7 +25,7 @@ export function errorsPage(errors: readonly ShownError[]): Page {
     title: 'Errors',
     place: 'errors',
     main: html`<h1>Errors</h1>
-<p class="lead">Every refusal of this node is of one of these kinds; each says what to do.</p>
+<p class="lead">Every refusal of this node has one of these kinds. Each page says what to do.</p>
 <div class="scroll" tabindex="0" role="region" aria-label="Kinds">
 <table><thead><tr><th scope="col" class="number">Status</th><th scope="col">Kind</th><th scope="col">Title</th></tr></thead><tbody>
 ${rows}

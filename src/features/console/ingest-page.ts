@@ -26,7 +26,7 @@ export function ingestPage({ dataset, mostBytes, formats }: ShownIngest): Page {
     place: 'ingest',
     islands: ['ingest'],
     main: html`<h1>Send a file</h1>
-<p class="lead">The node looks at it first, of a large one at its beginning, and stores nothing: you see its columns, or its faults with their places. Then it is stored whole, or not at all.</p>
+<p class="lead">The node first looks at the file (of a large file, at the beginning) and stores nothing. You see its columns, or its faults with their places. Then it is stored whole, or not at all.</p>
 <form class="check" data-most-bytes="${mostBytes}">
 <label for="dataset">Dataset</label>
 <input type="text" id="dataset" name="dataset" value="${dataset}" placeholder="account/dataset" spellcheck="false" autocomplete="off" autocapitalize="off">
@@ -43,7 +43,7 @@ export function ingestPage({ dataset, mostBytes, formats }: ShownIngest): Page {
 <p class="choices"><label><input type="checkbox" name="utc" value="true"> Times without a zone are UTC</label></p>
 <button type="submit" disabled>Look at it</button>
 </form>
-<noscript><p class="note">This page sends by a script. Without one: <code>curl -X POST --data-binary @rows.csv -H 'Content-Type: text/csv' -H "Authorization: Bearer $TOKEN" …/account/dataset/ingest</code></p></noscript>
+<noscript><p class="note">This page needs scripts. Without scripts: <code>curl -X POST --data-binary @rows.csv -H 'Content-Type: text/csv' -H "Authorization: Bearer $TOKEN" …/account/dataset/ingest</code></p></noscript>
 <section class="check" aria-label="Outcome">
 <div id="result" role="status"></div>
 <div id="details"></div>

@@ -72,7 +72,7 @@ ${main}
 
 const mark = html`<svg viewBox="0 0 16 16" width="20" height="20" aria-hidden="true"><rect width="16" height="16" rx="4"/><path d="M4 8.4l2.9 2.9L12 5.6"/></svg>`
 
-const unbuilt = html`<p class="note">The styles and scripts of these pages were not built here. In a checkout: <code>node scripts/build-pages.ts</code>; then start the node again.</p>`
+const unbuilt = html`<p class="note">The styles and scripts of these pages have not been built here. In a checkout, run <code>node scripts/build-pages.ts</code> and start the node again.</p>`
 
 /** Where a token is given, by script alone: the field has no name, so that no address ever holds what is in it. */
 function tokenForm(id: string): Html {
@@ -81,7 +81,7 @@ function tokenForm(id: string): Html {
 <input id="${id}" type="password" autocomplete="off" spellcheck="false" required placeholder="pst_…">
 <button type="submit">Use it</button>
 <button type="button" class="quiet">Forget it</button>
-<p class="hint">Kept in this tab until it is closed; sent to this node alone.</p>
+<p class="hint">Kept in this tab until you close it, and sent only to this node.</p>
 <p class="bad" role="alert"></p>
 </form>`
 }
@@ -90,8 +90,8 @@ function tokenForm(id: string): Html {
 export const shell: Page = {
   title: 'Token needed',
   main: html`<div class="shell">
-<h1>Reading here needs a token</h1>
-<p>Paste one with the scope <code>read</code>. On the machine of the node the file <code>token</code> in its data folder holds that of the admin, who can make others.</p>
+<h1>You need a token to read here</h1>
+<p>Paste a token with the scope <code>read</code>. On the machine of the node, the file <code>token</code> in its data folder has the token of the admin, who can make others.</p>
 ${tokenForm('token-main')}
 <noscript><p class="note">Without scripts a page cannot hold a token. A program can:
 <code>curl -H "Authorization: Bearer $TOKEN" …</code></p></noscript>

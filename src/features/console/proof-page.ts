@@ -8,20 +8,20 @@ export const proofPage: Page = {
   place: 'verify',
   islands: ['verify'],
   main: html`<h1>Check a proof</h1>
-<p class="lead">This page checks it by itself and sends nothing. <a href="/assets/verify.html" download>Keep it as one file</a>, and it works offline, years from now.</p>
+<p class="lead">This page checks the proof itself and sends nothing. <a href="/assets/verify.html" download>Save it as one file</a>, and it works offline, years from now.</p>
 <form id="form" class="check">
 <div id="drop">
 <label for="file">Saved answer with its proof, or a bundle</label>
 <input type="file" id="file" multiple aria-describedby="file-hint">
-<p id="file-hint" class="hint">Choose a file or drop it anywhere on this page. Where the rows were saved apart, choose both files. A bundle (.tar) is checked with all its blocks and rows.</p>
+<p id="file-hint" class="hint">Choose a file or drop it anywhere on this page. If the rows were saved separately, choose both files. A bundle (.tar) is checked with all its blocks and rows.</p>
 </div>
 <label for="text">or its text</label>
 <textarea id="text" rows="4" spellcheck="false" autocomplete="off" placeholder="${'{"commitment":…'}"></textarea>
-<label for="signer">Key that must have signed it, if you know it</label>
+<label for="signer">Key of the expected signer, if you know it</label>
 <input type="text" id="signer" spellcheck="false" autocomplete="off" placeholder="did:key:z6Mk…">
 <button type="submit" disabled>Check</button>
 </form>
-<noscript><p class="note">Proofs are checked by a script of this page. Without scripts: <code>proofstream verify --offline FILE</code>, or POST the file to this address.</p></noscript>
+<noscript><p class="note">A script of this page checks proofs. Without scripts: <code>proofstream verify --offline FILE</code>, or POST the file to this address.</p></noscript>
 <section id="verdict" class="check" aria-label="Verdict">
 <div id="result" role="status"></div>
 <div id="details"></div>

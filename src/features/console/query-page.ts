@@ -89,9 +89,9 @@ function resultOf({ statement }: ShownQuery, result: ShownQuery['result']): Html
   if (result?.kind === 'fault') return fault(result, statement)
   if (statement !== '')
     return html`<h2 id="answer-title">Not run yet</h2>
-<p class="note">The address brought this statement. Read it; it runs when you press Run.</p>`
+<p class="note">This statement comes from the address. Read it, then press Run.</p>`
   return html`<h2 id="answer-title">No statement yet</h2>
-<p class="hint">One SELECT over any datasets, in the SQL of DuckDB. <code>show tables</code> lists what you may read; <code>describe "account/dataset"</code> tells a dataset’s columns.</p>`
+<p class="hint">One SELECT over any datasets, in the SQL of DuckDB. <code>show tables</code> lists the datasets that you may read, and <code>describe "account/dataset"</code> the columns of one.</p>`
 }
 
 function answer(shown: ShownAnswer): Html {
@@ -111,7 +111,7 @@ ${ways(shown)}`
 }
 
 function tooLarge({ bytes }: ShownAnswer): Html {
-  return html`<p class="note">The answer has ${sizeText(bytes)}: too much for a page. Save it, or ask for fewer rows or columns.</p>`
+  return html`<p class="note">The answer has ${sizeText(bytes)}, too much for a page. Save it, or query fewer rows or columns.</p>`
 }
 
 function table({ columns, map: hasMap }: ShownAnswer, rows: NonNullable<ShownAnswer['rows']>): Html {
@@ -138,7 +138,7 @@ function ways({ files, proof, permalink }: ShownAnswer): Html {
   const proven = 'reason' in proof ? html`<span class="hint">${proof.reason}</span>` : saved(proof)
   const whole =
     files.length === 0
-      ? html`<p class="hint">The statement is too long for addresses: send it with POST from a program to save the rows.</p>`
+      ? html`<p class="hint">The statement is too long for an address. To save the rows, send it with POST from a program.</p>`
       : html`<h3>Save all rows, of these blocks</h3>
 <p class="links">${files.map(saved)}</p>`
   return html`<div class="ways-out">
@@ -154,7 +154,7 @@ function fault(shown: ShownFault, statement: string): Html {
 <p>${detail}</p>
 ${where(position, (at) => excerpt(statement, at))}
 ${where(hint, (text) => html`<p>${text}</p>`)}
-${candidates.length === 0 ? undefined : html`<p>Near it: ${candidates.map((name) => html`<code>${name}</code>`)}</p>`}
+${candidates.length === 0 ? undefined : html`<p>Similar names: ${candidates.map((name) => html`<code>${name}</code>`)}</p>`}
 <p class="hint">${status} <a href="${type}">${errorKind}</a></p>`
 }
 

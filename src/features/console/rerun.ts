@@ -64,8 +64,8 @@ async function pageFile(file: string): Promise<Body> {
     const text = await readFile(new URL(file, pages), 'utf8')
     return { tag: createHash('sha256').update(text).digest('hex'), open: () => text }
   } catch (cause) {
-    throw new NodeError('RouteNotFound', 'The page was not built here.', {
-      hint: 'In a checkout: node scripts/build-pages.ts. Published packages have it.',
+    throw new NodeError('RouteNotFound', 'The page has not been built here.', {
+      hint: 'In a checkout, run node scripts/build-pages.ts. Published packages have the page.',
       cause,
     })
   }

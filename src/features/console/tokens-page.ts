@@ -29,7 +29,7 @@ export function tokensPage(tokens: readonly ListedToken[], nowMs: number): Page 
     place: 'tokens',
     islands: ['tokens'],
     main: html`<h1>Tokens</h1>
-<p class="lead">Whoever has the text of a token may do what its scopes say. The node keeps only a hash of it.</p>
+<p class="lead">Anyone with the text of a token may do what its scopes say. The node keeps only a hash of it.</p>
 <div id="tokens">${table(tokens, nowMs)}</div>
 <section aria-labelledby="make"><h2 id="make">Make a token</h2>${form()}</section>`,
   }
@@ -62,16 +62,16 @@ function form(): Html {
   return html`<form id="make-token" class="fields" autocomplete="off" hidden>
 <label for="token-name">Name</label>
 <input id="token-name" name="holder" required maxlength="100" placeholder="roof sensors" aria-describedby="token-name-hint">
-<p class="hint" id="token-name-hint">For people: who or what has it.</p>
+<p class="hint" id="token-name-hint">A name for people, such as the owner or device.</p>
 <fieldset><legend>Scopes</legend>
 ${boxes}
 </fieldset>
 <label for="token-datasets">Datasets</label>
 <input id="token-datasets" name="datasets" placeholder="acme/*, city/trees" spellcheck="false" aria-describedby="token-datasets-hint">
-<p class="hint" id="token-datasets-hint">Patterns, with commas between them; empty for all.</p>
+<p class="hint" id="token-datasets-hint">Patterns, separated by commas. Empty means all.</p>
 <label for="token-expires">Valid until</label>
 <input id="token-expires" name="expires" type="date" aria-describedby="token-expires-hint">
-<p class="hint" id="token-expires-hint">The end of that day, UTC; empty for until it is revoked.</p>
+<p class="hint" id="token-expires-hint">The end of that day, UTC. Empty means until revoked.</p>
 <button type="submit">Make it</button>
 <div id="made" role="status"></div>
 <p class="bad" id="refused" role="alert"></p>

@@ -119,7 +119,7 @@ export class CopySource {
       if (isRefusal(error) || error instanceof HaltError || error instanceof DecodeError) return false
       if (!(error instanceof ProofstreamError)) throw error
       logger.warn({ dataset: dataset.name.alias, cause: error.message }, 'What is damaged could not be fetched anew')
-      throw behind('What is stored of the dataset is damaged, and cannot be fetched anew now.', error)
+      throw behind('Stored data of the dataset is damaged, and cannot be fetched again now.', error)
     }
   }
 
@@ -127,7 +127,7 @@ export class CopySource {
   async #inTime<T>(work: Promise<T>): Promise<T> {
     const done = new AbortController()
     const late = this.#deps.clock.sleep(patienceMs, done.signal).then(() => {
-      throw behind('What is stored of the dataset is damaged, and is being fetched anew.')
+      throw behind('Stored data of the dataset is damaged, and is being fetched again.')
     })
     late.catch(() => {})
     return await Promise.race([work, late]).finally(() => done.abort())

@@ -340,6 +340,6 @@ export class FollowedDataset {
 /** The copy cannot be read: nothing that the origin is to be blamed for. Throws ProofstreamError. */
 function asOwnFault(error: unknown): never {
   if (!(error instanceof HaltError) && !(error instanceof DecodeError)) throw error
-  const message = `The copy is damaged: ${error.message}. proofstream fsck lists all that is; the directory can be made anew.`
+  const message = `The copy is damaged: ${error.message}. proofstream fsck lists all damage. You can also start over in a new directory.`
   throw new ProofstreamError(0, { error: { kind: 'Damaged' }, message }, error)
 }

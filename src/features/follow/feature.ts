@@ -56,12 +56,14 @@ function measureFollow(metrics: Metrics, follow: Follow): void {
   metrics.gauge('follow_waiting_datasets', 'Those that could not be fetched or stored and are tried again.', () =>
     count('waiting'),
   )
-  metrics.gauge('follow_halted_datasets', 'Those of which the origin tells another chain than was copied.', () =>
-    count('halted'),
+  metrics.gauge(
+    'follow_halted_datasets',
+    'Followed datasets for which the origin shows a chain that differs from the copy.',
+    () => count('halted'),
   )
   metrics.counter(
     'follow_mended_total',
-    'Objects and records of copies that failed their check and were fetched or made anew.',
+    'Objects and records of copies that failed their check and were fetched or made again.',
     () => {
       return follow.mended
     },
@@ -70,7 +72,7 @@ function measureFollow(metrics: Metrics, follow: Follow): void {
   const blocks =
     'Blocks that a followed dataset has at its origin, as far as is known, and not here; the most of a label.'
   metrics.gauges('follow_lag_blocks', blocks, 'dataset', () => [...lagsOf(follow)].map(([of, lag]) => [of, lag.blocks]))
-  const seconds = 'Time since the copy was last known to be all that the origin has; the longest of a label.'
+  const seconds = 'Time since the copy was last known to be complete; the longest of a label.'
   metrics.gauges('follow_lag_seconds', seconds, 'dataset', () =>
     [...lagsOf(follow)].map(([of, lag]) => [of, lag.seconds]),
   )

@@ -69,7 +69,7 @@ export async function startFollow(deps: FollowDeps): Promise<Follow> {
   const { store } = deps
   const other = (await store.list(logsPrefix)).find((log) => log !== originLog)
   if (other !== undefined) {
-    const fault = `The store holds datasets of its own (log ${other}): it can follow no node.`
+    const fault = `The store has its own datasets (log ${other}), so it cannot follow a node.`
     throw new NodeError('InvalidParameter', fault, { hint: 'Name another data directory with --data.' })
   }
   const mends: Mends = { count: 0 }

@@ -111,7 +111,7 @@ export class Origin {
     const { bytes, status } = await this.#whole(path, asked, 1_000)
     if (status === 304) return undefined
     const hash = decodeUtf8(bytes).trim()
-    if (!hashPattern.test(hash)) throw odd(path, 'is no hash')
+    if (!hashPattern.test(hash)) throw odd(path, 'is not a hash')
     return hash === held?.hash ? undefined : hash
   }
 
@@ -178,7 +178,7 @@ export class Origin {
       return membersOf(boundedJson(decodeUtf8(bytes), pageValues))
     } catch (error) {
       if (error instanceof BodyTooLong) throw odd(path, error.message)
-      throw odd(path, 'is no JSON')
+      throw odd(path, 'is not JSON')
     }
   }
 

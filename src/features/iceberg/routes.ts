@@ -39,14 +39,14 @@ const TableParams = Type.Object({
 })
 const FileParams = Type.Object({
   folder: Type.String({ maxLength: 100, description: 'The id of the dataset without did:odf:.' }),
-  file: Type.String({ maxLength: 120, description: 'Name of the file, as the table or a file of it tells it.' }),
+  file: Type.String({ maxLength: 120, description: 'Name of the file, from the table or one of its files.' }),
 })
 
 const FileQuery = Type.Object({
   location: Type.Optional(
     Type.String({
       maxLength: 1000,
-      description: 'URI of a folder that the table is to be copied to; its files are named there.',
+      description: 'URI of the folder that the table will be copied to. Paths of its files begin with it.',
     }),
   ),
 })
@@ -194,7 +194,7 @@ async function tableOf(
   const sequence = /^\d{1,9}$/.test(at) ? Number(at) : await sequenceAt(context.catalog, chain, at)
   if (sequence !== undefined && sequence <= chain.headSequence) return { chain, sequence }
   throw new NodeError('BlockNotFound', `The dataset '${chain.name.alias}' has no block '${at.slice(0, 100)}'.`, {
-    hint: 'Behind @ stands the sequence or the hash of a block, as refs/head and blocks give them.',
+    hint: 'After @ comes the sequence or the hash of a block, from refs/head or blocks.',
   })
 }
 
@@ -281,7 +281,7 @@ async function sendMetadata(
 }
 
 function noLocation(text: string): NodeError {
-  return new NodeError('InvalidParameter', `location is '${text.slice(0, 200)}', which is no URI of a folder.`, {
+  return new NodeError('InvalidParameter', `location is '${text.slice(0, 200)}', which is not a URI of a folder.`, {
     hint: 'Write it like file:///lake/weather or s3://bucket/weather, without a slash at the end.',
   })
 }

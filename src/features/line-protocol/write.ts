@@ -15,19 +15,19 @@ import { demandUseful } from '../../http/routes/ingest.ts'
 
 const precision = Type.Optional(Type.String({ description: 'Unit of the timestamps: ns (default), us, ms or s.' }))
 const unknownFields = Type.Optional(
-  Type.String({ description: 'reject, ignore or add; by default add where the token has the scope create.' }),
+  Type.String({ description: 'reject, ignore or add (default: add, if the token has the scope create).' }),
 )
 const visibility = Type.Optional(
-  Type.String({ description: 'Of the dataset that is made: public or private. With the scope create alone.' }),
+  Type.String({ description: 'Visibility of a new dataset: public or private. Only with the scope create.' }),
 )
 const WriteQuery = Type.Object({
-  bucket: Type.Optional(Type.String({ description: 'Where to: account/dataset.' })),
+  bucket: Type.Optional(Type.String({ description: 'The dataset: account/dataset.' })),
   precision,
   unknownFields,
   visibility,
 })
 const FirstWriteQuery = Type.Object({
-  db: Type.Optional(Type.String({ description: 'Where to: account/dataset.' })),
+  db: Type.Optional(Type.String({ description: 'The dataset: account/dataset.' })),
   p: Type.Optional(Type.String({ description: 'A token, where there is no Authorization; `u` may be anything.' })),
   precision,
   unknownFields,

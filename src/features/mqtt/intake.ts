@@ -61,7 +61,7 @@ export class Intake {
       const controls = { ...this.#controlsFor(chain), contentType: 'application/x-ndjson' }
       // What the dataset says may have changed since they came together.
       if (mayJoin(controls)) return this.#ingest(route.alias, chain, { body: lines, controls })
-      throw new NodeError('InvalidParameter', 'Messages of this dataset are batches of their own now.')
+      throw new NodeError('InvalidParameter', 'Messages of this dataset are now separate batches.')
     })
   }
 
@@ -113,7 +113,7 @@ export class Intake {
       { err: error, filter: this.#route.filter },
       'A fault at an MQTT message, kept in quarantine',
     )
-    return new NodeError('Internal', 'The node met a fault of its own.', { cause: error })
+    return new NodeError('Internal', 'The node itself failed.', { cause: error })
   }
 
   /** Told once, until something is stored again. */

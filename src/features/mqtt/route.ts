@@ -35,7 +35,7 @@ export function routeOf({ filter, alias, query }: MqttRouteOptions, clientIdPref
   if (useless !== undefined) throw refused(filter, `the parameter '${useless}' means nothing here`)
   if (topicColumn === '') throw refused(filter, 'topic names no column')
   if (topicColumn !== undefined && controls.records !== undefined) {
-    throw refused(filter, 'topic is a member of what is sent, and records leaves out what stands beside them')
+    throw refused(filter, 'topic is a member of the payload, and records leaves out the members beside them')
   }
   const hash = sha256Hex(utf8(JSON.stringify([filter, alias.folded])))
   // Up to 23 letters and digits are what every broker takes (MQTT 3.1.1 §3.1.3.1).

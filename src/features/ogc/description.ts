@@ -115,7 +115,7 @@ const parameters = {
     name: 'property',
     in: 'query',
     required: false,
-    description: 'The name of a property, as queryables lists them: features that have this value.',
+    description: 'The name of a property from queryables: only features with this value.',
     schema: { type: 'object', additionalProperties: { type: 'string', maxLength: 1000 } },
     style: 'form',
     explode: true,
@@ -126,7 +126,7 @@ const parameters = {
     maximum: mostCollections,
     default: mostCollections,
   }),
-  after: query('after', 'Id of the last collection of the page before.', { type: 'string', maxLength: 210 }),
+  after: query('after', 'Id of the last collection of the previous page.', { type: 'string', maxLength: 210 }),
 } as const
 
 function refs(...names: readonly (keyof typeof parameters)[]): readonly Json[] {

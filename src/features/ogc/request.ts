@@ -26,7 +26,9 @@ export const CollectionsQuery = Type.Object(
   {
     f: FormatText,
     limit: Type.Optional(DecimalText('Collections of one page, 1 to 1,000; 1,000 by default.')),
-    after: Type.Optional(Type.String({ maxLength: 210, description: 'Id of the last collection of the page before.' })),
+    after: Type.Optional(
+      Type.String({ maxLength: 210, description: 'Id of the last collection of the previous page.' }),
+    ),
   },
   { additionalProperties: false },
 )
@@ -35,7 +37,7 @@ export const CollectionParams = Type.Object({
   collection: Type.String({ maxLength: 210, description: 'account:dataset.' }),
 })
 
-export const At = Type.Optional(Type.String({ maxLength: 120, description: 'Hash of a block; default: the head.' }))
+export const At = Type.Optional(Type.String({ maxLength: 120, description: 'Hash of a block (default: the head).' }))
 
 const itemsParameters = {
   f: FormatText,
@@ -47,7 +49,9 @@ const itemsParameters = {
   filter: Type.Optional(Type.String({ maxLength: 8000, description: 'CQL2 text.' })),
   'filter-lang': Type.Optional(Type.String({ maxLength: 20, description: 'cql2-text.' })),
   'filter-crs': CrsText,
-  sortby: Type.Optional(Type.String({ maxLength: 1000, description: 'Columns, - before one to sort down.' })),
+  sortby: Type.Optional(
+    Type.String({ maxLength: 1000, description: 'Columns to sort by. - before a column means descending.' }),
+  ),
   at: At,
 }
 

@@ -364,7 +364,7 @@ async function collectionView(context: ReplicaContext, request: FastifyRequest, 
   if (geometryColumn(view) !== undefined) return view
   throw new NodeError(
     'DatasetNotFound',
-    `The dataset '${view.alias}' has no column 'geometry', so it is no collection.`,
+    `The dataset '${view.alias}' has no column 'geometry', so it is not a collection.`,
     {
       hint: 'GET /ogc/collections lists the datasets with geometries.',
     },

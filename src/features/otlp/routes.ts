@@ -22,14 +22,14 @@ const mediaTypes = Object.keys(presets[preset].readAs)
 
 const LogsQuery = Type.Object({
   flatten: Type.Optional(
-    Type.String({ description: 'false: attributes stay one column of JSON text. Default: true.' }),
+    Type.String({ description: 'false: attributes stay one column of JSON text (default: true).' }),
   ),
   unknownFields: Type.Optional(
-    Type.String({ description: 'reject, ignore or add; by default add where the token has the scope create.' }),
+    Type.String({ description: 'reject, ignore or add (default: add, if the token has the scope create).' }),
   ),
   visibility: Type.Optional(
     Type.String({
-      description: 'Of the dataset that is made: private (default) or public. With the scope create alone.',
+      description: 'Visibility of a new dataset: private (default) or public. Only with the scope create.',
     }),
   ),
 })

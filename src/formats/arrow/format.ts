@@ -102,7 +102,7 @@ async function countRows(source: ArrowSource, types: DictionaryTypes): Promise<n
       const { reader, member, header } = message
       if (member === messageHeaders.recordBatch) rows += Number(reader.u64Field(header, 0))
       else if (member !== messageHeaders.dictionaryBatch)
-        unsupported(`has a message of kind ${member}, which is no table`)
+        unsupported(`has a message of kind ${member}, which is not a table`)
       else if (!types.has(reader.u64Field(header, 0))) damaged('has a dictionary that no column uses')
     })
   }

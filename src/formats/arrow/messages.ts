@@ -118,7 +118,7 @@ async function readMessage(window: Window, from: number): Promise<IpcMessage | u
   if (length === 0)
     return metadataAt === window.bytes ? undefined : damaged('goes on after the end of the Arrow stream')
   if (length > Math.min(maxMetadataBytes, window.bytes)) {
-    return damaged(from === 0 ? 'is no Arrow stream or file' : 'has a message of impossible length')
+    return damaged(from === 0 ? 'is not an Arrow stream or file' : 'has a message of impossible length')
   }
   const metadata = (await window.at(metadataAt, metadataAt + length)).slice()
   const reader = new FlatBufferReader(metadata, messageTables)

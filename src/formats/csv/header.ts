@@ -112,8 +112,8 @@ export function headerDoubt(cells: CsvCells, cell: number, { bytes, end, place, 
   const text = excerptOf(cells.source(cell), cells.starts[cell] ?? 0, cells.ends[cell] ?? 0)
   const message =
     columns.length === 0
-      ? `The first line does not read as a header: '${text}' is no column name, or a repeated one.`
-      : `The first line may be a header or a row: ${text === '' ? 'a cell of it is empty' : `'${text}' is no column of the dataset`}.`
+      ? `The first line does not read as a header: '${text}' is not a column name, or a repeated one.`
+      : `The first line may be a header or a row: ${text === '' ? 'a cell of it is empty' : `'${text}' is not a column of the dataset`}.`
   const faults = new FaultLog()
   const at = cells.rawStarts[cell] ?? 0
   faults.add({ kind: 'MalformedRecord', message, bytes, at, end: Math.min(at + 1, end) }, undefined, place)

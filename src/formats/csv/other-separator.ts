@@ -51,7 +51,7 @@ export function demandNoSeparatorLine(bytes: Uint8Array, start: number, end: num
   const line = Buffer.from(bytes.subarray(start, Math.min(contentEnd(bytes, start, end), start + 8))).toString('latin1')
   if (!separatorLine.test(line)) return
   const hint = 'Leave the line out; between cells there are commas, or, in text/tab-separated-values, tabs.'
-  throw refusal('The first line says what separates the cells, and is no header.', hint)
+  throw refusal('The first line says what separates the cells, and is not a header.', hint)
 }
 
 /** How often the record has the byte; -1 where it is quoted: then nothing but its separator counts. */

@@ -19,7 +19,7 @@ import { RepeatedHeader } from './repeated-header.ts'
 type SplitRecord = Readonly<{ start: number; end: number; isSplit: boolean }>
 
 const escapedMessage = 'A quote inside of a cell is doubled; a backslash before it means nothing here.'
-const nulMessage = 'A NUL byte is no text, unless its cell is quoted.'
+const nulMessage = 'A NUL byte is not text, unless its cell is quoted.'
 
 /** A cell that belongs to no column and may hold anything. */
 const ignoredCell = -1
@@ -155,7 +155,7 @@ export class CsvReader extends BodyReader {
   /** True, with a fault, for the header once more: files were put together. */
   private isHeaderAgain(bytes: Uint8Array, start: number, end: number): boolean {
     if (this.repeated?.isIn(this.cells) !== true) return false
-    const message = 'The header stands here again: send files by themselves, or leave the line out.'
+    const message = 'The header is repeated here: send each file as a batch, or remove the line.'
     this.fault({ kind: 'MalformedRecord', message, bytes, at: start, end: contentEnd(bytes, start, end) }, this.records)
     return true
   }

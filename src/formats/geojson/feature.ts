@@ -220,7 +220,7 @@ export class FeatureReader implements RecordCore {
   }
 
   private repeated(name: string, keyAt: number): boolean {
-    this.row.note('DuplicateField', `The name '${name}' stands twice in one feature.`, keyAt, this.row.at)
+    this.row.note('DuplicateField', `The name '${name}' occurs twice in one feature.`, keyAt, this.row.at)
     return this.row.pass()
   }
 

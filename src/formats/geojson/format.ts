@@ -187,7 +187,7 @@ class CollectionReader extends ObjectReader<FeatureReader> {
 
 /** How to send what is no FeatureCollection. */
 const hint =
-  'Send a FeatureCollection or one Feature; one Feature a line as application/x-ndgeojson; plain records as application/json.'
+  'Send a FeatureCollection or one Feature. Send one Feature per line as application/x-ndgeojson, and plain records as application/json.'
 
 export function notGeoJson(message: string): NodeError {
   return new NodeError('MalformedBody', message, { hint })
@@ -233,7 +233,7 @@ export class CollectionMembers {
     }
     if (!(members instanceof Map)) return 'there is no object.'
     for (const name of members.keys()) {
-      if (this.names.has(name)) return `the name '${name.slice(0, 60)}' stands a second time.`
+      if (this.names.has(name)) return `the name '${name.slice(0, 60)}' occurs a second time.`
       this.names.add(name)
     }
     const crs = members.get('crs')

@@ -181,7 +181,11 @@ export class GeometryChecker {
     if (after < 0) return -1
     parts.type = this.name()
     if (shapes.has(parts.type) || parts.type === collection) return after
-    return this.fault(`'${parts.type.slice(0, 40)}' is no type of geometry (${geometryTypes.join(', ')}).`, at, after)
+    return this.fault(
+      `'${parts.type.slice(0, 40)}' is not a type of geometry (${geometryTypes.join(', ')}).`,
+      at,
+      after,
+    )
   }
 
   /** The geometry `[open, after)` has been read: judges what came before its type. */

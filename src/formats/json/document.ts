@@ -51,7 +51,7 @@ export class DocumentWatch {
 function wrapped(name: string): NodeError {
   const message = `The body is one object with nothing but the array '${name.slice(0, 80)}' in it, whose elements seem to be the rows.`
   return new NodeError('RecordsDoNotFit', `${message} Nothing was stored.`, {
-    hint: `Say records=${pointerSegment(name)}, as application/json; if it is one row all the same, make the dataset with its column first: PUT.`,
+    hint: `Say records=${pointerSegment(name)}, as application/json. If it is one row all the same, first create the dataset with its column by PUT.`,
     errors: [{ record: 0, kind: 'MalformedRecord', message, pointer: pointerSegment(name) }],
     errorsTotal: 1,
   })

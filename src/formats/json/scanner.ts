@@ -167,7 +167,7 @@ export class JsonScanner {
     if (fault === 'bad-escape') {
       return this.fault('MalformedRecord', 'A string has an escape that JSON does not know.', at, after)
     }
-    return this.fault('InvalidUtf8', 'A string has half of a surrogate pair, which is no character.', at, after)
+    return this.fault('InvalidUtf8', 'A string has half of a surrogate pair, which is not a character.', at, after)
   }
 
   /** Index of the value of the member whose name ends at `from`. */
@@ -262,7 +262,7 @@ export class JsonScanner {
       if (nameEnd < 0) return -1
       if (this.names.has(bytes, nameAt + 1, nameEnd - 1, this.string.escaped)) {
         const name = this.below(bytes, nameAt, nameEnd)
-        return this.fault('DuplicateField', `The name '${name}' stands twice in one object.`, nameAt, nameEnd)
+        return this.fault('DuplicateField', `The name '${name}' occurs twice in one object.`, nameAt, nameEnd)
       }
       at = this.colon(bytes, nameEnd, end)
       if (at < 0) return -1

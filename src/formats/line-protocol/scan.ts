@@ -20,7 +20,7 @@ const [zero, nine, letterF, letterI, letterT, letterU] = [0x30, 0x39, 0x66, 0x69
 /** What an item is; a number without its suffix, a text without its quotes. */
 export const itemKind = { measurement: 0, tag: 1, text: 2, float: 3, integer: 4, unsigned: 5, yes: 6, no: 7 } as const
 
-export const noValue = 'The value is no number, no boolean and no text: texts of fields stand in double quotes.'
+export const noValue = 'The value is not a number, a boolean or a text: texts of fields go in double quotes.'
 
 /** Most tags and fields of a line. */
 const maxItems = 16_384
@@ -166,7 +166,7 @@ export class LineScan {
     this.timeStart = this.skipSpaces(from)
     this.timeEnd = this.end
     if (this.timeStart === this.timeEnd || isInteger(this.bytes, this.timeStart, this.timeEnd)) return undefined
-    return this.fault(this.timeStart, 'The timestamp is no whole number.')
+    return this.fault(this.timeStart, 'The timestamp is not a whole number.')
   }
 
   /** Index of the comma, space or, for `isKeyed`, equals sign that ends a part: none of them ends it after a backslash. */

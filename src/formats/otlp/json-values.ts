@@ -79,7 +79,7 @@ function fields<T extends string>(
 ): ReadonlyMap<T, JsonValue> {
   const found = new Map<T, JsonValue>()
   if (value === undefined || value === null) return found
-  if (!(value instanceof Map)) throw malformedLogs(`${what} is no object`)
+  if (!(value instanceof Map)) throw malformedLogs(`${what} is not an object`)
   let known = 0
   for (const [name, original] of names) {
     const member = value.get(name)
@@ -135,12 +135,12 @@ function valueOf(value: JsonValue | undefined, depth = 0): JsonValue {
 function items(list: JsonValue | undefined, name: string): readonly JsonValue[] {
   if (list === undefined) return []
   if (Array.isArray(list) && list.every((item) => item instanceof Map)) return list
-  throw malformedLogs(`${name} is no list of objects`)
+  throw malformedLogs(`${name} is not a list of objects`)
 }
 
 function text(value: JsonValue | undefined, name: string): string {
   if (value === undefined || typeof value === 'string') return value ?? ''
-  throw malformedLogs(`${name} is no text`)
+  throw malformedLogs(`${name} is not a text`)
 }
 
 /** A number, or a text that is one: JSON has no 64 bits. */
@@ -148,7 +148,7 @@ function integer(value: JsonValue | undefined, name: string): bigint {
   if (value === undefined) return 0n
   const token = value instanceof JsonNumber ? value.token : value
   if (typeof token === 'string' && /^-?\d{1,20}$/.test(token)) return BigInt(token)
-  throw malformedLogs(`${name} is no integer`)
+  throw malformedLogs(`${name} is not an integer`)
 }
 
 /** An integer of 32 bits. */
@@ -166,7 +166,7 @@ function severity(value: JsonValue | undefined): number {
   const at = severities.indexOf(name)
   if (at >= 0) return 4 * at + Math.max(1, Number(step))
   if (name === 'UNSPECIFIED') return 0
-  throw malformedLogs('severityNumber is no integer')
+  throw malformedLogs('severityNumber is not an integer')
 }
 
 /** A number, or one of the texts for what JSON has no number of. */
@@ -174,7 +174,7 @@ function double(value: JsonValue): number {
   const token = value instanceof JsonNumber ? value.token : value
   const number = typeof token === 'string' && token.trim() !== '' ? Number(token) : Number.NaN
   if (!Number.isNaN(number) || token === 'NaN') return number
-  throw malformedLogs('doubleValue is no number')
+  throw malformedLogs('doubleValue is not a number')
 }
 
 /** Hexadecimal in lower case, of hexadecimal or of base64. */
@@ -190,7 +190,7 @@ function id(value: JsonValue | undefined, name: keyof typeof idBytes): string {
 function base64(value: JsonValue): string {
   const bytes = base64Bytes(text(value, 'bytesValue'))
   if (bytes !== undefined) return bytes.toString('base64')
-  throw malformedLogs('bytesValue is no base64')
+  throw malformedLogs('bytesValue is not base64')
 }
 
 /** The bytes of base64 in either alphabet, with or without padding; undefined for what is none. */

@@ -79,7 +79,7 @@ class JsonLogs {
       throw malformedLogs(`the JSON is faulty at byte ${faultAt} (${reason})`)
     }
     if (skipSpace(bytes, after, bytes.length) < bytes.length) throw malformedLogs(`something follows at byte ${after}`)
-    if (bytes[at] !== openBrace) throw malformedLogs('it is no JSON object')
+    if (bytes[at] !== openBrace) throw malformedLogs('it is not a JSON object')
     return at
   }
 
@@ -105,10 +105,10 @@ class JsonLogs {
   *#objects(open: number | undefined, name: string): Generator<number, void> {
     if (open === undefined) return
     const [bytes, scanner] = [this.#bytes, this.#scanner]
-    if (bytes[open] !== openBracket) throw malformedLogs(`${name} is no list of objects`)
+    if (bytes[open] !== openBracket) throw malformedLogs(`${name} is not a list of objects`)
     let at = scanner.first(bytes, open, bytes.length, closeBracket)
     while (at > 0) {
-      if (bytes[at] !== openBrace) throw malformedLogs(`${name} is no list of objects`)
+      if (bytes[at] !== openBrace) throw malformedLogs(`${name} is not a list of objects`)
       yield at
       at = scanner.next(bytes, scanner.check(bytes, at, bytes.length, 1), bytes.length, closeBracket)
     }

@@ -51,7 +51,7 @@ export function numberedColumns(columns: readonly string[]): ReadonlyMap<string,
 export const deepestValue = 32
 
 export function malformedLogs(reason: string): NodeError {
-  return new NodeError('MalformedBody', `The body is no export of OpenTelemetry logs: ${reason}.`, {
+  return new NodeError('MalformedBody', `The body is not an export of OpenTelemetry logs: ${reason}.`, {
     hint: 'Send an ExportLogsServiceRequest as application/json or application/x-protobuf.',
   })
 }

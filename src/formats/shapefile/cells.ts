@@ -152,7 +152,7 @@ function number(out: JsonText, bytes: Uint8Array, start: number, end: number): C
   if (isRead) return undefined
   out.at = before
   addNull(out)
-  return { kind: 'WrongType', message: 'The cell is no number.' }
+  return { kind: 'WrongType', message: 'The cell is not a number.' }
 }
 
 /** Adds the exponent that is `bytes[start, end)`; false where it is none. */
@@ -175,7 +175,7 @@ function date(out: JsonText, bytes: Uint8Array, start: number, end: number): Cel
   const days = readDate(utf8(text), 0, 10)
   if (days === notADate || days === noSuchDay) {
     addNull(out)
-    return { kind: 'BadDate', message: `The cell is no date: eight digits, YYYYMMDD, of a day that there is.` }
+    return { kind: 'BadDate', message: `The cell is not a date: eight digits, YYYYMMDD, of an existing day.` }
   }
   out.byte(0x22)
   out.ascii(text)
@@ -190,7 +190,7 @@ function logical(out: JsonText, bytes: Uint8Array, start: number): CellFault {
   out.raw(isTrue ? trueText : falseText)
   return isTrue || 'FfNn'.includes(letter)
     ? undefined
-    : { kind: 'WrongType', message: 'The cell is no logical: T, F, Y, N or ?.' }
+    : { kind: 'WrongType', message: 'The cell is not a logical: T, F, Y, N or ?.' }
 }
 
 /** A reference to a text in another file, which no shapefile brings: only a blank one is read. */
@@ -216,7 +216,7 @@ function double(out: JsonText, bytes: Uint8Array, start: number): CellFault {
   else addNull(out)
   return Number.isFinite(value)
     ? undefined
-    : { kind: 'OutOfRange', message: `The cell holds ${value}, which is no number of JSON.` }
+    : { kind: 'OutOfRange', message: `The cell holds ${value}, which is not a number of JSON.` }
 }
 
 /** A whole number of ten-thousandths. */
@@ -242,7 +242,7 @@ function dateTime(out: JsonText, bytes: Uint8Array, start: number, end: number):
   else addNull(out)
   return isTime
     ? undefined
-    : { kind: 'BadTimestamp', message: 'The cell is no time: a Julian day and milliseconds of it.' }
+    : { kind: 'BadTimestamp', message: 'The cell is not a time: a Julian day and milliseconds of it.' }
 }
 
 /** Types whose cells are no text, little-endian as FoxPro writes them. */

@@ -63,7 +63,7 @@ function choose(stems: readonly string[], asked: string | undefined, entries: re
   if (asked === undefined) {
     if (stems.length === 1) return only
     throw new NodeError('InvalidRequest', `The zip has ${stems.length} layers. Nothing was stored.`, {
-      hint: 'Say which with layer=<name>; send the others in requests of their own.',
+      hint: 'Name one with layer=<name>, and send the others in separate requests.',
       candidates: names.slice(0, mostNames),
     })
   }

@@ -25,13 +25,13 @@ export function demandWgs84(text: string, layer: string): void {
 
 /** The error for coordinates that are no degrees, where no .prj says what they are. */
 export function unknownCrs(layer: string, message: string): NodeError {
-  const text = `The zip has no .prj, and the coordinates are no degrees: ${message} Nothing was stored.`
+  const text = `The zip has no .prj, and the coordinates are not degrees: ${message} Nothing was stored.`
   return new NodeError('UnsupportedCrs', text, { hint: `Say their system: ${sourceCommand(layer)}` })
 }
 
 /** What to do about coordinates that are no degrees, where the .prj says that they are. */
 export function wrongCrsHint(layer: string): string {
-  return `The .prj says degrees of WGS 84; say the system that the coordinates are in: ${sourceCommand(layer)}`
+  return `The .prj says degrees of WGS 84. Name the actual system of the coordinates: ${sourceCommand(layer)}`
 }
 
 function sourceCommand(layer: string): string {

@@ -92,7 +92,7 @@ function judge(entries: readonly Entry[], file: BodyFile, limits: ShapefileLimit
       throw tooLarge(name, 'inflatedRatio', limits)
     }
     if (compressedBytes > file.bytes) {
-      throw malformed(name, 'files of the zip lie over one another: together they are larger than the zip.')
+      throw malformed(name, 'files of the zip overlap: together they are larger than the zip.')
     }
   }
 }
@@ -178,7 +178,9 @@ function unreadable(cause: unknown): NodeError {
     return malformed(name, 'the path leads out of the zip, or has characters that paths have not.', undefined, cause)
   }
   const isNoZip = reason.startsWith('End of central directory')
-  const what = isNoZip ? 'it has no end that a zip has, so it was cut or is no zip.' : 'its directory cannot be read.'
+  const what = isNoZip
+    ? 'it has no end that a zip has, so it was cut or is not a zip.'
+    : 'its directory cannot be read.'
   return malformed('The zip', what, 'Send one zip with the .shp, .dbf, .prj and .cpg of a layer.', cause)
 }
 

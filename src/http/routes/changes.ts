@@ -25,7 +25,7 @@ const DeleteQuery = Type.Object(
     grace: Type.Optional(
       Type.String({
         maxLength: 20,
-        description: 'How long it can be restored, such as 0s or 24h; by default --delete-grace.',
+        description: 'How long it can be restored, such as 0s or 24h (default: --delete-grace).',
       }),
     ),
   },
@@ -137,7 +137,7 @@ function idOf(text: string): string {
 function graceOf(text: string): number {
   const ms = durationMs(text)
   if (ms !== undefined && ms <= longestGraceMs) return ms
-  throw new NodeError('InvalidParameter', `grace is '${text}', which is no duration up to 8760h.`, {
+  throw new NodeError('InvalidParameter', `grace is '${text}', which is not a duration up to 8760h.`, {
     hint: 'Write a text such as 0s, 30m or 24h.',
   })
 }

@@ -25,7 +25,9 @@ import { DatasetParams, DecimalText, pageSize } from '../request-target.ts'
 const ListQuery = Type.Object(
   {
     account: Type.Optional(Type.String({ maxLength: 100, description: 'Only datasets of this account.' })),
-    after: Type.Optional(Type.String({ maxLength: 210, description: 'Alias of the last dataset of the page before.' })),
+    after: Type.Optional(
+      Type.String({ maxLength: 210, description: 'Alias of the last dataset of the previous page.' }),
+    ),
     limit: Type.Optional(DecimalText('Datasets of one page, 1 to 1,000; 100 by default.')),
   },
   { additionalProperties: false },

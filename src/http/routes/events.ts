@@ -127,9 +127,9 @@ async function placesOf(
 function noPlace(place: string): NodeError {
   return new NodeError(
     'InvalidParameter',
-    `Last-Event-ID has '${place.slice(0, 100)}', which is no place in a chain.`,
+    `Last-Event-ID has '${place.slice(0, 100)}', which is not a place in a chain.`,
     {
-      hint: 'Send the id of the last event as it came: <did>:<sequence>, with commas between; or none for what comes from now on.',
+      hint: 'Send the id of the last event as it came: <did>:<sequence>, separated by commas. Send none to get only new events.',
     },
   )
 }

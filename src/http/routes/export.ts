@@ -21,13 +21,13 @@ const ExportQuery = Type.Object(
     columns: Type.Optional(
       Type.String({
         maxLength: 65_536,
-        description: 'Comma list of columns; a name with a comma stands in double quotes.',
+        description: 'Columns, separated by commas. A name with a comma goes in double quotes.',
       }),
     ),
     system: Type.Optional(
       Type.String({
         pattern: '^(?:true|false)$',
-        description: 'Whether offset, op and system_time are among them; true by default, false in GeoJSON.',
+        description: 'Whether to include offset, op and system_time (default: true, in GeoJSON false).',
       }),
     ),
     where: Type.Optional(Type.String({ maxLength: 65_536, description: 'A condition in SQL: celsius > 20.' })),
@@ -89,7 +89,7 @@ function splitNames(text: string): string[] {
   for (;;) {
     const found = name.exec(text)
     if (found === null)
-      throw new NodeError('InvalidParameter', 'columns has a quote that does not close, or stands alone.')
+      throw new NodeError('InvalidParameter', 'columns has a quote that is not closed, or is out of place.')
     names.push((found[1]?.replaceAll('""', '"') ?? found[2] ?? '').trim())
     if (found[3] === '') return names
   }

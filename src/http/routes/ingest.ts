@@ -22,31 +22,31 @@ import { DatasetParams } from '../request-target.ts'
 
 export const IngestQuery = Type.Object({
   create: Type.Optional(
-    Type.String({ description: 'true: make the dataset if it is missing, with an inferred schema.' }),
+    Type.String({ description: 'true: create the dataset if it is missing, with an inferred schema.' }),
   ),
   visibility: Type.Optional(
-    Type.String({ description: 'With create: public or private; by default what the option new-datasets says.' }),
+    Type.String({ description: 'With create: public or private (default: the option new-datasets).' }),
   ),
   dryRun: Type.Optional(Type.String({ description: 'true: validate and infer, store nothing.' })),
   unknownFields: Type.Optional(Type.String({ description: 'reject, ignore or add.' })),
   integers: Type.Optional(Type.String({ description: 'int64 or float64: what JSON integers are inferred as.' })),
   timeZone: Type.Optional(Type.String({ description: 'UTC: times without a zone are UTC.' })),
-  layer: Type.Optional(Type.String({ description: 'Of a shapefile: which layer, where the zip has several.' })),
+  layer: Type.Optional(Type.String({ description: 'Layer of a shapefile, if the zip has several.' })),
   charset: Type.Optional(
-    Type.String({ description: 'Of a shapefile: the character set of its texts, where it says none or a wrong one.' }),
+    Type.String({ description: 'Character set of the texts of a shapefile, if it names none or a wrong one.' }),
   ),
   preset: Type.Optional(
     Type.String({ description: `Stands for the parameters that a producer's bodies need: ${presetNames.join(', ')}.` }),
   ),
   dedupe: Type.Optional(
-    Type.String({ description: 'Of a sender without Idempotency-Key: body, or the field that holds the key.' }),
+    Type.String({ description: 'For senders without Idempotency-Key: body, or the field that has the key.' }),
   ),
   records: Type.Optional(
-    Type.String({ description: 'Of JSON: a JSON pointer to the array of records in the body, such as /metrics.' }),
+    Type.String({ description: 'JSON pointer to the array of records in the body, such as /metrics.' }),
   ),
-  flatten: Type.Optional(Type.String({ description: 'true: objects in objects become columns, a_b.' })),
+  flatten: Type.Optional(Type.String({ description: 'true: nested objects become columns, a_b.' })),
   eventTime: Type.Optional(
-    Type.String({ description: 'The field that holds the event time: a name, or a JSON pointer such as /up/time.' }),
+    Type.String({ description: 'The field of the event time: a name, or a JSON pointer such as /up/time.' }),
   ),
   eventTimeUnit: Type.Optional(Type.String({ description: 's, ms, us or ns: numeric event times are epochs.' })),
 })
@@ -60,7 +60,7 @@ export function registerIngest(app: FastifyInstance, context: GatewayContext): v
     body: Type.String({ description: about.charAt(0).toUpperCase() + about.slice(1) }),
   }
   const querystring = Type.Object(
-    { dataset: Type.Optional(Type.String({ maxLength: 210, description: 'Where to: account/dataset.' })) },
+    { dataset: Type.Optional(Type.String({ maxLength: 210, description: 'The dataset: account/dataset.' })) },
     { additionalProperties: false },
   )
   app.get('/ingest', { schema: { querystring } }, () => ({

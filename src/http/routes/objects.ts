@@ -113,7 +113,7 @@ function wantsJson(request: FastifyRequest): boolean {
 const BlocksQuery = Type.Object(
   {
     limit: Type.Optional(DecimalText('Blocks of one page, 1 to 1,000; 100 by default.')),
-    before: Type.Optional(Type.String({ maxLength: 120, description: 'Hash of the last block of the page before.' })),
+    before: Type.Optional(Type.String({ maxLength: 120, description: 'Hash of the last block of the previous page.' })),
   },
   { additionalProperties: false },
 )

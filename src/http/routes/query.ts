@@ -54,7 +54,7 @@ const QueryBody = Type.Object(
     dataFormat: Type.Optional(DataFormatText),
     schemaFormat: Type.Optional(
       Type.Union([SchemaFormatText, Type.Null()], {
-        description: 'ArrowJson (default), OdfJson, OdfYaml, Parquet or ParquetJson; naming one includes Schema.',
+        description: 'ArrowJson (default), OdfJson, OdfYaml, Parquet or ParquetJson. Naming one includes Schema.',
       }),
     ),
     include: Type.Optional(
@@ -71,14 +71,14 @@ const QueryBody = Type.Object(
       Type.Integer({
         minimum: 0,
         maximum: Number.MAX_SAFE_INTEGER,
-        description: 'Rows left out at the start; 0 by default.',
+        description: 'Rows to skip at the start (default: 0).',
       }),
     ),
     limit: Type.Optional(
       Type.Integer({
         minimum: 0,
         maximum: Number.MAX_SAFE_INTEGER,
-        description: 'Rows at most; 100 by default, all of them in a file.',
+        description: 'Maximum number of rows (default: 100, in a file all).',
       }),
     ),
     explain: Type.Optional(Type.Boolean({ description: ExplainText })),
@@ -97,11 +97,11 @@ const QueryString = Type.Object(
     schemaFormat: Type.Optional(SchemaFormatText),
     include: Type.Optional(Type.String({ description: 'Comma list of Input, Proof, Schema.', maxLength: 200 })),
     skip: Type.Optional(DecimalText('Rows left out at the start.')),
-    limit: Type.Optional(DecimalText('Rows at most; 100 by default, all of them in a file.')),
+    limit: Type.Optional(DecimalText('Maximum number of rows (default: 100, in a file all).')),
     explain: Type.Optional(Type.String({ pattern: '^(?:true|false)$', description: ExplainText })),
     ...FileParameters,
     pin: PinText,
-    run: Type.Optional(Type.String({ maxLength: 1, description: 'Of the form of the page for browsers.' })),
+    run: Type.Optional(Type.String({ maxLength: 1, description: 'For the form on the page for browsers.' })),
   },
   { additionalProperties: false, patternProperties: parameterPattern },
 )

@@ -34,7 +34,9 @@ export function registerStream(app: FastifyInstance, context: GatewayContext): v
   const sockets = new RecordSockets(app, context)
   const describes = {
     consumes: mediaTypes,
-    body: Type.String({ description: 'NDJSON: one object a line; or CSV, TSV: a header, then one record a line.' }),
+    body: Type.String({
+      description: 'NDJSON with one object per line, or CSV or TSV with a header and one record per line.',
+    }),
   }
   app.post(
     '/:account/:dataset/stream',

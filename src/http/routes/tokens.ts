@@ -6,7 +6,7 @@ import type { HttpContext } from '../context.ts'
 
 const TokenBody = Type.Object(
   {
-    name: Type.String({ maxLength: 100, description: 'For people: who has it.' }),
+    name: Type.String({ maxLength: 100, description: 'A name for people, such as the owner.' }),
     scopes: Type.Array(Type.String(), { description: 'read, ingest, create, admin' }),
     datasets: Type.Optional(Type.Array(Type.String(), { description: 'Patterns such as acme/*.' })),
     expiresAt: Type.Optional(Type.String({ description: 'RFC 3339.' })),

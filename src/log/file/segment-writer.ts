@@ -201,7 +201,7 @@ function isOutOfFiles(error: unknown): boolean {
 }
 
 function outOfFiles(cause: unknown): NodeError {
-  return new NodeError('LogUnavailable', 'The log cannot open a file: too many are open; nothing was stored.', {
+  return new NodeError('LogUnavailable', 'The log cannot open a file because too many are open. Nothing was stored.', {
     hint: 'Send it again in a moment. An operator can raise the limit of open files (ulimit -n).',
     retryAfterSeconds: 1,
     cause,

@@ -35,7 +35,8 @@ export function geometryColumn(columns: readonly FileColumn[], asked: string | u
   const at = columns.findIndex((column) => foldAscii(column.name) === foldAscii(name))
   if (columns[at]?.type.kind === 'String') return at
   const texts = columns.filter(({ type }) => type.kind === 'String').map((column) => column.name)
-  const fault = at < 0 ? `There is no column '${name.slice(0, 200)}'` : `The column '${name.slice(0, 200)}' is no text`
+  const fault =
+    at < 0 ? `There is no column '${name.slice(0, 200)}'` : `The column '${name.slice(0, 200)}' is not a text`
   throw new NodeError('InvalidParameter', `${fault}; GeoJSON takes its geometry from a column of GeoJSON text.`, {
     hint: 'Name the column with geometry=, or select one as "geometry".',
     ...(texts.length === 0 ? {} : { candidates: texts.slice(0, 100) }),
@@ -111,7 +112,7 @@ function writeGeometry(column: Column, row: number, out: ByteBuffer): void {
   if (!isPresent(column, row)) return out.ascii('null')
   const bytes = bytesOf(column, row)
   const text = decodeUtf8(bytes)
-  if (!isGeometry(text)) throw notFeature(`A value of the column '${column.name}' is no geometry of GeoJSON`, text)
+  if (!isGeometry(text)) throw notFeature(`A value of the column '${column.name}' is not a geometry of GeoJSON`, text)
   out.raw(bytes)
 }
 

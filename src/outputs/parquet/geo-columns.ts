@@ -106,7 +106,7 @@ function jsonOf(text: string): unknown {
 function noGeometry(column: string, text: string): NodeError {
   return new NodeError(
     'SqlValue',
-    `A value of the column '${column}' is no geometry of GeoJSON: ${JSON.stringify(text.slice(0, 80))}.`,
+    `A value of the column '${column}' is not a geometry of GeoJSON: ${JSON.stringify(text.slice(0, 80))}.`,
     { hint: 'Leave such rows out, or give the column another name than geometry.' },
   )
 }

@@ -119,7 +119,7 @@ describe('an Arrow body that holds much in little', () => {
   test('is refused: metadata of more than 16 MiB, whatever they hold', async () => {
     for (const [length, reason] of [
       [16 * MiB, 'has damaged metadata'],
-      [16 * MiB + 8, 'is no Arrow stream or file'],
+      [16 * MiB + 8, 'is not an Arrow stream or file'],
     ] as const) {
       const bytes = Buffer.alloc(8 + length)
       bytes.writeUInt32LE(0xffffffff, 0)
@@ -215,7 +215,7 @@ describe('an Arrow body that is not what it says', () => {
   test.each([
     ['nothing', '', 'is empty'],
     ['too little', 'abc', 'is shorter than it says'],
-    ['JSON', '[{"a": 1}, {"a": 2}]', 'is no Arrow stream or file'],
+    ['JSON', '[{"a": 1}, {"a": 2}]', 'is not an Arrow stream or file'],
     ['Parquet', 'PAR1 and more and more', 'application/vnd.apache.parquet'],
     ['version 1 of Feather', 'FEA1 and more and more', 'version 2'],
     ['a file without an end', 'ARROW1\0\0 and more and more', 'cut off'],

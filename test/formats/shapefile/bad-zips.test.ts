@@ -86,7 +86,7 @@ test('many names over the same bytes are refused', async () => {
     })
   }
   const { kind, message } = await errorOf(zipOf([...entries, ...(first === undefined ? [] : [first])]))
-  expect([kind, message]).toEqual(['MalformedBody', expect.stringContaining('lie over one another')])
+  expect([kind, message]).toEqual(['MalformedBody', expect.stringContaining('of the zip overlap')])
 })
 
 test('more files than the limit are refused before their names are read', async () => {
@@ -140,7 +140,7 @@ describe('what is no shapefile says what it is', () => {
   })
 
   test('an empty zip', async () => expect((await errorOf(zipOf([]))).message).toContain('it is empty'))
-  test('no zip', async () => expect((await errorOf(text)).message).toContain('is no zip'))
+  test('no zip', async () => expect((await errorOf(text)).message).toContain('is not a zip'))
   test('no bytes', async () => expect((await errorOf(Buffer.alloc(0))).kind).toBe('MalformedBody'))
 })
 

@@ -68,7 +68,7 @@ export async function checkBundle(
             ({ blockHash, blockTime = block.systemTime }) => blockHash === hash && blockTime !== block.systemTime,
           )
         )
-          throw new BundleFault('failed', `The block ${hash} was made at another time than the proof says.`)
+          throw new BundleFault('failed', `The block ${hash} was not made at the time that the proof says.`)
         rows?.block(id, { hash, block, isNamed })
       },
       async slice(path, piece) {

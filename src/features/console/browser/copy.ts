@@ -8,7 +8,7 @@ export function addCopyButton(copied: HTMLElement): void {
   button.setAttribute('aria-label', copied.matches('pre') ? 'Copy these lines' : `Copy ${copied.textContent}`)
   button.addEventListener('click', () => {
     void copy(copied.dataset['copy'] ?? '').then((isDone) => {
-      button.textContent = isDone ? 'Copied' : 'Select it by hand'
+      button.textContent = isDone ? 'Copied' : 'Select it manually'
     })
   })
   button.addEventListener('blur', () => (button.textContent = 'Copy'))

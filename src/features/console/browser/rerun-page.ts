@@ -61,7 +61,7 @@ async function judge(file: Blob, own: number): Promise<void> {
     say('Starting the engine…')
     const engine = await WasmEngine.open(new URL('.', document.baseURI))
     try {
-      say('Running the question…')
+      say('Running the query…')
       showVerdict(own, await rerun(engine, rows, found.verdict), found)
     } finally {
       engine.close()
@@ -134,8 +134,8 @@ function showVerdict(
     why,
     ...more,
     `Question: ${verdict.answer.query ?? ''}`,
-    `Over ${contents.rows} rows of ${contents.blocks} blocks, each with the bytes that the proof binds.`,
-    `Signed by ${verdict.signer}. Whose key that is, and whether what was recorded is true, is not checked.`,
+    `The query ran over ${contents.rows} rows of ${contents.blocks} blocks, with exactly the bytes that the proof names.`,
+    `Signed by ${verdict.signer}. This check does not show whose key that is, or whether the records are true.`,
   ])
 }
 

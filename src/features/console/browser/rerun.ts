@@ -49,7 +49,7 @@ export async function rerun(engine: WasmEngine, rows: BundleRows, verdict: Offli
   } catch (error) {
     if (!(error instanceof EngineFailure) && !(error instanceof DecodeError) && !(error instanceof NodeError))
       throw error
-    return unknown(`The engine of this page does not run it: ${error.message}.`)
+    return unknown(`The engine of this page cannot run it: ${error.message}.`)
   }
 }
 
@@ -64,7 +64,7 @@ async function judge(
 ): Promise<RerunVerdict> {
   const { query = '', skip, limit = 0 } = answer
   if (answer.dialect !== dialect)
-    return unknown(`It was asked in ${answer.dialect ?? 'no language'}; this page runs ${dialect}.`)
+    return unknown(`Its dialect is ${answer.dialect ?? 'not named'}, and this page runs ${dialect}.`)
   const given = answer.parameters === undefined ? [] : readParameters(answer.parameters).values
   const text = quoteOffsetWord(filled(query, given)).text
   const tokens = lexSql(text)
@@ -95,7 +95,7 @@ async function judge(
   const isFloating = hasFloats || given.some(({ type }) => type === 'DOUBLE')
   if (isWhole && !hasSame && !isFloating && isExact(tokens) && columns.every(({ type }) => !/DOUBLE|FLOAT/.test(type)))
     return { outcome: 'other', why: first }
-  return unknown(`Other rows came out (${first}), which may be due to this engine: the order of rows, or last digits.`)
+  return unknown(`The rows differ (${first}). This engine may be the reason, by the order of rows or by last digits.`)
 }
 
 /** The statement with constants in the place of its parameters, as a node writes them: engine/printable.ts. */
@@ -323,7 +323,7 @@ function differenceOf({ columns, rows }: Cells, found: readonly (readonly string
 
 function extentDifference(extent: string, isCut: boolean): string | undefined {
   if (extent === 'unknown' || (extent === 'cut') === isCut) return undefined
-  return isCut ? 'more rows came than the answer says' : 'the answer says that there are more rows'
+  return isCut ? 'more rows came than the answer says' : 'the answer says that more rows exist'
 }
 
 /** Functions and words that stand before a parenthesis in statements whose rows alone decide the answer. */

@@ -19,7 +19,7 @@ export function addSuggestions(editor: HTMLTextAreaElement, names: Names): void 
   list.id = 'suggestions'
   list.className = 'suggestions'
   list.setAttribute('role', 'listbox')
-  list.setAttribute('aria-label', 'Names that fit')
+  list.setAttribute('aria-label', 'Matching names')
   list.hidden = true
   editor.after(list)
   editor.setAttribute('aria-autocomplete', 'list')

@@ -156,7 +156,7 @@ function showBundle(found: BundleFindings): void {
   show(isBad ? 'bad' : 'unjudged', isBad ? '✗ Do not trust this bundle' : '? Cannot be judged here', [
     element('p', '', cleanText(sentence)),
     ...(isBad
-      ? [element('p', 'hint', 'The fault is the bundle’s: nothing is said against who signed the proof.')]
+      ? [element('p', 'hint', 'The fault is in the bundle. It says nothing against the signer of the proof.')]
       : []),
   ])
 }
@@ -186,7 +186,7 @@ function showSuccess(verdict: OfflineSuccess, bundle?: BundleFindings & { readon
   const facts = lines.filter(({ about }) => about !== 'not checked')
   const open = lines.filter(({ about }) => about === 'not checked')
   const checked = [
-    'The question, its parameters and the named blocks are those that were signed.',
+    'The query, its parameters and the named blocks are those that were signed.',
     ...(canonicalForm === undefined ? [] : ['The rows are those that were signed, to the last digit.']),
     'The signature is good, by the strictest rule.',
     ...(isNamed ? ['The key is the one that you named.'] : []),
@@ -199,15 +199,13 @@ function showSuccess(verdict: OfflineSuccess, bundle?: BundleFindings & { readon
     element('ul', '', ...checked.map((text) => element('li', '', text))),
     element('h3', '', 'Not checked'),
     element('ul', '', ...open.map(({ text }) => element('li', '', text))),
-    ...(bundle === undefined
-      ? []
-      : [element('p', 'hint', 'To run the question again: proofstream verify --bundle FILE')]),
+    ...(bundle === undefined ? [] : [element('p', 'hint', 'To run the query again: proofstream verify --bundle FILE')]),
     ...rowsTable(firstRows(output, rowsShown), answer.rows ?? 0),
   ])
 }
 
 function contentsText({ rows, blocks }: { readonly rows: number; readonly blocks: number }): string {
-  return `The bundle holds the ${blocks} blocks up to the named ones, each linked to the one before it, and all ${rows} rows that they name: nothing is missing, changed or added.`
+  return `The bundle has the ${blocks} blocks up to the named ones, each linked to the previous one, and all their ${rows} rows. Nothing is missing, changed or added.`
 }
 
 function rowsTable(first: ReturnType<typeof firstRows>, rows: number): HTMLElement[] {
@@ -228,15 +226,15 @@ function rowsTable(first: ReturnType<typeof firstRows>, rows: number): HTMLEleme
 const meanings: Readonly<Record<OfflineFailure['kind'], string>> = {
   MalformedJson: 'A saved answer is what a node sent, kept as it came: one JSON object.',
   InvalidRequest: 'A saved answer has input, subQueries, commitment and proof, and mostly output, and nothing else.',
-  UnsupportedProofType: 'Nothing speaks against it, but this page knows no rule by which to check it.',
-  'InvalidRequest::InputHash': 'The question, its parameters or the named blocks are not those that were signed.',
-  'InvalidRequest::SubQueriesHash': 'The answers that this one rests on are not those that were signed.',
+  UnsupportedProofType: 'There is no evidence against it, but this page cannot check this type of proof.',
+  'InvalidRequest::InputHash': 'The query, its parameters or the named blocks are not those that were signed.',
+  'InvalidRequest::SubQueriesHash': 'The answers that this one is based on are not those that were signed.',
   'InvalidRequest::BadSignature': 'The key that the file names did not sign this.',
   'InvalidRequest::OutputHash':
-    'The rows are not those that were signed: changed, or printed anew by a program that spells numbers otherwise.',
+    'The rows are not those that were signed. They were changed, or reprinted by a program that writes numbers differently.',
   'InvalidRequest::RewrittenOutput':
-    'Read as doubles the numbers are those that were signed: a JSON library has printed them again. Check the file as it was received.',
-  OtherSigner: 'Hashes and signature are good, but the key is another than the one that you named.',
+    'Read as doubles, the numbers are those that were signed. A JSON library has reprinted them. Check the file as it was received.',
+  OtherSigner: 'Hashes and signature are good, but the key is not the one that you named.',
 }
 
 function showFailure({ outcome, kind, message, position, signer }: OfflineFailure): void {
@@ -247,7 +245,7 @@ function showFailure({ outcome, kind, message, position, signer }: OfflineFailur
     element('p', '', meanings[kind]),
     element('p', 'hint', `${cleanText(message)}${place}`),
     ...(signer === undefined ? [] : [element('p', 'hint', `It names ${signer} as its signer.`)]),
-    ...(isBad ? [element('p', '', 'What it says is not shown here, because nobody stands for it.')] : []),
+    ...(isBad ? [element('p', '', 'Its content is not shown here, because nobody vouches for it.')] : []),
   ])
 }
 

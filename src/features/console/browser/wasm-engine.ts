@@ -21,7 +21,7 @@ export class EngineFailure extends TypeError {
 }
 
 const notInstalled =
-  'This node has no engine for browsers. Its operator can install @duckdb/duckdb-wasm beside it; with a bundle, proofstream verify --bundle runs the question without any node.'
+  'This node has no engine for browsers. Its operator can install @duckdb/duckdb-wasm beside it. With a bundle, proofstream verify --bundle runs the query without any node.'
 
 /** Before and behind the stream in an Arrow file: https://arrow.apache.org/docs/format/Columnar.html#ipc-file-format */
 const magicBytes = 8

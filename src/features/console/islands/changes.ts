@@ -32,7 +32,7 @@ export function start(main: HTMLElement): void {
   section.querySelector('#delete')?.addEventListener('submit', (event) => {
     event.preventDefault()
     const typed = section.querySelector<HTMLInputElement>('#typed')?.value.trim()
-    if (typed !== alias) return refuse(section, 'That is another name: nothing was deleted.')
+    if (typed !== alias) return refuse(section, 'The name does not match. Nothing was deleted.')
     // What came after the head that the page shows was not seen: then it is not deleted.
     const head = main.querySelector<HTMLElement>('[data-part=facts] .hash')?.dataset['copy']
     void askWrite('DELETE', path, { ifMatch: `"${head}"` }).then((answer) => {

@@ -63,14 +63,14 @@ function batchOf({ form, file: field }: Parts): Batch | string {
   const text = (name: string): string => textOf(said.get(name)).trim()
   const [file, more] = field.files ?? []
   const alias = text('dataset')
-  if (heldToken() === undefined) return 'Sending needs a token: give one at the top of this page'
+  if (heldToken() === undefined) return 'Sending needs a token. Give one at the top of this page'
   if (!/^[^/\s]+\/[^/\s]+$/.test(alias)) return 'Name the dataset as account/dataset'
   if (file === undefined || more !== undefined) return 'Choose one file'
-  if (file.size > Number(form.dataset['mostBytes'])) return 'This file is larger than the node takes at once: split it'
+  if (file.size > Number(form.dataset['mostBytes'])) return 'This file is too large for one request. Split it'
   const ending = file.name.split('.').at(-1)?.toLowerCase() ?? ''
   const option = form.querySelector<HTMLOptionElement>(`#format option[data-endings~="${CSS.escape(ending)}"]`)
   const mediaType = text('format') === '' ? option?.value : text('format')
-  if (mediaType === undefined) return 'Its name does not tell its format: choose one'
+  if (mediaType === undefined) return 'The name of the file does not show its format. Choose one'
   const parameters = new URLSearchParams()
   if (text('create') !== '') parameters.set('create', 'true')
   if (text('create') !== '') parameters.set('visibility', text('visibility'))
@@ -109,7 +109,7 @@ async function look(parts: Parts, batch: Batch): Promise<void> {
   const own = ++current
   const file = await partToLookAt(batch)
   if (own !== current) return
-  if (file === undefined) return offer(parts, batch, 'Too large to look at first', [])
+  if (file === undefined) return offer(parts, batch, 'Too large for a preview', [])
   const answer = await post(parts, batch, { file, isDry: true, own })
   if (own !== current) return
   if (answer === undefined) return show(parts, 'unjudged', 'The node does not answer', [])
@@ -125,7 +125,7 @@ async function look(parts: Parts, batch: Batch): Promise<void> {
     element(
       'p',
       'hint',
-      `Nothing is stored yet. ${isPart ? 'By its first records the' : 'The'} dataset would have these columns:`,
+      `Nothing is stored yet. ${isPart ? 'Judging by the first records, the' : 'The'} dataset would have these columns:`,
     ),
     tableOf('Columns', ['Name', 'Type'], fields),
   ]
@@ -160,7 +160,8 @@ async function partToLookAt({ file, mediaType }: Batch): Promise<Blob | undefine
 function offer(parts: Parts, batch: Batch, headline: string, content: readonly HTMLElement[]): void {
   const button = element('button', '', 'Send it')
   button.addEventListener('click', () => void send(parts, batch))
-  const hint = 'The whole file is sent once. It is stored whole or not at all; its faults are told with their places.'
+  const hint =
+    'The whole file is sent once. It is stored whole or not at all, and its faults are listed with their places.'
   show(parts, content.length === 0 ? 'unjudged' : 'good', headline, [
     ...content,
     element('p', 'hint', hint),
@@ -174,7 +175,7 @@ async function send(parts: Parts, batch: Batch): Promise<void> {
   if (own !== current) return
   if (answer === undefined || answer.status >= 500) return showUnknown(parts, batch, answer)
   if (answer.status !== 200 && answer.status !== 202) return showRefusal(parts, answer)
-  if (answer.status === 202) show(parts, '', 'Durable in the log; waiting for its block…', receiptLines(answer.body))
+  if (answer.status === 202) show(parts, '', 'Durable in the log, waiting for its block…', receiptLines(answer.body))
   const receipt = await settled(answer.body, () => own === current)
   if (own !== current) return
   const status = memberOf(receipt, 'status')
@@ -190,7 +191,7 @@ async function send(parts: Parts, batch: Batch): Promise<void> {
 function receiptLines(receipt: unknown): HTMLElement[] {
   const facts = [
     ['Records', memberOf(receipt, 'records', 'received')],
-    ['Of these known before', memberOf(receipt, 'records', 'duplicates')],
+    ['Already known', memberOf(receipt, 'records', 'duplicates')],
     ['Block', memberOf(receipt, 'block', 'hash')],
     ['First offset', memberOf(receipt, 'offsets', 'start')],
     ['Receipt', memberOf(receipt, 'receiptId')],
@@ -212,7 +213,7 @@ function showUnknown(parts: Parts, batch: Batch, answer: Answer | undefined): vo
   button.addEventListener('click', () => void send(parts, batch))
   show(parts, 'unjudged', '? The node has not said whether it is stored', [
     element('p', '', textOf(memberOf(answer?.body, 'detail'))),
-    element('p', 'hint', 'It has a key of its own: sent again, it is stored once.'),
+    element('p', 'hint', 'It has its own key, so it is stored once even if sent again.'),
     element('p', '', button),
   ])
 }
@@ -229,7 +230,7 @@ function showRefusal(parts: Parts, { body }: Answer): void {
   ])
   const total = Number(memberOf(body, 'errorsTotal') ?? faults.length)
   const note = `${total} ${total === 1 ? 'fault' : 'faults'}${total > faults.length ? `, the first ${faults.length} of them` : ''}; records count from 0.`
-  show(parts, 'bad', `✗ ${textOf(memberOf(body, 'title')) || 'Rejected when its turn came'}. Nothing is stored`, [
+  show(parts, 'bad', `✗ ${textOf(memberOf(body, 'title')) || 'Rejected after it was logged'}. Nothing is stored`, [
     element('p', '', textOf(memberOf(body, 'detail'))),
     element('p', '', textOf(memberOf(body, 'hint'))),
     ...(rows.length === 0

@@ -102,7 +102,7 @@ function controls({ zoomBy, move, showAll }: Moves): HTMLElement {
   box.ariaLabel = 'Look at the map; arrows move it'
   const buttons = [
     ['+', 'Closer', () => zoomBy(zoomStep)],
-    ['−', 'From further away', () => zoomBy(1 / zoomStep)],
+    ['−', 'Zoom out', () => zoomBy(1 / zoomStep)],
     ['All', 'All of the map', showAll],
   ] as const
   for (const [text, label, act] of buttons) {

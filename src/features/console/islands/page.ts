@@ -28,11 +28,11 @@ async function showWith(text: string | undefined): Promise<void> {
   if (shown === undefined) return say('The node does not answer.')
   const { status, page } = shown
   const found = page.querySelector('main')
-  if (found === null) return say(`The node answers ${status}, and no page.`)
+  if (found === null) return say(`The node answers ${status} without a page.`)
   if (status === 401 || status === 400) {
     forgetToken()
     showSession()
-    return say(page.querySelector('.lead')?.textContent ?? 'This token is not good here.')
+    return say(page.querySelector('.lead')?.textContent ?? 'This token is not valid here.')
   }
   if (text !== undefined) holdToken(text)
   showSession()
@@ -66,7 +66,7 @@ function bindForms(within: ParentNode): void {
     form.addEventListener('submit', (event) => {
       event.preventDefault()
       const text = form.querySelector('input')?.value.trim() ?? ''
-      if (!/^[!-~]+$/.test(text)) return say('This is no token: it has characters that none has.')
+      if (!/^[!-~]+$/.test(text)) return say('This is not a token: it has characters that no token has.')
       say('')
       void showWith(text).then(() => {
         if (heldToken() !== text) return

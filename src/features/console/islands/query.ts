@@ -29,7 +29,7 @@ export function start(main: HTMLElement): void {
   })
   form.querySelector('button.quiet')?.addEventListener('click', () => stopRunning())
   addSuggestions(editor, nodeNames(heldToken()))
-  say(form)('Ctrl+Enter runs it.')
+  say(form)('Press Ctrl+Enter to run it.')
 }
 
 /** Ends the run that is under way. */

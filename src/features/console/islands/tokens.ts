@@ -26,7 +26,7 @@ export function start(main: HTMLElement): void {
       if (!answer.ok) return
       const code = document.createElement('code')
       code.textContent = code.dataset['copy'] = String(answer.body['token'])
-      made.append('Its text, which is not shown again: ', code)
+      made.append('The text of the token, shown only now: ', code)
       addCopyButton(code)
       form.reset()
       await drawAnew()
@@ -36,7 +36,7 @@ export function start(main: HTMLElement): void {
     const button = event.target instanceof Element ? event.target.closest<HTMLElement>('[data-revoke]') : null
     if (button === null) return
     if (button.textContent === 'Revoke') {
-      button.textContent = 'Revoke for good?'
+      button.textContent = 'Revoke it permanently?'
       button.addEventListener('blur', () => (button.textContent = 'Revoke'), { once: true })
       return
     }

@@ -27,7 +27,7 @@ function offer({ proof, file }: Checked): HTMLElement[] {
     })
   })
   const hint =
-    'Nothing was sent so far. The node checks the file anew, and runs its question over the blocks that it names; in this browser no server computes anything.'
+    'Nothing has been sent so far. The node checks the file again, and runs its query over the blocks that it names. In this browser, no server computes anything.'
   return [element('p', 'hint', hint), element('p', 'run', button, rerunLink(file)), verdict, details]
 }
 

@@ -1,0 +1,82 @@
+// What users read is plain English: no sentence of these pages and texts breaks a rule of words.ts.
+
+import { readFileSync } from 'node:fs'
+import { describe, expect, it, test } from 'vitest'
+import { breachesOf, breachesOfJson, breachesOfPage, mostWords } from '../helpers/words.ts'
+
+const repository = new URL('../../', import.meta.url)
+
+const pages = [
+  'README.md',
+  ...[
+    'backup',
+    'cli',
+    'client',
+    'configuration',
+    'deleting',
+    'devices',
+    'errors',
+    'formats',
+    'GLOSSARY',
+    'halts',
+    'http-api',
+    'lake',
+    'limits',
+    'metrics',
+    'operations',
+    'replicas',
+    'roles',
+    'scale',
+    'spec/bundle',
+    'spec/on-disk',
+    'spec/proof',
+    'tour',
+  ].map((name) => `docs/${name}.md`),
+]
+const texts = ['texts/errors.json', 'texts/operations.json']
+
+const read = (path: string): string => readFileSync(new URL(path, repository), 'utf8')
+
+test.each(pages)('%s breaks no rule', (path) => {
+  expect(breachesOfPage(read(path))).toEqual([])
+})
+
+test.each(texts)('%s breaks no rule', (path) => {
+  const withoutExamples = (name: string, value: unknown): unknown => (/example$/i.test(name) ? undefined : value)
+  expect(breachesOfJson(JSON.parse(read(path), withoutExamples))).toEqual([])
+})
+
+describe('a rule', () => {
+  it.each([
+    ['who without a noun', 'It is a list for who reads it.'],
+    ['who without a noun', 'Whoever has the key can sign.'],
+    ['who without a noun', 'Who has more leaves the line out.'],
+    ['is none of', 'The path is none of this node.'],
+    ['for ever', 'The name is kept for ever.'],
+    ['that there are', 'It lists all the blocks that there are.'],
+    ['what is … is', 'What is damaged is fetched again.'],
+    ['of its own', 'Each has a key of its own.'],
+    ['is told', 'The sender is told so.'],
+    ['stands or lies', 'The token lies in a file.'],
+    ['more than one colon or semicolon', 'One: two; three.'],
+    [`more than ${mostWords} words`, `One ${'word '.repeat(mostWords)}more.`],
+  ])('finds "%s"', (rule, sentence) => {
+    expect(breachesOf(sentence)).toEqual([{ rule, sentence }])
+    expect(breachesOfPage(`# Head\n\n- Fine.\n- All is well. ${sentence}\n`)).toEqual([{ rule, sentence }])
+    expect(breachesOfPage(`| a | b |\n|---|---|\n| fine | ${sentence} |\n`)).toEqual([{ rule, sentence }])
+    expect(breachesOfJson({ fix: ['Fine.', `All is well. ${sentence}`] })).toEqual([{ rule, sentence }])
+  })
+
+  it.each([
+    'The people who read it see: nothing.',
+    'Who may read?',
+    'A stands for B.',
+    'It lists `a; b: c; d` and says what is wrong and where it is.',
+  ])('leaves "%s"', (sentence) => {
+    expect(breachesOfPage(sentence)).toEqual([])
+  })
+
+  it('leaves blocks of code', () => {
+    expect(breachesOfPage('Fine.\n\n```sh\n# It lies: there; so.\n```\n')).toEqual([])
+  })
+})
