@@ -238,7 +238,7 @@ function writeTime(out: ByteBuffer, inDay: number, units: number): void {
   else out.padded(nanos, 9)
 }
 
-const [quote, backslash, space] = [0x22, 0x5c, 0x20]
+const [quote, backslash, space, del] = [0x22, 0x5c, 0x20, 0x7f]
 
 /** How `JSON.stringify` writes each byte that does not stand for itself. */
 const escapes: readonly (Uint8Array | undefined)[] = Array.from({ length: 128 }, (_, code) => {
@@ -279,10 +279,20 @@ export const jsonStyle: CellStyle = {
 
 /** As `writeJsonString`, with all from U+007F on as `\\uxxxx`. */
 function writeAsciiString(out: ByteBuffer, bytes: Uint8Array, start: number, end: number): void {
-  for (let i = start; i < end; i++) {
-    if ((bytes[i] ?? 0) >= 0x7f) return out.ascii(stringToken(decodeUtf8(bytes.subarray(start, end)), true))
+  let at = start
+  for (; at < end; at++) {
+    const byte = bytes[at] ?? 0
+    if (byte < space || byte === quote || byte === backslash || byte >= del) break
   }
-  writeJsonString(out, bytes, start, end)
+  if (at === end) {
+    out.byte(quote)
+    out.raw(bytes, start, end)
+    out.byte(quote)
+    return
+  }
+  while (at < end && (bytes[at] ?? 0) < del) at++
+  if (at === end) writeJsonString(out, bytes, start, end)
+  else out.ascii(stringToken(decodeUtf8(bytes.subarray(start, end)), true))
 }
 
 /** JSON as proofs have it. */
