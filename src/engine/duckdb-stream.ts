@@ -4,12 +4,12 @@
 
 import { constants, zstdCompressSync } from 'node:zlib'
 import type { DuckDBConnection, DuckDBDataChunk, DuckDBResult } from '@duckdb/node-api'
-import { sliceBatch } from '../arrow/columns.ts'
 import { assert } from '../lib/assert.ts'
 import { NodeError } from '../model/errors.ts'
 import type { RecordBatch } from '../model/schema.ts'
 import type { FileFormat, FileOptions, FileWriter } from '../outputs/file-format.ts'
-import { type ResultColumn, resultColumn } from './duckdb-columns.ts'
+import { resultColumn } from './duckdb-columns.ts'
+import type { ResultColumn } from './duckdb-vectors.ts'
 import type { StreamEnd } from './messages.ts'
 
 /** Where the bytes of a streamed answer go. */
@@ -80,10 +80,9 @@ async function writeRows(
       const chunk = await coming
       if (chunk === null || chunk.rowCount === 0) break
       coming = result.fetchChunk()
-      const batch = batchOf(chunk, columns)
-      const wanted = Math.min(batch.rows, limit - rows)
-      if (wanted > 0) await out.all(writer.rows(sliceBatch(batch, 0, wanted)))
-      rows += batch.rows
+      const wanted = Math.min(chunk.rowCount, limit - rows)
+      if (wanted > 0) await out.all(writer.rows(batchOf(chunk, columns, wanted)))
+      rows += chunk.rowCount
     }
   } finally {
     // A chunk that is still being made must not meet the next statement. How it ends was told, or is of no interest.
@@ -92,8 +91,8 @@ async function writeRows(
   return { rows: Math.min(rows, limit), truncated: rows > limit }
 }
 
-function batchOf(chunk: DuckDBDataChunk, columns: readonly ResultColumn[]): RecordBatch {
-  const rows = chunk.rowCount
+/** The first `rows` rows of a chunk. */
+function batchOf(chunk: DuckDBDataChunk, columns: readonly ResultColumn[], rows: number): RecordBatch {
   return { rows, columns: columns.map(({ read }, at) => read(chunk.getColumnVector(at), rows)) }
 }
 

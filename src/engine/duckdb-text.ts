@@ -58,7 +58,7 @@ function offsetsOf({ view, rows, isPresent }: TextVector): Int32Array {
   let total = 0
   for (let row = 0; row < rows; row++) {
     if (isPresent(row)) total += view.getUint32(row * entryBytes, true)
-    if (total > mostBytes) throw tooLong()
+    if (total > mostBytes) throw textsTooLong()
     offsets[row + 1] = total
   }
   return offsets
@@ -116,7 +116,8 @@ function fetch(start: number, end: number): Run {
   return { start, end, memory: viewed(accessors.getStringBytes(entry, 0)) }
 }
 
-function tooLong(): NodeError {
+/** The refusal of texts that no column can hold. */
+export function textsTooLong(): NodeError {
   return new NodeError('ResultTooLarge', 'The texts of 2,048 rows of a column are larger than 2 GiB.', {
     hint: 'Ask for a part of the column.',
   })

@@ -1,14 +1,21 @@
-// Text of the cells of a column, written straight into a buffer: what CSV and NDJSON print for each type. Numbers, times
+// Text of the cells of a column, written straight into a buffer: what JSON and CSV print for each type. Numbers, times
 // and bytes read as value-text.ts prints them (docs/spec/http.md §4); how text is quoted is the format's.
 
 import { isPresent } from '../arrow/columns.ts'
 import { int128At, longsOf, numbersOf, typedView } from '../arrow/numbers.ts'
 import { assert, must } from '../lib/assert.ts'
-import { utf8 } from '../lib/bytes.ts'
+import { decodeUtf8, utf8 } from '../lib/bytes.ts'
 import { type Column, type DataType, noZone, type TimeUnit, unitsPerSecond } from '../model/schema.ts'
 import type { FileColumn } from './file-format.ts'
 import type { ByteBuffer } from '../lib/byte-buffer.ts'
-import { decimalText, float32Token, float64Token, nearbyDateText, timestampNanosText } from './value-text.ts'
+import {
+  decimalText,
+  float32Token,
+  float64Token,
+  nearbyDateText,
+  stringToken,
+  timestampNanosText,
+} from './value-text.ts'
 
 /** How a text format spells what JSON and CSV spell differently. */
 export interface CellStyle {
@@ -24,7 +31,7 @@ export interface CellStyle {
 }
 
 /** Writes the cell of a row. */
-type CellWriter = (row: number) => void
+export type CellWriter = (row: number) => void
 
 /** The writer of the cells of `column`, nulls included. */
 export function cellWriter(column: Column, facts: FileColumn, out: ByteBuffer, style: CellStyle): CellWriter {
@@ -62,28 +69,30 @@ function valueWriter(column: Column, { type, means }: FileColumn, out: ByteBuffe
       }
     }
     case 'Decimal':
-      return decimalWriter(column, type.scale, out, means === 'integer' ? '' : style.quote)
+      return means === 'integer'
+        ? decimalWriter(column, type.scale, out)
+        : quoted(out, style, decimalWriter(column, type.scale, out))
     case 'Date': {
       const days = typedView(Int32Array, column.values)
-      return quoted(out, style.quote, (row) => out.ascii(nearbyDateText(days[row] ?? 0)))
+      return quoted(out, style, (row) => out.ascii(nearbyDateText(days[row] ?? 0)))
     }
     case 'Time':
-      return quoted(out, style.quote, timeWriter(column, type.unit ?? 'Millisecond', out))
+      return quoted(out, style, timeWriter(column, type.unit ?? 'Millisecond', out))
     case 'Timestamp': {
       const zone = (type.timezone ?? noZone) === noZone ? '' : 'Z'
-      return quoted(out, style.quote, timestampWriter(column, type.unit ?? 'Millisecond', zone, out))
+      return quoted(out, style, timestampWriter(column, type.unit ?? 'Millisecond', zone, out))
     }
     default:
       return integerWriter(column, type, out)
   }
 }
 
-function quoted(out: ByteBuffer, quote: CellStyle['quote'], write: CellWriter): CellWriter {
-  if (quote === '') return write
+function quoted(out: ByteBuffer, { quote: around }: CellStyle, write: CellWriter): CellWriter {
+  if (around === '') return write
   return (row) => {
-    out.ascii(quote)
+    out.byte(quote)
     write(row)
-    out.ascii(quote)
+    out.byte(quote)
   }
 }
 
@@ -117,6 +126,8 @@ function writeShortDecimal(out: ByteBuffer, value: number): boolean {
   const magnitude = value < 0 ? -value : value
   // The token has an exponent below, and zero has a sign.
   if (!(magnitude >= 1e-5 && magnitude < mostScaled)) return false
+  // What has more than seven places has them for any power.
+  if (magnitude < 1e8 && Math.round(magnitude * 1e7) / 1e7 !== magnitude) return false
   for (let places = 0; places < powers.length; places++) {
     const power = powers[places] ?? 1
     const scaled = Math.round(magnitude * power)
@@ -164,24 +175,27 @@ function longWords(column: Column): Longs {
   return { small, big: (row) => bigs[row] ?? 0n }
 }
 
-function decimalWriter(column: Column, scale: number, out: ByteBuffer, quote: string): CellWriter {
+function decimalWriter(column: Column, scale: number, out: ByteBuffer): CellWriter {
   const words = typedView(Int32Array, column.values)
   const longs = longsOf(column)
   return (row) => {
     const at = 4 * row
     const high = words[at + 1] ?? 0
     const isSmall = high < 0x200000 && high >= -0x1fffff && words[at + 2] === high >> 31 && words[at + 3] === high >> 31
-    out.ascii(quote)
     if (isSmall) writeScaled(out, high * 2 ** 32 + ((words[at] ?? 0) >>> 0), scale)
     else out.ascii(decimalText(int128At(longs, row), scale))
-    out.ascii(quote)
   }
 }
 
 function writeScaled(out: ByteBuffer, scaled: number, scale: number): void {
   if (scale === 0) return out.integer(scaled)
-  const digits = String(Math.abs(scaled)).padStart(scale + 1, '0')
-  out.ascii(`${scaled < 0 ? '-' : ''}${digits.slice(0, -scale)}.${digits.slice(-scale)}`)
+  if (scale > 9) return out.ascii(decimalText(BigInt(scaled), scale))
+  const magnitude = Math.abs(scaled)
+  const fraction = magnitude % 10 ** scale
+  if (scaled < 0) out.byte(minus)
+  out.integer((magnitude - fraction) / 10 ** scale)
+  out.byte(point)
+  out.padded(fraction, scale)
 }
 
 /** Times of day of the engine: in units of which a day has fewer than 2^53. */
@@ -224,7 +238,7 @@ function writeTime(out: ByteBuffer, inDay: number, units: number): void {
   else out.padded(nanos, 9)
 }
 
-const [quote, backslash, space] = [0x22, 0x5c, 0x20]
+const [quote, backslash, space, del] = [0x22, 0x5c, 0x20, 0x7f]
 
 /** How `JSON.stringify` writes each byte that does not stand for itself. */
 const escapes: readonly (Uint8Array | undefined)[] = Array.from({ length: 128 }, (_, code) => {
@@ -262,3 +276,24 @@ export const jsonStyle: CellStyle = {
   text: writeJsonString,
   json: (out, bytes, start, end) => out.raw(bytes, start, end),
 }
+
+/** As `writeJsonString`, with all from U+007F on as `\\uxxxx`. */
+function writeAsciiString(out: ByteBuffer, bytes: Uint8Array, start: number, end: number): void {
+  let at = start
+  for (; at < end; at++) {
+    const byte = bytes[at] ?? 0
+    if (byte < space || byte === quote || byte === backslash || byte >= del) break
+  }
+  if (at === end) {
+    out.byte(quote)
+    out.raw(bytes, start, end)
+    out.byte(quote)
+    return
+  }
+  while (at < end && (bytes[at] ?? 0) < del) at++
+  if (at === end) writeJsonString(out, bytes, start, end)
+  else out.ascii(stringToken(decodeUtf8(bytes.subarray(start, end)), true))
+}
+
+/** JSON as proofs have it. */
+export const asciiStyle: CellStyle = { ...jsonStyle, text: writeAsciiString }

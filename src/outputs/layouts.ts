@@ -1,18 +1,23 @@
 // The JSON layouts: how the rows of an answer that can be signed are laid out, one object each. They stand first in the
 // list of formats.ts; proofs know no others. Pure.
 
+import { ByteBuffer } from '../lib/byte-buffer.ts'
+import { copyBytes, utf8 } from '../lib/bytes.ts'
+import type { CellWriter } from './cells.ts'
+
 /** Rows of an answer that follow one another. */
 export interface OutputRows {
   readonly count: number
-  /** JSON tokens of a column (in the order of the keys), made when they are asked for. */
-  cells(column: number): readonly string[]
+  /** The writer of the cells of a column (in the order of the keys) into `out`; their values are read when it is made. */
+  cells(column: number, out: ByteBuffer): CellWriter
 }
 
 /** Where the text of an answer goes. Both methods throw once it is too large. */
 export interface OutputSink {
-  write(text: string): void
-  /** Counts text that is not written yet, so that the bound holds before memory is full. */
-  reserve(characters: number): void
+  /** Takes bytes that nobody changes any more. */
+  write(bytes: Uint8Array): void
+  /** Counts bytes that are not written yet, so that the bound holds before memory is full. */
+  check(waitingBytes: number): void
 }
 
 /** An answer that is being written. */
@@ -39,29 +44,39 @@ export interface JsonLayout {
 
 const json = ['application/json; charset=utf-8']
 
+const startBytes = 4096
+
 /** An array of rows, each between two brackets, with a text before each value. */
 function beginRows(
   sink: OutputSink,
   prefixes: readonly string[],
   [open, close]: readonly [string, string],
 ): OutputWriter {
+  const before = prefixes.map((prefix, column) => utf8((column === 0 ? '' : ',') + prefix))
+  const out = new ByteBuffer(startBytes)
   let separator = open
-  sink.write('[')
+  out.ascii('[')
   return {
     rows: ({ count, cells }) => {
-      const columns = prefixes.map((_, column) => cells(column))
-      let out = ''
+      const writers = before.map((_, column) => cells(column, out))
       for (let row = 0; row < count; row++) {
-        out += separator
-        for (let column = 0; column < columns.length; column++) {
-          out += (column === 0 ? '' : ',') + (prefixes[column] ?? '') + (columns[column]?.[row] ?? '')
+        out.ascii(separator)
+        for (let column = 0; column < writers.length; column++) {
+          const prefix = before[column]
+          if (prefix !== undefined) out.raw(prefix)
+          writers[column]?.(row)
         }
-        out += close
+        out.ascii(close)
         separator = `,${open}`
+        sink.check(out.at)
       }
-      sink.write(out)
+      sink.write(copyBytes(out.bytes, 0, out.at))
+      out.at = 0
     },
-    end: () => sink.write(']'),
+    end: () => {
+      out.ascii(']')
+      sink.write(out.bytes.subarray(0, out.at))
+    },
   }
 }
 
@@ -99,23 +114,29 @@ const jsonSoa: JsonLayout = {
   isKeyed: true,
   structsAsArrays: false,
   begin: (sink, keys) => {
-    const columns: string[][] = keys.map(() => [])
+    const columns = keys.map((key, at) => ({ start: utf8(`${at === 0 ? '{' : ','}${key}[`), out: new ByteBuffer(64) }))
+    let waitingBytes = 0
     return {
       rows: ({ count, cells }) => {
-        if (count === 0) return
-        for (const [at, column] of columns.entries()) {
-          const text = cells(at).join(',')
-          sink.reserve(text.length)
-          column.push(text)
+        for (const [at, { out }] of columns.entries()) {
+          const writtenBefore = out.at
+          const write = cells(at, out)
+          for (let row = 0; row < count; row++) {
+            if (out.at > 0) out.ascii(',')
+            write(row)
+            sink.check(waitingBytes + out.at - writtenBefore)
+          }
+          waitingBytes += out.at - writtenBefore
         }
       },
       end: () => {
-        const filled = columns.filter((texts) => texts.length > 0)
-        sink.write('{')
-        for (const [at, texts] of filled.entries()) {
-          sink.write(`${at === 0 ? '' : ','}${keys[at] ?? ''}[${texts.join(',')}]`)
+        const isEmpty = waitingBytes === 0
+        for (const { start, out } of isEmpty ? [] : columns) {
+          out.ascii(']')
+          sink.write(start)
+          sink.write(out.bytes.subarray(0, out.at))
         }
-        sink.write('}')
+        sink.write(utf8(isEmpty ? '{}' : '}'))
       },
     }
   },

@@ -3,7 +3,8 @@
 import { readFileSync } from 'node:fs'
 import { DuckDBInstance } from '@duckdb/node-api'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { outputSchemaOf, renderResult } from '../../src/engine/duckdb-results.ts'
+import { renderResult } from '../../src/engine/duckdb-results.ts'
+import { outputSchemaOf } from '../../src/engine/duckdb-types.ts'
 import { NodeError } from '../../src/model/errors.ts'
 import { schemaBytes } from '../../src/odf/schema-formats.ts'
 

@@ -1,5 +1,6 @@
 // JSON layouts without an engine: their names, and that batches of rows join to one text.
 import { describe, expect, test } from 'vitest'
+import { decodeUtf8 } from '../../src/lib/bytes.ts'
 import { jsonLayoutNames, jsonLayoutOf } from '../../src/outputs/layouts.ts'
 
 const batches = [
@@ -23,14 +24,28 @@ describe('JSON layouts', () => {
       [[], none],
     ] as const) {
       let written = ''
-      const sink = { write: (piece: string) => void (written += piece), reserve: () => undefined }
+      const sink = { write: (piece: Uint8Array) => void (written += decodeUtf8(piece)), check: () => undefined }
       const writer = jsonLayoutOf(name)?.begin(sink, ['"n":', '"s":'])
       for (const columns of given) {
-        writer?.rows({ count: columns[0]?.length ?? 0, cells: (column) => columns[column] ?? [] })
+        writer?.rows({
+          count: columns[0]?.length ?? 0,
+          cells: (column, out) => (row) => out.ascii(columns[column]?.[row] ?? ''),
+        })
       }
       writer?.end()
       expect(written).toBe(expected)
     }
+  })
+
+  test.each(jsonLayoutNames)('%s ends within a row of the bound', (name) => {
+    let cells = 0
+    const check = (waitingBytes: number): void => {
+      if (waitingBytes > 100) throw new Error('too large')
+    }
+    const writer = jsonLayoutOf(name)?.begin({ write: () => undefined, check }, ['"n":', '"s":'])
+    const written = (): void => writer?.rows({ count: 1000, cells: (_, out) => () => out.integer(cells++) })
+    expect(written).toThrow('too large')
+    expect(cells).toBeLessThan(101)
   })
 
   test.each(jsonLayoutNames)('%s is known in four spellings and no other', (name) => {
