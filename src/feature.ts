@@ -14,8 +14,8 @@ export interface Feature {
   readonly name: string
   /** What a user has of it, for the documentation. */
   readonly about: string
-  /** Nothing of its code is loaded before. */
-  readonly load: () => Promise<FeatureCode>
+  /** Nothing of its code is loaded before. Absent where it is a format alone (formats/registry.ts). */
+  readonly load?: () => Promise<FeatureCode>
 }
 
 /** A node elsewhere whose datasets are copied into the store of this one. */
@@ -46,7 +46,9 @@ export interface FeatureParts extends Shared {
 /** Loads all features but those of these names. */
 export async function loadFeatures(without: readonly string[]): Promise<readonly FeatureCode[]> {
   const all: readonly Feature[] = features
-  return await Promise.all(all.filter(({ name }) => !without.includes(name)).map(({ load }) => load()))
+  return await Promise.all(
+    all.filter(({ name }) => !without.includes(name)).map(async ({ load }) => (await load?.()) ?? {}),
+  )
 }
 
 /** The node that is followed, if any. */

@@ -1,7 +1,5 @@
 // The optional features of a node. To add one, make its folder and its row here, and name it in texts/operations.json where
-// it has routes.
-
-// Without types of the node, so that its options can name them.
+// it has routes. Without types of the node, so that its options can name them.
 
 export const features = [
   {
@@ -32,7 +30,6 @@ export const features = [
   {
     name: 'shapefile',
     about: 'zipped shapefiles as records',
-    load: async () => ({}),
   },
   {
     name: 'follow',

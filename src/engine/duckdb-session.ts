@@ -332,8 +332,7 @@ function demandOffsetOrder({ node }: Statement): void {
 
 /** The refusal of a proof of what may be another answer on the same blocks. */
 function raced(): NodeError {
-  const why =
-    'Beside a join or a subquery the parts of a UNION come in either order, which the answer depends on: there can be no proof.'
+  const why = 'The parts of a UNION come in either order, and the answer depends on it, so there can be no proof.'
   return new NodeError('NotReproducible', why, {
     hint: 'Order by offset what depends on order, sum decimals in place of floats, or ask without a proof.',
   })

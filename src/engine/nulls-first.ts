@@ -28,7 +28,7 @@ export function withKeyBefore(node: JsonObject, key: JsonObject): JsonObject {
   const modifiers = objects(copy, 'modifiers')
   if (!modifiers.some(beginsWithNulls)) return copy
   if (text(node, 'type') === 'SET_OPERATION_NODE') {
-    throw noPlace('NULLS FIRST behind a UNION of outer joins', 'Write SELECT * FROM (…) ORDER BY ….')
+    throw notAllowed({ construct: 'NULLS FIRST behind a UNION of outer joins' }, 'Write SELECT * FROM (…) ORDER BY ….')
   }
   const first = nodeOf({ type: 'ORDER_DEFAULT', null_order: 'ORDER_DEFAULT', expression: key })
   const ordered = modifiers.map((modifier) =>
@@ -41,14 +41,10 @@ function beginsWithNulls(modifier: JsonObject): boolean {
   const [first] = list(modifier, 'orders')
   if (!(first instanceof Map) || !isNullsFirst(first)) return false
   if (!isClass(first.get('expression'), 'STAR')) return true
-  throw noPlace('ORDER BY ALL NULLS FIRST over an outer join', 'Name the columns.')
+  throw notAllowed({ construct: 'ORDER BY ALL NULLS FIRST over an outer join' }, 'Name the columns.')
 }
 
 function copied(value: JsonValue, key: JsonObject): JsonValue {
   if (Array.isArray(value)) return value.map((item) => copied(item, key))
   return value instanceof Map ? withKeyBefore(value, key) : value
-}
-
-function noPlace(construct: string, hint: string): Error {
-  return notAllowed({ construct }, hint)
 }

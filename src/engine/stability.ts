@@ -79,12 +79,11 @@ export function lastTieOf(node: JsonObject, tables: readonly NamedSchema[]): Jso
 }
 
 /**
- * True where the engine may run the parts of a UNION in either order, also with one thread: where a part waits for a join's
- * other side, or for a subquery, whoever is ready first begins.
+ * True where rows may come in another order each time. The engine begins a part of a UNION when it is ready: with one thread
+ * too, parts that wait for a join, a subquery, a CTE or groups are ready in either order.
  */
 export function mayRace(node: JsonObject): boolean {
-  const isUnion = (one: JsonObject): boolean => text(one, 'setop_type').startsWith('UNION')
-  return holds(node, isUnion) && holds(node, (one) => text(one, 'type') === 'JOIN' || isClass(one, 'SUBQUERY'))
+  return holds(node, (one) => text(one, 'setop_type').startsWith('UNION'))
 }
 
 /** Objects with a `type` and no `class` that may stand in an exact statement. */

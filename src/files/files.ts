@@ -119,7 +119,7 @@ export class Files {
     return { dataset: view.id, files: viewFiles(this.slices, list, numbers), schema: view.schema, rows }
   }
 
-  /** Whether merged files are worth a thought; those of long views are made from now on. */
+  /** True where merged files are there, or can be, for one of the views. */
   areLong(views: readonly DatasetView[]): boolean {
     return this.merging !== undefined && views.some(isLong)
   }

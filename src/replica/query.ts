@@ -53,7 +53,9 @@ export async function openQuery(deps: ReplicaDeps, request: QueryRequest, caller
     await answerBound(deps, request, { bound, tables, input: canonicalBytes(fromPlain(input)), caller: by })
   const { pinned } = bound
   const { scan } = tables
-  if (volatile !== undefined || catalogue !== undefined || isRaced) {
+  // With a proof, only answers that no order decides are given.
+  const mayDiffer = isRaced && !request.include.includes('Proof')
+  if (volatile !== undefined || catalogue !== undefined || mayDiffer) {
     const isOfCaller = catalogue !== undefined
     return { tag: undefined, isOfCaller, isProvable, scan, pinned, answer: async () => await find(caller) }
   }

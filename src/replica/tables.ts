@@ -5,6 +5,7 @@ import type { DatasetView } from '../catalog/dataset-chain.ts'
 import type { Analysis, EngineTable } from '../engine/messages.ts'
 import { type FoundFiles, type Scan, sumOf } from '../files/files.ts'
 import type { WantedRows } from '../files/row-terms.ts'
+import { must } from '../lib/assert.ts'
 import { HaltError, NodeError } from '../model/errors.ts'
 import { foldAscii } from '../model/names.ts'
 import type { Bindable, BindDeps, BoundQuery } from './bind.ts'
@@ -84,7 +85,7 @@ async function filesOf(
 }
 
 function tablesOf({ bindings }: BoundQuery, found: readonly FoundFiles[]): EngineTable[] {
-  return found.map(({ table }, at) => ({ parts: bindings[at]?.parts ?? [], ...table }))
+  return found.map(({ table }, at) => ({ parts: must(bindings[at], 'each name has its files').parts, ...table }))
 }
 
 /** The rows that decide an answer; undefined where they may be any. */
