@@ -287,6 +287,35 @@ describe.skipIf(chromium === undefined && process.env['CI'] !== 'true')('the con
     await forget()
   })
 
+  test('keeps the token that was given last, whichever answer comes last', async () => {
+    await visit('/')
+    const narrow = String(
+      (
+        await open.call('/tokens', {
+          method: 'POST',
+          json: { name: 'x', scopes: ['read'], datasets: ['acme/readings'] },
+        })
+      ).at('token'),
+    )
+    // The question with the first token is held back until the second was answered.
+    await page.evaluate(`(() => {
+      const send = XMLHttpRequest.prototype.send
+      XMLHttpRequest.prototype.send = function (body) {
+        XMLHttpRequest.prototype.send = send
+        globalThis.releaseFirst = () => send.call(this, body)
+        this.addEventListener('loadend', () => setTimeout(() => { globalThis.firstAnswered = true }))
+      }
+    })()`)
+    await driver.giveToken(narrow)
+    await driver.giveToken(open.adminToken)
+    await driver.until("document.querySelector('main').innerText.includes('acme/secret')")
+    await page.evaluate('globalThis.releaseFirst()')
+    await driver.until('globalThis.firstAnswered === true')
+    expect(await page.evaluate("sessionStorage.getItem('proofstream-token')")).toBe(open.adminToken)
+    expect(await page.evaluate("document.querySelector('main').innerText")).toContain('acme/secret')
+    await forget()
+  })
+
   test('is used by keyboard: skips to the content, goes to a dataset', async () => {
     await visit('/')
     await press('Tab')

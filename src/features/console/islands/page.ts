@@ -17,6 +17,8 @@ addEventListener('pageshow', (event) => {
 })
 
 showSession()
+/** How often this page was asked for with a token: an answer that another question overtook is not shown. */
+let asked = 0
 const token = heldToken()
 if (token === undefined) void startIslands()
 else void showWith(token)
@@ -24,7 +26,11 @@ else void showWith(token)
 /** Asks for this address with the token and shows what comes: the page, or why there is none. */
 async function showWith(text: string | undefined): Promise<void> {
   const { answer } = askForPage({ path: location.pathname + location.search, token: text })
+  const question = ++asked
+  const heldBefore = heldToken()
   const shown = await answer
+  // Another token was given meanwhile, here or in a script: this answer is of the one before.
+  if (question !== asked || heldToken() !== heldBefore) return
   if (shown === undefined) return say('The node does not answer.')
   const { status, page } = shown
   const found = page.querySelector('main')
