@@ -1,12 +1,12 @@
 // The reader of Arrow bodies beside that of the same rows as NDJSON: rows per second. Run: node bench/arrow.ts
 
 import { tableFromIPC, tableToIPC } from 'apache-arrow'
-import { encodeArrowStream } from '../src/arrow/ipc.ts'
-import { arrow } from '../src/formats/arrow/format.ts'
-import { ndjson } from '../src/formats/json/format.ts'
-import { must } from '../src/lib/assert.ts'
-import { type Limits, limitTable } from '../src/lib/limits.ts'
-import type { RecordBatch } from '../src/model/schema.ts'
+import { encodeArrowStream } from '../src/libraries/columnar/arrow/ipc.ts'
+import { arrow } from '../src/node/formats/arrow/format.ts'
+import { ndjson } from '../src/node/formats/json/format.ts'
+import { must } from '../src/libraries/base/assert.ts'
+import { type Limits, limitTable } from '../src/libraries/base/limits.ts'
+import type { RecordBatch } from '../src/libraries/model/schema.ts'
 import { reading, readingFields, readingOptions } from './readings.ts'
 
 const rows = 200_000

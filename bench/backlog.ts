@@ -2,12 +2,12 @@
 // as fast as it can, before any node looks at the directory.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { systemClock } from '../src/lib/clock.ts'
-import { silentLogger } from '../src/lib/logger.ts'
-import { openFileLog } from '../src/log/file/file-log.ts'
-import type { Field } from '../src/model/schema.ts'
-import { openDirectoryStore } from '../src/store/directory/directory-store.ts'
-import { dataPaths } from '../src/store/layout.ts'
+import { systemClock } from '../src/libraries/base/clock.ts'
+import { silentLogger } from '../src/libraries/base/logger.ts'
+import { openFileLog } from '../src/node/log/file/file-log.ts'
+import type { Field } from '../src/libraries/model/schema.ts'
+import { openDirectoryStore } from '../src/node/store/directory/directory-store.ts'
+import { dataPaths } from '../src/node/store/layout.ts'
 import { type BatchSpec, datasetId, noCuts, schemaOf, start, TestWriter, userFields } from '../test/builder/support.ts'
 
 export interface Backlog {

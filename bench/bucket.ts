@@ -2,7 +2,7 @@
 // many requests each is, and how long one request takes. The bucket is versitygw's on the same machine.
 
 import { rmSync } from 'node:fs'
-import { bodyOf } from '../src/store/s3/body.ts'
+import { bodyOf } from '../src/drivers/s3/body.ts'
 import { testBucket, testKeys } from '../test/helpers/buckets.ts'
 import { startVersitygw, versitygw } from '../test/helpers/versitygw.ts'
 import { type BenchNode, startBenchNode } from './machine.ts'

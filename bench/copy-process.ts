@@ -6,11 +6,11 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { startFollow } from '../src/features/follow/follow.ts'
-import { systemClock } from '../src/lib/clock.ts'
-import { silentLogger } from '../src/lib/logger.ts'
-import { openLocalAnnouncements } from '../src/log/announcements.ts'
-import { openDirectoryStore } from '../src/store/directory/directory-store.ts'
-import { ThreadPool } from '../src/work/thread-pool.ts'
+import { systemClock } from '../src/libraries/base/clock.ts'
+import { silentLogger } from '../src/libraries/base/logger.ts'
+import { openLocalAnnouncements } from '../src/node/log/announcements.ts'
+import { openDirectoryStore } from '../src/node/store/directory/directory-store.ts'
+import { ThreadPool } from '../src/node/machine/work/thread-pool.ts'
 
 export interface CopyOrder {
   /** Files that a plain client copies at once, or as a replica. */

@@ -5,11 +5,11 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
-import { openEngine } from '../src/engine/engine.ts'
-import type { EngineFiles, EngineJob } from '../src/engine/messages.ts'
-import { systemClock } from '../src/lib/clock.ts'
-import { silentLogger } from '../src/lib/logger.ts'
-import { defaultVocabulary, systemFields } from '../src/model/schema.ts'
+import { openEngine } from '../src/node/engine/engine.ts'
+import type { EngineFiles, EngineJob } from '../src/node/engine/messages.ts'
+import { systemClock } from '../src/libraries/base/clock.ts'
+import { silentLogger } from '../src/libraries/base/logger.ts'
+import { defaultVocabulary, systemFields } from '../src/libraries/model/schema.ts'
 
 const rows = Number(process.argv[2] ?? 1_000_000)
 const slices = Number(process.argv[3] ?? 10)

@@ -3,7 +3,7 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
-import { dataPaths } from '../src/store/layout.ts'
+import { dataPaths } from '../src/node/store/layout.ts'
 import { type BenchNode, makeDataDir, rawPost, runLoad, startBareServer, startBenchNode, watch } from './machine.ts'
 import { compareMs, type Measure, median, timeMs } from './measure.ts'
 import { ndjsonRows } from './rows.ts'

@@ -4,14 +4,14 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { nodeFileSystem } from '../src/disk/files.ts'
-import { systemClock } from '../src/lib/clock.ts'
-import { crc32c } from '../src/lib/crc32c.ts'
-import { silentLogger } from '../src/lib/logger.ts'
-import type { EventLog } from '../src/log/event-log.ts'
-import { openFileLog } from '../src/log/file/file-log.ts'
-import type { RowsHeader } from '../src/log/messages.gen.ts'
-import { decodeMessage, encodeMessage } from '../src/log/messages.ts'
+import { nodeFileSystem } from '../src/node/machine/disk/files.ts'
+import { systemClock } from '../src/libraries/base/clock.ts'
+import { crc32c } from '../src/libraries/base/crc32c.ts'
+import { silentLogger } from '../src/libraries/base/logger.ts'
+import type { EventLog } from '../src/node/log/event-log.ts'
+import { openFileLog } from '../src/node/log/file/file-log.ts'
+import type { RowsHeader } from '../src/node/log/messages.gen.ts'
+import { decodeMessage, encodeMessage } from '../src/node/log/messages.ts'
 
 const root = mkdtempSync(join(process.argv[2] ?? tmpdir(), 'proofstream-bench-'))
 const rounds = 7

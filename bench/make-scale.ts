@@ -1,14 +1,14 @@
 // Makes a data directory with one dataset of very many rows in large blocks, by the codecs: a row a second, each of one of
 // seventeen cities, a block of 500,000 rows. The log has been read to its end.
 
-import { sha3Hash } from '../src/ids/identifiers.ts'
-import { utf8 } from '../src/lib/bytes.ts'
-import { systemClock } from '../src/lib/clock.ts'
-import { silentLogger } from '../src/lib/logger.ts'
-import { openFileLog } from '../src/log/file/file-log.ts'
-import { openStore } from '../src/open-storage.ts'
-import { dataKey, dataPaths, headKey, packableOf } from '../src/store/layout.ts'
-import { putLog, putLowWaterMark } from '../src/store/records.ts'
+import { sha3Hash } from '../src/libraries/base/ids/identifiers.ts'
+import { utf8 } from '../src/libraries/base/bytes.ts'
+import { systemClock } from '../src/libraries/base/clock.ts'
+import { silentLogger } from '../src/libraries/base/logger.ts'
+import { openFileLog } from '../src/node/log/file/file-log.ts'
+import { openStore } from '../src/node/open-storage.ts'
+import { dataKey, dataPaths, headKey, packableOf } from '../src/node/store/layout.ts'
+import { putLog, putLowWaterMark } from '../src/node/store/records.ts'
 import { chainObjects, nameObject } from '../test/helpers/long-chain.ts'
 import { type SmallSlice, smallSlice } from '../test/helpers/small-slice.ts'
 

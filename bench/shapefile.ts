@@ -2,10 +2,10 @@
 // A part of bench/run.ts.
 
 import { crc32, deflateRawSync } from 'node:zlib'
-import type { ReaderOptions } from '../src/formats/format.ts'
-import { geojson } from '../src/formats/geojson/format.ts'
-import { shapefile } from '../src/formats/shapefile/format.ts'
-import { type Limits, limitTable } from '../src/lib/limits.ts'
+import type { ReaderOptions } from '../src/node/formats/format.ts'
+import { geojson } from '../src/node/formats/geojson/format.ts'
+import { shapefile } from '../src/features/shapefile/format.ts'
+import { type Limits, limitTable } from '../src/libraries/base/limits.ts'
 import { type BenchNode, cpuMicros, startBenchNode } from './machine.ts'
 import type { Measure } from './measure.ts'
 import { field, reading, readingFields, readingOptions } from './readings.ts'

@@ -3,11 +3,11 @@
 
 import { constants, zstdCompressSync } from 'node:zlib'
 import { parquetWriteBuffer } from 'hyparquet-writer'
-import { bitAt } from '../src/arrow/buffers.ts'
-import { createColumnBuilder } from '../src/arrow/column-builder.ts'
-import { sliceBatch } from '../src/arrow/columns.ts'
-import { createLogicalHash } from '../src/arrow/logical-hash.ts'
-import { sha3256 } from '../src/ids/native-crypto.ts'
+import { bitAt } from '../src/libraries/columnar/arrow/buffers.ts'
+import { createColumnBuilder } from '../src/libraries/columnar/arrow/column-builder.ts'
+import { sliceBatch } from '../src/libraries/columnar/arrow/columns.ts'
+import { createLogicalHash } from '../src/libraries/columnar/arrow/logical-hash.ts'
+import { sha3256 } from '../src/libraries/base/ids/native-crypto.ts'
 import {
   type Column,
   defaultVocabulary,
@@ -15,8 +15,8 @@ import {
   optional,
   type RecordBatch,
   systemFields,
-} from '../src/model/schema.ts'
-import { encodeSlice } from '../src/parquet/write-slice.ts'
+} from '../src/libraries/model/schema.ts'
+import { encodeSlice } from '../src/libraries/columnar/parquet/write-slice.ts'
 import { appendText } from '../test/helpers/slices.ts'
 
 const rows = Number(process.argv[2] ?? 1_000_000)

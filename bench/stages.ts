@@ -3,15 +3,15 @@
 
 import { rmSync } from 'node:fs'
 import { zstdCompressSync } from 'node:zlib'
-import { constantColumn, int64RangeColumn, sliceBatch } from '../src/arrow/columns.ts'
-import { ArrowStreamReader } from '../src/arrow/ipc-reader.ts'
-import { encodeArrowStream } from '../src/arrow/ipc.ts'
-import { createLogicalHash } from '../src/arrow/logical-hash.ts'
-import { ndjson } from '../src/formats/json/format.ts'
-import { must } from '../src/lib/assert.ts'
-import { systemClock } from '../src/lib/clock.ts'
-import { silentLogger } from '../src/lib/logger.ts'
-import { openFileLog } from '../src/log/file/file-log.ts'
+import { constantColumn, int64RangeColumn, sliceBatch } from '../src/libraries/columnar/arrow/columns.ts'
+import { ArrowStreamReader } from '../src/libraries/columnar/arrow/ipc-reader.ts'
+import { encodeArrowStream } from '../src/libraries/columnar/arrow/ipc.ts'
+import { createLogicalHash } from '../src/libraries/columnar/arrow/logical-hash.ts'
+import { ndjson } from '../src/node/formats/json/format.ts'
+import { must } from '../src/libraries/base/assert.ts'
+import { systemClock } from '../src/libraries/base/clock.ts'
+import { silentLogger } from '../src/libraries/base/logger.ts'
+import { openFileLog } from '../src/node/log/file/file-log.ts'
 import {
   defaultVocabulary,
   type Field,
@@ -19,8 +19,8 @@ import {
   type RecordBatch,
   systemFields,
   timestampMs,
-} from '../src/model/schema.ts'
-import { encodeSlice } from '../src/parquet/write-slice.ts'
+} from '../src/libraries/model/schema.ts'
+import { encodeSlice } from '../src/libraries/columnar/parquet/write-slice.ts'
 import { makeDataDir } from './machine.ts'
 import { type Measure, median, timeMs } from './measure.ts'
 

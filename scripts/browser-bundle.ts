@@ -1,12 +1,12 @@
-// Bundles a file of `src/` for browsers: one script or module without imports, ids/browser-crypto.ts in the place of
-// ids/native-crypto.ts. What still needs Node.js after that is an error.
+// Bundles a file of `src/` for browsers: one script or module without imports, libraries/base/ids/browser-crypto.ts in the place of
+// libraries/base/ids/native-crypto.ts. What still needs Node.js after that is an error.
 
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
 
 const root = new URL('../', import.meta.url)
-const seam = fileURLToPath(new URL('src/ids/native-crypto.ts', root))
-const twin = fileURLToPath(new URL('src/ids/browser-crypto.ts', root))
+const seam = fileURLToPath(new URL('src/libraries/base/ids/native-crypto.ts', root))
+const twin = fileURLToPath(new URL('src/libraries/base/ids/browser-crypto.ts', root))
 
 /**
  * A classic script, minified. `name`: the variable that holds what `entry` exports; without one it exports nothing.

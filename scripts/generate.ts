@@ -18,7 +18,7 @@ const root = new URL('../', import.meta.url)
 const schemas = ['streams/records/v1.schema.json', 'streams/commits/v1.schema.json']
 
 const generators: readonly Generator[] = [
-  { target: 'src/log/messages.gen.ts', generate: () => messageTypes(schemas.map((path) => new URL(path, root))) },
+  { target: 'src/node/log/messages.gen.ts', generate: () => messageTypes(schemas.map((path) => new URL(path, root))) },
   { target: 'docs/configuration.md', generate: async () => configurationPage() },
   { target: 'docs/cli.md', generate: async () => commandLinePage() },
   { target: 'docs/errors.md', generate: async () => errorsPage() },

@@ -3,39 +3,39 @@
 
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Config, loadConfig } from './config.ts'
-import type { FsckOptions } from './fsck/fsck.ts'
-import type { DatasetReport, StoreReport } from './fsck/report.ts'
-import type { Logger } from './lib/logger.ts'
-import { NodeError } from './model/errors.ts'
-import type { RunningNode } from './node.ts'
-import type { ObjectStore } from './store/object-store.ts'
-import { isBucketUrl } from './store-options.ts'
+import { type Config, loadConfig } from './node/config.ts'
+import type { FsckOptions } from './node/upkeep/fsck.ts'
+import type { DatasetReport, StoreReport } from './node/upkeep/report.ts'
+import type { Logger } from './libraries/base/logger.ts'
+import { NodeError } from './libraries/base/errors.ts'
+import type { RunningNode } from './node/node.ts'
+import type { ObjectStore } from './node/store/object-store.ts'
+import { isBucketUrl } from './drivers/s3/options.ts'
 
-export { fromPlain, jsonText, parseJson, toPlain } from './json/json.ts'
-export type { PlainJson } from './json/json.ts'
-export { addressText, hasSigned } from './proof/possession.ts'
-export { loadConfig, optionTable, packageVersion, readOptions, variableOf } from './config.ts'
-export { refuseIdleOptions } from './idle-options.ts'
-export type { ClientEnvironment, Config, OptionRow, OptionValue, ReadOption } from './config.ts'
-export { systemClock } from './lib/clock.ts'
-export type { Clock } from './lib/clock.ts'
-export { silentLogger } from './lib/logger.ts'
-export type { Logger } from './lib/logger.ts'
-export { DecodeError, HaltError, NodeError } from './model/errors.ts'
-export { JsonNumber } from './model/json.ts'
-export type { JsonObject, JsonValue } from './model/json.ts'
-export type { RunningNode } from './node.ts'
-export type { CopyProgress, CopyReport } from './store/copy-store.ts'
-export type { FsckOptions } from './fsck/fsck.ts'
-export type { DatasetReport, FsckProgress, Problem, StoreReport } from './fsck/report.ts'
+export { fromPlain, jsonText, parseJson, toPlain } from './libraries/base/json/json.ts'
+export type { PlainJson } from './libraries/base/json/json.ts'
+export { addressText, hasSigned } from './libraries/proof/possession.ts'
+export { loadConfig, optionTable, packageVersion, readOptions, variableOf } from './node/config.ts'
+export { refuseIdleOptions } from './node/idle-options.ts'
+export type { ClientEnvironment, Config, OptionRow, OptionValue, ReadOption } from './node/config.ts'
+export { systemClock } from './libraries/base/clock.ts'
+export type { Clock } from './libraries/base/clock.ts'
+export { silentLogger } from './libraries/base/logger.ts'
+export type { Logger } from './libraries/base/logger.ts'
+export { DecodeError, HaltError, NodeError } from './libraries/base/errors.ts'
+export { JsonNumber } from './libraries/base/json/value.ts'
+export type { JsonObject, JsonValue } from './libraries/base/json/value.ts'
+export type { RunningNode } from './node/node.ts'
+export type { CopyProgress, CopyReport } from './node/store/copy-store.ts'
+export type { FsckOptions } from './node/upkeep/fsck.ts'
+export type { DatasetReport, FsckProgress, Problem, StoreReport } from './node/upkeep/report.ts'
 
 /**
  * Starts a node; it is ready when this resolves. Without a logger it writes JSON lines to stderr. Throws NodeError,
  * HaltError and what the file system throws.
  */
 export async function startNode(config: Config, logger?: Logger): Promise<RunningNode> {
-  const node = await import('./node.ts')
+  const node = await import('./node/node.ts')
   return node.startNode(config, logger)
 }
 
@@ -44,7 +44,7 @@ export async function startNode(config: Config, logger?: Logger): Promise<Runnin
  * and floor. Reads only, also beside a running node. Throws NodeError `ObjectNotFound` where there is no store.
  */
 export async function checkStore(dataDir: string, options: FsckOptions = {}): Promise<StoreReport> {
-  const [{ fsck }, store] = await Promise.all([import('./fsck/fsck.ts'), openStoreOf(dataDir, 'read')])
+  const [{ fsck }, store] = await Promise.all([import('./node/upkeep/fsck.ts'), openStoreOf(dataDir, 'read')])
   try {
     return await fsck(store, options)
   } finally {
@@ -61,7 +61,10 @@ export async function sweepStore(
   report: StoreReport,
   nowMs: number,
 ): Promise<readonly DatasetReport[]> {
-  const [{ sweepable, sweep }, store] = await Promise.all([import('./fsck/sweep.ts'), openStoreOf(dataDir, 'write')])
+  const [{ sweepable, sweep }, store] = await Promise.all([
+    import('./node/upkeep/sweep.ts'),
+    openStoreOf(dataDir, 'write'),
+  ])
   try {
     const swept = await sweepable(store, report, nowMs)
     for (const { id } of swept) await sweep(store, id)
@@ -73,14 +76,14 @@ export async function sweepStore(
 
 /** Opens what `storeRoot` names, or the bucket of an s3:// URL, with the options that the environment has for it. */
 async function openStoreOf(dataDir: string, use: 'read' | 'write'): Promise<ObjectStore> {
-  const { openStore, openStoreThatIs } = await import('./open-storage.ts')
+  const { openStore, openStoreThatIs } = await import('./node/open-storage.ts')
   if (isBucketUrl(dataDir)) return openStoreThatIs(loadConfig({ store: dataDir }), use)
   return openStore(await storeRoot(dataDir), use)
 }
 
 /** The store of a data directory, or the directory itself where it is a store. Throws NodeError `ObjectNotFound`. */
 async function storeRoot(dataDir: string): Promise<string> {
-  const { dataPaths, logsPrefix } = await import('./store/layout.ts')
+  const { dataPaths, logsPrefix } = await import('./node/store/layout.ts')
   const inside = dataPaths(dataDir).store
   if (await isDirectory(inside)) return inside
   if (await isDirectory(join(dataDir, logsPrefix))) return dataDir

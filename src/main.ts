@@ -29,7 +29,7 @@ if (isTooOld(process.versions.node)) {
   process.exitCode = 9
 } else {
   beginAnew()
-  const { clientEnvironment, loadConfig, optionTable } = await import('./config.ts')
+  const { clientEnvironment, loadConfig, optionTable } = await import('./node/config.ts')
   const { runCommandLine } = await import('./cli/program.ts')
   const exitCode = await runCommandLine(process.argv.slice(2), { clientEnvironment, loadConfig, optionTable })
   // A process that has decided to end ends, whatever is still open: a supervisor waits for it.

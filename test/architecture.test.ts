@@ -22,7 +22,7 @@ interface Rules {
 }
 
 const pureFolders = ['lib', 'model', 'json', 'ids', 'outputs', 'odf', 'arrow', 'parquet', 'chain', 'proof', 'bundle']
-const nodeSeam = 'src/ids/native-crypto.ts'
+const nodeSeam = 'src/libraries/base/ids/native-crypto.ts'
 
 /** Rows of the Markdown table whose header begins with `first`. */
 function tableRows(markdown: string, first: string): string[][] {
@@ -101,7 +101,7 @@ function importFindings(files: readonly SourceFile[], from: Rules): string[] {
 
 /** Re-exports, wildcard and default exports: names come from the file that defines them. */
 function exportFindings(files: readonly SourceFile[]): string[] {
-  const publicFiles = ['src/index.ts', 'src/verify.ts']
+  const publicFiles = ['src/index.ts', 'src/libraries/proof/verify.ts']
   const shapes: [RegExp, string, boolean][] = [
     [/\bexport\s*\*/, 'exports everything of another file', false],
     [/\bexport\s+default\b/, 'has a default export', false],
@@ -171,7 +171,7 @@ describe('the source tree', () => {
   })
 
   test('lets the offline verifier load neither DuckDB nor Kafka nor fastify, nor the store', () => {
-    const { files, packages } = loadedBy('src/verify.ts', sources)
+    const { files, packages } = loadedBy('src/libraries/proof/verify.ts', sources)
     expect(files).toContain(nodeSeam)
     expect(packages.filter((name) => /duckdb|kafka|fastify|pino|hyparquet/.test(name))).toEqual([])
     expect(
@@ -211,7 +211,7 @@ describe('the rules about imports', () => {
     ['src/builder/a.ts', "import { x } from '../store/layout.ts'\nimport { y } from './fold.ts'"],
     ['src/cli/a.ts', "const { startNode } = await import('../node.ts')"],
     ['src/engine/duckdb-child.ts', "import { DuckDBInstance } from '@duckdb/node-api'"],
-    ['src/ids/native-crypto.ts', "import { createHash } from 'node:crypto'"],
+    ['src/libraries/base/ids/native-crypto.ts', "import { createHash } from 'node:crypto'"],
     ['src/http/a.ts', "import swagger from '@fastify/swagger'"],
     ['src/model/a.ts', "// import { x } from '../store/layout.ts'\n/* from 'fastify' */ export const from = 'fastify'"],
     [
@@ -237,12 +237,15 @@ describe('the rules about imports', () => {
 
   test('follow what a file loads, but not what it only names as a type', () => {
     const files = [
-      { path: 'src/verify.ts', text: "import type { T } from './t.ts'\nimport { a } from './proof/a.ts'" },
+      {
+        path: 'src/libraries/proof/verify.ts',
+        text: "import type { T } from './t.ts'\nimport { a } from './proof/a.ts'",
+      },
       { path: 'src/proof/a.ts', text: "import { b } from 'fastify'" },
       { path: 'src/t.ts', text: "import 'kafkajs'" },
     ]
-    expect(loadedBy('src/verify.ts', files)).toEqual({
-      files: ['src/proof/a.ts', 'src/verify.ts'],
+    expect(loadedBy('src/libraries/proof/verify.ts', files)).toEqual({
+      files: ['src/proof/a.ts', 'src/libraries/proof/verify.ts'],
       packages: ['fastify'],
     })
   })

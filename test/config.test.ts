@@ -4,10 +4,10 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { clientEnvironment, loadConfig, optionTable, readOptions, strayVariables } from '../src/config.ts'
-import { refuseIdleOptions } from '../src/idle-options.ts'
-import { limitTable } from '../src/lib/limits.ts'
-import { NodeError } from '../src/model/errors.ts'
+import { clientEnvironment, loadConfig, optionTable, readOptions, strayVariables } from '../src/node/config.ts'
+import { refuseIdleOptions } from '../src/node/idle-options.ts'
+import { limitTable } from '../src/libraries/base/limits.ts'
+import { NodeError } from '../src/libraries/base/errors.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'proofstream-config-'))
 

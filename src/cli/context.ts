@@ -3,7 +3,7 @@
 
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { ClientEnvironment, Config, OptionRow } from '../index.ts'
-import { durationMs } from '../lib/clock.ts'
+import { durationMs } from '../libraries/base/clock.ts'
 import { CommandFailure, exitCodes } from './failure.ts'
 import { type FileForm, fileFormNames, fileFormOfPath } from './file-forms.ts'
 

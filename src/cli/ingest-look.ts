@@ -1,12 +1,12 @@
 // Looks into a file before it is sent: what its name does not say (gzip, GeoJSON in a `.json`, a zipped shapefile) is found
 // out, and what no node reads is refused with the command that makes it readable. With --format nothing is second-guessed.
 
-import { ownValue } from '../lib/collections.ts'
+import { ownValue } from '../libraries/base/collections.ts'
 import { open } from 'node:fs/promises'
 import { basename, extname } from 'node:path'
 import { constants, gunzipSync } from 'node:zlib'
-import { type Look, lookAlike } from '../formats/look-alike.ts'
-import { formats } from '../formats/registry.ts'
+import { type Look, lookAlike } from '../node/formats/look-alike.ts'
+import { formats } from '../node/formats/registry.ts'
 import { CommandFailure, exitCodes, note } from './failure.ts'
 
 /** What is known of a file that is to be sent. */

@@ -2,7 +2,7 @@
 // read only once (a pipe) is cut into batches where its format has lines (`piped-lines.ts`), else written to a temporary file
 // first. What a file is, `ingest-look.ts` says where its name does not.
 
-import { ownValue } from '../lib/collections.ts'
+import { ownValue } from '../libraries/base/collections.ts'
 import { createHash, randomUUID } from 'node:crypto'
 import { createReadStream, createWriteStream, rmSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
@@ -11,8 +11,8 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { setImmediate } from 'node:timers/promises'
-import type { FormatFacts } from '../formats/format.ts'
-import { defaultFormat, formatNamed, formats } from '../formats/registry.ts'
+import type { FormatFacts } from '../node/formats/format.ts'
+import { defaultFormat, formatNamed, formats } from '../node/formats/registry.ts'
 import { CommandFailure, exitCodes, note } from './failure.ts'
 import { beforeSignalEnds } from './interrupt.ts'
 import { lookInside } from './ingest-look.ts'

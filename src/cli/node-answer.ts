@@ -2,7 +2,7 @@
 
 import type { IncomingMessage } from 'node:http'
 import { DecodeError, type JsonValue, parseJson } from '../index.ts'
-import { BodyTooLong, boundedPieces } from '../lib/bounded-body.ts'
+import { BodyTooLong, boundedPieces } from '../libraries/base/bounded-body.ts'
 import { CommandFailure, exitCodes } from './failure.ts'
 import type { HttpAnswer } from './problem.ts'
 

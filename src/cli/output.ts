@@ -3,7 +3,7 @@
 // control character of a row reaches one.
 
 import { JsonNumber, type JsonObject, jsonText, type JsonValue, systemClock } from '../index.ts'
-import { cleanText } from '../lib/clean-text.ts'
+import { cleanText } from '../libraries/base/clean-text.ts'
 import type { OutputForm } from './context.ts'
 import { CommandFailure, exitCodes, note } from './failure.ts'
 import { print, rewriteLine } from './terminal.ts'

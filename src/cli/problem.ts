@@ -2,8 +2,8 @@
 
 import type { IncomingHttpHeaders } from 'node:http'
 import { type JsonValue, parseJson } from '../index.ts'
-import { cleanText } from '../lib/clean-text.ts'
-import { ownValue } from '../lib/collections.ts'
+import { cleanText } from '../libraries/base/clean-text.ts'
+import { ownValue } from '../libraries/base/collections.ts'
 import { CommandFailure, type ExitCode, exitCodes } from './failure.ts'
 import { itemsAt, memberAt, numberAt, textAt, textsAt } from './json-values.ts'
 import { displayWidth, plainTable } from './output.ts'

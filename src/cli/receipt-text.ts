@@ -1,7 +1,7 @@
 // What `ingest` prints as batches end: receipts for programs, a sentence a batch for a person.
 
 import { jsonText, type JsonValue } from '../index.ts'
-import { cleanText } from '../lib/clean-text.ts'
+import { cleanText } from '../libraries/base/clean-text.ts'
 import type { OutputForm } from './context.ts'
 import { columnTypes, itemsAt, memberAt, numberAt, textAt } from './json-values.ts'
 import { rowsText as tableOf } from './output.ts'

@@ -1,9 +1,9 @@
 // The one place that writes to stdout and stderr. To a pipe or a file bytes go as they are. On a terminal nothing from outside
-// is obeyed: what controls it or reorders text is shown (lib/clean-text.ts); of stderr our own few styles are let through.
+// is obeyed: what controls it or reorders text is shown (libraries/base/clean-text.ts); of stderr our own few styles are let through.
 
 import { TextDecoder } from 'node:util'
 import { Transform, type TransformCallback } from 'node:stream'
-import { cleanText } from '../lib/clean-text.ts'
+import { cleanText } from '../libraries/base/clean-text.ts'
 
 /** stdout, stderr, or what stands for one. */
 export interface Out {

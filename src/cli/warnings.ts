@@ -1,9 +1,9 @@
 // What a node warns of in its answers to batches, on stderr: each kind once in a run, yellow on a terminal.
 
 import { styleText } from 'node:util'
-import { kindOfWarning } from '../lib/warnings.ts'
+import { kindOfWarning } from '../libraries/base/warnings.ts'
 import type { JsonValue } from '../index.ts'
-import { cleanText } from '../lib/clean-text.ts'
+import { cleanText } from '../libraries/base/clean-text.ts'
 import { note } from './failure.ts'
 import { itemsAt } from './json-values.ts'
 

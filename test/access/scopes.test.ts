@@ -16,8 +16,8 @@ import {
   type Principal,
   type Right,
   type Scope,
-} from '../../src/access/scopes.ts'
-import { NodeError } from '../../src/model/errors.ts'
+} from '../../src/node/access/scopes.ts'
+import { NodeError } from '../../src/libraries/base/errors.ts'
 
 const open: DatasetFacts = { alias: 'acme/weather', visibility: 'public' }
 const hidden: DatasetFacts = { alias: 'acme/secret', visibility: 'private' }

@@ -2,13 +2,13 @@
 
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { decodeTokenRecord, isTokenText, makeTokenText, tokenOf } from '../../src/access/token.ts'
-import { TokenRegistry } from '../../src/access/tokens.ts'
-import { utf8 } from '../../src/lib/bytes.ts'
-import type { Clock } from '../../src/lib/clock.ts'
-import { silentLogger } from '../../src/lib/logger.ts'
-import { DecodeError, NodeError } from '../../src/model/errors.ts'
-import type { ObjectStore } from '../../src/store/object-store.ts'
+import { decodeTokenRecord, isTokenText, makeTokenText, tokenOf } from '../../src/node/access/token.ts'
+import { TokenRegistry } from '../../src/node/access/tokens.ts'
+import { utf8 } from '../../src/libraries/base/bytes.ts'
+import type { Clock } from '../../src/libraries/base/clock.ts'
+import { silentLogger } from '../../src/libraries/base/logger.ts'
+import { DecodeError, NodeError } from '../../src/libraries/base/errors.ts'
+import type { ObjectStore } from '../../src/node/store/object-store.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
 
 const startMs = Date.parse('2026-03-01T12:00:00Z')

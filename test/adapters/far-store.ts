@@ -1,8 +1,8 @@
 // A store on another machine: the memory store, whose objects are no files here, each request of which takes its time. What
 // was asked of it is counted.
 
-import { systemClock } from '../../src/lib/clock.ts'
-import type { ObjectStore } from '../../src/store/object-store.ts'
+import { systemClock } from '../../src/libraries/base/clock.ts'
+import type { ObjectStore } from '../../src/node/store/object-store.ts'
 import { openMemoryStore } from './memory-store.ts'
 
 type Operation = 'put' | 'putStream' | 'replace' | 'get' | 'getRange' | 'size' | 'modifiedMs' | 'list' | 'delete'

@@ -1,11 +1,11 @@
 // The event log in memory: for tests and for trying things out. Nothing survives the process.
 
-import { randomBytes } from '../../src/ids/native-crypto.ts'
-import { assert, must } from '../../src/lib/assert.ts'
-import { toHex } from '../../src/lib/bytes.ts'
-import type { EventLog, LogEntry } from '../../src/log/event-log.ts'
-import { checkInRange, Tail, truncated } from '../../src/log/tail.ts'
-import { NodeError } from '../../src/model/errors.ts'
+import { randomBytes } from '../../src/libraries/base/ids/native-crypto.ts'
+import { assert, must } from '../../src/libraries/base/assert.ts'
+import { toHex } from '../../src/libraries/base/bytes.ts'
+import type { EventLog, LogEntry } from '../../src/node/log/event-log.ts'
+import { checkInRange, Tail, truncated } from '../../src/node/log/tail.ts'
+import { NodeError } from '../../src/libraries/base/errors.ts'
 
 interface MemoryLogOptions {
   readonly partitions?: number

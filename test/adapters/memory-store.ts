@@ -1,8 +1,8 @@
 // Object store in memory: the reference for what the port means, and the store of tests. Nothing outlives the process.
 
-import { concatBytes, copyBytes } from '../../src/lib/bytes.ts'
-import { checkKey } from '../../src/store/layout.ts'
-import { checkRange, type ObjectStore } from '../../src/store/object-store.ts'
+import { concatBytes, copyBytes } from '../../src/libraries/base/bytes.ts'
+import { checkKey } from '../../src/node/store/layout.ts'
+import { checkRange, type ObjectStore } from '../../src/node/store/object-store.ts'
 
 /** An empty store; `nowMs` tells when objects are stored. Bytes are copied in and out, so no caller can change an object. */
 export function openMemoryStore(nowMs: () => number = () => 0): ObjectStore {

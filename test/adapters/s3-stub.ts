@@ -4,7 +4,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { type Credentials, googleNames, signedHeaders } from '../../src/store/s3/google.ts'
+import { type Credentials, googleNames, signedHeaders } from '../../src/drivers/s3/google.ts'
 import { amazonNames } from '../helpers/amazon-names.ts'
 import { testKeys } from '../helpers/buckets.ts'
 

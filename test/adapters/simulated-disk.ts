@@ -3,7 +3,7 @@
 // Several processes may share it; each sees it through a host, which delays, fails or ends its operations.
 
 import { basename, dirname } from 'node:path'
-import type { FileSystem, OpenFile } from '../../src/disk/files.ts'
+import type { FileSystem, OpenFile } from '../../src/node/machine/disk/files.ts'
 
 const sectorBytes = 512
 

@@ -2,11 +2,11 @@
 // are lost. What they are sent is copied, as it would be for a thread.
 
 import { formatNamed } from '../helpers/formats.ts'
-import { BodyTask } from '../../src/work/body-task.ts'
-import { ColumnTask } from '../../src/work/column-task.ts'
-import type { Beginning, TaskKind, Tasks, TaskWork } from '../../src/work/tasks.ts'
-import { handedOver } from '../../src/work/thread-messages.ts'
-import { type Task, type TaskThreads, ThreadLost } from '../../src/work/work-pool.ts'
+import { BodyTask } from '../../src/node/machine/work/body-task.ts'
+import { ColumnTask } from '../../src/node/machine/work/column-task.ts'
+import type { Beginning, TaskKind, Tasks, TaskWork } from '../../src/node/machine/work/tasks.ts'
+import { handedOver } from '../../src/node/machine/work/thread-messages.ts'
+import { type Task, type TaskThreads, ThreadLost } from '../../src/node/machine/work/work-pool.ts'
 
 export interface SimulatedThreadsOptions {
   readonly threads: number

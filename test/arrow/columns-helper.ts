@@ -2,9 +2,9 @@
 // Integers of 64 bits, times, timestamps and decimals (unscaled) are bigint; Date is days; Binary is Uint8Array.
 
 import * as fc from 'fast-check'
-import { bitAt } from '../../src/arrow/buffers.ts'
-import { type ColumnBuilder, createColumnBuilder } from '../../src/arrow/column-builder.ts'
-import { fixedWidth, isPresent } from '../../src/arrow/columns.ts'
+import { bitAt } from '../../src/libraries/columnar/arrow/buffers.ts'
+import { type ColumnBuilder, createColumnBuilder } from '../../src/libraries/columnar/arrow/column-builder.ts'
+import { fixedWidth, isPresent } from '../../src/libraries/columnar/arrow/columns.ts'
 import {
   type Column,
   type DataType,
@@ -12,7 +12,7 @@ import {
   innerType,
   isOptional,
   type RecordBatch,
-} from '../../src/model/schema.ts'
+} from '../../src/libraries/model/schema.ts'
 import { appendText } from '../helpers/slices.ts'
 
 export type Value = null | boolean | number | bigint | string | Uint8Array | Value[]

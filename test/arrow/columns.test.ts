@@ -2,8 +2,8 @@
 
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { copyBits, countBits } from '../../src/arrow/buffers.ts'
-import { createColumnBuilder } from '../../src/arrow/column-builder.ts'
+import { copyBits, countBits } from '../../src/libraries/columnar/arrow/buffers.ts'
+import { createColumnBuilder } from '../../src/libraries/columnar/arrow/column-builder.ts'
 import {
   batchBytes,
   concatBatches,
@@ -14,10 +14,10 @@ import {
   sliceBatch,
   sliceColumn,
   slicePieces,
-} from '../../src/arrow/columns.ts'
-import { nullColumn } from '../../src/arrow/null-column.ts'
-import { AssertionFailed } from '../../src/lib/assert.ts'
-import { type Column, type DataType, type Field, optional, timestampMs } from '../../src/model/schema.ts'
+} from '../../src/libraries/columnar/arrow/columns.ts'
+import { nullColumn } from '../../src/libraries/columnar/arrow/null-column.ts'
+import { AssertionFailed } from '../../src/libraries/base/assert.ts'
+import { type Column, type DataType, type Field, optional, timestampMs } from '../../src/libraries/model/schema.ts'
 import { appendText } from '../helpers/slices.ts'
 import {
   appendValue,

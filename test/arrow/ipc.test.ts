@@ -3,11 +3,16 @@
 import * as arrow from 'apache-arrow'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { sliceBatch } from '../../src/arrow/columns.ts'
-import { ArrowStreamReader } from '../../src/arrow/ipc-reader.ts'
-import { arrowBatchMessage, arrowStreamEnd, arrowStreamStart, encodeArrowStream } from '../../src/arrow/ipc.ts'
-import { DecodeError } from '../../src/model/errors.ts'
-import { type DataType, type Field, innerType, isOptional } from '../../src/model/schema.ts'
+import { sliceBatch } from '../../src/libraries/columnar/arrow/columns.ts'
+import { ArrowStreamReader } from '../../src/libraries/columnar/arrow/ipc-reader.ts'
+import {
+  arrowBatchMessage,
+  arrowStreamEnd,
+  arrowStreamStart,
+  encodeArrowStream,
+} from '../../src/libraries/columnar/arrow/ipc.ts'
+import { DecodeError } from '../../src/libraries/base/errors.ts'
+import { type DataType, type Field, innerType, isOptional } from '../../src/libraries/model/schema.ts'
 import { decodeArrowBatches, decodeArrowStream } from '../helpers/slices.ts'
 import { arbTable, batchOf, batchRows, type Value } from './columns-helper.ts'
 

@@ -3,9 +3,16 @@
 import { readFileSync } from 'node:fs'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { sliceBatch } from '../../src/arrow/columns.ts'
-import { createLogicalHash } from '../../src/arrow/logical-hash.ts'
-import { type DataType, type Field, innerType, isOptional, optional, type RecordBatch } from '../../src/model/schema.ts'
+import { sliceBatch } from '../../src/libraries/columnar/arrow/columns.ts'
+import { createLogicalHash } from '../../src/libraries/columnar/arrow/logical-hash.ts'
+import {
+  type DataType,
+  type Field,
+  innerType,
+  isOptional,
+  optional,
+  type RecordBatch,
+} from '../../src/libraries/model/schema.ts'
 import { arbTable, batchOf, type Value } from './columns-helper.ts'
 
 interface Vector {

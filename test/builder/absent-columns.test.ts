@@ -1,11 +1,11 @@
 // A message may leave out columns that its rows do not bring: the block is the same to the byte.
 
 import { expect, test } from 'vitest'
-import { broughtRows, fieldsAt } from '../../src/arrow/brought-rows.ts'
-import { encodeArrowStream } from '../../src/arrow/ipc.ts'
-import { nullColumn } from '../../src/arrow/null-column.ts'
-import { decodeMessage, encodeMessage } from '../../src/log/messages.ts'
-import { type DataType, type Field, optional } from '../../src/model/schema.ts'
+import { broughtRows, fieldsAt } from '../../src/libraries/columnar/arrow/brought-rows.ts'
+import { encodeArrowStream } from '../../src/libraries/columnar/arrow/ipc.ts'
+import { nullColumn } from '../../src/libraries/columnar/arrow/null-column.ts'
+import { decodeMessage, encodeMessage } from '../../src/node/log/messages.ts'
+import { type DataType, type Field, optional } from '../../src/libraries/model/schema.ts'
 import { openMemoryLog } from '../adapters/memory-log.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
 import { decodeArrowStream } from '../helpers/slices.ts'

@@ -1,10 +1,10 @@
 // Builders that are told which partitions to build: they come and go, and nobody's rows are left lying.
 
 import { describe, expect, test } from 'vitest'
-import type { EventLog } from '../../src/log/event-log.ts'
-import type { PartitionAssignment } from '../../src/log/partitions.ts'
-import { readHead } from '../../src/store/heads.ts'
-import { newestLowWaterMark } from '../../src/store/records.ts'
+import type { EventLog } from '../../src/node/log/event-log.ts'
+import type { PartitionAssignment } from '../../src/node/log/partitions.ts'
+import { readHead } from '../../src/node/store/heads.ts'
+import { newestLowWaterMark } from '../../src/node/store/records.ts'
 import { openMemoryLog } from '../adapters/memory-log.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
 import { buildAll, datasetId, dump, fastClock, quickCuts, start, TestWriter } from './support.ts'

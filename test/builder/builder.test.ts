@@ -1,14 +1,14 @@
 // The builder end to end over memory log and memory store: from messages to chains.
 
 import { describe, expect, test } from 'vitest'
-import { decodeCheckpoint } from '../../src/chain/checkpoint.ts'
-import { assert, must } from '../../src/lib/assert.ts'
-import { systemClock } from '../../src/lib/clock.ts'
-import { decodeMessage } from '../../src/log/messages.ts'
-import type { AddData } from '../../src/model/events.ts'
-import { readName } from '../../src/store/names.ts'
-import { readHead } from '../../src/store/heads.ts'
-import { blockKey, checkpointKey } from '../../src/store/layout.ts'
+import { decodeCheckpoint } from '../../src/libraries/odf/chain/checkpoint.ts'
+import { assert, must } from '../../src/libraries/base/assert.ts'
+import { systemClock } from '../../src/libraries/base/clock.ts'
+import { decodeMessage } from '../../src/node/log/messages.ts'
+import type { AddData } from '../../src/libraries/model/events.ts'
+import { readName } from '../../src/node/store/names.ts'
+import { readHead } from '../../src/node/store/heads.ts'
+import { blockKey, checkpointKey } from '../../src/node/store/layout.ts'
 import { openMemoryLog } from '../adapters/memory-log.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
 import {

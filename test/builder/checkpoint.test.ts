@@ -1,7 +1,7 @@
 // Checkpoints as bytes, and what a chain of them remembers.
 
 import { describe, expect, test } from 'vitest'
-import { loadDataset } from '../../src/builder/load-dataset.ts'
+import { loadDataset } from '../../src/node/builder/load-dataset.ts'
 import {
   type CheckpointContent,
   decodeCheckpoint,
@@ -9,13 +9,13 @@ import {
   findCommitted,
   findOutcome,
   firstIdGroup,
-} from '../../src/chain/checkpoint.ts'
-import { canonicalBytes } from '../../src/json/canonical.ts'
-import { parseJson } from '../../src/json/json.ts'
-import { must } from '../../src/lib/assert.ts'
-import { utf8 } from '../../src/lib/bytes.ts'
-import { DecodeError } from '../../src/model/errors.ts'
-import type { ObjectStore } from '../../src/store/object-store.ts'
+} from '../../src/libraries/odf/chain/checkpoint.ts'
+import { canonicalBytes } from '../../src/libraries/base/json/canonical.ts'
+import { parseJson } from '../../src/libraries/base/json/json.ts'
+import { must } from '../../src/libraries/base/assert.ts'
+import { utf8 } from '../../src/libraries/base/bytes.ts'
+import { DecodeError } from '../../src/libraries/base/errors.ts'
+import type { ObjectStore } from '../../src/node/store/object-store.ts'
 import { openMemoryLog } from '../adapters/memory-log.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
 import { FoldHarness, snapshotOf } from './fold-harness.ts'

@@ -2,9 +2,9 @@
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { ClockWatch } from '../../src/builder/clock-watch.ts'
-import { type Clock, systemClock } from '../../src/lib/clock.ts'
-import { progressPrefix } from '../../src/store/layout.ts'
+import { ClockWatch } from '../../src/node/builder/clock-watch.ts'
+import { type Clock, systemClock } from '../../src/libraries/base/clock.ts'
+import { progressPrefix } from '../../src/node/store/layout.ts'
 import { openMemoryLog } from '../adapters/memory-log.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
 import { until } from '../helpers/until.ts'

@@ -3,18 +3,24 @@
 
 import fc from 'fast-check'
 import { afterAll, describe, expect, test } from 'vitest'
-import { createColumnBuilder } from '../../src/arrow/column-builder.ts'
-import { sliceBatch } from '../../src/arrow/columns.ts'
-import { buildSlice, type SliceDeps } from '../../src/builder/build-slice.ts'
-import type { DataPlan } from '../../src/builder/dataset-state.ts'
-import { systemClock } from '../../src/lib/clock.ts'
-import { toHex } from '../../src/lib/bytes.ts'
-import { type DataSchema, defaultVocabulary, optional, type RecordBatch, systemFields } from '../../src/model/schema.ts'
-import { compressor } from '../../src/open-storage.ts'
-import type { ObjectStore } from '../../src/store/object-store.ts'
-import { handedOver } from '../../src/work/thread-messages.ts'
-import { ThreadPool } from '../../src/work/thread-pool.ts'
-import type { Task } from '../../src/work/work-pool.ts'
+import { createColumnBuilder } from '../../src/libraries/columnar/arrow/column-builder.ts'
+import { sliceBatch } from '../../src/libraries/columnar/arrow/columns.ts'
+import { buildSlice, type SliceDeps } from '../../src/node/builder/build-slice.ts'
+import type { DataPlan } from '../../src/node/builder/dataset-state.ts'
+import { systemClock } from '../../src/libraries/base/clock.ts'
+import { toHex } from '../../src/libraries/base/bytes.ts'
+import {
+  type DataSchema,
+  defaultVocabulary,
+  optional,
+  type RecordBatch,
+  systemFields,
+} from '../../src/libraries/model/schema.ts'
+import { compressor } from '../../src/node/open-storage.ts'
+import type { ObjectStore } from '../../src/node/store/object-store.ts'
+import { handedOver } from '../../src/node/machine/work/thread-messages.ts'
+import { ThreadPool } from '../../src/node/machine/work/thread-pool.ts'
+import type { Task } from '../../src/node/machine/work/work-pool.ts'
 import { appendText } from '../helpers/slices.ts'
 import { openMemoryLog } from '../adapters/memory-log.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'

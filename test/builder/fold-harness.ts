@@ -1,12 +1,12 @@
 // The fold alone, fed with message bytes: one dataset, no builder, no store.
 
-import type { BlockPlan, DataPlan, DatasetState } from '../../src/builder/dataset-state.ts'
-import { foldCreation, foldCut, type FoldResult } from '../../src/builder/fold.ts'
-import { foldMessage, type KeptRows, type MessageSource } from '../../src/builder/rows.ts'
-import type { BatchStatus } from '../../src/chain/checkpoint.ts'
-import { must } from '../../src/lib/assert.ts'
-import type { EventLog } from '../../src/log/event-log.ts'
-import { decodeMessage } from '../../src/log/messages.ts'
+import type { BlockPlan, DataPlan, DatasetState } from '../../src/node/builder/dataset-state.ts'
+import { foldCreation, foldCut, type FoldResult } from '../../src/node/builder/fold.ts'
+import { foldMessage, type KeptRows, type MessageSource } from '../../src/node/builder/rows.ts'
+import type { BatchStatus } from '../../src/libraries/odf/chain/checkpoint.ts'
+import { must } from '../../src/libraries/base/assert.ts'
+import type { EventLog } from '../../src/node/log/event-log.ts'
+import { decodeMessage } from '../../src/node/log/messages.ts'
 import { openMemoryLog } from '../adapters/memory-log.ts'
 
 export class FoldHarness {

@@ -1,10 +1,10 @@
 // The rules of the fold, one by one (protocol: messages, resends, large batches, block ends, outcomes, If-Match, ids).
 
 import { beforeEach, describe, expect, test } from 'vitest'
-import { encodeArrowStream } from '../../src/arrow/ipc.ts'
-import { encodeMessage } from '../../src/log/messages.ts'
-import { HaltError } from '../../src/model/errors.ts'
-import { type Field, optional } from '../../src/model/schema.ts'
+import { encodeArrowStream } from '../../src/libraries/columnar/arrow/ipc.ts'
+import { encodeMessage } from '../../src/node/log/messages.ts'
+import { HaltError } from '../../src/libraries/base/errors.ts'
+import { type Field, optional } from '../../src/libraries/model/schema.ts'
 import { FoldHarness, snapshotOf } from './fold-harness.ts'
 import { baseMs, batchOf, datasetId, rowsPayload, schemaOf, TestWriter, userFields } from './support.ts'
 

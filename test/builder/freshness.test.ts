@@ -2,7 +2,13 @@
 
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { BlockBudget, type CutOptions, defaultCutOptions, Governor, type Waits } from '../../src/builder/governor.ts'
+import {
+  BlockBudget,
+  type CutOptions,
+  defaultCutOptions,
+  Governor,
+  type Waits,
+} from '../../src/node/builder/governor.ts'
 import { openMemoryLog } from '../adapters/memory-log.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
 import { datasetId, fastClock, start, TestWriter } from './support.ts'

@@ -2,9 +2,9 @@
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { BlockBudget, type CutOptions, defaultCutOptions, Governor } from '../../src/builder/governor.ts'
-import { AttemptWatch } from '../../src/builder/keeper.ts'
-import { NodeError } from '../../src/model/errors.ts'
+import { BlockBudget, type CutOptions, defaultCutOptions, Governor } from '../../src/node/builder/governor.ts'
+import { AttemptWatch } from '../../src/node/builder/keeper.ts'
+import { NodeError } from '../../src/libraries/base/errors.ts'
 import { openMemoryLog } from '../adapters/memory-log.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
 import { FoldHarness } from './fold-harness.ts'

@@ -2,20 +2,20 @@
 // of them; or the place of its block is packed and swept. Nothing is lost, so nothing may halt.
 
 import { describe, expect, test, vi } from 'vitest'
-import type { EventLog, LogEntry } from '../../src/log/event-log.ts'
-import { readHead } from '../../src/store/heads.ts'
-import { commitKey, commitsPrefix } from '../../src/store/layout.ts'
-import type { ObjectStore } from '../../src/store/object-store.ts'
-import { withPacks } from '../../src/store/packed-store.ts'
-import { readCommit } from '../../src/store/records.ts'
-import { markSwept, sweepChain } from '../../src/store/sweep.ts'
-import { packChain } from '../../src/store/write-pack.ts'
+import type { EventLog, LogEntry } from '../../src/node/log/event-log.ts'
+import { readHead } from '../../src/node/store/heads.ts'
+import { commitKey, commitsPrefix } from '../../src/node/store/layout.ts'
+import type { ObjectStore } from '../../src/node/store/object-store.ts'
+import { withPacks } from '../../src/node/store/packed-store.ts'
+import { readCommit } from '../../src/node/store/records.ts'
+import { markSwept, sweepChain } from '../../src/node/store/sweep.ts'
+import { packChain } from '../../src/node/store/write-pack.ts'
 import { openMemoryLog } from '../adapters/memory-log.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
 import { buildAll, compressor, datasetId, start, TestWriter } from './support.ts'
 import { until } from '../helpers/until.ts'
 
-vi.mock('../../src/chain/pack-span.ts', async (original) => ({
+vi.mock('../../src/libraries/odf/chain/pack-span.ts', async (original) => ({
   ...(await original<object>()),
   packSpan: 4,
   spanOf: (level: number) => 4 * 2 ** level,

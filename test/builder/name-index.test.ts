@@ -1,10 +1,10 @@
 // What a builder does for a change that another has committed and not finished, by the records of names alone.
 
 import { expect, test } from 'vitest'
-import { NameIndex } from '../../src/builder/name-index.ts'
-import type { NameRecord } from '../../src/chain/records.ts'
-import { must } from '../../src/lib/assert.ts'
-import * as names from '../../src/store/names.ts'
+import { NameIndex } from '../../src/node/builder/name-index.ts'
+import type { NameRecord } from '../../src/libraries/odf/chain/records.ts'
+import { must } from '../../src/libraries/base/assert.ts'
+import * as names from '../../src/node/store/names.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
 import { datasetId } from './support.ts'
 

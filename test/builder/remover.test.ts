@@ -2,12 +2,12 @@
 // own grace.
 
 import { afterEach, expect, test } from 'vitest'
-import { Remover } from '../../src/builder/remover.ts'
-import type { NameRecord } from '../../src/chain/records.ts'
-import { must } from '../../src/lib/assert.ts'
-import { silentLogger } from '../../src/lib/logger.ts'
-import { headKey } from '../../src/store/layout.ts'
-import * as names from '../../src/store/names.ts'
+import { Remover } from '../../src/node/builder/remover.ts'
+import type { NameRecord } from '../../src/libraries/odf/chain/records.ts'
+import { must } from '../../src/libraries/base/assert.ts'
+import { silentLogger } from '../../src/libraries/base/logger.ts'
+import { headKey } from '../../src/node/store/layout.ts'
+import * as names from '../../src/node/store/names.ts'
 import { openMemoryLog } from '../adapters/memory-log.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
 import { type HandClock, handClock } from '../helpers/hand-clock.ts'

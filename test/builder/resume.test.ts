@@ -1,13 +1,13 @@
 // Starting again: floors, anchors, halts with a reason, and what goes on beside a halted dataset.
 
 import { beforeEach, describe, expect, test } from 'vitest'
-import { loadDataset } from '../../src/builder/load-dataset.ts'
-import { must } from '../../src/lib/assert.ts'
-import type { EventLog } from '../../src/log/event-log.ts'
-import { readHead } from '../../src/store/heads.ts'
-import { blockKey } from '../../src/store/layout.ts'
-import type { ObjectStore } from '../../src/store/object-store.ts'
-import { newestLowWaterMark } from '../../src/store/records.ts'
+import { loadDataset } from '../../src/node/builder/load-dataset.ts'
+import { must } from '../../src/libraries/base/assert.ts'
+import type { EventLog } from '../../src/node/log/event-log.ts'
+import { readHead } from '../../src/node/store/heads.ts'
+import { blockKey } from '../../src/node/store/layout.ts'
+import type { ObjectStore } from '../../src/node/store/object-store.ts'
+import { newestLowWaterMark } from '../../src/node/store/records.ts'
 import { openMemoryLog } from '../adapters/memory-log.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
 import {

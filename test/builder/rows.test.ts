@@ -2,8 +2,8 @@
 
 import fc from 'fast-check'
 import { expect, test, vi } from 'vitest'
-import { buildSlice } from '../../src/builder/build-slice.ts'
-import { KeptRows, readBatches, RowMemory } from '../../src/builder/rows.ts'
+import { buildSlice } from '../../src/node/builder/build-slice.ts'
+import { KeptRows, readBatches, RowMemory } from '../../src/node/builder/rows.ts'
 import { openMemoryLog } from '../adapters/memory-log.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
 import { FoldHarness } from './fold-harness.ts'

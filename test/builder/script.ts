@@ -2,7 +2,7 @@
 // cuts, and by an account of its own the rows that each dataset must hold in the end.
 
 import fc from 'fast-check'
-import { must } from '../../src/lib/assert.ts'
+import { must } from '../../src/libraries/base/assert.ts'
 import { FoldHarness } from './fold-harness.ts'
 import { datasetId, type LargeBatch, TestWriter } from './support.ts'
 

@@ -2,17 +2,17 @@
 // and ways to let a builder run over a log until it has nothing left to do.
 
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
-import { createColumnBuilder } from '../../src/arrow/column-builder.ts'
-import { encodeArrowStream } from '../../src/arrow/ipc.ts'
-import { type Builder, type BuilderDeps, startBuilder } from '../../src/builder/builder.ts'
-import { loadDataset } from '../../src/builder/load-dataset.ts'
-import { datasetIdFromKey, sha2HashText } from '../../src/ids/identifiers.ts'
-import { sha256, sha3256 } from '../../src/ids/native-crypto.ts'
-import { utf8 } from '../../src/lib/bytes.ts'
-import { type Clock, systemClock } from '../../src/lib/clock.ts'
-import { silentLogger } from '../../src/lib/logger.ts'
-import { type Announcements, openLocalAnnouncements } from '../../src/log/announcements.ts'
-import type { EventLog } from '../../src/log/event-log.ts'
+import { createColumnBuilder } from '../../src/libraries/columnar/arrow/column-builder.ts'
+import { encodeArrowStream } from '../../src/libraries/columnar/arrow/ipc.ts'
+import { type Builder, type BuilderDeps, startBuilder } from '../../src/node/builder/builder.ts'
+import { loadDataset } from '../../src/node/builder/load-dataset.ts'
+import { datasetIdFromKey, sha2HashText } from '../../src/libraries/base/ids/identifiers.ts'
+import { sha256, sha3256 } from '../../src/libraries/base/ids/native-crypto.ts'
+import { utf8 } from '../../src/libraries/base/bytes.ts'
+import { type Clock, systemClock } from '../../src/libraries/base/clock.ts'
+import { silentLogger } from '../../src/libraries/base/logger.ts'
+import { type Announcements, openLocalAnnouncements } from '../../src/node/log/announcements.ts'
+import type { EventLog } from '../../src/node/log/event-log.ts'
 import type {
   BatchEntry,
   ChangeHeader,
@@ -21,9 +21,9 @@ import type {
   DeleteHeader,
   Producer,
   RowsHeader,
-} from '../../src/log/messages.gen.ts'
-import { encodeMessage } from '../../src/log/messages.ts'
-import type { MetadataBlock } from '../../src/model/events.ts'
+} from '../../src/node/log/messages.gen.ts'
+import { encodeMessage } from '../../src/node/log/messages.ts'
+import type { MetadataBlock } from '../../src/libraries/model/events.ts'
 import {
   type DataSchema,
   defaultVocabulary,
@@ -32,10 +32,10 @@ import {
   type RecordBatch,
   systemFields,
   timestampMs,
-} from '../../src/model/schema.ts'
-import { readHead } from '../../src/store/heads.ts'
-import { loadBlock } from '../../src/store/load-block.ts'
-import type { ObjectStore } from '../../src/store/object-store.ts'
+} from '../../src/libraries/model/schema.ts'
+import { readHead } from '../../src/node/store/heads.ts'
+import { loadBlock } from '../../src/node/store/load-block.ts'
+import type { ObjectStore } from '../../src/node/store/object-store.ts'
 import { appendText } from '../helpers/slices.ts'
 import { until } from '../helpers/until.ts'
 

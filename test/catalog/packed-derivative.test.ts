@@ -1,14 +1,14 @@
 // The chain of a derivative dataset, out of a pack: the same blocks, slices and next block as when each block is read.
 
 import { expect, test } from 'vitest'
-import { DatasetChain } from '../../src/catalog/dataset-chain.ts'
-import { SummaryBuilder } from '../../src/chain/pack-summary.ts'
-import { sha3Hash } from '../../src/ids/identifiers.ts'
-import { must } from '../../src/lib/assert.ts'
-import { utf8 } from '../../src/lib/bytes.ts'
-import type { MetadataBlock, MetadataEvent } from '../../src/model/events.ts'
-import { instantFromMs } from '../../src/model/instant.ts'
-import { encodeBlock } from '../../src/odf/block.ts'
+import { DatasetChain } from '../../src/node/catalog/dataset-chain.ts'
+import { SummaryBuilder } from '../../src/libraries/odf/chain/pack-summary.ts'
+import { sha3Hash } from '../../src/libraries/base/ids/identifiers.ts'
+import { must } from '../../src/libraries/base/assert.ts'
+import { utf8 } from '../../src/libraries/base/bytes.ts'
+import type { MetadataBlock, MetadataEvent } from '../../src/libraries/model/events.ts'
+import { instantFromMs } from '../../src/libraries/model/instant.ts'
+import { encodeBlock } from '../../src/libraries/odf/block.ts'
 import { datasetId, schemaOf, userFields } from '../builder/support.ts'
 
 const id = datasetId('derived')

@@ -2,11 +2,16 @@
 
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { CheckpointScan, idPrefix } from '../../src/chain/checkpoint-scan.ts'
-import { type CheckpointContent, decodeCheckpoint, encodeCheckpoint, type IdGroup } from '../../src/chain/checkpoint.ts'
-import { sha3Hash } from '../../src/ids/identifiers.ts'
-import { utf8 } from '../../src/lib/bytes.ts'
-import { DecodeError } from '../../src/model/errors.ts'
+import { CheckpointScan, idPrefix } from '../../src/libraries/odf/chain/checkpoint-scan.ts'
+import {
+  type CheckpointContent,
+  decodeCheckpoint,
+  encodeCheckpoint,
+  type IdGroup,
+} from '../../src/libraries/odf/chain/checkpoint.ts'
+import { sha3Hash } from '../../src/libraries/base/ids/identifiers.ts'
+import { utf8 } from '../../src/libraries/base/bytes.ts'
+import { DecodeError } from '../../src/libraries/base/errors.ts'
 import { batchId } from '../builder/support.ts'
 
 const hash = sha3Hash(utf8('x'))

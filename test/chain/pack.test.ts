@@ -7,7 +7,7 @@ import {
   type PackedKind,
   type PackedObject,
   trailerBytes,
-} from '../../src/chain/pack.ts'
+} from '../../src/libraries/odf/chain/pack.ts'
 import {
   commitIn,
   decodeSummary,
@@ -16,15 +16,15 @@ import {
   hashIn,
   type PackSummary,
   SummaryBuilder,
-} from '../../src/chain/pack-summary.ts'
-import type { CommitRecord } from '../../src/chain/records.ts'
-import { hashText, sha3Hash } from '../../src/ids/identifiers.ts'
-import { sha3256 } from '../../src/ids/native-crypto.ts'
-import { must } from '../../src/lib/assert.ts'
-import { concatBytes, toHex, utf8 } from '../../src/lib/bytes.ts'
-import { DecodeError } from '../../src/model/errors.ts'
-import type { AddData, Hash, MetadataBlock, MetadataEvent } from '../../src/model/events.ts'
-import { instantFromMs } from '../../src/model/instant.ts'
+} from '../../src/libraries/odf/chain/pack-summary.ts'
+import type { CommitRecord } from '../../src/libraries/odf/chain/records.ts'
+import { hashText, sha3Hash } from '../../src/libraries/base/ids/identifiers.ts'
+import { sha3256 } from '../../src/libraries/base/ids/native-crypto.ts'
+import { must } from '../../src/libraries/base/assert.ts'
+import { concatBytes, toHex, utf8 } from '../../src/libraries/base/bytes.ts'
+import { DecodeError } from '../../src/libraries/base/errors.ts'
+import type { AddData, Hash, MetadataBlock, MetadataEvent } from '../../src/libraries/model/events.ts'
+import { instantFromMs } from '../../src/libraries/model/instant.ts'
 
 const dataset = `did:odf:fed01${'3'.repeat(64)}`
 const hashOfBlock = (sequence: number): Hash => sha3Hash(utf8(`block ${sequence}`))

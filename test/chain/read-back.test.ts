@@ -3,11 +3,11 @@
 
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { encodeArrowStream } from '../../src/arrow/ipc.ts'
-import { demandReadBack } from '../../src/chain/read-back.ts'
-import { newDatasetOf } from '../../src/gateway/new-dataset.ts'
-import { NodeError } from '../../src/model/errors.ts'
-import { parseAliasText } from '../../src/model/names.ts'
+import { encodeArrowStream } from '../../src/libraries/columnar/arrow/ipc.ts'
+import { demandReadBack } from '../../src/libraries/odf/chain/read-back.ts'
+import { newDatasetOf } from '../../src/node/gateway/new-dataset.ts'
+import { NodeError } from '../../src/libraries/base/errors.ts'
+import { parseAliasText } from '../../src/libraries/model/names.ts'
 import {
   badName,
   columnNameFault,
@@ -15,7 +15,7 @@ import {
   defaultVocabulary,
   optional,
   systemFields,
-} from '../../src/model/schema.ts'
+} from '../../src/libraries/model/schema.ts'
 import { failure, infer } from '../formats/reading.ts'
 import { type LiveNode, startLiveNode } from '../helpers/live-node.ts'
 

@@ -1,9 +1,9 @@
 // The small records of a chain, as they are stored: one spelling, and nothing else is read.
 
 import { describe, expect, test } from 'vitest'
-import * as records from '../../src/chain/records.ts'
-import { utf8 } from '../../src/lib/bytes.ts'
-import { DecodeError } from '../../src/model/errors.ts'
+import * as records from '../../src/libraries/odf/chain/records.ts'
+import { utf8 } from '../../src/libraries/base/bytes.ts'
+import { DecodeError } from '../../src/libraries/base/errors.ts'
 
 const id = `did:odf:fed01${'ab'.repeat(32)}`
 const hash = `f1620${'0f'.repeat(32)}`

@@ -3,12 +3,12 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { checkNext, emptyChain } from '../../src/chain/rules.ts'
-import { sha3Hash } from '../../src/ids/identifiers.ts'
-import { toPlain } from '../../src/json/json.ts'
-import { toHex } from '../../src/lib/bytes.ts'
-import { encodeBlock } from '../../src/odf/block.ts'
-import { schemaToJson } from '../../src/odf/odf-json.ts'
+import { checkNext, emptyChain } from '../../src/libraries/odf/chain/rules.ts'
+import { sha3Hash } from '../../src/libraries/base/ids/identifiers.ts'
+import { toPlain } from '../../src/libraries/base/json/json.ts'
+import { toHex } from '../../src/libraries/base/bytes.ts'
+import { encodeBlock } from '../../src/libraries/odf/block.ts'
+import { schemaToJson } from '../../src/libraries/odf/odf-json.ts'
 import { readFixtureDatasets } from '../helpers/odf-fixtures.ts'
 
 const datasets = readFixtureDatasets()

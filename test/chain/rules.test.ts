@@ -1,10 +1,16 @@
 // Every rule of a chain, kept and broken. A chain that keeps them all is built first; each case changes one thing.
 
 import { describe, expect, test } from 'vitest'
-import { type ChainState, checkNext, emptyChain } from '../../src/chain/rules.ts'
-import { HaltError } from '../../src/model/errors.ts'
-import type { AddData, AddPushSource, ExecuteTransform, MetadataBlock, MetadataEvent } from '../../src/model/events.ts'
-import { type DataSchema, defaultVocabulary, systemFields } from '../../src/model/schema.ts'
+import { type ChainState, checkNext, emptyChain } from '../../src/libraries/odf/chain/rules.ts'
+import { HaltError } from '../../src/libraries/base/errors.ts'
+import type {
+  AddData,
+  AddPushSource,
+  ExecuteTransform,
+  MetadataBlock,
+  MetadataEvent,
+} from '../../src/libraries/model/events.ts'
+import { type DataSchema, defaultVocabulary, systemFields } from '../../src/libraries/model/schema.ts'
 
 const hashOf = (name: string | number): string => `f1620${Buffer.from(String(name)).toString('hex').padEnd(64, '0')}`
 const dataset = `did:odf:fed01${'ab'.repeat(32)}`

@@ -4,7 +4,7 @@ import { mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { optionTable } from '../../src/config.ts'
+import { optionTable } from '../../src/node/config.ts'
 import { type Finished, runCommand } from '../helpers/run-node.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'proofstream-config-command-'))

@@ -5,8 +5,8 @@ import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } fro
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { must } from '../../src/lib/assert.ts'
-import { crc32c } from '../../src/lib/crc32c.ts'
+import { must } from '../../src/libraries/base/assert.ts'
+import { crc32c } from '../../src/libraries/base/crc32c.ts'
 import { keepBreach } from '../../src/features/follow/evidence.ts'
 import { type Finished, runCommand, type ServedNode, serveNode } from '../helpers/run-node.ts'
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { exitCodeOf, withFlags } from '../../src/cli/problem.ts'
-import { errorTable } from '../../src/model/error-table.ts'
+import { errorTable } from '../../src/libraries/base/error-table.ts'
 import { type Finished, runCommand } from '../helpers/run-node.ts'
 import { problem, startStub } from './stub-node.ts'
 

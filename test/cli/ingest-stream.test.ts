@@ -8,7 +8,7 @@ import { Readable } from 'node:stream'
 import { setTimeout } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { HeldLines } from '../../src/cli/held-lines.ts'
-import { decodeUtf8, utf8 } from '../../src/lib/bytes.ts'
+import { decodeUtf8, utf8 } from '../../src/libraries/base/bytes.ts'
 import { liveNode } from '../helpers/live-node.ts'
 import { runCommand } from '../helpers/run-node.ts'
 

@@ -7,7 +7,7 @@ import { bannerLines } from '../../src/cli/commands/serve.ts'
 import { CommandFailure } from '../../src/cli/failure.ts'
 import { displayWidth, objectText, progressText, rowsText, tableLines } from '../../src/cli/output.ts'
 import { JsonNumber, type JsonObject, type JsonValue, parseJson } from '../../src/index.ts'
-import { cleanText } from '../../src/lib/clean-text.ts'
+import { cleanText } from '../../src/libraries/base/clean-text.ts'
 
 const number = (token: string): JsonNumber => new JsonNumber(token)
 const odd = {

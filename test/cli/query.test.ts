@@ -182,7 +182,7 @@ describe.concurrent('verify', () => {
       '--offline',
     ])
     expect(code).toBe(0)
-    expect(stderr).toContain('src/verify.ts')
+    expect(stderr).toContain('src/libraries/proof/verify.ts')
     const loaded = stderr.split('\n')
     expect(loaded.filter((url) => /duckdb|kafka|fastify|pino|hyparquet/.test(url))).toEqual([])
     const folders = new Set(loaded.flatMap((url) => /^(?!.*node_modules).*\/src\/(\w+)\//.exec(url)?.[1] ?? []))

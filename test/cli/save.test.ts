@@ -9,7 +9,7 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { fileFormOf, fileForms } from '../../src/cli/file-forms.ts'
 import { ArrayOfLines } from '../../src/cli/save.ts'
-import { fileFormats } from '../../src/outputs/formats.ts'
+import { fileFormats } from '../../src/libraries/columnar/outputs/formats.ts'
 import { type Finished, runCommand } from '../helpers/run-node.ts'
 import { problem, startStub } from './stub-node.ts'
 

@@ -6,7 +6,7 @@ import { createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { lockDirectory } from '../../src/disk/directory-lock.ts'
+import { lockDirectory } from '../../src/node/machine/disk/directory-lock.ts'
 import { type Finished, runCommand } from '../helpers/run-node.ts'
 
 /** One that has not ended by itself after so long is ended, and then has no exit code. */

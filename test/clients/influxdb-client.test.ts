@@ -5,7 +5,7 @@
 import { spawnSync } from 'node:child_process'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { foldAscii } from '../../src/model/names.ts'
+import { foldAscii } from '../../src/libraries/model/names.ts'
 import { run } from '../examples/run.ts'
 import { infer, readBytes, readerOptions, rowsOf } from '../formats/reading.ts'
 import { liveNode } from '../helpers/live-node.ts'

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest'
 import { firstRows } from '../../src/features/console/browser/first-rows.ts'
-import { parseJson } from '../../src/json/json.ts'
+import { parseJson } from '../../src/libraries/base/json/json.ts'
 
 const of = (text: string, most = 10): ReturnType<typeof firstRows> => firstRows(parseJson(text), most)
 

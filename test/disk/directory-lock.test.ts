@@ -6,7 +6,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { lockDirectory } from '../../src/disk/directory-lock.ts'
+import { lockDirectory } from '../../src/node/machine/disk/directory-lock.ts'
 
 let root = ''
 beforeAll(async () => {
@@ -24,7 +24,7 @@ test('refuses a second owner in the same process until the first has given the d
 })
 
 test('refuses while another process has the directory, names it, and takes over at once when it was killed', async () => {
-  const module = new URL('../../src/disk/directory-lock.ts', import.meta.url).href
+  const module = new URL('../../src/node/machine/disk/directory-lock.ts', import.meta.url).href
   const script = `import { lockDirectory } from ${JSON.stringify(module)}
     lockDirectory(${JSON.stringify(root)}); process.stdout.write('locked'); setInterval(() => {}, 1000)`
   const owner = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: ['ignore', 'pipe', 'inherit'] })

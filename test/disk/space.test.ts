@@ -1,9 +1,15 @@
 // Room for rows on the volume of the store.
 
 import { expect, test } from 'vitest'
-import { type FreeSpace, spaceReserveBytes, SpaceReserve, spaceReserveInodes, whyNoRoom } from '../../src/disk/space.ts'
-import { freeSpaceOf } from '../../src/disk/files.ts'
-import { systemClock } from '../../src/lib/clock.ts'
+import {
+  type FreeSpace,
+  spaceReserveBytes,
+  SpaceReserve,
+  spaceReserveInodes,
+  whyNoRoom,
+} from '../../src/node/machine/disk/space.ts'
+import { freeSpaceOf } from '../../src/node/machine/disk/files.ts'
+import { systemClock } from '../../src/libraries/base/clock.ts'
 
 const space = (bytes: number, inodes?: number): FreeSpace => ({ bytes, inodes })
 

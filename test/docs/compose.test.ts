@@ -3,9 +3,9 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { loadConfig, optionTable } from '../../src/config.ts'
-import { topicNames } from '../../src/log/kafka/topics.ts'
-import { roles } from '../../src/model/names.ts'
+import { loadConfig, optionTable } from '../../src/node/config.ts'
+import { topicNames } from '../../src/drivers/kafka/topics.ts'
+import { roles } from '../../src/libraries/model/names.ts'
 import { readCompose, type Service } from '../helpers/compose.ts'
 import { repository } from '../helpers/sources.ts'
 

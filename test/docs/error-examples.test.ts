@@ -1,8 +1,8 @@
 // The example bodies of the error pages are what a node says: each kind that a request can bring about is brought about.
 
 import { describe, expect, it } from 'vitest'
-import { errorCatalogue } from '../../src/http/texts.ts'
-import type { ErrorKind } from '../../src/model/error-table.ts'
+import { errorCatalogue } from '../../src/node/http/texts.ts'
+import type { ErrorKind } from '../../src/libraries/base/error-table.ts'
 import { type Call, liveNode } from '../helpers/live-node.ts'
 import { provenAnswer } from './proven-answer.ts'
 

@@ -7,9 +7,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { provenAnswer } from './proven-answer.ts'
-import { canonicalText } from '../../src/json/canonical.ts'
-import { parseJson } from '../../src/json/json.ts'
-import { verifyOffline } from '../../src/verify.ts'
+import { canonicalText } from '../../src/libraries/base/json/canonical.ts'
+import { parseJson } from '../../src/libraries/base/json/json.ts'
+import { verifyOffline } from '../../src/libraries/proof/verify.ts'
 
 const repository = new URL('../..', import.meta.url).pathname
 const page = readFileSync(join(repository, 'docs', 'spec', 'proof.md'), 'utf8')

@@ -1,6 +1,6 @@
 // The signed answer that the OpenAPI document shows.
 
-import { routeTexts } from '../../src/http/texts.ts'
+import { routeTexts } from '../../src/node/http/texts.ts'
 
 interface ProvenAnswer {
   readonly commitment: Readonly<Record<'inputHash' | 'outputHash' | 'subQueriesHash', string>>

@@ -8,9 +8,9 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { parseString } from 'fast-csv'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { BlockBudget, defaultCutOptions, Governor } from '../../src/builder/governor.ts'
-import { durationMs } from '../../src/lib/clock.ts'
-import { limitTable } from '../../src/lib/limits.ts'
+import { BlockBudget, defaultCutOptions, Governor } from '../../src/node/builder/governor.ts'
+import { durationMs } from '../../src/libraries/base/clock.ts'
+import { limitTable } from '../../src/libraries/base/limits.ts'
 import { demoFile } from '../helpers/samples.ts'
 
 const repository = new URL('../..', import.meta.url).pathname

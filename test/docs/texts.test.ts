@@ -1,8 +1,8 @@
 // The files of texts/ say something of each error kind and each route, name only what there is, and are served.
 
 import { describe, expect, it } from 'vitest'
-import { errorCatalogue, errorsOf, errorTexts, routeTexts } from '../../src/http/texts.ts'
-import { type ErrorKind, errorTable } from '../../src/model/error-table.ts'
+import { errorCatalogue, errorsOf, errorTexts, routeTexts } from '../../src/node/http/texts.ts'
+import { type ErrorKind, errorTable } from '../../src/libraries/base/error-table.ts'
 import { liveNode } from '../helpers/live-node.ts'
 
 // the keys of the table are its kinds

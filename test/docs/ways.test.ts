@@ -10,7 +10,12 @@ const page = readFileSync(join(repository, 'docs/ARCHITECTURE.md'), 'utf8')
 const source = join(repository, 'src')
 
 /** Behind a port, or at the other side of the log: nothing of the way imports them. */
-const met = ['log/file/file-log.ts', 'builder/partition.ts', 'store/directory/directory-store.ts', 'engine/child.ts']
+const met = [
+  'node/log/file/file-log.ts',
+  'node/builder/partition.ts',
+  'node/store/directory/directory-store.ts',
+  'node/engine/child.ts',
+]
 
 function filesOf(title: string): string[] {
   const section = page.split(`\n## ${title}\n`)[1]?.split('\n## ')[0] ?? ''

@@ -3,10 +3,10 @@
 import { readFileSync } from 'node:fs'
 import { DuckDBInstance } from '@duckdb/node-api'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { renderResult } from '../../src/engine/duckdb-results.ts'
-import { outputSchemaOf } from '../../src/engine/duckdb-types.ts'
-import { NodeError } from '../../src/model/errors.ts'
-import { schemaBytes } from '../../src/odf/schema-formats.ts'
+import { renderResult } from '../../src/node/engine/duckdb-results.ts'
+import { outputSchemaOf } from '../../src/node/engine/duckdb-types.ts'
+import { NodeError } from '../../src/libraries/base/errors.ts'
+import { schemaBytes } from '../../src/libraries/odf/schema-formats.ts'
 
 type Connection = Awaited<ReturnType<DuckDBInstance['connect']>>
 

@@ -9,8 +9,8 @@ import {
   scalarFunctions,
   spatialFunctions,
   volatileFunctions,
-} from '../../src/engine/functions.ts'
-import { foldAscii } from '../../src/model/names.ts'
+} from '../../src/node/engine/functions.ts'
+import { foldAscii } from '../../src/libraries/model/names.ts'
 import { usePlainEngine } from './helpers.ts'
 
 const scalar = usePlainEngine()

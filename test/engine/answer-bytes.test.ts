@@ -4,10 +4,10 @@
 import { DuckDBInstance, type DuckDBResult } from '@duckdb/node-api'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { keepByteOrderMarks } from '../../src/engine/duckdb-open.ts'
-import { renderResult } from '../../src/engine/duckdb-results.ts'
-import { assert } from '../../src/lib/assert.ts'
-import { NodeError } from '../../src/model/errors.ts'
+import { keepByteOrderMarks } from '../../src/node/engine/duckdb-open.ts'
+import { renderResult } from '../../src/node/engine/duckdb-results.ts'
+import { assert } from '../../src/libraries/base/assert.ts'
+import { NodeError } from '../../src/libraries/base/errors.ts'
 import { answerByValues } from '../helpers/answer-by-values.ts'
 
 type Connection = Awaited<ReturnType<DuckDBInstance['connect']>>

@@ -1,10 +1,10 @@
 // One engine process: what its death means for the job in flight, and that an interrupt leaves it usable.
 import { expect, onTestFinished, test } from 'vitest'
-import { ChildHandle } from '../../src/engine/child-handle.ts'
-import type { ToChild } from '../../src/engine/messages.ts'
-import { must } from '../../src/lib/assert.ts'
-import { type Clock, systemClock } from '../../src/lib/clock.ts'
-import { NodeError } from '../../src/model/errors.ts'
+import { ChildHandle } from '../../src/node/engine/child-handle.ts'
+import type { ToChild } from '../../src/node/engine/messages.ts'
+import { must } from '../../src/libraries/base/assert.ts'
+import { type Clock, systemClock } from '../../src/libraries/base/clock.ts'
+import { NodeError } from '../../src/libraries/base/errors.ts'
 import { refusal } from './helpers.ts'
 
 const mebibyte = 1024 * 1024

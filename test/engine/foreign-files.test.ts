@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { zstdDecompressSync } from 'node:zlib'
 import { parquetReadObjects } from 'hyparquet'
 import { expect, test } from 'vitest'
-import type { DataSchema } from '../../src/model/schema.ts'
+import type { DataSchema } from '../../src/libraries/model/schema.ts'
 import { ask, useBench } from './helpers.ts'
 
 const fixtures = fileURLToPath(new URL('../fixtures/', import.meta.url))

@@ -1,7 +1,7 @@
 // The gate against every known way out of the sandbox, both bypasses of earlier gates, and honest statements.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { sha3Hash } from '../../src/ids/identifiers.ts'
+import { sha3Hash } from '../../src/libraries/base/ids/identifiers.ts'
 import { escapeAttempts, hiddenPlaces } from './escape-attempts.ts'
 import { ask, type AskOptions, refusal, schemaOf, systemColumns, useBench, writeSlice } from './helpers.ts'
 

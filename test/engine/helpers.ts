@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
 import { afterAll, beforeAll } from 'vitest'
-import { type Engine, openEngine } from '../../src/engine/engine.ts'
+import { type Engine, openEngine } from '../../src/node/engine/engine.ts'
 import type {
   Asking,
   EngineCaller,
@@ -13,16 +13,16 @@ import type {
   EngineJob,
   EngineOptions,
   EngineTable,
-} from '../../src/engine/messages.ts'
-import { child, objects } from '../../src/engine/tree.ts'
-import { parseJson } from '../../src/json/json.ts'
-import { must } from '../../src/lib/assert.ts'
-import { systemClock } from '../../src/lib/clock.ts'
-import { silentLogger } from '../../src/lib/logger.ts'
-import { NodeError } from '../../src/model/errors.ts'
-import type { JsonObject } from '../../src/model/json.ts'
-import { matchParameters } from '../../src/model/parameters.ts'
-import { type DataSchema, defaultVocabulary, type Field, systemFields } from '../../src/model/schema.ts'
+} from '../../src/node/engine/messages.ts'
+import { child, objects } from '../../src/node/engine/tree.ts'
+import { parseJson } from '../../src/libraries/base/json/json.ts'
+import { must } from '../../src/libraries/base/assert.ts'
+import { systemClock } from '../../src/libraries/base/clock.ts'
+import { silentLogger } from '../../src/libraries/base/logger.ts'
+import { NodeError } from '../../src/libraries/base/errors.ts'
+import type { JsonObject } from '../../src/libraries/base/json/value.ts'
+import { matchParameters } from '../../src/libraries/model/parameters.ts'
+import { type DataSchema, defaultVocabulary, type Field, systemFields } from '../../src/libraries/model/schema.ts'
 
 export interface Bench {
   readonly engine: Engine

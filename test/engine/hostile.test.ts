@@ -2,8 +2,8 @@
 // the process goes on.
 import fc from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { NodeError } from '../../src/model/errors.ts'
-import { silentLogger } from '../../src/lib/logger.ts'
+import { NodeError } from '../../src/libraries/base/errors.ts'
+import { silentLogger } from '../../src/libraries/base/logger.ts'
 import { ask, refusal, useBench } from './helpers.ts'
 
 /** What the engine told its operator: a process that was thrown away is told there. */

@@ -1,11 +1,11 @@
 // The child's end of a streamed answer: what travels together, and that it waits for its parent.
 
 import { expect, test } from 'vitest'
-import type { FromChild } from '../../src/engine/messages.ts'
-import { streamWindowBytes } from '../../src/engine/messages.ts'
-import { Outbox } from '../../src/engine/outbox.ts'
-import { systemClock } from '../../src/lib/clock.ts'
-import { NodeError } from '../../src/model/errors.ts'
+import type { FromChild } from '../../src/node/engine/messages.ts'
+import { streamWindowBytes } from '../../src/node/engine/messages.ts'
+import { Outbox } from '../../src/node/engine/outbox.ts'
+import { systemClock } from '../../src/libraries/base/clock.ts'
+import { NodeError } from '../../src/libraries/base/errors.ts'
 
 const kibibyte = 1024
 

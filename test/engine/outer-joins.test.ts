@@ -3,7 +3,7 @@
 
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
-import type { NodeError } from '../../src/model/errors.ts'
+import type { NodeError } from '../../src/libraries/base/errors.ts'
 import { ask, type AskOptions, schemaOf, systemColumns, useBench } from './helpers.ts'
 
 const bench = useBench({ queryMs: 60_000 })

@@ -3,9 +3,15 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { zstdCompressSync } from 'node:zlib'
 import { expect, test } from 'vitest'
-import { type ColumnBuilder, createColumnBuilder } from '../../src/arrow/column-builder.ts'
-import { type DataType, defaultVocabulary, type Field, optional, systemFields } from '../../src/model/schema.ts'
-import { encodeSlice } from '../../src/parquet/write-slice.ts'
+import { type ColumnBuilder, createColumnBuilder } from '../../src/libraries/columnar/arrow/column-builder.ts'
+import {
+  type DataType,
+  defaultVocabulary,
+  type Field,
+  optional,
+  systemFields,
+} from '../../src/libraries/model/schema.ts'
+import { encodeSlice } from '../../src/libraries/columnar/parquet/write-slice.ts'
 import { appendText } from '../helpers/slices.ts'
 import { ask, useBench } from './helpers.ts'
 

@@ -2,8 +2,8 @@
 import { BIGINT, BOOLEAN, DOUBLE, HUGEINT, VARCHAR } from '@duckdb/node-api'
 import fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { parseJson } from '../../src/json/json.ts'
-import { type Parameter, readParameters } from '../../src/model/parameters.ts'
+import { parseJson } from '../../src/libraries/base/json/json.ts'
+import { type Parameter, readParameters } from '../../src/libraries/model/parameters.ts'
 import { ask, askWhole, type AskOptions, useBench, refusal, schemaOf, systemColumns, writeSlice } from './helpers.ts'
 
 const bench = useBench()

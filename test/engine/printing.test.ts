@@ -2,9 +2,9 @@
 // caller's text to the rewritten one. Our answers against the engine's own on the caller's text.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { firstDifference, jsonCheckStatement, printable } from '../../src/engine/printable.ts'
-import { objects } from '../../src/engine/tree.ts'
-import { jsonText } from '../../src/json/json.ts'
+import { firstDifference, jsonCheckStatement, printable } from '../../src/node/engine/printable.ts'
+import { objects } from '../../src/node/engine/tree.ts'
+import { jsonText } from '../../src/libraries/base/json/json.ts'
 import { ask, refusal, topNodeOf, treeOf, useBench, usePlainEngine } from './helpers.ts'
 import { statements } from './statements.ts'
 

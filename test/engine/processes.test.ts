@@ -1,12 +1,12 @@
 // Which process a query runs in, with real processes: what one has read stays among those who may read it.
 import { array, assert as assertProperty, asyncProperty, constantFrom, record, uniqueArray } from 'fast-check'
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { ChildHandle } from '../../src/engine/child-handle.ts'
-import { ChildPool } from '../../src/engine/lane.ts'
-import type { EngineCaller } from '../../src/engine/messages.ts'
-import { systemClock } from '../../src/lib/clock.ts'
-import { silentLogger } from '../../src/lib/logger.ts'
-import { NodeError } from '../../src/model/errors.ts'
+import { ChildHandle } from '../../src/node/engine/child-handle.ts'
+import { ChildPool } from '../../src/node/engine/lane.ts'
+import type { EngineCaller } from '../../src/node/engine/messages.ts'
+import { systemClock } from '../../src/libraries/base/clock.ts'
+import { silentLogger } from '../../src/libraries/base/logger.ts'
+import { NodeError } from '../../src/libraries/base/errors.ts'
 import { ask, type Bench, openBench, refusal, schemaOf, systemColumns, writeSlice } from './helpers.ts'
 
 const rights: Readonly<Record<string, readonly string[]>> = {

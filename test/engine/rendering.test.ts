@@ -1,7 +1,7 @@
 // Values of every type that an expression can make, in the three layouts, and their Arrow schema.
 import { describe, expect, test } from 'vitest'
-import type { EngineAnswer } from '../../src/engine/messages.ts'
-import { schemaBytes } from '../../src/odf/schema-formats.ts'
+import type { EngineAnswer } from '../../src/node/engine/messages.ts'
+import { schemaBytes } from '../../src/libraries/odf/schema-formats.ts'
 import { ask, askWhole, openBench, refusal, useBench, schemaOf } from './helpers.ts'
 
 const bench = useBench()

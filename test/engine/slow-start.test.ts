@@ -1,8 +1,8 @@
 // An engine whose first process does not stand in time: it is there all the same, says so, and tries again.
 
 import { expect, onTestFinished, test } from 'vitest'
-import { startMs } from '../../src/engine/child-handle.ts'
-import { type Clock, systemClock } from '../../src/lib/clock.ts'
+import { startMs } from '../../src/node/engine/child-handle.ts'
+import { type Clock, systemClock } from '../../src/libraries/base/clock.ts'
 import { openBench } from './helpers.ts'
 
 /** A clock on which so many of the times that a process has to stand are over at once. */

@@ -4,7 +4,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { boundsOf, geometryOf, intersectsBox, pointOf, wktOf } from '../../src/geo/geometry.ts'
+import { boundsOf, geometryOf, intersectsBox, pointOf, wktOf } from '../../src/libraries/geo/geometry.ts'
 import { sample } from '../helpers/samples.ts'
 import { ask, askWhole, refusal, useBench, usePlainEngine } from './helpers.ts'
 

@@ -3,7 +3,7 @@
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { beforeAll, describe, expect, it } from 'vitest'
-import type { Field } from '../../src/model/schema.ts'
+import type { Field } from '../../src/libraries/model/schema.ts'
 import { ask, askWhole, type AskOptions, useBench, schemaOf, systemColumns } from './helpers.ts'
 import { exactStatements, pinnedStatements, randomStatement } from './statement-corpus.ts'
 

@@ -1,10 +1,10 @@
 // Streamed answers of the engine: failures early and late, readers that stop or never read, limits of time and room.
 
 import { describe, expect, test } from 'vitest'
-import type { AnswerStream } from '../../src/engine/answer-stream.ts'
-import { type Asking, streamWindowBytes, type StreamJob } from '../../src/engine/messages.ts'
-import { systemClock } from '../../src/lib/clock.ts'
-import { NodeError } from '../../src/model/errors.ts'
+import type { AnswerStream } from '../../src/node/engine/answer-stream.ts'
+import { type Asking, streamWindowBytes, type StreamJob } from '../../src/node/engine/messages.ts'
+import { systemClock } from '../../src/libraries/base/clock.ts'
+import { NodeError } from '../../src/libraries/base/errors.ts'
 import { ask, asking, openBench, refusal, useBench } from './helpers.ts'
 
 const bench = useBench({ exportSlots: 1 })

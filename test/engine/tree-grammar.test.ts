@@ -1,9 +1,9 @@
 // The grammar of what the gate lets through, against the engine's own trees: a wide corpus passes, and every part of
 // every tree that is changed into something that nobody permitted is refused.
 import { describe, expect, test } from 'vitest'
-import { gateStatement } from '../../src/engine/gate.ts'
-import { NodeError } from '../../src/model/errors.ts'
-import { JsonNumber, type JsonObject, type JsonValue } from '../../src/model/json.ts'
+import { gateStatement } from '../../src/node/engine/gate.ts'
+import { NodeError } from '../../src/libraries/base/errors.ts'
+import { JsonNumber, type JsonObject, type JsonValue } from '../../src/libraries/base/json/value.ts'
 import { hiddenPlaces } from './escape-attempts.ts'
 import { topNodeOf, usePlainEngine } from './helpers.ts'
 import { statements } from './statements.ts'

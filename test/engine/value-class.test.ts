@@ -2,11 +2,11 @@
 // type proves the kind; and what is called exact is the same in whatever order its operands come.
 import { DuckDBInstance, type DuckDBConnection } from '@duckdb/node-api'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { addingAggregates, scalarFunctions, aggregateFunctions, isDenied } from '../../src/engine/functions.ts'
-import { NamedValues, valueClass } from '../../src/engine/value-class.ts'
-import { must } from '../../src/lib/assert.ts'
-import { foldAscii } from '../../src/model/names.ts'
-import type { JsonObject, JsonValue } from '../../src/model/json.ts'
+import { addingAggregates, scalarFunctions, aggregateFunctions, isDenied } from '../../src/node/engine/functions.ts'
+import { NamedValues, valueClass } from '../../src/node/engine/value-class.ts'
+import { must } from '../../src/libraries/base/assert.ts'
+import { foldAscii } from '../../src/libraries/model/names.ts'
+import type { JsonObject, JsonValue } from '../../src/libraries/base/json/value.ts'
 
 const types = `
   BOOLEAN; TINYINT; INTEGER; BIGINT; HUGEINT; UTINYINT; UBIGINT; UHUGEINT; DECIMAL(4,1); DECIMAL(38,0); DECIMAL(38,20)

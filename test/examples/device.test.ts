@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type ServedNode, startServed } from '../history/chaos.ts'
 import { type Address, randomOf } from '../history/load.ts'
-import { must } from '../../src/lib/assert.ts'
+import { must } from '../../src/libraries/base/assert.ts'
 import { run } from './run.ts'
 
 const program = join('examples', 'device', 'send-readings.mjs')

@@ -7,8 +7,8 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { loadConfig } from '../../src/config.ts'
-import type { Feature } from '../../src/feature.ts'
+import { loadConfig } from '../../src/node/config.ts'
+import type { Feature } from '../../src/node/feature.ts'
 import { features } from '../../src/features.ts'
 import { repository } from '../helpers/sources.ts'
 import { startLiveNode } from '../helpers/live-node.ts'
@@ -44,8 +44,8 @@ async function loadedFolders(without: string): Promise<string[]> {
     `import { registerHooks } from 'node:module'
     const seen = new Set()
     registerHooks({ load: (url, context, next) => (seen.add(url.match(/src\\/features\\/([^/]+)\\//)?.[1]), next(url, context)) })
-    const { startNode } = await import('${repository}/src/node.ts')
-    const { loadConfig } = await import('${repository}/src/config.ts')
+    const { startNode } = await import('${repository}/src/node/node.ts')
+    const { loadConfig } = await import('${repository}/src/node/config.ts')
     const options = { data: '${dir}/node', listen: '127.0.0.1:0', 'log-level': 'silent', without: '${without}' }
     const node = await startNode(loadConfig(options))
     await node.stop()

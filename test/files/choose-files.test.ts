@@ -3,12 +3,12 @@
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { EngineTable } from '../../src/engine/messages.ts'
-import { must } from '../../src/lib/assert.ts'
-import type { Parameter } from '../../src/model/parameters.ts'
-import { FileList } from '../../src/files/file-list.ts'
-import type { SliceTimes } from '../../src/files/slice-times.ts'
-import { type ChosenFiles, chooseFiles } from '../../src/files/choose-files.ts'
+import type { EngineTable } from '../../src/node/engine/messages.ts'
+import { must } from '../../src/libraries/base/assert.ts'
+import type { Parameter } from '../../src/libraries/model/parameters.ts'
+import { FileList } from '../../src/node/files/file-list.ts'
+import type { SliceTimes } from '../../src/node/files/slice-times.ts'
+import { type ChosenFiles, chooseFiles } from '../../src/node/files/choose-files.ts'
 import { asking, listOf, schemaOf, useBench, writeSlice } from '../engine/helpers.ts'
 import { sliceView } from '../helpers/slice-chain.ts'
 

@@ -1,8 +1,8 @@
 // Which slices are merged: ranges that follow from sizes alone, bounded, few, and never in one another's way.
 
 import { describe, expect, it } from 'vitest'
-import type { SliceRun } from '../../src/files/file-list.ts'
-import { isRange, rangeSlices, rangesOf, type RangeWindow, windowOf } from '../../src/files/merged-ranges.ts'
+import type { SliceRun } from '../../src/node/files/file-list.ts'
+import { isRange, rangeSlices, rangesOf, type RangeWindow, windowOf } from '../../src/node/files/merged-ranges.ts'
 
 function windowsOf(sizes: readonly number[], rows = 60): RangeWindow[] {
   return Array.from({ length: Math.floor(sizes.length / rangeSlices) }, (_, window) => {

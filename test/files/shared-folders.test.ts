@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { SharedFolders } from '../../src/files/shared-folders.ts'
+import { SharedFolders } from '../../src/node/files/shared-folders.ts'
 
 let dir = ''
 const children: ChildProcess[] = []
@@ -18,7 +18,7 @@ afterEach(async () => {
   await rm(dir, { recursive: true, force: true })
 })
 
-const source = new URL('../../src/files/shared-folders.ts', import.meta.url).href
+const source = new URL('../../src/node/files/shared-folders.ts', import.meta.url).href
 
 /** Runs `body`, in which `folders` are those of the test, in a process of its own; its first line of output resolves this. */
 async function inProcess(body: string): Promise<{ readonly said: string; readonly child: ChildProcess }> {

@@ -5,9 +5,9 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import { createGzip } from 'node:zlib'
 import { afterEach, describe, expect, test } from 'vitest'
-import { Exchange, ProofstreamError } from '../../src/client/exchange.ts'
+import { Exchange, ProofstreamError } from '../../src/libraries/client/exchange.ts'
 import { Origin } from '../../src/features/follow/origin.ts'
-import { type Clock, systemClock } from '../../src/lib/clock.ts'
+import { type Clock, systemClock } from '../../src/libraries/base/clock.ts'
 import { startReplica } from './support.ts'
 
 const MiB = 1024 * 1024

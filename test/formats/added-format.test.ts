@@ -3,13 +3,13 @@
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createProgram } from '../../src/cli/program.ts'
-import { clientEnvironment, loadConfig, optionTable } from '../../src/config.ts'
-import { tablePlan } from '../../src/formats/column-plan.ts'
-import { FaultLog } from '../../src/formats/fault-log.ts'
-import type { Inferrer, ParsedBody, ReaderOptions, RecordReader, StreamFormat } from '../../src/formats/format.ts'
-import { formats, type KnownFormat } from '../../src/formats/registry.ts'
-import { TypedColumns } from '../../src/formats/typed-columns.ts'
-import { optional, timestampMs } from '../../src/model/schema.ts'
+import { clientEnvironment, loadConfig, optionTable } from '../../src/node/config.ts'
+import { tablePlan } from '../../src/node/formats/column-plan.ts'
+import { FaultLog } from '../../src/node/formats/fault-log.ts'
+import type { Inferrer, ParsedBody, ReaderOptions, RecordReader, StreamFormat } from '../../src/node/formats/format.ts'
+import { formats, type KnownFormat } from '../../src/node/formats/registry.ts'
+import { TypedColumns } from '../../src/node/formats/typed-columns.ts'
+import { optional, timestampMs } from '../../src/libraries/model/schema.ts'
 import { type LiveNode, startLiveNode } from '../helpers/live-node.ts'
 
 const rowBytes = 8

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { daysFromCivil, notADate, noSuchDay, readDate, readInstant, TimeScan } from '../../src/formats/calendar.ts'
+import { daysFromCivil, notADate, noSuchDay, readDate, readInstant, TimeScan } from '../../src/node/formats/calendar.ts'
 
 const scan = new TimeScan()
 

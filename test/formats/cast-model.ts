@@ -2,9 +2,9 @@
 // columns of such values, with noise under their nulls.
 
 import * as fc from 'fast-check'
-import { createColumnBuilder } from '../../src/arrow/column-builder.ts'
-import { fixedWidth, isPresent } from '../../src/arrow/columns.ts'
-import type { Column, DataType, TimeUnit } from '../../src/model/schema.ts'
+import { createColumnBuilder } from '../../src/libraries/columnar/arrow/column-builder.ts'
+import { fixedWidth, isPresent } from '../../src/libraries/columnar/arrow/columns.ts'
+import type { Column, DataType, TimeUnit } from '../../src/libraries/model/schema.ts'
 import { optionalField } from './reading.ts'
 
 const units: readonly TimeUnit[] = ['Second', 'Millisecond', 'Microsecond', 'Nanosecond']

@@ -3,12 +3,12 @@
 
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { ColumnCast } from '../../src/formats/cast.ts'
-import { tablePlan } from '../../src/formats/column-plan.ts'
-import { Warnings } from '../../src/lib/warnings.ts'
-import { FaultLog } from '../../src/formats/fault-log.ts'
-import type { FormatOptions } from '../../src/formats/format.ts'
-import { type Column, type DataType, optional, timestampMs, typeText } from '../../src/model/schema.ts'
+import { ColumnCast } from '../../src/node/formats/cast.ts'
+import { tablePlan } from '../../src/node/formats/column-plan.ts'
+import { Warnings } from '../../src/libraries/base/warnings.ts'
+import { FaultLog } from '../../src/node/formats/fault-log.ts'
+import type { FormatOptions } from '../../src/node/formats/format.ts'
+import { type Column, type DataType, optional, timestampMs, typeText } from '../../src/libraries/model/schema.ts'
 import { arbitraryOf, columnOf, decimal, fits, model, plain, sources, targets, utc, type Value } from './cast-model.ts'
 import { base, readerOptions, valueAt } from './reading.ts'
 

@@ -1,11 +1,18 @@
 // Files of typed columns as bodies: columns matched by name, the columns that a new dataset gets, and what is refused.
 
 import { describe, expect, test } from 'vitest'
-import { createColumnBuilder } from '../../src/arrow/column-builder.ts'
-import { type ColumnarFile, ColumnarReader } from '../../src/formats/columnar.ts'
-import type { InferOptions, Inferred, ReaderOptions } from '../../src/formats/format.ts'
-import { NodeError } from '../../src/model/errors.ts'
-import { type Column, type DataType, type Field, optional, type RecordBatch, typeText } from '../../src/model/schema.ts'
+import { createColumnBuilder } from '../../src/libraries/columnar/arrow/column-builder.ts'
+import { type ColumnarFile, ColumnarReader } from '../../src/node/formats/columnar.ts'
+import type { InferOptions, Inferred, ReaderOptions } from '../../src/node/formats/format.ts'
+import { NodeError } from '../../src/libraries/base/errors.ts'
+import {
+  type Column,
+  type DataType,
+  type Field,
+  optional,
+  type RecordBatch,
+  typeText,
+} from '../../src/libraries/model/schema.ts'
 import { base, collected, failureOf, optionalField, readerOptions, rowsOf } from './reading.ts'
 
 const int64: DataType = { kind: 'Int64' }

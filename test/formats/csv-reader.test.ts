@@ -3,8 +3,8 @@
 import fc from 'fast-check'
 import { parseString, writeToString } from 'fast-csv'
 import { describe, expect, it } from 'vitest'
-import type { CsvHeader } from '../../src/formats/format.ts'
-import { type DataType, timestampMs } from '../../src/model/schema.ts'
+import type { CsvHeader } from '../../src/node/formats/format.ts'
+import { type DataType, timestampMs } from '../../src/libraries/model/schema.ts'
 import { failure, faults, kinds, optionalField, read, readerOptions, rowsOf } from './reading.ts'
 
 const fields = [

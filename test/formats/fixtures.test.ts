@@ -4,11 +4,11 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import type { Inferred, ParsedBody } from '../../src/formats/format.ts'
-import { formats } from '../../src/formats/registry.ts'
+import type { Inferred, ParsedBody } from '../../src/node/formats/format.ts'
+import { formats } from '../../src/node/formats/registry.ts'
 import { formatNamed } from '../helpers/formats.ts'
-import { NodeError } from '../../src/model/errors.ts'
-import { typeText } from '../../src/model/schema.ts'
+import { NodeError } from '../../src/libraries/base/errors.ts'
+import { typeText } from '../../src/libraries/model/schema.ts'
 import { infer, readBytes, readerOptions, readFileBody, rowsOf } from './reading.ts'
 
 const root = join(import.meta.dirname, '../fixtures/ingest')

@@ -2,9 +2,9 @@
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { formatOf } from '../../src/formats/registry.ts'
-import { fillEventTime } from '../../src/arrow/event-time.ts'
-import type { Field } from '../../src/model/schema.ts'
+import { formatOf } from '../../src/node/formats/registry.ts'
+import { fillEventTime } from '../../src/libraries/columnar/arrow/event-time.ts'
+import type { Field } from '../../src/libraries/model/schema.ts'
 import { failure, isPlain, optionalField, read, readerOptions, rowsOf, streamFormat, valueAt } from './reading.ts'
 
 describe('formatOf', () => {

@@ -1,7 +1,7 @@
 // The geometries of features and their coordinate systems: what of RFC 7946 is judged, and where the fault is.
 
 import { describe, expect, it } from 'vitest'
-import { NodeError } from '../../src/model/errors.ts'
+import { NodeError } from '../../src/libraries/base/errors.ts'
 import { failure, faults, kinds, optionalField, read, readerOptions, rowsOf } from './reading.ts'
 
 const string = { kind: 'String' } as const

@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util'
 import * as turf from '@turf/helpers'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { NodeError } from '../../src/model/errors.ts'
+import { NodeError } from '../../src/libraries/base/errors.ts'
 import { infer, optionalField, read, readerOptions, rowsOf } from './reading.ts'
 
 const string = { kind: 'String' } as const

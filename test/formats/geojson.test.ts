@@ -1,7 +1,7 @@
 // GeoJSON and NDGeoJSON: where the parts of a feature go, and what of RFC 7946 is judged.
 
 import { describe, expect, it } from 'vitest'
-import { optional } from '../../src/model/schema.ts'
+import { optional } from '../../src/libraries/model/schema.ts'
 import {
   base,
   failure,

@@ -2,8 +2,8 @@
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { InferOptions } from '../../src/formats/format.ts'
-import { type DataType, innerType } from '../../src/model/schema.ts'
+import type { InferOptions } from '../../src/node/formats/format.ts'
+import { type DataType, innerType } from '../../src/libraries/model/schema.ts'
 import { sample } from '../helpers/samples.ts'
 import { failure, infer, isPlain, optionalField, read, readerOptions, rowsOf } from './reading.ts'
 

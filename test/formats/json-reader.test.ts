@@ -1,7 +1,7 @@
 // NDJSON and JSON bodies: values, faults with their places, hostile input.
 
 import { describe, expect, it } from 'vitest'
-import type { DataType } from '../../src/model/schema.ts'
+import type { DataType } from '../../src/libraries/model/schema.ts'
 import { failure, faults, kinds, optionalField, read, readerOptions, rowsOf } from './reading.ts'
 
 const fields = [

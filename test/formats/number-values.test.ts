@@ -3,7 +3,7 @@
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { DataType } from '../../src/model/schema.ts'
+import type { DataType } from '../../src/libraries/model/schema.ts'
 import { faults, optionalField, read, readerOptions, rowsOf } from './reading.ts'
 
 const columns = (kind: 'Float64' | 'Float32' | 'Int64') => readerOptions([optionalField('v', { kind })])

@@ -2,8 +2,8 @@
 // text with every odd value, in a dataset that is made of it, and in columns of each type.
 
 import { describe, expect, it } from 'vitest'
-import { NodeError } from '../../src/model/errors.ts'
-import { type DataType, type Field, innerType, timestampMs } from '../../src/model/schema.ts'
+import { NodeError } from '../../src/libraries/base/errors.ts'
+import { type DataType, type Field, innerType, timestampMs } from '../../src/libraries/model/schema.ts'
 import { infer, optionalField, readBytes, readerOptions, rowsOf } from './reading.ts'
 
 /** An odd value as CSV, JSON and line protocol write it; undefined where that has no such thing. */

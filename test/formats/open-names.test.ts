@@ -2,7 +2,7 @@
 
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { JsonScanner } from '../../src/formats/json/scanner.ts'
+import { JsonScanner } from '../../src/node/formats/json/scanner.ts'
 
 type Tree = { readonly members: readonly (readonly [name: string, value: Tree])[] } | number
 

@@ -1,7 +1,7 @@
 // Exports of OpenTelemetry logs: what a short body may stand for, which spellings are read, and what is not understood.
 
 import { describe, expect, test } from 'vitest'
-import type { Inferred } from '../../src/formats/format.ts'
+import type { Inferred } from '../../src/node/formats/format.ts'
 import { failure, infer, optionalField, readBytes, readerOptions, rowsOf } from './reading.ts'
 
 const noFields = readerOptions([], { unknownFields: 'ignore' })

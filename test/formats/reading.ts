@@ -1,6 +1,6 @@
 // What the tests of formats share: options, reading a text in chunks, and columns back to plain values.
 
-import { concatBatches } from '../../src/arrow/columns.ts'
+import { concatBatches } from '../../src/libraries/columnar/arrow/columns.ts'
 import type {
   BodyFile,
   FileFormat,
@@ -9,9 +9,9 @@ import type {
   ParsedBody,
   ReaderOptions,
   StreamFormat,
-} from '../../src/formats/format.ts'
+} from '../../src/node/formats/format.ts'
 import { formatNamed } from '../helpers/formats.ts'
-import { NodeError, type RecordError } from '../../src/model/errors.ts'
+import { NodeError, type RecordError } from '../../src/libraries/base/errors.ts'
 import {
   type Column,
   type DataType,
@@ -19,7 +19,7 @@ import {
   type Field,
   optional,
   timestampMs,
-} from '../../src/model/schema.ts'
+} from '../../src/libraries/model/schema.ts'
 import { type Value, valueAt as plainValueAt } from '../arrow/columns-helper.ts'
 import { defaultLimits } from '../helpers/default-limits.ts'
 

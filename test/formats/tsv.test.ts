@@ -2,7 +2,7 @@
 
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { formatOf } from '../../src/formats/registry.ts'
+import { formatOf } from '../../src/node/formats/registry.ts'
 import { faults, infer, isPlain, optionalField, read, readerOptions, rowsOf } from './reading.ts'
 
 const fields = [optionalField('a', { kind: 'String' }), optionalField('b', { kind: 'Float64' })]

@@ -3,10 +3,10 @@
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { EpochUnit, ReaderOptions } from '../../src/formats/format.ts'
-import { readControls } from '../../src/gateway/controls.ts'
-import { NodeError } from '../../src/model/errors.ts'
-import type { DataType } from '../../src/model/schema.ts'
+import type { EpochUnit, ReaderOptions } from '../../src/node/formats/format.ts'
+import { readControls } from '../../src/node/gateway/controls.ts'
+import { NodeError } from '../../src/libraries/base/errors.ts'
+import type { DataType } from '../../src/libraries/model/schema.ts'
 import { failure, faults, optionalField, read, readerOptions } from './reading.ts'
 
 const formats = ['csv', 'json', 'ndjson', 'geojson', 'ndgeojson'] as const

@@ -1,10 +1,10 @@
 // What the builder makes of a log, checked: every kind of block that it writes must pass.
 
 import { describe, expect, test } from 'vitest'
-import { fsck } from '../../src/fsck/fsck.ts'
-import { must } from '../../src/lib/assert.ts'
-import { putLog } from '../../src/store/records.ts'
-import { datasetKey } from '../../src/store/layout.ts'
+import { fsck } from '../../src/node/upkeep/fsck.ts'
+import { must } from '../../src/libraries/base/assert.ts'
+import { putLog } from '../../src/node/store/records.ts'
+import { datasetKey } from '../../src/node/store/layout.ts'
 import { openMemoryLog } from '../adapters/memory-log.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
 import { buildAll, datasetId, schemaOf, TestWriter, userFields } from '../builder/support.ts'

@@ -3,9 +3,9 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { fsck } from '../../src/fsck/fsck.ts'
-import { putName } from '../../src/store/names.ts'
-import { putLog } from '../../src/store/records.ts'
+import { fsck } from '../../src/node/upkeep/fsck.ts'
+import { putName } from '../../src/node/store/names.ts'
+import { putLog } from '../../src/node/store/records.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
 import { copyFixture, deployedChains, nodeChains, putCommits } from '../store/copy-fixture.ts'
 

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { fsck } from '../../src/fsck/fsck.ts'
-import type { ProblemKind } from '../../src/fsck/report.ts'
-import { must } from '../../src/lib/assert.ts'
-import { utf8 } from '../../src/lib/bytes.ts'
-import { logKey, nameKey, progressKey } from '../../src/store/layout.ts'
-import { putName } from '../../src/store/names.ts'
-import { putLowWaterMark } from '../../src/store/records.ts'
+import { fsck } from '../../src/node/upkeep/fsck.ts'
+import type { ProblemKind } from '../../src/node/upkeep/report.ts'
+import { must } from '../../src/libraries/base/assert.ts'
+import { utf8 } from '../../src/libraries/base/bytes.ts'
+import { logKey, nameKey, progressKey } from '../../src/node/store/layout.ts'
+import { putName } from '../../src/node/store/names.ts'
+import { putLowWaterMark } from '../../src/node/store/records.ts'
 import { anchorAt, log, type Made, made } from '../store/make-store.ts'
 
 describe('names, logs and floors', () => {

@@ -2,8 +2,8 @@
 // others always find room.
 
 import { describe, expect, test } from 'vitest'
-import { type AdmissionLimits, AdmissionQueue, type Admitted } from '../../src/gateway/admission.ts'
-import { type Clock, systemClock } from '../../src/lib/clock.ts'
+import { type AdmissionLimits, AdmissionQueue, type Admitted } from '../../src/node/gateway/admission.ts'
+import { type Clock, systemClock } from '../../src/libraries/base/clock.ts'
 import { defaultLimits } from '../helpers/default-limits.ts'
 
 const MiB = 1024 * 1024

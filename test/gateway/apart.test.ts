@@ -1,12 +1,12 @@
 // A gateway whose builder is another process that it does not hear: commits and halts are found in the store.
 
 import { describe, expect, test } from 'vitest'
-import { HaltedDatasets } from '../../src/gateway/log-watch.ts'
-import { sha3Hash } from '../../src/ids/identifiers.ts'
-import { systemClock } from '../../src/lib/clock.ts'
-import { parseAliasText } from '../../src/model/names.ts'
-import { silentLogger } from '../../src/lib/logger.ts'
-import { putLowWaterMark } from '../../src/store/records.ts'
+import { HaltedDatasets } from '../../src/node/gateway/log-watch.ts'
+import { sha3Hash } from '../../src/libraries/base/ids/identifiers.ts'
+import { systemClock } from '../../src/libraries/base/clock.ts'
+import { parseAliasText } from '../../src/libraries/model/names.ts'
+import { silentLogger } from '../../src/libraries/base/logger.ts'
+import { putLowWaterMark } from '../../src/node/store/records.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
 import { datasetId, quickCuts, start } from '../builder/support.ts'
 import { handClock } from '../helpers/hand-clock.ts'

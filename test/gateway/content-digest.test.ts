@@ -4,7 +4,7 @@
 import { createHash } from 'node:crypto'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import { readContentDigest } from '../../src/gateway/content-digest.ts'
+import { readContentDigest } from '../../src/node/gateway/content-digest.ts'
 import { fixture } from '../formats/shapefile/reading.ts'
 import { liveNode } from '../helpers/live-node.ts'
 

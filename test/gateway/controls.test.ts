@@ -1,7 +1,7 @@
 // What headers and query parameters ask for.
 
 import { expect, test } from 'vitest'
-import { readControls } from '../../src/gateway/controls.ts'
+import { readControls } from '../../src/node/gateway/controls.ts'
 
 test.each([
   [undefined, { kind: 'default' }],

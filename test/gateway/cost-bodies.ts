@@ -3,8 +3,8 @@
 
 import * as arrow from 'apache-arrow'
 import fc from 'fast-check'
-import { concatBytes, utf8 } from '../../src/lib/bytes.ts'
-import type { DataType, Field } from '../../src/model/schema.ts'
+import { concatBytes, utf8 } from '../../src/libraries/base/bytes.ts'
+import type { DataType, Field } from '../../src/libraries/model/schema.ts'
 import { optionalField } from '../formats/reading.ts'
 import { zipOf } from '../formats/shapefile/zips.ts'
 import { craft, repeated, withLength } from '../parquet/craft.ts'

@@ -1,11 +1,11 @@
 // Creations: what a caller gets when the builder is slow, and when somebody else was faster.
 
 import { expect, test } from 'vitest'
-import { viewOf } from '../../src/catalog/dataset-chain.ts'
-import { isSameDataset } from '../../src/gateway/new-dataset.ts'
-import { must } from '../../src/lib/assert.ts'
-import { systemClock } from '../../src/lib/clock.ts'
-import { parseAliasText } from '../../src/model/names.ts'
+import { viewOf } from '../../src/node/catalog/dataset-chain.ts'
+import { isSameDataset } from '../../src/node/gateway/new-dataset.ts'
+import { must } from '../../src/libraries/base/assert.ts'
+import { systemClock } from '../../src/libraries/base/clock.ts'
+import { parseAliasText } from '../../src/libraries/model/names.ts'
 import { schemaOf } from '../builder/support.ts'
 import { until } from '../helpers/until.ts'
 import { kindOf, receiptOf, rigOf } from './support.ts'

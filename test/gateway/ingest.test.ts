@@ -2,11 +2,11 @@
 
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import { viewOf } from '../../src/catalog/dataset-chain.ts'
-import { must } from '../../src/lib/assert.ts'
-import { systemClock } from '../../src/lib/clock.ts'
-import type { RowsHeader } from '../../src/log/messages.gen.ts'
-import { NodeError } from '../../src/model/errors.ts'
+import { viewOf } from '../../src/node/catalog/dataset-chain.ts'
+import { must } from '../../src/libraries/base/assert.ts'
+import { systemClock } from '../../src/libraries/base/clock.ts'
+import type { RowsHeader } from '../../src/node/log/messages.gen.ts'
+import { NodeError } from '../../src/libraries/base/errors.ts'
 import { kindOf, ndjson, type Post, receiptOf, type Rig, rigOf, withDataset } from './support.ts'
 
 const keyed = (key: string, more: Record<string, string> = {}): Post => ({

@@ -1,11 +1,11 @@
 // Rows are refused before a log that deletes what is old can lose those that it has.
 
 import { expect, onTestFinished, test } from 'vitest'
-import { type AgingLog, LogWatch, openAgeFault } from '../../src/gateway/log-watch.ts'
-import { sha3Hash } from '../../src/ids/identifiers.ts'
-import { utf8 } from '../../src/lib/bytes.ts'
-import { silentLogger } from '../../src/lib/logger.ts'
-import { putAdoption, putLowWaterMark } from '../../src/store/records.ts'
+import { type AgingLog, LogWatch, openAgeFault } from '../../src/node/gateway/log-watch.ts'
+import { sha3Hash } from '../../src/libraries/base/ids/identifiers.ts'
+import { utf8 } from '../../src/libraries/base/bytes.ts'
+import { silentLogger } from '../../src/libraries/base/logger.ts'
+import { putAdoption, putLowWaterMark } from '../../src/node/store/records.ts'
 import { openMemoryLog } from '../adapters/memory-log.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
 import { fastClock } from '../builder/support.ts'

@@ -1,8 +1,8 @@
 // Rows cost what they bring, however wide their dataset is: in the log, in cells that are counted, and against rates.
 
 import { afterEach, expect, test } from 'vitest'
-import { decodeMessage } from '../../src/log/messages.ts'
-import { ArrowStreamReader } from '../../src/arrow/ipc-reader.ts'
+import { decodeMessage } from '../../src/node/log/messages.ts'
+import { ArrowStreamReader } from '../../src/libraries/columnar/arrow/ipc-reader.ts'
 import { defaultLimits } from '../helpers/default-limits.ts'
 import { kindOf, ndjson, receiptOf, Rig } from './support.ts'
 

@@ -2,9 +2,9 @@
 
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { decodeReceiptId, encodeReceiptId, type ReceiptNote } from '../../src/gateway/receipt-id.ts'
-import { datasetIdText, hashText, sha3Hash } from '../../src/ids/identifiers.ts'
-import { concatBytes, utf8 } from '../../src/lib/bytes.ts'
+import { decodeReceiptId, encodeReceiptId, type ReceiptNote } from '../../src/node/gateway/receipt-id.ts'
+import { datasetIdText, hashText, sha3Hash } from '../../src/libraries/base/ids/identifiers.ts'
+import { concatBytes, utf8 } from '../../src/libraries/base/bytes.ts'
 
 const secret = utf8('one secret')
 const bytes32 = fc.uint8Array({ minLength: 32, maxLength: 32 })

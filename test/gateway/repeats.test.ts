@@ -3,8 +3,8 @@
 
 import fc from 'fast-check'
 import { expect, test, vi } from 'vitest'
-import { must } from '../../src/lib/assert.ts'
-import { systemClock } from '../../src/lib/clock.ts'
+import { must } from '../../src/libraries/base/assert.ts'
+import { systemClock } from '../../src/libraries/base/clock.ts'
 import { openMemoryLog } from '../adapters/memory-log.ts'
 import { TestWriter } from '../builder/support.ts'
 import { ndjson, receiptOf, type Rig, rigOf, withDataset } from './support.ts'

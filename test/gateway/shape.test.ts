@@ -1,11 +1,17 @@
 // Schemas as readers and log need them, and the body of PUT as a dataset to be made.
 
 import { expect, test } from 'vitest'
-import { newDatasetOf } from '../../src/gateway/new-dataset.ts'
-import { columnPositionKey, declaredSchema, fullSchema, holdsColumns, shapeOf } from '../../src/gateway/shape.ts'
-import { parseJson } from '../../src/json/json.ts'
-import { parseAliasText } from '../../src/model/names.ts'
-import { type DataType, defaultVocabulary, type Field, optional, timestampMs } from '../../src/model/schema.ts'
+import { newDatasetOf } from '../../src/node/gateway/new-dataset.ts'
+import { columnPositionKey, declaredSchema, fullSchema, holdsColumns, shapeOf } from '../../src/node/gateway/shape.ts'
+import { parseJson } from '../../src/libraries/base/json/json.ts'
+import { parseAliasText } from '../../src/libraries/model/names.ts'
+import {
+  type DataType,
+  defaultVocabulary,
+  type Field,
+  optional,
+  timestampMs,
+} from '../../src/libraries/model/schema.ts'
 
 const int: DataType = { kind: 'Int64' }
 const city: Field = { name: 'city', type: optional({ kind: 'String' }) }

@@ -2,11 +2,11 @@
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { EndlessFormat } from '../../src/formats/format.ts'
+import type { EndlessFormat } from '../../src/node/formats/format.ts'
 import { formatNamed } from '../helpers/formats.ts'
-import type { LineBatch } from '../../src/gateway/line-batch.ts'
-import { StreamCutter } from '../../src/gateway/stream-cutter.ts'
-import { decodeUtf8, utf8 } from '../../src/lib/bytes.ts'
+import type { LineBatch } from '../../src/node/gateway/line-batch.ts'
+import { StreamCutter } from '../../src/node/gateway/stream-cutter.ts'
+import { decodeUtf8, utf8 } from '../../src/libraries/base/bytes.ts'
 
 interface Kind {
   readonly format: EndlessFormat

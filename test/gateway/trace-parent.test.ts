@@ -1,7 +1,7 @@
 // Which `traceparent` headers count, and what of them is passed on.
 
 import { expect, test } from 'vitest'
-import { isSampled, readTraceParent } from '../../src/gateway/controls.ts'
+import { isSampled, readTraceParent } from '../../src/node/gateway/controls.ts'
 
 const trace = '4bf92f3577b34da6a3ce929d0e0e4736'
 const parent = '00f067aa0ba902b7'

@@ -2,8 +2,8 @@
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { draw, pictureWidth, type Shape } from '../../src/geo/drawing.ts'
-import { geometryOf } from '../../src/geo/geometry.ts'
+import { draw, pictureWidth, type Shape } from '../../src/libraries/geo/drawing.ts'
+import { geometryOf } from '../../src/libraries/geo/geometry.ts'
 
 const geometry = (type: string, coordinates: unknown) => geometryOf(JSON.stringify({ type, coordinates }))
 const joined = (shapes: readonly Shape[] = []): string => shapes.map(({ path }) => path).join('')

@@ -2,9 +2,9 @@
 
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { GeometryFault } from '../../src/geo/rules.ts'
-import { wkbToGeoJson } from '../../src/geo/wkb.ts'
-import { fromHex } from '../../src/lib/bytes.ts'
+import { GeometryFault } from '../../src/libraries/geo/rules.ts'
+import { wkbToGeoJson } from '../../src/libraries/geo/wkb.ts'
+import { fromHex } from '../../src/libraries/base/bytes.ts'
 
 type Position = readonly number[]
 type Geometry =

@@ -1,6 +1,6 @@
 // An announcement as a builder makes it, for tests of who hears it.
 
-import type { CommitAnnouncement } from '../../src/log/messages.gen.ts'
+import type { CommitAnnouncement } from '../../src/node/log/messages.gen.ts'
 
 export function announcement(sequence: number): CommitAnnouncement {
   const head = `f1620${'ab'.repeat(32)}`

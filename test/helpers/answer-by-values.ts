@@ -2,13 +2,13 @@
 // which prints vectors. It prints what nodes have signed, and changes only together with the version of the dialect.
 
 import * as duckdb from '@duckdb/node-api'
-import type { RenderOptions } from '../../src/engine/duckdb-results.ts'
-import { compareCodePoints } from '../../src/json/canonical.ts'
-import { assert, must } from '../../src/lib/assert.ts'
-import { toHex } from '../../src/lib/bytes.ts'
-import { NodeError } from '../../src/model/errors.ts'
-import { type TimeUnit, unitNanos } from '../../src/model/schema.ts'
-import * as print from '../../src/outputs/value-text.ts'
+import type { RenderOptions } from '../../src/node/engine/duckdb-results.ts'
+import { compareCodePoints } from '../../src/libraries/base/json/canonical.ts'
+import { assert, must } from '../../src/libraries/base/assert.ts'
+import { toHex } from '../../src/libraries/base/bytes.ts'
+import { NodeError } from '../../src/libraries/base/errors.ts'
+import { type TimeUnit, unitNanos } from '../../src/libraries/model/schema.ts'
+import * as print from '../../src/libraries/columnar/outputs/value-text.ts'
 
 const Id = duckdb.DuckDBTypeId
 

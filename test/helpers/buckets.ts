@@ -2,14 +2,14 @@
 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { systemClock } from '../../src/lib/clock.ts'
-import { type Logger, silentLogger } from '../../src/lib/logger.ts'
-import type { ObjectStore } from '../../src/store/object-store.ts'
-import { Bucket } from '../../src/store/s3/bucket.ts'
-import { type BucketAddress, connect } from '../../src/store/s3/client.ts'
-import type { Credentials } from '../../src/store/s3/google.ts'
-import { openS3Store } from '../../src/store/s3/s3-store.ts'
-import { tryBucket } from '../../src/store/s3/trial.ts'
+import { systemClock } from '../../src/libraries/base/clock.ts'
+import { type Logger, silentLogger } from '../../src/libraries/base/logger.ts'
+import type { ObjectStore } from '../../src/node/store/object-store.ts'
+import { Bucket } from '../../src/drivers/s3/bucket.ts'
+import { type BucketAddress, connect } from '../../src/drivers/s3/client.ts'
+import type { Credentials } from '../../src/drivers/s3/google.ts'
+import { openS3Store } from '../../src/drivers/s3/s3-store.ts'
+import { tryBucket } from '../../src/drivers/s3/trial.ts'
 
 export const testKeys: Credentials = { accessKeyId: 'tester', secretAccessKey: 'secret of the tester' }
 

@@ -1,6 +1,6 @@
 // A clock that moves when a test says so: nothing waits for real time.
 
-import { type Clock, systemClock } from '../../src/lib/clock.ts'
+import { type Clock, systemClock } from '../../src/libraries/base/clock.ts'
 
 export interface HandClock extends Clock {
   /** How long each sleep was to be, in milliseconds. */

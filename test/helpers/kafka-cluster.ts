@@ -1,6 +1,6 @@
 // Three brokers that are controllers too, for faults that one broker cannot show.
 
-import { must } from '../../src/lib/assert.ts'
+import { must } from '../../src/libraries/base/assert.ts'
 import { Broker, freePorts, newClusterId } from './kafka-broker.ts'
 
 export class KafkaCluster {

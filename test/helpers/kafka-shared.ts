@@ -3,12 +3,12 @@
 import { randomUUID } from 'node:crypto'
 import type { Admin } from 'kafkajs'
 import { inject } from 'vitest'
-import { must } from '../../src/lib/assert.ts'
-import { systemClock } from '../../src/lib/clock.ts'
-import { type Logger, silentLogger } from '../../src/lib/logger.ts'
-import { createKafka } from '../../src/log/kafka/client.ts'
-import type { KafkaLogOptions } from '../../src/log/kafka/kafka-log.ts'
-import { topicNames } from '../../src/log/kafka/topics.ts'
+import { must } from '../../src/libraries/base/assert.ts'
+import { systemClock } from '../../src/libraries/base/clock.ts'
+import { type Logger, silentLogger } from '../../src/libraries/base/logger.ts'
+import { createKafka } from '../../src/drivers/kafka/client.ts'
+import type { KafkaLogOptions } from '../../src/drivers/kafka/kafka-log.ts'
+import { topicNames } from '../../src/drivers/kafka/topics.ts'
 import type { SharedKafka } from '../kafka/global-setup.ts'
 
 /** True when the machine cannot run a broker; the setup has said so loudly. */

@@ -1,9 +1,9 @@
 // Builders' parts in a group that shares partitions, without the building: who is given what, and how soon.
 
 import { expect } from 'vitest'
-import { systemClock } from '../../src/lib/clock.ts'
-import { openKafkaAssignment } from '../../src/log/kafka/assignment.ts'
-import type { KafkaConnection } from '../../src/log/kafka/client.ts'
+import { systemClock } from '../../src/libraries/base/clock.ts'
+import { openKafkaAssignment } from '../../src/drivers/kafka/assignment.ts'
+import type { KafkaConnection } from '../../src/drivers/kafka/client.ts'
 import { listeningLogger } from './kafka-shared.ts'
 
 /** Partitions of the topics that are shared. */

@@ -7,16 +7,16 @@ import {
   endIdGroup,
   type IdMemory,
   rememberId,
-} from '../../src/builder/dataset-state.ts'
-import { earlierAfter, emptyTip, nextBlocks, refsOf } from '../../src/builder/load-dataset.ts'
-import { type CheckpointContent, encodeCheckpoint, type KnownId } from '../../src/chain/checkpoint.ts'
-import { commitCodec, logPositionKind, logPositionText, nameCodec } from '../../src/chain/records.ts'
-import { sha3Hash } from '../../src/ids/identifiers.ts'
-import { must } from '../../src/lib/assert.ts'
-import { utf8 } from '../../src/lib/bytes.ts'
-import type { CreateHeader } from '../../src/log/messages.gen.ts'
-import type { AddData, Hash } from '../../src/model/events.ts'
-import { blockKey, checkpointKey, commitKey, datasetKey, nameKey } from '../../src/store/layout.ts'
+} from '../../src/node/builder/dataset-state.ts'
+import { earlierAfter, emptyTip, nextBlocks, refsOf } from '../../src/node/builder/load-dataset.ts'
+import { type CheckpointContent, encodeCheckpoint, type KnownId } from '../../src/libraries/odf/chain/checkpoint.ts'
+import { commitCodec, logPositionKind, logPositionText, nameCodec } from '../../src/libraries/odf/chain/records.ts'
+import { sha3Hash } from '../../src/libraries/base/ids/identifiers.ts'
+import { must } from '../../src/libraries/base/assert.ts'
+import { utf8 } from '../../src/libraries/base/bytes.ts'
+import type { CreateHeader } from '../../src/node/log/messages.gen.ts'
+import type { AddData, Hash } from '../../src/libraries/model/events.ts'
+import { blockKey, checkpointKey, commitKey, datasetKey, nameKey } from '../../src/node/store/layout.ts'
 import { baseMs, batchId, schemaOf } from '../builder/support.ts'
 
 const noLog = 'log'

@@ -1,10 +1,10 @@
 // Random ODF metadata, made from the same lists of fields that drive the codec: every event, every kind of field.
 
 import fc from 'fast-check'
-import { must } from '../../src/lib/assert.ts'
-import type { MetadataBlock } from '../../src/model/events.ts'
-import { instantText } from '../../src/model/instant.ts'
-import { type FieldDefinition, tables, unions } from '../../src/odf/tables.ts'
+import { must } from '../../src/libraries/base/assert.ts'
+import type { MetadataBlock } from '../../src/libraries/model/events.ts'
+import { instantText } from '../../src/libraries/model/instant.ts'
+import { type FieldDefinition, tables, unions } from '../../src/libraries/odf/tables.ts'
 
 const hexDigits = (bytes: number): fc.Arbitrary<string> =>
   fc.uint8Array({ minLength: bytes, maxLength: bytes }).map((array) => Buffer.from(array).toString('hex'))

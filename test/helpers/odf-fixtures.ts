@@ -3,9 +3,9 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { sha3Hash } from '../../src/ids/identifiers.ts'
-import { assert } from '../../src/lib/assert.ts'
-import { decodeBlock, type DecodedBlock } from '../../src/odf/block.ts'
+import { sha3Hash } from '../../src/libraries/base/ids/identifiers.ts'
+import { assert } from '../../src/libraries/base/assert.ts'
+import { decodeBlock, type DecodedBlock } from '../../src/libraries/odf/block.ts'
 
 const root = fileURLToPath(new URL('../fixtures/', import.meta.url))
 

@@ -1,7 +1,7 @@
 // The block vectors as values of the model: u64 above 2^53-1, decimal strings in the file, become bigint.
 
 import { readFileSync } from 'node:fs'
-import type { MetadataBlock } from '../../src/model/events.ts'
+import type { MetadataBlock } from '../../src/libraries/model/events.ts'
 
 export interface BlockVector {
   readonly name: string

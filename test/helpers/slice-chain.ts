@@ -1,11 +1,11 @@
 // A dataset of slices that nobody stores, by the number of their rows: what chooses slices sees no difference.
 
-import { type DatasetView, viewOf } from '../../src/catalog/dataset-chain.ts'
-import { DatasetChain } from '../../src/catalog/dataset-chain.ts'
-import { sha3Hash } from '../../src/ids/identifiers.ts'
-import { utf8 } from '../../src/lib/bytes.ts'
-import type { MetadataEvent } from '../../src/model/events.ts'
-import type { DataSchema } from '../../src/model/schema.ts'
+import { type DatasetView, viewOf } from '../../src/node/catalog/dataset-chain.ts'
+import { DatasetChain } from '../../src/node/catalog/dataset-chain.ts'
+import { sha3Hash } from '../../src/libraries/base/ids/identifiers.ts'
+import { utf8 } from '../../src/libraries/base/bytes.ts'
+import type { MetadataEvent } from '../../src/libraries/model/events.ts'
+import type { DataSchema } from '../../src/libraries/model/schema.ts'
 
 /** A view of slices with so many rows each, under `schema`. */
 export function sliceView(schema: DataSchema, rowsOf: readonly number[]): DatasetView {

@@ -1,13 +1,13 @@
 // Slices and Arrow streams read whole, and text appended to columns: what tests do at once and nodes do in steps.
 
 import { zstdDecompressSync } from 'node:zlib'
-import type { ColumnBuilder } from '../../src/arrow/column-builder.ts'
-import { concatBatches } from '../../src/arrow/columns.ts'
-import { nullColumn } from '../../src/arrow/null-column.ts'
-import { ArrowStreamReader } from '../../src/arrow/ipc-reader.ts'
-import { utf8 } from '../../src/lib/bytes.ts'
-import type { Field, RecordBatch } from '../../src/model/schema.ts'
-import { openSlice } from '../../src/parquet/read-slice.ts'
+import type { ColumnBuilder } from '../../src/libraries/columnar/arrow/column-builder.ts'
+import { concatBatches } from '../../src/libraries/columnar/arrow/columns.ts'
+import { nullColumn } from '../../src/libraries/columnar/arrow/null-column.ts'
+import { ArrowStreamReader } from '../../src/libraries/columnar/arrow/ipc-reader.ts'
+import { utf8 } from '../../src/libraries/base/bytes.ts'
+import type { Field, RecordBatch } from '../../src/libraries/model/schema.ts'
+import { openSlice } from '../../src/libraries/columnar/parquet/read-slice.ts'
 
 export const decompress = (bytes: Uint8Array): Uint8Array => new Uint8Array(zstdDecompressSync(bytes))
 

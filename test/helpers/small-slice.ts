@@ -1,14 +1,14 @@
 // Slices of a few rows, made without a builder, for chains of very many: a row a second, each of one of seventeen cities.
 
 import { zstdCompressSync } from 'node:zlib'
-import { constantColumn, int64RangeColumn, makeColumn } from '../../src/arrow/columns.ts'
-import { createLogicalHash } from '../../src/arrow/logical-hash.ts'
-import { sha3Hash } from '../../src/ids/identifiers.ts'
-import { must } from '../../src/lib/assert.ts'
-import { concatBytes, utf8 } from '../../src/lib/bytes.ts'
-import type { AddData } from '../../src/model/events.ts'
-import type { Column } from '../../src/model/schema.ts'
-import { encodeSlice } from '../../src/parquet/write-slice.ts'
+import { constantColumn, int64RangeColumn, makeColumn } from '../../src/libraries/columnar/arrow/columns.ts'
+import { createLogicalHash } from '../../src/libraries/columnar/arrow/logical-hash.ts'
+import { sha3Hash } from '../../src/libraries/base/ids/identifiers.ts'
+import { must } from '../../src/libraries/base/assert.ts'
+import { concatBytes, utf8 } from '../../src/libraries/base/bytes.ts'
+import type { AddData } from '../../src/libraries/model/events.ts'
+import type { Column } from '../../src/libraries/model/schema.ts'
+import { encodeSlice } from '../../src/libraries/columnar/parquet/write-slice.ts'
 import { baseMs, schemaOf } from '../builder/support.ts'
 
 const { fields } = schemaOf()

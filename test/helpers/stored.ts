@@ -1,15 +1,15 @@
 // What a store holds in the end, read back row by row for the history checker. Rows name their batch in `batch`, their
 // place in it in `i`, and the size of the batch in `of`.
 
-import { Catalog } from '../../src/catalog/catalog.ts'
-import type { DatasetChain } from '../../src/catalog/dataset-chain.ts'
+import { Catalog } from '../../src/node/catalog/catalog.ts'
+import type { DatasetChain } from '../../src/node/catalog/dataset-chain.ts'
 import type { StoredDataset, StoredRow } from '../history/history.ts'
-import { must } from '../../src/lib/assert.ts'
-import { silentLogger } from '../../src/lib/logger.ts'
-import { openLocalAnnouncements } from '../../src/log/announcements.ts'
-import type { Column } from '../../src/model/schema.ts'
-import { dataKey } from '../../src/store/layout.ts'
-import type { ObjectStore } from '../../src/store/object-store.ts'
+import { must } from '../../src/libraries/base/assert.ts'
+import { silentLogger } from '../../src/libraries/base/logger.ts'
+import { openLocalAnnouncements } from '../../src/node/log/announcements.ts'
+import type { Column } from '../../src/libraries/model/schema.ts'
+import { dataKey } from '../../src/node/store/layout.ts'
+import type { ObjectStore } from '../../src/node/store/object-store.ts'
 import { readSlice } from './slices.ts'
 
 /** Every dataset that a name leads to. Throws HaltError for a chain that does not link. */

@@ -3,7 +3,7 @@
 // acknowledged, and some are sent again after that; one without a key is sent once, whatever comes of it. Rows name
 // their batch in `batch`, their place in it in `i`, and the size of the batch in `of`.
 
-import { systemClock } from '../../src/lib/clock.ts'
+import { systemClock } from '../../src/libraries/base/clock.ts'
 import type { Answer, BatchSent, HeadSeen, ProofChecked, StoredDataset, StoredRow } from './history.ts'
 
 /** Where a process answers, and with which token. */

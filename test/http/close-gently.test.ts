@@ -4,9 +4,9 @@ import { once } from 'node:events'
 import { type AddressInfo, connect } from 'node:net'
 import { fastify, type FastifyInstance } from 'fastify'
 import { describe, expect, it } from 'vitest'
-import { closeGently } from '../../src/http/connections.ts'
-import { StreamRoom } from '../../src/gateway/stream-room.ts'
-import { isHandshake, RecordSockets } from '../../src/http/record-sockets.ts'
+import { closeGently } from '../../src/node/http/connections.ts'
+import { StreamRoom } from '../../src/node/gateway/stream-room.ts'
+import { isHandshake, RecordSockets } from '../../src/node/http/record-sockets.ts'
 import { handClock } from '../helpers/hand-clock.ts'
 
 async function started(): Promise<{ app: FastifyInstance; port: number; asked: Promise<() => void> }> {

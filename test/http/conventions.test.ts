@@ -3,7 +3,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { describe, expect, it } from 'vitest'
-import { errorTable } from '../../src/model/error-table.ts'
+import { errorTable } from '../../src/libraries/base/error-table.ts'
 import { send, startLiveNode, liveNode } from '../helpers/live-node.ts'
 
 const live = await liveNode({}, { limits: { requestJsonBytes: 2000, sqlBytes: 500 } })

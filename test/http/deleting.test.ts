@@ -2,9 +2,9 @@
 
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { openDirectoryStore } from '../../src/store/directory/directory-store.ts'
-import { deleteName } from '../../src/store/names.ts'
-import { removeChain } from '../../src/store/remove-chain.ts'
+import { openDirectoryStore } from '../../src/node/store/directory/directory-store.ts'
+import { deleteName } from '../../src/node/store/names.ts'
+import { removeChain } from '../../src/node/store/remove-chain.ts'
 import { liveNode } from '../helpers/live-node.ts'
 
 const live = await liveNode()

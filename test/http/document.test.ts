@@ -2,7 +2,7 @@
 
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { describe, expect, it } from 'vitest'
-import { fixedLimits, limitTable } from '../../src/lib/limits.ts'
+import { fixedLimits, limitTable } from '../../src/libraries/base/limits.ts'
 import { liveNode } from '../helpers/live-node.ts'
 
 const live = await liveNode({}, { limits: { sqlBytes: 777 } })

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { zstdDecompressSync } from 'node:zlib'
 import { parquetReadObjects } from 'hyparquet'
 import { describe, expect, it } from 'vitest'
-import { must } from '../../src/lib/assert.ts'
+import { must } from '../../src/libraries/base/assert.ts'
 import { type Answer, type Call, liveNode, startLiveNode } from '../helpers/live-node.ts'
 
 const live = await liveNode({ 'anonymous-read': true }, { limits: { answerFileBytes: 3_000_000 } })

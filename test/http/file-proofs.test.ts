@@ -1,7 +1,7 @@
 // The link of a file to the query that proves the same rows: there where there is such a proof, and nowhere else.
 
 import { describe, expect, it } from 'vitest'
-import { must } from '../../src/lib/assert.ts'
+import { must } from '../../src/libraries/base/assert.ts'
 import { liveNode } from '../helpers/live-node.ts'
 
 const live = await liveNode({ 'anonymous-read': true })

@@ -6,7 +6,7 @@ import { zstdDecompressSync } from 'node:zlib'
 import { tableFromIPC } from 'apache-arrow'
 import { parquetReadObjects } from 'hyparquet'
 import { describe, expect, it } from 'vitest'
-import { must } from '../../src/lib/assert.ts'
+import { must } from '../../src/libraries/base/assert.ts'
 import { type Answer, liveNode } from '../helpers/live-node.ts'
 
 const live = await liveNode({ 'limit-export-bytes': 60_000_000, 'limit-export-slots': 1, 'anonymous-read': true })

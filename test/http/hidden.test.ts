@@ -2,7 +2,7 @@
 // It was public before, and had answers made for everyone.
 
 import { describe, expect, it } from 'vitest'
-import { scopes } from '../../src/access/scopes.ts'
+import { scopes } from '../../src/node/access/scopes.ts'
 import { type Answer, type Call, liveNode } from '../helpers/live-node.ts'
 
 const live = await liveNode()

@@ -1,8 +1,8 @@
 // The catalog for lake engines, as any HTTP client sees it. What engines make of it: test/iceberg/engines.test.ts.
 
 import { describe, expect, it } from 'vitest'
-import { must } from '../../src/lib/assert.ts'
-import { sha256Hex } from '../../src/ids/native-crypto.ts'
+import { must } from '../../src/libraries/base/assert.ts'
+import { sha256Hex } from '../../src/libraries/base/ids/native-crypto.ts'
 import { type Answer, liveNode, send } from '../helpers/live-node.ts'
 
 const live = await liveNode({ 'anonymous-read': true })

@@ -4,8 +4,8 @@
 import { expect, test } from 'vitest'
 import { problemFailure } from '../../src/cli/problem.ts'
 import { deedOf } from '../../src/features/console/dataset-page.ts'
-import { errorOfEngine } from '../../src/engine/sql-errors.ts'
-import { rejection } from '../../src/gateway/refusals.ts'
+import { errorOfEngine } from '../../src/node/engine/sql-errors.ts'
+import { rejection } from '../../src/node/gateway/refusals.ts'
 import { liveNode } from '../helpers/live-node.ts'
 
 const names = ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'valueOf', 'isPrototypeOf', '__defineGetter__']

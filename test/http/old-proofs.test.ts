@@ -5,7 +5,7 @@ import { cpSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { verifyOffline } from '../../src/verify.ts'
+import { verifyOffline } from '../../src/libraries/proof/verify.ts'
 import { type Answer, type LiveNode, startLiveNode } from '../helpers/live-node.ts'
 
 const fixtures = join(import.meta.dirname, '..', 'fixtures')

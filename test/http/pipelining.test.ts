@@ -4,8 +4,8 @@
 import { connect, type Socket } from 'node:net'
 import { fastify } from 'fastify'
 import { expect, test } from 'vitest'
-import { ConnectionTurns } from '../../src/http/connections.ts'
-import { must } from '../../src/lib/assert.ts'
+import { ConnectionTurns } from '../../src/node/http/connections.ts'
+import { must } from '../../src/libraries/base/assert.ts'
 import { startLiveNode, liveNode } from '../helpers/live-node.ts'
 
 const live = await liveNode({ 'limit-caller-request-rate': 100_000 })

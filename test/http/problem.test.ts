@@ -1,9 +1,9 @@
 // Error bodies by themselves: every kind of the table, and what must never be told.
 
 import { describe, expect, it } from 'vitest'
-import { problemOf } from '../../src/http/problem.ts'
-import { type ErrorKind, errorTable, isRetryable } from '../../src/model/error-table.ts'
-import { DecodeError, HaltError, NodeError } from '../../src/model/errors.ts'
+import { problemOf } from '../../src/node/http/problem.ts'
+import { type ErrorKind, errorTable, isRetryable } from '../../src/libraries/base/error-table.ts'
+import { DecodeError, HaltError, NodeError } from '../../src/libraries/base/errors.ts'
 
 const id = '00000000-0000-4000-8000-000000000000'
 // the keys of the table are its kinds

@@ -1,8 +1,8 @@
 // Over HTTP: the same question of the same blocks is answered from memory, to those who may read, and nothing else is.
 
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { ChildHandle } from '../../src/engine/child-handle.ts'
-import type { ToChild } from '../../src/engine/messages.ts'
+import { ChildHandle } from '../../src/node/engine/child-handle.ts'
+import type { ToChild } from '../../src/node/engine/messages.ts'
 import { type Answer, type LiveNode, startLiveNode } from '../helpers/live-node.ts'
 
 let live: LiveNode

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { must } from '../../src/lib/assert.ts'
+import { must } from '../../src/libraries/base/assert.ts'
 import { liveNode } from '../helpers/live-node.ts'
 
 const live = await liveNode()

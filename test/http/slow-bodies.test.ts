@@ -4,8 +4,8 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { fastify } from 'fastify'
 import { afterEach, describe, expect, it } from 'vitest'
-import { registerSlowBodies, slowBodies } from '../../src/http/slow-clients.ts'
-import { NodeError } from '../../src/model/errors.ts'
+import { registerSlowBodies, slowBodies } from '../../src/node/http/slow-clients.ts'
+import { NodeError } from '../../src/libraries/base/errors.ts'
 import { type HandClock, handClock } from '../helpers/hand-clock.ts'
 
 let cleanup: (() => Promise<unknown>)[] = []

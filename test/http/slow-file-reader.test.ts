@@ -4,7 +4,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { connect, type Socket } from 'node:net'
 import { expect, it } from 'vitest'
-import { systemClock } from '../../src/lib/clock.ts'
+import { systemClock } from '../../src/libraries/base/clock.ts'
 import { liveNode } from '../helpers/live-node.ts'
 import { until } from '../helpers/until.ts'
 

@@ -1,10 +1,10 @@
 // Proofs that are well signed and yet wrong: what a node that errs or lies could sign. Each is told by its own kind.
 
 import { describe, expect, it } from 'vitest'
-import { canonicalBytes } from '../../src/json/canonical.ts'
-import { fromPlain } from '../../src/json/json.ts'
-import { commit } from '../../src/proof/commitment.ts'
-import { nodeKeyFromSeed, signProof } from '../../src/proof/sign.ts'
+import { canonicalBytes } from '../../src/libraries/base/json/canonical.ts'
+import { fromPlain } from '../../src/libraries/base/json/json.ts'
+import { commit } from '../../src/libraries/proof/commitment.ts'
+import { nodeKeyFromSeed, signProof } from '../../src/libraries/proof/sign.ts'
 import { type Answer, liveNode } from '../helpers/live-node.ts'
 
 const stranger = nodeKeyFromSeed(new Uint8Array(32).fill(7))

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
-import { must } from '../../src/lib/assert.ts'
+import { must } from '../../src/libraries/base/assert.ts'
 import { liveNode, type LiveNode } from '../helpers/live-node.ts'
 import { runCommand } from '../helpers/run-node.ts'
 

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest'
 import { tableSchemas } from '../../src/features/iceberg/table-schema.ts'
-import { optional } from '../../src/model/schema.ts'
+import { optional } from '../../src/libraries/model/schema.ts'
 
 test('unsigned integers are noted by what engines make of them', () => {
   const kinds = ['Int64', 'UInt16', 'UInt32', 'UInt64'] as const

@@ -4,7 +4,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { must } from '../../src/lib/assert.ts'
+import { must } from '../../src/libraries/base/assert.ts'
 import { testKeys } from '../helpers/buckets.ts'
 import { type LiveNode, startLiveNode } from '../helpers/live-node.ts'
 import { repository } from '../helpers/sources.ts'

@@ -2,9 +2,15 @@
 
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { datasetIdBytes, datasetIdFromKey, datasetIdText, didKeyText, parseDidKey } from '../../src/ids/identifiers.ts'
-import { fromHex, toHex } from '../../src/lib/bytes.ts'
-import { DecodeError } from '../../src/model/errors.ts'
+import {
+  datasetIdBytes,
+  datasetIdFromKey,
+  datasetIdText,
+  didKeyText,
+  parseDidKey,
+} from '../../src/libraries/base/ids/identifiers.ts'
+import { fromHex, toHex } from '../../src/libraries/base/bytes.ts'
+import { DecodeError } from '../../src/libraries/base/errors.ts'
 
 interface Dids {
   dids: { did: string; bytesHex: string; publicKeyHex: string; didKey: string }[]

@@ -14,9 +14,9 @@ import {
   multihashText,
   normalHash,
   sha3Hash,
-} from '../../src/ids/identifiers.ts'
-import { fromHex, toHex, utf8 } from '../../src/lib/bytes.ts'
-import { DecodeError } from '../../src/model/errors.ts'
+} from '../../src/libraries/base/ids/identifiers.ts'
+import { fromHex, toHex, utf8 } from '../../src/libraries/base/bytes.ts'
+import { DecodeError } from '../../src/libraries/base/errors.ts'
 
 interface Identifiers {
   multihashes: {

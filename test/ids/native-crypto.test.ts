@@ -12,8 +12,8 @@ import {
   randomBytes,
   sha256,
   sha3256,
-} from '../../src/ids/native-crypto.ts'
-import { utf8 } from '../../src/lib/bytes.ts'
+} from '../../src/libraries/base/ids/native-crypto.ts'
+import { utf8 } from '../../src/libraries/base/bytes.ts'
 
 describe('hashes', () => {
   test('agree with a second implementation around block boundaries', () => {

@@ -5,11 +5,11 @@ import { readFileSync } from 'node:fs'
 import canonicalize from 'canonicalize'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { sha3Hash } from '../../src/ids/identifiers.ts'
-import { canonicalBytes, canonicalText } from '../../src/json/canonical.ts'
-import { fromPlain, parseJson } from '../../src/json/json.ts'
-import { DecodeError } from '../../src/model/errors.ts'
-import { JsonNumber } from '../../src/model/json.ts'
+import { sha3Hash } from '../../src/libraries/base/ids/identifiers.ts'
+import { canonicalBytes, canonicalText } from '../../src/libraries/base/json/canonical.ts'
+import { fromPlain, parseJson } from '../../src/libraries/base/json/json.ts'
+import { DecodeError } from '../../src/libraries/base/errors.ts'
+import { JsonNumber } from '../../src/libraries/base/json/value.ts'
 
 interface Vector {
   name: string

@@ -2,11 +2,11 @@
 
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { fromPlain, jsonText, parseJson, toPlain } from '../../src/json/json.ts'
-import { JsonError } from '../../src/json/parser.ts'
-import { utf8 } from '../../src/lib/bytes.ts'
-import { DecodeError } from '../../src/model/errors.ts'
-import { JsonNumber } from '../../src/model/json.ts'
+import { fromPlain, jsonText, parseJson, toPlain } from '../../src/libraries/base/json/json.ts'
+import { JsonError } from '../../src/libraries/base/json/parser.ts'
+import { utf8 } from '../../src/libraries/base/bytes.ts'
+import { DecodeError } from '../../src/libraries/base/errors.ts'
+import { JsonNumber } from '../../src/libraries/base/json/value.ts'
 
 /** The error that parsing throws; fails the test when there is none. */
 function faultOf(source: Uint8Array | string, maxDepth?: number): JsonError {

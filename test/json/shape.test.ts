@@ -1,7 +1,7 @@
 // Shapes read values of both JSON models, and name the member that does not fit.
 
 import { describe, expect, test } from 'vitest'
-import { parseJson } from '../../src/json/json.ts'
+import { parseJson } from '../../src/libraries/base/json/json.ts'
 import {
   checked,
   integer,
@@ -15,9 +15,9 @@ import {
   recordCodec,
   text,
   tuple,
-} from '../../src/json/shape.ts'
-import { utf8 } from '../../src/lib/bytes.ts'
-import { DecodeError } from '../../src/model/errors.ts'
+} from '../../src/libraries/base/json/shape.ts'
+import { utf8 } from '../../src/libraries/base/bytes.ts'
+import { DecodeError } from '../../src/libraries/base/errors.ts'
 
 const shape = object({
   id: text(/^[a-z]+$/),

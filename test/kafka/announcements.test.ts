@@ -1,10 +1,10 @@
 // Announcements between two processes: two of them on one topic.
 
 import { describe, expect, test } from 'vitest'
-import { systemClock } from '../../src/lib/clock.ts'
-import { silentLogger } from '../../src/lib/logger.ts'
-import { openKafkaAnnouncements } from '../../src/log/kafka/announcements.ts'
-import { openKafkaLog } from '../../src/log/kafka/kafka-log.ts'
+import { systemClock } from '../../src/libraries/base/clock.ts'
+import { silentLogger } from '../../src/libraries/base/logger.ts'
+import { openKafkaAnnouncements } from '../../src/drivers/kafka/announcements.ts'
+import { openKafkaLog } from '../../src/drivers/kafka/kafka-log.ts'
 import { announcement } from '../helpers/announcement.ts'
 import { kafkaLogOptions, noKafka } from '../helpers/kafka-shared.ts'
 

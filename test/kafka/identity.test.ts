@@ -4,7 +4,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Admin } from 'kafkajs'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { type KafkaLog, type KafkaLogOptions, openKafkaLog } from '../../src/log/kafka/kafka-log.ts'
+import { type KafkaLog, type KafkaLogOptions, openKafkaLog } from '../../src/drivers/kafka/kafka-log.ts'
 import { Broker } from '../helpers/kafka-broker.ts'
 import { KafkaProxy } from '../helpers/kafka-proxy.ts'
 import { kafkaLogOptions, noKafka, recordsTopic, sharedAdmin, sharedKafka } from '../helpers/kafka-shared.ts'

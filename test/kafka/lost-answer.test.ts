@@ -2,8 +2,8 @@
 // true, each acknowledged row is there once, and every receipt comes to its block.
 
 import { afterEach, describe, expect, test } from 'vitest'
-import type { Receipt } from '../../src/gateway/receipts.ts'
-import { openKafkaLog } from '../../src/log/kafka/kafka-log.ts'
+import type { Receipt } from '../../src/node/gateway/receipts.ts'
+import { openKafkaLog } from '../../src/drivers/kafka/kafka-log.ts'
 import { kindOf, ndjson, receiptOf, Rig } from '../gateway/support.ts'
 import { KafkaProxy } from '../helpers/kafka-proxy.ts'
 import { kafkaLogOptions, noKafka, sharedKafka } from '../helpers/kafka-shared.ts'

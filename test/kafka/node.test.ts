@@ -83,8 +83,8 @@ describe.skipIf(noKafka)('a node with its log in Kafka', () => {
 /** Files of kafkajs that a process has loaded after a node has run in it, with `more` code before. */
 function loadedFiles(more: string): unknown {
   const program = `
-    import { loadConfig } from './src/config.ts'
-    import { startNode } from './src/node.ts'
+    import { loadConfig } from './src/node/config.ts'
+    import { startNode } from './src/node/node.ts'
     import { mkdtempSync, rmSync } from 'node:fs'
     import { createRequire } from 'node:module'
     ${more}
@@ -102,5 +102,5 @@ function loadedFiles(more: string): unknown {
 
 test('a node with the file log does not load the client of Kafka', () => {
   expect(loadedFiles('')).toEqual([])
-  expect(loadedFiles("await import('./src/log/kafka/kafka-log.ts')")).not.toEqual([])
+  expect(loadedFiles("await import('./src/drivers/kafka/kafka-log.ts')")).not.toEqual([])
 })

@@ -4,12 +4,12 @@
 import { spawnSync } from 'node:child_process'
 import type { Admin } from 'kafkajs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { must } from '../../src/lib/assert.ts'
-import { createKafka } from '../../src/log/kafka/client.ts'
-import { openKafkaLog } from '../../src/log/kafka/kafka-log.ts'
-import { topicNames } from '../../src/log/kafka/topics.ts'
-import { topicContract } from '../../src/log/messages.ts'
-import type { NodeError } from '../../src/model/errors.ts'
+import { must } from '../../src/libraries/base/assert.ts'
+import { createKafka } from '../../src/drivers/kafka/client.ts'
+import { openKafkaLog } from '../../src/drivers/kafka/kafka-log.ts'
+import { topicNames } from '../../src/drivers/kafka/topics.ts'
+import { topicContract } from '../../src/node/log/messages.ts'
+import type { NodeError } from '../../src/libraries/base/errors.ts'
 import { saslUser } from '../helpers/kafka-broker.ts'
 import {
   kafkaLogOptions,
@@ -187,9 +187,9 @@ function hurriedClock(): ReturnType<typeof kafkaLogOptions>['clock'] {
 describe.skipIf(noKafka)('an idle log', () => {
   test('leaves the processor alone and says nothing', () => {
     const program = `
-      import { openKafkaLog } from './src/log/kafka/kafka-log.ts'
-      import { systemClock } from './src/lib/clock.ts'
-      import { silentLogger } from './src/lib/logger.ts'
+      import { openKafkaLog } from './src/drivers/kafka/kafka-log.ts'
+      import { systemClock } from './src/libraries/base/clock.ts'
+      import { silentLogger } from './src/libraries/base/logger.ts'
       const log = await openKafkaLog({
         connection: { brokers: ['${sharedKafka().broker}'] }, clock: systemClock, logger: silentLogger,
         topicPrefix: '${newPrefix()}', partitions: 2,

@@ -2,9 +2,9 @@
 // again when the builders have caught up.
 
 import { describe, expect, test } from 'vitest'
-import { LogWatch } from '../../src/gateway/log-watch.ts'
-import { silentLogger } from '../../src/lib/logger.ts'
-import { openKafkaLog } from '../../src/log/kafka/kafka-log.ts'
+import { LogWatch } from '../../src/node/gateway/log-watch.ts'
+import { silentLogger } from '../../src/libraries/base/logger.ts'
+import { openKafkaLog } from '../../src/drivers/kafka/kafka-log.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
 import { fastClock } from '../builder/support.ts'
 import { Rig } from '../gateway/support.ts'

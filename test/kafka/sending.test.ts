@@ -3,8 +3,8 @@
 
 import { randomBytes } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { must } from '../../src/lib/assert.ts'
-import { type KafkaLog, type KafkaLogOptions, openKafkaLog } from '../../src/log/kafka/kafka-log.ts'
+import { must } from '../../src/libraries/base/assert.ts'
+import { type KafkaLog, type KafkaLogOptions, openKafkaLog } from '../../src/drivers/kafka/kafka-log.ts'
 import { KafkaProxy, produceKey } from '../helpers/kafka-proxy.ts'
 import { kafkaLogOptions, noKafka, sharedKafka } from '../helpers/kafka-shared.ts'
 import { readAll } from '../log/contract-suite.ts'

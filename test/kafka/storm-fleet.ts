@@ -17,8 +17,8 @@ import {
   startLoad,
 } from '../history/load.ts'
 import { checkStore } from '../../src/index.ts'
-import { must } from '../../src/lib/assert.ts'
-import { systemClock } from '../../src/lib/clock.ts'
+import { must } from '../../src/libraries/base/assert.ts'
+import { systemClock } from '../../src/libraries/base/clock.ts'
 
 export interface FleetSpec {
   /** An empty directory. */

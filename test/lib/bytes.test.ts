@@ -2,7 +2,7 @@
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { concatBytes, equalBytes, fromHex, toHex, utf8 } from '../../src/lib/bytes.ts'
+import { concatBytes, equalBytes, fromHex, toHex, utf8 } from '../../src/libraries/base/bytes.ts'
 
 describe('hex', () => {
   it('goes to bytes and back as in Buffer, in either case', () => {

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { timeText } from '../../src/lib/clock.ts'
+import { timeText } from '../../src/libraries/base/clock.ts'
 
 const nearMs = fc.tuple(fc.constantFrom(0, 1_772_359_200_000, -62_167_219_200_000, 8.64e15), fc.integer()).map(
   // Around minutes, whose texts are kept, on both sides of what a year of four digits holds.

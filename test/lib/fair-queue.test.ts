@@ -1,7 +1,7 @@
 // Turns: nobody waits because somebody else has many queries waiting.
 import { array, assert as assertProperty, constantFrom, integer, property } from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { FairQueue } from '../../src/lib/fair-queue.ts'
+import { FairQueue } from '../../src/libraries/base/fair-queue.ts'
 
 /** Takes the first in turn until nothing is left. */
 function drained(queue: FairQueue<readonly string[]>): string[] {

@@ -1,7 +1,7 @@
 // Which hosts are this machine, and which only look so.
 
 import { expect, test } from 'vitest'
-import { isLoopback } from '../../src/lib/loopback.ts'
+import { isLoopback } from '../../src/libraries/base/loopback.ts'
 
 test('only names and addresses that cannot be another machine are loopback', () => {
   expect(['localhost', '127.0.0.1', '127.8.8.8', '::1'].filter((host) => !isLoopback(host))).toEqual([])

@@ -4,7 +4,7 @@ import * as fc from 'fast-check'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { readLz4Block, readLz4Frame, xxhash32, Xxhash32 } from '../../src/lib/lz4.ts'
+import { readLz4Block, readLz4Frame, xxhash32, Xxhash32 } from '../../src/libraries/base/lz4.ts'
 
 const folder = join(import.meta.dirname, '../fixtures/lz4')
 const fixture = (name: string): Buffer => readFileSync(join(folder, name))

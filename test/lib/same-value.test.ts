@@ -2,7 +2,7 @@
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { sameValue } from '../../src/lib/compare.ts'
+import { sameValue } from '../../src/libraries/base/compare.ts'
 
 function equals(a: unknown, b: unknown): boolean {
   try {

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { EventReader, type ServerSentEvent } from '../../src/lib/server-sent-events.ts'
+import { EventReader, type ServerSentEvent } from '../../src/libraries/base/server-sent-events.ts'
 
 function read(...pieces: string[]): ServerSentEvent[] {
   const reader = new EventReader()

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check'
 import { afterEach, describe, expect, test } from 'vitest'
-import type { EventLog, LogEntry } from '../../src/log/event-log.ts'
+import type { EventLog, LogEntry } from '../../src/node/log/event-log.ts'
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)
 const textOf = (entry: LogEntry): string => new TextDecoder().decode(entry.bytes)

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { crc32c, joinedCrc32c, sealedCrc32c } from '../../src/lib/crc32c.ts'
+import { crc32c, joinedCrc32c, sealedCrc32c } from '../../src/libraries/base/crc32c.ts'
 
 /** The definition, one bit at a time. */
 function reference(bytes: Uint8Array): number {

@@ -6,9 +6,9 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { systemClock } from '../../src/lib/clock.ts'
-import { silentLogger } from '../../src/lib/logger.ts'
-import { openFileLog } from '../../src/log/file/file-log.ts'
+import { systemClock } from '../../src/libraries/base/clock.ts'
+import { silentLogger } from '../../src/libraries/base/logger.ts'
+import { openFileLog } from '../../src/node/log/file/file-log.ts'
 import { readAll } from './contract-suite.ts'
 
 const segmentBytes = 64 * 1024
@@ -25,9 +25,9 @@ function startWriter(): ReturnType<typeof spawn> {
   const source = (path: string): string => JSON.stringify(new URL(`../../src/${path}`, import.meta.url).href)
   const script = `
     import { writeSync } from 'node:fs'
-    import { openFileLog } from ${source('log/file/file-log.ts')}
-    import { systemClock } from ${source('lib/clock.ts')}
-    import { silentLogger } from ${source('lib/logger.ts')}
+    import { openFileLog } from ${source('node/log/file/file-log.ts')}
+    import { systemClock } from ${source('libraries/base/clock.ts')}
+    import { silentLogger } from ${source('libraries/base/logger.ts')}
     const log = await openFileLog({ directory: ${JSON.stringify(directory)}, clock: systemClock, logger: silentLogger, segmentBytes: ${segmentBytes} })
     const caller = async (seed) => {
       for (let i = seed; ; i += 37) {

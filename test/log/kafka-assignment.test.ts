@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { assignPartitions } from '../../src/log/partitions.ts'
+import { assignPartitions } from '../../src/node/log/partitions.ts'
 
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, number) => number)
 

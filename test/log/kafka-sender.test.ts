@@ -2,10 +2,10 @@
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { Clock } from '../../src/lib/clock.ts'
-import { silentLogger } from '../../src/lib/logger.ts'
-import { PartitionSender, type SenderDeps } from '../../src/log/kafka/sender.ts'
-import { HaltError } from '../../src/model/errors.ts'
+import type { Clock } from '../../src/libraries/base/clock.ts'
+import { silentLogger } from '../../src/libraries/base/logger.ts'
+import { PartitionSender, type SenderDeps } from '../../src/drivers/kafka/sender.ts'
+import { HaltError } from '../../src/libraries/base/errors.ts'
 
 const bytes = (length: number, fill = 1): Uint8Array => new Uint8Array(length).fill(fill)
 const problem = (members: object): Error => Object.assign(new RangeError('as the client says'), members)

@@ -1,8 +1,8 @@
 // Announcements inside one process.
 
 import { expect, test } from 'vitest'
-import { silentLogger } from '../../src/lib/logger.ts'
-import { openLocalAnnouncements } from '../../src/log/announcements.ts'
+import { silentLogger } from '../../src/libraries/base/logger.ts'
+import { openLocalAnnouncements } from '../../src/node/log/announcements.ts'
 import { announcement } from '../helpers/announcement.ts'
 
 test('reach every listener in order, from its subscription to its end', async () => {

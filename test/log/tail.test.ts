@@ -3,7 +3,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect, test } from 'vitest'
-import { Tail } from '../../src/log/tail.ts'
+import { Tail } from '../../src/node/log/tail.ts'
 
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void // what the flag exposes

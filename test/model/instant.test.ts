@@ -2,7 +2,13 @@
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { compareInstants, instantFromMs, instantMs, instantText, parseInstant } from '../../src/model/instant.ts'
+import {
+  compareInstants,
+  instantFromMs,
+  instantMs,
+  instantText,
+  parseInstant,
+} from '../../src/libraries/model/instant.ts'
 
 const anyMs = fc.integer({ min: Date.parse('0000-01-01T00:00:00Z'), max: Date.parse('9999-12-31T23:59:59.999Z') })
 

@@ -1,8 +1,8 @@
 // Names of accounts and datasets: what is wrong with one is said, and what the node's own routes are called is no account.
 
 import { describe, expect, it } from 'vitest'
-import { NodeError } from '../../src/model/errors.ts'
-import { isName, parseAlias } from '../../src/model/names.ts'
+import { NodeError } from '../../src/libraries/base/errors.ts'
+import { isName, parseAlias } from '../../src/libraries/model/names.ts'
 
 function refusal(account: string, dataset = 'x'): NodeError {
   try {

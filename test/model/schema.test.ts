@@ -1,7 +1,7 @@
 // Rules over schemas: which types are the same, which columns can be stored, which changes a chain admits.
 
 import { describe, expect, it } from 'vitest'
-import { NodeError } from '../../src/model/errors.ts'
+import { NodeError } from '../../src/libraries/base/errors.ts'
 import {
   checkColumns,
   checkEvolution,
@@ -12,7 +12,7 @@ import {
   sameType,
   schemaEquals,
   typeText,
-} from '../../src/model/schema.ts'
+} from '../../src/libraries/model/schema.ts'
 
 const int64: DataType = { kind: 'Int64' }
 const string: DataType = { kind: 'String' }

@@ -3,7 +3,7 @@
 import fc from 'fast-check'
 import { generate, type IPublishPacket } from 'mqtt-packet'
 import { expect, test } from 'vitest'
-import { DecodeError } from '../../src/model/errors.ts'
+import { DecodeError } from '../../src/libraries/base/errors.ts'
 import { Frames } from '../../src/features/mqtt/frames.ts'
 import { PacketReader } from '../../src/features/mqtt/packets.ts'
 

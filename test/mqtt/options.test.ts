@@ -1,8 +1,8 @@
 // What the options say of a broker, and what is refused at the start of a node.
 
 import { expect, test } from 'vitest'
-import { loadConfig } from '../../src/config.ts'
-import { parseAliasText } from '../../src/model/names.ts'
+import { loadConfig } from '../../src/node/config.ts'
+import { parseAliasText } from '../../src/libraries/model/names.ts'
 import { routeOf } from '../../src/features/mqtt/route.ts'
 import { runCommand } from '../helpers/run-node.ts'
 

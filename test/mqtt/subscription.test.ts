@@ -1,12 +1,12 @@
 // A subscription with a broker that does not behave: when is what acknowledged, and what comes after a fault.
 
 import { expect, onTestFinished, test } from 'vitest'
-import { systemClock } from '../../src/lib/clock.ts'
-import { silentLogger } from '../../src/lib/logger.ts'
+import { systemClock } from '../../src/libraries/base/clock.ts'
+import { silentLogger } from '../../src/libraries/base/logger.ts'
 import { routeOf } from '../../src/features/mqtt/route.ts'
 import { type State, Subscription } from '../../src/features/mqtt/subscription.ts'
 import type { Publish } from '../../src/features/mqtt/window.ts'
-import { parseAliasText } from '../../src/model/names.ts'
+import { parseAliasText } from '../../src/libraries/model/names.ts'
 import { until } from '../helpers/until.ts'
 import { FakeBroker, friendly, type Script } from './fake-broker.ts'
 

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { utf8 } from '../../src/lib/bytes.ts'
+import { utf8 } from '../../src/libraries/base/bytes.ts'
 import { withTopic } from '../../src/features/mqtt/topic-column.ts'
 
 const added = (text: string, topic = 'a/"b"'): string => Buffer.from(withTopic(utf8(text), 'topic', topic)).toString()

@@ -2,12 +2,12 @@
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { sha3Hash } from '../../src/ids/identifiers.ts'
-import { jsonText, parseJson } from '../../src/json/json.ts'
-import { toHex } from '../../src/lib/bytes.ts'
-import { DecodeError } from '../../src/model/errors.ts'
-import { decodeBlock, encodeBlock } from '../../src/odf/block.ts'
-import { eventFromJson, eventToJson } from '../../src/odf/odf-json.ts'
+import { sha3Hash } from '../../src/libraries/base/ids/identifiers.ts'
+import { jsonText, parseJson } from '../../src/libraries/base/json/json.ts'
+import { toHex } from '../../src/libraries/base/bytes.ts'
+import { DecodeError } from '../../src/libraries/base/errors.ts'
+import { decodeBlock, encodeBlock } from '../../src/libraries/odf/block.ts'
+import { eventFromJson, eventToJson } from '../../src/libraries/odf/odf-json.ts'
 import { arbitraryBlock } from '../helpers/odf-arbitraries.ts'
 import { blockVectors, invalidVectors } from '../helpers/odf-vectors.ts'
 

@@ -3,11 +3,11 @@
 import fc from 'fast-check'
 import { Builder } from 'flatbuffers'
 import { describe, expect, it } from 'vitest'
-import { toHex } from '../../src/lib/bytes.ts'
-import { DecodeError } from '../../src/model/errors.ts'
-import { decodeRoot } from '../../src/odf/decoder.ts'
-import { FlatBufferReader, maxTableDepth } from '../../src/odf/flatbuffer-reader.ts'
-import { FlatBufferWriter } from '../../src/odf/flatbuffer-writer.ts'
+import { toHex } from '../../src/libraries/base/bytes.ts'
+import { DecodeError } from '../../src/libraries/base/errors.ts'
+import { decodeRoot } from '../../src/libraries/odf/decoder.ts'
+import { FlatBufferReader, maxTableDepth } from '../../src/libraries/base/flatbuffer-reader.ts'
+import { FlatBufferWriter } from '../../src/libraries/base/flatbuffer-writer.ts'
 
 /** A table to write: by slot a scalar, a struct, a string, bytes, a table or a list of tables. */
 type Value =

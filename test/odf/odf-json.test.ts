@@ -2,13 +2,13 @@
 
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { fromPlain, jsonText, parseJson } from '../../src/json/json.ts'
-import { must } from '../../src/lib/assert.ts'
-import { NodeError } from '../../src/model/errors.ts'
-import type { JsonValue } from '../../src/model/json.ts'
-import { type DataType, typeText } from '../../src/model/schema.ts'
-import { decodeBlock } from '../../src/odf/block.ts'
-import { eventFromJson, eventToJson, schemaFromJson, schemaToJson } from '../../src/odf/odf-json.ts'
+import { fromPlain, jsonText, parseJson } from '../../src/libraries/base/json/json.ts'
+import { must } from '../../src/libraries/base/assert.ts'
+import { NodeError } from '../../src/libraries/base/errors.ts'
+import type { JsonValue } from '../../src/libraries/base/json/value.ts'
+import { type DataType, typeText } from '../../src/libraries/model/schema.ts'
+import { decodeBlock } from '../../src/libraries/odf/block.ts'
+import { eventFromJson, eventToJson, schemaFromJson, schemaToJson } from '../../src/libraries/odf/odf-json.ts'
 import { blockVectors } from '../helpers/odf-vectors.ts'
 
 function errorOf(act: () => unknown): NodeError {

@@ -1,12 +1,12 @@
 // Spellings of schemas, held against answers of a deployed node and against the table measured on one.
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { parseJson } from '../../src/json/json.ts'
-import { NodeError } from '../../src/model/errors.ts'
-import type { OutputSchema, OutputType } from '../../src/model/schema.ts'
-import { type SchemaFormat, schemaFormatOf, schemaFormats } from '../../src/model/query.ts'
-import { type DataType, optional, type TimeUnit } from '../../src/model/schema.ts'
-import { schemaBytes, yamlText } from '../../src/odf/schema-formats.ts'
+import { parseJson } from '../../src/libraries/base/json/json.ts'
+import { NodeError } from '../../src/libraries/base/errors.ts'
+import type { OutputSchema, OutputType } from '../../src/libraries/model/schema.ts'
+import { type SchemaFormat, schemaFormatOf, schemaFormats } from '../../src/libraries/model/query.ts'
+import { type DataType, optional, type TimeUnit } from '../../src/libraries/model/schema.ts'
+import { schemaBytes, yamlText } from '../../src/libraries/odf/schema-formats.ts'
 
 function spelled(schema: OutputSchema, format: SchemaFormat): string {
   return Buffer.from(schemaBytes(schema, format)).toString()

@@ -2,7 +2,7 @@
 
 import { Histogram as Reference, Registry } from 'prom-client'
 import { expect, test } from 'vitest'
-import { Histogram } from '../../src/ops/histogram.ts'
+import { Histogram } from '../../src/node/machine/ops/histogram.ts'
 
 const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 const seconds = [0, 0.001, 0.0010001, 0.3, 0.3, 29.9, 30, 31, 1e6]

@@ -2,8 +2,8 @@
 
 import { getHeapStatistics } from 'node:v8'
 import { expect, test } from 'vitest'
-import { systemClock } from '../../src/lib/clock.ts'
-import { collectWhenIdle, lookMs } from '../../src/ops/idle-memory.ts'
+import { systemClock } from '../../src/libraries/base/clock.ts'
+import { collectWhenIdle, lookMs } from '../../src/node/machine/ops/idle-memory.ts'
 
 const MiB = 1024 * 1024
 const held: Uint8Array[] = []

@@ -1,10 +1,10 @@
 // A full volume is told: why the node is not ready, one line of log for each change, and what is free.
 
 import { expect, test } from 'vitest'
-import { type FreeSpace, spaceReserveBytes } from '../../src/disk/space.ts'
-import { systemClock } from '../../src/lib/clock.ts'
-import { SpaceWatch } from '../../src/ops/health.ts'
-import { Metrics } from '../../src/ops/metrics.ts'
+import { type FreeSpace, spaceReserveBytes } from '../../src/node/machine/disk/space.ts'
+import { systemClock } from '../../src/libraries/base/clock.ts'
+import { SpaceWatch } from '../../src/node/machine/ops/health.ts'
+import { Metrics } from '../../src/node/machine/ops/metrics.ts'
 
 test('each change is told once, the reason as long as it lasts', async () => {
   const lines: string[] = []

@@ -7,11 +7,11 @@ import { join } from 'node:path'
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { parquetMetadata, parquetReadObjects } from 'hyparquet'
 import { describe, expect, test } from 'vitest'
-import { createColumnBuilder } from '../../src/arrow/column-builder.ts'
-import { concatBytes, utf8 } from '../../src/lib/bytes.ts'
-import { NodeError } from '../../src/model/errors.ts'
-import type { Column } from '../../src/model/schema.ts'
-import { parquet } from '../../src/outputs/parquet/format.ts'
+import { createColumnBuilder } from '../../src/libraries/columnar/arrow/column-builder.ts'
+import { concatBytes, utf8 } from '../../src/libraries/base/bytes.ts'
+import { NodeError } from '../../src/libraries/base/errors.ts'
+import type { Column } from '../../src/libraries/model/schema.ts'
+import { parquet } from '../../src/libraries/columnar/outputs/parquet/format.ts'
 
 const geometries = [
   { type: 'Point', coordinates: [1.5, 2] },

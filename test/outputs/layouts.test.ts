@@ -1,7 +1,7 @@
 // JSON layouts without an engine: their names, and that batches of rows join to one text.
 import { describe, expect, test } from 'vitest'
-import { decodeUtf8 } from '../../src/lib/bytes.ts'
-import { jsonLayoutNames, jsonLayoutOf } from '../../src/outputs/layouts.ts'
+import { decodeUtf8 } from '../../src/libraries/base/bytes.ts'
+import { jsonLayoutNames, jsonLayoutOf } from '../../src/libraries/columnar/outputs/layouts.ts'
 
 const batches = [
   [

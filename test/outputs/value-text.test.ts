@@ -11,7 +11,7 @@ import {
   timeNanosText,
   timestampMicrosText,
   timestampNanosText,
-} from '../../src/outputs/value-text.ts'
+} from '../../src/libraries/columnar/outputs/value-text.ts'
 
 describe('floats', () => {
   test.each([

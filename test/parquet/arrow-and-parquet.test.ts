@@ -2,7 +2,7 @@
 // each has its own way to them (test/fixtures/parquet/make.py).
 
 import { expect, test } from 'vitest'
-import type { Field } from '../../src/model/schema.ts'
+import type { Field } from '../../src/libraries/model/schema.ts'
 import { formatNamed } from '../helpers/formats.ts'
 import { readFileBody } from '../formats/reading.ts'
 import { columnTexts, fixture } from './parquet-helper.ts'

@@ -4,7 +4,7 @@
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { snappyCompress } from 'hyparquet-writer/src/snappy.js'
 import { describe, expect, test } from 'vitest'
-import { concatBytes } from '../../src/lib/bytes.ts'
+import { concatBytes } from '../../src/libraries/base/bytes.ts'
 import { oneColumn } from './craft.ts'
 import { readAll, refusal } from './parquet-helper.ts'
 

@@ -1,7 +1,7 @@
 // Parquet files made by hand, page by page, so that they can lie: sizes, counts and types stand in them as they are told.
 
-import { concatBytes, utf8 } from '../../src/lib/bytes.ts'
-import { ThriftWriter, varintBytes } from '../../src/parquet/thrift.ts'
+import { concatBytes, utf8 } from '../../src/libraries/base/bytes.ts'
+import { ThriftWriter, varintBytes } from '../../src/libraries/columnar/parquet/thrift.ts'
 
 /** Numbers as in parquet.thrift. */
 export interface CraftElement {

@@ -3,7 +3,7 @@
 // (PARQUET_SEED to repeat one); PARQUET_DAMAGES=10000 for more.
 
 import { expect, test } from 'vitest'
-import { NodeError } from '../../src/model/errors.ts'
+import { NodeError } from '../../src/libraries/base/errors.ts'
 import { fixture, type ReadColumn, readAll } from './parquet-helper.ts'
 
 const seed = Number(process.env['PARQUET_SEED'] ?? Math.floor(Date.now() / 86_400_000))

@@ -2,7 +2,7 @@
 
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { concatBytes } from '../../src/lib/bytes.ts'
+import { concatBytes } from '../../src/libraries/base/bytes.ts'
 import { oneColumn, withLength } from './craft.ts'
 import { readAll, refusal } from './parquet-helper.ts'
 

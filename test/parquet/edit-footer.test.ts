@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import { afterAll, expect, it } from 'vitest'
-import { concatBytes } from '../../src/lib/bytes.ts'
-import { editedEnd } from '../../src/parquet/edit-footer.ts'
+import { concatBytes } from '../../src/libraries/base/bytes.ts'
+import { editedEnd } from '../../src/libraries/columnar/parquet/edit-footer.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'proofstream-footers-'))
 afterAll(() => rmSync(root, { recursive: true }))

@@ -7,13 +7,18 @@ import { writeRleBitPackedHybrid } from 'hyparquet-writer/src/encoding.js'
 import { snappyCompress } from 'hyparquet-writer/src/snappy.js'
 import { writeByteStreamSplit } from 'hyparquet-writer/src/splitstream.js'
 import { expect, test } from 'vitest'
-import { concatBytes, utf8 } from '../../src/lib/bytes.ts'
-import { DecodeError } from '../../src/model/errors.ts'
-import { lz4UncompressFrames, snappyUncompress } from '../../src/parquet/block-codecs.ts'
-import { BytesSink, type ByteValues, DeltaBytes, DeltaLengthBytes } from '../../src/parquet/byte-values.ts'
-import { DeltaReader } from '../../src/parquet/delta.ts'
-import { SplitFixed } from '../../src/parquet/fixed-values.ts'
-import { RunReader } from '../../src/parquet/runs.ts'
+import { concatBytes, utf8 } from '../../src/libraries/base/bytes.ts'
+import { DecodeError } from '../../src/libraries/base/errors.ts'
+import { lz4UncompressFrames, snappyUncompress } from '../../src/libraries/columnar/parquet/block-codecs.ts'
+import {
+  BytesSink,
+  type ByteValues,
+  DeltaBytes,
+  DeltaLengthBytes,
+} from '../../src/libraries/columnar/parquet/byte-values.ts'
+import { DeltaReader } from '../../src/libraries/columnar/parquet/delta.ts'
+import { SplitFixed } from '../../src/libraries/columnar/parquet/fixed-values.ts'
+import { RunReader } from '../../src/libraries/columnar/parquet/runs.ts'
 
 /** How many values each call asks for. */
 const arbPieces = fc.array(fc.integer({ min: 1, max: 300 }), { minLength: 1, maxLength: 5 })

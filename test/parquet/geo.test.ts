@@ -1,7 +1,7 @@
 // GeoParquet: geometries are those that shapely reads, in longitude and latitude alone (test/fixtures/parquet/make.py).
 
 import { describe, expect, test } from 'vitest'
-import { NodeError } from '../../src/model/errors.ts'
+import { NodeError } from '../../src/libraries/base/errors.ts'
 import { fixture, open, readAll } from './parquet-helper.ts'
 
 async function geometries(name: string): Promise<{ name: string; type: string; values: unknown[] }> {

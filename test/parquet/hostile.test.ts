@@ -2,8 +2,8 @@
 // bounded memory. What other readers did with them: docs/decisions/formats.md#columns-arrow-and-parquet.
 
 import { describe, expect, test } from 'vitest'
-import { concatBytes, utf8 } from '../../src/lib/bytes.ts'
-import { batchBytes } from '../../src/arrow/columns.ts'
+import { concatBytes, utf8 } from '../../src/libraries/base/bytes.ts'
+import { batchBytes } from '../../src/libraries/columnar/arrow/columns.ts'
 import { craft, type CraftChunk, type CraftElement, oneColumn, repeated, withLength } from './craft.ts'
 import { fixture, open, readAll, refusal } from './parquet-helper.ts'
 

@@ -1,8 +1,8 @@
 // Lists and maps as old writers made them: the examples of Apache Parquet's LogicalTypes, "Backward-compatibility rules".
 
 import { expect, test } from 'vitest'
-import { concatBytes, utf8 } from '../../src/lib/bytes.ts'
-import { varintBytes } from '../../src/parquet/thrift.ts'
+import { concatBytes, utf8 } from '../../src/libraries/base/bytes.ts'
+import { varintBytes } from '../../src/libraries/columnar/parquet/thrift.ts'
 import { craft, type CraftChunk, type CraftElement, withLength } from './craft.ts'
 import { readAll, refusal } from './parquet-helper.ts'
 

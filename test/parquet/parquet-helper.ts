@@ -3,11 +3,11 @@
 
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import type { ColumnarFile } from '../../src/formats/columnar.ts'
-import type { BodyFile } from '../../src/formats/format.ts'
-import { openParquet } from '../../src/formats/parquet/format.ts'
-import { NodeError } from '../../src/model/errors.ts'
-import { type Column, type Field, innerType, isOptional, typeText } from '../../src/model/schema.ts'
+import type { ColumnarFile } from '../../src/node/formats/columnar.ts'
+import type { BodyFile } from '../../src/node/formats/format.ts'
+import { openParquet } from '../../src/node/formats/parquet/format.ts'
+import { NodeError } from '../../src/libraries/base/errors.ts'
+import { type Column, type Field, innerType, isOptional, typeText } from '../../src/libraries/model/schema.ts'
 import { columnValues } from '../arrow/columns-helper.ts'
 
 export const limits = { columns: 2000, recordBytes: 16 * 1024 * 1024, inflatedRatio: 200 }

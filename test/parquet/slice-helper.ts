@@ -3,10 +3,10 @@
 import { zstdCompressSync } from 'node:zlib'
 import * as duckdb from '@duckdb/node-api'
 import { DuckDBInstance, type DuckDBValue } from '@duckdb/node-api'
-import { createLogicalHash } from '../../src/arrow/logical-hash.ts'
-import { concatBytes } from '../../src/lib/bytes.ts'
-import { type DataType, type Field, innerType, type RecordBatch } from '../../src/model/schema.ts'
-import { encodeSlice } from '../../src/parquet/write-slice.ts'
+import { createLogicalHash } from '../../src/libraries/columnar/arrow/logical-hash.ts'
+import { concatBytes } from '../../src/libraries/base/bytes.ts'
+import { type DataType, type Field, innerType, type RecordBatch } from '../../src/libraries/model/schema.ts'
+import { encodeSlice } from '../../src/libraries/columnar/parquet/write-slice.ts'
 import type { Value } from '../arrow/columns-helper.ts'
 
 const compress = (bytes: Uint8Array): Uint8Array => new Uint8Array(zstdCompressSync(bytes))

@@ -1,10 +1,10 @@
 // Writing a slice in steps: the same file, and a step for each column of a large row group.
 
 import { expect, test } from 'vitest'
-import { createColumnBuilder } from '../../src/arrow/column-builder.ts'
-import { int64RangeColumn } from '../../src/arrow/columns.ts'
-import type { RecordBatch } from '../../src/model/schema.ts'
-import { encodeSlice, SliceWriter } from '../../src/parquet/write-slice.ts'
+import { createColumnBuilder } from '../../src/libraries/columnar/arrow/column-builder.ts'
+import { int64RangeColumn } from '../../src/libraries/columnar/arrow/columns.ts'
+import type { RecordBatch } from '../../src/libraries/model/schema.ts'
+import { encodeSlice, SliceWriter } from '../../src/libraries/columnar/parquet/write-slice.ts'
 import { appendText } from '../helpers/slices.ts'
 
 const names = ['a', 'b', 'c']

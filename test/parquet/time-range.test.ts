@@ -6,10 +6,10 @@ import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import fc from 'fast-check'
 import { afterAll, expect, it } from 'vitest'
-import { concatBytes } from '../../src/lib/bytes.ts'
-import { timestampMs } from '../../src/model/schema.ts'
-import { footerBytes, groupTimes } from '../../src/parquet/time-range.ts'
-import { encodeSlice } from '../../src/parquet/write-slice.ts'
+import { concatBytes } from '../../src/libraries/base/bytes.ts'
+import { timestampMs } from '../../src/libraries/model/schema.ts'
+import { footerBytes, groupTimes } from '../../src/libraries/columnar/parquet/time-range.ts'
+import { encodeSlice } from '../../src/libraries/columnar/parquet/write-slice.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'proofstream-times-'))
 afterAll(() => rmSync(root, { recursive: true }))

@@ -2,9 +2,9 @@
 // again, and the rows are those that were written.
 
 import { describe, expect, test } from 'vitest'
-import { batchBytes } from '../../src/arrow/columns.ts'
-import type { ColumnarFile } from '../../src/formats/columnar.ts'
-import { openParquet } from '../../src/formats/parquet/format.ts'
+import { batchBytes } from '../../src/libraries/columnar/arrow/columns.ts'
+import type { ColumnarFile } from '../../src/node/formats/columnar.ts'
+import { openParquet } from '../../src/node/formats/parquet/format.ts'
 import { bodyOf, columnTexts, fixture, limits } from './parquet-helper.ts'
 
 const bytes = fixture('wide.parquet')

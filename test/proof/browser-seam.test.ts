@@ -8,11 +8,11 @@ import { sha512 } from '@noble/hashes/sha2.js'
 import * as fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { browserBundle } from '../../scripts/browser-bundle.ts'
-import * as browser from '../../src/ids/browser-crypto.ts'
-import { decodeMultibase, parseDidKey } from '../../src/ids/identifiers.ts'
-import * as native from '../../src/ids/native-crypto.ts'
-import { utf8 } from '../../src/lib/bytes.ts'
-import { verifyOffline } from '../../src/verify.ts'
+import * as browser from '../../src/libraries/base/ids/browser-crypto.ts'
+import { decodeMultibase, parseDidKey } from '../../src/libraries/base/ids/identifiers.ts'
+import * as native from '../../src/libraries/base/ids/native-crypto.ts'
+import { utf8 } from '../../src/libraries/base/bytes.ts'
+import { verifyOffline } from '../../src/libraries/proof/verify.ts'
 import { forgeries } from './forgeries.ts'
 import { proofVectors, verifyVectors } from './proof-vectors.ts'
 
@@ -20,7 +20,7 @@ let inBrowser: (text: string) => string
 let code: string
 
 beforeAll(async () => {
-  code = await browserBundle('src/verify.ts', 'verifier')
+  code = await browserBundle('src/libraries/proof/verify.ts', 'verifier')
   const context = createContext({ TextEncoder, TextDecoder })
   runInContext(code, context)
   const call = runInContext('(text) => JSON.stringify(verifier.verifyOffline(text))', context) as typeof inBrowser

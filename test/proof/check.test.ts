@@ -1,13 +1,13 @@
 // Checking proofs by themselves: a live node's verify cases, the order of the checks, and what only we refuse.
 
 import { describe, expect, test } from 'vitest'
-import { fromPlain, parseJson, toPlain } from '../../src/json/json.ts'
-import { fromHex } from '../../src/lib/bytes.ts'
-import { NodeError } from '../../src/model/errors.ts'
-import { checkProof } from '../../src/proof/check.ts'
-import { readProofBody } from '../../src/proof/proof-body.ts'
-import { commit } from '../../src/proof/commitment.ts'
-import { nodeKeyFromSeed, signProof } from '../../src/proof/sign.ts'
+import { fromPlain, parseJson, toPlain } from '../../src/libraries/base/json/json.ts'
+import { fromHex } from '../../src/libraries/base/bytes.ts'
+import { NodeError } from '../../src/libraries/base/errors.ts'
+import { checkProof } from '../../src/libraries/proof/check.ts'
+import { readProofBody } from '../../src/libraries/proof/proof-body.ts'
+import { commit } from '../../src/libraries/proof/commitment.ts'
+import { nodeKeyFromSeed, signProof } from '../../src/libraries/proof/sign.ts'
 import { proofVectors, verifyVectors } from './proof-vectors.ts'
 
 function errorOf(text: string): NodeError | undefined {

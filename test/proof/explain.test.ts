@@ -2,8 +2,8 @@
 
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { explain, type Findings } from '../../src/proof/explain.ts'
-import { otherKind } from '../../src/proof/other-kind.ts'
+import { explain, type Findings } from '../../src/libraries/proof/explain.ts'
+import { otherKind } from '../../src/libraries/proof/other-kind.ts'
 
 const block = `f1620${'ab'.repeat(32)}`
 const findings: Findings = {

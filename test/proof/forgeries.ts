@@ -3,10 +3,10 @@
 
 import { createHash } from 'node:crypto'
 import { etc, Point } from '@noble/ed25519'
-import { base64urlText, didKeyText } from '../../src/ids/identifiers.ts'
-import { fromPlain } from '../../src/json/json.ts'
-import { concatBytes, fromHex, littleEndian } from '../../src/lib/bytes.ts'
-import { commit, commitmentBytes } from '../../src/proof/commitment.ts'
+import { base64urlText, didKeyText } from '../../src/libraries/base/ids/identifiers.ts'
+import { fromPlain } from '../../src/libraries/base/json/json.ts'
+import { concatBytes, fromHex, littleEndian } from '../../src/libraries/base/bytes.ts'
+import { commit, commitmentBytes } from '../../src/libraries/proof/commitment.ts'
 import { proofVectors } from './proof-vectors.ts'
 
 export interface Forgery {

@@ -1,8 +1,8 @@
 // Answers that a JSON library parsed and printed again: told apart from those that were changed, and never good.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { float64Token } from '../../src/outputs/value-text.ts'
-import { verifyOffline } from '../../src/verify.ts'
+import { float64Token } from '../../src/libraries/columnar/outputs/value-text.ts'
+import { verifyOffline } from '../../src/libraries/proof/verify.ts'
 import { printed, printedOtherwise, saved } from './saved-answers.ts'
 
 const outcome = (text: string): unknown => {

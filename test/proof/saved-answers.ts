@@ -1,9 +1,9 @@
 // Saved answers of any data, signed by a key of the tests, and data that a JSON library prints in another way.
 
-import { canonicalBytes, canonicalText } from '../../src/json/canonical.ts'
-import { parseJson } from '../../src/json/json.ts'
-import { commit } from '../../src/proof/commitment.ts'
-import { nodeKeyFromSeed, signProof } from '../../src/proof/sign.ts'
+import { canonicalBytes, canonicalText } from '../../src/libraries/base/json/canonical.ts'
+import { parseJson } from '../../src/libraries/base/json/json.ts'
+import { commit } from '../../src/libraries/proof/commitment.ts'
+import { nodeKeyFromSeed, signProof } from '../../src/libraries/proof/sign.ts'
 
 const key = nodeKeyFromSeed(new Uint8Array(32).fill(9))
 

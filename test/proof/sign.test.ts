@@ -2,12 +2,18 @@
 
 import { Point } from '@noble/ed25519'
 import { describe, expect, test } from 'vitest'
-import { canonicalText } from '../../src/json/canonical.ts'
-import { parseJson } from '../../src/json/json.ts'
-import { fromHex, utf8 } from '../../src/lib/bytes.ts'
-import type { JsonValue } from '../../src/model/json.ts'
-import { commit, commitmentBytes, commitmentTextBytes, hashCanonical } from '../../src/proof/commitment.ts'
-import { generateNodeKey, nodeKeyFromJson, nodeKeyFromSeed, nodeKeyToJson, signProof } from '../../src/proof/sign.ts'
+import { canonicalText } from '../../src/libraries/base/json/canonical.ts'
+import { parseJson } from '../../src/libraries/base/json/json.ts'
+import { fromHex, utf8 } from '../../src/libraries/base/bytes.ts'
+import type { JsonValue } from '../../src/libraries/base/json/value.ts'
+import { commit, commitmentBytes, commitmentTextBytes, hashCanonical } from '../../src/libraries/proof/commitment.ts'
+import {
+  generateNodeKey,
+  nodeKeyFromJson,
+  nodeKeyFromSeed,
+  nodeKeyToJson,
+  signProof,
+} from '../../src/libraries/proof/sign.ts'
 import { proofVectors } from './proof-vectors.ts'
 
 function member(body: string, name: string): JsonValue {

@@ -2,9 +2,9 @@
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { fromPlain } from '../../src/json/json.ts'
-import type { JsonObject } from '../../src/model/json.ts'
-import { extentText, readSignedAnswer } from '../../src/proof/signed-answer.ts'
+import { fromPlain } from '../../src/libraries/base/json/json.ts'
+import type { JsonObject } from '../../src/libraries/base/json/value.ts'
+import { extentText, readSignedAnswer } from '../../src/libraries/proof/signed-answer.ts'
 
 const read = (input: object, output?: object): ReturnType<typeof readSignedAnswer> =>
   readSignedAnswer({

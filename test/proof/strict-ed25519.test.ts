@@ -4,9 +4,9 @@
 import { createHash } from 'node:crypto'
 import { etc, Point } from '@noble/ed25519'
 import { describe, expect, test } from 'vitest'
-import { ed25519Signer } from '../../src/ids/native-crypto.ts'
-import { concatBytes, fromHex, utf8 } from '../../src/lib/bytes.ts'
-import { signatureFault } from '../../src/proof/check.ts'
+import { ed25519Signer } from '../../src/libraries/base/ids/native-crypto.ts'
+import { concatBytes, fromHex, utf8 } from '../../src/libraries/base/bytes.ts'
+import { signatureFault } from '../../src/libraries/proof/check.ts'
 
 const order = Point.CURVE().n
 const message = utf8('commitment')

@@ -5,12 +5,12 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { type CanonicalForm, canonicalForms } from '../../src/json/canonical.ts'
-import { parseJson } from '../../src/json/json.ts'
-import { utf8 } from '../../src/lib/bytes.ts'
-import { hashCanonical } from '../../src/proof/commitment.ts'
-import { nodeKeyFromSeed, signProof } from '../../src/proof/sign.ts'
-import { verifyOffline } from '../../src/verify.ts'
+import { type CanonicalForm, canonicalForms } from '../../src/libraries/base/json/canonical.ts'
+import { parseJson } from '../../src/libraries/base/json/json.ts'
+import { utf8 } from '../../src/libraries/base/bytes.ts'
+import { hashCanonical } from '../../src/libraries/proof/commitment.ts'
+import { nodeKeyFromSeed, signProof } from '../../src/libraries/proof/sign.ts'
+import { verifyOffline } from '../../src/libraries/proof/verify.ts'
 import { proofVectors } from './proof-vectors.ts'
 
 const live = proofVectors.find((vector) => vector.name === 'float-2537.07')!
@@ -131,7 +131,7 @@ describe('verifyOffline', () => {
 })
 
 test('the verifier loads two small packages and one platform module, and nothing of the node', () => {
-  const entry = pathToFileURL(resolve('src/verify.ts')).href
+  const entry = pathToFileURL(resolve('src/libraries/proof/verify.ts')).href
   const program = `
     import { registerHooks } from 'node:module'
     const urls = []

@@ -1,8 +1,8 @@
 // CQL2 text → SQL: what is taken, and where faults are.
 
 import { describe, expect, test } from 'vitest'
-import { NodeError } from '../../src/model/errors.ts'
-import { type Field, optional } from '../../src/model/schema.ts'
+import { NodeError } from '../../src/libraries/base/errors.ts'
+import { type Field, optional } from '../../src/libraries/model/schema.ts'
 import { type FilterTarget, sqlOfCql2 } from '../../src/features/ogc/cql2.ts'
 
 const fields: readonly Field[] = [

@@ -2,10 +2,10 @@
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { must } from '../../src/lib/assert.ts'
-import { NodeError } from '../../src/model/errors.ts'
-import { KeptAnswers, type QueryAnswer } from '../../src/replica/kept-answers.ts'
-import type { Caller } from '../../src/replica/pin.ts'
+import { must } from '../../src/libraries/base/assert.ts'
+import { NodeError } from '../../src/libraries/base/errors.ts'
+import { KeptAnswers, type QueryAnswer } from '../../src/node/answers/kept-answers.ts'
+import type { Caller } from '../../src/node/answers/pin.ts'
 
 const most = 100_000
 

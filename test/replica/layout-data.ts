@@ -3,9 +3,9 @@
 import { readFile } from 'node:fs/promises'
 import { DuckDBInstance } from '@duckdb/node-api'
 import { expect } from 'vitest'
-import { fromPlain } from '../../src/json/json.ts'
-import type { DataSchema } from '../../src/model/schema.ts'
-import { schemaFromJson } from '../../src/odf/odf-json.ts'
+import { fromPlain } from '../../src/libraries/base/json/json.ts'
+import type { DataSchema } from '../../src/libraries/model/schema.ts'
+import { schemaFromJson } from '../../src/libraries/odf/odf-json.ts'
 import { schemaOf } from '../engine/helpers.ts'
 import type { LiveNode } from '../helpers/live-node.ts'
 

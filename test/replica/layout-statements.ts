@@ -6,8 +6,8 @@ import {
   machineDependentFunctions,
   peerFunctions,
   scalarFunctions,
-} from '../../src/engine/functions.ts'
-import { must } from '../../src/lib/assert.ts'
+} from '../../src/node/engine/functions.ts'
+import { must } from '../../src/libraries/base/assert.ts'
 
 type Kind = 'integer' | 'float' | 'decimal' | 'text' | 'time' | 'bool' | 'bytes' | 'list'
 

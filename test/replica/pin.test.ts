@@ -2,14 +2,14 @@
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { Catalog } from '../../src/catalog/catalog.ts'
-import { DatasetChain } from '../../src/catalog/dataset-chain.ts'
-import { sha3Hash } from '../../src/ids/identifiers.ts'
-import { utf8 } from '../../src/lib/bytes.ts'
-import { silentLogger } from '../../src/lib/logger.ts'
-import { openLocalAnnouncements } from '../../src/log/announcements.ts'
-import type { PinnedDataset } from '../../src/model/query.ts'
-import { aliasOfParts, inOrder, pinNames, Reader } from '../../src/replica/pin.ts'
+import { Catalog } from '../../src/node/catalog/catalog.ts'
+import { DatasetChain } from '../../src/node/catalog/dataset-chain.ts'
+import { sha3Hash } from '../../src/libraries/base/ids/identifiers.ts'
+import { utf8 } from '../../src/libraries/base/bytes.ts'
+import { silentLogger } from '../../src/libraries/base/logger.ts'
+import { openLocalAnnouncements } from '../../src/node/log/announcements.ts'
+import type { PinnedDataset } from '../../src/libraries/model/query.ts'
+import { aliasOfParts, inOrder, pinNames, Reader } from '../../src/node/answers/pin.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
 
 const pinned = fc.record({

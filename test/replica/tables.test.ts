@@ -1,10 +1,10 @@
 // What a statement is told that fails for its files alone: how many they are, and what makes them fewer.
 
 import { expect, test } from 'vitest'
-import type { EngineTable } from '../../src/engine/messages.ts'
-import { NodeError } from '../../src/model/errors.ts'
-import type { BindDeps } from '../../src/replica/bind.ts'
-import { runOver } from '../../src/replica/tables.ts'
+import type { EngineTable } from '../../src/node/engine/messages.ts'
+import { NodeError } from '../../src/libraries/base/errors.ts'
+import type { BindDeps } from '../../src/node/answers/bind.ts'
+import { runOver } from '../../src/node/answers/tables.ts'
 
 const limit = { name: 'queryMemoryBytes', value: 1, unit: 'bytes' }
 

@@ -4,8 +4,8 @@
 import { chmod, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { sha3Hash } from '../../src/ids/identifiers.ts'
-import { must } from '../../src/lib/assert.ts'
+import { sha3Hash } from '../../src/libraries/base/ids/identifiers.ts'
+import { must } from '../../src/libraries/base/assert.ts'
 import { type Answer, type LiveNode, startLiveNode } from '../helpers/live-node.ts'
 
 /** Datasets, each of two blocks with rows, and what is done to the files of each while no node runs. */

@@ -6,20 +6,20 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { loadConfig } from '../../src/config.ts'
-import { fsck } from '../../src/fsck/fsck.ts'
-import { must } from '../../src/lib/assert.ts'
-import { type RunningNode, startNode } from '../../src/node.ts'
-import { openStore } from '../../src/open-storage.ts'
-import { readHead } from '../../src/store/heads.ts'
-import { readName } from '../../src/store/names.ts'
-import { markSwept, sweepChain } from '../../src/store/sweep.ts'
-import { packChain } from '../../src/store/write-pack.ts'
+import { loadConfig } from '../../src/node/config.ts'
+import { fsck } from '../../src/node/upkeep/fsck.ts'
+import { must } from '../../src/libraries/base/assert.ts'
+import { type RunningNode, startNode } from '../../src/node/node.ts'
+import { openStore } from '../../src/node/open-storage.ts'
+import { readHead } from '../../src/node/store/heads.ts'
+import { readName } from '../../src/node/store/names.ts'
+import { markSwept, sweepChain } from '../../src/node/store/sweep.ts'
+import { packChain } from '../../src/node/store/write-pack.ts'
 import type { FarStore } from '../adapters/far-store.ts'
 import { type LiveNode, send, startLiveNode } from '../helpers/live-node.ts'
 
 const far = vi.hoisted((): { store: FarStore | undefined } => ({ store: undefined }))
-vi.mock(import('../../src/store/directory/directory-store.ts'), async (original) => {
+vi.mock(import('../../src/node/store/directory/directory-store.ts'), async (original) => {
   const { openFarStore } = await import('../adapters/far-store.ts')
   far.store = openFarStore(2)
   const open = async () => must(far.store, 'it was opened')

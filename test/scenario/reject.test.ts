@@ -2,10 +2,10 @@
 // a message that cannot be read is skipped, and both without a restart.
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { systemClock } from '../../src/lib/clock.ts'
-import { silentLogger } from '../../src/lib/logger.ts'
-import { openFileLog } from '../../src/log/file/file-log.ts'
-import { compressor } from '../../src/open-storage.ts'
+import { systemClock } from '../../src/libraries/base/clock.ts'
+import { silentLogger } from '../../src/libraries/base/logger.ts'
+import { openFileLog } from '../../src/node/log/file/file-log.ts'
+import { compressor } from '../../src/node/open-storage.ts'
 import { TestWriter } from '../builder/support.ts'
 import { type LiveNode, startLiveNode } from '../helpers/live-node.ts'
 import { runCommand } from '../helpers/run-node.ts'

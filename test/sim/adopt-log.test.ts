@@ -2,11 +2,11 @@
 // and repeated, and nodes go on with the other log. Nothing acknowledged under either log is lost, repeated or torn.
 
 import { expect, test, vi } from 'vitest'
-import { adoptLog } from '../../src/builder/adopt-log.ts'
+import { adoptLog } from '../../src/node/builder/adopt-log.ts'
 import { judge } from '../history/history.ts'
-import { silentLogger } from '../../src/lib/logger.ts'
-import { openLocalAnnouncements } from '../../src/log/announcements.ts'
-import { openDirectoryStore } from '../../src/store/directory/directory-store.ts'
+import { silentLogger } from '../../src/libraries/base/logger.ts'
+import { openLocalAnnouncements } from '../../src/node/log/announcements.ts'
+import { openDirectoryStore } from '../../src/node/store/directory/directory-store.ts'
 import { openMemoryLog } from '../adapters/memory-log.ts'
 import { compressor } from '../builder/support.ts'
 import { Broker } from './broker.ts'
@@ -18,7 +18,7 @@ import { audit, checkReceipts, drained } from './run.ts'
 import { Volume } from './volume.ts'
 import { Process, World } from './world.ts'
 
-vi.mock(import('../../src/ids/native-crypto.ts'), async (original) => {
+vi.mock(import('../../src/libraries/base/ids/native-crypto.ts'), async (original) => {
   const { seededBytes } = await import('./chance.ts')
   return { ...(await original()), randomBytes: seededBytes }
 })

@@ -1,8 +1,8 @@
 // A log that several simulated processes share, as a broker of its own would be: it outlives them all, keeps what it
 // has acknowledged, and can lose acknowledgements, store a resend twice, or be out of reach.
 
-import type { EventLog } from '../../src/log/event-log.ts'
-import { NodeError } from '../../src/model/errors.ts'
+import type { EventLog } from '../../src/node/log/event-log.ts'
+import { NodeError } from '../../src/libraries/base/errors.ts'
 import type { Process, World } from './world.ts'
 
 export class Broker {

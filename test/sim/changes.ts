@@ -1,7 +1,7 @@
 // Changes of datasets under faults: callers who change what a dataset says of itself and how it is kept, and the verdict
 // in the end. Each change is a number that stands in both places, so that they must agree.
 
-import { type DatasetChain, viewOf } from '../../src/catalog/dataset-chain.ts'
+import { type DatasetChain, viewOf } from '../../src/node/catalog/dataset-chain.ts'
 import type { Clients } from './clients.ts'
 
 export interface ChangeSent {

@@ -1,9 +1,9 @@
 // The simulated processes of one run and their supervisor: what has died starts again on the same disk and log.
 
-import type { BuilderHalt } from '../../src/builder/builder.ts'
-import type { CutOptions } from '../../src/builder/governor.ts'
-import type { Logger } from '../../src/lib/logger.ts'
-import type { CommitAnnouncement } from '../../src/log/messages.gen.ts'
+import type { BuilderHalt } from '../../src/node/builder/builder.ts'
+import type { CutOptions } from '../../src/node/builder/governor.ts'
+import type { Logger } from '../../src/libraries/base/logger.ts'
+import type { CommitAnnouncement } from '../../src/node/log/messages.gen.ts'
 import type { Broker } from './broker.ts'
 import { type SimulatedNode, startSimulatedNode } from './node.ts'
 import type { Volume } from './volume.ts'

@@ -2,13 +2,13 @@
 // verdict in the end: every row that was told of is in the chain it was told of, no row twice, what was told last of a dataset
 // holds, and each of its names leads to it or to another.
 
-import type { Catalog } from '../../src/catalog/catalog.ts'
-import { NodeError } from '../../src/model/errors.ts'
-import type { DatasetId } from '../../src/model/events.ts'
-import { foldAscii, parseAliasText } from '../../src/model/names.ts'
-import { followName, listNames, readName } from '../../src/store/names.ts'
-import type { ObjectStore } from '../../src/store/object-store.ts'
-import { isRemovalBegun } from '../../src/store/remove-chain.ts'
+import type { Catalog } from '../../src/node/catalog/catalog.ts'
+import { NodeError } from '../../src/libraries/base/errors.ts'
+import type { DatasetId } from '../../src/libraries/model/events.ts'
+import { foldAscii, parseAliasText } from '../../src/libraries/model/names.ts'
+import { followName, listNames, readName } from '../../src/node/store/names.ts'
+import type { ObjectStore } from '../../src/node/store/object-store.ts'
+import { isRemovalBegun } from '../../src/node/store/remove-chain.ts'
 import { rowsOf } from '../helpers/stored.ts'
 import { type Clients, declared } from './clients.ts'
 import { post, type SimulatedNode } from './node.ts'

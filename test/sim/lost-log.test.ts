@@ -2,9 +2,9 @@
 // what was committed before stays as it was. Nothing is ever reset to where the log happens to begin or end.
 
 import { expect, test, vi } from 'vitest'
-import type { BuilderHalt } from '../../src/builder/builder.ts'
-import { silentLogger } from '../../src/lib/logger.ts'
-import { openDirectoryStore } from '../../src/store/directory/directory-store.ts'
+import type { BuilderHalt } from '../../src/node/builder/builder.ts'
+import { silentLogger } from '../../src/libraries/base/logger.ts'
+import { openDirectoryStore } from '../../src/node/store/directory/directory-store.ts'
 import { openMemoryLog } from '../adapters/memory-log.ts'
 import { readStored } from '../helpers/stored.ts'
 import { Broker } from './broker.ts'
@@ -15,7 +15,7 @@ import { storeFolder } from './node.ts'
 import { Volume } from './volume.ts'
 import { Process, World } from './world.ts'
 
-vi.mock(import('../../src/ids/native-crypto.ts'), async (original) => {
+vi.mock(import('../../src/libraries/base/ids/native-crypto.ts'), async (original) => {
   const { seededBytes } = await import('./chance.ts')
   return { ...(await original()), randomBytes: seededBytes }
 })

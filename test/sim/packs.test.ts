@@ -5,18 +5,21 @@
 import { expect, test, vi } from 'vitest'
 import { runSeeds, seedsOf } from './seeds.ts'
 
-vi.mock(import('../../src/ids/native-crypto.ts'), async (original) => {
+vi.mock(import('../../src/libraries/base/ids/native-crypto.ts'), async (original) => {
   const { seededBytes } = await import('./chance.ts')
   return { ...(await original()), randomBytes: seededBytes }
 })
-vi.mock('../../src/chain/pack-span.ts', async (original) => ({
+vi.mock('../../src/libraries/odf/chain/pack-span.ts', async (original) => ({
   ...(await original<object>()),
   packSpan: 4,
   packsTrustedMs: 60,
   spanOf: (level: number) => 4 * 2 ** level,
 }))
 // Time passes in this world by events alone.
-vi.mock(import('../../src/lib/clock.ts'), async (original) => ({ ...(await original()), nextTurn: async () => {} }))
+vi.mock(import('../../src/libraries/base/clock.ts'), async (original) => ({
+  ...(await original()),
+  nextTurn: async () => {},
+}))
 
 const seeds = seedsOf(0, 4)
 

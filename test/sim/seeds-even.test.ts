@@ -4,13 +4,13 @@
 import { expect, test, vi } from 'vitest'
 import { runSeeds, seedsOf } from './seeds.ts'
 
-vi.mock(import('../../src/ids/native-crypto.ts'), async (original) => {
+vi.mock(import('../../src/libraries/base/ids/native-crypto.ts'), async (original) => {
   const { seededBytes } = await import('./chance.ts')
   return { ...(await original()), randomBytes: seededBytes }
 })
 
 // Large bodies are in the log part after part while they come.
-vi.mock(import('../../src/gateway/large-batch.ts'), async (original) => ({
+vi.mock(import('../../src/node/gateway/large-batch.ts'), async (original) => ({
   ...(await original()),
   heldBytes: 128 * 1024,
 }))

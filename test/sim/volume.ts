@@ -1,7 +1,7 @@
 // The volume that log and store of simulated processes share: operations take time, can fail, and happen in steps, so
 // that a process dies in the middle of them.
 
-import type { FileSystem } from '../../src/disk/files.ts'
+import type { FileSystem } from '../../src/node/machine/disk/files.ts'
 import { type Operation, SimulatedDisk, systemError } from '../adapters/simulated-disk.ts'
 import type { Process, World } from './world.ts'
 

@@ -4,10 +4,10 @@ import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { systemClock } from '../../src/lib/clock.ts'
-import { silentLogger } from '../../src/lib/logger.ts'
-import type { ObjectStore } from '../../src/store/object-store.ts'
-import { openBucket } from '../../src/store/s3/open-bucket.ts'
+import { systemClock } from '../../src/libraries/base/clock.ts'
+import { silentLogger } from '../../src/libraries/base/logger.ts'
+import type { ObjectStore } from '../../src/node/store/object-store.ts'
+import { openBucket } from '../../src/drivers/s3/open-bucket.ts'
 
 /** Opens a bucket whose server breaks so many connections before it answers; how many requests it met. */
 async function open(broken: number, patienceMs: number): Promise<{ store: ObjectStore; met: () => number }> {

@@ -1,9 +1,9 @@
 // What every object store must do, whatever it is made of. Each adapter's test file runs this suite.
 
 import { describe, expect, test } from 'vitest'
-import { utf8 } from '../../src/lib/bytes.ts'
-import { DecodeError } from '../../src/model/errors.ts'
-import type { ObjectStore } from '../../src/store/object-store.ts'
+import { utf8 } from '../../src/libraries/base/bytes.ts'
+import { DecodeError } from '../../src/libraries/base/errors.ts'
+import type { ObjectStore } from '../../src/node/store/object-store.ts'
 
 const hostileKeys = [
   '',

@@ -3,13 +3,13 @@
 import { cp, mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { sha3Hash } from '../../src/ids/identifiers.ts'
-import { must } from '../../src/lib/assert.ts'
-import type { DatasetId, DataSlice, Hash, MetadataEvent } from '../../src/model/events.ts'
-import { decodeBlock, encodeBlock } from '../../src/odf/block.ts'
-import { putCommit } from '../../src/store/records.ts'
-import { datasetKey } from '../../src/store/layout.ts'
-import type { ObjectStore } from '../../src/store/object-store.ts'
+import { sha3Hash } from '../../src/libraries/base/ids/identifiers.ts'
+import { must } from '../../src/libraries/base/assert.ts'
+import type { DatasetId, DataSlice, Hash, MetadataEvent } from '../../src/libraries/model/events.ts'
+import { decodeBlock, encodeBlock } from '../../src/libraries/odf/block.ts'
+import { putCommit } from '../../src/node/store/records.ts'
+import { datasetKey } from '../../src/node/store/layout.ts'
+import type { ObjectStore } from '../../src/node/store/object-store.ts'
 
 const fixtures = join(import.meta.dirname, '..', 'fixtures')
 

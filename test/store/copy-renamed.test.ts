@@ -1,10 +1,10 @@
 // A backup of a store in which a dataset is renamed while it is copied: the copy has it, under a name that leads to it.
 
 import { expect, test } from 'vitest'
-import { fsck } from '../../src/fsck/fsck.ts'
-import { copyStore } from '../../src/store/copy-store.ts'
-import { followName, readName } from '../../src/store/names.ts'
-import type { ObjectStore } from '../../src/store/object-store.ts'
+import { fsck } from '../../src/node/upkeep/fsck.ts'
+import { copyStore } from '../../src/node/store/copy-store.ts'
+import { followName, readName } from '../../src/node/store/names.ts'
+import type { ObjectStore } from '../../src/node/store/object-store.ts'
 import { openMemoryLog } from '../adapters/memory-log.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
 import { buildAll, datasetId, TestWriter } from '../builder/support.ts'

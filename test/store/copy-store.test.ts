@@ -1,14 +1,14 @@
 // A copy of a store that is interrupted at any write: what is there is whole, and a repeat makes it complete.
 
 import { expect, test } from 'vitest'
-import { fsck } from '../../src/fsck/fsck.ts'
-import { must } from '../../src/lib/assert.ts'
-import { copyStore } from '../../src/store/copy-store.ts'
-import { blockKey, commitKey, nameKey } from '../../src/store/layout.ts'
-import type { ObjectStore } from '../../src/store/object-store.ts'
-import { withPacks } from '../../src/store/packed-store.ts'
-import { changeName, putName } from '../../src/store/names.ts'
-import { putLog } from '../../src/store/records.ts'
+import { fsck } from '../../src/node/upkeep/fsck.ts'
+import { must } from '../../src/libraries/base/assert.ts'
+import { copyStore } from '../../src/node/store/copy-store.ts'
+import { blockKey, commitKey, nameKey } from '../../src/node/store/layout.ts'
+import type { ObjectStore } from '../../src/node/store/object-store.ts'
+import { withPacks } from '../../src/node/store/packed-store.ts'
+import { changeName, putName } from '../../src/node/store/names.ts'
+import { putLog } from '../../src/node/store/records.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
 import { copyFixture, type FixtureChain, nodeChains, putCommits } from './copy-fixture.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { DecodeError } from '../../src/model/errors.ts'
-import * as layout from '../../src/store/layout.ts'
+import { DecodeError } from '../../src/libraries/base/errors.ts'
+import * as layout from '../../src/node/store/layout.ts'
 
 const folder = `fed01${'ab'.repeat(32)}`
 const id = `did:odf:${folder}`

@@ -1,13 +1,13 @@
 // Records of names: who has one, and what later generations of it say.
 
 import { describe, expect, test } from 'vitest'
-import { type Deletion, nameCodec, type NameRecord } from '../../src/chain/records.ts'
-import { must } from '../../src/lib/assert.ts'
-import { utf8 } from '../../src/lib/bytes.ts'
-import { DecodeError } from '../../src/model/errors.ts'
-import { generationKey, nameKey } from '../../src/store/layout.ts'
-import * as names from '../../src/store/names.ts'
-import type { ObjectStore } from '../../src/store/object-store.ts'
+import { type Deletion, nameCodec, type NameRecord } from '../../src/libraries/odf/chain/records.ts'
+import { must } from '../../src/libraries/base/assert.ts'
+import { utf8 } from '../../src/libraries/base/bytes.ts'
+import { DecodeError } from '../../src/libraries/base/errors.ts'
+import { generationKey, nameKey } from '../../src/node/store/layout.ts'
+import * as names from '../../src/node/store/names.ts'
+import type { ObjectStore } from '../../src/node/store/object-store.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
 
 const id = `did:odf:fed01${'ab'.repeat(32)}`

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import type { FileSystem } from '../../src/disk/files.ts'
-import { utf8 } from '../../src/lib/bytes.ts'
-import { OpenFiles } from '../../src/store/directory/open-files.ts'
+import type { FileSystem } from '../../src/node/machine/disk/files.ts'
+import { utf8 } from '../../src/libraries/base/bytes.ts'
+import { OpenFiles } from '../../src/node/store/directory/open-files.ts'
 import { SimulatedDisk } from '../adapters/simulated-disk.ts'
 
 /** A disk with files of their own name, and how many are open. */

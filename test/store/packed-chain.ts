@@ -1,9 +1,9 @@
 // A chain in a memory store that is long enough for packs, with what its blocks name; and what takes its loose copies away.
 
-import { sha3Hash } from '../../src/ids/identifiers.ts'
-import { utf8 } from '../../src/lib/bytes.ts'
-import { headKey, dataKey, packableOf } from '../../src/store/layout.ts'
-import type { ObjectStore } from '../../src/store/object-store.ts'
+import { sha3Hash } from '../../src/libraries/base/ids/identifiers.ts'
+import { utf8 } from '../../src/libraries/base/bytes.ts'
+import { headKey, dataKey, packableOf } from '../../src/node/store/layout.ts'
+import type { ObjectStore } from '../../src/node/store/object-store.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
 import { type ChainSpec, chainObjects, nameObject, type StoredObject } from '../helpers/long-chain.ts'
 

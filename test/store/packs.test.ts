@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { commitCodec, packCodec } from '../../src/chain/records.ts'
-import { must } from '../../src/lib/assert.ts'
-import { utf8 } from '../../src/lib/bytes.ts'
-import { HaltError } from '../../src/model/errors.ts'
-import { followHead, readHead } from '../../src/store/heads.ts'
+import { commitCodec, packCodec } from '../../src/libraries/odf/chain/records.ts'
+import { must } from '../../src/libraries/base/assert.ts'
+import { utf8 } from '../../src/libraries/base/bytes.ts'
+import { HaltError } from '../../src/libraries/base/errors.ts'
+import { followHead, readHead } from '../../src/node/store/heads.ts'
 import {
   blockKey,
   commitKey,
@@ -13,12 +13,12 @@ import {
   packKey,
   packLevelPrefix,
   packsPrefix,
-} from '../../src/store/layout.ts'
-import type { ObjectStore } from '../../src/store/object-store.ts'
-import { listPacks } from '../../src/store/packs.ts'
-import { withPacks } from '../../src/store/packed-store.ts'
-import { putCommit } from '../../src/store/records.ts'
-import { packChain } from '../../src/store/write-pack.ts'
+} from '../../src/node/store/layout.ts'
+import type { ObjectStore } from '../../src/node/store/object-store.ts'
+import { listPacks } from '../../src/node/store/packs.ts'
+import { withPacks } from '../../src/node/store/packed-store.ts'
+import { putCommit } from '../../src/node/store/records.ts'
+import { packChain } from '../../src/node/store/write-pack.ts'
 import type { StoredObject } from '../helpers/long-chain.ts'
 import { dataset, objectsOfChain, storeOf } from './packed-chain.ts'
 

@@ -3,10 +3,10 @@
 
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { errorCode } from '../../src/disk/files.ts'
-import { utf8 } from '../../src/lib/bytes.ts'
-import { openDirectoryStore } from '../../src/store/directory/directory-store.ts'
-import type { ObjectStore } from '../../src/store/object-store.ts'
+import { errorCode } from '../../src/node/machine/disk/files.ts'
+import { utf8 } from '../../src/libraries/base/bytes.ts'
+import { openDirectoryStore } from '../../src/node/store/directory/directory-store.ts'
+import type { ObjectStore } from '../../src/node/store/object-store.ts'
 import { SimulatedDisk, systemError } from '../adapters/simulated-disk.ts'
 
 const root = '/store'

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import type { LowWaterMark } from '../../src/chain/records.ts'
-import { utf8 } from '../../src/lib/bytes.ts'
-import { DecodeError } from '../../src/model/errors.ts'
-import { commitKey, progressKey, progressPrefix } from '../../src/store/layout.ts'
-import * as records from '../../src/store/records.ts'
+import type { LowWaterMark } from '../../src/libraries/odf/chain/records.ts'
+import { utf8 } from '../../src/libraries/base/bytes.ts'
+import { DecodeError } from '../../src/libraries/base/errors.ts'
+import { commitKey, progressKey, progressPrefix } from '../../src/node/store/layout.ts'
+import * as records from '../../src/node/store/records.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
 
 const id = `did:odf:fed01${'ab'.repeat(32)}`

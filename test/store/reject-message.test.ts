@@ -1,12 +1,12 @@
 // What an operator may reject: the message that a floor names, or one that lies above all floors; nothing else.
 
 import { beforeEach, describe, expect, test } from 'vitest'
-import { fsck } from '../../src/fsck/fsck.ts'
-import { rejectKey } from '../../src/store/layout.ts'
-import type { ObjectStore } from '../../src/store/object-store.ts'
-import { putName } from '../../src/store/names.ts'
-import { putAdoption, putLog, putLowWaterMark } from '../../src/store/records.ts'
-import { rejectHalted, rejectUnreadable } from '../../src/store/reject-message.ts'
+import { fsck } from '../../src/node/upkeep/fsck.ts'
+import { rejectKey } from '../../src/node/store/layout.ts'
+import type { ObjectStore } from '../../src/node/store/object-store.ts'
+import { putName } from '../../src/node/store/names.ts'
+import { putAdoption, putLog, putLowWaterMark } from '../../src/node/store/records.ts'
+import { rejectHalted, rejectUnreadable } from '../../src/node/store/reject-message.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
 
 const id = `did:odf:fed01${'0'.repeat(63)}1`

@@ -4,19 +4,19 @@
 // nothing or some.
 
 import { expect, test, vi } from 'vitest'
-import { checkPacks } from '../../src/fsck/packs.ts'
-import { openDirectoryStore } from '../../src/store/directory/directory-store.ts'
-import { readHead } from '../../src/store/heads.ts'
-import { commitsPrefix, packFilesPrefix, packLevelPrefix } from '../../src/store/layout.ts'
-import type { ObjectStore } from '../../src/store/object-store.ts'
-import { withPacks } from '../../src/store/packed-store.ts'
-import { listNumbers, putLog, readLog } from '../../src/store/records.ts'
-import { markSwept, sweepChain } from '../../src/store/sweep.ts'
-import { packChain } from '../../src/store/write-pack.ts'
+import { checkPacks } from '../../src/node/upkeep/packs.ts'
+import { openDirectoryStore } from '../../src/node/store/directory/directory-store.ts'
+import { readHead } from '../../src/node/store/heads.ts'
+import { commitsPrefix, packFilesPrefix, packLevelPrefix } from '../../src/node/store/layout.ts'
+import type { ObjectStore } from '../../src/node/store/object-store.ts'
+import { withPacks } from '../../src/node/store/packed-store.ts'
+import { listNumbers, putLog, readLog } from '../../src/node/store/records.ts'
+import { markSwept, sweepChain } from '../../src/node/store/sweep.ts'
+import { packChain } from '../../src/node/store/write-pack.ts'
 import { SimulatedDisk, systemError } from '../adapters/simulated-disk.ts'
 import { dataset, objectsOfChain, putAll } from './packed-chain.ts'
 
-vi.mock('../../src/chain/pack-span.ts', async (original) => ({
+vi.mock('../../src/libraries/odf/chain/pack-span.ts', async (original) => ({
   ...(await original<object>()),
   packSpan: 4,
   spanOf: (level: number) => 4 * 2 ** level,

@@ -1,8 +1,8 @@
 // The store in a bucket when requests fail: each put ends as what is stored says, or is refused; nothing is guessed.
 
 import { afterEach, describe, expect, test } from 'vitest'
-import { utf8 } from '../../src/lib/bytes.ts'
-import type { ObjectStore } from '../../src/store/object-store.ts'
+import { utf8 } from '../../src/libraries/base/bytes.ts'
+import type { ObjectStore } from '../../src/node/store/object-store.ts'
 import { type Fault, startS3Stub, type S3Stub, type StubOptions, type StubRequest } from '../adapters/s3-stub.ts'
 import { type TestBucket, testBucket, testKeys, testStore } from '../helpers/buckets.ts'
 

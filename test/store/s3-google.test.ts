@@ -3,9 +3,9 @@
 
 import { readFileSync } from 'node:fs'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { sha256Hex } from '../../src/ids/native-crypto.ts'
-import { utf8 } from '../../src/lib/bytes.ts'
-import { googleNames, signedHeaders, type Signing, type UnsignedRequest } from '../../src/store/s3/google.ts'
+import { sha256Hex } from '../../src/libraries/base/ids/native-crypto.ts'
+import { utf8 } from '../../src/libraries/base/bytes.ts'
+import { googleNames, signedHeaders, type Signing, type UnsignedRequest } from '../../src/drivers/s3/google.ts'
 import { startS3Stub } from '../adapters/s3-stub.ts'
 import { amazonNames } from '../helpers/amazon-names.ts'
 import { testBucket, testStore } from '../helpers/buckets.ts'

@@ -5,7 +5,7 @@ import { createServer, type RequestListener, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { afterEach, expect, test } from 'vitest'
-import type { ObjectStore } from '../../src/store/object-store.ts'
+import type { ObjectStore } from '../../src/node/store/object-store.ts'
 import { testBucket, testStore } from '../helpers/buckets.ts'
 
 const MiB = 1024 * 1024

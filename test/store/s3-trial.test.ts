@@ -2,7 +2,7 @@
 
 import { afterEach, describe, expect, test } from 'vitest'
 import { failureOf } from '../../src/cli/failure.ts'
-import { type Logger, silentLogger } from '../../src/lib/logger.ts'
+import { type Logger, silentLogger } from '../../src/libraries/base/logger.ts'
 import { type Fault, startS3Stub, type S3Stub, type StubOptions } from '../adapters/s3-stub.ts'
 import { testTrial } from '../helpers/buckets.ts'
 

@@ -2,7 +2,7 @@
 
 import dns, { type LookupOptions } from 'node:dns'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
-import { must } from '../../src/lib/assert.ts'
+import { must } from '../../src/libraries/base/assert.ts'
 import { testBucket, testKeys, testStore, testTrial } from '../helpers/buckets.ts'
 import { readCompose } from '../helpers/compose.ts'
 import { startVersitygw, versitygw, type VersityServer } from '../helpers/versitygw.ts'

@@ -2,11 +2,16 @@
 
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { must } from '../../src/lib/assert.ts'
-import { fromHex, toHex } from '../../src/lib/bytes.ts'
-import type { MessageHeader } from '../../src/log/messages.gen.ts'
-import { checkCommitAnnouncement, checkMessageHeader, decodeMessage, encodeMessage } from '../../src/log/messages.ts'
-import { HaltError } from '../../src/model/errors.ts'
+import { must } from '../../src/libraries/base/assert.ts'
+import { fromHex, toHex } from '../../src/libraries/base/bytes.ts'
+import type { MessageHeader } from '../../src/node/log/messages.gen.ts'
+import {
+  checkCommitAnnouncement,
+  checkMessageHeader,
+  decodeMessage,
+  encodeMessage,
+} from '../../src/node/log/messages.ts'
+import { HaltError } from '../../src/libraries/base/errors.ts'
 
 interface RecordExamples {
   readonly valid: readonly {

@@ -3,8 +3,8 @@
 
 import { writeSync } from 'node:fs'
 import type { Answer } from '../history/history.ts'
-import { errorTable } from '../../src/model/error-table.ts'
-import { NodeError } from '../../src/model/errors.ts'
+import { errorTable } from '../../src/libraries/base/error-table.ts'
+import { NodeError } from '../../src/libraries/base/errors.ts'
 import { type Core, openCore } from './core.ts'
 import { type Line, postsOf, type WorkPost } from './posts.ts'
 

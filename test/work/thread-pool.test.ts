@@ -2,14 +2,14 @@
 
 import fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
-import { systemClock } from '../../src/lib/clock.ts'
-import { utf8 } from '../../src/lib/bytes.ts'
-import { NodeError } from '../../src/model/errors.ts'
-import { JsonNumber, type JsonValue } from '../../src/model/json.ts'
-import { type JobKind, type JobResult, type JobSettings, runJob } from '../../src/work/jobs.ts'
-import { idleMs, inlineBytes, ThreadPool } from '../../src/work/thread-pool.ts'
+import { systemClock } from '../../src/libraries/base/clock.ts'
+import { utf8 } from '../../src/libraries/base/bytes.ts'
+import { NodeError } from '../../src/libraries/base/errors.ts'
+import { JsonNumber, type JsonValue } from '../../src/libraries/base/json/value.ts'
+import { type JobKind, type JobResult, type JobSettings, runJob } from '../../src/node/machine/work/jobs.ts'
+import { idleMs, inlineBytes, ThreadPool } from '../../src/node/machine/work/thread-pool.ts'
 import { handClock } from '../helpers/hand-clock.ts'
-import { type Task, ThreadLost, type WorkPool } from '../../src/work/work-pool.ts'
+import { type Task, ThreadLost, type WorkPool } from '../../src/node/machine/work/work-pool.ts'
 
 /** Every job in the caller's own thread. */
 const inlinePool: Pick<WorkPool, 'run'> = {

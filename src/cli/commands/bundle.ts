@@ -4,12 +4,17 @@
 import { rmSync } from 'node:fs'
 import { type FileHandle, open, readFile, rename } from 'node:fs/promises'
 import { basename } from 'node:path'
-import { BundleFault } from '../../bundle/manifest.ts'
-import { type NodeRoutes, nodeSource } from '../../bundle/node-source.ts'
-import { pinsOf } from '../../bundle/read-bundle.ts'
-import { type BundlePlan, type BundleSource, planBundle, writeBundle } from '../../bundle/write-bundle.ts'
+import { BundleFault } from '../../libraries/proof/bundle/manifest.ts'
+import { type NodeRoutes, nodeSource } from '../../libraries/proof/bundle/node-source.ts'
+import { pinsOf } from '../../libraries/proof/bundle/read-bundle.ts'
+import {
+  type BundlePlan,
+  type BundleSource,
+  planBundle,
+  writeBundle,
+} from '../../libraries/proof/bundle/write-bundle.ts'
 import { systemClock } from '../../index.ts'
-import { verifyOffline } from '../../verify.ts'
+import { verifyOffline } from '../../libraries/proof/verify.ts'
 import { type NodeClient, openClient, type Sink } from '../client.ts'
 import type { Args, CommandContext } from '../context.ts'
 import { CommandFailure, exitCodes, failureOf, note } from '../failure.ts'

@@ -1,7 +1,7 @@
 // `config`: every option of a node with its value and where that comes from. `streams`: the topics of Kafka beside their
 // contracts. No node is asked.
 
-import { placesOf } from '../../doctor/finding.ts'
+import { placesOf } from '../../node/upkeep/finding.ts'
 import {
   type Config,
   fromPlain,
@@ -62,7 +62,7 @@ export async function runStreams(
   { flags, configFile }: NodeOptions,
 ): Promise<number> {
   const config = context.entry.loadConfig({ 'log-level': 'warn', ...flags, log: 'kafka' }, configFile)
-  const { openStreams } = await import('../../open-storage.ts')
+  const { openStreams } = await import('../../node/open-storage.ts')
   const streams = await openStreams(config)
   const topics = await (action === 'apply' ? streams.apply() : streams.compare()).catch(unreachable)
   const rows = topics.flatMap(({ differences }) => differences).map((one): JsonValue => objectOf({ ...one }))

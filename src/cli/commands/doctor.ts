@@ -1,8 +1,8 @@
 // `doctor`: looks at an installation and says of each thing whether it is well, and what to do where it is not.
 // Nothing is changed.
 
-import type { Finding } from '../../doctor/finding.ts'
-import { cleanText } from '../../lib/clean-text.ts'
+import type { Finding } from '../../node/upkeep/finding.ts'
+import { cleanText } from '../../libraries/base/clean-text.ts'
 import type { CommandContext, NodeOptions } from '../context.ts'
 import { exitCodes } from '../failure.ts'
 import { objectOf } from '../json-values.ts'
@@ -12,7 +12,7 @@ import { print } from '../terminal.ts'
 /** Runs all checks. Resolves to 0 when none fails, 6 when only what is elsewhere does, else 9. Throws as `loadConfig`. */
 export async function doctor(context: CommandContext, options: NodeOptions): Promise<number> {
   const config = context.entry.loadConfig(options.flags, options.configFile)
-  const { inspect } = await import('../../doctor/inspect.ts')
+  const { inspect } = await import('../../node/upkeep/inspect.ts')
   const status = createStatusLine()
   const show = (name: string): void => status.show(`looking at ${name}`, true)
   const findings = await inspect(config, show).finally(() => status.clear())

@@ -4,7 +4,7 @@
 import { once } from 'node:events'
 import type { Readable } from 'node:stream'
 import { type JsonValue, parseJson, systemClock } from '../../index.ts'
-import { EventReader, type ServerSentEvent } from '../../lib/server-sent-events.ts'
+import { EventReader, type ServerSentEvent } from '../../libraries/base/server-sent-events.ts'
 import { datasetPath, type NodeClient, openClient, withRetries } from '../client.ts'
 import type { CommandContext } from '../context.ts'
 import { CommandFailure, exitCodes, note } from '../failure.ts'

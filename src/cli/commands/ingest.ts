@@ -2,7 +2,7 @@
 // good, always under one key, so that nothing is stored twice. Prints what the node holds: receipts.
 
 import { type JsonValue, systemClock } from '../../index.ts'
-import { defaultFormat } from '../../formats/registry.ts'
+import { defaultFormat } from '../../node/formats/registry.ts'
 import { type Answer, datasetPath, type NodeClient, openClient, withRetries } from '../client.ts'
 import type { Args, CommandContext } from '../context.ts'
 import { CommandFailure, exitCodes, failureOf, note, printFailure } from '../failure.ts'

@@ -3,7 +3,7 @@
 import { writeFile } from 'node:fs/promises'
 import { buffer } from 'node:stream/consumers'
 import { type JsonObject, type JsonValue, parseJson } from '../../index.ts'
-import { extentText } from '../../verify.ts'
+import { extentText } from '../../libraries/proof/verify.ts'
 import { type Answer, datasetPath, type NodeClient, openClient } from '../client.ts'
 import type { Args, CommandContext } from '../context.ts'
 import { CommandFailure, exitCodes, note } from '../failure.ts'

@@ -3,7 +3,7 @@
 
 import { readFile } from 'node:fs/promises'
 import { buffer } from 'node:stream/consumers'
-import type { BundleFault } from '../../bundle/manifest.ts'
+import type { BundleFault } from '../../libraries/proof/bundle/manifest.ts'
 import { fromPlain, type JsonObject, jsonText, type JsonValue, parseJson, systemClock } from '../../index.ts'
 import {
   explain,
@@ -12,8 +12,8 @@ import {
   type OfflineFailure,
   type OfflineSuccess,
   verifyOffline,
-} from '../../verify.ts'
-import { cleanText } from '../../lib/clean-text.ts'
+} from '../../libraries/proof/verify.ts'
+import { cleanText } from '../../libraries/base/clean-text.ts'
 import { openClient } from '../client.ts'
 import type { Args, CommandContext } from '../context.ts'
 import { CommandFailure, type ExitCode, exitCodes } from '../failure.ts'
@@ -64,7 +64,7 @@ async function verifyBundled(context: CommandContext, file: string, options: Ver
       file === '-' ? 'A bundle is a file, not stdin.' : '--bundle asks no node: --offline does not go with it.'
     throw new CommandFailure(exitCodes.usage, why)
   }
-  const { verifyBundle } = await import('../../verify-bundle.ts')
+  const { verifyBundle } = await import('../../node/verify-bundle.ts')
   // Slices that were unpacked go when the process ends.
   process.once('SIGTERM', () => process.exit(exitCodes.interrupted))
   const status = createStatusLine()

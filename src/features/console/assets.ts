@@ -5,8 +5,8 @@ import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'
-import { NodeError } from '../../model/errors.ts'
-import { isUnchanged } from '../../http/answer.ts'
+import { NodeError } from '../../libraries/base/errors.ts'
+import { isUnchanged } from '../../node/http/answer.ts'
 import { consoleFile } from './files.ts'
 
 const verifyPage = new URL('../../../dist/pages/verify.html', import.meta.url)

@@ -2,7 +2,7 @@
 
 import { deedOf, rowsTable, type ShownBlock, type ShownRows } from './dataset-page.ts'
 import { countText, fact, shortHash } from './format.ts'
-import { html, where } from '../../lib/html.ts'
+import { html, where } from '../../libraries/base/html.ts'
 import type { Page } from './layout.ts'
 
 export interface ShownWholeBlock extends ShownBlock {

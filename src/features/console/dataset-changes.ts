@@ -1,7 +1,7 @@
 // What may be changed of a dataset, on its page, for who has the right: its description, who may read it, its name, that it is there.
 // It is done by `islands/changes.ts`, for a token is held by a script alone; the words are those of docs/deleting.md.
 
-import { type Html, html } from '../../lib/html.ts'
+import { type Html, html } from '../../libraries/base/html.ts'
 
 export interface ShownChanges {
   readonly alias: string

@@ -1,10 +1,10 @@
 // A dataset's page: what it is, its newest rows, its columns, its chain, how to write to it and how to read it.
 
-import { ownValue } from '../../lib/collections.ts'
+import { ownValue } from '../../libraries/base/collections.ts'
 import { changes, type ShownChanges } from './dataset-changes.ts'
 import { ago, countText, fact, shortHash, sizeText } from './format.ts'
 import { type Addressed, howToRead, howToWrite } from './how-to.ts'
-import { type Html, html, where } from '../../lib/html.ts'
+import { type Html, html, where } from '../../libraries/base/html.ts'
 import { liveMark, type Page } from './layout.ts'
 import { charts, map, pulse, pulseText, type ShownChart, type ShownMap } from './pictures.ts'
 

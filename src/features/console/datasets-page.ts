@@ -2,7 +2,7 @@
 
 import { ago, countText, sizeText } from './format.ts'
 import { commands } from './how-to.ts'
-import { type Html, html, where } from '../../lib/html.ts'
+import { type Html, html, where } from '../../libraries/base/html.ts'
 import { liveMark, type Page } from './layout.ts'
 import { pulse } from './pictures.ts'
 

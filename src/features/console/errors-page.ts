@@ -1,6 +1,6 @@
 // Errors as pages: the catalogue of every kind, what to do about one of them, and the problem (RFC 9457) of a request.
 
-import { html, where } from '../../lib/html.ts'
+import { html, where } from '../../libraries/base/html.ts'
 import type { Page } from './layout.ts'
 
 /** What a page says of a kind. */

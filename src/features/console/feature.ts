@@ -1,6 +1,6 @@
 // Pages for people: the addresses that answer programs in JSON answer browsers in HTML.
 
-import type { FeatureCode } from '../../feature.ts'
+import type { FeatureCode } from '../../node/feature.ts'
 import { registerAssets } from './assets.ts'
 import { registerPages } from './pages.ts'
 import { registerRerun } from './rerun.ts'

@@ -4,7 +4,7 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { extname } from 'node:path'
-import type { Ring } from '../../geo/drawing.ts'
+import type { Ring } from '../../libraries/geo/drawing.ts'
 
 interface ConsoleFile {
   readonly address: string

@@ -1,7 +1,7 @@
 // How pages write counts, sizes, times and hashes, the same everywhere. Digits stand in columns of one width (`.number`),
 // the whole of what is shortened is there for who points at it or copies it.
 
-import { type Html, html } from '../../lib/html.ts'
+import { type Html, html } from '../../libraries/base/html.ts'
 
 const grouped = new Intl.NumberFormat('en-US')
 

@@ -1,7 +1,7 @@
 // Commands that a reader can copy: how a dataset is written and read from the programs that people have, with the address
 // of this node in them.
 
-import { type Html, html } from '../../lib/html.ts'
+import { type Html, html } from '../../libraries/base/html.ts'
 
 interface Way {
   readonly name: string

@@ -1,7 +1,7 @@
 // The page on which a file is sent to a dataset: first looked at, then stored.
 
 import { sizeText } from './format.ts'
-import { html } from '../../lib/html.ts'
+import { html } from '../../libraries/base/html.ts'
 import type { Page } from './layout.ts'
 
 export interface ShownIngest {

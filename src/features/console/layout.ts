@@ -1,7 +1,7 @@
 // The frame around every page: head, navigation, the form for a token, main. A page is its title and what stands in main;
 // scripts are islands, which `islands/page.ts` starts once main is there.
 
-import { type Html, html } from '../../lib/html.ts'
+import { type Html, html } from '../../libraries/base/html.ts'
 
 /** A page of the console. */
 export interface Page {

@@ -1,7 +1,7 @@
 // The node's page: whether it is ready, what it is made of, what it is busy with, and its limits.
 
 import { agoText, countText, fact, sizeText } from './format.ts'
-import { type Html, html, where } from '../../lib/html.ts'
+import { type Html, html, where } from '../../libraries/base/html.ts'
 import type { Page } from './layout.ts'
 
 export interface ShownNode {

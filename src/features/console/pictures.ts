@@ -2,9 +2,9 @@
 // and greatest in a band behind it; features as a map over the outlines of land; rows per hour as bars. The words beside each
 // say what it shows. With the island `map` a map is moved, looked at closer, and its features lead to their rows.
 
-import type { Shape } from '../../geo/drawing.ts'
+import type { Shape } from '../../libraries/geo/drawing.ts'
 import { countText } from './format.ts'
-import { type Html, html } from '../../lib/html.ts'
+import { type Html, html } from '../../libraries/base/html.ts'
 
 export interface ChartPoint {
   /** From 0, the left edge, to 1. */

@@ -1,6 +1,6 @@
 // The page on which a proof is checked: in the browser itself, without the node, and then by the node where the reader says so.
 
-import { html } from '../../lib/html.ts'
+import { html } from '../../libraries/base/html.ts'
 import type { Page } from './layout.ts'
 
 export const proofPage: Page = {

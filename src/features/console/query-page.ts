@@ -2,7 +2,7 @@
 // proof. A statement that a link brought stands in the editor and has not run.
 
 import { countText, shortHash, sizeText } from './format.ts'
-import { type Html, html, where } from '../../lib/html.ts'
+import { type Html, html, where } from '../../libraries/base/html.ts'
 import type { Page } from './layout.ts'
 import { charts, map, type ShownChart, type ShownMap } from './pictures.ts'
 

@@ -8,8 +8,8 @@ import { createRequire } from 'node:module'
 import type { Readable } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'
-import { NodeError } from '../../model/errors.ts'
-import { isUnchanged } from '../../http/answer.ts'
+import { NodeError } from '../../libraries/base/errors.ts'
+import { isUnchanged } from '../../node/http/answer.ts'
 
 const pages = new URL('../../../dist/rerun/', import.meta.url)
 

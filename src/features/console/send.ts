@@ -2,7 +2,7 @@
 // fetches anything from elsewhere, or stands in a frame.
 
 import type { FastifyReply } from 'fastify'
-import type { Pages, Told } from '../../http/context.ts'
+import type { Pages, Told } from '../../node/http/context.ts'
 import { problemPage, type ShownProblem } from './errors-page.ts'
 import { addressOf } from './files.ts'
 import { layout, type Page, shell } from './layout.ts'

@@ -2,7 +2,7 @@
 // `islands/tokens.ts`, for a token is held by a script alone.
 
 import { ago } from './format.ts'
-import { type Html, html } from '../../lib/html.ts'
+import { type Html, html } from '../../libraries/base/html.ts'
 import type { Page } from './layout.ts'
 
 /** A token without its text. */

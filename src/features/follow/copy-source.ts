@@ -2,12 +2,12 @@
 // head that the origin has by now. Each is done once for all readers that ask, and none waits for long: what takes longer
 // goes on, and the reader comes again.
 
-import { ProofstreamError } from '../../client/exchange.ts'
-import type { Clock } from '../../lib/clock.ts'
-import type { Logger } from '../../lib/logger.ts'
-import { DecodeError, HaltError, NodeError } from '../../model/errors.ts'
-import type { DatasetId } from '../../model/events.ts'
-import type { PackableKey } from '../../store/layout.ts'
+import { ProofstreamError } from '../../libraries/client/exchange.ts'
+import type { Clock } from '../../libraries/base/clock.ts'
+import type { Logger } from '../../libraries/base/logger.ts'
+import { DecodeError, HaltError, NodeError } from '../../libraries/base/errors.ts'
+import type { DatasetId } from '../../libraries/model/events.ts'
+import type { PackableKey } from '../../node/store/layout.ts'
 import type { FollowedDataset } from './dataset.ts'
 import { fetchAnew, type FetchDeps, isPacked } from './fetch.ts'
 import { isRefusal } from './origin.ts'

@@ -2,14 +2,14 @@
 // fetched while those before them are checked, and committed one after the other; what cannot be the same chain halts it,
 // with evidence, and reads go on at the last good block. A halt ends when the origin tells of a head that goes on from here.
 
-import { ProofstreamError } from '../../client/exchange.ts'
-import type { NameRecord } from '../../chain/records.ts'
-import { type ChainState, checkNext, emptyChain } from '../../chain/rules.ts'
-import { type Clock, timeText } from '../../lib/clock.ts'
-import type { Announcements } from '../../log/announcements.ts'
-import { DecodeError, HaltError } from '../../model/errors.ts'
-import type { Hash } from '../../model/events.ts'
-import type { ChainPoint } from '../../store/heads.ts'
+import { ProofstreamError } from '../../libraries/client/exchange.ts'
+import type { NameRecord } from '../../libraries/odf/chain/records.ts'
+import { type ChainState, checkNext, emptyChain } from '../../libraries/odf/chain/rules.ts'
+import { type Clock, timeText } from '../../libraries/base/clock.ts'
+import type { Announcements } from '../../node/log/announcements.ts'
+import { DecodeError, HaltError } from '../../libraries/base/errors.ts'
+import type { Hash } from '../../libraries/model/events.ts'
+import type { ChainPoint } from '../../node/store/heads.ts'
 import { type Breach, keepBreach } from './evidence.ts'
 import { fetchLost, mendCopy } from './mend.ts'
 import { fetchBlock, type FetchDeps, fetchNamed, hashesSince, partingOf } from './fetch.ts'

@@ -3,10 +3,10 @@
 
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { createPrivate, ifThere, makeDurableDirectory, readText } from '../../disk/files.ts'
-import { hashPattern } from '../../ids/identifiers.ts'
-import { list, natural, object, oneOf, type RecordCodec, recordCodec, text } from '../../json/shape.ts'
-import { decodeUtf8, utf8 } from '../../lib/bytes.ts'
+import { createPrivate, ifThere, makeDurableDirectory, readText } from '../../node/machine/disk/files.ts'
+import { hashPattern } from '../../libraries/base/ids/identifiers.ts'
+import { list, natural, object, oneOf, type RecordCodec, recordCodec, text } from '../../libraries/base/json/shape.ts'
+import { decodeUtf8, utf8 } from '../../libraries/base/bytes.ts'
 
 const point = object({ sequence: natural, hash: text(hashPattern) })
 

@@ -1,9 +1,9 @@
 // A replica of another node: its datasets are copied into the store of this one, each object checked first.
 
 import { availableParallelism } from 'node:os'
-import type { FeatureCode, Origin } from '../../feature.ts'
-import type { Metrics } from '../../ops/metrics.ts'
-import { ThreadPool } from '../../work/thread-pool.ts'
+import type { FeatureCode, Origin } from '../../node/feature.ts'
+import type { Metrics } from '../../node/machine/ops/metrics.ts'
+import { ThreadPool } from '../../node/machine/work/thread-pool.ts'
 import { type Follow, startFollow } from './follow.ts'
 
 export const following: FeatureCode = {

@@ -1,17 +1,17 @@
 // The copy of one chain: read back when a process starts, and gone on with, commit by commit. Commits are of the log
 // `origin`, which is none (docs/decisions/follow.md).
 
-import { type CommitRecord, originLog } from '../../chain/records.ts'
-import { type ChainState, checkNext, emptyChain } from '../../chain/rules.ts'
-import type { Announcements } from '../../log/announcements.ts'
-import { DecodeError, HaltError } from '../../model/errors.ts'
-import type { DatasetId, Hash, MetadataBlock } from '../../model/events.ts'
-import { readHint, writeHead } from '../../store/heads.ts'
-import { blockKey, commitKey, commitsPrefix, headKey } from '../../store/layout.ts'
-import { openBlock } from '../../store/load-block.ts'
-import type { ObjectStore } from '../../store/object-store.ts'
-import { listNumbers, putCommit, readCommit } from '../../store/records.ts'
-import { removeChain } from '../../store/remove-chain.ts'
+import { type CommitRecord, originLog } from '../../libraries/odf/chain/records.ts'
+import { type ChainState, checkNext, emptyChain } from '../../libraries/odf/chain/rules.ts'
+import type { Announcements } from '../../node/log/announcements.ts'
+import { DecodeError, HaltError } from '../../libraries/base/errors.ts'
+import type { DatasetId, Hash, MetadataBlock } from '../../libraries/model/events.ts'
+import { readHint, writeHead } from '../../node/store/heads.ts'
+import { blockKey, commitKey, commitsPrefix, headKey } from '../../node/store/layout.ts'
+import { openBlock } from '../../node/store/load-block.ts'
+import type { ObjectStore } from '../../node/store/object-store.ts'
+import { listNumbers, putCommit, readCommit } from '../../node/store/records.ts'
+import { removeChain } from '../../node/store/remove-chain.ts'
 
 const parallelReads = 64
 

@@ -3,13 +3,13 @@
 // are this store's own: those that fail are dropped, and commits made anew, of one block each, so that a reader at some
 // block of the chain finds the next one.
 
-import { originLog } from '../../chain/records.ts'
-import { checkNext, type ChainState } from '../../chain/rules.ts'
-import { ProofstreamError } from '../../client/exchange.ts'
-import { DecodeError, HaltError } from '../../model/errors.ts'
-import type { DatasetId, Hash } from '../../model/events.ts'
-import { hashPattern } from '../../ids/identifiers.ts'
-import { writeHead } from '../../store/heads.ts'
+import { originLog } from '../../libraries/odf/chain/records.ts'
+import { checkNext, type ChainState } from '../../libraries/odf/chain/rules.ts'
+import { ProofstreamError } from '../../libraries/client/exchange.ts'
+import { DecodeError, HaltError } from '../../libraries/base/errors.ts'
+import type { DatasetId, Hash } from '../../libraries/model/events.ts'
+import { hashPattern } from '../../libraries/base/ids/identifiers.ts'
+import { writeHead } from '../../node/store/heads.ts'
 import {
   commitKey,
   commitsPrefix,
@@ -18,10 +18,10 @@ import {
   packFilesPrefix,
   packLevelPrefix,
   packsPrefix,
-} from '../../store/layout.ts'
-import type { ObjectStore } from '../../store/object-store.ts'
-import { fileHash, listPacks } from '../../store/packs.ts'
-import { listNumbers, putCommit } from '../../store/records.ts'
+} from '../../node/store/layout.ts'
+import type { ObjectStore } from '../../node/store/object-store.ts'
+import { fileHash, listPacks } from '../../node/store/packs.ts'
+import { listNumbers, putCommit } from '../../node/store/records.ts'
 import { fetchBlock, type FetchDeps, fetchNamed, hashesSince, type Source } from './fetch.ts'
 import { commitAt, type FetchedBlock, readCopy } from './local-chain.ts'
 

@@ -9,16 +9,16 @@ import {
   nameCodec,
   type NameRecord,
   originLog,
-} from '../../chain/records.ts'
-import { sameValue } from '../../lib/compare.ts'
-import { DecodeError } from '../../model/errors.ts'
-import type { DatasetId } from '../../model/events.ts'
-import { foldAscii } from '../../model/names.ts'
-import { datasetOfFolder, deletionKey, deletionsOf, deletionsPrefix, generationKey } from '../../store/layout.ts'
-import { generationOf, listNames, putAlias, readDeletion, readName } from '../../store/names.ts'
-import type { ObjectStore } from '../../store/object-store.ts'
-import { listNumbers, putOnce } from '../../store/records.ts'
-import { removeChain } from '../../store/remove-chain.ts'
+} from '../../libraries/odf/chain/records.ts'
+import { sameValue } from '../../libraries/base/compare.ts'
+import { DecodeError } from '../../libraries/base/errors.ts'
+import type { DatasetId } from '../../libraries/model/events.ts'
+import { foldAscii } from '../../libraries/model/names.ts'
+import { datasetOfFolder, deletionKey, deletionsOf, deletionsPrefix, generationKey } from '../../node/store/layout.ts'
+import { generationOf, listNames, putAlias, readDeletion, readName } from '../../node/store/names.ts'
+import type { ObjectStore } from '../../node/store/object-store.ts'
+import { listNumbers, putOnce } from '../../node/store/records.ts'
+import { removeChain } from '../../node/store/remove-chain.ts'
 import type { Listed } from './origin.ts'
 
 /** The name record of a dataset as the origin tells of it; `before`: the one that it has here. */

@@ -1,16 +1,16 @@
 // The node that is followed, over HTTP: its datasets, their heads, blocks, slices and checkpoints by hash. An object is
 // what its hash says or is fetched again; a body that breaks off goes on where it broke.
 
-import { Exchange, pause, pauseMs, ProofstreamError, unreachable } from '../../client/exchange.ts'
-import type { Visibility } from '../../chain/records.ts'
-import type { FollowOptions } from '../../follow-options.ts'
-import { datasetIdPattern, hashPattern, hashText } from '../../ids/identifiers.ts'
-import { createSha3256 } from '../../ids/native-crypto.ts'
-import { boundedJson, boundedPieces, BodyTooLong } from '../../lib/bounded-body.ts'
-import { concatBytes, decodeUtf8 } from '../../lib/bytes.ts'
-import type { Clock } from '../../lib/clock.ts'
-import type { DatasetId, Hash } from '../../model/events.ts'
-import { isName } from '../../model/names.ts'
+import { Exchange, pause, pauseMs, ProofstreamError, unreachable } from '../../libraries/client/exchange.ts'
+import type { Visibility } from '../../libraries/odf/chain/records.ts'
+import type { FollowOptions } from './options.ts'
+import { datasetIdPattern, hashPattern, hashText } from '../../libraries/base/ids/identifiers.ts'
+import { createSha3256 } from '../../libraries/base/ids/native-crypto.ts'
+import { boundedJson, boundedPieces, BodyTooLong } from '../../libraries/base/bounded-body.ts'
+import { concatBytes, decodeUtf8 } from '../../libraries/base/bytes.ts'
+import type { Clock } from '../../libraries/base/clock.ts'
+import type { DatasetId, Hash } from '../../libraries/model/events.ts'
+import { isName } from '../../libraries/model/names.ts'
 
 /** An answer that brings nothing for so long is given up. */
 const silenceMs = 30_000

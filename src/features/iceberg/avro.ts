@@ -2,9 +2,9 @@
 // of their schema. The same values give the same bytes: the marker behind the block comes from its content.
 // Source: https://avro.apache.org/docs/1.11.1/specification/ (Object Container Files, Binary Encoding).
 
-import { sha256 } from '../../ids/native-crypto.ts'
-import { assert } from '../../lib/assert.ts'
-import { concatBytes, utf8 } from '../../lib/bytes.ts'
+import { sha256 } from '../../libraries/base/ids/native-crypto.ts'
+import { assert } from '../../libraries/base/assert.ts'
+import { concatBytes, utf8 } from '../../libraries/base/bytes.ts'
 
 const magic = utf8('Obj\u0001')
 const markerBytes = 16

@@ -3,12 +3,12 @@
 // on, which writers may have cut, and none of floats, among which a NaN would be missed.
 // Sources: https://iceberg.apache.org/spec/ (Manifests, Appendix D single-value serialization); Apache Parquet, parquet.thrift.
 
-import { littleEndian } from '../../lib/bytes.ts'
-import { type DataType, innerType, sameType } from '../../model/schema.ts'
-import { fileColumns } from '../../parquet/file-columns.ts'
-import { type Bounds, type ColumnChunk, readFooter, type RowGroup } from '../../parquet/footer.ts'
-import { physicalTypes } from '../../parquet/page-header.ts'
-import { byteText, footerBytes, trailerBytes } from '../../parquet/time-range.ts'
+import { littleEndian } from '../../libraries/base/bytes.ts'
+import { type DataType, innerType, sameType } from '../../libraries/model/schema.ts'
+import { fileColumns } from '../../libraries/columnar/parquet/file-columns.ts'
+import { type Bounds, type ColumnChunk, readFooter, type RowGroup } from '../../libraries/columnar/parquet/footer.ts'
+import { physicalTypes } from '../../libraries/columnar/parquet/page-header.ts'
+import { byteText, footerBytes, trailerBytes } from '../../libraries/columnar/parquet/time-range.ts'
 import { AvroWriter } from './avro.ts'
 import type { TableColumn } from './table-schema.ts'
 

@@ -1,10 +1,10 @@
 // Data files as lake engines get them: the pages of a slice or of a merged file, byte for byte, and behind them a footer that
-// Iceberg's readers take rightly (parquet/edit-footer.ts). Nothing of it is stored.
+// Iceberg's readers take rightly (libraries/columnar/parquet/edit-footer.ts). Nothing of it is stored.
 
 import { open } from 'node:fs/promises'
-import { concatBytes } from '../../lib/bytes.ts'
-import { editedEnd } from '../../parquet/edit-footer.ts'
-import { endOfFile } from '../../files/slice-times.ts'
+import { concatBytes } from '../../libraries/base/bytes.ts'
+import { editedEnd } from '../../libraries/columnar/parquet/edit-footer.ts'
+import { endOfFile } from '../../node/files/slice-times.ts'
 
 /** Bytes [from, to). */
 export type ReadPart = (from: number, to: number) => Promise<Uint8Array>

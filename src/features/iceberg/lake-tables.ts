@@ -3,9 +3,9 @@
 // them. Names of files say what is in them, so that nothing is stored and every node gives the same bytes; only which merged
 // files a list has is for the node that is asked. What footers say is kept in memory, by runs of 1,000 slices, bounded.
 
-import { type DatasetChain, type DatasetView, viewOf } from '../../catalog/dataset-chain.ts'
-import type { Objects } from '../../catalog/objects.ts'
-import type { SliceRef } from '../../catalog/packed-blocks.ts'
+import { type DatasetChain, type DatasetView, viewOf } from '../../node/catalog/dataset-chain.ts'
+import type { Objects } from '../../node/catalog/objects.ts'
+import type { SliceRef } from '../../node/catalog/packed-blocks.ts'
 import { dataFileFacts } from './data-files.ts'
 import {
   existingRuns,
@@ -19,19 +19,19 @@ import {
 } from './manifests.ts'
 import { listName, metadataName, snapshotsMost, tableMetadata, type TableSnapshot } from './table-metadata.ts'
 import { type SchemaForm, type TableSchemas, tableSchemas } from './table-schema.ts'
-import { must } from '../../lib/assert.ts'
-import { utf8 } from '../../lib/bytes.ts'
-import { nextTurn } from '../../lib/clock.ts'
-import type { DatasetId } from '../../model/events.ts'
-import { instantMs } from '../../model/instant.ts'
-import { type DataSchema, systemFields } from '../../model/schema.ts'
-import { dataKey } from '../../store/layout.ts'
-import type { SliceRun } from '../../files/file-list.ts'
+import { must } from '../../libraries/base/assert.ts'
+import { utf8 } from '../../libraries/base/bytes.ts'
+import { nextTurn } from '../../libraries/base/clock.ts'
+import type { DatasetId } from '../../libraries/model/events.ts'
+import { instantMs } from '../../libraries/model/instant.ts'
+import { type DataSchema, systemFields } from '../../libraries/model/schema.ts'
+import { dataKey } from '../../node/store/layout.ts'
+import type { SliceRun } from '../../node/files/file-list.ts'
 import { type DataFileBytes, dataFileOf, type ReadPart, readerOf, sizeWith } from './lake-files.ts'
-import type { Merging } from '../../files/files.ts'
-import type { CheckedFile } from '../../files/merged-files.ts'
-import { rangeSlices } from '../../files/merged-ranges.ts'
-import { endOfFile } from '../../files/slice-times.ts'
+import type { Merging } from '../../node/files/files.ts'
+import type { CheckedFile } from '../../node/files/merged-files.ts'
+import { rangeSlices } from '../../node/files/merged-ranges.ts'
+import { endOfFile } from '../../node/files/slice-times.ts'
 
 /** What is kept of footers. */
 const heldBytesMost = 64 * 1024 * 1024
@@ -118,7 +118,7 @@ export class LakeTables {
   }
 
   /**
-   * The file of a slice that was checked: its pages, and a footer that engines take rightly (parquet/edit-footer.ts).
+   * The file of a slice that was checked: its pages, and a footer that engines take rightly (libraries/columnar/parquet/edit-footer.ts).
    */
   async dataFile(id: DatasetId, slice: Pick<SliceRef, 'hash' | 'sizeBytes'>): Promise<DataFileBytes> {
     return await dataFileOf(slice.sizeBytes, this.#readerOf(id, slice))

@@ -1,7 +1,7 @@
 // A problem as clients of Iceberg's catalogs read it: with the code and the type of theirs in the member `error`.
 // Source: https://iceberg.apache.org/spec/#iceberg-rest-catalog-spec (IcebergErrorResponse)
 
-import type { Told } from '../../http/context.ts'
+import type { Told } from '../../node/http/context.ts'
 
 /** By status. */
 const types: Readonly<Record<number, string>> = {

@@ -2,9 +2,9 @@
 // it follows from the chain, so that every node says the same.
 // Source: https://iceberg.apache.org/spec/ (Table Metadata).
 
-import { sha256 } from '../../ids/native-crypto.ts'
-import { toHex, utf8 } from '../../lib/bytes.ts'
-import type { DatasetId } from '../../model/events.ts'
+import { sha256 } from '../../libraries/base/ids/native-crypto.ts'
+import { toHex, utf8 } from '../../libraries/base/bytes.ts'
+import type { DatasetId } from '../../libraries/model/events.ts'
 import type { TableSchemas } from './table-schema.ts'
 
 /** Snapshots that a table names; older ones are found as tables of earlier blocks. */

@@ -10,7 +10,7 @@ import {
   isOptional,
   typeText,
   noZone,
-} from '../../model/schema.ts'
+} from '../../libraries/model/schema.ts'
 
 /** A type as Iceberg's JSON has it. */
 type IcebergType =

@@ -1,6 +1,6 @@
 // The addresses to which clients of InfluxDB write, for a gateway.
 
-import type { FeatureCode } from '../../feature.ts'
+import type { FeatureCode } from '../../node/feature.ts'
 import { registerInflux } from './influx.ts'
 import { registerWrite } from './write.ts'
 

@@ -3,7 +3,7 @@
 // Source: https://docs.influxdata.com/influxdb/v2/api/ (GET /ping, GET /health)
 
 import type { FastifyInstance } from 'fastify'
-import type { GatewayContext } from '../../http/context.ts'
+import type { GatewayContext } from '../../node/http/context.ts'
 
 export function registerInflux(app: FastifyInstance, context: GatewayContext): void {
   const { version } = context.facts

@@ -2,7 +2,7 @@
 // and the members of a problem beside them.
 // Source: https://docs.influxdata.com/influxdb/v2/api/ (POST /api/v2/write), https://docs.influxdata.com/influxdb/v1/tools/api/
 
-import type { Told } from '../../http/context.ts'
+import type { Told } from '../../node/http/context.ts'
 
 const codes: Readonly<Record<number, string>> = {
   400: 'invalid',

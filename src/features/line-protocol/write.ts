@@ -3,15 +3,15 @@
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { lineProtocolFacts as lineProtocol } from '../../formats/line-protocol/facts.ts'
-import type { Misfits } from '../../formats/format.ts'
-import { type IngestControls, readControls } from '../../gateway/controls.ts'
-import { NodeError } from '../../model/errors.ts'
-import { parseAliasText } from '../../model/names.ts'
-import type { GatewayContext } from '../../http/context.ts'
+import { lineProtocolFacts as lineProtocol } from './facts.ts'
+import type { Misfits } from '../../node/formats/format.ts'
+import { type IngestControls, readControls } from '../../node/gateway/controls.ts'
+import { NodeError } from '../../libraries/base/errors.ts'
+import { parseAliasText } from '../../libraries/model/names.ts'
+import type { GatewayContext } from '../../node/http/context.ts'
 import { influxProblem } from './problem.ts'
-import { type Exchange, storeAt } from '../../http/own-address.ts'
-import { demandUseful } from '../../http/routes/ingest.ts'
+import { type Exchange, storeAt } from '../../node/http/own-address.ts'
+import { demandUseful } from '../../node/http/routes/ingest.ts'
 
 const precision = Type.Optional(Type.String({ description: 'Unit of the timestamps: ns (default), us, ms or s.' }))
 const unknownFields = Type.Optional(

@@ -2,7 +2,7 @@
 // tokens as they came. Pure.
 
 import { Buffer, isUtf8 } from 'node:buffer'
-import { utf8 } from '../../lib/bytes.ts'
+import { utf8 } from '../../libraries/base/bytes.ts'
 
 /** A longer one is no word of a device. */
 const wordBytes = 256

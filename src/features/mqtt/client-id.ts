@@ -1,10 +1,10 @@
 // The client id of a gateway at an MQTT broker.
 
 import { randomBytes } from 'node:crypto'
-import { readText, replacePrivate } from '../../disk/files.ts'
-import { sha256Hex } from '../../ids/native-crypto.ts'
-import { toHex, utf8 } from '../../lib/bytes.ts'
-import { NodeError } from '../../model/errors.ts'
+import { readText, replacePrivate } from '../../node/machine/disk/files.ts'
+import { sha256Hex } from '../../libraries/base/ids/native-crypto.ts'
+import { toHex, utf8 } from '../../libraries/base/bytes.ts'
+import { NodeError } from '../../libraries/base/errors.ts'
 
 /**
  * The first word of a gateway's MQTT client ids, 17 letters and digits: with those of a route 23, which every broker takes. It

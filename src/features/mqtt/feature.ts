@@ -1,7 +1,7 @@
 // Messages of an MQTT broker, for a gateway that is told of one.
 
-import type { FeatureCode } from '../../feature.ts'
-import type { Metrics } from '../../ops/metrics.ts'
+import type { FeatureCode } from '../../node/feature.ts'
+import type { Metrics } from '../../node/machine/ops/metrics.ts'
 import { ensureMqttClientId } from './client-id.ts'
 import { Mqtt, type MqttStatus } from './mqtt.ts'
 

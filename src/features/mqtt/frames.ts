@@ -2,7 +2,7 @@
 // memory. Of such a PUBLISH the first bytes stay, as a packet of their own; what follows is counted and dropped. Pure.
 // Source: MQTT 5 §2.1 (the same in 3.1.1 §2.2).
 
-import { DecodeError } from '../../model/errors.ts'
+import { DecodeError } from '../../libraries/base/errors.ts'
 
 /** One packet. */
 export interface Frame {

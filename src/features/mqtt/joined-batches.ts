@@ -1,10 +1,10 @@
 // Messages of a route as lines of one batch: those that come while a batch is being made durable are the next one
 // (self-clocked, no timer). For messages that need no key of their own, which cost a tenth that way.
 
-import { concatBytes, utf8 } from '../../lib/bytes.ts'
-import { nextTurn } from '../../lib/clock.ts'
+import { concatBytes, utf8 } from '../../libraries/base/bytes.ts'
+import { nextTurn } from '../../libraries/base/clock.ts'
 
-/** Of one batch; bodies of this size are read at once (gateway/parse-body.ts). */
+/** Of one batch; bodies of this size are read at once (node/gateway/parse-body.ts). */
 const [mostRows, mostBytes] = [1_000, 64 * 1024]
 const newline = utf8('\n')
 

@@ -1,7 +1,7 @@
 // A gateway as the client of an MQTT broker: each route is a subscription with a session of its own. Producers go on as they
 // are; a message is acknowledged when it is durable in the log.
 
-import type { Logger } from '../../lib/logger.ts'
+import type { Logger } from '../../libraries/base/logger.ts'
 import { Intake, type IntakeDeps } from './intake.ts'
 import { routeOf } from './route.ts'
 import { type Counts, Subscription, type SubscriptionDeps } from './subscription.ts'

@@ -1,7 +1,7 @@
 // The packets that a client of a broker sends and gets, in MQTT 5 and 3.1.1. The door to mqtt-packet. Pure.
 
 import { generate, type Packet, parser } from 'mqtt-packet'
-import { DecodeError } from '../../model/errors.ts'
+import { DecodeError } from '../../libraries/base/errors.ts'
 
 /** As CONNECT writes it: 4 is 3.1.1. */
 export type ProtocolVersion = 4 | 5

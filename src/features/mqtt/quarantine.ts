@@ -2,12 +2,12 @@
 // with the first of them (docs/decisions/streams.md#mqtt). Pure.
 
 import { isUtf8 } from 'node:buffer'
-import { type IngestControls, readControls } from '../../gateway/controls.ts'
-import { declaredSchema } from '../../gateway/shape.ts'
-import { timeText } from '../../lib/clock.ts'
-import type { NodeError } from '../../model/errors.ts'
-import { type Alias, parseAlias } from '../../model/names.ts'
-import { type DataSchema, type DataType, defaultVocabulary, optional } from '../../model/schema.ts'
+import { type IngestControls, readControls } from '../../node/gateway/controls.ts'
+import { declaredSchema } from '../../node/gateway/shape.ts'
+import { timeText } from '../../libraries/base/clock.ts'
+import type { NodeError } from '../../libraries/base/errors.ts'
+import { type Alias, parseAlias } from '../../libraries/model/names.ts'
+import { type DataSchema, type DataType, defaultVocabulary, optional } from '../../libraries/model/schema.ts'
 import type { Route } from './route.ts'
 import type { Publish } from './window.ts'
 

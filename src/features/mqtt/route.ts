@@ -1,12 +1,12 @@
 // A route as it is followed: what the node's options say of it, with the controls of ingest read, and the id under which
 // the broker knows the subscription.
 
-import { type IngestControls, readControls } from '../../gateway/controls.ts'
-import { sha256Hex } from '../../ids/native-crypto.ts'
-import { utf8 } from '../../lib/bytes.ts'
-import { NodeError } from '../../model/errors.ts'
-import type { Alias } from '../../model/names.ts'
-import type { MqttRouteOptions } from '../../mqtt-options.ts'
+import { type IngestControls, readControls } from '../../node/gateway/controls.ts'
+import { sha256Hex } from '../../libraries/base/ids/native-crypto.ts'
+import { utf8 } from '../../libraries/base/bytes.ts'
+import { NodeError } from '../../libraries/base/errors.ts'
+import type { Alias } from '../../libraries/model/names.ts'
+import type { MqttRouteOptions } from './options.ts'
 
 /** Rules of a dataset, as far as it has some. */
 export type KeptRules = Parameters<typeof readControls>[2]

@@ -3,10 +3,10 @@
 // that ends is made again, ever more slowly.
 
 import type { Packet } from 'mqtt-packet'
-import { assert } from '../../lib/assert.ts'
-import { type Clock, nextTurn } from '../../lib/clock.ts'
-import type { Logger } from '../../lib/logger.ts'
-import type { MqttOptions } from '../../mqtt-options.ts'
+import { assert } from '../../libraries/base/assert.ts'
+import { type Clock, nextTurn } from '../../libraries/base/clock.ts'
+import type { Logger } from '../../libraries/base/logger.ts'
+import type { MqttOptions } from './options.ts'
 import { BrokerFault, reasonText } from './broker-fault.ts'
 import type { Intake } from './intake.ts'
 import {

@@ -1,7 +1,7 @@
 // The topic as a member of each record of a payload: written into the JSON text, whose other tokens stay as they came.
 // Pure.
 
-import { concatBytes, utf8 } from '../../lib/bytes.ts'
+import { concatBytes, utf8 } from '../../libraries/base/bytes.ts'
 
 const [quote, backslash, openObject, closeObject, openArray, closeArray] = [0x22, 0x5c, 0x7b, 0x7d, 0x5b, 0x5d]
 

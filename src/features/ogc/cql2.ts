@@ -3,11 +3,11 @@
 // point or a box. Comparisons in time are written as plain ones.
 // Source: OGC 21-065r2, Common Query Language (CQL2), Annex B (text encoding).
 
-import { NodeError } from '../../model/errors.ts'
-import { parseRfc3339Ms } from '../../model/instant.ts'
-import { foldAscii } from '../../model/names.ts'
-import { type DataType, type Field, innerType } from '../../model/schema.ts'
-import { type Box, boxOf, sqlName, sqlText } from '../../replica/conditions.ts'
+import { NodeError } from '../../libraries/base/errors.ts'
+import { parseRfc3339Ms } from '../../libraries/model/instant.ts'
+import { foldAscii } from '../../libraries/model/names.ts'
+import { type DataType, type Field, innerType } from '../../libraries/model/schema.ts'
+import { type Box, boxOf, sqlName, sqlText } from '../../node/answers/conditions.ts'
 
 /** Deepest nesting of parentheses and NOT. */
 const mostDepth = 64

@@ -1,15 +1,15 @@
 // Rows as GeoJSON features, for OGC API Features: the rows of a page are chosen by box, time, filter and order, read by the
 // engine, and written as features whose id is the row's offset. A page is of one block, whichever came since.
 
-import type { DatasetView } from '../../catalog/dataset-chain.ts'
-import { tileOfRows } from '../../geo/feature-rows.ts'
-import { PointGrid, type TileAddress, tileBounds } from '../../geo/tile.ts'
-import { must } from '../../lib/assert.ts'
-import { utf8 } from '../../lib/bytes.ts'
-import { NodeError } from '../../model/errors.ts'
-import { foldAscii } from '../../model/names.ts'
-import { type Field, innerType } from '../../model/schema.ts'
-import type { WorkPool } from '../../work/work-pool.ts'
+import type { DatasetView } from '../../node/catalog/dataset-chain.ts'
+import { tileOfRows } from '../../libraries/geo/feature-rows.ts'
+import { PointGrid, type TileAddress, tileBounds } from '../../libraries/geo/tile.ts'
+import { must } from '../../libraries/base/assert.ts'
+import { utf8 } from '../../libraries/base/bytes.ts'
+import { NodeError } from '../../libraries/base/errors.ts'
+import { foldAscii } from '../../libraries/model/names.ts'
+import { type Field, innerType } from '../../libraries/model/schema.ts'
+import type { WorkPool } from '../../node/machine/work/work-pool.ts'
 import {
   type Box,
   boundsOf,
@@ -18,10 +18,10 @@ import {
   meets,
   sqlName,
   timeConditions,
-} from '../../replica/conditions.ts'
+} from '../../node/answers/conditions.ts'
 import { sqlOfCql2, sqlOfEquality } from './cql2.ts'
-import { askingOf, type Caller } from '../../replica/pin.ts'
-import type { ReplicaDeps } from '../../replica/query.ts'
+import { askingOf, type Caller } from '../../node/answers/pin.ts'
+import type { ReplicaDeps } from '../../node/answers/query.ts'
 import type { Candidates, SpatialRows } from './spatial-rows.ts'
 
 export interface FeatureDeps extends ReplicaDeps {

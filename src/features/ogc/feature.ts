@@ -1,6 +1,6 @@
 // OGC API Features over the datasets of a replica.
 
-import type { FeatureCode } from '../../feature.ts'
+import type { FeatureCode } from '../../node/feature.ts'
 import { registerOgc } from './routes.ts'
 
 export const ogc: FeatureCode = { routes: { replica: registerOgc } }

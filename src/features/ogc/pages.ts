@@ -1,11 +1,11 @@
 // The pages that browsers see of OGC API Features (OGC 17-069r4, class html): each is drawn from the very document that
 // other clients get as JSON, so that both say the same.
 
-import { canonicalBytes } from '../../json/canonical.ts'
-import { parseJson } from '../../json/json.ts'
-import { decodeUtf8 } from '../../lib/bytes.ts'
-import type { JsonValue } from '../../model/json.ts'
-import { type Html, html } from '../../lib/html.ts'
+import { canonicalBytes } from '../../libraries/base/json/canonical.ts'
+import { parseJson } from '../../libraries/base/json/json.ts'
+import { decodeUtf8 } from '../../libraries/base/bytes.ts'
+import type { JsonValue } from '../../libraries/base/json/value.ts'
+import { type Html, html } from '../../libraries/base/html.ts'
 
 export interface LinkText {
   readonly href: string

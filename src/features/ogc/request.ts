@@ -2,12 +2,12 @@
 // collection. Sources: OGC 17-069r4 §7.15 (limit, bbox, datetime, filters by property), OGC 19-079r2 (filter).
 
 import { type Static, Type } from 'typebox'
-import type { DatasetView } from '../../catalog/dataset-chain.ts'
-import { NodeError } from '../../model/errors.ts'
-import { foldAscii } from '../../model/names.ts'
+import type { DatasetView } from '../../node/catalog/dataset-chain.ts'
+import { NodeError } from '../../libraries/base/errors.ts'
+import { foldAscii } from '../../libraries/model/names.ts'
 import { type FeatureRequest, propertyFields } from './feature-page.ts'
-import { BoxAndTime, readBoxAndTime } from '../../http/box-and-time.ts'
-import { DecimalText } from '../../http/request-target.ts'
+import { BoxAndTime, readBoxAndTime } from '../../node/http/box-and-time.ts'
+import { DecimalText } from '../../node/http/request-target.ts'
 
 /** The coordinates of GeoJSON: longitude and latitude in WGS 84. */
 export const crs84 = 'http://www.opengis.net/def/crs/OGC/1.3/CRS84'

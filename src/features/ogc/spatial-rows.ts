@@ -1,18 +1,18 @@
 // Which rows of a dataset may meet a box: an index for each slice, made on first use in a thread of the pool and kept while
 // there is room. Derived from slices, which never change.
 
-import type { DatasetView } from '../../catalog/dataset-chain.ts'
-import type { Objects } from '../../catalog/objects.ts'
-import type { SliceRef } from '../../catalog/packed-blocks.ts'
-import type { Bounds } from '../../geo/geometry.ts'
-import { placesOf, turnsOf } from '../../geo/turns.ts'
-import { eachPoint, indexBytes, rowsNear } from '../../geo/spatial-index.ts'
-import { must } from '../../lib/assert.ts'
-import { nextTurn } from '../../lib/clock.ts'
-import type { Hash } from '../../model/events.ts'
-import type { SliceFiles } from '../../files/slice-files.ts'
-import type { SliceIndex } from '../../work/jobs.ts'
-import type { WorkPool } from '../../work/work-pool.ts'
+import type { DatasetView } from '../../node/catalog/dataset-chain.ts'
+import type { Objects } from '../../node/catalog/objects.ts'
+import type { SliceRef } from '../../node/catalog/packed-blocks.ts'
+import type { Bounds } from '../../libraries/geo/geometry.ts'
+import { placesOf, turnsOf } from '../../libraries/geo/turns.ts'
+import { eachPoint, indexBytes, rowsNear } from '../../libraries/geo/spatial-index.ts'
+import { must } from '../../libraries/base/assert.ts'
+import { nextTurn } from '../../libraries/base/clock.ts'
+import type { Hash } from '../../libraries/model/events.ts'
+import type { SliceFiles } from '../../node/files/slice-files.ts'
+import type { SliceIndex } from '../../node/machine/work/jobs.ts'
+import type { WorkPool } from '../../node/machine/work/work-pool.ts'
 
 export interface SpatialDeps {
   readonly files: { readonly slices: Pick<SliceFiles, 'reading'> }

@@ -2,7 +2,7 @@
 // request was protobuf, because clients show its text and read nothing in it. Whatever is to be repeated is 503: they repeat
 // 429, 502, 503 and 504 alone. Source: https://opentelemetry.io/docs/specs/otlp/#failures-1, https://grpc.io/docs/guides/status-codes/
 
-import type { Told } from '../../http/context.ts'
+import type { Told } from '../../node/http/context.ts'
 
 const codes: Readonly<Record<number, number>> = {
   400: 3,

@@ -4,8 +4,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { openArrow } from '../../../src/formats/arrow/format.ts'
-import { NodeError } from '../../../src/model/errors.ts'
+import { openArrow } from '../../../src/node/formats/arrow/format.ts'
+import { NodeError } from '../../../src/libraries/base/errors.ts'
 import { defaultLimits } from '../../helpers/default-limits.ts'
 import { bodyFile } from '../reading.ts'
 

@@ -4,7 +4,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { arrow } from '../../../src/formats/arrow/format.ts'
+import { arrow } from '../../../src/node/formats/arrow/format.ts'
 import { defaultLimits } from '../../helpers/default-limits.ts'
 import { bodyFile, failureOf, optionalField, readFileBody, readerOptions, collected, rowsOf } from '../reading.ts'
 

@@ -1,8 +1,8 @@
 // Items of lists in a Parquet file are counted before any is read: a few bytes may stand for hundreds of millions.
 
 import { expect, test } from 'vitest'
-import { CellCount } from '../../../src/formats/cell-count.ts'
-import { openParquet } from '../../../src/formats/parquet/format.ts'
+import { CellCount } from '../../../src/node/formats/cell-count.ts'
+import { openParquet } from '../../../src/node/formats/parquet/format.ts'
 import { columnOf } from '../../arrow/columns-helper.ts'
 import { collected, optionalField } from '../reading.ts'
 import { bodyOf, fixture, limits } from '../../parquet/parquet-helper.ts'

@@ -2,8 +2,8 @@
 // is that of the day; SHAPEFILE_DAMAGE=10000 tries as many, SHAPEFILE_SEED repeats one.
 
 import { expect, test } from 'vitest'
-import { shapefile } from '../../../src/formats/shapefile/format.ts'
-import { NodeError } from '../../../src/model/errors.ts'
+import { shapefile } from '../../../src/features/shapefile/format.ts'
+import { NodeError } from '../../../src/libraries/base/errors.ts'
 import { readFileBody } from '../reading.ts'
 import { fixture } from './reading.ts'
 import { entriesOf, zipOf } from './zips.ts'

@@ -2,8 +2,8 @@
 
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { JsonText } from '../../../src/formats/json-text.ts'
-import { groupRings, type Ring, ringOf } from '../../../src/formats/shapefile/rings.ts'
+import { JsonText } from '../../../src/node/formats/json-text.ts'
+import { groupRings, type Ring, ringOf } from '../../../src/features/shapefile/rings.ts'
 import { featureLines, fixture } from './reading.ts'
 
 async function members(name: string): Promise<readonly Record<string, unknown>[]> {

@@ -1,7 +1,7 @@
 // Which coordinate systems are taken for WGS 84: texts as GDAL, Esri and PROJ write them, and others.
 
 import { describe, expect, test } from 'vitest'
-import { demandWgs84 } from '../../../src/formats/shapefile/prj.ts'
+import { demandWgs84 } from '../../../src/features/shapefile/prj.ts'
 import { errorOf, featureLines, fixture } from './reading.ts'
 import { changed, without } from './zips.ts'
 

@@ -2,12 +2,12 @@
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { FileOptions } from '../../../src/formats/format.ts'
-import { Warnings } from '../../../src/lib/warnings.ts'
-import { layerFeatures } from '../../../src/formats/shapefile/features.ts'
-import { openShapefile } from '../../../src/formats/shapefile/format.ts'
-import type { Limits } from '../../../src/lib/limits.ts'
-import { NodeError } from '../../../src/model/errors.ts'
+import type { FileOptions } from '../../../src/node/formats/format.ts'
+import { Warnings } from '../../../src/libraries/base/warnings.ts'
+import { layerFeatures } from '../../../src/features/shapefile/features.ts'
+import { openShapefile } from '../../../src/features/shapefile/format.ts'
+import type { Limits } from '../../../src/libraries/base/limits.ts'
+import { NodeError } from '../../../src/libraries/base/errors.ts'
 import { defaultLimits } from '../../helpers/default-limits.ts'
 import { bodyFile } from '../reading.ts'
 

@@ -1,10 +1,15 @@
 // A bundle that was given to the page: its proof is checked as any other, and all else against the proof, while the file is
 // read once from start to end. Nothing of it is kept here but the proof and when the named blocks were made.
 
-import { BundleFault } from '../../../bundle/manifest.ts'
-import { type BundleContents, pinsOf, readBundle } from '../../../bundle/read-bundle.ts'
-import type { MetadataBlock } from '../../../model/events.ts'
-import { type OfflineOptions, type OfflineSuccess, type OfflineVerdict, verifyOffline } from '../../../verify.ts'
+import { BundleFault } from '../../../libraries/proof/bundle/manifest.ts'
+import { type BundleContents, pinsOf, readBundle } from '../../../libraries/proof/bundle/read-bundle.ts'
+import type { MetadataBlock } from '../../../libraries/model/events.ts'
+import {
+  type OfflineOptions,
+  type OfflineSuccess,
+  type OfflineVerdict,
+  verifyOffline,
+} from '../../../libraries/proof/verify.ts'
 
 /** What was found: the verdict over the proof alone where that is not good. */
 export type BundleFindings =

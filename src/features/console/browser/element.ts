@@ -1,6 +1,6 @@
 // Elements made of texts, and texts taken from what a node says: never markup, never what controls or reorders text.
 
-import { cleanText } from '../../../lib/clean-text.ts'
+import { cleanText } from '../../../libraries/base/clean-text.ts'
 
 /** An element with these children; texts become text nodes. */
 export function element(name: string, className: string, ...children: readonly (Node | string)[]): HTMLElement {

@@ -1,8 +1,8 @@
 // The first rows of an output as texts, whichever JSON layout it has: what a reader sees of a checked answer.
 
-import { jsonText } from '../../../json/json.ts'
-import { cleanText } from '../../../lib/clean-text.ts'
-import type { JsonValue } from '../../../model/json.ts'
+import { jsonText } from '../../../libraries/base/json/json.ts'
+import { cleanText } from '../../../libraries/base/clean-text.ts'
+import type { JsonValue } from '../../../libraries/base/json/value.ts'
 
 export interface FirstRows {
   /** Empty where rows are arrays and no schema came with them. */

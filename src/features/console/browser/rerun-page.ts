@@ -2,13 +2,13 @@
 // the node that serves the page hands out. All of it is checked against the proof first, then DuckDB in this page runs it.
 // A file is chosen here, or handed over by the verify page that opened this one.
 
-import { nodeSource } from '../../../bundle/node-source.ts'
-import { BundleFault } from '../../../bundle/manifest.ts'
-import { pinsOf } from '../../../bundle/read-bundle.ts'
-import { planBundle, writeBundle } from '../../../bundle/write-bundle.ts'
-import { parseJson } from '../../../json/json.ts'
-import { cleanText } from '../../../lib/clean-text.ts'
-import { verifyOffline } from '../../../verify.ts'
+import { nodeSource } from '../../../libraries/proof/bundle/node-source.ts'
+import { BundleFault } from '../../../libraries/proof/bundle/manifest.ts'
+import { pinsOf } from '../../../libraries/proof/bundle/read-bundle.ts'
+import { planBundle, writeBundle } from '../../../libraries/proof/bundle/write-bundle.ts'
+import { parseJson } from '../../../libraries/base/json/json.ts'
+import { cleanText } from '../../../libraries/base/clean-text.ts'
+import { verifyOffline } from '../../../libraries/proof/verify.ts'
 import { type BundleFindings, checkBundle, isBundle } from './bundle-file.ts'
 import { rerun, type RerunVerdict } from './rerun.ts'
 import { BundleRows } from './rerun-tables.ts'

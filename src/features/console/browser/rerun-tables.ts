@@ -2,14 +2,14 @@
 // had at its block, read from slices whose hashes were checked, with the columns of the schema at that block.
 
 import { decompress } from 'fzstd'
-import { nullColumn } from '../../../arrow/null-column.ts'
-import { encodeArrowStream } from '../../../arrow/ipc.ts'
-import { checkNext, type ChainState, emptyChain } from '../../../chain/rules.ts'
-import { sqlTypeName } from '../../../engine/sql-types.ts'
-import { dataOf, type MetadataBlock } from '../../../model/events.ts'
-import { type DataSchema, type Field, innerType } from '../../../model/schema.ts'
-import { openSlice } from '../../../parquet/read-slice.ts'
-import type { AskedDataset } from '../../../verify.ts'
+import { nullColumn } from '../../../libraries/columnar/arrow/null-column.ts'
+import { encodeArrowStream } from '../../../libraries/columnar/arrow/ipc.ts'
+import { checkNext, type ChainState, emptyChain } from '../../../libraries/odf/chain/rules.ts'
+import { sqlTypeName } from '../../../node/engine/sql-types.ts'
+import { dataOf, type MetadataBlock } from '../../../libraries/model/events.ts'
+import { type DataSchema, type Field, innerType } from '../../../libraries/model/schema.ts'
+import { openSlice } from '../../../libraries/columnar/parquet/read-slice.ts'
+import type { AskedDataset } from '../../../libraries/proof/verify.ts'
 import { EngineFailure, type WasmEngine } from './wasm-engine.ts'
 
 /** The page holds them in memory, and the engine once more. */

@@ -3,8 +3,8 @@
 // order that its text allows: equal rows speak for the answer. Other rows speak against it only where nothing but the rows
 // can decide them; else the page says that it cannot tell.
 
-import { isPresent } from '../../../arrow/columns.ts'
-import { longsOf, numbersOf } from '../../../arrow/numbers.ts'
+import { isPresent } from '../../../libraries/columnar/arrow/columns.ts'
+import { longsOf, numbersOf } from '../../../libraries/columnar/arrow/numbers.ts'
 import {
   aggregateFunctions,
   allowedMacros,
@@ -15,18 +15,23 @@ import {
   scalarFunctions,
   sessionNames,
   volatileFunctions,
-} from '../../../engine/functions.ts'
-import { dialect, engineVersion } from '../../../engine/messages.ts'
-import { lexSql, quoteOffsetWord, type SqlToken } from '../../../engine/sql-text.ts'
-import { canonicalText } from '../../../json/canonical.ts'
-import { decodeUtf8 } from '../../../lib/bytes.ts'
-import { DecodeError, NodeError } from '../../../model/errors.ts'
-import type { JsonValue } from '../../../model/json.ts'
-import { foldAscii } from '../../../model/names.ts'
-import { type Parameter, readParameters } from '../../../model/parameters.ts'
-import type { Column, RecordBatch } from '../../../model/schema.ts'
-import { dateText, float32Token, float64Token, timestampMicrosText } from '../../../outputs/value-text.ts'
-import type { OfflineSuccess } from '../../../verify.ts'
+} from '../../../node/engine/functions.ts'
+import { dialect, engineVersion } from '../../../node/engine/messages.ts'
+import { lexSql, quoteOffsetWord, type SqlToken } from '../../../node/engine/sql-text.ts'
+import { canonicalText } from '../../../libraries/base/json/canonical.ts'
+import { decodeUtf8 } from '../../../libraries/base/bytes.ts'
+import { DecodeError, NodeError } from '../../../libraries/base/errors.ts'
+import type { JsonValue } from '../../../libraries/base/json/value.ts'
+import { foldAscii } from '../../../libraries/model/names.ts'
+import { type Parameter, readParameters } from '../../../libraries/model/parameters.ts'
+import type { Column, RecordBatch } from '../../../libraries/model/schema.ts'
+import {
+  dateText,
+  float32Token,
+  float64Token,
+  timestampMicrosText,
+} from '../../../libraries/columnar/outputs/value-text.ts'
+import type { OfflineSuccess } from '../../../libraries/proof/verify.ts'
 import type { BundleRows } from './rerun-tables.ts'
 import { EngineFailure, type WasmEngine } from './wasm-engine.ts'
 
@@ -98,7 +103,7 @@ async function judge(
   return unknown(`The rows differ (${first}). This engine may be the reason, by the order of rows or by last digits.`)
 }
 
-/** The statement with constants in the place of its parameters, as a node writes them: engine/printable.ts. */
+/** The statement with constants in the place of its parameters, as a node writes them: node/engine/printable.ts. */
 function filled(query: string, given: readonly Parameter[]): string {
   const constants = new Map(given.map((parameter) => [foldAscii(parameter.name), constantOf(parameter)]))
   let [text, at, marks] = ['', 0, 0]

@@ -1,7 +1,7 @@
 // A file on its way to the node: read from the disk while it is sent, never held whole; and what became of a batch that is
 // durable and in no block yet.
 
-import { systemClock } from '../../../lib/clock.ts'
+import { systemClock } from '../../../libraries/base/clock.ts'
 import { heldToken } from './session.ts'
 
 export interface Answer {

@@ -1,7 +1,7 @@
 // The list under the editor: names that fit what is being written. Arrow down goes into it, Enter takes, Escape closes it;
 // a pointer takes, too. The focus stays in the editor, and a screen reader hears the chosen name.
 
-import { cleanText } from '../../../lib/clean-text.ts'
+import { cleanText } from '../../../libraries/base/clean-text.ts'
 import { type Completion, completionsAt, type Known, namedIn } from './completion.ts'
 
 type State =

@@ -1,15 +1,15 @@
 // Checks proofs in verify.html and on the console's page: takes a saved answer from a file, a drop or a field, checks it with
 // the offline verifier and says what was found. Whatever a file holds goes into the page as text, never as markup.
 
-import { cleanText } from '../../../lib/clean-text.ts'
-import { systemClock } from '../../../lib/clock.ts'
+import { cleanText } from '../../../libraries/base/clean-text.ts'
+import { systemClock } from '../../../libraries/base/clock.ts'
 import {
   explain,
   type OfflineFailure,
   type OfflineSuccess,
   type OfflineVerdict,
   verifyOffline,
-} from '../../../verify.ts'
+} from '../../../libraries/proof/verify.ts'
 import { type BundleFindings, checkBundle, isBundle } from './bundle-file.ts'
 import { element } from './element.ts'
 import { firstRows } from './first-rows.ts'

@@ -4,9 +4,9 @@
 import { askForPage } from '../browser/ask-for-page.ts'
 import { addCopyButton } from '../browser/copy.ts'
 import { heldToken } from '../browser/session.ts'
-import { Exchange, ProofstreamError } from '../../../client/exchange.ts'
-import { listen } from '../../../client/listen.ts'
-import { systemClock } from '../../../lib/clock.ts'
+import { Exchange, ProofstreamError } from '../../../libraries/client/exchange.ts'
+import { listen } from '../../../libraries/client/listen.ts'
+import { systemClock } from '../../../libraries/base/clock.ts'
 
 /** Between two looks at the page, and so many times what the last one took: many blocks are one look. */
 const leastPauseMs = 1000

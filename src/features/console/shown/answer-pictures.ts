@@ -2,11 +2,11 @@
 // the page shows anyway; rows that make no picture have none.
 
 import { type ChartPoint, type ShownChart, type ShownMap, timeText, valueText } from '../pictures.ts'
-import { draw, pictureWidth } from '../../../geo/drawing.ts'
-import { type Geometry, geometryOf } from '../../../geo/geometry.ts'
-import { nextTurn } from '../../../lib/clock.ts'
-import { JsonNumber, type JsonValue } from '../../../model/json.ts'
-import { defaultVocabulary } from '../../../model/schema.ts'
+import { draw, pictureWidth } from '../../../libraries/geo/drawing.ts'
+import { type Geometry, geometryOf } from '../../../libraries/geo/geometry.ts'
+import { nextTurn } from '../../../libraries/base/clock.ts'
+import { JsonNumber, type JsonValue } from '../../../libraries/base/json/value.ts'
+import { defaultVocabulary } from '../../../libraries/model/schema.ts'
 import { land } from '../files.ts'
 
 /** Geometries of so many characters are read in a few milliseconds. */

@@ -1,16 +1,16 @@
 // What the page of a block shows, collected for who asks: the block as it is stored, its neighbours, its last rows.
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type DatasetView, viewOf } from '../../../catalog/dataset-chain.ts'
-import { decodedBlock, hashOf } from '../../../catalog/objects.ts'
+import { type DatasetView, viewOf } from '../../../node/catalog/dataset-chain.ts'
+import { decodedBlock, hashOf } from '../../../node/catalog/objects.ts'
 import { blockPage } from '../block-page.ts'
 import { type ShownRows, shownCellChars } from '../dataset-page.ts'
 import type { Page } from '../layout.ts'
-import { NodeError } from '../../../model/errors.ts'
-import { newestRows } from '../../../replica/newest-rows.ts'
-import { datasetOf } from '../../../http/access.ts'
-import { callerOf } from '../../../http/answer.ts'
-import type { PageContext, ReplicaContext } from '../../../http/context.ts'
+import { NodeError } from '../../../libraries/base/errors.ts'
+import { newestRows } from '../../../node/answers/newest-rows.ts'
+import { datasetOf } from '../../../node/http/access.ts'
+import { callerOf } from '../../../node/http/answer.ts'
+import type { PageContext, ReplicaContext } from '../../../node/http/context.ts'
 import { isNumber, shownBlock, shownFields, shownRows } from './datasets.ts'
 
 /** Of an event: attachments may be large. */

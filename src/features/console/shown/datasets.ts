@@ -1,9 +1,9 @@
 // What the pages of datasets show, collected for who asks: the list, and one dataset with its newest rows and its chain.
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { can, demandToken, keeps } from '../../../access/scopes.ts'
-import { type DatasetChain, type DatasetView, viewOf } from '../../../catalog/dataset-chain.ts'
-import type { ChainBlock } from '../../../catalog/packed-blocks.ts'
+import { can, demandToken, keeps } from '../../../node/access/scopes.ts'
+import { type DatasetChain, type DatasetView, viewOf } from '../../../node/catalog/dataset-chain.ts'
+import type { ChainBlock } from '../../../node/catalog/packed-blocks.ts'
 import {
   datasetPage,
   mostShownColumns,
@@ -16,12 +16,12 @@ import type { ShownChanges } from '../dataset-changes.ts'
 import { datasetsPage } from '../datasets-page.ts'
 import type { Page } from '../layout.ts'
 import { pulseHours, type ShownMap, timeText } from '../pictures.ts'
-import { datasetIdPattern } from '../../../ids/identifiers.ts'
-import { durationText } from '../../../lib/clock.ts'
-import { NodeError } from '../../../model/errors.ts'
-import { isReservedAccount } from '../../../model/names.ts'
-import { type Field, innerType, typeText } from '../../../model/schema.ts'
-import { geometryColumn } from '../../../replica/conditions.ts'
+import { datasetIdPattern } from '../../../libraries/base/ids/identifiers.ts'
+import { durationText } from '../../../libraries/base/clock.ts'
+import { NodeError } from '../../../libraries/base/errors.ts'
+import { isReservedAccount } from '../../../libraries/model/names.ts'
+import { type Field, innerType, typeText } from '../../../libraries/model/schema.ts'
+import { geometryColumn } from '../../../node/answers/conditions.ts'
 import {
   chartOf,
   chartSpans,
@@ -29,13 +29,13 @@ import {
   type Glance,
   newestGeometries,
   newestRows,
-} from '../../../replica/newest-rows.ts'
-import { Reader } from '../../../replica/pin.ts'
-import { datasetOf, mayRead } from '../../../http/access.ts'
-import { callerOf } from '../../../http/answer.ts'
-import { hostOf, type HttpContext, type PageContext, type ReplicaContext } from '../../../http/context.ts'
-import { listPage, storedBytes } from '../../../http/routes/datasets.ts'
-import { linksOf } from '../../../http/routes/node.ts'
+} from '../../../node/answers/newest-rows.ts'
+import { Reader } from '../../../node/answers/pin.ts'
+import { datasetOf, mayRead } from '../../../node/http/access.ts'
+import { callerOf } from '../../../node/http/answer.ts'
+import { hostOf, type HttpContext, type PageContext, type ReplicaContext } from '../../../node/http/context.ts'
+import { listPage, storedBytes } from '../../../node/http/routes/datasets.ts'
+import { linksOf } from '../../../node/http/routes/node.ts'
 import { mostCharts, pictureOf } from './answer-pictures.ts'
 
 const hourMs = 3_600_000

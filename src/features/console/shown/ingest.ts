@@ -3,8 +3,8 @@
 import type { FastifyRequest } from 'fastify'
 import { ingestPage } from '../ingest-page.ts'
 import type { Page } from '../layout.ts'
-import { formatsWithout } from '../../../formats/registry.ts'
-import type { HttpContext } from '../../../http/context.ts'
+import { formatsWithout } from '../../../node/formats/registry.ts'
+import type { HttpContext } from '../../../node/http/context.ts'
 
 export function ingestPageOf({ limits, without }: HttpContext, request: FastifyRequest): Page {
   const { dataset = '' } = request.query as { dataset?: string } // validated by the route

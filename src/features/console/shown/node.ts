@@ -3,8 +3,8 @@
 import type { FastifyRequest } from 'fastify'
 import type { Page } from '../layout.ts'
 import { nodePage, type ShownLimit } from '../node-page.ts'
-import type { HttpContext, PageContext } from '../../../http/context.ts'
-import { limitsOf } from '../../../http/routes/node.ts'
+import type { HttpContext, PageContext } from '../../../node/http/context.ts'
+import { limitsOf } from '../../../node/http/routes/node.ts'
 
 export async function nodePageOf({ context }: PageContext, { principal }: FastifyRequest): Promise<Page> {
   const { facts, replica } = context

@@ -1,0 +1,92 @@
+// What the options say of a store in a bucket: read, and held against each other. Part of node/config.ts, which reads the options
+// and the environment.
+
+import { invalidOption } from '../kafka/options.ts'
+
+/** Rows of the options table of a node. */
+export const bucketRows = [
+  {
+    name: 's3-endpoint',
+    type: 'text',
+    text: "address of the bucket's service, such as https://host:9000 (default: the address of AWS or Google)",
+  },
+  { name: 's3-region', type: 'text', text: 'region of the bucket (default: AWS_REGION, else us-east-1)' },
+  {
+    name: 's3-path-style',
+    type: 'boolean',
+    text: 'name the bucket in the path, not in the host (default: true with --s3-endpoint)',
+  },
+  {
+    name: 's3-condition',
+    type: 'text',
+    default: 'aws',
+    values: ['aws', 'gcs'],
+    text: "header for writing only new objects: If-None-Match (aws), or Google's x-goog-if-generation-match (gcs)",
+  },
+] as const
+
+/** A bucket, how to reach it and what it can do. */
+export interface BucketConfig {
+  /** As it was named: `s3://bucket/prefix`. */
+  readonly url: string
+  readonly bucket: string
+  /** Begins every key; without slashes at its ends, empty for the whole bucket. */
+  readonly prefix: string
+  readonly endpoint: URL
+  readonly region: string
+  readonly pathStyle: boolean
+  readonly condition: 'aws' | 'gcs'
+}
+
+const scheme = 's3://'
+
+export function isBucketUrl(store: string): boolean {
+  return store.startsWith(scheme)
+}
+
+/** Reads option `store`, which is a bucket's URL, and those beside it. Throws NodeError `InvalidParameter`. */
+export function bucketConfig(
+  values: ReadonlyMap<string, unknown>,
+  environment: Readonly<Record<string, string | undefined>>,
+): BucketConfig {
+  // parseValue has given each option the type that its row names.
+  const text = (name: string): string | undefined => values.get(name) as string | undefined
+  const url = text('store') ?? ''
+  const [bucket = '', ...rest] = url.slice(scheme.length).replace(/\/$/, '').split('/')
+  // https://docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html
+  if (!/^[a-z0-9][a-z0-9._-]{1,61}[a-z0-9]$/.test(bucket) || !rest.every((part) => /^\w[\w.-]*$/.test(part))) {
+    throw invalidOption(
+      `Option 'store' is '${url}'; expected s3://bucket/prefix, of letters, digits, '.', '_' and '-'.`,
+    )
+  }
+  const condition = text('s3-condition') === 'gcs' ? 'gcs' : 'aws'
+  const region =
+    text('s3-region') ??
+    environment['AWS_REGION'] ??
+    environment['AWS_DEFAULT_REGION'] ??
+    (condition === 'gcs' ? 'auto' : 'us-east-1')
+  const given = text('s3-endpoint')
+  const ofRegion = `https://s3.${region}.amazonaws.com${region.startsWith('cn-') ? '.cn' : ''}`
+  const endpoint = originOption(
+    's3-endpoint',
+    given ?? (condition === 'gcs' ? 'https://storage.googleapis.com' : ofRegion),
+  )
+  return {
+    url,
+    bucket,
+    prefix: rest.join('/'),
+    endpoint,
+    region,
+    // A certificate for *.host does not cover a bucket's name with dots.
+    pathStyle: (values.get('s3-path-style') as boolean | undefined) ?? (given !== undefined || bucket.includes('.')), // boolean by its row
+    condition,
+  }
+}
+
+/** The address of a host, which is all that `text` says. Throws NodeError `InvalidParameter`, which names the option. */
+export function originOption(option: string, text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  const isAddress = url !== undefined && /^https?:$/.test(url.protocol) && url.pathname === '/' && url.search === ''
+  if (isAddress && url.username === '' && url.hash === '') return url
+  throw invalidOption(`Option '${option}' is '${text}'; expected https://host or http://host:port.`)
+}

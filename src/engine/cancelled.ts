@@ -1,7 +1,0 @@
-// What a query ends with when its caller has gone, in the parent and in its process.
-
-import { NodeError } from '../model/errors.ts'
-
-export function cancelled(): NodeError {
-  return new NodeError('QueryTimeout', 'The query was cancelled.')
-}

@@ -1,0 +1,70 @@
+// What a file format of answers is: its names, and a writer that turns batches of columns into bytes, piece by piece.
+// One folder of outputs/ for each; formats.ts lists them. Pure.
+
+import { type DataType, type Field, innerType, optional, type RecordBatch, noZone } from '../../model/schema.ts'
+
+/** A column of an answer. Every column of an answer may hold nulls. */
+export interface FileColumn {
+  readonly name: string
+  /** Not an Option. A Timestamp without `timezone` is the engine's timestamp without zone. */
+  readonly type: DataType
+  /**
+   * What the type does not tell. `json`: text that is JSON, a value of a type that holds others, with the tokens of the
+   * JSON layouts. `integer`: a Decimal that stands for an integer of 128 bits.
+   */
+  readonly means: 'value' | 'json' | 'integer'
+}
+
+/** What a writer is handed beside the caller's choices. */
+export interface FileTools {
+  /** Zstandard. */
+  readonly compress: (bytes: Uint8Array) => Uint8Array
+}
+
+/** What a caller may choose of a file. */
+export interface FileOptions {
+  /** Csv: text that spreadsheets would take for a formula gets an apostrophe in front. */
+  readonly escapeFormulas: boolean
+  /** The column that holds geometry as GeoJSON text; undefined: the one named `geometry`, where there is one. */
+  readonly geometry: string | undefined
+}
+
+/** A file that is being written. Its pieces follow one another; none is used again by the writer. */
+export interface FileWriter {
+  /** The columns are those that `begin` was given. */
+  rows(batch: RecordBatch): Iterable<Uint8Array>
+  /** What still waits, and the end of the file. */
+  end(): Iterable<Uint8Array>
+}
+
+export interface FileFormat {
+  readonly kind: 'file'
+  /** As requests and documents name it. */
+  readonly name: string
+  /** Other spellings in requests. */
+  readonly spellings: readonly string[]
+  /** The first is what answers say, with its parameters; all are known in `Accept`. */
+  readonly mediaTypes: readonly string[]
+  /** Of file names, without the dot. */
+  readonly extension: string
+  /** Columns that the node fills (offset, op, system_time) are in it when a whole dataset is asked for. */
+  readonly hasSystemColumns: boolean
+  /** What a caller may choose of it. */
+  readonly choices: readonly (keyof FileOptions)[]
+  /** Lists of plain values are List columns; else they come as JSON text, as structs, maps and unions always do. */
+  readonly hasLists: boolean
+  /** Readers take it in parts, from anywhere in it, and need its length for that. */
+  readonly isReadInParts?: boolean
+  /** Throws NodeError `InvalidParameter` or `QueryNotAllowed` for columns that the format cannot hold. */
+  begin(columns: readonly FileColumn[], options: FileOptions, tools: FileTools): FileWriter
+}
+
+/** The columns as fields. */
+export function fieldsOf(columns: readonly FileColumn[]): Field[] {
+  return columns.map(({ name, type }) => ({ name, type: optional(withZone(type)) }))
+}
+
+function withZone(type: DataType): DataType {
+  if (type.kind === 'List') return { ...type, itemType: optional(withZone(innerType(type.itemType))) }
+  return type.kind === 'Timestamp' ? { ...type, timezone: type.timezone ?? noZone } : type
+}

@@ -1,0 +1,143 @@
+// Rows as GeoJSON features: which column is which part, and how one is written. The inverse of how ingest reads features
+// (docs/spec/http.md §6, GeoJSON): texts of geometry, id and foreign members go out token by token.
+// Source: https://www.rfc-editor.org/rfc/rfc7946 §3.2
+
+import { isPresent } from '../../arrow/columns.ts'
+import { featureColumns, featureExtra, isJson, notFeature, objectOf } from '../../../geo/feature-columns.ts'
+import { geometryTypes } from '../../../geo/rules.ts'
+import { must } from '../../../base/assert.ts'
+import { decodeUtf8, utf8 } from '../../../base/bytes.ts'
+import { NodeError } from '../../../base/errors.ts'
+import { foldAscii } from '../../../model/names.ts'
+import type { Column, RecordBatch } from '../../../model/schema.ts'
+import { cellWriter, jsonStyle, writeJsonString } from '../cells.ts'
+import type { FileColumn } from '../file-format.ts'
+import type { ByteBuffer } from '../../../base/byte-buffer.ts'
+
+/** What ingest puts before properties whose names columns of datasets have for something else. */
+const prefix = 'property_'
+const prefixed: ReadonlySet<string> = new Set([...Object.values(featureColumns), 'offset', 'op', 'system_time'])
+const types: ReadonlySet<unknown> = new Set(geometryTypes)
+
+/** Where the parts of a feature stand among the columns. */
+interface FeaturePlan {
+  readonly columns: readonly FileColumn[]
+  readonly geometry: number
+  readonly id: number | undefined
+  readonly extra: number | undefined
+  /** The others, each with its name as JSON text, a comma before and a colon behind. */
+  readonly properties: readonly { readonly at: number; readonly key: Uint8Array }[]
+}
+
+/** The number of the column that holds geometry. Throws NodeError `InvalidParameter` where there is none. */
+export function geometryColumn(columns: readonly FileColumn[], asked: string | undefined): number {
+  const name = asked ?? featureColumns.geometry
+  const at = columns.findIndex((column) => foldAscii(column.name) === foldAscii(name))
+  if (columns[at]?.type.kind === 'String') return at
+  const texts = columns.filter(({ type }) => type.kind === 'String').map((column) => column.name)
+  const fault =
+    at < 0 ? `There is no column '${name.slice(0, 200)}'` : `The column '${name.slice(0, 200)}' is not a text`
+  throw new NodeError('InvalidParameter', `${fault}; GeoJSON takes its geometry from a column of GeoJSON text.`, {
+    hint: 'Name the column with geometry=, or select one as "geometry".',
+    ...(texts.length === 0 ? {} : { candidates: texts.slice(0, 100) }),
+  })
+}
+
+/** Throws NodeError `InvalidParameter`. */
+export function featurePlan(columns: readonly FileColumn[], asked: string | undefined): FeaturePlan {
+  const geometry = geometryColumn(columns, asked)
+  const textColumn = (name: string): number | undefined => {
+    const at = columns.findIndex((column) => foldAscii(column.name) === name)
+    return columns[at]?.type.kind === 'String' && at !== geometry ? at : undefined
+  }
+  const id = textColumn(featureColumns.id)
+  const extra = textColumn(featureColumns.extra)
+  const others = columns.flatMap(({ name }, at) => (at === geometry || at === id || at === extra ? [] : [{ name, at }]))
+  const taken = new Set(others.map(({ name }) => name))
+  const properties = others.map(({ name, at }, place) => ({
+    at,
+    key: utf8(`${place === 0 ? '' : ','}${JSON.stringify(propertyName(name, taken))}:`),
+  }))
+  return { columns, geometry, id, extra, properties }
+}
+
+/** The name that a property had when it came. */
+function propertyName(column: string, taken: ReadonlySet<string>): string {
+  if (!foldAscii(column).startsWith(prefix)) return column
+  const name = column.slice(prefix.length)
+  return prefixed.has(foldAscii(name)) && !taken.has(name) ? name : column
+}
+
+const head = utf8('{"type":"Feature","geometry":')
+const middle = utf8(',"properties":{')
+
+/** Writes the feature of a row. Throws NodeError `SqlValue` for a geometry, or for foreign members, that are none. */
+export function featureWriter(plan: FeaturePlan, batch: RecordBatch, out: ByteBuffer): (row: number) => void {
+  const columnAt = (at: number): Column => must(batch.columns[at], 'a column of the batch')
+  const geometry = columnAt(plan.geometry)
+  const id = plan.id === undefined ? undefined : columnAt(plan.id)
+  const extra = plan.extra === undefined ? undefined : columnAt(plan.extra)
+  const properties = plan.properties.map(({ at, key }) => {
+    const [column, of] = [columnAt(at), must(plan.columns[at], 'a column')]
+    const text = of.type.kind === 'String' ? column : undefined
+    return { key, name: of.name, text, write: cellWriter(column, of, out, jsonStyle) }
+  })
+  return (row) => {
+    out.raw(head)
+    writeGeometry(geometry, row, out)
+    out.raw(middle)
+    const beside =
+      extra === undefined || !isPresent(extra, row)
+        ? undefined
+        : featureExtra(extra.name, decodeUtf8(bytesOf(extra, row)))
+    for (const { key, name, text, write } of properties) {
+      out.raw(key)
+      if (text === undefined || beside?.jsonTexts.has(name) !== true || !writeJson(text, row, out)) write(row)
+    }
+    out.ascii('}')
+    if (id !== undefined && isPresent(id, row) && beside?.hasId !== true) writeId(id, row, out)
+    if (beside !== undefined && beside.foreign !== '') {
+      out.ascii(',')
+      out.raw(utf8(beside.foreign))
+    }
+    out.ascii('}')
+  }
+}
+
+function bytesOf({ values, offsets }: Column, row: number): Uint8Array {
+  return values.subarray(offsets?.[row] ?? 0, offsets?.[row + 1] ?? 0)
+}
+
+function writeGeometry(column: Column, row: number, out: ByteBuffer): void {
+  if (!isPresent(column, row)) return out.ascii('null')
+  const bytes = bytesOf(column, row)
+  const text = decodeUtf8(bytes)
+  if (!isGeometry(text)) throw notFeature(`A value of the column '${column.name}' is not a geometry of GeoJSON`, text)
+  out.raw(bytes)
+}
+
+/** Writes a value's text as the JSON that it is; false, and nothing, where a statement made something else of it. */
+function writeJson(column: Column, row: number, out: ByteBuffer): boolean {
+  if (!isPresent(column, row)) return false
+  const bytes = bytesOf(column, row)
+  if (!isJson(decodeUtf8(bytes))) return false
+  out.raw(bytes)
+  return true
+}
+
+function isGeometry(text: string): boolean {
+  const value = objectOf(text)
+  return value === null || types.has(value?.['type'])
+}
+
+const numberToken = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
+
+/** Numbers kept their token; any other text was a string. */
+function writeId(column: Column, row: number, out: ByteBuffer): void {
+  const bytes = bytesOf(column, row)
+  out.ascii(',"id":')
+  const [first = 0] = bytes
+  const mayBeNumber = first === 0x2d || (first >= 0x30 && first <= 0x39)
+  if (mayBeNumber && numberToken.test(decodeUtf8(bytes))) out.raw(bytes)
+  else writeJsonString(out, bytes, 0, bytes.length)
+}

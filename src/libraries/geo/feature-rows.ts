@@ -1,0 +1,94 @@
+// Rows of an answer, as the engine wrote them in JSON, as GeoJSON features: texts for a page, or a vector tile. Pure, and heavy
+// for many rows: node/machine/work/jobs.ts does it beside the event loop.
+
+import { canonicalBytes } from '../base/json/canonical.ts'
+import { parseJson } from '../base/json/json.ts'
+import { decodeUtf8 } from '../base/bytes.ts'
+import type { JsonValue } from '../base/json/value.ts'
+import { NodeError } from '../base/errors.ts'
+import { featureColumns, type FeatureExtra, featureExtra, isJson } from './feature-columns.ts'
+import { geometryOf } from './geometry.ts'
+import { encodeTile, type TileAddress, type TileFeature } from './tile.ts'
+
+/** Names of all columns of the rows, in order, and those that are no properties. */
+export interface FeatureColumns {
+  readonly names: readonly string[]
+  readonly id: string
+  readonly geometry: string
+  readonly hidden: readonly string[]
+}
+
+/** Each row as the text of a feature. Throws NodeError `SqlValue` for a text in the column of geometries that is none. */
+export function featureTexts(rows: Uint8Array, columns: FeatureColumns): string[] {
+  return rowsOf(rows).map((row) => featureText(row, columns))
+}
+
+/** A vector tile, the columns whose values its features show, and the geometries of those whose rows hold none, by id. */
+export interface TileOf {
+  readonly tile: TileAddress
+  readonly id: string
+  /** A text. */
+  readonly name: string | undefined
+  readonly points: ReadonlyMap<number, object> | undefined
+}
+
+/** The vector tile of rows of id, geometry and, where it is shown, name. Throws as `featureTexts`. */
+export function tileOfRows(rows: Uint8Array, of: TileOf): Uint8Array {
+  const features = rowsOf(rows).flatMap(([number, text, called]): TileFeature[] => {
+    const id = Number(textOf(number ?? null))
+    const geometry: object | undefined =
+      of.points?.get(id) ?? (typeof text === 'string' ? JSON.parse(checked(text)) : undefined)
+    if (geometry === undefined) return []
+    const named = of.name !== undefined && typeof called === 'string' ? { [of.name]: called } : {}
+    return [{ id, geometry, properties: { [of.id]: id, ...named } }]
+  })
+  // Points lie within the tile already, each once.
+  return encodeTile(features, of.tile, of.points === undefined)
+}
+
+function rowsOf(bytes: Uint8Array): readonly (readonly JsonValue[])[] {
+  const rows = parseJson(bytes)
+  return Array.isArray(rows) ? rows.map((row) => (Array.isArray(row) ? row : [])) : []
+}
+
+function featureText(row: readonly JsonValue[], columns: FeatureColumns): string {
+  let [id, geometry] = ['null', 'null']
+  const extra = row[columns.names.indexOf(featureColumns.extra)]
+  const beside = typeof extra === 'string' ? extraOf(extra) : undefined
+  const properties: string[] = []
+  for (const [index, name] of columns.names.entries()) {
+    const value = row[index] ?? null
+    if (name === columns.id) id = textOf(value)
+    else if (name === columns.geometry) geometry = typeof value === 'string' ? checked(value) : 'null'
+    else if (!columns.hidden.includes(name))
+      properties.push(`${JSON.stringify(name)}:${propertyText(name, value, beside)}`)
+  }
+  return `{"type":"Feature","id":${id},"geometry":${geometry},"properties":{${properties.join(',')}}}`
+}
+
+/** Undefined for texts of another kind: a column may be called so without being of features. */
+function extraOf(text: string): FeatureExtra | undefined {
+  try {
+    return featureExtra(featureColumns.extra, text)
+  } catch (cause) {
+    if (cause instanceof NodeError) return undefined
+    throw cause
+  }
+}
+
+/** A property as it came, which `beside` says. */
+function propertyText(name: string, value: JsonValue, beside: FeatureExtra | undefined): string {
+  if (beside === undefined) return textOf(value)
+  if (name === featureColumns.extra) return beside.foreign === '' ? 'null' : JSON.stringify(`{${beside.foreign}}`)
+  return typeof value === 'string' && beside.jsonTexts.has(name) && isJson(value) ? value : textOf(value)
+}
+
+/** The text, which goes out as it is. */
+function checked(text: string): string {
+  geometryOf(text)
+  return text
+}
+
+function textOf(value: JsonValue): string {
+  return decodeUtf8(canonicalBytes(value))
+}

@@ -1,0 +1,67 @@
+// Where and when rows are, as conditions in SQL over the columns of one dataset, and how names and texts are written in it.
+
+import type { DatasetView } from '../catalog/dataset-chain.ts'
+import type { Bounds } from '../../libraries/geo/geometry.ts'
+import { placesOf } from '../../libraries/geo/turns.ts'
+import { foldAscii } from '../../libraries/model/names.ts'
+import { type Field, innerType } from '../../libraries/model/schema.ts'
+
+/** A rectangle in degrees; west is greater than east where it crosses the antimeridian. */
+export interface Box {
+  readonly west: number
+  readonly south: number
+  readonly east: number
+  readonly north: number
+}
+
+/** A box of 4 numbers, or of 6 whose heights are left out; undefined for anything else, and for latitudes that are none. */
+export function boxOf(numbers: readonly number[]): Box | undefined {
+  if (!numbers.every(Number.isFinite)) return undefined
+  const [west, south, east, north] = numbers.length === 6 ? [numbers[0], numbers[1], numbers[3], numbers[4]] : numbers
+  if (west === undefined || south === undefined || east === undefined || north === undefined) return undefined
+  if (numbers.length !== 4 && numbers.length !== 6) return undefined
+  return south > north ? undefined : { west, south, east, north }
+}
+
+/** Times, inclusive, RFC 3339; absent: open. */
+export interface Interval {
+  readonly from: string | undefined
+  readonly to: string | undefined
+}
+
+/** `name` as an identifier in SQL. */
+export function sqlName(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`
+}
+
+/** `text` as a literal in SQL. */
+export function sqlText(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`
+}
+
+/** The column of geometries, of that name where one is given, or undefined. */
+export function geometryColumn({ schema }: DatasetView, called = 'geometry'): Field | undefined {
+  const folded = foldAscii(called)
+  return schema?.fields.find(({ name, type }) => foldAscii(name) === folded && innerType(type).kind === 'String')
+}
+
+export function boundsOf({ west, south, east, north }: Box): Bounds {
+  return [west, south, east, north]
+}
+
+/** The condition that a geometry meets a box, whichever way its longitudes are counted. */
+export function meets(geometry: string, box: Box): string {
+  const conditions = placesOf(boundsOf(box)).map((place) => {
+    return `st_intersects(${sqlName(geometry)}, ${place.map((number) => `CAST(${number} AS DOUBLE)`).join(', ')})`
+  })
+  return `(${conditions.join(' OR ')})`
+}
+
+/** The conditions that an event was in an interval. */
+export function timeConditions({ vocabulary }: DatasetView, time: Interval | undefined): string[] {
+  const eventTime = sqlName(vocabulary.eventTimeColumn)
+  const conditions: string[] = []
+  if (time?.from !== undefined) conditions.push(`${eventTime} >= CAST(${sqlText(time.from)} AS TIMESTAMPTZ)`)
+  if (time?.to !== undefined) conditions.push(`${eventTime} <= CAST(${sqlText(time.to)} AS TIMESTAMPTZ)`)
+  return conditions
+}

@@ -1,0 +1,143 @@
+// The tables of a bound statement: the files of each dataset that it names, merged ones where its rows alone decide its
+// answer. Then its run over them, and over the slices where it fails over anything else.
+
+import type { DatasetView } from '../catalog/dataset-chain.ts'
+import type { Analysis, EngineTable } from '../engine/messages.ts'
+import { type FoundFiles, type Scan, sumOf } from '../files/files.ts'
+import type { WantedRows } from '../files/row-terms.ts'
+import { must } from '../../libraries/base/assert.ts'
+import { HaltError, NodeError } from '../../libraries/base/errors.ts'
+import { foldAscii } from '../../libraries/model/names.ts'
+import type { Bindable, BindDeps, BoundQuery } from './bind.ts'
+import { askingOf, type Caller } from './pin.ts'
+
+/** So many files take a tenth of a statement's memory before a row is read. */
+const manyFiles = 5_000
+
+/** What a statement runs over. */
+export interface Runnable {
+  readonly tables: readonly EngineTable[]
+  /** The same tables over slices, where merged files stand for some of them, or offsets alone. */
+  readonly overSlices: (() => Promise<readonly EngineTable[]>) | undefined
+  /** What the tables are made of. */
+  readonly views: readonly DatasetView[]
+}
+
+/** A bound statement with its tables. */
+export interface OpenTables extends Runnable {
+  /** Its answer gets one order of rows, proof or not. */
+  readonly ordered: boolean
+  readonly scan: Scan
+}
+
+/** Finds the files of every table. Throws as `Files.of`. */
+export async function openTables(deps: BindDeps, bound: BoundQuery, caller: Caller): Promise<OpenTables> {
+  const { views } = bound
+  const ordered = await mayReadMerged(deps, bound, caller)
+  const { signal } = caller
+  const found = await filesOf(deps, bound, { mayMerge: ordered, isCounted: bound.request.explain === true, signal })
+  const overSlices = async (): Promise<readonly EngineTable[]> => {
+    for (const view of views) deps.files.doubt(view)
+    return tablesOf(bound, await filesOf(deps, bound, { mayMerge: false, isCounted: false, signal }))
+  }
+  return {
+    tables: tablesOf(bound, found),
+    overSlices: found.some(({ areOthers }) => areOthers) ? overSlices : undefined,
+    views,
+    ordered,
+    scan: sumOf(found.map(({ scan }) => scan)),
+  }
+}
+
+/**
+ * Statements over long datasets may read merged files where their rows alone decide their answer, and the order of those is
+ * one. By the chains alone, so that the same question has the same answer whether the files are there or not.
+ */
+async function mayReadMerged(
+  { engine, files, catalog }: BindDeps,
+  { analysis, views, bindings, request }: BoundQuery,
+  caller: Caller,
+): Promise<boolean> {
+  if (!files.areLong(views)) return false
+  const tables = bindings.map(({ parts, view }) => ({ parts, schema: view.schema }))
+  const parameters = request.parameters?.values ?? []
+  const asked = { sql: analysis.sql, tables, parameters }
+  const { stability, takesOrder } = await engine.judge(asked, askingOf(catalog, caller))
+  // mutant: a pinned statement reads merged files
+  if (stability !== 'exact' || !(takesOrder || request.isProven === true)) return false
+  files.wantMerged(views)
+  return true
+}
+
+async function filesOf(
+  { files }: BindDeps,
+  { analysis, views, request }: BoundQuery,
+  how: { readonly mayMerge: boolean; readonly isCounted: boolean; readonly signal: AbortSignal },
+): Promise<FoundFiles[]> {
+  const rows = wantedRows(analysis, request)
+  const found: FoundFiles[] = []
+  for (const view of views) {
+    // mutant: offsets stand for rows of which other columns are read
+    const offsetsAlone = readsOffsetsAlone(analysis, view)
+    found.push(await files.of(view, { rows, offsetsAlone, ...how }, how.signal))
+  }
+  return found
+}
+
+function tablesOf({ bindings }: BoundQuery, found: readonly FoundFiles[]): EngineTable[] {
+  return found.map(({ table }, at) => ({ parts: must(bindings[at], 'each name has its files').parts, ...table }))
+}
+
+/** The rows that decide an answer; undefined where they may be any. */
+function wantedRows({ narrowing }: Analysis, { skip, limit, parameters, isProven }: Bindable): WantedRows | undefined {
+  // mutant: a proof is of fewer rows than decide its answer
+  if (narrowing === undefined || (isProven === true && !narrowing.inProofs)) return undefined
+  return { narrowing, parameters: parameters?.values ?? [], skip, limit }
+}
+
+function readsOffsetsAlone({ columns }: Analysis, { schema, vocabulary }: DatasetView): boolean {
+  return schema !== undefined && columns?.every((name) => name === foldAscii(vocabulary.offsetColumn)) === true
+}
+
+/**
+ * Runs over the tables of a statement. What fails over merged files runs over the slices, whose outcome counts: a file may be
+ * gone, or hold rows behind those that are needed, which a statement fails on. Throws as `run`.
+ */
+export async function runOver<T>(
+  { objects }: Pick<BindDeps, 'objects'>,
+  { tables, overSlices, views }: Runnable,
+  run: (tables: readonly EngineTable[]) => Promise<T>,
+): Promise<T> {
+  const over = (some: readonly EngineTable[]): Promise<T> =>
+    run(some).catch((error: unknown) => {
+      throw manyFilesError(error, tables) ?? error
+    })
+  if (overSlices === undefined) return await objects.reading(views, () => over(tables))
+  try {
+    return await run(tables)
+  } catch (error) {
+    const mayDiffer =
+      error instanceof NodeError ? /^(?:Internal|SqlValue)$/.test(error.kind) : error instanceof HaltError
+    if (!mayDiffer) throw manyFilesError(error, tables) ?? error
+    const slices = await overSlices()
+    return await objects.reading(views, () => over(slices))
+  }
+}
+
+/** What a statement is told that was too large for its files alone; undefined for any other error. */
+function manyFilesError(error: unknown, tables: readonly EngineTable[]): NodeError | undefined {
+  if (!(error instanceof NodeError) || error.kind !== 'ResultTooLarge') return undefined
+  const count = tables.reduce((sum, { files }) => sum + (files.only?.length ?? files.to), 0)
+  if (count < manyFiles) return undefined
+  return new NodeError(
+    'ResultTooLarge',
+    `The statement reads ${count} files, which takes more memory than a query has.`,
+    {
+      ...error.details,
+      hint:
+        'Narrow it by offset or event_time. Files of small blocks are merged in the background, for statements whose answer ' +
+        'is exact: over a long dataset that is new to this node, ask again in some minutes.',
+      cause: error,
+    },
+  )
+}

@@ -1,0 +1,180 @@
+// Who hashes and encodes the columns of a slice: this thread, with a turn of the event loop after what takes its time, or
+// threads that share them out. The bytes are the same.
+
+import { concatColumns, fixedWidth, freeColumn } from '../../libraries/columnar/arrow/columns.ts'
+import { nullColumn } from '../../libraries/columnar/arrow/null-column.ts'
+import { ColumnHash } from '../../libraries/columnar/arrow/logical-hash.ts'
+import { must } from '../../libraries/base/assert.ts'
+import { nextTurn } from '../../libraries/base/clock.ts'
+import { type Column, type Field, innerType } from '../../libraries/model/schema.ts'
+import { parquetLeaf } from '../../libraries/columnar/parquet/file-schema.ts'
+import {
+  codecs,
+  type ColumnChunk,
+  encodeColumn,
+  type PiecedRows,
+  rowGroupBytes,
+  rowGroupRows,
+} from '../../libraries/columnar/parquet/write-slice.ts'
+import type { Task, TaskThreads } from '../machine/work/work-pool.ts'
+
+/** The columns of one slice. */
+export interface ColumnWork {
+  /** Rows in order, before their row group. */
+  see(rows: PiecedRows): void
+  /** A chunk for each column. */
+  encode(group: PiecedRows): Promise<ColumnChunk[]>
+  /** The hash of each column over all rows. */
+  digests(): Promise<Uint8Array[]>
+  /** To be called once, however it went. */
+  end(): void
+}
+
+/**
+ * The work on a slice of so many rows and logged bytes, with what threads are free. Row groups that their bytes end are
+ * done here: one takes several times its 64 MiB, and threads would let go of theirs later.
+ */
+export function columnWork(
+  fields: readonly Field[],
+  { rows, payloadBytes }: { readonly rows: number; readonly payloadBytes: number },
+  by: { readonly compress: (bytes: Uint8Array) => Uint8Array; readonly threads?: TaskThreads | undefined },
+): ColumnWork {
+  // Columns that no row brings are not logged, but built.
+  const rowBytes = fields.reduce((sum, { type }) => sum + (fixedWidth(innerType(type)) ?? 4), 0)
+  const isWide = Math.max(payloadBytes / rows, rowBytes) > rowGroupBytes / rowGroupRows
+  const most = isWide ? 0 : fields.length
+  const tasks = by.threads?.begin('columns', fields, { bytes: payloadBytes, most }) ?? []
+  return tasks.length === 0 ? new OwnColumns(fields, by.compress) : new SharedColumns(fields, tasks)
+}
+
+/** Columns after which other work has its turn: a slice may have thousands. */
+const columnsPerTurn = 16
+
+/** One column of pieces; nulls alone are no copies of them. */
+function joined(pieces: readonly Column[]): Column {
+  const [first] = pieces
+  let rows = 0
+  for (const piece of pieces) {
+    if (piece.nullCount < piece.rows) return concatColumns(pieces)
+    rows += piece.rows
+  }
+  if (first === undefined || pieces.length === 1 || rows === 0) return concatColumns(pieces)
+  return nullColumn({ name: first.name, type: { kind: 'Option', inner: first.type } }, rows)
+}
+
+class OwnColumns implements ColumnWork {
+  readonly #fields: readonly Field[]
+  readonly #compress: (bytes: Uint8Array) => Uint8Array
+  readonly #hashes: readonly ColumnHash[]
+
+  constructor(fields: readonly Field[], compress: (bytes: Uint8Array) => Uint8Array) {
+    this.#fields = fields
+    this.#compress = compress
+    this.#hashes = fields.map((field) => new ColumnHash(field))
+  }
+
+  see({ columns }: PiecedRows): void {
+    for (const [place, hash] of this.#hashes.entries()) {
+      for (const piece of must(columns[place], 'a column')) hash.update(piece)
+    }
+  }
+
+  async encode({ columns }: PiecedRows): Promise<ColumnChunk[]> {
+    const chunks: ColumnChunk[] = []
+    for (const field of this.#fields) {
+      if (chunks.length % columnsPerTurn === columnsPerTurn - 1) await nextTurn()
+      const pieces = columns.shift() ?? []
+      const column = joined(pieces)
+      const steps = encodeColumn(parquetLeaf(field), column, this.#compress)
+      let step = steps.next()
+      for (; step.done !== true; step = steps.next()) await nextTurn()
+      chunks.push(step.value)
+      // Pages that are not compressed may be views of the column.
+      if (pieces.length > 1 && step.value.codec !== codecs.uncompressed) freeColumn(column)
+    }
+    return chunks
+  }
+
+  async digests(): Promise<Uint8Array[]> {
+    const digests: Uint8Array[] = []
+    for (const hash of this.#hashes) {
+      if (digests.length % columnsPerTurn === columnsPerTurn - 1) await nextTurn()
+      digests.push(hash.digest())
+    }
+    return digests
+  }
+
+  end(): void {
+    // Holds nothing.
+  }
+}
+
+class SharedColumns implements ColumnWork {
+  readonly #fields: readonly Field[]
+  readonly #tasks: readonly Task<'columns'>[]
+  /** Which task has a column, by its place: told once, by the bytes of the first row group. */
+  #owners: readonly number[] | undefined
+
+  constructor(fields: readonly Field[], tasks: readonly Task<'columns'>[]) {
+    this.#fields = fields
+    this.#tasks = tasks
+  }
+
+  see(): void {
+    // Threads hash what they encode.
+  }
+
+  async encode({ columns }: PiecedRows): Promise<ColumnChunk[]> {
+    const shares = this.#tasks.map(() => new Map<number, Column>())
+    this.#owners ??= sharedOut(columns.map(bytesOf), this.#tasks.length)
+    for (const place of this.#fields.keys()) {
+      const share = must(shares[this.#owners[place] ?? 0], 'a task')
+      share.set(place, joined(columns.shift() ?? []))
+    }
+    const chunks = new Map<number, ColumnChunk>()
+    const said = shares.map(async (share, i) => {
+      const answer = await must(this.#tasks[i], 'a task').say({ kind: 'rows', columns: share })
+      if (answer.kind === 'chunks') for (const [place, chunk] of answer.chunks) chunks.set(place, chunk)
+    })
+    await Promise.all(said)
+    return this.#fields.map((_, place) => must(chunks.get(place), 'a chunk of each column'))
+  }
+
+  async digests(): Promise<Uint8Array[]> {
+    const digests = new Map<number, Uint8Array>()
+    const said = this.#tasks.map(async (task) => {
+      const answer = await task.say({ kind: 'end' })
+      if (answer.kind === 'digests') for (const [place, digest] of answer.digests) digests.set(place, digest)
+    })
+    await Promise.all(said)
+    return this.#fields.map((_, place) => must(digests.get(place), 'a digest of each column'))
+  }
+
+  end(): void {
+    for (const task of this.#tasks) task.end()
+  }
+}
+
+/** For each of the weights which of `count` takes it: the heaviest first, each to the one who has least. */
+function sharedOut(weights: readonly number[], count: number): number[] {
+  const loads = Array.from({ length: count }, () => 0)
+  const owners = weights.map(() => 0)
+  const order = [...weights.keys()].sort((a, b) => (weights[b] ?? 0) - (weights[a] ?? 0))
+  for (const place of order) {
+    const owner = loads.indexOf(Math.min(...loads))
+    owners[place] = owner
+    loads[owner] = (loads[owner] ?? 0) + (weights[place] ?? 0) + 1
+  }
+  return owners
+}
+
+function bytesOf(pieces: readonly Column[]): number {
+  let bytes = 0
+  for (const piece of pieces) {
+    // Texts are more work than numbers: an offset counts as eight bytes.
+    for (let column: Column | undefined = piece; column !== undefined; column = column.child) {
+      bytes += column.values.length + 8 * (column.offsets?.length ?? 0)
+    }
+  }
+  return bytes
+}

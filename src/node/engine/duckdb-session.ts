@@ -1,0 +1,354 @@
+// One locked instance of DuckDB in a child process: gate, views, preparation of the caller's own text, the rewritten
+// statement, its run, its rendering. One query at a time.
+
+import { type DuckDBConnection, type DuckDBPreparedStatement } from '@duckdb/node-api'
+import { assert, must } from '../../libraries/base/assert.ts'
+import { NodeError } from '../../libraries/base/errors.ts'
+import type { JsonObject } from '../../libraries/base/json/value.ts'
+import { foldAscii } from '../../libraries/model/names.ts'
+import type { OutputSchema } from '../../libraries/model/schema.ts'
+import type { Parameter } from '../../libraries/model/parameters.ts'
+import { fileFormatOf } from '../../libraries/columnar/outputs/formats.ts'
+import { jsonLayoutOf } from '../../libraries/columnar/outputs/layouts.ts'
+import { withListings } from './duckdb-listings.ts'
+import { type Rendered, renderResult } from './duckdb-results.ts'
+import { type StreamSink, streamResult } from './duckdb-stream.ts'
+import { outputSchemaOf } from './duckdb-types.ts'
+import { Views } from './duckdb-views.ts'
+import { HeldLists, type HeldTable } from './file-lists.ts'
+import { type GateResult, gateStatement, notAllowed, notProvable, sampleConstruct } from './gate.ts'
+import {
+  type Analysis,
+  type Case,
+  type ChildSettings,
+  type Judgement,
+  type PlainJob,
+  type PlainStreamJob,
+  type Stability,
+  type StreamEnd,
+} from './messages.ts'
+import { columnsOf, narrowingOf } from './narrowing.ts'
+import type { Printable } from './printable.ts'
+import { keepsOffsetOrder, Rewriter, unfaithful, withTotalOrder } from './rewriter.ts'
+import { errorOfEngine } from './sql-errors.ts'
+import {
+  checkStatementKind,
+  parameterPlaces,
+  positionOfByte,
+  type QuotedSql,
+  quoteOffsetWord,
+  sampleClause,
+  withTypes,
+} from './sql-text.ts'
+import { lastTieOf, mayRace, stabilityOf, takesOrder } from './stability.ts'
+
+/** A statement that the gate let through. */
+interface Statement {
+  readonly sql: QuotedSql
+  /** Its top node in the serialised tree. */
+  readonly node: JsonObject
+  readonly gate: GateResult
+  /** What it was rewritten to, by kind of job and columns of views. */
+  readonly plans: Map<string, Plan>
+}
+
+/** What preparing and rewriting a statement over given views gave. */
+interface Plan {
+  /** Output names of the caller's own text. */
+  readonly names: readonly string[]
+  readonly types: readonly string[]
+  /** The rewritten statement. */
+  readonly sql: string
+  readonly stability: Stability
+}
+
+/** What a plan depends on, beside the statement and its views. */
+type Wanted = Pick<PlainJob, 'analysis' | 'tables' | 'reproducible' | 'ordered' | 'skip' | 'parameters'> & {
+  readonly limit: number | undefined
+}
+
+export interface SessionAnswer extends Rendered {
+  readonly schema: OutputSchema | undefined
+  readonly stability: Stability
+}
+
+/** Names of columns cost time in the square of their number. */
+const maxColumns = 10_000
+
+/** Statements remembered, and plans of each. */
+const keptStatements = 256
+const keptPlans = 16
+/** Plans for parameters of more text are not remembered. */
+const keptCharacters = 4096
+
+export class DuckDbSession {
+  readonly #connection: DuckDBConnection
+  readonly #settings: ChildSettings
+  readonly #views: Views
+  readonly #lists = new HeldLists()
+  readonly #statements = new Map<string, Statement>()
+  readonly #rewriter = new Rewriter(async (sql, parameter) => await this.#scalar(sql, parameter))
+
+  constructor(connection: DuckDBConnection, settings: ChildSettings) {
+    this.#connection = connection
+    this.#settings = settings
+    this.#views = new Views(connection)
+  }
+
+  /** Parses and gates a statement. Throws NodeError. */
+  async analyze(sql: string): Promise<Analysis> {
+    const { node, gate } = await this.#statement(sql)
+    const { tables, volatile, catalogue, listings, parameters, aliases } = gate
+    const places = parameters.length === 0 ? undefined : parameterPlaces(sql)
+    const placed = parameters.map((name) => {
+      const position = places?.get(name)
+      return { name, ...(position && { position }) }
+    })
+    const isOne = tables.length === 1 && catalogue === undefined
+    const narrowing = isOne ? narrowingOf(node, aliases) : undefined
+    const columns = isOne ? columnsOf(node, aliases) : undefined
+    const isProvable = (volatile ?? catalogue ?? gate.machineDependent) === undefined
+    const isRaced = mayRace(node)
+    return { sql, tables, volatile, catalogue, isRaced, isProvable, listings, parameters: placed, narrowing, columns }
+  }
+
+  /** What an analysed statement is over datasets of these columns. Throws NodeError. */
+  async judge({ sql, tables, parameters }: Case): Promise<Judgement> {
+    const statement = await this.#statement(sql)
+    const { node, sql: text, gate } = statement
+    const meant = parameters.length === 0 ? node : (await this.#rewriter.printable(node, text, parameters)).node
+    const stability = stabilityIn(gate, meant, tables)
+    return { stability, takesOrder: takesOrder(node) }
+  }
+
+  /** Runs a job to its end. Throws NodeError. */
+  async run(job: PlainJob): Promise<SessionAnswer> {
+    return await this.#listing(job.listings, async () => await this.#run(job))
+  }
+
+  async #run(job: PlainJob): Promise<SessionAnswer> {
+    const plan = await this.#planOf(job, await this.#tablesOf(job))
+    if (jsonLayoutOf(job.dataFormat)?.isKeyed === true) checkDuplicates(plan.names)
+    const options = { names: plan.names, resultBytes: this.#settings.resultBytes, ...job }
+    const result = await this.#guard(undefined, async () => await this.#connection.run(plan.sql))
+    const changed = result.columnTypes().find((type, index) => String(type) !== plan.types[index])
+    if (changed !== undefined) throw unfaithful(`a column of type ${String(changed)}`)
+    const schema = job.wantSchema ? outputSchemaOf(plan.names, result.columnTypes()) : undefined
+    return { ...(await renderResult(result, options)), schema, stability: plan.stability }
+  }
+
+  /** Runs a job and writes its rows as a file while they are found, into the sink that `open` gives. Throws NodeError. */
+  async stream(job: PlainStreamJob, open: (stability: Stability) => StreamSink): Promise<StreamEnd> {
+    return await this.#listing(job.listings, async () => await this.#stream(job, open))
+  }
+
+  async #stream(job: PlainStreamJob, open: (stability: Stability) => StreamSink): Promise<StreamEnd> {
+    const tables = await this.#tablesOf(job)
+    if (job.inOffsetOrder) demandOffsetOrder(await this.#statement(job.analysis.sql))
+    const plan = await this.#planOf({ ...job, reproducible: false }, tables)
+    checkDuplicates(plan.names)
+    const format = must(fileFormatOf(job.format), 'a job names a file format')
+    const { exportBytes } = this.#settings
+    const options = {
+      format,
+      options: job.options,
+      names: plan.names,
+      limit: job.limit,
+      isKept: job.isKept === true,
+      exportBytes,
+    }
+    const sink = open(plan.stability)
+    return await this.#guard(undefined, async () => await streamResult(this.#connection, plan.sql, sink, options))
+  }
+
+  /** Ends the query in flight with an error; it may take a while or never happen. */
+  interrupt(): void {
+    this.#connection.interrupt()
+  }
+
+  /** Does `action` while the listings are there. */
+  async #listing<T>(listings: PlainJob['listings'], action: () => Promise<T>): Promise<T> {
+    if (listings === undefined) return await action()
+    return await this.#guard(undefined, async () => await withListings(this.#connection, listings, action))
+  }
+
+  async #tablesOf(job: PlainJob | PlainStreamJob): Promise<readonly HeldTable[]> {
+    const tables = this.#lists.take(job)
+    if (job.forget) await this.#guard(undefined, async () => await this.#views.forgetLists())
+    return tables
+  }
+
+  /** What the statement of a job was rewritten to, over the views that it needs. */
+  async #planOf(job: Wanted, tables: readonly HeldTable[]): Promise<Plan> {
+    const statement = await this.#statement(job.analysis.sql)
+    checkJob(statement, job)
+    const views = await this.#guard(undefined, async () => await this.#views.ensure(tables))
+    const values = JSON.stringify(job.parameters ?? [])
+    const key = [job.reproducible || job.ordered === true, job.reproducible, job.skip, job.limit, views, values].join(
+      '\n',
+    )
+    const plan = statement.plans.get(key) ?? (await this.#makePlan(statement, job))
+    if (values.length <= keptCharacters) remember(statement.plans, { key, value: plan, most: keptPlans })
+    return plan
+  }
+
+  async #statement(text: string): Promise<Statement> {
+    const known = this.#statements.get(text)
+    if (known !== undefined) return known
+    checkStatementKind(text)
+    const sql = quoteOffsetWord(text)
+    const node = await this.#rewriter.parse(sql)
+    const gate = gateStatement(node, (offset) => positionOfByte(sql, offset))
+    const statement = { sql, node, gate, plans: new Map<string, Plan>() }
+    remember(this.#statements, { key: text, value: statement, most: keptStatements })
+    return statement
+  }
+
+  /** Names, syntax and name errors come from the caller's own text; what runs is the rewritten one. */
+  async #makePlan(statement: Statement, job: Wanted): Promise<Plan> {
+    const { sql, node, gate } = statement
+    const rewritten = await this.#rewriter.printable(node, sql, job.parameters)
+    const { node: written } = rewritten
+    const prepared = await this.#prepare(statement, rewritten, job.parameters ?? [])
+    if (prepared.columnCount > maxColumns) throw notAllowed({ construct: `over ${maxColumns} output columns` })
+    const columns = Array.from({ length: prepared.columnCount }, (_, index) => index)
+    const names = columns.map((index) => prepared.columnName(index))
+    const types = columns.map((index) => String(prepared.columnType(index)))
+    prepared.destroySync()
+    const isOrdered = job.reproducible || job.ordered === true
+    const meant = rewritten.hasParameters ? written : node
+    const total = isOrdered ? withTotalOrder(written, names.length, lastTieOf(meant, job.tables)) : written
+    const framed = await this.#rewriter.framed(await this.#rewriter.sound(total), job)
+    const stability = stabilityIn(gate, meant, job.tables)
+    if (job.reproducible && stability === 'pinned' && mayRace(node)) throw raced()
+    return { names, types, sql: await this.#rewriter.print(framed, sql, gate), stability }
+  }
+
+  /** What the engine makes of the caller's own text or, where that may not be planned, of the rewritten one. */
+  async #prepare(
+    { sql, gate }: Statement,
+    rewritten: Printable,
+    parameters: readonly Parameter[],
+  ): Promise<DuckDBPreparedStatement> {
+    // Planning evaluates constants: where JSON has to be checked, the caller's own text may not be planned either.
+    const own = rewritten.checksJson || rewritten.readsListings ? undefined : sql
+    const prepare = async (from: QuotedSql | undefined, text: string): Promise<DuckDBPreparedStatement> =>
+      await this.#guard(from, async () => await this.#connection.prepare(text))
+    if (own !== undefined && !rewritten.hasParameters) return await prepare(own, own.text)
+    try {
+      return await prepare(undefined, await this.#rewriter.print(rewritten.node, sql, gate))
+    } catch (error) {
+      if (own === undefined) throw error
+      // The caller's own text fails for the same reason, as a rule, and tells where.
+      const typed = withTypes(own, new Map(parameters.map(({ name, type }) => [foldAscii(name), typeNames[type]])))
+      throw await this.#withPlace(error, async () => await prepare(typed, typed.text))
+    }
+  }
+
+  /** The error of `prepare` where that is of the kind of `error`, else `error` itself. */
+  async #withPlace(error: unknown, prepare: () => Promise<DuckDBPreparedStatement>): Promise<unknown> {
+    try {
+      const prepared = await prepare()
+      prepared.destroySync()
+    } catch (placed) {
+      if (error instanceof NodeError && placed instanceof NodeError && placed.kind === error.kind) return placed
+    }
+    return error
+  }
+
+  /** One text out of a trusted statement with one text parameter. */
+  async #scalar(sql: string, parameter: string): Promise<string> {
+    const result = await this.#guard(undefined, async () => await this.#connection.run(sql, [parameter]))
+    const rows = await result.getRows()
+    const value = rows[0]?.[0]
+    assert(typeof value === 'string', 'the engine answers with text')
+    return value
+  }
+
+  async #guard<T>(sql: QuotedSql | undefined, action: () => Promise<T>): Promise<T> {
+    try {
+      return await action()
+    } catch (error) {
+      if (error instanceof NodeError) throw error
+      const raw = error instanceof Error ? error.message : String(error)
+      throw errorOfEngine(raw, { sql, memoryBytes: this.#settings.memoryBytes, dataRoots: this.#settings.dataRoots })
+    }
+  }
+}
+
+function stabilityIn({ volatile, catalogue }: GateResult, node: JsonObject, tables: Case['tables']): Stability {
+  return volatile || catalogue ? 'pinned' : stabilityOf(node, tables)
+}
+
+/** Types that find the places of errors: NULL has none of its own. */
+const typeNames: Readonly<Record<Parameter['type'], string>> = {
+  BIGINT: 'BIGINT',
+  HUGEINT: 'HUGEINT',
+  DOUBLE: 'DOUBLE',
+  VARCHAR: 'VARCHAR',
+  BOOLEAN: 'BOOLEAN',
+  NULL: 'INTEGER',
+}
+
+function checkJob(statement: Statement, job: Wanted): void {
+  const given = new Set(job.tables.map((table) => JSON.stringify(table.parts)))
+  for (const table of statement.gate.tables) {
+    assert(given.has(JSON.stringify(table.parts)), `a table is given for each name of the statement`)
+  }
+  if (job.reproducible) checkReproducible(statement)
+  for (const name of statement.gate.sessionNames) {
+    const isColumn = job.tables.some((table) =>
+      table.schema?.fields.some((field) => foldAscii(field.name) === name.construct),
+    )
+    if (!isColumn && !statement.gate.aliases.has(name.construct)) throw notAllowed(name)
+  }
+}
+
+/** Throws NodeError `NotReproducible` for what another run, or another machine, would answer differently. */
+function checkReproducible({ sql, gate: { volatile, machineDependent, catalogue } }: Statement): void {
+  if (catalogue !== undefined) throw notProvable(catalogue)
+  const found = volatile ?? machineDependent
+  if (found === undefined) return
+  // The tree has no place for USING SAMPLE.
+  const position = found.position ?? (found.construct === sampleConstruct ? sampleClause(sql.original) : undefined)
+  const [why, hint] =
+    found === volatile
+      ? [`${found.construct} gives another answer each time`, 'Write a fixed value instead, or ask without a proof.']
+      : [
+          `The last digits of ${found.construct} depend on the machine`,
+          'Compute it from the proven answer, or ask without a proof; a square can be written x * x.',
+        ]
+  throw new NodeError('NotReproducible', `${why}, so there can be no proof.`, { hint, ...(position && { position }) })
+}
+
+/** Throws NodeError `QueryNotAllowed`. */
+function demandOffsetOrder({ node }: Statement): void {
+  if (keepsOffsetOrder(node)) return
+  throw notAllowed(
+    { construct: 'subqueries, windows or aggregates in the condition of an export' },
+    'A condition is over the columns of one row; GET /query runs any SELECT and answers files too.',
+  )
+}
+
+/** The refusal of a proof of what may be another answer on the same blocks. */
+function raced(): NodeError {
+  const why = 'The parts of a UNION come in either order, and the answer depends on it, so there can be no proof.'
+  return new NodeError('NotReproducible', why, {
+    hint: 'Order by offset what depends on order, sum decimals in place of floats, or ask without a proof.',
+  })
+}
+
+/** Two output columns of exactly one name have no place in a keyed layout. */
+function checkDuplicates(names: readonly string[]): void {
+  const repeated = [...new Set(names.filter((name, index) => names.indexOf(name) !== index))]
+  if (repeated.length === 0) return
+  throw new NodeError('DuplicateColumn', `Two output columns are named '${repeated[0]?.slice(0, 200)}'.`, {
+    candidates: repeated.slice(0, 100),
+    hint: 'Name them with AS, leave one out with EXCLUDE, or ask for JsonAoa.',
+  })
+}
+
+function remember<T>(cache: Map<string, T>, { key, value, most }: { key: string; value: T; most: number }): void {
+  if (cache.size >= most && !cache.has(key)) cache.clear()
+  cache.set(key, value)
+}

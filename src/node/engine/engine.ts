@@ -1,0 +1,211 @@
+// The query engine as its callers see it: statements are analysed, then run over given files, in child processes that
+// are killed when they overstay. No SQL runs in this process. Callers: replica/query, replica/tail, replica/verify.
+
+import { assert } from '../../libraries/base/assert.ts'
+import { NodeError } from '../../libraries/base/errors.ts'
+import { AnswerPipe, type AnswerStream } from './answer-stream.ts'
+import { cancelled } from './cancelled.ts'
+import { Lane, type Work } from './lane.ts'
+import {
+  type Analysis,
+  type Asking,
+  type Case,
+  dialect,
+  type EngineAnswer,
+  type EngineJob,
+  type EngineOptions,
+  type EngineTable,
+  engineVersion,
+  type Judgement,
+  normalizerVersion,
+  type OpenedFiles,
+  type StreamJob,
+} from './messages.ts'
+
+export interface Engine {
+  readonly name: 'duckdb'
+  readonly version: string
+  readonly normalizerVersion: number
+  /** Full dialect name: language, engine version, normaliser version. */
+  readonly dialect: string
+  /**
+   * Parses and gates a statement. Throws NodeError `SqlSyntax` and `QueryNotAllowed` with positions, and
+   * `QueryTimeout`, `Saturated`, `Internal`.
+   */
+  analyze(sql: string, by?: Asking): Promise<Analysis>
+  /** What an analysed statement is over datasets of these columns. Throws as `run`. */
+  judge(of: Case, by: Asking): Promise<Judgement>
+  /**
+   * Runs a statement to its end and renders the answer. Throws NodeError `SqlUnknownName`, `SqlValue`, `SqlSyntax`,
+   * `DuplicateColumn`, `NotReproducible`, `QueryNotAllowed`, `ResultTooLarge`, `QueryTimeout`, `Saturated`, `Internal`;
+   * an aborted signal ends the query with `QueryTimeout`.
+   */
+  run(job: EngineJob, by: Asking): Promise<EngineAnswer>
+  /**
+   * The same for a statement that no caller had a word in: it has a process of its own and never waits for callers'
+   * queries. Callers take turns here too.
+   */
+  runOwn(sql: string, job: Omit<EngineJob, 'analysis'>, by: Asking): Promise<EngineAnswer>
+  /**
+   * Runs a statement whose rows leave as a file while they are found, in processes of its own. Resolves with the first
+   * bytes. Throws as `run`, and NodeError `InvalidParameter` for columns that the format cannot hold.
+   */
+  stream(job: StreamJob, by: Asking): Promise<AnswerStream>
+  /** Why no statement can run, or undefined. */
+  fault(): string | undefined
+  /** Queries that run, and those that wait for a process. */
+  load(): { readonly running: number; readonly waiting: number }
+  /** Kills the children; queries in flight fail with `Draining`. */
+  close(): Promise<void>
+}
+
+/** What is said of a text never changes: it is remembered for this many texts of at most this length. */
+const keptAnalyses = 256
+const keptCharacters = 16_384
+
+/** A caller that may read nothing but what is open, and is never in a hurry. */
+const anyone: Asking = { caller: { key: ['anonymous'], mayRead: () => false }, signal: new AbortController().signal }
+
+/** Starts the children; resolves when the first one answers, or has been waited for. Throws NodeError `Internal`. */
+export async function openEngine(options: EngineOptions): Promise<Engine> {
+  const within = { name: 'queryMs', value: options.queryMs } as const
+  const queries = new Lane(options, { workers: options.processes, spares: 1, within })
+  const own = new Lane(options, { workers: 1, spares: 1, within })
+  // Its processes start with the first streamed answer: many nodes never see one.
+  const exports = new Lane(options, {
+    workers: options.exportSlots,
+    spares: 1,
+    within: { name: 'exportMs', value: options.exportMs },
+  })
+  if (options.firstWaitMs === undefined) await queries.pool.start()
+  else await queries.pool.startInTime(options.firstWaitMs)
+  own.pool.fill()
+  const analyses = new Map<string, Analysis>()
+  const analyze = async (lane: Lane, sql: string, by: Asking): Promise<Analysis> =>
+    await kept(analyses, sql, async () => {
+      const outcome = await lane.perform({ message: () => ({ kind: 'analyze', sql }), reads: [] }, by)
+      assert(outcome.kind === 'analysis', 'an analysis was asked for')
+      return outcome.analysis
+    })
+  const judgements = new Map<string, Judgement>()
+  const judge = async (of: Case, by: Asking): Promise<Judgement> =>
+    await kept(judgements, JSON.stringify(of), async () => {
+      const outcome = await queries.perform({ message: () => ({ kind: 'judge', of }), reads: [] }, by)
+      assert(outcome.kind === 'judged', 'a judgement was asked for')
+      return outcome.judgement
+    })
+  return {
+    name: 'duckdb',
+    version: engineVersion,
+    normalizerVersion,
+    dialect,
+    analyze: async (sql, by = anyone) => await analyze(queries, sql, by),
+    judge,
+    run: async (job, by) => await run(queries, { job, reads: readsOf(job) }, by),
+    // What a process has read cannot be asked out of it by statements that only say which rows they want.
+    runOwn: async (sql, job, by) =>
+      await run(own, { job: { ...job, analysis: await analyze(own, sql, by) }, reads: [] }, by),
+    stream: async (job, by) => await stream(exports, job, by),
+    fault: () =>
+      queries.pool.hasStood
+        ? (queries.pool.fault() ?? own.pool.fault())
+        : 'the first process of the query engine has not started yet',
+    load: () => {
+      const loads = [queries, own, exports].map((lane) => lane.load())
+      const sum = (of: 'running' | 'waiting'): number => loads.reduce((total, load) => total + load[of], 0)
+      return { running: sum('running'), waiting: sum('waiting') }
+    },
+    close: async () => {
+      await Promise.all([queries.close(), own.close(), exports.close()])
+    },
+  }
+}
+
+/** What is remembered under a text, or found. */
+async function kept<T>(known: Map<string, T>, text: string, find: () => Promise<T>): Promise<T> {
+  const before = known.get(text)
+  if (before !== undefined) return before
+  const found = await find()
+  if (text.length <= keptCharacters) {
+    if (known.size >= keptAnalyses) known.clear()
+    known.set(text, found)
+  }
+  return found
+}
+
+/** Ids of the datasets that a process shows something of once it has run the job. */
+function readsOf({ tables, listings = [] }: Pick<EngineJob, 'tables' | 'listings'>): string[] {
+  return [...tables.map(({ dataset }) => dataset), ...listings.flatMap(({ tells }) => tells)]
+}
+
+async function stream(lane: Lane, job: StreamJob, by: Asking): Promise<AnswerStream> {
+  const left = new AbortController()
+  const pipe = new AnswerPipe(() => left.abort())
+  const { tables, close } = await openTables(job.tables, by.signal)
+  const work: Work = {
+    message: (lists) => ({ kind: 'stream', job: { ...job, ...lists.plain(tables) } }),
+    reads: readsOf(job),
+    reader: pipe,
+  }
+  lane.pool.fill()
+  const running = lane.perform(work, { ...by, signal: AbortSignal.any([by.signal, left.signal]) })
+  const ended = running.then(
+    (outcome) => {
+      close()
+      assert(outcome.kind === 'streamed', 'a stream was asked for')
+      pipe.end(outcome.end)
+    },
+    (error: unknown) => {
+      close(error)
+      if (!(error instanceof NodeError)) throw error
+      pipe.fail(error)
+      throw error
+    },
+  )
+  const start = await Promise.race([pipe.started, ended.then(() => pipe.started)])
+  // Whoever reads the pieces hears of a failure from now on.
+  ended.catch(() => undefined)
+  return { start, pieces: pipe.read(start.first) }
+}
+
+async function run(
+  lane: Lane,
+  { job, reads }: { readonly job: EngineJob } & Pick<Work, 'reads'>,
+  by: Asking,
+): Promise<EngineAnswer> {
+  const { tables, close } = await openTables(job.tables, by.signal)
+  const message: Work['message'] = (lists) => ({ kind: 'run', job: { ...job, ...lists.plain(tables) } })
+  try {
+    const outcome = await lane.perform({ message, reads }, by)
+    close()
+    assert(outcome.kind === 'answer', 'an answer was asked for')
+    return outcome.answer
+  } catch (error) {
+    close(error)
+    throw error
+  }
+}
+
+/** The tables with files that are there until `close`, which is told of a failure. Throws what `open` throws. */
+async function openTables(
+  tables: readonly EngineTable[],
+  signal: AbortSignal,
+): Promise<{ readonly tables: readonly EngineTable[]; readonly close: (error?: unknown) => void }> {
+  const opened: OpenedFiles[] = []
+  const close = (error?: unknown): void => {
+    const how = error instanceof NodeError && error.kind === 'Internal' ? 'suspect' : 'done'
+    for (const files of opened.splice(0)) files.close(how)
+  }
+  try {
+    const ready: EngineTable[] = []
+    for (const table of tables) {
+      const files = await table.files.open?.(signal)
+      if (files !== undefined) opened.push(files)
+      ready.push(files === undefined ? table : { ...table, files })
+    }
+    return { tables: ready, close }
+  } catch (error) {
+    close()
+    throw signal.aborted ? cancelled() : error
+  }
+}

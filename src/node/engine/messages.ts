@@ -1,0 +1,367 @@
+// What goes into the engine and comes out of it (statements and what the gate found in them, tables, jobs, answers, who
+// asks), the same as it travels between parent and child (v8 serialisation: bytes travel as bytes). engine.ts is the door.
+
+import type { Clock } from '../../libraries/base/clock.ts'
+import type { Logger } from '../../libraries/base/logger.ts'
+import type { ErrorKind } from '../../libraries/base/error-table.ts'
+import type { ErrorDetails, TextPosition } from '../../libraries/base/errors.ts'
+import type { Parameter, ParameterName } from '../../libraries/model/parameters.ts'
+import type { DataSchema, OutputSchema } from '../../libraries/model/schema.ts'
+import type { FileOptions } from '../../libraries/columnar/outputs/file-format.ts'
+
+/** Release of DuckDB that the pinned package carries; the session refuses to start on another. */
+export const engineVersion = '1.5.6'
+
+/**
+ * Raised whenever the rewriting of statements or the rendering of answers changes bytes. 2: an output from which rows
+ * were left out says so. 3: a pin has the time of its block, a proof the schema of its rows, a time without a zone none in
+ * that schema, and footers are no answers (docs/decisions/answers.md).
+ */
+export const normalizerVersion = 3
+
+export const dialect = `SqlDuckDb/${engineVersion}-${normalizerVersion}`
+
+/** The class of a statement (stability.ts). */
+export type Stability = 'exact' | 'pinned'
+
+/** What a statement is over datasets of certain columns. */
+export interface Judgement {
+  readonly stability: Stability
+  /** One order of its rows takes little beside finding them. */
+  readonly takesOrder: boolean
+}
+
+/** A statement to be judged. */
+export interface Case {
+  readonly sql: string
+  readonly tables: readonly Pick<EngineTable, 'parts' | 'schema'>[]
+  readonly parameters: readonly Parameter[]
+}
+
+/** A construct of a statement and where it stands. */
+export interface Construct {
+  readonly construct: string
+  /** Absent where the engine does not tell. */
+  readonly position?: TextPosition
+}
+
+/** A name in a FROM clause that no CTE explains; each distinct spelling once, at its first place. */
+export interface TableName {
+  /** `['acme/trips']` or `['acme', 'trips']`, without quotes. */
+  readonly parts: readonly string[]
+  /** Parts joined by a dot. */
+  readonly text: string
+  readonly position?: TextPosition
+}
+
+/** Tables of `information_schema` that are answered from the catalog. */
+export const listingNames = ['tables', 'columns'] as const
+export type ListingName = (typeof listingNames)[number]
+
+/** Where their rows lie while a statement runs. No account has such a name. */
+export const listingSchema = 'listing_of_caller'
+
+/** What a caller may know of the catalog, as the rows of a table. */
+export interface Listing {
+  readonly name: ListingName
+  /** Rows as JSON text: an array of arrays of texts, integers and nulls. */
+  readonly rows: string
+  /** Ids of the datasets that it tells of. */
+  readonly tells: readonly string[]
+}
+
+/** A constant of a statement, or the name of the parameter in its place; the digits of a fraction are left out. */
+export interface Given {
+  readonly kind: 'number' | 'text' | 'boolean' | 'time' | 'day' | 'parameter'
+  readonly text: string
+}
+
+/** What a statement over one dataset says of the rows that it needs. Columns are in ASCII lower case. */
+export interface Narrowing {
+  /** Every row that it needs meets all of these. */
+  readonly conditions: readonly {
+    readonly column: string
+    readonly is: '=' | '<' | '<=' | '>' | '>='
+    readonly value: Given
+  }[]
+  /** Comparisons that rows left out would have met. They cannot fail where the types agree. */
+  readonly compared: readonly { readonly column: string; readonly value: Given }[]
+  /** It needs the first rows in the order of a column, or of offsets; all rows where there is none. */
+  readonly first:
+    | {
+        readonly column: string | undefined
+        readonly descending: boolean
+        readonly skip?: Given | undefined
+        readonly limit?: Given | undefined
+      }
+    | undefined
+  /** Rows alone decide its answer; the rows of another statement may be chosen too, but not for a proof. */
+  readonly inProofs: boolean
+}
+
+/** What the gate found in a statement that it let through. Plain data. */
+export interface Analysis {
+  /** The statement as sent. */
+  readonly sql: string
+  readonly tables: readonly TableName[]
+  /** The first construct that makes the statement irreproducible, if any. */
+  readonly volatile: Construct | undefined
+  /** The first construct that is answered from the catalog: there is no proof of it, and it is its caller's alone. */
+  readonly catalogue: Construct | undefined
+  /** Its rows may come in another order each time, by which an answer that is not exact may differ. */
+  readonly isRaced: boolean
+  /** None of these, nor mathematics of the machine, keeps a proof from it. */
+  readonly isProvable: boolean
+  readonly listings: readonly ListingName[]
+  /** Each distinct one once. */
+  readonly parameters: readonly ParameterName[]
+  /** Absent where every row may matter. */
+  readonly narrowing: Narrowing | undefined
+  /** The columns of its one dataset that it reads, in ASCII lower case; absent where that is not known. */
+  readonly columns: readonly string[] | undefined
+}
+
+/** Slices out of a list that only ever grows, as a chain does. Empty when there is no data yet. */
+export interface EngineFiles {
+  /** Names the list: under one name, the same number is always the same file. */
+  readonly list: string
+  /** Number after that of the last file. */
+  readonly to: number
+  /** Numbers of the files that are meant, ascending; all below `to` where there are none. */
+  readonly only?: readonly number[]
+  /** Absolute path of the Parquet slice with a number below `to`. */
+  path(number: number): string
+  /** Where the files have to be made: those that a statement is given in place of these, until it has ended. */
+  open?(signal: AbortSignal): Promise<OpenedFiles>
+}
+
+/** Files that are there until they are closed; `suspect` where a statement over them failed. */
+export interface OpenedFiles extends Omit<EngineFiles, 'open'> {
+  close(how: 'done' | 'suspect'): void
+}
+
+/** The data behind a name of the statement. */
+export interface EngineTable {
+  readonly parts: readonly string[]
+  /** Id of the dataset that the files are of. */
+  readonly dataset: string
+  readonly files: EngineFiles
+  /** Latest full schema (system columns included); undefined: the four system columns alone. */
+  readonly schema: DataSchema | undefined
+  /** Rows of the files below this offset do not matter. */
+  readonly leastOffset?: number
+  /** How many rows the files have: plans are made by that, and not by what a process happens to know of them. */
+  readonly rows?: number
+  /** In place of files: so many rows with their offsets from 0 on, and null in all other columns. */
+  readonly offsetsAlone?: number
+}
+
+export interface EngineJob {
+  readonly analysis: Analysis
+  /** One per name of `analysis.tables`. */
+  readonly tables: readonly EngineTable[]
+  /** Refuse volatile statements and give every other a total order. */
+  readonly reproducible: boolean
+  /** Give the statement a total order all the same. */
+  readonly ordered?: boolean
+  /** Name of an output format. */
+  readonly dataFormat: string
+  readonly wantSchema: boolean
+  /** Order of keys in objects of a row: as the columns stand, or sorted by UTF-8 bytes. */
+  readonly keyOrder: 'column' | 'canonical'
+  /** Escape everything beyond ASCII, as canonical JSON does. */
+  readonly ascii: boolean
+  readonly skip: number
+  readonly limit: number
+  /** Of the rows as text; the limit of that name where absent. */
+  readonly resultBytes?: number
+  /** One for each of `analysis.parameters`; none by default. */
+  readonly parameters?: readonly Parameter[]
+  /** One for each of `analysis.listings`; none by default. */
+  readonly listings?: readonly Listing[]
+}
+
+/** A statement whose rows go out as a file while they are found. */
+export interface StreamJob extends Pick<
+  EngineJob,
+  'analysis' | 'tables' | 'ordered' | 'skip' | 'parameters' | 'listings'
+> {
+  /** Name of a file format. */
+  readonly format: string
+  readonly options: FileOptions
+  /** All rows when undefined. */
+  readonly limit: number | undefined
+  /** Refuse a statement that does more than filter and project one dataset, whose rows come in the order of offsets. */
+  readonly inOffsetOrder: boolean
+  /** Nobody sees a byte before the last one is there: an error that comes late is told like an early one. */
+  readonly isKept?: boolean
+}
+
+/** How a streamed answer ended: whole, as far as `limit` goes. */
+export interface StreamEnd {
+  readonly rows: number
+  /** There were more rows than `limit`. */
+  readonly truncated: boolean
+}
+
+/** What is known of a streamed answer before its first byte. */
+export interface StreamStart {
+  readonly stability: Stability
+  readonly first: Uint8Array
+  /** Set when `first` is all of it. */
+  readonly end: StreamEnd | undefined
+}
+
+/** The caller of a query. */
+export interface EngineCaller {
+  /** Callers of one key take turns as one; those that share its first parts share the turn of those. */
+  readonly key: readonly string[]
+  /** Whether the caller may read a dataset, as rights are now. */
+  mayRead(dataset: string): boolean
+}
+
+/** Where the bytes of a caller's answers are counted. */
+export interface AnswerRoom {
+  /** An answer of so many bytes is about to be taken in. Throws NodeError `Saturated`. */
+  take(bytes: number): void
+}
+
+/** How a job is asked for. */
+export interface Asking {
+  readonly caller: EngineCaller
+  readonly signal: AbortSignal
+  /** Absent: the answer is not for a caller. */
+  readonly room?: AnswerRoom
+  /** Told when a process has the job. */
+  readonly begins?: () => void
+}
+
+export interface EngineAnswer {
+  /** JSON text of the `data` member. */
+  readonly data: Uint8Array
+  /** Columns of the answer, where they were asked for. */
+  readonly schema?: OutputSchema
+  readonly rows: number
+  /** There were more rows than `limit`. */
+  readonly truncated: boolean
+  readonly stability: Stability
+}
+
+export interface EngineOptions {
+  /** Queries of callers at the same time, each in a process of its own. */
+  readonly processes: number
+  /** Streamed answers at the same time, each in a process of its own beside those. */
+  readonly exportSlots: number
+  readonly exportMs: number
+  /** Of one streamed answer. */
+  readonly exportBytes: number
+  readonly queryMs: number
+  /** For the engine's own buffers; the process is killed at half as much again (at least 512 MiB more). */
+  readonly memoryBytes: number
+  readonly resultBytes: number
+  /** Queries that may wait for a free process. */
+  readonly queueLimit: number
+  /** Of the room in that queue that others leave free, what one caller may take. */
+  readonly callerSharePercent: number
+  /** Whether anyone at all may read a dataset, as things are now. */
+  readonly isOpen: (dataset: string) => boolean
+  /** Directories that the children may read. */
+  readonly dataRoots: readonly string[]
+  /** For so long the first process is waited for; it is tried again then. Absent: without one there is no engine. */
+  readonly firstWaitMs?: number
+  readonly logger: Logger
+  readonly clock: Clock
+}
+
+/** A table as it travels (node/engine/file-lists.ts). */
+export interface PlainTable extends Pick<EngineTable, 'parts' | 'schema' | 'leastOffset' | 'rows' | 'offsetsAlone'> {
+  readonly list: string
+  readonly files:
+    | {
+        readonly kind: 'all'
+        readonly to: number
+        /** Paths that follow those of the list that the process holds. */
+        readonly more: readonly string[]
+        /** Path of the file `to - 1`, where there is one: both ends agree on it. */
+        readonly last: string | undefined
+      }
+    | { readonly kind: 'some'; readonly numbers: readonly number[]; readonly paths: readonly string[] }
+}
+
+/** What of a job travels in a form of its own. */
+interface PlainTables {
+  readonly tables: readonly PlainTable[]
+  /** Drop all lists of files first. */
+  readonly forget: boolean
+}
+
+/** Jobs as they travel. */
+export interface PlainJob extends Omit<EngineJob, 'tables'>, PlainTables {}
+export interface PlainStreamJob extends Omit<StreamJob, 'tables'>, PlainTables {}
+
+export interface ChildSettings {
+  readonly memoryBytes: number
+  readonly killBytes: number
+  readonly resultBytes: number
+  readonly exportBytes: number
+  readonly dataRoots: readonly string[]
+}
+
+/** Bytes of a streamed answer that a process sends ahead of what was taken from its parent. */
+export const streamWindowBytes = 1024 * 1024
+
+/** A process is sent one `analyze`, `judge`, `run` or `stream` at a time. */
+export type ToChild =
+  | { readonly kind: 'settings'; readonly settings: ChildSettings }
+  | { readonly kind: 'analyze'; readonly sql: string }
+  | { readonly kind: 'judge'; readonly of: Case }
+  | { readonly kind: 'run'; readonly job: PlainJob }
+  | { readonly kind: 'stream'; readonly job: PlainStreamJob }
+  /** So many bytes of a streamed answer are out of the parent's hands. */
+  | { readonly kind: 'taken'; readonly bytes: number }
+  | { readonly kind: 'interrupt' }
+  /** Whether the rest of an answer is to be sent. */
+  | { readonly kind: 'rest'; readonly wanted: boolean }
+
+export interface PlainError {
+  readonly kind: ErrorKind
+  readonly message: string
+  readonly details: ErrorDetails
+  /** What the operator reads of a failure that is no caller's fault. */
+  readonly reason?: string
+  /** The engine may be in any state: the process is not used again. */
+  readonly broken: boolean
+}
+
+/**
+ * What `first` lacks of `data` comes in pieces, so that the parent's loop never stalls on one message, and only when the
+ * parent has said that it has room for it.
+ */
+export type FromChild =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'unusable'; readonly reason: string }
+  | { readonly kind: 'analysis'; readonly analysis: Analysis }
+  | { readonly kind: 'judged'; readonly judgement: Judgement }
+  | {
+      readonly kind: 'answer'
+      readonly rows: number
+      readonly truncated: boolean
+      readonly stability: Stability
+      readonly schema: OutputSchema | undefined
+      readonly dataBytes: number
+      readonly first: Uint8Array
+    }
+  | { readonly kind: 'piece'; readonly bytes: Uint8Array }
+  /** The first bytes of a streamed answer; then `more`, and `ended` unless these were all. */
+  | { readonly kind: 'begun'; readonly start: StreamStart }
+  | { readonly kind: 'more'; readonly bytes: Uint8Array }
+  | { readonly kind: 'ended'; readonly end: StreamEnd }
+  | { readonly kind: 'failed'; readonly error: PlainError }
+  | { readonly kind: 'overgrown' }
+  /** Before an answer: memory did not come back, so the next query should find a fresh process. */
+  | { readonly kind: 'worn' }
+
+/** The pattern that matches `path` alone: the engine takes every path for one. */
+export function patternOf(path: string): string {
+  return path.replaceAll(/[*?[]/g, '[$&]')
+}

@@ -1,0 +1,349 @@
+// A statement's text, before any parser of the engine sees it: a small lexer, enough to find words outside strings, names
+// and comments; quotes for the bare word `offset`; and the first look: is it one query, and nothing else? (The engine's
+// parser touches files for some kinds: IMPORT DATABASE opens the directory.) Pure.
+
+import { positionAt } from '../../libraries/base/json/parser.ts'
+import { NodeError, type TextPosition } from '../../libraries/base/errors.ts'
+import { foldAscii } from '../../libraries/model/names.ts'
+import { names } from './functions.ts'
+import { notAllowed } from './gate.ts'
+
+export interface SqlToken {
+  readonly kind: 'word' | 'name' | 'string' | 'number' | 'parameter' | 'symbol' | 'unfair comment'
+  /** UTF-16 index of the first unit, and after the last. */
+  readonly start: number
+  readonly end: number
+  /** Words and names of parameters in ASCII lower case; symbols as they are; empty for the rest, `?` too. */
+  readonly text: string
+}
+
+/** The engine's own lexer takes time in the square of the depth. Deeper comments, and open ones, are unfair. */
+const maxCommentDepth = 100
+
+const space = /[\s\u00a0\u2000-\u200b\u202f\u205f\u3000\ufeff]+/y
+const word = /[A-Za-z_\u0080-\uffff][A-Za-z0-9_$\u0080-\uffff]*/y
+const numeral = /(?:\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(?:[eE][+-]?\d[\d_]*)?/y
+const dollarTag = /\$(?:[A-Za-z_\u0080-\uffff][A-Za-z0-9_\u0080-\uffff]*)?\$/y
+const parameter = /\?|\$(?:\d+|[A-Za-z_\u0080-\uffff][A-Za-z0-9_\u0080-\uffff]*)/y
+const operator = /::|:=|->>|->|[<>=!~^|&@#*/%+-]+|./suy
+
+/** Tokens of `sql` in order; never throws: what is left open ends with the text. */
+export function lexSql(sql: string): SqlToken[] {
+  const tokens: SqlToken[] = []
+  let at = 0
+  while (at < sql.length) {
+    if (sql.startsWith('/*', at)) {
+      const { end, isFair } = blockComment(sql, at)
+      if (!isFair) tokens.push({ kind: 'unfair comment', start: at, end, text: '' })
+      at = end
+      continue
+    }
+    const skipped = skipBlank(sql, at)
+    if (skipped > at) {
+      at = skipped
+      continue
+    }
+    const token = tokenAt(sql, at)
+    tokens.push(token)
+    at = token.end
+  }
+  return tokens
+}
+
+function tokenAt(sql: string, start: number): SqlToken {
+  const token = (kind: SqlToken['kind'], end: number, text = ''): SqlToken => ({ kind, start, end, text })
+  const unit = sql[start] ?? ''
+  if (unit === "'") return token('string', quotedEnd(sql, start))
+  if (unit === '"') return token('name', quotedEnd(sql, start))
+  if (/[eExXbB]/.test(unit) && sql[start + 1] === "'")
+    return token('string', quotedEnd(sql, start + 1, /e/i.test(unit)))
+  const tag = match(dollarTag, sql, start)
+  if (tag !== undefined) {
+    const close = sql.indexOf(tag, start + tag.length)
+    return token('string', close < 0 ? sql.length : close + tag.length)
+  }
+  const asked = match(parameter, sql, start)
+  if (asked !== undefined) return token('parameter', start + asked.length, foldAscii(asked.slice(1)))
+  const name = match(word, sql, start)
+  if (name !== undefined) return token('word', start + name.length, foldAscii(name))
+  const digits = match(numeral, sql, start)
+  if (digits !== undefined) return token('number', start + digits.length)
+  const symbol = symbolText(match(operator, sql, start) ?? unit)
+  return token('symbol', start + symbol.length, symbol)
+}
+
+/** Operators stop before a comment that begins inside them. */
+function symbolText(run: string): string {
+  const comment = run.slice(1).search(/--|\/\*/)
+  return comment < 0 ? run : run.slice(0, comment + 1)
+}
+
+/** Index after white space or a comment to the end of its line that begins at `at`. */
+function skipBlank(sql: string, at: number): number {
+  const blank = match(space, sql, at)
+  if (blank !== undefined) return at + blank.length
+  if (sql.startsWith('--', at)) {
+    const end = sql.slice(at).search(/[\r\n]/)
+    return end < 0 ? sql.length : at + end
+  }
+  return at
+}
+
+/** The block comment that begins at `at`, with those inside it. */
+function blockComment(sql: string, at: number): { readonly end: number; readonly isFair: boolean } {
+  let depth = 0
+  let deepest = 0
+  for (let i = at; i < sql.length; i++) {
+    if (sql.startsWith('/*', i)) {
+      deepest = Math.max(deepest, ++depth)
+      i++
+    } else if (sql.startsWith('*/', i)) {
+      depth--
+      i++
+      if (depth === 0) return { end: i + 1, isFair: deepest <= maxCommentDepth }
+    }
+  }
+  return { end: sql.length, isFair: false }
+}
+
+/** Index behind the quoted text that opens at `open`; a doubled quote is part of it. */
+function quotedEnd(sql: string, open: number, escapes = false): number {
+  const quote = sql[open]
+  for (let i = open + 1; i < sql.length; i++) {
+    if (escapes && sql[i] === '\\') i++
+    else if (sql[i] === quote) {
+      if (sql[i + 1] !== quote) return i + 1
+      i++
+    }
+  }
+  return sql.length
+}
+
+function match(pattern: RegExp, sql: string, at: number): string | undefined {
+  pattern.lastIndex = at
+  const found = pattern.exec(sql)?.[0]
+  return found === '' ? undefined : found
+}
+
+/** A statement ready for the engine. */
+export interface QuotedSql {
+  /** The text as sent. */
+  readonly original: string
+  readonly text: string
+  /** UTF-16 indexes in `text` of the quotes that were put in, ascending. */
+  readonly inserted: readonly number[]
+}
+
+/** Words after which an operand begins. */
+const beforeOperand = names(`
+  and between by case distinct else escape except exclude glob groups having ilike in like not on or qualify range
+  returning rows select similar then using when where
+`)
+
+/** Quotes every bare `offset` that can only be meant as a column. */
+export function quoteOffsetWord(sql: string): QuotedSql {
+  if (!/offset/i.test(sql)) return { original: sql, text: sql, inserted: [] }
+  const inserted: number[] = []
+  let text = ''
+  let copied = 0
+  for (const token of columnWords(lexSql(sql))) {
+    text += `${sql.slice(copied, token.start)}"${sql.slice(token.start, token.end)}"`
+    inserted.push(text.length - (token.end - token.start) - 2, text.length - 1)
+    copied = token.end
+  }
+  return { original: sql, text: text + sql.slice(copied), inserted }
+}
+
+/** One level of brackets. */
+interface Level {
+  /** It is the list of `distinct on (…)`: behind it an operand begins. */
+  readonly isDistinctOn: boolean
+  /** Behind LIMIT no column can stand: what follows `10%` is the clause. */
+  inLimit: boolean
+}
+
+/** Every `offset` that begins an operand; one pass, whatever the statement. */
+function* columnWords(tokens: readonly SqlToken[]): Generator<SqlToken> {
+  const levels: Level[] = [{ isDistinctOn: false, inLimit: false }]
+  /** True when an operand may begin at the token: what stands before it does not end one. */
+  let begins = false
+  for (const [index, token] of tokens.entries()) {
+    const level = levels.at(-1)
+    if (token.kind === 'word' && token.text === 'offset' && begins && level?.inLimit !== true) yield token
+    const before = [tokens[index - 2], tokens[index - 1]] as const
+    let closed: Level | undefined
+    if (token.kind === 'symbol' && token.text === '(') {
+      const isDistinctOn = before[1]?.text === 'on' && before[0]?.text === 'distinct'
+      levels.push({ isDistinctOn, inLimit: false })
+    } else if (token.kind === 'symbol' && token.text === ')' && levels.length > 1) closed = levels.pop()
+    else if (level !== undefined && token.text === 'limit' && token.kind === 'word') {
+      level.inLimit ||= before[1]?.text !== '.' && before[1]?.text !== 'as'
+    }
+    begins = operandFollows(token, before, { begins, isDistinctOn: closed?.isDistinctOn === true })
+  }
+}
+
+/** True when an operand may begin behind a token; `begins`: it may begin at the token itself. */
+function operandFollows(
+  token: SqlToken,
+  [second, first]: readonly (SqlToken | undefined)[],
+  { begins, isDistinctOn }: { begins: boolean; isDistinctOn: boolean },
+): boolean {
+  if (token.kind === 'word') {
+    if (token.text === 'all') return first?.text === 'select'
+    if (token.text === 'from') return first?.text === 'distinct' && isOrNot(second)
+    return beforeOperand.has(token.text) && first?.text !== '.'
+  }
+  if (token.kind !== 'symbol') return false
+  // `*` is a list of columns where an operand would begin, and multiplies where one has ended.
+  if (token.text === '*') return !(begins || first?.text === '.' || first?.text === 'from')
+  if (token.text === ')') return isDistinctOn
+  return ![']', '}', ';', '.', '::'].includes(token.text)
+}
+
+function isOrNot(token: SqlToken | undefined): boolean {
+  return token?.kind === 'word' && (token.text === 'is' || token.text === 'not')
+}
+
+/** Place in the text as sent of a byte offset in the quoted text. */
+export function positionOfByte(sql: QuotedSql, byteOffset: number): TextPosition {
+  return originalPosition(sql, byteOffset, (point) => (point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4))
+}
+
+/** Place in the text as sent of an offset in code points in the quoted text. */
+export function positionOfCodePoint(sql: QuotedSql, offset: number): TextPosition {
+  return originalPosition(sql, offset, () => 1)
+}
+
+/** `sizeOf`: how much of the offset a code point takes. */
+function originalPosition(sql: QuotedSql, offset: number, sizeOf: (codePoint: number) => number): TextPosition {
+  let passed = 0
+  let index = 0
+  for (const character of sql.text) {
+    if (passed >= offset) break
+    passed += sizeOf(character.codePointAt(0) ?? 0)
+    index += character.length
+  }
+  const before = sql.inserted.filter((at) => at < index).length
+  return positionAt(sql.original, index - before)
+}
+
+const refusedWords = names(`
+  alter analyze attach begin call checkpoint comment commit copy create deallocate delete detach do drop end execute
+  explain export force grant import insert install load merge pragma prepare reindex release reset revoke rollback
+  savepoint set start truncate update use vacuum
+`)
+
+/**
+ * Throws NodeError `SqlSyntax` for an empty text or one with NUL, `SqlValue` for a number beyond a double, and
+ * `QueryNotAllowed` for anything that cannot be one query.
+ */
+export function checkStatementKind(sql: string): void {
+  const nul = sql.indexOf('\0')
+  // The engine takes a text to end there in some of its calls and not in others.
+  if (nul >= 0)
+    throw new NodeError('SqlSyntax', 'The statement holds a NUL character.', { position: positionAt(sql, nul) })
+  const tokens = lexSql(sql)
+  const comment = tokens.find((token) => token.kind === 'unfair comment')
+  if (comment !== undefined) {
+    throw new NodeError('SqlSyntax', 'A comment is not closed, or holds over 100 others inside one another.', {
+      position: positionAt(sql, comment.start),
+    })
+  }
+  const starts = tokens.filter((token, index) => token.text !== ';' && (index === 0 || tokens[index - 1]?.text === ';'))
+  const [first, second] = starts
+  if (first === undefined) throw new NodeError('SqlSyntax', 'The statement is empty.', { position: positionAt(sql, 0) })
+  for (const start of starts) {
+    if (start.kind === 'word' && refusedWords.has(start.text)) {
+      throw notAllowed({ construct: start.text.toUpperCase(), position: positionAt(sql, start.start) })
+    }
+  }
+  if (second !== undefined) {
+    throw notAllowed({ construct: 'more than one statement', position: positionAt(sql, second.start) })
+  }
+  for (const { kind, start, end } of tokens) {
+    if (kind === 'number' && Number(sql.slice(start, end).replaceAll('_', '')) === Number.POSITIVE_INFINITY) {
+      throw numberTooLarge(positionAt(sql, start))
+    }
+  }
+}
+
+/** The refusal of a number that only infinity could stand for: the engine's tree has no form for it. */
+export function numberTooLarge(position?: TextPosition): NodeError {
+  return new NodeError('SqlValue', 'A number of the statement is larger than a double holds.', {
+    hint: "Numbers go to ±1.7976931348623157e308. Infinity is written 'inf'::DOUBLE.",
+    ...(position && { position }),
+  })
+}
+
+/** The parameters `$name`, `$1` and `?` of a text in order; their names in ASCII lower case. */
+function* parametersIn(
+  sql: string,
+): Generator<{ readonly name: string; readonly start: number; readonly end: number }> {
+  let last = 0
+  for (const { kind, start, end, text } of lexSql(sql)) {
+    if (kind !== 'parameter') continue
+    // The engine numbers each `?` behind the highest number so far.
+    const name = text === '' ? String(last + 1) : text
+    if (/^\d+$/.test(name)) last = Math.max(last, Number(name))
+    yield { name, start, end }
+  }
+}
+
+/** Place of each parameter by name, the first of each. */
+export function parameterPlaces(sql: string): ReadonlyMap<string, TextPosition> {
+  const places = new Map<string, TextPosition>()
+  for (const { name, start } of parametersIn(sql)) if (!places.has(name)) places.set(name, positionAt(sql, start))
+  return places
+}
+
+/** The text with the type of each parameter written behind it, by name in ASCII lower case. */
+export function withTypes(sql: QuotedSql, types: ReadonlyMap<string, string>): QuotedSql {
+  const inserted: number[] = []
+  let text = ''
+  let copied = 0
+  let behind = 0
+  const copyTo = (end: number): void => {
+    for (let at = sql.inserted[behind]; at !== undefined && at < end; at = sql.inserted[++behind]) {
+      inserted.push(at + text.length - copied)
+    }
+    text += sql.text.slice(copied, end)
+    copied = end
+  }
+  for (const { name, end } of parametersIn(sql.text)) {
+    copyTo(end)
+    const type = `::${types.get(name) ?? 'VARCHAR'}`
+    for (let at = 0; at < type.length; at++) inserted.push(text.length + at)
+    text += type
+  }
+  copyTo(sql.text.length)
+  return { original: sql.original, text, inserted }
+}
+
+/** Place of the first USING SAMPLE or TABLESAMPLE in a text. */
+export function sampleClause(sql: string): TextPosition | undefined {
+  const tokens = lexSql(sql)
+  const found = tokens.find(
+    (token, index) =>
+      token.kind === 'word' &&
+      (token.text === 'tablesample' || (token.text === 'using' && tokens[index + 1]?.text === 'sample')),
+  )
+  return found === undefined ? undefined : positionAt(sql, found.start)
+}
+
+/** After words that a table follows: a name of two parts, with a slash or a hyphen in it. */
+const bareName =
+  /\b(?:from|join|describe|summarize)\s+([a-z0-9][a-z0-9-]*(?:\.[a-z0-9-]+)*)([/.])([a-z0-9][a-z0-9-]*(?:\.[a-z0-9-]+)*)/gi
+/** Text and comments, in which a name is no name. */
+const quoted = /'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|\/\*[\s\S]*?\*\//g
+
+/** What to write instead, where a name in `sql` lacks its quotes. */
+export function unquotedNameHint(sql: string): string | undefined {
+  const bare = sql.replace(quoted, (text) => ' '.repeat(text.length))
+  for (const [, account = '', separator = '', dataset = ''] of bare.matchAll(bareName)) {
+    if (separator === '/' || account.includes('-') || dataset.includes('-')) {
+      return `Names of datasets with '/' or '-' go in double quotes: "${account}/${dataset}".`
+    }
+  }
+  return undefined
+}

@@ -1,0 +1,61 @@
+// What a node may do without: the one interface of all optional features. features.ts lists them; nothing else of the node
+// names one.
+
+import type { ChainSource } from './catalog/chain-source.ts'
+import { features } from '../features.ts'
+import type { Gateway } from './gateway/gateway.ts'
+import type { OptionalRoutes } from './http/context.ts'
+import type { Health } from './machine/ops/health.ts'
+import type { NodeKey } from '../libraries/proof/sign.ts'
+import type { Shared } from './roles.ts'
+
+export interface Feature {
+  /** As `--without` names it, and `feature` of operations in texts/operations.json. */
+  readonly name: string
+  /** What a user has of it, for the documentation. */
+  readonly about: string
+  /** Nothing of its code is loaded before. Absent where it is a format alone (node/formats/registry.ts). */
+  readonly load?: () => Promise<FeatureCode>
+}
+
+/** A node elsewhere whose datasets are copied into the store of this one. */
+export interface Origin {
+  readonly url: string
+  /** Where what is missing or damaged is fetched from. */
+  readonly source: ChainSource
+  /** Says what its readiness takes. */
+  tell(health: Health): void
+}
+
+export interface FeatureCode {
+  /** Begins to copy datasets of another node, where the options name one. */
+  readonly origin?: (shared: Shared) => Promise<Origin | undefined>
+  readonly routes?: OptionalRoutes
+  /** Begins what it does beside its routes, once the node listens. Closed as `opened` says. */
+  readonly start?: (parts: FeatureParts) => Promise<void>
+}
+
+/** What a feature does its work with. */
+export interface FeatureParts extends Shared {
+  /** Absent where the process has not this role. */
+  readonly gateway: Gateway | undefined
+  readonly health: Health
+  readonly nodeKey: NodeKey
+}
+
+/** Loads all features but those of these names. */
+export async function loadFeatures(without: readonly string[]): Promise<readonly FeatureCode[]> {
+  const all: readonly Feature[] = features
+  return await Promise.all(
+    all.filter(({ name }) => !without.includes(name)).map(async ({ load }) => (await load?.()) ?? {}),
+  )
+}
+
+/** The node that is followed, if any. */
+export async function originOf(loaded: readonly FeatureCode[], shared: Shared): Promise<Origin | undefined> {
+  for (const { origin } of loaded) {
+    const found = await origin?.(shared)
+    if (found !== undefined) return found
+  }
+  return undefined
+}

@@ -1,0 +1,121 @@
+// The rows of the columns that a reader fills: a builder for each column that comes, batches cut by rows and bytes, and what is
+// warned of in the row that is open.
+
+import { type ColumnBuilder, createColumnBuilder } from '../../libraries/columnar/arrow/column-builder.ts'
+import { nullColumn } from '../../libraries/columnar/arrow/null-column.ts'
+import { must } from '../../libraries/base/assert.ts'
+import { Warnings } from '../../libraries/base/warnings.ts'
+import type { Column, Field, RecordBatch } from '../../libraries/model/schema.ts'
+import type { TablePlan } from './column-plan.ts'
+
+/** Most bodies are small: buffers of so few rows are cheap to make. */
+const firstRows = 4
+const batchRows = 16_384
+const batchInputBytes = 1024 * 1024
+/** Rows times the columns that have come in them: 256 rows of 2,000 columns. */
+const batchCells = 512 * 1024
+
+/**
+ * The columns of one body. A column costs nothing in rows that it does not come in: they are made nulls when its next value
+ * comes, or at the end. After a fault the columns may be out of step: the body is lost, only judging goes on.
+ */
+export class ColumnRows {
+  readonly plan: TablePlan
+  readonly warnings = new Warnings()
+  /** Those of the row that is open. */
+  private rowWarnings: string[] = []
+  private doneRows = 0
+  /** Of the columns that have come, by their place in the plan. */
+  private readonly builders: ColumnBuilder[] = []
+  private batches: RecordBatch[] = []
+  private rows = 0
+  /** Columns that have come in these rows. */
+  private met = 0
+  private inputBytes = 0
+  private failed = false
+
+  constructor(plan: TablePlan) {
+    this.plan = plan
+  }
+
+  /** The builder of the column at `index`, for its value in the row that is open. */
+  builder(index: number): ColumnBuilder {
+    const builder = (this.builders[index] ??= createColumnBuilder(this.field(index), firstRows))
+    if (builder.rows < this.rows && !this.failed) builder.appendNulls(this.rows)
+    else if (builder.rows === 0) this.met += 1
+    return builder
+  }
+
+  private field(index: number): Field {
+    return must(this.plan.columns[index], 'a column').field
+  }
+
+  /** Ends a row that came from `inputBytes` bytes of input. */
+  endRow(inputBytes: number): void {
+    if (this.rowWarnings.length > 0) this.tellRow()
+    this.rows += 1
+    this.doneRows += 1
+    this.inputBytes += inputBytes
+    const isFull = this.rows >= batchRows || this.inputBytes >= batchInputBytes || this.rows * this.met >= batchCells
+    if (isFull) this.cut()
+  }
+
+  /** Drops the values since the last row ended. */
+  undoRow(): void {
+    this.rowWarnings.length = 0
+    for (const builder of this.builders) builder?.rollback(Math.min(this.rows, builder.rows))
+  }
+
+  /** Notes of the row that is open what is changed or doubted of it; as `Warnings.add`. */
+  warn(about: string): void {
+    this.rowWarnings.push(about)
+  }
+
+  /** What was noted of the row that is open, for a reader that keeps its own warnings. */
+  takeRowWarnings(): readonly string[] {
+    const taken = this.rowWarnings
+    if (taken.length > 0) this.rowWarnings = []
+    return taken
+  }
+
+  private tellRow(): void {
+    for (const about of this.rowWarnings) this.warnings.add(about, this.doneRows)
+    this.rowWarnings.length = 0
+  }
+
+  /** From now on values are judged but not kept. */
+  fail(): void {
+    if (this.failed) return
+    this.failed = true
+    this.batches = []
+    this.cut()
+  }
+
+  /** The batches that are complete; they are given once. */
+  take(): readonly RecordBatch[] {
+    const { batches } = this
+    this.batches = []
+    return batches
+  }
+
+  /** The batches not taken before, with the last rows. */
+  finish(): readonly RecordBatch[] {
+    if (this.rows > 0) this.cut()
+    return this.take()
+  }
+
+  private cut(): void {
+    const { rows } = this
+    if (this.failed) this.builders.length = 0
+    else this.batches.push({ rows, columns: this.plan.columns.map((_, index) => this.column(index)) })
+    this.rows = 0
+    this.inputBytes = 0
+    this.met = 0
+  }
+
+  /** The rows of a column; event times that are missing are filled in later. */
+  private column(index: number): Column {
+    const hasCome = (this.builders[index]?.rows ?? 0) > 0
+    return hasCome || index === 0 ? this.builder(index).finish() : nullColumn(this.field(index), this.rows)
+  }
+}

@@ -1,0 +1,55 @@
+// What an answer says of a batch: where its event times came from, what was changed or is doubted of its values
+// (libraries/base/warnings.ts), and which new column looks like a time that nobody named. Pure.
+
+import { maybeTimeName } from '../formats/time-names.ts'
+import type { Field } from '../../libraries/model/schema.ts'
+import type { IngestControls } from './controls.ts'
+import type { TypedBody } from './reading.ts'
+import type { Shape } from './shape.ts'
+
+export interface BatchRemarks {
+  /** Absent for a batch without records. */
+  readonly eventTime?: EventTimeSource
+  /** Sentences; absent where there are none. */
+  readonly warnings?: readonly string[]
+}
+
+export interface DryRunAnswer {
+  readonly dryRun: true
+  readonly records: number
+  readonly fields: readonly Field[]
+  readonly told: BatchRemarks
+}
+
+interface EventTimeSource {
+  /** `field`: the records brought it; `header`: odf-event-time; `received`: the time of the request. */
+  readonly from: 'field' | 'header' | 'received'
+  /** The field, as it was named. */
+  readonly name?: string
+  /** Records without it, where there are some of both; theirs came from `otherwise`. */
+  readonly missing?: number
+  readonly otherwise?: 'header' | 'received'
+}
+
+/** `before`: the shape of the dataset as the batch found it. */
+export function remarksOn(controls: IngestControls, body: TypedBody, before: Shape | undefined): BatchRemarks {
+  const { rows, undated, shape } = body
+  if (rows === 0) return {}
+  const otherwise = controls.eventTimeMs === undefined ? 'received' : 'header'
+  const all = undated === rows
+  const warnings = [...body.warnings, ...(all ? unnamedTime(controls, shape, before) : [])]
+  const warned = warnings.length === 0 ? {} : { warnings }
+  if (all) return { eventTime: { from: otherwise }, ...warned }
+  const name = body.takenTime ?? controls.eventTime ?? shape.vocabulary.eventTimeColumn
+  return { eventTime: { from: 'field', name, ...(undated === 0 ? {} : { missing: undated, otherwise }) }, ...warned }
+}
+
+function unnamedTime({ eventTime }: IngestControls, shape: Shape, before: Shape | undefined): readonly string[] {
+  const isNew = (name: string): boolean => before?.fields.every((field) => field.name !== name) ?? true
+  const column = shape.fields.find(({ name }) => maybeTimeName(name) && isNew(name))?.name
+  if (eventTime !== undefined || column === undefined) return []
+  const message =
+    `The column '${column}' looks like the time of its records, and their event time is when they were received: ` +
+    `make the dataset with eventTime=${column} (and eventTimeUnit, if these are numbers).`
+  return [message]
+}

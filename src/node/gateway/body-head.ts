@@ -1,0 +1,59 @@
+// The first bytes of a body: they explain a refusal, and tell a map that came as plain JSON, or a page that came as CSV, from rows.
+
+import { headBytes, lookAlikeHint, mapDocumentOf, markupOf, type OtherDocument } from '../formats/look-alike.ts'
+import { concatBytes } from '../../libraries/base/bytes.ts'
+import type { ErrorKind } from '../../libraries/base/error-table.ts'
+import { NodeError } from '../../libraries/base/errors.ts'
+import { foldAscii } from '../../libraries/model/names.ts'
+import type { Shape } from './shape.ts'
+
+/** Refusals whose cause the look of the body may tell. */
+const explainable: readonly ErrorKind[] = ['MalformedBody', 'RecordsDoNotFit', 'InvalidColumnName', 'NothingToInfer']
+
+export class BodyHead {
+  /** Name of the format. */
+  readonly #format: string
+  #bytes: Uint8Array = new Uint8Array()
+  /** True while bytes are waited for: what goes wrong then is no fault of the records. */
+  isWaiting = false
+
+  constructor(format: string) {
+    this.#format = format
+  }
+
+  add(chunk: Uint8Array): void {
+    const missing = headBytes - this.#bytes.length
+    if (missing <= 0) return
+    // A copy: the chunk is given back when it has been read.
+    this.#bytes = concatBytes([this.#bytes, chunk.subarray(0, missing)])
+  }
+
+  /** What the body is instead of rows: a map as JSON where the dataset has no columns for it, a page as the first cells of a dataset. */
+  otherDocument(shape: Shape | undefined): OtherDocument | undefined {
+    const isCells = this.#format === 'csv' || this.#format === 'tsv'
+    if (isCells) return (shape?.fields.length ?? 0) === 0 ? markupOf(this.#bytes) : undefined
+    if (this.#format !== 'json' && this.#format !== 'ndjson') return undefined
+    const document = mapDocumentOf(this.#bytes)
+    const isColumn = shape?.fields.some(({ name }) => foldAscii(name) === document?.member)
+    return isColumn === true ? undefined : document
+  }
+
+  /** The error for such a document. */
+  refusal({ what, hint }: OtherDocument): NodeError {
+    const message = `The body is ${what}, not rows.`
+    return new NodeError('RecordsDoNotFit', `${message} Nothing was stored.`, {
+      hint,
+      errors: [{ record: 0, line: 1, byteOffset: 0, kind: 'MalformedRecord', message }],
+      errorsTotal: 1,
+    })
+  }
+
+  /** The error that tells what is wrong by the look of the body, where that explains it. */
+  explained(error: unknown, shape: Shape | undefined): unknown {
+    if (this.isWaiting || !(error instanceof NodeError) || !explainable.includes(error.kind)) return error
+    const document = this.otherDocument(shape)
+    if (document !== undefined) return this.refusal(document)
+    const hint = lookAlikeHint(this.#bytes, this.#format)
+    return hint === undefined ? error : new NodeError(error.kind, error.message, { ...error.details, hint })
+  }
+}

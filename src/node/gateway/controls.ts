@@ -1,0 +1,309 @@
+// What an ingest request asks for beside its body: headers and query parameters as typed controls (docs/spec/http.md §6).
+// Producers that add parameters of their own go on, but a misspelt one of ours, which would silently store something else
+// than was meant, is refused. Pure.
+
+import type { IngestRules } from '../../libraries/odf/chain/records.ts'
+import { type Preset, presetNames, presets } from '../formats/presets.ts'
+import { mediaTypeOf, parametersOf } from '../formats/registry.ts'
+import { ownValue } from '../../libraries/base/collections.ts'
+import { similarNames } from '../../libraries/base/compare.ts'
+import { NodeError } from '../../libraries/base/errors.ts'
+import { parseRfc3339Ms } from '../../libraries/model/instant.ts'
+import { type ContentDigest, readContentDigest } from './content-digest.ts'
+import { parametersOfRules, rulesOfQuery } from './ingest-rules.ts'
+import type { ContentEncoding } from './read-body.ts'
+
+export type UnknownFields = 'reject' | 'ignore' | 'add'
+
+/** How long the caller waits for the block. */
+export type Waiting =
+  | { readonly kind: 'default' }
+  | { readonly kind: 'async' }
+  | { readonly kind: 'wait'; readonly seconds: number }
+
+export interface IngestControls {
+  readonly contentType: string | undefined
+  readonly contentLength: number | undefined
+  readonly contentEncoding: ContentEncoding | undefined
+  readonly contentDigests: readonly ContentDigest[]
+  readonly waiting: Waiting
+  /** `Prefer: return=minimal`: the answer has no body. */
+  readonly isMinimal: boolean
+  readonly idempotencyKey: string | undefined
+  readonly create: boolean
+  /** Asked for, with `create` alone. */
+  readonly visibility: 'public' | 'private' | undefined
+  /** What a dataset that it makes is where nothing was asked; set by routes, not by callers. */
+  readonly newDatasets?: 'private'
+  readonly dryRun: boolean
+  readonly unknownFields: UnknownFields
+  readonly integers: 'int64' | 'float64' | undefined
+  readonly timeZone: 'UTC' | undefined
+  /** What is the key where no Idempotency-Key is sent: `body`, or the field that holds it. */
+  readonly dedupe: string | undefined
+  /** Records that can be read and do not fit are left out and told; set by routes, not by callers. */
+  readonly leavesOutMisfits?: boolean
+  /** JSON pointer to the array of records. */
+  readonly records: string | undefined
+  /** Objects in objects are columns; undefined: nothing was said. */
+  readonly flatten: boolean | undefined
+  /** Name of the field that holds the event time, or JSON pointer to it. */
+  readonly eventTime: string | undefined
+  readonly eventTimeUnit: 's' | 'ms' | 'us' | 'ns' | undefined
+  /** Of a file with several layers, where its format has such. */
+  readonly layer: string | undefined
+  /** Character set of a file whose format can have several. */
+  readonly charset: string | undefined
+  /** Fallback event time, milliseconds since 1970 UTC. */
+  readonly eventTimeMs: number | undefined
+  /** Multihash text of If-Match, without quotes. */
+  readonly ifMatch: string | undefined
+  /** The trace of the request, as it is passed on. */
+  readonly traceparent: string | undefined
+  /** What the request says of how its body is read: kept with a dataset that it makes. */
+  readonly rules: IngestRules | undefined
+  /** Parameters that the request does not have and rules of the dataset say. */
+  readonly ruled: readonly string[]
+  /** Query parameters that are none of ours. */
+  readonly ignoredParameters: readonly string[]
+}
+
+type Headers = Readonly<Record<string, string | readonly string[] | undefined>>
+type Query = Readonly<Record<string, unknown>>
+
+export const maxWaitSeconds = 30
+const maxKeyChars = 255
+
+/**
+ * Reads the controls; `kept`: the rules of the dataset, which count where neither a parameter nor a preset does. Throws
+ * NodeError `InvalidParameter`, `UnsupportedEncoding`.
+ */
+export function readControls(headers: Headers, given: Query, kept: IngestRules = {}): IngestControls {
+  const name = choice(given, 'preset', presetNames)
+  const preset: Preset | undefined = name === undefined ? undefined : presets[name]
+  const said = header(headers, 'content-type')
+  const contentType = (preset?.readAs && ownValue(preset.readAs, mediaTypeOf(said))) ?? said
+  const { query, rules, ruled } = withRules(headers, given, { preset, kept })
+  const create = flag(query, 'create')
+  const length = header(headers, 'content-length')
+  const preferences = preferencesOf(header(headers, 'prefer'))
+  const ofFormat = parametersOf(contentType)
+  return {
+    contentType,
+    contentLength: length === undefined ? undefined : Number(length),
+    contentEncoding: contentEncoding(header(headers, 'content-encoding')),
+    contentDigests: readContentDigest(header(headers, 'content-digest')),
+    waiting: waiting(preferences),
+    isMinimal: preferences.find((preference) => preference.startsWith('return=')) === 'return=minimal',
+    idempotencyKey: idempotencyKey(header(headers, 'idempotency-key')),
+    create,
+    visibility: visibility(query, create),
+    dryRun: flag(query, 'dryRun'),
+    unknownFields: choice(query, 'unknownFields', ['reject', 'ignore', 'add']) ?? (create ? 'add' : 'reject'),
+    integers: choice(query, 'integers', ['int64', 'float64']),
+    timeZone: choice(query, 'timeZone', ['UTC']),
+    dedupe: dedupe(query, headers),
+    // The empty pointer is the body.
+    records: query['records'] === '' ? undefined : word(query, 'records'),
+    flatten: query['flatten'] === undefined ? undefined : flag(query, 'flatten'),
+    eventTime: word(query, 'eventTime'),
+    eventTimeUnit: choice(query, 'eventTimeUnit', ['s', 'ms', 'us', 'ns']),
+    eventTimeMs: fallbackTime(header(headers, 'odf-event-time')),
+    ifMatch: ifMatch(header(headers, 'if-match')),
+    traceparent: traceparentOf(headers),
+    layer: ofFormat.includes('layer') ? word(query, 'layer') : undefined,
+    charset: ofFormat.includes('charset') ? word(query, 'charset') : undefined,
+    rules,
+    ruled,
+    ignoredParameters: foreignParameters(Object.keys(given), ofFormat),
+  }
+}
+
+/** The trace of a request; several headers, like a malformed one, count as none. */
+export function traceparentOf({ traceparent }: Headers): string | undefined {
+  return typeof traceparent === 'string' ? readTraceParent(traceparent) : undefined
+}
+
+function header(headers: Headers, name: string): string | undefined {
+  const value = headers[name]
+  if (value === undefined || typeof value === 'string') return value
+  throw new NodeError('InvalidParameter', `The header ${name} is given more than once.`, { hint: 'Send it once.' })
+}
+
+function choice<T extends string>(query: Query, name: string, values: readonly T[]): T | undefined {
+  const value = query[name]
+  if (value === undefined) return undefined
+  const found = values.find((candidate) => candidate === value)
+  if (found !== undefined) return found
+  throw new NodeError('InvalidParameter', `The parameter ${name} is ${JSON.stringify(value)}.`, {
+    hint: `Use one of: ${values.join(', ')}.`,
+    candidates: values,
+  })
+}
+
+function visibility(query: Query, create: boolean): IngestControls['visibility'] {
+  const asked = choice(query, 'visibility', ['public', 'private'])
+  if (asked === undefined || create) return asked
+  throw new NodeError('InvalidParameter', 'The parameter visibility counts with create=true alone.', {
+    hint: 'It is decided when the dataset is made.',
+  })
+}
+
+function word(query: Query, name: string): string | undefined {
+  const value = query[name]
+  if (value === undefined || (typeof value === 'string' && value !== '')) return value
+  throw new NodeError('InvalidParameter', `The parameter ${name} is empty, or given more than once.`, {
+    hint: 'Give it one value.',
+  })
+}
+
+/** The parameters with those that a preset or rules of the dataset stand for; what is given counts, an Idempotency-Key too. */
+function withRules(
+  headers: Headers,
+  given: Query,
+  { preset, kept }: { readonly preset: Preset | undefined; readonly kept: IngestRules },
+): { readonly query: Query } & Pick<IngestControls, 'rules' | 'ruled'> {
+  const hasKey = headers['idempotency-key'] !== undefined
+  if (preset !== undefined) {
+    const { dedupe, ...parameters } = preset.parameters
+    const query = { ...parameters, ...(hasKey ? {} : { dedupe }), ...given }
+    return { query, rules: rulesOfQuery({ dedupe, ...query }), ruled: [] }
+  }
+  const parameters = parametersOfRules(kept, { given, contentType: header(headers, 'content-type'), hasKey })
+  const ruled = Object.keys(parameters).filter((parameter) => given[parameter] === undefined)
+  return { query: { ...parameters, ...given }, rules: rulesOfQuery(given), ruled }
+}
+
+function dedupe(query: Query, headers: Headers): string | undefined {
+  const asked = word(query, 'dedupe')
+  if (asked === undefined || headers['idempotency-key'] === undefined) return asked
+  throw new NodeError('InvalidParameter', 'The request has an Idempotency-Key, and dedupe, which is to find one.', {
+    hint: 'Say one of both.',
+  })
+}
+
+function flag(query: Query, name: string): boolean {
+  return choice(query, name, ['true', 'false']) === 'true'
+}
+
+/** The one encoding of Content-Encoding; undefined for none. Throws NodeError `UnsupportedEncoding`. */
+export function contentEncoding(text: string | undefined): ContentEncoding | undefined {
+  const name = text?.trim().toLowerCase()
+  if (name === undefined || name === '' || name === 'identity') return undefined
+  if (name === 'x-gzip') return 'gzip'
+  if (name === 'gzip' || name === 'deflate' || name === 'br' || name === 'zstd') return name
+  throw new NodeError('UnsupportedEncoding', `The content encoding '${name}' is not supported.`, {
+    hint: 'Send the body as it is, or compressed with gzip, deflate, br or zstd (one of them).',
+    candidates: ['gzip', 'deflate', 'br', 'zstd'],
+  })
+}
+
+/** Preferences in lower case, without parameters, quotes and space around `=`. */
+function preferencesOf(prefer: string | undefined): readonly string[] {
+  const parts = prefer?.split(',') ?? []
+  return parts.map((part) => {
+    const preference = (part.split(';')[0] ?? '').trim().toLowerCase()
+    return preference.replace(/\s*=\s*("?)(.*)\1$/, '=$2')
+  })
+}
+
+/**
+ * The first `wait` decides, then `respond-async`; `wait=0` asks not to wait. Malformed and unknown preferences are
+ * ignored, as RFC 7240 says.
+ */
+function waiting(preferences: readonly string[]): Waiting {
+  for (const preference of preferences) {
+    const seconds = /^wait=(\d+)$/.exec(preference)
+    if (seconds === null) continue
+    const asked = Math.min(Number(seconds[1]), maxWaitSeconds)
+    return asked === 0 ? { kind: 'async' } : { kind: 'wait', seconds: asked }
+  }
+  return { kind: preferences.includes('respond-async') ? 'async' : 'default' }
+}
+
+/** Whether a text may be the key of a batch. */
+export function isKey(text: string): boolean {
+  return text.length <= maxKeyChars && /^[\x21-\x7e]+$/.test(text)
+}
+
+function idempotencyKey(text: string | undefined): string | undefined {
+  if (text === undefined) return undefined
+  if (isKey(text)) return text
+  throw new NodeError('InvalidParameter', 'The Idempotency-Key is malformed.', {
+    hint: `Send 1 to ${maxKeyChars} visible ASCII characters, a UUID for instance.`,
+  })
+}
+
+function fallbackTime(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  const ms = parseRfc3339Ms(text.trim().replace(' ', 'T'))
+  if (ms !== undefined) return ms
+  throw new NodeError('InvalidParameter', `The header odf-event-time is '${text.slice(0, 80)}'.`, {
+    hint: 'Write an RFC 3339 time with its zone, for instance 2026-01-31T12:00:00Z.',
+  })
+}
+
+function ifMatch(text: string | undefined): string | undefined {
+  if (text === undefined) return undefined
+  const tag = text.trim().replace(/^"(.*)"$/, '$1')
+  if (tag !== '' && !tag.startsWith('W/') && !tag.includes(',') && tag !== '*') return tag
+  throw new NodeError('InvalidParameter', 'If-Match takes one strong ETag: that of refs/head.', {
+    hint: 'Read refs/head and send its ETag, or the bare hash.',
+  })
+}
+
+const names = [
+  'create',
+  'visibility',
+  'dryRun',
+  'unknownFields',
+  'integers',
+  'timeZone',
+  'eventTime',
+  'eventTimeUnit',
+  'records',
+  'flatten',
+  'dedupe',
+  'preset',
+]
+/** By what they are in lower case. */
+const parameters = new Map(names.map((name) => [name.toLowerCase(), name]))
+
+/** Names that are told; a producer with more has other worries. */
+const toldMost = 20
+const toldChars = 100
+
+/** Those of `given` that are ignored. Throws NodeError `InvalidParameter` for one that is nearly one of ours. */
+function foreignParameters(given: readonly string[], ofFormat: readonly string[]): readonly string[] {
+  const foreign = given.filter((name) => !names.includes(name) && !ofFormat.includes(name))
+  for (const name of foreign) {
+    // The same but for letter case, or one or two letters off: every name of ours has six letters or more.
+    const [nearest] = similarNames(name.toLowerCase(), [...parameters.keys()])
+    const meant = nearest === undefined ? undefined : parameters.get(nearest)
+    if (meant === undefined) continue
+    throw new NodeError('InvalidParameter', `The parameter '${name.slice(0, toldChars)}' is not known here.`, {
+      hint: `Write ${meant}.`,
+      candidates: [meant],
+    })
+  }
+  return foreign.slice(0, toldMost).map((name) => name.slice(0, toldChars))
+}
+
+/** The `traceparent` of W3C Trace Context; it is carried in messages of the log and told in log lines, never hashed. */
+const traceForm = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/
+
+/**
+ * The header as this node passes it on: version 00 with the flags that version knows (bit 0, sampled). Undefined for one
+ * that is missing or malformed, which counts as none (Trace Context §2.2, §4.3).
+ */
+export function readTraceParent(header: string | undefined): string | undefined {
+  const [, version, traceId = '', parentId = '', flags = '', more] = traceForm.exec(header ?? '') ?? []
+  if (version === undefined || version === 'ff' || (version === '00' && more !== undefined)) return undefined
+  if (/^0+$/.test(traceId) || /^0+$/.test(parentId)) return undefined
+  return `00-${traceId}-${parentId}-${version === '00' ? flags : `0${Number.parseInt(flags, 16) & 1}`}`
+}
+
+/** True when the caller may have recorded the trace (flag `sampled`). */
+export function isSampled(traceparent: string): boolean {
+  return (Number.parseInt(traceparent.slice(-2), 16) & 1) === 1
+}

@@ -1,0 +1,130 @@
+// Rules that are kept with a dataset and hold for bodies whose requests do not say otherwise: from the parameters of the
+// batch that makes it or from `ingest` of PUT and PATCH, and as the parameters that they stand for
+// (docs/decisions/senders.md). A preset is kept as what it stood for. Pure.
+
+import type { IngestRules } from '../../libraries/odf/chain/records.ts'
+import { pointerPath } from '../formats/field-place.ts'
+import { type Preset, presetNames, presets } from '../formats/presets.ts'
+import { placesTaken } from '../formats/registry.ts'
+import { NodeError } from '../../libraries/base/errors.ts'
+import type { JsonValue } from '../../libraries/base/json/value.ts'
+import { foldAscii } from '../../libraries/model/names.ts'
+import type { DataSchema, Vocabulary } from '../../libraries/model/schema.ts'
+
+type Query = Readonly<Record<string, unknown>>
+
+const units = ['s', 'ms', 'us', 'ns'] as const
+const names = ['eventTime', 'eventTimeUnit', 'records', 'flatten', 'dedupe'] as const
+const members = [...names, 'preset']
+/** As the schema of `create` messages has it. */
+const longest = 1000
+
+/** The rules that parameters say, once a preset is spelt out; undefined for none. Throws NodeError `InvalidParameter`. */
+export function rulesOfQuery(query: Query): IngestRules | undefined {
+  const rules = rulesOf(query)
+  const long = lengthFault(rules)
+  if (long !== undefined) throw new NodeError('InvalidParameter', `The parameter ${long}`)
+  return Object.keys(rules).length === 0 ? undefined : rules
+}
+
+/** From texts in their form; others do not count. */
+function rulesOf(said: Query): IngestRules {
+  const text = (name: string): Record<string, string> => {
+    const value = said[name]
+    return typeof value === 'string' && value !== '' ? { [name]: value } : {}
+  }
+  const unit = units.find((one) => one === said['eventTimeUnit'])
+  return {
+    ...text('eventTime'),
+    ...(unit === undefined ? {} : { eventTimeUnit: unit }),
+    ...text('records'),
+    ...(said['flatten'] === 'true' ? { flatten: true } : {}),
+    ...text('dedupe'),
+  }
+}
+
+function lengthFault(rules: IngestRules): string | undefined {
+  const long = names.find((name) => String(rules[name] ?? '').length > longest)
+  return long === undefined ? undefined : `${long} has more than ${longest} characters.`
+}
+
+/**
+ * The parameters that `rules` stand for beside those that a request has: what it says counts, and what its format has no
+ * place for is left out.
+ */
+export function parametersOfRules(
+  rules: IngestRules,
+  {
+    given,
+    contentType,
+    hasKey,
+  }: { readonly given: Query; readonly contentType: string | undefined; readonly hasKey: boolean },
+): Readonly<Record<string, string>> {
+  const { nesting, hasRecords, hasOwnTime } = placesTaken(contentType)
+  const { eventTime, eventTimeUnit, records, flatten, dedupe } = rules
+  const isOwnTime = given['eventTime'] !== undefined || hasOwnTime === true
+  return {
+    ...(eventTime === undefined || isOwnTime ? {} : { eventTime }),
+    ...(eventTimeUnit === undefined || isOwnTime ? {} : { eventTimeUnit }),
+    ...(records === undefined || !hasRecords ? {} : { records }),
+    ...(flatten === undefined || nesting === undefined ? {} : { flatten: 'true' }),
+    ...(dedupe === undefined || hasKey ? {} : { dedupe }),
+  }
+}
+
+/** Reads `ingest` of a body, for a dataset with this schema. Throws NodeError `InvalidRequest`. */
+export function ingestOf(value: JsonValue, vocabulary: Vocabulary, schema: DataSchema | undefined): IngestRules {
+  if (!(value instanceof Map) || value.size === 0) throw invalid(`ingest is not {${members.join('?, ')}?}.`)
+  const said: Record<string, string> = {}
+  for (const [name, member] of value) said[name] = textOf(name, member)
+  const { preset, ...own } = said
+  const known = presetNames.find((one) => one === preset)
+  if (preset !== undefined && known === undefined)
+    throw invalid(`ingest.preset is '${preset.slice(0, 80)}'.`, presetNames)
+  const stands: Preset | undefined = known === undefined ? undefined : presets[known]
+  if (stands?.readAs !== undefined)
+    throw invalid(
+      `ingest.preset '${preset}' says what a body is: it is sent with each, and is not a rule of a dataset.`,
+    )
+  const rules = rulesOf({ ...stands?.parameters, ...own })
+  const long = lengthFault(rules)
+  if (long !== undefined) throw invalid(`ingest.${long}`)
+  if (Object.keys(rules).length === 0) throw invalid('ingest has no rule: flatten=false is none.')
+  demandPlaces(rules, vocabulary, schema)
+  return rules
+}
+
+function textOf(name: string, value: JsonValue): string {
+  if (!members.includes(name)) throw invalid(`'${name.slice(0, 80)}' is not a member of ingest.`, members)
+  if (name === 'flatten') {
+    if (typeof value === 'boolean') return String(value)
+    throw invalid('ingest.flatten is neither true nor false.')
+  }
+  if (typeof value !== 'string' || value === '') throw invalid(`ingest.${name} is not a text.`)
+  if (name === 'eventTimeUnit' && !units.some((unit) => unit === value)) {
+    throw invalid(`ingest.eventTimeUnit is '${value.slice(0, 80)}'.`, units)
+  }
+  return value
+}
+
+/** Throws NodeError `InvalidRequest` where rules would refuse every body. */
+function demandPlaces(rules: IngestRules, { eventTimeColumn }: Vocabulary, schema: DataSchema | undefined): void {
+  for (const name of ['eventTime', 'records', 'dedupe'] as const) {
+    const text = rules[name]
+    if (text === undefined || (name !== 'records' && !text.startsWith('/'))) continue
+    try {
+      pointerPath(`ingest.${name}`, text)
+    } catch {
+      throw invalid(`ingest.${name} is '${text.slice(0, 80)}', which is not a JSON pointer.`)
+    }
+  }
+  const { eventTime = eventTimeColumn } = rules
+  if (foldAscii(eventTime) === foldAscii(eventTimeColumn)) return
+  const column = schema?.fields.find(({ name }) => foldAscii(name) === foldAscii(eventTime))
+  if (column === undefined) return
+  throw invalid(`ingest.eventTime is '${column.name}', which is a column: a field is one or the other.`)
+}
+
+function invalid(message: string, candidates?: readonly string[]): NodeError {
+  return new NodeError('InvalidRequest', message, candidates === undefined ? {} : { candidates })
+}

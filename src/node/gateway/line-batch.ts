@@ -1,0 +1,97 @@
+// A batch of a stream as bytes: whole records that follow one another, after the header where the format has one; where
+// each of its records lies, for who has to name one or to cut the batch at one.
+
+import type { RecordEnds } from '../formats/format.ts'
+import { concatBytes } from '../../libraries/base/bytes.ts'
+
+export interface LineBatchFacts {
+  /** Numbers of its first and last record; a blank line uses up a number. */
+  readonly first: number
+  readonly last: number
+  /** Records that are no blank lines. */
+  readonly rows: number
+  /** The header, then the records. */
+  readonly bytes: Uint8Array
+  readonly headerBytes: number
+}
+
+export class LineBatch implements LineBatchFacts {
+  readonly first: number
+  readonly last: number
+  readonly rows: number
+  readonly bytes: Uint8Array
+  readonly headerBytes: number
+  readonly #endsAfter: (header: Uint8Array) => RecordEnds
+
+  constructor(
+    { first, last, rows, bytes, headerBytes }: LineBatchFacts,
+    endsAfter: (header: Uint8Array) => RecordEnds,
+  ) {
+    this.first = first
+    this.last = last
+    this.rows = rows
+    this.bytes = bytes
+    this.headerBytes = headerBytes
+    this.#endsAfter = endsAfter
+  }
+
+  /** The records before `number`, and the others; each undefined where none of them is a row. */
+  split(number: number): { readonly before: LineBatch | undefined; readonly rest: LineBatch | undefined } {
+    if (number > this.last) return { before: this, rest: undefined }
+    let at = this.headerBytes
+    let rows = 0
+    for (const record of this.#records()) {
+      if (record.number === number) break
+      if (!record.isBlank) rows++
+      at = record.end
+    }
+    const header = this.bytes.subarray(0, this.headerBytes)
+    const rest = concatBytes([header, this.bytes.subarray(at)])
+    return {
+      before: this.#part({ first: this.first, last: number - 1, rows, bytes: this.bytes.subarray(0, at) }),
+      rest: this.#part({ first: number, last: this.last, rows: this.rows - rows, bytes: rest }),
+    }
+  }
+
+  /** Number of the record that `line` of the bytes, from 1 on, is in; undefined for a line of the header. */
+  numberAt(line: number): number | undefined {
+    const header = this.bytes.subarray(0, this.headerBytes)
+    let next = 1 + newlines(header)
+    if (line < next) return undefined
+    for (const { number, start, end } of this.#records()) {
+      next += newlines(this.bytes.subarray(start, end))
+      if (line < next) return number
+    }
+    return this.last
+  }
+
+  #part(facts: Omit<LineBatchFacts, 'headerBytes'>): LineBatch | undefined {
+    return facts.rows === 0 ? undefined : new LineBatch({ ...facts, headerBytes: this.headerBytes }, this.#endsAfter)
+  }
+
+  *#records(): Generator<{ readonly number: number; start: number; end: number; isBlank: boolean }> {
+    // As in its own chunk: what finds the ends is told of every one from the first byte on.
+    const body = this.bytes.subarray(this.headerBytes)
+    const ends = this.#endsAfter(this.bytes.subarray(0, this.headerBytes))
+    for (let number = this.first, at = 0; at < body.length; number++) {
+      const found = ends.next(body, at)
+      const stop = found < 0 ? body.length : found
+      const end = found < 0 ? stop : found + 1
+      yield {
+        number,
+        start: this.headerBytes + at,
+        end: this.headerBytes + end,
+        isBlank: ends.isBlank(body, at, stop),
+      }
+      at = end
+    }
+  }
+}
+
+function newlines(bytes: Uint8Array): number {
+  let count = 0
+  for (let at = bytes.indexOf(newline); at >= 0; at = bytes.indexOf(newline, at + 1)) count++
+  return count
+}
+
+const newline = 0x0a

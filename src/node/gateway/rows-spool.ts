@@ -1,0 +1,84 @@
+// Many rows that are not in the log yet, as messages of an Arrow stream: in a file, until all are there and it is known
+// which columns they bring. Messages that lack some of those get them when they are read.
+
+import { type BroughtRows, fieldsAt, rowsWith } from '../../libraries/columnar/arrow/brought-rows.ts'
+import { ArrowStreamReader } from '../../libraries/columnar/arrow/ipc-reader.ts'
+import { arrowBatchMessages, arrowStreamEnd, arrowStreamStart } from '../../libraries/columnar/arrow/ipc.ts'
+import { sameValue } from '../../libraries/base/compare.ts'
+import { nextTurn } from '../../libraries/base/clock.ts'
+import type { Field, RecordBatch } from '../../libraries/model/schema.ts'
+import type { ReadRows } from './row-reader.ts'
+import { Spool } from './spool.ts'
+
+interface Piece {
+  readonly places: readonly number[]
+  readonly bytes: number
+}
+
+export class RowsSpool {
+  readonly #fields: readonly Field[]
+  readonly #spool: Spool
+  readonly #pieces: Piece[] = []
+
+  /** For rows of some of `fields`; see `Spool`. */
+  constructor(fields: readonly Field[], spoolDir: string) {
+    this.#fields = fields
+    this.#spool = new Spool(spoolDir)
+  }
+
+  /** Adds rows at the end. Throws NodeError `StorageFull`, and what else the file system throws. */
+  async append(rows: ReadRows): Promise<void> {
+    const last = this.#pieces.at(-1)?.places
+    const places = last !== undefined && sameValue(last, rows.places) ? last : rows.places
+    for (const message of await messagesOf(rows, this.#fields, places)) {
+      this.#pieces.push({ places, bytes: message.length })
+      await this.#spool.append(message)
+    }
+  }
+
+  /** The stream of all rows with the columns at `places`, which have all that any rows bring. */
+  async *stream(places: readonly number[]): AsyncGenerator<Uint8Array> {
+    yield arrowStreamStart(fieldsAt(this.#fields, places))
+    let at = 0
+    for (const { places: brought, bytes } of this.#pieces) {
+      const message = await this.#spool.at(at, at + bytes)
+      at += bytes
+      if (brought.length === places.length) yield message
+      else
+        yield* await messagesOf(
+          { rows: 0, bytes, cells: 0, places: brought, messages: [message] },
+          this.#fields,
+          places,
+        )
+    }
+    yield arrowStreamEnd()
+  }
+
+  /** Frees memory and file. Idempotent. */
+  discard(): Promise<void> {
+    return this.#spool.discard()
+  }
+}
+
+/** Messages of rows with the columns at `places`, which have all that they bring. */
+export async function messagesOf(
+  rows: ReadRows,
+  fields: readonly Field[],
+  places: readonly number[],
+): Promise<readonly Uint8Array[]> {
+  const isSame = rows.places.length === places.length
+  if ('messages' in rows && isSame) return rows.messages
+  // To read them has held the event loop long enough.
+  await nextTurn()
+  const columns = fieldsAt(fields, places)
+  return batchesOf(rows, fields).flatMap((batch) => arrowBatchMessages(columns, rowsWith(batch, fields, places)))
+}
+
+/** The rows as columns. */
+export function batchesOf(rows: ReadRows, fields: readonly Field[]): BroughtRows[] {
+  if (!('messages' in rows)) return [rows]
+  const reader = new ArrowStreamReader()
+  const start = arrowStreamStart(fieldsAt(fields, rows.places))
+  const batches: RecordBatch[] = [start, ...rows.messages].flatMap((message) => reader.push(message))
+  return batches.map(({ rows: count, columns }) => ({ rows: count, places: rows.places, columns }))
+}

@@ -1,0 +1,177 @@
+// Cuts a body of records that has no end into batches: finds the ends of records in the chunks, numbers the records, and
+// hands out what is complete, each batch with the header, where the format has one. Bytes are never copied record by
+// record. No clock: when a batch is due, its user says.
+
+import type { RecordEnds } from '../formats/format.ts'
+import { NodeError } from '../../libraries/base/errors.ts'
+import { GatheredBytes } from './gathered-bytes.ts'
+import { LineBatch } from './line-batch.ts'
+
+/** Bytes of a batch at most, unless one record has more. */
+const batchBytes = 4 * 1024 * 1024
+const noBytes = new Uint8Array(0)
+const lineEnd = Uint8Array.of(0x0a)
+
+export interface CutterOptions {
+  /** Number of the first record. */
+  readonly first: number
+  /** Rows of a batch at most. */
+  readonly mostRows: number
+  readonly recordBytes: number
+  /** Where records end after `header`, which has no bytes while it has not come, or where there is none. */
+  readonly ends: (header: Uint8Array) => RecordEnds
+  /** The body begins with a record that names the columns. */
+  readonly hasHeader: boolean
+}
+
+export class StreamCutter {
+  readonly #options: CutterOptions
+  readonly #ready: LineBatch[] = []
+  /** The record that names the columns, with its line end; undefined until it has come. */
+  #header: Uint8Array | undefined
+  #ends: RecordEnds
+  /** Whole records of the batch. */
+  readonly #pieces = new GatheredBytes()
+  #first: number
+  /** Number of the record that is coming. */
+  #next: number
+  #rows = 0
+  /** What has come of the next record. */
+  readonly #tail = new GatheredBytes()
+  #heldBytes = 0
+
+  constructor(options: CutterOptions) {
+    this.#options = options
+    this.#header = options.hasHeader ? undefined : noBytes
+    this.#ends = options.ends(noBytes)
+    this.#first = options.first
+    this.#next = options.first
+  }
+
+  /** Bytes that were pushed and not taken. */
+  get heldBytes(): number {
+    return this.#heldBytes
+  }
+
+  /** Bytes of the record, or header, that has no end yet. */
+  get unfinishedBytes(): number {
+    return this.#tail.bytes
+  }
+
+  /** Batches are full: more is pushed when they are taken. */
+  get isFull(): boolean {
+    return this.#ready.length > 0
+  }
+
+  /** Rows have come that are in no full batch. */
+  get isOpen(): boolean {
+    return this.#rows > 0
+  }
+
+  /** Takes the next bytes. Throws NodeError `RecordsDoNotFit` for a record that is too long. */
+  push(chunk: Uint8Array): void {
+    this.#heldBytes += chunk.length
+    let from = this.#header === undefined ? this.#takeHeader(chunk) : 0
+    if (this.#header === undefined) return
+    // Records that wait to be added to the batch together: `chunk[from, at)`.
+    let at = from
+    // The first of them may have begun in an earlier chunk.
+    let hasBegun = this.#tail.bytes > 0
+    for (let end = this.#ends.next(chunk, at); end >= 0; end = this.#ends.next(chunk, at)) {
+      const isBlank = hasBegun
+        ? this.#isBlank(this.#tail.joined(noBytes, chunk.subarray(at, end)))
+        : this.#ends.isBlank(chunk, at, end)
+      hasBegun = false
+      at = end + 1
+      this.#next++
+      if (isBlank) continue
+      this.#rows++
+      const bytes = this.#pieces.bytes + this.#tail.bytes + (at - from)
+      if (this.#rows < this.#options.mostRows && bytes < batchBytes) continue
+      this.#add(chunk.subarray(from, at))
+      this.#close(this.#next - 1)
+      from = at
+    }
+    this.#add(chunk.subarray(from, at))
+    this.#keep(chunk.subarray(at))
+  }
+
+  /** The body is over: the record that is open ends, even within quotes. */
+  end(): void {
+    if (this.#tail.bytes > 0) this.push(lineEnd)
+    if (this.#tail.bytes === 0) return
+    const rest = this.#tail.joined(noBytes, noBytes)
+    this.#tail.clear()
+    this.#rows++
+    this.#next++
+    this.#add(rest)
+  }
+
+  /** A full batch, or with `isDue` what has come of whole records; undefined where there is none with rows. */
+  take(isDue: boolean): LineBatch | undefined {
+    if (this.#ready.length === 0 && isDue && this.#rows > 0) this.#close(this.#next - 1)
+    const batch = this.#ready.shift()
+    if (batch !== undefined) this.#heldBytes -= batch.bytes.length - batch.headerBytes
+    return batch
+  }
+
+  /** Lets go of all bytes; nothing may be pushed afterwards. */
+  discard(): void {
+    this.#ready.length = 0
+    this.#pieces.clear()
+    this.#tail.clear()
+  }
+
+  /** Index after the header; a chunk that it goes on after is kept. */
+  #takeHeader(chunk: Uint8Array): number {
+    let at = 0
+    for (let end = this.#ends.next(chunk, at); end >= 0; end = this.#ends.next(chunk, at)) {
+      const line = this.#tail.joined(noBytes, chunk.subarray(at, end + 1))
+      const isBlank = this.#ends.isBlank(line, 0, line.length - 1)
+      this.#heldBytes -= line.length
+      this.#tail.clear()
+      at = end + 1
+      if (isBlank) continue
+      this.#header = line
+      this.#ends = this.#options.ends(line)
+      return at
+    }
+    this.#keep(chunk.subarray(at))
+    return chunk.length
+  }
+
+  #isBlank(record: Uint8Array): boolean {
+    return this.#ends.isBlank(record, 0, record.length)
+  }
+
+  /** Whole records of the batch: the beginning of the first in `tail`, if it came in an earlier chunk. */
+  #add(records: Uint8Array): void {
+    if (records.length === 0) return
+    this.#pieces.addAll(this.#tail)
+    this.#pieces.add(records)
+  }
+
+  #close(last: number): void {
+    const { ends } = this.#options
+    const bytes = this.#pieces.joined(this.#header ?? noBytes, noBytes)
+    const headerBytes = this.#header?.length ?? 0
+    this.#ready.push(new LineBatch({ first: this.#first, last, rows: this.#rows, bytes, headerBytes }, ends))
+    this.#pieces.clear()
+    this.#rows = 0
+    this.#first = last + 1
+  }
+
+  #keep(rest: Uint8Array): void {
+    if (rest.length === 0) return
+    this.#tail.add(rest)
+    const { recordBytes } = this.#options
+    if (this.#tail.bytes <= recordBytes) return
+    const what = this.#header === undefined ? 'The header' : `Record ${this.#next}`
+    const record = this.#header === undefined ? {} : { record: this.#next }
+    throw new NodeError('RecordsDoNotFit', `${what} is longer than ${recordBytes} bytes.`, {
+      limit: { name: 'recordBytes', value: recordBytes, unit: 'bytes' },
+      hint: 'A line ends a record: look for a line end or a quote that is missing.',
+      errors: [{ ...record, kind: 'RecordTooLarge', message: `The record has more than ${recordBytes} bytes.` }],
+    })
+  }
+}

@@ -1,0 +1,182 @@
+// What routes are given (the roles and the rules they speak for), and what they say of themselves.
+
+import type { ServerResponse } from 'node:http'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Principal, Right } from '../access/scopes.ts'
+import type { TokenRegistry } from '../access/tokens.ts'
+import type { Catalog } from '../catalog/catalog.ts'
+import type { Objects } from '../catalog/objects.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import type { Clock } from '../../libraries/base/clock.ts'
+import type { Html } from '../../libraries/base/html.ts'
+import type { Limits } from '../../libraries/base/limits.ts'
+import type { Logger } from '../../libraries/base/logger.ts'
+import type { Role } from '../../libraries/model/names.ts'
+import type { Health } from '../machine/ops/health.ts'
+import type { Metrics } from '../machine/ops/metrics.ts'
+import type { NodeKey } from '../../libraries/proof/sign.ts'
+import type { AnswerFiles } from '../answers/answer-files.ts'
+import type { BlockEvents } from '../answers/block-events.ts'
+import type { Followers } from '../answers/followers.ts'
+import type { Caller } from '../answers/pin.ts'
+import type { ReplicaDeps } from '../answers/query.ts'
+import type { WorkPool } from '../machine/work/work-pool.ts'
+import type { Listeners } from './listeners.ts'
+import type { Readings } from './readings.ts'
+
+/** What the node says of its log. */
+export interface LogFacts {
+  readonly kind: string
+  readonly id: string
+  readonly partitions: number
+  /** Copies of each message, for a log in Kafka. */
+  readonly replicas?: number
+  /** What *logged* does not survive, when that is more than usual. */
+  readonly caution?: string
+}
+
+/** What the node says of itself. */
+export interface NodeFacts {
+  readonly did: string
+  readonly version: string
+  readonly roles: readonly Role[]
+  /** Absent where this process opens no log. */
+  readonly log: LogFacts | undefined
+}
+
+/** What a replica is made of, with the files of its answers. */
+type ReplicaParts = ReplicaDeps & { readonly answerFiles: AnswerFiles }
+
+export interface HttpContext {
+  /** Routes of the features that this process has, and the names of those that it is to do without. */
+  readonly routes: readonly OptionalRoutes[]
+  readonly without: readonly string[]
+  /** Every did:key with which nodes over this store have signed. */
+  readonly signers: () => Promise<readonly string[]>
+  readonly facts: NodeFacts
+  readonly nodeKey: Pick<NodeKey, 'did' | 'sign'>
+  /** Absent where the process has not this role. */
+  readonly gateway: Gateway | undefined
+  /** Address of the node whose datasets this one follows. */
+  readonly origin: string | undefined
+  /** Absent where the process has not this role. */
+  readonly replica: ReplicaParts | undefined
+  readonly catalog: Catalog
+  readonly objects: Objects
+  readonly tokens: TokenRegistry
+  readonly health: Health
+  readonly metrics: Metrics
+  readonly limits: Limits
+  readonly clock: Clock
+  /** Reads large bodies. */
+  readonly work: WorkPool
+  readonly logger: Logger
+  readonly anonymousRead: boolean
+  readonly loopbackOnly: boolean
+  /** How long a deleted dataset can be restored, unless a request says otherwise. */
+  readonly deleteGraceMs: number
+  readonly allowedHosts: readonly string[]
+  /** Where others reach this node, without a slash at the end; undefined: as each request names it. */
+  readonly publicUrl: string | undefined
+  readonly corsOrigins: readonly string[] | undefined
+  readonly trustedSigners: readonly string[]
+}
+
+/** What routes of the gateway are given. */
+export type GatewayContext = HttpContext & { readonly gateway: Gateway }
+
+/** Answers for browsers, of a process that has any. */
+export interface Pages {
+  send(reply: FastifyReply, page: { readonly title: string; readonly main: Html }): FastifyReply
+  sendProblem(reply: FastifyReply, problem: Told): FastifyReply
+  /** What stands where nothing may be read without a token. */
+  sendTokenForm(reply: FastifyReply): FastifyReply
+}
+
+/** Routes of a feature, by the role that answers them. */
+export interface OptionalRoutes {
+  readonly pages?: Pages
+  /** Of every process; before all other routes. `reading` where it is a replica. */
+  readonly every?: (app: FastifyInstance, context: HttpContext, reading: ReplicaContext | undefined) => void
+  readonly gateway?: (app: FastifyInstance, context: GatewayContext) => void
+  readonly replica?: (app: FastifyInstance, context: ReplicaContext) => void
+}
+
+/** Room for one request's answer, from which it is freed when the request is over. */
+export type OpenRoom = Caller['room'] & {
+  /** Idempotent. */
+  close(): void
+}
+
+/** What routes of the replica are given. */
+export type ReplicaContext = HttpContext & {
+  readonly replica: ReplicaParts
+  readonly readings: Readings
+  /** Room for an answer to a caller. */
+  readonly answers: { open(caller: string): OpenRoom }
+  readonly listeners: Listeners
+  readonly followers: Followers
+  readonly events: BlockEvents
+  /** Closes the connection when its client does not read. */
+  readonly watchReader: (response: ServerResponse) => void
+}
+
+/** Status and body of a problem; members that are undefined are none. */
+export interface Told {
+  readonly status: number
+  readonly mediaType: string
+  readonly body: Readonly<Record<string, unknown>>
+}
+
+/** What pages are made from. */
+export interface PageContext {
+  readonly context: HttpContext
+  /** Absent where the process has not the role replica. */
+  readonly reading: ReplicaContext | undefined
+}
+
+/** The address of this node, of which all absolute links begin: as its operator says it, else as the client wrote it. */
+export function hostOf(
+  { publicUrl }: Pick<HttpContext, 'publicUrl'>,
+  { protocol, host }: Pick<FastifyRequest, 'protocol' | 'host'>,
+): string {
+  return publicUrl ?? `${protocol}://${host}`
+}
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    readonly pages: Pages | undefined
+  }
+  interface FastifyRequest {
+    principal: Principal
+    /** As `tell` of the routes of the same path, where no route takes the request. */
+    tell?: FastifyContextConfig['tell']
+  }
+  /** What a route says of itself. */
+  interface FastifyContextConfig {
+    /** The right without which it does not look at names or bodies. Routes without it are open to all. */
+    readonly right?: Right | 'admin'
+    /** A POST that changes nothing and costs much: pages may send it, those of origins that are not allowed may not. */
+    readonly runs?: boolean
+    /** Browsers get a page of it, and its errors as pages. */
+    readonly page?: boolean
+    /** It is a page where no other parameters are named; these say which bytes are wanted. */
+    readonly pageParameters?: readonly string[]
+    /** Unknown query parameters are ignored. */
+    readonly looseParameters?: boolean
+    /** S3 clients read there: their signature is not looked at, the token that goes with it is. */
+    readonly isObjectStore?: boolean
+    /** A problem as the clients of these routes read it. */
+    readonly tell?: (problem: Told) => Told
+    /** A request without Authorization may have its token as the parameter `p`, the password of old clients of InfluxDB. */
+    readonly takesPassword?: boolean
+    /** What the handler gets: plain values (default), values with their number tokens, or a checked `ReadProof`. */
+    readonly reads?: 'plain' | 'tokens' | 'proof'
+    /** The handler reads the body as a stream, whatever its media type. */
+    readonly stream?: boolean
+    /** The body has no end: it may be slow, and take any time. */
+    readonly endless?: boolean
+    /** A body that the handler reads by itself: described, not validated. */
+    readonly describes?: { readonly body: object; readonly consumes: readonly string[] }
+  }
+}

@@ -1,0 +1,369 @@
+// GET and POST /query: one SELECT over any datasets the caller may read, with a signed proof where asked; POST /verify
+// checks a saved answer and runs it again on the blocks that it names.
+
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { type Static, Type } from 'typebox'
+import { NodeError } from '../../../libraries/base/errors.ts'
+import {
+  normaliseInclude,
+  type QueryRequest,
+  type SchemaFormat,
+  schemaFormatOf,
+  schemaFormats,
+} from '../../../libraries/model/query.ts'
+import type { FileFormat, FileOptions } from '../../../libraries/columnar/outputs/file-format.ts'
+import { outputFormatNames } from '../../../libraries/columnar/outputs/formats.ts'
+import { jsonLayoutOf } from '../../../libraries/columnar/outputs/layouts.ts'
+import type { ReadProof } from '../../../libraries/proof/read-proof.ts'
+import { openFileQuery } from '../../answers/files.ts'
+import type { Scan } from '../../files/files.ts'
+import { openQuery } from '../../answers/query.ts'
+import { verifyProof } from '../../answers/verify.ts'
+import { callerOf, isUnchanged, sendAnswer } from '../answer.ts'
+import type { ReplicaContext } from '../context.ts'
+import { askedFile, fileNameOf, noProofOfFile, proofLink, sendFile } from '../file-answer.ts'
+import { wantsPage } from '../html.ts'
+import {
+  parameterPattern,
+  ParametersMember,
+  parametersOfBody,
+  parametersOfQuery,
+  Pin,
+  pinOf,
+  PinText,
+  pinsOfQuery,
+  takeParameters,
+} from '../query-values.ts'
+import {
+  DataFormatText,
+  DecimalText,
+  EscapeText,
+  FileParameters,
+  GeometryText,
+  SchemaFormatText,
+} from '../request-target.ts'
+
+const ExplainText = '`true`: the statement is run in any case, and Query-Scan tells what of its datasets was read.'
+
+const DialectText = Type.String({ description: 'SqlDuckDb (default), or the full name that input echoes.' })
+
+const QueryBody = Type.Object(
+  {
+    query: Type.String({ description: 'One SELECT statement.' }),
+    queryDialect: Type.Optional(DialectText),
+    dataFormat: Type.Optional(DataFormatText),
+    schemaFormat: Type.Optional(
+      Type.Union([SchemaFormatText, Type.Null()], {
+        description: 'ArrowJson (default), OdfJson, OdfYaml, Parquet or ParquetJson. Naming one includes Schema.',
+      }),
+    ),
+    include: Type.Optional(
+      Type.Array(Type.String({ maxLength: 20 }), { maxItems: 12, description: 'Input, Proof, Schema.' }),
+    ),
+    datasets: Type.Optional(
+      Type.Union([Type.Array(Pin, { maxItems: 1000 }), Type.Null()], {
+        description:
+          'What names mean, and at which block: [{id, alias, blockHash?, blockTime?}]. When given, no other names resolve.',
+      }),
+    ),
+    parameters: ParametersMember,
+    skip: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: Number.MAX_SAFE_INTEGER,
+        description: 'Rows to skip at the start (default: 0).',
+      }),
+    ),
+    limit: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: Number.MAX_SAFE_INTEGER,
+        description: 'Maximum number of rows (default: 100, in a file all).',
+      }),
+    ),
+    explain: Type.Optional(Type.Boolean({ description: ExplainText })),
+    escapeFormulas: Type.Optional(Type.Boolean({ description: EscapeText })),
+    geometry: Type.Optional(Type.String({ maxLength: 255, description: GeometryText })),
+  },
+  { additionalProperties: false },
+)
+
+const QueryString = Type.Object(
+  {
+    query: Type.String({ description: 'One SELECT statement.' }),
+    queryDialect: Type.Optional(DialectText),
+    dataFormat: Type.Optional(DataFormatText),
+    format: Type.Optional(DataFormatText),
+    schemaFormat: Type.Optional(SchemaFormatText),
+    include: Type.Optional(Type.String({ description: 'Comma list of Input, Proof, Schema.', maxLength: 200 })),
+    skip: Type.Optional(DecimalText('Rows left out at the start.')),
+    limit: Type.Optional(DecimalText('Maximum number of rows (default: 100, in a file all).')),
+    explain: Type.Optional(Type.String({ pattern: '^(?:true|false)$', description: ExplainText })),
+    ...FileParameters,
+    pin: PinText,
+    run: Type.Optional(Type.String({ maxLength: 1, description: 'For the form on the page for browsers.' })),
+  },
+  { additionalProperties: false, patternProperties: parameterPattern },
+)
+
+/** Those of the page for browsers. */
+const pageParameters = ['query', 'limit', 'run']
+
+export function registerQuery(app: FastifyInstance, context: ReplicaContext): void {
+  app.post(
+    '/query',
+    {
+      config: { right: 'read', runs: true, reads: 'tokens', pageParameters },
+      preValidation: takeParameters,
+      schema: { body: QueryBody },
+    },
+    (request, reply) => {
+      const asked = request.body as Static<typeof QueryBody> // QueryBody validated it
+      return respond(context, request, { reply, asked, values: () => ({ parameters: parametersOfBody(request) }) })
+    },
+  )
+  app.get(
+    '/query',
+    {
+      config: { right: 'read', runs: true, pageParameters },
+      // The page's editor may be empty.
+      preValidation: async (request) => {
+        if (wantsPage(request)) request.query = { query: '', ...Object(request.query) }
+      },
+      schema: { querystring: QueryString },
+    },
+    (request, reply) => {
+      const { format, include, dataFormat, pin, ...rest } = request.query as Static<typeof QueryString> // validated
+      const names = include?.split(',').map((name) => name.trim())
+      const asked = {
+        ...rest,
+        dataFormat: oneFormat({ format, dataFormat }),
+        include: names?.filter((name) => name !== ''),
+      }
+      const values = () => ({ parameters: parametersOfQuery(rest), pins: pinsOfQuery(pin) })
+      return respond(context, request, { reply, asked, values })
+    },
+  )
+}
+
+/** What the caller chose of a file; text in a query string. */
+interface AskedFile {
+  readonly escapeFormulas?: boolean | string | undefined
+  readonly geometry?: string | undefined
+}
+
+/** Throws NodeError `InvalidParameter` for a choice that the format does not have. */
+export function readFileOptions(asked: AskedFile, format: FileFormat): FileOptions {
+  const { escapeFormulas = false, geometry } = asked
+  for (const option of ['escapeFormulas', 'geometry'] as const) {
+    if (asked[option] !== undefined && !format.choices.includes(option)) {
+      throw new NodeError('InvalidParameter', `${format.name} has no ${option}.`)
+    }
+  }
+  return { escapeFormulas: escapeFormulas === true || escapeFormulas === 'true', geometry }
+}
+
+/** The format's name under either of its names. Throws NodeError `InvalidParameter` where both are given. */
+export function oneFormat(asked: {
+  readonly format?: string | undefined
+  readonly dataFormat?: string | undefined
+}): string | undefined {
+  if (asked.format !== undefined && asked.dataFormat !== undefined) {
+    throw new NodeError('InvalidParameter', 'format is another name for dataFormat: give one of them.')
+  }
+  return asked.dataFormat ?? asked.format
+}
+
+/** A request's members in either form. */
+interface AskedQuery extends AskedWindow, AskedFile {
+  readonly query: string
+  readonly queryDialect?: string | undefined
+  readonly schemaFormat?: string | null | undefined
+  readonly include?: readonly string[] | undefined
+  readonly datasets?: readonly Static<typeof Pin>[] | null | undefined
+  readonly explain?: boolean | string | undefined
+}
+
+interface Asked {
+  readonly reply: FastifyReply
+  readonly asked: AskedQuery
+  /** Reads what stands beside the statement. Throws NodeError `InvalidParameter`. */
+  readonly values: () => {
+    readonly parameters: QueryRequest['parameters'] | undefined
+    readonly pins?: QueryRequest['pins'] | undefined
+  }
+}
+
+async function respond(
+  context: ReplicaContext,
+  request: FastifyRequest,
+  { reply, asked, values }: Asked,
+): Promise<FastifyReply> {
+  const format = askedFile(request, asked.dataFormat)
+  if (format !== undefined) return await respondFile(context, request, { reply, asked, values, format })
+  const query = await inItsPlace(request, async () => {
+    const normalised = { ...normalise(asked, context), ...present(values()) }
+    return await openQuery(context.replica, normalised, callerOf(context, request, reply))
+  })
+  void reply.header('cache-control', query.isOfCaller ? 'no-store' : 'no-cache')
+  const conditional = request.method !== 'POST' && query.tag !== undefined
+  if (conditional && isUnchanged(request, reply, query.tag)) return reply.code(304).send()
+  const answer = await query.answer()
+  if (isExplained(asked)) tellScan(reply, query.scan)
+  if (answer.truncated) void reply.header('result-truncated', 'true')
+  void reply.header('answer-stability', answer.stability)
+  return sendAnswer(context, reply, answer)
+}
+
+function isExplained({ explain }: AskedQuery): boolean {
+  return explain === true || explain === 'true'
+}
+
+/** A dictionary of RFC 9651. */
+function tellScan(reply: FastifyReply, scan: Scan): void {
+  const members = [
+    `files-read=${scan.filesRead}, files=${scan.files}`,
+    `row-groups-read=${scan.rowGroupsRead}, row-groups=${scan.rowGroups}`,
+    `rows-read=${scan.rowsRead}, rows=${scan.rows}`,
+    ...(scan.mergedRead > 0 ? [`merged-files-read=${scan.mergedRead}`] : []),
+  ]
+  void reply.header('query-scan', members.join(', '))
+}
+
+function present({ parameters, pins }: ReturnType<Asked['values']>): Pick<QueryRequest, 'parameters' | 'pins'> {
+  return { ...(parameters && { parameters }), ...(pins && { pins }) }
+}
+
+/** Answers with the rows as a file. */
+async function respondFile(
+  context: ReplicaContext,
+  request: FastifyRequest,
+  { reply, asked, values, format }: Asked & { readonly format: FileFormat },
+): Promise<FastifyReply> {
+  const read = (): Parameters<typeof openFileQuery>[1] => ({
+    ...present(values()),
+    query: asked.query,
+    queryDialect: asked.queryDialect ?? 'SqlDuckDb',
+    datasets: asked.datasets?.map(pinOf),
+    format: format.name,
+    options: readFileOptions(asked, format),
+    skip: Number(asked.skip ?? 0),
+    limit: asked.limit === undefined ? undefined : Number(asked.limit),
+    explain: isExplained(asked),
+  })
+  const { wanted, file } = await inItsPlace(request, async () => {
+    const wanted = read()
+    return { wanted, file: await openFileQuery(context.replica, wanted, callerOf(context, request, reply)) }
+  })
+  const { query: sql, skip, limit, parameters, pins } = wanted
+  const { heads } = file
+  const include = normaliseInclude(asked.include ?? [], readSchemaFormat(asked.schemaFormat) !== undefined)
+  if (include.includes('Proof')) {
+    const link = { heads, sql, parameters, skip, rows: limit ?? context.limits.resultRows }
+    throw noProofOfFile(format, file.isProvable ? proofLink(context, link) : undefined)
+  }
+  if (include.length > 0) {
+    throw new NodeError('InvalidRequest', `${format.name} holds the rows alone.`, {
+      hint: 'Leave include and schemaFormat away, or ask for JsonAoa.',
+    })
+  }
+  const shared = request.principal.tokenId === undefined ? 'no-cache' : 'private, no-cache'
+  void reply.header('cache-control', file.isOfCaller ? 'no-store' : shared)
+  const truncated = limit === undefined ? false : 'at end'
+  const start: typeof file.start = async (keeping) => {
+    const started = await file.start(keeping)
+    if (isExplained(asked) && file.scan !== undefined) tellScan(reply, file.scan)
+    return started
+  }
+  return await sendFile(context, request, reply, {
+    format,
+    file: { ...file, start },
+    name: fileNameOf(heads),
+    query: file.isProvable ? { sql, skip, parameters } : undefined,
+    truncated,
+    isPinned: pins !== undefined || wanted.datasets?.every(({ blockHash }) => blockHash !== undefined) === true,
+  })
+}
+
+/** A wrong value is `InvalidParameter` in a query string and `InvalidRequest` in a body. */
+async function inItsPlace<T>({ method }: FastifyRequest, read: () => Promise<T>): Promise<T> {
+  const [wrong, right] =
+    method === 'POST'
+      ? (['InvalidParameter', 'InvalidRequest'] as const)
+      : (['InvalidRequest', 'InvalidParameter'] as const)
+  try {
+    return await read()
+  } catch (error) {
+    if (!(error instanceof NodeError && error.kind === wrong)) throw error
+    throw new NodeError(right, error.message, error.details)
+  }
+}
+
+/** The request with its defaults. Throws NodeError `InvalidParameter`. */
+export function normalise(asked: AskedQuery, { limits }: ReplicaContext): QueryRequest {
+  const window = readWindow(asked, 'JsonAoa', limits.resultRows)
+  const schemaFormat = readSchemaFormat(asked.schemaFormat)
+  return {
+    query: asked.query,
+    queryDialect: asked.queryDialect ?? 'SqlDuckDb',
+    ...window,
+    dataFormatText: window.dataFormat,
+    schemaFormat: schemaFormat ?? 'ArrowJson',
+    include: normaliseInclude(asked.include ?? [], schemaFormat !== undefined),
+    includeAbsent: asked.include === undefined,
+    datasets: asked.datasets?.map(pinOf),
+    explain: isExplained(asked),
+  }
+}
+
+/** Which rows are asked for, and in which format; numbers are digits in a query string. */
+interface AskedWindow {
+  readonly dataFormat?: string | undefined
+  readonly skip?: number | string | undefined
+  readonly limit?: number | string | undefined
+}
+
+/** The window with its defaults. Throws NodeError `InvalidParameter`. */
+export function readWindow(
+  asked: AskedWindow,
+  defaultFormat: string,
+  limitRows: number,
+): Pick<QueryRequest, 'dataFormat' | 'skip' | 'limit'> {
+  const format = jsonLayoutOf(asked.dataFormat ?? defaultFormat)
+  if (format === undefined) {
+    const candidates = [defaultFormat, ...outputFormatNames.filter((name) => name !== defaultFormat)]
+    throw new NodeError('InvalidParameter', `dataFormat is '${asked.dataFormat}'.`, { candidates })
+  }
+  const limit = Number(asked.limit ?? Math.min(100, limitRows))
+  if (limit > limitRows) {
+    throw new NodeError('InvalidParameter', `limit is ${limit}; at most ${limitRows} rows are answered at once.`, {
+      limit: { name: 'resultRows', value: limitRows, unit: 'rows' },
+      hint: 'Page with skip and limit.',
+    })
+  }
+  return { dataFormat: format.name, skip: Number(asked.skip ?? 0), limit }
+}
+
+/** Undefined where none is named. Throws NodeError `InvalidParameter`. */
+export function readSchemaFormat(text: string | null | undefined): SchemaFormat | undefined {
+  if (text === undefined || text === null) return undefined
+  const format = schemaFormatOf(text)
+  if (format !== undefined) return format
+  throw new NodeError('InvalidParameter', `schemaFormat is '${text}'.`, { candidates: schemaFormats })
+}
+
+export function registerVerify(app: FastifyInstance, context: ReplicaContext): void {
+  app.get('/verify', () => ({ about: 'POST a saved answer here, and it is checked.', page: '/assets/verify.html' }))
+  app.post('/verify', { config: { right: 'read', runs: true, reads: 'proof' } }, async (request, reply) => {
+    const proof = (request.body ?? undefined) as ReadProof | undefined // the content type parser read it
+    if (proof === undefined) throw new NodeError('InvalidRequest', 'The request has no body.')
+    const deps = {
+      ...context.replica,
+      catalog: context.catalog,
+      work: context.work,
+      trustedSigners: context.trustedSigners,
+      signers: context.signers,
+    }
+    return reply.send(await verifyProof(deps, proof, callerOf(context, request, reply)))
+  })
+}

@@ -1,0 +1,53 @@
+// Memory that nobody holds any more, given back while a node has nothing to do: V8 collects garbage to make room for what is
+// new, so that the arrays of large bodies would stay until the next ones come.
+
+import { getHeapStatistics, setFlagsFromString } from 'node:v8'
+import { type Clock, repeat, type Repeated } from '../../../libraries/base/clock.ts'
+
+const MiB = 1024 * 1024
+export const lookMs = 5_000
+/** Memory that changes by less is at rest. */
+const restBytes = MiB
+/** So much more than what the last collection left is worth another. */
+const worthBytes = 32 * MiB
+/** What is asked for and never touched takes no memory. V8 counts it, and collects for it in small steps, some cycles in all. */
+const askedBytes = 32 * MiB
+const asks = 8
+const askMs = 50
+/** Where a node has this flag (bin/proofstream.js), V8 would wait for far more. */
+const patientFlag = 'external-memory-accounted-in-global-limit'
+
+/** Looks after the arrays of this thread until it is closed. */
+export function collectWhenIdle(clock: Clock, onError: (error: unknown) => void): Repeated {
+  let heldBytes = 0
+  let leftBytes = 0
+  const look = async (): Promise<void> => {
+    const bytes = arrayBytes()
+    const isAtRest = Math.abs(bytes - heldBytes) < restBytes
+    heldBytes = bytes
+    leftBytes = Math.min(leftBytes, bytes)
+    if (!isAtRest || bytes < leftBytes + worthBytes) return
+    await collect(clock)
+    leftBytes = arrayBytes()
+  }
+  return repeat(look, { everyMs: lookMs, clock, onError })
+}
+
+function arrayBytes(): number {
+  return getHeapStatistics().external_memory
+}
+
+async function collect(clock: Clock): Promise<void> {
+  const isPatient = process.execArgv.includes(`--${patientFlag}`)
+  const asked: ArrayBuffer[] = []
+  if (isPatient) setFlagsFromString(`--no-${patientFlag}`)
+  try {
+    while (asked.length < asks) {
+      asked.push(new ArrayBuffer(askedBytes))
+      await clock.sleep(askMs)
+    }
+  } finally {
+    if (isPatient) setFlagsFromString(`--${patientFlag}`)
+    for (const buffer of asked) buffer.transfer(0)
+  }
+}

@@ -1,0 +1,81 @@
+// A task of a thread: it reads the rows of a body, and makes messages for the log of them.
+
+import { broughtRows, cellsOf, fieldsAt } from '../../../libraries/columnar/arrow/brought-rows.ts'
+import { batchBytes } from '../../../libraries/columnar/arrow/columns.ts'
+import { arrowBatchMessages } from '../../../libraries/columnar/arrow/ipc.ts'
+import type { ParsedBody, ReaderOptions, RecordReader, StreamFormat } from '../../formats/format.ts'
+import { type SentFacts, SentRows, type SentRowsOptions } from '../../formats/sent-rows.ts'
+import { must } from '../../../libraries/base/assert.ts'
+import type { Field, RecordBatch } from '../../../libraries/model/schema.ts'
+
+export interface BodySettings {
+  readonly format: Pick<StreamFormat, 'name' | 'module'>
+  readonly options: ReaderOptions
+  readonly sent: SentRowsOptions
+  /** Columns that rows may have: event time, then user columns. */
+  readonly fields: readonly Field[]
+}
+
+/** Rows as record batch messages of an Arrow stream of the columns that they bring, each in memory of its own. */
+export interface RowMessages {
+  readonly rows: number
+  /** What the rows take as columns. */
+  readonly bytes: number
+  readonly cells: number
+  /** Places of the columns that they bring, among those of the settings. */
+  readonly places: readonly number[]
+  readonly messages: readonly Uint8Array[]
+}
+
+/** The next bytes, or the end of the body. */
+export type ToBodyRows = { readonly kind: 'bytes'; readonly bytes: Uint8Array } | { readonly kind: 'end' }
+
+/** Rows that are complete, and the memory of the bytes. `ended` answers the end; its rows are the last. */
+export interface FromBodyRows {
+  readonly block?: Uint8Array
+  readonly rows: readonly RowMessages[]
+  readonly fits: boolean
+  readonly ended?: Omit<ParsedBody, 'batches'> & SentFacts
+}
+
+/** Loads a format and nothing else. */
+export async function loadFormat({ name, module }: BodySettings['format']): Promise<StreamFormat> {
+  const exported: object = await import(module)
+  const isWanted = (one: object): one is StreamFormat => 'name' in one && one.name === name && 'createReader' in one
+  return must(Object.values(exported).find(isWanted), 'the module exports the format')
+}
+
+/** What a thread holds of a body: its reader. */
+export class BodyTask {
+  readonly #reader: RecordReader
+  readonly #settings: BodySettings
+  readonly #sent: SentRows
+
+  constructor(format: StreamFormat, settings: BodySettings) {
+    this.#reader = format.createReader(settings.options)
+    this.#settings = settings
+    this.#sent = new SentRows(settings.sent)
+  }
+
+  /** Throws as the reader: it is used up then. */
+  take(message: ToBodyRows): FromBodyRows {
+    const reader = this.#reader
+    if (message.kind === 'bytes') {
+      reader.push(message.bytes)
+      return { rows: this.#messagesOf(reader.take()), fits: reader.fits, block: message.bytes }
+    }
+    const { batches, ...ended } = reader.finish()
+    const rows = this.#messagesOf(batches)
+    return { rows, fits: reader.fits, ended: { ...ended, ...this.#sent.facts } }
+  }
+
+  #messagesOf(batches: readonly RecordBatch[]): RowMessages[] {
+    const { fields } = this.#settings
+    return batches.map((batch) => {
+      const brought = broughtRows(this.#sent.take(batch))
+      const { rows, places } = brought
+      const messages = arrowBatchMessages(fieldsAt(fields, places), brought)
+      return { rows, places, bytes: batchBytes(brought), cells: cellsOf(brought), messages }
+    })
+  }
+}
