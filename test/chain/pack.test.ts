@@ -18,12 +18,12 @@ import {
   SummaryBuilder,
 } from '../../src/libraries/odf/chain/pack-summary.ts'
 import type { CommitRecord } from '../../src/libraries/odf/chain/records.ts'
-import { hashText, sha3Hash } from '../../src/libraries/base/ids/identifiers.ts'
+import { type Hash, hashText, sha3Hash } from '../../src/libraries/base/ids/identifiers.ts'
 import { sha3256 } from '../../src/libraries/base/ids/native-crypto.ts'
 import { must } from '../../src/libraries/base/assert.ts'
 import { concatBytes, toHex, utf8 } from '../../src/libraries/base/bytes.ts'
 import { DecodeError } from '../../src/libraries/base/errors.ts'
-import type { AddData, Hash, MetadataBlock, MetadataEvent } from '../../src/libraries/model/events.ts'
+import type { AddData, MetadataBlock, MetadataEvent } from '../../src/libraries/model/events.ts'
 import { instantFromMs } from '../../src/libraries/model/instant.ts'
 
 const dataset = `did:odf:fed01${'3'.repeat(64)}`

@@ -11,11 +11,11 @@ import {
 import { earlierAfter, emptyTip, nextBlocks, refsOf } from '../../src/node/builder/load-dataset.ts'
 import { type CheckpointContent, encodeCheckpoint, type KnownId } from '../../src/libraries/odf/chain/checkpoint.ts'
 import { commitCodec, logPositionKind, logPositionText, nameCodec } from '../../src/libraries/odf/chain/records.ts'
-import { sha3Hash } from '../../src/libraries/base/ids/identifiers.ts'
+import { type Hash, sha3Hash } from '../../src/libraries/base/ids/identifiers.ts'
 import { must } from '../../src/libraries/base/assert.ts'
 import { utf8 } from '../../src/libraries/base/bytes.ts'
 import type { CreateHeader } from '../../src/node/log/messages.gen.ts'
-import type { AddData, Hash } from '../../src/libraries/model/events.ts'
+import type { AddData } from '../../src/libraries/model/events.ts'
 import { blockKey, checkpointKey, commitKey, datasetKey, nameKey } from '../../src/node/store/layout.ts'
 import { baseMs, batchId, schemaOf } from '../builder/support.ts'
 

@@ -4,7 +4,7 @@
 
 import type { Catalog } from '../../src/node/catalog/catalog.ts'
 import { NodeError } from '../../src/libraries/base/errors.ts'
-import type { DatasetId } from '../../src/libraries/model/events.ts'
+import type { DatasetId } from '../../src/libraries/base/ids/identifiers.ts'
 import { foldAscii, parseAliasText } from '../../src/libraries/model/names.ts'
 import { followName, listNames, readName } from '../../src/node/store/names.ts'
 import type { ObjectStore } from '../../src/node/store/object-store.ts'

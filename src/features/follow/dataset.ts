@@ -8,7 +8,7 @@ import { type ChainState, checkNext, emptyChain } from '../../libraries/odf/chai
 import { type Clock, timeText } from '../../libraries/base/clock.ts'
 import type { Announcements } from '../../node/log/announcements.ts'
 import { DecodeError, HaltError } from '../../libraries/base/errors.ts'
-import type { Hash } from '../../libraries/model/events.ts'
+import type { Hash } from '../../libraries/base/ids/identifiers.ts'
 import type { ChainPoint } from '../../node/store/heads.ts'
 import { type Breach, keepBreach } from './evidence.ts'
 import { fetchLost, mendCopy } from './mend.ts'

@@ -2,10 +2,10 @@
 // hashes. Nothing of it is part of the copy before it is committed, and what is there already is not fetched again.
 
 import { logPositionOf } from '../../libraries/odf/chain/records.ts'
-import { sha3Hash } from '../../libraries/base/ids/identifiers.ts'
+import { type DatasetId, type Hash, sha3Hash } from '../../libraries/base/ids/identifiers.ts'
 import type { Logger } from '../../libraries/base/logger.ts'
 import { HaltError } from '../../libraries/base/errors.ts'
-import { type Checkpoint, dataOf, type DatasetId, type DataSlice, type Hash } from '../../libraries/model/events.ts'
+import { type Checkpoint, dataOf, type DataSlice } from '../../libraries/model/events.ts'
 import { instantMs } from '../../libraries/model/instant.ts'
 import type { ChainPoint } from '../../node/store/heads.ts'
 import { blockKey, checkpointKey, dataKey, type PackableKey, packFilesPrefix } from '../../node/store/layout.ts'

@@ -7,8 +7,7 @@ import { originLog } from '../../libraries/odf/chain/records.ts'
 import { checkNext, type ChainState } from '../../libraries/odf/chain/rules.ts'
 import { ProofstreamError } from '../../libraries/client/exchange.ts'
 import { DecodeError, HaltError } from '../../libraries/base/errors.ts'
-import type { DatasetId, Hash } from '../../libraries/model/events.ts'
-import { hashPattern } from '../../libraries/base/ids/identifiers.ts'
+import { type DatasetId, type Hash, hashPattern } from '../../libraries/base/ids/identifiers.ts'
 import { writeHead } from '../../node/store/heads.ts'
 import {
   commitKey,

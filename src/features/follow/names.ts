@@ -12,7 +12,7 @@ import {
 } from '../../libraries/odf/chain/records.ts'
 import { sameValue } from '../../libraries/base/compare.ts'
 import { DecodeError } from '../../libraries/base/errors.ts'
-import type { DatasetId } from '../../libraries/model/events.ts'
+import type { DatasetId } from '../../libraries/base/ids/identifiers.ts'
 import { foldAscii } from '../../libraries/model/names.ts'
 import { datasetOfFolder, deletionKey, deletionsOf, deletionsPrefix, generationKey } from '../../node/store/layout.ts'
 import { generationOf, listNames, putAlias, readDeletion, readName } from '../../node/store/names.ts'

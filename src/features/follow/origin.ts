@@ -4,12 +4,17 @@
 import { Exchange, pause, pauseMs, ProofstreamError, unreachable } from '../../libraries/client/exchange.ts'
 import type { Visibility } from '../../libraries/odf/chain/records.ts'
 import type { FollowOptions } from './options.ts'
-import { datasetIdPattern, hashPattern, hashText } from '../../libraries/base/ids/identifiers.ts'
+import {
+  type DatasetId,
+  type Hash,
+  datasetIdPattern,
+  hashPattern,
+  hashText,
+} from '../../libraries/base/ids/identifiers.ts'
 import { createSha3256 } from '../../libraries/base/ids/native-crypto.ts'
 import { boundedJson, boundedPieces, BodyTooLong } from '../../libraries/base/bounded-body.ts'
 import { concatBytes, decodeUtf8 } from '../../libraries/base/bytes.ts'
 import type { Clock } from '../../libraries/base/clock.ts'
-import type { DatasetId, Hash } from '../../libraries/model/events.ts'
 import { isName } from '../../libraries/model/names.ts'
 
 /** An answer that brings nothing for so long is given up. */

@@ -22,7 +22,7 @@ import { type SchemaForm, type TableSchemas, tableSchemas } from './table-schema
 import { must } from '../../libraries/base/assert.ts'
 import { utf8 } from '../../libraries/base/bytes.ts'
 import { nextTurn } from '../../libraries/base/clock.ts'
-import type { DatasetId } from '../../libraries/model/events.ts'
+import type { DatasetId } from '../../libraries/base/ids/identifiers.ts'
 import { instantMs } from '../../libraries/model/instant.ts'
 import { type DataSchema, systemFields } from '../../libraries/model/schema.ts'
 import { dataKey } from '../../node/store/layout.ts'

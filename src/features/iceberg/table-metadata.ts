@@ -4,7 +4,7 @@
 
 import { sha256 } from '../../libraries/base/ids/native-crypto.ts'
 import { toHex, utf8 } from '../../libraries/base/bytes.ts'
-import type { DatasetId } from '../../libraries/model/events.ts'
+import type { DatasetId } from '../../libraries/base/ids/identifiers.ts'
 import type { TableSchemas } from './table-schema.ts'
 
 /** Snapshots that a table names; older ones are found as tables of earlier blocks. */

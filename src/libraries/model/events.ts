@@ -1,14 +1,11 @@
 // The metadata events of Open Data Fabric and the block that carries one. Pure values; bytes are odf/*.
 // Source: Open Data Fabric specification, Metadata Reference. Field names as in the ODF schema, camelCase.
 
+import type { DatasetId, Hash } from '../base/ids/identifiers.ts'
 import type { DataSchema } from './schema.ts'
 
 /** RFC 3339 UTC with up to 9 fractional digits, trailing zeros removed (`2025-01-01T00:00:00Z`). */
 export type Instant = string
-/** Multibase base16 multihash text: `f1620…` (sha3-256) or `f9680c00120…` (arrow-digest). */
-export type Hash = string
-/** `did:odf:fed01…`. */
-export type DatasetId = string
 
 /** A `u64` field. Values above 2^53-1 are carried as bigint. */
 export type U64 = number | bigint

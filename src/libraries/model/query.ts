@@ -1,7 +1,8 @@
 // A query as asked and as normalised: the `input` that a proof signs (docs/spec/http.md §4). Pure.
 
 import { NodeError } from '../base/errors.ts'
-import type { DatasetId, Hash, Instant } from './events.ts'
+import type { DatasetId, Hash } from '../base/ids/identifiers.ts'
+import type { Instant } from './events.ts'
 import type { Parameters } from './parameters.ts'
 
 export type SchemaFormat = 'ArrowJson' | 'OdfJson' | 'OdfYaml' | 'Parquet' | 'ParquetJson'

@@ -11,6 +11,9 @@ import { foldAscii } from './names.ts'
 
 export type TimeUnit = 'Second' | 'Millisecond' | 'Microsecond' | 'Nanosecond'
 
+/** By their numbers in the blocks of Open Data Fabric, which are also those of Arrow and of its logical hash. */
+export const timeUnits: readonly TimeUnit[] = ['Second', 'Millisecond', 'Microsecond', 'Nanosecond']
+
 export const unitsPerSecond: Readonly<Record<TimeUnit, number>> = {
   Second: 1,
   Millisecond: 1e3,

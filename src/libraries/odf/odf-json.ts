@@ -11,8 +11,8 @@ import { DecodeError, NodeError } from '../base/errors.ts'
 import type { MetadataEvent } from '../model/events.ts'
 import { parseInstant } from '../model/instant.ts'
 import { JsonNumber, type JsonObject, type JsonValue } from '../base/json/value.ts'
-import type { DataSchema, DataType, TimeUnit } from '../model/schema.ts'
-import { type FieldDefinition, itemsOf, membersOf, tableNamed, timeUnits, unionMember, unions } from './tables.ts'
+import { type DataSchema, type DataType, type TimeUnit, timeUnits } from '../model/schema.ts'
+import { type FieldDefinition, itemsOf, membersOf, tableNamed, unionMember, unions } from './tables.ts'
 
 // A type of this many levels still fits the depth that readers of blocks allow.
 const maxTypeDepth = 24

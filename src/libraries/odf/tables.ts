@@ -3,7 +3,7 @@
 // Source: Open Data Fabric, schemas-generated/flatbuffers/opendatafabric.fbs and the JSON schemas beside it.
 
 import { assert, must } from '../base/assert.ts'
-import type { TimeUnit } from '../model/schema.ts'
+import { timeUnits } from '../model/schema.ts'
 
 /**
  * Kinds of fields that name nothing else. u64, u32 and i32 are left out of the bytes when they are 0, and read as 0 when
@@ -38,9 +38,6 @@ interface UnionMember {
   readonly table: string
   readonly number: number
 }
-
-/** Units of time by their numbers, which are also those of Arrow and of its logical hash. */
-export const timeUnits: readonly TimeUnit[] = ['Second', 'Millisecond', 'Microsecond', 'Nanosecond']
 
 const enums: Readonly<Record<string, EnumDefinition>> = {
   TimeUnit: { bits: 16, members: timeUnits },

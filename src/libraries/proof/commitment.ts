@@ -1,10 +1,9 @@
 // The commitment of an answer: three hashes that bind what was asked, what came out and which answers it rests on. Its
 // canonical text, 259 bytes, is what sign.ts signs and check.ts checks.
 
-import { sha3Hash } from '../base/ids/identifiers.ts'
+import { type Hash, sha3Hash } from '../base/ids/identifiers.ts'
 import { canonicalBytes, type CanonicalForm } from '../base/json/canonical.ts'
 import { assert } from '../base/assert.ts'
-import type { Hash } from '../model/events.ts'
 import type { JsonValue } from '../base/json/value.ts'
 
 export interface Commitment {

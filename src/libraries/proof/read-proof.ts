@@ -1,12 +1,11 @@
 // A proof as /verify takes it: its hashes and signature checked, and of its values only what running the query again
 // needs. What is left is small, however large the answer was.
 
-import { datasetIdBytes, multihashBytes, multihashText } from '../base/ids/identifiers.ts'
+import { type Hash, datasetIdBytes, multihashBytes, multihashText } from '../base/ids/identifiers.ts'
 import { fromPlain } from '../base/json/json.ts'
 import { checked, list, object, optional, refuse, type Shape, ShapeError, text } from '../base/json/shape.ts'
 import { utf8 } from '../base/bytes.ts'
 import { NodeError } from '../base/errors.ts'
-import type { Hash } from '../model/events.ts'
 import { JsonNumber, type JsonObject, type JsonValue } from '../base/json/value.ts'
 import { type Parameters, readParameters } from '../model/parameters.ts'
 import { type DatasetPin, type QueryRequest, readInclude, schemaFormatOf } from '../model/query.ts'

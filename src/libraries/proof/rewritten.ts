@@ -1,7 +1,7 @@
 // An output that a JSON library has parsed and printed again: 1.0 is 1 there, -0.0 is 0, integers beyond 2^53 are others. Its
 // hash differs, but one of the spellings that a library reads as the same doubles has the hash that was signed.
 
-import type { Hash } from '../model/events.ts'
+import type { Hash } from '../base/ids/identifiers.ts'
 import { JsonNumber, type JsonValue } from '../base/json/value.ts'
 import { float32Token, float64Token } from '../columnar/outputs/value-text.ts'
 import { hashCanonical } from './commitment.ts'

@@ -6,7 +6,7 @@ import type { Catalog } from '../catalog/catalog.ts'
 import type { DatasetChain } from '../catalog/dataset-chain.ts'
 import { type Clock, nextTurn, type Repeated, repeat } from '../../libraries/base/clock.ts'
 import type { Logger } from '../../libraries/base/logger.ts'
-import type { DatasetId } from '../../libraries/model/events.ts'
+import type { DatasetId } from '../../libraries/base/ids/identifiers.ts'
 
 /** Woken before others have a turn. */
 const wokenAtOnce = 32

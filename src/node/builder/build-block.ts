@@ -8,8 +8,8 @@ import {
   logPositionText,
   type NameRecord,
 } from '../../libraries/odf/chain/records.ts'
-import { sha3Hash } from '../../libraries/base/ids/identifiers.ts'
-import type { AddData, Hash, MetadataEvent, SourceState } from '../../libraries/model/events.ts'
+import { type Hash, sha3Hash } from '../../libraries/base/ids/identifiers.ts'
+import type { AddData, MetadataEvent, SourceState } from '../../libraries/model/events.ts'
 import { instantFromMs, instantMs } from '../../libraries/model/instant.ts'
 import { buildSlice, type BuiltSlice, type SliceDeps, sliceWriterName } from './build-slice.ts'
 import {

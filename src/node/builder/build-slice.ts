@@ -10,13 +10,12 @@ import {
   sliceBatch,
 } from '../../libraries/columnar/arrow/columns.ts'
 import { createLogicalHash, logicalHashOf } from '../../libraries/columnar/arrow/logical-hash.ts'
-import { hashText } from '../../libraries/base/ids/identifiers.ts'
+import { type DatasetId, type Hash, hashText } from '../../libraries/base/ids/identifiers.ts'
 import { createSha3256 } from '../../libraries/base/ids/native-crypto.ts'
 import { assert, must } from '../../libraries/base/assert.ts'
 import { concatBytes, utf8 } from '../../libraries/base/bytes.ts'
 import { nextTurn } from '../../libraries/base/clock.ts'
 import { DecodeError } from '../../libraries/base/errors.ts'
-import type { DatasetId, Hash } from '../../libraries/model/events.ts'
 import { type Column, type DataSchema, type Field, type RecordBatch, sameType } from '../../libraries/model/schema.ts'
 import { openSlice, type SliceContent } from '../../libraries/columnar/parquet/read-slice.ts'
 import {

@@ -4,7 +4,7 @@
 
 import type { Clock } from '../../libraries/base/clock.ts'
 import type { PartitionAssignment } from '../log/partitions.ts'
-import type { DatasetId } from '../../libraries/model/events.ts'
+import type { DatasetId } from '../../libraries/base/ids/identifiers.ts'
 import { Assignment } from './assignment.ts'
 import { CommitWatch } from './commit-watch.ts'
 import { BuildTurns } from './committer.ts'

@@ -3,7 +3,7 @@
 // (docs/spec/protocol.md §4). It also reads what operators have rejected.
 
 import type { HaltedDataset, LowWaterMark } from '../../libraries/odf/chain/records.ts'
-import { base64urlText, sha3Hash } from '../../libraries/base/ids/identifiers.ts'
+import { type DatasetId, type Hash, base64urlText, sha3Hash } from '../../libraries/base/ids/identifiers.ts'
 import { randomBytes } from '../../libraries/base/ids/native-crypto.ts'
 import type { Clock } from '../../libraries/base/clock.ts'
 import { sameValue } from '../../libraries/base/compare.ts'
@@ -12,7 +12,6 @@ import type { EventLog } from '../log/event-log.ts'
 import type { AbortHeader, Attempt, CutEntry, CutHeader } from '../log/messages.gen.ts'
 import { encodeMessage } from '../log/messages.ts'
 import { HaltError } from '../../libraries/base/errors.ts'
-import type { DatasetId, Hash } from '../../libraries/model/events.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import { putLowWaterMark, readRejects, type Rejects } from '../store/records.ts'
 import { attemptKey, type DatasetState } from './dataset-state.ts'

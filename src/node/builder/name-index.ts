@@ -7,7 +7,7 @@ import type { ChangeHeader } from '../log/messages.gen.ts'
 import { must } from '../../libraries/base/assert.ts'
 import { timeText } from '../../libraries/base/clock.ts'
 import { DecodeError } from '../../libraries/base/errors.ts'
-import type { DatasetId, Hash } from '../../libraries/model/events.ts'
+import type { DatasetId, Hash } from '../../libraries/base/ids/identifiers.ts'
 import { instantMs } from '../../libraries/model/instant.ts'
 import { foldAscii } from '../../libraries/model/names.ts'
 import {

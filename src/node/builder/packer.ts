@@ -5,7 +5,7 @@
 import { packSpan, sweepAfterMs } from '../../libraries/odf/chain/pack-span.ts'
 import type { Clock } from '../../libraries/base/clock.ts'
 import type { Logger } from '../../libraries/base/logger.ts'
-import type { DatasetId } from '../../libraries/model/events.ts'
+import type { DatasetId } from '../../libraries/base/ids/identifiers.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import { markSwept, sweepChain } from '../store/sweep.ts'
 import { packChain } from '../store/write-pack.ts'

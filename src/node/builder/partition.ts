@@ -2,7 +2,7 @@
 // writes floors, ends attempts whose parts stopped coming, and lets go of what is no longer needed.
 
 import { HaltError, type HaltReason } from '../../libraries/base/errors.ts'
-import type { DatasetId } from '../../libraries/model/events.ts'
+import type { DatasetId } from '../../libraries/base/ids/identifiers.ts'
 import { Keeper, type KeeperDeps } from './keeper.ts'
 import { checkLowWaterMark, LowWaterMarks } from './resume.ts'
 import { Session, type SessionDeps } from './session.ts'

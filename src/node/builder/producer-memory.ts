@@ -12,7 +12,7 @@ import {
 } from '../../libraries/odf/chain/producers.ts'
 import { fixedLimits } from '../../libraries/base/limits.ts'
 import type { BatchEntry } from '../log/messages.gen.ts'
-import type { DatasetId, Hash } from '../../libraries/model/events.ts'
+import type { DatasetId, Hash } from '../../libraries/base/ids/identifiers.ts'
 
 const dayMs = 24 * 60 * 60 * 1000
 

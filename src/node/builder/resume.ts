@@ -4,12 +4,11 @@
 
 import { leftLog } from '../../libraries/odf/chain/left-log.ts'
 import type { AdoptionRecord, LeftLog, LowWaterMark } from '../../libraries/odf/chain/records.ts'
-import { sha3Hash } from '../../libraries/base/ids/identifiers.ts'
+import { type DatasetId, sha3Hash } from '../../libraries/base/ids/identifiers.ts'
 import type { EventLog } from '../log/event-log.ts'
 import { decodeMessage } from '../log/messages.ts'
 import { partitionOf } from '../log/partitions.ts'
 import { DecodeError, HaltError } from '../../libraries/base/errors.ts'
-import type { DatasetId } from '../../libraries/model/events.ts'
 import { foldAscii } from '../../libraries/model/names.ts'
 import { logsPrefix, progressKey, progressPrefix } from '../store/layout.ts'
 import type { ObjectStore } from '../store/object-store.ts'

@@ -2,7 +2,7 @@
 // there before anyone is told that it is damaged.
 
 import { HaltError } from '../../libraries/base/errors.ts'
-import type { DatasetId } from '../../libraries/model/events.ts'
+import type { DatasetId } from '../../libraries/base/ids/identifiers.ts'
 import type { PackableKey } from '../store/layout.ts'
 
 /** Each is false where nobody has it any more. They throw NodeError `CopyBehind` where it cannot be had now. */

@@ -9,11 +9,10 @@ import { type ChainState, checkNext, emptyChain } from '../../libraries/odf/chai
 import { must } from '../../libraries/base/assert.ts'
 import { PackedList } from '../../libraries/base/collections.ts'
 import { DecodeError } from '../../libraries/base/errors.ts'
+import type { DatasetId, Hash } from '../../libraries/base/ids/identifiers.ts'
 import {
   dataOf,
-  type DatasetId,
   type DataSlice,
-  type Hash,
   type Instant,
   type MetadataBlock,
   type MetadataEvent,

@@ -6,7 +6,7 @@ import type { Clock } from '../../libraries/base/clock.ts'
 import type { Logger } from '../../libraries/base/logger.ts'
 import { partitionOf } from '../log/partitions.ts'
 import { DecodeError, HaltError } from '../../libraries/base/errors.ts'
-import type { DatasetId } from '../../libraries/model/events.ts'
+import type { DatasetId } from '../../libraries/base/ids/identifiers.ts'
 import { foldAscii } from '../../libraries/model/names.ts'
 import {
   followName,

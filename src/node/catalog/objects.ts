@@ -3,10 +3,10 @@
 // for long, is taken only as what its block says it is.
 
 import type { NameRecord } from '../../libraries/odf/chain/records.ts'
-import { normalHash } from '../../libraries/base/ids/identifiers.ts'
+import { type Hash, normalHash } from '../../libraries/base/ids/identifiers.ts'
 import { toPlain } from '../../libraries/base/json/json.ts'
 import { DecodeError, HaltError, NodeError } from '../../libraries/base/errors.ts'
-import type { Hash, MetadataBlock } from '../../libraries/model/events.ts'
+import type { MetadataBlock } from '../../libraries/model/events.ts'
 import { eventToJson } from '../../libraries/odf/odf-json.ts'
 import { blockKey, checkpointKey, dataKey, packableOf } from '../store/layout.ts'
 import { loadBlock, readPieces } from '../store/load-block.ts'

@@ -3,11 +3,11 @@
 // Blocks are only ever added. Slices are in the rows of the blocks that brought them; objects are made on demand.
 
 import { eventKinds as kinds, hashIn, type PackSummary } from '../../libraries/odf/chain/pack-summary.ts'
-import { hashPattern } from '../../libraries/base/ids/identifiers.ts'
+import { type Hash, hashPattern } from '../../libraries/base/ids/identifiers.ts'
 import { assert } from '../../libraries/base/assert.ts'
 import { SlotTable } from '../../libraries/base/collections.ts'
 import { DecodeError } from '../../libraries/base/errors.ts'
-import type { Hash, Instant, MetadataEvent } from '../../libraries/model/events.ts'
+import type { Instant, MetadataEvent } from '../../libraries/model/events.ts'
 import { instantFromMs, instantMs } from '../../libraries/model/instant.ts'
 
 /** One block as the catalog remembers it. */

@@ -3,11 +3,10 @@
 
 import { packedSliceBytesMost } from '../../libraries/odf/chain/pack-span.ts'
 import { digestInTurns } from '../../libraries/odf/chain/pack.ts'
-import { hashText } from '../../libraries/base/ids/identifiers.ts'
+import { type DatasetId, type Hash, hashText } from '../../libraries/base/ids/identifiers.ts'
 import { must } from '../../libraries/base/assert.ts'
 import type { Clock } from '../../libraries/base/clock.ts'
 import { DecodeError, HaltError } from '../../libraries/base/errors.ts'
-import type { DatasetId, Hash } from '../../libraries/model/events.ts'
 import { dataKey } from '../store/layout.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import { listPacks, type Pack, PackReader } from '../store/packs.ts'

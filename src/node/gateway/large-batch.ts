@@ -5,7 +5,7 @@ import { freeBytes } from '../../libraries/base/bytes.ts'
 import type { Clock } from '../../libraries/base/clock.ts'
 import type { AbortHeader, BatchEntry, Part, RowsHeader } from '../log/messages.gen.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
-import type { DatasetId } from '../../libraries/model/events.ts'
+import type { DatasetId } from '../../libraries/base/ids/identifiers.ts'
 import type { DataSchema } from '../../libraries/model/schema.ts'
 
 /** Payload bytes of one message or part at most: with its header it stays below 512 KiB, which buffers of clients double. */

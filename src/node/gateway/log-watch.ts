@@ -5,7 +5,7 @@
 import { type Clock, repeat, type Repeated } from '../../libraries/base/clock.ts'
 import type { Logger } from '../../libraries/base/logger.ts'
 import type { EventLog } from '../log/event-log.ts'
-import type { DatasetId } from '../../libraries/model/events.ts'
+import type { DatasetId } from '../../libraries/base/ids/identifiers.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import { newestLowWaterMark, readAdoption } from '../store/records.ts'
 

@@ -17,7 +17,7 @@ import type {
   RestoreHeader,
 } from '../log/messages.gen.ts'
 import { encodeMessage } from '../log/messages.ts'
-import type { DatasetId } from '../../libraries/model/events.ts'
+import type { DatasetId } from '../../libraries/base/ids/identifiers.ts'
 import type { DataSchema, Field, RecordBatch } from '../../libraries/model/schema.ts'
 import { isSampled } from './controls.ts'
 import {

@@ -18,7 +18,7 @@ import type {
 } from '../formats/format.ts'
 import type { BodyFormat } from '../formats/registry.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
-import type { Hash } from '../../libraries/model/events.ts'
+import type { Hash } from '../../libraries/base/ids/identifiers.ts'
 import { foldAscii } from '../../libraries/model/names.ts'
 import type { Field, Vocabulary } from '../../libraries/model/schema.ts'
 import type { TaskThreads } from '../machine/work/work-pool.ts'

@@ -4,12 +4,11 @@
 // number and identity of a producer.
 
 import { timingSafeEqual } from 'node:crypto'
-import { datasetIdText, multihashText } from '../../libraries/base/ids/identifiers.ts'
+import { type DatasetId, type Hash, datasetIdText, multihashText } from '../../libraries/base/ids/identifiers.ts'
 import { sha3256Hex } from '../../libraries/base/ids/native-crypto.ts'
 import { assert } from '../../libraries/base/assert.ts'
 import { concatBytes, decodeUtf8 } from '../../libraries/base/bytes.ts'
 import { DecodeError } from '../../libraries/base/errors.ts'
-import type { DatasetId, Hash } from '../../libraries/model/events.ts'
 
 const version = 1
 const sealBytes = 12

@@ -4,7 +4,7 @@ import type { GivenUp } from '../catalog/left-logs.ts'
 import type { NameRecord } from '../../libraries/odf/chain/records.ts'
 import type { CsvHeader } from '../formats/format.ts'
 import { timeText } from '../../libraries/base/clock.ts'
-import type { DatasetId, Hash } from '../../libraries/model/events.ts'
+import type { DatasetId, Hash } from '../../libraries/base/ids/identifiers.ts'
 import type { Fate } from './fate.ts'
 import { decodeReceiptId, encodeReceiptId, type ReceiptNote } from './receipt-id.ts'
 

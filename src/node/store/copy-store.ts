@@ -3,11 +3,10 @@
 // moment. A repeat copies only what is new: objects of chains never change.
 
 import { posix } from 'node:path'
-import { hashPattern, hashText, sha3Hash } from '../../libraries/base/ids/identifiers.ts'
+import { type DatasetId, hashPattern, hashText, sha3Hash } from '../../libraries/base/ids/identifiers.ts'
 import { createSha3256 } from '../../libraries/base/ids/native-crypto.ts'
 import { equalBytes } from '../../libraries/base/bytes.ts'
 import { DecodeError, HaltError } from '../../libraries/base/errors.ts'
-import type { DatasetId } from '../../libraries/model/events.ts'
 import { foldAscii } from '../../libraries/model/names.ts'
 import { readHead } from './heads.ts'
 import {

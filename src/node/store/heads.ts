@@ -2,10 +2,9 @@
 // forward from the hint. Builder, catalog and fsck all read heads through this file.
 
 import type { CommitRecord } from '../../libraries/odf/chain/records.ts'
-import { hashPattern } from '../../libraries/base/ids/identifiers.ts'
+import { type DatasetId, type Hash, hashPattern } from '../../libraries/base/ids/identifiers.ts'
 import { utf8 } from '../../libraries/base/bytes.ts'
 import { DecodeError } from '../../libraries/base/errors.ts'
-import type { DatasetId, Hash } from '../../libraries/model/events.ts'
 import { decodeBlock } from '../../libraries/odf/block.ts'
 import { blockKey, commitsPrefix, headKey } from './layout.ts'
 import type { ObjectStore } from './object-store.ts'

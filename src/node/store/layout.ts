@@ -3,9 +3,8 @@
 // into a key (an id, a hash, an alias) is checked here before it becomes part of a path.
 
 import { join } from 'node:path'
-import { datasetIdPattern, hashPattern } from '../../libraries/base/ids/identifiers.ts'
+import { type DatasetId, type Hash, datasetIdPattern, hashPattern } from '../../libraries/base/ids/identifiers.ts'
 import { DecodeError } from '../../libraries/base/errors.ts'
-import type { DatasetId, Hash } from '../../libraries/model/events.ts'
 import { foldAscii, isName } from '../../libraries/model/names.ts'
 
 const didPrefix = 'did:odf:'

@@ -2,11 +2,11 @@
 // never trusted beyond what their hash names.
 
 import { type CheckpointContent, decodeCheckpoint } from '../../libraries/odf/chain/checkpoint.ts'
-import { hashText, sha3Hash } from '../../libraries/base/ids/identifiers.ts'
+import { type DatasetId, type Hash, hashText, sha3Hash } from '../../libraries/base/ids/identifiers.ts'
 import { createSha3256 } from '../../libraries/base/ids/native-crypto.ts'
 import { nextTurn } from '../../libraries/base/clock.ts'
 import { DecodeError, HaltError } from '../../libraries/base/errors.ts'
-import type { DatasetId, Hash, MetadataBlock } from '../../libraries/model/events.ts'
+import type { MetadataBlock } from '../../libraries/model/events.ts'
 import { decodeBlock } from '../../libraries/odf/block.ts'
 import { blockKey, checkpointKey } from './layout.ts'
 import type { ObjectStore } from './object-store.ts'

@@ -19,7 +19,7 @@ import {
 import type { RecordCodec } from '../../libraries/base/json/shape.ts'
 import { sameValue } from '../../libraries/base/compare.ts'
 import { DecodeError } from '../../libraries/base/errors.ts'
-import type { DatasetId } from '../../libraries/model/events.ts'
+import type { DatasetId } from '../../libraries/base/ids/identifiers.ts'
 import { foldAscii } from '../../libraries/model/names.ts'
 import { aliasesPrefix, deletionKey, deletionsOf, generationKey, nameKey, namesPrefix } from './layout.ts'
 import type { ObjectStore } from './object-store.ts'

@@ -21,7 +21,7 @@ import { object, type RecordCodec, recordCodec, text } from '../../libraries/bas
 import { assert, must } from '../../libraries/base/assert.ts'
 import { equalBytes } from '../../libraries/base/bytes.ts'
 import { DecodeError } from '../../libraries/base/errors.ts'
-import type { DatasetId } from '../../libraries/model/events.ts'
+import type { DatasetId } from '../../libraries/base/ids/identifiers.ts'
 import {
   adoptionKey,
   commitKey,

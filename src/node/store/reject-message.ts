@@ -3,7 +3,7 @@
 
 import type { HaltedDataset, LogPlace, LowWaterMark, RejectRecord } from '../../libraries/odf/chain/records.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
-import type { DatasetId } from '../../libraries/model/events.ts'
+import type { DatasetId } from '../../libraries/base/ids/identifiers.ts'
 import { parseAliasText } from '../../libraries/model/names.ts'
 import { floorsPrefix, logsPrefix } from './layout.ts'
 import type { ObjectStore } from './object-store.ts'

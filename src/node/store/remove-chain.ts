@@ -1,7 +1,7 @@
 // Removes a chain from the store. Its head and its first commit go first, each before anything else of it: a deleted dataset
 // that lacks one of them is being removed, however far that has come, and whoever comes late and writes a head again.
 
-import type { DatasetId } from '../../libraries/model/events.ts'
+import type { DatasetId } from '../../libraries/base/ids/identifiers.ts'
 import {
   blocksPrefix,
   checkpointsPrefix,

@@ -6,7 +6,7 @@ import { packedSliceBytesMost } from '../../libraries/odf/chain/pack-span.ts'
 import { hashIn, type PackSummary } from '../../libraries/odf/chain/pack-summary.ts'
 import { logCodec, sweptFormat } from '../../libraries/odf/chain/records.ts'
 import { HaltError } from '../../libraries/base/errors.ts'
-import type { DatasetId } from '../../libraries/model/events.ts'
+import type { DatasetId } from '../../libraries/base/ids/identifiers.ts'
 import {
   blockKey,
   checkpointKey,

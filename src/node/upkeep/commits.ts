@@ -3,7 +3,7 @@
 // commits the chain is what the head leads back to.
 
 import type { CommitRecord, LeftLog } from '../../libraries/odf/chain/records.ts'
-import type { DatasetId, Hash } from '../../libraries/model/events.ts'
+import type { DatasetId, Hash } from '../../libraries/base/ids/identifiers.ts'
 import { decodeBlock } from '../../libraries/odf/block.ts'
 import { type ChainPoint, readHint } from '../store/heads.ts'
 import { blockKey, commitsPrefix, numberOfName } from '../store/layout.ts'

@@ -4,15 +4,13 @@
 import { type CheckpointContent, decodeCheckpoint } from '../../libraries/odf/chain/checkpoint.ts'
 import { type LogPosition, logPositionOf, originLog } from '../../libraries/odf/chain/records.ts'
 import { type ChainState, checkNext, emptyChain } from '../../libraries/odf/chain/rules.ts'
-import { sha3Hash } from '../../libraries/base/ids/identifiers.ts'
+import { type DatasetId, type Hash, sha3Hash } from '../../libraries/base/ids/identifiers.ts'
 import { DecodeError, HaltError } from '../../libraries/base/errors.ts'
 import {
   type AddData,
   type Checkpoint,
   dataOf,
-  type DatasetId,
   type ExecuteTransform,
-  type Hash,
   type MetadataBlock,
 } from '../../libraries/model/events.ts'
 import { instantMs } from '../../libraries/model/instant.ts'

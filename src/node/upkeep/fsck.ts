@@ -2,7 +2,7 @@
 // signer. Reads only. What is wrong becomes a problem in the report, so that one broken dataset hides no other.
 
 import type { LogPosition, LogRecord, LowWaterMark, NameRecord } from '../../libraries/odf/chain/records.ts'
-import type { DatasetId } from '../../libraries/model/events.ts'
+import type { DatasetId } from '../../libraries/base/ids/identifiers.ts'
 import {
   adoptionsPrefix,
   datasetOfFolder,

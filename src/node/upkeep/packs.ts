@@ -4,7 +4,7 @@
 import { endOfPack, type PackStart } from '../../libraries/odf/chain/pack-summary.ts'
 import { nextTurn } from '../../libraries/base/clock.ts'
 import { HaltError } from '../../libraries/base/errors.ts'
-import type { DatasetId } from '../../libraries/model/events.ts'
+import type { DatasetId } from '../../libraries/base/ids/identifiers.ts'
 import { packFileKey } from '../store/layout.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import { fileHash, listPacks, type Pack, PackGone, PackReader } from '../store/packs.ts'

@@ -1,7 +1,7 @@
 // What a check of a store finds, as values; printing them is for others.
 
 import { DecodeError } from '../../libraries/base/errors.ts'
-import type { DatasetId, Hash } from '../../libraries/model/events.ts'
+import type { DatasetId, Hash } from '../../libraries/base/ids/identifiers.ts'
 
 export type ProblemKind =
   /** Something that is named is not there. */

@@ -2,7 +2,7 @@
 // that hold no rows. They cannot be reached, and no message will come for them. Only what is a day old goes, and only from
 // a store that is sound. A chain with rows stays: it had a name once, and its name may have been lost.
 
-import type { DatasetId } from '../../libraries/model/events.ts'
+import type { DatasetId } from '../../libraries/base/ids/identifiers.ts'
 import { decodeBlock } from '../../libraries/odf/block.ts'
 import {
   blocksPrefix,

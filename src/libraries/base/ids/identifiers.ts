@@ -8,8 +8,12 @@ import { base64url } from 'multiformats/bases/base64'
 import { assert } from '../assert.ts'
 import { concatBytes, fromHex, toHex } from '../bytes.ts'
 import { DecodeError } from '../errors.ts'
-import type { DatasetId, Hash } from '../../model/events.ts'
 import { sha3256Hex } from './native-crypto.ts'
+
+/** Multibase base16 multihash text: `f1620…` (sha3-256) or `f9680c00120…` (arrow-digest). */
+export type Hash = string
+/** `did:odf:fed01…`. */
+export type DatasetId = string
 
 /** A sha3-256 multihash in its normal form. */
 export const hashPattern = /^f1620[0-9a-f]{64}$/

@@ -5,15 +5,15 @@ import { must } from '../../base/assert.ts'
 import {
   type DataType,
   type Field,
+  type TimeUnit,
   innerType,
   isOptional,
-  optional,
-  type TimeUnit,
   noZone,
+  optional,
+  timeUnits,
 } from '../../model/schema.ts'
 import { FlatBufferReader, type TableCursor } from '../../base/flatbuffer-reader.ts'
 import { FlatBufferWriter } from '../../base/flatbuffer-writer.ts'
-import { timeUnits } from '../../odf/tables.ts'
 import { columnLayout, integerType, itemName } from './columns.ts'
 
 export const metadataV5 = 4

@@ -1,13 +1,11 @@
 // The logical hash of rows: what they say, whatever file holds them. Streaming, straight from column buffers.
 // Source: arrow-digest v0 with SHA3-256 (https://github.com/sergiimk/arrow-digest), multihash code 0x300016.
 
-import { arrowDigestText } from '../../base/ids/identifiers.ts'
+import { type Hash, arrowDigestText } from '../../base/ids/identifiers.ts'
 import { createSha3256, type IncrementalHash } from '../../base/ids/native-crypto.ts'
 import { assert, must } from '../../base/assert.ts'
 import { copyRange, grown, utf8 } from '../../base/bytes.ts'
-import type { Hash } from '../../model/events.ts'
-import { type Column, type DataType, type Field, innerType, type RecordBatch } from '../../model/schema.ts'
-import { timeUnits } from '../../odf/tables.ts'
+import { type Column, type DataType, type Field, type RecordBatch, innerType, timeUnits } from '../../model/schema.ts'
 import { bitAt, copyInOrder, type ViewedBytes, viewed } from './buffers.ts'
 import { columnLayout, fixedWidth } from './columns.ts'
 

@@ -21,7 +21,7 @@ import {
 import { decodeUtf8, utf8 } from '../../base/bytes.ts'
 import { fixedLimits } from '../../base/limits.ts'
 import { DecodeError } from '../../base/errors.ts'
-import type { Hash } from '../../model/events.ts'
+import type { Hash } from '../../base/ids/identifiers.ts'
 import type { ProducerMark, ProducersHeld } from './producers.ts'
 
 const version = 1

@@ -1,7 +1,7 @@
 // What a chain leaves behind in a log that was given up for another (docs/decisions/log.md#adopting-another-log): the
 // messages that it has not read. It follows from the record of the adoption and the chain alone. Pure.
 
-import type { DatasetId } from '../../model/events.ts'
+import type { DatasetId } from '../../base/ids/identifiers.ts'
 import type { AdoptionRecord, LeftLog } from './records.ts'
 
 /** What the chain of dataset `id` says of the log that it leaves, having read partition `partition` of it up to `next`. */

@@ -1,13 +1,13 @@
 // The summary of a pack: all that a catalog needs to open the commits of it, in columns. Blocks that are no AddData are
 // only named; they are few, and whoever opens a chain reads them. Form: docs/decisions/packs.md.
 
-import { datasetIdPattern, hashPattern } from '../../base/ids/identifiers.ts'
+import { type DatasetId, type Hash, datasetIdPattern, hashPattern } from '../../base/ids/identifiers.ts'
 import { checked, list, natural, object, optional, recordCodec, text } from '../../base/json/shape.ts'
 import { must } from '../../base/assert.ts'
 import { nextTurn } from '../../base/clock.ts'
 import { concatBytes, copyBytes, fromHex, toHex } from '../../base/bytes.ts'
 import { DecodeError } from '../../base/errors.ts'
-import { dataOf, type DatasetId, type Hash, type MetadataBlock, type MetadataEvent } from '../../model/events.ts'
+import { dataOf, type MetadataBlock, type MetadataEvent } from '../../model/events.ts'
 import { instantFromMs, instantMs } from '../../model/instant.ts'
 import { packLevelMost, spanOf } from './pack-span.ts'
 import { type CommitRecord, logPositionOf } from './records.ts'

@@ -2,10 +2,9 @@
 // records that was taken, and the connection (stream) that is its current one. Here: who a producer is, and what becomes of
 // a range. Pure; the fold and the gateways ask the same.
 
-import { sha3Hash } from '../../base/ids/identifiers.ts'
+import { type DatasetId, type Hash, sha3Hash } from '../../base/ids/identifiers.ts'
 import { canonicalBytes } from '../../base/json/canonical.ts'
 import type { ErrorKind } from '../../base/error-table.ts'
-import type { DatasetId, Hash } from '../../model/events.ts'
 
 /** A range of records as a message says it; numbers are those of its first and last record. */
 export interface ProducerRange {

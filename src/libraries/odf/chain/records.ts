@@ -1,7 +1,7 @@
 // The small records beside blocks, slices and checkpoints, and where in the log a chain has read to: what each holds, and
 // its one spelling, canonical JSON. None holds anything of the process that wrote it.
 
-import { datasetIdPattern, hashPattern } from '../../base/ids/identifiers.ts'
+import { type DatasetId, type Hash, datasetIdPattern, hashPattern } from '../../base/ids/identifiers.ts'
 import { canonicalText } from '../../base/json/canonical.ts'
 import { fromPlain, parseJson } from '../../base/json/json.ts'
 import {
@@ -17,7 +17,7 @@ import {
   text,
 } from '../../base/json/shape.ts'
 import { DecodeError } from '../../base/errors.ts'
-import type { DatasetId, Hash, SourceState } from '../../model/events.ts'
+import type { SourceState } from '../../model/events.ts'
 import { isName } from '../../model/names.ts'
 
 const datasetId = text(datasetIdPattern)

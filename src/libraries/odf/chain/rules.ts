@@ -4,13 +4,12 @@
 
 import { sameValue } from '../../base/compare.ts'
 import { HaltError } from '../../base/errors.ts'
+import type { DatasetId, Hash } from '../../base/ids/identifiers.ts'
 import type {
   AddData,
   AddPushSource,
   Checkpoint,
-  DatasetId,
   ExecuteTransform,
-  Hash,
   Instant,
   MetadataBlock,
   MetadataEvent,
