@@ -1,5 +1,11 @@
 // The optional features of a node. To add one, make its folder and its row here, and name it in texts/operations.json where
-// it has routes. Without types of the node, so that its options can name them.
+// it has routes. Options and facts of formats are data; code is loaded where it is wanted.
+
+import { followOptions } from './features/follow/options.ts'
+import { lineProtocolFacts } from './features/line-protocol/facts.ts'
+import { mqttOptions } from './features/mqtt/options.ts'
+import { otlpJsonFacts, otlpProtobufFacts } from './features/otlp/facts.ts'
+import { shapefileFacts } from './features/shapefile/facts.ts'
 
 export const features = [
   {
@@ -20,25 +26,35 @@ export const features = [
   {
     name: 'line-protocol',
     about: 'writes as the clients of InfluxDB send them, from Telegraf and others',
+    formats: [
+      { ...lineProtocolFacts, load: async () => (await import('./features/line-protocol/format.ts')).lineProtocol },
+    ],
     load: async () => (await import('./features/line-protocol/feature.ts')).lineProtocol,
   },
   {
     name: 'otlp',
     about: 'logs as the programs of OpenTelemetry send them',
+    formats: [
+      { ...otlpJsonFacts, load: async () => (await import('./features/otlp/format.ts')).otlpJson },
+      { ...otlpProtobufFacts, load: async () => (await import('./features/otlp/format.ts')).otlpProtobuf },
+    ],
     load: async () => (await import('./features/otlp/feature.ts')).otlp,
   },
   {
     name: 'shapefile',
     about: 'zipped shapefiles as records',
+    formats: [{ ...shapefileFacts, load: async () => (await import('./features/shapefile/format.ts')).shapefile }],
   },
   {
     name: 'follow',
     about: 'datasets of another node, copied and checked, in a store of this one',
+    options: followOptions,
     load: async () => (await import('./features/follow/feature.ts')).following,
   },
   {
     name: 'mqtt',
     about: 'messages of an MQTT broker become records',
+    options: mqttOptions,
     load: async () => (await import('./features/mqtt/feature.ts')).mqtt,
   },
 ]

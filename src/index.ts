@@ -9,15 +9,16 @@ import type { DatasetReport, StoreReport } from './node/upkeep/report.ts'
 import type { Logger } from './libraries/base/logger.ts'
 import { NodeError } from './libraries/base/errors.ts'
 import type { RunningNode } from './node/node.ts'
+import { schemeOf } from './node/options.ts'
 import type { ObjectStore } from './node/store/object-store.ts'
-import { isBucketUrl } from './drivers/s3/options.ts'
 
 export { fromPlain, jsonText, parseJson, toPlain } from './libraries/base/json/json.ts'
 export type { PlainJson } from './libraries/base/json/json.ts'
 export { addressText, hasSigned } from './libraries/proof/possession.ts'
 export { loadConfig, optionTable, packageVersion, readOptions, variableOf } from './node/config.ts'
 export { refuseIdleOptions } from './node/idle-options.ts'
-export type { ClientEnvironment, Config, OptionRow, OptionValue, ReadOption } from './node/config.ts'
+export type { ClientEnvironment, Config, ReadOption } from './node/config.ts'
+export type { OptionRow, OptionValue } from './node/options.ts'
 export { systemClock } from './libraries/base/clock.ts'
 export type { Clock } from './libraries/base/clock.ts'
 export { silentLogger } from './libraries/base/logger.ts'
@@ -77,7 +78,7 @@ export async function sweepStore(
 /** Opens what `storeRoot` names, or the bucket of an s3:// URL, with the options that the environment has for it. */
 async function openStoreOf(dataDir: string, use: 'read' | 'write'): Promise<ObjectStore> {
   const { openStore, openStoreThatIs } = await import('./node/open-storage.ts')
-  if (isBucketUrl(dataDir)) return openStoreThatIs(loadConfig({ store: dataDir }), use)
+  if (schemeOf(dataDir) !== undefined) return openStoreThatIs(loadConfig({ store: dataDir }), use)
   return openStore(await storeRoot(dataDir), use)
 }
 

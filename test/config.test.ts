@@ -5,6 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { clientEnvironment, loadConfig, optionTable, readOptions, strayVariables } from '../src/node/config.ts'
+import { kafkaOptions } from '../src/drivers/kafka/options.ts'
+import { settingsOf } from '../src/node/options.ts'
 import { refuseIdleOptions } from '../src/node/idle-options.ts'
 import { limitTable } from '../src/libraries/base/limits.ts'
 import { NodeError } from '../src/libraries/base/errors.ts'
@@ -121,7 +123,9 @@ describe('an option that has no effect beside the others', () => {
     refuseIdleOptions(readOptions({}))
     refuseIdleOptions(readOptions({ store: 's3://acc/x', 's3-endpoint': 'http://s3:7070' }))
     refuseIdleOptions(readOptions({ log: 'kafka', 'kafka-brokers': 'a:1', partitions: 3 }))
-    refuseIdleOptions(readOptions({ store: 'https://node.example', 'follow-token': 'pst_x' }))
+    refuseIdleOptions(
+      readOptions({ store: 'https://node.example', 'follow-token': 'pst_x', roles: 'replica', follow: '*' }),
+    )
     refuseIdleOptions(readOptions({ 's3-condition': 'aws', partitions: 8 }))
   })
 
@@ -184,8 +188,8 @@ describe('the log in Kafka', () => {
   const kafka = { log: 'kafka', 'kafka-brokers': 'a.example:9092, [::1]:9093' }
 
   test('is asked for by --log and needs brokers; else its options are left alone', () => {
-    expect(loadConfig({}).kafka).toBeUndefined()
-    expect(loadConfig(kafka).kafka).toEqual({
+    expect(settingsOf(loadConfig({}).settings, kafkaOptions)).toBeUndefined()
+    expect(settingsOf(loadConfig(kafka).settings, kafkaOptions)).toEqual({
       brokers: ['a.example:9092', '[::1]:9093'],
       topicPrefix: 'proofstream',
       partitions: 8,
@@ -197,11 +201,12 @@ describe('the log in Kafka', () => {
   test('takes TLS for meant when a file of it is named, and logs in when a user is', () => {
     vi.stubEnv('PROOFSTREAM_KAFKA_SASL_PASSWORD', 'secret')
     const flags = { ...kafka, 'kafka-tls-ca': 'ca.pem', 'kafka-sasl-username': 'app' }
-    expect(loadConfig(flags).kafka).toMatchObject({
+    expect(settingsOf(loadConfig(flags).settings, kafkaOptions)).toMatchObject({
       tls: { ca: 'ca.pem' },
       sasl: { mechanism: 'plain', username: 'app', password: 'secret' },
     })
-    expect(loadConfig({ ...kafka, 'kafka-tls': true, 'kafka-sasl-username': 'app' }).kafka?.tls).toEqual({})
+    const { settings } = loadConfig({ ...kafka, 'kafka-tls': true, 'kafka-sasl-username': 'app' })
+    expect(settingsOf(settings, kafkaOptions)?.tls).toEqual({})
   })
 
   test.each([

@@ -1,33 +1,37 @@
 // The node's options table: flags, environment, config file, defaults, help and docs. The only reader of process.env.
 
 import { readFileSync } from 'node:fs'
+import { logDrivers, storeDrivers } from '../drivers.ts'
 import { features } from '../features.ts'
-import { addressOf, type FollowOptions, followOptions, followRows } from '../features/follow/options.ts'
-import { invalidOption, type KafkaConfig, kafkaConfig, kafkaRows } from '../drivers/kafka/options.ts'
 import { durationMs } from '../libraries/base/clock.ts'
+import type { NodeError } from '../libraries/base/errors.ts'
 import { limitOption, limitOptions, type Limits, limitsOf } from '../libraries/base/limits.ts'
 import { hostAndPort, isLoopback } from '../libraries/base/loopback.ts'
-import type { NodeError } from '../libraries/base/errors.ts'
 import { type Role, roles } from '../libraries/model/names.ts'
-import { type MqttOptions, mqttOptions, mqttRows } from '../features/mqtt/options.ts'
 import { expectedItems } from './option-forms.ts'
-import { type BucketConfig, bucketConfig, bucketRows, isBucketUrl, originOption } from '../drivers/s3/options.ts'
+import {
+  type Environment,
+  invalidOption,
+  type OptionGroup,
+  type OptionRow,
+  type OptionValue,
+  type OptionValues,
+  originOption,
+  schemeOf,
+  type Settings,
+} from './options.ts'
 
-type OptionType = 'text' | 'integer' | 'boolean' | 'list' | 'duration-ms'
+const groupsOfDrivers: readonly OptionGroup<unknown>[] = [...storeDrivers, ...logDrivers].map(({ options }) => options)
 
-/** One option: flag `--name`, environment `PROOFSTREAM_NAME`, member `name` of the config file. */
-export interface OptionRow {
-  readonly name: string
-  readonly type: OptionType
-  readonly default?: string | number | boolean
-  /** The one feature that it means anything for. */
-  readonly feature?: string
-  /** Values admitted, for text and for the items of a list. */
-  readonly values?: readonly string[]
-  /** True for what must not be shown. */
-  readonly isSecret?: boolean
-  readonly text: string
+/** The groups of options of drivers and features but for those that are left out. */
+export function optionGroups(without: readonly string[] = []): readonly OptionGroup<unknown>[] {
+  const ofFeatures: readonly OptionGroup<unknown>[] = features.flatMap(({ options }) => options ?? [])
+  return [...groupsOfDrivers, ...ofFeatures.filter(({ name }) => !without.includes(name))]
 }
+
+const rowsOfFeatures: readonly OptionRow[] = features.flatMap(({ name, options }) =>
+  (options?.rows ?? []).map((row) => ({ ...row, feature: name })),
+)
 
 const defaultDataDir = './proofstream-data'
 
@@ -43,7 +47,7 @@ const fixedOptions: readonly OptionRow[] = [
     type: 'text',
     text: 'directory of the store, or s3://bucket/prefix, shared by processes with other roles (default: <data>/store). With the https:// address of a node, a replica follows its datasets into <data>/store',
   },
-  ...bucketRows,
+  ...storeDrivers.flatMap(({ options }) => options.rows),
   {
     name: 'slice-cache',
     type: 'text',
@@ -118,12 +122,11 @@ const fixedOptions: readonly OptionRow[] = [
     name: 'log',
     type: 'text',
     default: 'file',
-    values: ['file', 'kafka'],
+    values: ['file', ...logDrivers.map(({ options }) => options.name)],
     text: 'the log of records: files in the data directory, or Apache Kafka',
   },
-  ...kafkaRows,
-  ...followRows.map((row) => ({ ...row, feature: 'follow' })),
-  ...mqttRows.map((row) => ({ ...row, feature: 'mqtt' })),
+  ...logDrivers.flatMap(({ options }) => options.rows),
+  ...rowsOfFeatures,
   {
     name: 'log-level',
     type: 'text',
@@ -147,20 +150,19 @@ const streamBatches = { ageMs: 250, rows: 10_000 } as const
 
 export interface Config {
   readonly dataDir: string
-  /** Absent for the one in the data directory, and for one in a bucket. */
+  /** Absent for the one in the data directory, and where the store is named by a URL. */
   readonly storeDir: string | undefined
-  /** Absent for a store in a directory. */
-  readonly bucket: BucketConfig | undefined
+  /** Of a bucket, or of the node whose datasets are copied into the store. */
+  readonly storeUrl: string | undefined
   /** Absent for one in the data directory. */
   readonly sliceCacheDir: string | undefined
-  /** The node whose datasets are copied into the store. */
-  readonly follow: FollowOptions | undefined
-  readonly mqtt: MqttOptions | undefined
   /** In the order of `roles`, at least one. */
   readonly roles: readonly Role[]
   readonly without: readonly string[]
-  /** Absent for the file log. */
-  readonly kafka: KafkaConfig | undefined
+  /** `file`, or the name of a driver. */
+  readonly log: string
+  /** What the options of drivers and features came to. */
+  readonly settings: Settings
   readonly listenHost: string
   readonly listenPort: number
   readonly nodeKeyFile: string | undefined
@@ -186,8 +188,6 @@ export interface Config {
 }
 
 type RawValues = Readonly<Record<string, unknown>>
-
-export type OptionValue = string | number | boolean | readonly string[]
 
 /** What one option comes to; without a value where nothing was given and the table has no default. */
 export interface ReadOption {
@@ -265,7 +265,7 @@ export function clientEnvironment(): ClientEnvironment {
   return { server: text('SERVER'), token: text('TOKEN'), dataDir, nodeKeyFile: text('NODE_KEY') }
 }
 
-function assemble(values: ReadonlyMap<string, unknown>): Config {
+function assemble(values: OptionValues): Config {
   // parseValue has given each option the type that its row names.
   const text = (name: string): string => values.get(name) as string
   const number = (name: string): number => values.get(name) as number
@@ -277,19 +277,20 @@ function assemble(values: ReadonlyMap<string, unknown>): Config {
   const store = values.get('store') as string | undefined // text by its row
   const asked = values.get('public-url') as string | undefined // text by its row
   const publicUrl = asked === undefined ? undefined : originOption('public-url', asked)
-  const address = addressOf(store)
-  const isInBucket = store !== undefined && isBucketUrl(store)
+  const without = list('without') ?? []
+  const groups = optionGroups(without)
+  const isUrl = isStoreUrl(store, groups)
+  const read = groups.map(({ name, read }): [string, unknown] => [name, read(values, awsEnvironment())])
   const limits = limitsOf(Object.fromEntries(limitOptions.map(([name]) => [name, number(limitOption(name) ?? '')])))
   return {
     dataDir: text('data'),
-    storeDir: isInBucket || address !== undefined ? undefined : store,
+    storeDir: isUrl ? undefined : store,
+    storeUrl: isUrl ? store : undefined,
     sliceCacheDir: values.get('slice-cache') as string | undefined, // text by its row
-    bucket: isInBucket ? bucketConfig(values, awsEnvironment()) : undefined,
-    follow: followOptions(address, values),
-    mqtt: mqttOptions(values),
     roles: rolesOf(list('roles') ?? [], text('log')),
-    without: list('without') ?? [],
-    kafka: text('log') === 'kafka' ? kafkaConfig(values) : undefined,
+    without,
+    log: text('log'),
+    settings: new Map(read.filter(([, settings]) => settings !== undefined)),
     listenHost: host,
     listenPort: port,
     nodeKeyFile: values.get('node-key') as string | undefined, // text by its row
@@ -310,10 +311,20 @@ function assemble(values: ReadonlyMap<string, unknown>): Config {
 }
 
 /** Variables of AWS's own programs; empty values count as absent. */
-function awsEnvironment(): Readonly<Record<string, string | undefined>> {
+function awsEnvironment(): Environment {
   return Object.fromEntries(
     Object.entries(process.env).filter(([name, value]) => name.startsWith('AWS_') && value !== ''),
   )
+}
+
+/** Whether `store` is a URL that one of the groups opens, and no directory. Throws NodeError `InvalidParameter` for others. */
+function isStoreUrl(store: string | undefined, groups: readonly OptionGroup<unknown>[]): boolean {
+  const scheme = schemeOf(store)
+  if (scheme === undefined) return false
+  const known = groups.flatMap(({ schemes }) => schemes ?? [])
+  if (known.includes(scheme)) return true
+  const candidates = known.map((name) => `${name}://…`).join(', ')
+  throw invalidOption(`Option 'store' is '${store}'; expected a directory, or ${candidates}.`)
 }
 
 function rolesOf(named: readonly string[], log: string): readonly Role[] {

@@ -3,17 +3,24 @@
 
 import type { ChainSource } from './catalog/chain-source.ts'
 import { features } from '../features.ts'
+import type { KnownFormat } from './formats/registry.ts'
 import type { Gateway } from './gateway/gateway.ts'
 import type { OptionalRoutes } from './http/context.ts'
 import type { Health } from './machine/ops/health.ts'
 import type { NodeKey } from '../libraries/proof/sign.ts'
+import type { DataPaths } from './store/layout.ts'
+import type { OptionGroup } from './options.ts'
 import type { Shared } from './roles.ts'
+import type { Finding } from './upkeep/finding.ts'
 
 export interface Feature {
   /** As `--without` names it, and `feature` of operations in texts/operations.json. */
   readonly name: string
   /** What a user has of it, for the documentation. */
   readonly about: string
+  readonly options?: OptionGroup<unknown>
+  /** Formats of ingest that it brings. */
+  readonly formats?: readonly KnownFormat[]
   /** Nothing of its code is loaded before. Absent where it is a format alone (node/formats/registry.ts). */
   readonly load?: () => Promise<FeatureCode>
 }
@@ -31,6 +38,8 @@ export interface FeatureCode {
   /** Begins to copy datasets of another node, where the options name one. */
   readonly origin?: (shared: Shared) => Promise<Origin | undefined>
   readonly routes?: OptionalRoutes
+  /** What `doctor` finds in what this feature keeps in the data directory. */
+  readonly inspect?: (paths: DataPaths) => Promise<readonly Finding[]>
   /** Begins what it does beside its routes, once the node listens. Closed as `opened` says. */
   readonly start?: (parts: FeatureParts) => Promise<void>
 }

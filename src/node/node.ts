@@ -26,7 +26,8 @@ import type { Logger } from '../libraries/base/logger.ts'
 import type { EventLog } from './log/event-log.ts'
 import type { PartitionAssignment } from './log/partitions.ts'
 import type { Role } from '../libraries/model/names.ts'
-import { closeAll, type OpenedLog, type Opening, openConfiguredStore, openLog } from './open-storage.ts'
+import type { OpenedLog, Opening } from './driver.ts'
+import { closeAll, isCopy, openConfiguredStore, openLog } from './open-storage.ts'
 import { Health, SpaceWatch } from './machine/ops/health.ts'
 import { collectWhenIdle } from './machine/ops/idle-memory.ts'
 import { createLogger } from './machine/ops/logger.ts'
@@ -143,7 +144,7 @@ async function openShared(
 ): Promise<Shared> {
   const { logger, opened } = opening
   const paths = dataPaths(config.dataDir, config.storeDir)
-  const isWriter = has(config, 'gateway') || has(config, 'builder') || config.follow !== undefined
+  const isWriter = has(config, 'gateway') || has(config, 'builder') || isCopy(config)
   const metrics = new Metrics()
   const onRequest = metrics.countStoreRequests()
   const store = await openConfiguredStore(config, isWriter ? 'write' : 'read', {
@@ -153,7 +154,7 @@ async function openShared(
   })
   opened.push(() => store.close())
   // Only the commits of its own file log are all made and announced in this process; others may write to the store too.
-  const heardLog = config.kafka === undefined && has(config, 'builder') ? log?.id : undefined
+  const heardLog = config.log === 'file' && has(config, 'builder') ? log?.id : undefined
   const bytesMost = config.limits.catalogBytes
   const catalog = new Catalog({ store, announcements, logger, clock: systemClock, heardLog, bytesMost })
   opened.push(async () => catalog.close())

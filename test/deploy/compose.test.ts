@@ -3,6 +3,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { kafkaOptions } from '../../src/drivers/kafka/options.ts'
+import { settingsOf } from '../../src/node/options.ts'
 import { loadConfig, optionTable } from '../../src/node/config.ts'
 import { roles } from '../../src/libraries/model/names.ts'
 import { readCompose, type Service } from '../helpers/compose.ts'
@@ -56,7 +58,7 @@ describe('the compose file of a cluster', () => {
     }
     expect(brokers.length).toBe(3)
     for (const [, node] of nodes) {
-      const { kafka } = loadConfig(optionsOf(node))
+      const kafka = settingsOf(loadConfig(optionsOf(node)).settings, kafkaOptions)
       expect(kafka?.brokers).toEqual(brokers.map(([name]) => `${name}:9092`))
       expect(Object.keys(node.depends_on ?? {})).toEqual([...brokers.map(([name]) => name), 's3'])
     }

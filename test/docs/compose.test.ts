@@ -3,6 +3,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { kafkaOptions } from '../../src/drivers/kafka/options.ts'
+import { settingsOf } from '../../src/node/options.ts'
 import { loadConfig, optionTable } from '../../src/node/config.ts'
 import { topicNames } from '../../src/drivers/kafka/topics.ts'
 import { roles } from '../../src/libraries/model/names.ts'
@@ -71,14 +73,15 @@ describe('docker-compose.yml', () => {
       const mounts = new Map((node.volumes ?? []).map((text) => [text.split(':')[1], text.split(':')]))
       for (const [volume] of mounts.values()) expect(Object.keys(volumes)).toContain(volume)
       own.push(mounts.get(config.dataDir)?.[0] ?? '')
-      if (config.kafka === undefined) continue
+      const log = settingsOf(config.settings, kafkaOptions)
+      if (log === undefined) continue
       const onlyReads = config.roles.every((role) => role === 'replica')
       expect(mounts.get(config.storeDir ?? '')).toEqual(['store', '/store', ...(onlyReads ? ['ro'] : [])])
       // All of an installation sign with one key.
       expect(mounts.get('/keys')).toEqual(['keys', '/keys'])
       expect(config.nodeKeyFile).toBe('/keys/node.json')
-      expect(kafka?.environment?.['KAFKA_ADVERTISED_LISTENERS']).toBe(`PLAINTEXT://${config.kafka.brokers.join()}`)
-      expect(topicNames(config.kafka.topicPrefix)).toEqual({
+      expect(kafka?.environment?.['KAFKA_ADVERTISED_LISTENERS']).toBe(`PLAINTEXT://${log.brokers.join()}`)
+      expect(topicNames(log.topicPrefix)).toEqual({
         records: 'proofstream.records.v1',
         commits: 'proofstream.commits.v1',
       })

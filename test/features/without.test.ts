@@ -2,7 +2,6 @@
 // that is only added to the list is served, with nothing else of the source naming it.
 
 import { spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -14,8 +13,8 @@ import { repository } from '../helpers/sources.ts'
 import { startLiveNode } from '../helpers/live-node.ts'
 
 const names = features.map(({ name }) => name)
-/** Some are a format alone. */
-const folders = names.filter((name) => existsSync(join(repository, 'src', 'features', name)))
+/** Some are a format alone, whose code is loaded for its first body. */
+const folders = features.filter((feature) => 'load' in feature).map(({ name }) => name)
 const all = names.join(',')
 
 interface Operation {
@@ -43,7 +42,7 @@ async function loadedFolders(without: string): Promise<string[]> {
     script,
     `import { registerHooks } from 'node:module'
     const seen = new Set()
-    registerHooks({ load: (url, context, next) => (seen.add(url.match(/src\\/features\\/([^/]+)\\//)?.[1]), next(url, context)) })
+    registerHooks({ load: (url, context, next) => (seen.add(url.match(/src\\/features\\/([^/]+)\\/(?!options|facts)/)?.[1]), next(url, context)) })
     const { startNode } = await import('${repository}/src/node/node.ts')
     const { loadConfig } = await import('${repository}/src/node/config.ts')
     const options = { data: '${dir}/node', listen: '127.0.0.1:0', 'log-level': 'silent', without: '${without}' }

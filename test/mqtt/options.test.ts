@@ -4,13 +4,15 @@ import { expect, test } from 'vitest'
 import { loadConfig } from '../../src/node/config.ts'
 import { parseAliasText } from '../../src/libraries/model/names.ts'
 import { routeOf } from '../../src/features/mqtt/route.ts'
+import { mqttOptions } from '../../src/features/mqtt/options.ts'
+import { settingsOf } from '../../src/node/options.ts'
 import { runCommand } from '../helpers/run-node.ts'
 
 const optionsOf = (options: Record<string, unknown>) =>
-  loadConfig({ mqtt: 'tcp://broker:1883', 'mqtt-route': 'a/+=acme/a', ...options }).mqtt
+  settingsOf(loadConfig({ mqtt: 'tcp://broker:1883', 'mqtt-route': 'a/+=acme/a', ...options }).settings, mqttOptions)
 
 test('a broker, its routes and how to log in', () => {
-  expect(loadConfig({}).mqtt).toBeUndefined()
+  expect(settingsOf(loadConfig({}).settings, mqttOptions)).toBeUndefined()
   const options = optionsOf({
     mqtt: 'mqtts://node%40lab@[::1]?ca=ca.pem',
     'mqtt-route': '$share/g/a/#=acme/a,x=y/+=acme/b?preset=ttn&eventTime=%2Fa=b',

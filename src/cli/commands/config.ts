@@ -1,7 +1,7 @@
 // `config`: every option of a node with its value and where that comes from. `streams`: the topics of Kafka beside their
 // contracts. No node is asked.
 
-import { placesOf } from '../../node/upkeep/finding.ts'
+import { kafkaOptions } from '../../drivers/kafka/options.ts'
 import {
   type Config,
   fromPlain,
@@ -12,6 +12,8 @@ import {
   refuseIdleOptions,
   variableOf,
 } from '../../index.ts'
+import { settingsOf } from '../../node/options.ts'
+import { placesOf } from '../../node/open-storage.ts'
 import type { CommandContext, NodeOptions } from '../context.ts'
 import { CommandFailure, exitCodes, failureOf, note } from '../failure.ts'
 import { objectOf } from '../json-values.ts'
@@ -49,7 +51,7 @@ function shownValue({ row, value }: ReadOption, config: Config): OptionValue | u
     case 'cors-origins':
       return config.loopbackOnly ? 'loopback origins' : 'any'
     case 'kafka-tls':
-      return config.kafka === undefined ? undefined : config.kafka.tls !== undefined
+      return settingsOf(config.settings, kafkaOptions)?.tls !== undefined
     default:
       return undefined
   }

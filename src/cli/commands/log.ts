@@ -19,7 +19,7 @@ const columns = ['partition', 'from', 'to', 'dataset', 'reason']
 export async function adoptLog(context: CommandContext, command: AdoptCommand): Promise<number> {
   const { adopt, logNameOf } = await import('../../node/upkeep/repair.ts')
   const [old, next] = [logNameOf(command.old), logNameOf(command.next)]
-  const log = old.kind === 'kafka' || next.kind === 'kafka' ? 'kafka' : 'file'
+  const log = [old, next].find((name) => name.kind === 'driver')?.driver ?? 'file'
   const config = context.entry.loadConfig({ 'log-level': 'warn', ...command.flags, log }, command.configFile)
   if (old.kind !== 'id') note(`building what ${command.old} still holds`)
   const adoption = await adopt(config, { old, next, acceptLoss: command.acceptLoss })

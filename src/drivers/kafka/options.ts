@@ -1,9 +1,8 @@
-// What the options say of Kafka: read, and held against each other. Part of node/config.ts, which reads the options.
+// What the options say of Kafka: read, and held against each other.
 
-import { NodeError } from '../../libraries/base/errors.ts'
+import { invalidOption, type OptionGroup, type OptionRow, type OptionValues } from '../../node/options.ts'
 
-/** Their rows in the options table. */
-export const kafkaRows = [
+const rows: readonly OptionRow[] = [
   { name: 'kafka-brokers', type: 'list', text: 'host:port of some Kafka brokers, for the kafka log' },
   { name: 'topic-prefix', type: 'text', default: 'proofstream', text: 'first word of the names of the Kafka topics' },
   { name: 'partitions', type: 'integer', default: 8, text: 'number of partitions when a Kafka log is created' },
@@ -25,7 +24,7 @@ export const kafkaRows = [
     isSecret: true,
     text: 'password for Kafka; better in the environment than in a flag',
   },
-] as const
+]
 
 /** How to reach Kafka. TLS texts are names of files. */
 export interface KafkaConfig {
@@ -42,8 +41,14 @@ export interface KafkaConfig {
     | undefined
 }
 
-/** Throws NodeError `InvalidParameter` where the options do not go together. */
-export function kafkaConfig(values: ReadonlyMap<string, unknown>): KafkaConfig {
+export const kafkaOptions: OptionGroup<KafkaConfig> = {
+  name: 'kafka',
+  rows,
+  needs: 'the log in Kafka: --log kafka',
+  read: (values) => (values.get('log') === 'kafka' ? kafkaConfig(values) : undefined),
+}
+
+function kafkaConfig(values: OptionValues): KafkaConfig {
   // parseValue has given each option the type that its row names.
   const text = (name: string): string | undefined => values.get(name) as string | undefined
   const brokers = (values.get('kafka-brokers') as readonly string[] | undefined) ?? [] // a list by its row
@@ -75,9 +80,4 @@ export function kafkaConfig(values: ReadonlyMap<string, unknown>): KafkaConfig {
   const mechanism = text('kafka-sasl-mechanism') as NonNullable<KafkaConfig['sasl']>['mechanism'] // checked against its values
   const sasl = username === undefined || password === undefined ? undefined : { mechanism, username, password }
   return { brokers, topicPrefix, partitions, tls: wantsTls ? files : undefined, sasl }
-}
-
-/** An option that is none, or is not as it must be. */
-export function invalidOption(message: string, cause?: unknown): NodeError {
-  return new NodeError('InvalidParameter', message, { hint: 'proofstream serve --help lists the options.', cause })
 }

@@ -1,6 +1,7 @@
 // The topics of an installation: made with the settings of `streams/asyncapi.json`, or checked against them.
 // A topic whose settings could lose or reorder messages is refused, with the differences named.
 
+import type { TopicDifference, TopicState } from '../../node/driver.ts'
 import kafkajs from 'kafkajs'
 import type { Admin, Kafka } from 'kafkajs'
 import type { Logger } from '../../libraries/base/logger.ts'
@@ -16,14 +17,6 @@ export interface TopicsOptions {
   readonly names: TopicNames
   /** Partitions of the records topic when it is made; an existing one keeps its number. */
   readonly partitions: number
-}
-
-/** One setting of a topic that is not as the contract wants it. */
-export interface TopicDifference {
-  readonly topic: string
-  readonly setting: string
-  readonly found: string
-  readonly wanted: string
 }
 
 const channels = ['records', 'commits'] as const
@@ -62,15 +55,6 @@ export async function ensureTopics(
 export async function describeBrokers(kafka: Kafka): Promise<{ clusterId: string; brokers: number }> {
   const { clusterId, brokers } = await withAdmin(kafka, (admin) => admin.describeCluster())
   return { clusterId, brokers: brokers.length }
-}
-
-/** A topic beside its contract. */
-export interface TopicState {
-  readonly topic: string
-  /** 0 when there is no such topic. */
-  readonly partitions: number
-  readonly replicas: number
-  readonly differences: readonly TopicDifference[]
 }
 
 /** Compares the topics with their contracts; changes nothing. */

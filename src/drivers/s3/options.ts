@@ -1,10 +1,16 @@
-// What the options say of a store in a bucket: read, and held against each other. Part of node/config.ts, which reads the options
-// and the environment.
+// What the options and the environment say of a store in a bucket: read, and held against each other.
 
-import { invalidOption } from '../kafka/options.ts'
+import {
+  type Environment,
+  invalidOption,
+  type OptionGroup,
+  type OptionRow,
+  type OptionValues,
+  originOption,
+  schemeOf,
+} from '../../node/options.ts'
 
-/** Rows of the options table of a node. */
-export const bucketRows = [
+const rows: readonly OptionRow[] = [
   {
     name: 's3-endpoint',
     type: 'text',
@@ -23,7 +29,7 @@ export const bucketRows = [
     values: ['aws', 'gcs'],
     text: "header for writing only new objects: If-None-Match (aws), or Google's x-goog-if-generation-match (gcs)",
   },
-] as const
+]
 
 /** A bucket, how to reach it and what it can do. */
 export interface BucketConfig {
@@ -38,21 +44,24 @@ export interface BucketConfig {
   readonly condition: 'aws' | 'gcs'
 }
 
-const scheme = 's3://'
+const scheme = 's3'
 
-export function isBucketUrl(store: string): boolean {
-  return store.startsWith(scheme)
+export const bucketOptions: OptionGroup<BucketConfig> = {
+  name: 's3',
+  rows,
+  schemes: [scheme],
+  needs: 'a store in a bucket: --store s3://bucket/prefix',
+  read: (values, environment) => {
+    const store = values.get('store') as string | undefined // text by its row
+    return schemeOf(store) === scheme ? bucketConfig(values, environment) : undefined
+  },
 }
 
-/** Reads option `store`, which is a bucket's URL, and those beside it. Throws NodeError `InvalidParameter`. */
-export function bucketConfig(
-  values: ReadonlyMap<string, unknown>,
-  environment: Readonly<Record<string, string | undefined>>,
-): BucketConfig {
+function bucketConfig(values: OptionValues, environment: Environment): BucketConfig {
   // parseValue has given each option the type that its row names.
   const text = (name: string): string | undefined => values.get(name) as string | undefined
   const url = text('store') ?? ''
-  const [bucket = '', ...rest] = url.slice(scheme.length).replace(/\/$/, '').split('/')
+  const [bucket = '', ...rest] = url.slice(`${scheme}://`.length).replace(/\/$/, '').split('/')
   // https://docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html
   if (!/^[a-z0-9][a-z0-9._-]{1,61}[a-z0-9]$/.test(bucket) || !rest.every((part) => /^\w[\w.-]*$/.test(part))) {
     throw invalidOption(
@@ -81,12 +90,4 @@ export function bucketConfig(
     pathStyle: (values.get('s3-path-style') as boolean | undefined) ?? (given !== undefined || bucket.includes('.')), // boolean by its row
     condition,
   }
-}
-
-/** The address of a host, which is all that `text` says. Throws NodeError `InvalidParameter`, which names the option. */
-export function originOption(option: string, text: string): URL {
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  const isAddress = url !== undefined && /^https?:$/.test(url.protocol) && url.pathname === '/' && url.search === ''
-  if (isAddress && url.username === '' && url.hash === '') return url
-  throw invalidOption(`Option '${option}' is '${text}'; expected https://host or http://host:port.`)
 }

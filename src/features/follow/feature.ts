@@ -4,18 +4,23 @@ import { availableParallelism } from 'node:os'
 import type { FeatureCode, Origin } from '../../node/feature.ts'
 import type { Metrics } from '../../node/machine/ops/metrics.ts'
 import { ThreadPool } from '../../node/machine/work/thread-pool.ts'
+import { settingsOf } from '../../node/options.ts'
+import { warn } from '../../node/upkeep/finding.ts'
+import { readBreaches } from './evidence.ts'
 import { type Follow, startFollow } from './follow.ts'
+import { followOptions } from './options.ts'
 
 export const following: FeatureCode = {
   /** Throws as `startFollow`. */
   origin: async ({ config, paths, catalog, metrics, opened, ...shared }): Promise<Origin | undefined> => {
-    if (config.follow === undefined) return undefined
+    const options = settingsOf(config.settings, followOptions)
+    if (options === undefined) return undefined
     const jobs = availableParallelism()
     const work = new ThreadPool({ clock: shared.clock, jobs, queueLimit: 1_000, tasks: 0, heapMiB: 512 })
     opened.push(() => work.close())
     const follow = await startFollow({
       ...shared,
-      options: config.follow,
+      options,
       work,
       evidenceDir: paths.evidence,
       deleteGraceMs: config.deleteGraceMs,
@@ -33,6 +38,13 @@ export const following: FeatureCode = {
       },
     }
   },
+  /** Chains that became others at the node that is followed. */
+  inspect: async ({ evidence }) =>
+    (await readBreaches(evidence)).map(({ alias, kind, at, reason, ours, theirs }) => {
+      const hashes = `here ${ours.sequence} ${ours.hash}, there ${theirs.sequence} ${theirs.hash}`
+      const found = `${alias} became another chain at its origin (${kind}, ${at}): ${hashes}. ${reason}`
+      return warn('evidence', found, `Both blocks are in ${evidence}; docs/replicas.md says what ends the halt.`)
+    }),
 }
 
 /** For anyone: private datasets are counted and not named. */

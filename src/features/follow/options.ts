@@ -1,11 +1,9 @@
-// What the options say of a node that is followed: read, and held against each other. Part of node/config.ts, which reads the
-// options.
+// What the options say of a node that is followed: read, and held against each other.
 
-import { invalidOption } from '../../drivers/kafka/options.ts'
 import type { NodeError } from '../../libraries/base/errors.ts'
+import { invalidOption, type OptionGroup, type OptionRow, type OptionValues, schemeOf } from '../../node/options.ts'
 
-/** Their rows in the options table. */
-export const followRows = [
+const rows: readonly OptionRow[] = [
   {
     name: 'follow',
     type: 'list',
@@ -17,7 +15,7 @@ export const followRows = [
     isSecret: true,
     text: 'token for that node, for its private datasets; better in the environment than in a flag',
   },
-] as const
+]
 
 /** Which datasets of which node a replica follows. */
 export interface FollowOptions {
@@ -30,9 +28,19 @@ export interface FollowOptions {
 
 const patternForm = /^(?:\*|did:odf:fed01[0-9a-f]{64}|[A-Za-z0-9.*-]+\/[A-Za-z0-9.*-]+)$/
 
-/** The address that is given in place of a store's directory; undefined where it is one. Throws NodeError `InvalidParameter`. */
-export function addressOf(store: string | undefined): string | undefined {
-  if (store === undefined || !/^https?:\/\//.test(store)) return undefined
+const schemes: readonly string[] = ['http', 'https']
+
+export const followOptions: OptionGroup<FollowOptions> = {
+  name: 'follow',
+  rows,
+  schemes,
+  needs: 'a node to follow: --store https://node.example --roles replica',
+  read: (values) => readFollow(addressOf(values.get('store') as string | undefined), values), // text by its row
+}
+
+/** The address that is given in place of a store's directory; undefined where it is none. Throws NodeError `InvalidParameter`. */
+function addressOf(store: string | undefined): string | undefined {
+  if (store === undefined || !schemes.includes(schemeOf(store) ?? '')) return undefined
   const url = URL.canParse(store) ? new URL(store) : undefined
   if (url !== undefined && url.search === '' && url.hash === '' && url.username === '')
     return url.href.replace(/\/$/, '')
@@ -40,16 +48,10 @@ export function addressOf(store: string | undefined): string | undefined {
 }
 
 /** Undefined without an address. Throws NodeError `InvalidParameter` where the options do not go together. */
-export function followOptions(
-  url: string | undefined,
-  values: ReadonlyMap<string, unknown>,
-): FollowOptions | undefined {
+function readFollow(url: string | undefined, values: OptionValues): FollowOptions | undefined {
   // parseValue has given each option the type that its row names.
   const list = (name: string): readonly string[] | undefined => values.get(name) as readonly string[] | undefined
   const patterns = list('follow')
-  if (url !== undefined && list('without')?.includes('follow') === true) {
-    throw invalidOption(`Option 'store' is '${url}', a node to follow; --without leaves that out.`)
-  }
   if (url === undefined) {
     if (patterns === undefined) return undefined
     throw invalidOption("Option 'follow' needs a node to follow: --store https://node.example --roles replica.")

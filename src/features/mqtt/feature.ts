@@ -2,18 +2,20 @@
 
 import type { FeatureCode } from '../../node/feature.ts'
 import type { Metrics } from '../../node/machine/ops/metrics.ts'
+import { settingsOf } from '../../node/options.ts'
 import { ensureMqttClientId } from './client-id.ts'
 import { Mqtt, type MqttStatus } from './mqtt.ts'
+import { mqttOptions } from './options.ts'
 
 export const mqtt: FeatureCode = {
   /** Throws NodeError `InvalidParameter` for a route that means nothing. */
   start: async ({ config, paths, gateway, nodeKey, health, opened, ...parts }) => {
-    const { mqtt: options, limits } = config
+    const options = settingsOf(config.settings, mqttOptions)
     if (gateway === undefined || options === undefined) return
     // Other gateways may have a key that was given.
     const ownDid = config.nodeKeyFile === undefined ? nodeKey.did : undefined
     const clientId = options.clientId ?? (await ensureMqttClientId(paths.mqttClientId, ownDid))
-    const client = new Mqtt({ ...parts, gateway, options, clientId, limits })
+    const client = new Mqtt({ ...parts, gateway, options, clientId, limits: config.limits })
     opened.push(() => client.close())
     measureMqtt(parts.metrics, () => client.status)
     health.tell('mqtt', () => client.status)

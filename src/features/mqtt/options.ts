@@ -1,12 +1,10 @@
-// What the options say of an MQTT broker whose messages are taken: read, and held against each other. Part of node/config.ts,
-// which reads the options.
+// What the options say of an MQTT broker whose messages are taken: read, and held against each other.
 
-import { invalidOption } from '../../drivers/kafka/options.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
 import { type Alias, parseAliasText } from '../../libraries/model/names.ts'
+import { invalidOption, type OptionGroup, type OptionRow, type OptionValues } from '../../node/options.ts'
 
-/** Their rows in the options table. */
-export const mqttRows = [
+const rows: readonly OptionRow[] = [
   {
     name: 'mqtt',
     type: 'text',
@@ -23,7 +21,7 @@ export const mqttRows = [
     isSecret: true,
     text: 'password of that user; better in the environment than in a flag',
   },
-] as const
+]
 
 /** One subscription: messages of topics that fit `filter` become rows of `alias`. */
 export interface MqttRouteOptions {
@@ -51,15 +49,22 @@ const schemes: Readonly<Record<string, { readonly port: number; readonly isTls: 
   'ssl:': { port: 8883, isTls: true },
 }
 
+export const mqttOptions: OptionGroup<MqttOptions> = {
+  name: 'mqtt',
+  rows,
+  needs: 'a broker: --mqtt tcp://host:1883',
+  read: readMqtt,
+}
+
 /** Undefined without a broker. Throws NodeError `InvalidParameter` where the options do not go together. */
-export function mqttOptions(values: ReadonlyMap<string, unknown>): MqttOptions | undefined {
+function readMqtt(values: OptionValues): MqttOptions | undefined {
   // parseValue has given each option the type that its row names.
   const text = (name: string): string | undefined => values.get(name) as string | undefined
   const list = (name: string): readonly string[] | undefined => values.get(name) as readonly string[] | undefined
   const routes = list('mqtt-route')
   const address = text('mqtt')
   if (address === undefined) {
-    const lonely = mqttRows.find(({ name }) => values.get(name) !== undefined)
+    const lonely = rows.find(({ name }) => values.get(name) !== undefined)
     if (lonely === undefined) return undefined
     throw invalidOption(`Option '${lonely.name}' needs a broker: --mqtt tcp://host:1883.`)
   }

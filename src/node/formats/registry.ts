@@ -2,6 +2,7 @@
 // gateway, HTTP interface, OpenAPI document and command line read this list. The code of what is rare is loaded when it is
 // wanted.
 
+import { features } from '../../features.ts'
 import { must } from '../../libraries/base/assert.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
 import { arrowFacts } from './arrow/facts.ts'
@@ -9,10 +10,7 @@ import { csv, tsv } from './csv/format.ts'
 import type { CsvHeader, Format, FormatFacts, StreamFacts } from './format.ts'
 import { geojson, ndgeojson } from './geojson/format.ts'
 import { json, ndjson } from './json/format.ts'
-import { lineProtocolFacts } from '../../features/line-protocol/facts.ts'
-import { otlpJsonFacts, otlpProtobufFacts } from '../../features/otlp/facts.ts'
 import { parquetFacts } from './parquet/facts.ts'
-import { shapefileFacts } from '../../features/shapefile/facts.ts'
 
 /** A format and its code, which is loaded for the first body of it. */
 export type KnownFormat = FormatFacts & {
@@ -21,26 +19,15 @@ export type KnownFormat = FormatFacts & {
   readonly load: () => Promise<Format>
 }
 
+const ofFeatures: readonly KnownFormat[] = features.flatMap(({ name, formats = [] }) =>
+  formats.map((format) => ({ ...format, feature: name })),
+)
+
 export const formats: readonly KnownFormat[] = [
   ...[csv, tsv, json, ndjson, geojson, ndgeojson].map((format) => ({ ...format, load: async () => format })),
-  {
-    ...lineProtocolFacts,
-    feature: 'line-protocol',
-    load: async () => (await import('../../features/line-protocol/format.ts')).lineProtocol,
-  },
-  { ...otlpJsonFacts, feature: 'otlp', load: async () => (await import('../../features/otlp/format.ts')).otlpJson },
-  {
-    ...otlpProtobufFacts,
-    feature: 'otlp',
-    load: async () => (await import('../../features/otlp/format.ts')).otlpProtobuf,
-  },
   { ...arrowFacts, load: async () => (await import('./arrow/format.ts')).arrow },
   { ...parquetFacts, load: async () => (await import('./parquet/format.ts')).parquet },
-  {
-    ...shapefileFacts,
-    feature: 'shapefile',
-    load: async () => (await import('../../features/shapefile/format.ts')).shapefile,
-  },
+  ...ofFeatures,
 ]
 
 /** Those that a node reads that does without some features. */

@@ -2,27 +2,27 @@
 // itself when it starts is not looked at. Nothing is changed; files that are written to try the volume are removed.
 
 import type { Config } from '../config.ts'
-import { readBreaches } from '../../features/follow/evidence.ts'
+import { loadFeatures } from '../feature.ts'
+import { logDriverOf } from '../open-storage.ts'
 import { dataPaths } from '../store/layout.ts'
-import { type Check, fail, type Finding, reasonOf, warn } from './finding.ts'
-import { checkKafka } from './kafka.ts'
+import { fail, type Finding, reasonOf } from './finding.ts'
 import { checkPrivateFiles, checkVolumes } from './machine.ts'
 import { checkState } from './state.ts'
 
 /** Looks at everything that `config` names. Never throws: what cannot be looked at is a finding. */
 export async function inspect(config: Config, onCheck: (name: string) => void): Promise<readonly Finding[]> {
   const findings: Finding[] = []
-  const checks: readonly (readonly [name: string, check: Check])[] = [
-    ['volumes', checkVolumes],
-    ['files', checkPrivateFiles],
-    ['state', checkState],
-    ['evidence', checkEvidence],
-    ...(config.kafka === undefined ? [] : [['kafka', checkKafka] as const]),
+  const checks: readonly (readonly [name: string, check: () => Promise<readonly Finding[]>])[] = [
+    ['volumes', () => checkVolumes(config)],
+    ['files', () => checkPrivateFiles(config)],
+    ['state', () => checkState(config)],
+    ['features', () => inspectFeatures(config)],
+    ...(config.log === 'file' ? [] : [[config.log, () => inspectLogOf(config)] as const]),
   ]
   for (const [name, check] of checks) {
     onCheck(name)
     try {
-      findings.push(...(await check(config)))
+      findings.push(...(await check()))
     } catch (error) {
       findings.push(
         fail(name, `This could not be checked: ${reasonOf(error)}`, 'Check the rights of the user who runs this.'),
@@ -32,12 +32,13 @@ export async function inspect(config: Config, onCheck: (name: string) => void): 
   return findings
 }
 
-/** Chains that became others at the node that is followed. */
-const checkEvidence: Check = async ({ dataDir }) => {
-  const { evidence } = dataPaths(dataDir)
-  return (await readBreaches(evidence)).map(({ alias, kind, at, reason, ours, theirs }) => {
-    const hashes = `here ${ours.sequence} ${ours.hash}, there ${theirs.sequence} ${theirs.hash}`
-    const found = `${alias} became another chain at its origin (${kind}, ${at}): ${hashes}. ${reason}`
-    return warn('evidence', found, `Both blocks are in ${evidence}; docs/replicas.md says what ends the halt.`)
-  })
+async function inspectFeatures({ without, dataDir }: Config): Promise<readonly Finding[]> {
+  const loaded = await loadFeatures(without)
+  const found = await Promise.all(loaded.map(async ({ inspect }) => (await inspect?.(dataPaths(dataDir))) ?? []))
+  return found.flat()
+}
+
+async function inspectLogOf(config: Config): Promise<readonly Finding[]> {
+  const driven = await logDriverOf(config)
+  return driven === undefined ? [] : driven.code.inspect(driven.options)
 }

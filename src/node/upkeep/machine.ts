@@ -10,7 +10,8 @@ import { spaceReserveBytes } from '../machine/disk/space.ts'
 import { systemClock } from '../../libraries/base/clock.ts'
 import { DecodeError } from '../../libraries/base/errors.ts'
 import { nodeKeyFromJson } from '../../libraries/proof/sign.ts'
-import { type Check, fail, type Finding, ok, placesOf, reasonOf, warn } from './finding.ts'
+import { placesOf } from '../open-storage.ts'
+import { fail, type Finding, ok, reasonOf, warn } from './finding.ts'
 
 const localDisk = 'Put the directory on a local disk (ext4, xfs, btrfs).'
 const MiB = 1024 * 1024
@@ -18,7 +19,7 @@ const MiB = 1024 * 1024
 const comfortBytes = 4 * spaceReserveBytes
 
 /** Whether others may read the directories, and what the volumes beneath are and can do: kind, link(2), fdatasync, space. */
-export const checkVolumes: Check = async (config) => {
+export async function checkVolumes(config: Config): Promise<readonly Finding[]> {
   const findings: Finding[] = []
   const seen = new Set<number>()
   for (const { check, path } of directoriesOf(config)) {
@@ -155,7 +156,7 @@ async function checkSpace(check: string, place: string): Promise<Finding> {
 }
 
 /** Key and token: there, readable by their owner alone, whole. */
-export const checkPrivateFiles: Check = async (config) => {
+export async function checkPrivateFiles(config: Config): Promise<readonly Finding[]> {
   const places = placesOf(config)
   return [
     await checkPrivateFile('key', places.nodeKey),

@@ -6,9 +6,10 @@ import { userInfo } from 'node:os'
 import { join, resolve } from 'node:path'
 import { type Adoption, adoptLog } from '../builder/adopt-log.ts'
 import type { Config } from '../config.ts'
+import type { Opening } from '../driver.ts'
 import { lockDirectory } from '../machine/disk/directory-lock.ts'
 import { createPrivate, makeDurableDirectory, readText, replacePrivate } from '../machine/disk/files.ts'
-import type { KafkaConfig } from '../../drivers/kafka/options.ts'
+import { logDrivers } from '../../drivers.ts'
 import { systemClock as clock, timeText } from '../../libraries/base/clock.ts'
 import { openLocalAnnouncements } from '../log/announcements.ts'
 import type { EventLog } from '../log/event-log.ts'
@@ -16,14 +17,14 @@ import { DecodeError, HaltError, NodeError } from '../../libraries/base/errors.t
 import {
   closeAll,
   compressor,
+  isDirectoryStore,
   isThere,
-  type Opening,
+  logDriverOf,
+  type LogDriven,
   openLogDirectory,
   openConfiguredStore,
   openStore,
   openStoreThatIs,
-  openStreams,
-  openTopics,
 } from '../open-storage.ts'
 import { createLogger } from '../machine/ops/logger.ts'
 import { copyStore, type CopyProgress, type CopyReport } from '../store/copy-store.ts'
@@ -39,19 +40,22 @@ import { packChain } from '../store/write-pack.ts'
 /** A log as a person names it. */
 export type LogName =
   | { readonly kind: 'file'; readonly directory?: string }
-  | { readonly kind: 'kafka'; readonly topicPrefix?: string }
+  | { readonly kind: 'driver'; readonly driver: string; readonly place?: string }
   | { readonly kind: 'id'; readonly id: string }
 
 type OpenLogName = Exclude<LogName, { kind: 'id' }>
+type DrivenLogName = Extract<LogName, { kind: 'driver' }>
 
 const logNameForms = 'file, file:DIRECTORY, kafka, kafka:PREFIX, or the id of a log that is gone (32 hex digits)'
 
 /** Reads `file[:DIRECTORY]`, `kafka[:PREFIX]`, or an id. Throws NodeError `InvalidParameter`. */
 export function logNameOf(text: string): LogName {
   if (/^[0-9a-f]{32}$/.test(text)) return { kind: 'id', id: text }
-  const [, kind, rest] = /^(file|kafka)(?::(.+))?$/.exec(text) ?? []
+  const [, kind = '', rest] = /^([a-z0-9]+)(?::(.+))?$/.exec(text) ?? []
   if (kind === 'file') return { kind, ...(rest === undefined ? {} : { directory: rest }) }
-  if (kind === 'kafka') return { kind, ...(rest === undefined ? {} : { topicPrefix: rest }) }
+  if (logDrivers.some(({ options }) => options.name === kind)) {
+    return { kind: 'driver', driver: kind, ...(rest === undefined ? {} : { place: rest }) }
+  }
   throw new NodeError('InvalidParameter', `'${text}' names no log.`, { hint: `Expected ${logNameForms}.` })
 }
 
@@ -200,13 +204,14 @@ async function openNamedLog(config: Config, name: OpenLogName, opening: Opening)
   const log =
     name.kind === 'file'
       ? await openLogDirectory(directoryOf(config, name), opening)
-      : await openTopics(kafkaOf(config, name), opening.logger)
+      : await drivenBy(config, name).then(({ code, options }) => code.openLog(options, opening.logger))
   opening.opened.push(() => log.close())
   return log
 }
 
-async function hasTopics(config: Config, name: OpenLogName, { logger }: Opening): Promise<boolean> {
-  const streams = await openStreams({ ...config, kafka: kafkaOf(config, name) }, logger)
+async function hasTopics(config: Config, name: DrivenLogName, { logger }: Opening): Promise<boolean> {
+  const { code, options } = await drivenBy(config, name)
+  const streams = await code.streams(options, logger)
   return (await streams.compare()).every(({ partitions }) => partitions > 0)
 }
 
@@ -214,10 +219,15 @@ function directoryOf(config: Config, name: OpenLogName): string {
   return (name.kind === 'file' ? name.directory : undefined) ?? dataPaths(config.dataDir).log
 }
 
-function kafkaOf({ kafka }: Config, name: OpenLogName): KafkaConfig {
-  if (kafka === undefined) throw new NodeError('InvalidParameter', 'It is not said where Kafka is.')
-  const topicPrefix = name.kind === 'kafka' ? name.topicPrefix : undefined
-  return { ...kafka, topicPrefix: topicPrefix ?? kafka.topicPrefix }
+/** The driver of the log that a person names, with the options of that log. */
+async function drivenBy(config: Config, { driver, place }: DrivenLogName): Promise<LogDriven> {
+  const driven = config.log === driver ? await logDriverOf(config) : undefined
+  if (driven === undefined) {
+    throw new NodeError('InvalidParameter', `The options do not say how to reach the log '${driver}'.`, {
+      hint: `Give its options, with --log ${driver}.`,
+    })
+  }
+  return { ...driven, options: driven.code.named(driven.options, place) }
 }
 
 /** A message that halts a dataset, or one that cannot be read. */
@@ -260,7 +270,7 @@ export async function backup(
   onProgress?: (progress: CopyProgress) => void,
 ): Promise<CopyReport> {
   const [from, to] = [dataPaths(config.dataDir, config.storeDir), dataPaths(resolve(dir))]
-  if (config.bucket === undefined && to.store === resolve(from.store)) {
+  if (isDirectoryStore(config) && to.store === resolve(from.store)) {
     throw new NodeError('InvalidParameter', `${dir} is the data directory.`, { hint: 'Name another directory.' })
   }
   const report = await copyFrom(
@@ -343,7 +353,7 @@ async function leaveLogs(config: Config, backupStore: string): Promise<readonly 
   } finally {
     await Promise.all([source.close(), target.close()])
   }
-  const next: OpenLogName = { kind: config.kafka === undefined ? 'file' : 'kafka' }
+  const next: OpenLogName = config.log === 'file' ? { kind: 'file' } : { kind: 'driver', driver: config.log }
   for (const id of begun) await adopt(config, { old: { kind: 'id', id }, next, acceptLoss: true })
   return left
 }

@@ -8,14 +8,14 @@ import { lockOwner } from '../machine/disk/directory-lock.ts'
 import { sound } from './report.ts'
 import { inspectLog, type LogInspection } from '../log/file/recover-log.ts'
 import { DecodeError, HaltError, NodeError } from '../../libraries/base/errors.ts'
-import { openConfiguredStore, openStore, placeOfStore } from '../open-storage.ts'
+import { isDirectoryStore, openConfiguredStore, openStore, placeOfStore } from '../open-storage.ts'
 import { readHead } from '../store/heads.ts'
 import { dataPaths, floorsPrefix, numberOfName } from '../store/layout.ts'
 import { loadBlock, ObjectFault } from '../store/load-block.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import { listNames, readName } from '../store/names.ts'
 import { adoptionsFrom, newestLowWaterMark, readLog } from '../store/records.ts'
-import { type Check, fail, type Finding, ok, reasonOf, warn } from './finding.ts'
+import { fail, type Finding, ok, reasonOf, warn } from './finding.ts'
 
 /** Damaged datasets that are named; the others are counted. */
 const namedMost = 5
@@ -23,19 +23,19 @@ const fsckHint = 'Run proofstream fsck, which lists all that is damaged, and put
 const adoptHint = 'Put the right log back. If it is lost for good, run proofstream log adopt.'
 
 /** Looks at the lock, the log and the store. */
-export const checkState: Check = async (config) => {
+export async function checkState(config: Config): Promise<readonly Finding[]> {
   const findings: Finding[] = []
   const paths = dataPaths(config.dataDir)
   const place = placeOfStore(config)
   const writes = config.roles.some((role) => role !== 'replica')
-  const hasFileLog = config.kafka === undefined && writes
+  const hasFileLog = config.log === 'file' && writes
   const owner = lockOwner(hasFileLog ? paths.log : paths.cache)
   const isRunning = owner !== undefined
   findings.push(ok('process', isRunning ? `A node runs here (${owner}).` : 'No node runs here.'))
   let log: LogInspection | undefined
   if (hasFileLog && isRunning) findings.push(ok('log', 'The node that runs here has it.'))
   else if (hasFileLog) log = await checkLog(paths.log, findings)
-  if (config.bucket !== undefined) await checkBucket(config, writes ? 'write' : 'read', { log, findings })
+  if (!isDirectoryStore(config)) await checkBucket(config, writes ? 'write' : 'read', { log, findings })
   else if (await isDirectory(place)) await checkStore(await openStore(place, 'read'), { log, findings })
   else if (writes) findings.push(ok('store', `${place} is not there yet; the first start makes it.`))
   else {

@@ -1,17 +1,15 @@
 // The brokers of Kafka that an installation depends on, and their topics beside their contracts.
 
-import { silentLogger } from '../../libraries/base/logger.ts'
-import type { TopicState } from '../../drivers/kafka/topics.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
-import { openStreams } from '../open-storage.ts'
-import { type Check, fail, type Finding, ok, warn } from './finding.ts'
+import type { Streams, TopicState } from '../../node/driver.ts'
+import { fail, type Finding, ok, warn } from '../../node/upkeep/finding.ts'
 
 const copiesWanted = 3
 
-/** Asks the brokers of a config with a log in Kafka. */
-export const checkKafka: Check = async (config) => {
+/** Asks the brokers. */
+export async function inspectKafka(open: () => Promise<Streams>): Promise<readonly Finding[]> {
   try {
-    const streams = await openStreams(config, silentLogger)
+    const streams = await open()
     const { clusterId, brokers } = await streams.cluster()
     const topics = await streams.compare()
     return [clusterFinding(clusterId, brokers), ...topics.map(topicFinding)]

@@ -1,0 +1,32 @@
+// A log and a store that are only added to the list of drivers are options of a node and are used by it, with nothing else of
+// the source naming them.
+
+import { expect, it, vi } from 'vitest'
+import { startLiveNode } from '../helpers/live-node.ts'
+
+vi.mock(import('../../src/drivers.ts'), async (original) => {
+  const { logDrivers, storeDrivers } = await original()
+  const { log, store } = await import('./toy-drivers.ts')
+  // A row more in each list, as a commit would add it.
+  return { logDrivers: [...logDrivers, log], storeDrivers: [...storeDrivers, store] }
+})
+
+it('is what a node writes to and reads from', async () => {
+  const live = await startLiveNode({ log: 'toy', 'toy-parts': 3, store: 'box://toys' })
+  try {
+    expect((await live.ingest('acme/lab', [{ n: 1 }], '?create=true')).status).toBe(200)
+    const answer = await live.query('SELECT n FROM "acme/lab"', { include: ['Proof'] })
+    expect(answer.at('output.data')).toEqual([[1]])
+    expect((await live.call('/info')).at('log')).toMatchObject({ kind: 'memory', caution: 'toys break' })
+  } finally {
+    await live.stop()
+  }
+})
+
+it('has its options, which are refused where they have no effect, and its schemes', async () => {
+  const { loadConfig, readOptions } = await import('../../src/node/config.ts')
+  const { refuseIdleOptions } = await import('../../src/node/idle-options.ts')
+  expect(() => loadConfig({ store: 'barn://toys' })).toThrow('expected a directory, or s3://…, box://…')
+  expect(() => loadConfig({ log: 'ball' })).toThrow('expected one of file, kafka, toy')
+  expect(() => refuseIdleOptions(readOptions({ 'toy-parts': 3 }))).toThrow('it needs the toy log: --log toy')
+})
