@@ -95,12 +95,12 @@ function backupRows(table: readonly OptionRow[]): readonly OptionRow[] {
 }
 
 function logRows(table: readonly OptionRow[]): readonly OptionRow[] {
-  return table.filter(({ name }) => /^(?:log$|kafka-|topic-prefix$|partitions$)/.test(name))
+  return table.filter(({ name, driverOf }) => name === 'log' || driverOf === 'log')
 }
 
 /** The options that say where the store is. */
 function storeRows(table: readonly OptionRow[]): readonly OptionRow[] {
-  return table.filter(({ name }) => /^(?:data$|store$|s3-)/.test(name))
+  return table.filter(({ name, driverOf }) => name === 'data' || name === 'store' || driverOf === 'store')
 }
 
 const streamsCommands = {
@@ -111,7 +111,7 @@ const streamsCommands = {
 /** `streams check|apply`, with those options of the table that say where Kafka is. */
 export function addStreamsCommands(program: Command, runner: Runner, table: readonly OptionRow[]): void {
   const streams = program.command('streams').description('compare the Kafka topics with their contracts in streams/')
-  const rows = table.filter(({ name }) => /^(?:kafka-|topic-prefix$|partitions$)/.test(name))
+  const rows = table.filter(({ driverOf }) => driverOf === 'log')
   for (const action of ['check', 'apply'] as const) {
     withNodeOptions(streams.command(action), rows)
       .description(streamsCommands[action])
@@ -126,7 +126,7 @@ export function addStreamsCommands(program: Command, runner: Runner, table: read
 /** `log adopt` and `log reject`, with those options of the table that say where store and logs are. */
 export function addLogCommands(program: Command, runner: Runner, table: readonly OptionRow[]): void {
   const log = program.command('log').description('the logs of a store')
-  const adoptRows = table.filter(({ name }) => /^(?:data$|store$|kafka-|topic-prefix$|partitions$)/.test(name))
+  const adoptRows = [...storeRows(table), ...table.filter(({ driverOf }) => driverOf === 'log')]
   const adopt = log
     .command('adopt <old> <new>')
     .description(

@@ -3,12 +3,11 @@
 import { readFileSync } from 'node:fs'
 import { logDrivers, storeDrivers } from '../drivers.ts'
 import { features } from '../features.ts'
-import { durationMs } from '../libraries/base/clock.ts'
-import type { NodeError } from '../libraries/base/errors.ts'
 import { limitOption, limitOptions, type Limits, limitsOf } from '../libraries/base/limits.ts'
 import { hostAndPort, isLoopback } from '../libraries/base/loopback.ts'
 import { type Role, roles } from '../libraries/model/names.ts'
-import { expectedItems } from './option-forms.ts'
+import type { LogDriver, StoreDriver } from './driver.ts'
+import { parseValue } from './option-forms.ts'
 import {
   type Environment,
   invalidOption,
@@ -29,6 +28,10 @@ export function optionGroups(without: readonly string[] = []): readonly OptionGr
   return [...groupsOfDrivers, ...ofFeatures.filter(({ name }) => !without.includes(name))]
 }
 
+function rowsOfDrivers(drivers: readonly (LogDriver | StoreDriver)[], driverOf: 'log' | 'store'): OptionRow[] {
+  return drivers.flatMap(({ options }) => options.rows.map((row) => ({ ...row, driverOf })))
+}
+
 const rowsOfFeatures: readonly OptionRow[] = features.flatMap(({ name, options }) =>
   (options?.rows ?? []).map((row) => ({ ...row, feature: name })),
 )
@@ -47,7 +50,7 @@ const fixedOptions: readonly OptionRow[] = [
     type: 'text',
     text: 'directory of the store, or s3://bucket/prefix, shared by processes with other roles (default: <data>/store). With the https:// address of a node, a replica follows its datasets into <data>/store',
   },
-  ...storeDrivers.flatMap(({ options }) => options.rows),
+  ...rowsOfDrivers(storeDrivers, 'store'),
   {
     name: 'slice-cache',
     type: 'text',
@@ -125,7 +128,7 @@ const fixedOptions: readonly OptionRow[] = [
     values: ['file', ...logDrivers.map(({ options }) => options.name)],
     text: 'the log of records: files in the data directory, or Apache Kafka',
   },
-  ...logDrivers.flatMap(({ options }) => options.rows),
+  ...rowsOfDrivers(logDrivers, 'log'),
   ...rowsOfFeatures,
   {
     name: 'log-level',
@@ -339,45 +342,6 @@ function rolesOf(named: readonly string[], log: string): readonly Role[] {
     )
   }
   return has
-}
-
-function parseValue(row: OptionRow, raw: unknown): OptionValue {
-  const value = typeof raw === 'string' ? raw.trim() : raw
-  const bad = (expected: string): NodeError =>
-    invalidOption(`Option '${row.name}' is '${String(raw)}'; expected ${expected}.`)
-  switch (row.type) {
-    case 'boolean':
-      if (value === true || value === 'true') return true
-      if (value === false || value === 'false') return false
-      throw bad('true or false')
-    case 'integer': {
-      const number = typeof value === 'number' ? value : /^\d+$/.test(String(value)) ? Number(value) : Number.NaN
-      if (!Number.isSafeInteger(number) || number < 0) throw bad('a whole number')
-      return number
-    }
-    case 'duration-ms':
-      return parseDuration(value, bad)
-    case 'list': {
-      const parts = Array.isArray(value) ? value.map(String) : String(value).split(',')
-      const items = Array.isArray(value) ? parts : parts.map((part) => part.trim()).filter((part) => part !== '')
-      const expected = expectedItems(row.name, items)
-      const isKnown = items.every((item) => row.values?.includes(item) !== false)
-      if (!isKnown || expected !== undefined) throw bad(expected ?? `some of ${row.values?.join(', ')}`)
-      return items
-    }
-    case 'text':
-      if (typeof value !== 'string' || value === '') throw bad('text')
-      if (row.values !== undefined && !row.values.includes(value)) throw bad(`one of ${row.values.join(', ')}`)
-      return value
-  }
-}
-
-function parseDuration(value: unknown, bad: (expected: string) => NodeError): number {
-  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value
-  const text = String(value)
-  const ms = durationMs(/^\d+$/.test(text) ? `${text}ms` : text)
-  if (ms === undefined) throw bad('a duration such as 500ms, 5s, 10m or 2h')
-  return ms
 }
 
 function readConfigFile(path: string): RawValues {

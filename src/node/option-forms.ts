@@ -1,4 +1,9 @@
-// What the items of options that are lists look like: one of another form would be taken and never count.
+// What the values of options look like, and the items of those that are lists: one of another form would be taken and never
+// count.
+
+import { durationMs } from '../libraries/base/clock.ts'
+import type { NodeError } from '../libraries/base/errors.ts'
+import { invalidOption, type OptionRow, type OptionValue } from './options.ts'
 
 interface Form {
   readonly item: RegExp
@@ -18,7 +23,47 @@ const forms: Readonly<Record<string, Form>> = {
 }
 
 /** What the items of option `name` must be, where one of them is not; undefined where all are. */
-export function expectedItems(name: string, items: readonly string[]): string | undefined {
+function expectedItems(name: string, items: readonly string[]): string | undefined {
   const form = forms[name]
   return form === undefined || items.every((item) => form.item.test(item)) ? undefined : form.expected
+}
+
+/** The value of an option from what was given. Throws NodeError `InvalidParameter` where it is not of the option's type. */
+export function parseValue(row: OptionRow, raw: unknown): OptionValue {
+  const value = typeof raw === 'string' ? raw.trim() : raw
+  const bad = (expected: string): NodeError =>
+    invalidOption(`Option '${row.name}' is '${String(raw)}'; expected ${expected}.`)
+  switch (row.type) {
+    case 'boolean':
+      if (value === true || value === 'true') return true
+      if (value === false || value === 'false') return false
+      throw bad('true or false')
+    case 'integer': {
+      const number = typeof value === 'number' ? value : /^\d+$/.test(String(value)) ? Number(value) : Number.NaN
+      if (!Number.isSafeInteger(number) || number < 0) throw bad('a whole number')
+      return number
+    }
+    case 'duration-ms':
+      return parseDuration(value, bad)
+    case 'list': {
+      const parts = Array.isArray(value) ? value.map(String) : String(value).split(',')
+      const items = Array.isArray(value) ? parts : parts.map((part) => part.trim()).filter((part) => part !== '')
+      const expected = expectedItems(row.name, items)
+      const isKnown = items.every((item) => row.values?.includes(item) !== false)
+      if (!isKnown || expected !== undefined) throw bad(expected ?? `some of ${row.values?.join(', ')}`)
+      return items
+    }
+    case 'text':
+      if (typeof value !== 'string' || value === '') throw bad('text')
+      if (row.values !== undefined && !row.values.includes(value)) throw bad(`one of ${row.values.join(', ')}`)
+      return value
+  }
+}
+
+function parseDuration(value: unknown, bad: (expected: string) => NodeError): number {
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value
+  const text = String(value)
+  const ms = durationMs(/^\d+$/.test(text) ? `${text}ms` : text)
+  if (ms === undefined) throw bad('a duration such as 500ms, 5s, 10m or 2h')
+  return ms
 }

@@ -11,6 +11,8 @@ export interface OptionRow {
   readonly default?: string | number | boolean
   /** The one feature that it means anything for. */
   readonly feature?: string
+  /** Set for those of drivers. */
+  readonly driverOf?: 'log' | 'store'
   /** Values admitted, for text and for the items of a list. */
   readonly values?: readonly string[]
   /** True for what must not be shown. */
