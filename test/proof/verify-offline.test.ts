@@ -144,6 +144,8 @@ test('the verifier loads two small packages and one platform module, and nothing
   const packages = urls.flatMap((url) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1] ?? [])
   expect([...new Set(packages)].sort()).toEqual(['@noble/ed25519', 'multiformats'])
   expect(urls.filter((url) => url.startsWith('node:'))).toEqual(['node:crypto'])
-  const folders = urls.flatMap((url) => /\/src\/([a-z]+)\/[^/]+\.ts$/.exec(url)?.[1] ?? [])
-  expect([...new Set(folders)].sort()).toEqual(['ids', 'json', 'lib', 'model', 'outputs', 'proof'])
+  const folders = urls.flatMap((url) => /\/src\/libraries\/([a-z]+)\/.+\.ts$/.exec(url)?.[1] ?? [])
+  expect([...new Set(folders)].sort()).toEqual(['base', 'columnar', 'proof'])
+  // Of the columns the text of single values alone.
+  expect(urls.filter((url) => /\/columnar\//.test(url)).map((url) => url.split('/').at(-1))).toEqual(['value-text.ts'])
 })
