@@ -11,19 +11,9 @@ import { slowFiles } from './test/slow-files.ts'
 process.env['NODE_COMPILE_CACHE'] ??= join(tmpdir(), 'proofstream-compile-cache')
 
 const together = [
-  'arrow',
-  'chain',
-  'formats',
-  'geo',
-  'http',
-  'ids',
-  'json',
-  'lib',
-  'model',
-  'odf',
-  'outputs',
-  'parquet',
-  'proof',
+  'libraries/{base,columnar,geo,model,odf,proof}',
+  'features/{ogc,otlp,shapefile}',
+  'node/{formats,http}',
 ]
 const ownProjects = [...together, 'scenario', 'crash', 'docs', 'kafka', 'sim', 'syscalls', 'mutants', 'package']
 

@@ -8,7 +8,15 @@ import { openFileLog } from '../src/node/log/file/file-log.ts'
 import type { Field } from '../src/libraries/model/schema.ts'
 import { openDirectoryStore } from '../src/node/store/directory/directory-store.ts'
 import { dataPaths } from '../src/node/store/layout.ts'
-import { type BatchSpec, datasetId, noCuts, schemaOf, start, TestWriter, userFields } from '../test/builder/support.ts'
+import {
+  type BatchSpec,
+  datasetId,
+  noCuts,
+  schemaOf,
+  start,
+  TestWriter,
+  userFields,
+} from '../test/node/builder/support.ts'
 
 export interface Backlog {
   readonly alias: string

@@ -4,7 +4,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { openMemoryLog } from '../test/adapters/memory-log.ts'
 import { openMemoryStore } from '../test/adapters/memory-store.ts'
-import { datasetId, drained, noCuts, start, TestWriter } from '../test/builder/support.ts'
+import { datasetId, drained, noCuts, start, TestWriter } from '../test/node/builder/support.ts'
 
 interface Load {
   readonly name: string

@@ -2,7 +2,7 @@
 // and all of that year, once its merged files are there, beside the same rows in large blocks. Answers are computed each time.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { baseMs } from '../test/builder/support.ts'
+import { baseMs } from '../test/node/builder/support.ts'
 import { buildBacklog } from './backlog.ts'
 import { type BenchNode, cpuMicros, makeDataDir, startBenchNode } from './machine.ts'
 import { type Measure, median, timeMs } from './measure.ts'

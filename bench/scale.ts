@@ -7,7 +7,7 @@ import { spawn } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { baseMs } from '../test/builder/support.ts'
+import { baseMs } from '../test/node/builder/support.ts'
 import { mavenJars } from '../test/helpers/maven-jars.ts'
 import { makeScale, rowsPerBlock } from './make-scale.ts'
 import { timeMs } from './measure.ts'
@@ -96,7 +96,7 @@ async function measure(
 
 if (!existsSync(join(dir, 'store')))
   console.log(`made in ${((await timeMs(() => makeScale(dir, 'acme/scale', blocks))) / 1000).toFixed(0)} s`)
-const jars = await mavenJars(new URL('../test/iceberg/pom.xml', import.meta.url).pathname, 'lake')
+const jars = await mavenJars(new URL('../test/features/iceberg/pom.xml', import.meta.url).pathname, 'lake')
 const limits = { 'limit-query-ms': queryMs, 'limit-query-memory-bytes': Number(queryMiB) * 2 ** 20 }
 const node = await startNodeProcess({ data: dir, ...limits }, { tuning: { limits: { keptAnswerBytes: 0 } } })
 await measure('replica', '"acme/scale"', { node: node.pid }, async (query) => {

@@ -1,5 +1,5 @@
 // A dataset as the files of an Iceberg table in a directory: complete, and the same again. Engines read such files in
-// test/iceberg/engines.test.ts.
+// test/features/iceberg/engines.test.ts.
 
 import { mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -10,9 +10,9 @@ import { dataPaths, datasetKey, packFileKey } from '../../src/node/store/layout.
 import { listPacks } from '../../src/node/store/packs.ts'
 import { deleteName, putName } from '../../src/node/store/names.ts'
 import { putLog } from '../../src/node/store/records.ts'
-import { datasetId } from '../builder/support.ts'
+import { datasetId } from '../node/builder/support.ts'
 import { runCommand } from '../helpers/run-node.ts'
-import { dataset, objectsOfChain, putAll } from '../store/packed-chain.ts'
+import { dataset, objectsOfChain, putAll } from '../node/store/packed-chain.ts'
 
 let data = ''
 beforeAll(async () => {

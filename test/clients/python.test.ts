@@ -10,9 +10,9 @@ import { describe, expect, it, test } from 'vitest'
 import { verifyOffline } from '../../src/libraries/proof/verify.ts'
 import { run } from '../examples/run.ts'
 import { liveNode } from '../helpers/live-node.ts'
-import { forgeries } from '../proof/forgeries.ts'
-import { proofVectors, verifyVectors } from '../proof/proof-vectors.ts'
-import { printed, printedOtherwise, saved } from '../proof/saved-answers.ts'
+import { forgeries } from '../libraries/proof/forgeries.ts'
+import { proofVectors, verifyVectors } from '../libraries/proof/proof-vectors.ts'
+import { printed, printedOtherwise, saved } from '../libraries/proof/saved-answers.ts'
 
 const env = { PYTHONPATH: 'clients/python/src', PYTHONDONTWRITEBYTECODE: '1' }
 const hasFrames = spawnSync('python3', ['-c', 'import pandas, polars, pyarrow']).status === 0

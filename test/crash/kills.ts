@@ -1,7 +1,7 @@
 // The body of the crash tests: `chaos` with a given log. A node under load is killed again and again at moments drawn by
 // chance (SIGKILL: nothing is flushed, nothing closed), now and then frozen for a while, or killed while it starts.
 // CRASH_CYCLES says how many cycles, CRASH_SEED repeats the choices of a run. A kill leaves the page cache: lost power
-// is simulated in test/sim, test/log and test/store.
+// is simulated in test/sim, test/node/log and test/node/store.
 
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -1,5 +1,5 @@
 // The examples for lake engines, and the Python of docs/lake.md: what they print of a dataset is what /query says of it. PyIceberg
-// and DuckDB where python3 has them, as in test/iceberg/engines.test.ts; Spark where it has pyspark 3.5, with Java, and Maven for
+// and DuckDB where python3 has them, as in test/features/iceberg/engines.test.ts; Spark where it has pyspark 3.5, with Java, and Maven for
 // the two jars (pip install pyspark==3.5.7); skipped elsewhere.
 
 import { spawnSync } from 'node:child_process'
@@ -59,7 +59,7 @@ test.skipIf(!hasPyIceberg)('PyIceberg reads files that can hold what is asked fo
 
 describe.skipIf(!hasSpark)('Spark', () => {
   test('reads what /query says', { timeout: sparkMs }, async () => {
-    const jars = await mavenJars(join(root, 'test/iceberg/pom.xml'), 'lake')
+    const jars = await mavenJars(join(root, 'test/features/iceberg/pom.xml'), 'lake')
     const SPARK_JARS = readdirSync(jars)
       .map((jar) => join(jars, jar))
       .join(',')

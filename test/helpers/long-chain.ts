@@ -17,7 +17,7 @@ import { utf8 } from '../../src/libraries/base/bytes.ts'
 import type { CreateHeader } from '../../src/node/log/messages.gen.ts'
 import type { AddData } from '../../src/libraries/model/events.ts'
 import { blockKey, checkpointKey, commitKey, datasetKey, nameKey } from '../../src/node/store/layout.ts'
-import { baseMs, batchId, schemaOf } from '../builder/support.ts'
+import { baseMs, batchId, schemaOf } from '../node/builder/support.ts'
 
 const noLog = 'log'
 const noMessage = sha3Hash(utf8('a message'))

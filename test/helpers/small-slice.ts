@@ -9,7 +9,7 @@ import { concatBytes, utf8 } from '../../src/libraries/base/bytes.ts'
 import type { AddData } from '../../src/libraries/model/events.ts'
 import type { Column } from '../../src/libraries/model/schema.ts'
 import { encodeSlice } from '../../src/libraries/columnar/parquet/write-slice.ts'
-import { baseMs, schemaOf } from '../builder/support.ts'
+import { baseMs, schemaOf } from '../node/builder/support.ts'
 
 const { fields } = schemaOf()
 const compress = (bytes: Uint8Array): Uint8Array => zstdCompressSync(bytes)

@@ -11,7 +11,7 @@ import { openKafkaLog } from '../../src/drivers/kafka/kafka-log.ts'
 import { decodeMessage } from '../../src/node/log/messages.ts'
 import { until } from '../helpers/until.ts'
 import { kafkaLogOptions, newPrefix, noKafka, recordsTopic, sharedKafka } from '../helpers/kafka-shared.ts'
-import { describeEventLog, readAll } from '../log/contract-suite.ts'
+import { describeEventLog, readAll } from '../node/log/contract-suite.ts'
 
 describe.skipIf(noKafka)('on a broker', () => {
   describeEventLog('the Kafka log', () => openKafkaLog(kafkaLogOptions()))

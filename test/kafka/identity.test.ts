@@ -8,7 +8,7 @@ import { type KafkaLog, type KafkaLogOptions, openKafkaLog } from '../../src/dri
 import { Broker } from '../helpers/kafka-broker.ts'
 import { KafkaProxy } from '../helpers/kafka-proxy.ts'
 import { kafkaLogOptions, noKafka, recordsTopic, sharedAdmin, sharedKafka } from '../helpers/kafka-shared.ts'
-import { readAll } from '../log/contract-suite.ts'
+import { readAll } from '../node/log/contract-suite.ts'
 
 const message = (name: string, n: number): Uint8Array => new TextEncoder().encode(`${name} ${n}`)
 

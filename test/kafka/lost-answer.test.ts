@@ -4,7 +4,7 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import type { Receipt } from '../../src/node/gateway/receipts.ts'
 import { openKafkaLog } from '../../src/drivers/kafka/kafka-log.ts'
-import { kindOf, ndjson, receiptOf, Rig } from '../gateway/support.ts'
+import { kindOf, ndjson, receiptOf, Rig } from '../node/gateway/support.ts'
 import { KafkaProxy } from '../helpers/kafka-proxy.ts'
 import { kafkaLogOptions, noKafka, sharedKafka } from '../helpers/kafka-shared.ts'
 

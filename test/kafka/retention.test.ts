@@ -6,8 +6,8 @@ import { LogWatch } from '../../src/node/gateway/log-watch.ts'
 import { silentLogger } from '../../src/libraries/base/logger.ts'
 import { openKafkaLog } from '../../src/drivers/kafka/kafka-log.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
-import { fastClock } from '../builder/support.ts'
-import { Rig } from '../gateway/support.ts'
+import { fastClock } from '../node/builder/support.ts'
+import { Rig } from '../node/gateway/support.ts'
 import { kafkaLogOptions, noKafka } from '../helpers/kafka-shared.ts'
 
 const weekMs = 7 * 86_400_000

@@ -7,7 +7,7 @@ import { must } from '../../src/libraries/base/assert.ts'
 import { type KafkaLog, type KafkaLogOptions, openKafkaLog } from '../../src/drivers/kafka/kafka-log.ts'
 import { KafkaProxy, produceKey } from '../helpers/kafka-proxy.ts'
 import { kafkaLogOptions, noKafka, sharedKafka } from '../helpers/kafka-shared.ts'
-import { readAll } from '../log/contract-suite.ts'
+import { readAll } from '../node/log/contract-suite.ts'
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)
 const textsOf = async (log: KafkaLog): Promise<string[]> =>

@@ -11,7 +11,7 @@ import { openKafkaLog } from '../../src/drivers/kafka/kafka-log.ts'
 import { openDirectoryStore } from '../../src/node/store/directory/directory-store.ts'
 import { dataPaths } from '../../src/node/store/layout.ts'
 import type { ObjectStore } from '../../src/node/store/object-store.ts'
-import { compressor, quickCuts } from '../builder/support.ts'
+import { compressor, quickCuts } from '../node/builder/support.ts'
 import { newPrefix, noKafka, sharedKafka } from '../helpers/kafka-shared.ts'
 import { type LiveNode, startLiveNode } from '../helpers/live-node.ts'
 

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { createContext, runInContext } from 'node:vm'
 import { rolldown } from 'rolldown'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { proofVectors } from '../proof/proof-vectors.ts'
+import { proofVectors } from '../libraries/proof/proof-vectors.ts'
 import { env, packed, run } from './checkout.ts'
 
 let home = ''

@@ -6,7 +6,7 @@ import { systemClock } from '../../src/libraries/base/clock.ts'
 import { silentLogger } from '../../src/libraries/base/logger.ts'
 import { openFileLog } from '../../src/node/log/file/file-log.ts'
 import { compressor } from '../../src/node/open-storage.ts'
-import { TestWriter } from '../builder/support.ts'
+import { TestWriter } from '../node/builder/support.ts'
 import { type LiveNode, startLiveNode } from '../helpers/live-node.ts'
 import { runCommand } from '../helpers/run-node.ts'
 

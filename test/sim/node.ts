@@ -22,7 +22,7 @@ import { SimulatedThreads, type SimulatedThreadsOptions } from '../adapters/simu
 import { openDirectoryStore } from '../../src/node/store/directory/directory-store.ts'
 import { withPacks } from '../../src/node/store/packed-store.ts'
 import type { ObjectStore } from '../../src/node/store/object-store.ts'
-import { compressor } from '../builder/support.ts'
+import { compressor } from '../node/builder/support.ts'
 import { defaultLimits } from '../helpers/default-limits.ts'
 import type { Broker } from './broker.ts'
 import type { Volume } from './volume.ts'

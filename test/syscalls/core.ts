@@ -17,7 +17,7 @@ import { openFileLog } from '../../src/node/log/file/file-log.ts'
 import { parseAliasText } from '../../src/libraries/model/names.ts'
 import { openDirectoryStore } from '../../src/node/store/directory/directory-store.ts'
 import type { ObjectStore } from '../../src/node/store/object-store.ts'
-import { compressor, quickCuts } from '../builder/support.ts'
+import { compressor, quickCuts } from '../node/builder/support.ts'
 import { defaultLimits } from '../helpers/default-limits.ts'
 
 export interface Core {

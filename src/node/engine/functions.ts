@@ -1,6 +1,6 @@
 // Which functions of the engine a statement may call, and what is known of them for the class of a statement. Everything is
 // denied unless it is listed: `scalarFunctions` and `aggregateFunctions` are the catalogue of DuckDB 1.5.6 minus what is
-// refused here, in byte order (test/engine/allowed-functions.test.ts regenerates both, and fails when a new engine version
+// refused here, in byte order (test/node/engine/allowed-functions.test.ts regenerates both, and fails when a new engine version
 // brings a name without a review). Data; names are in ASCII lower case.
 
 /** Names between white space. */

@@ -1,0 +1,120 @@
+// Bundles dropped on verify.html, in a real browser: green where all of it is what the proof names, red with the place where
+// not, and no byte leaves the page.
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { verifyPage } from '../../../scripts/build-pages.ts'
+import {
+  bundleOf,
+  type File,
+  filesOf,
+  packed,
+  repacked,
+  signedByStranger,
+  stranger,
+} from '../../node/bundle/support.ts'
+import { type Browser, chromium, type Page, startChromium } from '../../helpers/chromium.ts'
+import { type LiveNode, startLiveNode } from '../../helpers/live-node.ts'
+import { patienceMs } from '../../helpers/until.ts'
+
+describe.skipIf(chromium === undefined && process.env['CI'] !== 'true')('a bundle on verify.html in Chromium', () => {
+  let live: LiveNode
+  let browser: Browser
+  let page: Page
+  let home = ''
+  let bundle = ''
+  let files: File[] = []
+  let proof = ''
+
+  /** Tone, headline and text once the verdict is there. */
+  const choose = async (path: string, signer = ''): Promise<{ tone: string; headline: string; text: string }> => {
+    await page.evaluate(`document.querySelector('#result').replaceChildren(); document.querySelector('#file').value = '';
+      document.querySelector('#signer').value = ${JSON.stringify(signer)}`)
+    await page.choose('#file', [path])
+    const deadline = Date.now() + patienceMs
+    for (;;) {
+      const [tone = '', headline = '', text = ''] = (await page.evaluate(
+        `(() => { const h = document.querySelector('#result h2'); return [h?.className ?? '', h?.textContent ?? '', document.querySelector('#verdict').innerText] })()`,
+      )) as string[]
+      if (tone !== '') return { tone, headline, text }
+      if (Date.now() > deadline) throw new Error('no verdict came')
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+  }
+
+  beforeAll(async () => {
+    live = await startLiveNode()
+    for (let block = 0; block < 3; block++) {
+      const rows = Array.from({ length: 500 }, (_, n) => ({ name: `b${block}`, n }))
+      await live.ingest('acme/a', rows, '?create=true&integers=int64')
+    }
+    proof = (await live.query('select name, sum(n) as total from "acme/a" group by name', { include: ['Proof'] })).text
+    bundle = await bundleOf(live, proof)
+    files = await filesOf(bundle)
+    home = mkdtempSync(join(tmpdir(), 'proofstream-page-'))
+    const path = join(home, 'verify.html')
+    writeFileSync(path, await verifyPage())
+    browser = await startChromium()
+    page = await browser.page()
+    await page.open(pathToFileURL(path).href)
+  })
+  afterEach(() => {
+    const faults = page.faults()
+    if (faults.length > 0) throw new Error(`the page did what it must not do: ${faults.join('\n')}`)
+  })
+  afterAll(async () => {
+    await browser.close()
+    await live.stop()
+    rmSync(home, { recursive: true, force: true })
+  })
+
+  test('turns green where all is there, says what it holds, when its blocks were made, and what is not checked', async () => {
+    const { tone, headline, text } = await choose(bundle)
+    expect({ tone, headline }).toEqual({
+      tone: 'good',
+      headline: '✓ Unchanged since it was signed, in a bundle that is whole',
+    })
+    expect(text).toMatch(/all their 1500 rows. Nothing is missing, changed or added/)
+    expect(text).toMatch(/up to block f1620\w+, made 20/)
+    expect(text).toContain('must run the question again')
+    expect(text).toContain('proofstream verify --bundle FILE')
+    expect((await choose(bundle, live.node.did)).headline).toContain('by the key that you named, in a bundle')
+    expect((await choose(bundle, stranger.did)).tone).toBe('bad')
+  })
+
+  test('turns red for what was changed, and names the place', async () => {
+    const [first, saved, ...objects] = files
+    if (first === undefined || saved === undefined) throw new Error('a bundle begins with manifest and proof')
+    const last = objects.at(-1) ?? saved
+    const bytes = last.bytes.slice()
+    bytes[100] = (bytes[100] ?? 0) ^ 1
+    const changed = await choose(await packed([first, saved, ...objects.slice(0, -1), { ...last, bytes }]))
+    expect(changed).toMatchObject({ tone: 'bad', headline: '✗ Do not trust this bundle' })
+    expect(changed.text).toContain(`The bytes of ${last.path} hash to`)
+    expect(changed.text).not.toContain('select name')
+    const fitted = await choose(await repacked([first, saved, ...objects.slice(0, -1), { ...last, bytes }]))
+    expect(fitted.text).toMatch(/Slice 2 of did:odf:\w+ is not f1620\w+ with \d+ bytes, as its block says/)
+    const forged = { ...saved, bytes: Buffer.from(proof.replace('"b1"', '"b9"')) }
+    const told = await choose(await repacked([first, forged, ...objects]))
+    expect(told).toMatchObject({ tone: 'bad', headline: '✗ Do not trust this file' })
+    expect(told.text).toContain('The rows are not those that were signed')
+  })
+
+  test('judges only what it has checked: rows that do not follow are for those who run the question again', async () => {
+    const [first, saved, ...objects] = files
+    if (first === undefined || saved === undefined) throw new Error('a bundle begins with manifest and proof')
+    const text = signedByStranger(proof, { output: { data: [['b0', 1]] } })
+    const found = await choose(await repacked([first, { ...saved, bytes: Buffer.from(text) }, ...objects]))
+    expect(found.tone).toBe('good')
+    expect(found.text).toContain('That these rows follow from those blocks')
+  })
+
+  test('says of a bundle of a later version that it cannot be judged', async () => {
+    const later = await choose(await repacked(files, (manifest) => (manifest.version = 3)))
+    expect(later).toMatchObject({ tone: 'unjudged' })
+    expect(later.text).toContain('It is a bundle of version 3; this program reads version 1.')
+  })
+})

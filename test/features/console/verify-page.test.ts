@@ -1,0 +1,225 @@
+// verify.html as a person meets it, in a real browser and from a file: it turns green and red where the verifier says so,
+// asks nobody, breaks no rule of its own policy, and shows what files hold as text.
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { verifyPage } from '../../../scripts/build-pages.ts'
+import { fromPlain } from '../../../src/libraries/base/json/json.ts'
+import { commit } from '../../../src/libraries/proof/commitment.ts'
+import { nodeKeyFromSeed, signProof } from '../../../src/libraries/proof/sign.ts'
+import { type OfflineVerdict, verifyOffline } from '../../../src/libraries/proof/verify.ts'
+import { type Browser, chromium, type Page, startChromium } from '../../helpers/chromium.ts'
+import { forgeries } from '../../libraries/proof/forgeries.ts'
+import { proofVectors, verifyVectors } from '../../libraries/proof/proof-vectors.ts'
+import { drive } from './driver.ts'
+import { patienceMs } from '../../helpers/until.ts'
+
+const key = nodeKeyFromSeed(new Uint8Array(32).fill(7))
+const live = proofVectors.find(({ name }) => name === 'float-2537.07')!
+
+/** A genuine saved answer. */
+function signed(input: object, output: object): string {
+  const { commitment, proof } = signProof(commit({ input: fromPlain(input), output: fromPlain(output) }), key)
+  return JSON.stringify({ input, output, subQueries: [], commitment, proof })
+}
+
+if (chromium === undefined && process.env['CI'] !== 'true')
+  console.warn('SKIPPED: no Chromium, so no page is tested (apt-get install chromium)')
+
+describe.skipIf(chromium === undefined && process.env['CI'] !== 'true')('verify.html in Chromium', () => {
+  let browser: Browser
+  let page: Page
+  let home = ''
+  let url = ''
+  let files = 0
+
+  const file = (name: string, content: string | Uint8Array): string => {
+    const path = join(home, `${files++}-${name}`) // a name of its own: the field hears of no change otherwise
+    writeFileSync(path, content)
+    return path
+  }
+  /** Tone, headline and text of the verdict once it is there. */
+  const verdict = async (): Promise<{ tone: string; headline: string; text: string }> => {
+    const deadline = Date.now() + patienceMs
+    while (Date.now() < deadline) {
+      const found = (await page.evaluate(`(() => {
+        const head = document.querySelector('#result h2')
+        return head && { tone: head.className, headline: head.textContent, text: document.querySelector('#verdict').innerText }
+      })()`)) as { tone: string; headline: string; text: string } | null
+      if (found !== null && found.tone !== '') return found
+    }
+    throw new Error('no verdict')
+  }
+  const clear = (): Promise<unknown> => page.evaluate("document.querySelector('#result').replaceChildren()")
+  const choose = async (...files: readonly string[]): ReturnType<typeof verdict> => {
+    await clear()
+    await page.choose(
+      '#file',
+      files.map((path) => resolve(path)),
+    )
+    return await verdict()
+  }
+  const paste = async (text: string, signer = ''): ReturnType<typeof verdict> => {
+    await clear()
+    await page.evaluate(`document.querySelector('#text').value = ${JSON.stringify(text)};
+      document.querySelector('#signer').value = ${JSON.stringify(signer)};
+      document.querySelector('button').click()`)
+    return await verdict()
+  }
+
+  beforeAll(async () => {
+    home = mkdtempSync(join(tmpdir(), 'proofstream-page-'))
+    url = pathToFileURL(file('verify.html', await verifyPage())).href
+    browser = await startChromium()
+    page = await browser.page()
+    await page.open(url)
+  })
+  afterEach(() => {
+    const faults = page.faults()
+    if (faults.length > 0) throw new Error(`the page did what it must not do: ${faults.join('\n')}`)
+  })
+  afterAll(async () => {
+    await browser.close()
+    rmSync(home, { recursive: true, force: true })
+  })
+
+  test('turns green for every live proof, and for one of 2024', async () => {
+    const tones: string[] = []
+    for (const { responseBodyBytes } of proofVectors)
+      tones.push((await choose(file('answer.json', responseBodyBytes))).tone)
+    tones.push((await choose('test/vectors/proof-2024.json')).tone)
+    expect(tones).toEqual([...proofVectors, 2024].map(() => 'good'))
+  })
+
+  test('says question, dataset, block, rows, signer, and what it has not checked', async () => {
+    const { responseBodyBytes, did } = proofVectors.find(({ name }) => name === 'ds-aoa')!
+    const { text, headline } = await choose(file('answer.json', responseBodyBytes))
+    const { input } = JSON.parse(responseBodyBytes)
+    expect(headline).toBe('✓ Unchanged since it was signed')
+    for (const part of [input.query, input.datasets[0].alias, input.datasets[0].blockHash, did, 'none left out'])
+      expect(text).toContain(part)
+    expect(text).toContain('a node that holds them must run the question again')
+    expect(text).toContain('when that was made is not in the file')
+  })
+
+  test.each(forgeries)('says of $name what it is, and nothing that it claims', async ({ text, kind }) => {
+    const found = await paste(text)
+    const isUnjudged = /^(?:UnsupportedProofType|InvalidRequest::RewrittenOutput)$/.test(kind)
+    expect(found.tone).toBe(kind === 'ok' ? 'good' : isUnjudged ? 'unjudged' : 'bad')
+    expect(found.text.includes('select 1')).toBe(kind === 'ok')
+  })
+
+  test('turns red for another key than the one that was named', async () => {
+    expect(await paste(live.responseBodyBytes, key.did)).toMatchObject({ tone: 'bad' })
+    expect(await paste(live.responseBodyBytes, live.did)).toMatchObject({
+      tone: 'good',
+      headline: '✓ Unchanged since it was signed by the key that you named',
+    })
+  })
+
+  test('says of every case that a live node was sent what the verifier says', async () => {
+    const toneOf = (verdict: OfflineVerdict): string =>
+      verdict.ok ? 'good' : verdict.outcome === 'failed' ? 'bad' : 'unjudged'
+    const tones: string[] = []
+    for (const { requestBody } of verifyVectors) tones.push((await paste(requestBody)).tone)
+    expect(tones).toEqual(verifyVectors.map(({ requestBody }) => toneOf(verifyOffline(requestBody))))
+  })
+
+  test('takes the rows from a second file, in either order', async () => {
+    const { output, ...proof } = JSON.parse(live.responseBodyBytes) as { output: object }
+    // Tokens as they came: the text of the member, not a number printed anew.
+    const outputText = live.outputCanonical
+    expect(output).toEqual(JSON.parse(outputText))
+    const parts = [file('proof.json', JSON.stringify(proof)), file('output.json', outputText)]
+    expect((await choose(parts[0]!)).text).toContain('The rows: they are not in this file.')
+    for (const order of [parts, parts.toReversed()]) {
+      const found = await choose(...order)
+      expect(found).toMatchObject({ tone: 'good' })
+      expect(found.text).toContain('to the last digit')
+    }
+    const changed = file('output.json', outputText.replace('2537.07', '2537.08'))
+    expect(await choose(parts[0]!, changed)).toMatchObject({ tone: 'bad' })
+  })
+
+  test.each<[string, string | Uint8Array, string]>([
+    ['a picture', new Uint8Array([0x89, 0x50, 0x4e, 0x47, 13, 10, 26, 10]), 'it is a picture'],
+    ['UTF-16', Buffer.from(`\ufeff${live.responseBodyBytes}`, 'utf16le'), 'it is text in UTF-16'],
+    ['a byte order mark', `\ufeff${live.responseBodyBytes}`, 'byte order mark'],
+    ['a truncated answer', live.responseBodyBytes.slice(0, -200), 'ends inside a string'],
+    ['nothing', '', 'it is empty'],
+    ['an answer without proof', '{"output":{"data":[]}}', 'input: is missing'],
+    ['a page', '<html><script>alert(1)</script>', 'a page in HTML'],
+    ['deep nesting', '['.repeat(100_000), 'nests deeper than 128'],
+  ])('says what %s is', async (_what, content, sentence) => {
+    const found = await choose(file('other', content))
+    expect(found.tone).toBe('unjudged')
+    expect(found.text).toContain(sentence)
+  })
+
+  test('shows hostile texts as text', async () => {
+    const hostile = '<img src=x onerror=alert(1)><script>alert(2)</script>\u202e\u0007&amp;"'
+    const datasets = [{ id: hostile, alias: hostile, blockHash: hostile }]
+    const input = { query: hostile, parameters: [hostile], queryDialect: hostile, datasets, limit: 5 }
+    const schema = { fields: [{ name: hostile }] }
+    for (const data of [[[hostile]], [{ [hostile]: hostile }], { [hostile]: [hostile] }]) {
+      const found = await paste(signed(input, { data, schema }))
+      expect(found.tone).toBe('good')
+      expect(found.text.split('<img src=x onerror=alert(1)><script>').length).toBeGreaterThanOrEqual(8)
+      expect(found.text).toContain('\\u202e\\u0007&amp;"')
+    }
+    const elements = await page.evaluate("document.querySelectorAll('#verdict img, #verdict script').length")
+    expect(elements).toBe(0)
+    const name = JSON.stringify(hostile)
+    expect((await paste(`{${name}:1,${name}:2}`)).text).toContain('has the member "<img src=x')
+  })
+
+  test('checks an answer of a million cells, and shows the first of them', async () => {
+    const data = Array.from({ length: 100_000 }, (_, row) => Array.from({ length: 10 }, (_, at) => row * at))
+    const found = await choose(file('large.json', signed({ query: 'select *', limit: 100_000 }, { data })))
+    expect(found.tone).toBe('good')
+    expect(found.text).toContain('The first 20 of 100000 rows')
+  })
+
+  test('tells a screen reader the verdict, and leaves the rest to be read', async () => {
+    await choose(file('answer.json', live.responseBodyBytes))
+    expect(await page.evaluate("document.querySelector('[role=status]').innerText")).toBe(
+      '✓ Unchanged since it was signed',
+    )
+  })
+
+  test('is dropped on, and reached by keyboard', async () => {
+    await clear()
+    const path = file('answer.json', live.responseBodyBytes)
+    for (const type of ['dragEnter', 'dragOver', 'drop'])
+      await page.send('Input.dispatchDragEvent', {
+        type,
+        x: 100,
+        y: 100,
+        data: { items: [], files: [path], dragOperationsMask: 1 },
+      })
+    expect(await verdict()).toMatchObject({ tone: 'good' })
+    await page.evaluate("document.activeElement.blur(); document.querySelector('#text').value = ''")
+    const reached: unknown[] = []
+    for (let i = 0; i < 5; i++) {
+      for (const type of ['keyDown', 'keyUp'])
+        await page.send('Input.dispatchKeyEvent', { type, key: 'Tab', code: 'Tab', windowsVirtualKeyCode: 9 })
+      reached.push(await page.evaluate('document.activeElement.id || document.activeElement.tagName'))
+    }
+    expect(reached.slice(0, 4)).toEqual(['file', 'text', 'signer', 'BUTTON'])
+  })
+
+  test('has no fault that axe-core finds, and is no wider than the window, a telephone included', async () => {
+    const folder = process.env['SCREENSHOTS']
+    for (const text of [live.responseBodyBytes, live.responseBodyBytes.replace('[[2537.07', '[[2537.08'), 'x']) {
+      await paste(text)
+      const { tone } = await verdict()
+      const keep = async (name: string): Promise<void> => {
+        if (folder !== undefined) writeFileSync(join(folder, `verify-${tone}-${name}`), await page.screenshot())
+      }
+      expect([tone, await drive(page).look(keep)]).toEqual([tone, []])
+    }
+  })
+})

@@ -1,0 +1,98 @@
+// One engine process: what its death means for the job in flight, and that an interrupt leaves it usable.
+import { expect, onTestFinished, test } from 'vitest'
+import { ChildHandle } from '../../../src/node/engine/child-handle.ts'
+import type { ToChild } from '../../../src/node/engine/messages.ts'
+import { must } from '../../../src/libraries/base/assert.ts'
+import { type Clock, systemClock } from '../../../src/libraries/base/clock.ts'
+import { NodeError } from '../../../src/libraries/base/errors.ts'
+import { refusal } from './helpers.ts'
+
+const mebibyte = 1024 * 1024
+const settings = {
+  memoryBytes: 256 * mebibyte,
+  killBytes: 1024 * mebibyte,
+  resultBytes: mebibyte,
+  exportBytes: mebibyte,
+  dataRoots: ['/nowhere'],
+}
+
+/** A busy machine takes its time: no grace ends. */
+const patientClock: Clock = {
+  ...systemClock,
+  sleep: async (_ms, signal) => {
+    await new Promise<void>((resolve) => signal?.addEventListener('abort', () => resolve(), { once: true }))
+  },
+}
+
+async function open(clock = systemClock): Promise<ChildHandle> {
+  const child = new ChildHandle(settings, clock)
+  onTestFinished(async () => {
+    child.kill(new NodeError('Draining', 'the test is over'))
+    await child.exited
+  })
+  await child.ready()
+  return child
+}
+
+function run(sql: string): () => ToChild {
+  return () => ({
+    kind: 'run',
+    job: {
+      analysis: {
+        sql,
+        tables: [],
+        volatile: undefined,
+        catalogue: undefined,
+        isRaced: false,
+        isProvable: true,
+        listings: [],
+        parameters: [],
+        narrowing: undefined,
+        columns: undefined,
+      },
+      tables: [],
+      forget: false,
+      reproducible: false,
+      dataFormat: 'JsonAoa',
+      wantSchema: false,
+      keyOrder: 'column',
+      ascii: false,
+      skip: 0,
+      limit: 10,
+    },
+  })
+}
+
+const endless =
+  'SELECT count(*) FROM range(100000) a, range(100000) b, range(100000) c WHERE a.range + b.range + c.range < 0'
+const patient = { within: { name: 'queryMs', value: 20_000 }, signal: undefined } as const
+
+test('a process that is killed fails its job, and is not used again', async () => {
+  const child = await open()
+  const running = refusal(child.perform(run(endless), patient))
+  process.kill(must(child.pid, 'a running process has a pid'), 'SIGKILL')
+  const error = await running
+  expect([error.kind, error.details.cause]).toEqual(['Internal', 'the process died: it ended with SIGKILL'])
+  expect(child.usable).toBe(false)
+  expect((await refusal(child.perform(run('SELECT 1'), patient))).kind).toBe('Internal')
+})
+
+test('an interrupted query leaves the process usable', async () => {
+  const child = await open(patientClock)
+  const leaving = new AbortController()
+  const running = refusal(child.perform(run(endless), { ...patient, signal: leaving.signal }))
+  await systemClock.sleep(100)
+  leaving.abort()
+  await running
+  expect(child.usable).toBe(true)
+  const outcome = await child.perform(run('SELECT 1'), patient)
+  expect(outcome.kind === 'answer' && Buffer.from(outcome.answer.data).toString()).toBe('[[1]]')
+})
+
+test('the gate stands in the child: a statement that nobody analysed does not run', async () => {
+  const child = await open()
+  const error = await refusal(child.perform(run("SELECT * FROM read_text('/etc/passwd')"), patient))
+  expect(error.kind).toBe('QueryNotAllowed')
+  const unbound = await refusal(child.perform(run('SELECT * FROM "acme/trips"'), patient))
+  expect(unbound.kind).toBe('Internal')
+})

@@ -1,0 +1,105 @@
+// What one token may take of a node: 429 with Retry-After at the edge, for ingest alone and for that token alone.
+
+import { type ClientRequest, request as httpRequest } from 'node:http'
+import { describe, expect, it } from 'vitest'
+import { type Answer, liveNode } from '../../helpers/live-node.ts'
+
+const ndjson = { 'content-type': 'application/x-ndjson' }
+
+const live = await liveNode(
+  { 'limit-caller-request-rate': 2, 'limit-caller-byte-rate': 1000 },
+  { limits: { openIngestRequests: 4 } },
+)
+await live.ingest('acme/goods', [{ n: 1 }], '?create=true')
+
+async function makeToken(name: string): Promise<string> {
+  const made = await live.call('/tokens', { method: 'POST', json: { name, scopes: ['ingest', 'read'] } })
+  return String(made.at('token'))
+}
+
+function post(token: string, body = '{"n":2}\n'): Promise<Answer> {
+  const headers = { ...ndjson, prefer: 'respond-async' }
+  return live.call('/acme/goods/ingest', { method: 'POST', token, headers, body })
+}
+
+/** What a refusal says, and the header that says when to come again. */
+function quotaOf(answer: Answer): unknown[] {
+  return [answer.status, answer.at('error.kind'), answer.at('retryable'), answer.at('limit')]
+}
+
+function quota(name: string, value: number, unit: string): unknown[] {
+  return [429, 'QuotaExceeded', true, { name, value, unit }]
+}
+
+/** A body that has begun and does not end until it is destroyed. */
+function hanging(token: string): ClientRequest {
+  const { hostname, port } = new URL(live.node.url)
+  const headers = { ...ndjson, authorization: `Bearer ${token}`, 'content-length': '100' }
+  const request = httpRequest({ hostname, port, path: '/acme/goods/ingest', method: 'POST', headers })
+  request.on('error', () => {})
+  request.write('{"n":3}\n')
+  return request
+}
+
+describe('a token', () => {
+  it('that sends batches faster than its rate is told to wait, and others are not', async () => {
+    const [hasty, calm] = [await makeToken('hasty'), await makeToken('calm')]
+    const answers = await Promise.all(Array.from({ length: 60 }, () => post(hasty)))
+    const refused = answers.filter(({ status }) => status !== 202)
+    expect(answers.length - refused.length).toBeGreaterThanOrEqual(20)
+    expect(refused.length).toBeGreaterThan(0)
+    for (const answer of refused) {
+      expect(quotaOf(answer)).toEqual(quota('callerRequestRate', 2, 'requests/s'))
+      expect(answer.headers['retry-after']).toBe('1')
+    }
+    expect((await post(calm)).status).toBe(202)
+    await expect.poll(async () => (await post(hasty)).status).toBe(202)
+  })
+
+  it('over its quota still reads, queries and pulls', async () => {
+    const token = await makeToken('hasty reader')
+    expect((await post(token, `{"n":4}${' '.repeat(60_000)}\n`)).status).toBe(202)
+    expect((await post(token)).status).toBe(429)
+    const head = await live.call('/acme/goods/refs/head', { token })
+    for (let i = 0; i < 30; i++) {
+      expect((await live.call(`/acme/goods/blocks/${head.text}`, { token })).status).toBe(200)
+    }
+    expect((await live.query('select count(*) from "acme/goods"', {}, { token })).status).toBe(200)
+    expect((await post(token)).status).toBe(429)
+  })
+
+  it('that sends more bytes than its rate waits until they are paid', async () => {
+    const token = await makeToken('bulk')
+    expect((await post(token, `{"n":4}${' '.repeat(60_000)}\n`)).status).toBe(202)
+    const answer = await post(token)
+    expect(quotaOf(answer)).toEqual(quota('callerByteRate', 1000, 'bytes/s'))
+    expect(Number(answer.headers['retry-after'])).toBeGreaterThan(40)
+    expect(Number(answer.headers['retry-after'])).toBeLessThanOrEqual(51)
+  })
+
+  it('holds half of what the others leave free; a full node says that it is full', async () => {
+    const [many, few, third] = [await makeToken('many'), await makeToken('few'), await makeToken('third')]
+    const open = [hanging(many), hanging(many)]
+    await expect.poll(async () => (await post(many)).status).toBe(429)
+    expect(quotaOf(await post(many))).toEqual(quota('callerShare', 50, 'percent'))
+    expect((await post(few)).status).toBe(202)
+    open.push(hanging(few), hanging(third))
+    const latecomer = await makeToken('late')
+    await expect.poll(async () => (await post(latecomer)).status).toBe(503)
+    const late = await post(latecomer)
+    expect(late.at('limit')).toEqual({ name: 'openIngestRequests', value: 4, unit: 'requests' })
+    for (const request of open) request.destroy()
+    await expect.poll(async () => (await post(third)).status).toBe(202)
+  })
+
+  it('finds its quotas under /limits, with units and options', async () => {
+    const { limits } = (await live.call('/limits')).json as { limits: Record<string, object> }
+    expect(limits['callerRequestRate']).toMatchObject({
+      value: 2,
+      unit: 'requests/s',
+      option: '--limit-caller-request-rate',
+    })
+    expect(limits['callerByteRate']).toMatchObject({ value: 1000, unit: 'bytes/s' })
+    expect(limits['callerShare']).toMatchObject({ value: 50, unit: 'percent' })
+  })
+})

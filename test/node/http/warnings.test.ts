@@ -1,0 +1,91 @@
+// What a node takes although it changes or doubts it is told in the answer to the batch, wherever it came in.
+
+import { expect, it } from 'vitest'
+import { HttpStream } from '../../helpers/http-stream.ts'
+import { type Answer, liveNode } from '../../helpers/live-node.ts'
+
+const live = await liveNode({}, { stream: { ageMs: 20 } })
+
+const post = (path: string, body: string, contentType = 'application/x-ndjson'): Promise<Answer> =>
+  live.call(path, { method: 'POST', headers: { 'content-type': contentType, prefer: 'wait=20' }, body })
+
+/** The event time column holds milliseconds. */
+const fine = '2026-01-31T12:00:00.123456Z'
+const whole = '2026-01-31T12:00:00.123Z'
+const cut = (places: string): string =>
+  `Times of 'event_time' are kept in milliseconds; finer digits were cut off (${places}).`
+const row = (time: string, n = 1): string => `{"event_time":"${time}","n":${n}}\n`
+
+it('each kind once, with how often and where first', async () => {
+  const body = row(whole) + row(fine) + row(fine)
+  const made = await post('/w/batch/ingest?create=true', body)
+  expect(made.at('warnings')).toEqual([cut('2 times, first in record 1')])
+  expect((await post('/w/batch/ingest', row(whole))).at('warnings')).toBeUndefined()
+  expect((await post('/w/batch/ingest', row(whole) + row(fine))).at('warnings')).toEqual([cut('record 1')])
+})
+
+it('in a dry run', async () => {
+  const dry = await post('/w/dry/ingest?create=true&dryRun=true', row(fine))
+  expect([dry.status, dry.at('warnings')]).toEqual([200, [cut('record 0')]])
+})
+
+it('of a body that threads read, too', async () => {
+  await post('/w/large/ingest?create=true', row(whole))
+  const lines = Array.from({ length: 60_000 }, (_, n) => row(n < 59_000 ? whole : fine, n))
+  const answer = await post('/w/large/ingest', lines.join(''))
+  expect([answer.at('records.received'), answer.at('warnings')]).toEqual([
+    60_000,
+    [cut('1000 times, first in record 59000')],
+  ])
+})
+
+it('of line protocol and of numbers', async () => {
+  const lines = await post('/w/lp/ingest?create=true', 'm a=1 1769860800000000001\n', 'text/x-line-protocol')
+  expect(lines.at('warnings')).toEqual([cut('record 0')])
+  const numbers = '{"t":1769860800.0001}\n{"t":1769860800.5}\n'
+  const epochs = await post('/w/epochs/ingest?create=true&eventTime=t&eventTimeUnit=s', numbers)
+  expect(epochs.at('warnings.0')).toBe(cut('record 0'))
+})
+
+it('in the receipts of a stream', async () => {
+  await post('/w/stream/ingest?create=true', row(whole))
+  const stream = new HttpStream('/w/stream/stream', {}, live)
+  stream.request.write(row(whole) + row(fine))
+  await stream.told(1)
+  await stream.end()
+  const told = stream.lines.flatMap((line) => Object(line).warnings ?? [])
+  expect(told).toEqual([expect.stringContaining(`Times of 'event_time' are kept in milliseconds`)])
+})
+
+it('twenty kinds at most', async () => {
+  const columns = Array.from({ length: 30 }, (_, n) => `c${n}`)
+  const schema = { fields: columns.map((name) => ({ name, type: 'Timestamp' })) }
+  await live.call('/w/kinds', { method: 'PUT', json: { schema } })
+  const record = Object.fromEntries(columns.map((name) => [name, fine]))
+  const told = (await post('/w/kinds/ingest', JSON.stringify(record))).at('warnings') as string[]
+  expect(told).toHaveLength(21)
+  expect(told.at(-1)).toBe('There are warnings of more kinds, which are left out.')
+})
+
+it('of epochs in a unit that is too fine; a batch of nothing else is refused where the dataset has later times', async () => {
+  const about = (unit: string): string => `Event times are in January 1970: eventTimeUnit=${unit} may be the wrong unit`
+  const line = 'text/x-line-protocol'
+  const made = await post('/w/lines/ingest?create=true', 'm a=1 1704067200\n', line)
+  expect(made.at('warnings')).toContain(`${about('ns')} (record 0).`)
+  const right = 'm a=1 1704067200000000000\n'
+  expect((await post('/w/lines/ingest', right, line)).at('warnings')).toBeUndefined()
+  const wrong = await post('/w/lines/ingest', 'm a=2 1704067200\nm a=3 1704067201\n', line)
+  expect([wrong.status, wrong.at('error.kind'), wrong.at('hint')]).toEqual([
+    422,
+    'RecordsDoNotFit',
+    expect.stringContaining('eventTimeUnit'),
+  ])
+  const some = await post('/w/lines/ingest', `m a=2 1704067200\n${right}`, line)
+  expect(some.at('warnings')).toContain(`${about('ns')} (record 0).`)
+  const epochs = '?create=true&eventTime=t&eventTimeUnit='
+  await post(`/w/units/ingest${epochs}s`, '{"t":1704067200}\n')
+  for (const unit of ['ms', 'us', 'ns']) {
+    expect((await post(`/w/units/ingest${epochs}${unit}`, '{"t":1704067200}\n')).status).toBe(422)
+  }
+  expect((await post(`/w/units/ingest${epochs}ms`, '{"t":"1970-01-02T00:00:00Z"}\n')).status).toBe(200)
+})

@@ -1,4 +1,0 @@
-import { openMemoryStore } from '../adapters/memory-store.ts'
-import { describeObjectStore } from './contract-suite.ts'
-
-describeObjectStore('memory', async () => openMemoryStore())
