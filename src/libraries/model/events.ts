@@ -1,4 +1,4 @@
-// The metadata events of Open Data Fabric and the block that carries one. Pure values; bytes are odf/*.
+// The metadata events of Open Data Fabric and the block that carries one. Pure values; bytes are libraries/odf.
 // Source: Open Data Fabric specification, Metadata Reference. Field names as in the ODF schema, camelCase.
 
 import type { DatasetId, Hash } from '../base/ids/identifiers.ts'
