@@ -14,10 +14,10 @@ import {
   timestampMicrosText,
   timestampNanosText,
 } from '../../libraries/columnar/outputs/value-text.ts'
-import { endSecond, firstSecond } from './calendar.ts'
+import { endSecond, firstSecond } from '../../libraries/base/calendar.ts'
 import { type ColumnPlan, valueCode } from './column-plan.ts'
 import { cutTimes } from './column-warnings.ts'
-import { NumberScan, scanNumber } from './number-scan.ts'
+import { NumberScan, scanNumber } from '../../libraries/base/json/number-scan.ts'
 import type { TypedColumns } from './typed-columns.ts'
 
 const dayNanos = 86_400_000_000_000n

@@ -14,7 +14,7 @@ import {
   optional,
   timestampMs,
 } from '../../libraries/model/schema.ts'
-import { noSuchDay, notADate, readDate, readInstant, TimeScan } from './calendar.ts'
+import { noSuchDay, notADate, readDate, readInstant, TimeScan } from '../../libraries/base/calendar.ts'
 import { eventTimeNameOf, reservedName, systemNames } from './column-plan.ts'
 import { sampleRecords } from './fault-log.ts'
 import type { CsvHeader, InferOptions, Inferred, Inferrer } from './format.ts'
@@ -27,7 +27,7 @@ import {
   NumberScan,
   scaledInteger,
   scanNumber,
-} from './number-scan.ts'
+} from '../../libraries/base/json/number-scan.ts'
 import { isTimeName } from './time-names.ts'
 import { invalidUtf8At, type Framer, RecordFeed, type RecordSink } from './record-feed.ts'
 

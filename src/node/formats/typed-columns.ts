@@ -17,7 +17,7 @@ import {
   readTimeOfDay,
   type TimeFault,
   TimeScan,
-} from './calendar.ts'
+} from '../../libraries/base/calendar.ts'
 import { type ColumnPlan, type TablePlan, valueCode } from './column-plan.ts'
 import type { EpochUnit } from './format.ts'
 import { earlyEpochs, earlySeconds, epochExponent, isStorableTime, timeReasons } from './time-rules.ts'
@@ -32,7 +32,7 @@ import {
   scaledInteger,
   type ScaledResult,
   scanNumber,
-} from './number-scan.ts'
+} from '../../libraries/base/json/number-scan.ts'
 
 const roundingText =
   'which would round this integer: a column of Int64, Decimal or String keeps it; a number that is none is written with a point or an exponent.'

@@ -8,17 +8,28 @@ import { sameValue } from '../../../libraries/base/compare.ts'
 import type { Limits } from '../../../libraries/base/limits.ts'
 import { NodeError } from '../../../libraries/base/errors.ts'
 import type { RecordBatch } from '../../../libraries/model/schema.ts'
-import { CellCount } from '../cell-count.ts'
+import { CellCount } from '../../../libraries/columnar/file-limits.ts'
 import { type ColumnarFile, ColumnarReader } from '../columnar.ts'
 import type { BodyFile, FileFormat } from '../format.ts'
-import { ArrayReader } from './arrays.ts'
-import { Body } from './bodies.ts'
-import { at, damaged, shown, told, unsupported } from './faults.ts'
-import { type ArrowSource, type IpcMessage, openArrowSource, Window } from './messages.ts'
-import { Dictionary } from './nested-values.ts'
-import { type BatchColumn, pieces } from './pieces.ts'
-import { readSchema } from './schema.ts'
-import { type ArrowField, childrenOf, columnField, isNested, refusalOf } from './types.ts'
+import { ArrayReader } from '../../../libraries/columnar/foreign-arrow/arrays.ts'
+import { Body } from '../../../libraries/columnar/foreign-arrow/bodies.ts'
+import { at, damaged, shown, told, unsupported } from '../../../libraries/columnar/foreign-arrow/faults.ts'
+import {
+  type ArrowSource,
+  type IpcMessage,
+  openArrowSource,
+  Window,
+} from '../../../libraries/columnar/foreign-arrow/messages.ts'
+import { Dictionary } from '../../../libraries/columnar/foreign-arrow/nested-values.ts'
+import { type BatchColumn, pieces } from '../../../libraries/columnar/foreign-arrow/pieces.ts'
+import { readSchema } from '../../../libraries/columnar/foreign-arrow/schema.ts'
+import {
+  type ArrowField,
+  childrenOf,
+  columnField,
+  isNested,
+  refusalOf,
+} from '../../../libraries/columnar/foreign-arrow/types.ts'
 import { arrowFacts } from './facts.ts'
 
 const MiB = 1024 * 1024

@@ -3,12 +3,12 @@
 // extension types".
 
 import { Buffer } from 'node:buffer'
-import { integerType } from '../../../libraries/columnar/arrow/columns.ts'
-import { typeMembers } from '../../../libraries/columnar/arrow/ipc-schema.ts'
-import { type DataType, timeUnits } from '../../../libraries/model/schema.ts'
-import type { FlatBufferReader, TableCursor } from '../../../libraries/base/flatbuffer-reader.ts'
-import { fewerColumns } from '../columnar.ts'
-import { tooManyColumns } from '../inference.ts'
+import { integerType } from '../arrow/columns.ts'
+import { typeMembers } from '../arrow/ipc-schema.ts'
+import { type DataType, timeUnits } from '../../model/schema.ts'
+import type { FlatBufferReader, TableCursor } from '../../base/flatbuffer-reader.ts'
+import { fewerColumns } from '../../../node/formats/columnar.ts'
+import { tooManyColumns } from '../../../node/formats/inference.ts'
 import { type Extension, geometryType } from './geometry.ts'
 import { located, damaged, shown, unsupported, UnsupportedArrow } from './faults.ts'
 import { type ArrowField, type ArrowType, decimalForm, type DictionaryIndex, storageOf } from './types.ts'

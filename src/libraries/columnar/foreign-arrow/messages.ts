@@ -1,10 +1,10 @@
 // The messages of an Arrow stream or file, read at their places: what tells the two apart, framing, footer.
 // Source: Apache Arrow columnar format, "Serialization and Interprocess Communication (IPC)"; format/Message.fbs, File.fbs.
 
-import { decodeIpcMessage, longVector, messageHeaders } from '../../../libraries/columnar/arrow/ipc-schema.ts'
-import { continuation } from '../../../libraries/columnar/arrow/ipc.ts'
-import { FlatBufferReader, type TableCursor } from '../../../libraries/base/flatbuffer-reader.ts'
-import type { BodyFile } from '../format.ts'
+import { decodeIpcMessage, longVector, messageHeaders } from '../arrow/ipc-schema.ts'
+import { continuation } from '../arrow/ipc.ts'
+import { FlatBufferReader, type TableCursor } from '../../base/flatbuffer-reader.ts'
+import type { BodyFile } from '../../../node/formats/format.ts'
 import { at, damaged, footerTables, messageTables, unsupported } from './faults.ts'
 
 const MiB = 1024 * 1024

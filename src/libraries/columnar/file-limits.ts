@@ -1,9 +1,9 @@
 // How many values of a file are read at most: a few bytes of a page, a run or a dictionary can stand for millions of equal
 // ones, which cost time even where none of them fits.
 
-import { batchBytes } from '../../libraries/columnar/arrow/columns.ts'
-import { NodeError } from '../../libraries/base/errors.ts'
-import type { RecordBatch } from '../../libraries/model/schema.ts'
+import { batchBytes } from './arrow/columns.ts'
+import { NodeError } from '../base/errors.ts'
+import type { RecordBatch } from '../model/schema.ts'
 
 /** What any file may have. */
 const leastCells = 64 * 1024 * 1024

@@ -3,10 +3,10 @@
 
 import { promisify } from 'node:util'
 import { zstdDecompress } from 'node:zlib'
-import { longVector, metadataV4 } from '../../../libraries/columnar/arrow/ipc-schema.ts'
-import { copyBytes } from '../../../libraries/base/bytes.ts'
-import { readLz4Frame } from '../../../libraries/base/lz4.ts'
-import type { TableCursor } from '../../../libraries/base/flatbuffer-reader.ts'
+import { longVector, metadataV4 } from '../arrow/ipc-schema.ts'
+import { copyBytes } from '../../base/bytes.ts'
+import { readLz4Frame } from '../../base/lz4.ts'
+import type { TableCursor } from '../../base/flatbuffer-reader.ts'
 import { damaged, unsupported } from './faults.ts'
 import type { IpcMessage, Window } from './messages.ts'
 
