@@ -17,7 +17,7 @@ import {
 import { endSecond, firstSecond } from '../../libraries/base/calendar.ts'
 import { type ColumnPlan, valueCode } from './column-plan.ts'
 import { cutTimes } from './column-warnings.ts'
-import { NumberScan, scanNumber } from '../../libraries/base/json/number-scan.ts'
+import { NumberScan, scanNumber } from './number-scan.ts'
 import type { TypedColumns } from './typed-columns.ts'
 
 const dayNanos = 86_400_000_000_000n

@@ -32,7 +32,7 @@ import {
   scaledInteger,
   type ScaledResult,
   scanNumber,
-} from '../../libraries/base/json/number-scan.ts'
+} from './number-scan.ts'
 
 const roundingText =
   'which would round this integer: a column of Int64, Decimal or String keeps it; a number that is none is written with a point or an exponent.'

@@ -2,13 +2,7 @@
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import {
-  doubleOf,
-  exactNumber,
-  NumberScan,
-  scaledInteger,
-  scanNumber,
-} from '../../../src/libraries/base/json/number-scan.ts'
+import { doubleOf, exactNumber, NumberScan, scaledInteger, scanNumber } from '../../../src/node/formats/number-scan.ts'
 
 const scan = new NumberScan()
 const strict = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/

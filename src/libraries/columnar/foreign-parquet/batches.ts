@@ -18,7 +18,7 @@ import type { CellCount } from '../file-limits.ts'
 import type { GeoColumns } from './geo-columns.ts'
 import { LeafCursor } from '../parquet/leaf-cursor.ts'
 import { NestedColumn } from './nested-column.ts'
-import type { CountedPages } from '../../../node/formats/parquet/page-source.ts'
+import type { CountedPages } from '../parquet/chunk-pages.ts'
 
 const mostRows = 16_384
 /** Values of a batch, in bytes; a row may have more. */

@@ -5,7 +5,7 @@ import { NodeError } from '../../../libraries/base/errors.ts'
 import { foldAscii } from '../../../libraries/model/names.ts'
 import { excerptOf, FaultLog, type RecordPlace } from '../fault-log.ts'
 import { booleanOf, classOfTimeText, trimEnd, trimStart, valueClass } from '../inference.ts'
-import { notFinite, NumberScan, scanNumber } from '../../../libraries/base/json/number-scan.ts'
+import { notFinite, NumberScan, scanNumber } from '../number-scan.ts'
 import type { CsvHeader } from '../format.ts'
 import { cellTexts, type CsvCells } from './cells.ts'
 

@@ -28,7 +28,7 @@ import {
   skipSpace,
   stringText,
 } from '../json/text.ts'
-import { doubleOf, magnitudeOf, NumberScan, scanNumber, tokenText } from '../../../libraries/base/json/number-scan.ts'
+import { doubleOf, magnitudeOf, NumberScan, scanNumber, tokenText } from '../number-scan.ts'
 import { requireWgs84Text } from './rules.ts'
 
 const minus = 0x2d

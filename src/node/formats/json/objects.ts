@@ -11,7 +11,7 @@ import {
   type SampledColumn,
   valueClass,
 } from '../inference.ts'
-import { scanNumber } from '../../../libraries/base/json/number-scan.ts'
+import { scanNumber } from '../number-scan.ts'
 import type { Framer } from '../record-feed.ts'
 import { DocumentWatch } from './document.ts'
 import type { JsonRecordOptions, JsonRecordReader } from './record.ts'

@@ -2,7 +2,7 @@
 // values that nobody takes apart, without building anything. Source of the grammar: RFC 8259.
 
 import type { RecordErrorKind } from '../../../libraries/base/errors.ts'
-import { NumberScan, scanNumber } from '../../../libraries/base/json/number-scan.ts'
+import { NumberScan, scanNumber } from '../number-scan.ts'
 import {
   closeBrace,
   closeBracket,
