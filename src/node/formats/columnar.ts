@@ -1,6 +1,7 @@
 // Files of typed columns (Parquet, Arrow) as bodies: their columns matched by name with the dataset's and cast to its types,
 // and the columns that a dataset gets which is made of such a file. A format opens the file; here its batches become rows.
 
+import { defined } from '../../libraries/base/collections.ts'
 import { batchBytes, concatBatches } from '../../libraries/columnar/arrow/columns.ts'
 import { nullColumn } from '../../libraries/columnar/arrow/null-column.ts'
 import { must } from '../../libraries/base/assert.ts'
@@ -109,7 +110,7 @@ export class ColumnarReader implements FileReader {
       fields: [...known, ...added],
       added,
       eventTimeType: eventTimeType ?? eventTime,
-      ...(eventTimePosition === undefined ? {} : { eventTimePosition }),
+      ...defined({ eventTimePosition }),
       valueless,
     }
   }

@@ -1,6 +1,7 @@
 // What the first records of a body look like: the classes of texts and numbers, what they say about each column, and the
 // types that follow (docs/spec/http.md §6, Inference).
 
+import { defined } from '../../libraries/base/collections.ts'
 import { tooManyColumns } from '../../libraries/columnar/file-limits.ts'
 import { maxInt64, minInt64 } from '../../libraries/columnar/arrow/numbers.ts'
 import { Warnings } from '../../libraries/base/warnings.ts'
@@ -28,7 +29,7 @@ import {
   scaledInteger,
   scanNumber,
 } from './number-scan.ts'
-import { isTimeName } from './time-names.ts'
+import { isTimeName } from '../../libraries/model/time-names.ts'
 import { invalidUtf8At, type Framer, RecordFeed, type RecordSink } from './record-feed.ts'
 
 /** Bits, so that a column's classes are their union. */
@@ -214,7 +215,7 @@ export class Sample {
       eventTimeType: this.options.eventTimeType ?? (dates ? { kind: 'Date' } : timestampMs),
       ...(this.beforeEventTime === undefined ? {} : { eventTimePosition: known.length + before.length }),
       valueless,
-      ...(csvHeader === undefined ? {} : { csvHeader }),
+      ...defined({ csvHeader }),
       ...(this.warnings.texts.length === 0 ? {} : { warnings: this.warnings.texts }),
     }
   }
@@ -244,7 +245,7 @@ export class Sample {
       eventTime: taken.name,
       valueless,
       warnings: [...this.warnings.texts, about],
-      ...(csvHeader === undefined ? {} : { csvHeader }),
+      ...defined({ csvHeader }),
     }
   }
 

@@ -1,6 +1,7 @@
 // Checks one dataset: every block of its chain from seed to head by hash, link and rule, every slice and checkpoint
 // that a block names, the commits over them, the head's hint. A chain that breaks is not followed further.
 
+import { defined } from '../../libraries/base/collections.ts'
 import { type CheckpointContent, decodeCheckpoint } from '../../libraries/odf/chain/checkpoint.ts'
 import { type LogPosition, logPositionOf, originLog } from '../../libraries/odf/chain/records.ts'
 import { type ChainState, checkNext, emptyChain } from '../../libraries/odf/chain/rules.ts'
@@ -148,8 +149,7 @@ class ChainWalk {
     const { id, alias } = this.check
     const report: DatasetReport = {
       id,
-      ...(alias === undefined ? {} : { alias }),
-      ...(this.state.head === undefined ? {} : { head: this.state.head }),
+      ...defined({ alias, head: this.state.head }),
       blocks: this.state.length,
       slices: this.slices,
       packs,
@@ -160,7 +160,7 @@ class ChainWalk {
       notes: this.notes,
       orphans: await this.countOrphans(),
     }
-    return { report, ...(this.position === undefined ? {} : { position: this.position }) }
+    return { report, ...defined({ position: this.position }) }
   }
 
   private async readBlock(at: string, hash: Hash): Promise<MetadataBlock | undefined> {

@@ -1,6 +1,6 @@
 // Names of columns that say that they hold the time of their record.
 
-import { foldAscii } from '../../libraries/model/names.ts'
+import { foldAscii } from './names.ts'
 
 const times: ReadonlySet<string> = new Set(['timestamp', 'time', 'date', 'ts'])
 const likely: ReadonlySet<string> = new Set(['datetime', 'created_at', 'received_at', 'tst'])
