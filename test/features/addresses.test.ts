@@ -2,7 +2,7 @@
 // And names of parameters that JavaScript's own objects have, pages that are not wanted.
 
 import { expect, test } from 'vitest'
-import { liveNode, send } from '../../helpers/live-node.ts'
+import { liveNode, send } from '../helpers/live-node.ts'
 
 const point = { type: 'Point', coordinates: [1, 2] }
 const plain = await liveNode()

@@ -5,9 +5,9 @@ import { mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { must } from '../../src/libraries/base/assert.ts'
-import { liveNode } from '../helpers/live-node.ts'
-import { runCommand } from '../helpers/run-node.ts'
+import { must } from '../../../src/libraries/base/assert.ts'
+import { liveNode } from '../../helpers/live-node.ts'
+import { runCommand } from '../../helpers/run-node.ts'
 
 test('an export fetches what is new, and names its files where they lie', async () => {
   const live = await liveNode()
