@@ -53,7 +53,7 @@ function castsWithoutReason(text: string): number[] {
   return found
 }
 
-const source = /^src\/(?!.*\.gen\.ts$)/
+const source = /^src\/(?!.*\.gen\.ts$).*\.ts$/
 const rules: Readonly<Record<string, Rule>> = {
   'does not open with 1 to 6 comment lines': {
     applies: /^(?:src|scripts|bench)\/(?!.*\.gen\.ts$).*\.ts$/,
@@ -162,7 +162,7 @@ describe('the repository', () => {
       libraries: linesOf('src/libraries') > 19_100,
       node: linesOf('src/node') > 54_000,
       features: linesOf('src/features') > 16_200,
-      test: linesOf('test') > 82_000,
+      test: linesOf('test') > 82_240,
     }).toEqual({
       src: false,
       libraries: false,
