@@ -1,5 +1,6 @@
-// Public as `@proofstream/client` and `proofstream/client`: a node as a JavaScript program sees it, in Node.js (20.19 or newer)
-// and in browsers: ask, write, read the newest rows, hear of new blocks, check what was answered. Needs nothing but the platform's fetch.
+// Public as `@proofstream/client` and `proofstream/client`: a node as a JavaScript program sees it, in Node.js
+// (20.19 or newer) and in browsers: ask, write, read the newest rows, hear of new blocks, check what was answered. Needs
+// nothing but the platform's fetch.
 
 import { parseJson, type PlainJson, toPlain } from '../base/json/json.ts'
 import type { JsonValue } from '../base/json/value.ts'

@@ -19,7 +19,7 @@ import {
   unitsPerSecond,
 } from '../../libraries/model/schema.ts'
 import { unitOf, ValueCast } from './cast-values.ts'
-import { endSecond, firstSecond } from './calendar.ts'
+import { endSecond, firstSecond } from '../../libraries/base/calendar.ts'
 import { castVector } from './cast-vectors.ts'
 import { type ColumnPlan, type TablePlan, tablePlan } from './column-plan.ts'
 import { cutTimes } from './column-warnings.ts'

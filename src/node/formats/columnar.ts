@@ -21,7 +21,8 @@ import { ColumnCast, zonelessReason } from './cast.ts'
 import { eventTimeNameOf, reservedName, systemNames, type TablePlan, tablePlan } from './column-plan.ts'
 import { FaultLog, unknownFieldMessage } from './fault-log.ts'
 import type { FileReader, FormatOptions, InferOptions, Inferred, ReaderOptions } from './format.ts'
-import { checkColumnName, tooManyColumns } from './inference.ts'
+import { checkColumnName } from './inference.ts'
+import { fewerColumns, tooManyColumns } from '../../libraries/columnar/file-limits.ts'
 
 /** A file of typed columns that is open. */
 export interface ColumnarFile {
@@ -220,9 +221,6 @@ function missingFault(name: string): Parameters<FaultLog['addBare']>[0] {
   const message = `Column '${name}' is required and the file does not have it.`
   return { record: 0, column: name, kind: 'MissingRequired', message }
 }
-
-/** What to do about files of too many columns. */
-export const fewerColumns = 'Leave columns out, or put what varies into one column of JSON text.'
 
 function isZoneless({ type }: Field): boolean {
   const inner = innerType(type)

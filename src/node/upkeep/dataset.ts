@@ -26,7 +26,8 @@ import {
   headKey,
 } from '../store/layout.ts'
 import type { ObjectStore } from '../store/object-store.ts'
-import { checkSliceRows } from '../machine/work/check-slice.ts'
+import { inflatePage } from '../machine/work/inflate-page.ts'
+import { checkSliceRows } from '../../libraries/odf/chain/check-slice.ts'
 import { commitNames, committedBlocks, type CoveredBlock, leftFault, linkedBlocks, type Successors } from './commits.ts'
 import { checkPacks } from './packs.ts'
 import { type AddProblem, type DatasetReport, type Problem, sound } from './report.ts'
@@ -210,7 +211,8 @@ class ChainWalk {
       const { vocabulary, schema } = this.state
       const written = own === undefined ? {} : { own: { schema, blockTimeMs: instantMs(block.systemTime) } }
       const expected = { at, slice: newData, vocabulary, ...written }
-      const { faults, unread } = bytes === undefined ? { faults: [] } : await checkSliceRows(bytes, expected)
+      const { faults, unread } =
+        bytes === undefined ? { faults: [] } : await checkSliceRows(bytes, expected, inflatePage)
       for (const { kind, message } of faults) this.add(kind, message)
       if (unread !== undefined) this.notes.push(unread)
     }

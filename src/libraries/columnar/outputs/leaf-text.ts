@@ -1,8 +1,8 @@
 // Numbers, days and times inside of structs, lists and maps as JSON tokens: as answers print them (libraries/columnar/outputs/value-text.ts).
 
-import { int128At, longsOf, numbersOf } from '../../libraries/columnar/arrow/numbers.ts'
-import { DecodeError } from '../../libraries/base/errors.ts'
-import { type Column, unitNanos } from '../../libraries/model/schema.ts'
+import { int128At, longsOf, numbersOf } from '../arrow/numbers.ts'
+import { DecodeError } from '../../base/errors.ts'
+import { type Column, unitNanos } from '../../model/schema.ts'
 import {
   dateText,
   decimalText,
@@ -11,7 +11,7 @@ import {
   timeNanosText,
   timestampMicrosText,
   timestampNanosText,
-} from '../../libraries/columnar/outputs/value-text.ts'
+} from './value-text.ts'
 
 const dayNanos = 86_400_000_000_000n
 

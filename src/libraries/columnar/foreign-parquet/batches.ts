@@ -2,29 +2,23 @@
 // into a few MiB, so that neither wide rows nor dictionaries of long texts take more memory. Where the pages of all columns
 // are too much to be open together, some are let go and read again, and more rows are read at once.
 
-import {
-  batchBytes,
-  concatColumns,
-  fixedWidth,
-  sliceBatch,
-  sliceColumn,
-} from '../../../libraries/columnar/arrow/columns.ts'
-import { must } from '../../../libraries/base/assert.ts'
-import { nextTurn } from '../../../libraries/base/clock.ts'
-import type { Limits } from '../../../libraries/base/limits.ts'
-import { type Column, type Field, innerType, type RecordBatch } from '../../../libraries/model/schema.ts'
-import { ChunkPages } from '../../../libraries/columnar/parquet/chunk-pages.ts'
-import type { Footer, RowGroup } from '../../../libraries/columnar/parquet/footer.ts'
-import { damaged, UnfitValue } from '../../../libraries/columnar/parquet/refusals.ts'
-import { fillTexts, PendingTexts } from '../../../libraries/columnar/parquet/bytes-column.ts'
+import { batchBytes, concatColumns, fixedWidth, sliceBatch, sliceColumn } from '../arrow/columns.ts'
+import { must } from '../../base/assert.ts'
+import { nextTurn } from '../../base/clock.ts'
+import type { Limits } from '../../base/limits.ts'
+import { type Column, type Field, innerType, type RecordBatch } from '../../model/schema.ts'
+import { ChunkPages } from '../parquet/chunk-pages.ts'
+import type { Footer, RowGroup } from '../parquet/footer.ts'
+import { damaged, UnfitValue } from '../parquet/refusals.ts'
+import { fillTexts, PendingTexts } from '../parquet/bytes-column.ts'
 import { located, valueFault } from './faults.ts'
-import type { FileColumn } from '../../../libraries/columnar/parquet/file-columns.ts'
-import { fewerValues, readFixedColumn } from '../../../libraries/columnar/parquet/fixed-column.ts'
-import type { CellCount } from '../cell-count.ts'
+import type { FileColumn } from '../parquet/file-columns.ts'
+import { fewerValues, readFixedColumn } from '../parquet/fixed-column.ts'
+import type { CellCount } from '../file-limits.ts'
 import type { GeoColumns } from './geo-columns.ts'
-import { LeafCursor } from '../../../libraries/columnar/parquet/leaf-cursor.ts'
+import { LeafCursor } from '../parquet/leaf-cursor.ts'
 import { NestedColumn } from './nested-column.ts'
-import type { CountedPages } from './page-source.ts'
+import type { CountedPages } from '../parquet/chunk-pages.ts'
 
 const mostRows = 16_384
 /** Values of a batch, in bytes; a row may have more. */

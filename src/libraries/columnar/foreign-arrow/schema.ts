@@ -2,13 +2,11 @@
 // Source: Apache Arrow, format/Schema.fbs (https://github.com/apache/arrow/blob/main/format/Schema.fbs) and "Canonical
 // extension types".
 
-import { Buffer } from 'node:buffer'
-import { integerType } from '../../../libraries/columnar/arrow/columns.ts'
-import { typeMembers } from '../../../libraries/columnar/arrow/ipc-schema.ts'
-import { type DataType, timeUnits } from '../../../libraries/model/schema.ts'
-import type { FlatBufferReader, TableCursor } from '../../../libraries/base/flatbuffer-reader.ts'
-import { fewerColumns } from '../columnar.ts'
-import { tooManyColumns } from '../inference.ts'
+import { integerType } from '../arrow/columns.ts'
+import { typeMembers } from '../arrow/ipc-schema.ts'
+import { type DataType, timeUnits } from '../../model/schema.ts'
+import type { FlatBufferReader, TableCursor } from '../../base/flatbuffer-reader.ts'
+import { fewerColumns, tooManyColumns } from '../file-limits.ts'
 import { type Extension, geometryType } from './geometry.ts'
 import { located, damaged, shown, unsupported, UnsupportedArrow } from './faults.ts'
 import { type ArrowField, type ArrowType, decimalForm, type DictionaryIndex, storageOf } from './types.ts'
@@ -244,9 +242,15 @@ class FieldTables {
   }
 }
 
+/** Bytes that become characters in one call. */
+const pieceBytes = 4096
+
 /** The bytes as text that every byte has; names and JSON that are looked at are ASCII where it matters. */
 function latin1(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1')
+  let text = ''
+  for (let at = 0; at < bytes.length; at += pieceBytes)
+    text += String.fromCharCode(...bytes.subarray(at, at + pieceBytes))
+  return text
 }
 
 interface NestedTable {

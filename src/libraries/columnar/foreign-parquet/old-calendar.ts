@@ -3,11 +3,11 @@
 // Sources: Apache Spark, DataSourceUtils.scala (datetimeRebaseSpec), package.scala (SPARK_VERSION_METADATA_KEY); Apache Hive,
 // DataWritableWriteSupport.java (WRITER_DATE_PROLEPTIC).
 
-import type { FileColumn } from '../../../libraries/columnar/parquet/file-columns.ts'
-import type { Footer } from '../../../libraries/columnar/parquet/footer.ts'
-import type { Leaf } from '../../../libraries/columnar/parquet/leaf-cursor.ts'
-import type { LeafType } from '../../../libraries/columnar/parquet/leaf-types.ts'
-import { innerType, unitsPerSecond } from '../../../libraries/model/schema.ts'
+import type { FileColumn } from '../parquet/file-columns.ts'
+import type { Footer } from '../parquet/footer.ts'
+import type { Leaf } from '../parquet/leaf-cursor.ts'
+import type { LeafType } from '../parquet/leaf-types.ts'
+import { innerType, unitsPerSecond } from '../../model/schema.ts'
 
 const sparkVersion = 'org.apache.spark.version'
 const sparkLegacy = 'org.apache.spark.legacyDateTime'

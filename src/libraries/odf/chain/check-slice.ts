@@ -1,9 +1,9 @@
 // Checks the rows of a slice against the block that names it: number, logical hash, offsets, system columns. The slice's
 // bytes are in memory whole, its rows one row group at a time. For fsck, and for a replica before it stores the slice.
 
-import { createLogicalHash } from '../../../libraries/columnar/arrow/logical-hash.ts'
-import { DecodeError } from '../../../libraries/base/errors.ts'
-import type { DataSlice } from '../../../libraries/model/events.ts'
+import { createLogicalHash } from '../../columnar/arrow/logical-hash.ts'
+import { DecodeError } from '../../base/errors.ts'
+import type { DataSlice } from '../../model/events.ts'
 import {
   type Column,
   type DataSchema,
@@ -12,9 +12,8 @@ import {
   type RecordBatch,
   sameType,
   type Vocabulary,
-} from '../../../libraries/model/schema.ts'
-import { openSlice, type SliceContent } from '../../../libraries/columnar/parquet/read-slice.ts'
-import { inflatePage } from './inflate-page.ts'
+} from '../../model/schema.ts'
+import { type Decompress, openSlice, type SliceContent } from '../../columnar/parquet/read-slice.ts'
 
 export interface ExpectedSlice {
   /** `block 12`, for messages. */
@@ -42,13 +41,17 @@ type AddFault = (kind: SliceFault['kind'], message: string) => void
 /** Operations of a row: append 0, retract 1, correct from 2, correct to 3. */
 const lastOperation = 3
 
-/** Everything that is wrong with `bytes`, which have the hash that the block names. */
-export async function checkSliceRows(bytes: Uint8Array, expected: ExpectedSlice): Promise<SliceCheck> {
+/** Everything that is wrong with `bytes`, which have the hash that the block names; `decompress` undoes their pages. */
+export async function checkSliceRows(
+  bytes: Uint8Array,
+  expected: ExpectedSlice,
+  decompress: Decompress,
+): Promise<SliceCheck> {
   const { at } = expected
   const faults: SliceFault[] = []
   const add: AddFault = (kind, message) => void faults.push({ kind, message: `${at}: ${message}` })
   try {
-    const content = openSlice(bytes, { decompress: inflatePage })
+    const content = openSlice(bytes, { decompress })
     for (const message of layoutFaults(content.fields, expected)) add('SliceDisagrees', message)
     await checkRows(content, expected, add)
   } catch (error) {

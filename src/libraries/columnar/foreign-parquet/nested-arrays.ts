@@ -1,15 +1,22 @@
 // Structs, lists and maps put together from the levels of their leaves, as arrays that become JSON text: an object, an array,
 // an array of {"key":…,"value":…}. Source: Apache Parquet, LogicalTypes (lists and maps, also those of old writers).
 
-import { must } from '../../../libraries/base/assert.ts'
-import { equalBytes } from '../../../libraries/base/bytes.ts'
-import type { Column } from '../../../libraries/model/schema.ts'
-import type { SchemaNode } from '../../../libraries/columnar/parquet/file-columns.ts'
-import { logicalTypes } from '../../../libraries/columnar/parquet/footer.ts'
-import { type Lists, lists, type Presence, presence } from '../../../libraries/columnar/parquet/levels.ts'
-import { damaged } from '../../../libraries/columnar/parquet/refusals.ts'
-import { ListValues, StructValues } from '../arrow/nested-values.ts'
-import { type ArrowValues, BoolValues, BytesValues, FixedValues, NullValues, OffsetReader } from '../arrow/values.ts'
+import { must } from '../../base/assert.ts'
+import { equalBytes } from '../../base/bytes.ts'
+import type { Column } from '../../model/schema.ts'
+import type { SchemaNode } from '../parquet/file-columns.ts'
+import { logicalTypes } from '../parquet/footer.ts'
+import { type Lists, lists, type Presence, presence } from '../parquet/levels.ts'
+import { damaged } from '../parquet/refusals.ts'
+import { ListValues, StructValues } from '../foreign-arrow/nested-values.ts'
+import {
+  type ArrowValues,
+  BoolValues,
+  BytesValues,
+  FixedValues,
+  NullValues,
+  OffsetReader,
+} from '../foreign-arrow/values.ts'
 import type { TakenRows } from './leaf-rows.ts'
 
 const disagree = 'has parts whose levels do not agree'

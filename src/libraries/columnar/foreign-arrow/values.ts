@@ -1,14 +1,14 @@
 // The values of arrays that lie in buffers of their own: numbers, times, texts, bytes. Everything is checked where it is read.
 // Source: Apache Arrow columnar format, "Physical memory layout".
 
-import { bitAt, countBits, cutBits } from '../../../libraries/columnar/arrow/buffers.ts'
-import type { ColumnBuilder } from '../../../libraries/columnar/arrow/column-builder.ts'
-import { fixedWidth } from '../../../libraries/columnar/arrow/columns.ts'
-import { type Numbers, numbersOf } from '../../../libraries/columnar/arrow/numbers.ts'
-import { toHex, utf8 } from '../../../libraries/base/bytes.ts'
-import type { DataType } from '../../../libraries/model/schema.ts'
-import { fixedText, type LeafText } from '../leaf-text.ts'
-import type { JsonText } from '../json-text.ts'
+import { bitAt, countBits, cutBits } from '../arrow/buffers.ts'
+import type { ColumnBuilder } from '../arrow/column-builder.ts'
+import { fixedWidth } from '../arrow/columns.ts'
+import { type Numbers, numbersOf } from '../arrow/numbers.ts'
+import { toHex, utf8 } from '../../base/bytes.ts'
+import type { DataType } from '../../model/schema.ts'
+import { fixedText, type LeafText } from '../outputs/leaf-text.ts'
+import type { JsonText } from '../../base/json/json-text.ts'
 import { damaged } from './faults.ts'
 
 /** The rows [start, end) as buffers of a column. */

@@ -1,10 +1,10 @@
 // The messages of an Arrow stream or file, read at their places: what tells the two apart, framing, footer.
 // Source: Apache Arrow columnar format, "Serialization and Interprocess Communication (IPC)"; format/Message.fbs, File.fbs.
 
-import { decodeIpcMessage, longVector, messageHeaders } from '../../../libraries/columnar/arrow/ipc-schema.ts'
-import { continuation } from '../../../libraries/columnar/arrow/ipc.ts'
-import { FlatBufferReader, type TableCursor } from '../../../libraries/base/flatbuffer-reader.ts'
-import type { BodyFile } from '../format.ts'
+import { decodeIpcMessage, longVector, messageHeaders } from '../arrow/ipc-schema.ts'
+import { continuation } from '../arrow/ipc.ts'
+import { FlatBufferReader, type TableCursor } from '../../base/flatbuffer-reader.ts'
+import type { BodyFile } from '../body-file.ts'
 import { at, damaged, footerTables, messageTables, unsupported } from './faults.ts'
 
 const MiB = 1024 * 1024
@@ -16,15 +16,20 @@ const magicBytes = magic.length
 /** Magic, padded to 8 bytes. */
 const fileHeadBytes = 8
 
+/** Undoes Zstandard. Rejects where `data` are damaged, or become more than `bytes`. */
+export type InflateZstd = (data: Uint8Array, bytes: number) => Promise<Uint8Array>
+
 /** Bytes of a body; short ranges come from a window over what was read last. */
 export class Window {
   readonly bytes: number
+  readonly inflateZstd: InflateZstd
   readonly #file: BodyFile
   #start = 0
   #held: Uint8Array = new Uint8Array(0)
 
-  constructor(file: BodyFile) {
+  constructor(file: BodyFile, inflateZstd: InflateZstd) {
     this.#file = file
+    this.inflateZstd = inflateZstd
     this.bytes = file.bytes
   }
 

@@ -1,7 +1,7 @@
 // JSON text as growing bytes: what readers of binary formats write features, structs, lists and maps into, value by value.
 
-import { ByteBuffer } from '../../libraries/base/byte-buffer.ts'
-import { decodeUtf8, toHex, utf8 } from '../../libraries/base/bytes.ts'
+import { ByteBuffer } from '../byte-buffer.ts'
+import { decodeUtf8, toHex, utf8 } from '../bytes.ts'
 
 /** Text that is written before others have their turn: a few milliseconds. */
 const turnBytes = 256 * 1024

@@ -2,11 +2,11 @@
 // the array where a value lies.
 // Source: Apache Arrow columnar format, "List Layout" to "Dictionary-encoded Layout" and "Run-End Encoded Layout".
 
-import type { ColumnBuilder } from '../../../libraries/columnar/arrow/column-builder.ts'
-import { must } from '../../../libraries/base/assert.ts'
-import { utf8 } from '../../../libraries/base/bytes.ts'
-import { stringToken } from '../../../libraries/columnar/outputs/value-text.ts'
-import type { JsonText } from '../json-text.ts'
+import type { ColumnBuilder } from '../arrow/column-builder.ts'
+import { must } from '../../base/assert.ts'
+import { utf8 } from '../../base/bytes.ts'
+import { stringToken } from '../outputs/value-text.ts'
+import type { JsonText } from '../../base/json/json-text.ts'
 import { damaged } from './faults.ts'
 import { type ArrowValues, type OffsetReader, OwnValues, type SharedRows } from './values.ts'
 

@@ -1,9 +1,9 @@
 // How many values of a file are read at most: a few bytes of a page can stand for millions of equal ones, which cost time
 // even where none of them fits. Footers say how many there are, and pages are held to that.
 
-import type { FileColumn } from '../../../libraries/columnar/parquet/file-columns.ts'
-import { NodeError } from '../../../libraries/base/errors.ts'
-import { mostCells } from '../cell-count.ts'
+import type { FileColumn } from '../parquet/file-columns.ts'
+import { NodeError } from '../../base/errors.ts'
+import { mostCells } from '../file-limits.ts'
 
 /** An item of a list is put into its row, and written as text. */
 const valuesPerItem = 4

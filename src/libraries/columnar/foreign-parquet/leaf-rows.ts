@@ -1,15 +1,15 @@
 // One leaf of a nested column, read ahead until whole rows are there: the levels of its entries, and a column with a row for
 // each entry that stands inside of all its lists. Source: Apache Parquet, "Nested Encoding".
 
-import { concatColumns, sliceColumn } from '../../../libraries/columnar/arrow/columns.ts'
-import { nullColumn } from '../../../libraries/columnar/arrow/null-column.ts'
-import { grown } from '../../../libraries/base/bytes.ts'
-import { type Column, type Field, optional } from '../../../libraries/model/schema.ts'
-import { fillTexts, PendingTexts } from '../../../libraries/columnar/parquet/bytes-column.ts'
-import { readFixedColumn } from '../../../libraries/columnar/parquet/fixed-column.ts'
-import { type LeafCursor, pieceEntries } from '../../../libraries/columnar/parquet/leaf-cursor.ts'
-import type { Levels } from '../../../libraries/columnar/parquet/levels.ts'
-import { damaged } from '../../../libraries/columnar/parquet/refusals.ts'
+import { concatColumns, sliceColumn } from '../arrow/columns.ts'
+import { nullColumn } from '../arrow/null-column.ts'
+import { grown } from '../../base/bytes.ts'
+import { type Column, type Field, optional } from '../../model/schema.ts'
+import { fillTexts, PendingTexts } from '../parquet/bytes-column.ts'
+import { readFixedColumn } from '../parquet/fixed-column.ts'
+import { type LeafCursor, pieceEntries } from '../parquet/leaf-cursor.ts'
+import type { Levels } from '../parquet/levels.ts'
+import { damaged } from '../parquet/refusals.ts'
 
 /** What is read ahead of a leaf. */
 const aheadEntries = 16_384

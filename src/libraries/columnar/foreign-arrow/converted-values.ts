@@ -1,9 +1,9 @@
 // The values of arrays of fixed width that lie otherwise than in our columns: half floats, days in milliseconds, decimals.
 // Source: Apache Arrow, format/Schema.fbs: FloatingPoint, Date, Decimal; IEEE 754 binary16.
 
-import type { ColumnBuilder } from '../../../libraries/columnar/arrow/column-builder.ts'
-import { dateText, decimalText, float32Token } from '../../../libraries/columnar/outputs/value-text.ts'
-import type { JsonText } from '../json-text.ts'
+import type { ColumnBuilder } from '../arrow/column-builder.ts'
+import { dateText, decimalText, float32Token } from '../outputs/value-text.ts'
+import type { JsonText } from '../../base/json/json-text.ts'
 import { damaged } from './faults.ts'
 import { decimalForm } from './types.ts'
 import { OwnValues, type SharedRows } from './values.ts'

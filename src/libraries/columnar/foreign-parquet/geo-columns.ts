@@ -1,15 +1,15 @@
 // Which columns of a GeoParquet file are geometries, how they are encoded, and that they are longitude and latitude.
 // Sources: https://geoparquet.org/releases/v1.1.0/; Apache Parquet, Geospatial (the types GEOMETRY and GEOGRAPHY)
 
-import type { PlainJson } from '../../../libraries/base/json/json.ts'
-import { NodeError } from '../../../libraries/base/errors.ts'
-import { innerType } from '../../../libraries/model/schema.ts'
-import type { FileColumn } from '../../../libraries/columnar/parquet/file-columns.ts'
-import { logicalTypes } from '../../../libraries/columnar/parquet/footer.ts'
-import { damaged, unsupported, UnsupportedParquet } from '../../../libraries/columnar/parquet/refusals.ts'
-import { nativeForms, noPositions } from '../arrow/geometry.ts'
-import type { GeometryForm } from '../arrow/types.ts'
-import { type Crs, isMembers, metadataJson, projJson, requireWgs84, scalarText } from '../../../libraries/geo/rules.ts'
+import type { PlainJson } from '../../base/json/json.ts'
+import { NodeError } from '../../base/errors.ts'
+import { innerType } from '../../model/schema.ts'
+import type { FileColumn } from '../parquet/file-columns.ts'
+import { logicalTypes } from '../parquet/footer.ts'
+import { damaged, unsupported, UnsupportedParquet } from '../parquet/refusals.ts'
+import { nativeForms, noPositions } from '../foreign-arrow/geometry.ts'
+import type { GeometryForm } from '../foreign-arrow/types.ts'
+import { type Crs, isMembers, metadataJson, projJson, requireWgs84, scalarText } from '../../geo/rules.ts'
 
 /** Key of the file's metadata of GeoParquet. */
 export const geoKey = 'geo'

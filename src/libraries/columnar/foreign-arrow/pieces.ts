@@ -1,15 +1,15 @@
 // The values of a record batch as columns, in pieces: few rows or few bytes each, however much a dictionary, views or runs
 // make of little.
 
-import { isText, setBit } from '../../../libraries/columnar/arrow/buffers.ts'
-import { createColumnBuilder } from '../../../libraries/columnar/arrow/column-builder.ts'
-import { makeColumn, sliceColumn } from '../../../libraries/columnar/arrow/columns.ts'
-import { must } from '../../../libraries/base/assert.ts'
-import { nextTurn } from '../../../libraries/base/clock.ts'
-import { type Column, type Field, innerType, type RecordBatch } from '../../../libraries/model/schema.ts'
-import { NodeError, type RecordErrorKind } from '../../../libraries/base/errors.ts'
-import { GeometryFault } from '../../../libraries/geo/rules.ts'
-import { JsonText, TooLong } from '../json-text.ts'
+import { isText, setBit } from '../arrow/buffers.ts'
+import { createColumnBuilder } from '../arrow/column-builder.ts'
+import { makeColumn, sliceColumn } from '../arrow/columns.ts'
+import { must } from '../../base/assert.ts'
+import { nextTurn } from '../../base/clock.ts'
+import { type Column, type Field, innerType, type RecordBatch } from '../../model/schema.ts'
+import { NodeError, type RecordErrorKind } from '../../base/errors.ts'
+import { GeometryFault } from '../../geo/rules.ts'
+import { JsonText, TooLong } from '../../base/json/json-text.ts'
 import { at, damaged } from './faults.ts'
 import { type ArrowValues, notText } from './values.ts'
 

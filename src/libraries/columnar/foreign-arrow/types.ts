@@ -1,8 +1,8 @@
 // The fields of an Arrow schema as they lie in record batches, and the type of the column that each becomes.
 
-import type { Shape } from '../../../libraries/geo/rules.ts'
-import type { NodeError } from '../../../libraries/base/errors.ts'
-import type { DataType, Field } from '../../../libraries/model/schema.ts'
+import type { Shape } from '../../geo/rules.ts'
+import type { NodeError } from '../../base/errors.ts'
+import type { DataType, Field } from '../../model/schema.ts'
 import type { UnsupportedArrow } from './faults.ts'
 
 export interface ArrowField {

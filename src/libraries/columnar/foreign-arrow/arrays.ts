@@ -2,11 +2,11 @@
 // children of other lengths and wrong counts of nulls are found here; the values themselves are checked where they are read.
 // Source: Apache Arrow columnar format, "Buffer listing for each layout" and "RecordBatch message".
 
-import { countBits } from '../../../libraries/columnar/arrow/buffers.ts'
-import { fixedWidth } from '../../../libraries/columnar/arrow/columns.ts'
-import { longsOf, numbersOf } from '../../../libraries/columnar/arrow/numbers.ts'
-import { nextTurn } from '../../../libraries/base/clock.ts'
-import type { DataType } from '../../../libraries/model/schema.ts'
+import { countBits } from '../arrow/buffers.ts'
+import { fixedWidth } from '../arrow/columns.ts'
+import { longsOf, numbersOf } from '../arrow/numbers.ts'
+import { nextTurn } from '../../base/clock.ts'
+import type { DataType } from '../../model/schema.ts'
 import type { Body } from './bodies.ts'
 import { Date64Values, DecimalValues, HalfValues } from './converted-values.ts'
 import { damaged } from './faults.ts'

@@ -1,7 +1,7 @@
 // What a caller is told about an Arrow stream or file: what is wrong, in which column and record batch, and what to do.
 
-import { shortened } from '../../../libraries/base/shortened.ts'
-import { DecodeError, NodeError } from '../../../libraries/base/errors.ts'
+import { shortened } from '../../base/shortened.ts'
+import { DecodeError, NodeError } from '../../base/errors.ts'
 
 const what = 'Arrow data'
 /** What errors of FlatBuffers name: those of messages, and of the footer of a file. */

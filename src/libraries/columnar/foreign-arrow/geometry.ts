@@ -1,9 +1,9 @@
 // Geometries in Arrow columns (GeoArrow): well-known binary, and positions in lists, as GeoJSON text.
 // Source: https://geoarrow.org/format.html and https://geoarrow.org/extension-types.html
 
-import type { ColumnBuilder } from '../../../libraries/columnar/arrow/column-builder.ts'
-import { must } from '../../../libraries/base/assert.ts'
-import { NodeError } from '../../../libraries/base/errors.ts'
+import type { ColumnBuilder } from '../arrow/column-builder.ts'
+import { must } from '../../base/assert.ts'
+import { NodeError } from '../../base/errors.ts'
 import {
   GeometryFault,
   geometryText,
@@ -14,9 +14,9 @@ import {
   requireWgs84,
   rowText,
   shapes,
-} from '../../../libraries/geo/rules.ts'
-import { wkbToGeoJson } from '../../../libraries/geo/wkb.ts'
-import type { JsonText } from '../json-text.ts'
+} from '../../geo/rules.ts'
+import { wkbToGeoJson } from '../../geo/wkb.ts'
+import type { JsonText } from '../../base/json/json-text.ts'
 import { damaged, unsupported, UnsupportedArrow } from './faults.ts'
 import { ListValues, StructValues } from './nested-values.ts'
 import type { ArrowField, ArrowType, GeometryForm } from './types.ts'

@@ -1,10 +1,10 @@
 // The ids of keyed batches that a dataset remembers, 20 bytes each: the beginning of an id and the checkpoint that holds
 // the rest. What the fold would take for a duplicate is in here and nothing else (docs/spec/protocol.md §2, Memory of ids).
 
-import type { IdPrefix } from '../../libraries/odf/chain/checkpoint-scan.ts'
-import { idsRemembered } from '../../libraries/odf/chain/checkpoint.ts'
-import { must } from '../../libraries/base/assert.ts'
-import { SlotTable } from '../../libraries/base/collections.ts'
+import type { IdPrefix } from './checkpoint-scan.ts'
+import { idsRemembered } from './checkpoint.ts'
+import { must } from '../../base/assert.ts'
+import { SlotTable } from '../../base/collections.ts'
 
 const entryWords = 3
 const firstEntries = 64

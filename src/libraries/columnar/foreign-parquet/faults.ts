@@ -1,8 +1,8 @@
 // What a caller is told about a Parquet file: what is wrong, in which column, row group and page, and what to do.
 
-import { shortened } from '../../../libraries/base/shortened.ts'
-import { DecodeError, NodeError, type RecordErrorKind } from '../../../libraries/base/errors.ts'
-import { ParquetFault, UnsupportedParquet } from '../../../libraries/columnar/parquet/refusals.ts'
+import { shortened } from '../../base/shortened.ts'
+import { DecodeError, NodeError, type RecordErrorKind } from '../../base/errors.ts'
+import { ParquetFault, UnsupportedParquet } from '../parquet/refusals.ts'
 
 /** Where a fault is. Numbers count from 0. */
 export interface Place {

@@ -1,9 +1,22 @@
-// How many values of a file are read at most: a few bytes of a page, a run or a dictionary can stand for millions of equal
-// ones, which cost time even where none of them fits.
+// What is read of a file at most. Of values: a few bytes of a page, a run or a dictionary can stand for millions of equal
+// ones, which cost time even where none of them fits. Of columns: what a dataset can have.
 
-import { batchBytes } from '../../libraries/columnar/arrow/columns.ts'
-import { NodeError } from '../../libraries/base/errors.ts'
-import type { RecordBatch } from '../../libraries/model/schema.ts'
+import { batchBytes } from './arrow/columns.ts'
+import { NodeError } from '../base/errors.ts'
+import type { RecordBatch } from '../model/schema.ts'
+
+/** What to do about files of too many columns. */
+export const fewerColumns = 'Leave columns out, or put what varies into one column of JSON text.'
+
+/** The refusal of more columns than a dataset can have; `what` says so of a file. */
+export function tooManyColumns(
+  columns: number,
+  hint: string,
+  what = `A dataset has at most ${columns} columns.`,
+): NodeError {
+  const limit = { name: 'columns', value: columns, unit: 'columns' }
+  return new NodeError('RecordsDoNotFit', `${what} Nothing was stored.`, { limit, hint })
+}
 
 /** What any file may have. */
 const leastCells = 64 * 1024 * 1024

@@ -1,12 +1,10 @@
 // The body of a message: its field nodes and buffers in order, each buffer read, and inflated, when it is needed.
 // Source: Apache Arrow columnar format, "RecordBatch message" and "Compression"; format/Message.fbs.
 
-import { promisify } from 'node:util'
-import { zstdDecompress } from 'node:zlib'
-import { longVector, metadataV4 } from '../../../libraries/columnar/arrow/ipc-schema.ts'
-import { copyBytes } from '../../../libraries/base/bytes.ts'
-import { readLz4Frame } from '../../../libraries/base/lz4.ts'
-import type { TableCursor } from '../../../libraries/base/flatbuffer-reader.ts'
+import { longVector, metadataV4 } from '../arrow/ipc-schema.ts'
+import { copyBytes } from '../../base/bytes.ts'
+import { readLz4Frame } from '../../base/lz4.ts'
+import type { TableCursor } from '../../base/flatbuffer-reader.ts'
 import { damaged, unsupported } from './faults.ts'
 import type { IpcMessage, Window } from './messages.ts'
 
@@ -15,7 +13,6 @@ const MiB = 1024 * 1024
 const maxBodyBytes = 256 * MiB
 const maxRows = 2 ** 31 - 1
 const lengthBytes = 8
-const inflateZstd = promisify(zstdDecompress)
 
 type Codec = 'none' | 'lz4' | 'zstd'
 // Members of the enumeration CompressionType.
@@ -116,7 +113,7 @@ export class Body {
     this.#hold(bytes)
     if (length === -1n) return data
     if (bytes === 0) return new Uint8Array(0)
-    if (codec === 'zstd') return readZstd(data, bytes)
+    if (codec === 'zstd') return readZstd(this.#window, data, bytes)
     const read = await readLz4Frame(data, bytes)
     return typeof read === 'string' ? damaged(`has a buffer that ${read}`) : read
   }
@@ -129,9 +126,9 @@ export class Body {
   }
 }
 
-async function readZstd(data: Uint8Array, bytes: number): Promise<Uint8Array> {
-  const read = await inflateZstd(data, { maxOutputLength: bytes, chunkSize: Math.min(Math.max(bytes, 64), MiB) }).catch(
-    () => damaged('has a buffer whose zstd data are damaged or longer than announced'),
+async function readZstd({ inflateZstd }: Window, data: Uint8Array, bytes: number): Promise<Uint8Array> {
+  const read = await inflateZstd(data, bytes).catch(() =>
+    damaged('has a buffer whose zstd data are damaged or longer than announced'),
   )
   return read.length === bytes ? read : damaged(`has a buffer of ${read.length} bytes where ${bytes} were announced`)
 }

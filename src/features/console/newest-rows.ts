@@ -2,16 +2,16 @@
 // event time. Each costs about the same whatever the dataset holds: few rows or a window of them, cells that are cut, two
 // seconds at most; what was found at a block is kept while there is room.
 
-import type { DatasetView } from '../catalog/dataset-chain.ts'
+import type { DatasetView } from '../../node/catalog/dataset-chain.ts'
 import { jsonText, parseJson } from '../../libraries/base/json/json.ts'
 import { concatBytes } from '../../libraries/base/bytes.ts'
 import type { JsonValue } from '../../libraries/base/json/value.ts'
 import { type DataType, type Field, innerType } from '../../libraries/model/schema.ts'
-import { sqlName } from './conditions.ts'
-import type { QueryAnswer } from './kept-answers.ts'
-import { askingOf, type Caller } from './pin.ts'
-import { answerTag, type ReplicaDeps } from './query.ts'
-import { tailTable, tailWindow } from './tail.ts'
+import { sqlName } from '../../node/answers/conditions.ts'
+import type { QueryAnswer } from '../../node/answers/kept-answers.ts'
+import { askingOf, type Caller } from '../../node/answers/pin.ts'
+import { answerTag, type ReplicaDeps } from '../../node/answers/query.ts'
+import { tailTable, tailWindow } from '../../node/answers/tail.ts'
 
 /** Rows and stored bytes that figures are found over. */
 const windowRows = 100_000
