@@ -16,13 +16,16 @@ const pieceBytes = 128 * 1024
 const watchEveryMs = 25
 
 let session: DuckDbSession | undefined
-let busy = false
+/** Jobs under way: the next may come before the last has been seen to its end. */
+let jobs = 0
 /** Told whether the rest of an answer is wanted. */
 let onRest: ((wanted: boolean) => void) | undefined
 /** The streamed answer that is under way. */
 let outbox: Outbox | undefined
-/** Memory above which a process is not used again. */
+/** Memory above which a process is not used again, and above which it ends. */
 let wornBytes = Number.POSITIVE_INFINITY
+let killBytes = Number.POSITIVE_INFINITY
+let isWatched = false
 
 process.on('message', (message) => {
   // Only the parent's ChildHandle writes to this channel.
@@ -38,13 +41,14 @@ async function receive(message: ToChild): Promise<void> {
   if (message.kind === 'interrupt') return interrupt()
   if (message.kind === 'taken') return outbox?.taken(message.bytes)
   if (message.kind === 'rest') return onRest?.(message.wanted)
-  busy = true
+  jobs++
+  void watchMemory()
   try {
     await answer(message)
   } catch (error) {
     await send({ kind: 'failed', error: plainError(error) })
   }
-  busy = false
+  jobs--
 }
 
 async function start(settings: ChildSettings): Promise<void> {
@@ -54,8 +58,8 @@ async function start(settings: ChildSettings): Promise<void> {
     await send({ kind: 'unusable', reason: reasonOf(error) })
     return
   }
-  wornBytes = settings.killBytes / 2
-  void watchMemory(settings.killBytes)
+  killBytes = settings.killBytes
+  wornBytes = killBytes / 2
   await send({ kind: 'ready' })
   // A process like this one is killed in the end, before it would keep its compiled code for the next.
   flushCompileCache()
@@ -128,16 +132,19 @@ function plainError(error: unknown): PlainError {
   }
 }
 
-/** The engine counts its own buffers only; values in flight and results are seen here, while it works. */
-async function watchMemory(killBytes: number): Promise<void> {
-  for (;;) {
+/** The engine counts its own buffers only; values in flight and results are seen here. A process at rest sleeps. */
+async function watchMemory(): Promise<void> {
+  if (isWatched) return
+  isWatched = true
+  while (jobs > 0) {
     await systemClock.sleep(watchEveryMs)
-    if (!busy || process.memoryUsage.rss() <= killBytes) continue
+    if (jobs === 0 || process.memoryUsage.rss() <= killBytes) continue
     process.send?.({ kind: 'overgrown' } satisfies FromChild)
     // Nothing else ends a process whose worker threads are inside the engine.
     await systemClock.sleep(watchEveryMs)
     die()
   }
+  isWatched = false
 }
 
 async function send(message: FromChild): Promise<void> {

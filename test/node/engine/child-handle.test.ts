@@ -1,10 +1,12 @@
 // One engine process: what its death means for the job in flight, and that an interrupt leaves it usable.
+import { readFileSync } from 'node:fs'
 import { expect, onTestFinished, test } from 'vitest'
 import { ChildHandle } from '../../../src/node/engine/child-handle.ts'
 import type { ToChild } from '../../../src/node/engine/messages.ts'
 import { must } from '../../../src/libraries/base/assert.ts'
 import { type Clock, systemClock } from '../../../src/libraries/base/clock.ts'
 import { NodeError } from '../../../src/libraries/base/errors.ts'
+import { until } from '../../helpers/until.ts'
 import { refusal } from './helpers.ts'
 
 const mebibyte = 1024 * 1024
@@ -63,6 +65,12 @@ function run(sql: string): () => ToChild {
   })
 }
 
+/** Hundredths of a second of processor time. */
+function ticksOf({ pid }: ChildHandle): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/.*\) /s, '').split(' ')
+  return Number(fields[11]) + Number(fields[12])
+}
+
 const endless =
   'SELECT count(*) FROM range(100000) a, range(100000) b, range(100000) c WHERE a.range + b.range + c.range < 0'
 const patient = { within: { name: 'queryMs', value: 20_000 }, signal: undefined } as const
@@ -80,8 +88,10 @@ test('a process that is killed fails its job, and is not used again', async () =
 test('an interrupted query leaves the process usable', async () => {
   const child = await open(patientClock)
   const leaving = new AbortController()
+  const begunTicks = ticksOf(child)
   const running = refusal(child.perform(run(endless), { ...patient, signal: leaving.signal }))
-  await systemClock.sleep(100)
+  // An interrupt stops what runs: the engine is at work when the process has used so much more than planning takes.
+  await until('the query runs', () => ticksOf(child) > begunTicks + 30)
   leaving.abort()
   await running
   expect(child.usable).toBe(true)
