@@ -54,6 +54,8 @@ describe('an option', () => {
     [{ data: '' }, /'data' is ''; expected text/],
     [{ roles: 'gateway,reader' }, /'roles' is 'gateway,reader'; expected some of gateway, builder, replica/],
     [{ roles: '' }, /'roles' is ''; expected some of/],
+    [{ store: 's3:bucket/x' }, /'store' is 's3:bucket\/x'; expected a directory, or s3:\/\/…/],
+    [{ store: 'file:/srv/store' }, /'store' is 'file:\/srv\/store'; expected a directory, or s3:\/\/…/],
     [{ roles: 'gateway,replica' }, /'roles' is 'gateway,replica', but one process has a file log/],
     [{ roles: 'builder' }, /one process has a file log: gateway and builder go together/],
   ])('that is unknown or malformed is an error that names it: %j', (flags, message) => {
