@@ -101,6 +101,26 @@ describe('a node without its features', () => {
     }
   })
 
+  it('has pages that lead to nothing of them', async () => {
+    const live = await startLiveNode({ without: names.filter((name) => name !== 'console').join(',') })
+    try {
+      const place = { type: 'Point', coordinates: [-9.14, 38.72] }
+      expect((await live.ingest('acme/cities', [{ geometry: place }], '?create=true')).status).toBe(200)
+      const pages = ['/', '/acme/cities', '/query', '/ingest', '/verify', '/info']
+      for (const path of pages) {
+        const page = await (await fetch(`${live.node.url}${path}`, { headers: { accept: 'text/html' } })).text()
+        expect([path, page]).toEqual([path, expect.stringContaining('<main')])
+        for (const [, place = ''] of page.matchAll(/(?:href|src|action|data-rows)="(\/[^"#]*)/g)) {
+          const { status } = await fetch(`${live.node.url}${place.replaceAll('&amp;', '&')}`)
+          expect([path, place, status]).not.toEqual([path, place, 404])
+        }
+        expect(page).not.toMatch(/\/(?:ogc|iceberg)\b/)
+      }
+    } finally {
+      await live.stop()
+    }
+  })
+
   it('refuses their options, wherever one is given, and says which feature it is of', () => {
     const reason = "Option 'mqtt-password' is of the feature 'mqtt', which option 'without' leaves out."
     expect(() => loadConfig({ without: 'mqtt', 'mqtt-password': 'x' })).toThrow(reason)
