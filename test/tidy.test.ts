@@ -53,7 +53,7 @@ function castsWithoutReason(text: string): number[] {
   return found
 }
 
-const source = /^src\/(?!.*\.gen\.ts$)/
+const source = /^src\/(?!.*\.gen\.ts$).*\.ts$/
 const rules: Readonly<Record<string, Rule>> = {
   'does not open with 1 to 6 comment lines': {
     applies: /^(?:src|scripts|bench)\/(?!.*\.gen\.ts$).*\.ts$/,
@@ -158,11 +158,11 @@ describe('the repository', () => {
       places.filter(([, floor, , file]) => floor !== 'cli' && file !== undefined).map((at) => at.slice(1, 3).join('/')),
     )
     expect({
-      src: linesOf('src') > 98_200,
-      libraries: linesOf('src/libraries') > 19_100,
-      node: linesOf('src/node') > 54_000,
-      features: linesOf('src/features') > 16_200,
-      test: linesOf('test') > 82_000,
+      src: linesOf('src') > 98_250,
+      libraries: linesOf('src/libraries') > 22_800,
+      node: linesOf('src/node') > 50_000,
+      features: linesOf('src/features') > 16_400,
+      test: linesOf('test') > 82_240,
     }).toEqual({
       src: false,
       libraries: false,

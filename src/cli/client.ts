@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { pipeline, type Readable } from 'node:stream'
 import { addressText, jsonText, type JsonValue, systemClock } from '../index.ts'
 import { cleanText } from '../libraries/base/clean-text.ts'
-import { ownValue } from '../libraries/base/collections.ts'
+import { defined, ownValue } from '../libraries/base/collections.ts'
 import { isLoopback } from '../libraries/base/loopback.ts'
 import type { CommandContext } from './context.ts'
 import { CommandFailure, exitCodes, note } from './failure.ts'
@@ -135,7 +135,7 @@ async function callNode(
     headers,
     agent: false as const,
     timeout: connectMs,
-    ...(call.signal === undefined ? {} : { signal: call.signal }),
+    ...defined({ signal: call.signal }),
   }
   const answer = await exchange(url, options, { body: call.stream ?? bytes, sink: call.sink })
   if (answer.status === 308) {

@@ -3,7 +3,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { type JsonValue, parseJson } from '../index.ts'
 import { cleanText } from '../libraries/base/clean-text.ts'
-import { ownValue } from '../libraries/base/collections.ts'
+import { defined, ownValue } from '../libraries/base/collections.ts'
 import { CommandFailure, type ExitCode, exitCodes } from './failure.ts'
 import { itemsAt, memberAt, numberAt, textAt, textsAt } from './json-values.ts'
 import { displayWidth, plainTable } from './output.ts'
@@ -52,7 +52,7 @@ export function problemFailure(answer: HttpAnswer, { sql, place, server = 'The n
     ],
     ...(hint === undefined ? {} : { hint: cleanText(withFlags(hint)) }),
     retryable: memberAt(body, 'retryable') === true || retryableStatus.has(status),
-    ...(pause === undefined ? {} : { retryAfterMs: pause }),
+    ...defined({ retryAfterMs: pause }),
   })
 }
 

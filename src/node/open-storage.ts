@@ -1,6 +1,7 @@
 // Opens the store and the log that the options of a process call for, for nodes and for commands that work on what is
 // stored. What only some processes need, such as the client of Kafka, is loaded when it is opened.
 
+import { defined } from '../libraries/base/collections.ts'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
@@ -151,7 +152,7 @@ export async function openLogDirectory(
   openBytes?: () => number,
 ): Promise<EventLog> {
   const { openFileLog } = await import('./log/file/file-log.ts')
-  return openFileLog({ directory, clock, logger, onFailure, ...(openBytes === undefined ? {} : { openBytes }) })
+  return openFileLog({ directory, clock, logger, onFailure, ...defined({ openBytes }) })
 }
 
 /** A driver of a log, with what its options came to. */

@@ -9,6 +9,7 @@ const pages = [
   ...filesUnder('docs', ['.md']),
   ...filesUnder('examples', ['.md']),
   ...filesUnder('streams', ['.md']),
+  ...filesUnder('src', ['.md']),
   ...['README.md', 'CONTRIBUTING.md'].map((path) => ({ path, text: readFileSync(join(repository, path), 'utf8') })),
 ]
 

@@ -8,6 +8,8 @@ const repository = new URL('../../', import.meta.url)
 
 const pages = [
   'README.md',
+  'src/libraries/client/README.md',
+  'src/libraries/proof/README.md',
   ...[
     'backup',
     'cli',

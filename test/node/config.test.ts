@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { clientEnvironment, loadConfig, optionTable, readOptions, strayVariables } from '../../src/node/config.ts'
+import { runsWith } from '../helpers/features.ts'
 import { kafkaOptions } from '../../src/drivers/kafka/options.ts'
 import { settingsOf } from '../../src/node/options.ts'
 import { refuseIdleOptions } from '../../src/node/idle-options.ts'
@@ -121,6 +122,7 @@ describe('an option that has no effect beside the others', () => {
     [{ 'topic-prefix': 'mine' }, "'topic-prefix' has no effect"],
     [{ 'follow-token': 'pst_x' }, "'follow-token' has no effect"],
   ])('%o is refused', (flags, message) => {
+    if ('follow-token' in flags && !runsWith('follow')) return
     expect(() => refuseIdleOptions(readOptions(flags))).toThrow(message)
   })
 
@@ -128,9 +130,8 @@ describe('an option that has no effect beside the others', () => {
     refuseIdleOptions(readOptions({}))
     refuseIdleOptions(readOptions({ store: 's3://acc/x', 's3-endpoint': 'http://s3:7070' }))
     refuseIdleOptions(readOptions({ log: 'kafka', 'kafka-brokers': 'a:1', partitions: 3 }))
-    refuseIdleOptions(
-      readOptions({ store: 'https://node.example', 'follow-token': 'pst_x', roles: 'replica', follow: '*' }),
-    )
+    const follows = { store: 'https://node.example', 'follow-token': 'pst_x', roles: 'replica', follow: '*' }
+    if (runsWith('follow')) refuseIdleOptions(readOptions(follows))
     refuseIdleOptions(readOptions({ 's3-condition': 'aws', partitions: 8 }))
   })
 
@@ -140,15 +141,18 @@ describe('an option that has no effect beside the others', () => {
   })
 })
 
-test('a node to follow asks for what is missing, and not for what nobody has said', () => {
+test.runIf(runsWith('follow'))('a node to follow asks for what is missing, and not for what nobody has said', () => {
   const store = 'https://node.example'
   expect(faultOf({ store })).toMatch(/'store' is 'https:.*needs --roles replica/)
   expect(faultOf({ store, roles: 'replica' })).toMatch(/Name its datasets with --follow/)
 })
 
-test.each(['a/b=query/x', 'a/b=a b/x'])('a route to a name that cannot be names its option: %s', (route) => {
-  expect(faultOf({ mqtt: 'tcp://h', 'mqtt-route': route })).toMatch(/^InvalidParameter Option 'mqtt-route' is/)
-})
+test.runIf(runsWith('mqtt')).each(['a/b=query/x', 'a/b=a b/x'])(
+  'a route to a name that cannot be names its option: %s',
+  (route) => {
+    expect(faultOf({ mqtt: 'tcp://h', 'mqtt-route': route })).toMatch(/^InvalidParameter Option 'mqtt-route' is/)
+  },
+)
 
 test('variables that are called like options and are none are found, but not those of a service', () => {
   vi.stubEnv('PROOFSTREAM_LIMIT_SQL_BYTES', '1')

@@ -1,6 +1,7 @@
 // `export`: all rows of a dataset, or those of a condition, in offset order, to a file or stdout; and how `query` and `tail`
 // put theirs into files.
 
+import { defined } from '../../libraries/base/collections.ts'
 import { datasetPath, openClient } from '../client.ts'
 import type { Args, CommandContext } from '../context.ts'
 import { CommandFailure, exitCodes } from '../failure.ts'
@@ -46,7 +47,7 @@ export async function exportDataset(
     geometry,
   }
   const client = await openClient(context)
-  await save(client, { path, query, ...(where === undefined ? {} : { sql: where }) }, target)
+  await save(client, { path, query, ...defined({ sql: where }) }, target)
   return exitCodes.done
 }
 

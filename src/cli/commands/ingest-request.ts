@@ -1,5 +1,6 @@
 // What `ingest` asks of the node for a batch: parameters and headers, as its options say.
 
+import { defined } from '../../libraries/base/collections.ts'
 import { randomUUID } from 'node:crypto'
 import type { IngestSource } from '../ingest-source.ts'
 import type { BodyPlace } from '../problem.ts'
@@ -88,6 +89,6 @@ export function ingestHeaders(
     'content-length': String(source.bytes),
     ...(source.contentEncoding === undefined ? {} : { 'content-encoding': source.contentEncoding }),
     ...(key === undefined ? {} : { 'idempotency-key': key }),
-    ...(prefer === undefined ? {} : { prefer }),
+    ...defined({ prefer }),
   }
 }

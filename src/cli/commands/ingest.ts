@@ -1,6 +1,7 @@
 // `ingest`: each file is one batch, a pipe of lines is many. A batch is sent until the node took it or refused it for
 // good, always under one key, so that nothing is stored twice. Prints what the node holds: receipts.
 
+import { defined } from '../../libraries/base/collections.ts'
 import { type JsonValue, systemClock } from '../../index.ts'
 import { defaultFormat } from '../../node/formats/registry.ts'
 import { type Answer, datasetPath, type NodeClient, openClient, withRetries } from '../client.ts'
@@ -278,7 +279,7 @@ async function sendSource(sending: Sending, batch: Batch, known: Known): Promise
       query: ingestQuery(options, known.missing),
       headers: ingestHeaders(options, batch, { key, header: known.header }),
       stream,
-      ...(batch.place === undefined ? {} : { place: batch.place }),
+      ...defined({ place: batch.place }),
     })
   }
   try {

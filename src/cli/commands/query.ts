@@ -1,5 +1,6 @@
 // `query` and `tail`: rows of a node, in the form that was asked for; `query --proof` keeps the signed answer.
 
+import { defined } from '../../libraries/base/collections.ts'
 import { writeFile } from 'node:fs/promises'
 import { buffer } from 'node:stream/consumers'
 import { type JsonObject, type JsonValue, parseJson } from '../../index.ts'
@@ -174,6 +175,6 @@ function jsonOf(name: string, text: string): JsonValue {
 function usage(message: string, cause?: unknown): CommandFailure {
   return new CommandFailure(exitCodes.usage, message, {
     hint: 'Write --param city=Oslo for a text, --param n:=3 for a number, true, false or null.',
-    ...(cause === undefined ? {} : { cause }),
+    ...defined({ cause }),
   })
 }

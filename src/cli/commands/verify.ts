@@ -1,6 +1,7 @@
 // `verify`: checks a saved answer with its proof, first by itself, then by having a node run the query again, or by running
 // it over the rows of a bundle, and says in sentences what was found and what was not looked at.
 
+import { defined } from '../../libraries/base/collections.ts'
 import { readFile } from 'node:fs/promises'
 import { buffer } from 'node:stream/consumers'
 import type { BundleFault } from '../../libraries/proof/bundle/manifest.ts'
@@ -71,7 +72,7 @@ async function verifyBundled(context: CommandContext, file: string, options: Ver
   const beganMs = systemClock.monotonicMs()
   const found = await verifyBundle(file, {
     limits: context.entry.loadConfig({}).limits,
-    ...(options.signer === undefined ? {} : { signer: options.signer }),
+    ...defined({ signer: options.signer }),
     onProgress: (doneBytes, totalBytes) =>
       status.show(progressText(file, { doneBytes, totalBytes, elapsedMs: systemClock.monotonicMs() - beganMs })),
   }).finally(() => status.clear())
@@ -170,12 +171,11 @@ function findingsOf({ answer, signer, checks }: OfflineSuccess, reproduction: Re
   return {
     answer: {
       ...answer,
-      ...(rows === undefined ? {} : { rows }),
+      ...defined({ rows }),
       ...(extent === 'whole' || extent === 'cut' ? { extent } : {}),
     },
     signer,
-    ...(relation === undefined ? {} : { relation }),
-    ...(stability === undefined ? {} : { stability }),
+    ...defined({ relation, stability }),
     blockTimes: new Map(times),
     isReproduced: told !== null,
   }

@@ -1,5 +1,6 @@
 // Kafka as the log of an installation: its topics, announcements and the sharing of partitions, behind the interface of drivers.
 
+import { defined } from '../../libraries/base/collections.ts'
 import { readFile } from 'node:fs/promises'
 import { systemClock as clock } from '../../libraries/base/clock.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
@@ -91,7 +92,7 @@ async function connectionOf({ brokers, sasl, tls }: KafkaConfig): Promise<KafkaC
   }
   return {
     brokers,
-    ...(sasl === undefined ? {} : { sasl }),
+    ...defined({ sasl }),
     ...(tls === undefined ? {} : { tls: { ...(await pem('ca')), ...(await pem('cert')), ...(await pem('key')) } }),
   }
 }

@@ -2,6 +2,7 @@
 // group. Nothing rests on the broker's memory of us: no group offsets, no idempotent producer, no transactions
 // (docs/decisions/kafka.md says why).
 
+import { defined } from '../../libraries/base/collections.ts'
 import type { Kafka } from 'kafkajs'
 import { sha3256 } from '../../libraries/base/ids/native-crypto.ts'
 import { assert, must } from '../../libraries/base/assert.ts'
@@ -156,7 +157,7 @@ class TopicLog implements KafkaLog {
       stop: options.follow === false ? end : Number.POSITIVE_INFINITY,
       clock,
       logger,
-      ...(options.signal === undefined ? {} : { signal: options.signal }),
+      ...defined({ signal: options.signal }),
     })
     this.#follows.add(follow)
     if (this.#closing !== undefined) {

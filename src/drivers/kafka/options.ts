@@ -1,5 +1,6 @@
 // What the options say of Kafka: read, and held against each other.
 
+import { defined } from '../../libraries/base/collections.ts'
 import { invalidOption, type OptionGroup, type OptionRow, type OptionValues } from '../../node/options.ts'
 
 const rows: readonly OptionRow[] = [
@@ -69,7 +70,7 @@ function kafkaConfig(values: OptionValues): KafkaConfig {
     throw invalidOption("Options 'kafka-tls-cert' and 'kafka-tls-key' belong together; only one is given.")
   }
   const files = {
-    ...(ca === undefined ? {} : { ca }),
+    ...defined({ ca }),
     ...(cert === undefined || key === undefined ? {} : { cert, key }),
   }
   const wantsTls = (values.get('kafka-tls') as boolean | undefined) ?? Object.keys(files).length > 0 // boolean by its row

@@ -3,6 +3,7 @@
 // one, and every 30 s, checks that the log is still the one it has read: same cluster, same number of partitions, same
 // message before the next position.
 
+import { defined } from '../../libraries/base/collections.ts'
 import type { Broker, Cluster } from 'kafkajs'
 import { must } from '../../libraries/base/assert.ts'
 import { equalBytes } from '../../libraries/base/bytes.ts'
@@ -177,7 +178,7 @@ function entriesOf(answer: unknown, from: number): TopicEntry[] {
     if (position !== next)
       throw new HaltError('LogDamaged', `message ${next} is missing; ${position} came in its place`)
     const bytes = isControlRecord === true ? nothing : (value ?? nothing)
-    entries.push({ position, bytes, storedMs: Number(timestamp), ...(headers === undefined ? {} : { headers }) })
+    entries.push({ position, bytes, storedMs: Number(timestamp), ...defined({ headers }) })
     next++
   }
   return entries

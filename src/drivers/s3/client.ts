@@ -1,6 +1,7 @@
 // The connection to one bucket: the SDK of AWS, which addresses, signs and sends, and finds the keys. It is a package that is
 // installed only where there are buckets. Nothing is repeated in it: what may be is known above.
 
+import { defined } from '../../libraries/base/collections.ts'
 import type { S3, S3ClientConfig } from '@aws-sdk/client-s3'
 import { hasCode } from '../../node/machine/disk/files.ts'
 import type { Clock } from '../../libraries/base/clock.ts'
@@ -58,7 +59,7 @@ export async function connect(options: ClientOptions): Promise<S3> {
       httpAgent: { keepAlive: true, maxSockets: socketsMost },
       httpsAgent: { keepAlive: true, maxSockets: socketsMost },
     },
-    ...(credentials === undefined ? {} : { credentials }),
+    ...defined({ credentials }),
     ...(address.dialect === 'gcs'
       ? { signer: googleSigner(() => s3.config.credentials(), address.region, clock) }
       : {}),

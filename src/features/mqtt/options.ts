@@ -1,5 +1,6 @@
 // What the options say of an MQTT broker whose messages are taken: read, and held against each other.
 
+import { defined } from '../../libraries/base/collections.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
 import { type Alias, parseAliasText } from '../../libraries/model/names.ts'
 import { invalidOption, type OptionGroup, type OptionRow, type OptionValues } from '../../node/options.ts'
@@ -90,7 +91,7 @@ function readMqtt(values: OptionValues): MqttOptions | undefined {
     throw invalidOption(`Option 'mqtt' has client-id '${clientId}'; expected letters, digits, '.', '_' and '-'.`)
   }
   const files = {
-    ...(ca === undefined ? {} : { ca }),
+    ...defined({ ca }),
     ...(cert === undefined || key === undefined ? {} : { cert, key }),
   }
   const read = routes.map(routeOf)

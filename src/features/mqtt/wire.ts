@@ -1,6 +1,7 @@
 // One connection to the broker: a socket, plain or TLS, whose bytes are handed over as packets. While it is held nothing is
 // read, so that TCP holds the broker back.
 
+import { defined } from '../../libraries/base/collections.ts'
 import { readFile } from 'node:fs/promises'
 import { connect as connectPlain, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
@@ -110,7 +111,7 @@ export async function openSocket({ host, port, tls }: MqttOptions, signal: Abort
             host,
             port,
             ...(isName ? { servername: host } : {}),
-            ...(ca === undefined ? {} : { ca }),
+            ...defined({ ca }),
             ...(cert === undefined || key === undefined ? {} : { cert, key }),
           })
     const onAbort = (): void => {

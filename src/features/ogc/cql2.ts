@@ -3,6 +3,7 @@
 // point or a box. Comparisons in time are written as plain ones.
 // Source: OGC 21-065r2, Common Query Language (CQL2), Annex B (text encoding).
 
+import { defined } from '../../libraries/base/collections.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
 import { parseRfc3339Ms } from '../../libraries/model/instant.ts'
 import { foldAscii } from '../../libraries/model/names.ts'
@@ -46,7 +47,7 @@ function fault(text: string, at: number, why: string, candidates?: readonly stri
     at >= text.length ? 'at its end' : `at '${text.slice(at, at + 30)}'${before === '' ? '' : ` after '${before}'`}`
   return new NodeError('InvalidParameter', `filter, ${place}: ${why}`, {
     hint: "Write CQL2 text, such as: speed >= 10 AND name LIKE 'A%' AND S_INTERSECTS(geometry, BBOX(5, 58, 12, 64)).",
-    ...(candidates === undefined ? {} : { candidates }),
+    ...defined({ candidates }),
   })
 }
 

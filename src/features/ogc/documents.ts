@@ -1,6 +1,7 @@
 // What documents of OGC API Features have in common: the form they are sent in, their links and addresses; and how a
 // dataset is described as a collection. Sources: OGC 17-069r4 §7.14 (collections), RFC 8288 (links).
 
+import { defined } from '../../libraries/base/collections.ts'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { DatasetView } from '../../node/catalog/dataset-chain.ts'
 import { utf8 } from '../../libraries/base/bytes.ts'
@@ -117,7 +118,7 @@ export function collectionOf(
   return {
     id: idOf(view),
     title: view.alias,
-    ...(description === undefined ? {} : { description }),
+    ...defined({ description }),
     ...extentMember(extent),
     itemType: 'feature',
     crs: [crs84],

@@ -2,6 +2,7 @@
 // pages of features of one block, single features, as JSON and as pages for browsers. Sources: OGC 17-069r4 (Part 1, Core),
 // 19-079r2 (Part 3, Filtering).
 
+import { defined } from '../../libraries/base/collections.ts'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { type DatasetView, viewOf } from '../../node/catalog/dataset-chain.ts'
@@ -164,10 +165,10 @@ function registerCollections(app: FastifyInstance, context: ReplicaContext, deps
     }
     const url = `${baseOf(context, request)}/collections`
     const asked = most === undefined ? {} : { limit: most }
-    const self = new URLSearchParams({ ...asked, ...(after === undefined ? {} : { after }) }).toString()
+    const self = new URLSearchParams({ ...asked, ...defined({ after }) }).toString()
     const links: LinkText[] = selfLinks(request, self === '' ? url : `${url}?${self}`, { form, type: json })
     if (next !== undefined) {
-      const query = new URLSearchParams({ ...asked, after: next, ...(f === undefined ? {} : { f }) }).toString()
+      const query = new URLSearchParams({ ...asked, after: next, ...defined({ f }) }).toString()
       links.push({
         href: `${url}?${query}`,
         rel: 'next',
@@ -283,7 +284,7 @@ function registerItems(app: FastifyInstance, context: ReplicaContext, deps: Feat
       const url = urlOf(base, view)
       links.push({ href: url, rel: 'collection', type: json, title: view.alias })
       const text = (): string => {
-        const counts = { ...(matched === undefined ? {} : { numberMatched: matched }), numberReturned: features.length }
+        const counts = { ...defined({ numberMatched: matched }), numberReturned: features.length }
         const members = JSON.stringify({ ...counts, links }).slice(1)
         return `{"type":"FeatureCollection","features":[${features.join(',')}],${members}`
       }

@@ -2,12 +2,12 @@
 // nothing was written. What a cell cannot mean is a fault, never another value.
 
 import { utf8 } from '../../libraries/base/bytes.ts'
-import { noSuchDay, notADate, readDate } from '../../node/formats/calendar.ts'
+import { noSuchDay, notADate, readDate } from '../../libraries/base/calendar.ts'
 import { excerptOf } from '../../node/formats/fault-log.ts'
 import type { CodePage } from './code-page.ts'
 import type { DbfField } from './dbf.ts'
 import { malformed, type RecordFault, shown } from './faults.ts'
-import type { JsonText } from '../../node/formats/json-text.ts'
+import type { JsonText } from '../../libraries/base/json/json-text.ts'
 
 /** Why a cell has no value, or that it has not all of it. */
 type CellFault = Pick<RecordFault, 'kind' | 'message' | 'hint'> | 'cut' | undefined

@@ -3,7 +3,7 @@
 
 import { NodeError } from '../../libraries/base/errors.ts'
 import { foldAscii } from '../../libraries/model/names.ts'
-import { tooManyColumns } from '../../node/formats/inference.ts'
+import { tooManyColumns } from '../../libraries/columnar/file-limits.ts'
 import type { CodePage } from './code-page.ts'
 import { malformed, type ShapefileLimits, shown } from './faults.ts'
 import type { EntryBytes } from './zip.ts'

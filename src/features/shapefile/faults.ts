@@ -1,5 +1,6 @@
 // Errors of a shapefile: each names the file in the zip, and the record where there is one.
 
+import { defined } from '../../libraries/base/collections.ts'
 import { shortened } from '../../libraries/base/shortened.ts'
 import type { Limits } from '../../libraries/base/limits.ts'
 import { NodeError, type RecordErrorKind } from '../../libraries/base/errors.ts'
@@ -25,6 +26,6 @@ export function shown(name: string): string {
 export function malformed(file: string, what: string, hint?: string, cause?: unknown): NodeError {
   return new NodeError('MalformedBody', `${shown(file)}: ${what} Nothing was stored.`, {
     hint: hint ?? 'Check that the file was written and zipped to its end; ogrinfo -al -so tells what GDAL makes of it.',
-    ...(cause === undefined ? {} : { cause }),
+    ...defined({ cause }),
   })
 }

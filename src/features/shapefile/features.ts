@@ -1,11 +1,12 @@
 // The features of a layer as GeoJSON text, one a line: each row of the .dbf with the shape of the .shp at the same place.
 // Both files are inflated side by side while they are read; deleted rows and their shapes are passed over, as GDAL does.
 
+import { defined } from '../../libraries/base/collections.ts'
 import { utf8 } from '../../libraries/base/bytes.ts'
 import { nextTurn } from '../../libraries/base/clock.ts'
 import type { Warnings } from '../../libraries/base/warnings.ts'
 import { FaultLog } from '../../node/formats/fault-log.ts'
-import { JsonText } from '../../node/formats/json-text.ts'
+import { JsonText } from '../../libraries/base/json/json-text.ts'
 import { RowWriter } from './cells.ts'
 import type { CodePage } from './code-page.ts'
 import { isDeleted, readDbfFields, readDbfHeader } from './dbf.ts'
@@ -165,8 +166,7 @@ class FeatureWriter {
       record,
       kind,
       message,
-      ...(column === undefined ? {} : { column }),
-      ...(excerpt === undefined ? {} : { excerpt }),
+      ...defined({ column, excerpt }),
     })
   }
 }

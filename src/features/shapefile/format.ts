@@ -4,8 +4,8 @@
 import { Warnings } from '../../libraries/base/warnings.ts'
 import { NodeError, type RecordError } from '../../libraries/base/errors.ts'
 import type { RecordBatch } from '../../libraries/model/schema.ts'
+import type { BodyFile } from '../../libraries/columnar/body-file.ts'
 import type {
-  BodyFile,
   FileFormat,
   FileOptions,
   FileReader,

@@ -2,7 +2,7 @@
 // counterclockwise and holes clockwise (RFC 7946 §3.1.6): a ring that does not is written from its end.
 
 import { utf8 } from '../../libraries/base/bytes.ts'
-import type { JsonText } from '../../node/formats/json-text.ts'
+import type { JsonText } from '../../libraries/base/json/json-text.ts'
 import type { RingGroup } from './rings.ts'
 import type { Shape } from './shape.ts'
 

@@ -7,7 +7,7 @@ import { crc32, createInflateRaw } from 'node:zlib'
 import { type Entry, fromRandomAccessReaderPromise, RandomAccessReader, type ZipFile } from 'yauzl'
 import { must } from '../../libraries/base/assert.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
-import type { BodyFile } from '../../node/formats/format.ts'
+import type { BodyFile } from '../../libraries/columnar/body-file.ts'
 import { malformed, type ShapefileLimits, shown } from './faults.ts'
 
 /** A file in the zip. */

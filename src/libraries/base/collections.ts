@@ -147,3 +147,10 @@ export class SlotTable {
     for (const slot of before) if (slot !== empty) this.#place(slot - 1)
   }
 }
+
+/** The members that are not undefined: `{ a: 1, ...defined({ b, c }) }` has no `b` where there is none. */
+export function defined<T extends object>(members: T): { [Name in keyof T]?: Exclude<T[Name], undefined> } {
+  const kept: Partial<T> = {}
+  for (const name in members) if (members[name] !== undefined) kept[name] = members[name]
+  return kept as { [Name in keyof T]?: Exclude<T[Name], undefined> } // what is undefined was left out
+}

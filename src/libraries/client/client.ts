@@ -1,5 +1,6 @@
-// Public sub-path `proofstream/client`: a node as a JavaScript program sees it, in Node.js (20 or newer) and in browsers:
-// ask, write, read the newest rows, hear of new blocks, check what was answered. Needs nothing but the platform's fetch.
+// Public as `@proofstream/client` and `proofstream/client`: a node as a JavaScript program sees it, in Node.js
+// (20.19 or newer) and in browsers: ask, write, read the newest rows, hear of new blocks, check what was answered. Needs
+// nothing but the platform's fetch.
 
 import { parseJson, type PlainJson, toPlain } from '../base/json/json.ts'
 import type { JsonValue } from '../base/json/value.ts'
@@ -7,6 +8,9 @@ import { type OfflineSuccess, verifyOffline } from '../proof/verify.ts'
 import { type ClientOptions, datasetPath, Exchange, ProofstreamError } from './exchange.ts'
 import { type BlockEvent, listen, type ListenOptions, type Offsets, type Row } from './listen.ts'
 import { recordLines } from './records.ts'
+
+export { type ClientOptions, ProofstreamError } from './exchange.ts'
+export type { BlockEvent, ListenOptions, Offsets, Row } from './listen.ts'
 
 export interface QueryOptions {
   /** Values for `$name` by name, or for `$1`, `$2`, … in order. */

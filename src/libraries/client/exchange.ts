@@ -1,6 +1,7 @@
 // Requests of the JavaScript client: one address, one token, over the platform's fetch; what may succeed later is tried
 // again, a bounded number of times, and what a node refuses is an error in its words.
 
+import { defined } from '../base/collections.ts'
 import { boundedJson, boundedText } from '../base/bounded-body.ts'
 import { systemClock } from '../base/clock.ts'
 
@@ -112,8 +113,7 @@ export class Exchange {
     const init = {
       method,
       headers: { ...authorization, ...headers },
-      ...(body === undefined ? {} : { body }),
-      ...(signal === undefined ? {} : { signal }),
+      ...defined({ body, signal }),
     }
     let at = url
     for (let hops = 0; ; hops++) {

@@ -2,6 +2,7 @@
 // box. Pure and exact: only comparisons of the coordinates and the sign of a determinant, which robust-predicates gets
 // right. Sources: RFC 7946; OGC 06-103r4, Simple Features (well-known text).
 
+import { defined } from '../base/collections.ts'
 import { orient2d } from 'robust-predicates'
 import { NodeError } from '../base/errors.ts'
 import { collection, shapes } from './rules.ts'
@@ -43,7 +44,7 @@ export function geometryOf(text: string): Geometry {
 function noGeometry(text: string, cause?: unknown): NodeError {
   return new NodeError('SqlValue', `This text is not a GeoJSON geometry: ${text.slice(0, 60)}`, {
     hint: 'The functions st_… and bbox take the column geometry, or GeoJSON text like it.',
-    ...(cause === undefined ? {} : { cause }),
+    ...defined({ cause }),
   })
 }
 

@@ -2,6 +2,7 @@
 // Parquet schema that ODF software would store the columns with. The one place where /query, /tail and /metadata spell
 // schemas; the texts are those of deployed nodes (arrow-rs, parquet-rs, serde_yaml).
 
+import { defined } from '../base/collections.ts'
 import { canonicalBytes } from '../base/json/canonical.ts'
 import { fromPlain } from '../base/json/json.ts'
 import { must } from '../base/assert.ts'
@@ -216,7 +217,7 @@ function nodeJson(node: ParquetNode): object {
   const { name, repetition, type, length, logical, children } = node
   if (children !== undefined) return { name, type: 'struct', repetition, fields: children.map(nodeJson) }
   const physical = length === undefined ? type : `${type}(${length})`
-  return { name, repetition, type: physical, ...(logical === undefined ? {} : { logicalType: logical }) }
+  return { name, repetition, type: physical, ...defined({ logicalType: logical }) }
 }
 
 function nodeOf(name: string, type: DataType): ParquetNode {

@@ -1,6 +1,7 @@
 // What a saved answer says in words of the one who reads it: what was asked, of which datasets at which blocks, how many
 // rows came and whether that is all of them. Reads members as they are; nothing is checked here, that is check.ts.
 
+import { defined } from '../base/collections.ts'
 import { JsonNumber, type JsonObject, type JsonValue } from '../base/json/value.ts'
 import type { ProofBody } from './proof-body.ts'
 
@@ -38,13 +39,10 @@ export function readSignedAnswer({ input, output }: Pick<ProofBody, 'input' | 'o
   const rows = output instanceof Map ? rowsOf(output.get('data')) : undefined
   const truncated = output instanceof Map && output.get('truncated') === true
   return {
-    ...(query === undefined ? {} : { query }),
-    ...(parameters === undefined ? {} : { parameters }),
-    ...(dialect === undefined ? {} : { dialect }),
+    ...defined({ query, parameters, dialect }),
     datasets: datasetsOf(input.get('datasets')),
     skip: numberAt(input, 'skip') ?? 0,
-    ...(limit === undefined ? {} : { limit }),
-    ...(rows === undefined ? {} : { rows }),
+    ...defined({ limit, rows }),
     extent: truncated ? 'cut' : extentOf(rows, limit, dialect),
   }
 }

@@ -1,5 +1,6 @@
-// Public sub-path `proofstream/verify`: checks a saved answer offline. Needs no node, no dataset, no engine; touches
-// the platform in libraries/base/ids/native-crypto.ts alone. Also reads proofs of deployed Open Data Fabric nodes of any age.
+// Public as `@proofstream/verify` and `proofstream/verify`: checks a saved answer offline. Needs no node, no dataset,
+// no engine; touches the platform in libraries/base/ids/native-crypto.ts alone. Also reads proofs of deployed Open Data
+// Fabric nodes of any age.
 
 import type { CanonicalForm } from '../base/json/canonical.ts'
 import { parseJson } from '../base/json/json.ts'

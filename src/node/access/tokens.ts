@@ -1,6 +1,7 @@
 // The tokens of the installation: records under `tokens/` in the store, so that every process honours the same ones.
 // Each process keeps them in memory and rereads at most every few seconds, when they are used.
 
+import { defined } from '../../libraries/base/collections.ts'
 import { type Clock, timeText } from '../../libraries/base/clock.ts'
 import type { Logger } from '../../libraries/base/logger.ts'
 import { DecodeError, NodeError } from '../../libraries/base/errors.ts'
@@ -122,7 +123,7 @@ export class TokenRegistry {
     const principal = {
       tokenId: record.id,
       scopes: new Set(record.scopes),
-      ...(record.datasets === undefined ? {} : { datasets: record.datasets }),
+      ...defined({ datasets: record.datasets }),
       anonymousRead: this.options.anonymousRead,
     }
     const expiresMs = record.expiresAt === undefined ? Number.POSITIVE_INFINITY : Date.parse(record.expiresAt)

@@ -1,5 +1,6 @@
 // Names in a statement → datasets the caller may read → blocks → files, before anything is planned.
 
+import { defined } from '../../libraries/base/collections.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import { type DatasetChain, type DatasetView, viewOf } from '../catalog/dataset-chain.ts'
 import type { NameRecord } from '../../libraries/odf/chain/records.ts'
@@ -126,14 +127,14 @@ export async function renamedFrom(
     hint: `It is '${name.alias}' now.`,
     candidates: [name.alias],
     moved: { from: alias, to: name.alias },
-    ...(position === undefined ? {} : { position }),
+    ...defined({ position }),
   })
 }
 
 export function datasetNotFound(alias: string, position?: TextPosition): NodeError {
   return new NodeError('DatasetNotFound', `There is no dataset '${alias.slice(0, 210)}'.`, {
     hint: 'Create it with PUT, or by posting records with ?create=true.',
-    ...(position === undefined ? {} : { position }),
+    ...defined({ position }),
   })
 }
 

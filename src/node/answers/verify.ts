@@ -1,5 +1,6 @@
 // /verify: checks a proof, then runs it again on the blocks it names (docs/spec/http.md §5, in that order).
 
+import { defined } from '../../libraries/base/collections.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import { viewOf } from '../catalog/dataset-chain.ts'
 import { notProvable } from '../engine/gate.ts'
@@ -100,7 +101,7 @@ export async function runAgain(
       {
         extra: { proof_engine: request.queryDialect, node_engine: dialect },
         hint: 'Verify on a node with that engine version.',
-        ...(cause === undefined ? {} : { cause }),
+        ...defined({ cause }),
       },
     )
   checkLimit(request.limit, deps.limits.resultRows)

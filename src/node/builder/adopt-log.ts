@@ -1,6 +1,7 @@
 // Gives up one log for another (docs/decisions/log.md#adopting-another-log): builds what the old one still holds, says
 // what nobody can build any more, and puts the one record by which all datasets of the old log go on in the new one.
 
+import { defined } from '../../libraries/base/collections.ts'
 import type { AdoptionRecord, LowWaterMark } from '../../libraries/odf/chain/records.ts'
 import type { EventLog } from '../log/event-log.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
@@ -157,7 +158,7 @@ function leftBehind(
     return from === end ? datasets : [{ partition, from, ...to, reason }, ...datasets]
   })
   return {
-    partitions: parts.map(({ floor, end }) => ({ floor: floor?.position ?? 0, ...(end === undefined ? {} : { end }) })),
+    partitions: parts.map(({ floor, end }) => ({ floor: floor?.position ?? 0, ...defined({ end }) })),
     halted: choose(parts.flatMap(({ floor }) => floor?.halted ?? [])),
     givenUp,
   }

@@ -1,6 +1,7 @@
 // From a plan to everything that its commit puts into the store: slice, checkpoint, blocks, commit record. The same
 // plan over the same log gives the same bytes, whoever builds.
 
+import { defined } from '../../libraries/base/collections.ts'
 import { type CheckpointContent, encodeCheckpoint } from '../../libraries/odf/chain/checkpoint.ts'
 import {
   type CommitRecord,
@@ -74,7 +75,7 @@ async function buildData(plan: DataPlan, tip: ChainTip, deps: BuildDeps): Promis
       log,
       next: plan.next,
       partition,
-      ...(tip.adopted === undefined ? {} : { adopted: tip.adopted }),
+      ...defined({ adopted: tip.adopted }),
     }),
   }
   const event = addData(plan, before.tip, { slice, checkpoint, state })
@@ -128,10 +129,9 @@ function addData(plan: DataPlan, { chain }: ChainTip, { slice, checkpoint, state
   return {
     kind: 'AddData',
     ...(chain.checkpoint === undefined ? {} : { prevCheckpoint: chain.checkpoint.physicalHash }),
-    ...(chain.lastOffset === undefined ? {} : { prevOffset: chain.lastOffset }),
-    ...(newData === undefined ? {} : { newData }),
+    ...defined({ prevOffset: chain.lastOffset, newData }),
     newCheckpoint: { physicalHash: checkpoint.hash, size: checkpoint.bytes.length },
-    ...(watermark === undefined ? {} : { newWatermark: watermark }),
+    ...defined({ newWatermark: watermark }),
     newSourceState: state,
   }
 }

@@ -2,6 +2,7 @@
 // builder per partition that this process has; builders of several processes share the partitions, and whatever they
 // believe, may build the same one side by side.
 
+import { defined } from '../../libraries/base/collections.ts'
 import type { Clock } from '../../libraries/base/clock.ts'
 import type { PartitionAssignment } from '../log/partitions.ts'
 import type { DatasetId } from '../../libraries/base/ids/identifiers.ts'
@@ -165,7 +166,7 @@ function haltsOf(partition: Partition): BuilderHalt[] {
   const datasets = haltedWorkers.flatMap(({ id, halted }): BuilderHalt[] => {
     if (halted === undefined) return []
     const { reason, what, message } = halted
-    return [{ partition: number, dataset: id, reason, what, ...(message === undefined ? {} : { message }) }]
+    return [{ partition: number, dataset: id, reason, what, ...defined({ message }) }]
   })
   return halt === undefined ? datasets : [{ partition: number, ...halt }, ...datasets]
 }

@@ -2,6 +2,7 @@
 // keyed batches; and the plans that it hands to the builder. The state is mutable and belongs to the fold; everything in
 // a plan is a snapshot. Deterministic, no clock.
 
+import { defined } from '../../libraries/base/collections.ts'
 import {
   type BatchOutcome,
   type CheckpointContent,
@@ -254,7 +255,7 @@ export function creationEvents(header: CreateHeader): readonly MetadataEvent[] {
   events.push(
     ...descriptionEvents({
       ...(info?.description === undefined && info?.keywords === undefined ? {} : { info }),
-      ...(license === undefined ? {} : { license }),
+      ...defined({ license }),
       ...(attachments === undefined || attachments.length === 0 ? {} : { attachments }),
     }),
   )
@@ -283,8 +284,7 @@ export function nameRecordOf(header: CreateHeader, at: Pick<NameRecord, 'log' | 
   const { dataset: id, alias, visibility, freshnessMs, ingest } = header
   const { log, partition } = at
   const set = {
-    ...(freshnessMs === undefined ? {} : { freshnessMs }),
-    ...(ingest === undefined ? {} : { ingest }),
+    ...defined({ freshnessMs, ingest }),
   }
   return { id, alias, log, partition, visibility, ...set }
 }

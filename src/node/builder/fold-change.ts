@@ -2,6 +2,7 @@
 // block and then makes a block of its own, whatever the pace, so that the change stands between the rows before it and
 // those after it.
 
+import { defined } from '../../libraries/base/collections.ts'
 import type { BatchStatus } from '../../libraries/odf/chain/checkpoint.ts'
 import type { ErrorKind } from '../../libraries/base/error-table.ts'
 import { type AnyChange, type DataPlan, type DatasetState, descriptionEvents } from './dataset-state.ts'
@@ -35,7 +36,7 @@ export function foldChange(
   const changePlan = endBlock(state, { timeMs: atMs, next: position + 1 }, events)
   return {
     effect: 'changed',
-    ...(plan === undefined ? {} : { plan }),
+    ...defined({ plan }),
     changePlan: rejection === undefined ? { ...changePlan, change: header } : changePlan,
   }
 }

@@ -2,6 +2,7 @@
 // (docs/spec/protocol.md §1 and §2). No clock, no IO, no randomness, no options: whoever has the log gets the same blocks.
 // The functions change the state they are handed; a message that is dropped changes nothing at all.
 
+import { defined } from '../../libraries/base/collections.ts'
 import type { BatchArrival, BatchStatus } from '../../libraries/odf/chain/checkpoint.ts'
 import { assert } from '../../libraries/base/assert.ts'
 import { fixedLimits } from '../../libraries/base/limits.ts'
@@ -159,7 +160,7 @@ function takeWhole(state: DatasetState, header: RowsHeader, position: number, wh
   const waiting = whole.batches.filter((batch, index) => batch.wait && judged.verdicts[index]?.kind !== 'duplicate')
   const begins = waiting.some(({ producer }) => producer?.begins !== undefined)
   const waits = begins ? 'stream' : waiting.length > 0 ? 'caller' : 'nobody'
-  return { effect: 'changed', waits, ...(plan === undefined ? {} : { plan }) }
+  return { effect: 'changed', waits, ...defined({ plan }) }
 }
 
 type Verdict =
@@ -384,8 +385,7 @@ export function endBlock(
       attempts: [...state.attempts.values()],
       writers: Array.from(state.writers, ([writer, n]) => ({ writer, n })),
       ids: endIdGroup(state.ids, number, timeMs),
-      ...(producers === undefined ? {} : { producers }),
-      ...(state.deletedUntilMs === undefined ? {} : { deletedUntilMs: state.deletedUntilMs }),
+      ...defined({ producers, deletedUntilMs: state.deletedUntilMs }),
     },
   }
 }

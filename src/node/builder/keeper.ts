@@ -2,6 +2,7 @@
 // messages, and floors into the store: how far everything is committed, and which datasets are halted
 // (docs/spec/protocol.md §4). It also reads what operators have rejected.
 
+import { defined } from '../../libraries/base/collections.ts'
 import type { HaltedDataset, LowWaterMark } from '../../libraries/odf/chain/records.ts'
 import { type DatasetId, type Hash, base64urlText, sha3Hash } from '../../libraries/base/ids/identifiers.ts'
 import { randomBytes } from '../../libraries/base/ids/native-crypto.ts'
@@ -148,7 +149,7 @@ function haltedOf({ workers }: Session): readonly HaltedDataset[] {
     .flatMap(({ id, halted }): HaltedDataset[] => {
       if (halted === undefined) return []
       const { position, reason, message } = halted
-      return [{ dataset: id, position, reason, ...(message === undefined ? {} : { message }) }]
+      return [{ dataset: id, position, reason, ...defined({ message }) }]
     })
     .sort((a, b) => (a.dataset < b.dataset ? -1 : 1))
 }

@@ -2,6 +2,7 @@
 // and older checkpoints that those name: the chain is never walked. From there each new block is made on the tip: the
 // state of the rules, and the hashes that the next checkpoint carries on.
 
+import { defined } from '../../libraries/base/collections.ts'
 import {
   type BlockRef,
   type CheckpointContent,
@@ -193,9 +194,7 @@ type ChainRefs = Pick<CheckpointContent, 'schemaBlock' | 'vocabularyBlock' | 'so
 
 export function refsOf({ schemaBlock, vocabularyBlock, sourceBlock }: ChainRefs): ChainRefs {
   return {
-    ...(schemaBlock === undefined ? {} : { schemaBlock }),
-    ...(vocabularyBlock === undefined ? {} : { vocabularyBlock }),
-    ...(sourceBlock === undefined ? {} : { sourceBlock }),
+    ...defined({ schemaBlock, vocabularyBlock, sourceBlock }),
   }
 }
 
@@ -236,7 +235,7 @@ function afterBlock(tip: ChainTip, block: MetadataBlock, hash: Hash): ChainTip {
 export function earlierAfter(earlier: EarlierCheckpoints, number: number, hash: Hash): EarlierCheckpoints {
   const group = (number + 1) % 64 === 0 ? hash : earlier.group
   const era = (number + 1) % 4096 === 0 ? hash : earlier.era
-  return { previous: hash, ...(group === undefined ? {} : { group }), ...(era === undefined ? {} : { era }) }
+  return { previous: hash, ...defined({ group, era }) }
 }
 
 /** Encodes `events` as the next blocks, all of one time. Throws as `afterBlock`. */
@@ -251,7 +250,7 @@ export function nextBlocks(
     const { head, length } = at.chain
     const block: MetadataBlock = {
       systemTime: instantFromMs(timeMs),
-      ...(head === undefined ? {} : { prevBlockHash: head }),
+      ...defined({ prevBlockHash: head }),
       sequenceNumber: length,
       event,
     }

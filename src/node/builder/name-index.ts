@@ -1,6 +1,7 @@
 // From datasets to their names, for a builder: aliases for announcements, paces for its governor; and the record of a name
 // after a change.
 
+import { defined } from '../../libraries/base/collections.ts'
 import type { CommitRecord, LogPlace, NameRecord } from '../../libraries/odf/chain/records.ts'
 import type { ChainState } from '../../libraries/odf/chain/rules.ts'
 import type { ChangeHeader } from '../log/messages.gen.ts'
@@ -209,9 +210,7 @@ export class NameIndex {
 /** What is said in the record of the name. */
 function changeOf({ visibility, freshnessMs, ingest }: ChangeHeader): NameChange {
   return {
-    ...(visibility === undefined ? {} : { visibility }),
-    ...(freshnessMs === undefined ? {} : { freshnessMs }),
-    ...(ingest === undefined ? {} : { ingest }),
+    ...defined({ visibility, freshnessMs, ingest }),
   }
 }
 

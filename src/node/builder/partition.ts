@@ -1,6 +1,7 @@
 // The builder of one partition: three loops around a session. Reading hands it messages; cutting writes cuts; keeping
 // writes floors, ends attempts whose parts stopped coming, and lets go of what is no longer needed.
 
+import { defined } from '../../libraries/base/collections.ts'
 import { HaltError, type HaltReason } from '../../libraries/base/errors.ts'
 import type { DatasetId } from '../../libraries/base/ids/identifiers.ts'
 import { Keeper, type KeeperDeps } from './keeper.ts'
@@ -148,7 +149,7 @@ export class Partition {
         if (this.#stop.signal.aborted) return
         if (error instanceof HaltError && !(await this.#hasNewerFloor(error))) {
           const message = this.#session?.unreadable
-          this.halt = { reason: error.reason, what: error.what, ...(message === undefined ? {} : { message }) }
+          this.halt = { reason: error.reason, what: error.what, ...defined({ message }) }
           logger.error({ partition: this.number, reason: error.reason }, error.message)
           if (message === undefined || !(await this.#keeper.rejected(message, this.#stop.signal))) return
           this.halt = undefined

@@ -2,6 +2,7 @@
 // They are hashed before they are served or queried for the first time: what another process wrote, or a disk has kept
 // for long, is taken only as what its block says it is.
 
+import { defined } from '../../libraries/base/collections.ts'
 import type { NameRecord } from '../../libraries/odf/chain/records.ts'
 import { type Hash, normalHash } from '../../libraries/base/ids/identifiers.ts'
 import { toPlain } from '../../libraries/base/json/json.ts'
@@ -245,7 +246,7 @@ export async function decodedBlock(objects: Objects, name: NameRecord, hash: Has
   return {
     hash,
     sequence: Number(block.sequenceNumber),
-    ...(block.prevBlockHash === undefined ? {} : { prevBlockHash: block.prevBlockHash }),
+    ...defined({ prevBlockHash: block.prevBlockHash }),
     systemTime: block.systemTime,
     event: toPlain(eventToJson(block.event), { largeIntegers: 'bigint' }),
   }

@@ -23,7 +23,7 @@ import { checkpointKey } from '../store/layout.ts'
 import { loadBlock, readPieces } from '../store/load-block.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import type { DatasetChain, LogSpan } from './dataset-chain.ts'
-import { IdList, IdSet } from './id-set.ts'
+import { IdList, IdSet } from '../../libraries/odf/chain/id-set.ts'
 import { type LeftPlace, LeftLogs, type LogPlace } from './left-logs.ts'
 import type { ChainBlock } from './packed-blocks.ts'
 

@@ -1,5 +1,6 @@
 // The parent's end of one engine process: sends it one job, waits at most so long, and kills it when it overstays.
 
+import { defined } from '../../libraries/base/collections.ts'
 import { type ChildProcess, fork } from 'node:child_process'
 import { getCompileCacheDir } from 'node:module'
 import { must } from '../../libraries/base/assert.ts'
@@ -270,7 +271,7 @@ function startProcess(): ChildProcess {
   const compiled = getCompileCacheDir()
   return fork(entry, [], {
     execArgv: [],
-    env: { TZ: 'UTC', ...(compiled === undefined ? {} : { NODE_COMPILE_CACHE: compiled }) },
+    env: { TZ: 'UTC', ...defined({ NODE_COMPILE_CACHE: compiled }) },
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   })

@@ -2,6 +2,7 @@
 // given one order of its rows, so that its answer can be signed and made again (docs/decisions/answers.md#total-order). Talks to
 // the engine only by its functions json_serialize_sql and json_deserialize_sql; never builds SQL text from a statement.
 
+import { defined } from '../../libraries/base/collections.ts'
 import { jsonText, parseJson } from '../../libraries/base/json/json.ts'
 import { JsonError } from '../../libraries/base/json/parser.ts'
 import { assert, must } from '../../libraries/base/assert.ts'
@@ -196,7 +197,7 @@ function parseFailure(tree: JsonObject, sql: QuotedSql): NodeError {
   const hint = unquotedNameHint(sql.original)
   return new NodeError('SqlSyntax', `${message.slice(0, 300)}.`, {
     ...position,
-    ...(hint === undefined ? {} : { hint }),
+    ...defined({ hint }),
   })
 }
 

@@ -14,7 +14,7 @@ import {
   timestampMicrosText,
   timestampNanosText,
 } from '../../libraries/columnar/outputs/value-text.ts'
-import { endSecond, firstSecond } from './calendar.ts'
+import { endSecond, firstSecond } from '../../libraries/base/calendar.ts'
 import { type ColumnPlan, valueCode } from './column-plan.ts'
 import { cutTimes } from './column-warnings.ts'
 import { NumberScan, scanNumber } from './number-scan.ts'

@@ -4,7 +4,7 @@
 import { fixedWidth, isPresent } from '../../libraries/columnar/arrow/columns.ts'
 import { numbersOf } from '../../libraries/columnar/arrow/numbers.ts'
 import { type Column, type DataType, unitsPerSecond } from '../../libraries/model/schema.ts'
-import { endSecond, firstSecond } from './calendar.ts'
+import { endSecond, firstSecond } from '../../libraries/base/calendar.ts'
 import { type ColumnPlan, valueCode } from './column-plan.ts'
 
 const exact = Number.MAX_SAFE_INTEGER

@@ -2,6 +2,7 @@
 // as vectors (cast-vectors.ts); what cannot be is taken value by value (cast-values.ts), and what does not fit is noted with
 // its record. JSON text (what lists of files become) is read for List columns by the rules of JSON bodies.
 
+import { defined } from '../../libraries/base/collections.ts'
 import { createColumnBuilder } from '../../libraries/columnar/arrow/column-builder.ts'
 import { concatBatches, isPresent, makeColumn } from '../../libraries/columnar/arrow/columns.ts'
 import { nullColumn } from '../../libraries/columnar/arrow/null-column.ts'
@@ -19,7 +20,7 @@ import {
   unitsPerSecond,
 } from '../../libraries/model/schema.ts'
 import { unitOf, ValueCast } from './cast-values.ts'
-import { endSecond, firstSecond } from './calendar.ts'
+import { endSecond, firstSecond } from '../../libraries/base/calendar.ts'
 import { castVector } from './cast-vectors.ts'
 import { type ColumnPlan, type TablePlan, tablePlan } from './column-plan.ts'
 import { cutTimes } from './column-warnings.ts'
@@ -229,6 +230,6 @@ export class ListCast {
       message: `Column '${name}' holds ${typeText}; this is other text.`,
       pointer: undefined,
     }
-    faults.addBare({ record, column: name, kind, message, ...(pointer === undefined ? {} : { pointer }) })
+    faults.addBare({ record, column: name, kind, message, ...defined({ pointer }) })
   }
 }

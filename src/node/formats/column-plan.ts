@@ -1,5 +1,6 @@
 // The columns of a dataset as tables that the readers run over: made once per schema, shared by all its bodies.
 
+import { defined } from '../../libraries/base/collections.ts'
 import { assert } from '../../libraries/base/assert.ts'
 import { sameValue } from '../../libraries/base/compare.ts'
 import { foldAscii } from '../../libraries/model/names.ts'
@@ -241,7 +242,7 @@ export function tablePlan(input: TableInput): TablePlan {
     vocabulary,
     flatten,
     demandsEventTime,
-    ...(eventTime === undefined ? {} : { eventTime }),
+    ...defined({ eventTime }),
   }
   cache.set(fields, { input: key, plan })
   return plan

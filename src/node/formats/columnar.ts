@@ -1,6 +1,7 @@
 // Files of typed columns (Parquet, Arrow) as bodies: their columns matched by name with the dataset's and cast to its types,
 // and the columns that a dataset gets which is made of such a file. A format opens the file; here its batches become rows.
 
+import { defined } from '../../libraries/base/collections.ts'
 import { batchBytes, concatBatches } from '../../libraries/columnar/arrow/columns.ts'
 import { nullColumn } from '../../libraries/columnar/arrow/null-column.ts'
 import { must } from '../../libraries/base/assert.ts'
@@ -21,7 +22,8 @@ import { ColumnCast, zonelessReason } from './cast.ts'
 import { eventTimeNameOf, reservedName, systemNames, type TablePlan, tablePlan } from './column-plan.ts'
 import { FaultLog, unknownFieldMessage } from './fault-log.ts'
 import type { FileReader, FormatOptions, InferOptions, Inferred, ReaderOptions } from './format.ts'
-import { checkColumnName, tooManyColumns } from './inference.ts'
+import { checkColumnName } from './inference.ts'
+import { fewerColumns, tooManyColumns } from '../../libraries/columnar/file-limits.ts'
 
 /** A file of typed columns that is open. */
 export interface ColumnarFile {
@@ -108,7 +110,7 @@ export class ColumnarReader implements FileReader {
       fields: [...known, ...added],
       added,
       eventTimeType: eventTimeType ?? eventTime,
-      ...(eventTimePosition === undefined ? {} : { eventTimePosition }),
+      ...defined({ eventTimePosition }),
       valueless,
     }
   }
@@ -220,9 +222,6 @@ function missingFault(name: string): Parameters<FaultLog['addBare']>[0] {
   const message = `Column '${name}' is required and the file does not have it.`
   return { record: 0, column: name, kind: 'MissingRequired', message }
 }
-
-/** What to do about files of too many columns. */
-export const fewerColumns = 'Leave columns out, or put what varies into one column of JSON text.'
 
 function isZoneless({ type }: Field): boolean {
   const inner = innerType(type)

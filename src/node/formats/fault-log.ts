@@ -1,5 +1,6 @@
 // Collects the faults of one body: the first hundred with their places, and how many there are in all.
 
+import { defined } from '../../libraries/base/collections.ts'
 import { shortened } from '../../libraries/base/shortened.ts'
 import { foldAscii } from '../../libraries/model/names.ts'
 import { NodeError, type RecordError, type RecordErrorKind } from '../../libraries/base/errors.ts'
@@ -82,11 +83,10 @@ export class FaultLog {
     if (this.errors.length >= maxErrors) return
     const { kind, message, bytes, at, end, column, pointer } = fault
     this.addBounded({
-      ...(record === undefined ? {} : { record }),
+      ...defined({ record }),
       line: this.lineOf(fault, place),
       byteOffset: place.offset + at - place.start,
-      ...(column === undefined ? {} : { column }),
-      ...(pointer === undefined ? {} : { pointer }),
+      ...defined({ column, pointer }),
       kind,
       message,
       ...(end > at ? { excerpt: excerptOf(bytes, at, end) } : {}),
@@ -139,7 +139,7 @@ export class FaultLog {
     return new NodeError(
       'RecordsDoNotFit',
       `${place}: ${first?.message ?? 'does not fit.'}${rest} Nothing was stored.`,
-      { errors, errorsTotal: total, ...(hint === undefined ? {} : { hint }) },
+      { errors, errorsTotal: total, ...defined({ hint }) },
     )
   }
 }

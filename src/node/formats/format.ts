@@ -2,6 +2,7 @@
 // gateway pushes the chunks of a body into the reader of a stream as they arrive, or again from its spool; a file, whose
 // parts lie anywhere in it, is opened when it is complete.
 
+import type { BodyFile } from '../../libraries/columnar/body-file.ts'
 import type { Limits } from '../../libraries/base/limits.ts'
 import type { RecordError } from '../../libraries/base/errors.ts'
 import type { DataType, Field, RecordBatch, Vocabulary } from '../../libraries/model/schema.ts'
@@ -75,15 +76,6 @@ export interface FileFacts extends FormatNames {
 export interface FileFormat extends FileFacts {
   /** Looks at what the file says of itself. Throws NodeError `MalformedBody`, `UnsupportedEncoding`, `UnsupportedCrs`. */
   readonly openFile: (file: BodyFile, options: FileOptions) => Promise<FileReader>
-}
-
-/** The bytes of a complete body. */
-export interface BodyFile {
-  readonly bytes: number
-  /** Bytes [start, end), fewer where the body ends. */
-  at(start: number, end: number): Promise<Uint8Array>
-  /** Throws NodeError where nobody waits for what is read any more; long work asks now and then. */
-  demandCaller(): void
 }
 
 export interface FileOptions {

@@ -1,9 +1,10 @@
 // What the first records of a body look like: the classes of texts and numbers, what they say about each column, and the
 // types that follow (docs/spec/http.md §6, Inference).
 
+import { defined } from '../../libraries/base/collections.ts'
+import { tooManyColumns } from '../../libraries/columnar/file-limits.ts'
 import { maxInt64, minInt64 } from '../../libraries/columnar/arrow/numbers.ts'
 import { Warnings } from '../../libraries/base/warnings.ts'
-import { NodeError } from '../../libraries/base/errors.ts'
 import { foldAscii } from '../../libraries/model/names.ts'
 import {
   badName,
@@ -14,7 +15,7 @@ import {
   optional,
   timestampMs,
 } from '../../libraries/model/schema.ts'
-import { noSuchDay, notADate, readDate, readInstant, TimeScan } from './calendar.ts'
+import { noSuchDay, notADate, readDate, readInstant, TimeScan } from '../../libraries/base/calendar.ts'
 import { eventTimeNameOf, reservedName, systemNames } from './column-plan.ts'
 import { sampleRecords } from './fault-log.ts'
 import type { CsvHeader, InferOptions, Inferred, Inferrer } from './format.ts'
@@ -28,7 +29,7 @@ import {
   scaledInteger,
   scanNumber,
 } from './number-scan.ts'
-import { isTimeName } from './time-names.ts'
+import { isTimeName } from '../../libraries/model/time-names.ts'
 import { invalidUtf8At, type Framer, RecordFeed, type RecordSink } from './record-feed.ts'
 
 /** Bits, so that a column's classes are their union. */
@@ -214,7 +215,7 @@ export class Sample {
       eventTimeType: this.options.eventTimeType ?? (dates ? { kind: 'Date' } : timestampMs),
       ...(this.beforeEventTime === undefined ? {} : { eventTimePosition: known.length + before.length }),
       valueless,
-      ...(csvHeader === undefined ? {} : { csvHeader }),
+      ...defined({ csvHeader }),
       ...(this.warnings.texts.length === 0 ? {} : { warnings: this.warnings.texts }),
     }
   }
@@ -244,7 +245,7 @@ export class Sample {
       eventTime: taken.name,
       valueless,
       warnings: [...this.warnings.texts, about],
-      ...(csvHeader === undefined ? {} : { csvHeader }),
+      ...defined({ csvHeader }),
     }
   }
 
@@ -268,16 +269,6 @@ export class Sample {
     const evidence = csv || this.records >= manyRecords || column.wide
     return { kind: evidence ? 'Int64' : 'Float64' }
   }
-}
-
-/** The refusal of more columns than a dataset can have; `what` says so of a file. */
-export function tooManyColumns(
-  columns: number,
-  hint: string,
-  what = `A dataset has at most ${columns} columns.`,
-): NodeError {
-  const limit = { name: 'columns', value: columns, unit: 'columns' }
-  return new NodeError('RecordsDoNotFit', `${what} Nothing was stored.`, { limit, hint })
 }
 
 const anyNumber = valueClass.integer | valueClass.number | valueClass.int64 | valueClass.uint64 | valueClass.notFinite

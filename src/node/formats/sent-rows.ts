@@ -10,7 +10,7 @@ import { decodeUtf8 } from '../../libraries/base/bytes.ts'
 import { NodeError, type RecordErrorKind } from '../../libraries/base/errors.ts'
 import { JsonNumber, type JsonValue } from '../../libraries/base/json/value.ts'
 import type { Column, RecordBatch } from '../../libraries/model/schema.ts'
-import { fixedText } from './leaf-text.ts'
+import { fixedText } from '../../libraries/columnar/outputs/leaf-text.ts'
 
 /** Of JSON that has a key inside; readers take no deeper one by default. */
 const mostDepth = 64

@@ -1,7 +1,7 @@
 // What the times of columns are: units, the years that can be stored, and why a text is no time.
 
 import { maxInt64, minInt64 } from '../../libraries/columnar/arrow/numbers.ts'
-import { endSecond, firstSecond, type TimeFault } from './calendar.ts'
+import { endSecond, firstSecond, type TimeFault } from '../../libraries/base/calendar.ts'
 import type { EpochUnit } from './format.ts'
 
 /** January 1970. */

@@ -17,7 +17,7 @@ import {
   readTimeOfDay,
   type TimeFault,
   TimeScan,
-} from './calendar.ts'
+} from '../../libraries/base/calendar.ts'
 import { type ColumnPlan, type TablePlan, valueCode } from './column-plan.ts'
 import type { EpochUnit } from './format.ts'
 import { earlyEpochs, earlySeconds, epochExponent, isStorableTime, timeReasons } from './time-rules.ts'

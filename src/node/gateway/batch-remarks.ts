@@ -1,7 +1,7 @@
 // What an answer says of a batch: where its event times came from, what was changed or is doubted of its values
 // (libraries/base/warnings.ts), and which new column looks like a time that nobody named. Pure.
 
-import { maybeTimeName } from '../formats/time-names.ts'
+import { maybeTimeName } from '../../libraries/model/time-names.ts'
 import type { Field } from '../../libraries/model/schema.ts'
 import type { IngestControls } from './controls.ts'
 import type { TypedBody } from './reading.ts'

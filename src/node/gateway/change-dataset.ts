@@ -1,6 +1,7 @@
 // The changing of a dataset, its deletion and what takes that back: a message in the log, then the wait until it is
 // committed and this process shows it (docs/decisions/datasets.md). Of PATCH only what differs from what holds is logged.
 
+import { defined } from '../../libraries/base/collections.ts'
 import type { Deletion } from '../../libraries/odf/chain/records.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import { type DatasetChain, viewOf } from '../catalog/dataset-chain.ts'
@@ -42,10 +43,7 @@ export function changeOf(body: JsonValue | undefined, chain: DatasetChain): Chan
   const alias = member('alias', aliasTextOf)
   const change = {
     ...descriptionOf(member),
-    ...(alias === undefined ? {} : { alias }),
-    ...(visibility === undefined ? {} : { visibility }),
-    ...(freshnessMs === undefined ? {} : { freshnessMs }),
-    ...(ingest === undefined ? {} : { ingest }),
+    ...defined({ alias, visibility, freshnessMs, ingest }),
   }
   if (Object.keys(change).length > 0) return change
   throw new NodeError('InvalidRequest', 'The body has nothing to change.', { candidates: bodyMembers })
@@ -120,7 +118,7 @@ export async function deleteDataset(
   const { catalog } = deps
   const { id, alias } = chain.name
   let deletion: Deletion | undefined
-  await settle(deps, chain, { kind: 'delete', graceMs, ...(after === undefined ? {} : { after }) }, async () => {
+  await settle(deps, chain, { kind: 'delete', graceMs, ...defined({ after }) }, async () => {
     deletion = await catalog.deletionOf(id)
     return deletion !== undefined && (await catalog.rereadName(alias))?.id !== id
   })

@@ -2,6 +2,7 @@
 // log (place-batch.ts, publish.ts) → wait for its outcome (outcome.ts) → receipt (receipts.ts). Stateless:
 // all it holds is requests in flight.
 
+import { defined } from '../../libraries/base/collections.ts'
 import type { Readable } from 'node:stream'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { DatasetChain } from '../catalog/dataset-chain.ts'
@@ -361,7 +362,7 @@ export class Gateway {
     const { controls } = request
     const { traceparent, visibility = controls.newDatasets ?? this.#deps.newDatasets, rules } = controls
     const ingest = body.takenTime === undefined ? rules : { ...rules, eventTime: body.takenTime }
-    const said = { ...(traceparent === undefined ? {} : { traceparent }), ...(ingest === undefined ? {} : { ingest }) }
+    const said = { ...defined({ traceparent, ingest }) }
     const { chain } = await this.create({ alias: request.alias, visibility, schema: body.shape.schema, ...said })
     // Another request may have made it meanwhile.
     demandVisibility(chain, controls.visibility)

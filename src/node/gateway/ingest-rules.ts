@@ -2,6 +2,7 @@
 // batch that makes it or from `ingest` of PUT and PATCH, and as the parameters that they stand for
 // (docs/decisions/senders.md). A preset is kept as what it stood for. Pure.
 
+import { defined } from '../../libraries/base/collections.ts'
 import type { IngestRules } from '../../libraries/odf/chain/records.ts'
 import { pointerPath } from '../formats/field-place.ts'
 import { type Preset, presetNames, presets } from '../formats/presets.ts'
@@ -36,7 +37,7 @@ function rulesOf(said: Query): IngestRules {
   const unit = units.find((one) => one === said['eventTimeUnit'])
   return {
     ...text('eventTime'),
-    ...(unit === undefined ? {} : { eventTimeUnit: unit }),
+    ...defined({ eventTimeUnit: unit }),
     ...text('records'),
     ...(said['flatten'] === 'true' ? { flatten: true } : {}),
     ...text('dedupe'),

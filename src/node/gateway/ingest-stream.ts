@@ -3,6 +3,7 @@
 // reading stops where another waits, or there is no room for what is gathered; receipts that nobody takes give way to later
 // ones. So a stream holds four batches and one line, whichever side is slow.
 
+import { defined } from '../../libraries/base/collections.ts'
 import type { Readable } from 'node:stream'
 import type { EndlessFormat } from '../formats/format.ts'
 import { joinedWarnings } from '../../libraries/base/warnings.ts'
@@ -140,7 +141,7 @@ export class IngestStream {
       return { error: error ?? fault, from: undefined }
     })
     error = refused?.error ?? error
-    this.#end = { kind: 'end', last: this.#lastBefore(refused?.from), ...(error === undefined ? {} : { error }) }
+    this.#end = { kind: 'end', last: this.#lastBefore(refused?.from), ...defined({ error }) }
     this.#cutter.discard()
     this.#room.leave()
     this.#roomNews.ring()

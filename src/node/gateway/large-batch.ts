@@ -1,6 +1,7 @@
 // A large batch on its way to the log: one Arrow stream, cut into parts that are appended while it comes, and ended by the
 // last part, which says what the batch is, or by an abort (docs/spec/protocol.md §1, §10).
 
+import { defined } from '../../libraries/base/collections.ts'
 import { freeBytes } from '../../libraries/base/bytes.ts'
 import type { Clock } from '../../libraries/base/clock.ts'
 import type { AbortHeader, BatchEntry, Part, RowsHeader } from '../log/messages.gen.ts'
@@ -93,7 +94,7 @@ export class LargeBatch {
    */
   async end(batch: BatchEntry, schema: DataSchema | undefined): Promise<Published> {
     try {
-      const last = { batches: [batch], ...(schema === undefined ? {} : { schema }) }
+      const last = { batches: [batch], ...defined({ schema }) }
       await this.#sendPart(this.#take(), last)
       let position = 0
       for (const appending of this.#inFlight) position = await appending

@@ -1,6 +1,7 @@
 // The making of a dataset: the body of PUT /{account}/{dataset} as what is asked for, whether an existing dataset is the
 // same, and the creation: a message in the log, then the wait until its blocks are committed. The first in the log wins.
 
+import { defined } from '../../libraries/base/collections.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import { type DatasetChain, viewOf } from '../catalog/dataset-chain.ts'
 import { demandReadBack } from '../../libraries/odf/chain/read-back.ts'
@@ -68,10 +69,7 @@ export function newDatasetOf(alias: Alias, body: JsonValue | undefined, columnsL
   return {
     alias,
     visibility: member('visibility', visibilityOf) ?? 'public',
-    ...(freshnessMs === undefined ? {} : { freshnessMs }),
-    ...(ingest === undefined ? {} : { ingest }),
-    ...(schema === undefined ? {} : { schema }),
-    ...(vocab === undefined ? {} : { vocab }),
+    ...defined({ freshnessMs, ingest, schema, vocab }),
     ...descriptionOf(member),
   }
 }
@@ -100,9 +98,7 @@ export function descriptionOf(member: Member): Pick<NewDataset, 'info' | 'licens
     (value) => eventFromJson('SetAttachments', new Map([['attachments', value]]), 'attachments').attachments.items,
   )
   return {
-    ...(info === undefined ? {} : { info }),
-    ...(license === undefined ? {} : { license }),
-    ...(attachments === undefined ? {} : { attachments }),
+    ...defined({ info, license, attachments }),
   }
 }
 

@@ -1,6 +1,7 @@
 // From the body of a request to typed columns: read, inflate, count, hash, infer where asked, parse. What comes of a body
 // that does not come to a good end is given back; its first bytes are kept (body-head.ts).
 
+import { defined } from '../../libraries/base/collections.ts'
 import type { FileOptions, Inferred, Inferrer, StreamFormat } from '../formats/format.ts'
 import { sha2HashOfHex, sha2HashText } from '../../libraries/base/ids/identifiers.ts'
 import { createSha2, sha256Hex } from '../../libraries/base/ids/native-crypto.ts'
@@ -161,7 +162,7 @@ class KeptBody implements KeptBytes {
     const reading = new Reading(source, format, {
       shape: against,
       bytes: this.#facts.bytes,
-      ...(inferred === undefined ? {} : { inferred }),
+      ...defined({ inferred }),
     })
     try {
       for await (const chunk of this.#spool.chunks()) await reading.push(chunk)
@@ -185,7 +186,7 @@ function ruledSource(source: BodySource, { eventTime }: Target): BodySource {
 }
 
 function fileOptions({ limits, controls: { layer, charset } }: BodySource): FileOptions {
-  return { limits, ...(layer === undefined ? {} : { layer }), ...(charset === undefined ? {} : { charset }) }
+  return { limits, ...defined({ layer, charset }) }
 }
 
 /** Hands every inflated chunk to `take`; the hash and size of the whole. */

@@ -1,6 +1,7 @@
 // The place of a typed batch: in the log, or, where its key is known, that of the first batch with the key.
 // Order: key, If-Match, append (docs/spec/http.md §6).
 
+import { defined } from '../../libraries/base/collections.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { DatasetChain } from '../catalog/dataset-chain.ts'
 import type { DecidedOutcome, Outcomes } from '../catalog/outcomes.ts'
@@ -193,15 +194,13 @@ async function append(deps: PlaceDeps, batch: BatchToPlace, id: string): Promise
     traceparent: controls.traceparent,
     batch: {
       id,
-      ...(tokenId === undefined ? {} : { token: tokenId }),
-      ...(key === undefined ? {} : { key }),
-      ...(batch.producer === undefined ? {} : { producer: batch.producer }),
+      ...defined({ token: tokenId, key, producer: batch.producer }),
       rows: body.rows,
       bodyHash: body.bodyHash,
       mediaType: batch.mediaType,
       receivedAt: timeText(batch.receivedMs),
       wait: batch.waits || schema !== undefined,
-      ...(after === undefined ? {} : { after }),
+      ...defined({ after }),
     },
   }
   deps.demandOpen(chain)
@@ -284,6 +283,6 @@ function noteOf(
     mediaType,
     tokenId,
     key: keyOf(batch),
-    ...(producer === undefined ? {} : { producer }),
+    ...defined({ producer }),
   }
 }

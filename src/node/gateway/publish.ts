@@ -1,6 +1,7 @@
 // Writes to the log: small posts that arrive while an append is being made durable share one message per dataset
 // (self-clocked, no timer); a large batch is several parts; creations and changes are messages of their own (docs/spec/protocol.md §1).
 
+import { defined } from '../../libraries/base/collections.ts'
 import { concatBatches } from '../../libraries/columnar/arrow/columns.ts'
 import { encodeArrowStream } from '../../libraries/columnar/arrow/ipc.ts'
 import { randomText } from '../../libraries/base/ids/native-crypto.ts'
@@ -169,7 +170,7 @@ function encodeGroup(identity: Identity, group: readonly Waiting[]): Uint8Array 
     ...traced(carrierOf(group)?.rows),
     dataset,
     schemaSequence,
-    ...(schema === undefined ? {} : { schema }),
+    ...defined({ schema }),
     batches: group.map((one) => one.rows.batch),
   }
   return encodeMessage({ kind: 'rows', ...header }, payload)

@@ -1,5 +1,6 @@
 // A body being read into typed rows: what it is read from and against, the options of its format, and the rows.
 
+import { defined } from '../../libraries/base/collections.ts'
 import type { Readable } from 'node:stream'
 import { broughtRows } from '../../libraries/columnar/arrow/brought-rows.ts'
 import { demandReadBack } from '../../libraries/odf/chain/read-back.ts'
@@ -123,7 +124,7 @@ export class Reading {
     if (adding !== undefined) await adding
     const { earlyRows } = ended
     const taken = takenTime(this.#inferred)
-    const told = { ...(misfits === undefined ? {} : { misfits }), ...(earlyRows === undefined ? {} : { earlyRows }) }
+    const told = { ...defined({ misfits, earlyRows }) }
     const warnings = [...(this.#inferred?.warnings ?? []), ...(ended.warnings ?? [])]
     const read = { csvHeader, undated, keyValue, warnings, shape: this.#shape, ...taken, ...told }
     return { rows: records, typed: this.#typed, ...read, ...facts }
@@ -237,10 +238,7 @@ function formatOptions(source: BodySource, vocabulary: Vocabulary): Omit<FormatO
     recordBytes: limits.recordBytes,
     jsonDepth: limits.jsonDepth,
     ...placesOf(controls, format.format, vocabulary),
-    ...(timeZone === undefined ? {} : { timeZone }),
-    ...(eventTimeUnit === undefined ? {} : { eventTimeUnit }),
-    ...(integers === undefined ? {} : { integers }),
-    ...(format.csvHeader === undefined ? {} : { csvHeader: format.csvHeader }),
+    ...defined({ timeZone, eventTimeUnit, integers, csvHeader: format.csvHeader }),
   }
 }
 
@@ -269,7 +267,7 @@ function placingOf({ eventTime, flatten, records }: IngestControls, format: Form
   if (eventTime !== undefined && hasOwnTime === true) throw counts('eventTime', 'formats without timestamps', title)
   if (flatten === true && nesting === undefined) throw counts('flatten', 'JSON, NDJSON and GeoJSON', title)
   if (records !== undefined && hasRecords !== true) throw counts('records', 'JSON (application/json)', title)
-  return { title, flatten: flatten === true, ...(nesting === undefined ? {} : { nesting }) }
+  return { title, flatten: flatten === true, ...defined({ nesting }) }
 }
 
 function sentRowsOptions(source: BodySource, shape: Shape): SentRowsOptions {

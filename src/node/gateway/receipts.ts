@@ -1,5 +1,6 @@
 // Receipts, from what their ids carry and what became of the batch.
 
+import { defined } from '../../libraries/base/collections.ts'
 import type { GivenUp } from '../catalog/left-logs.ts'
 import type { NameRecord } from '../../libraries/odf/chain/records.ts'
 import type { CsvHeader } from '../formats/format.ts'
@@ -69,8 +70,7 @@ export class Receipts {
       log: { name: this.#logName, partition: note.partition, position: note.position },
       ...(block === undefined ? {} : { block: { hash: block.hash, sequence: block.sequence } }),
       ...(outcome?.kind === 'committed' ? { offsets: { start: outcome.start, end: outcome.end } } : {}),
-      ...(note.key === undefined ? {} : { idempotencyKey: note.key }),
-      ...(csvHeader === undefined ? {} : { csvHeader }),
+      ...defined({ idempotencyKey: note.key, csvHeader }),
       ...(fate.kind === 'lost' && fate.givenUp !== undefined ? { lost: fate.givenUp } : {}),
       times: {
         received: timeText(note.receivedMs),

@@ -1,5 +1,6 @@
 // A dataset's schema as the readers and the log need it, computed once per schema. Pure.
 
+import { defined } from '../../libraries/base/collections.ts'
 import type { DatasetChain } from '../catalog/dataset-chain.ts'
 import { must } from '../../libraries/base/assert.ts'
 import { foldAscii } from '../../libraries/model/names.ts'
@@ -49,7 +50,7 @@ export function targetOf(chain: DatasetChain | undefined): Target {
   const { vocabulary, schema, schemaSequence } = chain.aspects
   const { eventTime } = chain.name.ingest ?? {}
   const shape = schema === undefined ? undefined : shapeOf(schema, schemaSequence, vocabulary)
-  return { vocabulary, shape, ...(eventTime === undefined ? {} : { eventTime }) }
+  return { vocabulary, shape, ...defined({ eventTime }) }
 }
 
 const shapes = new WeakMap<DataSchema, Map<number, Shape>>()

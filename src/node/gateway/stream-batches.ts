@@ -2,6 +2,7 @@
 // acknowledged: from then on the stream is the producer's current one, and the log can refuse none of it for a gap. Whether
 // another stream, a higher epoch or anything else has ended it meanwhile is looked up when blocks come.
 
+import { defined } from '../../libraries/base/collections.ts'
 import type { Readable } from 'node:stream'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { DatasetChain } from '../catalog/dataset-chain.ts'
@@ -150,7 +151,7 @@ export class StreamBatches {
     const fate: Fate = block === undefined ? fateOfDecided(decided) : { kind: 'there', block }
     const { warnings } = taken.told
     const receipt = receipts.of(note, chain.name, fate)
-    const told = { ...receipt, numbers: { first, last }, ...(warnings === undefined ? {} : { warnings }) }
+    const told = { ...receipt, numbers: { first, last }, ...defined({ warnings }) }
     return producer === undefined ? told : { ...told, producer: { id: producer.id, epoch: producer.epoch } }
   }
 

@@ -1,6 +1,7 @@
 // The OpenAPI 3.1 document and its pages. Parameters and bodies are the schemas that validate, beside each route; names,
 // statuses, headers, error kinds and examples come from texts/operations.json (docs/decisions/http.md).
 
+import { defined } from '../../libraries/base/collections.ts'
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import type { FastifyInstance } from 'fastify'
@@ -138,7 +139,7 @@ function completed(operation: Json, text: OperationText, isRead: boolean): Json 
     operationId: text.id,
     tags: [text.tag],
     summary: text.summary,
-    ...(description === undefined ? {} : { description }),
+    ...defined({ description }),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...requestBody(operation['requestBody'], text),
     responses: joined(Object.fromEntries(answers), errorResponses(text, shared)),
@@ -150,7 +151,7 @@ function answerOf(answer: AnswerText, shared: readonly string[]): Json {
   const files = answer.files === true ? fileFormats.flatMap(({ mediaTypes }) => mediaTypes.map(bareType)) : []
   const ofMedia = media.map((type) => {
     if (!isJson(type)) return [type, { schema: { type: 'string' } }]
-    return [type, { schema: schemaOf(answer.schema), ...(example === undefined ? {} : { example }) }]
+    return [type, { schema: schemaOf(answer.schema), ...defined({ example }) }]
   })
   const ofFiles = files.map((type) => [type, { schema: isJson(type) ? {} : { type: 'string' } }])
   const content = [...ofMedia, ...ofFiles]

@@ -2,6 +2,7 @@
 // keep their number tokens (`1` and `1.0` are two types); in a query string they are `param.<name>=<text>` and
 // `pin=<alias>@<block>`.
 
+import { defined } from '../../libraries/base/collections.ts'
 import type { FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { hashOf } from '../catalog/objects.ts'
@@ -108,7 +109,7 @@ export function pinOf(pin: Static<typeof Pin>): DatasetPin {
     id: idOf(pin.id),
     alias: pin.alias,
     ...(pin.blockHash === undefined ? {} : { blockHash: hashOf(pin.blockHash) }),
-    ...(pin.blockTime === undefined ? {} : { blockTime: pin.blockTime }),
+    ...defined({ blockTime: pin.blockTime }),
   }
 }
 

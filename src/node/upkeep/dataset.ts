@@ -1,6 +1,7 @@
 // Checks one dataset: every block of its chain from seed to head by hash, link and rule, every slice and checkpoint
 // that a block names, the commits over them, the head's hint. A chain that breaks is not followed further.
 
+import { defined } from '../../libraries/base/collections.ts'
 import { type CheckpointContent, decodeCheckpoint } from '../../libraries/odf/chain/checkpoint.ts'
 import { type LogPosition, logPositionOf, originLog } from '../../libraries/odf/chain/records.ts'
 import { type ChainState, checkNext, emptyChain } from '../../libraries/odf/chain/rules.ts'
@@ -26,7 +27,8 @@ import {
   headKey,
 } from '../store/layout.ts'
 import type { ObjectStore } from '../store/object-store.ts'
-import { checkSliceRows } from '../machine/work/check-slice.ts'
+import { inflatePage } from '../machine/work/inflate-page.ts'
+import { checkSliceRows } from '../../libraries/odf/chain/check-slice.ts'
 import { commitNames, committedBlocks, type CoveredBlock, leftFault, linkedBlocks, type Successors } from './commits.ts'
 import { checkPacks } from './packs.ts'
 import { type AddProblem, type DatasetReport, type Problem, sound } from './report.ts'
@@ -147,8 +149,7 @@ class ChainWalk {
     const { id, alias } = this.check
     const report: DatasetReport = {
       id,
-      ...(alias === undefined ? {} : { alias }),
-      ...(this.state.head === undefined ? {} : { head: this.state.head }),
+      ...defined({ alias, head: this.state.head }),
       blocks: this.state.length,
       slices: this.slices,
       packs,
@@ -159,7 +160,7 @@ class ChainWalk {
       notes: this.notes,
       orphans: await this.countOrphans(),
     }
-    return { report, ...(this.position === undefined ? {} : { position: this.position }) }
+    return { report, ...defined({ position: this.position }) }
   }
 
   private async readBlock(at: string, hash: Hash): Promise<MetadataBlock | undefined> {
@@ -210,7 +211,8 @@ class ChainWalk {
       const { vocabulary, schema } = this.state
       const written = own === undefined ? {} : { own: { schema, blockTimeMs: instantMs(block.systemTime) } }
       const expected = { at, slice: newData, vocabulary, ...written }
-      const { faults, unread } = bytes === undefined ? { faults: [] } : await checkSliceRows(bytes, expected)
+      const { faults, unread } =
+        bytes === undefined ? { faults: [] } : await checkSliceRows(bytes, expected, inflatePage)
       for (const { kind, message } of faults) this.add(kind, message)
       if (unread !== undefined) this.notes.push(unread)
     }

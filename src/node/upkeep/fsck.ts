@@ -1,6 +1,7 @@
 // Checks a whole store: every chain from seed to head with all that its blocks name, every name, log, floor, rejection,
 // signer. Reads only. What is wrong becomes a problem in the report, so that one broken dataset hides no other.
 
+import { defined } from '../../libraries/base/collections.ts'
 import type { LogPosition, LogRecord, LowWaterMark, NameRecord } from '../../libraries/odf/chain/records.ts'
 import type { DatasetId } from '../../libraries/base/ids/identifiers.ts'
 import {
@@ -70,7 +71,7 @@ export async function fsck(store: ObjectStore, options: FsckOptions = {}): Promi
     const deletion =
       alias === undefined ? await sound(`the deletion of ${id}`, readDeletion(store, id), add) : undefined
     if (deletion !== undefined && (await isRemovalBegun(store, id))) continue
-    const named = { id, ...(alias === undefined ? {} : { alias }) }
+    const named = { id, ...defined({ alias }) }
     const place = { ...named, dataset: datasets.length, datasets: ids.size }
     const onBlock = (blocksDone: number, blocks: number): void => options.onProgress?.({ ...place, blocksDone, blocks })
     onBlock(0, 0)

@@ -1,6 +1,7 @@
 // The composition root of an operator's commands on what is stored: `log adopt`, `pack` and `restore`, which need the data
 // directory for themselves, and `log reject` and `backup`, which work beside whatever nodes run on the store.
 
+import { defined } from '../../libraries/base/collections.ts'
 import { readFile } from 'node:fs/promises'
 import { userInfo } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -52,9 +53,9 @@ const logNameForms = 'file, file:DIRECTORY, kafka, kafka:PREFIX, or the id of a 
 export function logNameOf(text: string): LogName {
   if (/^[0-9a-f]{32}$/.test(text)) return { kind: 'id', id: text }
   const [, kind = '', rest] = /^([a-z0-9]+)(?::(.+))?$/.exec(text) ?? []
-  if (kind === 'file') return { kind, ...(rest === undefined ? {} : { directory: rest }) }
+  if (kind === 'file') return { kind, ...defined({ directory: rest }) }
   if (logDrivers.some(({ options }) => options.name === kind)) {
-    return { kind: 'driver', driver: kind, ...(rest === undefined ? {} : { place: rest }) }
+    return { kind: 'driver', driver: kind, ...defined({ place: rest }) }
   }
   throw new NodeError('InvalidParameter', `'${text}' names no log.`, { hint: `Expected ${logNameForms}.` })
 }

@@ -2,7 +2,7 @@
 
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { JsonText } from '../../../src/node/formats/json-text.ts'
+import { JsonText } from '../../../src/libraries/base/json/json-text.ts'
 import { groupRings, type Ring, ringOf } from '../../../src/features/shapefile/rings.ts'
 import { featureLines, fixture } from './reading.ts'
 

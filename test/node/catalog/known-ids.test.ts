@@ -4,7 +4,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { DatasetChain } from '../../../src/node/catalog/dataset-chain.ts'
-import { IdSet } from '../../../src/node/catalog/id-set.ts'
+import { IdSet } from '../../../src/libraries/odf/chain/id-set.ts'
 import { Outcomes } from '../../../src/node/catalog/outcomes.ts'
 import { idPrefix } from '../../../src/libraries/odf/chain/checkpoint-scan.ts'
 import type { KnownId } from '../../../src/libraries/odf/chain/checkpoint.ts'

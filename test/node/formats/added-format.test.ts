@@ -1,6 +1,7 @@
 // A format that is only added to the registry is read by the gateway over HTTP, and named by /info, the OpenAPI document
 // and the command line: nothing else in the source has a list of formats.
 
+import { runsWith } from '../../helpers/features.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createProgram } from '../../../src/cli/program.ts'
 import { clientEnvironment, loadConfig, optionTable } from '../../../src/node/config.ts'
@@ -117,7 +118,7 @@ test('a fault says its row, where there are no lines', async () => {
   ])
 })
 
-test('it is named wherever formats are', async () => {
+test.runIf(runsWith('line-protocol', 'otlp', 'shapefile'))('it is named wherever formats are', async () => {
   const info = await live.call('/info')
   expect(info.at('formats.ingest')).toEqual(formats.map(({ mediaTypes }) => mediaTypes[0]))
   const document = await live.call('/openapi.json')

@@ -9,7 +9,7 @@ import {
   readDate,
   readInstant,
   TimeScan,
-} from '../../../src/node/formats/calendar.ts'
+} from '../../../src/libraries/base/calendar.ts'
 
 const scan = new TimeScan()
 

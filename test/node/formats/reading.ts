@@ -1,8 +1,8 @@
 // What the tests of formats share: options, reading a text in chunks, and columns back to plain values.
 
 import { concatBatches } from '../../../src/libraries/columnar/arrow/columns.ts'
+import type { BodyFile } from '../../../src/libraries/columnar/body-file.ts'
 import type {
-  BodyFile,
   FileFormat,
   InferOptions,
   Inferred,

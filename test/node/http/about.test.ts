@@ -1,5 +1,6 @@
 // A dataset at a glance, and the links that the node gives: all of them answer.
 
+import { runsWith } from '../../helpers/features.ts'
 import { describe, expect, it } from 'vitest'
 import { liveNode } from '../../helpers/live-node.ts'
 
@@ -58,7 +59,7 @@ describe('GET /{account}/{dataset}', () => {
 })
 
 describe('the pages of the node', () => {
-  it('link to what answers', async () => {
+  it.runIf(runsWith('console'))('link to what answers', async () => {
     const root = await live.call('/')
     await expectAnswers(root.at('links'))
     const html = (await live.call('/', { headers: { accept: 'text/html' } })).text

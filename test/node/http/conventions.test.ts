@@ -1,5 +1,6 @@
 // What holds on every route: shape of errors, methods, media types, HEAD, tags, Host, CORS, broken HTTP.
 
+import { runsWith } from '../../helpers/features.ts'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { describe, expect, it } from 'vitest'
@@ -32,7 +33,7 @@ describe('errors', () => {
     })
   })
 
-  it('have a page each, and a catalogue', async () => {
+  it.runIf(runsWith('console'))('have a page each, and a catalogue', async () => {
     const catalogue = await live.call('/errors', { token: null })
     expect(catalogue.at('errors')).toHaveLength(Object.keys(errorTable).length)
     const page = await live.call('/errors/invalid-request-input-hash', { token: null })

@@ -1,5 +1,6 @@
 // PATCH with a new name: what the new one answers, where the old one leads, and who hears of it.
 
+import { runsWith } from '../../helpers/features.ts'
 import { describe, expect, it } from 'vitest'
 import { liveNode } from '../../helpers/live-node.ts'
 
@@ -47,7 +48,7 @@ describe('a renamed dataset', () => {
     expect((await live.query('select count(*) from "corp/after"')).at('output.data.0.0')).toBe(3)
   })
 
-  it('is a collection of maps whose old address leads on', async () => {
+  it.runIf(runsWith('ogc'))('is a collection of maps whose old address leads on', async () => {
     const feature = { type: 'Feature', geometry: { type: 'Point', coordinates: [1, 2] }, properties: { n: 1 } }
     await live.call('/acme/map/ingest?create=true', {
       method: 'POST',

@@ -1,5 +1,6 @@
 // What a node takes although it changes or doubts it is told in the answer to the batch, wherever it came in.
 
+import { runsWith } from '../../helpers/features.ts'
 import { expect, it } from 'vitest'
 import { HttpStream } from '../../helpers/http-stream.ts'
 import { type Answer, liveNode } from '../../helpers/live-node.ts'
@@ -39,7 +40,7 @@ it('of a body that threads read, too', async () => {
   ])
 })
 
-it('of line protocol and of numbers', async () => {
+it.runIf(runsWith('line-protocol'))('of line protocol and of numbers', async () => {
   const lines = await post('/w/lp/ingest?create=true', 'm a=1 1769860800000000001\n', 'text/x-line-protocol')
   expect(lines.at('warnings')).toEqual([cut('record 0')])
   const numbers = '{"t":1769860800.0001}\n{"t":1769860800.5}\n'
@@ -67,25 +68,29 @@ it('twenty kinds at most', async () => {
   expect(told.at(-1)).toBe('There are warnings of more kinds, which are left out.')
 })
 
-it('of epochs in a unit that is too fine; a batch of nothing else is refused where the dataset has later times', async () => {
-  const about = (unit: string): string => `Event times are in January 1970: eventTimeUnit=${unit} may be the wrong unit`
-  const line = 'text/x-line-protocol'
-  const made = await post('/w/lines/ingest?create=true', 'm a=1 1704067200\n', line)
-  expect(made.at('warnings')).toContain(`${about('ns')} (record 0).`)
-  const right = 'm a=1 1704067200000000000\n'
-  expect((await post('/w/lines/ingest', right, line)).at('warnings')).toBeUndefined()
-  const wrong = await post('/w/lines/ingest', 'm a=2 1704067200\nm a=3 1704067201\n', line)
-  expect([wrong.status, wrong.at('error.kind'), wrong.at('hint')]).toEqual([
-    422,
-    'RecordsDoNotFit',
-    expect.stringContaining('eventTimeUnit'),
-  ])
-  const some = await post('/w/lines/ingest', `m a=2 1704067200\n${right}`, line)
-  expect(some.at('warnings')).toContain(`${about('ns')} (record 0).`)
-  const epochs = '?create=true&eventTime=t&eventTimeUnit='
-  await post(`/w/units/ingest${epochs}s`, '{"t":1704067200}\n')
-  for (const unit of ['ms', 'us', 'ns']) {
-    expect((await post(`/w/units/ingest${epochs}${unit}`, '{"t":1704067200}\n')).status).toBe(422)
-  }
-  expect((await post(`/w/units/ingest${epochs}ms`, '{"t":"1970-01-02T00:00:00Z"}\n')).status).toBe(200)
-})
+it.runIf(runsWith('line-protocol'))(
+  'of epochs in a unit that is too fine; a batch of nothing else is refused where the dataset has later times',
+  async () => {
+    const about = (unit: string): string =>
+      `Event times are in January 1970: eventTimeUnit=${unit} may be the wrong unit`
+    const line = 'text/x-line-protocol'
+    const made = await post('/w/lines/ingest?create=true', 'm a=1 1704067200\n', line)
+    expect(made.at('warnings')).toContain(`${about('ns')} (record 0).`)
+    const right = 'm a=1 1704067200000000000\n'
+    expect((await post('/w/lines/ingest', right, line)).at('warnings')).toBeUndefined()
+    const wrong = await post('/w/lines/ingest', 'm a=2 1704067200\nm a=3 1704067201\n', line)
+    expect([wrong.status, wrong.at('error.kind'), wrong.at('hint')]).toEqual([
+      422,
+      'RecordsDoNotFit',
+      expect.stringContaining('eventTimeUnit'),
+    ])
+    const some = await post('/w/lines/ingest', `m a=2 1704067200\n${right}`, line)
+    expect(some.at('warnings')).toContain(`${about('ns')} (record 0).`)
+    const epochs = '?create=true&eventTime=t&eventTimeUnit='
+    await post(`/w/units/ingest${epochs}s`, '{"t":1704067200}\n')
+    for (const unit of ['ms', 'us', 'ns']) {
+      expect((await post(`/w/units/ingest${epochs}${unit}`, '{"t":1704067200}\n')).status).toBe(422)
+    }
+    expect((await post(`/w/units/ingest${epochs}ms`, '{"t":"1970-01-02T00:00:00Z"}\n')).status).toBe(200)
+  },
+)

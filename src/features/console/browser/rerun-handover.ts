@@ -1,6 +1,7 @@
 // How the verify page hands a file to the page that runs its question again, which it has opened: that page says that it is
 // there, and gets the file with the token of the tab, both of the same node and in memory alone.
 
+import { defined } from '../../../libraries/base/collections.ts'
 import { heldToken } from './session.ts'
 
 export const rerunIsReady = 'proofstream: ready to run a question again'
@@ -29,6 +30,6 @@ export function rerunLink(file: Blob): HTMLAnchorElement {
 function handOver({ origin, source, data }: MessageEvent): void {
   if (origin !== location.origin || data !== rerunIsReady || handedOver === undefined) return
   const token = heldToken()
-  const handover: Handover = { file: handedOver, ...(token === undefined ? {} : { token }) }
+  const handover: Handover = { file: handedOver, ...defined({ token }) }
   source?.postMessage(handover, { targetOrigin: location.origin })
 }

@@ -22,14 +22,7 @@ import { NodeError } from '../../../libraries/base/errors.ts'
 import { isReservedAccount } from '../../../libraries/model/names.ts'
 import { type Field, innerType, typeText } from '../../../libraries/model/schema.ts'
 import { geometryColumn } from '../../../node/answers/conditions.ts'
-import {
-  chartOf,
-  chartSpans,
-  columnFigures,
-  type Glance,
-  newestGeometries,
-  newestRows,
-} from '../../../node/answers/newest-rows.ts'
+import { chartOf, chartSpans, columnFigures, type Glance, newestGeometries, newestRows } from '../newest-rows.ts'
 import { Reader } from '../../../node/answers/pin.ts'
 import { datasetOf, mayRead } from '../../../node/http/access.ts'
 import { callerOf } from '../../../node/http/answer.ts'

@@ -26,6 +26,14 @@ export interface PageSource {
   readonly windowBytes: number
 }
 
+/** Pages of a file of any writer, with what all open ones take. */
+export interface CountedPages extends PageSource {
+  /** True when so much is open that the next page may be too much. */
+  readonly isCrowded: () => boolean
+  /** Throws where nobody waits for the rows any more. */
+  readonly demandCaller: () => void
+}
+
 /** How deep levels go. */
 export interface LevelShape {
   readonly maxDefinition: number

@@ -2,6 +2,7 @@
 // writes, so that readers see equal types in our slices and in those of other ODF software.
 // Source: Apache Parquet, parquet.thrift and LogicalTypes.
 
+import { defined } from '../../base/collections.ts'
 import { columnLayout, itemName } from '../arrow/columns.ts'
 import { assert, must } from '../../base/assert.ts'
 import { type DataType, type Field, innerType, isOptional, type TimeUnit, noZone } from '../../model/schema.ts'
@@ -191,7 +192,7 @@ function timeForm(
   }
   return {
     physical,
-    ...(converted === undefined ? {} : { converted }),
+    ...defined({ converted }),
     logical: { member: isTimestamp ? 8 : 7, write },
   }
 }

@@ -33,7 +33,7 @@ const maxColumnBytes = 2 ** 31 - 1
 const maxDepth = 64
 
 /** Turns a compressed page into its `length` bytes. */
-type Decompress = (bytes: Uint8Array, length: number) => Uint8Array
+export type Decompress = (bytes: Uint8Array, length: number) => Uint8Array
 
 export interface SliceReaderOptions {
   /** Zstandard: turns a compressed page into its `length` bytes. Snappy and uncompressed pages need nothing. */

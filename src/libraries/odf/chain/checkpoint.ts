@@ -2,6 +2,7 @@
 // that the fold needs to go on from the head alone (docs/spec/protocol.md §2). A pure function of the log and the chain.
 // As bytes: canonical JSON, with compact arrays for what there is much of (outcomes, ids, writers).
 
+import { defined } from '../../base/collections.ts'
 import { canonicalBytes } from '../../base/json/canonical.ts'
 import { fromPlain } from '../../base/json/json.ts'
 import {
@@ -166,7 +167,7 @@ export function encodeCheckpoint(content: CheckpointContent): Uint8Array {
   const plain = {
     attempts: content.attempts.map(({ writer, n, positions }) => [writer, n, positions]),
     blocks: { schema: refArray(schemaBlock), source: refArray(sourceBlock), vocabulary: refArray(vocabularyBlock) },
-    ...(content.deletedUntilMs === undefined ? {} : { deletedUntilMs: content.deletedUntilMs }),
+    ...defined({ deletedUntilMs: content.deletedUntilMs }),
     earlier: { era: earlier.era, group: earlier.group, previous: earlier.previous },
     ids: content.ids.map((group) => [
       group.number,
@@ -295,9 +296,7 @@ const checkpoint: Shape<CheckpointContent> = map(
     const { schema, source, vocabulary } = blocks
     return {
       ...content,
-      ...(schema === undefined ? {} : { schemaBlock: schema }),
-      ...(vocabulary === undefined ? {} : { vocabularyBlock: vocabulary }),
-      ...(source === undefined ? {} : { sourceBlock: source }),
+      ...defined({ schemaBlock: schema, vocabularyBlock: vocabulary, sourceBlock: source }),
     }
   },
 )

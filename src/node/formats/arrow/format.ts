@@ -2,26 +2,46 @@
 // columnar.ts. Messages come from messages.ts, their buffers from bodies.ts, values from arrays.ts, columns from pieces.ts.
 // Source: Apache Arrow columnar format, https://arrow.apache.org/docs/format/Columnar.html
 
+import { promisify } from 'node:util'
+import { zstdDecompress } from 'node:zlib'
 import { messageHeaders } from '../../../libraries/columnar/arrow/ipc-schema.ts'
 import { must } from '../../../libraries/base/assert.ts'
 import { sameValue } from '../../../libraries/base/compare.ts'
 import type { Limits } from '../../../libraries/base/limits.ts'
 import { NodeError } from '../../../libraries/base/errors.ts'
 import type { RecordBatch } from '../../../libraries/model/schema.ts'
-import { CellCount } from '../cell-count.ts'
+import { CellCount } from '../../../libraries/columnar/file-limits.ts'
 import { type ColumnarFile, ColumnarReader } from '../columnar.ts'
-import type { BodyFile, FileFormat } from '../format.ts'
-import { ArrayReader } from './arrays.ts'
-import { Body } from './bodies.ts'
-import { at, damaged, shown, told, unsupported } from './faults.ts'
-import { type ArrowSource, type IpcMessage, openArrowSource, Window } from './messages.ts'
-import { Dictionary } from './nested-values.ts'
-import { type BatchColumn, pieces } from './pieces.ts'
-import { readSchema } from './schema.ts'
-import { type ArrowField, childrenOf, columnField, isNested, refusalOf } from './types.ts'
+import type { BodyFile } from '../../../libraries/columnar/body-file.ts'
+import type { FileFormat } from '../format.ts'
+import { ArrayReader } from '../../../libraries/columnar/foreign-arrow/arrays.ts'
+import { Body } from '../../../libraries/columnar/foreign-arrow/bodies.ts'
+import { at, damaged, shown, told, unsupported } from '../../../libraries/columnar/foreign-arrow/faults.ts'
+import {
+  type ArrowSource,
+  type IpcMessage,
+  openArrowSource,
+  Window,
+} from '../../../libraries/columnar/foreign-arrow/messages.ts'
+import { Dictionary } from '../../../libraries/columnar/foreign-arrow/nested-values.ts'
+import { type BatchColumn, pieces } from '../../../libraries/columnar/foreign-arrow/pieces.ts'
+import { readSchema } from '../../../libraries/columnar/foreign-arrow/schema.ts'
+import {
+  type ArrowField,
+  childrenOf,
+  columnField,
+  isNested,
+  refusalOf,
+} from '../../../libraries/columnar/foreign-arrow/types.ts'
 import { arrowFacts } from './facts.ts'
 
 const MiB = 1024 * 1024
+const zstd = promisify(zstdDecompress)
+
+function inflateZstd(data: Uint8Array, bytes: number): Promise<Uint8Array> {
+  return zstd(data, { maxOutputLength: bytes, chunkSize: Math.min(Math.max(bytes, 64), MiB) })
+}
+
 /** Most bytes that the dictionaries of the columns that are read may take together. */
 const maxDictionaryBytes = 256 * MiB
 /** Of a day as event time. */
@@ -42,7 +62,7 @@ export async function openArrow(
   file: BodyFile,
   limits: Pick<Limits, 'columns' | 'inflatedBytes' | 'inflatedRatio' | 'recordBytes'>,
 ): Promise<ColumnarFile> {
-  const window = new Window(file)
+  const window = new Window(file, inflateZstd)
   const source = await openArrowSource(window)
   const { reader, table } = source.schema
   const fields = await at({}, () => readSchema(reader, table, limits.columns))

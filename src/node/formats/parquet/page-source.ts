@@ -19,9 +19,9 @@ import {
   lz4UncompressFrames,
   snappyUncompress,
 } from '../../../libraries/columnar/parquet/block-codecs.ts'
-import type { PageSource } from '../../../libraries/columnar/parquet/chunk-pages.ts'
+import type { CountedPages } from '../../../libraries/columnar/parquet/chunk-pages.ts'
 import { damaged, unsupported } from '../../../libraries/columnar/parquet/refusals.ts'
-import type { BodyFile } from '../format.ts'
+import type { BodyFile } from '../../../libraries/columnar/body-file.ts'
 
 /** One page, inflated. */
 const mostPageBytes = 64 * 1024 * 1024
@@ -32,13 +32,6 @@ const windowsBytes = 16 * 1024 * 1024
 const [leastWindowBytes, mostWindowBytes] = [16 * 1024, 1024 * 1024]
 /** Bytes inflated or summed after which other work has its turn. */
 const turnBytes = 2 * 1024 * 1024
-
-export interface CountedPages extends PageSource {
-  /** True when so much is open that the next page may be too much. */
-  readonly isCrowded: () => boolean
-  /** Throws where nobody waits for the rows any more. */
-  readonly demandCaller: () => void
-}
 
 /** Reads pages of `file`, of `columns` columns side by side. Throws NodeError `BodyTooLarge` for pages that are too large. */
 export function pageSource(file: BodyFile, columns: number): CountedPages {

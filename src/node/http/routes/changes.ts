@@ -1,5 +1,6 @@
 // PATCH and DELETE of a dataset, and POST /datasets/{id}/restore (docs/decisions/datasets.md).
 
+import { defined } from '../../../libraries/base/collections.ts'
 import type { Deletion } from '../../../libraries/odf/chain/records.ts'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
@@ -162,6 +163,6 @@ function stateOf(chain: DatasetChain): object {
     ...listed(chain),
     ...(info === undefined ? {} : { info: withoutKind(info) }),
     ...(license === undefined ? {} : { license: withoutKind(license) }),
-    ...(attachments === undefined ? {} : { attachments }),
+    ...defined({ attachments }),
   }
 }

@@ -1,5 +1,6 @@
 // PUT /{account}/{dataset}, GET /datasets, GET /datasets/{id}, and GET /{account}/{dataset}: a dataset at a glance.
 
+import { defined } from '../../../libraries/base/collections.ts'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { canSee, demandCreate } from '../../access/scopes.ts'
@@ -104,7 +105,7 @@ function registerList(app: FastifyInstance, context: HttpContext): void {
     const { chains, next, nextPath } = await listPage(context, request)
     if (nextPath !== undefined) void reply.header('link', `<${nextPath}>; rel="next"`)
     const datasets = chains.map(listed)
-    return reply.header('cache-control', 'no-cache').send({ datasets, ...(next === undefined ? {} : { next }) })
+    return reply.header('cache-control', 'no-cache').send({ datasets, ...defined({ next }) })
   })
 }
 
@@ -125,7 +126,7 @@ export async function listPage(
   const chains = found.filter((chain) => chain !== undefined)
   const next = names.length > items ? names[items - 1]?.alias : undefined
   if (next === undefined) return { chains }
-  const query = { ...(account === undefined ? {} : { account }), after: next, limit: String(items) }
+  const query = { ...defined({ account }), after: next, limit: String(items) }
   return { chains, next, nextPath: `/datasets?${new URLSearchParams(query).toString()}` }
 }
 
@@ -176,7 +177,7 @@ function settingsOf({ name: { freshnessMs, ingest } }: DatasetChain): object {
   const freshness = freshnessMs === undefined ? {} : { freshness: durationText(freshnessMs) }
   return {
     ...freshness,
-    ...(ingest === undefined ? {} : { ingest }),
+    ...defined({ ingest }),
   }
 }
 

@@ -1,5 +1,6 @@
 // What the node says of itself: /, /info, /limits, health, metrics, DID document, the error catalogue.
 
+import { defined } from '../../../libraries/base/collections.ts'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { formatsWithout } from '../../formats/registry.ts'
@@ -101,7 +102,7 @@ function info(context: HttpContext): object {
     did: context.facts.did,
     version: context.facts.version,
     roles: context.facts.roles,
-    ...(context.facts.log === undefined ? {} : { log: context.facts.log }),
+    ...defined({ log: context.facts.log }),
     ...(engine === undefined
       ? {}
       : { engine: { name: engine.name, version: engine.version, dialect: engine.dialect } }),

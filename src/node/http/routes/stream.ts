@@ -1,6 +1,7 @@
 // POST /{account}/{dataset}/stream, or a WebSocket there: records without end; the answer is a line for each batch, as soon
 // as it is durable, and one for the end (docs/spec/http.md §14).
 
+import { defined } from '../../../libraries/base/collections.ts'
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
@@ -152,7 +153,7 @@ function lineText(line: StreamLine, requestId: string): string {
   }
   const { last, error } = line
   const problem = error === undefined ? {} : { problem: problemOf(error, requestId).body }
-  return JSON.stringify({ ended: true, ...(last === undefined ? {} : { last }), ...problem })
+  return JSON.stringify({ ended: true, ...defined({ last }), ...problem })
 }
 
 /**

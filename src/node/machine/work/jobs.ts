@@ -13,7 +13,7 @@ import { JsonNumber, type JsonValue } from '../../../libraries/base/json/value.t
 import { type Column, type DataType, innerType } from '../../../libraries/model/schema.ts'
 import { openSlice } from '../../../libraries/columnar/parquet/read-slice.ts'
 import { type ReadProof, readProof } from '../../../libraries/proof/read-proof.ts'
-import { checkSliceRows, type ExpectedSlice, type SliceCheck } from './check-slice.ts'
+import { checkSliceRows, type ExpectedSlice, type SliceCheck } from '../../../libraries/odf/chain/check-slice.ts'
 import { inflatePage } from './inflate-page.ts'
 import { type MergedBytes, type MergeOrder, mergeSlices } from './merge.ts'
 
@@ -50,7 +50,8 @@ const jobs = {
   /** Where and when the rows of a slice are. Throws NodeError `SqlValue` for a text that is no geometry; DecodeError. */
   spatialIndex: (bytes: Uint8Array, columns: IndexedColumns): Promise<SliceIndex> => indexSlice(bytes, columns),
   /** What is wrong with a slice as its block describes it. */
-  slice: (bytes: Uint8Array, expected: ExpectedSlice): Promise<SliceCheck> => checkSliceRows(bytes, expected),
+  slice: (bytes: Uint8Array, expected: ExpectedSlice): Promise<SliceCheck> =>
+    checkSliceRows(bytes, expected, inflatePage),
   /** The rows of many slices in one file, checked. Throws DecodeError. */
   merge: (bytes: Uint8Array, order: MergeOrder): Promise<MergedBytes> => mergeSlices(bytes, order),
 } as const

@@ -4,7 +4,7 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { ColumnarFile } from '../../../../src/node/formats/columnar.ts'
-import type { BodyFile } from '../../../../src/node/formats/format.ts'
+import type { BodyFile } from '../../../../src/libraries/columnar/body-file.ts'
 import { openParquet } from '../../../../src/node/formats/parquet/format.ts'
 import { NodeError } from '../../../../src/libraries/base/errors.ts'
 import { type Column, type Field, innerType, isOptional, typeText } from '../../../../src/libraries/model/schema.ts'

@@ -1,7 +1,7 @@
 // Items of lists in a Parquet file are counted before any is read: a few bytes may stand for hundreds of millions.
 
 import { expect, test } from 'vitest'
-import { CellCount } from '../../../../src/node/formats/cell-count.ts'
+import { CellCount } from '../../../../src/libraries/columnar/file-limits.ts'
 import { openParquet } from '../../../../src/node/formats/parquet/format.ts'
 import { columnOf } from '../../../libraries/columnar/arrow/columns-helper.ts'
 import { collected, optionalField } from '../reading.ts'

@@ -1,0 +1,37 @@
+// Makes the folders of the packages of single libraries, dist-packages/verify and dist-packages/client, from what
+// `npm run build` has made. `npm pack ./dist-packages/verify` packs one.
+// Usage: npm run packages
+
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { type Library, libraryPackage, type RootManifest } from './library-package.ts'
+
+const libraries: readonly Library[] = [
+  {
+    name: '@proofstream/verify',
+    description: 'Checks saved answers of Proofstream and Open Data Fabric nodes offline: hashes and signature.',
+    entry: 'libraries/proof/verify',
+  },
+  {
+    name: '@proofstream/client',
+    description: 'A Proofstream node from JavaScript: asks, writes, listens, and checks what was answered.',
+    entry: 'libraries/client/client',
+  },
+]
+
+const home = new URL('../', import.meta.url)
+const read = (path: string): string => readFileSync(new URL(path, home), 'utf8')
+// The tests install what this file makes of it.
+const root = JSON.parse(read('package.json')) as RootManifest
+
+rmSync(new URL('dist-packages/', home), { recursive: true, force: true })
+for (const library of libraries) {
+  const folder = new URL(`dist-packages/${library.name.replace('@proofstream/', '')}/`, home)
+  const files = new Map(libraryPackage(library, root, (path) => read(`dist/${path}`)))
+  files.set('LICENSE', read('LICENSE'))
+  files.set('README.md', read(`src/${library.entry.replace(/[^/]+$/, '')}README.md`))
+  for (const [path, text] of files) {
+    const file = new URL(path, folder)
+    mkdirSync(new URL('.', file), { recursive: true })
+    writeFileSync(file, text)
+  }
+}
