@@ -107,7 +107,8 @@ export async function ifThere<T>(work: Promise<T>): Promise<T | undefined> {
 export async function fileStamp(path: string): Promise<string | undefined> {
   const found = await statOf(path, { bigint: true }).catch((error: unknown) => {
     // A file may stand where its folder was.
-    if (!hasCode(error, 'ENOENT', 'ENOTDIR')) throw error
+    if (hasCode(error, 'ENOENT', 'ENOTDIR')) return undefined
+    throw error
   })
   return found && `${found.ino} ${found.size} ${found.mtimeNs} ${found.ctimeNs}`
 }
