@@ -210,18 +210,22 @@ export function loadConfig(flags: RawValues, configFile?: string): Config {
 /** Every option of the table, as `loadConfig` reads it. Throws as `loadConfig`, but for what options say together. */
 export function readOptions(flags: RawValues, configFile?: string): readonly ReadOption[] {
   const file = configFile === undefined ? {} : readConfigFile(configFile)
-  const read = (row: OptionRow): ReadOption => {
-    const given = [
+  const sourcesOf = (row: OptionRow) =>
+    [
       ['flag', flags[row.name]],
       ['environment', process.env[variableOf(row)]],
       ['file', file[row.name]],
-      ['default', row.default],
     ] as const
-    const [source, raw] = given.find(([, value]) => value !== undefined && value !== null) ?? ['default', undefined]
+  const read = (row: OptionRow): ReadOption => {
+    const [source, raw] = sourcesOf(row).find(([, value]) => isGiven(value)) ?? (['default', row.default] as const)
     return { row, source, value: raw === undefined ? undefined : parseValue(row, raw) }
   }
   const without = optionTable.filter(({ name }) => name === 'without').flatMap((row) => read(row).value ?? [])
   const rows = optionTable.filter(({ feature }) => feature === undefined || !without.includes(feature))
+  const idle = optionTable.find((row) => !rows.includes(row) && sourcesOf(row).some(([, value]) => isGiven(value)))
+  if (idle !== undefined) {
+    throw invalidOption(`Option '${idle.name}' is of the feature '${idle.feature}', which option 'without' leaves out.`)
+  }
   const names = new Set(rows.map(({ name }) => name))
   const unknownIn = (values: RawValues): string | undefined => Object.keys(values).find((name) => !names.has(name))
   const flag = unknownIn(flags)
@@ -232,6 +236,10 @@ export function readOptions(flags: RawValues, configFile?: string): readonly Rea
     throw invalidOption(`The config file '${configFile}' names '${member}', ${hint}`)
   }
   return rows.map(read)
+}
+
+function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null
 }
 
 /** Set for programs beside a service by Kubernetes and Docker, by the name of the service. */
@@ -323,9 +331,10 @@ function awsEnvironment(): Environment {
 /** Whether `store` is a URL that one of the groups opens, and no directory. Throws NodeError `InvalidParameter` for others. */
 function isStoreUrl(store: string | undefined, groups: readonly OptionGroup<unknown>[]): boolean {
   const scheme = schemeOf(store)
-  if (scheme === undefined) return false
+  // `s3:bucket` is a slip, and no directory that anybody wants. One letter is a drive.
+  if (scheme === undefined && !/^[a-z][a-z0-9+.-]+:/i.test(store ?? '')) return false
   const known = groups.flatMap(({ schemes }) => schemes ?? [])
-  if (known.includes(scheme)) return true
+  if (scheme !== undefined && known.includes(scheme)) return true
   const candidates = known.map((name) => `${name}://…`).join(', ')
   throw invalidOption(`Option 'store' is '${store}'; expected a directory, or ${candidates}.`)
 }

@@ -1,11 +1,11 @@
-// What a node does without is not there: no module of it is loaded, its routes say why, its options are unknown; and a feature
+// What a node does without is not there: no module of it is loaded, its routes say why, its options are refused; and a feature
 // that is only added to the list is served, with nothing else of the source naming it.
 
 import { spawnSync } from 'node:child_process'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { loadConfig } from '../../src/node/config.ts'
 import type { Feature } from '../../src/node/feature.ts'
 import { features } from '../../src/features.ts'
@@ -77,6 +77,7 @@ describe('a node without its features', () => {
       for (const { method, path, feature } of optional) {
         const [status, text] = await answered(method, path)
         expect([path, status, text]).toEqual([path, 404, expect.stringContaining(`without the feature '${feature}'`)])
+        expect(text).toContain(`"This node does not answer ${method} ${path}."`)
       }
       expect((await live.ingest('acme/lab', [{ n: 1 }], '?create=true')).status).toBe(200)
       expect((await live.query('SELECT n FROM "acme/lab"', { include: ['Proof'] })).status).toBe(200)
@@ -100,8 +101,32 @@ describe('a node without its features', () => {
     }
   })
 
-  it('does not know their options', () => {
-    expect(() => loadConfig({ without: 'mqtt', 'mqtt-url': 'mqtt://x' })).toThrow("Unknown option 'mqtt-url'")
+  it('has pages that lead to nothing of them', async () => {
+    const live = await startLiveNode({ without: names.filter((name) => name !== 'console').join(',') })
+    try {
+      const place = { type: 'Point', coordinates: [-9.14, 38.72] }
+      expect((await live.ingest('acme/cities', [{ geometry: place }], '?create=true')).status).toBe(200)
+      const pages = ['/', '/acme/cities', '/query', '/ingest', '/verify', '/info']
+      for (const path of pages) {
+        const page = await (await fetch(`${live.node.url}${path}`, { headers: { accept: 'text/html' } })).text()
+        expect([path, page]).toEqual([path, expect.stringContaining('<main')])
+        for (const [, place = ''] of page.matchAll(/(?:href|src|action|data-rows)="(\/[^"#]*)/g)) {
+          const { status } = await fetch(`${live.node.url}${place.replaceAll('&amp;', '&')}`)
+          expect([path, place, status]).not.toEqual([path, place, 404])
+        }
+        expect(page).not.toMatch(/\/(?:ogc|iceberg)\b/)
+      }
+    } finally {
+      await live.stop()
+    }
+  })
+
+  it('refuses their options, wherever one is given, and says which feature it is of', () => {
+    const reason = "Option 'mqtt-password' is of the feature 'mqtt', which option 'without' leaves out."
+    expect(() => loadConfig({ without: 'mqtt', 'mqtt-password': 'x' })).toThrow(reason)
+    vi.stubEnv('PROOFSTREAM_MQTT_PASSWORD', 'x')
+    expect(() => loadConfig({ without: 'mqtt' })).toThrow(reason)
+    vi.unstubAllEnvs()
     expect(() => loadConfig({ without: 'ogcc' })).toThrow(/'without' is 'ogcc'; expected some of console, ogc/)
   })
 })

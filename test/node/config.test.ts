@@ -55,6 +55,11 @@ describe('an option', () => {
     [{ data: '' }, /'data' is ''; expected text/],
     [{ roles: 'gateway,reader' }, /'roles' is 'gateway,reader'; expected some of gateway, builder, replica/],
     [{ roles: '' }, /'roles' is ''; expected some of/],
+    [{ store: 's3://b/x' }, /'store' is 's3:\/\/b\/x', whose bucket is 'b'; expected one of 3 to 63/],
+    [{ store: 's3://Bucket' }, /whose bucket is 'Bucket'; expected one of 3 to 63 small letters/],
+    [{ store: 's3://bucket/a//b' }, /whose prefix has the part ''; expected words/],
+    [{ store: 's3:bucket/x' }, /'store' is 's3:bucket\/x'; expected a directory, or s3:\/\/…/],
+    [{ store: 'file:/srv/store' }, /'store' is 'file:\/srv\/store'; expected a directory, or s3:\/\/…/],
     [{ roles: 'gateway,replica' }, /'roles' is 'gateway,replica', but one process has a file log/],
     [{ roles: 'builder' }, /one process has a file log: gateway and builder go together/],
   ])('that is unknown or malformed is an error that names it: %j', (flags, message) => {

@@ -4,7 +4,7 @@
 import { Readable } from 'node:stream'
 import type { S3 } from '@aws-sdk/client-s3'
 import { createSha2, randomBytes } from '../../libraries/base/ids/native-crypto.ts'
-import { boundedPieces } from '../../libraries/base/bounded-body.ts'
+import { BodyTooLong, boundedPieces } from '../../libraries/base/bounded-body.ts'
 import { concatBytes, toHex } from '../../libraries/base/bytes.ts'
 import type { Clock } from '../../libraries/base/clock.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
@@ -98,6 +98,10 @@ export class Bucket {
       try {
         return await this.send(what, run)
       } catch (error) {
+        // Another time it would be as long. Whether something was done it does not say: `send` has it as no answer.
+        if (error instanceof Unanswered && error.cause instanceof BodyTooLong) {
+          throw unreadable(`${what}: ${error.cause.message}`, error.cause)
+        }
         const mayPass = error instanceof Unanswered || (error instanceof Refused && error.mayPass)
         if (!mayPass || attempt === attemptsMost) throw error
       }

@@ -63,10 +63,14 @@ function bucketConfig(values: OptionValues, environment: Environment): BucketCon
   const url = text('store') ?? ''
   const [bucket = '', ...rest] = url.slice(`${scheme}://`.length).replace(/\/$/, '').split('/')
   // https://docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html
-  if (!/^[a-z0-9][a-z0-9._-]{1,61}[a-z0-9]$/.test(bucket) || !rest.every((part) => /^\w[\w.-]*$/.test(part))) {
-    throw invalidOption(
-      `Option 'store' is '${url}'; expected s3://bucket/prefix, of letters, digits, '.', '_' and '-'.`,
-    )
+  if (!/^[a-z0-9][a-z0-9._-]{1,61}[a-z0-9]$/.test(bucket)) {
+    const expected = "of 3 to 63 small letters, digits, '.', '_' and '-', with a letter or digit at both ends"
+    throw invalidOption(`Option 'store' is '${url}', whose bucket is '${bucket}'; expected one ${expected}.`)
+  }
+  const part = rest.find((one) => !/^\w[\w.-]*$/.test(one))
+  if (part !== undefined) {
+    const expected = "words of letters, digits, '.', '_' and '-', joined by single slashes"
+    throw invalidOption(`Option 'store' is '${url}', whose prefix has the part '${part}'; expected ${expected}.`)
   }
   const condition = text('s3-condition') === 'gcs' ? 'gcs' : 'aws'
   const region =

@@ -62,6 +62,7 @@ export interface ShownDataset extends Omit<Addressed, 'example'> {
   readonly chain: readonly ShownBlock[]
   /** The newest first. */
   readonly newest: ShownRows
+  readonly hasGeometry: boolean
   /** How many of the newest rows chart and figures are of; undefined where there are none. */
   readonly figuresOf: number | undefined
   readonly chart: ShownChart | undefined
@@ -89,7 +90,7 @@ export function datasetPage(dataset: ShownDataset): Page {
 ${where(description, (text) => html`<p class="lead">${text}</p>`)}
 <div data-part="facts">${facts(dataset)}</div>
 <section data-part="chart">${where(dataset.chart, (chart) => html`<h2 id="chart">Over event time <small>${extent(dataset)}</small></h2>${charts(chart)}`)}</section>
-<section data-part="map">${where(dataset.map, (shown) => html`<h2 id="map">Map <small>newest features</small></h2>${map(shown, `${items}/`)}<p><a href="${items}?f=html">All features, as a list</a></p>`)}</section>
+<section data-part="map">${where(dataset.map, (shown) => html`<h2 id="map">Map <small>newest features</small></h2>${dataset.hasItems ? html`${map(shown, `${items}/`)}<p><a href="${items}?f=html">All features, as a list</a></p>` : map(shown)}`)}</section>
 <section data-part="rows" aria-labelledby="rows"><h2 id="rows">Newest rows</h2>${newest(dataset)}</section>
 <section data-part="columns" aria-labelledby="columns"><h2 id="columns">Columns <small>${dataset.columns.length}${where(dataset.figuresOf, () => html`, figures of ${extent(dataset)}`)}</small></h2>${columns(dataset)}</section>
 <div class="pair">

@@ -15,7 +15,8 @@ export interface Addressed {
   readonly alias: string
   /** A record as the dataset takes them, as JSON. */
   readonly example: string
-  readonly hasGeometry: boolean
+  /** Its features have addresses: there are some, and maps are served. */
+  readonly hasItems: boolean
   /** Readers need no token. */
   readonly isOpen: boolean
 }
@@ -69,7 +70,7 @@ node.ingest(${JSON.stringify(alias)}, "rows.csv")  # or data frames, or dictiona
   ]
 }
 
-function reading({ origin, alias, hasGeometry, isOpen }: Addressed): readonly Way[] {
+function reading({ origin, alias, hasItems, isOpen }: Addressed): readonly Way[] {
   const token = isOpen ? '' : ' \\\n  -H "Authorization: Bearer $TOKEN"'
   const header = isOpen ? '' : ',\n  headers = c(Authorization = paste("Bearer", Sys.getenv("TOKEN")))'
   const bearer = isOpen ? '' : ', token=TOKEN'
@@ -100,7 +101,7 @@ frame = answer.to_pandas()  # its signature was checked`,
       text: `download.file("${origin}/${alias}/export?format=parquet", "${file}", mode = "wb"${header})
 rows <- arrow::read_parquet("${file}")`,
     },
-    ...(hasGeometry ? [maps] : []),
+    ...(hasItems ? [maps] : []),
   ]
 }
 

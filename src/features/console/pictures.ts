@@ -78,8 +78,8 @@ export interface ShownMap {
   readonly rows: readonly (number | string)[]
 }
 
-/** `rowsAt`: what an address of a row begins with. */
-export function map(shown: ShownMap, rowsAt: string): Html {
+/** `rowsAt`: what an address of a row begins with, where rows have one. */
+export function map(shown: ShownMap, rowsAt?: string): Html {
   const { width, height, land, areas, lines, points, rows } = shown
   const [west, south, east, north] = shown.bounds
   const where = `${degrees(west, 'W', 'E')} to ${degrees(east, 'W', 'E')}, ${degrees(south, 'S', 'N')} to ${degrees(north, 'S', 'N')}`
@@ -90,7 +90,7 @@ export function map(shown: ShownMap, rowsAt: string): Html {
   const dotRows = points.flatMap(({ feature, path }) => Array.from(path.matchAll(/M/g), () => rows[feature]))
   const dots = html`<path class="points" data-dots="${dotRows.join(' ')}" d="${points.map(({ path }) => path).join('')}"/>`
   return html`<figure class="map">
-<svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${words}" data-rows="${rowsAt}"><path class="land" d="${land}"/>
+<svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${words}"${rowsAt === undefined ? undefined : html` data-rows="${rowsAt}"`}><path class="land" d="${land}"/>
 ${drawn('areas', areas)}${drawn('lines', lines)}${dots}</svg>
 <p class="hint">${words}.</p>
 </figure>`

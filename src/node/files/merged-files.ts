@@ -5,7 +5,7 @@
 // merged-maker.ts makes them; losing one costs time, never an answer.
 
 import { mkdir, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { DatasetView } from '../catalog/dataset-chain.ts'
 import { errorCode, fileStamp, hasCacheRoom, ifThere } from '../machine/disk/files.ts'
 import { createSha2, sha256 } from '../../libraries/base/ids/native-crypto.ts'
@@ -88,15 +88,15 @@ export class MergedFiles {
     const { dir } = this.#options
     for (const folder of (await ifThere(readdir(dir))) ?? []) {
       const id = datasetOfFolder(folder)
-      for (const name of id === undefined ? [] : await readdir(join(dir, folder))) {
+      for (const name of id === undefined ? [] : await namesIn(join(dir, folder))) {
         const [, from, to, slices, hash] = namePattern.exec(name) ?? []
         const path = join(dir, folder, name)
         const run = { from: Number(from), to: Number(to) }
         const isThere = id !== undefined && this.has(id, run)
-        if (id === undefined || slices === undefined || hash === undefined || isThere) await rm(path, { force: true })
+        if (id === undefined || slices === undefined || hash === undefined || isThere) await clearAway(path)
         else this.#add(id, { ...run, slices, hash, path, sizeBytes: (await stat(path)).size, checks: new Map() })
       }
-      if (id === undefined) await rm(join(dir, folder), { recursive: true, force: true })
+      if (id === undefined) await clearAway(join(dir, folder))
     }
     for (const [id, files] of this.#held) {
       for (const file of files.filter((one) => files.some((other) => isWithin(one, other))))
@@ -201,7 +201,7 @@ export class MergedFiles {
       await writeFile(part, file, { mode: 0o600 })
       await rename(part, path)
     } catch (error) {
-      await rm(part, { force: true })
+      await clearAway(part)
       throw error
     }
     const replaced = (this.#held.get(id) ?? []).filter((one) => isWithin(one, run))
@@ -226,7 +226,7 @@ export class MergedFiles {
     this.#retired.set(file, id)
     await this.#options.clock.sleep(this.#options.graceMs, this.#closed.signal)
     if (this.#closed.signal.aborted || !this.#retired.delete(file)) return
-    await rm(file.path, { force: true })
+    await clearAway(file.path)
     this.#bytes -= file.sizeBytes
   }
 
@@ -235,7 +235,7 @@ export class MergedFiles {
     this.#retired.delete(file)
     this.#lost.add(id)
     this.#bytes -= file.sizeBytes
-    await rm(file.path, { force: true })
+    await clearAway(file.path)
   }
 
   #forget(id: DatasetId, file: Held): void {
@@ -258,6 +258,23 @@ export class MergedFiles {
       return undefined
     }
   }
+}
+
+/** Somebody may have put a folder in the place of a file, or a file in the place of its folder. */
+async function clearAway(path: string): Promise<void> {
+  await rm(path, { recursive: true, force: true }).catch(async (error: unknown) => {
+    if (errorCode(error) !== 'ENOTDIR') throw error
+    await rm(dirname(path))
+  })
+}
+
+/** What lies in a folder; what is none is removed. */
+async function namesIn(path: string): Promise<readonly string[]> {
+  return await readdir(path).catch(async (error: unknown) => {
+    if (errorCode(error) !== 'ENOTDIR') throw error
+    await rm(path)
+    return []
+  })
 }
 
 function isWithin(one: SliceRun, other: SliceRun): boolean {

@@ -4,9 +4,9 @@
 // that what a dead one used is free again. Clocks decide nothing.
 
 import { randomBytes } from 'node:crypto'
-import { mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { lockDirectory, lockOwner } from '../machine/disk/directory-lock.ts'
 
@@ -59,9 +59,11 @@ export class SharedFolders {
           .map((row) => String(row['name'])),
       )
       for (const above of readdirSync(join(dir, 'folders'))) {
-        for (const name of readdirSync(join(dir, 'folders', above))) {
-          if (!known.has(`${above}/${name}`)) this.#moveAway(`${above}/${name}`)
-        }
+        if (isFile(join(dir, 'folders', above))) rmSync(join(dir, 'folders', above))
+        else
+          for (const name of readdirSync(join(dir, 'folders', above))) {
+            if (!known.has(`${above}/${name}`)) this.#moveAway(`${above}/${name}`)
+          }
       }
       return unlock
     })
@@ -74,6 +76,11 @@ export class SharedFolders {
     return join(this.#dir, 'processes', this.#process)
   }
 
+  /** False once somebody has removed what processes use together: another one is to be opened. */
+  isThere(): boolean {
+    return existsSync(this.unfinished)
+  }
+
   pathOf(name: string): string {
     return join(this.#dir, 'folders', name)
   }
@@ -83,6 +90,8 @@ export class SharedFolders {
     const path = this.pathOf(name)
     return this.#together(() => {
       const turn = this.#nextTurn()
+      // What is no folder is not of this cache.
+      for (const place of [dirname(path), path]) if (isFile(place)) rmSync(place)
       // One that a process was killed while removing has its line still.
       if (mkdirSync(path, { recursive: true, mode: 0o700 }) !== undefined) {
         this.#sql('INSERT OR REPLACE INTO folders VALUES (?, ?, 0, ?)').run(name, turn, turn)
@@ -217,6 +226,10 @@ export class SharedFolders {
       throw error
     }
   }
+}
+
+function isFile(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isFile() === true
 }
 
 function randomName(): string {

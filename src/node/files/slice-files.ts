@@ -5,11 +5,11 @@
 // Processes of one machine may share the folders (`node/files/shared-folders.ts`): what one has copied the others find, at a start
 // and later, and check before they use it.
 
-import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { packedSliceBytesMost } from '../../libraries/odf/chain/pack-span.ts'
 import { digestInTurns } from '../../libraries/odf/chain/pack.ts'
-import { fileStamp, hasCacheRoom, ifThere, nodeFileSystem } from '../machine/disk/files.ts'
+import { fileStamp, hasCacheRoom, hasCode, nodeFileSystem } from '../machine/disk/files.ts'
 import { SharedFolders } from './shared-folders.ts'
 import { type DatasetId, hashText } from '../../libraries/base/ids/identifiers.ts'
 import { must } from '../../libraries/base/assert.ts'
@@ -60,6 +60,8 @@ export interface SliceReading {
 interface Page {
   readonly name: string
   readonly path: string
+  /** In which it is used. */
+  readonly folders: SharedFolders
   /** Sequences of the blocks whose slices are here, and what the file of each was when it was whole; of this folder. */
   readonly held: Map<number, string>
   generation: number
@@ -142,13 +144,15 @@ export class SliceFiles {
     const pages: Page[] = []
     const close = (how: 'done' | 'suspect'): void => {
       for (const page of pages.splice(0)) {
-        if (--page.users > 0) continue
-        this.#shared?.release(page.name)
+        // Of a cache that is gone, nothing is left to give back.
+        if (--page.users > 0 || page.folders !== this.#shared) continue
+        page.folders.release(page.name)
         // Where that fails the next reader fails, and it is tried again.
-        if (how === 'suspect') this.#shared?.remove(page.name).catch(() => {})
+        if (how === 'suspect') page.folders.remove(page.name).catch(() => {})
       }
     }
     let usedBytes = 0
+    this.#forgetGone()
     const groups = packedTo > 0 ? pagesOf(wanted, isCopied) : [].values()
     const lane = async (): Promise<void> => {
       for (const group of groups) {
@@ -185,14 +189,22 @@ export class SliceFiles {
       known.users++
       return known
     }
-    const { path, generation } = this.#folders.use(name)
+    const folders = this.#folders
+    const { path, generation } = folders.use(name)
     if (this.#pages.size >= pagesKnownMost) this.#forgetUnused()
-    const page = known ?? { name, path, held: new Map(), generation, users: 0, turn: Promise.resolve() }
+    const page = known ?? { name, path, folders, held: new Map(), generation, users: 0, turn: Promise.resolve() }
     page.users = 1
     if (page.generation !== generation) page.held.clear()
     page.generation = generation
     this.#pages.set(name, page)
     return page
+  }
+
+  /** Somebody may remove the whole cache while this runs: it is begun anew. What is read of the one before is lost to its readers. */
+  #forgetGone(): void {
+    if (this.#shared?.isThere() !== false) return
+    this.#shared = undefined
+    this.#pages.clear()
   }
 
   #forgetUnused(): void {
@@ -216,17 +228,19 @@ export class SliceFiles {
   /** Those of the slices that no other process, and none before, has left here whole. */
   async #check(page: Page, slices: readonly SliceAt[]): Promise<SliceAt[]> {
     const missing: SliceAt[] = []
+    // Somebody may have removed it while it is in use.
+    await mkdir(page.path, { recursive: true, mode: 0o700 })
     const there = new Set(await readdir(page.path))
     for (const slice of slices) {
       const path = join(page.path, nameOf(slice))
       const stamp = there.has(nameOf(slice)) ? await fileStamp(path) : undefined
-      const bytes = stamp === undefined ? undefined : await ifThere(readFile(path))
+      const bytes = stamp === undefined ? undefined : await bytesOf(path)
       if (stamp !== undefined && bytes !== undefined && hashText(await digestInTurns(bytes)) === slice.hash) {
         page.held.set(slice.sequence, stamp)
         continue
       }
       missing.push(slice)
-      if (bytes !== undefined) await rm(path, { force: true })
+      if (stamp !== undefined) await rm(path, { recursive: true, force: true })
     }
     return missing
   }
@@ -264,6 +278,16 @@ export class SliceFiles {
     throw new NodeError('Saturated', 'The cache has no room for the slices of this statement now.', {
       hint: 'Other statements use its room, or the volume has less than 1 GiB left. Try again later.',
     })
+  }
+}
+
+/** Undefined where there is no file, or something else. */
+async function bytesOf(path: string): Promise<Uint8Array | undefined> {
+  try {
+    return await readFile(path)
+  } catch (error) {
+    if (hasCode(error, 'ENOENT', 'EISDIR')) return undefined
+    throw error
   }
 }
 

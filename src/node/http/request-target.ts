@@ -40,7 +40,7 @@ export function registerPaths(app: FastifyInstance): {
     return matching.sort((a, b) => a.variables - b.variables)[0]
   }
   const refuseUnknown = (request: FastifyRequest, reply: FastifyReply): never => {
-    const path = pathOf(request.url).slice(0, 200)
+    const path = shownPath(request)
     const nearest = findPath(request.url)
     // An asset that is not there lies under a known path too.
     if (nearest === undefined || nearest.methods.has(request.method)) {
@@ -62,6 +62,11 @@ function decodedPath(url: string): string | undefined {
   } catch {
     return undefined
   }
+}
+
+/** The path of a request, as a message names it. */
+export function shownPath({ url }: Pick<FastifyRequest, 'url'>): string {
+  return pathOf(url).slice(0, 200)
 }
 
 /** The path of a request's target, which may be a whole URL. */

@@ -17,7 +17,7 @@ import { answerBrokenRequest, schemaError, sendProblem } from './problem.ts'
 import { Readings } from './readings.ts'
 import { isHandshake } from './record-sockets.ts'
 import { registerSteps } from './request-steps.ts'
-import { registerParameterRules } from './request-target.ts'
+import { registerParameterRules, shownPath } from './request-target.ts'
 import { registerChanges } from './routes/changes.ts'
 import { registerMetadata, registerTail } from './routes/dataset-data.ts'
 import { registerAbout, registerCreation, registerDatasets } from './routes/datasets.ts'
@@ -176,8 +176,10 @@ function registerAbsent(app: FastifyInstance, isAbsent: (operation: OperationTex
       url,
       schema: { hide: true },
       // Before any body is read.
-      onRequest: async () => {
-        throw new NodeError('RouteNotFound', `This node does not answer ${method.toUpperCase()} ${url}.`, { hint })
+      onRequest: async (request) => {
+        throw new NodeError('RouteNotFound', `This node does not answer ${request.method} ${shownPath(request)}.`, {
+          hint,
+        })
       },
       handler: () => undefined,
     })

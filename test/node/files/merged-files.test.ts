@@ -1,9 +1,9 @@
 // Merged files on disk: bounded in bytes, the dataset not asked for longest dropped first; what an earlier process has left
 // is found again, and what a larger file has taken the place of goes.
 
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
 import type { DatasetView } from '../../../src/node/catalog/dataset-chain.ts'
 import { sha256 } from '../../../src/libraries/base/ids/native-crypto.ts'
@@ -88,6 +88,35 @@ it('finds again what is whole, and of a range that was joined the larger file', 
   // A view that ends before the file does reads its slices.
   expect(await larger.of({ ...a, slices: sliceView(schemaOf(), [1, 1, 1]).slices })).toEqual([])
   larger.close()
+})
+
+it('clears away what somebody put in the place of a file or a folder', async () => {
+  const files = await open(10 * file.length, 'strange')
+  await make(files, a, [0, 2])
+  const [{ path } = { path: '' }] = await files.of(a)
+  const folderFor = async (): Promise<void> => {
+    rmSync(path)
+    mkdirSync(path)
+  }
+  await folderFor()
+  expect([await files.of(a), files.refused]).toEqual([[], 1])
+  expect(await make(files, a, [0, 2])).toBe(true)
+  await folderFor()
+  files.close()
+  const next = await open(10 * file.length, 'strange')
+  expect([await next.of(a), await make(next, a, [0, 2])]).toEqual([[], true])
+  expect((await next.of(a)).length).toBe(1)
+  const fileForFolder = (): void => {
+    rmSync(dirname(path), { recursive: true })
+    writeFileSync(dirname(path), 'of another program')
+  }
+  fileForFolder()
+  expect([await next.of(a), await make(next, a, [0, 2])]).toEqual([[], true])
+  next.close()
+  fileForFolder()
+  const last = await open(10 * file.length, 'strange')
+  expect([await last.of(a), await make(last, a, [0, 2]), (await last.of(a)).length]).toEqual([[], true, 1])
+  last.close()
 })
 
 it('does not take what somebody wrote to after it was checked', async () => {

@@ -3,7 +3,7 @@
 
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { sha3Hash } from '../../../src/libraries/base/ids/identifiers.ts'
 import { must } from '../../../src/libraries/base/assert.ts'
@@ -258,6 +258,31 @@ describe('of a store elsewhere', () => {
     expect(fetched).toBeGreaterThan(0)
     expect(await requestsOf(async () => expectAndClose(await files.open(wanted(range(0, 600))), range(0, 600)))).toBe(0)
     held.close('done')
+  })
+
+  test('are made again where somebody removed the cache or put something else in its place', async () => {
+    const files = overFar()
+    const works = async (): Promise<void> => expectAndClose(await files.open(wanted(range(0, 600))), range(0, 600))
+    const held = await files.open(wanted(range(0, 300)))
+    const path = held.path(7)
+    const page = dirname(path)
+    const another = async (place: string, what: 'folder' | 'file' | 'nothing'): Promise<void> => {
+      await rm(place, { recursive: true, force: true })
+      if (what === 'folder') await mkdir(place)
+      if (what === 'file') await writeFile(place, 'of another program')
+      await works()
+    }
+    await another(path, 'folder')
+    await another(page, 'nothing')
+    held.close('done')
+    await another(page, 'file')
+    await another(dirname(page), 'file')
+    const again = await files.open(wanted(range(0, 300)))
+    await another(dir, 'nothing')
+    await expectFiles(again, [0, 299])
+    again.close('suspect')
+    await works()
+    await files.close()
   })
 
   test('that an earlier process left make room for others, and what is no page is removed', async () => {

@@ -62,7 +62,8 @@ function addControls(svg: SVGSVGElement): void {
     if (wayPx > clickPx) return
     const { target } = event
     const row = dotAt(svg, event) ?? (target instanceof SVGElement ? target.dataset['row'] : undefined)
-    if (row !== undefined) location.assign(`${svg.dataset['rows'] ?? ''}${row}`)
+    const { rows } = svg.dataset
+    if (row !== undefined && rows !== undefined) location.assign(rows + row)
   })
 }
 

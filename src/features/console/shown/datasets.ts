@@ -101,6 +101,7 @@ async function pageOf(
   const view = viewOf(chain)
   const { info, license, block, id, alias, visibility } = view
   const nowMs = context.clock.nowMs()
+  const hasGeometry = geometryColumn(view) !== undefined
   void reply.header('dataset-head', `${alias};block="${block.hash}"`)
   return datasetPage({
     id,
@@ -121,7 +122,8 @@ async function pageOf(
     changes: changesFor(context, view, request),
     nowMs,
     origin: hostOf(context, request),
-    hasGeometry: geometryColumn(view) !== undefined,
+    hasGeometry,
+    hasItems: hasGeometry && !context.without.includes('ogc'),
     isOpen: visibility === 'public' && context.anonymousRead,
   })
 }

@@ -105,7 +105,11 @@ export async function ifThere<T>(work: Promise<T>): Promise<T | undefined> {
 
 /** A text that changes when any program writes to the file; undefined where there is no file. */
 export async function fileStamp(path: string): Promise<string | undefined> {
-  const found = await ifThere(statOf(path, { bigint: true }))
+  const found = await statOf(path, { bigint: true }).catch((error: unknown) => {
+    // A file may stand where its folder was.
+    if (hasCode(error, 'ENOENT', 'ENOTDIR')) return undefined
+    throw error
+  })
   return found && `${found.ino} ${found.size} ${found.mtimeNs} ${found.ctimeNs}`
 }
 
