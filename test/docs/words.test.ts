@@ -20,6 +20,7 @@ const pages = [
     'errors',
     'formats',
     'GLOSSARY',
+    'GUARANTEES',
     'halts',
     'http-api',
     'lake',
