@@ -33,6 +33,7 @@ const pages = [
     'spec/bundle',
     'spec/on-disk',
     'spec/proof',
+    'spec/protocol',
     'tour',
   ].map((name) => `docs/${name}.md`),
 ]
