@@ -31,6 +31,7 @@ const pages = [
     'roles',
     'scale',
     'spec/bundle',
+    'spec/http',
     'spec/on-disk',
     'spec/proof',
     'spec/protocol',
