@@ -20,6 +20,7 @@ const pages = [
     'errors',
     'formats',
     'GLOSSARY',
+    'GUARANTEES',
     'halts',
     'http-api',
     'lake',
@@ -30,8 +31,10 @@ const pages = [
     'roles',
     'scale',
     'spec/bundle',
+    'spec/http',
     'spec/on-disk',
     'spec/proof',
+    'spec/protocol',
     'tour',
   ].map((name) => `docs/${name}.md`),
 ]
