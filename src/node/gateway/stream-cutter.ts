@@ -4,7 +4,7 @@
 
 import type { RecordEnds } from '../formats/format.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
-import { GatheredBytes } from './gathered-bytes.ts'
+import { GatheredBytes } from '../../libraries/base/gathered-bytes.ts'
 import { LineBatch } from './line-batch.ts'
 
 /** Bytes of a batch at most, unless one record has more. */

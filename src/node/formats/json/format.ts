@@ -3,7 +3,7 @@
 import { NodeError } from '../../../libraries/base/errors.ts'
 import { tablePlan } from '../column-plan.ts'
 import type { EndlessFormat, ReaderOptions, StreamFormat } from '../format.ts'
-import { lineEnds } from '../line-ends.ts'
+import { lineEnds } from '../../../libraries/base/line-ends.ts'
 import { ArrayFramer, LineFramer } from './framing.ts'
 import { ObjectInferrer, ObjectReader } from './objects.ts'
 import { PointedInferrer, PointedReader } from './pointed.ts'

@@ -1,7 +1,7 @@
 // Bytes that are gathered from chunks until they are needed as one array. Small chunks are copied together, since a chunk
 // of one byte keeps some hundred; of a large one that is nearly all wanted the memory is taken over.
 
-import { concatBytes } from '../../libraries/base/bytes.ts'
+import { concatBytes } from './bytes.ts'
 
 const leastBlockBytes = 256
 const mostBlockBytes = 64 * 1024

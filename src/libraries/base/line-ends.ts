@@ -1,6 +1,6 @@
 // Where records end in a body of lines that has no end and comes in chunks (csv/ends.ts: in one of cells).
 
-import type { RecordEnds } from './format.ts'
+import type { RecordEnds } from '../../node/formats/format.ts'
 
 const newline = 0x0a
 
