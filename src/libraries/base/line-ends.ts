@@ -1,6 +1,13 @@
-// Where records end in a body of lines that has no end and comes in chunks (csv/ends.ts: in one of cells).
+// Where records end in a body of records that has no end and comes in chunks: in one of lines here, in one of cells in the
+// reader of CSV.
 
-import type { RecordEnds } from '../../node/formats/format.ts'
+/** Finds ends of records in the chunks of one body without end. */
+export interface RecordEnds {
+  /** Index of the line end of the record that is open, at or after `at`; -1 where the bytes end first. */
+  next(bytes: Uint8Array, at: number): number
+  /** `bytes[from, to)`, without its line end, is no record: it uses up a number alone. */
+  isBlank(bytes: Uint8Array, from: number, to: number): boolean
+}
 
 const newline = 0x0a
 

@@ -2,6 +2,7 @@
 // gateway pushes the chunks of a body into the reader of a stream as they arrive, or again from its spool; a file, whose
 // parts lie anywhere in it, is opened when it is complete.
 
+import type { RecordEnds } from '../../libraries/base/line-ends.ts'
 import type { BodyFile } from '../../libraries/columnar/body-file.ts'
 import type { Limits } from '../../libraries/base/limits.ts'
 import type { RecordError } from '../../libraries/base/errors.ts'
@@ -53,14 +54,6 @@ export interface StreamFormat extends StreamFacts {
   readonly createReader: (options: ReaderOptions) => RecordReader
   /** An inferrer for one body. */
   readonly createInferrer: (options: InferOptions) => Inferrer
-}
-
-/** Finds ends of records in the chunks of one body without end. */
-export interface RecordEnds {
-  /** Index of the line end of the record that is open, at or after `at`; -1 where the bytes end first. */
-  next(bytes: Uint8Array, at: number): number
-  /** `bytes[from, to)`, without its line end, is no record: it uses up a number alone. */
-  isBlank(bytes: Uint8Array, from: number, to: number): boolean
 }
 
 /** A format of which streams are taken. */

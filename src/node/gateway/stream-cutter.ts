@@ -2,7 +2,7 @@
 // hands out what is complete, each batch with the header, where the format has one. Bytes are never copied record by
 // record. No clock: when a batch is due, its user says.
 
-import type { RecordEnds } from '../formats/format.ts'
+import type { RecordEnds } from '../../libraries/base/line-ends.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
 import { GatheredBytes } from '../../libraries/base/gathered-bytes.ts'
 import { LineBatch } from './line-batch.ts'

@@ -1,6 +1,6 @@
 // Where records end in a body of cells that has no end and comes in chunks: nothing is read but line ends and quotes.
 
-import type { RecordEnds } from '../format.ts'
+import type { RecordEnds } from '../../../libraries/base/line-ends.ts'
 import { CsvCells, CsvFramer, isBlankLine, type Separator } from './cells.ts'
 
 /** Of a body of cells that begins with `header`; a header of no bytes is the one that is looked for. */
