@@ -121,6 +121,11 @@ describe('a node without its features', () => {
     }
   })
 
+  it('is what `npm run test:bare` tries the own tests of a node on', async () => {
+    const manifest = await readFile(join(repository, 'package.json'), 'utf8')
+    expect(/PROOFSTREAM_WITHOUT=([^ ]*)/.exec(manifest)?.[1]).toBe(all)
+  })
+
   it('refuses their options, wherever one is given, and says which feature it is of', () => {
     const reason = "Option 'mqtt-password' is of the feature 'mqtt', which option 'without' leaves out."
     expect(() => loadConfig({ without: 'mqtt', 'mqtt-password': 'x' })).toThrow(reason)
