@@ -49,6 +49,8 @@ export const features = [
     name: 'follow',
     about: 'datasets of another node, copied and checked, in a store of this one',
     options: followOptions,
+    inspect: async (at: { readonly evidence: string }) =>
+      (await import('./features/follow/evidence.ts')).inspectEvidence(at.evidence),
     load: async () => (await import('./features/follow/feature.ts')).following,
   },
   {

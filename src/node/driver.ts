@@ -1,5 +1,5 @@
 // What a log or a store must be that is no directory of this machine: the interfaces of all drivers. drivers.ts lists them;
-// nothing else of the node names one.
+// nothing else of the node loads one.
 
 import type { Logger } from '../libraries/base/logger.ts'
 import type { AgingLog } from './gateway/log-watch.ts'

@@ -1,5 +1,5 @@
 // What a node may do without: the one interface of all optional features. features.ts lists them; nothing else of the node
-// names one.
+// loads one.
 
 import type { ChainSource } from './catalog/chain-source.ts'
 import { features } from '../features.ts'
@@ -21,6 +21,8 @@ export interface Feature {
   readonly options?: OptionGroup<unknown>
   /** Formats of ingest that it brings. */
   readonly formats?: readonly KnownFormat[]
+  /** What `doctor` finds in what it keeps in the data directory. */
+  readonly inspect?: (paths: DataPaths) => Promise<readonly Finding[]>
   /** Nothing of its code is loaded before. Absent where it is a format alone (node/formats/registry.ts). */
   readonly load?: () => Promise<FeatureCode>
 }
@@ -38,8 +40,6 @@ export interface FeatureCode {
   /** Begins to copy datasets of another node, where the options name one. */
   readonly origin?: (shared: Shared) => Promise<Origin | undefined>
   readonly routes?: OptionalRoutes
-  /** What `doctor` finds in what this feature keeps in the data directory. */
-  readonly inspect?: (paths: DataPaths) => Promise<readonly Finding[]>
   /** Begins what it does beside its routes, once the node listens. Closed as `opened` says. */
   readonly start?: (parts: FeatureParts) => Promise<void>
 }
@@ -52,12 +52,15 @@ export interface FeatureParts extends Shared {
   readonly nodeKey: NodeKey
 }
 
+/** All features but those of these names. */
+export function featuresBut(without: readonly string[]): readonly Feature[] {
+  const all: readonly Feature[] = features
+  return all.filter(({ name }) => !without.includes(name))
+}
+
 /** Loads all features but those of these names. */
 export async function loadFeatures(without: readonly string[]): Promise<readonly FeatureCode[]> {
-  const all: readonly Feature[] = features
-  return await Promise.all(
-    all.filter(({ name }) => !without.includes(name)).map(async ({ load }) => (await load?.()) ?? {}),
-  )
+  return await Promise.all(featuresBut(without).map(async ({ load }) => (await load?.()) ?? {}))
 }
 
 /** The node that is followed, if any. */

@@ -1,10 +1,10 @@
 // Opens the store and the log that the options of a process call for, for nodes and for commands that work on what is
 // stored. What only some processes need, such as the client of Kafka, is loaded when it is opened.
 
-import { defined } from '../libraries/base/collections.ts'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
+import { defined } from '../libraries/base/collections.ts'
 import { logDrivers, storeDrivers } from '../drivers.ts'
 import { must } from '../libraries/base/assert.ts'
 import { systemClock as clock } from '../libraries/base/clock.ts'

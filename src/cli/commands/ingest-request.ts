@@ -1,7 +1,7 @@
 // What `ingest` asks of the node for a batch: parameters and headers, as its options say.
 
-import { defined } from '../../libraries/base/collections.ts'
 import { randomUUID } from 'node:crypto'
+import { defined } from '../../libraries/base/collections.ts'
 import type { IngestSource } from '../ingest-source.ts'
 import type { BodyPlace } from '../problem.ts'
 

@@ -1,8 +1,8 @@
 // `query` and `tail`: rows of a node, in the form that was asked for; `query --proof` keeps the signed answer.
 
-import { defined } from '../../libraries/base/collections.ts'
 import { writeFile } from 'node:fs/promises'
 import { buffer } from 'node:stream/consumers'
+import { defined } from '../../libraries/base/collections.ts'
 import { type JsonObject, type JsonValue, parseJson } from '../../index.ts'
 import { extentText } from '../../libraries/proof/verify.ts'
 import { type Answer, datasetPath, type NodeClient, openClient } from '../client.ts'

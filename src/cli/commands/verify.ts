@@ -1,9 +1,9 @@
 // `verify`: checks a saved answer with its proof, first by itself, then by having a node run the query again, or by running
 // it over the rows of a bundle, and says in sentences what was found and what was not looked at.
 
-import { defined } from '../../libraries/base/collections.ts'
 import { readFile } from 'node:fs/promises'
 import { buffer } from 'node:stream/consumers'
+import { defined } from '../../libraries/base/collections.ts'
 import type { BundleFault } from '../../libraries/proof/bundle/manifest.ts'
 import { fromPlain, type JsonObject, jsonText, type JsonValue, parseJson, systemClock } from '../../index.ts'
 import {

@@ -1,7 +1,7 @@
 // Kafka as the log of an installation: its topics, announcements and the sharing of partitions, behind the interface of drivers.
 
-import { defined } from '../../libraries/base/collections.ts'
 import { readFile } from 'node:fs/promises'
+import { defined } from '../../libraries/base/collections.ts'
 import { systemClock as clock } from '../../libraries/base/clock.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
 import { type Logger, silentLogger } from '../../libraries/base/logger.ts'

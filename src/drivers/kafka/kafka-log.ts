@@ -2,8 +2,8 @@
 // group. Nothing rests on the broker's memory of us: no group offsets, no idempotent producer, no transactions
 // (docs/decisions/kafka.md says why).
 
-import { defined } from '../../libraries/base/collections.ts'
 import type { Kafka } from 'kafkajs'
+import { defined } from '../../libraries/base/collections.ts'
 import { sha3256 } from '../../libraries/base/ids/native-crypto.ts'
 import { assert, must } from '../../libraries/base/assert.ts'
 import { toHex, utf8 } from '../../libraries/base/bytes.ts'

@@ -3,8 +3,8 @@
 // one, and every 30 s, checks that the log is still the one it has read: same cluster, same number of partitions, same
 // message before the next position.
 
-import { defined } from '../../libraries/base/collections.ts'
 import type { Broker, Cluster } from 'kafkajs'
+import { defined } from '../../libraries/base/collections.ts'
 import { must } from '../../libraries/base/assert.ts'
 import { equalBytes } from '../../libraries/base/bytes.ts'
 import type { Clock } from '../../libraries/base/clock.ts'

@@ -1,8 +1,8 @@
 // The connection to one bucket: the SDK of AWS, which addresses, signs and sends, and finds the keys. It is a package that is
 // installed only where there are buckets. Nothing is repeated in it: what may be is known above.
 
-import { defined } from '../../libraries/base/collections.ts'
 import type { S3, S3ClientConfig } from '@aws-sdk/client-s3'
+import { defined } from '../../libraries/base/collections.ts'
 import { hasCode } from '../../node/machine/disk/files.ts'
 import type { Clock } from '../../libraries/base/clock.ts'
 import type { Logger } from '../../libraries/base/logger.ts'

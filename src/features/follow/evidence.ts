@@ -3,6 +3,7 @@
 
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { type Finding, warn } from '../../node/upkeep/finding.ts'
 import { createPrivate, ifThere, makeDurableDirectory, readText } from '../../node/machine/disk/files.ts'
 import { hashPattern } from '../../libraries/base/ids/identifiers.ts'
 import { list, natural, object, oneOf, type RecordCodec, recordCodec, text } from '../../libraries/base/json/shape.ts'
@@ -54,4 +55,13 @@ export async function readBreaches(dir: string): Promise<readonly Breach[]> {
     if (kept !== undefined) found.push(breachCodec.decode(utf8(kept)))
   }
   return found.sort((a, b) => (a.at < b.at ? -1 : 1))
+}
+
+/** What `doctor` says of chains that became others at the node that is followed. */
+export async function inspectEvidence(evidence: string): Promise<readonly Finding[]> {
+  return (await readBreaches(evidence)).map(({ alias, kind, at, reason, ours, theirs }) => {
+    const hashes = `here ${ours.sequence} ${ours.hash}, there ${theirs.sequence} ${theirs.hash}`
+    const found = `${alias} became another chain at its origin (${kind}, ${at}): ${hashes}. ${reason}`
+    return warn('evidence', found, `Both blocks are in ${evidence}; docs/replicas.md says what ends the halt.`)
+  })
 }

@@ -5,8 +5,6 @@ import type { FeatureCode, Origin } from '../../node/feature.ts'
 import type { Metrics } from '../../node/machine/ops/metrics.ts'
 import { ThreadPool } from '../../node/machine/work/thread-pool.ts'
 import { settingsOf } from '../../node/options.ts'
-import { warn } from '../../node/upkeep/finding.ts'
-import { readBreaches } from './evidence.ts'
 import { type Follow, startFollow } from './follow.ts'
 import { followOptions } from './options.ts'
 
@@ -38,13 +36,6 @@ export const following: FeatureCode = {
       },
     }
   },
-  /** Chains that became others at the node that is followed. */
-  inspect: async ({ evidence }) =>
-    (await readBreaches(evidence)).map(({ alias, kind, at, reason, ours, theirs }) => {
-      const hashes = `here ${ours.sequence} ${ours.hash}, there ${theirs.sequence} ${theirs.hash}`
-      const found = `${alias} became another chain at its origin (${kind}, ${at}): ${hashes}. ${reason}`
-      return warn('evidence', found, `Both blocks are in ${evidence}; docs/replicas.md says what ends the halt.`)
-    }),
 }
 
 /** For anyone: private datasets are counted and not named. */

@@ -1,11 +1,11 @@
 // One connection to the broker: a socket, plain or TLS, whose bytes are handed over as packets. While it is held nothing is
 // read, so that TCP holds the broker back.
 
-import { defined } from '../../libraries/base/collections.ts'
 import { readFile } from 'node:fs/promises'
 import { connect as connectPlain, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import type { Packet } from 'mqtt-packet'
+import { defined } from '../../libraries/base/collections.ts'
 import type { MqttOptions } from './options.ts'
 import { BrokerFault } from './broker-fault.ts'
 import { Frames } from './frames.ts'

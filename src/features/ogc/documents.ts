@@ -1,8 +1,8 @@
 // What documents of OGC API Features have in common: the form they are sent in, their links and addresses; and how a
 // dataset is described as a collection. Sources: OGC 17-069r4 §7.14 (collections), RFC 8288 (links).
 
-import { defined } from '../../libraries/base/collections.ts'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { defined } from '../../libraries/base/collections.ts'
 import type { DatasetView } from '../../node/catalog/dataset-chain.ts'
 import { utf8 } from '../../libraries/base/bytes.ts'
 import { NodeError } from '../../libraries/base/errors.ts'

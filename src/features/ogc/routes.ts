@@ -2,9 +2,9 @@
 // pages of features of one block, single features, as JSON and as pages for browsers. Sources: OGC 17-069r4 (Part 1, Core),
 // 19-079r2 (Part 3, Filtering).
 
-import { defined } from '../../libraries/base/collections.ts'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
+import { defined } from '../../libraries/base/collections.ts'
 import { type DatasetView, viewOf } from '../../node/catalog/dataset-chain.ts'
 import { hashOf } from '../../node/catalog/objects.ts'
 import { isTile } from '../../libraries/geo/tile.ts'

@@ -2,8 +2,8 @@
 // box. Pure and exact: only comparisons of the coordinates and the sign of a determinant, which robust-predicates gets
 // right. Sources: RFC 7946; OGC 06-103r4, Simple Features (well-known text).
 
-import { defined } from '../base/collections.ts'
 import { orient2d } from 'robust-predicates'
+import { defined } from '../base/collections.ts'
 import { NodeError } from '../base/errors.ts'
 import { collection, shapes } from './rules.ts'
 

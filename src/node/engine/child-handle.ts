@@ -1,8 +1,8 @@
 // The parent's end of one engine process: sends it one job, waits at most so long, and kills it when it overstays.
 
-import { defined } from '../../libraries/base/collections.ts'
 import { type ChildProcess, fork } from 'node:child_process'
 import { getCompileCacheDir } from 'node:module'
+import { defined } from '../../libraries/base/collections.ts'
 import { must } from '../../libraries/base/assert.ts'
 import type { Clock } from '../../libraries/base/clock.ts'
 import { NodeError } from '../../libraries/base/errors.ts'

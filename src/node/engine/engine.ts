@@ -1,5 +1,5 @@
 // The query engine as its callers see it: statements are analysed, then run over given files, in child processes that
-// are killed when they overstay. No SQL runs in this process. Callers: replica/query, replica/tail, replica/verify.
+// are killed when they overstay. No SQL runs in this process. Callers: the statements, tails and verifications of node/answers.
 
 import { assert } from '../../libraries/base/assert.ts'
 import { NodeError } from '../../libraries/base/errors.ts'

@@ -2,8 +2,8 @@
 // log (place-batch.ts, publish.ts) → wait for its outcome (outcome.ts) → receipt (receipts.ts). Stateless:
 // all it holds is requests in flight.
 
-import { defined } from '../../libraries/base/collections.ts'
 import type { Readable } from 'node:stream'
+import { defined } from '../../libraries/base/collections.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { DatasetChain } from '../catalog/dataset-chain.ts'
 import type { Outcomes } from '../catalog/outcomes.ts'

@@ -3,8 +3,8 @@
 // reading stops where another waits, or there is no room for what is gathered; receipts that nobody takes give way to later
 // ones. So a stream holds four batches and one line, whichever side is slow.
 
-import { defined } from '../../libraries/base/collections.ts'
 import type { Readable } from 'node:stream'
+import { defined } from '../../libraries/base/collections.ts'
 import type { EndlessFormat } from '../formats/format.ts'
 import { joinedWarnings } from '../../libraries/base/warnings.ts'
 import type { Clock } from '../../libraries/base/clock.ts'

@@ -1,7 +1,7 @@
 // A body being read into typed rows: what it is read from and against, the options of its format, and the rows.
 
-import { defined } from '../../libraries/base/collections.ts'
 import type { Readable } from 'node:stream'
+import { defined } from '../../libraries/base/collections.ts'
 import { broughtRows } from '../../libraries/columnar/arrow/brought-rows.ts'
 import { demandReadBack } from '../../libraries/odf/chain/read-back.ts'
 import { fieldPlaceOf, type Placing, pointerPath } from '../formats/field-place.ts'

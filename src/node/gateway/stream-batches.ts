@@ -2,8 +2,8 @@
 // acknowledged: from then on the stream is the producer's current one, and the log can refuse none of it for a gap. Whether
 // another stream, a higher epoch or anything else has ended it meanwhile is looked up when blocks come.
 
-import { defined } from '../../libraries/base/collections.ts'
 import type { Readable } from 'node:stream'
+import { defined } from '../../libraries/base/collections.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { DatasetChain } from '../catalog/dataset-chain.ts'
 import type { DecidedOutcome, Outcomes } from '../catalog/outcomes.ts'

@@ -1,10 +1,10 @@
 // The OpenAPI 3.1 document and its pages. Parameters and bodies are the schemas that validate, beside each route; names,
 // statuses, headers, error kinds and examples come from texts/operations.json (docs/decisions/http.md).
 
-import { defined } from '../../libraries/base/collections.ts'
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import type { FastifyInstance } from 'fastify'
+import { defined } from '../../libraries/base/collections.ts'
 import { formats } from '../formats/registry.ts'
 import { must } from '../../libraries/base/assert.ts'
 import type { ErrorKind } from '../../libraries/base/error-table.ts'

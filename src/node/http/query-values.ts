@@ -2,9 +2,9 @@
 // keep their number tokens (`1` and `1.0` are two types); in a query string they are `param.<name>=<text>` and
 // `pin=<alias>@<block>`.
 
-import { defined } from '../../libraries/base/collections.ts'
 import type { FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
+import { defined } from '../../libraries/base/collections.ts'
 import { hashOf } from '../catalog/objects.ts'
 import { datasetIdBytes, datasetIdText } from '../../libraries/base/ids/identifiers.ts'
 import { toPlain } from '../../libraries/base/json/json.ts'

@@ -2,7 +2,7 @@
 // itself when it starts is not looked at. Nothing is changed; files that are written to try the volume are removed.
 
 import type { Config } from '../config.ts'
-import { loadFeatures } from '../feature.ts'
+import { featuresBut } from '../feature.ts'
 import { logDriverOf } from '../open-storage.ts'
 import { dataPaths } from '../store/layout.ts'
 import { fail, type Finding, reasonOf } from './finding.ts'
@@ -33,8 +33,8 @@ export async function inspect(config: Config, onCheck: (name: string) => void): 
 }
 
 async function inspectFeatures({ without, dataDir }: Config): Promise<readonly Finding[]> {
-  const loaded = await loadFeatures(without)
-  const found = await Promise.all(loaded.map(async ({ inspect }) => (await inspect?.(dataPaths(dataDir))) ?? []))
+  const paths = dataPaths(dataDir)
+  const found = await Promise.all(featuresBut(without).map(async ({ inspect }) => (await inspect?.(paths)) ?? []))
   return found.flat()
 }
 

@@ -1,10 +1,10 @@
 // The composition root of an operator's commands on what is stored: `log adopt`, `pack` and `restore`, which need the data
 // directory for themselves, and `log reject` and `backup`, which work beside whatever nodes run on the store.
 
-import { defined } from '../../libraries/base/collections.ts'
 import { readFile } from 'node:fs/promises'
 import { userInfo } from 'node:os'
 import { join, resolve } from 'node:path'
+import { defined } from '../../libraries/base/collections.ts'
 import { type Adoption, adoptLog } from '../builder/adopt-log.ts'
 import type { Config } from '../config.ts'
 import type { Opening } from '../driver.ts'

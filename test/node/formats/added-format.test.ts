@@ -1,8 +1,8 @@
 // A format that is only added to the registry is read by the gateway over HTTP, and named by /info, the OpenAPI document
 // and the command line: nothing else in the source has a list of formats.
 
-import { runsWith } from '../../helpers/features.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { runsWith } from '../../helpers/features.ts'
 import { createProgram } from '../../../src/cli/program.ts'
 import { clientEnvironment, loadConfig, optionTable } from '../../../src/node/config.ts'
 import { tablePlan } from '../../../src/node/formats/column-plan.ts'

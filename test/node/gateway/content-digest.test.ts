@@ -1,10 +1,10 @@
 // Content-Digest: which headers are read, and that a body which differs from its digest is refused in every way that bodies
 // are read, with nothing stored. The digests are those that Node.js makes.
 
-import { runsWith } from '../../helpers/features.ts'
 import { createHash } from 'node:crypto'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
+import { runsWith } from '../../helpers/features.ts'
 import { readContentDigest } from '../../../src/node/gateway/content-digest.ts'
 import { fixture } from '../../features/shapefile/reading.ts'
 import { liveNode } from '../../helpers/live-node.ts'

@@ -1,7 +1,7 @@
 // A dataset at a glance, and the links that the node gives: all of them answer.
 
-import { runsWith } from '../../helpers/features.ts'
 import { describe, expect, it } from 'vitest'
+import { runsWith } from '../../helpers/features.ts'
 import { liveNode } from '../../helpers/live-node.ts'
 
 const live = await liveNode()

@@ -1,9 +1,9 @@
 // What holds on every route: shape of errors, methods, media types, HEAD, tags, Host, CORS, broken HTTP.
 
-import { runsWith } from '../../helpers/features.ts'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { describe, expect, it } from 'vitest'
+import { runsWith } from '../../helpers/features.ts'
 import { errorTable } from '../../../src/libraries/base/error-table.ts'
 import { send, startLiveNode, liveNode } from '../../helpers/live-node.ts'
 

@@ -1,8 +1,8 @@
 // What the node says of itself: OpenAPI, Swagger UI, info, limits, health, metrics, the DID document.
 
-import { runsWith } from '../../helpers/features.ts'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { describe, expect, it } from 'vitest'
+import { runsWith } from '../../helpers/features.ts'
 import { fixedLimits, limitTable } from '../../../src/libraries/base/limits.ts'
 import { liveNode } from '../../helpers/live-node.ts'
 

@@ -1,11 +1,11 @@
 // Answers that are files: every format of each route, their headers, refusals, queries that fail, readers that leave.
 
-import { runsWith } from '../../helpers/features.ts'
 import { request as httpRequest } from 'node:http'
 import { zstdDecompressSync } from 'node:zlib'
 import { tableFromIPC } from 'apache-arrow'
 import { parquetReadObjects } from 'hyparquet'
 import { describe, expect, it } from 'vitest'
+import { runsWith } from '../../helpers/features.ts'
 import { must } from '../../../src/libraries/base/assert.ts'
 import { type Answer, liveNode } from '../../helpers/live-node.ts'
 

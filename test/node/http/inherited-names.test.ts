@@ -1,8 +1,8 @@
 // Names that every plain object of JavaScript answers to, wherever others choose a name: they are names like any other, or
 // refused like any other that is not known. Nothing is taken, or left out, because an object has such a member.
 
-import { runsWith } from '../../helpers/features.ts'
 import { expect, test } from 'vitest'
+import { runsWith } from '../../helpers/features.ts'
 import { problemFailure } from '../../../src/cli/problem.ts'
 import { deedOf } from '../../../src/features/console/dataset-page.ts'
 import { errorOfEngine } from '../../../src/node/engine/sql-errors.ts'

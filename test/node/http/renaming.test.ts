@@ -1,7 +1,7 @@
 // PATCH with a new name: what the new one answers, where the old one leads, and who hears of it.
 
-import { runsWith } from '../../helpers/features.ts'
 import { describe, expect, it } from 'vitest'
+import { runsWith } from '../../helpers/features.ts'
 import { liveNode } from '../../helpers/live-node.ts'
 
 const live = await liveNode()

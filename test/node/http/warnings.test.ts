@@ -1,7 +1,7 @@
 // What a node takes although it changes or doubts it is told in the answer to the batch, wherever it came in.
 
-import { runsWith } from '../../helpers/features.ts'
 import { expect, it } from 'vitest'
+import { runsWith } from '../../helpers/features.ts'
 import { HttpStream } from '../../helpers/http-stream.ts'
 import { type Answer, liveNode } from '../../helpers/live-node.ts'
 

@@ -1,5 +1,5 @@
 // Reads a checkpoint piece by piece. Every 64th and every 4,096th repeat the ids of those before them, up to a million:
-// of earlier groups only as much of each id is taken as a set of ids needs, the rest is read as chain/checkpoint-codec.ts
+// of earlier groups only as much of each id is taken as a set of ids needs, the rest is read as checkpoint.ts
 // says.
 
 import { concatBytes, utf8 } from '../../base/bytes.ts'

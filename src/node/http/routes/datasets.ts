@@ -1,8 +1,8 @@
 // PUT /{account}/{dataset}, GET /datasets, GET /datasets/{id}, and GET /{account}/{dataset}: a dataset at a glance.
 
-import { defined } from '../../../libraries/base/collections.ts'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
+import { defined } from '../../../libraries/base/collections.ts'
 import { canSee, demandCreate } from '../../access/scopes.ts'
 import { type DatasetChain, viewOf } from '../../catalog/dataset-chain.ts'
 import { traceparentOf } from '../../gateway/controls.ts'

@@ -1,8 +1,8 @@
 // What the node says of itself: /, /info, /limits, health, metrics, DID document, the error catalogue.
 
-import { defined } from '../../../libraries/base/collections.ts'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { type Static, Type } from 'typebox'
+import { defined } from '../../../libraries/base/collections.ts'
 import { formatsWithout } from '../../formats/registry.ts'
 import { fixedLimits, limitOption, limitTable } from '../../../libraries/base/limits.ts'
 import { NodeError } from '../../../libraries/base/errors.ts'

@@ -1,10 +1,10 @@
 // POST /{account}/{dataset}/stream, or a WebSocket there: records without end; the answer is a line for each batch, as soon
 // as it is durable, and one for the end (docs/spec/http.md §14).
 
-import { defined } from '../../../libraries/base/collections.ts'
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
+import { defined } from '../../../libraries/base/collections.ts'
 import type { EndlessFormat, Format } from '../../formats/format.ts'
 import { formatOf, formats, loaded } from '../../formats/registry.ts'
 import type { IngestControls } from '../../gateway/controls.ts'
