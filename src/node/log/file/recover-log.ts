@@ -45,6 +45,8 @@ export interface RecoveredLog {
   readonly file: OpenFile
   /** Where the next frame goes. All before it is durable. */
   readonly end: Place
+  /** Of the last segment's file. */
+  readonly sizeBytes: number
 }
 
 /**
@@ -55,7 +57,7 @@ export async function recoverLog(at: LogDirectory): Promise<RecoveredLog> {
   const firsts = await listSegments(at)
   if (firsts.length === 0) {
     const made = await createSegment(at, 0)
-    return { segments: [made.segment], file: made.file, end: { position: 0, offset: 0 } }
+    return { segments: [made.segment], file: made.file, end: { position: 0, offset: 0 }, sizeBytes: sizeFor(at, 0) }
   }
   const segments = firsts.map((first) => new Segment(at, first))
   const last = must(segments.at(-1), 'there is a segment')
@@ -64,15 +66,24 @@ export async function recoverLog(at: LogDirectory): Promise<RecoveredLog> {
   try {
     await makeDurable(at, file)
     const end = await findEnd(file, last)
-    await clearTail(at, file, end)
-    return { segments, file, end }
+    return { segments, file, end, sizeBytes: await clearTail(at, file, end) }
   } catch (error) {
     await file.close()
     throw error
   }
 }
 
-/** A new segment for `first` and the positions after it, preallocated; its name is durable. */
+/** A file begins with so much of its segment, and doubles. */
+const firstPart = 64
+
+/** Size of a file that has room for frames up to `offset`. */
+export function sizeFor({ segmentBytes }: Pick<LogDirectory, 'segmentBytes'>, offset: number): number {
+  let size = Math.ceil(segmentBytes / firstPart)
+  while (size < offset) size *= 2
+  return Math.max(offset, Math.min(size, segmentBytes))
+}
+
+/** A new segment for `first` and the positions after it, preallocated (`sizeFor` no frames); its name is durable. */
 export async function createSegment(
   at: LogDirectory,
   first: number,
@@ -80,7 +91,7 @@ export async function createSegment(
   const segment = new Segment(at, first)
   const file = await at.files.open(segment.path, 'create')
   try {
-    await file.truncate(at.segmentBytes)
+    await file.truncate(sizeFor(at, 0))
     await file.datasync()
     await at.files.syncDirectory(at.directory)
   } catch (error) {
@@ -153,18 +164,19 @@ async function findEnd(file: OpenFile, segment: Segment): Promise<Place> {
   }
 }
 
-/** Makes all after `end` zeros again, or throws HaltError `LogDamaged` when acknowledged frames are among it. */
-async function clearTail(at: LogDirectory, file: OpenFile, end: Place): Promise<void> {
+/**
+ * Makes all after `end` zeros again, or throws HaltError `LogDamaged` when acknowledged frames are among it. Returns the
+ * size of the file.
+ */
+async function clearTail(at: LogDirectory, file: OpenFile, end: Place): Promise<number> {
   const size = await file.size()
   const tornBytes = await tornBytesAfter(file, { ...end, form: at.form }, size)
-  if (tornBytes > 0) {
-    at.logger.warn({ position: end.position, bytes: tornBytes }, tornText)
-    await file.truncate(end.offset)
-  }
-  if (tornBytes > 0 || size < at.segmentBytes) {
-    await file.truncate(Math.max(at.segmentBytes, end.offset))
-    await file.datasync()
-  }
+  if (tornBytes === 0) return size
+  at.logger.warn({ position: end.position, bytes: tornBytes }, tornText)
+  await file.truncate(end.offset)
+  await file.truncate(sizeFor(at, end.offset))
+  await file.datasync()
+  return sizeFor(at, end.offset)
 }
 
 /** A torn last write and a damaged last message look the same: the log cannot know which it is. */

@@ -6,7 +6,7 @@ import { must } from '../../../libraries/base/assert.ts'
 import { NodeError } from '../../../libraries/base/errors.ts'
 import type { Tail } from '../tail.ts'
 import { frameHeaderBytes, writeFrame } from './frame.ts'
-import { createSegment, type LogDirectory, noteFailure, type RecoveredLog } from './recover-log.ts'
+import { createSegment, type LogDirectory, noteFailure, type RecoveredLog, sizeFor } from './recover-log.ts'
 import { Segment } from './segment.ts'
 
 /** Frames of up to so many bytes are written from one buffer that is used again and again. */
@@ -20,6 +20,8 @@ export class SegmentWriter {
   #file: OpenFile
   /** Offset in the last segment where the next frame goes; all before it is durable. */
   #offset: number
+  /** Of its file: what is not written yet is zeros. */
+  #sizeBytes: number
   /** First position of a segment that could not be made whole and may be there. */
   #unfinished: number | undefined
   #scratch = Buffer.allocUnsafeSlow(64 * 1024)
@@ -30,6 +32,7 @@ export class SegmentWriter {
     this.#segments = recovered.segments
     this.#file = recovered.file
     this.#offset = recovered.end.offset
+    this.#sizeBytes = recovered.sizeBytes
   }
 
   /** First position kept. */
@@ -99,6 +102,7 @@ export class SegmentWriter {
       this.#segments = [...this.#segments, segment]
       this.#file = file
       this.#offset = 0
+      this.#sizeBytes = sizeFor(this.#at, 0)
     } catch (error) {
       const refusal = refusalOf(error)
       if (refusal === undefined) throw await this.#failed(error)
@@ -128,6 +132,7 @@ export class SegmentWriter {
   async #writeRun(messages: readonly Uint8Array[]): Promise<number> {
     const bytes = this.#frames(messages)
     try {
+      await this.#grow(this.#offset + bytes.length)
       await this.#file.write(bytes, this.#offset)
     } catch (error) {
       if (!isFull(error)) throw await this.#failed(error)
@@ -144,6 +149,14 @@ export class SegmentWriter {
     // mutant end
     this.#tail.push(messages)
     return bytes.length
+  }
+
+  /** An fsync has a size to write only where the file grows, a few times for a segment. */
+  async #grow(end: number): Promise<void> {
+    if (end <= this.#sizeBytes) return
+    const sizeBytes = sizeFor(this.#at, end)
+    await this.#file.truncate(sizeBytes)
+    this.#sizeBytes = sizeBytes
   }
 
   #frames(messages: readonly Uint8Array[]): Uint8Array {
@@ -175,7 +188,7 @@ export class SegmentWriter {
   async #undo(): Promise<void> {
     try {
       await this.#file.truncate(this.#offset)
-      await this.#file.truncate(Math.max(this.#at.segmentBytes, this.#offset))
+      await this.#file.truncate(this.#sizeBytes)
       await this.#file.datasync()
     } catch (error) {
       throw await this.#failed(error)
