@@ -1,11 +1,10 @@
 // Looks into a file before it is sent: what its name does not say (gzip, GeoJSON in a `.json`, a zipped shapefile) is found
 // out, and what no node reads is refused with the command that makes it readable. With --format nothing is second-guessed.
 
-import { ownValue } from '../libraries/base/collections.ts'
 import { open } from 'node:fs/promises'
 import { basename, extname } from 'node:path'
 import { constants, gunzipSync } from 'node:zlib'
-import { type Look, lookAlike } from '../node/formats/look-alike.ts'
+import { type Look, lookAlike, type MapDocument, mapDocumentOf } from '../node/formats/look-alike.ts'
 import { formats } from '../node/formats/registry.ts'
 import { CommandFailure, exitCodes, note } from './failure.ts'
 
@@ -16,14 +15,14 @@ export interface Named {
   readonly contentEncoding: string | undefined
 }
 
-/** Bytes that are looked at: the member `type` stands first or close to it in files that programs write. */
+/** Bytes that are looked at. */
 const lookBytes = 64 * 1024
 
 /** `named` with what the bytes at `path` tell. Throws CommandFailure (refused) for what no node reads. */
 export async function lookInside(file: string, path: string, named: Named): Promise<Named> {
   const start = await headOf(path)
-  const magic = start.toString('hex', 0, 4)
-  const found = magic.startsWith('1f8b') ? 'gzip' : magic === '28b52ffd' ? 'zstd' : undefined
+  const look = lookAlike(start, '')
+  const found = look === 'gzip' || look === 'zstd' ? look : undefined
   const contentEncoding = named.contentEncoding ?? found
   if (named.contentEncoding === undefined && found !== undefined) note(`${file} is ${found}: sent as such.`)
   const head = contentEncoding === 'gzip' ? inflatedHead(start) : start
@@ -70,16 +69,21 @@ function zipHolds(head: Buffer): 'excel' | 'shapefile' | 'other' {
 
 /** GeoJSON often has the name `.json`. */
 function jsonFormat(file: string, head: Buffer): string {
-  const content = contentOf(head.toString('utf8'))
-  if (content === 'topojson') {
-    throw new CommandFailure(exitCodes.refused, `${file} is TopoJSON; its shapes must be GeoJSON first.`, {
-      hint: 'topo2geo of the npm package topojson-client writes each of its objects as GeoJSON.',
-    })
+  const map = mapDocumentOf(head)
+  if (map === undefined) {
+    refuse(file, head, 'json')
+    return 'json'
   }
-  if (content === 'geojson')
-    note(`${file} holds GeoJSON: each feature becomes a row. With --format json, the file is one row.`)
-  else refuse(file, head, 'json')
-  return content
+  if (!map.what.startsWith('a GeoJSON')) {
+    throw refusal(file, `is ${map.what}; its shapes must be GeoJSON first.`, mapHints[map.what] ?? map.hint)
+  }
+  note(`${file} holds GeoJSON: each feature becomes a row. With --format json, the file is one row.`)
+  return 'geojson'
+}
+
+const mapHints: Partial<Record<MapDocument['what'], string>> = {
+  TopoJSON: 'topo2geo of the npm package topojson-client writes each of its objects as GeoJSON.',
+  'Esri JSON': 'Ask its server for f=geojson, or: ogr2ogr -f GeoJSON OUT.geojson FILE.',
 }
 
 function refuse(file: string, head: Buffer, format: string | undefined): void {
@@ -158,29 +162,4 @@ function semicolonCopy(file: string): string {
 /** A name as an argument of a shell. */
 function shell(name: string): string {
   return /^[\w./-]+$/.test(name) ? name : `'${name.replaceAll("'", "'\\''")}'`
-}
-
-type JsonContent = 'json' | 'geojson' | 'topojson'
-
-const contentOfType: Readonly<Record<string, JsonContent>> = {
-  Feature: 'geojson',
-  FeatureCollection: 'geojson',
-  Topology: 'topojson',
-}
-
-/** By the member `type` of an object at the top; by `features` where a long list hides `type`. */
-function contentOf(start: string): JsonContent {
-  const text = start.replace(/^\uFEFF?[ \t\r\n]*/, '')
-  if (!text.startsWith('{')) return 'json'
-  let depth = 0
-  let key: string | undefined
-  for (const { 0: token } of text.matchAll(/"(?:[^"\\]|\\.)*"(?:[ \t\r\n]*:)?|[{}[\]]/g)) {
-    if (token === '{' || token === '[') {
-      if (depth === 1 && key === 'features' && token === '[') return 'geojson'
-      depth++
-    } else if (token === '}' || token === ']') depth--
-    else if (depth === 1 && token.endsWith(':')) key = token.slice(1, token.lastIndexOf('"'))
-    else if (depth === 1 && key === 'type') return ownValue(contentOfType, token.slice(1, -1)) ?? 'json'
-  }
-  return 'json'
 }
