@@ -1,11 +1,11 @@
 // Prometheus metrics of the node, `proofstream_*`, and what its roles tell at each scrape: queues, open rows, how new
 // what they know is. They name no dataset.
 
-import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client'
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { systemClock } from '../../../libraries/base/clock.ts'
 import type { FreeSpace } from '../disk/space.ts'
 import type { Instant } from '../../../libraries/model/events.ts'
 import { instantMs } from '../../../libraries/model/instant.ts'
-import { Histogram } from './histogram.ts'
 
 export interface GaugeReading {
   /** Without the prefix. */
@@ -15,13 +15,19 @@ export interface GaugeReading {
   readonly values: readonly { readonly of: string; readonly value: number }[]
 }
 
+/** Upper bounds of durations in seconds. */
+const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
+/** Between two samples of the event loop. */
+const sampleMs = 10
+
 export class Metrics {
   readonly #registry = new Registry()
   readonly #requestSeconds = new Histogram({
     name: 'proofstream_http_request_duration_seconds',
     help: 'Time from request to answer.',
-    label: 'route',
-    registry: this.#registry,
+    labelNames: ['route'],
+    buckets,
+    registers: [this.#registry],
   })
   /** Answers by route and status. */
   readonly #requests = new Map<string, Map<number, number>>()
@@ -43,21 +49,25 @@ export class Metrics {
   readonly acceptedToLoggedSeconds = new Histogram({
     name: 'proofstream_ingest_accepted_to_logged_seconds',
     help: 'Time from a checked batch to its being durable in the log.',
-    registry: this.#registry,
+    buckets,
+    registers: [this.#registry],
   })
   readonly loggedToCommittedSeconds = new Histogram({
     name: 'proofstream_builder_logged_to_committed_seconds',
     help: 'Time from the first message of a block to its commit, by the clocks of gateway and builder.',
-    registry: this.#registry,
+    buckets,
+    registers: [this.#registry],
   })
   readonly blockAgeSeconds = new Histogram({
     name: 'proofstream_block_age_seconds',
     help: 'Age of a new block when this process learns of it.',
-    registry: this.#registry,
+    buckets,
+    registers: [this.#registry],
   })
 
+  #runtime: Promise<void> | undefined
+
   constructor() {
-    collectDefaultMetrics({ register: this.#registry, prefix: 'proofstream_' })
     const requests = new Counter({
       name: 'proofstream_http_requests_total',
       help: 'Answered requests by route and status.',
@@ -80,7 +90,7 @@ export class Metrics {
       this.#requests.set(route, statuses)
     }
     statuses.set(status, (statuses.get(status) ?? 0) + 1)
-    this.#requestSeconds.observe(seconds, route)
+    this.#requestSeconds.observe({ route }, seconds)
   }
 
   /** Adds a gauge `proofstream_<name>` that is read at each scrape. */
@@ -177,8 +187,22 @@ export class Metrics {
   }
 
   /** The Prometheus text. */
-  text(): Promise<string> {
-    return this.#registry.metrics()
+  async text(): Promise<string> {
+    this.#runtime ??= this.#measureRuntime()
+    await this.#runtime
+    return await this.#registry.metrics()
+  }
+
+  /** Delays of the event loop are sampled a hundred times a second: not where nobody reads them. */
+  async #measureRuntime(): Promise<void> {
+    collectDefaultMetrics({ register: this.#registry, prefix: 'proofstream_', eventLoopMonitoringPrecision: sampleMs })
+    // It counts from now on; the counters are those of the process.
+    const { user, system } = process.cpuUsage()
+    for (const [name, micros] of Object.entries({ user_: user, system_: system, '': user + system })) {
+      const counter = this.#registry.getSingleMetric(`proofstream_process_cpu_${name}seconds_total`)
+      if (counter instanceof Counter) counter.inc(micros / 1e6)
+    }
+    await systemClock.sleep(3 * sampleMs)
   }
 }
 
