@@ -38,7 +38,7 @@ export async function startNodeProcess(
       '-e',
       programOf({ listen: '127.0.0.1:0', 'log-level': 'warn', ...options }, launch.tuning ?? {}),
     ],
-    // As src/main.ts begins anew.
+    // As bin/proofstream.js begins a node.
     { stdio: ['pipe', 'pipe', 'pipe'], env: { ...process.env, MALLOC_MMAP_THRESHOLD_: '65536' } },
   )
   const ended = once(child, 'exit')

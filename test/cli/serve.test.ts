@@ -4,8 +4,7 @@ import { mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { repository } from '../helpers/sources.ts'
-import { type Finished, runCommand, runProgram, serveNode } from '../helpers/run-node.ts'
+import { type Finished, programPath, runCommand, runProgram, serveNode } from '../helpers/run-node.ts'
 
 describe('serve', () => {
   test('runs a node whose records outlive it, and that commands use without being told a token', async () => {
@@ -51,7 +50,7 @@ describe('serve', () => {
 
 describe('the command', () => {
   test('starts the sources with a Node.js that can, wherever it is called from', async () => {
-    const { code, stdout } = await runProgram([join(repository, 'bin', 'proofstream.js'), '--version'], {
+    const { code, stdout } = await runProgram([programPath, '--version'], {
       cwd: tmpdir(),
     })
     expect(code).toBe(0)
@@ -64,7 +63,7 @@ describe('the command', () => {
       pretend,
       "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '22.17.0' } })",
     )
-    const { code, stderr } = await runProgram(['--import', pretend, 'src/main.ts', 'serve'])
+    const { code, stderr } = await runProgram(['--import', pretend, programPath, 'serve'])
     expect(code).toBe(9)
     expect(stderr).toMatch(/^error: Proofstream needs Node\.js 22\.18 or newer; this is 22\.17\.0/)
   })

@@ -10,7 +10,7 @@ import { text } from 'node:stream/consumers'
 import { repository } from './sources.ts'
 import type { Tuning } from './tuning.ts'
 
-export const programPath = join(repository, 'src', 'main.ts')
+export const programPath = join(repository, 'bin', 'proofstream.js')
 
 /** The program with a tuning: what comes before its arguments. */
 export function tunedProgram(tuning: Tuning): readonly string[] {

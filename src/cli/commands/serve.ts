@@ -1,5 +1,6 @@
 // `serve`: runs a node in this process until a signal stops it.
 
+import { flushCompileCache } from 'node:module'
 import { resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { styleText } from 'node:util'
@@ -19,6 +20,8 @@ export async function serve(context: CommandContext, options: NodeOptions): Prom
   const node = await startNode(config)
   const stopped = stopSignal()
   announce(node, context.environment.dataDir)
+  // A node may be killed in the end: what was compiled for it is kept for the next one now.
+  flushCompileCache()
   const failure = await Promise.race([stopped.then(() => undefined), node.failed.then((error) => ({ error }))])
   if (failure === undefined) {
     await node.stop()
