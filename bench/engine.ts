@@ -38,7 +38,7 @@ const listed: EngineFiles = { list: root, to: files.length, path: (number) => fi
 const list = files.map((file) => `'${file}'`).join(', ')
 await own.run(`CREATE VIEW "acme/trips" AS SELECT * FROM read_parquet([${list}])`)
 
-const engine = await openEngine({
+const engine = openEngine({
   processes: 1,
   exportSlots: 1,
   exportMs: 60_000,

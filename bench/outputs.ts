@@ -39,7 +39,7 @@ export async function measureOutputs(): Promise<Measure[]> {
   await own.run("SET TimeZone = 'UTC'")
   const slice = join(root, 'slice.parquet')
   await own.run(`COPY (${select}) TO '${slice}' (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 131072)`)
-  const engine = await openEngine({
+  const engine = openEngine({
     processes: 1,
     exportSlots: 1,
     exportMs: 600_000,

@@ -194,7 +194,7 @@ async function serve(parts: Parts, failed: Promise<unknown>): Promise<RunningNod
   const tokens = new TokenRegistry({ store, clock, logger, anonymousRead: config.anonymousRead })
   if (origin !== undefined) await ensureAdminToken(tokens, paths.token, logger)
   const gateway = has(config, 'gateway') ? await serveGateway(parts, tokens) : undefined
-  const engine = has(config, 'replica') ? await openQueries(parts) : undefined
+  const engine = has(config, 'replica') ? openQueries(parts) : undefined
   const objects = new Objects(store, origin?.source)
   const slices = openSliceFiles(parts)
   const answers = new KeptAnswers(config.limits.keptAnswerBytes)
@@ -243,6 +243,8 @@ async function serve(parts: Parts, failed: Promise<unknown>): Promise<RunningNod
   const port = await app.listen(config.listenHost, config.listenPort)
   for (const { start } of features) await start?.({ ...parts, gateway, health, nodeKey })
   await warnAtStart(config, logger)
+  // Queries start what they need; a node whose engine cannot run says so before somebody asks.
+  engine?.prove().catch(() => undefined)
   return describe(parts, { port, nodeKey, failed })
 }
 

@@ -132,14 +132,11 @@ export function openLogWatch({ store, clock, logger, opened }: Shared, log: Agin
   return watch
 }
 
-/** A node serves what needs no engine after this time, also where the machine is too busy to start one. */
-const firstWaitMs = 15_000
-
 /** Opens the query engine of a replica. */
-export async function openQueries(shared: Shared): Promise<Engine> {
+export function openQueries(shared: Shared): Engine {
   const { config, paths, clock, logger, catalog, opened } = shared
   const { limits, anonymousRead } = config
-  const engine = await openEngine({
+  const engine = openEngine({
     processes: limits.concurrentQueries === 0 ? availableParallelism() : limits.concurrentQueries,
     exportSlots: limits.exportSlots,
     exportMs: limits.exportMs,
@@ -151,7 +148,6 @@ export async function openQueries(shared: Shared): Promise<Engine> {
     callerSharePercent: limits.callerShare,
     isOpen: (dataset) => anonymousRead && catalog.heldName(dataset)?.visibility === 'public',
     dataRoots: [paths.store, sliceFilesOf(config, paths), mergedDir(paths)],
-    firstWaitMs,
     logger,
     clock,
   })

@@ -108,8 +108,9 @@ async function verifyIn(dir: string, file: string, options: BundleOptions): Prom
   }
   const { chains } = unpacking
   const { verdict, bytes } = must(unpacking.proofRead, 'a bundle has a proof')
-  const engine = await openOwnEngine(dir, options.limits)
+  const engine = openOwnEngine(dir, options.limits)
   try {
+    await engine.prove()
     const proof = readProof(withoutOutput(bytes), options.limits.sqlBytes)
     const rerun = await rerunOver({ dir, chains, engine, limits: options.limits }, proof)
     return { outcome: 'run', verdict, contents, rerun, failure: undefined }
@@ -201,8 +202,8 @@ function withoutOutput(bytes: Uint8Array): JsonValue {
 }
 
 /** An engine for one question, whose processes may read `dir` alone. */
-async function openOwnEngine(dir: string, limits: Limits): Promise<Engine> {
-  return await openEngine({
+function openOwnEngine(dir: string, limits: Limits): Engine {
+  return openEngine({
     processes: 1,
     exportSlots: 1,
     exportMs: limits.exportMs,

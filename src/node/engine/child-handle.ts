@@ -80,6 +80,8 @@ export class ChildHandle {
   readonly exited: Promise<void>
   /** Ids of the datasets that its memory may show. */
   readonly read = new Set<string>()
+  /** When it was last given back, or stood. */
+  unusedSinceMs = 0
   /** It takes jobs while it is `ready`; `spent`: dead, dying, broken or worn. */
   #state: 'starting' | 'ready' | 'spent' = 'starting'
   #pending: Pending | undefined

@@ -51,6 +51,8 @@ export interface Engine {
    * bytes. Throws as `run`, and NodeError `InvalidParameter` for columns that the format cannot hold.
    */
   stream(job: StreamJob, by: Asking): Promise<AnswerStream>
+  /** Starts a process that shows whether the engine can run. Throws NodeError `Internal`; it is tried again then. */
+  prove(): Promise<void>
   /** Why no statement can run, or undefined. */
   fault(): string | undefined
   /** Queries that run, and those that wait for a process. */
@@ -66,20 +68,16 @@ const keptCharacters = 16_384
 /** A caller that may read nothing but what is open, and is never in a hurry. */
 const anyone: Asking = { caller: { key: ['anonymous'], mayRead: () => false }, signal: new AbortController().signal }
 
-/** Starts the children; resolves when the first one answers, or has been waited for. Throws NodeError `Internal`. */
-export async function openEngine(options: EngineOptions): Promise<Engine> {
+/** An engine without processes: they start when they are needed, and end when nobody has asked for a minute. */
+export function openEngine(options: EngineOptions): Engine {
   const within = { name: 'queryMs', value: options.queryMs } as const
   const queries = new Lane(options, { workers: options.processes, spares: 1, within })
   const own = new Lane(options, { workers: 1, spares: 1, within })
-  // Its processes start with the first streamed answer: many nodes never see one.
   const exports = new Lane(options, {
     workers: options.exportSlots,
     spares: 1,
     within: { name: 'exportMs', value: options.exportMs },
   })
-  if (options.firstWaitMs === undefined) await queries.pool.start()
-  else await queries.pool.startInTime(options.firstWaitMs)
-  own.pool.fill()
   const analyses = new Map<string, Analysis>()
   const analyze = async (lane: Lane, sql: string, by: Asking): Promise<Analysis> =>
     await kept(analyses, sql, async () => {
@@ -106,10 +104,8 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
     runOwn: async (sql, job, by) =>
       await run(own, { job: { ...job, analysis: await analyze(own, sql, by) }, reads: [] }, by),
     stream: async (job, by) => await stream(exports, job, by),
-    fault: () =>
-      queries.pool.hasStood
-        ? (queries.pool.fault() ?? own.pool.fault())
-        : 'the first process of the query engine has not started yet',
+    prove: async () => await queries.pool.prove(),
+    fault: () => queries.pool.fault() ?? own.pool.fault(),
     load: () => {
       const loads = [queries, own, exports].map((lane) => lane.load())
       const sum = (of: 'running' | 'waiting'): number => loads.reduce((total, load) => total + load[of], 0)
@@ -147,7 +143,6 @@ async function stream(lane: Lane, job: StreamJob, by: Asking): Promise<AnswerStr
     reads: readsOf(job),
     reader: pipe,
   }
-  lane.pool.fill()
   const running = lane.perform(work, { ...by, signal: AbortSignal.any([by.signal, left.signal]) })
   const ended = running.then(
     (outcome) => {

@@ -267,8 +267,6 @@ export interface EngineOptions {
   readonly isOpen: (dataset: string) => boolean
   /** Directories that the children may read. */
   readonly dataRoots: readonly string[]
-  /** For so long the first process is waited for; it is tried again then. Absent: without one there is no engine. */
-  readonly firstWaitMs?: number
   readonly logger: Logger
   readonly clock: Clock
 }

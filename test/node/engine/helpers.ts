@@ -32,27 +32,29 @@ export interface Bench {
   close(): Promise<void>
 }
 
-/** An engine of one process over an empty directory. */
+/** What an engine of one process is opened with. */
+export const benchOptions: Omit<EngineOptions, 'dataRoots'> = {
+  processes: 1,
+  exportSlots: 1,
+  exportMs: 60_000,
+  exportBytes: 1024 * 1024 * 1024,
+  queryMs: 20_000,
+  memoryBytes: 512 * 1024 * 1024,
+  resultBytes: 64 * 1024 * 1024,
+  queueLimit: 4,
+  callerSharePercent: 100,
+  isOpen: () => true,
+  logger: silentLogger,
+  clock: systemClock,
+}
+
+/** An engine of one process, which stands, over an empty directory. */
 export async function openBench(options: Partial<EngineOptions> = {}): Promise<Bench> {
   const root = mkdtempSync(join(tmpdir(), 'proofstream-engine-'))
   const trusted = await (await DuckDBInstance.create(':memory:')).connect()
   await trusted.run("SET TimeZone = 'UTC'")
-  const engine = await openEngine({
-    processes: 1,
-    exportSlots: 1,
-    exportMs: 60_000,
-    exportBytes: 1024 * 1024 * 1024,
-    queryMs: 20_000,
-    memoryBytes: 512 * 1024 * 1024,
-    resultBytes: 64 * 1024 * 1024,
-    queueLimit: 4,
-    callerSharePercent: 100,
-    isOpen: () => true,
-    dataRoots: [root],
-    logger: silentLogger,
-    clock: systemClock,
-    ...options,
-  })
+  const engine = openEngine({ ...benchOptions, dataRoots: [root], ...options })
+  await engine.prove()
   return {
     engine,
     root,

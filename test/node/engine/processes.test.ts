@@ -2,7 +2,7 @@
 import { array, assert as assertProperty, asyncProperty, constantFrom, record, uniqueArray } from 'fast-check'
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { ChildHandle } from '../../../src/node/engine/child-handle.ts'
-import { ChildPool } from '../../../src/node/engine/lane.ts'
+import { ChildPool } from '../../../src/node/engine/child-pool.ts'
 import type { EngineCaller } from '../../../src/node/engine/messages.ts'
 import { systemClock } from '../../../src/libraries/base/clock.ts'
 import { silentLogger } from '../../../src/libraries/base/logger.ts'
@@ -42,8 +42,9 @@ async function engineWithTables(processes: number): Promise<{
   })
   const bench = await openBench({ processes, isOpen: (dataset) => open.has(dataset), queueLimit: 100 })
   onTestFinished(bench.close)
-  // Those at work and a spare one; one for the node's own statements and a spare one.
-  await expect.poll(() => started).toBe(processes + 3)
+  await ask(bench.engine, 'SELECT 0')
+  // The one at work and a spare one.
+  await expect.poll(() => started).toBe(2)
   const files = [await writeSlice(bench, 'slice', `SELECT ${systemColumns('0')}`)]
   const table = { files, schema: schemaOf() }
   const names = ['public/a', 'public/b', 'alice/private', 'bob/private']
@@ -146,7 +147,7 @@ test('whatever the order of queries, a process is given to nobody who may not re
     { workers: 2, spares: 1, within: { name: 'queryMs', value: 1000 } },
     () => undefined,
   )
-  await pool.start()
+  await pool.prove()
   onTestFinished(async () => await pool.close())
   const step = record({
     name: constantFrom('alice', 'bob', 'admin', 'nobody'),
