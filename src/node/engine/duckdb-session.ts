@@ -87,6 +87,7 @@ export class DuckDbSession {
   readonly #views: Views
   readonly #lists = new HeldLists()
   readonly #statements = new Map<string, Statement>()
+  readonly #trusted = new Map<string, DuckDBPreparedStatement>()
   readonly #rewriter = new Rewriter(async (sql, parameter) => await this.#scalar(sql, parameter))
 
   constructor(connection: DuckDBConnection, settings: ChildSettings) {
@@ -256,9 +257,14 @@ export class DuckDbSession {
     return error
   }
 
-  /** One text out of a trusted statement with one text parameter. */
+  /** One text out of a trusted statement, of which there are a few, with one text parameter. */
   async #scalar(sql: string, parameter: string): Promise<string> {
-    const result = await this.#guard(undefined, async () => await this.#connection.run(sql, [parameter]))
+    const result = await this.#guard(undefined, async () => {
+      const prepared = this.#trusted.get(sql) ?? (await this.#connection.prepare(sql))
+      this.#trusted.set(sql, prepared)
+      prepared.bindVarchar(1, parameter)
+      return await prepared.run()
+    })
     const rows = await result.getRows()
     const value = rows[0]?.[0]
     assert(typeof value === 'string', 'the engine answers with text')

@@ -38,6 +38,9 @@ import {
   text,
 } from './tree.ts'
 
+const serialize = 'SELECT json_serialize_sql($1::VARCHAR)'
+const keptFrames = 64
+
 /** One text out of a trusted statement with one text parameter. */
 type AskEngine = (sql: string, parameter: string) => Promise<string>
 
@@ -45,6 +48,8 @@ export class Rewriter {
   readonly #ask: AskEngine
   #jsonCheck: JsonObject | undefined
   #noKey: JsonObject | undefined
+  /** Frames by their text, serialised: the tree of each use is changed. */
+  readonly #frames = new Map<string, string>()
 
   constructor(ask: AskEngine) {
     this.#ask = ask
@@ -98,7 +103,10 @@ export class Rewriter {
     if (limit === undefined && skip === 0) return node
     const most = limit === undefined ? '' : ` LIMIT ${limit + 1}`
     const sql = `SELECT * FROM (SELECT 1) AS answer${most} OFFSET ${skip}`
-    const top = topNode(await this.#serialised(sql))
+    const json = this.#frames.get(sql) ?? (await this.#ask(serialize, sql))
+    if (this.#frames.size >= keptFrames) this.#frames.clear()
+    this.#frames.set(sql, json)
+    const top = topNode(treeOf(json))
     const from = child(top, 'from_table')
     must(from && child(from, 'subquery'), 'the frame selects from a subquery').set('node', node)
     return top
@@ -127,19 +135,22 @@ export class Rewriter {
     return column
   }
 
-  /** What the engine serialised; a number without a JSON form is the caller's. */
   async #serialised(sql: string): Promise<JsonObject> {
-    const json = await this.#ask('SELECT json_serialize_sql($1::VARCHAR)', sql)
-    let tree: JsonValue
-    try {
-      tree = parseJson(json, { maxDepth: 10_000 })
-    } catch (error) {
-      if (!(error instanceof JsonError)) throw error
-      throw error.fault === 'depth' ? tooDeep() : numberTooLarge()
-    }
-    assert(tree instanceof Map, 'a serialised statement is an object')
-    return tree
+    return treeOf(await this.#ask(serialize, sql))
   }
+}
+
+/** What the engine serialised; a number without a JSON form is the caller's. */
+function treeOf(json: string): JsonObject {
+  let tree: JsonValue
+  try {
+    tree = parseJson(json, { maxDepth: 10_000 })
+  } catch (error) {
+    if (!(error instanceof JsonError)) throw error
+    throw error.fault === 'depth' ? tooDeep() : numberTooLarge()
+  }
+  assert(tree instanceof Map, 'a serialised statement is an object')
+  return tree
 }
 
 /** The refusal of what the engine would print, or bind, as something else. */
