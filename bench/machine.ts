@@ -46,6 +46,31 @@ export function cpuMicros(pid: number): number {
   }
 }
 
+/** A process and those that it started; itself alone where there is no /proc. */
+function treeOf(pid: number): number[] {
+  try {
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim()
+    return [pid, ...children.split(' ').filter(Boolean).map(Number)]
+  } catch {
+    return [pid]
+  }
+}
+
+/** Microseconds of CPU that a process and those that it started have used; those that have ended are left out. */
+export function treeMicros(pid: number): number {
+  return treeOf(pid).reduce((sum, one) => sum + cpuMicros(one), 0)
+}
+
+/** Memory of a process and those that it started, what they share counted once (PSS); NaN where there is no /proc. */
+export function treeMiB(pid: number): number {
+  try {
+    const texts = treeOf(pid).map((one) => readFileSync(`/proc/${one}/smaps_rollup`, 'utf8'))
+    return texts.reduce((sum, text) => sum + Number(/^Pss:\s+(\d+) kB/m.exec(text)?.[1]), 0) / 1024
+  } catch {
+    return Number.NaN
+  }
+}
+
 /** Most memory that the process has had resident, in MiB; NaN where there is no /proc. */
 export function peakMiB(pid: number): number {
   try {
