@@ -2,7 +2,7 @@
 // through the gate like any statement. What runs is one SELECT over one dataset at a block.
 
 import { type DatasetChain, type DatasetView, viewOf } from '../catalog/dataset-chain.ts'
-import { lexSql } from '../engine/sql-text.ts'
+import { lexSql } from '../../libraries/model/sql-lexer.ts'
 import { positionAt } from '../../libraries/base/json/parser.ts'
 import { utf8 } from '../../libraries/base/bytes.ts'
 import { NodeError } from '../../libraries/base/errors.ts'

@@ -8,7 +8,7 @@ import { foldAscii } from '../../libraries/model/names.ts'
 import { defaultVocabulary, type Field, innerType, systemFields } from '../../libraries/model/schema.ts'
 import type { HeldTable } from './file-lists.ts'
 import { patternOf } from './messages.ts'
-import { sqlTypeOf } from './sql-types.ts'
+import { sqlTypeOf } from '../../libraries/model/sql-types.ts'
 
 /** Views kept for later queries. */
 const keptViews = 64

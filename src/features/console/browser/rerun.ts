@@ -17,7 +17,8 @@ import {
   volatileFunctions,
 } from '../../../node/engine/functions.ts'
 import { dialect, engineVersion } from '../../../node/engine/messages.ts'
-import { lexSql, quoteOffsetWord, type SqlToken } from '../../../node/engine/sql-text.ts'
+import { lexSql, type SqlToken } from '../../../libraries/model/sql-lexer.ts'
+import { quoteOffsetWord } from '../../../node/engine/sql-text.ts'
 import { canonicalText } from '../../../libraries/base/json/canonical.ts'
 import { decodeUtf8 } from '../../../libraries/base/bytes.ts'
 import { DecodeError, NodeError } from '../../../libraries/base/errors.ts'

@@ -1,6 +1,6 @@
 // The types of a dataset's columns as statements see them: the engine's names for ours. Pure.
 
-import { type DataType, innerType } from '../../libraries/model/schema.ts'
+import { type DataType, innerType } from './schema.ts'
 
 const simpleSqlTypes: Readonly<Partial<Record<DataType['kind'], string>>> = {
   Bool: 'BOOLEAN',
