@@ -158,11 +158,11 @@ describe('the repository', () => {
       places.filter(([, floor, , file]) => floor !== 'cli' && file !== undefined).map((at) => at.slice(1, 3).join('/')),
     )
     expect({
-      src: linesOf('src') > 98_330,
+      src: linesOf('src') > 98_400,
       libraries: linesOf('src/libraries') > 23_050,
       node: linesOf('src/node') > 50_000,
       features: linesOf('src/features') > 16_400,
-      test: linesOf('test') > 82_240,
+      test: linesOf('test') > 82_400,
     }).toEqual({
       src: false,
       libraries: false,

@@ -61,6 +61,12 @@ export const mutants: readonly Mutant[] = [
     unit: 'test/node/answers/merged.test.ts',
   },
   {
+    name: 'too few of the newest rows are an answer',
+    from: '>= newest.enough',
+    to: '> 0',
+    unit: 'test/node/answers/newest-rows.test.ts',
+  },
+  {
     name: 'the larger packs are looked for first',
     from: 'of levelsUpward',
     to: 'of levelsUpward.toReversed()',

@@ -18,7 +18,7 @@ import type { Scan } from '../files/files.ts'
 import { type BindDeps, bindQuery, type BoundQuery } from './bind.ts'
 import type { KeptAnswers, QueryAnswer } from './kept-answers.ts'
 import { askingOf, type Caller, checkPinAliases, Reader } from './pin.ts'
-import { openTables, type OpenTables, runOver } from './tables.ts'
+import { openTables, type OpenTables, overNewest, runOver } from './tables.ts'
 
 export interface ReplicaDeps extends BindDeps {
   readonly nodeKey: NodeKey
@@ -130,7 +130,8 @@ export async function execute(
   }
   const run = async (over: readonly EngineTable[]): Promise<EngineAnswer> =>
     await deps.engine.run({ ...job, tables: over }, askingOf(deps.catalog, caller))
-  const { data, schema, rows, truncated, stability } = await runOver(deps, tables, run)
+  const { data, schema, rows, truncated, stability } =
+    (await overNewest(tables, deps, run)) ?? (await runOver(deps, tables, run))
   const output = outputOf({
     data,
     dataFormat: request.dataFormatText,

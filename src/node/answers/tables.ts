@@ -2,9 +2,9 @@
 // answer. Then its run over them, and over the slices where it fails over anything else.
 
 import type { DatasetView } from '../catalog/dataset-chain.ts'
-import type { Analysis, EngineTable } from '../engine/messages.ts'
+import type { Analysis, EngineAnswer, EngineTable } from '../engine/messages.ts'
 import { type FoundFiles, type Scan, sumOf } from '../files/files.ts'
-import type { WantedRows } from '../files/row-terms.ts'
+import { enoughNewest, type WantedRows } from '../files/row-terms.ts'
 import { must } from '../../libraries/base/assert.ts'
 import { HaltError, NodeError } from '../../libraries/base/errors.ts'
 import { foldAscii } from '../../libraries/model/names.ts'
@@ -23,8 +23,13 @@ export interface Runnable {
   readonly views: readonly DatasetView[]
 }
 
+/** Rows that are looked through first where the newest that meet a condition are wanted, of datasets of four times as many. */
+const newestRows = 131_072
+
 /** A bound statement with its tables. */
 export interface OpenTables extends Runnable {
+  /** The newest rows alone: an answer of `enough` rows over them is that over all. */
+  readonly newest: { readonly enough: number; open(): Promise<readonly EngineTable[]> } | undefined
   /** Its answer gets one order of rows, proof or not. */
   readonly ordered: boolean
   readonly scan: Scan
@@ -43,6 +48,7 @@ export async function openTables(deps: BindDeps, bound: BoundQuery, caller: Call
   return {
     tables: tablesOf(bound, found),
     overSlices: found.some(({ areOthers }) => areOthers) ? overSlices : undefined,
+    newest: newestOf(deps, bound, { mayMerge: ordered, isCounted: false, signal }),
     views,
     ordered,
     scan: sumOf(found.map(({ scan }) => scan)),
@@ -69,12 +75,31 @@ async function mayReadMerged(
   return true
 }
 
+interface How {
+  readonly mayMerge: boolean
+  readonly isCounted: boolean
+  readonly signal: AbortSignal
+  readonly newest?: number
+}
+
+function newestOf(deps: BindDeps, bound: BoundQuery, how: How): OpenTables['newest'] {
+  const rows = wantedRows(bound.analysis, bound.request)
+  const [view] = bound.views
+  // What is told of a statement's scan is told of all of it.
+  if (rows === undefined || view === undefined || view.rows < 4 * newestRows || bound.request.explain) return undefined
+  const enough = enoughNewest(view, rows)
+  const open = async (): Promise<readonly EngineTable[]> =>
+    tablesOf(bound, await filesOf(deps, bound, { ...how, newest: newestRows }))
+  return enough === undefined ? undefined : { enough, open }
+}
+
 async function filesOf(
   { files }: BindDeps,
   { analysis, views, request }: BoundQuery,
-  how: { readonly mayMerge: boolean; readonly isCounted: boolean; readonly signal: AbortSignal },
+  { newest, ...how }: How,
 ): Promise<FoundFiles[]> {
-  const rows = wantedRows(analysis, request)
+  const wanted = wantedRows(analysis, request)
+  const rows = wanted && { ...wanted, ...(newest !== undefined && { newest }) }
   const found: FoundFiles[] = []
   for (const view of views) {
     // mutant: offsets stand for rows of which other columns are read
@@ -116,11 +141,31 @@ export async function runOver<T>(
   try {
     return await run(tables)
   } catch (error) {
-    const mayDiffer =
-      error instanceof NodeError ? /^(?:Internal|SqlValue)$/.test(error.kind) : error instanceof HaltError
-    if (!mayDiffer) throw manyFilesError(error, tables) ?? error
+    if (!mayDiffer(error)) throw manyFilesError(error, tables) ?? error
     const slices = await overSlices()
     return await objects.reading(views, () => over(slices))
+  }
+}
+
+/** True where a statement over other files, or more rows, may not fail. */
+function mayDiffer(error: unknown): boolean {
+  return error instanceof NodeError ? /^(?:Internal|SqlValue)$/.test(error.kind) : error instanceof HaltError
+}
+
+/** The answer over the newest rows alone, where they have enough that it is that over all. Throws as `run`. */
+export async function overNewest(
+  { newest, views }: Pick<OpenTables, 'newest' | 'views'>,
+  { objects }: Pick<BindDeps, 'objects'>,
+  run: (tables: readonly EngineTable[]) => Promise<EngineAnswer>,
+): Promise<EngineAnswer | undefined> {
+  if (newest === undefined) return undefined
+  try {
+    const { rows, truncated, ...answer } = await objects.reading(views, async () => await run(await newest.open()))
+    // mutant: too few of the newest rows are an answer
+    return rows + (truncated ? 1 : 0) >= newest.enough ? { rows, truncated, ...answer } : undefined
+  } catch (error) {
+    if (mayDiffer(error)) return undefined
+    throw error
   }
 }
 

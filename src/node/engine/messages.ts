@@ -86,7 +86,7 @@ export interface Narrowing {
   }[]
   /** Comparisons that rows left out would have met. They cannot fail where the types agree. */
   readonly compared: readonly { readonly column: string; readonly value: Given }[]
-  /** It needs the first rows in the order of a column, or of offsets; all rows where there is none. */
+  /** It needs the first rows in the order of a column, or of offsets, of those that meet the conditions. */
   readonly first:
     | {
         readonly column: string | undefined

@@ -28,13 +28,13 @@ export function narrowingOf(node: JsonObject, aliases: ReadonlySet<string>): Nar
   const look = onlyLook(node, aliases)
   if (look === undefined) return undefined
   const where = child(node, 'where_clause')
-  if (where !== undefined) {
-    const conditions = look.conjuncts(where)
-    if (conditions === undefined || conditions.length === 0) return undefined
-    return { conditions, compared: look.compared, first: undefined, inProofs: isExactAnyway(node) }
-  }
   const first = firstRows(node, look)
-  return first && { conditions: [], compared: [], first, inProofs: true }
+  if (where === undefined) return first && { conditions: [], compared: [], first, inProofs: true }
+  const conditions = look.conjuncts(where)
+  if (conditions === undefined || conditions.length === 0) return undefined
+  // The first of those that meet conditions are looked for from the end alone.
+  const newest = first?.descending === true ? first : undefined
+  return { conditions, compared: look.compared, first: newest, inProofs: isExactAnyway(node) }
 }
 
 /**

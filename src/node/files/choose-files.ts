@@ -55,10 +55,11 @@ export async function chooseFiles(
   if (files.length === 0 || files.view.schema === undefined) return undefined
   const terms = termsOf(files.view, wanted)
   if (terms === undefined) return undefined
-  const { first } = wanted.narrowing
+  const { first, conditions } = wanted.narrowing
+  const { newest } = wanted
   const chosen =
-    first === undefined
-      ? { numbers: await matching(times, files, terms) }
+    first === undefined || conditions.length > 0
+      ? { numbers: await matching(times, files, terms), ...(newest && { leastOffset: files.view.rows - newest }) }
       : await firstFiles(times, files, { column: first.column, descending: first.descending, rows: terms.rows })
   if (chosen === undefined || (chosen.numbers.length === files.length && !('leastOffset' in chosen))) return undefined
   return { ...chosen, numbers: withSchema(files, chosen.numbers) }

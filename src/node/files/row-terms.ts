@@ -15,6 +15,8 @@ export interface WantedRows {
   /** Rows of its answer that are left out at the start, and those that are taken; all where there is no limit. */
   readonly skip: number
   readonly limit: number | undefined
+  /** Only these last rows are looked at, for as many as are enough. */
+  readonly newest?: number
 }
 
 /** What rows must be like, closed at both ends, and how many are needed. */
@@ -30,14 +32,17 @@ const everything: Interval = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY
 
 /** Undefined where a comparison might fail, or nothing is known. */
 export function termsOf(
-  { schema, vocabulary }: DatasetView,
-  { narrowing, parameters, skip, limit }: WantedRows,
+  { schema, vocabulary, rows: all }: DatasetView,
+  { narrowing, parameters, skip, limit, newest }: WantedRows,
 ): Terms | undefined {
-  const valueOf = (given: Given): Given | undefined => (given.kind === 'parameter' ? givenBy(parameters, given) : given)
+  const valueOf = (given: Given): Given | undefined => givenIn(parameters, given)
   const types = new Map(schema?.fields.map(({ name, type }) => [foldAscii(name), innerType(type)]))
   const isSafe = narrowing.compared.every(({ column, value }) => cannotFail(types.get(column), valueOf(value)))
   if (!isSafe) return undefined
-  const intervals = { offsets: everything, times: everything }
+  const intervals = {
+    offsets: newest === undefined ? everything : narrower(everything, '>', [all - newest, 0]),
+    times: everything,
+  }
   for (const { column, is, value } of narrowing.conditions) {
     const given = valueOf(value)
     const name = columnKind(vocabulary, column)
@@ -45,14 +50,29 @@ export function termsOf(
     if (name === undefined || bounds === undefined) continue
     intervals[name] = narrower(intervals[name], is, bounds)
   }
-  const rows =
-    countOf(narrowing.first?.skip, valueOf, 0) +
-    Math.min(
-      countOf(narrowing.first?.limit, valueOf, Number.POSITIVE_INFINITY),
-      // One more tells whether rows were left out.
-      limit === undefined ? Number.POSITIVE_INFINITY : skip + limit + 1,
-    )
+  const rows = countOf(narrowing.first?.skip, valueOf, 0) + rowsOfAnswer({ narrowing, parameters, skip, limit })
   return { ...intervals, rows }
+}
+
+/** Rows of the answer that tell all of it, as its LIMIT and the caller's say; Infinity where all do. */
+function rowsOfAnswer({ narrowing, parameters, skip, limit }: WantedRows): number {
+  return Math.min(
+    countOf(narrowing.first?.limit, (given) => givenIn(parameters, given), Number.POSITIVE_INFINITY),
+    // One more tells whether rows were left out.
+    limit === undefined ? Number.POSITIVE_INFINITY : skip + limit + 1,
+  )
+}
+
+/**
+ * So many rows of an answer, behind those that are skipped, are all of it, where rows that meet conditions are wanted from the
+ * newest on; undefined for other statements, or where every row may be one.
+ */
+export function enoughNewest({ vocabulary }: DatasetView, wanted: WantedRows): number | undefined {
+  const { first, conditions } = wanted.narrowing
+  if (first === undefined || conditions.length === 0 || columnKind(vocabulary, first.column) !== 'offsets')
+    return undefined
+  const enough = rowsOfAnswer(wanted) - wanted.skip
+  return enough > 0 && enough < Number.POSITIVE_INFINITY ? enough : undefined
 }
 
 export function columnKind(
@@ -63,7 +83,9 @@ export function columnKind(
   return column === foldAscii(vocabulary.eventTimeColumn) ? 'times' : undefined
 }
 
-function givenBy(parameters: readonly Parameter[], { text }: Given): Given | undefined {
+function givenIn(parameters: readonly Parameter[], given: Given): Given | undefined {
+  const { kind: form, text } = given
+  if (form !== 'parameter') return given
   const parameter = parameters.find(({ name }) => foldAscii(name) === text)
   if (parameter === undefined || parameter.type === 'NULL') return undefined
   const kind = parameterKinds[parameter.type]

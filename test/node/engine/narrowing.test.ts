@@ -97,6 +97,7 @@ describe('the first rows', () => {
     ['select k, g as name from "a/t" t order by t.offset desc, k limit $1 offset 7', 'offset down 1 after 7'],
     ['select * from "a/t" order by event_time', 'event_time all'],
     ['select * from "a/t" limit 10', 'as they lie 10'],
+    ['select * from "a/t" where k = 3 order by offset desc limit 4', 'k = number 3; offset down 4'],
     ['from "a/t"', 'as they lie all'],
   ])('%s', async (sql, expected) => {
     expect(await told(sql)).toBe(expected)
