@@ -5,16 +5,16 @@ import { buildBacklog } from './backlog.ts'
 import { type BenchNode, makeDataDir, startBenchNode, treeMicros } from './machine.ts'
 import { type Measure, quantile, timeMs } from './measure.ts'
 
-const rows = 1_000_000
-const rowsPerBatch = 10_000
+const blocks = 16
+const rowsPerBlock = 62_500
+const rows = blocks * rowsPerBlock
 const dataset = 'acme/large'
 const warmAnswers = 200
 const measureMs = 5_000
 
 export async function measureStatements(): Promise<Measure[]> {
   const data = makeDataDir()
-  const batches = Array.from({ length: rows / rowsPerBatch }, () => ({ rows: rowsPerBatch }))
-  await buildBacklog(data, [{ alias: dataset, blocks: 1, batches: () => batches }])
+  await buildBacklog(data, [{ alias: dataset, blocks, batches: () => [{ rows: rowsPerBlock }] }])
   const node = await startBenchNode({}, { data })
   let asked = 0
   const fromOffset = (): string =>

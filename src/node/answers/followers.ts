@@ -67,7 +67,9 @@ export class Follower {
 export class Followers {
   readonly #clock: Clock
   readonly #feeds = new Map<DatasetId, Feed>()
-  readonly #repeated: readonly Repeated[]
+  /** Looks after feeds while there are any. */
+  readonly #lookAfter: () => Repeated[]
+  #repeated: Repeated[] = []
   readonly #end: () => void
   #state: 'open' | 'draining' = 'open'
 
@@ -93,7 +95,7 @@ export class Followers {
     }
     const onError = (error: unknown): void => logger.error({ cause: String(error) }, 'Followers were not looked after')
     // Apart: a store that is slow to answer keeps no one from a sign of life.
-    this.#repeated = [
+    this.#lookAfter = () => [
       repeat(look, { everyMs: lookEveryMs, clock, onError }),
       repeat(wake, { everyMs: wakeEveryMs, clock, onError }),
     ]
@@ -111,6 +113,7 @@ export class Followers {
       const feed = this.#feeds.get(id) ?? { chain, fault: undefined, waiting: new Set(), followers: 0, state: 'idle' }
       feed.followers++
       this.#feeds.set(id, feed)
+      if (this.#repeated.length === 0 && !this.isDraining) this.#repeated = this.#lookAfter()
       return new Place(feed, seen.get(id) ?? chain.headSequence)
     })
     return new Follower(places)
@@ -126,6 +129,11 @@ export class Followers {
       if (feed.followers === 0 && this.#feeds.get(id) === feed) this.#feeds.delete(id)
     }
     follower.wake()
+    if (this.#feeds.size === 0) void this.#rest()
+  }
+
+  async #rest(): Promise<void> {
+    await Promise.all(this.#repeated.splice(0).map((one) => one.close()))
   }
 
   /**
@@ -150,7 +158,7 @@ export class Followers {
     this.#end()
     this.#state = 'draining'
     for (const { waiting } of this.#feeds.values()) for (const { wake } of waiting) wake()
-    await Promise.all(this.#repeated.map((one) => one.close()))
+    await this.#rest()
   }
 
   #grown(chain: DatasetChain): void {

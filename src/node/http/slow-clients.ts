@@ -120,8 +120,7 @@ export function registerSlowBodies(
 ): { begin(request: IncomingMessage): void; end(request: IncomingMessage): void } {
   const bodies = slowBodies(limits.bodyRate)
   const late = new LateBodies(limits.bodyMs)
-  watch(app, clock, bodies)
-  watch(app, clock, late)
+  watch(app, clock, [bodies, late])
   return {
     begin: (request) => {
       if (request.complete || !hasBody(request)) return
@@ -141,19 +140,19 @@ export function registerSlowReaders(
   { clock, limits }: { readonly clock: Clock; readonly limits: Pick<Limits, 'answerRate'> },
 ): (response: ServerResponse) => void {
   const readers = slowReaders(limits.answerRate)
-  watch(app, clock, readers)
+  watch(app, clock, [readers])
   return (response) => {
     readers.begin(response, clock.monotonicMs())
     response.once('close', () => readers.forget(response))
   }
 }
 
-function watch(app: FastifyInstance, clock: Clock, transfers: { check(nowMs: number): void }): void {
+function watch(app: FastifyInstance, clock: Clock, all: readonly { check(nowMs: number): void }[]): void {
   const stop = new AbortController()
   const run = async (): Promise<void> => {
     while (!stop.signal.aborted) {
       await clock.sleep(checkEveryMs, stop.signal)
-      transfers.check(clock.monotonicMs())
+      for (const transfers of all) transfers.check(clock.monotonicMs())
     }
   }
   app.addHook('onListen', (done) => {
