@@ -78,8 +78,7 @@ export class ChildPool {
 
   /** Why no statement can run, or undefined. A process that is being replaced is no fault. */
   fault(): string | undefined {
-    const runs = [...this.#children].some(({ usable }) => usable)
-    return this.#fault !== undefined && !runs ? 'no process of the query engine starts' : undefined
+    return this.#fault !== undefined && this.#standing === 0 ? 'no process of the query engine starts' : undefined
   }
 
   /** A process for the query, which comes back with `release`; undefined when it has to wait for one. */
@@ -182,7 +181,7 @@ export class ChildPool {
       await this.#spawn()
     } catch (error) {
       if (this.#closing.signal.aborted) return
-      this.#fault = error instanceof NodeError ? error.details.cause : error
+      this.#fault = (error instanceof NodeError ? error.details.cause : undefined) ?? error
       this.#startMs = Math.min(startMostMs, 2 * this.#startMs)
       this.#options.logger.error({ reason: reasonOf(this.#fault) }, 'an engine process did not start')
       await this.#options.clock.sleep(restartMs, this.#closing.signal)
