@@ -38,11 +38,11 @@ if (program === undefined) {
   // Compiled code is kept beside the program, by those alone who could write the program itself; threads and processes of
   // a node inherit it.
   env.NODE_COMPILE_CACHE ??= pathOf('../.cache')
-  // glibc then takes memory of 64 KiB and more from the system piece by piece, and gives it back so.
-  env.MALLOC_MMAP_THRESHOLD_ ??= '65536'
   // In place of this process, so that signals and the one who waits for it find the node. Windows has no such call; a
   // channel to the one who started it would not be handed on.
   if (argv[2] === 'serve' && process.platform !== 'win32' && process.send === undefined) {
+    // glibc then takes memory of 64 KiB and more from the system piece by piece, and gives it back so.
+    env.MALLOC_MMAP_THRESHOLD_ ??= '65536'
     process.execve(execPath, [execPath, ...execArgv, ...nodeFlags(), program, ...argv.slice(2)])
   }
   module.enableCompileCache?.(env.NODE_COMPILE_CACHE)

@@ -4,7 +4,7 @@ import { mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { type Finished, programPath, runCommand, runProgram, serveNode } from '../helpers/run-node.ts'
+import { compiledFolder, type Finished, programPath, runCommand, runProgram, serveNode } from '../helpers/run-node.ts'
 
 describe('serve', () => {
   test('runs a node whose records outlive it, and that commands use without being told a token', async () => {
@@ -40,9 +40,13 @@ describe('serve', () => {
   test.skipIf(process.platform !== 'linux')(
     'gives its memory back, as one process from its start to its end',
     async () => {
-      const node = await serveNode(await mkdtemp(join(tmpdir(), 'proofstream-serve-')))
+      const node = await serveNode(await mkdtemp(join(tmpdir(), 'proofstream-serve-')), [], {
+        NODE_COMPILE_CACHE: undefined,
+      })
       const environment = (await readFile(`/proc/${node.pid}/environ`, 'utf8')).split('\0')
       expect(environment).toContain('MALLOC_MMAP_THRESHOLD_=65536')
+      // Nobody but the owner of the program may write what is run of it.
+      expect(environment).toContain(`NODE_COMPILE_CACHE=${compiledFolder}`)
       expect(await node.end('SIGTERM')).toEqual({ code: 0, signal: null })
     },
   )

@@ -2,7 +2,6 @@
 // stopped.
 
 import { type ChildProcess, spawn } from 'node:child_process'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { Readable } from 'node:stream'
@@ -11,6 +10,8 @@ import { repository } from './sources.ts'
 import type { Tuning } from './tuning.ts'
 
 export const programPath = join(repository, 'bin', 'proofstream.js')
+/** Where the program keeps its compiled code. */
+export const compiledFolder = join(repository, '.cache')
 
 /** The program with a tuning: what comes before its arguments. */
 export function tunedProgram(tuning: Tuning): readonly string[] {
@@ -61,8 +62,8 @@ export async function runProgram(args: readonly string[], options: RunOptions = 
 
 function cleanEnvironment(): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(([name]) => !/^(?:PROOFSTREAM_|FORCE_COLOR|NODE_|VITEST)/.test(name))
-  // Many short processes load the same sources: compiled once, they start twice as fast.
-  return { ...Object.fromEntries(kept), NODE_COMPILE_CACHE: join(tmpdir(), 'proofstream-compile-cache') }
+  // What bin/proofstream.js says, for programs that begin without it.
+  return { ...Object.fromEntries(kept), NODE_COMPILE_CACHE: compiledFolder }
 }
 
 export interface ServedNode {
@@ -79,7 +80,7 @@ export interface ServedNode {
 export async function serveNode(
   dataDir: string,
   args: readonly string[] = [],
-  env: Readonly<Record<string, string>> = {},
+  env: Readonly<Record<string, string | undefined>> = {},
   program: readonly string[] = [programPath],
 ): Promise<ServedNode> {
   const serve = ['serve', '--data', dataDir, '--listen', '127.0.0.1:0', ...args]

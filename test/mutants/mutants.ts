@@ -161,7 +161,7 @@ export const mutants: readonly Mutant[] = [
     unit: 'test/node/engine/tree-grammar.test.ts',
   },
   {
-    name: 'a process serves whoever asks',
+    name: 'a process serves any caller',
     from: '[...read].every((id) => isOpen(id) || caller.mayRead(id))',
     to: '[...read].every(() => true)',
     unit: 'test/node/engine/processes.test.ts',

@@ -129,10 +129,10 @@ export class Followers {
       if (feed.followers === 0 && this.#feeds.get(id) === feed) this.#feeds.delete(id)
     }
     follower.wake()
-    if (this.#feeds.size === 0) void this.#rest()
+    if (this.#feeds.size === 0) void this.#stopLooking()
   }
 
-  async #rest(): Promise<void> {
+  async #stopLooking(): Promise<void> {
     await Promise.all(this.#repeated.splice(0).map((one) => one.close()))
   }
 
@@ -158,7 +158,7 @@ export class Followers {
     this.#end()
     this.#state = 'draining'
     for (const { waiting } of this.#feeds.values()) for (const { wake } of waiting) wake()
-    await this.#rest()
+    await this.#stopLooking()
   }
 
   #grown(chain: DatasetChain): void {

@@ -123,7 +123,7 @@ export class ChildPool {
    */
   #choose({ caller, reads }: ProcessWanted): ChildHandle | undefined {
     const { isOpen } = this.#options
-    // mutant: a process serves whoever asks
+    // mutant: a process serves any caller
     const fitting = this.#idle.filter(({ read }) => [...read].every((id) => isOpen(id) || caller.mayRead(id)))
     const clean = fitting.filter((child) => this.#isClean(child))
     const others = fitting.filter((child) => !clean.includes(child))

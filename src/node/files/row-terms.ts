@@ -1,5 +1,5 @@
 // What a statement asks of the rows of a dataset, as intervals of the columns by which files and row groups are chosen: the
-// offset and the event time. Only of statements whose comparisons cannot fail on a row that is left out. Pure; view-files.ts
+// offset and the event time. Only of statements whose comparisons cannot fail on a row that is left out. Pure; choose-files.ts
 // chooses by it.
 
 import type { DatasetView } from '../catalog/dataset-chain.ts'
