@@ -105,6 +105,7 @@ async function readInferred(source: HeadedSource, format: StreamFormat, target: 
     const facts = await readThrough(source, async (chunk) => {
       await spool.append(chunk)
       await early.take(chunk)
+      freeBytes(chunk)
     })
     const kept = new KeptBody(source, spool, facts)
     return { ...((await early.end(facts)) ?? (await kept.read(target))), kept }
@@ -119,7 +120,10 @@ async function readInferred(source: HeadedSource, format: StreamFormat, target: 
 async function readFile(source: HeadedSource, target: Target): Promise<TypedBody> {
   const spool = new Spool(source.spoolDir, source.caller?.())
   try {
-    const facts = await readThrough(source, (chunk) => spool.append(chunk))
+    const facts = await readThrough(source, async (chunk) => {
+      await spool.append(chunk)
+      freeBytes(chunk)
+    })
     return await new KeptBody(source, spool, facts).read(target)
   } catch (error) {
     await spool.discard()
@@ -165,7 +169,10 @@ class KeptBody implements KeptBytes {
       ...defined({ inferred }),
     })
     try {
-      for await (const chunk of this.#spool.chunks()) await reading.push(chunk)
+      for await (const chunk of this.#spool.chunks()) {
+        await reading.push(chunk)
+        freeBytes(chunk)
+      }
       return await reading.end(this.#facts)
     } catch (error) {
       await reading.discard()

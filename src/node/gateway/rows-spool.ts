@@ -4,6 +4,7 @@
 import { type BroughtRows, fieldsAt, rowsWith } from '../../libraries/columnar/arrow/brought-rows.ts'
 import { ArrowStreamReader } from '../../libraries/columnar/arrow/ipc-reader.ts'
 import { arrowBatchMessages, arrowStreamEnd, arrowStreamStart } from '../../libraries/columnar/arrow/ipc.ts'
+import { freeBytes } from '../../libraries/base/bytes.ts'
 import { sameValue } from '../../libraries/base/compare.ts'
 import { nextTurn } from '../../libraries/base/clock.ts'
 import type { Field, RecordBatch } from '../../libraries/model/schema.ts'
@@ -33,6 +34,7 @@ export class RowsSpool {
     for (const message of await messagesOf(rows, this.#fields, places)) {
       this.#pieces.push({ places, bytes: message.length })
       await this.#spool.append(message)
+      freeBytes(message)
     }
   }
 
