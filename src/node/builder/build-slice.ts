@@ -2,13 +2,7 @@
 // and streamed into the file and its logical hash; then the file is checked. At most a few thousand rows are held beside
 // what the slice writer holds, and a large file goes to the store while it is made.
 
-import {
-  batchBytes,
-  concatBatches,
-  constantColumn,
-  int64RangeColumn,
-  sliceBatch,
-} from '../../libraries/columnar/arrow/columns.ts'
+import { sliceBatch } from '../../libraries/columnar/arrow/columns.ts'
 import { createLogicalHash, logicalHashOf } from '../../libraries/columnar/arrow/logical-hash.ts'
 import { type DatasetId, type Hash, hashText } from '../../libraries/base/ids/identifiers.ts'
 import { createSha3256 } from '../../libraries/base/ids/native-crypto.ts'
@@ -16,19 +10,14 @@ import { assert, must } from '../../libraries/base/assert.ts'
 import { concatBytes, utf8 } from '../../libraries/base/bytes.ts'
 import { nextTurn } from '../../libraries/base/clock.ts'
 import { DecodeError } from '../../libraries/base/errors.ts'
-import { type Column, type DataSchema, type Field, type RecordBatch, sameType } from '../../libraries/model/schema.ts'
+import { type DataSchema, type Field, type RecordBatch, sameType } from '../../libraries/model/schema.ts'
 import { openSlice, type SliceContent } from '../../libraries/columnar/parquet/read-slice.ts'
-import {
-  type ColumnChunk,
-  type PiecedRows,
-  RowGroupCut,
-  rowGroupRows,
-  SliceFile,
-} from '../../libraries/columnar/parquet/write-slice.ts'
+import { SliceFile } from '../../libraries/columnar/parquet/write-slice.ts'
 import type { TaskThreads } from '../machine/work/work-pool.ts'
-import { AlignedRows, pieceBytes, pieceRows } from './aligned-rows.ts'
-import { type ColumnWork, columnWork } from './column-work.ts'
+import { AlignedRows, pieceBytes } from './aligned-rows.ts'
+import { columnWork } from './column-work.ts'
 import type { DataPlan, RowSource } from './dataset-state.ts'
+import { RowGroups, systemColumns } from './row-groups.ts'
 
 export interface SliceDeps {
   /** The rows of the messages at these positions, whose payloads are one Arrow stream. */
@@ -72,12 +61,6 @@ const rehashedRows = 4096
 const heldBytesMost = 8 * 1024 * 1024
 /** Messages read before the event loop turns, however small they are. */
 const sourcesPerTurn = 64
-const pieceBatches = 1024
-/** So many batches are joined once, with their row group; more would be small ones, which cost more than their rows. */
-const keptPiecesMost = 16
-const dayMs = 86_400_000
-const earliestMs = Date.parse('0000-01-01T00:00:00Z')
-const latestMs = Date.parse('9999-12-31T23:59:59.999Z')
 
 /** Builds the slice of `plan`, which has rows. Throws DecodeError for bytes that are not what the fold saw. */
 export async function buildSlice(plan: DataPlan, deps: SliceDeps): Promise<BuiltSlice> {
@@ -157,20 +140,12 @@ async function* acceptedRows(batches: AsyncIterable<RecordBatch>, { ranges }: Ro
   }
 }
 
-/** Gathers small batches, adds the system columns and feeds file and logical hash alike. */
+/** Feeds rows, or row groups that are encoded, with the system columns into file and logical hash alike. */
 class SliceStream {
   readonly #plan: DataPlan
   readonly #fields: readonly Field[]
-  readonly #cut = new RowGroupCut()
-  readonly #columns: ColumnWork
+  readonly #rowGroups: RowGroups
   readonly #file: SliceFile
-  /** The row group that is being encoded, while the rows of the next are read. */
-  #underWay: { readonly rows: number; readonly chunks: Promise<ColumnChunk[]> } | undefined
-  #waiting: RecordBatch[] = []
-  #waitingRows = 0
-  #waitingBytes = 0
-  #rows = 0
-  #latestEventMs: number | undefined
   readonly #hash = createSha3256()
   #sizeBytes = 0
   /** Parts that are hashed, but not taken. */
@@ -183,23 +158,25 @@ class SliceStream {
     this.#plan = plan
     this.#fields = fields
     this.#file = new SliceFile({ fields })
-    const compress = (bytes: Uint8Array): Uint8Array => compressor.compress(bytes)
-    this.#columns = columnWork(fields, plan, { compress, threads })
+    const { firstOffset, timeMs } = plan
+    this.#rowGroups = new RowGroups({
+      columns: columnWork(fields, plan, { compress: (bytes) => compressor.compress(bytes), threads }),
+      systemOf: (before, rows) => systemColumns(fields, { firstOffset: firstOffset + before, timeMs, rows }),
+      take: async ({ rows, chunks }) => {
+        this.#file.add(rows, chunks)
+        await this.#keep(this.#file.take())
+      },
+    })
   }
 
   /** Gives threads back. */
   close(): void {
-    this.#columns.end()
+    this.#rowGroups.end()
   }
 
   /** Lets the event loop turn after whatever takes its time. */
-  async add(batch: RecordBatch): Promise<void> {
-    this.#waiting.push(batch)
-    this.#waitingRows += batch.rows
-    this.#waitingBytes += batchBytes(batch)
-    const isFull =
-      this.#waitingRows >= pieceRows || this.#waitingBytes >= pieceBytes || this.#waiting.length >= pieceBatches
-    if (isFull) await this.#flush()
+  add(batch: RecordBatch): Promise<void> | undefined {
+    return this.#rowGroups.add(batch)
   }
 
   /** What of the file has been made since the last call. */
@@ -210,19 +187,17 @@ class SliceStream {
   }
 
   async finish(): Promise<void> {
-    await this.#flush()
-    assert(this.#rows === this.#plan.rows, 'the slice has the rows that the fold counted')
-    for (const group of this.#cut.rest()) await this.#encode(group)
-    await this.#settle()
+    const { rows, digests, latestEventMs } = await this.#rowGroups.finish()
+    assert(rows === this.#plan.rows, 'the slice has the rows that the fold counted')
     const last = this.#file.finish()
     this.footer = last.slice(-footerParts)
     await this.#keep(last)
     this.#facts = {
       sizeBytes: this.#sizeBytes,
-      rows: this.#rows,
+      rows,
       physicalHash: hashText(this.#hash.digest()),
-      logicalHash: logicalHashOf(this.#fields, await this.#columns.digests()),
-      latestEventMs: this.#latestEventMs,
+      logicalHash: logicalHashOf(this.#fields, digests),
+      latestEventMs,
     }
   }
 
@@ -247,67 +222,6 @@ class SliceStream {
       }
     }
   }
-
-  async #flush(): Promise<void> {
-    if (this.#waiting.length === 0) return
-    // So many bytes took their time to be decoded.
-    if (this.#waitingBytes >= pieceBytes) await nextTurn()
-    const batches = this.#waiting.length > keptPiecesMost ? [concatBatches(this.#waiting)] : this.#waiting
-    const rows = this.#waitingRows
-    this.#waiting = []
-    this.#waitingRows = 0
-    this.#waitingBytes = 0
-    const [offset, operation, systemTime, ...others] = this.#fields
-    const full: PiecedRows = {
-      rows,
-      columns: [
-        [int64RangeColumn(must(offset, 'an offset column').name, this.#plan.firstOffset + this.#rows, rows)],
-        [constantColumn(must(operation, 'an operation column'), 0, rows)],
-        [constantColumn(must(systemTime, 'a system-time column'), this.#plan.timeMs, rows)],
-        ...others.map((_, i) => batches.map(({ columns }) => must(columns[i], 'a column'))),
-      ],
-    }
-    this.#columns.see(full)
-    this.#rows += rows
-    for (const { columns } of batches) {
-      const latest = latestTime(must(columns[0], 'an event-time column'))
-      if (latest !== undefined) this.#latestEventMs = Math.max(latest, this.#latestEventMs ?? latest)
-    }
-    await nextTurn()
-    for (const group of this.#cut.add(full)) await this.#encode(group)
-  }
-
-  async #encode(group: PiecedRows): Promise<void> {
-    await this.#settle()
-    const chunks = this.#columns.encode(group)
-    // Its failure is met when it is waited for.
-    chunks.catch(() => {})
-    this.#underWay = { rows: group.rows, chunks }
-    // A group that its bytes have ended is large: it is not held beside the next one.
-    if (group.rows < rowGroupRows) await this.#settle()
-  }
-
-  async #settle(): Promise<void> {
-    if (this.#underWay === undefined) return
-    const { rows, chunks } = this.#underWay
-    this.#underWay = undefined
-    this.#file.add(rows, await chunks)
-    await this.#keep(this.#file.take())
-  }
-}
-
-/** The latest value of a Timestamp (ms) or Date column within the years that metadata can name. */
-function latestTime(column: Column): number | undefined {
-  const view = new DataView(column.values.buffer, column.values.byteOffset, column.values.byteLength)
-  const isDate = column.type.kind === 'Date'
-  let latest: number | undefined
-  for (let row = 0; row < column.rows; row++) {
-    const value = isDate
-      ? view.getInt32(4 * row, true) * dayMs
-      : view.getInt32(8 * row + 4, true) * 2 ** 32 + view.getUint32(8 * row, true)
-    if (value >= earliestMs && value <= latestMs && (latest === undefined || value > latest)) latest = value
-  }
-  return latest
 }
 
 /**

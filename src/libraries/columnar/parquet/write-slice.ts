@@ -64,9 +64,15 @@ export interface PiecedRows {
 
 /** Cuts rows that come in order into row groups; where batches end matters only where bytes end a group. */
 export class RowGroupCut {
+  private readonly besideBytes: number
   private pending: PiecedRows[] = []
   private rows = 0
-  private bytes = 0;
+  private bytes = 0
+
+  /** `besideBytes`: of each row in columns that are not among those that are added. */
+  constructor(besideBytes = 0) {
+    this.besideBytes = besideBytes
+  }
 
   /** The groups that end in this batch. */
   *add(batch: PiecedRows): Generator<PiecedRows, void> {
@@ -76,6 +82,7 @@ export class RowGroupCut {
       const columns = batch.columns.map((pieces) => slicePieces(pieces, from, to))
       this.pending.push({ rows: to - from, columns })
       this.rows += to - from
+      this.bytes += this.besideBytes * (to - from)
       for (const pieces of columns) this.bytes += joinedBytes(pieces)
       if (this.rows === rowGroupRows || this.bytes >= rowGroupBytes) yield* this.rest()
       from = to
