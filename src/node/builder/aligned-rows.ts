@@ -5,7 +5,6 @@ import { batchBytes, sliceBatch } from '../../libraries/columnar/arrow/columns.t
 import { nullColumn } from '../../libraries/columnar/arrow/null-column.ts'
 import { assert, must } from '../../libraries/base/assert.ts'
 import { type Column, type Field, innerType, isOptional, type RecordBatch } from '../../libraries/model/schema.ts'
-import { addedColumns } from './dataset-state.ts'
 
 export const pieceRows = 8192
 export const pieceBytes = 1024 * 1024
@@ -16,9 +15,9 @@ export class AlignedRows {
   #nulls: Column[] = []
   #nullRows = 0
 
-  /** Under `fields`, system columns among them. */
+  /** Under `fields`, those that the builder adds left out. */
   constructor(fields: readonly Field[]) {
-    this.#fields = fields.slice(addedColumns)
+    this.#fields = fields
   }
 
   /** The rows of `batch`, a few thousand or about 1 MiB at a time. */

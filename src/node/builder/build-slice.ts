@@ -16,12 +16,15 @@ import { SliceFile } from '../../libraries/columnar/parquet/write-slice.ts'
 import type { TaskThreads } from '../machine/work/work-pool.ts'
 import { AlignedRows, pieceBytes } from './aligned-rows.ts'
 import { columnWork } from './column-work.ts'
-import type { DataPlan, RowSource } from './dataset-state.ts'
-import { RowGroups, systemColumns } from './row-groups.ts'
+import { addedColumns, type DataPlan, type RowSource } from './dataset-state.ts'
+import type { EarlyRows } from './early-slice.ts'
+import { CompletedGroups, type EncodedGroup, RowGroups, systemColumns } from './row-groups.ts'
 
 export interface SliceDeps {
   /** The rows of the messages at these positions, whose payloads are one Arrow stream. */
   readonly readBatches: (positions: readonly number[]) => AsyncIterable<RecordBatch>
+  /** The rows of the plan, where they are encoded already. */
+  readonly early?: (plan: DataPlan) => Promise<EarlyRows | undefined>
   readonly compressor: Compressor
   /** Threads that share the columns of large slices, which they compress as `compressor` does. */
   readonly threads?: TaskThreads | undefined
@@ -65,9 +68,10 @@ const sourcesPerTurn = 64
 /** Builds the slice of `plan`, which has rows. Throws DecodeError for bytes that are not what the fold saw. */
 export async function buildSlice(plan: DataPlan, deps: SliceDeps): Promise<BuiltSlice> {
   const schema = must(plan.schema, 'a block with rows has a schema')
-  const out = new SliceStream(plan, schema, deps)
+  const early = await deps.early?.(plan)
+  const out = new SliceStream(plan, schema, deps, early)
   try {
-    return await writeSlice(plan, schema, { out, deps })
+    return await writeSlice({ ...plan, sources: early === undefined ? plan.sources : [] }, schema, { out, deps })
   } finally {
     out.close()
   }
@@ -101,7 +105,7 @@ async function* sliceParts(
   schema: DataSchema,
   { out, deps }: { readonly out: SliceStream; readonly deps: SliceDeps },
 ): AsyncGenerator<Uint8Array> {
-  const aligned = new AlignedRows(schema.fields)
+  const aligned = new AlignedRows(schema.fields.slice(addedColumns))
   for (const [index, source] of plan.sources.entries()) {
     if (index % sourcesPerTurn === sourcesPerTurn - 1) await nextTurn()
     for await (const batch of acceptedRows(deps.readBatches(source.positions), source)) {
@@ -144,7 +148,7 @@ async function* acceptedRows(batches: AsyncIterable<RecordBatch>, { ranges }: Ro
 class SliceStream {
   readonly #plan: DataPlan
   readonly #fields: readonly Field[]
-  readonly #rowGroups: RowGroups
+  readonly #rowGroups: RowGroups | CompletedGroups
   readonly #file: SliceFile
   readonly #hash = createSha3256()
   #sizeBytes = 0
@@ -154,19 +158,26 @@ class SliceStream {
   /** The end of the file, by which it is read. */
   footer: readonly Uint8Array[] = []
 
-  constructor(plan: DataPlan, { fields }: DataSchema, { compressor, threads }: SliceDeps) {
+  constructor(plan: DataPlan, { fields }: DataSchema, deps: SliceDeps, early: EarlyRows | undefined) {
     this.#plan = plan
     this.#fields = fields
     this.#file = new SliceFile({ fields })
-    const { firstOffset, timeMs } = plan
-    this.#rowGroups = new RowGroups({
-      columns: columnWork(fields, plan, { compress: (bytes) => compressor.compress(bytes), threads }),
-      systemOf: (before, rows) => systemColumns(fields, { firstOffset: firstOffset + before, timeMs, rows }),
-      take: async ({ rows, chunks }) => {
+    const { firstOffset, timeMs, payloadBytes } = plan
+    const { compressor, threads } = deps
+    const by = { compress: (bytes: Uint8Array): Uint8Array => compressor.compress(bytes), threads }
+    const into = {
+      systemOf: (before: number, rows: number) =>
+        systemColumns(fields, { firstOffset: firstOffset + before, timeMs, rows }),
+      take: async ({ rows, chunks }: EncodedGroup): Promise<void> => {
         this.#file.add(rows, chunks)
         await this.#keep(this.#file.take())
       },
-    })
+    }
+    const system = fields.slice(0, addedColumns)
+    this.#rowGroups =
+      early === undefined
+        ? new RowGroups({ columns: columnWork(fields, plan, by), ...into })
+        : new CompletedGroups(early, { columns: columnWork(system, { rows: plan.rows, payloadBytes }, by), ...into })
   }
 
   /** Gives threads back. */
@@ -176,6 +187,7 @@ class SliceStream {
 
   /** Lets the event loop turn after whatever takes its time. */
   add(batch: RecordBatch): Promise<void> | undefined {
+    assert(this.#rowGroups instanceof RowGroups, 'rows that are encoded are not added')
     return this.#rowGroups.add(batch)
   }
 

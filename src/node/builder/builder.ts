@@ -16,11 +16,12 @@ import { Packer } from './packer.ts'
 import { Partition, type PartitionDeps } from './partition.ts'
 import { Remover } from './remover.ts'
 import { declareLog, lastFloorMs } from './resume.ts'
+import { EarlySlices } from './early-slice.ts'
 import { RowMemory } from './rows.ts'
 
 const openBytesFreshMs = 100
 
-type OwnParts = 'governor' | 'mayCut' | 'names' | 'packer' | 'rowMemory' | 'turns' | 'watch'
+type OwnParts = 'early' | 'governor' | 'mayCut' | 'names' | 'packer' | 'rowMemory' | 'turns' | 'watch'
 
 export interface BuilderDeps extends Omit<PartitionDeps, OwnParts> {
   readonly options?: Partial<CutOptions>
@@ -97,7 +98,14 @@ export async function startBuilder(deps: BuilderDeps): Promise<Builder> {
   const packer = new Packer(deps)
   const remover = new Remover({ ...deps, mayRemove: () => !hasJumped() })
   const names = new NameIndex(store, (id) => remover.deleted(id))
-  const own = { names, packer, watch, turns: new BuildTurns(), rowMemory: new RowMemory() }
+  const own = {
+    names,
+    packer,
+    watch,
+    turns: new BuildTurns(),
+    rowMemory: new RowMemory(),
+    early: new EarlySlices(deps),
+  }
   const shared = { ...deps, ...own, mayCut: () => !hasJumped() }
   const held = new Assignment(deps, (number) => {
     return new Partition(number, { ...shared, governor: new Governor(options, budget) })

@@ -47,6 +47,12 @@ export function columnWork(
   return tasks.length === 0 ? new OwnColumns(fields, by.compress) : new SharedColumns(fields, tasks)
 }
 
+/** The work on columns of rows that are not all known, by a thread; undefined where none is free. */
+export function threadColumns(fields: readonly Field[], threads: TaskThreads | undefined): ColumnWork | undefined {
+  const tasks = threads?.begin('columns', fields, { bytes: Number.POSITIVE_INFINITY, most: 1 }) ?? []
+  return tasks.length === 0 ? undefined : new SharedColumns(fields, tasks)
+}
+
 /** Columns after which other work has its turn: a slice may have thousands. */
 const columnsPerTurn = 16
 

@@ -128,6 +128,36 @@ export class RowGroups {
   }
 }
 
+/** Row groups that were encoded without their system columns, which are added here. */
+export class CompletedGroups {
+  readonly #deps: Required<RowGroupsDeps>
+  readonly #encoded: GroupedRows & { readonly groups: readonly EncodedGroup[] }
+
+  /** `deps.columns` is the work on system columns. */
+  constructor(encoded: GroupedRows & { readonly groups: readonly EncodedGroup[] }, deps: Required<RowGroupsDeps>) {
+    this.#encoded = encoded
+    this.#deps = deps
+  }
+
+  async finish(): Promise<GroupedRows> {
+    const { columns, systemOf, take } = this.#deps
+    const { groups, rows, digests, latestEventMs } = this.#encoded
+    let before = 0
+    for (const { rows: count, chunks } of groups) {
+      const system = { rows: count, columns: systemOf(before, count).map((column) => [column]) }
+      columns.see(system)
+      await take({ rows: count, chunks: [...(await columns.encode(system)), ...chunks] })
+      before += count
+    }
+    return { rows, digests: [...(await columns.digests()), ...digests], latestEventMs }
+  }
+
+  /** Gives threads back. To be called once, however it went. */
+  end(): void {
+    this.#deps.columns.end()
+  }
+}
+
 /** What a row takes in the columns that follow. */
 const systemRowBytes = 20
 

@@ -13,6 +13,7 @@ import { DecodeError, HaltError } from '../../libraries/base/errors.ts'
 import type { DatasetId } from '../../libraries/base/ids/identifiers.ts'
 import { innerType, type RecordBatch } from '../../libraries/model/schema.ts'
 import { rejectionOf, type Rejects } from '../store/records.ts'
+import type { EarlyBatch, EarlySlices } from './early-slice.ts'
 import { attemptKey, type DatasetState, type PayloadSummary, type WholeRows } from './dataset-state.ts'
 import { foldChange, type Rejected } from './fold-change.ts'
 import { foldAbort, type FoldResult, foldRows, needsRows } from './fold.ts'
@@ -91,14 +92,18 @@ export class KeptRows {
     return kept.batches
   }
 
-  /** Reads a part of `attempt`, at its turn, if the parts before it were read so. */
-  readPart(dataset: DatasetId, attempt: string, part: RowsMessage & { readonly earlier: readonly number[] }): void {
+  /**
+   * Reads a part of `attempt`, at its turn, if the parts before it were read so. Whether its rows find no room to be kept.
+   */
+  readPart(dataset: DatasetId, attempt: string, part: RowsMessage & { readonly earlier: readonly number[] }): boolean {
     const reading = part.earlier.length === 0 ? new RowsReading(this) : this.takeComing(attempt, part.earlier)
-    if (reading === undefined || this.#isClosed) return
+    if (this.#isClosed) return false
+    if (reading === undefined) return true
     reading.push(part)
     // Whoever sends the parts decides how large a message of theirs is: what does not fit is read at the end.
     if (reading.reserveHeld()) this.#coming.set(attempt, { dataset, reading })
     else reading.discard()
+    return !this.#coming.has(attempt) || !reading.isKept
   }
 
   /** Hands out the large batch of which exactly the parts at `positions` were read. */
@@ -132,6 +137,7 @@ export interface MessageSource {
   readonly partition: number
   readonly rejects: Rejects
   readonly kept?: KeptRows
+  readonly early?: EarlySlices
 }
 
 /**
@@ -173,7 +179,9 @@ export async function foldMessage(
     return foldChange(state, { position, header, refusal: byOperator ?? refusal })
   }
   if (header.kind === 'abort') {
-    kept?.takeComing(attemptKey(header.attempt), [])
+    const key = attemptKey(header.attempt)
+    kept?.takeComing(key, [])
+    source.early?.drop((batch) => batch.attempt === key)
     return foldAbort(state, header, position)
   }
   const attempt = header.part === undefined ? undefined : attemptKey(header.part.attempt)
@@ -182,7 +190,8 @@ export async function foldMessage(
   if (!needsRows(state, header)) {
     const result = foldRows(state, { position, header, whole: undefined })
     if (result.effect === 'changed' && attempt !== undefined && !rejects.has(position)) {
-      kept?.readPart(dataset, attempt, { ...message, earlier })
+      const finds = kept?.readPart(dataset, attempt, { ...message, earlier })
+      if (finds === true) source.early?.part(earlyBatch(source, state, attempt), earlier, position)
     }
     return result
   }
@@ -197,10 +206,16 @@ export async function foldMessage(
     const result = foldRows(state, { position, header, whole })
     const isInBlock = state.open?.sources.at(-1)?.positions === whole.positions
     if (isInBlock) reading.keep(dataset)
+    if (isInBlock && attempt !== undefined) source.early?.end(attempt, earlier, position)
+    else source.early?.drop((batch) => batch.attempt === attempt)
     return result
   } finally {
     reading.discard()
   }
+}
+
+function earlyBatch(source: MessageSource, { id, schema }: DatasetState, attempt: string): EarlyBatch {
+  return { dataset: id, attempt, schema, owner: source, read: (positions) => readRows(source, positions) }
 }
 
 const notLookedInto: PayloadSummary = { columns: [], rows: 0 }
@@ -286,6 +301,11 @@ class RowsReading {
     this.#unlessFaulty(() => {
       for (const batch of this.#stream.push(bytes)) this.#add(batch)
     })
+  }
+
+  /** There was room for all rows so far. */
+  get isKept(): boolean {
+    return this.#batches !== undefined
   }
 
   /** Reserves memory for what waits for the next message. */

@@ -13,6 +13,7 @@ import { Committer, type CommitterDeps } from './committer.ts'
 import type { LoadedDataset } from './load-dataset.ts'
 import { findCulprit } from './poison.ts'
 import { openChain } from './resume.ts'
+import type { EarlySlices } from './early-slice.ts'
 import { decodeEntry, KeptRows, readBatches, type RowMemory } from './rows.ts'
 import { DatasetWorker, type Run } from './worker.ts'
 
@@ -32,6 +33,7 @@ export interface SessionDeps
   readonly threads?: CommitterDeps['build']['threads']
   readonly anchorAt: CommitterDeps['build']['anchorAt']
   readonly rowMemory: RowMemory
+  readonly early: EarlySlices
   /** How much of the log may wait for open blocks; default 250,000 messages or 1 GiB. */
   readonly replayMost?: ReplayMost
 }
@@ -77,6 +79,7 @@ export class Session {
       compressor,
       threads,
       anchorAt,
+      early: (plan) => deps.early.take(plan),
       readBatches: (positions) => readBatches(this.#run, positions),
       storeSlice: (dataset, chunks, hashOf) => store.putStream(chunks, () => dataKey(dataset, hashOf())),
     }
@@ -119,6 +122,7 @@ export class Session {
   stop(): void {
     this.#stop.abort()
     this.#run.kept.close()
+    this.#run.early.drop(({ owner }) => owner === this.#run)
   }
 
   /** Takes `entries` in order. Throws HaltError for what stops the partition; store and log errors as they are. */

@@ -1,9 +1,11 @@
 // The fold alone, fed with message bytes: one dataset, no builder, no store.
 
 import type { BlockPlan, DataPlan, DatasetState } from '../../../src/node/builder/dataset-state.ts'
+import type { EarlySlices } from '../../../src/node/builder/early-slice.ts'
 import { foldCreation, foldCut, type FoldResult } from '../../../src/node/builder/fold.ts'
 import { foldMessage, type KeptRows, type MessageSource } from '../../../src/node/builder/rows.ts'
 import type { BatchStatus } from '../../../src/libraries/odf/chain/checkpoint.ts'
+import { defined } from '../../../src/libraries/base/collections.ts'
 import { must } from '../../../src/libraries/base/assert.ts'
 import type { EventLog } from '../../../src/node/log/event-log.ts'
 import { decodeMessage } from '../../../src/node/log/messages.ts'
@@ -17,9 +19,9 @@ export class FoldHarness {
   readonly #id: string | undefined
 
   /** Follows the dataset with this id; without one, the first that is created. Without `kept` rows are read again. */
-  constructor(id?: string, kept?: KeptRows) {
+  constructor(id?: string, kept?: KeptRows, early?: EarlySlices) {
     this.#id = id
-    this.source = { log: this.log, partition: 0, rejects: new Map(), ...(kept === undefined ? {} : { kept }) }
+    this.source = { log: this.log, partition: 0, rejects: new Map(), ...defined({ kept, early }) }
   }
 
   get state(): DatasetState {

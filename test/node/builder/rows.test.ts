@@ -1,8 +1,14 @@
 // Rows are decoded once and kept for their block. What comes of it must not depend on what was kept.
 
 import fc from 'fast-check'
-import { expect, test, vi } from 'vitest'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { defined } from '../../../src/libraries/base/collections.ts'
+import { systemClock } from '../../../src/libraries/base/clock.ts'
 import { buildSlice } from '../../../src/node/builder/build-slice.ts'
+import { EarlySlices } from '../../../src/node/builder/early-slice.ts'
+import { ColumnTask } from '../../../src/node/machine/work/column-task.ts'
+import type { TaskKind, Tasks } from '../../../src/node/machine/work/tasks.ts'
+import type { Task, TaskThreads } from '../../../src/node/machine/work/work-pool.ts'
 import { KeptRows, readBatches, RowMemory } from '../../../src/node/builder/rows.ts'
 import { openMemoryLog } from '../../adapters/memory-log.ts'
 import { openMemoryStore } from '../../adapters/memory-store.ts'
@@ -10,9 +16,27 @@ import { FoldHarness } from './fold-harness.ts'
 import { actions, scriptOf } from './script.ts'
 import { compressor, datasetId, drained, start, TestWriter } from './support.ts'
 
-/** The fold's states and plans, and the hashes of the slices, as they come. */
-async function builtWith(messages: readonly Uint8Array[], id: string, kept?: KeptRows): Promise<unknown[]> {
-  const fold = new FoldHarness(id, kept)
+/** Threads that are this one. */
+function ownThreads(most = Number.POSITIVE_INFINITY): TaskThreads & { begun: number; ended: number } {
+  const threads = { begun: 0, ended: 0, begin }
+  function begin<K extends TaskKind>(_: K, settings: Tasks[K]['settings']): Task<K>[] {
+    if (threads.begun === most) return []
+    threads.begun++
+    const task = new ColumnTask(settings as Tasks['columns']['settings'], (bytes) => compressor.compress(bytes))
+    const say = async (message: Tasks[K]['to']): Promise<Tasks[K]['from']> =>
+      task.take(message as Tasks['columns']['to']) as Tasks[K]['from'] // slices are all that is worked on here
+    return [{ say, end: () => threads.ended++ }]
+  }
+  return threads
+}
+
+/** The fold's states and plans, and the hashes of the slices, as they come; of batches that are begun early too. */
+async function builtWith(
+  messages: readonly Uint8Array[],
+  id: string,
+  { kept, early, onEarly }: { kept?: KeptRows; early?: EarlySlices; onEarly?: () => void } = {},
+): Promise<unknown[]> {
+  const fold = new FoldHarness(id, kept, early)
   const built: unknown[] = []
   for (const message of messages) {
     const { plan, effect } = await fold.take(message)
@@ -21,6 +45,11 @@ async function builtWith(messages: readonly Uint8Array[], id: string, kept?: Kep
     const { physicalHash, logicalHash } = await buildSlice(plan, {
       compressor,
       readBatches: (positions) => readBatches(fold.source, positions),
+      early: async (of) => {
+        const rows = await early?.take(of)
+        if (rows !== undefined) onEarly?.()
+        return rows
+      },
       storeSlice: async () => {},
     })
     built.push(physicalHash, logicalHash)
@@ -37,7 +66,7 @@ test('states, plans and slices are the same whether all rows are kept, some, or 
         for (const mostBytes of [someBytes, 1e9]) {
           const memory = new RowMemory(mostBytes)
           const kept = new KeptRows(memory)
-          expect(await builtWith(messages, id, kept)).toEqual(readAgain)
+          expect(await builtWith(messages, id, { kept })).toEqual(readAgain)
           expect(memory.freeBytes).toBeGreaterThanOrEqual(0)
           kept.close()
           expect([memory.freeBytes, kept.freeBytes]).toEqual([mostBytes, 0])
@@ -46,6 +75,92 @@ test('states, plans and slices are the same whether all rows are kept, some, or 
     }),
     { numRuns: 40 },
   )
+})
+
+test('states, plans and slices are the same where they are begun while parts come', async () => {
+  await fc.assert(
+    fc.asyncProperty(actions, async (todo) => {
+      const { messages } = await scriptOf(todo)
+      const threads = ownThreads()
+      const early = new EarlySlices({ clock: systemClock, threads })
+      for (const id of ['a', 'b', 'c'].map(datasetId)) {
+        const kept = new KeptRows(new RowMemory(0))
+        expect(await builtWith(messages, id, { kept, early })).toEqual(await builtWith(messages, id))
+        early.drop(() => true)
+      }
+      expect(threads.ended).toBe(threads.begun)
+    }),
+    { numRuns: 60 },
+  )
+})
+
+describe('a large batch that finds no room', () => {
+  const id = datasetId('a')
+  let writer = new TestWriter('w')
+  beforeEach(() => {
+    writer = new TestWriter('w')
+  })
+  const create = (): Uint8Array => writer.create(id, 'acme/a')
+  const few = (): Uint8Array => writer.rows(id, [{ rows: 5 }])
+  /** Up to 262,144 rows may share a block with others. */
+  const large = (rows = 300_000): Uint8Array[] => writer.parts(id, { rows }, 5)
+  const cut = (): Uint8Array => writer.cut([{ dataset: id, sequence: 3 }])
+  const hashesOf = async (messages: readonly Uint8Array[], early?: EarlySlices): Promise<[unknown[], boolean]> => {
+    let isEarly = false
+    const kept = new KeptRows(new RowMemory(0))
+    const built = await builtWith(messages, id, { kept, ...defined({ early }), onEarly: () => (isEarly = true) })
+    return [built, isEarly]
+  }
+  const withSlices = (threads = ownThreads()): EarlySlices => new EarlySlices({ clock: systemClock, threads })
+
+  test('has its slice when its last part has come, over several row groups', async () => {
+    const messages = [create(), ...large(), cut()]
+    const [built, isEarly] = await hashesOf(messages, withSlices())
+    expect(isEarly).toBe(true)
+    expect(built).toEqual((await hashesOf(messages))[0])
+  })
+
+  test.each([
+    ['stands behind other rows of its block', () => [create(), few(), ...large(200_000), cut()]],
+    ['stands before other rows of its block', () => [create(), ...large(200_000), few(), cut()]],
+  ])('is read again where it %s', async (_, made) => {
+    const messages = made()
+    const [built, isEarly] = await hashesOf(messages, withSlices())
+    expect(isEarly).toBe(false)
+    expect(built).toEqual((await hashesOf(messages))[0])
+  })
+
+  test('is read again where no thread is free', async () => {
+    const messages = [create(), ...large(), cut()]
+    const [built, isEarly] = await hashesOf(messages, withSlices(ownThreads(0)))
+    expect(isEarly).toBe(false)
+    expect(built).toEqual((await hashesOf(messages))[0])
+  })
+
+  test('gives its thread back when it is dropped, and answers whoever waits', async () => {
+    const threads = ownThreads()
+    const early = withSlices(threads)
+    const fold = new FoldHarness(id, new KeptRows(new RowMemory(0)), early)
+    const [first, ...parts] = [create(), ...large()]
+    await fold.takeAll([first, ...parts.slice(0, -1)])
+    await vi.waitFor(() => expect(threads.begun).toBe(1))
+    early.drop(({ dataset }) => dataset !== id)
+    expect(threads.ended).toBe(0)
+    const { plan } = await fold.take(parts.at(-1) ?? new Uint8Array()).then(() => fold.take(cut()))
+    if (plan?.kind !== 'data') throw new Error('a cut ends a block')
+    const taken = early.take(plan)
+    early.drop(({ dataset }) => dataset === id)
+    expect(await taken).toBeUndefined()
+    expect(threads.ended).toBe(1)
+  })
+
+  test('gives its thread back where its sender lets it wait', async () => {
+    const threads = ownThreads()
+    const clock = { ...systemClock, sleep: async () => {} }
+    const fold = new FoldHarness(id, new KeptRows(new RowMemory(0)), new EarlySlices({ clock, threads }))
+    await fold.takeAll([create(), ...large().slice(0, 4)])
+    await vi.waitFor(() => expect([threads.begun, threads.ended]).toEqual([1, 1]))
+  })
 })
 
 test('memory is given back as blocks are built, and what finds no room is read again', async () => {

@@ -79,9 +79,14 @@ export function timeText(ms: number): string {
   return new Date(baseMs + ms).toISOString()
 }
 
+const batchRows = 65_536
+
 /** `rows` rows whose values count up from `first`; each third city is null, and of devices there are a thousand. */
 export function rowsPayload(rows: number, first: number, fields: readonly Field[] = userFields): Uint8Array {
-  return encodeArrowStream([eventTime, ...fields], [rowsBatch(rows, first, fields)])
+  const batches = Array.from({ length: Math.ceil(rows / batchRows) }, (_, i) =>
+    rowsBatch(Math.min(batchRows, rows - i * batchRows), first + i * batchRows, fields),
+  )
+  return encodeArrowStream([eventTime, ...fields], batches)
 }
 
 function rowsBatch(rows: number, first: number, fields: readonly Field[]): RecordBatch {

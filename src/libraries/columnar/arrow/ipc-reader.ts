@@ -37,6 +37,11 @@ export class ArrowStreamReader {
   #at = 0
   #missing: Missing | undefined = { bytes: 8, reason: 'ends without an end mark', at: 0 }
 
+  /** The columns, once the schema has come. */
+  get fields(): readonly Field[] | undefined {
+    return this.#fields
+  }
+
   /** Bytes of a message that has not come to its end. */
   get heldBytes(): number {
     return this.#heldBytes
