@@ -202,6 +202,11 @@ export class SimulatedDisk {
 
   #open(host: DiskHost, path: string): OpenFile {
     const file = this.#file(path)
+    const writeAll = async (bytes: Uint8Array, at: number): Promise<void> => {
+      const half = host.splitWrite(bytes.length)
+      await host.step('write', path, () => write(file, at, bytes.slice(0, half)))
+      if (half < bytes.length) await host.step('write', path, () => write(file, at + half, bytes.slice(half)))
+    }
     return {
       read: async (into, at) => {
         await host.gate()
@@ -209,10 +214,10 @@ export class SimulatedDisk {
         into.set(part)
         return part.length
       },
-      write: async (bytes, at) => {
-        const half = host.splitWrite(bytes.length)
-        await host.step('write', path, () => write(file, at, bytes.slice(0, half)))
-        if (half < bytes.length) await host.step('write', path, () => write(file, at + half, bytes.slice(half)))
+      write: writeAll,
+      writeDurably: async (bytes, at) => {
+        await writeAll(bytes, at)
+        await datasync(host, path, file)
       },
       truncate: (size) =>
         host.step('truncate', path, () => {

@@ -84,7 +84,8 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'no fsync of the log',
-    to: '    this.#noteFrames(messages)',
+    from: 'this.#file.writeDurably(',
+    to: 'this.#file.write(',
   },
   {
     name: 'no fsync of directories in the store',

@@ -133,20 +133,14 @@ export class SegmentWriter {
     const bytes = this.#frames(messages)
     try {
       await this.#grow(this.#offset + bytes.length)
-      await this.#file.write(bytes, this.#offset)
+      // mutant: no fsync of the log
+      await this.#file.writeDurably(bytes, this.#offset)
     } catch (error) {
       if (!isFull(error)) throw await this.#failed(error)
       await this.#undo()
       throw full(error)
     }
-    // mutant: no fsync of the log
-    try {
-      await this.#file.datasync()
-    } catch (error) {
-      throw await this.#failed(error)
-    }
     this.#noteFrames(messages)
-    // mutant end
     this.#tail.push(messages)
     return bytes.length
   }

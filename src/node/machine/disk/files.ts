@@ -19,7 +19,7 @@ import {
   unlink,
   write,
 } from 'node:fs'
-import { mkdir, open, stat as statOf, statfs } from 'node:fs/promises'
+import { type FileHandle, mkdir, open, stat as statOf, statfs } from 'node:fs/promises'
 import { dirname, resolve as resolvePath } from 'node:path'
 import { assert } from '../../../libraries/base/assert.ts'
 import { utf8 } from '../../../libraries/base/bytes.ts'
@@ -32,6 +32,8 @@ export interface OpenFile {
   read(into: Uint8Array, at: number): Promise<number>
   /** Writes all of `bytes` at `at`. Not durable. */
   write(bytes: Uint8Array, at: number): Promise<void>
+  /** The same; they and the size of the file are durable when it resolves. One call, where the system has such. */
+  writeDurably(bytes: Uint8Array, at: number): Promise<void>
   /** Cuts the file, or extends it with zeros. */
   truncate(sizeBytes: number): Promise<void>
   size(): Promise<number>
@@ -181,13 +183,24 @@ export const nodeFileSystem: FileSystem = {
   async open(path, mode) {
     const handle = await open(path, openFlags[mode], 0o600)
     const { fd } = handle
+    const durable = await openDurable(path, mode).catch(async (error: unknown) => {
+      await handle.close()
+      throw error
+    })
     return {
       read: (into, at) => readAt(fd, into, at),
       write: (bytes, at) => writeAt(fd, bytes, at),
+      writeDurably: async (bytes, at) => {
+        await writeAt(durable?.fd ?? fd, bytes, at)
+        if (durable === undefined) await fromCallback((done) => fdatasync(fd, done))
+      },
       truncate: (sizeBytes) => fromCallback((done) => ftruncate(fd, sizeBytes, done)),
       size: async () => (await handle.stat()).size,
       datasync: () => fromCallback((done) => fdatasync(fd, done)),
-      close: () => handle.close(),
+      close: async () => {
+        await durable?.close()
+        await handle.close()
+      },
     }
   },
   writeNew: (path, chunks, mode = 0o444) =>
@@ -232,6 +245,15 @@ export const nodeFileSystem: FileSystem = {
   async freeSpace(path) {
     return freeSpaceOf(await statfs(path))
   },
+}
+
+/**
+ * A second descriptor whose writes are durable when they return: to write and to sync is one change of threads then, not
+ * two. Linux means by it what fdatasync means; elsewhere the drive may still hold the bytes in its cache.
+ */
+async function openDurable(path: string, mode: keyof typeof openFlags): Promise<FileHandle | undefined> {
+  if (mode === 'read' || process.platform !== 'linux') return undefined
+  return open(path, constants.O_WRONLY | constants.O_DSYNC)
 }
 
 /** What `statfs` says in these words. A file system without a bound on files says that it has none at all. */
