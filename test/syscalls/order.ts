@@ -15,6 +15,8 @@ export interface TracedCall {
   readonly ours: boolean
   /** A write that is durable when it returns. */
   readonly isDurable: boolean
+  /** A line of the process for whoever started it. */
+  readonly isSaid: boolean
 }
 
 /** The calls in the order in which they ended. */
@@ -36,7 +38,7 @@ export function parseTrace(lines: readonly string[]): TracedCall[] {
     const name = plain === 'linkat' ? 'link' : (/^(?:rename|unlink|mkdir)/.exec(plain)?.[0] ?? plain)
     const nth = (counts.get(`${thread} ${name}`) ?? 0) + 1
     counts.set(`${thread} ${name}`, nth)
-    const call = { ...callOf(name, line, nth), isDurable: durable.has(line) }
+    const call = { ...callOf(name, line, nth), isDurable: durable.has(line), isSaid: line.includes('write(1<') }
     if (line.includes('<unfinished ...>')) begun.set(thread, call)
     else if (!line.includes('= -1')) calls.push(call)
   }
@@ -69,7 +71,7 @@ class DurableDescriptors {
   }
 }
 
-function callOf(name: string, line: string, nth: number): Omit<TracedCall, 'isDurable'> {
+function callOf(name: string, line: string, nth: number): Omit<TracedCall, 'isDurable' | 'isSaid'> {
   const quoted = [...line.matchAll(/"([^"]*)"/g)].map(([, text = '']) => text)
   const path = /link|rename|openat|mkdir/.test(name) ? quoted.at(-1) : /\(\d+<([^>]*)>/.exec(line)?.[1]
   const [from] = quoted
@@ -82,8 +84,8 @@ export function orderFaults(calls: readonly TracedCall[]): string[] {
   const faults: string[] = []
   /** Files written since their last fsync; directories with new names since theirs. */
   const unsynced = new Set<string>()
-  for (const { name, path, from, ours, isDurable } of calls) {
-    if (name === 'write' && path.startsWith('pipe:')) {
+  for (const { name, path, from, ours, isDurable, isSaid } of calls) {
+    if (isSaid) {
       // Only a commit that is told must have its directory synced: what is being built meanwhile need not.
       for (const file of unsynced)
         if (file.endsWith('.segment')) faults.push(`said something while ${file} is not durable`)

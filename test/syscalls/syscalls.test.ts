@@ -115,6 +115,7 @@ describe.skipIf(missing !== undefined)('under strace', () => {
     const { calls: made } = await calibrate()
     expect(orderFaults(made)).toEqual([])
     expect(made.filter(({ name }) => name === 'link').length).toBeGreaterThan(15)
+    expect(made.filter(({ isSaid }) => isSaid).length).toBeGreaterThan(3)
   })
 
   test(`whatever call fails, no promise breaks (SYSCALL_RUNS=${wanted} SYSCALL_SEED=${seed})`, async () => {
