@@ -33,6 +33,10 @@ export async function measureNewest(): Promise<Measure[]> {
       sql: `SELECT * FROM "${large}" ORDER BY event_time DESC LIMIT 100`,
       most: 50,
     },
+    'newest 100 of 4 M rows that meet a condition': {
+      sql: `SELECT * FROM "${large}" WHERE city = 'city 7' ORDER BY offset DESC LIMIT 100`,
+      most: 60,
+    },
     'last hour of a year': { sql: `SELECT * FROM "${year}" WHERE event_time >= '${since}'`, most: 80 },
     'last hour of a year, counted': {
       sql: `SELECT count(*), max(event_time) FROM "${year}" WHERE event_time >= '${since}'`,
