@@ -39,6 +39,7 @@ const list = files.map((file) => `'${file}'`).join(', ')
 await own.run(`CREATE VIEW "acme/trips" AS SELECT * FROM read_parquet([${list}])`)
 
 const engine = openEngine({
+  cores: 1,
   processes: 1,
   exportSlots: 1,
   exportMs: 60_000,

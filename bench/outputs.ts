@@ -40,6 +40,7 @@ export async function measureOutputs(): Promise<Measure[]> {
   const slice = join(root, 'slice.parquet')
   await own.run(`COPY (${select}) TO '${slice}' (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 131072)`)
   const engine = openEngine({
+    cores: 1,
     processes: 1,
     exportSlots: 1,
     exportMs: 600_000,

@@ -1,13 +1,14 @@
 // Runs the benchmarks, prints a table, and compares with the stored baseline. Bars are ratios inside one run and times
 // of what a user waits for; rates are for reading. `--save` makes this run the baseline, `--only=PART[,PART]` runs parts.
 // Usage: npm run bench -- [--save] [--only=start,idle,single,durable,million,blocks,stages,geojson,shapefile,
-// outputs,long,fairness,hostile,unread,large,bulk,keys,catalog,follow,features,reuse,statements,newest,fleet,live,stream,pages]. Exits with 1 when a bar is crossed.
+// outputs,long,fairness,hostile,unread,large,bulk,keys,catalog,follow,features,reuse,statements,newest,cores,fleet,live,stream,pages]. Exits with 1 when a bar is crossed.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { cpus, loadavg, totalmem } from 'node:os'
 import { measureBucket } from './bucket.ts'
 import { measureBulk } from './bulk.ts'
 import { measureCatalog } from './catalog.ts'
+import { measureCores } from './cores.ts'
 import { measureFairness } from './fairness.ts'
 import { measureFeatures } from './features.ts'
 import { measureFleet } from './fleet.ts'
@@ -72,6 +73,7 @@ const parts: Readonly<Record<string, () => Promise<Measure[]>>> = {
   statements: measureStatements,
   pages: measurePages,
   newest: measureNewest,
+  cores: measureCores,
   fleet: measureFleet,
   live: measureLive,
   stream: measureStream,

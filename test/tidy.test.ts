@@ -158,11 +158,12 @@ describe('the repository', () => {
       places.filter(([, floor, , file]) => floor !== 'cli' && file !== undefined).map((at) => at.slice(1, 3).join('/')),
     )
     expect({
-      src: linesOf('src') > 98_400,
+      // Up by the lines of many-threads.ts and of what asks it: one question on all cores.
+      src: linesOf('src') > 98_530,
       libraries: linesOf('src/libraries') > 23_050,
-      node: linesOf('src/node') > 50_000,
+      node: linesOf('src/node') > 50_060,
       features: linesOf('src/features') > 16_400,
-      test: linesOf('test') > 82_400,
+      test: linesOf('test') > 82_720,
     }).toEqual({
       src: false,
       libraries: false,

@@ -137,6 +137,7 @@ export function openQueries(shared: Shared): Engine {
   const { config, paths, clock, logger, catalog, opened } = shared
   const { limits, anonymousRead } = config
   const engine = openEngine({
+    cores: availableParallelism(),
     processes: limits.concurrentQueries === 0 ? availableParallelism() : limits.concurrentQueries,
     exportSlots: limits.exportSlots,
     exportMs: limits.exportMs,

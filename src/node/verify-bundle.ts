@@ -4,7 +4,7 @@
 
 import { createReadStream, mkdtempSync, rmSync } from 'node:fs'
 import { type FileHandle, mkdir, open, rm, statfs } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { availableParallelism, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { BundleFault } from '../libraries/proof/bundle/manifest.ts'
 import {
@@ -204,6 +204,7 @@ function withoutOutput(bytes: Uint8Array): JsonValue {
 /** An engine for one question, whose processes may read `dir` alone. */
 function openOwnEngine(dir: string, limits: Limits): Engine {
   return openEngine({
+    cores: availableParallelism(),
     processes: 1,
     exportSlots: 1,
     exportMs: limits.exportMs,

@@ -71,7 +71,7 @@ export async function openFileQuery(
   const parameters = request.parameters && parametersJson(request.parameters)
   const job = {
     analysis,
-    ordered,
+    ordered: ordered === true,
     format,
     options,
     skip,

@@ -46,13 +46,15 @@ export async function openQuery(deps: ReplicaDeps, request: QueryRequest, caller
   const bound = await bindQuery(deps, { ...request, isProven: request.include.includes('Proof') }, caller)
   const tables = await openTables(deps, bound, caller)
   const input = inputOf(request, bound.pinned, deps.engine.dialect)
-  const asked = { input, includeAbsent: request.includeAbsent, signer: deps.nodeKey.did }
+  const { ordered, scan } = tables
+  // Rows that have one order now had others once.
+  const order = ordered === 'whereSplit' ? { ordered } : {}
+  const asked = { input, includeAbsent: request.includeAbsent, signer: deps.nodeKey.did, ...order }
   const { volatile, catalogue, isRaced, isProvable } = bound.analysis
   if (catalogue !== undefined && request.include.includes('Proof')) throw notProvable(catalogue)
   const find = async (by: Caller): Promise<QueryAnswer> =>
     await answerBound(deps, request, { bound, tables, input: canonicalBytes(fromPlain(input)), caller: by })
   const { pinned } = bound
-  const { scan } = tables
   // With a proof, only answers that no order decides are given.
   const mayDiffer = isRaced && !request.include.includes('Proof')
   if (volatile !== undefined || catalogue !== undefined || mayDiffer) {

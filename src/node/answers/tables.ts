@@ -2,7 +2,7 @@
 // answer. Then its run over them, and over the slices where it fails over anything else.
 
 import type { DatasetView } from '../catalog/dataset-chain.ts'
-import type { Analysis, EngineAnswer, EngineTable } from '../engine/messages.ts'
+import { type Analysis, type EngineAnswer, type EngineTable, splitRows } from '../engine/messages.ts'
 import { type FoundFiles, type Scan, sumOf } from '../files/files.ts'
 import { enoughNewest, type WantedRows } from '../files/row-terms.ts'
 import { must } from '../../libraries/base/assert.ts'
@@ -30,17 +30,17 @@ const newestRows = 131_072
 export interface OpenTables extends Runnable {
   /** The newest rows alone: an answer of `enough` rows over them is that over all. */
   readonly newest: { readonly enough: number; open(): Promise<readonly EngineTable[]> } | undefined
-  /** Its answer gets one order of rows, proof or not. */
-  readonly ordered: boolean
+  /** Its answer gets one order of rows, proof or not; `whereSplit`: if threads may split it. */
+  readonly ordered: boolean | 'whereSplit'
   readonly scan: Scan
 }
 
 /** Finds the files of every table. Throws as `Files.of`. */
 export async function openTables(deps: BindDeps, bound: BoundQuery, caller: Caller): Promise<OpenTables> {
   const { views } = bound
-  const ordered = await mayReadMerged(deps, bound, caller)
+  const mayMerge = await mayReadMerged(deps, bound, caller)
   const { signal } = caller
-  const found = await filesOf(deps, bound, { mayMerge: ordered, isCounted: bound.request.explain === true, signal })
+  const found = await filesOf(deps, bound, { mayMerge, isCounted: bound.request.explain === true, signal })
   const overSlices = async (): Promise<readonly EngineTable[]> => {
     for (const view of views) deps.files.doubt(view)
     return tablesOf(bound, await filesOf(deps, bound, { mayMerge: false, isCounted: false, signal }))
@@ -48,9 +48,9 @@ export async function openTables(deps: BindDeps, bound: BoundQuery, caller: Call
   return {
     tables: tablesOf(bound, found),
     overSlices: found.some(({ areOthers }) => areOthers) ? overSlices : undefined,
-    newest: newestOf(deps, bound, { mayMerge: ordered, isCounted: false, signal }),
+    newest: newestOf(deps, bound, { mayMerge, isCounted: false, signal }),
     views,
-    ordered,
+    ordered: mayMerge || (views.some(({ rows }) => rows >= splitRows) && 'whereSplit'),
     scan: sumOf(found.map(({ scan }) => scan)),
   }
 }

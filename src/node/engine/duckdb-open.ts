@@ -54,7 +54,12 @@ const sessionMacros = [...sessionNames].map(
   (name) => `CREATE MACRO ${name}() AS CAST('${name} is not for queries' AS INTEGER)`,
 )
 
-const closingSettings = ['SET enable_external_access = false', 'SET lock_configuration = true']
+// A job says how many threads it has (many-threads.ts).
+const closingSettings = [
+  'SET enable_external_access = false',
+  "SET allowed_configs = ['threads']",
+  'SET lock_configuration = true',
+]
 
 const probe = Uint8Array.of(0xef, 0xbb, 0xbf, 0x61)
 

@@ -1,7 +1,7 @@
 // One locked instance of DuckDB in a child process: gate, views, preparation of the caller's own text, the rewritten
 // statement, its run, its rendering. One query at a time.
 
-import { type DuckDBConnection, type DuckDBPreparedStatement } from '@duckdb/node-api'
+import { type DuckDBConnection, type DuckDBPreparedStatement, type DuckDBResult } from '@duckdb/node-api'
 import { assert, must } from '../../libraries/base/assert.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
 import type { JsonObject } from '../../libraries/base/json/value.ts'
@@ -24,9 +24,11 @@ import {
   type Judgement,
   type PlainJob,
   type PlainStreamJob,
+  splitRows,
   type Stability,
   type StreamEnd,
 } from './messages.ts'
+import { maySplit } from './many-threads.ts'
 import { columnsOf, narrowingOf } from './narrowing.ts'
 import type { Printable } from './printable.ts'
 import { keepsOffsetOrder, Rewriter, unfaithful, withTotalOrder } from './rewriter.ts'
@@ -60,6 +62,8 @@ interface Plan {
   /** The rewritten statement. */
   readonly sql: string
   readonly stability: Stability
+  /** Its answer is the same with any number of threads. */
+  readonly isSplit: boolean
 }
 
 /** What a plan depends on, beside the statement and its views. */
@@ -88,6 +92,9 @@ export class DuckDbSession {
   readonly #lists = new HeldLists()
   readonly #statements = new Map<string, Statement>()
   readonly #trusted = new Map<string, DuckDBPreparedStatement>()
+  /** Those of the engine. */
+  #threads = 1
+  #isInterrupted = false
   readonly #rewriter = new Rewriter(async (sql, parameter) => await this.#scalar(sql, parameter))
 
   constructor(connection: DuckDBConnection, settings: ChildSettings) {
@@ -124,6 +131,7 @@ export class DuckDbSession {
 
   /** Runs a job to its end. Throws NodeError. */
   async run(job: PlainJob): Promise<SessionAnswer> {
+    this.#isInterrupted = false
     return await this.#listing(job.listings, async () => await this.#run(job))
   }
 
@@ -131,11 +139,33 @@ export class DuckDbSession {
     const plan = await this.#planOf(job, await this.#tablesOf(job))
     if (jsonLayoutOf(job.dataFormat)?.isKeyed === true) checkDuplicates(plan.names)
     const options = { names: plan.names, resultBytes: this.#settings.resultBytes, ...job }
-    const result = await this.#guard(undefined, async () => await this.#connection.run(plan.sql))
+    const result = await this.#guard(undefined, async () => await this.#found(plan, job))
     const changed = result.columnTypes().find((type, index) => String(type) !== plan.types[index])
     if (changed !== undefined) throw unfaithful(`a column of type ${String(changed)}`)
     const schema = job.wantSchema ? outputSchemaOf(plan.names, result.columnTypes()) : undefined
     return { ...(await renderResult(result, options)), schema, stability: plan.stability }
+  }
+
+  /** The rows of a plan. What fails on several threads is run on one, whose outcome counts. Throws the engine's errors. */
+  async #found({ sql, isSplit }: Plan, { tables, threads }: PlainJob): Promise<DuckDBResult> {
+    const isLong = tables.reduce((sum, { rows = 0 }) => sum + rows, 0) >= splitRows
+    // mutant: threads split what the order of rows decides
+    const wanted = isSplit ? (isLong ? threads : Math.min(threads, this.#threads)) : 1
+    await this.#setThreads(wanted)
+    if (wanted === 1) return await this.#connection.run(sql)
+    try {
+      return await this.#connection.run(sql)
+    } catch (error) {
+      if (this.#isInterrupted) throw error
+      await this.#setThreads(1)
+      return await this.#connection.run(sql)
+    }
+  }
+
+  async #setThreads(count: number): Promise<void> {
+    if (count === this.#threads) return
+    await this.#connection.run(`SET threads = ${count}`)
+    this.#threads = count
   }
 
   /** Runs a job and writes its rows as a file while they are found, into the sink that `open` gives. Throws NodeError. */
@@ -164,6 +194,7 @@ export class DuckDbSession {
 
   /** Ends the query in flight with an error; it may take a while or never happen. */
   interrupt(): void {
+    this.#isInterrupted = true
     this.#connection.interrupt()
   }
 
@@ -185,9 +216,7 @@ export class DuckDbSession {
     checkJob(statement, job)
     const views = await this.#guard(undefined, async () => await this.#views.ensure(tables))
     const values = JSON.stringify(job.parameters ?? [])
-    const key = [job.reproducible || job.ordered === true, job.reproducible, job.skip, job.limit, views, values].join(
-      '\n',
-    )
+    const key = [job.ordered, job.reproducible, job.skip, job.limit, views, values].join('\n')
     const plan = statement.plans.get(key) ?? (await this.#makePlan(statement, job))
     if (values.length <= keptCharacters) remember(statement.plans, { key, value: plan, most: keptPlans })
     return plan
@@ -216,13 +245,14 @@ export class DuckDbSession {
     const names = columns.map((index) => prepared.columnName(index))
     const types = columns.map((index) => String(prepared.columnType(index)))
     prepared.destroySync()
-    const isOrdered = job.reproducible || job.ordered === true
     const meant = rewritten.hasParameters ? written : node
+    const isSplit = (job.reproducible || Boolean(job.ordered)) && maySplit(meant, job.tables)
+    const isOrdered = job.reproducible || job.ordered === true || isSplit
     const total = isOrdered ? withTotalOrder(written, names.length, lastTieOf(meant, job.tables)) : written
     const framed = await this.#rewriter.framed(await this.#rewriter.sound(total), job)
     const stability = stabilityIn(gate, meant, job.tables)
     if (job.reproducible && stability === 'pinned' && mayRace(node)) throw raced()
-    return { names, types, sql: await this.#rewriter.print(framed, sql, gate), stability }
+    return { names, types, sql: await this.#rewriter.print(framed, sql, gate), stability, isSplit }
   }
 
   /** What the engine makes of the caller's own text or, where that may not be planned, of the rewritten one. */

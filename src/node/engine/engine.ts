@@ -64,6 +64,8 @@ export interface Engine {
 /** What is said of a text never changes: it is remembered for this many texts of at most this length. */
 const keptAnalyses = 256
 const keptCharacters = 16_384
+/** Of a process's memory for each of its threads. */
+const threadBytes = 128 * 1024 * 1024
 
 /** A caller that may read nothing but what is open, and is never in a hurry. */
 const anyone: Asking = { caller: { key: ['anonymous'], mayRead: () => false }, signal: new AbortController().signal }
@@ -78,6 +80,13 @@ export function openEngine(options: EngineOptions): Engine {
     spares: 1,
     within: { name: 'exportMs', value: options.exportMs },
   })
+  const load: Engine['load'] = () => {
+    const loads = [queries, own, exports].map((lane) => lane.load())
+    const sum = (of: 'running' | 'waiting'): number => loads.reduce((total, one) => total + one[of], 0)
+    return { running: sum('running'), waiting: sum('waiting') }
+  }
+  const memoryMost = Math.floor(options.memoryBytes / threadBytes)
+  const threads = (): number => Math.max(1, Math.min(memoryMost, Math.floor(options.cores / load().running)))
   const analyses = new Map<string, Analysis>()
   const analyze = async (lane: Lane, sql: string, by: Asking): Promise<Analysis> =>
     await kept(analyses, sql, async () => {
@@ -99,18 +108,14 @@ export function openEngine(options: EngineOptions): Engine {
     dialect,
     analyze: async (sql, by = anyone) => await analyze(queries, sql, by),
     judge,
-    run: async (job, by) => await run(queries, { job, reads: readsOf(job) }, by),
+    run: async (job, by) => await run(queries, { job, reads: readsOf(job), threads }, by),
     // What a process has read cannot be asked out of it by statements that only say which rows they want.
     runOwn: async (sql, job, by) =>
-      await run(own, { job: { ...job, analysis: await analyze(own, sql, by) }, reads: [] }, by),
+      await run(own, { job: { ...job, analysis: await analyze(own, sql, by) }, reads: [], threads }, by),
     stream: async (job, by) => await stream(exports, job, by),
     prove: async () => await queries.pool.prove(),
     fault: () => queries.pool.fault() ?? own.pool.fault(),
-    load: () => {
-      const loads = [queries, own, exports].map((lane) => lane.load())
-      const sum = (of: 'running' | 'waiting'): number => loads.reduce((total, load) => total + load[of], 0)
-      return { running: sum('running'), waiting: sum('waiting') }
-    },
+    load,
     close: async () => {
       await Promise.all([queries.close(), own.close(), exports.close()])
     },
@@ -165,11 +170,14 @@ async function stream(lane: Lane, job: StreamJob, by: Asking): Promise<AnswerStr
 
 async function run(
   lane: Lane,
-  { job, reads }: { readonly job: EngineJob } & Pick<Work, 'reads'>,
+  { job, reads, threads }: { readonly job: EngineJob; readonly threads: () => number } & Pick<Work, 'reads'>,
   by: Asking,
 ): Promise<EngineAnswer> {
   const { tables, close } = await openTables(job.tables, by.signal)
-  const message: Work['message'] = (lists) => ({ kind: 'run', job: { ...job, ...lists.plain(tables) } })
+  const message: Work['message'] = (lists) => ({
+    kind: 'run',
+    job: { ...job, ...lists.plain(tables), threads: threads() },
+  })
   try {
     const outcome = await lane.perform({ message, reads }, by)
     close()

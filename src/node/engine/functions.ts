@@ -207,4 +207,4 @@ export const arithmeticFunctions = names(`
 `)
 
 /** Integers of integers; of decimals they may make floats. */
-export const integerFunctions = names('% mod')
+export const integerFunctions = names('% // mod')

@@ -21,6 +21,9 @@ export const normalizerVersion = 3
 
 export const dialect = `SqlDuckDb/${engineVersion}-${normalizerVersion}`
 
+/** Threads split no fewer rows, two row groups: one thread finds those while others begin. */
+export const splitRows = 262_144
+
 /** The class of a statement (stability.ts). */
 export type Stability = 'exact' | 'pinned'
 
@@ -162,8 +165,8 @@ export interface EngineJob {
   readonly tables: readonly EngineTable[]
   /** Refuse volatile statements and give every other a total order. */
   readonly reproducible: boolean
-  /** Give the statement a total order all the same. */
-  readonly ordered?: boolean
+  /** Give the statement a total order all the same; `whereSplit`: if threads may split it. */
+  readonly ordered?: boolean | 'whereSplit'
   /** Name of an output format. */
   readonly dataFormat: string
   readonly wantSchema: boolean
@@ -182,10 +185,8 @@ export interface EngineJob {
 }
 
 /** A statement whose rows go out as a file while they are found. */
-export interface StreamJob extends Pick<
-  EngineJob,
-  'analysis' | 'tables' | 'ordered' | 'skip' | 'parameters' | 'listings'
-> {
+export interface StreamJob extends Pick<EngineJob, 'analysis' | 'tables' | 'skip' | 'parameters' | 'listings'> {
+  readonly ordered?: boolean
   /** Name of a file format. */
   readonly format: string
   readonly options: FileOptions
@@ -248,6 +249,8 @@ export interface EngineAnswer {
 }
 
 export interface EngineOptions {
+  /** Threads that the statements at work have together. */
+  readonly cores: number
   /** Queries of callers at the same time, each in a process of its own. */
   readonly processes: number
   /** Streamed answers at the same time, each in a process of its own beside those. */
@@ -294,7 +297,10 @@ interface PlainTables {
 }
 
 /** Jobs as they travel. */
-export interface PlainJob extends Omit<EngineJob, 'tables'>, PlainTables {}
+export interface PlainJob extends Omit<EngineJob, 'tables'>, PlainTables {
+  /** As many as are free for it. Its answer is the same with any number. */
+  readonly threads: number
+}
 export interface PlainStreamJob extends Omit<StreamJob, 'tables'>, PlainTables {}
 
 export interface ChildSettings {

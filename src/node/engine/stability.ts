@@ -24,11 +24,21 @@ import {
 import type { Stability } from './messages.ts'
 import { keepsOffsetOrder } from './rewriter.ts'
 import {
+  hasDistinct,
+  hasDistinctOn,
+  hasLimit,
+  hasModifier,
+  holdsAggregate,
+  holdsFunction,
+  isGrouped,
+  isMade,
+  orderEntries,
+} from './selects.ts'
+import {
   child,
   columnRef,
   functionName,
   holds,
-  holdsHere,
   isClass,
   isWholeStar,
   list,
@@ -53,10 +63,7 @@ export function stabilityOf(node: JsonObject, tables: readonly NamedSchema[]): S
   return tables.length === 0 || new Judge(node, tables, true).isExact(node) ? 'exact' : 'pinned'
 }
 
-/**
- * True for what is exact in whatever order the engine meets the rows of a dataset, as it does with several threads.
- * @internal Only tests run statements on several threads today.
- */
+/** True for what is exact in whatever order the engine meets the rows of a dataset, as it does with several threads. */
 export function isOrderFree(node: JsonObject, tables: readonly NamedSchema[]): boolean {
   return tables.length === 0 || new Judge(node, tables, false).isExact(node)
 }
@@ -66,8 +73,7 @@ export function isOrderFree(node: JsonObject, tables: readonly NamedSchema[]): b
  * or are made of many.
  */
 export function takesOrder(node: JsonObject): boolean {
-  const isMade = text(node, 'type') === 'SELECT_NODE' && (isGrouped(node) || hasDistinct(node))
-  return isMade || keepsOffsetOrder(node) || hasModifier(node, (one) => text(one, 'type') === 'ORDER_MODIFIER')
+  return isMade(node) || keepsOffsetOrder(node) || hasModifier(node, (one) => text(one, 'type') === 'ORDER_MODIFIER')
 }
 
 /**
@@ -112,6 +118,8 @@ interface Around {
 
 class Judge {
   readonly #names: NamedValues
+  /** What is added may overflow in one order of its rows, and not in another. */
+  readonly #sums: NamedValues
   readonly #keepsOrder: boolean
   readonly #ctes = new Set<string>()
   /** Parts of a name, as JSON → schema. */
@@ -125,6 +133,7 @@ class Judge {
     )
     this.#schemas = new Map(schemas)
     this.#names = new NamedValues(statement, [...this.#schemas.values()])
+    this.#sums = keepsOrder ? this.#names : new NamedValues(statement, [...this.#schemas.values()], { narrow: true })
     holds(statement, (node) => {
       for (const entry of objects(child(node, 'cte_map'), 'map')) this.#ctes.add(foldAscii(text(entry, 'key')))
       return false
@@ -200,7 +209,7 @@ class Judge {
     if (countingAggregates.has(name)) return true
     const classes = operands.map((operand) => this.#names.classOf(operand))
     // mutant: sums of floats are exact
-    if (addingAggregates.has(name)) return classes.every((one) => one <= valueClass.number)
+    if (addingAggregates.has(name)) return operands.every((operand) => this.#sums.classOf(operand) <= valueClass.number)
     if (sortingAggregates.has(name)) return inOrder || classes.every((one) => one < valueClass.blurred)
     if (extremeAggregates.has(name)) return operands.length === 2 && this.#isOffset(operands[1], from)
     if (!orderedAggregates.has(name)) return false
@@ -309,26 +318,6 @@ function ownName(from: JsonObject): string {
   return text(from, 'alias') === '' ? text(from, 'table_name') : text(from, 'alias')
 }
 
-function hasModifier(node: JsonObject, passes: (modifier: JsonObject) => boolean): boolean {
-  return objects(node, 'modifiers').some(passes)
-}
-
-function hasLimit(node: JsonObject): boolean {
-  return hasModifier(node, (modifier) => text(modifier, 'type').startsWith('LIMIT'))
-}
-
-function hasDistinct(node: JsonObject): boolean {
-  return hasModifier(node, (modifier) => text(modifier, 'type') === 'DISTINCT_MODIFIER')
-}
-
-function hasDistinctOn(node: JsonObject): boolean {
-  return hasModifier(node, (modifier) => list(modifier, 'distinct_on_targets').length > 0)
-}
-
-function orderEntries(node: JsonObject): JsonValue[] {
-  return objects(node, 'modifiers').flatMap((modifier) => list(modifier, 'orders'))
-}
-
 /** True where rows that are alike may be put in order by values of which each has its own. */
 function ordersByHidden(node: JsonObject): boolean {
   const items = list(node, 'select_list')
@@ -336,11 +325,6 @@ function ordersByHidden(node: JsonObject): boolean {
     const key = order instanceof Map ? order.get('expression') : undefined
     return !isClass(key, 'CONSTANT') && !isClass(key, 'STAR') && !isShown(key ?? null, items)
   })
-}
-
-function isGrouped(node: JsonObject): boolean {
-  if (list(node, 'group_expressions').length > 0 || text(node, 'aggregate_handling') === 'FORCE_AGGREGATES') return true
-  return present(node, 'having') || list(node, 'select_list').some(holdsAggregate)
 }
 
 /** Expressions that a SELECT groups by: written out, places in the list of outputs, or all outputs without aggregates. */
@@ -363,17 +347,8 @@ function isShown(key: JsonValue, items: readonly JsonValue[]): boolean {
   return items.some((item) => keyOf(item) === keyOf(key) || isAlias(item))
 }
 
-function holdsAggregate(value: JsonValue): boolean {
-  return holdsFunction(value, (name) => aggregateFunctions.has(name) || pinnedMacros.has(name))
-}
-
 function makesRows(value: JsonValue): boolean {
   return holdsFunction(value, (name) => rowMakers.has(name))
-}
-
-/** True when a function of the expression itself, not of a subquery, passes. */
-function holdsFunction(value: JsonValue, passes: (name: string) => boolean): boolean {
-  return holdsHere(value, (node) => isClass(node, 'FUNCTION') && passes(functionName(node)))
 }
 
 /** Operands of a list that is sorted as a whole: the engine's parser makes `list_sort(list(x), …)` of `list(x ORDER BY x)`. */

@@ -1,7 +1,7 @@
 // What kind of value an expression gives, derived from the syntax tree and the columns' types, so that the class of a
 // statement (stability.ts) is known without running it. Errs on one side only: what is not known is blurred. Pure.
 
-import type { JsonObject, JsonValue } from '../../libraries/base/json/value.ts'
+import { JsonNumber, type JsonObject, type JsonValue } from '../../libraries/base/json/value.ts'
 import { foldAscii } from '../../libraries/model/names.ts'
 import type { DataSchema, DataType } from '../../libraries/model/schema.ts'
 import {
@@ -30,11 +30,14 @@ function highest(classes: readonly ValueClass[]): ValueClass {
   return classes.reduce<ValueClass>((most, one) => (one > most ? one : most), none)
 }
 
-/** The kind of a column's values. */
-export function classOfType(type: DataType): ValueClass {
+/** The kind of a column's values; `narrow` as `NamedValues` has it. */
+function classOfType(type: DataType, narrow = false): ValueClass {
+  const isWide = type.kind === 'Decimal' && (type.precision > narrowDigits || type.scale > narrowScale)
+  if (narrow && isWide) return blurred
+  if (narrow && type.kind === 'UInt64') return number
   switch (type.kind) {
     case 'Option':
-      return classOfType(type.inner)
+      return classOfType(type.inner, narrow)
     case 'List':
       return highest([other, classOfType(type.itemType)])
     case 'Map':
@@ -66,8 +69,24 @@ const otherTypes = names(`
   BIT BLOB CHAR DATE STRING_LITERAL TIME TIMESTAMP TIMESTAMP_MS TIMESTAMP_NS TIMESTAMP_S UUID VARCHAR
 `)
 
-function classOfSqlType(type: JsonObject | undefined): ValueClass {
+/** Digits of decimals of which 10^10 do not overflow 128 bits, beside integers and one another. */
+const narrowDigits = 18
+const narrowScale = 9
+/** They make integers of 128 bits. */
+const wideFunctions = names('factorial gcd lcm')
+
+function classOfSqlType(type: JsonObject | undefined, narrow = false): ValueClass {
   const id = text(type, 'id')
+  if (narrow && id === 'UBIGINT') return number
+  if (narrow && id === 'HUGEINT') return blurred
+  if (narrow && id === 'DECIMAL') {
+    const most = { width: narrowDigits, scale: narrowScale }
+    const isNarrow = Object.entries(most).every(([name, digits]) => {
+      const value = child(type, 'type_info')?.get(name)
+      return value instanceof JsonNumber && Number(value.token) <= digits
+    })
+    return isNarrow ? number : blurred
+  }
   if (integerTypes.has(id)) return integer
   if (id === 'DECIMAL') return number
   return otherTypes.has(id) || id === 'TIMESTAMP WITH TIME ZONE' ? other : blurred
@@ -86,10 +105,13 @@ export class NamedValues {
   /** Expressions of inner queries whose columns have names that only the engine knows: any name may be theirs. */
   readonly #nameless: JsonObject[] = []
   #namelessClass: ValueClass = none
+  /** `integer` is what 64 bits with a sign hold, `number` what can be added as it is in any order; wider values are blurred. */
+  readonly #narrow: boolean
 
-  constructor(statement: JsonObject, schemas: readonly DataSchema[]) {
+  constructor(statement: JsonObject, schemas: readonly DataSchema[], { narrow = false } = {}) {
+    this.#narrow = narrow
     for (const { fields } of schemas)
-      for (const { name, type } of fields) this.#note(foldAscii(name), classOfType(type))
+      for (const { name, type } of fields) this.#note(foldAscii(name), classOfType(type, narrow))
     this.#collect(statement, false)
     this.#resolve()
   }
@@ -111,9 +133,9 @@ export class NamedValues {
       case 'COLUMN_REF':
         return this.#classOfColumn(list(expression, 'column_names'))
       case 'CONSTANT':
-        return classOfSqlType(child(child(expression, 'value'), 'type'))
+        return classOfSqlType(child(child(expression, 'value'), 'type'), this.#narrow)
       case 'CAST':
-        return classOfSqlType(child(expression, 'cast_type'))
+        return classOfSqlType(child(expression, 'cast_type'), this.#narrow)
       case 'BETWEEN':
       case 'COMPARISON':
       case 'CONJUNCTION':
@@ -157,6 +179,7 @@ export class NamedValues {
   }
 
   #classOfFunction(name: string, operands: readonly JsonValue[]): ValueClass {
+    if (this.#narrow && wideFunctions.has(name)) return blurred
     if (numberFunctions.has(name)) return integer
     if (otherFunctions.has(name)) return other
     if (name === 'date_part' || name === 'datepart') return isFloatPart(operands[0]) ? blurred : integer
@@ -166,7 +189,9 @@ export class NamedValues {
     if (isList) return highest([other, given])
     if (operandFunctions.has(name)) return given
     if (integerFunctions.has(name)) return given <= integer ? integer : blurred
-    return arithmeticFunctions.has(name) && given <= number ? given : blurred
+    const most = this.#narrow && !name.startsWith('sum') ? integer : number
+    if (!arithmeticFunctions.has(name) || given > most) return blurred
+    return this.#narrow && name.startsWith('sum') ? number : given
   }
 
   #classOfSubquery(expression: JsonObject): ValueClass {

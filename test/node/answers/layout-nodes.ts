@@ -146,6 +146,7 @@ async function askSession(
     analysis,
     ...sent.plain(tables),
     reproducible: true,
+    threads: 1,
     dataFormat: 'JsonAoa',
     wantSchema: false,
     keyOrder: 'canonical',

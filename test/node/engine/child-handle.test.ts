@@ -55,6 +55,7 @@ function run(sql: string): () => ToChild {
       tables: [],
       forget: false,
       reproducible: false,
+      threads: 1,
       dataFormat: 'JsonAoa',
       wantSchema: false,
       keyOrder: 'column',

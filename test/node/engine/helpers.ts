@@ -34,6 +34,7 @@ export interface Bench {
 
 /** What an engine of one process is opened with. */
 export const benchOptions: Omit<EngineOptions, 'dataRoots'> = {
+  cores: 2,
   processes: 1,
   exportSlots: 1,
   exportMs: 60_000,

@@ -130,6 +130,7 @@ describe('a process that has read a private dataset', () => {
 test('whatever the order of queries, a process is given to nobody who may not read what it has read', async () => {
   const pool = new ChildPool(
     {
+      cores: 2,
       processes: 2,
       exportSlots: 1,
       exportMs: 1000,

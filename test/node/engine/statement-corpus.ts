@@ -49,6 +49,7 @@ export const exactStatements: readonly string[] = [
   'select sum(k * m), sum(k + m), sum(-k), sum(k % 5), sum(abs(k - m)) from t',
   'select g, sum(k), avg(m), sum(p) from t group by g',
   'select sum(distinct k), avg(distinct m) from t',
+  'select k // 2 as h, count(*), sum(m // 3) from t group by h',
   'select sum(cast(x as integer)) from t',
   'select g, sum(case when x > 3 then 1 else 0 end) from t group by g',
   'select sum(b::int), sum(length(g)), sum(year(d)) from t',
