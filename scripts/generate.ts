@@ -4,6 +4,7 @@
 
 import { readFile, writeFile } from 'node:fs/promises'
 import { commandLinePage, configurationPage } from './docs-pages.ts'
+import { compiledReader } from './compiled-reader.ts'
 import { errorsPage, httpApiPage } from './http-pages.ts'
 import { messageTypes } from './message-types.ts'
 
@@ -19,6 +20,7 @@ const schemas = ['streams/records/v1.schema.json', 'streams/commits/v1.schema.js
 
 const generators: readonly Generator[] = [
   { target: 'src/node/log/messages.gen.ts', generate: () => messageTypes(schemas.map((path) => new URL(path, root))) },
+  { target: 'src/node/formats/compiled/lines.gen.ts', generate: compiledReader },
   { target: 'docs/configuration.md', generate: async () => configurationPage() },
   { target: 'docs/cli.md', generate: async () => commandLinePage() },
   { target: 'docs/errors.md', generate: async () => errorsPage() },

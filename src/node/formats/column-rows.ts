@@ -60,6 +60,27 @@ export class ColumnRows {
     if (isFull) this.cut()
   }
 
+  /** Rows, and bytes of input, that make the batch full; of at most 32 columns. */
+  get roomRows(): number {
+    return batchRows - this.rows
+  }
+
+  get roomBytes(): number {
+    return batchInputBytes - this.inputBytes
+  }
+
+  /** Bytes of the texts of the column at `index`. */
+  textEnd(index: number): number {
+    return this.builders[index]?.textBytes ?? 0
+  }
+
+  /** Ends rows that came from so many bytes: no more than there is room for, but for the bytes of the last. */
+  endRows(rows: number, inputBytes: number): void {
+    this.rows += rows - 1
+    this.doneRows += rows - 1
+    this.endRow(inputBytes)
+  }
+
   /** Drops the values since the last row ended. */
   undoRow(): void {
     this.rowWarnings.length = 0

@@ -33,6 +33,8 @@ export interface RecordSink {
    * first. Saves looking at every byte twice where only a reader can tell the end.
    */
   attempt?(bytes: Uint8Array, start: number): number
+  /** Takes records from `at` on that it can read without any of this: index after the last one's terminator. */
+  many?(bytes: Uint8Array, at: number): number
   /** A record of `length` bytes was over the cap and is not at hand. */
   oversized(length: number, last: boolean): void
   /** Nothing from `bytes[at]` on can be read; nothing more is handed over. */
@@ -122,6 +124,7 @@ export class RecordFeed {
     let at = 0
     while (true) {
       if (!this.open) {
+        if (sink.many !== undefined) at = sink.many(chunk, at)
         const start = framer.begin(chunk, at)
         if (start === brokenFrame) {
           place.start = framer.stopped

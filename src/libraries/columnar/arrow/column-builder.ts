@@ -3,7 +3,7 @@
 
 import { assert, must } from '../../base/assert.ts'
 import { type Column, type DataType, type Field, innerType, isOptional } from '../../model/schema.ts'
-import { clearBits, countBits } from './buffers.ts'
+import { clearBits, copyBits, countBits, setBits } from './buffers.ts'
 import { type ColumnLayout, columnLayout, fixedWidth, itemName, makeColumn } from './columns.ts'
 
 const noBytes = new Uint8Array(0)
@@ -19,6 +19,13 @@ const scratch32 = new Int32Array(scratch64.buffer)
 /** A growing column for `field`; an Option type makes it nullable. `expectedRows` sizes the first buffers. */
 export function createColumnBuilder(field: Field, expectedRows = firstRows): ColumnBuilder {
   return new ColumnBuilder(field, expectedRows)
+}
+
+/** Values of a column one after the other, as its buffers hold them. */
+export interface ManyValues {
+  readonly values: Uint8Array
+  readonly ends: Int32Array | undefined
+  readonly validity: Uint8Array | undefined
 }
 
 /**
@@ -182,6 +189,34 @@ export class ColumnBuilder {
     }
     this.offsets[row + 1] = at + length
     this.rows = row + 1
+  }
+
+  /** Bytes of the texts so far. */
+  get textBytes(): number {
+    return this.offsets[this.rows] ?? 0
+  }
+
+  /**
+   * Appends so many values. `values` holds them in the width of the type, or as bits, or as text; `ends`, of texts, are their
+   * ends from the column's first text on; `validity` is there where some are null.
+   */
+  appendRows(rows: number, { values, ends, validity }: ManyValues): void {
+    const from = this.rows
+    const to = from + rows
+    while (this.capacityRows < to) this.grow()
+    if (validity !== undefined) this.validity ??= onesOf(this.capacityRows, from)
+    if (this.validity !== undefined) {
+      if (validity === undefined) setBits(this.validity, from, rows)
+      else copyBits(this.validity, from, validity, 0, rows)
+    }
+    if (ends !== undefined) {
+      const at = this.textBytes
+      this.reserveBytes(at + values.length)
+      this.bytes.set(values, at)
+      this.offsets.set(ends, from + 1)
+    } else if (this.layout === 'bits') copyBits(this.bytes, from, values, 0, rows)
+    else this.bytes.set(values.subarray(0, rows * this.width), from * this.width)
+    this.rows = to
   }
 
   /** Ends a list row with all items appended to `items` since the row before. */

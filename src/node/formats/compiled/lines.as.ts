@@ -1,0 +1,190 @@
+// AssemblyScript: reads lines of flat JSON objects into columns, and stops before a record that it does not surely
+// understand, which TypeScript then reads. The input, which is UTF-8, is followed by line feeds: each loop stops at one,
+// so none asks where the input ends.
+
+import {
+  codeOfBool,
+  codeOfDate,
+  codeOfFloat,
+  codeOfInteger,
+  codeOfString,
+  codeOfTimestamp,
+  columnBytes,
+  columnCode,
+  columnNulls,
+  columnRequired,
+  columnRows,
+  columnValues,
+  keyColumn,
+  keyHead,
+  keyLength,
+  keyLikely,
+  keyMask,
+  keyNext,
+} from './layout'
+import { clearBit, putNulls, setBit } from './rows.as'
+import { putDate, putInstant } from './times.as'
+import { putNumber, putString } from './values.as'
+
+let columns: usize = 0
+let columnsEnd: usize = 0
+/** The key that came first in the last record. */
+let firstKey: usize = 0
+let isUtc: bool = false
+let stopped: usize = 0
+let unknown: usize = 0
+
+/** The columns, so many, and one of the keys, which are a ring; whether times without a zone are UTC. */
+export function prepare(firstColumn: usize, count: usize, key: usize, utc: i32): void {
+  columns = firstColumn
+  columnsEnd = firstColumn + count * columnBytes
+  firstKey = key
+  isUtc = utc != 0
+}
+
+/** Where the last run stopped: at the record that it did not take, or at the end. */
+export function stoppedAt(): usize {
+  return stopped
+}
+
+/** The key that is not known and made it stop there; 0: something else did. */
+export function unknownKey(): usize {
+  return unknown
+}
+
+/**
+ * Reads the records of [at, end): how many. No more than `mostRows`, and none once they have `mostBytes` without their line
+ * ends.
+ */
+export function run(at: usize, end: usize, mostRows: i32, mostBytes: i32): i32 {
+  unknown = 0
+  let row = 0
+  let bytes = 0
+  for (let column = columns; column < columnsEnd; column += columnBytes) {
+    store<i32>(column, 0, columnRows)
+    store<i32>(column, 0, columnNulls)
+  }
+  while (row < mostRows && bytes < mostBytes && at < end && load<u8>(at) == 0x7b) {
+    const after = record(at, row)
+    // A line feed beyond the end is none of the input.
+    if (after == 0 || after > end) {
+      undo(row)
+      break
+    }
+    bytes += <i32>(after - 1 - at)
+    at = after
+    row += 1
+  }
+  stopped = at
+  for (let column = columns; column < columnsEnd; column += columnBytes) {
+    if (load<i32>(column, columnRows) > 0) putNulls(column, row)
+  }
+  return row
+}
+
+/** Drops what columns have of a row: with it the run ends, so what was written of it is not looked at. */
+function undo(row: i32): void {
+  for (let column = columns; column < columnsEnd; column += columnBytes) {
+    if (load<i32>(column, columnRows) > row) store<i32>(column, row, columnRows)
+  }
+}
+
+function skipSpace(at: usize): usize {
+  let byte = <u32>load<u8>(at)
+  while (byte == 0x20 || byte == 0x0d || byte == 0x09) byte = <u32>load<u8>(++at)
+  return at
+}
+
+function isKey(key: usize, at: usize): bool {
+  const first = v128.xor(v128.load(key, keyHead), v128.load(at))
+  if (v128.any_true(v128.and(first, v128.load(key, keyMask)))) return false
+  const length = load<usize>(key, keyLength)
+  return length <= 16 || memory.compare(key + keyHead + 16, at + 16, length - 16) == 0
+}
+
+/** The key at `at`, after `last` (0: the first), where another was likely; 0 where it is none. */
+function otherKey(at: usize, likely: usize, last: usize): usize {
+  let key = load<usize>(likely, keyNext)
+  while (key != likely && !isKey(key, at)) key = load<usize>(key, keyNext)
+  if (key == likely) {
+    unknown = at
+    return 0
+  }
+  if (last == 0) firstKey = key
+  else store<usize>(last, key, keyLikely)
+  return key
+}
+
+/** Reads the record at `at`: the index after its line end, or 0. */
+function record(at: usize, row: i32): usize {
+  let last: usize = 0
+  let likely = firstKey
+  let found: usize = 0
+  at = skipSpace(at + 1)
+  while (true) {
+    const key = isKey(likely, at) ? likely : otherKey(at, likely, last)
+    if (key == 0) return 0
+    last = key
+    const column = load<usize>(key, keyColumn)
+    at = skipSpace(at + load<usize>(key, keyLength))
+    if (load<u8>(at) != 0x3a) return 0
+    at = skipSpace(at + 1)
+    const rows = load<i32>(column, columnRows)
+    // A name that stands twice.
+    if (rows > row) return 0
+    if (rows < row) putNulls(column, row)
+    store<i32>(column, row + 1, columnRows)
+    at = value(column, at, row)
+    if (at == 0) return 0
+    found += 1
+    at = skipSpace(at)
+    const byte = <u32>load<u8>(at)
+    at += 1
+    if (byte == 0x2c) {
+      at = skipSpace(at)
+      likely = load<usize>(key, keyLikely)
+    } else if (byte == 0x7d) break
+    else return 0
+  }
+  if (found * columnBytes < columnsEnd - columns && !isComplete(row)) return 0
+  at = skipSpace(at)
+  return load<u8>(at) == 0x0a ? at + 1 : 0
+}
+
+/** Whether each column that must have a value in a row has it. */
+function isComplete(row: i32): bool {
+  for (let column = columns; column < columnsEnd; column += columnBytes) {
+    if (load<i32>(column, columnRequired) != 0 && load<i32>(column, columnRows) <= row) return false
+  }
+  return true
+}
+
+/** Reads a value into the column: the index after it, or 0. */
+function value(column: usize, at: usize, row: i32): usize {
+  const byte = <u32>load<u8>(at)
+  const code = load<i32>(column, columnCode)
+  if (byte == 0x22) {
+    if (code == codeOfString) return putString(column, at + 1, row)
+    if (code == codeOfTimestamp) return putInstant(column, at + 1, row, isUtc)
+    return code == codeOfDate ? putDate(column, at + 1, row) : 0
+  }
+  if (byte - 0x30 <= 9 || byte == 0x2d) {
+    const isNumeric = code == codeOfInteger || code == codeOfFloat || code == codeOfString || code == codeOfTimestamp
+    return isNumeric ? putNumber(column, at, row) : 0
+  }
+  const four = load<u32>(at)
+  if (four == 0x6c6c756e) {
+    if (load<i32>(column, columnRequired) != 0) return 0
+    store<i32>(column, row, columnRows)
+    putNulls(column, row + 1)
+    return at + 4
+  }
+  if (code != codeOfBool) return 0
+  if (four == 0x65757274) {
+    setBit(load<usize>(column, columnValues), row)
+    return at + 4
+  }
+  if (four != 0x736c6166 || load<u8>(at, 4) != 0x65) return 0
+  clearBit(load<usize>(column, columnValues), row)
+  return at + 5
+}

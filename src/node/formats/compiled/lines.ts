@@ -1,0 +1,229 @@
+// Has the compiled reader read lines of JSON objects into the columns of a body, as many at once as it surely understands.
+// All others are the business of the reader beside it, which judges and tells: here is no fault, and no warning.
+
+import { Buffer } from 'node:buffer'
+import { utf8 } from '../../../libraries/base/bytes.ts'
+import { foldAscii } from '../../../libraries/model/names.ts'
+import type { ColumnRows } from '../column-rows.ts'
+import { type ColumnPlan, eventTimeNameOf, type TablePlan, valueCode } from '../column-plan.ts'
+import type { ReaderOptions } from '../format.ts'
+import { earlySeconds, epochExponent } from '../time-rules.ts'
+import { endSecond } from '../../../libraries/base/calendar.ts'
+import { maxInt64, minInt64 } from '../../../libraries/columnar/arrow/numbers.ts'
+import * as layout from './layout.ts'
+import { type CompiledMemory, compiledMemory, inputBytes } from './memory.ts'
+
+/** For fewer bytes it is not worth its while. */
+export const leastCompiled = 1024
+/** With more columns few records have them all. */
+const mostColumns = 32
+const mostKeys = 64
+const mostKeyBytes = 260
+/** After fewer rows it pauses: for a record, for three, seven, … */
+const fewRows = 16
+const mostPaused = 1023
+const quote = 0x22
+const backslash = 0x5c
+
+/** The names of a table as they are spelt in records, with quotes, and the columns that they mean. */
+interface Key {
+  readonly text: Uint8Array
+  readonly column: number
+}
+
+const keysOf = new WeakMap<TablePlan, Key[]>()
+
+export class CompiledLines {
+  /** Records that the last `read` took. */
+  rows = 0
+  private readonly memory: CompiledMemory
+  private readonly plan: TablePlan
+  private readonly keys: Key[]
+  private readonly epoch: ReaderOptions['eventTimeUnit']
+  private readonly isUtc: boolean
+  private pause = 0
+  private misses = 0
+
+  /** For bodies of a table; undefined where it would not read them as they are to be read. */
+  static of(plan: TablePlan, options: ReaderOptions): CompiledLines | undefined {
+    const isPlain = options.flatten !== true && options.eventTime?.kind !== 'path' && options.recordBytes >= inputBytes
+    if (!isPlain || plan.columns.length > mostColumns) return undefined
+    const memory = compiledMemory()
+    return memory && new CompiledLines(memory, plan, options)
+  }
+
+  private constructor(memory: CompiledMemory, plan: TablePlan, options: ReaderOptions) {
+    this.memory = memory
+    this.plan = plan
+    this.epoch = options.eventTimeUnit
+    this.isUtc = options.timeZone === 'UTC'
+    this.keys = keysOf.get(plan) ?? firstKeys(plan, options)
+    keysOf.set(plan, this.keys)
+  }
+
+  /** Reads records from the one at `at` on into `columns`: the index after the last one's line end. */
+  read(bytes: Uint8Array, from: number, columns: ColumnRows): number {
+    this.rows = 0
+    if (this.pause > 0) {
+      this.pause -= 1
+      return from
+    }
+    const { memory } = this
+    let at = from
+    while (at < bytes.length) {
+      if (memory.owner !== this) this.prepare()
+      this.beginTexts(columns)
+      const { start, end } = memory.hold(bytes, at)
+      const rows = memory.module.run(start, end, Math.min(layout.runRows, columns.roomRows), columns.roomBytes)
+      const length = memory.module.stoppedAt() - start
+      if (rows > 0) this.take(columns, rows, length - rows)
+      at += length
+      this.rows += rows
+      const key = memory.module.unknownKey()
+      if (key === 0 ? rows === 0 : !this.learn(key, end)) break
+    }
+    this.misses = this.rows < fewRows ? Math.min(2 * this.misses + 1, mostPaused) : 0
+    this.pause = this.misses
+    return at
+  }
+
+  /** Lets texts go on where those of the columns end. */
+  private beginTexts(columns: ColumnRows): void {
+    const { memory, plan } = this
+    plan.columns.forEach(({ code }, index) => {
+      if (code !== valueCode.string) return
+      const record = this.recordOf(index)
+      const { values, offsets } = memory.place(index)
+      const end = columns.textEnd(index)
+      memory.words[(record + layout.columnText) >> 2] = values
+      memory.words[(record + layout.columnBase) >> 2] = end - values
+      memory.words[offsets >> 2] = end
+    })
+  }
+
+  /** Appends what a run has read from so many bytes. */
+  private take(columns: ColumnRows, rows: number, length: number): void {
+    const { memory, plan } = this
+    const { bytes, words } = memory
+    plan.columns.forEach(({ code }, index) => {
+      const record = this.recordOf(index)
+      if (words[(record + layout.columnRows) >> 2] === 0) return
+      const { values, offsets, validity } = memory.place(index)
+      const isText = code === valueCode.string
+      const base = words[(record + layout.columnBase) >> 2] ?? 0
+      const end = isText ? (words[(offsets >> 2) + rows] ?? 0) - base : values + layout.runRows * 8
+      columns.builder(index).appendRows(rows, {
+        values: bytes.subarray(values, end),
+        ends: isText ? words.subarray((offsets >> 2) + 1, (offsets >> 2) + 1 + rows) : undefined,
+        validity: (words[(record + layout.columnNulls) >> 2] ?? 0) > 0 ? bytes.subarray(validity) : undefined,
+      })
+    })
+    columns.endRows(rows, length)
+  }
+
+  /** Remembers the key at `at`, if it means a column. */
+  private learn(at: number, end: number): boolean {
+    const { memory, plan, keys } = this
+    const { bytes } = memory
+    if (bytes[at] !== quote || keys.length === mostKeys) return false
+    let to = at + 1
+    const limit = Math.min(end, at + mostKeyBytes)
+    while (to < limit && bytes[to] !== quote && bytes[to] !== backslash) to += 1
+    if (to === limit || bytes[to] === backslash) return false
+    const column = plan.byName.get(foldAscii(Buffer.from(bytes.subarray(at + 1, to)).toString())) ?? -1
+    if (column < 0) return false
+    keys.push({ text: bytes.slice(at, to + 1), column })
+    memory.owner = undefined
+    return true
+  }
+
+  private recordOf(column: number): number {
+    return this.memory.table + column * layout.columnBytes
+  }
+
+  /** Writes what the module is to know of the columns and their names. */
+  private prepare(): void {
+    const { memory, plan, keys } = this
+    for (let index = 0; index < plan.columns.length; index++) memory.place(index)
+    memory.settle()
+    plan.columns.forEach((column, index) => this.describe(column, index))
+    const room = layout.keyHead + 16 + mostKeyBytes
+    keys.forEach(({ text, column }, index) => {
+      const at = memory.keys + index * room
+      const next = index + 1 === keys.length ? memory.keys : at + room
+      memory.bytes.fill(0, at, at + room)
+      memory.words[(at + layout.keyColumn) >> 2] = this.recordOf(column)
+      memory.words[(at + layout.keyLength) >> 2] = text.length
+      memory.words[(at + layout.keyNext) >> 2] = next
+      memory.words[(at + layout.keyLikely) >> 2] = next
+      memory.bytes.fill(0xff, at + layout.keyMask, at + layout.keyMask + Math.min(16, text.length))
+      memory.bytes.set(text, at + layout.keyHead)
+    })
+    memory.module.prepare(memory.table, plan.columns.length, memory.keys, this.isUtc ? 1 : 0)
+    memory.owner = this
+  }
+
+  private describe(column: ColumnPlan, index: number): void {
+    const { memory } = this
+    const at = this.recordOf(index)
+    const { values, offsets, validity } = memory.place(index)
+    const { words, longs } = memory
+    words.fill(0, at >> 2, (at + layout.columnBytes) >> 2)
+    const [code, width] = codeOf(column)
+    words[(at + layout.columnCode) >> 2] = code
+    words[(at + layout.columnRequired) >> 2] = column.required ? 1 : 0
+    words[(at + layout.columnValues) >> 2] = values
+    words[(at + layout.columnOffsets) >> 2] = offsets
+    words[(at + layout.columnValidity) >> 2] = validity
+    words[(at + layout.columnWidth) >> 2] = width
+    words[(at + layout.columnUnits) >> 2] = column.perSecond
+    let [least, most] = rangeOf(column)
+    if (code === layout.codeOfTimestamp && index === 0 && this.epoch !== undefined) {
+      const perSecond = 10 ** epochExponent[this.epoch]
+      const units = column.perSecond / perSecond
+      words[(at + layout.columnEpoch) >> 2] = units >= 1 ? units : 0
+      // Those in January 1970 are warned of.
+      least = BigInt(earlySeconds * perSecond)
+      most = BigInt(endSecond * perSecond) - 1n
+    }
+    longs[(at + layout.columnLeast) >> 3] = least
+    longs[(at + layout.columnMost) >> 3] = most
+  }
+}
+
+/** The names of the columns as the dataset spells them. */
+function firstKeys(plan: TablePlan, options: ReaderOptions): Key[] {
+  const names = [eventTimeNameOf(options) ?? '', ...plan.columns.slice(1).map(({ name }) => name)]
+  return names.flatMap((name, column) =>
+    plan.byName.get(foldAscii(name)) === column && !/["\\]/.test(name) ? { text: utf8(`"${name}"`), column } : [],
+  )
+}
+
+function rangeOf({ code, min, max }: ColumnPlan): [least: bigint, most: bigint] {
+  if (code === valueCode.small) return [BigInt(min), BigInt(max)]
+  return [code === valueCode.uint64 ? 0n : minInt64, maxInt64]
+}
+
+/** What the module takes a column as, and bytes of a value. */
+function codeOf({ code, min, max, isSingle, perSecond }: ColumnPlan): readonly [code: number, width: number] {
+  switch (code) {
+    case valueCode.bool:
+      return [layout.codeOfBool, 0]
+    case valueCode.small:
+      return [layout.codeOfInteger, max - min > 65_535 ? 4 : max - min > 255 ? 2 : 1]
+    case valueCode.int64:
+    case valueCode.uint64:
+      return [layout.codeOfInteger, 8]
+    case valueCode.float:
+      return [layout.codeOfFloat, isSingle ? 4 : 8]
+    case valueCode.string:
+      return [layout.codeOfString, 0]
+    case valueCode.date:
+      return [layout.codeOfDate, 4]
+    case valueCode.timestamp:
+      // Nanoseconds of some years are beyond 64 bits.
+      return perSecond <= 1e6 ? [layout.codeOfTimestamp, 8] : [layout.codeOfNone, 8]
+    default:
+      return [layout.codeOfNone, 0]
+  }
+}

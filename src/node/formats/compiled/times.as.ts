@@ -1,0 +1,94 @@
+// AssemblyScript: dates and times of JSON texts into columns. Forms that are rare are not taken, nor digits that would be
+// cut off, which is told of.
+
+import { columnUnits, columnValues } from './layout'
+
+// The date last read, as text, and its day: rows that follow one another are of one day, as a rule. At first 1970-01-01.
+let lastDate: u64 = 0x2d31302d30373931
+let lastEnd: u32 = 0x3130
+let lastDay: i32 = 0
+
+/** The number that two digits are, or more than 99. */
+function two(at: usize): u32 {
+  const tens = <u32>load<u8>(at) - 0x30
+  const ones = <u32>load<u8>(at, 1) - 0x30
+  return tens > 9 || ones > 9 ? 100 : tens * 10 + ones
+}
+
+/** Reads the ten bytes of a date into `lastDay`; false where they are none. */
+function isDate(at: usize): bool {
+  const date = load<u64>(at)
+  const end = <u32>load<u16>(at, 8)
+  if (date == lastDate && end == lastEnd) return true
+  if (load<u8>(at, 4) != 0x2d || load<u8>(at, 7) != 0x2d) return false
+  const century = two(at)
+  const ofCentury = two(at + 2)
+  const month = two(at + 5)
+  const day = two(at + 8)
+  if (century > 99 || ofCentury > 99 || month - 1 > 11 || day - 1 > 30) return false
+  const year = century * 100 + ofCentury
+  if (day > daysIn(year, month)) return false
+  // Days from civil; the years are shifted by an era, so that nothing is negative.
+  const shifted = <i32>year + 400 - (month <= 2 ? 1 : 0)
+  const era = shifted / 400
+  const ofEra = shifted - era * 400
+  const dayOfYear = (153 * (<i32>month + (month > 2 ? -3 : 9)) + 2) / 5 + <i32>day - 1
+  lastDay = (era - 1) * 146_097 + ofEra * 365 + ofEra / 4 - ofEra / 100 + dayOfYear - 719_468
+  lastDate = date
+  lastEnd = end
+  return true
+}
+
+function daysIn(year: u32, month: u32): u32 {
+  if (month != 2) return month == 4 || month == 6 || month == 9 || month == 11 ? 30 : 31
+  return (year & 3) == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
+}
+
+/** Reads the date at `at`, before a closing quote: the index after that, or 0. */
+export function putDate(column: usize, at: usize, row: i32): usize {
+  if (!isDate(at) || load<u8>(at, 10) != 0x22) return 0
+  store<i32>(load<usize>(column, columnValues) + ((<usize>row) << 2), lastDay)
+  return at + 11
+}
+
+/** Reads the date and time at `at`, before a closing quote: the index after that, or 0. */
+export function putInstant(column: usize, at: usize, row: i32, isUtc: bool): usize {
+  if (!isDate(at)) return 0
+  const joint = <u32>load<u8>(at, 10)
+  if (joint != 0x54 && joint != 0x20) return 0
+  const hours = two(at + 11)
+  const minutes = two(at + 14)
+  const seconds = two(at + 17)
+  if (hours > 23 || minutes > 59 || seconds > 59) return 0
+  if (load<u8>(at, 13) != 0x3a || load<u8>(at, 16) != 0x3a) return 0
+  let time = <i64>lastDay * 86_400 + <i64>(hours * 3600 + minutes * 60 + seconds)
+  const units = <i64>load<u32>(column, columnUnits)
+  let part: i64 = 0
+  at += 19
+  if (load<u8>(at) == 0x2e) {
+    let unit = units
+    let digit = <u32>load<u8>(++at) - 0x30
+    if (digit > 9) return 0
+    do {
+      unit /= 10
+      if (unit == 0 && digit != 0) return 0
+      part += <i64>digit * unit
+      digit = <u32>load<u8>(++at) - 0x30
+    } while (digit <= 9)
+  }
+  const zone = <u32>load<u8>(at)
+  if (zone == 0x5a) at += 1
+  else if (zone == 0x2b || zone == 0x2d) {
+    const east = two(at + 1)
+    const beyond = two(at + 4)
+    if (east > 23 || beyond > 59 || load<u8>(at, 3) != 0x3a) return 0
+    const offset = <i64>(east * 3600 + beyond * 60)
+    time -= zone == 0x2b ? offset : -offset
+    // It can carry a time out of the years that there are.
+    if (time < -62_167_219_200 || time >= 253_402_300_800) return 0
+    at += 6
+  } else if (!isUtc) return 0
+  if (load<u8>(at) != 0x22) return 0
+  store<i64>(load<usize>(column, columnValues) + ((<usize>row) << 3), time * units + part)
+  return at + 1
+}
