@@ -57,3 +57,7 @@ export const inputSlack = 64
 export const textSlack = 32
 /** Most rows of a run. */
 export const runRows = 4096
+
+/** The powers of ten that numbers may be times. */
+export const leastPower = -64
+export const mostPower = 40

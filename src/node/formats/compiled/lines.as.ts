@@ -22,9 +22,12 @@ import {
   keyMask,
   keyNext,
 } from './layout'
+import { setPowers } from './doubles.as'
 import { clearBit, putNulls, setBit } from './rows.as'
 import { putDate, putInstant } from './times.as'
 import { putNumber, putString } from './values.as'
+
+export { setPowers }
 
 let columns: usize = 0
 let columnsEnd: usize = 0

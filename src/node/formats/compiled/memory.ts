@@ -2,8 +2,9 @@
 // machine or the command line has no WebAssembly with SIMD. Used by one reader of a body after the other.
 
 import { Buffer } from 'node:buffer'
-import { inputSlack, runRows, textSlack } from './layout.ts'
+import { inputSlack, leastPower, mostPower, runRows, textSlack } from './layout.ts'
 import { linesModule } from './lines.gen.ts'
+import { powersOfFive, powersOfTen } from './powers.ts'
 
 /** Most bytes of input at once. */
 export const inputBytes = 64 * 1024
@@ -14,6 +15,7 @@ const newline = 0x0a
 
 /** What `lines.as.ts` exports. */
 export interface LinesModule {
+  setPowers(ofTen: number, ofFive: number): void
   prepare(firstColumn: number, columns: number, firstKey: number, isUtc: number): void
   run(at: number, end: number, mostRows: number, mostBytes: number): number
   stoppedAt(): number
@@ -63,7 +65,11 @@ export class CompiledMemory {
     this.input = this.take(inputBytes + inputSlack)
     this.table = this.take(mostTableBytes)
     this.keys = this.take(mostKeyBytes)
+    const [tens, fives] = [this.take(8 * 23), this.take(16 * (mostPower - leastPower + 1))]
     this.settle()
+    new Float64Array(this.memory.buffer).set(powersOfTen, tens >> 3)
+    new BigUint64Array(this.memory.buffer).set(powersOfFive(), fives >> 3)
+    this.module.setPowers(tens, fives)
   }
 
   /** Takes a place that is kept. */

@@ -12,15 +12,12 @@ import {
   columnValues,
   columnWidth,
 } from './layout'
+import { nearest } from './doubles.as'
 import { endText } from './rows.as'
 
-/** Powers of ten that doubles hold. */
-const powers = memory.data<f64>([
-  1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20,
-  1e21, 1e22,
-])
-/** Beyond it a 64-bit integer may not hold them. */
+/** Of integers, and of what becomes a double: beyond them 64 bits may not hold them. */
 const mostDigits: usize = 18
+const mostDoubleDigits: usize = 19
 /** Greatest integer up to which doubles hold each. */
 const mostExact: u64 = 9007199254740992
 
@@ -100,7 +97,7 @@ export function putNumber(column: usize, at: usize, row: i32): usize {
   const start = at
   const isNegative = load<u8>(at) == 0x2d
   if (isNegative) at += 1
-  let digits = at
+  let first = at
   let mantissa: u64 = 0
   let digit = <u32>load<u8>(at) - 0x30
   if (digit > 9) return 0
@@ -116,18 +113,21 @@ export function putNumber(column: usize, at: usize, row: i32): usize {
   let isIntegral = true
   // A point.
   if (digit == <u32>-2) {
-    digits += 1
     const point = ++at
     digit = <u32>load<u8>(at) - 0x30
     if (digit > 9) return 0
-    do {
+    if (mantissa == 0) {
+      while (digit == 0) digit = <u32>load<u8>(++at) - 0x30
+      first = at
+    } else first += 1
+    while (digit <= 9) {
       mantissa = mantissa * 10 + digit
       digit = <u32>load<u8>(++at) - 0x30
-    } while (digit <= 9)
+    }
     scale = <i32>(at - point)
     isIntegral = false
   }
-  digits = at - digits
+  const digits = at - first
   if (((digit + 0x30) | 0x20) == 0x65) {
     at = exponentEnd(at + 1)
     if (at == 0) return 0
@@ -141,11 +141,15 @@ export function putNumber(column: usize, at: usize, row: i32): usize {
     endText(column, row, to + (at - start))
     return at
   }
-  if (digits > mostDigits) return 0
   const to = load<usize>(column, columnValues)
   const width = load<i32>(column, columnWidth)
-  if (code == codeOfFloat) return putFloat(to, row, width, isNegative, mantissa, scale, isIntegral) ? at : 0
-  if (!isIntegral || (isNegative && mantissa == 0)) return 0
+  if (code == codeOfFloat) {
+    // Long integers are looked at more closely.
+    if (digits > mostDoubleDigits || (isIntegral && mantissa > mostExact)) return 0
+    const double = nearest(mantissa, -scale)
+    return putFloat(to, row, width, isNegative ? -double : double, isIntegral) ? at : 0
+  }
+  if (digits > mostDigits || !isIntegral || (isNegative && mantissa == 0)) return 0
   const integer = isNegative ? -(<i64>mantissa) : <i64>mantissa
   if (integer < load<i64>(column, columnLeast) || integer > load<i64>(column, columnMost)) return 0
   if (code == codeOfInteger) putInteger(to, row, width, integer)
@@ -176,21 +180,8 @@ function exponentEnd(at: usize): usize {
   return at
 }
 
-/** One exact operand multiplied or divided by one exact power of ten rounds once, correctly. */
-function putFloat(
-  values: usize,
-  row: i32,
-  width: i32,
-  isNegative: bool,
-  mantissa: u64,
-  scale: i32,
-  isIntegral: bool,
-): bool {
-  if (mantissa > mostExact || scale > 22 || scale < -22) return false
-  let double = <f64>mantissa
-  if (scale > 0) double /= load<f64>(powers + ((<usize>scale) << 3))
-  else if (scale < 0) double *= load<f64>(powers + ((<usize>-scale) << 3))
-  if (isNegative) double = -double
+function putFloat(values: usize, row: i32, width: i32, double: f64, isIntegral: bool): bool {
+  if (isNaN(double)) return false
   if (width == 8) {
     store<f64>(values + ((<usize>row) << 3), double)
     return true
