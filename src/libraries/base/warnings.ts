@@ -17,11 +17,11 @@ export class Warnings {
   readonly #kinds = new Map<string, Told>()
   #leftOut = false
 
-  /** `about`: what is so, as a sentence without its point, the same for all of a kind; `record`: 0-based, where it is so. */
-  add(about: string, record?: number): void {
+  /** `about`: what is so, as a sentence without its point, the same for all of a kind; `record`: 0-based, where it is so first. */
+  add(about: string, record?: number, count = 1): void {
     const told = this.#kinds.get(about)
-    if (told !== undefined) told.count += 1
-    else if (this.#kinds.size < mostKinds) this.#kinds.set(about, { count: 1, first: record })
+    if (told !== undefined) told.count += count
+    else if (this.#kinds.size < mostKinds) this.#kinds.set(about, { count, first: record })
     else this.#leftOut = true
   }
 

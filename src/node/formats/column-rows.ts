@@ -74,6 +74,11 @@ export class ColumnRows {
     return this.builders[index]?.textBytes ?? 0
   }
 
+  /** The same of so many of the rows that `endRows` will end; `first`: of the first of them, from 0. */
+  warnOfRows(about: string, count: number, first: number): void {
+    this.warnings.add(about, this.doneRows + first, count)
+  }
+
   /** Ends rows that came from so many bytes: no more than there is room for, but for the bytes of the last. */
   endRows(rows: number, inputBytes: number): void {
     this.rows += rows - 1

@@ -183,6 +183,9 @@ const oddRecords = fc.constantFrom(
   '{"text":1,}\n',
   '{"int8"\n',
   '{\n',
+  '{"event_time":"2024-01-01T00:00:00.1234Z","text":[1]}\n',
+  '{"event_time":"2024-01-01T00:00:00.1234Z"}\n',
+  '{"fine":"2024-01-01T00:00:00.1234567Z","event_time":"2024-01-01T00:00:00.1234Z"}\n',
 )
 /** Records that go before the odd ones, so many that the compiled reader is asked. */
 const manyPlain = (must: string): string =>

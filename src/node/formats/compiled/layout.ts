@@ -2,7 +2,7 @@
 // TypeScript, so it holds nothing but integers.
 
 /** Bytes of a column's record; offsets in it follow. */
-export const columnBytes = 64
+export const columnBytes = 80
 /** One of `codeOf…`. */
 export const columnCode = 0
 /** 1 where a record without a value is not taken. */
@@ -30,6 +30,11 @@ export const columnEpoch = 44
 /** Least and greatest integer, or epoch. */
 export const columnLeast = 48
 export const columnMost = 56
+/** Times that were cut off; the row of the first and of the last; and how many columns had one before this. */
+export const columnCuts = 64
+export const columnFirstCut = 68
+export const columnLastCut = 72
+export const columnCutOrder = 76
 
 export const codeOfNone = 0
 export const codeOfBool = 1

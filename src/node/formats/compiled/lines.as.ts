@@ -11,6 +11,8 @@ import {
   codeOfTimestamp,
   columnBytes,
   columnCode,
+  columnCuts,
+  columnLastCut,
   columnNulls,
   columnRequired,
   columnRows,
@@ -24,7 +26,7 @@ import {
 } from './layout'
 import { setPowers } from './doubles.as'
 import { clearBit, putNulls, setBit } from './rows.as'
-import { putDate, putInstant } from './times.as'
+import { beginCuts, putDate, putInstant } from './times.as'
 import { putNumber, putString } from './values.as'
 
 export { setPowers }
@@ -61,11 +63,13 @@ export function unknownKey(): usize {
  */
 export function run(at: usize, end: usize, mostRows: i32, mostBytes: i32): i32 {
   unknown = 0
+  beginCuts()
   let row = 0
   let bytes = 0
   for (let column = columns; column < columnsEnd; column += columnBytes) {
     store<i32>(column, 0, columnRows)
     store<i32>(column, 0, columnNulls)
+    store<i32>(column, 0, columnCuts)
   }
   while (row < mostRows && bytes < mostBytes && at < end && load<u8>(at) == 0x7b) {
     const after = record(at, row)
@@ -88,7 +92,10 @@ export function run(at: usize, end: usize, mostRows: i32, mostBytes: i32): i32 {
 /** Drops what columns have of a row: with it the run ends, so what was written of it is not looked at. */
 function undo(row: i32): void {
   for (let column = columns; column < columnsEnd; column += columnBytes) {
-    if (load<i32>(column, columnRows) > row) store<i32>(column, row, columnRows)
+    if (load<i32>(column, columnRows) <= row) continue
+    store<i32>(column, row, columnRows)
+    const cuts = load<i32>(column, columnCuts)
+    if (cuts > 0 && load<i32>(column, columnLastCut) == row) store<i32>(column, cuts - 1, columnCuts)
   }
 }
 

@@ -1,10 +1,11 @@
 // Has the compiled reader read lines of JSON objects into the columns of a body, as many at once as it surely understands.
-// All others are the business of the reader beside it, which judges and tells: here is no fault, and no warning.
+// All others are the business of the reader beside it, which judges and tells: here is no fault, and no warning but of times that are cut off.
 
 import { Buffer } from 'node:buffer'
 import { utf8 } from '../../../libraries/base/bytes.ts'
 import { foldAscii } from '../../../libraries/model/names.ts'
 import type { ColumnRows } from '../column-rows.ts'
+import { cutTimes } from '../column-warnings.ts'
 import { type ColumnPlan, eventTimeNameOf, type TablePlan, valueCode } from '../column-plan.ts'
 import type { ReaderOptions } from '../format.ts'
 import { earlySeconds, epochExponent } from '../time-rules.ts'
@@ -118,7 +119,20 @@ export class CompiledLines {
         validity: (words[(record + layout.columnNulls) >> 2] ?? 0) > 0 ? bytes.subarray(validity) : undefined,
       })
     })
+    this.tellCuts(columns)
     columns.endRows(rows, length)
+  }
+
+  /** Warns of times that were cut off, in the order in which they came. */
+  private tellCuts(columns: ColumnRows): void {
+    const { memory, plan } = this
+    const told = plan.columns.flatMap((column, index) => {
+      const at = this.recordOf(index)
+      const [count = 0, first = 0, , order = 0] = memory.words.subarray((at + layout.columnCuts) >> 2)
+      return count > 0 ? { column, count, first, order } : []
+    })
+    told.sort((a, b) => a.order - b.order)
+    for (const { column, count, first } of told) columns.warnOfRows(cutTimes(column), count, first)
   }
 
   /** Remembers the key at `at`, if it means a column. */

@@ -1,7 +1,7 @@
-// AssemblyScript: dates and times of JSON texts into columns. Forms that are rare are not taken, nor digits that would be
-// cut off, which is told of.
+// AssemblyScript: dates and times of JSON texts into columns. Forms that are rare are not taken. Digits finer than the
+// column are cut off, and counted.
 
-import { columnUnits, columnValues } from './layout'
+import { columnCutOrder, columnCuts, columnFirstCut, columnLastCut, columnUnits, columnValues } from './layout'
 
 // The date last read, as text, and its day: rows that follow one another are of one day, as a rule. At first 1970-01-01.
 let lastDate: u64 = 0x2d31302d30373931
@@ -64,6 +64,7 @@ export function putInstant(column: usize, at: usize, row: i32, isUtc: bool): usi
   let time = <i64>lastDay * 86_400 + <i64>(hours * 3600 + minutes * 60 + seconds)
   const units = <i64>load<u32>(column, columnUnits)
   let part: i64 = 0
+  let isCut = false
   at += 19
   if (load<u8>(at) == 0x2e) {
     let unit = units
@@ -71,7 +72,7 @@ export function putInstant(column: usize, at: usize, row: i32, isUtc: bool): usi
     if (digit > 9) return 0
     do {
       unit /= 10
-      if (unit == 0 && digit != 0) return 0
+      if (unit == 0 && digit != 0) isCut = true
       part += <i64>digit * unit
       digit = <u32>load<u8>(++at) - 0x30
     } while (digit <= 9)
@@ -90,5 +91,24 @@ export function putInstant(column: usize, at: usize, row: i32, isUtc: bool): usi
   } else if (!isUtc) return 0
   if (load<u8>(at) != 0x22) return 0
   store<i64>(load<usize>(column, columnValues) + ((<usize>row) << 3), time * units + part)
+  if (isCut) countCut(column, row)
   return at + 1
+}
+
+/** Columns with times that were cut off, in this run. */
+let cutColumns: i32 = 0
+
+export function beginCuts(): void {
+  cutColumns = 0
+}
+
+function countCut(column: usize, row: i32): void {
+  const cuts = load<i32>(column, columnCuts)
+  if (cuts == 0) {
+    store<i32>(column, row, columnFirstCut)
+    store<i32>(column, cutColumns, columnCutOrder)
+    cutColumns += 1
+  }
+  store<i32>(column, row, columnLastCut)
+  store<i32>(column, cuts + 1, columnCuts)
 }
