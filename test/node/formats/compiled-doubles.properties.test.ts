@@ -27,7 +27,7 @@ it('gives the nearest double of any number', () => {
     fc.property(fc.array(fc.oneof(spelt, small, printed, between), { minLength: 1000, maxLength: 1000 }), (numbers) => {
       const { batches } = read('ndjson', numbers.map((number) => `{"v":${number}}\n`).join(''), options)
       const values = batches.flatMap(({ columns, rows }) => {
-        const { buffer, byteOffset = 0 } = columns[1]?.values ?? new Uint8Array(0)
+        const { buffer, byteOffset } = columns[1]?.values ?? new Uint8Array(0)
         return [...new Float64Array(buffer.slice(byteOffset, byteOffset + 8 * rows))]
       })
       expect(values).toEqual(numbers.map(Number))
