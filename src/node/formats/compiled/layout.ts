@@ -30,11 +30,10 @@ export const columnEpoch = 44
 /** Least and greatest integer, or epoch. */
 export const columnLeast = 48
 export const columnMost = 56
-/** Times that were cut off; the row of the first and of the last; and how many columns had one before this. */
+/** Times that were cut off; the row of the first; how many columns had one before this. From 76 on: times.as.ts. */
 export const columnCuts = 64
 export const columnFirstCut = 68
-export const columnLastCut = 72
-export const columnCutOrder = 76
+export const columnCutOrder = 72
 
 export const codeOfNone = 0
 export const codeOfBool = 1

@@ -12,7 +12,6 @@ import {
   columnBytes,
   columnCode,
   columnCuts,
-  columnLastCut,
   columnNulls,
   columnRequired,
   columnRows,
@@ -26,7 +25,7 @@ import {
 } from './layout'
 import { setPowers } from './doubles.as'
 import { clearBit, putNulls, setBit } from './rows.as'
-import { beginCuts, putDate, putInstant } from './times.as'
+import { beginCuts, columnLastCut, putDate, putInstant } from './times.as'
 import { putNumber, putString } from './values.as'
 
 export { setPowers }

@@ -127,8 +127,11 @@ export class CompiledLines {
   private tellCuts(columns: ColumnRows): void {
     const { memory, plan } = this
     const told = plan.columns.flatMap((column, index) => {
+      if (column.code !== valueCode.timestamp) return []
       const at = this.recordOf(index)
-      const [count = 0, first = 0, , order = 0] = memory.words.subarray((at + layout.columnCuts) >> 2)
+      const [count = 0, first = 0, order = 0] = [layout.columnCuts, layout.columnFirstCut, layout.columnCutOrder].map(
+        (offset) => memory.words[(at + offset) >> 2],
+      )
       return count > 0 ? { column, count, first, order } : []
     })
     told.sort((a, b) => a.order - b.order)

@@ -1,7 +1,10 @@
 // AssemblyScript: dates and times of JSON texts into columns. Forms that are rare are not taken. Digits finer than the
 // column are cut off, and counted.
 
-import { columnCutOrder, columnCuts, columnFirstCut, columnLastCut, columnUnits, columnValues } from './layout'
+import { columnCutOrder, columnCuts, columnFirstCut, columnUnits, columnValues } from './layout'
+
+/** The row of the last time that was cut off. */
+export const columnLastCut: usize = 76
 
 // The date last read, as text, and its day: rows that follow one another are of one day, as a rule. At first 1970-01-01.
 let lastDate: u64 = 0x2d31302d30373931
