@@ -69,7 +69,10 @@ export class MergedMaker {
 
   constructor(deps: MakerDeps) {
     this.#deps = deps
-    this.#unsubscribe = deps.catalog.onAdvance(({ chain }) => this.#look(chain.name.id, chain.slices.length))
+    // Of a chain that was only read, a statement says that its files are wanted.
+    this.#unsubscribe = deps.catalog.onAdvance(({ chain, fromSequence }) => {
+      if (fromSequence > 0) this.#look(chain.name.id, chain.slices.length)
+    })
   }
 
   /** Files made, and ranges of which none could be made. */
