@@ -76,6 +76,12 @@ export class ChildPool {
     if (cause !== undefined) throw new NodeError('Internal', 'The query engine did not start.', { cause })
   }
 
+  /** Somebody will ask soon: what is missing starts meanwhile. */
+  expect(): void {
+    this.#askedMs = this.#options.clock.monotonicMs()
+    this.#fill()
+  }
+
   /** Why no statement can run, or undefined. A process that is being replaced is no fault. */
   fault(): string | undefined {
     return this.#fault !== undefined && this.#standing === 0 ? 'no process of the query engine starts' : undefined

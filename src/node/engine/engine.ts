@@ -46,6 +46,8 @@ export interface Engine {
    * queries. Callers take turns here too.
    */
   runOwn(sql: string, job: Omit<EngineJob, 'analysis'>, by: Asking): Promise<EngineAnswer>
+  /** Soon there is one of those: its process starts meanwhile. */
+  expectOwn(): void
   /**
    * Runs a statement whose rows leave as a file while they are found, in processes of its own. Resolves with the first
    * bytes. Throws as `run`, and NodeError `InvalidParameter` for columns that the format cannot hold.
@@ -112,6 +114,7 @@ export function openEngine(options: EngineOptions): Engine {
     // What a process has read cannot be asked out of it by statements that only say which rows they want.
     runOwn: async (sql, job, by) =>
       await run(own, { job: { ...job, analysis: await analyze(own, sql, by) }, reads: [], threads }, by),
+    expectOwn: () => own.pool.expect(),
     stream: async (job, by) => await stream(exports, job, by),
     prove: async () => await queries.pool.prove(),
     fault: () => queries.pool.fault() ?? own.pool.fault(),

@@ -54,7 +54,7 @@ export class Lane {
     this.#pool = new ChildPool(options, size, () => this.#serve())
   }
 
-  get pool(): Pick<ChildPool, 'prove' | 'fault'> {
+  get pool(): Pick<ChildPool, 'prove' | 'expect' | 'fault'> {
     return this.#pool
   }
 

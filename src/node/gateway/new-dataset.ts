@@ -35,6 +35,8 @@ import { declaredSchema } from './shape.ts'
 
 /** A creation that is not committed within this time has an unknown outcome. */
 const commitWithinMs = 15_000
+/** A builder that is behind has caught up a little by then. */
+const behindSeconds = 5
 /** A commit that was not announced here is found in the store. */
 const lookMs = 1_000
 
@@ -199,7 +201,7 @@ interface CreateDeps {
 
 /**
  * Logs the creation and waits for it. Resolves with the dataset that now has the name, and whether this call made it.
- * Throws NodeErrors `LogUnavailable` where nothing is built now, `OutcomeUnknown` after 15 s, and what the log throws.
+ * Throws NodeError `LogUnavailable` where nothing is built now and after 15 s, and what the log throws.
  */
 export async function createDataset(
   deps: CreateDeps,
@@ -234,5 +236,6 @@ export async function createDataset(
     ended.abort()
   }
   const message = `The creation of '${alias.text}' is in the log but was not committed within ${commitWithinMs / 1000} s.`
-  throw new NodeError('OutcomeUnknown', message, { hint: 'Repeat the same request; it finishes what was begun.' })
+  const hint = 'Repeat the same request; it finishes what was begun.'
+  throw new NodeError('LogUnavailable', message, { hint, retryAfterSeconds: behindSeconds })
 }

@@ -30,6 +30,7 @@ import { type RefusedRecords, UndecidedBatches } from './undecided-batches.ts'
 /** How long the first range of a producer is waited for: a builder that is behind takes its time, and a repeat would add to it. */
 const decidedWithinMs = 30_000
 const behindSeconds = 5
+const overtakenSeconds = 1
 /** How long the end of a stream waits for the block of its last batch; in a dataset that gets blocks seldom only as long as the block of another sender who takes over takes. */
 const settledWithinMs = 10_000
 const seldomMs = 2_000
@@ -100,7 +101,7 @@ export class StreamBatches {
 
   /**
    * Places a batch, or of one that the chain has a part of that part alone. Durable when it resolves. Throws as an ingest;
-   * NodeErrors `ProducerFenced`, `SequenceGap`, `OutcomeUnknown`.
+   * NodeErrors `ProducerFenced`, `SequenceGap`, `LogUnavailable`.
    */
   async place(batch: LineBatch, turn: Turn): Promise<StreamReceipt> {
     // What the first batch finds out counts for the others.
@@ -193,10 +194,7 @@ export class StreamBatches {
   async #decided({ chain, note }: Placed & { readonly chain: DatasetChain }): Promise<Decision> {
     const decision = await this.#deps.waiters.wait(chain, placeOf(note), patientFor(decidedWithinMs))
     if (decision !== undefined) return decision
-    throw new NodeError('LogUnavailable', 'The builder is behind: no block has decided the first records yet.', {
-      hint: 'Connect again and send the same records under the same numbers: none is stored twice.',
-      retryAfterSeconds: behindSeconds,
-    })
+    throw undecided('The builder is behind: no block has decided the first records yet.', behindSeconds)
   }
 
   /** Throws what a rejection of an earlier batch means. */
@@ -238,10 +236,14 @@ export class StreamBatches {
   }
 }
 
+/** As a rule of the same sender, which has connected again meanwhile. */
 function overtaken(): NodeError {
-  return new NodeError('OutcomeUnknown', 'Records of another connection of the producer came before the first ones.', {
-    hint: 'Connect again and send the same records under the same numbers: none is stored twice.',
-  })
+  return undecided('Records of another connection of the producer came before the first ones.', overtakenSeconds)
+}
+
+function undecided(message: string, retryAfterSeconds: number): NodeError {
+  const hint = 'Connect again and send the same records under the same numbers: none is stored twice.'
+  return new NodeError('LogUnavailable', message, { hint, retryAfterSeconds })
 }
 
 function demandCommitted(decided: DecidedOutcome | undefined, chain: DatasetChain): DecidedOutcome | undefined {

@@ -46,6 +46,11 @@ test('processes come when they are asked for, and go when nobody has asked for a
     laterMs += unusedMs
     await expect.poll(standing).toBe(0)
   }
+  // It is there before the tail is that somebody reads a chain for; nobody gets two for that.
+  for (let tails = 0; tails < 3; tails++) engine.expectOwn()
+  await expect.poll(standing).toBe(2)
+  laterMs += unusedMs
+  await expect.poll(standing).toBe(0)
   // One that works is no unused one.
   const leaving = new AbortController()
   const running = ask(

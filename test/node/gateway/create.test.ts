@@ -15,9 +15,9 @@ const create = { query: { create: 'true' } }
 /** A clock on which every wait is over at once. */
 const hasty = { ...systemClock, sleep: async () => {} }
 
-test('a creation that no builder takes has an unknown outcome and stores no rows; a repeat finishes it', async () => {
+test('a creation that no builder takes is told to come again and stores no rows; a repeat finishes it', async () => {
   const rig = rigOf({ clock: hasty })
-  expect(await kindOf(rig.rows('a/b', [{ n: 1 }], create))).toBe('OutcomeUnknown')
+  expect(await kindOf(rig.rows('a/b', [{ n: 1 }], create))).toBe('LogUnavailable')
   expect((await rig.headers()).map(({ kind }) => kind)).toEqual(['create'])
   await rig.build()
   await until('the dataset is there', async () => (await rig.catalog.byAlias('a/b')) !== undefined)

@@ -2,6 +2,7 @@
 
 import { Readable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
+import { problemOf } from '../../../src/node/http/problem.ts'
 import { ndjson as ndjsonFormat } from '../../../src/node/formats/json/format.ts'
 import { readControls } from '../../../src/node/gateway/controls.ts'
 import type { StreamLine } from '../../../src/node/gateway/ingest-stream.ts'
@@ -19,7 +20,7 @@ class Connection {
   readonly #body = new Readable({ read: () => {} })
   readonly lines: StreamLine[] = []
 
-  static async open(rig: Rig, first: number, epoch: number | 'no producer' = 0): Promise<Connection> {
+  static async open(rig: Rig, first: number, epoch: number | 'no producer' = 0, id = 'p'): Promise<Connection> {
     const connection = new Connection()
     const opened = await rig.gateway.stream({
       alias: parseAliasText('a/b'),
@@ -28,7 +29,7 @@ class Connection {
       controls: readControls({ 'content-type': 'application/x-ndjson' }, {}),
       body: connection.#body,
       format: ndjsonFormat,
-      producer: epoch === 'no producer' ? undefined : { id: 'p', epoch, first },
+      producer: epoch === 'no producer' ? undefined : { id, epoch, first },
       rights: async () => {},
     })
     void opened.run()
@@ -71,8 +72,12 @@ class Connection {
 
   /** The kind of the error that it ends with. */
   async end(): Promise<unknown> {
-    const end = await until('the end', () => this.lines.find((line) => line.kind === 'end'))
-    return end.error instanceof NodeError ? end.error.kind : end.error
+    const error = await this.error()
+    return error instanceof NodeError ? error.kind : error
+  }
+
+  async error(): Promise<unknown> {
+    return (await until('the end', () => this.lines.find((line) => line.kind === 'end'))).error
   }
 }
 
@@ -145,7 +150,7 @@ test('a connection whose first records come after those of a later one is refuse
   next.send(0, 3)
   expect(await next.told(1)).toEqual([[0, 3, 0]])
   old.send(0, 9)
-  expect(await old.end()).toBe('OutcomeUnknown')
+  expect(await old.end()).toBe('LogUnavailable')
   next.send(4, 6)
   expect(await next.told(2)).toEqual([
     [0, 3, 0],
@@ -229,3 +234,36 @@ describe('a stream that has ended tells of no record that is not stored', () => 
     expect([await one.end(), one.last]).toEqual(['ProducerFenced', 3])
   }, 60_000)
 })
+
+test('many devices that connect again while the builder lags are told 503 with Retry-After, and each record is stored once', async () => {
+  const rig = await withDataset({ stream })
+  await rig.pause()
+  const before = must(await rig.catalog.byAlias('a/b'), 'the dataset').headSequence
+  const devices = Array.from({ length: 300 }, (_, number) => `device ${number}`)
+  const connect = async (device: string): Promise<Connection> => {
+    const connection = await Connection.open(rig, 0, 0, device)
+    connection.send(0, 2)
+    connection.over()
+    return connection
+  }
+  // Each gives up its first connection, whose records are in the log, and repeats them over another.
+  const messages = async (): Promise<number> => (await rig.headers()).filter(({ kind }) => kind === 'rows').length
+  await Promise.all(devices.map(connect))
+  const logged = async (rounds: number): Promise<boolean> =>
+    JSON.stringify(await rig.headers()).split('"begins"').length - 1 === rounds * devices.length
+  await until('the first ones', () => logged(1))
+  const again = await Promise.all(devices.map(connect))
+  await until('the others', () => logged(2))
+  expect(await messages()).toBeLessThan(devices.length)
+  await rig.build()
+  for (const connection of again) {
+    expect(problemOf(await connection.error(), '')).toMatchObject({ status: 503, headers: { 'retry-after': '1' } })
+  }
+  for (const connection of await Promise.all(devices.map(connect))) {
+    expect([await connection.end(), connection.last]).toEqual([undefined, 2])
+  }
+  const chain = must(await rig.catalog.byAlias('a/b'), 'the dataset')
+  // A block decides for many: it is not one for each device.
+  expect(chain.headSequence - before).toBeLessThan(devices.length / 3)
+  expect(await rowsOf(rig)).toBe(3 * devices.length)
+}, 60_000)

@@ -9,7 +9,7 @@ import type { FileFormat } from '../../../libraries/columnar/outputs/file-format
 import { openFileTail } from '../../answers/files.ts'
 import { answerMetadata, parseAspects } from '../../answers/metadata.ts'
 import { openTail } from '../../answers/tail.ts'
-import { datasetOf, rightsOf } from '../access.ts'
+import { datasetOf, nameOf, rightsOf } from '../access.ts'
 import { callerOf, isUnchanged, keepForEver, networkOf, sendAnswer } from '../answer.ts'
 import type { HttpContext, ReplicaContext } from '../context.ts'
 import { askedFile, fileNameOf, sendFile } from '../file-answer.ts'
@@ -80,7 +80,10 @@ export function registerTail(app: FastifyInstance, context: ReplicaContext): voi
     '/:account/:dataset/tail',
     { config: { right: 'read' }, schema: { params: DatasetParams, querystring: TailQuery } },
     async (request, reply) => {
-      const { chain } = await datasetOf(context.catalog, request, 'read')
+      const name = await nameOf(context.catalog, request, 'read')
+      // A long chain takes its time to be read.
+      if (context.catalog.known(name.alias) === undefined) context.replica.engine.expectOwn()
+      const chain = await context.catalog.chainOf(name)
       const query = request.query as Static<typeof TailQuery> // TailQuery validated it
       const dataFormat = oneFormat(query)
       const format = askedFile(request, dataFormat)
