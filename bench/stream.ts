@@ -13,6 +13,7 @@ import { bulkLine, bulkRows, writeBody } from './bulk.ts'
 import { type BenchNode, cpuMicros, fail, makeDataDir, startBenchNode } from './machine.ts'
 import { type Measure, median, quantile, timeMs } from './measure.ts'
 import type { StreamOrder, StreamResult } from './stream-load.ts'
+import { measureStreamsAtOnce } from './streams-at-once.ts'
 
 const rounds = 3
 const slowRows = 60
@@ -149,5 +150,6 @@ export async function measureStream(): Promise<Measure[]> {
     { name: 'stream: cores for them', value: fleet.cores, unit: 'cores', bar: { most: 1 } },
     { name: 'stream: their records to receipt, p50', value: fleet.p50Ms, unit: 'ms', bar: { most: 300 } },
     { name: 'stream: their records to receipt, p99', value: fleet.p99Ms, unit: 'ms', bar: { most: 1_000 } },
+    ...(await measureStreamsAtOnce()),
   ]
 }
