@@ -32,7 +32,7 @@ export interface EarlyBatch {
   /** Of the dataset, if it has one. */
   readonly schema: DataSchema | undefined
   /** Whoever folds it, and is told by. */
-  readonly owner: object
+  readonly owner: object | undefined
   /** Payloads of its parts at these positions. */
   readonly read: (positions: readonly number[]) => AsyncIterable<{ readonly payload: Uint8Array }>
 }

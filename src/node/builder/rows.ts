@@ -56,9 +56,12 @@ export class KeptRows {
   /** By the key of the attempt. */
   readonly #coming = new Map<string, { readonly dataset: DatasetId; readonly reading: RowsReading }>()
   #isClosed = false
+  /** What has begun the slices of large batches that find no room. */
+  readonly early: EarlySlices | undefined
 
-  constructor(memory: RowMemory) {
+  constructor(memory: RowMemory, early?: EarlySlices) {
     this.#memory = memory
+    this.early = early
   }
 
   /** How many bytes may be kept now. */
@@ -121,6 +124,7 @@ export class KeptRows {
   forget(dataset: DatasetId): void {
     for (const [position, kept] of this.#kept) if (kept.dataset === dataset) this.take(position)
     for (const [attempt, coming] of this.#coming) if (coming.dataset === dataset) this.takeComing(attempt, [])
+    this.early?.drop((batch) => batch.dataset === dataset)
   }
 
   /** Gives all memory back, and keeps nothing from now on. */
@@ -128,6 +132,7 @@ export class KeptRows {
     this.#isClosed = true
     for (const position of this.#kept.keys()) this.take(position)
     for (const attempt of this.#coming.keys()) this.takeComing(attempt, [])
+    this.early?.drop(({ owner }) => owner === this)
   }
 }
 
@@ -137,7 +142,6 @@ export interface MessageSource {
   readonly partition: number
   readonly rejects: Rejects
   readonly kept?: KeptRows
-  readonly early?: EarlySlices
 }
 
 /**
@@ -181,7 +185,7 @@ export async function foldMessage(
   if (header.kind === 'abort') {
     const key = attemptKey(header.attempt)
     kept?.takeComing(key, [])
-    source.early?.drop((batch) => batch.attempt === key)
+    kept?.early?.drop((batch) => batch.attempt === key)
     return foldAbort(state, header, position)
   }
   const attempt = header.part === undefined ? undefined : attemptKey(header.part.attempt)
@@ -191,7 +195,7 @@ export async function foldMessage(
     const result = foldRows(state, { position, header, whole: undefined })
     if (result.effect === 'changed' && attempt !== undefined && !rejects.has(position)) {
       const finds = kept?.readPart(dataset, attempt, { ...message, earlier })
-      if (finds === true) source.early?.part(earlyBatch(source, state, attempt), earlier, position)
+      if (finds === true) kept?.early?.part(earlyBatch(source, state, attempt), earlier, position)
     }
     return result
   }
@@ -206,8 +210,8 @@ export async function foldMessage(
     const result = foldRows(state, { position, header, whole })
     const isInBlock = state.open?.sources.at(-1)?.positions === whole.positions
     if (isInBlock) reading.keep(dataset)
-    if (isInBlock && attempt !== undefined) source.early?.end(attempt, earlier, position)
-    else source.early?.drop((batch) => batch.attempt === attempt)
+    if (isInBlock && attempt !== undefined) kept?.early?.end(attempt, earlier, position)
+    else kept?.early?.drop((batch) => batch.attempt === attempt)
     return result
   } finally {
     reading.discard()
@@ -215,7 +219,7 @@ export async function foldMessage(
 }
 
 function earlyBatch(source: MessageSource, { id, schema }: DatasetState, attempt: string): EarlyBatch {
-  return { dataset: id, attempt, schema, owner: source, read: (positions) => readRows(source, positions) }
+  return { dataset: id, attempt, schema, owner: source.kept, read: (positions) => readRows(source, positions) }
 }
 
 const notLookedInto: PayloadSummary = { columns: [], rows: 0 }

@@ -72,7 +72,7 @@ export class Session {
 
   constructor(deps: SessionDeps, start: { readonly position: number; readonly rejects: Rejects }) {
     const { log, partition, store, compressor, threads, anchorAt } = deps
-    const kept = new KeptRows(deps.rowMemory)
+    const kept = new KeptRows(deps.rowMemory, deps.early)
     const build: CommitterDeps['build'] = {
       log: log.id,
       partition,
@@ -122,7 +122,6 @@ export class Session {
   stop(): void {
     this.#stop.abort()
     this.#run.kept.close()
-    this.#run.early.drop(({ owner }) => owner === this.#run)
   }
 
   /** Takes `entries` in order. Throws HaltError for what stops the partition; store and log errors as they are. */

@@ -21,7 +21,6 @@ import type { Governor } from './governor.ts'
 import { type ChainTip, emptyTip, type LoadedDataset } from './load-dataset.ts'
 import { isFault } from './poison.ts'
 import { type ChainSource, openChain } from './resume.ts'
-import type { EarlySlices } from './early-slice.ts'
 import { type DatasetMessage, foldMessage, type KeptRows } from './rows.ts'
 
 /** Why a dataset stopped, and its first message that is not committed. */
@@ -60,7 +59,6 @@ export interface Run extends ChainSource {
   readonly governor: Governor
   readonly committer: Committer
   readonly kept: KeptRows
-  readonly early: EarlySlices
   /** Something calls for a cut earlier than before. */
   readonly onDue: () => void
   /** The worker has gone stale: it has to be rebased. */
@@ -249,7 +247,6 @@ export class DatasetWorker implements PlanOwner {
     if (next.name === 'stale' || next.name === 'halted') {
       this.#run.committer.forget(this.#queue.splice(0))
       this.#run.kept.forget(this.id)
-      this.#run.early.drop(({ dataset }) => dataset === this.id)
     }
     const isQueued = this.#queue.length > 0
     assert(next.name === 'rebasing' || isQueued === (next.name === 'committing'), 'plans wait only to be committed')

@@ -1,7 +1,6 @@
 // The fold alone, fed with message bytes: one dataset, no builder, no store.
 
 import type { BlockPlan, DataPlan, DatasetState } from '../../../src/node/builder/dataset-state.ts'
-import type { EarlySlices } from '../../../src/node/builder/early-slice.ts'
 import { foldCreation, foldCut, type FoldResult } from '../../../src/node/builder/fold.ts'
 import { foldMessage, type KeptRows, type MessageSource } from '../../../src/node/builder/rows.ts'
 import type { BatchStatus } from '../../../src/libraries/odf/chain/checkpoint.ts'
@@ -19,9 +18,9 @@ export class FoldHarness {
   readonly #id: string | undefined
 
   /** Follows the dataset with this id; without one, the first that is created. Without `kept` rows are read again. */
-  constructor(id?: string, kept?: KeptRows, early?: EarlySlices) {
+  constructor(id?: string, kept?: KeptRows) {
     this.#id = id
-    this.source = { log: this.log, partition: 0, rejects: new Map(), ...defined({ kept, early }) }
+    this.source = { log: this.log, partition: 0, rejects: new Map(), ...defined({ kept }) }
   }
 
   get state(): DatasetState {

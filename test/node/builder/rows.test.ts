@@ -2,7 +2,6 @@
 
 import fc from 'fast-check'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
-import { defined } from '../../../src/libraries/base/collections.ts'
 import { systemClock } from '../../../src/libraries/base/clock.ts'
 import { buildSlice } from '../../../src/node/builder/build-slice.ts'
 import { EarlySlices } from '../../../src/node/builder/early-slice.ts'
@@ -34,9 +33,9 @@ function ownThreads(most = Number.POSITIVE_INFINITY): TaskThreads & { begun: num
 async function builtWith(
   messages: readonly Uint8Array[],
   id: string,
-  { kept, early, onEarly }: { kept?: KeptRows; early?: EarlySlices; onEarly?: () => void } = {},
+  { kept, onEarly }: { kept?: KeptRows; onEarly?: () => void } = {},
 ): Promise<unknown[]> {
-  const fold = new FoldHarness(id, kept, early)
+  const fold = new FoldHarness(id, kept)
   const built: unknown[] = []
   for (const message of messages) {
     const { plan, effect } = await fold.take(message)
@@ -46,7 +45,7 @@ async function builtWith(
       compressor,
       readBatches: (positions) => readBatches(fold.source, positions),
       early: async (of) => {
-        const rows = await early?.take(of)
+        const rows = await kept?.early?.take(of)
         if (rows !== undefined) onEarly?.()
         return rows
       },
@@ -84,9 +83,9 @@ test('states, plans and slices are the same where they are begun while parts com
       const threads = ownThreads()
       const early = new EarlySlices({ clock: systemClock, threads })
       for (const id of ['a', 'b', 'c'].map(datasetId)) {
-        const kept = new KeptRows(new RowMemory(0))
-        expect(await builtWith(messages, id, { kept, early })).toEqual(await builtWith(messages, id))
-        early.drop(() => true)
+        const kept = new KeptRows(new RowMemory(0), early)
+        expect(await builtWith(messages, id, { kept })).toEqual(await builtWith(messages, id))
+        kept.close()
       }
       expect(threads.ended).toBe(threads.begun)
     }),
@@ -107,8 +106,8 @@ describe('a large batch that finds no room', () => {
   const cut = (): Uint8Array => writer.cut([{ dataset: id, sequence: 3 }])
   const hashesOf = async (messages: readonly Uint8Array[], early?: EarlySlices): Promise<[unknown[], boolean]> => {
     let isEarly = false
-    const kept = new KeptRows(new RowMemory(0))
-    const built = await builtWith(messages, id, { kept, ...defined({ early }), onEarly: () => (isEarly = true) })
+    const kept = new KeptRows(new RowMemory(0), early)
+    const built = await builtWith(messages, id, { kept, onEarly: () => (isEarly = true) })
     return [built, isEarly]
   }
   const withSlices = (threads = ownThreads()): EarlySlices => new EarlySlices({ clock: systemClock, threads })
@@ -140,7 +139,7 @@ describe('a large batch that finds no room', () => {
   test('gives its thread back when it is dropped, and answers whoever waits', async () => {
     const threads = ownThreads()
     const early = withSlices(threads)
-    const fold = new FoldHarness(id, new KeptRows(new RowMemory(0)), early)
+    const fold = new FoldHarness(id, new KeptRows(new RowMemory(0), early))
     const [first, ...parts] = [create(), ...large()]
     await fold.takeAll([first, ...parts.slice(0, -1)])
     await vi.waitFor(() => expect(threads.begun).toBe(1))
@@ -157,7 +156,7 @@ describe('a large batch that finds no room', () => {
   test('gives its thread back where its sender lets it wait', async () => {
     const threads = ownThreads()
     const clock = { ...systemClock, sleep: async () => {} }
-    const fold = new FoldHarness(id, new KeptRows(new RowMemory(0)), new EarlySlices({ clock, threads }))
+    const fold = new FoldHarness(id, new KeptRows(new RowMemory(0), new EarlySlices({ clock, threads })))
     await fold.takeAll([create(), ...large().slice(0, 4)])
     await vi.waitFor(() => expect([threads.begun, threads.ended]).toEqual([1, 1]))
   })

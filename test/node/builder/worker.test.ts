@@ -6,7 +6,6 @@ import { NameIndex } from '../../../src/node/builder/name-index.ts'
 import { BlockBudget, defaultCutOptions, Governor } from '../../../src/node/builder/governor.ts'
 import { Packer } from '../../../src/node/builder/packer.ts'
 import { LowWaterMarks } from '../../../src/node/builder/resume.ts'
-import { EarlySlices } from '../../../src/node/builder/early-slice.ts'
 import { KeptRows, readBatches, RowMemory } from '../../../src/node/builder/rows.ts'
 import { DatasetWorker, type Run } from '../../../src/node/builder/worker.ts'
 import { sha3Hash } from '../../../src/libraries/base/ids/identifiers.ts'
@@ -35,8 +34,7 @@ let stale: DatasetWorker[]
 function runOver(memory: RowMemory): Run {
   const names = new NameIndex(store)
   const shared = { log, partition: 0, store, names, clock: systemClock, logger: silentLogger }
-  const early = new EarlySlices(shared)
-  const own = { floors: new LowWaterMarks(shared), position: 0, rejects: new Map(), kept: new KeptRows(memory), early }
+  const own = { floors: new LowWaterMarks(shared), position: 0, rejects: new Map(), kept: new KeptRows(memory) }
   const committer = new Committer({
     ...shared,
     announcements: openLocalAnnouncements(silentLogger),
