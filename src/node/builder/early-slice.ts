@@ -19,6 +19,8 @@ import { type EncodedGroup, type GroupedRows, RowGroups } from './row-groups.ts'
 const heldBytesMost = 96 * 1024 * 1024
 /** A sender who lets it wait for so long does not keep a thread. */
 const patienceMs = 5_000
+/** A block that does not come for so long is made of rows that are read again. */
+const keptMs = 60_000
 
 /** Event time and user columns of all rows, encoded. */
 export interface EarlyRows extends GroupedRows {
@@ -65,10 +67,10 @@ export class EarlySlices {
     if (this.#one?.batch.attempt === attempt) this.#one.end(earlier, position)
   }
 
-  /** The rows of `plan`, where they are those that were begun; what else was begun of the dataset is dropped. */
+  /** The rows of `plan`, where they are those that were begun. What of them has its block is dropped. */
   async take(plan: DataPlan): Promise<EarlyRows | undefined> {
     const one = this.#one
-    if (one?.batch.dataset !== plan.dataset) return undefined
+    if (one === undefined || !one.isIn(plan)) return undefined
     try {
       return await one.rowsOf(plan)
     } finally {
@@ -98,6 +100,8 @@ class EarlySlice {
   #wake = new AbortController()
   /** Once the columns are known. */
   #into: Into | undefined
+  /** It has a thread. */
+  #isWorking = false
   #groups: EncodedGroup[] = []
   #heldBytes = 0
   readonly #result: Promise<EarlyRows | undefined>
@@ -110,11 +114,20 @@ class EarlySlice {
       this.#resolve = resolve
     })
     // What fails here fails again where the rows are read for their block, and is told there.
-    this.#run().then(this.#resolve, () => this.over())
+    this.#run()
+      .finally(() => this.over())
+      .catch(() => {})
   }
 
   get isOver(): boolean {
     return this.#state === 'over'
+  }
+
+  /** The plan takes rows of the batch. */
+  isIn({ dataset, sources }: DataPlan): boolean {
+    if (this.#state !== 'ended' || dataset !== this.batch.dataset) return false
+    const last = this.#positions.at(-1)
+    return sources.some(({ positions }) => positions.at(-1) === last)
   }
 
   part(earlier: readonly number[], position: number): void {
@@ -146,7 +159,7 @@ class EarlySlice {
     if (this.#state === 'over') return
     this.#state = 'over'
     this.#groups = []
-    this.#into?.groups.end()
+    this.#endWork()
     this.#wake.abort('over')
     this.#resolve(undefined)
   }
@@ -161,26 +174,32 @@ class EarlySlice {
     return fields.length === mine.length && fields.every(isSame)
   }
 
-  async #run(): Promise<EarlyRows | undefined> {
+  async #run(): Promise<void> {
     let read = 0
     while (this.#state !== 'over') {
       const signal = this.#waited()
       if (read < this.#positions.length) {
         for await (const { payload } of this.batch.read(this.#positions.slice(read))) {
-          if (this.isOver) return undefined
+          if (this.isOver) return
           read++
           await this.#push(payload)
         }
       } else if (this.#state === 'ended') {
         this.#stream.end()
         const rows = await this.#into?.groups.finish()
-        return rows && { ...rows, groups: this.#groups }
+        this.#endWork()
+        this.#resolve(rows && { ...rows, groups: this.#groups })
+        return this.#deps.clock.sleep(keptMs, signal)
       } else {
         await this.#deps.clock.sleep(patienceMs, signal)
-        if (!signal.aborted) this.over()
+        if (!signal.aborted) return
       }
     }
-    return undefined
+  }
+
+  #endWork(): void {
+    if (this.#isWorking) this.#into?.groups.end()
+    this.#isWorking = false
   }
 
   #waited(): AbortSignal {
@@ -200,6 +219,7 @@ class EarlySlice {
     const fields = this.batch.schema?.fields.slice(addedColumns) ?? this.#stream.fields ?? []
     const columns = threadColumns(fields, this.#deps.threads)
     assert(columns !== undefined, 'a thread is free')
+    this.#isWorking = true
     const groups = new RowGroups({ columns, take: async (group) => this.#take(group) })
     return { fields, aligned: new AlignedRows(fields), groups }
   }

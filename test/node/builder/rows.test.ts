@@ -153,6 +153,24 @@ describe('a large batch that finds no room', () => {
     expect(threads.ended).toBe(1)
   })
 
+  test('goes on while other rows of its dataset get blocks, and keeps no thread once it is encoded', async () => {
+    const threads = ownThreads()
+    const early = withSlices(threads)
+    const fold = new FoldHarness(id, new KeptRows(new RowMemory(0), early))
+    const others = new TestWriter('others')
+    const [first, ...parts] = [create(), ...large()]
+    await fold.takeAll([first, ...parts.slice(0, -1), others.rows(id, [{ rows: 5 }])])
+    const { plan: small } = await fold.take(others.cut([{ dataset: id, sequence: 3 }]))
+    if (small?.kind !== 'data') throw new Error('a cut ends a block')
+    expect(await early.take(small)).toBeUndefined()
+    await fold.take(parts.at(-1) ?? new Uint8Array())
+    await vi.waitFor(() => expect([threads.begun, threads.ended]).toEqual([1, 1]))
+    const { plan } = await fold.take(writer.cut([{ dataset: id, sequence: fold.state.nextSequence }]))
+    if (plan?.kind !== 'data') throw new Error('a cut ends a block')
+    expect((await early.take(plan))?.rows).toBe(300_000)
+    expect(await early.take(plan)).toBeUndefined()
+  })
+
   test('gives its thread back where its sender lets it wait', async () => {
     const threads = ownThreads()
     const clock = { ...systemClock, sleep: async () => {} }
