@@ -1,5 +1,5 @@
-// AssemblyScript: reads lines of flat JSON objects into columns, and stops before a record that it does not surely
-// understand, which TypeScript then reads. The input, which is UTF-8, is followed by line feeds: each loop stops at one,
+// AssemblyScript: reads lines of flat JSON objects, or of cells, into columns, and stops before a record that it does not
+// surely understand, which TypeScript then reads. The input, which is UTF-8, is followed by line feeds: each loop stops at one,
 // so none asks where the input ends.
 
 import {
@@ -23,27 +23,30 @@ import {
   keyMask,
   keyNext,
 } from './layout'
+import { cellRecord, closed, prepareCells } from './cells.as'
 import { setPowers } from './doubles.as'
 import { clearBit, putNulls, setBit } from './rows.as'
 import { beginCuts, columnLastCut, putDate, putInstant } from './times.as'
 import { putNumber, putString } from './values.as'
 
-export { setPowers }
+export { prepareCells, setPowers }
 
 let columns: usize = 0
 let columnsEnd: usize = 0
 /** The key that came first in the last record. */
 let firstKey: usize = 0
 let isUtc: bool = false
+let isOfCells: bool = false
 let stopped: usize = 0
 let unknown: usize = 0
 
-/** The columns, so many, and one of the keys, which are a ring; whether times without a zone are UTC. */
+/** The columns, so many, and one of the keys, which are a ring (0: records are of cells); whether times without a zone are UTC. */
 export function prepare(firstColumn: usize, count: usize, key: usize, utc: i32): void {
   columns = firstColumn
   columnsEnd = firstColumn + count * columnBytes
   firstKey = key
   isUtc = utc != 0
+  isOfCells = key == 0
 }
 
 /** Where the last run stopped: at the record that it did not take, or at the end. */
@@ -70,8 +73,8 @@ export function run(at: usize, end: usize, mostRows: i32, mostBytes: i32): i32 {
     store<i32>(column, 0, columnNulls)
     store<i32>(column, 0, columnCuts)
   }
-  while (row < mostRows && bytes < mostBytes && at < end && load<u8>(at) == 0x7b) {
-    const after = record(at, row)
+  while (row < mostRows && bytes < mostBytes && at < end && (isOfCells || load<u8>(at) == 0x7b)) {
+    const after = isOfCells ? cellRecord(at, row, isUtc) : record(at, row)
     // A line feed beyond the end is none of the input.
     if (after == 0 || after > end) {
       undo(row)
@@ -174,12 +177,12 @@ function value(column: usize, at: usize, row: i32): usize {
   const code = load<i32>(column, columnCode)
   if (byte == 0x22) {
     if (code == codeOfString) return putString(column, at + 1, row)
-    if (code == codeOfTimestamp) return putInstant(column, at + 1, row, isUtc)
-    return code == codeOfDate ? putDate(column, at + 1, row) : 0
+    if (code == codeOfTimestamp) return closed(putInstant(column, at + 1, row, isUtc))
+    return code == codeOfDate ? closed(putDate(column, at + 1, row)) : 0
   }
   if (byte - 0x30 <= 9 || byte == 0x2d) {
     const isNumeric = code == codeOfInteger || code == codeOfFloat || code == codeOfString || code == codeOfTimestamp
-    return isNumeric ? putNumber(column, at, row) : 0
+    return isNumeric ? putNumber(column, at, row, true) : 0
   }
   const four = load<u32>(at)
   if (four == 0x6c6c756e) {

@@ -1,5 +1,5 @@
-// Has the compiled reader read lines of JSON objects into the columns of a body, as many at once as it surely understands.
-// All others are the business of the reader beside it, which judges and tells: here is no fault, and no warning but of times that are cut off.
+// Has the compiled reader read lines of JSON objects, or of cells, into the columns of a body, as many at once as it surely
+// understands. All others are the business of the reader beside it, which judges and tells: here is no fault, and no warning but of times that are cut off.
 
 import { Buffer } from 'node:buffer'
 import { utf8 } from '../../../libraries/base/bytes.ts'
@@ -20,6 +20,7 @@ export const leastCompiled = 1024
 const mostColumns = 32
 const mostKeys = 64
 const mostKeyBytes = 260
+const mostCells = 64
 /** After fewer rows it pauses: for a record, for three, seven, … */
 const fewRows = 16
 const mostPaused = 1023
@@ -32,6 +33,14 @@ interface Key {
   readonly column: number
 }
 
+/** The cells of a record. */
+export interface CellPlaces {
+  /** The byte between two. */
+  readonly separator: number
+  /** Column of each cell; -1: it may hold anything, less: it must be empty. */
+  readonly columns: readonly number[]
+}
+
 const keysOf = new WeakMap<TablePlan, Key[]>()
 
 export class CompiledLines {
@@ -40,26 +49,36 @@ export class CompiledLines {
   private readonly memory: CompiledMemory
   private readonly plan: TablePlan
   private readonly keys: Key[]
+  private readonly cells: CellPlaces | undefined
   private readonly epoch: ReaderOptions['eventTimeUnit']
   private readonly isUtc: boolean
   private pause = 0
   private misses = 0
 
+  /** For bodies of a table, of lines of cells; undefined where it would read none of them. */
+  static ofCells(plan: TablePlan, options: ReaderOptions, cells: CellPlaces): CompiledLines | undefined {
+    const met = cells.columns.flatMap((column) => plan.columns[column] ?? [])
+    const isWhole = plan.required.every((index) => cells.columns.includes(index))
+    const isRead = met.some((column) => ![layout.codeOfNone, layout.codeOfString].includes(codeOf(column)[0]))
+    return isWhole && isRead && cells.columns.length <= mostCells ? CompiledLines.of(plan, options, cells) : undefined
+  }
+
   /** For bodies of a table; undefined where it would not read them as they are to be read. */
-  static of(plan: TablePlan, options: ReaderOptions): CompiledLines | undefined {
+  static of(plan: TablePlan, options: ReaderOptions, cells?: CellPlaces): CompiledLines | undefined {
     const isPlain = options.flatten !== true && options.eventTime?.kind !== 'path' && options.recordBytes >= inputBytes
     if (!isPlain || plan.columns.length > mostColumns) return undefined
     const memory = compiledMemory()
-    return memory && new CompiledLines(memory, plan, options)
+    return memory && new CompiledLines(memory, plan, options, cells)
   }
 
-  private constructor(memory: CompiledMemory, plan: TablePlan, options: ReaderOptions) {
+  private constructor(memory: CompiledMemory, plan: TablePlan, options: ReaderOptions, cells: CellPlaces | undefined) {
     this.memory = memory
     this.plan = plan
     this.epoch = options.eventTimeUnit
     this.isUtc = options.timeZone === 'UTC'
-    this.keys = keysOf.get(plan) ?? firstKeys(plan, options)
-    keysOf.set(plan, this.keys)
+    this.cells = cells
+    this.keys = cells === undefined ? (keysOf.get(plan) ?? firstKeys(plan, options)) : []
+    if (cells === undefined) keysOf.set(plan, this.keys)
   }
 
   /** Reads records from the one at `at` on into `columns`: the index after the last one's line end. */
@@ -91,15 +110,17 @@ export class CompiledLines {
   /** Lets texts go on where those of the columns end. */
   private beginTexts(columns: ColumnRows): void {
     const { memory, plan } = this
-    plan.columns.forEach(({ code }, index) => {
-      if (code !== valueCode.string) return
+    const begin = (index: number, end: number): void => {
       const record = this.recordOf(index)
       const { values, offsets } = memory.place(index)
-      const end = columns.textEnd(index)
       memory.words[(record + layout.columnText) >> 2] = values
       memory.words[(record + layout.columnBase) >> 2] = end - values
       memory.words[offsets >> 2] = end
+    }
+    plan.columns.forEach(({ code }, index) => {
+      if (code === valueCode.string) begin(index, columns.textEnd(index))
     })
+    if (this.cells !== undefined) begin(plan.columns.length, 0)
   }
 
   /** Appends what a run has read from so many bytes. */
@@ -161,7 +182,7 @@ export class CompiledLines {
   /** Writes what the module is to know of the columns and their names. */
   private prepare(): void {
     const { memory, plan, keys } = this
-    for (let index = 0; index < plan.columns.length; index++) memory.place(index)
+    memory.place(plan.columns.length)
     memory.settle()
     plan.columns.forEach((column, index) => this.describe(column, index))
     const room = layout.keyHead + 16 + mostKeyBytes
@@ -176,22 +197,41 @@ export class CompiledLines {
       memory.bytes.fill(0xff, at + layout.keyMask, at + layout.keyMask + Math.min(16, text.length))
       memory.bytes.set(text, at + layout.keyHead)
     })
-    memory.module.prepare(memory.table, plan.columns.length, memory.keys, this.isUtc ? 1 : 0)
+    const firstKey = this.cells === undefined ? memory.keys : 0
+    memory.module.prepare(memory.table, plan.columns.length, firstKey, this.isUtc ? 1 : 0)
+    if (this.cells !== undefined) this.prepareCells(this.cells)
     memory.owner = this
   }
 
-  private describe(column: ColumnPlan, index: number): void {
-    const { memory } = this
+  /** What is ignored is read as the text of a column after the last, which nobody takes. */
+  private prepareCells({ separator, columns }: CellPlaces): void {
+    const { memory, plan } = this
+    this.locate(plan.columns.length, layout.codeOfString)
+    columns.forEach((column, cell) => {
+      const index = column === -1 ? plan.columns.length : column
+      memory.words[(memory.keys >> 2) + cell] = index < 0 ? 0 : this.recordOf(index)
+    })
+    memory.module.prepareCells(memory.keys, columns.length, separator)
+  }
+
+  /** Begins the record of the column at `index`: where that is. */
+  private locate(index: number, code: number): number {
+    const { words } = this.memory
     const at = this.recordOf(index)
-    const { values, offsets, validity } = memory.place(index)
-    const { words, longs } = memory
+    const { values, offsets, validity } = this.memory.place(index)
     words.fill(0, at >> 2, (at + layout.columnBytes) >> 2)
-    const [code, width] = codeOf(column)
     words[(at + layout.columnCode) >> 2] = code
-    words[(at + layout.columnRequired) >> 2] = column.required ? 1 : 0
     words[(at + layout.columnValues) >> 2] = values
     words[(at + layout.columnOffsets) >> 2] = offsets
     words[(at + layout.columnValidity) >> 2] = validity
+    return at
+  }
+
+  private describe(column: ColumnPlan, index: number): void {
+    const { words, longs } = this.memory
+    const [code, width] = codeOf(column)
+    const at = this.locate(index, code)
+    words[(at + layout.columnRequired) >> 2] = column.required ? 1 : 0
     words[(at + layout.columnWidth) >> 2] = width
     words[(at + layout.columnUnits) >> 2] = column.perSecond
     let [least, most] = rangeOf(column)

@@ -17,6 +17,7 @@ const newline = 0x0a
 export interface LinesModule {
   setPowers(ofTen: number, ofFive: number): void
   prepare(firstColumn: number, columns: number, firstKey: number, isUtc: number): void
+  prepareCells(first: number, cells: number, separator: number): void
   run(at: number, end: number, mostRows: number, mostBytes: number): number
   stoppedAt(): number
   unknownKey(): number

@@ -1,4 +1,4 @@
-// AssemblyScript: dates and times of JSON texts into columns. Forms that are rare are not taken. Digits finer than the
+// AssemblyScript: dates and times into columns. Forms that are rare are not taken. Digits finer than the
 // column are cut off, and counted.
 
 import { columnCutOrder, columnCuts, columnFirstCut, columnUnits, columnValues } from './layout'
@@ -47,14 +47,14 @@ function daysIn(year: u32, month: u32): u32 {
   return (year & 3) == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
 }
 
-/** Reads the date at `at`, before a closing quote: the index after that, or 0. */
+/** Reads the date at `at`: the index after it, or 0. */
 export function putDate(column: usize, at: usize, row: i32): usize {
-  if (!isDate(at) || load<u8>(at, 10) != 0x22) return 0
+  if (!isDate(at)) return 0
   store<i32>(load<usize>(column, columnValues) + ((<usize>row) << 2), lastDay)
-  return at + 11
+  return at + 10
 }
 
-/** Reads the date and time at `at`, before a closing quote: the index after that, or 0. */
+/** Reads the date and time at `at`: the index after it, or 0. */
 export function putInstant(column: usize, at: usize, row: i32, isUtc: bool): usize {
   if (!isDate(at)) return 0
   const joint = <u32>load<u8>(at, 10)
@@ -92,10 +92,9 @@ export function putInstant(column: usize, at: usize, row: i32, isUtc: bool): usi
     if (time < -62_167_219_200 || time >= 253_402_300_800) return 0
     at += 6
   } else if (!isUtc) return 0
-  if (load<u8>(at) != 0x22) return 0
   store<i64>(load<usize>(column, columnValues) + ((<usize>row) << 3), time * units + part)
   if (isCut) countCut(column, row)
-  return at + 1
+  return at
 }
 
 /** Columns with times that were cut off, in this run. */

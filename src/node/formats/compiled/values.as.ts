@@ -1,4 +1,4 @@
-// AssemblyScript: texts and numbers of JSON into columns. A number that this cannot tell exactly is not taken.
+// AssemblyScript: texts of JSON, and numbers, into columns. A number that this cannot tell exactly is not taken.
 
 import {
   codeOfFloat,
@@ -92,8 +92,8 @@ function putUnit(at: usize, to: usize): usize {
   return to + 3
 }
 
-/** Reads the number at `at`: the index after it, or 0. */
-export function putNumber(column: usize, at: usize, row: i32): usize {
+/** Reads the number at `at`: the index after it, or 0. `takesBare`: with an exponent that has neither a sign nor a point before it, too. */
+export function putNumber(column: usize, at: usize, row: i32, takesBare: bool): usize {
   const start = at
   const isNegative = load<u8>(at) == 0x2d
   if (isNegative) at += 1
@@ -129,6 +129,7 @@ export function putNumber(column: usize, at: usize, row: i32): usize {
   }
   const digits = at - first
   if (((digit + 0x30) | 0x20) == 0x65) {
+    if (!takesBare && isIntegral && <u32>load<u8>(at, 1) - 0x30 <= 9) return 0
     at = exponentEnd(at + 1)
     if (at == 0) return 0
     scale -= exponent

@@ -205,6 +205,12 @@ export class CsvFramer implements Framer {
     return at
   }
 
+  /** Records of one line each were read, from `at` on, without asking for their ends. */
+  passedLines(lines: number, at: number): void {
+    if (at === 0) this.nextQuote = -1
+    this.line += lines
+  }
+
   end(bytes: Uint8Array, at: number): number {
     if (at === 0) this.nextQuote = -1
     const lineEnd = bytes.indexOf(newline, at)

@@ -8,6 +8,8 @@ import { cellTexts, type CsvCells } from './cells.ts'
 /** A byte order mark stays before the header of a later file. */
 const mark = [0xef, 0xbb, 0xbf] as const
 
+const valueName = /^(?:[-\d]|(?:true|false)$)/i
+
 export class RepeatedHeader {
   readonly #names: readonly string[]
   readonly #folded: string
@@ -19,6 +21,11 @@ export class RepeatedHeader {
     this.#names = cellTexts(cells).map(withoutMark)
     this.#folded = foldedSet(this.#names)
     this.#lengths = new Set(this.#names.map((name) => Buffer.byteLength(name.trim())))
+  }
+
+  /** Where no name may be a number, a day, a time or a boolean, a row with one is not the header once more. */
+  get namesNoValue(): boolean {
+    return !this.#names.some((name) => valueName.test(name.trim()))
   }
 
   /** True where the record split last names the same; a single cell must be spelt the same, for it may be a word. */
