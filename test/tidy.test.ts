@@ -158,13 +158,13 @@ describe('the repository', () => {
       places.filter(([, floor, , file]) => floor !== 'cli' && file !== undefined).map((at) => at.slice(1, 3).join('/')),
     )
     expect({
-      // Up by what makes a node fast: the compiled reader (1,300 lines, half of them AssemblyScript), slices begun early,
+      // Up by what makes a node fast: the compiled reader (1,560 lines, half of them AssemblyScript), slices begun early,
       // one question on all cores.
       src: linesOf('src') > 100_600,
       libraries: linesOf('src/libraries') > 23_100,
-      node: linesOf('src/node') > 52_000,
+      node: linesOf('src/node') > 52_100,
       features: linesOf('src/features') > 16_400,
-      test: linesOf('test') > 83_600,
+      test: linesOf('test') > 83_800,
     }).toEqual({
       src: false,
       libraries: false,
