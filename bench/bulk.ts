@@ -38,7 +38,7 @@ function csvLine(row: number): string {
   return `${row},${time},d-${(row * 7919) % 1000},${((row * 31) % 40_000) / 1000},${(row * 17) % 101},ok,n${row}\n`
 }
 
-interface Kind {
+export interface Kind {
   readonly title: string
   readonly mediaType: string
   readonly head: string
@@ -48,7 +48,7 @@ interface Kind {
   readonly bar: number
 }
 
-const ndjson: Kind = {
+export const ndjson: Kind = {
   title: 'NDJSON',
   mediaType: 'application/x-ndjson',
   head: '',
@@ -56,7 +56,7 @@ const ndjson: Kind = {
   duckReader: (path, columns) => `read_json('${path}', format = 'newline_delimited', columns = ${columns})`,
   bar: 2,
 }
-const csv: Kind = {
+export const csv: Kind = {
   title: 'CSV',
   mediaType: 'text/csv',
   head: 'id,time,device,temp,humidity,status,note\n',
@@ -83,19 +83,26 @@ const duckColumns =
 const duckProgram = (from: string, to: string): string => `
   import { DuckDBInstance } from '@duckdb/node-api'
   const own = await (await DuckDBInstance.create(':memory:', { threads: '1', temp_directory: '' })).connect()
-  const startMs = performance.now()
+  const [startMs, startCpu] = [performance.now(), process.cpuUsage()]
   await own.run(${JSON.stringify(`COPY (FROM ${from}) TO '${to}' (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 131072)`)})
-  console.log(performance.now() - startMs)`
+  const cpu = process.cpuUsage(startCpu)
+  console.log(JSON.stringify({ seconds: (performance.now() - startMs) / 1000, cpu: (cpu.user + cpu.system) / 1e6 }))`
 
-function duckSeconds(kind: Kind, path: string, pinned: boolean): number {
+/** Time and CPU of DuckDB's COPY, in seconds, its start left out. */
+export function duckCopy(
+  kind: Kind,
+  path: string,
+  pinned: boolean,
+): { readonly seconds: number; readonly cpu: number } {
   const program = duckProgram(kind.duckReader(path, duckColumns), `${path}.parquet`)
   const own = [process.execPath, '--input-type=module', '-e', program]
   const [command = '', ...args] = pinned ? ['taskset', '-c', '0', ...own] : own
-  return Number(execFileSync(command, args, { cwd: new URL('..', import.meta.url), encoding: 'utf8' })) / 1000
+  const text = execFileSync(command, args, { cwd: new URL('..', import.meta.url), encoding: 'utf8' })
+  return JSON.parse(text) as { seconds: number; cpu: number } // what the program prints
 }
 
 /** Posts a file; resolves when its rows are in a block. */
-export function upload(node: BenchNode, path: string, mediaType = ndjson.mediaType): Promise<void> {
+export function upload(node: BenchNode, path: string, mediaType = ndjson.mediaType, query = ''): Promise<void> {
   return new Promise((resolve, reject) => {
     const headers = {
       authorization: `Bearer ${node.token}`,
@@ -104,7 +111,7 @@ export function upload(node: BenchNode, path: string, mediaType = ndjson.mediaTy
       'content-length': statSync(path).size,
       prefer: 'wait=60',
     }
-    const call = request(`${node.url}/acme/bulk/ingest`, { method: 'POST', headers }, (answer) => {
+    const call = request(`${node.url}/acme/bulk/ingest${query}`, { method: 'POST', headers }, (answer) => {
       let text = ''
       answer.setEncoding('utf8').on('data', (more: string) => {
         text += more
@@ -130,7 +137,7 @@ async function load(
   body: string,
   { pinned = false, beside }: { readonly pinned?: boolean; readonly beside?: (node: BenchNode) => Promise<unknown> },
 ): Promise<Run> {
-  const duck = duckSeconds(kind, body, pinned)
+  const duck = duckCopy(kind, body, pinned).seconds
   const node = await startBenchNode({}, { pinned })
   const headers = { 'content-type': kind.mediaType, prefer: 'wait=30' }
   const first = { method: 'POST', headers, body: kind.head + kind.line(1) }

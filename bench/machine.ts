@@ -143,6 +143,11 @@ export function pinned(command: readonly string[]): string[] {
   return ['taskset', '-c', String(serverCore), ...command]
 }
 
+/** A command that runs on the load generator's core. */
+export function pinnedToLoad(command: readonly string[]): string[] {
+  return ['taskset', '-c', String(loadCore), ...command]
+}
+
 /** All threads of a process on the servers' core. */
 function pin(pid: number): void {
   if (canPin) spawnSync('taskset', ['-apc', String(serverCore), String(pid)])
@@ -192,7 +197,7 @@ export async function runLoad(
 
 async function generate(order: LoadOrder): Promise<LoadResult> {
   const own = [process.execPath, new URL('./load.ts', import.meta.url).pathname]
-  const [command = '', ...args] = canPin ? ['taskset', '-c', String(loadCore), ...own] : own
+  const [command = '', ...args] = canPin ? pinnedToLoad(own) : own
   const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'inherit'] })
   child.stdin.end(JSON.stringify(order))
   let text = ''

@@ -30,6 +30,7 @@ import { measureOutputs } from './outputs.ts'
 import { measureNewest } from './newest.ts'
 import { measureOverload } from './overload.ts'
 import { measurePages } from './pages.ts'
+import { measurePeers } from './peers.ts'
 import { measureQuestDb } from './questdb.ts'
 import { measureReuse } from './reuse.ts'
 import { measureShapefile } from './shapefile.ts'
@@ -83,6 +84,7 @@ const furtherParts: typeof parts = {
   bucket: measureBucket,
   kafka: measureKafka,
   mqtt: measureMqtt,
+  peers: measurePeers,
   questdb: measureQuestDb,
   year: measureYear,
 }
@@ -145,7 +147,8 @@ for (const name of chosen) {
     failed = true
   }
 }
-if (process.argv.includes('--save')) {
+// Further parts are no part of the baseline: a run of them alone leaves it as it is.
+if (process.argv.includes('--save') && chosen.some((name) => parts[name] !== undefined)) {
   const saved: Baseline = { machine, load, measures: measures.map(({ name, unit, value }) => ({ name, unit, value })) }
   writeFileSync(baselineFile, `${JSON.stringify(saved, null, 2)}\n`)
 }
