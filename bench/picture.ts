@@ -7,7 +7,7 @@ export interface BarGroup {
 }
 
 const [width, labelWidth, valueWidth, margin] = [760, 120, 110, 16]
-const [titleHeight, groupHeight, barHeight, barGap] = [52, 30, 18, 6]
+const [titleHeight, lineHeight, groupHeight, barHeight, barGap] = [34, 17, 30, 18, 6]
 /** The first colour is that of the program itself. */
 const colours = ['own', 'peer', 'peer'] as const
 const style = `
@@ -33,11 +33,16 @@ function text(x: number, y: number, words: string, kind = ''): string {
 }
 
 /** Bars of a group share their scale with those of all other groups. */
-export function barPicture(title: string, subtitle: string, groups: readonly BarGroup[], unit: string): string {
+export function barPicture(
+  title: string,
+  subtitles: readonly string[],
+  groups: readonly BarGroup[],
+  unit: string,
+): string {
   const most = Math.max(...groups.flatMap(({ bars }) => bars.map(({ value }) => value)))
   const room = width - 2 * margin - labelWidth - valueWidth
   const parts: string[] = []
-  let y = titleHeight
+  let y = titleHeight + subtitles.length * lineHeight
   for (const { title: groupTitle, bars } of groups) {
     parts.push(text(margin, y + 20, groupTitle, 'group'))
     y += groupHeight
@@ -59,7 +64,7 @@ export function barPicture(title: string, subtitle: string, groups: readonly Bar
     `  <style>${style}\n  </style>`,
     `  <rect x="0.5" y="0.5" width="${width - 1}" height="${height - 1}" rx="6" class="ground"/>`,
     text(margin, 26, title, 'head'),
-    text(margin, 45, subtitle, 'faint'),
+    ...subtitles.map((line, i) => text(margin, 46 + i * lineHeight, line, 'faint')),
     ...parts,
     '</svg>\n',
   ].join('\n')

@@ -27,6 +27,7 @@ const pages = [
     'limits',
     'metrics',
     'operations',
+    'performance',
     'replicas',
     'roles',
     'scale',
