@@ -16,6 +16,8 @@ import {
   oddNumbers,
   oddTimeTexts,
   plainTime,
+  readFields,
+  unreadFields,
 } from './compiled-model.ts'
 import { optionalField, readerOptions } from './reading.ts'
 
@@ -271,5 +273,20 @@ describe('the compiled reader of cells', () => {
     expectSameOutcome('csv', long, readerOptions(fields))
     const ignored = Buffer.from(`int64,other,text\n${`1,${'ignored '.repeat(20)},a\n`.repeat(2000)}`)
     expectSameOutcome('csv', ignored, readerOptions(fields, { unknownFields: 'ignore' }))
+  })
+
+  it('leaves columns of other types to the reader beside it, and nothing of other bodies where they are null', () => {
+    const head = `n,${readFields.map(({ name }) => name).join()}\n`
+    const empty = `1${','.repeat(readFields.length)}\n`
+    const n = optionalField('n', { kind: 'Int64' })
+    for (const rows of [
+      empty.repeat(200),
+      `${empty.repeat(100)}2,1.25,7,/+8=,,10:20:30,2026-01-02T03:04:05Z\n${empty}`,
+    ]) {
+      expectSameOutcome('csv', Buffer.from(head + `1${',0.5'.repeat(readFields.length)}\n`.repeat(200)), {
+        ...readerOptions([n, ...readFields]),
+      })
+      expectSameOutcome('csv', Buffer.from(head + rows), readerOptions([n, ...unreadFields]))
+    }
   })
 })

@@ -16,8 +16,11 @@ import {
   oddNumbers,
   oddTimeTexts,
   plainTime,
+  readFields,
+  unreadFields,
+  unreadTypes,
 } from './compiled-model.ts'
-import { readerOptions } from './reading.ts'
+import { optionalField, readerOptions } from './reading.ts'
 
 const variants: readonly Partial<ReaderOptions>[] = [
   {},
@@ -207,6 +210,19 @@ describe('the compiled reader of lines', () => {
       for (let cut = 0; cut <= Buffer.byteLength(tail) + 4; cut++) {
         expectSame(bytes, readerOptions(fields), bytes.length - cut)
       }
+    }
+  })
+
+  it('leaves columns of other types to the reader beside it, and nothing of other bodies where they are null', () => {
+    const members = (value: (i: number) => string): string =>
+      readFields.map(({ name }, i) => `"${name}":${value(i)}`).join()
+    const ofNumbers = `{${members((i) => `${i}.5`)}}\n`.repeat(200)
+    const few = `{${members(() => 'null')},"n":1}\n{"n":2}\n`.repeat(100)
+    const odd = `{${members((i) => unreadTypes[i]?.[1] ?? '')},"n":3}\n`
+    const n = optionalField('n', { kind: 'Int64' })
+    for (const body of [few, odd + few, few + odd + few + odd]) {
+      expectSame(Buffer.from(ofNumbers), readerOptions([...readFields, n]))
+      expectSame(Buffer.from(body), readerOptions([...unreadFields, n]))
     }
   })
 

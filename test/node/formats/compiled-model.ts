@@ -3,7 +3,7 @@
 
 import fc from 'fast-check'
 import { expect } from 'vitest'
-import type { Column } from '../../../src/libraries/model/schema.ts'
+import type { Column, DataType } from '../../../src/libraries/model/schema.ts'
 import { leastCompiled } from '../../../src/node/formats/compiled/lines.ts'
 import type { ReaderOptions } from '../../../src/node/formats/format.ts'
 import { failure, optionalField, readBytes } from './reading.ts'
@@ -29,6 +29,19 @@ export const fields = [
   optionalField('fine', { kind: 'Timestamp', unit: 'Microsecond' }),
   optionalField('price', { kind: 'Decimal', precision: 18, scale: 4 }),
 ]
+
+/** Columns of types that the compiled reader does not read, with a value of each in JSON. */
+export const unreadTypes: readonly (readonly [type: DataType, value: string])[] = [
+  [{ kind: 'Decimal', precision: 18, scale: 4 }, '1.25'],
+  [{ kind: 'Decimal', precision: 38, scale: 0 }, '7'],
+  [{ kind: 'Binary' }, '"/+8="'],
+  [{ kind: 'List', itemType: { kind: 'Int64' } }, '[1,2]'],
+  [{ kind: 'Time', unit: 'Millisecond' }, '"10:20:30"'],
+  [{ kind: 'Timestamp', unit: 'Nanosecond', timezone: 'UTC' }, '"2026-01-02T03:04:05Z"'],
+]
+export const unreadFields = unreadTypes.map(([type], i) => optionalField(`u${i}`, type))
+/** As many others, whose values lie where theirs would. */
+export const readFields = unreadFields.map(({ name }) => optionalField(name, { kind: 'Float64' }))
 
 export const oddNumbers = [
   ...'0 -0 127 128 -128 -129 255 256 -1 32767 -32769 65535 65536 2147483647 2147483648 -2147483648 4294967295'.split(

@@ -129,7 +129,9 @@ export class CompiledLines {
     const { bytes, words } = memory
     plan.columns.forEach(({ code }, index) => {
       const record = this.recordOf(index)
-      if (words[(record + layout.columnRows) >> 2] === 0) return
+      // Of a type that the module does not read a column has nulls alone: it gets them where rows end.
+      const isRead = words[(record + layout.columnCode) >> 2] !== layout.codeOfNone
+      if (!isRead || words[(record + layout.columnRows) >> 2] === 0) return
       const { values, offsets, validity } = memory.place(index)
       const isText = code === valueCode.string
       const base = words[(record + layout.columnBase) >> 2] ?? 0
