@@ -27,11 +27,16 @@ export function faultsOf(page: Page): readonly string[] {
   return page.faults().filter((fault) => !(fault.startsWith('Log.entryAdded') && fault.includes('Failed to load')))
 }
 
+/** A page that is being left answers nothing: the one that comes is asked again. */
+function notYet(error: unknown): undefined {
+  if (!(error instanceof Error) || !/navigated|context/.test(error.message)) throw error
+}
+
 export function drive(page: Page): Driver {
   const text = async (): Promise<string> => String(await page.evaluate('document.body.innerText'))
   const until = async (expression: string): Promise<void> => {
     const deadline = Date.now() + patienceMs
-    while ((await page.evaluate(expression)) !== true)
+    while ((await page.evaluate(expression).catch(notYet)) !== true)
       if (Date.now() > deadline) throw new Error(`never came true: ${expression}\n${await text()}`)
   }
   return {

@@ -160,7 +160,7 @@ describe.skipIf(isSkipped)('the SQL page in Chromium', () => {
     })
     expect(page.faults().filter((fault) => !ofNetwork(fault))).toEqual([])
     // A link that data brought into a page of the node itself, and one of another origin.
-    const link = `(() => { const link = document.createElement('a'); link.href = ${JSON.stringify(address(statement, '&run=1'))}; document.body.append(link); link.click() })()`
+    const link = `(() => { const link = document.createElement('a'); link.href = ${JSON.stringify(address(statement, '&run=1'))}; document.body.append(link); setTimeout(() => link.click()) })()`
     const elsewhere = `${closed.node.url}/errors`
     for (const from of [`${open.node.url}/errors`, elsewhere]) {
       await driver.visit(from)
