@@ -5,20 +5,17 @@ import { readdirSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
-import { openEngine } from '../src/node/engine/engine.ts'
-import { systemClock } from '../src/libraries/base/clock.ts'
-import { silentLogger } from '../src/libraries/base/logger.ts'
 import { dataPaths } from '../src/node/store/layout.ts'
 import { schemaOf } from '../test/node/builder/support.ts'
 import { buildBacklog } from './backlog.ts'
 import { makeDataDir, startBenchNode } from './machine.ts'
 import { type Measure, median, timeMs } from './measure.ts'
+import { openOwnEngine } from './own-engine.ts'
 
 type Work = () => Promise<unknown>
 
 const [blocks, rowsPerBlock] = [64, 62_500]
 const rounds = 21
-const mebibyte = 1024 * 1024
 const alias = 'acme/large'
 /** Groups by a time of few values and by one of many, and none. */
 const statements: Readonly<Record<string, string>> = {
@@ -104,22 +101,7 @@ function openOneThread(
   data: string,
   paths: readonly string[],
 ): { readonly ask: (sql: string) => Promise<unknown>; readonly close: () => Promise<void> } {
-  const engine = openEngine({
-    cores: 1,
-    processes: 1,
-    exportSlots: 1,
-    exportMs: 60_000,
-    exportBytes: 1024 * mebibyte,
-    queryMs: 60_000,
-    memoryBytes: 1024 * mebibyte,
-    resultBytes: 256 * mebibyte,
-    queueLimit: 4,
-    callerSharePercent: 100,
-    isOpen: () => true,
-    dataRoots: [data],
-    logger: silentLogger,
-    clock: systemClock,
-  })
+  const engine = openOwnEngine(data)
   const by = { caller: { key: ['bench'], mayRead: () => true }, signal: new AbortController().signal }
   const files = { list: data, to: paths.length, path: (number: number) => paths[number] ?? '' }
   const form = { dataFormat: 'JsonAoa', wantSchema: false, keyOrder: 'canonical', ascii: true } as const

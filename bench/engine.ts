@@ -5,11 +5,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
-import { openEngine } from '../src/node/engine/engine.ts'
 import type { EngineFiles, EngineJob } from '../src/node/engine/messages.ts'
-import { systemClock } from '../src/libraries/base/clock.ts'
-import { silentLogger } from '../src/libraries/base/logger.ts'
 import { defaultVocabulary, systemFields } from '../src/libraries/model/schema.ts'
+import { openOwnEngine } from './own-engine.ts'
 
 const rows = Number(process.argv[2] ?? 1_000_000)
 const slices = Number(process.argv[3] ?? 10)
@@ -38,22 +36,7 @@ const listed: EngineFiles = { list: root, to: files.length, path: (number) => fi
 const list = files.map((file) => `'${file}'`).join(', ')
 await own.run(`CREATE VIEW "acme/trips" AS SELECT * FROM read_parquet([${list}])`)
 
-const engine = openEngine({
-  cores: 1,
-  processes: 1,
-  exportSlots: 1,
-  exportMs: 60_000,
-  exportBytes: 1024 * 1024 * 1024,
-  queryMs: 60_000,
-  memoryBytes: 1024 ** 3,
-  resultBytes: 256 * 1024 ** 2,
-  queueLimit: 4,
-  callerSharePercent: 100,
-  isOpen: () => true,
-  dataRoots: [root],
-  logger: silentLogger,
-  clock: systemClock,
-})
+const engine = openOwnEngine(root)
 const schema = {
   fields: [
     ...systemFields(defaultVocabulary),

@@ -6,15 +6,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { DuckDBInstance } from '@duckdb/node-api'
-import { openEngine } from '../src/node/engine/engine.ts'
-import { systemClock } from '../src/libraries/base/clock.ts'
-import { silentLogger } from '../src/libraries/base/logger.ts'
 import type { DataType, Field } from '../src/libraries/model/schema.ts'
 import { compareMs, type Measure, median } from './measure.ts'
+import { openOwnEngine } from './own-engine.ts'
 
 const rows = 1_000_000
 const rounds = 5
-const mebibyte = 1024 * 1024
 
 const select = `SELECT i AS id, (i % 1000)::INTEGER AS small, (i * 7919 % 1000003) / 97.0 AS x,
   (i * 31 % 100000) / 8.0 AS y, i % 3 = 0 AS flag, make_timestamptz(1700000000000000 + i * 1234567) AS t,
@@ -39,22 +36,7 @@ export async function measureOutputs(): Promise<Measure[]> {
   await own.run("SET TimeZone = 'UTC'")
   const slice = join(root, 'slice.parquet')
   await own.run(`COPY (${select}) TO '${slice}' (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 131072)`)
-  const engine = openEngine({
-    cores: 1,
-    processes: 1,
-    exportSlots: 1,
-    exportMs: 600_000,
-    exportBytes: 1024 ** 4,
-    queryMs: 60_000,
-    memoryBytes: 1024 * mebibyte,
-    resultBytes: 256 * mebibyte,
-    queueLimit: 4,
-    callerSharePercent: 100,
-    isOpen: () => true,
-    dataRoots: [root],
-    logger: silentLogger,
-    clock: systemClock,
-  })
+  const engine = openOwnEngine(root)
   const by = { caller: { key: ['bench'], mayRead: () => true }, signal: new AbortController().signal }
   const analysis = await engine.analyze('select * from "t"', by)
   const files = { list: root, from: 0, to: 1, path: () => slice }

@@ -17,14 +17,13 @@ import type { TaskThreads } from '../machine/work/work-pool.ts'
 import { AlignedRows, pieceBytes } from './aligned-rows.ts'
 import { columnWork } from './column-work.ts'
 import { addedColumns, type DataPlan, type RowSource } from './dataset-state.ts'
-import type { EarlyRows } from './early-slice.ts'
-import { CompletedGroups, type EncodedGroup, RowGroups, systemColumns } from './row-groups.ts'
+import { CompletedGroups, type EncodedGroup, type EncodedRows, RowGroups, systemColumns } from './row-groups.ts'
 
 export interface SliceDeps {
   /** The rows of the messages at these positions, whose payloads are one Arrow stream. */
   readonly readBatches: (positions: readonly number[]) => AsyncIterable<RecordBatch>
   /** The rows of the plan, where they are encoded already. */
-  readonly early?: (plan: DataPlan) => Promise<EarlyRows | undefined>
+  readonly early?: (plan: DataPlan) => Promise<EncodedRows | undefined>
   readonly compressor: Compressor
   /** Threads that share the columns of large slices, which they compress as `compressor` does. */
   readonly threads?: TaskThreads | undefined
@@ -158,7 +157,7 @@ class SliceStream {
   /** The end of the file, by which it is read. */
   footer: readonly Uint8Array[] = []
 
-  constructor(plan: DataPlan, { fields }: DataSchema, deps: SliceDeps, early: EarlyRows | undefined) {
+  constructor(plan: DataPlan, { fields }: DataSchema, deps: SliceDeps, early: EncodedRows | undefined) {
     this.#plan = plan
     this.#fields = fields
     this.#file = new SliceFile({ fields })

@@ -13,7 +13,7 @@ import type { TaskThreads } from '../machine/work/work-pool.ts'
 import { AlignedRows } from './aligned-rows.ts'
 import { threadColumns } from './column-work.ts'
 import { addedColumns, type DataPlan } from './dataset-state.ts'
-import { type EncodedGroup, type GroupedRows, RowGroups } from './row-groups.ts'
+import { type EncodedGroup, type EncodedRows, RowGroups } from './row-groups.ts'
 
 /** Encoded bytes that are held: slices of more are made when their block is. */
 const heldBytesMost = 96 * 1024 * 1024
@@ -22,18 +22,13 @@ const patienceMs = 5_000
 /** A block that does not come for so long is made of rows that are read again. */
 const keptMs = 60_000
 
-/** Event time and user columns of all rows, encoded. */
-export interface EarlyRows extends GroupedRows {
-  readonly groups: readonly EncodedGroup[]
-}
-
 /** A large batch whose parts come. */
 export interface EarlyBatch {
   readonly dataset: DatasetId
   readonly attempt: string
   /** Of the dataset, if it has one. */
   readonly schema: DataSchema | undefined
-  /** Whoever folds it, and is told by. */
+  /** The rows of the partition that folds it: they are closed together. */
   readonly owner: object | undefined
   /** Payloads of its parts at these positions. */
   readonly read: (positions: readonly number[]) => AsyncIterable<{ readonly payload: Uint8Array }>
@@ -68,7 +63,7 @@ export class EarlySlices {
   }
 
   /** The rows of `plan`, where they are those that were begun. What of them has its block is dropped. */
-  async take(plan: DataPlan): Promise<EarlyRows | undefined> {
+  async take(plan: DataPlan): Promise<EncodedRows | undefined> {
     const one = this.#one
     if (one === undefined || !one.isIn(plan)) return undefined
     try {
@@ -104,8 +99,8 @@ class EarlySlice {
   #isWorking = false
   #groups: EncodedGroup[] = []
   #heldBytes = 0
-  readonly #result: Promise<EarlyRows | undefined>
-  #resolve: (rows: EarlyRows | undefined) => void = () => {}
+  readonly #result: Promise<EncodedRows | undefined>
+  #resolve: (rows: EncodedRows | undefined) => void = () => {}
 
   constructor(batch: EarlyBatch, deps: EarlyDeps) {
     this.batch = batch
@@ -144,7 +139,7 @@ class EarlySlice {
   }
 
   /** The rows, where `plan` takes all of them and no others under the columns that they were encoded for. */
-  async rowsOf({ sources, rows, schema }: DataPlan): Promise<EarlyRows | undefined> {
+  async rowsOf({ sources, rows, schema }: DataPlan): Promise<EncodedRows | undefined> {
     const [source, ...others] = sources
     const { positions = [], ranges = [] } = source ?? {}
     const isAll = others.length === 0 && ranges.length === 2 && ranges[0] === 0 && ranges[1] === rows

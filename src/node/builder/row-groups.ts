@@ -36,6 +36,11 @@ export interface GroupedRows {
   readonly latestEventMs: number | undefined
 }
 
+/** All rows in row groups, but for their system columns. */
+export interface EncodedRows extends GroupedRows {
+  readonly groups: readonly EncodedGroup[]
+}
+
 export interface RowGroupsDeps {
   readonly columns: ColumnWork
   /** The system columns of `rows` rows that come behind `before` others; absent where they are added later. */
@@ -131,10 +136,10 @@ export class RowGroups {
 /** Row groups that were encoded without their system columns, which are added here. */
 export class CompletedGroups {
   readonly #deps: Required<RowGroupsDeps>
-  readonly #encoded: GroupedRows & { readonly groups: readonly EncodedGroup[] }
+  readonly #encoded: EncodedRows
 
   /** `deps.columns` is the work on system columns. */
-  constructor(encoded: GroupedRows & { readonly groups: readonly EncodedGroup[] }, deps: Required<RowGroupsDeps>) {
+  constructor(encoded: EncodedRows, deps: Required<RowGroupsDeps>) {
     this.#encoded = encoded
     this.#deps = deps
   }

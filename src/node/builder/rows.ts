@@ -194,8 +194,8 @@ export async function foldMessage(
   if (!needsRows(state, header)) {
     const result = foldRows(state, { position, header, whole: undefined })
     if (result.effect === 'changed' && attempt !== undefined && !rejects.has(position)) {
-      const finds = kept?.readPart(dataset, attempt, { ...message, earlier })
-      if (finds === true) kept?.early?.part(earlyBatch(source, state, attempt), earlier, position)
+      const findsNoRoom = kept?.readPart(dataset, attempt, { ...message, earlier })
+      if (findsNoRoom === true) kept?.early?.part(earlyBatch(source, state, attempt), earlier, position)
     }
     return result
   }

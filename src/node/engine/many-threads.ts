@@ -26,7 +26,7 @@ function mayStop(node: JsonObject): boolean {
   return isCut && !isMade(node)
 }
 
-/** Functions of ours run in one thread, whoever calls them. */
+/** Our own functions run in one thread, even where several threads call them. */
 function isOurs(node: JsonObject): boolean {
   const name = isClass(node, 'FUNCTION') ? functionName(node) : ''
   return spatialFunctions.has(name) || name === 'st_astext'

@@ -75,7 +75,7 @@ export function run(at: usize, end: usize, mostRows: i32, mostBytes: i32): i32 {
   }
   while (row < mostRows && bytes < mostBytes && at < end && (isOfCells || load<u8>(at) == 0x7b)) {
     const after = isOfCells ? cellRecord(at, row, isUtc) : record(at, row)
-    // A line feed beyond the end is none of the input.
+    // A line feed behind the end does not belong to the input.
     if (after == 0 || after > end) {
       undo(row)
       break
