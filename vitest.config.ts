@@ -24,6 +24,7 @@ const long = { ...limits, testTimeout: 7_200_000 }
 const exclude = process.env['TEST_TIER'] === 'fast' ? slowFiles : []
 const folder = (name: string): string => `test/${name}/**/*.test.ts`
 const pages = ['test/helpers/pages.ts']
+const properties = ['test/helpers/properties.ts']
 
 export default defineConfig({
   test: {
@@ -45,6 +46,7 @@ export default defineConfig({
           include: together.map(folder),
           exclude,
           globalSetup: pages,
+          setupFiles: properties,
           maxWorkers: 2,
           isolate: false,
         },
