@@ -92,9 +92,11 @@ interface Project {
 
 function projects(): Project[] {
   // The configuration's type allows shapes that this one does not use.
-  const config = vitestConfig as { test: { projects: { test: { include: string[]; exclude?: string[] } }[] } }
-  return config.test.projects.map(({ test: { include, exclude = [] } }) => ({
-    include,
+  const config = vitestConfig as {
+    test: { projects: { test: { include: string[]; exclude?: string[]; setupFiles?: string[] } }[] }
+  }
+  return config.test.projects.map(({ test: { include, exclude = [], setupFiles = [] } }) => ({
+    include: [...include, ...setupFiles],
     exclude: exclude.filter((glob) => !slowFiles.includes(glob)),
   }))
 }
@@ -159,10 +161,10 @@ describe('the repository', () => {
     )
     expect({
       // Up by what makes a node fast: the compiled reader (1,560 lines, half of them AssemblyScript), slices begun early,
-      // one question on all cores.
-      src: linesOf('src') > 100_600,
-      libraries: linesOf('src/libraries') > 23_100,
-      node: linesOf('src/node') > 52_100,
+      // one question on all cores. Up by a key that can be changed, and former keys that say so.
+      src: linesOf('src') > 100_900,
+      libraries: linesOf('src/libraries') > 23_150,
+      node: linesOf('src/node') > 52_250,
       features: linesOf('src/features') > 16_400,
       test: linesOf('test') > 83_800,
     }).toEqual({
@@ -176,7 +178,7 @@ describe('the repository', () => {
     expect([...rooms].filter((room) => room.startsWith('node/')).length).toBeLessThanOrEqual(13)
   })
 
-  test('has at most 55 options of a node and 32 commands, as the help shows them', () => {
+  test('has at most 55 options of a node and 33 commands, as the help shows them', () => {
     const program = createProgram({ clientEnvironment, loadConfig, optionTable }, [], async () => {})
     const serve = program.commands.find((command) => command.name() === 'serve')
     const flags = serve?.helpInformation().match(/^ +--/gm) ?? []
@@ -189,7 +191,7 @@ describe('the repository', () => {
     ]
     const commands = commandsOf(program)
     expect(commands).toContain('export')
-    expect(commands.length).toBeLessThanOrEqual(32)
+    expect(commands.length).toBeLessThanOrEqual(33)
   })
 
   test('has no dead test file', () => {

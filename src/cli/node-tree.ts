@@ -17,6 +17,7 @@ const code = {
   doctor: () => import('./commands/doctor.ts'),
   facts: () => import('./commands/node-facts.ts'),
   fsck: () => import('./commands/fsck.ts'),
+  key: () => import('./commands/key.ts'),
   log: () => import('./commands/log.ts'),
   serve: () => import('./commands/serve.ts'),
 } as const
@@ -180,13 +181,37 @@ export function addTokenCommands(program: Command, runner: Runner): void {
     .action(runner(async (context, args) => (await code.facts()).revokeToken(context, args)))
 }
 
-export function addUpkeepCommands(program: Command, runner: Runner, table: readonly OptionRow[]): void {
-  program
-    .command('key')
-    .description('the keys of the node')
+/** `key show | rotate | leaked`, with the options that say where key and store are. */
+function addKeyCommands(program: Command, runner: Runner, rows: readonly OptionRow[]): void {
+  const key = program.command('key').description('the keys of the node')
+  key
     .command('show')
-    .description('show the keys with which the node signs')
-    .action(runner(async (context) => (await code.facts()).showKeys(context)))
+    .description('show the keys with which the node signs, and those with which it once signed')
+    .action(runner(async (context) => (await code.key()).showKeys(context)))
+  const rotate = key
+    .command('rotate')
+    .description(
+      'put a new key in the place of the present one, which stays known as a former key. No node may be running',
+    )
+    .option('--leaked', 'others may have the present key: its signatures alone prove nothing any more')
+  withNodeOptions(rotate, rows).action(
+    runner<Values>(async (context, _, options) =>
+      (await code.key()).rotateKey(context, {
+        ...nodeOptionsOf(rows, options),
+        leaked: options['leaked'] === true,
+      }),
+    ),
+  )
+  const leaked = key.command('leaked <did>').description('say of a former key that others may have it')
+  withNodeOptions(leaked, rows).action(
+    runner<Values>(async (context, [did = ''], options) =>
+      (await code.key()).tellLeaked(context, { ...nodeOptionsOf(rows, options), did }),
+    ),
+  )
+}
+
+export function addUpkeepCommands(program: Command, runner: Runner, table: readonly OptionRow[]): void {
+  addKeyCommands(program, runner, backupRows(table))
   program
     .command('fsck [dir]')
     .description('check everything in a data directory or store, without a node (default: PROOFSTREAM_DATA)')

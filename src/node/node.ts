@@ -47,9 +47,12 @@ import {
   slicesFolder,
   type Shared,
 } from './roles.ts'
+import { NodeError } from '../libraries/base/errors.ts'
 import { dataPaths, logsPrefix } from './store/layout.ts'
 import { warnAtStart } from './start-warnings.ts'
-import { listSigners, putSigner, sharedSecret } from './store/records.ts'
+import type { ObjectStore } from './store/object-store.ts'
+import { sharedSecret } from './store/records.ts'
+import { listSigners, putSigner, readRetired } from './store/signers.ts'
 import { ThreadPool, type ThreadPoolOptions } from './machine/work/thread-pool.ts'
 
 /** A bucket that is away for a moment ends no node that starts. */
@@ -191,6 +194,7 @@ async function assignmentOf({ assignment }: OpenedLog, { store }: Shared): Promi
 async function serve(parts: Parts, failed: Promise<unknown>): Promise<RunningNode> {
   const { config, paths, clock, logger, store, catalog, work, opened, features, origin } = parts
   const nodeKey = await ensureNodeKey(config.nodeKeyFile ?? paths.nodeKey, logger)
+  await refuseRetired(store, nodeKey)
   const tokens = new TokenRegistry({ store, clock, logger, anonymousRead: config.anonymousRead })
   if (origin !== undefined) await ensureAdminToken(tokens, paths.token, logger)
   const gateway = has(config, 'gateway') ? await serveGateway(parts, tokens) : undefined
@@ -246,6 +250,19 @@ async function serve(parts: Parts, failed: Promise<unknown>): Promise<RunningNod
   // Queries start what they need; a node whose engine cannot run says so before somebody asks.
   engine?.prove().catch(() => undefined)
   return describe(parts, { port, nodeKey, failed })
+}
+
+/** Throws NodeError `InvalidParameter` for a key that was retired: its rotation was interrupted, or it came from an old copy. */
+async function refuseRetired(store: ObjectStore, { did }: NodeKey): Promise<void> {
+  const retired = await readRetired(store, did)
+  if (retired === undefined) return
+  throw new NodeError(
+    'InvalidParameter',
+    `The key ${did} was retired at ${retired.at}; nobody signs with it any more.`,
+    {
+      hint: "Finish its rotation with 'key rotate', or put the file of the present key in its place.",
+    },
+  )
 }
 
 function factsOf({ log, facts }: OpenedLog): NodeFacts['log'] {

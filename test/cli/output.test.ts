@@ -3,7 +3,7 @@
 import * as fc from 'fast-check'
 import { parseString } from 'fast-csv'
 import { describe, expect, test } from 'vitest'
-import { bannerLines } from '../../src/cli/commands/serve.ts'
+import { bannerLines, readyEvent } from '../../src/cli/commands/serve.ts'
 import { CommandFailure } from '../../src/cli/failure.ts'
 import { displayWidth, objectText, progressText, rowsText, tableLines } from '../../src/cli/output.ts'
 import { JsonNumber, type JsonObject, type JsonValue, parseJson } from '../../src/index.ts'
@@ -171,5 +171,13 @@ describe('text for the terminal', () => {
     expect(bannerLines(facts, 'elsewhere').join('\n')).toContain('PROOFSTREAM_DATA=./data')
     expect(bannerLines({ ...facts, roles: ['replica'] }, 'data').at(-1)).toMatch(/^Roles {6}replica$/)
     expect(bannerLines(facts, 'data', 'npx proofstream').at(-1)).toContain('npx proofstream query ')
+  })
+
+  test('says to a program that it is ready, and in a container where a person finds address and token', () => {
+    const [did, roles] = ['did:key:z6Mk', ['gateway', 'builder', 'replica'] as const]
+    const node = { did, roles, url: 'http://0.0.0.0:8080', tokenFile: '/data/token' }
+    expect(readyEvent(node, 17)).toEqual({ event: 'ready', url: node.url, did, pid: 17 })
+    expect(readyEvent(node, 1)['next']).toMatch(/http:\/\/localhost:8080\/.*docker exec .*\/data\/token/)
+    expect(readyEvent({ ...node, roles: ['replica'] }, 1)).not.toHaveProperty('next')
   })
 })

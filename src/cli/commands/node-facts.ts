@@ -1,4 +1,4 @@
-// `--version`, `receipt`, `key show`, `token create | list | revoke`: small questions to a node.
+// `--version`, `receipt`, `token create | list | revoke`: small questions to a node.
 
 import { type JsonValue, packageVersion, systemClock } from '../../index.ts'
 import { openClient } from '../client.ts'
@@ -16,21 +16,6 @@ export async function showReceipt(context: CommandContext, [id = '']: Args): Pro
   if (receipt instanceof Map) printObject(context.form, receipt)
   const status = memberAt(receipt, 'status')
   return status === 'rejected' || status === 'lost' ? exitCodes.conflict : exitCodes.done
-}
-
-/** The keys with which the node signs or once signed. */
-export async function showKeys(context: CommandContext): Promise<number> {
-  const client = await openClient(context)
-  const document = (await client.call({ path: '/.well-known/did.json' })).json()
-  const keys = itemsAt(document, 'verificationMethod').map((method): JsonValue =>
-    objectOf({
-      did: memberAt(method, 'controller') ?? memberAt(document, 'id'),
-      type: memberAt(method, 'type'),
-      publicKey: memberAt(method, 'publicKeyMultibase'),
-    }),
-  )
-  printObjects(context.form, ['did', 'type', 'publicKey'], keys)
-  return exitCodes.done
 }
 
 /** Prints the versions of this program and of what it runs on; no node is asked. */

@@ -51,7 +51,24 @@ function stopSignal(): Promise<void> {
 /** A few lines for a person, or one line of JSON for a program. */
 function announce(node: RunningNode, clientDataDir: string): void {
   if (process.stdout.isTTY) note(bannerLines(node, clientDataDir).join('\n'))
-  else print(`${JSON.stringify({ event: 'ready', url: node.url, did: node.did, pid: process.pid })}\n`)
+  else print(`${JSON.stringify(readyEvent(node, process.pid))}\n`)
+}
+
+/** The first process of a container is read by a person too, who has neither its address nor its files. */
+export function readyEvent(
+  { url, did, roles, tokenFile }: Pick<RunningNode, 'url' | 'did' | 'roles' | 'tokenFile'>,
+  pid: number,
+): Readonly<Record<string, string | number>> {
+  const isContainer = pid === 1 && roles.includes('gateway')
+  return {
+    event: 'ready',
+    url,
+    did,
+    pid,
+    ...(isContainer && {
+      next: `Open the published port in a browser, mostly http://localhost:${new URL(url).port}/. The admin token: docker exec CONTAINER node -p 'fs.readFileSync("${tokenFile}","utf8")'`,
+    }),
+  }
 }
 
 type Facts = Pick<

@@ -164,6 +164,8 @@ function findingsOf({ answer, signer, checks }: OfflineSuccess, reproduction: Re
   const [rows, extent] = [numberAt(told, 'answer', 'rows'), textAt(told, 'answer', 'extent')]
   const isNamed = checks.some(({ name, result }) => name === 'signer' && result === 'passed')
   const relation = isNamed ? 'named' : relations.find((one) => one === textAt(told, 'signer', 'relation'))
+  const retiredAt = textAt(told, 'signer', 'retired', 'at')
+  const why = textAt(told, 'signer', 'retired', 'why') === 'leaked' ? ('leaked' as const) : ('rotated' as const)
   const stability = stabilities.find((one) => one === textAt(told, 'engine', 'stability'))
   const times = itemsAt(told, 'answer', 'datasets').map(
     (dataset) => [textAt(dataset, 'blockHash') ?? '', textAt(dataset, 'blockTime') ?? ''] as const,
@@ -175,7 +177,7 @@ function findingsOf({ answer, signer, checks }: OfflineSuccess, reproduction: Re
       ...(extent === 'whole' || extent === 'cut' ? { extent } : {}),
     },
     signer,
-    ...defined({ relation, stability }),
+    ...defined({ relation, stability, retired: retiredAt === undefined ? undefined : { at: retiredAt, why } }),
     blockTimes: new Map(times),
     isReproduced: told !== null,
   }

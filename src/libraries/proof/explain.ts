@@ -3,6 +3,7 @@
 
 import { jsonText } from '../base/json/json.ts'
 import { cleanText } from '../base/clean-text.ts'
+import type { Retired } from './signer.ts'
 import { type AskedDataset, extentText, type SignedAnswer } from './signed-answer.ts'
 
 /** Who the signer is to the one who asks. `named`: the reader gave this key as the one that he expects. */
@@ -14,6 +15,8 @@ export interface Findings {
   /** did:key. */
   readonly signer: string
   readonly relation?: Relation
+  /** Where the node knows that the key is a former one. */
+  readonly retired?: Retired
   /** Whether the rows alone decide the answer, or also how they lie in blocks; what runs statements can tell. */
   readonly stability?: 'exact' | 'pinned'
   /** When each block was made (RFC 3339), by its hash; those that are known. */
@@ -41,7 +44,7 @@ export function explain(findings: Findings): ExplainedLine[] {
       : datasets.map((dataset) => ['dataset', datasetText(dataset, findings.blockTimes)] as const)),
     ['answer', extentText(answer) ?? 'not in this file; what was signed is the hash of its rows'],
     ['holds for', datasets.length === 0 ? undefined : stabilityText(findings)],
-    ['signer', `${findings.signer}, ${relationText(findings.relation)}`],
+    ['signer', `${findings.signer}, ${relationText(findings)}`],
     ...uncheckedTexts(findings).map((text) => ['not checked', text] as const),
   ]
   return lines.flatMap(([about, text]) => (text === undefined ? [] : [{ about, text: cleanText(text, '\n\t') }]))
@@ -67,11 +70,14 @@ const relationTexts: Readonly<Record<Relation, string>> = {
   unknown: 'a key that the node does not know',
 }
 
-function relationText(relation: Relation | undefined): string {
-  return relation === undefined ? 'whoever that is: no key was named to compare it with' : relationTexts[relation]
+function relationText({ relation, retired }: Findings): string {
+  if (relation === undefined) return 'whoever that is: no key was named to compare it with'
+  if (retired === undefined) return relationTexts[relation]
+  const why = retired.why === 'leaked' ? 'retired because it leaked' : 'retired'
+  return `${relationTexts[relation]}, ${why} at ${retired.at}`
 }
 
-function uncheckedTexts({ answer, relation, isReproduced }: Findings): string[] {
+function uncheckedTexts({ answer, relation, retired, isReproduced }: Findings): string[] {
   const texts: string[] = []
   if (!isReproduced) {
     texts.push('That these rows follow from those blocks: a node that holds them must run the question again.')
@@ -79,6 +85,11 @@ function uncheckedTexts({ answer, relation, isReproduced }: Findings): string[] 
   }
   if (relation === undefined || relation === 'unknown') {
     texts.push('Whose key it is: compare it with one that the signer has told you by another way.')
+  }
+  if (retired?.why === 'leaked') {
+    texts.push(
+      'Who signed: the key leaked, so others can sign with it. What a node finds by running the question holds.',
+    )
   }
   texts.push('That what was recorded is true: a proof binds what was stored, not what happened.')
   return texts

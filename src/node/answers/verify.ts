@@ -14,6 +14,7 @@ import { checkDialect, type DatasetPin, type QueryRequest } from '../../librarie
 import { type ExplainedLine, explain } from '../../libraries/proof/explain.ts'
 import type { ReadProof } from '../../libraries/proof/read-proof.ts'
 import type { SignedAnswer } from '../../libraries/proof/signed-answer.ts'
+import type { Retired, Signer } from '../../libraries/proof/signer.ts'
 import type { WorkPool } from '../machine/work/work-pool.ts'
 import { type BindDeps, bindQuery } from './bind.ts'
 import { openTables } from './tables.ts'
@@ -24,8 +25,8 @@ export interface VerifyDeps extends ReplicaDeps {
   readonly catalog: ReplicaDeps['catalog'] & Pick<Catalog, 'deletionOf'>
   readonly trustedSigners: readonly string[]
   readonly work: WorkPool
-  /** Every did:key with which nodes over this store have signed. */
-  readonly signers: () => Promise<readonly string[]>
+  /** Every key with which nodes over this store have signed. */
+  readonly signers: () => Promise<readonly Signer[]>
 }
 
 /** What running the question of a proof again has shown: the same rows. */
@@ -46,9 +47,16 @@ export interface Rerun {
   }
 }
 
+export interface VerifiedSigner {
+  readonly did: string
+  readonly relation: 'self' | 'known' | 'unknown'
+  /** Of a former key of this node. */
+  readonly retired?: Retired
+}
+
 export interface VerifyAnswer extends Rerun {
   readonly ok: true
-  readonly signer: { readonly did: string; readonly relation: 'self' | 'known' | 'unknown' }
+  readonly signer: VerifiedSigner
   /** All of it in sentences. */
   readonly explanation: readonly ExplainedLine[]
 }
@@ -64,22 +72,29 @@ export async function verifyProof(deps: VerifyDeps, proof: ReadProof, caller: Ca
     if (!(error instanceof NodeError) || error.kind !== 'VerificationFailed::DatasetNotFound') throw error
     throw (await deletedOf(deps, request, caller)) ?? error
   })
-  const isSelf = did === deps.nodeKey.did || (await deps.signers()).includes(did)
-  const relation = isSelf ? 'self' : deps.trustedSigners.includes(did) ? 'known' : 'unknown'
+  const signer = await signerOf(deps, did)
+  const { relation, retired } = signer
   return {
     ok: true,
-    signer: { did, relation },
+    signer,
     engine,
     answer,
     explanation: explain({
       answer: { ...asked(request), ...answer },
       signer: did,
       relation,
+      ...defined({ retired }),
       stability: engine.stability,
       blockTimes: new Map(answer.datasets.map(({ blockHash = '', blockTime }) => [blockHash, blockTime])),
       isReproduced: true,
     }),
   }
+}
+
+async function signerOf({ nodeKey, signers, trustedSigners }: VerifyDeps, did: string): Promise<VerifiedSigner> {
+  const own = (await signers()).find((signer) => signer.did === did)
+  if (own !== undefined || did === nodeKey.did) return { did, relation: 'self', ...defined({ retired: own?.retired }) }
+  return { did, relation: trustedSigners.includes(did) ? 'known' : 'unknown' }
 }
 
 /**

@@ -15,6 +15,7 @@ import type { Role } from '../../libraries/model/names.ts'
 import type { Health } from '../machine/ops/health.ts'
 import type { Metrics } from '../machine/ops/metrics.ts'
 import type { NodeKey } from '../../libraries/proof/sign.ts'
+import type { Signer } from '../../libraries/proof/signer.ts'
 import type { AnswerFiles } from '../answers/answer-files.ts'
 import type { BlockEvents } from '../answers/block-events.ts'
 import type { Followers } from '../answers/followers.ts'
@@ -52,7 +53,7 @@ export interface HttpContext {
   readonly routes: readonly OptionalRoutes[]
   readonly without: readonly string[]
   /** Every did:key with which nodes over this store have signed. */
-  readonly signers: () => Promise<readonly string[]>
+  readonly signers: () => Promise<readonly Signer[]>
   readonly facts: NodeFacts
   readonly nodeKey: Pick<NodeKey, 'did' | 'sign'>
   /** Absent where the process has not this role. */

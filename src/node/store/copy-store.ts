@@ -26,6 +26,7 @@ import {
   packFileKey,
   packKey,
   rejectsRoot,
+  retiredKeysPrefix,
   signersPrefix,
   tokensPrefix,
 } from './layout.ts'
@@ -57,6 +58,7 @@ const records = [
   [logsPrefix, 1],
   [adoptionsPrefix, 1],
   [signersPrefix, 1],
+  [retiredKeysPrefix, 2],
   ['secrets', 1],
   [deletionsPrefix, 2],
   [tokensPrefix, 1],

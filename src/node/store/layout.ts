@@ -2,6 +2,7 @@
 // Keys are `/`-joined segments of ASCII letters, digits, `.`, `_`, `-`; no segment begins with a dot. Whatever goes
 // into a key (an id, a hash, an alias) is checked here before it becomes part of a path.
 
+import type { Retired } from '../../libraries/proof/signer.ts'
 import { join } from 'node:path'
 import { type DatasetId, type Hash, datasetIdPattern, hashPattern } from '../../libraries/base/ids/identifiers.ts'
 import { DecodeError } from '../../libraries/base/errors.ts'
@@ -46,6 +47,7 @@ export const floorsPrefix = 'progress'
 export const adoptionsPrefix = 'adoptions'
 export const rejectsRoot = 'rejects'
 export const signersPrefix = 'signers'
+export const retiredKeysPrefix = 'retired-keys'
 
 /** `names/<account>/<dataset>` in lower case. `alias` is `account/dataset` in any ASCII case. */
 export function nameKey(alias: string): string {
@@ -194,6 +196,11 @@ function atPosition(root: string): (logId: string, partition: number, position: 
 /** `signers/<multibase part of the did:key>`: a key that a node over this store has signed with. */
 export function signerKey(key: string): string {
   return `${signersPrefix}/${segment('a key', key)}`
+}
+
+/** `retired-keys/<multibase part of the did:key>/rotated|leaked`: since when nobody signs with this key any more, and why. */
+export function retiredKeyKey(key: string, why: Retired['why']): string {
+  return `${retiredKeysPrefix}/${segment('a key', key)}/${why}`
 }
 
 /** `tokens/<id>`: one access token's record (its hash, never its text). */

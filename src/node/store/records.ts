@@ -1,5 +1,5 @@
 // Records of which the first one written stands, whichever process writes it: commits, logs, floors, adoptions,
-// rejections, secrets, signers (names: `names.ts`). Each is one put-if-absent; a writer that finds its own bytes there has won too, so a
+// rejections, secrets (names: `names.ts`, keys: `signers.ts`). Each is one put-if-absent; a writer that finds its own bytes there has won too, so a
 // repeat after a crash is no conflict.
 
 import {
@@ -17,7 +17,7 @@ import {
   sweptFormat,
 } from '../../libraries/odf/chain/records.ts'
 import { randomBytes } from '../../libraries/base/ids/native-crypto.ts'
-import { object, type RecordCodec, recordCodec, text } from '../../libraries/base/json/shape.ts'
+import type { RecordCodec } from '../../libraries/base/json/shape.ts'
 import { assert, must } from '../../libraries/base/assert.ts'
 import { equalBytes } from '../../libraries/base/bytes.ts'
 import { DecodeError } from '../../libraries/base/errors.ts'
@@ -33,8 +33,6 @@ import {
   rejectKey,
   rejectsPrefix,
   secretKey,
-  signerKey,
-  signersPrefix,
 } from './layout.ts'
 import type { ObjectStore } from './object-store.ts'
 
@@ -46,9 +44,6 @@ export type Rejects = ReadonlyMap<number, RejectRecord>
 
 /** Floors kept per partition; older ones are deleted, for only the newest counts. */
 const floorsKept = 16
-const didPrefix = 'did:key:'
-const signerPattern = /^z6Mk[1-9A-HJ-NP-Za-km-z]{40,50}$/
-const signerCodec = recordCodec('signer', object({ did: text() }))
 
 /** Durable when it resolves, as are all that follow. Throws DecodeError when what is there is no such record. */
 export async function putOnce<T>(
@@ -217,28 +212,4 @@ export function rejectionOf(rejects: Rejects, dataset: DatasetId, positions: rea
 export async function sharedSecret(store: ObjectStore, name: string): Promise<Uint8Array> {
   await store.put(secretKey(name), randomBytes(32))
   return must(await store.get(secretKey(name)), 'a secret that was put is there')
-}
-
-/**
- * Notes that a node over this store signs as `did`, so that a DID document names former keys and those of other nodes of
- * the installation. A replica alone writes nothing: its key is known here when it is shared, or has been a writer's.
- */
-export async function putSigner(store: ObjectStore, did: string): Promise<void> {
-  const key = did.startsWith(didPrefix) ? did.slice(didPrefix.length) : ''
-  if (!signerPattern.test(key)) throw new DecodeError('signer', 'is no did:key of Ed25519')
-  await store.put(signerKey(key), signerCodec.encode({ did }))
-}
-
-/** The did:key of every node that has signed over this store, sorted. */
-export async function listSigners(store: ObjectStore): Promise<readonly string[]> {
-  const names = await store.list(signersPrefix)
-  return names.filter((name) => signerPattern.test(name)).map((name) => didPrefix + name)
-}
-
-/** What is wrong with the signer's record under this name, or undefined. */
-export async function signerFault(store: ObjectStore, name: string): Promise<string | undefined> {
-  if (!signerPattern.test(name)) return 'is no key of a node'
-  const bytes = await store.get(signerKey(name))
-  const expected = signerCodec.encode({ did: didPrefix + name })
-  return bytes === undefined || equalBytes(bytes, expected) ? undefined : 'names another key'
 }

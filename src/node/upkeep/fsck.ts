@@ -13,11 +13,13 @@ import {
   logsPrefix,
   numberOfName,
   rejectsRoot,
+  retiredKeysPrefix,
   signersPrefix,
 } from '../store/layout.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import { listChangedNames, listNames, readDeletion, readName } from '../store/names.ts'
-import { adoptionsFrom, listNumbers, newestLowWaterMark, readLog, readRejects, signerFault } from '../store/records.ts'
+import { adoptionsFrom, listNumbers, newestLowWaterMark, readLog, readRejects } from '../store/records.ts'
+import { retiredFault, signerFault } from '../store/signers.ts'
 import { isRemovalBegun } from '../store/remove-chain.ts'
 import type { Successors } from './commits.ts'
 import { checkDataset } from './dataset.ts'
@@ -50,10 +52,7 @@ export async function fsck(store: ObjectStore, options: FsckOptions = {}): Promi
   const run: Run = { store, add, logs: await readLogs(store, add) }
   const successors = await readSuccessors(run)
   await checkRejects(run)
-  for (const name of await store.list(signersPrefix)) {
-    const fault = await signerFault(store, name)
-    if (fault !== undefined) add('RecordDisagrees', `${signersPrefix}/${name} ${fault}`)
-  }
+  await checkKeys(run)
   const names = await readNames(run)
   const ids = new Set<DatasetId>()
   for (const folder of await store.list(datasetsPrefix)) {
@@ -102,6 +101,20 @@ async function readLogs(store: ObjectStore, add: AddProblem): Promise<ReadonlyMa
     logs.set(name, record)
   }
   return logs
+}
+
+/** Checks the records of keys that sign, and of those that no longer do. */
+async function checkKeys({ store, add }: Run): Promise<void> {
+  const checks = [
+    [signersPrefix, signerFault],
+    [retiredKeysPrefix, retiredFault],
+  ] as const
+  for (const [prefix, faultOf] of checks) {
+    for (const name of await store.list(prefix)) {
+      const fault = await faultOf(store, name)
+      if (fault !== undefined) add('RecordDisagrees', `${prefix}/${name} ${fault}`)
+    }
+  }
 }
 
 /** Reads the records of logs that were given up for others. */

@@ -90,7 +90,7 @@ export async function adopt(config: Config, options: AdoptOptions): Promise<Adop
 }
 
 /** Opens the store; no node has the data directory until it is closed. Throws as `adopt`. */
-async function openForItself(config: Config, { opened, onFailure }: Opening): Promise<ObjectStore> {
+export async function openForItself(config: Config, { opened, onFailure }: Opening): Promise<ObjectStore> {
   const { cache } = dataPaths(config.dataDir)
   if (await isThere(cache)) {
     const unlock = lockDirectory(cache, 'cache')

@@ -8,6 +8,7 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { loadConfig } from '../../../src/node/config.ts'
 import { checkStore } from '../../../src/index.ts'
 import { type RunningNode, startNode } from '../../../src/node/node.ts'
+import { runCommand } from '../../helpers/run-node.ts'
 
 const data = await mkdtemp(join(tmpdir(), 'proofstream-keys-'))
 afterAll(() => rm(data, { recursive: true }))
@@ -44,6 +45,61 @@ describe('a node with another key than before', () => {
     } finally {
       await after.stop()
     }
+  })
+
+  test('says since when a rotated key signs nothing, and of a leaked one that its signature proves nothing', async () => {
+    const before = await start()
+    const proof = await (await post(before, '/query', '{"query":"select 1 as x","include":["proof"]}')).text()
+    const args = ['--data', data]
+    expect(await runCommand(['key', 'rotate', ...args])).toMatchObject({ code: 9 })
+    await before.stop()
+    const rotated = await runCommand(['key', 'rotate', ...args])
+    expect(rotated.code).toBe(0)
+    const { did, former, retired } = JSON.parse(rotated.stdout)
+    expect(former).toBe(before.did)
+    const after = await start()
+    expect(after.did).toBe(did)
+    const document = async (): Promise<DidDocument> =>
+      (await (await fetch(`${after.url}/.well-known/did.json`)).json()) as DidDocument
+    const methodOf = async (one: string) =>
+      (await document()).verificationMethod.find(({ controller }) => controller === one)
+    try {
+      expect(await methodOf(before.did)).toMatchObject({ expires: retired })
+      expect((await document()).assertionMethod).toContain(`${before.did}#${before.did.slice(8)}`)
+      const signer = { did: before.did, relation: 'self', retired: { at: retired, why: 'rotated' } }
+      expect(await (await post(after, '/verify', proof)).json()).toMatchObject({ ok: true, signer })
+
+      expect((await runCommand(['key', 'leaked', after.did, ...args])).code).not.toBe(0)
+      expect((await runCommand(['key', 'leaked', 'did:key:z6Mkstranger', ...args])).code).not.toBe(0)
+      const told = await runCommand(['key', 'leaked', before.did, ...args])
+      expect(told.code).toBe(0)
+      const { retired: at } = JSON.parse(told.stdout)
+      expect(await methodOf(before.did)).toMatchObject({ revoked: at })
+      expect((await document()).assertionMethod).not.toContain(`${before.did}#${before.did.slice(8)}`)
+      const verified = await (await post(after, '/verify', proof)).json()
+      expect(verified).toMatchObject({ ok: true, signer: { retired: { at, why: 'leaked' } } })
+      expect(JSON.stringify(verified)).toContain('others can sign with it')
+      const file = join(data, 'answer.json')
+      await writeFile(file, proof)
+      const checked = await runCommand(['verify', file, '--server', after.url, '-o', 'table'])
+      expect(checked.stdout).toContain(`retired because it leaked at ${at}`)
+      expect((await checkStore(data)).ok).toBe(true)
+    } finally {
+      await after.stop()
+    }
+  })
+
+  test('does not start with a key that was retired, until its rotation is finished', async () => {
+    const path = join(data, 'keys', 'node.json')
+    const old = await readFile(path, 'utf8')
+    expect((await runCommand(['key', 'rotate', '--leaked', '--data', data])).code).toBe(0)
+    await writeFile(path, old)
+    await expect(start()).rejects.toThrow(/was retired at/)
+    const again = await runCommand(['key', 'rotate', '--data', data])
+    expect(again.code).toBe(0)
+    const node = await start()
+    expect(node.did).toBe(JSON.parse(again.stdout).did)
+    await node.stop()
   })
 
   test('has a store in which fsck finds a record that was changed', async () => {

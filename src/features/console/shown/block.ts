@@ -40,7 +40,7 @@ export async function blockPageOf(
     event: json.length > shownEventChars ? `${json.slice(0, shownEventChars)}…` : json,
     last: shown.rows === 0 ? undefined : await lastRows(reading, view, { rows: shown.rows, request, reply }),
     numbers: new Set(shownFields(view).flatMap((field) => (isNumber(field) ? [field.name] : []))),
-    signers: await context.signers(),
+    signers: (await context.signers()).map(({ did }) => did),
   })
 }
 

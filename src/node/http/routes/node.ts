@@ -9,6 +9,7 @@ import { NodeError } from '../../../libraries/base/errors.ts'
 import { schemaFormats } from '../../../libraries/model/query.ts'
 import { outputFormatNames } from '../../../libraries/columnar/outputs/formats.ts'
 import { addressText, noncePattern, signPossession } from '../../../libraries/proof/possession.ts'
+import type { Signer } from '../../../libraries/proof/signer.ts'
 import type { HttpContext } from '../context.ts'
 import { errorCatalogue } from '../texts.ts'
 
@@ -139,22 +140,30 @@ export function limitsOf(
   return { limits: Object.fromEntries(rows), fixed: Object.fromEntries(fixed) }
 }
 
-/** did:key documents are a function of the DID (W3C did:key method). */
-function didDocument(did: string, signers: readonly string[]): object {
-  const all = [did, ...signers.filter((other) => other !== did)]
-  const methods = all.map((controller) => {
+/**
+ * The keys of the node, its present one first. A method that `expires` signs nothing after that moment. One that is
+ * `revoked` leaked, and is no assertion method any more.
+ * Source: https://www.w3.org/TR/cid-1.0/#verification-methods
+ */
+function didDocument(did: string, signers: readonly Signer[]): object {
+  const all: readonly Signer[] = [{ did }, ...signers.filter((other) => other.did !== did)]
+  const methods = all.map(({ did: controller, retired }) => {
     const publicKeyMultibase = controller.slice('did:key:'.length)
     return {
       id: `${controller}#${publicKeyMultibase}`,
       type: 'Ed25519VerificationKey2020',
       controller,
       publicKeyMultibase,
+      ...defined({
+        expires: retired?.why === 'rotated' ? retired.at : undefined,
+        revoked: retired?.why === 'leaked' ? retired.at : undefined,
+      }),
     }
   })
   return {
     '@context': ['https://www.w3.org/ns/did/v1', 'https://w3id.org/security/suites/ed25519-2020/v1'],
     id: did,
     verificationMethod: methods,
-    assertionMethod: methods.map(({ id }) => id),
+    assertionMethod: methods.filter(({ revoked }) => revoked === undefined).map(({ id }) => id),
   }
 }

@@ -1,0 +1,51 @@
+// `key show` asks a node for its keys. `key rotate` and `key leaked` change what is stored, without a node.
+
+import type { JsonValue } from '../../index.ts'
+import { openClient } from '../client.ts'
+import type { CommandContext, NodeOptions } from '../context.ts'
+import { exitCodes, note } from '../failure.ts'
+import { itemsAt, memberAt, objectOf } from '../json-values.ts'
+import { printObject, printObjects } from '../output.ts'
+
+/** The keys with which the node signs or once signed. */
+export async function showKeys(context: CommandContext): Promise<number> {
+  const client = await openClient(context)
+  const document = (await client.call({ path: '/.well-known/did.json' })).json()
+  const keys = itemsAt(document, 'verificationMethod').map((method): JsonValue =>
+    objectOf({
+      did: memberAt(method, 'controller') ?? memberAt(document, 'id'),
+      type: memberAt(method, 'type'),
+      publicKey: memberAt(method, 'publicKeyMultibase'),
+      retired: memberAt(method, 'expires') ?? memberAt(method, 'revoked'),
+      leaked: memberAt(method, 'revoked') === undefined ? undefined : true,
+    }),
+  )
+  printObjects(context.form, ['did', 'type', 'publicKey', 'retired', 'leaked'], keys)
+  return exitCodes.done
+}
+
+/** Prints the new key and the former one. */
+export async function rotateKey(
+  context: CommandContext,
+  { leaked, flags, configFile }: NodeOptions & { readonly leaked: boolean },
+): Promise<number> {
+  const { rotateKey: rotate } = await import('../../node/upkeep/rotate-key.ts')
+  const config = context.entry.loadConfig({ 'log-level': 'warn', ...flags }, configFile)
+  const { did, former, retired } = await rotate(config, { leaked })
+  printObject(context.form, objectOf({ did, former, retired: retired.at, why: retired.why }))
+  note('start the node again; with one key for several processes, all of them')
+  note('the secret part of the former key is gone: backups of before still have it')
+  return exitCodes.done
+}
+
+/** Prints since when a former key counts as leaked. */
+export async function tellLeaked(
+  context: CommandContext,
+  { did, flags, configFile }: NodeOptions & { readonly did: string },
+): Promise<number> {
+  const { tellLeaked: tell } = await import('../../node/upkeep/rotate-key.ts')
+  const config = context.entry.loadConfig({ 'log-level': 'warn', ...flags }, configFile)
+  const { at, why } = await tell(config, did)
+  printObject(context.form, objectOf({ did, retired: at, why }))
+  return exitCodes.done
+}
