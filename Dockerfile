@@ -2,13 +2,14 @@
 FROM node:24-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
+COPY scripts/pages/package.json ./scripts/pages/
 RUN npm ci
 COPY tsconfig.json tsconfig.build.json ./
 COPY scripts ./scripts
 COPY src ./src
 COPY streams ./streams
 # What only builds goes; the client for a store in a bucket, which the package leaves to its users, stays.
-RUN npm run build && npm install --omit=dev --save-prod --save-exact \
+RUN npm run build && npm pkg delete workspaces && npm install --omit=dev --save-prod --save-exact \
   "@aws-sdk/client-s3@$(npm pkg get 'devDependencies[@aws-sdk/client-s3]' | tr -d '"')"
 
 FROM node:24-slim

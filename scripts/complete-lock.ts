@@ -60,17 +60,20 @@ export function missingPackages(lock: Lockfile): MissingPackage[] {
   return missing
 }
 
+/** A folder of the checkout is no download. */
+const isFolder = (key: string): boolean => !key.includes('node_modules/')
+
 /** Keys of packages that carry a download address. */
 export function withAddress(lock: Lockfile): string[] {
   return Object.entries(lock.packages)
-    .filter(([, entry]) => entry.resolved !== undefined)
+    .filter(([, { resolved, link }]) => resolved !== undefined && link !== true)
     .map(([key]) => key)
 }
 
 /** Keys of packages whose bytes nothing holds npm to. */
 export function withoutHash(lock: Lockfile): string[] {
   return Object.entries(lock.packages)
-    .filter(([key, { integrity, link }]) => key !== '' && integrity === undefined && link !== true)
+    .filter(([key, { integrity, link }]) => !isFolder(key) && integrity === undefined && link !== true)
     .map(([key]) => key)
 }
 

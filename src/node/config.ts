@@ -365,7 +365,7 @@ function readConfigFile(path: string): RawValues {
   return parsed as RawValues // an object by the lines above
 }
 
-/** Version of the package, such as `0.1.0`. */
+/** Version of the package, such as `0.2.0`. */
 export function packageVersion(): string {
   const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
   return (JSON.parse(manifest) as { version: string }).version // our manifest

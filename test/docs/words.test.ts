@@ -8,6 +8,8 @@ const repository = new URL('../../', import.meta.url)
 
 const pages = [
   'README.md',
+  'CHANGELOG.md',
+  'SECURITY.md',
   'src/libraries/client/README.md',
   'src/libraries/proof/README.md',
   ...[
@@ -23,11 +25,13 @@ const pages = [
     'GUARANTEES',
     'halts',
     'http-api',
+    'keys',
     'lake',
     'limits',
     'metrics',
     'operations',
     'performance',
+    'privacy',
     'replicas',
     'roles',
     'scale',
