@@ -10,7 +10,10 @@ const pages = [
   ...filesUnder('examples', ['.md']),
   ...filesUnder('streams', ['.md']),
   ...filesUnder('src', ['.md']),
-  ...['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'SECURITY.md'].map((path) => ({ path, text: readFileSync(join(repository, path), 'utf8') })),
+  ...['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'SECURITY.md'].map((path) => ({
+    path,
+    text: readFileSync(join(repository, path), 'utf8'),
+  })),
 ]
 
 function anchorsOf(text: string): Set<string> {
