@@ -1,6 +1,7 @@
 // Names in a statement → datasets the caller may read → blocks → files, before anything is planned.
 
 import { defined } from '../../libraries/base/collections.ts'
+import { similarNames } from '../../libraries/base/compare.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import { type DatasetChain, type DatasetView, viewOf } from '../catalog/dataset-chain.ts'
 import type { NameRecord } from '../../libraries/odf/chain/records.ts'
@@ -78,9 +79,19 @@ export class Reader {
     return chain
   }
 
-  /** The error for a name that `find` does not know; it says how the dataset is called now. */
+  /** The error for a name that `find` does not know; it says how the dataset is called now, or which names are alike. */
   async missing(alias: string, position?: TextPosition): Promise<NodeError> {
-    return (await renamedFrom(this.catalog, alias, this.mayRead, position)) ?? datasetNotFound(alias, position)
+    const renamed = await renamedFrom(this.catalog, alias, this.mayRead, position)
+    if (renamed !== undefined) return renamed
+    const readable = (await this.catalog.names()).filter((name) => this.mayRead(name))
+    return datasetNotFound(
+      alias,
+      position,
+      aliasesLike(
+        alias,
+        readable.map((name) => name.alias),
+      ),
+    )
   }
 
   async #nameOf(text: string): Promise<NameRecord | undefined> {
@@ -131,11 +142,27 @@ export async function renamedFrom(
   })
 }
 
-export function datasetNotFound(alias: string, position?: TextPosition): NodeError {
+export function datasetNotFound(alias: string, position?: TextPosition, candidates: readonly string[] = []): NodeError {
+  const hints = [
+    ...(alias.includes('/') ? [] : ['Name it account.dataset; SHOW TABLES lists what there is.']),
+    ...(candidates.length > 0 ? [] : ['Create it with PUT, or by posting records with ?create=true.']),
+  ]
   return new NodeError('DatasetNotFound', `There is no dataset '${alias.slice(0, 210)}'.`, {
-    hint: 'Create it with PUT, or by posting records with ?create=true.',
+    hint: hints.length > 0 ? hints.join(' ') : `Did you mean '${candidates[0]}'?`,
+    ...(candidates.length > 0 && { candidates }),
     ...defined({ position }),
   })
+}
+
+/** Names of datasets that may have been meant: first those of other accounts, then those with few other letters. */
+function aliasesLike(wanted: string, aliases: readonly string[]): readonly string[] {
+  const lastOf = (alias: string): string => foldAscii(alias.slice(alias.lastIndexOf('/') + 1))
+  const last = lastOf(wanted)
+  const elsewhere = aliases.filter((alias) => lastOf(alias) === last)
+  if (elsewhere.length > 0) return elsewhere.slice(0, 5)
+  if (wanted.includes('/')) return similarNames(foldAscii(wanted), aliases)
+  const meant = new Set(similarNames(last, aliases.map(lastOf)))
+  return aliases.filter((alias) => meant.has(lastOf(alias))).slice(0, 5)
 }
 
 /** The alias that a name in SQL stands for: `"a/b"`, `a.b`, `a."b.c"`, `"did:odf:…"`. */

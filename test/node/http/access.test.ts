@@ -148,6 +148,8 @@ describe('a hidden dataset', () => {
     for (const name of ['"acme/secret"', `"${id}"`, 'acme.secret']) {
       expect((await live.query(`select * from ${name}`, {}, { token: null })).refusal).toBe('404 DatasetNotFound')
     }
+    for (const near of ['secret', 'acme.secre', 'other.secret'])
+      expect((await live.query(`select * from ${near}`, {}, { token: null })).at('candidates')).toBeUndefined()
     const list = await live.call('/datasets', { token: null })
     expect(list.text).not.toContain('secret')
     expect((await live.call(`/datasets/${id}`, { token: null })).status).toBe(404)

@@ -292,4 +292,16 @@ describe('statements', () => {
     const answer = await live.query('select nam from "acme/goods"')
     expect(answer.at('candidates')).toContain('name')
   })
+
+  it.each([
+    ['goods', /account\.dataset; SHOW TABLES/],
+    ['good', /account\.dataset; SHOW TABLES/],
+    ['other.goods', /Did you mean 'acme\/goods'/],
+    ['acme.goodz', /Did you mean 'acme\/goods'/],
+  ])('offers the dataset that %s may mean', async (name, hint) => {
+    const answer = await live.query(`select * from ${name}`)
+    expect(answer.refusal).toBe('404 DatasetNotFound')
+    expect(answer.at('candidates')).toEqual(['acme/goods'])
+    expect(answer.at('hint')).toMatch(hint)
+  })
 })
