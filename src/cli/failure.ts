@@ -107,20 +107,26 @@ export function printFailure(failure: CommandFailure): void {
   const { kind, facts = [], hint } = failure.details
   const lines = [`${paint('red', 'error:')} ${failure.message}${kind === undefined ? '' : paint('dim', `  (${kind})`)}`]
   lines.push(...facts.map((fact) => (fact === '' ? '' : `  ${fact}`)))
-  if (hint !== undefined) lines.push(`${paint('cyan', 'hint:')} ${hint}`)
+  if (hint !== undefined) lines.push(`${paint('cyan', 'hint:')} ${asTyped(hint)}`)
   tell(`${lines.join('\n')}\n`)
 }
 
 /** A remark beside the data: on stderr, whatever stdout is. */
 export function note(text: string): void {
-  tell(`${text}\n`)
+  tell(`${asTyped(text)}\n`)
 }
 
 function paint(style: 'red' | 'cyan' | 'dim', text: string): string {
   return styleText(style, text, { stream: process.stderr })
 }
 
-/** How a person who started this program calls it: a checkout has no `proofstream` on the path. */
-export function ownProgram(): string {
-  return import.meta.url.endsWith('.ts') ? 'npx proofstream' : 'proofstream'
+/** Commands in a text as the person who started this program can type them. */
+export function asTyped(text: string, program = ownProgram()): string {
+  return text.replace(/(?<![\w/.@-]|npx )proofstream(?= (?:--)?[a-z])/g, program)
+}
+
+/** How a person who started this program calls it: a checkout has no `proofstream` on the path, nor a package in a folder. */
+function ownProgram(): string {
+  const isInFolder = /[\\/]node_modules[\\/]\.bin[\\/]/.test(process.argv[1] ?? '')
+  return isInFolder || import.meta.url.endsWith('.ts') ? 'npx proofstream' : 'proofstream'
 }

@@ -3,6 +3,7 @@
 import * as fc from 'fast-check'
 import { parseString } from 'fast-csv'
 import { describe, expect, test } from 'vitest'
+import { asTyped } from '../../src/cli/failure.ts'
 import { bannerLines, readyEvent } from '../../src/cli/commands/serve.ts'
 import { CommandFailure } from '../../src/cli/failure.ts'
 import { displayWidth, objectText, progressText, rowsText, tableLines } from '../../src/cli/output.ts'
@@ -170,7 +171,16 @@ describe('text for the terminal', () => {
     expect(text).toContain('commands that run here find it')
     expect(bannerLines(facts, 'elsewhere').join('\n')).toContain('PROOFSTREAM_DATA=./data')
     expect(bannerLines({ ...facts, roles: ['replica'] }, 'data').at(-1)).toMatch(/^Roles {6}replica$/)
-    expect(bannerLines(facts, 'data', 'npx proofstream').at(-1)).toContain('npx proofstream query ')
+    expect(lines.at(-1)).toContain('proofstream query ')
+  })
+
+  test('names the program as it can be typed here', () => {
+    const text = "Run: proofstream fsck x, './proofstream serve', proofstream --server u tail; Proofstream is a node."
+    expect(asTyped(text, 'npx proofstream')).toBe(
+      "Run: npx proofstream fsck x, './proofstream serve', npx proofstream --server u tail; Proofstream is a node.",
+    )
+    expect(asTyped('npx proofstream demo')).toBe('npx proofstream demo')
+    expect(asTyped('proofstream demo', 'proofstream')).toBe('proofstream demo')
   })
 
   test('says to a program that it is ready, and in a container where a person finds address and token', () => {

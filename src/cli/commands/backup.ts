@@ -3,7 +3,7 @@
 
 import type { CopyProgress, CopyReport } from '../../index.ts'
 import type { CommandContext, NodeOptions } from '../context.ts'
-import { CommandFailure, exitCodes, note, ownProgram } from '../failure.ts'
+import { CommandFailure, exitCodes, note } from '../failure.ts'
 import { objectOf } from '../json-values.ts'
 import { createStatusLine, printObject } from '../output.ts'
 import { fsck } from './fsck.ts'
@@ -19,7 +19,7 @@ export async function backup(context: CommandContext, { dir, flags, configFile }
   const report = await withProgress('backing up', (onProgress) => copy(config, dir, onProgress))
   tell(context, report)
   note(`${dir} holds the key of the node and the admin token: keep it from others`)
-  note(`to check it: ${ownProgram()} fsck ${dir}`)
+  note(`to check it: proofstream fsck ${dir}`)
   return exitCodes.done
 }
 

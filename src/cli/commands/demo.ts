@@ -4,7 +4,7 @@
 import { join, relative } from 'node:path'
 import { openClient } from '../client.ts'
 import type { CommandContext } from '../context.ts'
-import { note, ownProgram } from '../failure.ts'
+import { note } from '../failure.ts'
 import { ingest } from './ingest.ts'
 
 const folder = join(import.meta.dirname, '..', '..', '..', 'demo')
@@ -32,7 +32,7 @@ export async function demo(context: CommandContext): Promise<number> {
     })
     if (exitCode !== 0) return exitCode
   }
-  const client = server === 'http://127.0.0.1:8080' ? ownProgram() : `${ownProgram()} --server ${server}`
+  const client = server === 'http://127.0.0.1:8080' ? 'proofstream' : `proofstream --server ${server}`
   note(
     [
       '',

@@ -4,7 +4,7 @@
 import type { Finding } from '../../node/upkeep/finding.ts'
 import { cleanText } from '../../libraries/base/clean-text.ts'
 import type { CommandContext, NodeOptions } from '../context.ts'
-import { exitCodes } from '../failure.ts'
+import { asTyped, exitCodes } from '../failure.ts'
 import { objectOf } from '../json-values.ts'
 import { createStatusLine, printObjects } from '../output.ts'
 import { print } from '../terminal.ts'
@@ -32,6 +32,6 @@ function lines(findings: readonly Finding[]): string[] {
   const width = Math.max(...findings.map(({ check }) => check.length))
   return findings.flatMap(({ check, status, found, hint }) => [
     `${status.padEnd(4)}  ${check.padEnd(width)}  ${cleanText(found)}\n`,
-    ...(hint === undefined ? [] : [`${' '.repeat(width + 6)}  → ${cleanText(hint)}\n`]),
+    ...(hint === undefined ? [] : [`${' '.repeat(width + 6)}  → ${cleanText(asTyped(hint))}\n`]),
   ])
 }

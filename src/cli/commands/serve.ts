@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { styleText } from 'node:util'
 import { readOptions, refuseIdleOptions, type RunningNode } from '../../index.ts'
 import type { CommandContext, NodeOptions } from '../context.ts'
-import { CommandFailure, exitCodes, note, ownProgram } from '../failure.ts'
+import { CommandFailure, exitCodes, note } from '../failure.ts'
 import { print } from '../terminal.ts'
 
 /** For the end of a node that cannot go on. */
@@ -80,10 +80,10 @@ type Facts = Pick<
  * At most 12 aligned lines: what runs, where, who may do what, what to do next. `clientDataDir`: where commands look
  * for the token.
  */
-export function bannerLines(node: Facts, clientDataDir: string, program = ownProgram()): string[] {
+export function bannerLines(node: Facts, clientDataDir: string): string[] {
   const label = (text: string): string => styleText('dim', text.padEnd(9), { stream: process.stderr })
   const { url, dataDir } = node
-  const client = url === 'http://127.0.0.1:8080' ? program : `${program} --server ${url}`
+  const client = url === 'http://127.0.0.1:8080' ? 'proofstream' : `proofstream --server ${url}`
   const access = node.anonymousRead
     ? 'anyone may read public datasets; writing needs a token'
     : 'everything needs a token'
