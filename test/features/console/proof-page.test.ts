@@ -98,6 +98,8 @@ describe.skipIf(isSkipped)('the verify page in Chromium', () => {
     expect(await choose(proofs.open)).toBe('good: ✓ Unchanged since it was signed')
     expect(await driver.text()).toContain('21.5')
     expect(await asked()).toBe(0)
+    const { host } = new URL(open.node.url)
+    await driver.until(`document.querySelector('#again').innerText.includes('Whose key: ${host} names it in')`)
     expect(await again()).toBe('good: ✓ This node got the same rows again')
     expect(await asked()).toBe(1)
     expect(await driver.text()).toContain('a key of the node that was asked')

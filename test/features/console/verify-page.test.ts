@@ -105,6 +105,19 @@ describe.skipIf(chromium === undefined && process.env['CI'] !== 'true')('verify.
     expect(text).toContain('when that was made is not in the file')
   })
 
+  test('shows the rows first, then what is known of them, and prints all of it on one sheet', async () => {
+    const fields = ['state', 'flights', 'delay', 'share'].map((name) => ({ name, data_type: 'Utf8', nullable: true }))
+    const rows = Array.from({ length: 40 }, (_, at) => [`State number ${at}`, at * 1_000, at / 8, 'of all'])
+    const { input } = JSON.parse(proofVectors.find(({ name }) => name === 'ds-aoa')!.responseBodyBytes)
+    const output = { data: rows, dataFormat: 'JsonAoa', schema: { fields }, schemaFormat: 'ArrowJson' }
+    const { text } = await choose(file('answer.json', signed({ ...input, limit: 100 }, output)))
+    expect(text.indexOf('State number 3')).toBeGreaterThan(text.indexOf('✓'))
+    expect(text.indexOf('State number 3')).toBeLessThan(text.indexOf(input.query))
+    const { data } = await page.send('Page.printToPDF', { paperWidth: 8.27, paperHeight: 11.69 })
+    const printed = Buffer.from(String(data), 'base64').toString('latin1')
+    expect(printed.match(/\/Type \/Page\b/g)).toHaveLength(1)
+  })
+
   test.each(forgeries)('says of $name what it is, and nothing that it claims', async ({ text, kind }) => {
     const found = await paste(text)
     const isUnjudged = /^(?:UnsupportedProofType|InvalidRequest::RewrittenOutput)$/.test(kind)

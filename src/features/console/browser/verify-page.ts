@@ -44,6 +44,8 @@ export interface Checked {
   readonly proof: Blob
   /** The bundle, where it came in one. */
   readonly file: Blob
+  /** did:key. */
+  readonly signer: string
 }
 
 /** Is told of a file whose proof is good, and of none while there is no such. */
@@ -116,7 +118,7 @@ async function judge(given: readonly (File | string)[]): Promise<void> {
   if (!verdict.ok) return showFailure(verdict)
   showSuccess(verdict)
   const saved = blobOf(proof)
-  onChecked({ proof: saved, file: saved })
+  onChecked({ proof: saved, file: saved, signer: verdict.signer })
 }
 
 function blobOf(proof: Uint8Array | string): Blob {
@@ -141,7 +143,7 @@ async function judgeBundle(file: File, own: number): Promise<void> {
     const found = await checkBundle(file, namedSigner(), { onProgress })
     if (own !== current) return
     showBundle(found)
-    if (found.kind === 'whole') onChecked({ proof: blobOf(found.proof), file })
+    if (found.kind === 'whole') onChecked({ proof: blobOf(found.proof), file, signer: found.verdict.signer })
   } catch (error) {
     if (own !== current) return
     show('unjudged', 'Cannot be judged here', [element('p', '', `The file cannot be read: ${String(error)}`)])
@@ -194,14 +196,22 @@ function showSuccess(verdict: OfflineSuccess, bundle?: BundleFindings & { readon
   ]
   const whole = bundle === undefined ? '' : ', in a bundle that is whole'
   show('good', `✓ Unchanged since it was signed${isNamed ? ' by the key that you named' : ''}${whole}`, [
+    ...rowsTable(firstRows(output, rowsShown), answer.rows ?? 0),
     element('dl', '', ...facts.flatMap(({ about, text }) => [element('dt', '', about), element('dd', '', text)])),
     element('h3', '', 'Checked'),
     element('ul', '', ...checked.map((text) => element('li', '', text))),
     element('h3', '', 'Not checked'),
     element('ul', '', ...open.map(({ text }) => element('li', '', text))),
     ...(bundle === undefined ? [] : [element('p', 'hint', 'To run the query again: proofstream verify --bundle FILE')]),
-    ...rowsTable(firstRows(output, rowsShown), answer.rows ?? 0),
+    element('p', 'run', printButton()),
   ])
+}
+
+/** What was found, on one sheet of paper: rows, facts, what was checked and what was not. */
+function printButton(): HTMLElement {
+  const button = element('button', 'quiet', 'Print this page')
+  button.addEventListener('click', () => window.print())
+  return button
 }
 
 function contentsText({ rows, blocks }: { readonly rows: number; readonly blocks: number }): string {
@@ -253,4 +263,6 @@ function showFailure({ outcome, kind, message, position, signer }: OfflineFailur
 function show(tone: '' | 'good' | 'bad' | 'unjudged', headline: string, content: readonly HTMLElement[]): void {
   parts.details.replaceChildren(...content)
   parts.result.replaceChildren(element('h2', tone, headline))
+  // The form above it is as high as a small window.
+  if (tone === 'good') parts.result.scrollIntoView()
 }

@@ -13,7 +13,10 @@ export function start(main: HTMLElement): void {
 }
 
 /** The ways to run it again, and where the verdict of the node goes. */
-function offer({ proof, file }: Checked): HTMLElement[] {
+function offer({ proof, file, signer }: Checked): HTMLElement[] {
+  const whose = element('p', '', 'Looking up whose key it is…')
+  whose.setAttribute('role', 'status')
+  void whoseKey(signer).then((text) => whose.replaceChildren(text))
   const button = element('button', '', 'Run it again at this node')
   const verdict = element('div', '')
   verdict.setAttribute('role', 'status')
@@ -28,7 +31,23 @@ function offer({ proof, file }: Checked): HTMLElement[] {
   })
   const hint =
     'Nothing has been sent so far. The node checks the file again, and runs its query over the blocks that it names. In this browser, no server computes anything.'
-  return [element('p', 'hint', hint), element('p', 'run', button, rerunLink(file)), verdict, details]
+  return [whose, element('p', 'hint', hint), element('p', 'run', button, rerunLink(file)), verdict, details]
+}
+
+/** Whether this node's own document names the key: the address of the page says which host that is. */
+async function whoseKey(signer: string): Promise<string> {
+  const [host, path] = [location.host, '/.well-known/did.json']
+  try {
+    const keys = listOf(memberOf(await (await fetch(path)).json(), 'verificationMethod'))
+    const own = keys.find((key) => memberOf(key, 'controller') === signer)
+    if (own === undefined) return `Whose key: not one of ${host}. Its did.json does not name the signer.`
+    const [expires, revoked] = [textOf(memberOf(own, 'expires')), textOf(memberOf(own, 'revoked'))]
+    const named = `Whose key: ${host} names it in ${location.origin}${path}, looked up just now`
+    if (revoked !== '') return `${named}, as a key that leaked and was retired at ${revoked}: others can sign with it.`
+    return expires === '' ? `${named}.` : `${named}, as a former key, retired at ${expires}.`
+  } catch {
+    return `Whose key: ${host} did not say.`
+  }
 }
 
 interface Verdict {
