@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it, test } from 'vitest'
 import { verifyOffline } from '../../src/libraries/proof/verify.ts'
 import { run } from '../examples/run.ts'
-import { liveNode } from '../helpers/live-node.ts'
+import { liveNode, startLiveNode } from '../helpers/live-node.ts'
 import { forgeries } from '../libraries/proof/forgeries.ts'
 import { proofVectors, verifyVectors } from '../libraries/proof/proof-vectors.ts'
 import { printed, printedOtherwise, saved } from '../libraries/proof/saved-answers.ts'
@@ -136,6 +136,25 @@ print([row['n'] for row in node.tail('acme/rows')])
       '[9007199254740993, None]',
       '',
     ])
+  })
+
+  it('fetches all rows of an answer, and warns where a node answers fewer at once', async () => {
+    const small = await startLiveNode({ 'limit-result-rows': '150' })
+    try {
+      const program = `
+import warnings
+sql = 'select * from range(400)'
+print(len(node.query(sql)), len(node.query(sql, limit=7)))
+small = proofstream.Node('${small.node.url}', '${small.adminToken}')
+with warnings.catch_warnings(record=True) as told:
+    print(len(small.query(sql)), len(small.query(sql, limit=7)), [str(one.message) for one in told])
+`
+      expect(await python(program)).toBe(
+        "400 7\n150 7 ['these are the first 150 rows of more: page with limit and skip, or export the dataset']\n",
+      )
+    } finally {
+      await small.stop()
+    }
   })
 
   it('repeats a batch under its key without doubling it, and sends decimals digit by digit', async () => {

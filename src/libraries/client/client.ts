@@ -15,7 +15,7 @@ export type { BlockEvent, ListenOptions, Offsets, Row } from './listen.ts'
 export interface QueryOptions {
   /** Values for `$name` by name, or for `$1`, `$2`, … in order. */
   readonly parameters?: Readonly<Record<string, unknown>> | readonly unknown[]
-  /** Rows at most; 100 by default. */
+  /** Rows at most; by default all that the node answers at once, mostly 100,000. */
   readonly limit?: number
   /** Rows left out at the start. */
   readonly skip?: number
@@ -28,7 +28,7 @@ export interface QueryOptions {
 
 export interface QueryAnswer {
   readonly rows: readonly Row[]
-  /** There are rows beyond `limit`. */
+  /** There are more rows than these. */
   readonly truncated: boolean
   /** The answer as it came: with a proof what to save, and what `verify` takes. */
   readonly text: string
@@ -94,6 +94,15 @@ export interface Receipt {
   readonly errors?: readonly { readonly kind: string; readonly message: string }[]
 }
 
+/** What a node answers at once, unless its operator has said otherwise. */
+const mostRows = 100_000
+
+/** The rows that a node answers at once, where it has refused to answer more. */
+function rowsLimitOf(error: unknown): number | undefined {
+  const { name, value } = Object(error instanceof ProofstreamError ? error.problem['limit'] : undefined)
+  return name === 'resultRows' && typeof value === 'number' ? value : undefined
+}
+
 /** A node. Methods throw ProofstreamError with the node's words, after up to five repeats of what may succeed later. */
 export class ProofstreamClient {
   readonly #exchange: Exchange
@@ -106,9 +115,19 @@ export class ProofstreamClient {
   async query(sql: string, options: QueryOptions = {}): Promise<QueryAnswer> {
     const { parameters, limit, skip, proof = false, signer, signal } = options
     const include = proof ? ['Input', 'Proof', 'Schema'] : []
-    const asked = recordLines([{ query: sql, parameters, limit, skip, dataFormat: 'JsonAos', include }])
-    const headers = { 'content-type': 'application/json' }
-    const text = await this.#exchange.text('/query', { method: 'POST', headers, body: asked, signal })
+    const asked = { query: sql, parameters, skip, dataFormat: 'JsonAos', include }
+    const ask = (rows: number): Promise<string> =>
+      this.#exchange.text('/query', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: recordLines([{ ...asked, limit: rows }]),
+        signal,
+      })
+    const text = await ask(limit ?? mostRows).catch((error: unknown) => {
+      const most = limit === undefined ? rowsLimitOf(error) : undefined
+      if (most === undefined) throw error
+      return ask(most)
+    })
     const { output } = membersOf(text)
     const { data, truncated } = membersOf(output)
     const whole = { rows: rowsOf(data), truncated: truncated === true, text }

@@ -10,7 +10,7 @@ import { describe, expect, expectTypeOf, it } from 'vitest'
 import { ProofstreamClient, type QueryAnswer, type Receipt } from '../../../src/libraries/client/client.ts'
 import { ProofstreamError } from '../../../src/libraries/client/exchange.ts'
 import type { BlockEvent } from '../../../src/libraries/client/listen.ts'
-import { liveNode } from '../../helpers/live-node.ts'
+import { liveNode, startLiveNode } from '../../helpers/live-node.ts'
 import { serveNode } from '../../helpers/run-node.ts'
 
 const live = await liveNode()
@@ -195,6 +195,19 @@ describe('query', () => {
     expect(answer).toMatchObject({ rows: [{ n: 9_007_199_254_740_993n }], truncated: false })
     expect((await node.query('select n from acme.js', { limit: 1 })).truncated).toBe(true)
     expect(await node.query('select $1 + $2 as s', { parameters: [1, 2] })).toMatchObject({ rows: [{ s: 3 }] })
+  })
+
+  it('fetches all rows that the node answers at once', async () => {
+    const sql = 'select * from range(400)'
+    const answer = await node.query(sql)
+    expect([answer.rows.length, answer.truncated]).toEqual([400, false])
+    const small = await startLiveNode({ 'limit-result-rows': '150' })
+    try {
+      const cut = await new ProofstreamClient(small.node.url, { token: small.adminToken }).query(sql)
+      expect([cut.rows.length, cut.truncated]).toEqual([150, true])
+    } finally {
+      await small.stop()
+    }
   })
 
   it('checks a proof before it hands rows over, and later without a node', async () => {

@@ -30,6 +30,8 @@ _RETRYABLE = (408, 429, 502, 503, 504)
 _MOST_ANSWER_BYTES = 512 * 1024 * 1024
 _MOST_PROBLEM_BYTES = 1024 * 1024
 _LONGEST_PAUSE_S = 30.0
+#: What a node answers at once, unless its operator has said otherwise.
+_MOST_ROWS = 100_000
 
 
 class NodeError(Exception):
@@ -124,19 +126,32 @@ class Node:
         datasets: Optional[Sequence[Mapping[str, str]]] = None,
         signer: Optional[str] = None,
     ) -> Answer:
-        """Asks one SELECT. `limit` is 100 rows where it is not given; `Answer.truncated` says when there were more.
+        """Asks one SELECT. Without `limit` all rows come that the node answers at once (100,000, unless its operator has said
+        otherwise), and a UserWarning says when there were more; with it, `Answer.truncated` does.
 
         With `proof` the answer is signed, and checked before it is returned: ProofError where it does not stand, or was not
         signed by `signer`. Raises NodeError for what the node refuses.
         """
         asked: Dict[str, Any] = {"query": sql, "include": ["Schema", "Proof"] if proof else ["Schema"], "skip": skip}
-        asked.update({} if limit is None else {"limit": limit})
         asked.update({} if datasets is None else {"datasets": list(datasets)})
         if parameters is not None:
             asked["parameters"] = dict(parameters) if isinstance(parameters, Mapping) else list(parameters)
-        body = _values.json_line(asked).encode()
-        text = self._call("POST", "/query", body, {"Content-Type": "application/json"}).decode("utf-8")
-        return _answer(text, _checked(text, signer) if proof or signer is not None else None)
+        try:
+            text = self._ask(asked, _MOST_ROWS if limit is None else limit)
+        except NodeError as error:
+            most = error.problem.get("limit")
+            if limit is not None or not isinstance(most, dict) or most.get("name") != "resultRows":
+                raise
+            text = self._ask(asked, most["value"])
+        answer = _answer(text, _checked(text, signer) if proof or signer is not None else None)
+        if limit is None and answer.truncated:
+            message = f"these are the first {len(answer)} rows of more: page with limit and skip, or export the dataset"
+            warnings.warn(message, stacklevel=2)
+        return answer
+
+    def _ask(self, asked: Mapping[str, Any], limit: int) -> str:
+        body = _values.json_line({**asked, "limit": limit}).encode()
+        return self._call("POST", "/query", body, {"Content-Type": "application/json"}).decode("utf-8")
 
     def tail(self, dataset: str, limit: int = 100) -> List[Dict[str, Any]]:
         """The newest rows of a dataset (`account/name`), the oldest of them first."""
@@ -210,7 +225,7 @@ class Node:
         return size
 
     def _request(self, method: str, target: str, body: Optional[bytes], headers: Mapping[str, str]) -> Request:
-        own = {"Accept": "application/json", "User-Agent": "proofstream-python/0.1"}
+        own = {"Accept": "application/json", "User-Agent": "proofstream-python/0.2"}
         if self._token is not None:
             own["Authorization"] = f"Bearer {self._token}"
         return Request(self.server + target, data=body, method=method, headers={**own, **headers})
