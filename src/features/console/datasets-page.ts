@@ -40,7 +40,7 @@ export function datasetsPage(list: DatasetList): Page {
   const followed = datasets.slice(0, mostFollowed)
   const names = followed.map(({ alias }) => alias).join(' ')
   const places = followed.map(({ id, blocks }) => `${id}:${blocks - 1}`).join(',')
-  const programs = Object.entries(links).map(([name, path]) => html`<a href="${path}">${name}</a>`)
+  const programs = Object.entries(links).map(([name, path]) => html`<a href="${path}">${linkTexts[name] ?? name}</a>`)
   return {
     title: 'Datasets',
     place: 'datasets',
@@ -48,9 +48,35 @@ export function datasetsPage(list: DatasetList): Page {
     main: html`<h1 data-follow="${names}" data-places="${places}">Datasets${where(account, (name) => html` of ${name}`)} ${liveMark}</h1>
 ${where(account, () => html`<p><a href="/datasets">The datasets of all accounts</a></p>`)}
 <div data-part="list">${datasets.length === 0 ? none(list) : table(list)}</div>
+${where(datasets.length > 0 ? links : undefined, whatNext)}
 ${where(next, (path) => html`<p><a href="${path}" rel="next">Next page</a></p>`)}
 <footer><h2>For programs</h2><p class="links">${programs}</p></footer>`,
   }
+}
+
+/** Where to go on. */
+function whatNext(links: DatasetList['links']): Html {
+  const ask =
+    'query' in links
+      ? html` Ask several at once in <a href="/query">SQL</a>, and save the answer with its proof.`
+      : undefined
+  return html`<p class="hint">Open a dataset for its rows, charts and history.${ask} <a href="/ingest">Send a file</a> to make another.</p>`
+}
+
+/** Names of links in JSON, as a person reads them. */
+const linkTexts: Readonly<Record<string, string>> = {
+  info: 'About the node',
+  limits: 'Limits',
+  datasets: 'Datasets',
+  query: 'Query',
+  verifyPage: 'Proof checker as one file',
+  openapi: 'OpenAPI',
+  swagger: 'Swagger',
+  errors: 'Errors',
+  health: 'Alive',
+  ready: 'Ready',
+  metrics: 'Metrics',
+  did: 'Keys (DID document)',
 }
 
 function table({ datasets, nowMs }: DatasetList): Html {

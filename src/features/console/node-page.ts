@@ -49,8 +49,13 @@ ${where(engine, (text) => fact('Engine', text))}
 ${fact('Key', html`<code class="hash" title="${did}" data-copy="${did}">${did.slice(0, 16)}…${did.slice(-8)}</code>`)}
 </dl>
 ${where(log?.caution, (text) => html`<p class="note">${text}</p>`)}
-${where(gauges, (list) => html`<section aria-labelledby="now"><h2 id="now">Now</h2>${gaugeTable(list, nowMs)}</section>`)}
-<section aria-labelledby="limits"><h2 id="limits">Limits</h2>${limitTable(limits)}</section>
+${where(
+  gauges,
+  (list) => html`<section aria-labelledby="now"><h2 id="now">Now</h2>${watched(list, nowMs)}
+<details><summary>All gauges</summary>${gaugeTable(list, nowMs)}</details></section>`,
+)}
+<section aria-labelledby="limits"><h2 id="limits">Limits</h2>
+<details><summary>${countText(limits.length)} limits</summary>${limitTable(limits)}</details></section>
 <footer><h2>For programs</h2><p class="links"><a href="/readyz">readyz</a><a href="/metrics">metrics</a><a href="/limits">limits</a></p></footer>`,
   }
 }
@@ -61,6 +66,25 @@ function readiness({ reasons }: ShownNode): Html {
     return html`<p class="lead"><span class="good">✓ Ready</span>: takes rows and answers questions.</p>`
   const items = list.map(([part, reason]) => html`<li><strong>${part}</strong>: ${reason}</li>`)
   return html`<p class="lead"><span class="bad">✗ Not ready</span></p><ul class="note">${items}</ul>`
+}
+
+/** What an operator looks at first: is there room, does a dataset stand still, do rows wait? */
+const watchedGauges: Readonly<Record<string, string>> = {
+  free_bytes: 'Free space',
+  halted_datasets: 'Halted datasets',
+  builder_lag_messages: 'Messages that wait for a block',
+  builder_open_rows: 'Rows in no block yet',
+  newest_block_timestamp_seconds: 'Newest block',
+  query_running: 'Queries that run',
+}
+
+function watched(gauges: readonly ShownGauge[], nowMs: number): Html {
+  const facts = Object.entries(watchedGauges).flatMap(([name, label]) =>
+    (gauges.find((gauge) => gauge.name === name)?.values ?? []).map(({ of, value }) =>
+      fact(of === '' || of === '0' ? label : `${label}, ${of}`, valueText(name, value, nowMs)),
+    ),
+  )
+  return html`<dl class="facts">${facts}</dl>`
 }
 
 function gaugeTable(gauges: readonly ShownGauge[], nowMs: number): Html {
@@ -85,10 +109,18 @@ function valueText(name: string, value: number, nowMs: number): string {
 function limitTable(limits: readonly ShownLimit[]): Html {
   const rows = limits.map(
     ({ name, value, unit, about, option }) =>
-      html`<tr><th scope="row">${name}</th><td class="number">${countText(value)} ${unit}</td><td>${about}</td><td>${option === undefined ? 'fixed' : html`<code>${option}</code>`}</td></tr>`,
+      html`<tr><th scope="row">${name}</th><td class="number">${limitText(value, unit)}</td><td>${about}</td><td>${option === undefined ? 'fixed' : html`<code>${option}</code>`}</td></tr>`,
   )
   return html`<div class="scroll" tabindex="0" role="region" aria-label="Every limit">
 <table><thead><tr><th scope="col">Limit</th><th scope="col" class="number">Value</th><th scope="col">Of</th><th scope="col">Option</th></tr></thead><tbody>
 ${rows}
 </tbody></table></div>`
+}
+
+/** Bytes in the unit that they are a whole number of. */
+function limitText(value: number, unit: string): string {
+  const binary = unit === 'bytes' && value > 0 ? ['bytes', 'KiB', 'MiB', 'GiB'] : [unit]
+  let [count, at] = [value, 0]
+  while (at < binary.length - 1 && count % 1024 === 0) [count, at] = [count / 1024, at + 1]
+  return `${countText(count)} ${binary[at] ?? unit}`
 }
