@@ -32,11 +32,12 @@ function utc(text: string): string {
   return text.includes('T') ? `${text}Z` : text
 }
 
-/** Five digits, of whole numbers all up to seven: for reading off, the rows have the rest. */
+/** Five digits, of whole numbers all of twelve: for reading off, the rows have the rest. */
 export function valueText(value: number): string {
   const size = Math.abs(value)
+  if (Number.isInteger(value) && size < 1e12) return value.toLocaleString('en-US')
   if (size !== 0 && (size >= 1e7 || size < 1e-3)) return value.toExponential(2)
-  return value.toLocaleString('en-US', { maximumSignificantDigits: Number.isInteger(value) ? 7 : 5 })
+  return value.toLocaleString('en-US', { maximumSignificantDigits: 5 })
 }
 
 /** `2026-03-01 10:00`, UTC; empty where it is no time of the calendar. */

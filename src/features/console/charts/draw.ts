@@ -116,7 +116,11 @@ function barsFigure({ x, y, bars, left }: Bars): Mark {
     caption(y, `for each ${x}`),
     mark(
       'div',
-      { class: 'bars', role: 'img', 'aria-label': `${y} for each ${x}: ${words}` },
+      {
+        class: 'bars',
+        role: 'img',
+        'aria-label': `${y} for each ${x}: ${words}${left === 0 ? '' : `; ${left} more rows`}`,
+      },
       ...bars.flatMap((bar) => barMarks(bar, unit, scale)),
     ),
     ...rest,
@@ -124,7 +128,7 @@ function barsFigure({ x, y, bars, left }: Bars): Mark {
 }
 
 function barMarks(
-  { label, value, text }: Bar,
+  { label, value, text, exact }: Bar,
   unit: string | undefined,
   { least, width }: { readonly least: number; readonly width: number },
 ): Mark[] {
@@ -138,6 +142,6 @@ function barMarks(
   return [
     mark('span', { class: label === undefined ? 'null' : undefined, title: shown }, shown),
     mark('svg', { viewBox: '0 0 100 1', preserveAspectRatio: 'none' }, ...rect, ...(least < 0 ? [zero] : [])),
-    mark('span', { class: 'number' }, unit === undefined ? text : `${text} ${unit}`),
+    mark('span', { class: 'number', title: exact }, unit === undefined ? text : `${text} ${unit}`),
   ]
 }

@@ -38,6 +38,8 @@ export interface Bar {
   readonly label: string | undefined
   readonly value: number
   readonly text: string
+  /** The cell as it is. */
+  readonly exact: string
 }
 
 export interface Bars {
@@ -53,6 +55,9 @@ export type Chart = Plot | Bars
 
 export const mostBars = 30
 export const mostSeries = 6
+/** Of more places a line shows the means of spans. */
+const mostPoints = 300
+const spans = 200
 /** A longer text is cut where it is only pointed at. */
 const mostTextChars = 60
 
@@ -78,8 +83,8 @@ interface Axes {
 
 function barsOf(rows: Rows, { x, y, over, of }: Axes): Bars[] {
   const bars = rows.slice(0, mostBars).map((row) => {
-    const value = numberOf(row[y], of)
-    return { label: row[x], value, text: Number.isFinite(value) ? valueText(value) : (row[y] ?? 'null') }
+    const [cell, value] = [row[y] ?? 'null', numberOf(row[y], of)]
+    return { label: row[x], value, text: Number.isFinite(value) ? valueText(value) : cell, exact: cell }
   })
   if (!bars.some(({ value }) => Number.isFinite(value))) return []
   return [{ kind: 'bars', x: over.name, y: of.name, bars, left: rows.length - bars.length }]
@@ -114,10 +119,13 @@ function plotOf(
   return [{ kind, x: over.name, y: of.name, from: edgeText(from, over), to: edgeText(to, over), series }]
 }
 
-/** In order, those of one place as one. */
+/** In order, those of one place as one; of more places than a picture shows, those of a span. */
 function joined(placed: readonly Placed[], partOf: (place: number) => number): Point[] {
-  const byPlace = Map.groupBy(placed, ({ place }) => place)
-  return [...byPlace].sort(([a], [b]) => a - b).map(([, group]) => pointOf(group, partOf))
+  const ordered = [...placed].sort((a, b) => a.place - b.place)
+  const byPlace = Map.groupBy(ordered, ({ place }) => place)
+  const groups =
+    byPlace.size <= mostPoints ? byPlace : Map.groupBy(ordered, ({ place }) => Math.floor(partOf(place) * spans))
+  return [...groups.values()].map((group) => pointOf(group, partOf))
 }
 
 function pointOf(group: readonly Placed[], partOf: (place: number) => number): Point {
@@ -130,7 +138,7 @@ function pointOf(group: readonly Placed[], partOf: (place: number) => number): P
     mean,
     least,
     greatest,
-    xText,
+    xText: group.some((one) => one.place !== place) ? `from ${xText}` : xText,
     yText: group.length === 1 ? yText : meanText({ mean, least, greatest }),
   }
 }

@@ -41,11 +41,11 @@ function varies({ figures }: KnownColumn): boolean {
   return figures === undefined || figures.least !== figures.greatest
 }
 
-/** True where each row has the next whole number. */
-function isId({ type, figures }: KnownColumn, rows: number): boolean {
-  const { nulls, distinct = 0, least = '', greatest = '' } = figures ?? {}
-  if (!/^U?Int/.test(type) || nulls !== 0 || rows < fewestIds || distinct * 10 < rows * 9) return false
-  return BigInt(greatest) - BigInt(least) + 1n === BigInt(rows)
+/** True where each row has another whole number, and none between them is left out. About so: `distinct` is an estimate. */
+function isId({ figures }: KnownColumn, rows: number): boolean {
+  const { nulls, distinct = 0, least, greatest } = figures ?? {}
+  if (nulls !== 0 || rows < fewestIds || distinct * 10 < rows * 7) return false
+  return Number.isInteger(Number(least)) && Number(greatest) - Number(least) + 1 === rows
 }
 
 /** The one column of texts that may name series; undefined without one, or with several. */
@@ -113,6 +113,6 @@ function pointOf(
 ): Point {
   const begins = fromMs + ((toMs - fromMs) * span) / count
   const seconds = toMs - fromMs < shortMs ? `:${String(new Date(begins).getUTCSeconds()).padStart(2, '0')}` : ''
-  const xText = timeText(begins) + seconds
+  const xText = `from ${timeText(begins)}${seconds}`
   return { at: span / (count - 1), mean, least, greatest, xText, yText: meanText({ mean, least, greatest }) }
 }

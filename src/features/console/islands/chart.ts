@@ -52,7 +52,7 @@ function addChoice(place: HTMLElement): void {
   const drawable = chartKinds.filter((kind) => axesOf(kind, answer.columns, answer.rows).length > 0)
   if (drawable.length === 0 && map === undefined) return
   const kinds: Kind[] = ['automatic', ...drawable, ...(map === undefined ? [] : (['map'] as const)), 'none']
-  const fields = { kind: fieldOf('Chart'), x: fieldOf('x'), y: fieldOf('y') }
+  const fields = { kind: fieldOf('Chart', 'chart'), x: fieldOf('x', 'x'), y: fieldOf('y', 'y') }
   const box = document.createElement('p')
   box.className = 'choose'
   box.append(...Object.values(fields).map(({ label }) => label))
@@ -80,9 +80,10 @@ interface Field {
 
 type Fields = Readonly<Record<'kind' | 'x' | 'y', Field>>
 
-function fieldOf(text: string): Field {
+function fieldOf(text: string, name: string): Field {
   const label = document.createElement('label')
   const select = document.createElement('select')
+  select.name = name
   label.append(`${text} `, select)
   return { label, select }
 }

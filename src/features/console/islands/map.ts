@@ -37,7 +37,14 @@ function addControls(svg: SVGSVGElement): void {
   const move = (partX: number, partY: number): void =>
     look(view.x + (partX * width) / view.zoom, view.y + (partY * height) / view.zoom, view.zoom)
 
-  svg.before(controls({ zoomBy, move, showAll: () => look(whole.x, whole.y, whole.zoom) }))
+  const box = controls({ zoomBy, move, showAll: () => look(whole.x, whole.y, whole.zoom) })
+  const note = document.createElement('output')
+  const say = (text: string): void => {
+    note.textContent = text
+  }
+  box.append(note)
+  svg.before(box)
+  svg.addEventListener('pointerleave', () => say(''))
   svg.addEventListener(
     'wheel',
     (event) => {
@@ -52,19 +59,38 @@ function addControls(svg: SVGSVGElement): void {
   )
   let wayPx = 0
   svg.addEventListener('pointerdown', () => (wayPx = 0))
-  svg.addEventListener('pointermove', ({ buttons, movementX, movementY }) => {
-    if (buttons !== 1) return
+  svg.addEventListener('pointermove', (event) => {
+    const { buttons, movementX, movementY } = event
+    if (buttons !== 1) return say(featureText(svg, rowAt(svg, event)))
     const box = svg.getBoundingClientRect()
     wayPx += Math.abs(movementX) + Math.abs(movementY)
     move(-movementX / box.width, -movementY / box.height)
   })
   svg.addEventListener('click', (event) => {
     if (wayPx > clickPx) return
-    const { target } = event
-    const row = dotAt(svg, event) ?? (target instanceof SVGElement ? target.dataset['row'] : undefined)
+    const row = rowAt(svg, event)
     const { rows } = svg.dataset
     if (row !== undefined && rows !== undefined) location.assign(rows + row)
   })
+}
+
+/** The row of what the pointer is on. */
+function rowAt(svg: SVGSVGElement, event: MouseEvent): string | undefined {
+  const { target } = event
+  return dotAt(svg, event) ?? (target instanceof SVGElement ? target.dataset['row'] : undefined)
+}
+
+/** So many values of a feature are told at a glance. */
+const saidCells = 5
+
+/** What the page shows of a feature: the first cells of its row, where it has it. */
+function featureText(svg: SVGSVGElement, row: string | undefined): string {
+  if (row === undefined) return ''
+  const found = document.querySelector<HTMLTableRowElement>(`#row-${row}`)
+  const heads = found?.closest('table')?.tHead?.rows[0]?.cells
+  if (!found || !heads || svg.dataset['rows'] !== '#row-') return `offset ${row}`
+  const said = [...found.cells].slice(0, saidCells)
+  return said.map((cell, at) => `${heads[at]?.firstChild?.textContent} ${cell.textContent}`).join(' · ')
 }
 
 /** The row of the dot that is nearest to the pointer, if one is near. */
