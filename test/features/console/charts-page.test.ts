@@ -74,6 +74,9 @@ describe.skipIf(isSkipped)('charts and maps of the console', () => {
     expect(await page.evaluate("document.querySelector('.zoom output').textContent")).toBe(
       'name Lisbon · latitude 38.72 · longitude -9.14',
     )
+    await page.evaluate('document.querySelector(\'.zoom [aria-label="The next feature"]\').click()')
+    await page.evaluate('document.querySelector(\'.zoom [aria-label="The next feature"]\').click()')
+    expect(await page.evaluate("document.querySelector('.zoom output').textContent")).toContain('name Oslo')
     await driver.pressDot('1')
     expect(await page.evaluate("document.querySelector('tr:target').cells[0].innerText")).toBe('Oslo')
     await driver.visit(`${open.node.url}/acme/places`)
