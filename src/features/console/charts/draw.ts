@@ -21,6 +21,7 @@ function plotFigure(plot: Plot): Mark {
   const svg = mark(
     'svg',
     {
+      class: kind === 'dots' ? 'tall' : undefined,
       viewBox: `0 0 ${chartPx.width} ${chartPx.height}`,
       preserveAspectRatio: 'none',
       role: 'img',
