@@ -1,12 +1,13 @@
 // A dataset's page: what it is, its newest rows, its columns, its chain, how to write to it and how to read it.
 
+import type { Plot } from './charts/points.ts'
 import { ownValue } from '../../libraries/base/collections.ts'
 import { changes, type ShownChanges } from './dataset-changes.ts'
 import { ago, countText, fact, shortHash, sizeText } from './format.ts'
 import { type Addressed, howToRead, howToWrite } from './how-to.ts'
 import { type Html, html, where } from '../../libraries/base/html.ts'
 import { liveMark, type Page } from './layout.ts'
-import { charts, map, pulse, pulseText, type ShownChart, type ShownMap } from './pictures.ts'
+import { charts, map, pulse, pulseText, type ShownMap } from './pictures.ts'
 
 export interface ShownColumn {
   readonly name: string
@@ -65,7 +66,7 @@ export interface ShownDataset extends Omit<Addressed, 'example'> {
   readonly hasGeometry: boolean
   /** How many of the newest rows chart and figures are of; undefined where there are none. */
   readonly figuresOf: number | undefined
-  readonly chart: ShownChart | undefined
+  readonly charts: readonly Plot[]
   readonly map: ShownMap | undefined
   /** Undefined for who may change nothing here. */
   readonly changes: ShownChanges | undefined
@@ -84,12 +85,17 @@ export function datasetPage(dataset: ShownDataset): Page {
   return {
     title: alias,
     place: 'datasets',
-    islands: ['live', ...(dataset.hasGeometry ? ['map'] : []), ...(dataset.changes === undefined ? [] : ['changes'])],
+    islands: [
+      'live',
+      'chart',
+      ...(dataset.map === undefined && !dataset.hasGeometry ? [] : ['map']),
+      ...(dataset.changes === undefined ? [] : ['changes']),
+    ],
     main: html`<p class="path"><a href="/datasets?account=${account}">${account}</a> / ${liveMark}</p>
 <h1 data-follow="${alias}" data-places="${dataset.id}:${dataset.blocks - 1}">${name}${dataset.visibility === 'private' ? html` <span class="tag">private</span>` : undefined}</h1>
 ${where(description, (text) => html`<p class="lead">${text}</p>`)}
 <div data-part="facts">${facts(dataset)}</div>
-<section data-part="chart">${where(dataset.chart, (chart) => html`<h2 id="chart">Over event time <small>${extent(dataset)}</small></h2>${charts(chart)}`)}</section>
+<section data-part="chart">${where(charts(dataset.charts), (drawn) => html`<h2 id="chart">Over event time <small>${extent(dataset)}</small></h2>${drawn}`)}</section>
 <section data-part="map">${where(dataset.map, (shown) => html`<h2 id="map">Map <small>newest features</small></h2>${dataset.hasItems ? html`${map(shown, `${items}/`)}<p><a href="${items}?f=html">All features, as a list</a></p>` : map(shown)}`)}</section>
 <section data-part="rows" aria-labelledby="rows"><h2 id="rows">Newest rows</h2>${newest(dataset)}</section>
 <section data-part="columns" aria-labelledby="columns"><h2 id="columns">Columns <small>${dataset.columns.length}${where(dataset.figuresOf, () => html`, figures of ${extent(dataset)}`)}</small></h2>${columns(dataset)}</section>

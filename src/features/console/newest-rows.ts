@@ -2,8 +2,10 @@
 // event time. Each costs about the same whatever the dataset holds: few rows or a window of them, cells that are cut, two
 // seconds at most; what was found at a block is kept while there is room.
 
+import type { Span } from './charts/spans.ts'
 import type { DatasetView } from '../../node/catalog/dataset-chain.ts'
 import { jsonText, parseJson } from '../../libraries/base/json/json.ts'
+import type { CoordinateColumns } from '../../libraries/geo/coordinate-columns.ts'
 import { concatBytes } from '../../libraries/base/bytes.ts'
 import type { JsonValue } from '../../libraries/base/json/value.ts'
 import { type DataType, type Field, innerType } from '../../libraries/model/schema.ts'
@@ -84,47 +86,47 @@ export async function columnFigures(
   return { rows, columns }
 }
 
-/** A column's mean, least and greatest value within a span of event time. */
-export interface ChartPoint {
-  /** 0 up to below `chartSpans`. */
-  readonly span: number
-  readonly mean: number
-  readonly least: number
-  readonly greatest: number
-}
-
-/** Numbers over event time: first and last time in milliseconds since 1970, points by column. */
+/** Numbers over event time: first and last time in milliseconds since 1970, spans by column, in order. */
 export interface Chart {
   readonly fromMs: number
   readonly toMs: number
-  readonly columns: readonly (readonly ChartPoint[])[]
+  readonly columns: readonly (readonly Span[])[]
 }
 
-/** The chart of columns of numbers; undefined where all rows have one time. Throws as `newestRows`. */
-export async function chartOf(glance: Glance, time: string, fields: readonly Field[]): Promise<Chart | undefined> {
-  const names = fields.map(({ name }) => sqlName(name))
+/**
+ * The chart of columns of numbers, apart for each value of the column `series`, if one is given; undefined where all rows
+ * have one time. Throws as `newestRows`.
+ */
+export async function chartOf(
+  glance: Glance,
+  time: string,
+  { fields, series }: { readonly fields: readonly string[]; readonly series: string | undefined },
+): Promise<Chart | undefined> {
+  const names = fields.map(sqlName)
   const values = names.map((name, at) => `CAST(${name} AS DOUBLE) AS "c${at}"`)
-  const means = names.map((_, at) => `avg("c${at}") AS "a${at}", min("c${at}") AS "l${at}", max("c${at}") AS "g${at}"`)
+  const figures = (at: number): string =>
+    ['count', 'avg', 'min', 'max'].map((of) => `${of}("c${at}") AS "${of}${at}"`).join(', ')
   const rows = await rowsOf(
     glance,
-    `WITH w AS (SELECT epoch_us(${sqlName(time)}) AS t, ${values.join(', ')} FROM "tail"),
+    `WITH w AS (SELECT epoch_us(${sqlName(time)}) AS t, ${series === undefined ? 'NULL' : cutText(sqlName(series), { kind: 'String' }, boundChars)} AS k, ${values.join(', ')} FROM "tail"),
       r AS (SELECT min(t) AS a, max(t) AS b FROM w)
-      SELECT CAST((t - a) * ${chartSpans} // (b - a + 1) AS INTEGER) AS s, min(a) AS f, max(b) AS u, ${means.join(', ')}
-      FROM w, r WHERE t IS NOT NULL GROUP BY 1 ORDER BY 1`,
+      SELECT CAST((t - a) * ${chartSpans} // (b - a + 1) AS INTEGER) AS s, min(a) AS f, max(b) AS u, k, ${names.map((_, at) => figures(at)).join(', ')}
+      FROM w, r WHERE t IS NOT NULL GROUP BY s, k ORDER BY s, k`,
   )
   const [first] = rows
-  if (first === undefined || rows.length < 2) return undefined
-  const pointsOf = (at: number): ChartPoint[] =>
+  if (first === undefined || new Set(rows.map(([span]) => numberOf(span))).size < 2) return undefined
+  const spansOf = (at: number): Span[] =>
     rows.flatMap((row) => {
-      const [mean, least, greatest] = row.slice(3 + at * 3, 6 + at * 3).map(numberOf)
+      const [count = 0, mean, least, greatest] = row.slice(4 + at * 4, 8 + at * 4).map(numberOf)
       if (mean === undefined || least === undefined || greatest === undefined) return []
       const isShown = [mean, least, greatest].every(Number.isFinite)
-      return isShown ? [{ span: numberOf(row[0]), mean, least, greatest }] : []
+      const name = cellText(row[3] ?? null, boundChars)
+      return isShown ? [{ span: numberOf(row[0]), series: name, rows: count, mean, least, greatest }] : []
     })
   return {
     fromMs: numberOf(first[1]) / 1000,
     toMs: numberOf(first[2]) / 1000,
-    columns: fields.map((_, at) => pointsOf(at)),
+    columns: fields.map((_, at) => spansOf(at)),
   }
 }
 
@@ -146,6 +148,18 @@ export async function newestGeometries(
     { window: drawnRows },
   )
   return rows.flatMap(([text, row = null]) => (typeof text === 'string' ? [{ row: jsonText(row), text }] : []))
+}
+
+/** Places of the newest rows, newest first; not a number where a coordinate is null. Throws as `newestRows`. */
+export async function newestCoordinates(
+  glance: Glance,
+  { longitude, latitude }: CoordinateColumns,
+): Promise<{ readonly row: string; readonly longitude: number; readonly latitude: number }[]> {
+  const columns = [longitude, latitude].map((name) => `CAST(${sqlName(name)} AS DOUBLE)`)
+  const offset = sqlName(glance.view.vocabulary.offsetColumn)
+  const statement = `SELECT ${offset} AS o, ${columns.join(' AS x, ')} AS y FROM "tail" ORDER BY o DESC`
+  const rows = await rowsOf(glance, statement, { window: drawnRows })
+  return rows.map(([row = null, x, y]) => ({ row: jsonText(row), longitude: numberOf(x), latitude: numberOf(y) }))
 }
 
 /** Rows of an own statement over the table `tail`: the newest `window` rows, or fewer where those are large. */

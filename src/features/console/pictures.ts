@@ -1,67 +1,23 @@
-// Pictures that the server draws: numbers over time or another number as charts, for each column its mean in a line, least
-// and greatest in a band behind it; features as a map over the outlines of land; rows per hour as bars. The words beside each
-// say what it shows. With the island `map` a map is moved, looked at closer, and its features lead to their rows.
+// Pictures that the server draws: charts (`charts/`) as HTML; features as a map over the outlines of land; rows per hour as bars.
+// The words beside each say what it shows. With the island `map` a map is moved, looked at closer, and its features lead to
+// their rows; with the island `chart` values are read off, and other charts chosen.
 
+import { chartMarks } from './charts/draw.ts'
+import type { Mark } from './charts/marks.ts'
+import type { Chart } from './charts/points.ts'
 import type { Shape } from '../../libraries/geo/drawing.ts'
 import { countText } from './format.ts'
 import { type Html, html } from '../../libraries/base/html.ts'
 
-export interface ChartPoint {
-  /** From 0, the left edge, to 1. */
-  readonly at: number
-  readonly mean: number
-  readonly least: number
-  readonly greatest: number
+/** What charts are made of, as HTML. */
+export function markup({ name, attributes, children }: Mark): Html {
+  const given = Object.entries(attributes).filter(([, value]) => value !== undefined)
+  const written = given.map(([key, value]) => html` ${key}="${value}"`)
+  return html`<${name}${written}>${children.map((child) => (typeof child === 'string' ? html`${child}` : markup(child)))}</${name}>`
 }
 
-export interface ShownChart {
-  /** What stands at the edges. */
-  readonly from: string
-  readonly to: string
-  readonly columns: readonly { readonly name: string; readonly points: readonly ChartPoint[] }[]
-}
-
-const chartPx = { width: 600, height: 110 }
-
-export function charts({ columns, from, to }: ShownChart): Html {
-  const shown = columns.filter(({ points }) => points.length > 1)
-  return html`<div class="charts">
-${shown.map(({ name, points }) => figure(name, points, { from, to }))}
-</div>`
-}
-
-function figure(name: string, points: readonly ChartPoint[], { from, to }: Pick<ShownChart, 'from' | 'to'>): Html {
-  const least = Math.min(...points.map((point) => point.least))
-  const greatest = Math.max(...points.map((point) => point.greatest))
-  const x = (part: number): string => (part * chartPx.width).toFixed(1)
-  const y = (value: number): string => {
-    const part = greatest === least ? 0.5 : (value - least) / (greatest - least)
-    return (chartPx.height - 4 - part * (chartPx.height - 8)).toFixed(1)
-  }
-  const line = points.map(({ at, mean }, i) => `${i === 0 ? 'M' : 'L'}${x(at)} ${y(mean)}`).join('')
-  const over = points.map((point) => `${x(point.at)} ${y(point.greatest)}`)
-  const under = points.map((point) => `${x(point.at)} ${y(point.least)}`).reverse()
-  const words = `${name} from ${from} to ${to}: least ${valueText(least)}, greatest ${valueText(greatest)}`
-  return html`<figure>
-<figcaption>${name}</figcaption>
-<div class="plot"><span class="scale"><span>${valueText(greatest)}</span><span>${valueText(least)}</span></span>
-<svg viewBox="0 0 ${chartPx.width} ${chartPx.height}" preserveAspectRatio="none" role="img" aria-label="${words}">
-<path class="band" d="M${[...over, ...under].join('L')}Z"/><path class="line" d="${line}"/></svg></div>
-<div class="axis"><time>${from}</time><time>${to}</time></div>
-</figure>`
-}
-
-/** Four digits: for reading off, the rows have the rest. */
-export function valueText(value: number): string {
-  const size = Math.abs(value)
-  if (size !== 0 && (size >= 1e7 || size < 1e-3)) return value.toExponential(2)
-  return value.toLocaleString('en-US', { maximumSignificantDigits: 5 })
-}
-
-/** `2026-03-01 10:00`, UTC; empty where it is no time of the calendar. */
-export function timeText(ms: number): string {
-  const time = new Date(ms)
-  return Number.isNaN(time.getTime()) ? '' : time.toISOString().slice(0, 16).replace('T', ' ')
+export function charts(shown: readonly Chart[]): Html | undefined {
+  return shown.length === 0 ? undefined : markup(chartMarks(shown))
 }
 
 export interface ShownMap {
@@ -76,14 +32,17 @@ export interface ShownMap {
   readonly points: readonly Shape[]
   /** Of each feature the row that it is of. */
   readonly rows: readonly (number | string)[]
+  /** Rows whose coordinates are absent, or are no place on Earth. */
+  readonly left: number
 }
 
 /** `rowsAt`: what an address of a row begins with, where rows have one. */
 export function map(shown: ShownMap, rowsAt?: string): Html {
-  const { width, height, land, areas, lines, points, rows } = shown
+  const { width, height, land, areas, lines, points, rows, left } = shown
   const [west, south, east, north] = shown.bounds
   const where = `${degrees(west, 'W', 'E')} to ${degrees(east, 'W', 'E')}, ${degrees(south, 'S', 'N')} to ${degrees(north, 'S', 'N')}`
   const words = `${countText(rows.length)} ${rows.length === 1 ? 'feature' : 'features'}, ${where}`
+  const lacking = `${countText(left)} ${left === 1 ? 'row has' : 'rows have'} no place on Earth in these columns.`
   const drawn = (kind: string, shapes: readonly Shape[]): Html =>
     html`<g class="${kind}">${shapes.map(({ feature, path }) => html`<path data-row="${rows[feature]}" d="${path}"/>`)}</g>`
   // One element for thousands of dots; their rows in the order in which they stand in it.
@@ -92,7 +51,7 @@ export function map(shown: ShownMap, rowsAt?: string): Html {
   return html`<figure class="map">
 <svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${words}"${rowsAt === undefined ? undefined : html` data-rows="${rowsAt}"`}><path class="land" d="${land}"/>
 ${drawn('areas', areas)}${drawn('lines', lines)}${dots}</svg>
-<p class="hint">${words}.</p>
+<p class="hint">${words}.${left === 0 ? undefined : ` ${lacking}`}</p>
 </figure>`
 }
 

@@ -1,10 +1,12 @@
 // The SQL page: a statement, its answer as a table, how sure the answer is, and where it can be had as a file or with its
 // proof. A statement that a link brought stands in the editor and has not run.
 
+import type { AnswerColumn, Rows } from './charts/cells.ts'
+import type { Chart } from './charts/points.ts'
 import { countText, shortHash, sizeText } from './format.ts'
 import { type Html, html, where } from '../../libraries/base/html.ts'
 import type { Page } from './layout.ts'
-import { charts, map, type ShownChart, type ShownMap } from './pictures.ts'
+import { charts, map, type ShownMap } from './pictures.ts'
 
 export interface ShownQuery {
   /** Empty where there is none yet. */
@@ -16,11 +18,11 @@ export interface ShownQuery {
 
 export interface ShownAnswer {
   readonly kind: 'answer'
-  readonly columns: readonly { readonly name: string; readonly type: string; readonly isNumber: boolean }[]
-  /** A cell is undefined where the value is null; undefined where the answer is too large for a page. */
-  readonly rows: readonly (readonly (string | undefined)[])[] | undefined
-  readonly chart: ShownChart | undefined
-  /** Of its column `geometry`; a feature's row is the place of its row in the answer. */
+  readonly columns: readonly AnswerColumn[]
+  /** Undefined where the answer is too large for a page. */
+  readonly rows: Rows | undefined
+  readonly charts: readonly Chart[]
+  /** Of its geometries or coordinates; a feature's row is the place of its row in the answer. */
   readonly map: ShownMap | undefined
   readonly bytes: number
   /** There are more rows than were asked for. */
@@ -63,7 +65,7 @@ export function queryPage(query: ShownQuery): Page {
   return {
     title: 'SQL',
     place: 'query',
-    islands: ['query', 'map'],
+    islands: ['query', 'map', 'chart'],
     main: html`<h1>SQL</h1>
 <form id="ask" action="/query" method="get" class="ask">
 <label for="statement">Statement</label>
@@ -100,7 +102,7 @@ function answer(shown: ShownAnswer): Html {
   const classText =
     stability === 'exact' ? 'the rows alone decide the answer' : 'the order of rows in their blocks may show'
   return html`<h2 id="answer-title">Answer <small>${count}${isCut ? ', cut: there are more' : ''}, ${Math.round(ms)} ms</small></h2>
-${where(shown.chart, charts)}
+<div data-charts>${charts(shown.charts)}</div>
 ${where(shown.map, (found) => map(found, '#row-'))}
 ${rows === undefined ? tooLarge(shown) : table(shown, rows)}
 <dl class="facts">
@@ -114,7 +116,7 @@ function tooLarge({ bytes }: ShownAnswer): Html {
   return html`<p class="note">The answer has ${sizeText(bytes)}, too much for a page. Save it, or query fewer rows or columns.</p>`
 }
 
-function table({ columns, map: hasMap }: ShownAnswer, rows: NonNullable<ShownAnswer['rows']>): Html {
+function table({ columns, map: hasMap }: ShownAnswer, rows: Rows): Html {
   const classes = columns.map(({ isNumber }) => (isNumber ? 'number' : ''))
   const heads = columns.map(
     ({ name, type }, at) => html`<th scope="col" class="${classes[at]}">${name}<br><small>${type}</small></th>`,

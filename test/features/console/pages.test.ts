@@ -122,8 +122,8 @@ describe.skipIf(chromium === undefined && process.env['CI'] !== 'true')('the con
     await visitUntil('/acme/readings', '.charts svg')
     const values = readings.map(({ celsius }) => celsius)
     const [least, greatest] = [Math.min(...values), Math.max(...values)]
-    expect(await page.evaluate("document.querySelector('.charts svg').getAttribute('aria-label')")).toBe(
-      `celsius from 2026-03-01 00:00 to 2026-03-03 01:50: least ${least}, greatest ${greatest}`,
+    expect(await page.evaluate("document.querySelector('.area svg').getAttribute('aria-label')")).toBe(
+      `celsius from 2026-03-01 00:00 to 2026-03-03 01:50: least ${least}, greatest ${greatest}; a line each for s0, s1, s2`,
     )
     const cells = `[...document.querySelectorAll('.columns tbody tr')].map((row) => [...row.cells].map((cell) => cell.innerText))`
     const columns = new Map(
@@ -134,14 +134,23 @@ describe.skipIf(chromium === undefined && process.env['CI'] !== 'true')('the con
     expect(columns.get('sensor')).toEqual(['0', '3', 's0', 's2'])
     expect(columns.get('celsius')?.slice(2).map(Number)).toEqual([least, greatest])
     expect(columns.get('event_time')?.slice(2)).toEqual(['2026-03-01T00:00:00Z', '2026-03-03T01:50:00Z'])
-    // Twice as many rows as spans: the line has a point for each, in order, from edge to edge.
-    const line = String(await page.evaluate("document.querySelector('.charts .line').getAttribute('d')"))
-    const points = line
-      .slice(1)
-      .split('L')
-      .map((point) => point.split(' ').map(Number))
-    expect(points.length).toBe(120)
-    expect([points[0]?.[0], points[119]?.[0]]).toEqual([0, 600])
+    // More rows than spans: the line of a sensor has a point for each span that it is in, in order, from edge to edge.
+    const lines = (await page.evaluate(
+      "[...document.querySelectorAll('.area .line')].map((line) => [line.dataset.series, line.getAttribute('d')])",
+    )) as [string, string][]
+    const spansOf = (sensor: string): number =>
+      new Set(readings.flatMap((row, i) => (row.sensor === sensor ? [Math.floor((i * 120) / 299.001)] : []))).size
+    const placesOf = (line: string): number[] =>
+      line
+        .slice(1)
+        .split('L')
+        .map((point) => Number(point.split(' ')[0]))
+    expect(lines.map(([name, line]) => [name, placesOf(line).length])).toEqual(
+      ['s0', 's1', 's2'].map((name) => [name, spansOf(name)]),
+    )
+    for (const [, line] of lines) expect(placesOf(line)).toEqual(placesOf(line).toSorted((a, b) => a - b))
+    const places = lines.flatMap(([, line]) => placesOf(line))
+    expect([Math.min(...places), Math.max(...places)]).toEqual([0, 600])
   })
 
   test('draws the newest features, and nothing of a column that holds none', async () => {
@@ -208,7 +217,7 @@ describe.skipIf(chromium === undefined && process.env['CI'] !== 'true')('the con
     const shown = await visitUntil('/acme/readings', '.charts svg')
     for (const part of ['celsius', '+300 rows', 'Float64', `curl -G '${open.node.url}/query'`])
       expect(shown).toContain(part)
-    expect(await page.evaluate("document.querySelectorAll('.charts svg, svg.pulse').length")).toBe(2)
+    expect(await page.evaluate("document.querySelectorAll('.area svg, svg.pulse').length")).toBe(2)
     expect(await page.evaluate("document.querySelector('.session').hidden")).toBe(true)
     expect(await visit('/', closed)).toContain('Without scripts a page cannot hold a token')
     await page.send('Emulation.setScriptExecutionDisabled', { value: false })

@@ -1,5 +1,8 @@
-// Maps that the server drew, in a browser: looked at closer with buttons or the wheel, moved by dragging or arrows; a
-// feature leads to its row. Maps that come later (a new answer, newer features) are found by themselves.
+// Maps that the server drew, in a browser: looked at closer with buttons or the wheel, moved by dragging or arrows; the values of
+// a feature are read off by pointer, those of dots by buttons too; a feature leads to its row. Maps that come later (a new
+// answer, newer features) are found by themselves.
+
+import { defined } from '../../../libraries/base/collections.ts'
 
 const mostZoom = 32
 const zoomStep = 1.6
@@ -37,7 +40,25 @@ function addControls(svg: SVGSVGElement): void {
   const move = (partX: number, partY: number): void =>
     look(view.x + (partX * width) / view.zoom, view.y + (partY * height) / view.zoom, view.zoom)
 
-  svg.before(controls({ zoomBy, move, showAll: () => look(whole.x, whole.y, whole.zoom) }))
+  const note = document.createElement('output')
+  const mark = document.createElementNS('http://www.w3.org/2000/svg', 'path')
+  mark.classList.add('picked')
+  svg.append(mark)
+  const dots = dotsOf(svg)
+  const read = (dot: Dot | undefined, row = dot?.row): void => {
+    mark.setAttribute('d', dot === undefined ? '' : `M${dot.x} ${dot.y}h0`)
+    note.textContent = featureText(svg, row)
+  }
+  let at = -1
+  const step = (by: number): void => {
+    at = at < 0 && by < 0 ? dots.length - 1 : (at + by + dots.length) % dots.length
+    read(dots[at])
+  }
+  const steps = dots.length === 0 ? undefined : step
+  const box = controls({ zoomBy, move, showAll: () => look(whole.x, whole.y, whole.zoom), ...defined({ step: steps }) })
+  box.append(note)
+  svg.before(box)
+  svg.addEventListener('pointerleave', () => read(undefined))
   svg.addEventListener(
     'wheel',
     (event) => {
@@ -52,40 +73,73 @@ function addControls(svg: SVGSVGElement): void {
   )
   let wayPx = 0
   svg.addEventListener('pointerdown', () => (wayPx = 0))
-  svg.addEventListener('pointermove', ({ buttons, movementX, movementY }) => {
-    if (buttons !== 1) return
+  svg.addEventListener('pointermove', (event) => {
+    const { buttons, movementX, movementY } = event
+    if (buttons !== 1) return read(dotAt(svg, dots, event), rowAt(svg, dots, event))
     const box = svg.getBoundingClientRect()
     wayPx += Math.abs(movementX) + Math.abs(movementY)
     move(-movementX / box.width, -movementY / box.height)
   })
   svg.addEventListener('click', (event) => {
     if (wayPx > clickPx) return
-    const { target } = event
-    const row = dotAt(svg, event) ?? (target instanceof SVGElement ? target.dataset['row'] : undefined)
+    const row = rowAt(svg, dots, event)
     const { rows } = svg.dataset
     if (row !== undefined && rows !== undefined) location.assign(rows + row)
   })
 }
 
-/** The row of the dot that is nearest to the pointer, if one is near. */
-function dotAt(svg: SVGSVGElement, { clientX, clientY }: MouseEvent): string | undefined {
-  const dots = svg.querySelector<SVGPathElement>('.points')
+/** The row of what the pointer is on. */
+function rowAt(svg: SVGSVGElement, dots: readonly Dot[], event: MouseEvent): string | undefined {
+  const { target } = event
+  return dotAt(svg, dots, event)?.row ?? (target instanceof SVGElement ? target.dataset['row'] : undefined)
+}
+
+/** So many values of a feature are told at a glance. */
+const saidCells = 5
+
+/** What the page shows of a feature: the first cells of its row, where it has it. */
+function featureText(svg: SVGSVGElement, row: string | undefined): string {
+  if (row === undefined) return ''
+  const found = document.querySelector<HTMLTableRowElement>(`#row-${row}`)
+  const heads = found?.closest('table')?.tHead?.rows[0]?.cells
+  if (!found || !heads || svg.dataset['rows'] !== '#row-') return `offset ${row}`
+  const said = [...found.cells].slice(0, saidCells)
+  return said.map((cell, at) => `${heads[at]?.firstChild?.textContent} ${cell.textContent}`).join(' · ')
+}
+
+/** A dot of the picture, in its own units. */
+interface Dot {
+  readonly x: number
+  readonly y: number
+  readonly row: string
+}
+
+function dotsOf(svg: SVGSVGElement): readonly Dot[] {
+  const path = svg.querySelector<SVGPathElement>('.points')
+  const rows = path?.dataset['dots']?.split(' ') ?? []
+  const places = [...(path?.getAttribute('d') ?? '').matchAll(/M([\d.-]+) ([\d.-]+)/g)]
+  return places.map(([, x, y], at) => ({ x: Number(x), y: Number(y), row: rows[at] ?? '' }))
+}
+
+/** The dot that is nearest to the pointer, if one is near. */
+function dotAt(svg: SVGSVGElement, dots: readonly Dot[], { clientX, clientY }: MouseEvent): Dot | undefined {
   const toScreen = svg.getScreenCTM()
-  if (dots === null || toScreen === null) return undefined
-  const rows = dots.dataset['dots']?.split(' ')
-  let [nearest, leastPx] = [-1, nearPx]
-  for (const [at, [, x, y]] of [...(dots.getAttribute('d') ?? '').matchAll(/M([\d.-]+) ([\d.-]+)/g)].entries()) {
-    const place = new DOMPoint(Number(x), Number(y)).matrixTransform(toScreen)
-    const awayPx = Math.hypot(place.x - clientX, place.y - clientY)
-    if (awayPx < leastPx) [nearest, leastPx] = [at, awayPx]
+  if (toScreen === null) return undefined
+  const { x, y } = new DOMPoint(clientX, clientY).matrixTransform(toScreen.inverse())
+  let [nearest, leastPx]: [Dot | undefined, number] = [undefined, nearPx]
+  for (const dot of dots) {
+    const awayPx = Math.hypot(dot.x - x, dot.y - y) * toScreen.a
+    if (awayPx < leastPx) [nearest, leastPx] = [dot, awayPx]
   }
-  return rows?.[nearest]
+  return nearest
 }
 
 interface Moves {
   readonly zoomBy: (factor: number) => void
   readonly move: (partX: number, partY: number) => void
   readonly showAll: () => void
+  /** To the next dot, or the one before it; undefined where there are none. */
+  readonly step?: (by: number) => void
 }
 
 const arrows: Readonly<Record<string, readonly [number, number]>> = {
@@ -96,7 +150,7 @@ const arrows: Readonly<Record<string, readonly [number, number]>> = {
 }
 
 /** Buttons; while one of them has the focus, arrows move the map. */
-function controls({ zoomBy, move, showAll }: Moves): HTMLElement {
+function controls({ zoomBy, move, showAll, step }: Moves): HTMLElement {
   const box = document.createElement('div')
   box.className = 'zoom'
   box.role = 'group'
@@ -105,6 +159,12 @@ function controls({ zoomBy, move, showAll }: Moves): HTMLElement {
     ['+', 'Closer', () => zoomBy(zoomStep)],
     ['−', 'Zoom out', () => zoomBy(1 / zoomStep)],
     ['All', 'All of the map', showAll],
+    ...(step === undefined
+      ? []
+      : ([
+          ['‹', 'The feature before', () => step(-1)],
+          ['›', 'The next feature', () => step(1)],
+        ] as const)),
   ] as const
   for (const [text, label, act] of buttons) {
     const button = document.createElement('button')

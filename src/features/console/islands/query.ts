@@ -62,8 +62,10 @@ async function run(form: HTMLFormElement, editor: HTMLTextAreaElement, place: HT
   if (found === null) return say(form)(shown.page.querySelector('main .lead')?.textContent ?? 'This cannot be run.')
   place.replaceChildren(...found.childNodes)
   say(form)(place.querySelector('h2')?.textContent ?? '')
+  // The chart that was chosen is chosen still.
+  const chart = location.hash.startsWith('#chart=') ? location.hash : ''
   if (json.query.length < 2000)
-    history.replaceState(null, '', `/query?${new URLSearchParams({ query: json.query, limit: String(limit) })}`)
+    history.replaceState(null, '', `/query?${new URLSearchParams({ query: json.query, limit: String(limit) })}${chart}`)
   showPlace(editor, place.querySelector<HTMLElement>('.place'))
 }
 

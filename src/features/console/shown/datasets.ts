@@ -1,6 +1,8 @@
 // What the pages of datasets show, collected for who asks: the list, and one dataset with its newest rows and its chain.
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Plot } from '../charts/points.ts'
+import { drawnColumns, namingColumn, plotOfSpans } from '../charts/spans.ts'
 import { can, demandToken, keeps } from '../../../node/access/scopes.ts'
 import { type DatasetChain, type DatasetView, viewOf } from '../../../node/catalog/dataset-chain.ts'
 import type { ChainBlock } from '../../../node/catalog/packed-blocks.ts'
@@ -15,21 +17,30 @@ import {
 import type { ShownChanges } from '../dataset-changes.ts'
 import { datasetsPage } from '../datasets-page.ts'
 import type { Page } from '../layout.ts'
-import { pulseHours, type ShownMap, timeText } from '../pictures.ts'
+import { pulseHours, type ShownMap } from '../pictures.ts'
 import { datasetIdPattern } from '../../../libraries/base/ids/identifiers.ts'
 import { durationText } from '../../../libraries/base/clock.ts'
 import { NodeError } from '../../../libraries/base/errors.ts'
 import { isReservedAccount } from '../../../libraries/model/names.ts'
+import { coordinateColumns } from '../../../libraries/geo/coordinate-columns.ts'
 import { type Field, innerType, typeText } from '../../../libraries/model/schema.ts'
 import { geometryColumn } from '../../../node/answers/conditions.ts'
-import { chartOf, chartSpans, columnFigures, type Glance, newestGeometries, newestRows } from '../newest-rows.ts'
+import {
+  chartOf,
+  chartSpans,
+  columnFigures,
+  type Glance,
+  newestCoordinates,
+  newestGeometries,
+  newestRows,
+} from '../newest-rows.ts'
 import { Reader } from '../../../node/answers/pin.ts'
 import { datasetOf, mayRead } from '../../../node/http/access.ts'
 import { callerOf } from '../../../node/http/answer.ts'
 import { hostOf, type HttpContext, type PageContext, type ReplicaContext } from '../../../node/http/context.ts'
 import { listPage, storedBytes } from '../../../node/http/routes/datasets.ts'
 import { linksOf } from '../../../node/http/routes/node.ts'
-import { mostCharts, pictureOf } from './answer-pictures.ts'
+import { pictureOf, pictureOfPoints } from './answer-pictures.ts'
 
 const hourMs = 3_600_000
 export const shownRows = 20
@@ -161,45 +172,62 @@ async function glanceAt(
   reading: ReplicaContext | undefined,
   view: DatasetView,
   { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
-): Promise<Pick<ShownDataset, 'newest' | 'columns' | 'figuresOf' | 'chart' | 'map'>> {
+): Promise<Pick<ShownDataset, 'newest' | 'columns' | 'figuresOf' | 'charts' | 'map'>> {
   const all = view.schema?.fields ?? []
   const without = (reason: string): Awaited<ReturnType<typeof glanceAt>> => {
     return {
       newest: { reason },
       columns: all.map((field) => columnOf(view, field)),
       figuresOf: undefined,
-      chart: undefined,
+      charts: [],
       map: undefined,
     }
   }
   if (view.rows === 0) return without('No rows yet. Below is how to send some.')
   if (reading === undefined) return without('This node answers no questions: ask one with the role replica.')
   const fields = shownFields(view)
-  const numbers = fields.filter((field) => isNumber(field) && !isSystem(view, field)).slice(0, mostCharts)
   const glance = { deps: reading.replica, view, caller: callerOf(reading, request, reply) }
+  const columnsOf = (figures: Figures): ShownColumn[] => {
+    const known = new Map(fields.map(({ name }, at) => [name, figures?.columns[at]]))
+    return all.map((field) => ({ ...columnOf(view, field), figures: known.get(field.name) }))
+  }
+  const figured = unlessSlow(columnFigures(glance, fields))
   try {
-    const [rows, figures, chart, drawn] = await Promise.all([
+    const [rows, figures, charts, drawn] = await Promise.all([
       newestRows(glance, { fields, limit: shownRows, cellChars: shownCellChars }),
-      unlessSlow(columnFigures(glance, fields)),
-      numbers.length === 0 ? undefined : unlessSlow(chartOf(glance, view.vocabulary.eventTimeColumn, numbers)),
+      figured,
+      figured.then((figures) => chartsAt(glance, columnsOf(figures), figures?.rows)),
       unlessSlow(mapOf(glance)),
     ])
-    const figuresOf = new Map(fields.map(({ name }, at) => [name, figures?.columns[at]]))
-    const columns = chart?.columns.map((points, column) => ({
-      name: numbers[column]?.name ?? '',
-      points: points.map(({ span, ...values }) => ({ at: span / (chartSpans - 1), ...values })),
-    }))
     return {
       newest: { columns: fields.map(({ name }) => name), rows },
-      columns: all.map((field) => ({ ...columnOf(view, field), figures: figuresOf.get(field.name) })),
+      columns: columnsOf(figures),
       figuresOf: figures?.rows,
       map: drawn,
-      chart: chart && columns && { columns, from: timeText(chart.fromMs), to: timeText(chart.toMs) },
+      charts,
     }
   } catch (error) {
     if (error instanceof NodeError) return without(`The rows cannot be shown now: ${error.message}`)
     throw error
   }
+}
+
+/** What was found of columns, if it was found in time. */
+type Figures = Awaited<ReturnType<typeof columnFigures>> | undefined
+
+/** Numbers over event time; none where there are none, or not in time. */
+async function chartsAt(glance: Glance, columns: readonly ShownColumn[], rows: number | undefined): Promise<Plot[]> {
+  const drawn = drawnColumns(columns, rows)
+  if (drawn.length === 0) return []
+  const time = glance.view.vocabulary.eventTimeColumn
+  const chart = await unlessSlow(chartOf(glance, time, { fields: drawn, series: namingColumn(columns) }))
+  if (chart === undefined) return []
+  const { fromMs, toMs } = chart
+  return chart.columns.flatMap((spans, at) => {
+    return spans.length < 2
+      ? []
+      : [plotOfSpans({ x: time, y: drawn[at] ?? '', fromMs, toMs, count: chartSpans, spans })]
+  })
 }
 
 /** The columns of rows on a page: without what the node writes down of how rows came. */
@@ -208,18 +236,24 @@ export function shownFields({ schema, vocabulary }: DatasetView): readonly Field
   return (schema?.fields ?? []).filter(({ name }) => !hidden.has(name)).slice(0, mostShownColumns)
 }
 
-/** The newest features as a picture; undefined where there are none, or where some text of the column is none. */
+/** The newest geometries, or the points of a pair of coordinates, as a picture; undefined where there are none. */
 async function mapOf(glance: Glance): Promise<ShownMap | undefined> {
   const column = geometryColumn(glance.view)?.name
-  return column === undefined ? undefined : await pictureOf(await newestGeometries(glance, column))
+  if (column !== undefined) return await pictureOf(await newestGeometries(glance, column))
+  const pair = coordinatesOf(glance.view)
+  return pair && (await pictureOfPoints(await newestCoordinates(glance, pair)))
 }
 
-/** What was found in time; without what was not, or was no geometry, the page is still one. */
+function coordinatesOf({ schema }: DatasetView): ReturnType<typeof coordinateColumns> {
+  return coordinateColumns((schema?.fields ?? []).map((field) => ({ name: field.name, isNumber: isNumber(field) })))
+}
+
+/** What was found in time; without what was not, the page is still one. */
 async function unlessSlow<T>(found: Promise<T>): Promise<T | undefined> {
   try {
     return await found
   } catch (error) {
-    if (error instanceof NodeError && ['QueryTimeout', 'Saturated', 'SqlValue'].includes(error.kind)) return undefined
+    if (error instanceof NodeError && ['QueryTimeout', 'Saturated'].includes(error.kind)) return undefined
     throw error
   }
 }

@@ -2,8 +2,10 @@
 // fault. A link never runs anything: its statement stands in the editor.
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Rows } from '../charts/cells.ts'
+import { automaticChoice } from '../charts/choice.ts'
+import { chartsOf } from '../charts/points.ts'
 import type { Page } from '../layout.ts'
-import type { ShownMap } from '../pictures.ts'
 import { queryPage, type ShownAnswer, type ShownFault } from '../query-page.ts'
 import { jsonText, parseJson } from '../../../libraries/base/json/json.ts'
 import { concatBytes } from '../../../libraries/base/bytes.ts'
@@ -19,7 +21,7 @@ import type { PageContext, ReplicaContext } from '../../../node/http/context.ts'
 import { isOwnOrigin } from '../../../node/http/origin-rules.ts'
 import { problemOf } from '../../../node/http/problem.ts'
 import { normalise } from '../../../node/http/routes/query.ts'
-import { chartOfRows, pictureOf } from './answer-pictures.ts'
+import { mapOfAnswer } from './answer-pictures.ts'
 
 const usualRows = 100
 /** A page shows so many rows; files have all of them. */
@@ -106,12 +108,14 @@ async function answerOf(context: ReplicaContext, { request, reply, asked }: Runn
   const bytes = body.reduce((sum, { length }) => sum + length, 0)
   const read = bytes > shownAnswerBytes ? undefined : readAnswer(concatBytes(body))
   const { columns = [], cells } = read ?? {}
+  const rows = cells?.map((row) => row.map((cell) => (cell === undefined ? undefined : cutText(cell))))
+  const choice = rows && automaticChoice(columns, rows)
   return {
     kind: 'answer',
     columns,
-    rows: cells?.map((row) => row.map(cellText)),
-    chart: cells && chartOfRows(columns, cells),
-    map: cells && (await mapOf(columns, cells)),
+    rows,
+    charts: rows && choice ? chartsOf(columns, rows, choice) : [],
+    map: cells && (await mapOfAnswer(columns, cells)),
     bytes,
     isCut: truncated,
     ms,
@@ -125,27 +129,11 @@ async function answerOf(context: ReplicaContext, { request, reply, asked }: Runn
   }
 }
 
-/** The features of the column `geometry`; undefined where it holds anything else. */
-async function mapOf(columns: ShownAnswer['columns'], cells: Cells): Promise<ShownMap | undefined> {
-  const at = columns.findIndex(({ name }) => name === 'geometry')
-  const features = cells.flatMap((row, number) => {
-    const text = row[at]
-    return typeof text === 'string' ? [{ row: number, text }] : []
-  })
-  try {
-    return await pictureOf(features)
-  } catch (error) {
-    if (error instanceof NodeError && error.kind === 'SqlValue') return undefined
-    throw error
-  }
-}
-
-type Cells = readonly (readonly JsonValue[])[]
-
 /** The columns and the cells of an answer. */
-function readAnswer(bytes: Uint8Array): { readonly columns: ShownAnswer['columns']; readonly cells: Cells } {
+function readAnswer(bytes: Uint8Array): { readonly columns: ShownAnswer['columns']; readonly cells: Rows } {
   const output = member(parseJson(bytes), 'output')
-  const cells = items(member(output, 'data')).map(items)
+  const textOf = (cell: JsonValue): string | undefined => (cell === null ? undefined : plainText(cell))
+  const cells = items(member(output, 'data')).map((row) => items(row).map(textOf))
   const columns = items(member(member(output, 'schema'), 'fields')).map((field) => {
     const type = typeText(member(field, 'data_type'))
     return { name: plainText(member(field, 'name')), type, isNumber: /^(?:U?Int|Float|Decimal)/.test(type) }
@@ -165,9 +153,7 @@ function plainText(value: JsonValue = null): string {
   return typeof value === 'string' ? value : jsonText(value)
 }
 
-function cellText(cell: JsonValue): string | undefined {
-  if (cell === null) return undefined
-  const text = plainText(cell)
+function cutText(text: string): string {
   if (text.length <= shownCellChars) return text
   // Two units at most are one character.
   return `${Array.from(text.slice(0, 2 * shownCellChars))
