@@ -12,7 +12,7 @@ import { must } from '../../../base/assert.ts'
 import { decodeUtf8, utf8 } from '../../../base/bytes.ts'
 import { NodeError } from '../../../base/errors.ts'
 import { foldAscii } from '../../../model/names.ts'
-import { type Column, type Field, innerType, type RecordBatch } from '../../../model/schema.ts'
+import { type Column, type Field, isNumeric, type RecordBatch } from '../../../model/schema.ts'
 import { type CellWriter, cellWriter, jsonStyle, writeJsonString } from '../cells.ts'
 import type { FileColumn } from '../file-format.ts'
 import type { ByteBuffer } from '../../../base/byte-buffer.ts'
@@ -49,9 +49,7 @@ export function geometryColumn(columns: readonly FileColumn[], asked: string | u
 
 /** The one pair of coordinates among columns without geometries. */
 export function coordinatesOf(columns: readonly Pick<Field, 'name' | 'type'>[]): CoordinateColumns | undefined {
-  return coordinateColumns(
-    columns.map(({ name, type }) => ({ name, isNumber: /^(?:U?Int|Float|Decimal)/.test(innerType(type).kind) })),
-  )
+  return coordinateColumns(columns.map(({ name, type }) => ({ name, isNumber: isNumeric(type) })))
 }
 
 /** Geometries unless there are none and none are asked for, beside one pair of coordinates. Throws as `geometryColumn`. */
