@@ -262,7 +262,7 @@ class Gate {
   /** Refused by name, or not a function of this engine at all. */
   #judgeUnknown(name: string, written: string): never {
     if (name === '' || isDenied(name)) this.#deny(`the function ${written}`)
-    const isSpatial = /^st_/.test(name)
+    const isSpatial = name.startsWith('st_')
     const ours = [...spatialFunctions, 'st_astext'].sort()
     const candidates = isSpatial
       ? ours

@@ -275,8 +275,10 @@ function placingOf({ eventTime, flatten, records }: IngestControls, format: Form
 }
 
 function sentRowsOptions(source: BodySource, shape: Shape, inferred: Inferred | undefined): SentRowsOptions {
-  const { geometry } = source.controls
-  const point = pointColumns(shape.payloadFields, geometry, inferred?.valueless ?? [])
+  const { geometry, leavesOutMisfits } = source.controls
+  // A record without a place is no reason to refuse the others, and is not left out either.
+  const isLenient = leavesOutMisfits === true
+  const point = isLenient ? undefined : pointColumns(shape.payloadFields, geometry, inferred?.valueless ?? [])
   return { ...keyOptions(source, shape), ...defined({ point }) }
 }
 
