@@ -6,7 +6,8 @@ import { isPresent } from '../../libraries/columnar/arrow/columns.ts'
 import { doublesOf } from '../../libraries/columnar/arrow/numbers.ts'
 import { GeometryFault, geometryText, positionText } from '../../libraries/geo/rules.ts'
 import { must } from '../../libraries/base/assert.ts'
-import { decodeUtf8, utf8 } from '../../libraries/base/bytes.ts'
+import { ByteBuffer } from '../../libraries/base/byte-buffer.ts'
+import { decodeUtf8 } from '../../libraries/base/bytes.ts'
 import { NodeError, type RecordError, type RecordErrorKind } from '../../libraries/base/errors.ts'
 import { type Column, optional, type RecordBatch } from '../../libraries/model/schema.ts'
 
@@ -29,6 +30,8 @@ const numberForm = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/
 export class Points {
   readonly #columns: PointColumns
   readonly #errors: RecordError[] = []
+  /** Of one point. */
+  readonly #bytes = new ByteBuffer(128)
   #total = 0
 
   constructor(columns: PointColumns) {
@@ -51,9 +54,10 @@ export class Points {
       else if (!isPresent(first, row) || !isPresent(second, row)) builder.appendNull()
       else {
         const text = this.#pointText(record + row, xAt(row), yAt(row))
-        const bytes = utf8(text ?? '')
+        this.#bytes.at = 0
+        this.#bytes.ascii(text ?? '')
         if (text === undefined) builder.appendNull()
-        else builder.appendBytes(bytes, 0, bytes.length)
+        else builder.appendBytes(this.#bytes.bytes, 0, this.#bytes.at)
       }
     }
     return { ...batch, columns: batch.columns.map((column, place) => (place === at ? builder.finish() : column)) }
@@ -72,11 +76,9 @@ export class Points {
 
   #pointText(record: number, x: number | string, y: number | string): string | undefined {
     const { longitude, latitude } = this.#columns
-    for (const [field, value] of [
-      [longitude, x],
-      [latitude, y],
-    ] as const) {
-      if (typeof value === 'number' && Number.isFinite(value)) continue
+    const isNumber = (value: number | string): boolean => typeof value === 'number' && Number.isFinite(value)
+    if (!isNumber(x) || !isNumber(y)) {
+      const [field, value] = isNumber(x) ? [latitude, y] : [longitude, x]
       const shown = typeof value === 'string' ? `the text '${value.slice(0, 60)}'` : value
       return this.#fault(record, field, {
         kind: 'WrongType',
