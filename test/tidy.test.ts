@@ -159,12 +159,12 @@ describe('the repository', () => {
     )
     expect({
       // Up by what makes a node fast: the compiled reader (1,560 lines, half of them AssemblyScript), slices begun early,
-      // one question on all cores.
-      src: linesOf('src') > 100_600,
-      libraries: linesOf('src/libraries') > 23_100,
-      node: linesOf('src/node') > 52_100,
+      // one question on all cores. And by places in two columns of numbers: collections and files of points, `geometry=`.
+      src: linesOf('src') > 101_100,
+      libraries: linesOf('src/libraries') > 23_250,
+      node: linesOf('src/node') > 52_400,
       features: linesOf('src/features') > 16_400,
-      test: linesOf('test') > 83_800,
+      test: linesOf('test') > 84_100,
     }).toEqual({
       src: false,
       libraries: false,

@@ -68,7 +68,7 @@ export function pointColumns(
 function pointNames(column: Field | undefined): PointNames | undefined {
   const said = column?.extra?.[pointKey]
   if (!Array.isArray(said) || column === undefined || innerType(column.type).kind !== 'String') return undefined
-  const [longitude, latitude] = said as readonly unknown[]
+  const [longitude, latitude] = said as readonly unknown[] // JSON, of which nothing is known
   return typeof longitude === 'string' && typeof latitude === 'string' ? [longitude, latitude] : undefined
 }
 

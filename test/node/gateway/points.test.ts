@@ -136,6 +136,30 @@ describe('what is no place', () => {
   })
 })
 
+test('a stream stores what comes before a record without a place, and names it', async () => {
+  await post('acme/stream', csv, rows)
+  const body = '{"lat":1,"lon":2}\n{"lat":3,"lon":4}\n\n{"lat":95,"lon":4}\n{"lat":5,"lon":6}\n'
+  const answer = await live.call('/acme/stream/stream', { method: 'POST', body, headers: { 'content-type': ndjson } })
+  expect(answer.text).toContain('InvalidGeometry')
+  expect(answer.text).toContain('Record 3 does not fit')
+  const stored = async (): Promise<unknown> => (await geometries('acme/stream')).slice(3)
+  await expect.poll(stored).toEqual([
+    [2, 1],
+    [4, 3],
+  ])
+})
+
+describe('addresses of other protocols', () => {
+  test('have no points: the parameter is refused, and rows have no geometry', async () => {
+    const body = 'm lat=1.5,lon=2.5 1760000000000000000\n'
+    const write = (query: string) => live.call(`/api/v2/write?bucket=acme/lines${query}`, { method: 'POST', body })
+    expect((await write('&geometry=lon,lat')).status).toBe(400)
+    expect((await post('acme/lines', 'text/x-line-protocol', body)).status).toBe(200)
+    expect((await write('')).status).toBe(204)
+    await expect.poll(() => geometries('acme/lines')).toEqual([[2.5, 1.5], null])
+  })
+})
+
 describe('a dataset that exists', () => {
   test('without a column of geometries gets none, and the refusal says what to do', async () => {
     await post('acme/plain', csv, rows, '?create=true')
