@@ -162,9 +162,9 @@ describe('the repository', () => {
       // one question on all cores. And by places in two columns of numbers: collections and files of points, `geometry=`.
       src: linesOf('src') > 101_100,
       libraries: linesOf('src/libraries') > 23_250,
-      node: linesOf('src/node') > 52_400,
+      node: linesOf('src/node') > 52_450,
       features: linesOf('src/features') > 16_400,
-      test: linesOf('test') > 84_100,
+      test: linesOf('test') > 84_200,
     }).toEqual({
       src: false,
       libraries: false,
