@@ -57,14 +57,7 @@ function inflatedHead(start: Buffer): Buffer {
 function formatOfBytes(head: Buffer): string | undefined {
   const look = lookAlike(head, '')
   if (look === 'parquet' || look === 'arrow') return look
-  return look === 'zip' && zipHolds(head) === 'shapefile' ? 'shapefile' : undefined
-}
-
-/** What the first names in a zip tell of it. */
-function zipHolds(head: Buffer): 'excel' | 'shapefile' | 'other' {
-  const names = head.toString('latin1')
-  if (/\[Content_Types\]\.xml|xl\/\w/.test(names)) return 'excel'
-  return /\.(?:shp|shx|dbf)\b/i.test(names) ? 'shapefile' : 'other'
+  return look === 'zip' && /\.(?:shp|shx|dbf)\b/i.test(head.toString('latin1')) ? 'shapefile' : undefined
 }
 
 /** GeoJSON often has the name `.json`. */
@@ -88,8 +81,8 @@ const mapHints: Partial<Record<MapDocument['what'], string>> = {
 
 function refuse(file: string, head: Buffer, format: string | undefined): void {
   const look = head.length === 0 ? undefined : lookAlike(head, format ?? '')
-  const isWorkbook = look === 'excel' || (head.toString('hex', 0, 4) === '504b0304' && zipHolds(head) === 'excel')
-  if (isWorkbook) throw refusal(file, 'is an Excel workbook.', `Save the sheet as CSV (UTF-8), or: ${toCsv(file)}`)
+  if (head.length > 0 && lookAlike(head, '') === 'excel')
+    throw refusal(file, 'is an Excel workbook.', `Save the sheet as CSV (UTF-8), or: ${toCsv(file)}`)
   if (look === undefined || format === undefined) return
   const told = tellings[look]
   if (told === undefined) return

@@ -181,7 +181,7 @@ export function ogcDescription(root: string, version: string): Json {
   const collections = object({ links, collections: { type: 'array', items: collection } })
   return {
     openapi: '3.0.3',
-    info: { title: 'Proofstream: features', version, description: 'OGC API Features over datasets with geometries.' },
+    info: { title: 'Proofstream: features', version, description: 'OGC API Features over datasets with places.' },
     servers: [{ url: root }],
     tags: [{ name: 'features' }],
     paths: {
@@ -198,7 +198,7 @@ export function ogcDescription(root: string, version: string): Json {
       }),
       '/conformance': operation('getConformance', { summary: 'Conformance classes', schema: conformance }),
       '/collections': operation('getCollections', {
-        summary: 'Datasets with geometries',
+        summary: 'Datasets with places',
         schema: collections,
         asks: refs('collections', 'after', 'f'),
       }),

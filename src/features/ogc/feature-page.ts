@@ -3,6 +3,8 @@
 
 import type { DatasetView } from '../../node/catalog/dataset-chain.ts'
 import { tileOfRows } from '../../libraries/geo/feature-rows.ts'
+import { featureColumns } from '../../libraries/geo/feature-columns.ts'
+import type { Place } from '../../libraries/geo/place.ts'
 import { PointGrid, type TileAddress, tileBounds } from '../../libraries/geo/tile.ts'
 import { must } from '../../libraries/base/assert.ts'
 import { utf8 } from '../../libraries/base/bytes.ts'
@@ -16,6 +18,8 @@ import {
   geometryColumn,
   type Interval,
   meets,
+  meetsIfThere,
+  placeOf,
   sqlName,
   timeConditions,
 } from '../../node/answers/conditions.ts'
@@ -66,16 +70,18 @@ function systemNames({
 }
 
 /** Columns that a filter may name and that features show as properties. */
-export function propertyFields({ schema, vocabulary }: DatasetView): readonly Field[] {
-  const hidden = [...systemNames(vocabulary), 'geometry'].map(foldAscii)
+export function propertyFields(view: DatasetView): readonly Field[] {
+  const { schema, vocabulary } = view
+  const geometry = geometryColumn(view)?.name
+  const hidden = [...systemNames(vocabulary), ...(geometry === undefined ? [] : [geometry])].map(foldAscii)
   return (schema?.fields ?? []).filter(({ name }) => !hidden.includes(foldAscii(name)))
 }
 
 /** One page. Throws NodeErrors `InvalidParameter` (filter, sortby), `SqlValue`, and those of the engine. */
 export async function featurePage(deps: FeatureDeps, request: FeatureRequest, caller: Caller): Promise<FeaturePage> {
   const { view, limit, skip, box, sortBy } = request
-  const geometry = must(geometryColumn(view), 'a dataset with geometries').name
-  const conditions = conditionsOf(request, geometry)
+  const place = must(placeOf(view), 'a dataset with places')
+  const conditions = conditionsOf(request, place)
   const order = orderOf(request)
   if (box === undefined && conditions.length === 0 && sortBy.length === 0) {
     const from = Math.min(skip, view.rows)
@@ -87,14 +93,15 @@ export async function featurePage(deps: FeatureDeps, request: FeatureRequest, ca
     const features = from < end ? await rowsOf(deps, request, caller) : []
     return { features, hasMore: end < view.rows, matched: view.rows }
   }
-  const found = box === undefined ? undefined : await deps.spatial.near(view, geometry, boundsOf(box), caller.signal)
+  // Of a pair of numbers the condition is as fast as an index.
+  const isIndexed = box !== undefined && 'geometry' in place
+  const found = isIndexed ? await deps.spatial.near(view, place, boundsOf(box), caller.signal) : undefined
   const isKnown = found?.areExact === true && conditions.length === 0
   const matched = isKnown ? found.offsets.length : undefined
   if (found?.offsets.length === 0) return { features: [], hasMore: false, matched: 0 }
   const page = isKnown && sortBy.length === 0 ? found.offsets.subarray(skip, skip + limit + 1) : undefined
   if (page?.length === 0) return { features: [], hasMore: false, matched }
-  const spatial =
-    found === undefined || box === undefined ? [] : spatialConditions(view, { geometry, found, box, page })
+  const spatial = box === undefined ? [] : spatialConditions(view, { place, found, box, page })
   const { offsets } = found ?? { offsets: undefined }
   const named = page ?? (offsets !== undefined && offsets.length <= mostNamedRows ? offsets : undefined)
   const features = await rowsOf(
@@ -134,15 +141,15 @@ export async function featureTile(
   view: DatasetView,
   { tile, caller }: { readonly tile: TileAddress; readonly caller: Caller },
 ): Promise<Uint8Array> {
-  const column = must(geometryColumn(view), 'a dataset with geometries').name
+  const place = must(placeOf(view), 'a dataset with places')
   const box = tileBounds(tile)
   const { signal } = caller
   const grid = new PointGrid(box)
-  const arePoints = await deps.spatial.points(view, { column, box, signal }, (offset, x, y) => grid.add(offset, x, y))
+  const arePoints = await deps.spatial.points(view, { place, box, signal }, (offset, x, y) => grid.add(offset, x, y))
   const points = arePoints ? grid.points : undefined
   const offsets =
     points === undefined
-      ? (await deps.spatial.near(view, column, box, signal)).offsets.subarray(0, mostTileRows)
+      ? (await deps.spatial.near(view, place, box, signal)).offsets.subarray(0, mostTileRows)
       : Float64Array.from(points.keys()).sort()
   if (offsets.length === 0) return new Uint8Array()
   const { offsetColumn } = view.vocabulary
@@ -153,7 +160,7 @@ export async function featureTile(
   }
   const where = [`${sqlName(offsetColumn)} IN (${offsets.join(', ')})`]
   const range = [offsets.at(0) ?? 0, offsets.at(-1) ?? 0] as const
-  const geometry = points === undefined ? sqlName(column) : 'NULL'
+  const geometry = points === undefined && 'geometry' in place ? sqlName(place.geometry) : 'NULL'
   const select = [sqlName(offsetColumn), geometry, ...(name === undefined ? [] : [sqlName(name)])].join(', ')
   const rows = await jsonOf(deps, { view, where, order: '', range, select }, caller)
   return await deps.work.run('tile', [rows], { settings, signal })
@@ -165,31 +172,33 @@ function nameColumn({ schema }: DatasetView): string | undefined {
 }
 
 /** By time, values and filter. */
-function conditionsOf({ view, time, equal, filter }: FeatureRequest, geometry: string): string[] {
+function conditionsOf({ view, time, equal, filter }: FeatureRequest, place: Place): string[] {
   const conditions = [...timeConditions(view, time), ...equal.map(({ field, text }) => sqlOfEquality(field, text))]
   if (filter !== undefined) {
-    const intersects = (box: Box): string => meets(geometry, box)
+    const intersects = (box: Box): string => meetsIfThere(place, box)
+    const geometry = 'geometry' in place ? place.geometry : featureColumns.geometry
     conditions.push(sqlOfCql2(filter, { fields: propertyFields(view), geometry, intersects }))
   }
   return conditions
 }
 
 interface FoundRows {
-  readonly geometry: string
-  readonly found: Candidates
+  readonly place: Place
+  readonly found: Candidates | undefined
   readonly box: Box
   /** The rows of the page, where they are known. */
   readonly page: Float64Array | undefined
 }
 
-function spatialConditions(view: DatasetView, { geometry, found, box, page }: FoundRows): string[] {
+function spatialConditions(view: DatasetView, { place, found, box, page }: FoundRows): string[] {
+  if (found === undefined) return [meets(place, box)]
   const offsets = page ?? found.offsets
   const conditions: string[] = []
   if (offsets.length <= mostNamedRows) {
     conditions.push(`${sqlName(view.vocabulary.offsetColumn)} IN (${offsets.join(', ')})`)
     if (found.areExact) return conditions
   }
-  return [...conditions, meets(geometry, box)]
+  return [...conditions, meets(place, box)]
 }
 
 function orderOf({ view, sortBy }: FeatureRequest): string {
@@ -223,7 +232,7 @@ async function rowsOf(deps: FeatureDeps, request: RowsRequest, caller: Caller): 
   const settings = {
     names: must(schema, 'a dataset with rows has a schema').fields.map(({ name }) => name),
     id: vocabulary.offsetColumn,
-    geometry: must(geometryColumn(request.view), 'a dataset with geometries').name,
+    place: must(placeOf(request.view), 'a dataset with places'),
     hidden: systemNames(vocabulary),
   }
   const rows = await jsonOf(deps, { ...request, select: '*' }, caller)

@@ -7,6 +7,8 @@ import { type Static, Type } from 'typebox'
 import { defined } from '../../libraries/base/collections.ts'
 import { type DatasetView, viewOf } from '../../node/catalog/dataset-chain.ts'
 import { hashOf } from '../../node/catalog/objects.ts'
+import { featureColumns } from '../../libraries/geo/feature-columns.ts'
+import type { Place } from '../../libraries/geo/place.ts'
 import { isTile } from '../../libraries/geo/tile.ts'
 import { utf8 } from '../../libraries/base/bytes.ts'
 import { HaltError, NodeError } from '../../libraries/base/errors.ts'
@@ -14,7 +16,7 @@ import { foldAscii } from '../../libraries/model/names.ts'
 import { type FeatureDeps, featurePage, featureTile, oneFeature, propertyFields } from './feature-page.ts'
 import { Reader, viewAt } from '../../node/answers/pin.ts'
 import { answerTag } from '../../node/answers/query.ts'
-import { geometryColumn } from '../../node/answers/conditions.ts'
+import { placeOf } from '../../node/answers/conditions.ts'
 import { type Extent, SpatialRows } from './spatial-rows.ts'
 import { mayRead } from '../../node/http/access.ts'
 import { callerOf, isUnchanged } from '../../node/http/answer.ts'
@@ -104,10 +106,11 @@ function registerLanding(app: FastifyInstance, context: ReplicaContext): void {
       { href: `${base}/api`, rel: 'service-desc', type: openApi, title: 'The OpenAPI description' },
       { href: `${hostOf(context, request)}/swagger`, rel: 'service-doc', type: 'text/html', title: 'Documentation' },
       { href: `${base}/conformance`, rel: 'conformance', type: json, title: 'Conformance classes' },
-      { href: `${base}/collections`, rel: 'data', type: json, title: 'Datasets with geometries' },
+      { href: `${base}/collections`, rel: 'data', type: json, title: 'Datasets with places' },
     ]
     const title = 'Proofstream'
-    const description = 'Datasets of this node that have geometries, as features; each page names the block it is of.'
+    const description =
+      'Datasets of this node that have geometries or coordinates, as features; each page names the block it is of.'
     const text = (): string => JSON.stringify({ title, description, links })
     const page = (): Html => landingPage(title, description, links)
     return sendDocument(reply, { form, links, type: json, json: text, title, page })
@@ -151,15 +154,15 @@ function registerCollections(app: FastifyInstance, context: ReplicaContext, deps
       const chain = await listable(context, alias)
       if (chain === undefined) continue
       const view = viewOf(chain)
-      const column = geometryColumn(view)?.name
-      if (column === undefined) continue
+      const place = placeOf(view)
+      if (place === undefined) continue
       if (collections.length === limit) {
         next = collections.at(-1)?.id
         break
       }
-      const unread = deps.spatial.unreadRows(view, column)
+      const unread = deps.spatial.unreadRows(view, place)
       const extent =
-        unread <= readable ? await listedExtent({ ...context, ...deps }, view, { column, signal }) : undefined
+        unread <= readable ? await listedExtent({ ...context, ...deps }, view, { place, signal }) : undefined
       if (unread <= readable) readable -= unread
       collections.push(collectionOf(request, baseOf(context, request), view, { extent, form: 'json' }))
     }
@@ -187,7 +190,7 @@ function registerCollections(app: FastifyInstance, context: ReplicaContext, deps
 async function listedExtent(
   deps: FeatureDeps & Pick<ReplicaContext, 'logger'>,
   view: DatasetView,
-  asked: { readonly column: string; readonly signal: AbortSignal },
+  asked: { readonly place: Place; readonly signal: AbortSignal },
 ): Promise<Extent | undefined> {
   try {
     return await extentOf(deps, view, asked)
@@ -202,10 +205,10 @@ async function listedExtent(
 async function extentOf(
   { spatial }: FeatureDeps,
   view: DatasetView,
-  { column, signal }: { readonly column: string; readonly signal: AbortSignal },
+  { place, signal }: { readonly place: Place; readonly signal: AbortSignal },
 ): Promise<Extent | undefined> {
   try {
-    return await spatial.extent(view, column, signal)
+    return await spatial.extent(view, place, signal)
   } catch (cause) {
     if (cause instanceof NodeError && cause.kind === 'SqlValue') return undefined
     throw cause
@@ -217,10 +220,9 @@ function registerCollection(app: FastifyInstance, context: ReplicaContext, deps:
   app.get('/ogc/collections/:collection', { config: { right: 'read', runs: true }, schema }, async (request, reply) => {
     const { f } = request.query as Static<typeof FormatQuery> // validated
     const form = formOf(request, reply, f)
-    const view = await collectionView(context, request)
-    const column = geometryColumn(view)?.name ?? ''
+    const { view, place } = await collectionView(context, request)
     const { signal } = callerOf(context, request, reply)
-    const extent = await extentOf(deps, view, { column, signal })
+    const extent = await extentOf(deps, view, { place, signal })
     const collection = collectionOf(request, baseOf(context, request), view, { extent, form })
     const text = (): string => JSON.stringify(collection)
     const page = (): Html => collectionPage(collection)
@@ -230,16 +232,14 @@ function registerCollection(app: FastifyInstance, context: ReplicaContext, deps:
   app.get('/ogc/collections/:collection/queryables', { config: { right: 'read' }, schema }, async (request, reply) => {
     const { f } = request.query as Static<typeof FormatQuery> // validated
     const form = formOf(request, reply, f)
-    const view = await collectionView(context, request)
+    const { view, place } = await collectionView(context, request)
     const $id = `${urlOf(baseOf(context, request), view)}/queryables`
     const links = selfLinks(request, $id, { form, type: jsonSchema })
-    const geometry = {
-      $ref: 'https://geojson.org/schema/Geometry.json',
-      format: 'geometry-any',
-      'x-ogc-role': 'primary-geometry',
-    }
+    const [$ref, format] = 'geometry' in place ? ['Geometry', 'geometry-any'] : ['Point', 'geometry-point']
+    const geometry = { $ref: `https://geojson.org/schema/${$ref}.json`, format, 'x-ogc-role': 'primary-geometry' }
+    const name = 'geometry' in place ? place.geometry : featureColumns.geometry
     const scalars = propertyFields(view).map((field) => [field.name, jsonSchemaOf(field)] as const)
-    const properties = { [geometryColumn(view)?.name ?? '']: geometry, ...Object.fromEntries(scalars) }
+    const properties = { [name]: geometry, ...Object.fromEntries(scalars) }
     const text = (): string => {
       const $schema = 'https://json-schema.org/draft/2020-12/schema'
       return JSON.stringify({
@@ -264,7 +264,7 @@ function registerItems(app: FastifyInstance, context: ReplicaContext, deps: Feat
       const asked = request.query as AskedItems // ItemsQuery validated it
       const form = formOf(request, reply, asked.f)
       const base = baseOf(context, request)
-      const view = await collectionView(context, request, asked.at)
+      const { view } = await collectionView(context, request, asked.at)
       const wanted = featureRequest(view, asked)
       const limit = form === 'html' ? Math.min(wanted.limit, mostShownItems) : wanted.limit
       noteBlock(reply, view)
@@ -308,7 +308,7 @@ function registerItem(app: FastifyInstance, context: ReplicaContext, deps: Featu
       const asked = request.query as Static<typeof FeatureQuery> // validated
       const form = formOf(request, reply, asked.f)
       needCrs84(asked)
-      const view = await collectionView(context, request)
+      const { view } = await collectionView(context, request)
       noteBlock(reply, view)
       const caller = callerOf(context, request, reply)
       const offset = /^\d{1,15}$/.test(feature) ? Number(feature) : Number.POSITIVE_INFINITY
@@ -343,7 +343,7 @@ function registerTiles(app: FastifyInstance, context: ReplicaContext, deps: Feat
       const { at } = request.query as Static<typeof query> // validated
       const tile = { z: Number(z), x: Number(x), y: Number(y) }
       if (!isTile(tile)) throw new NodeError('ObjectNotFound', `There is no tile ${z}/${x}/${y}.`)
-      const view = await collectionView(context, request, at)
+      const { view } = await collectionView(context, request, at)
       noteBlock(reply, view)
       const tag = answerTag(deps.engine.dialect, { tile: [view.block.hash, ...Object.values(tile)] })
       if (isUnchanged(request, reply, tag)) return reply.code(304).send()
@@ -357,17 +357,23 @@ function noteBlock(reply: FastifyReply, { alias, block }: DatasetView): void {
   void reply.header('dataset-head', `${alias};block="${block.hash}"`).header('cache-control', 'no-cache')
 }
 
+interface PlacedView {
+  readonly view: DatasetView
+  readonly place: Place
+}
+
 /** The dataset behind a collection's id. Throws NodeErrors `DatasetNotFound`, `BlockNotFound`. */
-async function collectionView(context: ReplicaContext, request: FastifyRequest, at?: string): Promise<DatasetView> {
+async function collectionView(context: ReplicaContext, request: FastifyRequest, at?: string): Promise<PlacedView> {
   const { collection } = request.params as Static<typeof CollectionParams> // validated
   const chain = await new Reader(context.catalog, mayRead(request)).need(collection.replace(':', '/'))
   const view = at === undefined ? viewOf(chain) : await viewAt(context.catalog, chain, hashOf(at))
-  if (geometryColumn(view) !== undefined) return view
+  const place = placeOf(view)
+  if (place !== undefined) return { view, place }
   throw new NodeError(
     'DatasetNotFound',
-    `The dataset '${view.alias}' has no column 'geometry', so it is not a collection.`,
+    `The dataset '${view.alias}' has no column 'geometry', nor one pair of coordinates, so it is not a collection.`,
     {
-      hint: 'GET /ogc/collections lists the datasets with geometries.',
+      hint: 'GET /ogc/collections lists the datasets that are. A pair is two columns of numbers, such as longitude and latitude.',
     },
   )
 }

@@ -5,6 +5,7 @@ import type { DatasetView } from '../../node/catalog/dataset-chain.ts'
 import type { Objects } from '../../node/catalog/objects.ts'
 import type { SliceRef } from '../../node/catalog/packed-blocks.ts'
 import type { Bounds } from '../../libraries/geo/geometry.ts'
+import type { Place } from '../../libraries/geo/place.ts'
 import { placesOf, turnsOf } from '../../libraries/geo/turns.ts'
 import { eachPoint, indexBytes, rowsNear } from '../../libraries/geo/spatial-index.ts'
 import { must } from '../../libraries/base/assert.ts'
@@ -54,15 +55,15 @@ export class SpatialRows {
    * Rows of `view` that may meet the box, whichever way their longitudes are counted. Throws NodeErrors `SqlValue` for a row
    * that has no geometry text, `Saturated`.
    */
-  async near(view: DatasetView, column: string, box: Bounds, signal: AbortSignal): Promise<Candidates> {
+  async near(view: DatasetView, place: Place, box: Bounds, signal: AbortSignal): Promise<Candidates> {
     const boxes = placesOf(box)
     await this.#deps.objects.checkSlices(view)
     const parts: { readonly start: number; readonly rows: Uint32Array }[] = []
     let areExact = true
     let count = 0
     for (let number = 0; number < view.slices.length; number++) {
-      if (this.#isFar(view, { number, column, boxes })) continue
-      const index = await this.#indexOf(view, { number, column, signal })
+      if (this.#isFar(view, { number, place, boxes })) continue
+      const index = await this.#indexOf(view, { number, place, signal })
       const rows = rowsNear(index, boxes)
       await nextTurn()
       if (rows.length === 0) continue
@@ -82,7 +83,7 @@ export class SpatialRows {
    */
   async points(
     view: DatasetView,
-    { column, box, signal }: { readonly column: string; readonly box: Bounds; readonly signal: AbortSignal },
+    { place, box, signal }: { readonly place: Place; readonly box: Bounds; readonly signal: AbortSignal },
     each: (offset: number, x: number, y: number) => void,
   ): Promise<boolean> {
     const turns = turnsOf(box)
@@ -90,14 +91,14 @@ export class SpatialRows {
     await this.#deps.objects.checkSlices(view)
     const indexes: { readonly start: number; readonly index: SliceIndex }[] = []
     for (let number = 0; number < view.slices.length; number++) {
-      if (this.#isFar(view, { number, column, boxes })) continue
-      const index = await this.#indexOf(view, { number, column, signal })
+      if (this.#isFar(view, { number, place, boxes })) continue
+      const index = await this.#indexOf(view, { number, place, signal })
       if (!index.arePoints) return false
       indexes.push({ start: must(view.slices.at(number), 'a slice of the view').start, index })
     }
     for (const { start, index } of indexes) {
-      for (const { box: place, shift } of turns) {
-        eachPoint(index, place, (row, x, y) => each(start + row, x - shift, y))
+      for (const { box: bounds, shift } of turns) {
+        eachPoint(index, bounds, (row, x, y) => each(start + row, x - shift, y))
       }
       await nextTurn()
     }
@@ -105,24 +106,24 @@ export class SpatialRows {
   }
 
   /** Rows that must be read before the extent of `view` is known. */
-  unreadRows(view: DatasetView, column: string): number {
+  unreadRows(view: DatasetView, place: Place): number {
     let rows = 0
     for (let number = 0; number < view.slices.length; number++) {
       const { hash, start, end } = must(view.slices.at(number), 'a slice of the view')
-      if (!this.#extents.has(keyOf(view, hash, column))) rows += end - start + 1
+      if (!this.#extents.has(keyOf(view, hash, place))) rows += end - start + 1
     }
     return rows
   }
 
   /** Where and when all rows are. Throws as `near`. */
-  async extent(view: DatasetView, column: string, signal: AbortSignal): Promise<Extent> {
-    if (this.unreadRows(view, column) > 0) await this.#deps.objects.checkSlices(view)
+  async extent(view: DatasetView, place: Place, signal: AbortSignal): Promise<Extent> {
+    if (this.unreadRows(view, place) > 0) await this.#deps.objects.checkSlices(view)
     let bounds: Bounds | undefined
     let times: Extent['times']
     for (let number = 0; number < view.slices.length; number++) {
       const { hash } = must(view.slices.at(number), 'a slice of the view')
-      const known = this.#extents.get(keyOf(view, hash, column))
-      const extent = known ?? (await this.#indexOf(view, { number, column, signal }))
+      const known = this.#extents.get(keyOf(view, hash, place))
+      const extent = known ?? (await this.#indexOf(view, { number, place, signal }))
       const [a, b] = [bounds, extent.bounds]
       bounds =
         a === undefined || b === undefined
@@ -137,10 +138,10 @@ export class SpatialRows {
   /** No row of the slice meets any of the boxes, as its extent tells; false where that is not known. */
   #isFar(
     view: DatasetView,
-    { number, column, boxes }: { readonly number: number; readonly column: string; readonly boxes: readonly Bounds[] },
+    { number, place, boxes }: { readonly number: number; readonly place: Place; readonly boxes: readonly Bounds[] },
   ): boolean {
     const { hash } = must(view.slices.at(number), 'a slice of the view')
-    const extent = this.#extents.get(keyOf(view, hash, column))
+    const extent = this.#extents.get(keyOf(view, hash, place))
     if (extent?.bounds === undefined) return extent !== undefined
     const [west, south, east, north] = extent.bounds
     return boxes.every((box) => box[0] > east || box[2] < west || box[1] > north || box[3] < south)
@@ -148,20 +149,20 @@ export class SpatialRows {
 
   async #indexOf(
     view: DatasetView,
-    { number, column, signal }: { readonly number: number; readonly column: string; readonly signal: AbortSignal },
+    { number, place, signal }: { readonly number: number; readonly place: Place; readonly signal: AbortSignal },
   ): Promise<SliceIndex> {
     signal.throwIfAborted()
     const next = view.slices.at(number + 1)
     // The next one is made meanwhile, in another thread; what is wrong with it is told when its turn comes.
-    if (next !== undefined) this.#held(view, next, column).catch(() => undefined)
-    return await this.#held(view, must(view.slices.at(number), 'a slice of the view'), column)
+    if (next !== undefined) this.#held(view, next, place).catch(() => undefined)
+    return await this.#held(view, must(view.slices.at(number), 'a slice of the view'), place)
   }
 
   /** The index of a slice, made unless it is kept. */
-  async #held(view: DatasetView, slice: SliceRef, column: string): Promise<SliceIndex> {
-    const key = keyOf(view, slice.hash, column)
+  async #held(view: DatasetView, slice: SliceRef, place: Place): Promise<SliceIndex> {
+    const key = keyOf(view, slice.hash, place)
     const known = this.#indexes.get(key)
-    const index = known ?? this.#make(view, slice, column)
+    const index = known ?? this.#make(view, slice, place)
     this.#indexes.delete(key)
     this.#indexes.set(key, index)
     if (known !== undefined) return await known
@@ -180,9 +181,9 @@ export class SpatialRows {
     }
   }
 
-  async #make({ id, vocabulary }: DatasetView, slice: SliceRef, column: string): Promise<SliceIndex> {
+  async #make({ id, vocabulary }: DatasetView, slice: SliceRef, place: Place): Promise<SliceIndex> {
     const { read, close } = await this.#deps.files.slices.reading({ id, numbers: [0], at: () => slice })
-    const settings = { geometry: column, time: vocabulary.eventTimeColumn }
+    const settings = { place, time: vocabulary.eventTimeColumn }
     const bytes = await read(0).finally(close)
     return await this.#deps.work.run('spatialIndex', [bytes], { settings })
   }
@@ -202,6 +203,6 @@ export class SpatialRows {
   }
 }
 
-function keyOf({ vocabulary }: DatasetView, hash: Hash, column: string): string {
-  return JSON.stringify([hash, column, vocabulary.eventTimeColumn])
+function keyOf({ vocabulary }: DatasetView, hash: Hash, place: Place): string {
+  return JSON.stringify([hash, place, vocabulary.eventTimeColumn])
 }

@@ -6,15 +6,17 @@ import { parseJson } from '../base/json/json.ts'
 import { decodeUtf8 } from '../base/bytes.ts'
 import type { JsonValue } from '../base/json/value.ts'
 import { NodeError } from '../base/errors.ts'
+import type { CoordinateColumns } from './coordinate-columns.ts'
 import { featureColumns, type FeatureExtra, featureExtra, isJson } from './feature-columns.ts'
 import { geometryOf } from './geometry.ts'
+import { type Place, pointText } from './place.ts'
 import { encodeTile, type TileAddress, type TileFeature } from './tile.ts'
 
 /** Names of all columns of the rows, in order, and those that are no properties. */
 export interface FeatureColumns {
   readonly names: readonly string[]
   readonly id: string
-  readonly geometry: string
+  readonly place: Place
   readonly hidden: readonly string[]
 }
 
@@ -52,18 +54,29 @@ function rowsOf(bytes: Uint8Array): readonly (readonly JsonValue[])[] {
 }
 
 function featureText(row: readonly JsonValue[], columns: FeatureColumns): string {
-  let [id, geometry] = ['null', 'null']
+  const { place } = columns
+  let [id, geometry] = ['null', 'geometry' in place ? 'null' : pairText(row, columns.names, place)]
   const extra = row[columns.names.indexOf(featureColumns.extra)]
   const beside = typeof extra === 'string' ? extraOf(extra) : undefined
   const properties: string[] = []
   for (const [index, name] of columns.names.entries()) {
     const value = row[index] ?? null
     if (name === columns.id) id = textOf(value)
-    else if (name === columns.geometry) geometry = typeof value === 'string' ? checked(value) : 'null'
+    else if ('geometry' in place && name === place.geometry)
+      geometry = typeof value === 'string' ? checked(value) : 'null'
     else if (!columns.hidden.includes(name))
       properties.push(`${JSON.stringify(name)}:${propertyText(name, value, beside)}`)
   }
   return `{"type":"Feature","id":${id},"geometry":${geometry},"properties":{${properties.join(',')}}}`
+}
+
+/** The point of two numbers, with their tokens; decimals are texts. */
+function pairText(row: readonly JsonValue[], names: readonly string[], pair: CoordinateColumns): string {
+  const [x = '', y = ''] = [pair.longitude, pair.latitude].map((name) => {
+    const value = row[names.indexOf(name)] ?? null
+    return typeof value === 'string' ? value : value === null ? '' : textOf(value)
+  })
+  return pointText(x, y)
 }
 
 /** Undefined for texts of another kind: a column may be called so without being of features. */

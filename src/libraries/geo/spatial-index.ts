@@ -34,6 +34,12 @@ export class SpatialIndexer {
     this.#arePoints &&= pointOf(geometry) !== undefined
   }
 
+  /** The place of the next row, which is a point. */
+  addPoint(x: number, y: number): void {
+    this.#rows.push(this.#row++)
+    this.#numbers.push(x, y, x, y)
+  }
+
   finish(): SpatialIndex {
     const rows = Uint32Array.from(this.#rows)
     const arePoints = this.#arePoints

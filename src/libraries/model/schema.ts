@@ -102,6 +102,11 @@ export function innerType(type: DataType): DataType {
   return type.kind === 'Option' ? type.inner : type
 }
 
+/** Integers, floats and decimals, optional or not. */
+export function isNumeric(type: DataType): boolean {
+  return /^(?:U?Int|Float|Decimal)/.test(innerType(type).kind)
+}
+
 /** `type` made optional; unchanged when it already is. */
 export function optional(type: DataType): DataType {
   return type.kind === 'Option' ? type : { kind: 'Option', inner: type }

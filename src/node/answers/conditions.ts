@@ -2,6 +2,9 @@
 
 import type { DatasetView } from '../catalog/dataset-chain.ts'
 import type { Bounds } from '../../libraries/geo/geometry.ts'
+import { coordinatesOf } from '../../libraries/columnar/outputs/geojson/features.ts'
+import type { Place } from '../../libraries/geo/place.ts'
+import { maxLatitude, maxLongitude } from '../../libraries/geo/rules.ts'
 import { placesOf } from '../../libraries/geo/turns.ts'
 import { foldAscii } from '../../libraries/model/names.ts'
 import { type Field, innerType } from '../../libraries/model/schema.ts'
@@ -49,12 +52,32 @@ export function boundsOf({ west, south, east, north }: Box): Bounds {
   return [west, south, east, north]
 }
 
-/** The condition that a geometry meets a box, whichever way its longitudes are counted. */
-export function meets(geometry: string, box: Box): string {
-  const conditions = placesOf(boundsOf(box)).map((place) => {
-    return `st_intersects(${sqlName(geometry)}, ${place.map((number) => `CAST(${number} AS DOUBLE)`).join(', ')})`
+/** Where the rows of a dataset are: its geometries, else its one pair of coordinates; undefined without either. */
+export function placeOf(view: DatasetView): Place | undefined {
+  const geometry = geometryColumn(view)
+  if (geometry !== undefined) return { geometry: geometry.name }
+  return coordinatesOf(view.schema?.fields ?? [])
+}
+
+/** The condition that a row's place meets a box, whichever way its longitudes are counted; numbers out of range never do. */
+export function meets(place: Place, box: Box): string {
+  const double = (number: number): string => `CAST(${number} AS DOUBLE)`
+  const conditions = placesOf(boundsOf(box)).map((bounds) => {
+    if ('geometry' in place) return `st_intersects(${sqlName(place.geometry)}, ${bounds.map(double).join(', ')})`
+    const [west, south, east, north] = bounds
+    const between = (name: string, least: number, most: number, end: number): string =>
+      `${sqlName(name)} BETWEEN ${double(Math.max(least, -end))} AND ${double(Math.min(most, end))}`
+    const { longitude, latitude } = place
+    return `(${between(longitude, west, east, maxLongitude)} AND ${between(latitude, south, north, maxLatitude)})`
   })
   return `(${conditions.join(' OR ')})`
+}
+
+/** As `meets`, and null where a row has no place, so that its denial holds for rows with places alone. */
+export function meetsIfThere(place: Place, box: Box): string {
+  if ('geometry' in place) return meets(place, box)
+  const anywhere = { west: -maxLongitude, south: -maxLatitude, east: maxLongitude, north: maxLatitude }
+  return `(CASE WHEN ${meets(place, anywhere)} THEN ${meets(place, box)} END)`
 }
 
 /** The conditions that an event was in an interval. */

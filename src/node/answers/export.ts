@@ -8,7 +8,7 @@ import { utf8 } from '../../libraries/base/bytes.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
 import { foldAscii } from '../../libraries/model/names.ts'
 import { type Field, systemFields } from '../../libraries/model/schema.ts'
-import { type Box, geometryColumn, type Interval, meets, timeConditions } from './conditions.ts'
+import { type Box, geometryColumn, type Interval, meets, placeOf, timeConditions } from './conditions.ts'
 import { type FileRequest, type OpenFile, openFileQuery } from './files.ts'
 import { type Caller, viewAt } from './pin.ts'
 import type { ReplicaDeps } from './query.ts'
@@ -78,11 +78,18 @@ export async function openExport(
 /** Throws NodeError `InvalidParameter` where there are no geometries to meet the box. */
 function boxConditions(view: DatasetView, { box, options }: ExportRequest): string[] {
   if (box === undefined) return []
-  const column = geometryColumn(view, options.geometry)
-  if (column !== undefined) return [meets(column.name, box)]
-  throw new NodeError('InvalidParameter', 'bbox: the dataset has no column of geometries.', {
-    hint: 'A text column `geometry` holds GeoJSON; in GeoJson and Parquet geometry=<column> names another.',
-  })
+  const { geometry } = options
+  const column = geometry === undefined ? undefined : geometryColumn(view, geometry)?.name
+  const place = column === undefined ? undefined : { geometry: column }
+  const found = geometry === undefined ? placeOf(view) : place
+  if (found !== undefined) return [meets(found, box)]
+  throw new NodeError(
+    'InvalidParameter',
+    'bbox: the dataset has no column of geometries, nor one pair of coordinates.',
+    {
+      hint: 'A text column `geometry` holds GeoJSON, two columns of numbers `longitude` and `latitude` are points; in GeoJson and Parquet geometry=<column> names another.',
+    },
+  )
 }
 
 /** The columns that the caller chose, quoted. Throws NodeError `InvalidParameter`. */

@@ -1,5 +1,5 @@
 // Functions of ours in the engine, over geometries as GeoJSON text: st_x, st_y, st_xmin … st_ymax, st_astext,
-// st_intersects and bbox with a box. They are the same on every machine, so statements that call them can be signed.
+// st_geometrytype, st_intersects and bbox with a box; st_point makes one of two numbers. They are the same on every machine, so statements that call them can be signed.
 
 import * as duckdb from '@duckdb/node-api'
 import { NodeError } from '../../libraries/base/errors.ts'
@@ -12,9 +12,11 @@ import {
   pointOf,
   wktOf,
 } from '../../libraries/geo/geometry.ts'
+import { GeometryFault, geometryText, positionText } from '../../libraries/geo/rules.ts'
 
-/** Value of a row: of the geometry, and of the numbers that follow it. */
+/** Value of a row: of the geometry, where the function takes one, and of the numbers. */
 type Compute = (geometry: Geometry, numbers: readonly number[]) => duckdb.DuckDBValue
+type ComputeOfNumbers = (numbers: readonly number[]) => duckdb.DuckDBValue
 
 /** Positions of the numbers of a box. */
 const boxNumbers = 4
@@ -25,15 +27,22 @@ function register(
   {
     returns,
     numbers,
-    compute,
-  }: { readonly returns: duckdb.DuckDBType; readonly numbers: number; readonly compute: Compute },
+    ...by
+  }: { readonly returns: duckdb.DuckDBType; readonly numbers: number } & (
+    | { readonly compute: Compute }
+    | { readonly make: ComputeOfNumbers }
+  ),
 ): void {
+  const doubles = Array.from({ length: numbers }, () => duckdb.DOUBLE)
+  const parameterTypes = 'make' in by ? doubles : [duckdb.VARCHAR, ...doubles]
+  const valueOf = (values: readonly duckdb.DuckDBValue[]): duckdb.DuckDBValue =>
+    'make' in by ? by.make(values.map(Number)) : by.compute(geometryOf(String(values[0])), values.slice(1).map(Number))
   const mainFunction: duckdb.DuckDBScalarMainFunction = (info, input, output) => {
-    const vectors = Array.from({ length: numbers + 1 }, (_, index) => input.getColumnVector(index))
+    const vectors = parameterTypes.map((_, index) => input.getColumnVector(index))
     try {
       for (let row = 0; row < input.rowCount; row++) {
         const values = vectors.map((vector) => vector.getItem(row))
-        output.setItem(row, values.includes(null) ? null : valueOf(values, compute))
+        output.setItem(row, values.includes(null) ? null : valueOf(values))
       }
       output.flush()
     } catch (error) {
@@ -41,20 +50,24 @@ function register(
       info.setError(error.message)
     }
   }
-  const parameterTypes = [duckdb.VARCHAR, ...Array.from({ length: numbers }, () => duckdb.DOUBLE)]
   connection.registerScalarFunction(
     duckdb.DuckDBScalarFunction.create({ name, mainFunction, returnType: returns, parameterTypes }),
   )
-}
-
-function valueOf([text, ...numbers]: readonly duckdb.DuckDBValue[], compute: Compute): duckdb.DuckDBValue {
-  return compute(geometryOf(String(text)), numbers.map(Number))
 }
 
 const bound =
   (index: 0 | 1 | 2 | 3): Compute =>
   (geometry) =>
     boundsOf(geometry)?.[index] ?? null
+
+const point: ComputeOfNumbers = ([x = 0, y = 0]) => {
+  try {
+    return geometryText('Point', positionText(x, y, undefined))
+  } catch (cause) {
+    if (!(cause instanceof GeometryFault)) throw cause
+    throw new NodeError('SqlValue', `st_point: ${cause.message}`, { cause })
+  }
+}
 
 const meets: Compute = (geometry, [west = 0, south = 0, east = 0, north = 0]) => {
   const box: Bounds = [west, south, east, north]
@@ -71,6 +84,8 @@ export function registerSpatialFunctions(connection: duckdb.DuckDBConnection): v
   register(connection, 'st_xmax', { ...double, compute: bound(2) })
   register(connection, 'st_ymax', { ...double, compute: bound(3) })
   register(connection, 'st_astext', { returns: duckdb.VARCHAR, numbers: 0, compute: wktOf })
+  register(connection, 'st_geometrytype', { returns: duckdb.VARCHAR, numbers: 0, compute: ({ type }) => type })
+  register(connection, 'st_point', { returns: duckdb.VARCHAR, numbers: 2, make: point })
   for (const name of ['st_intersects', 'bbox']) {
     register(connection, name, { returns: duckdb.BOOLEAN, numbers: boxNumbers, compute: meets })
   }

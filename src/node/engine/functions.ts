@@ -125,7 +125,9 @@ const engineFunctions = names(`
 `)
 
 /** Functions of ours over geometries (duckdb-spatial.ts); st_astext has the name of one of the engine's. */
-export const spatialFunctions = names('bbox st_intersects st_x st_xmax st_xmin st_y st_ymax st_ymin')
+export const spatialFunctions = names(`
+  bbox st_geometrytype st_intersects st_point st_x st_xmax st_xmin st_y st_ymax st_ymin
+`)
 
 /** Scalar functions and operators by name in ASCII lower case. */
 export const scalarFunctions: ReadonlySet<string> = new Set([...engineFunctions, ...spatialFunctions])

@@ -17,6 +17,7 @@ import {
   machineDependentFunctions,
   scalarFunctions,
   sessionNames,
+  spatialFunctions,
   volatileFunctions,
 } from './functions.ts'
 import { type Construct, type ListingName, listingNames, listingSchema, type TableName } from './messages.ts'
@@ -261,8 +262,15 @@ class Gate {
   /** Refused by name, or not a function of this engine at all. */
   #judgeUnknown(name: string, written: string): never {
     if (name === '' || isDenied(name)) this.#deny(`the function ${written}`)
-    const candidates = similarNames(name, [...scalarFunctions, ...aggregateFunctions, ...allowedMacros])
+    const isSpatial = name.startsWith('st_')
+    const ours = [...spatialFunctions, 'st_astext'].sort()
+    const candidates = isSpatial
+      ? ours
+      : similarNames(name, [...scalarFunctions, ...aggregateFunctions, ...allowedMacros])
     throw new NodeError('SqlUnknownName', `There is no function '${written.slice(0, 200)}' that queries may call.`, {
+      ...(isSpatial && {
+        hint: `Over GeoJSON text there are ${ours.join(', ')}. For boxes and filters use /ogc/collections/{account}:{dataset}/items?bbox=… .`,
+      }),
       ...this.#place(),
       ...(candidates.length > 0 && { candidates }),
     })

@@ -2,6 +2,7 @@
 // to refuse maps that came as plain JSON. A guess: it never makes a body acceptable. Pure.
 
 import { isUtf8 } from 'node:buffer'
+import { ownValue } from '../../libraries/base/collections.ts'
 import { openTail } from './record-feed.ts'
 
 /** As much as is looked at. */
@@ -14,16 +15,27 @@ const latin1 = new TextDecoder('latin1')
 /** What a body looks like that is not what it was sent as. */
 export type Look = keyof typeof hints
 
+/** What to do about a map in another form: its features as lines. */
+function featureLines(what: string, file: string): string {
+  const line = `ogr2ogr -f GeoJSONSeq -t_srs EPSG:4326 out.geojsons ${file}`
+  return `The body is ${what}: ${line}, and send that as application/geo+json-seq.`
+}
+
 /** What to do about each, in words of the HTTP interface. */
 const hints = {
   gzip: 'The body is gzip. Send Content-Encoding: gzip, or unpack it.',
   zstd: 'The body is zstd. Send Content-Encoding: zstd, or unpack it.',
-  zip: 'The body is a zip. Send a zipped shapefile as application/vnd.esri.shapefile. Unpack others (xlsx files are zips too) and send what is inside.',
-  excel: 'The body is an old Excel workbook: save the sheet as CSV (UTF-8) and send that as text/csv.',
+  zip: 'The body is a zip. Send a zipped shapefile as application/vnd.esri.shapefile. Unpack others and send what is inside.',
+  excel: 'The body is an Excel workbook: save the sheet as CSV (UTF-8) and send that as text/csv.',
   parquet: 'The body is a Parquet file: send it as application/vnd.apache.parquet.',
   arrow: 'The body is an Arrow file: send it as application/vnd.apache.arrow.file.',
   utf16: 'The body is UTF-16. Send UTF-8: iconv -f UTF-16 -t UTF-8.',
   html: 'The body is an HTML page: was it the answer of a server that had no data?',
+  sqlite: featureLines('a GeoPackage or another SQLite file', 'in.gpkg LAYER'),
+  flatgeobuf: featureLines('FlatGeobuf', 'in.fgb'),
+  kml: featureLines('KML', 'in.kml'),
+  kmz: featureLines('KMZ', 'in.kmz'),
+  gml: featureLines('GML', 'in.gml'),
   xml: 'The body is XML: convert it to CSV or JSON.',
   latin1: 'The text is not UTF-8. If it is Latin-1 or Windows-1252: iconv -f WINDOWS-1252 -t UTF-8.',
   semicolons: 'The cells are separated by semicolons: write them with commas between, and with a point in decimals.',
@@ -44,9 +56,31 @@ const magics: readonly (readonly [hex: string, look: Look, format?: string])[] =
   ['d0cf11e0a1b11ae1', 'excel'],
   ['50415231', 'parquet', 'parquet'],
   ['4152524f5731', 'arrow', 'arrow'],
+  ['53514c69746520666f726d61742033', 'sqlite'],
+  ['666762', 'flatgeobuf'],
   ['fffe', 'utf16'],
   ['feff', 'utf16'],
 ]
+
+/** Media types of files that are not read, whose programs write one that is. */
+const otherTypes: Readonly<Record<string, Look>> = {
+  'application/geopackage+sqlite3': 'sqlite',
+  'application/vnd.sqlite3': 'sqlite',
+  'application/x-sqlite3': 'sqlite',
+  'application/flatgeobuf': 'flatgeobuf',
+  'application/vnd.flatgeobuf': 'flatgeobuf',
+  'application/vnd.google-earth.kml+xml': 'kml',
+  'application/vnd.google-earth.kmz': 'kmz',
+  'application/gml+xml': 'gml',
+  'application/vnd.ms-excel': 'excel',
+  'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet': 'excel',
+}
+
+/** What to do about a body of a media type that is not read; undefined where that is not known. */
+export function otherTypeHint(mediaType: string): string | undefined {
+  const look = ownValue(otherTypes, mediaType)
+  return look && hints[look]
+}
 
 /** What to do about a body that was refused as `format`, by how it begins; undefined when it looks like it. */
 export function lookAlikeHint(head: Uint8Array, format: string): string | undefined {
@@ -56,16 +90,26 @@ export function lookAlikeHint(head: Uint8Array, format: string): string | undefi
 
 /** What a body that was named as `format` looks like by its first bytes; undefined when it looks like it. */
 export function lookAlike(head: Uint8Array, format: string): Look | undefined {
-  const start = Buffer.from(head.subarray(0, 8)).toString('hex')
+  const start = Buffer.from(head.subarray(0, 16)).toString('hex')
   const magic = magics.find(([hex]) => start.startsWith(hex))
-  if (magic !== undefined) return magic[2] === format ? undefined : magic[1]
+  if (magic !== undefined) return magic[2] === format ? undefined : lookInside(head, magic[1])
   const text = startOf(head, fewBytes)
   if (/^<(?:!doctype html|html|head|body)\b/i.test(text)) return 'html'
-  if (/^<(?:\?xml|[a-z]+[ >])/i.test(text)) return 'xml'
+  if (/^<(?:\?xml|[a-z:]+[ >])/i.test(text)) return lookOfXml(text)
   // Files that are no text.
   if (format === 'otlp-protobuf' || magics.some(([, , own]) => own === format)) return undefined
   if (!isWholeUtf8(head)) return 'latin1'
   return format === 'csv' || format === 'tsv' ? lookOfCells(text, format) : lookOfJson(text, format)
+}
+
+/** Workbooks are zips, whose first names tell them. */
+function lookInside(head: Uint8Array, look: Look): Look {
+  return look === 'zip' && /\[Content_Types\]\.xml|xl\/\w/.test(latin1.decode(head)) ? 'excel' : look
+}
+
+function lookOfXml(text: string): Look {
+  if (/<kml\b/i.test(text)) return 'kml'
+  return /opengis\.net\/gml\b/i.test(text) ? 'gml' : 'xml'
 }
 
 /** The first `bytes` as text, one character a byte, without a byte order mark and white space before it. */
@@ -119,9 +163,9 @@ export interface OtherDocument {
 
 /** The page or the XML that a body of cells is: its first line is no header of anything. */
 export function markupOf(head: Uint8Array): OtherDocument | undefined {
-  const text = startOf(head, 64)
+  const text = startOf(head, fewBytes)
   if (/^<(?:!doctype html|html)\b/i.test(text)) return { what: 'an HTML page', hint: hints.html }
-  return /^<\?xml\b/i.test(text) ? { what: 'XML', hint: hints.xml } : undefined
+  return /^<(?:\?xml|kml)\b/i.test(text) ? { what: 'XML', hint: hints[lookOfXml(text)] } : undefined
 }
 
 /** A document whose rows are inside of it, and the members that a dataset would hold it by. */

@@ -10,6 +10,7 @@ import { csv, tsv } from './csv/format.ts'
 import type { CsvHeader, Format, FormatFacts, StreamFacts } from './format.ts'
 import { geojson, ndgeojson } from './geojson/format.ts'
 import { json, ndjson } from './json/format.ts'
+import { otherTypeHint } from './look-alike.ts'
 import { parquetFacts } from './parquet/facts.ts'
 
 /** A format and its code, which is loaded for the first body of it. */
@@ -71,7 +72,7 @@ function unsupported(message: string, mediaType: string, known = formats): NodeE
   const form = mediaType === 'application/x-www-form-urlencoded'
   const hint = form
     ? "curl -d sends a form by default. Add -H 'Content-Type: application/x-ndjson', and --data-binary to keep line ends."
-    : `Use ${candidates.join(', ')}.`
+    : (otherTypeHint(mediaType) ?? `Use ${candidates.join(', ')}.`)
   return new NodeError('UnsupportedMediaType', message, { hint, candidates })
 }
 

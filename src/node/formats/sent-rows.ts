@@ -10,6 +10,7 @@ import { decodeUtf8 } from '../../libraries/base/bytes.ts'
 import { NodeError, type RecordErrorKind } from '../../libraries/base/errors.ts'
 import { JsonNumber, type JsonValue } from '../../libraries/base/json/value.ts'
 import type { Column, RecordBatch } from '../../libraries/model/schema.ts'
+import { type PointColumns, Points } from './points.ts'
 import { fixedText } from '../../libraries/columnar/outputs/leaf-text.ts'
 
 /** Of JSON that has a key inside; readers take no deeper one by default. */
@@ -20,6 +21,8 @@ export interface SentRowsOptions {
   readonly fallbackMs: number
   /** What holds the key of the batch, one field or several. */
   readonly key?: readonly KeyField[]
+  /** What the column of geometries is made of. */
+  readonly point?: PointColumns
 }
 
 export interface KeyField {
@@ -40,25 +43,30 @@ export interface SentFacts {
 
 export class SentRows {
   readonly #options: SentRowsOptions
+  readonly #points: Points | undefined
   #records = 0
   #undated = 0
   #keyValue: string | undefined
 
   constructor(options: SentRowsOptions) {
     this.#options = options
+    this.#points = options.point && new Points(options.point)
   }
 
-  get facts(): SentFacts {
+  /** After the last rows. Throws NodeError `RecordsDoNotFit` where some have no place that they should have. */
+  finish(): SentFacts {
+    this.#points?.demandAll()
     return { undated: this.#undated, keyValue: this.#keyValue }
   }
 
-  /** The next rows with an event time each. Throws NodeError `RecordsDoNotFit` where they have not one value of the key. */
+  /** The next rows with an event time each, and their points. Throws NodeError `RecordsDoNotFit` where they have not one value of the key. */
   take(batch: RecordBatch): RecordBatch {
     const { fallbackMs, key } = this.#options
     if (key !== undefined) this.#noteKey(batch, key)
+    const placed = this.#points?.fill(batch, this.#records) ?? batch
     this.#undated += must(batch.columns[0], 'an event-time column').nullCount
     this.#records += batch.rows
-    return fillEventTime(batch, fallbackMs)
+    return fillEventTime(placed, fallbackMs)
   }
 
   #noteKey(batch: RecordBatch, key: readonly KeyField[]): void {

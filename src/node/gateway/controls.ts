@@ -9,8 +9,10 @@ import { ownValue } from '../../libraries/base/collections.ts'
 import { similarNames } from '../../libraries/base/compare.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
 import { parseRfc3339Ms } from '../../libraries/model/instant.ts'
+import { foldAscii } from '../../libraries/model/names.ts'
 import { type ContentDigest, readContentDigest } from './content-digest.ts'
 import { parametersOfRules, rulesOfQuery } from './ingest-rules.ts'
+import type { PointNames } from './point-columns.ts'
 import type { ContentEncoding } from './read-body.ts'
 
 export type UnknownFields = 'reject' | 'ignore' | 'add'
@@ -50,6 +52,8 @@ export interface IngestControls {
   /** Name of the field that holds the event time, or JSON pointer to it. */
   readonly eventTime: string | undefined
   readonly eventTimeUnit: 's' | 'ms' | 'us' | 'ns' | undefined
+  /** Names of the fields that are longitude and latitude of the column of geometries. */
+  readonly geometry: PointNames | undefined
   /** Of a file with several layers, where its format has such. */
   readonly layer: string | undefined
   /** Character set of a file whose format can have several. */
@@ -108,6 +112,7 @@ export function readControls(headers: Headers, given: Query, kept: IngestRules =
     flatten: query['flatten'] === undefined ? undefined : flag(query, 'flatten'),
     eventTime: word(query, 'eventTime'),
     eventTimeUnit: choice(query, 'eventTimeUnit', ['s', 'ms', 'us', 'ns']),
+    geometry: pointNames(word(query, 'geometry')),
     eventTimeMs: fallbackTime(header(headers, 'odf-event-time')),
     ifMatch: ifMatch(header(headers, 'if-match')),
     traceparent: traceparentOf(headers),
@@ -234,6 +239,16 @@ function idempotencyKey(text: string | undefined): string | undefined {
   })
 }
 
+function pointNames(text: string | undefined): PointNames | undefined {
+  if (text === undefined) return undefined
+  const [longitude = '', latitude = '', ...more] = text.split(',').map((name) => name.trim())
+  const isPair = longitude !== '' && latitude !== '' && foldAscii(longitude) !== foldAscii(latitude)
+  if (isPair && more.length === 0) return [longitude, latitude]
+  throw new NodeError('InvalidParameter', `The parameter geometry is '${text.slice(0, 80)}'.`, {
+    hint: 'Name two fields, longitude first: geometry=lon,lat.',
+  })
+}
+
 function fallbackTime(text: string | undefined): number | undefined {
   if (text === undefined) return undefined
   const ms = parseRfc3339Ms(text.trim().replace(' ', 'T'))
@@ -261,6 +276,7 @@ const names = [
   'timeZone',
   'eventTime',
   'eventTimeUnit',
+  'geometry',
   'records',
   'flatten',
   'dedupe',

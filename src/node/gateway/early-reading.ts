@@ -44,7 +44,8 @@ export class EarlyReading {
     if (state.kind !== 'sampling') return this.#read(state.reading, chunk)
     if ((await this.#unlessFaulty(async () => state.inferrer.push(chunk))) !== false) return
     const reading = await this.#unlessFaulty(
-      async () => new Reading(this.#source, this.#format, inferredShape(state.inferrer.finish(), this.#target)),
+      async () =>
+        new Reading(this.#source, this.#format, inferredShape(state.inferrer.finish(), this.#target, this.#source)),
     )
     if (reading === undefined) return
     this.#state = { kind: 'found', reading }

@@ -329,7 +329,9 @@ function misfitOf(
   for (const one of error.details.errors ?? []) {
     if (one.line !== undefined && one.line < (first?.line ?? Number.POSITIVE_INFINITY)) first = one
   }
-  const number = first?.line === undefined ? undefined : batch.numberAt(first.line)
+  // What is judged of typed rows has no lines, and comes in their order.
+  first ??= error.details.errors?.[0]
+  const number = first && (first.line === undefined ? batch.numberOf(first.record ?? -1) : batch.numberAt(first.line))
   if (first === undefined || number === undefined) return undefined
   const { line: _line, byteOffset: _offset, ...rest } = first
   return {

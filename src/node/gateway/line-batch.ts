@@ -65,6 +65,13 @@ export class LineBatch implements LineBatchFacts {
     return this.last
   }
 
+  /** Number of a row, from 0 on. */
+  numberOf(row: number): number | undefined {
+    let rows = 0
+    for (const { number, isBlank } of this.#records()) if (!isBlank && rows++ === row) return number
+    return undefined
+  }
+
   #part(facts: Omit<LineBatchFacts, 'headerBytes'>): LineBatch | undefined {
     return facts.rows === 0 ? undefined : new LineBatch({ ...facts, headerBytes: this.headerBytes }, this.#endsAfter)
   }

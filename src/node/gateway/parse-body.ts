@@ -157,12 +157,12 @@ class KeptBody implements KeptBytes {
     const options = inferOptions(source, target)
     if (format.kind === 'file') {
       const reader = await format.openFile(this.#spool, fileOptions(source))
-      const against = isKnown ? { shape } : inferredShape(await reader.infer(options), target)
+      const against = isKnown ? { shape } : inferredShape(await reader.infer(options), target, source)
       return readRows(source, { reader, ...against }, this.#facts)
     }
     const { shape: against, inferred } = isKnown
       ? { shape, inferred: undefined }
-      : inferredShape(await infer(format.createInferrer(options), this.#spool), target)
+      : inferredShape(await infer(format.createInferrer(options), this.#spool), target, source)
     const reading = new Reading(source, format, {
       shape: against,
       bytes: this.#facts.bytes,

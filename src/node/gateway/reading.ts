@@ -24,6 +24,7 @@ import { foldAscii } from '../../libraries/model/names.ts'
 import type { Field, Vocabulary } from '../../libraries/model/schema.ts'
 import type { TaskThreads } from '../machine/work/work-pool.ts'
 import type { IngestControls } from './controls.ts'
+import { pointColumns, withPoint } from './point-columns.ts'
 import { type ReadRows, type RowReader, rowReader } from './row-reader.ts'
 import { fullSchema, type Shape, shapeOf, type Target } from './shape.ts'
 import { type RowsSource, type TypedRows, typedRowsOf } from './typed-rows.ts'
@@ -96,7 +97,7 @@ export class Reading {
     this.#inferred = inferred
     this.#typed = typedRowsOf(source, shape)
     const { threads } = source
-    const sent = sentRowsOptions(source, shape)
+    const sent = sentRowsOptions(source, shape, inferred)
     const settings = { options: readerOptions(source, shape, inferred), sent, fields: shape.payloadFields }
     this.#reader = rowReader(format, settings, { threads, bytes })
   }
@@ -151,7 +152,7 @@ interface OpenFile {
 export async function readRows(source: BodySource, file: OpenFile, facts: BodyFacts): Promise<TypedBody> {
   const { reader, shape, inferred } = file
   const typed = typedRowsOf(source, shape, facts.bytes)
-  const sent = new SentRows(sentRowsOptions(source, shape))
+  const sent = new SentRows(sentRowsOptions(source, shape, inferred))
   let rows = 0
   try {
     for await (const batch of reader.read(readerOptions(source, shape, inferred))) {
@@ -159,7 +160,7 @@ export async function readRows(source: BodySource, file: OpenFile, facts: BodyFa
       await typed.add([broughtRows(sent.take(batch))])
     }
     const warnings = [...(inferred?.warnings ?? []), ...(reader.warnings ?? [])]
-    return { rows, typed, csvHeader: undefined, warnings, shape, ...takenTime(inferred), ...sent.facts, ...facts }
+    return { rows, typed, csvHeader: undefined, warnings, shape, ...takenTime(inferred), ...sent.finish(), ...facts }
   } catch (error) {
     await typed.discard()
     throw error
@@ -202,9 +203,12 @@ export function hasOwnTime(format: Format): boolean {
 }
 
 export function inferredShape(
-  inferred: Inferred,
+  found: Inferred,
   target: Target,
+  { controls, limits }: Pick<BodySource, 'controls' | 'limits'>,
 ): { readonly shape: Shape; readonly inferred: Inferred } {
+  const isPoint = controls.geometry !== undefined && target.shape === undefined
+  const inferred = isPoint ? withPoint(found, controls.geometry, limits.columns) : found
   return { shape: shapeWith(inferred, target), inferred }
 }
 
@@ -270,7 +274,15 @@ function placingOf({ eventTime, flatten, records }: IngestControls, format: Form
   return { title, flatten: flatten === true, ...defined({ nesting }) }
 }
 
-function sentRowsOptions(source: BodySource, shape: Shape): SentRowsOptions {
+function sentRowsOptions(source: BodySource, shape: Shape, inferred: Inferred | undefined): SentRowsOptions {
+  const { geometry, leavesOutMisfits } = source.controls
+  // A record without a place is no reason to refuse the others, and is not left out either.
+  const isLenient = leavesOutMisfits === true
+  const point = isLenient ? undefined : pointColumns(shape.payloadFields, geometry, inferred?.valueless ?? [])
+  return { ...keyOptions(source, shape), ...defined({ point }) }
+}
+
+function keyOptions(source: BodySource, shape: Shape): Pick<SentRowsOptions, 'fallbackMs' | 'key'> {
   const { fallbackMs, controls } = source
   const { dedupe } = controls
   if (dedupe === undefined || dedupe === 'body') return { fallbackMs }

@@ -65,7 +65,7 @@ class OwnReader implements RowReader {
   finish(): WholeBody {
     const { batches, ...ended } = this.#reader.finish()
     const rows = this.#filled(batches)
-    return { ...ended, ...this.#sent.facts, rows }
+    return { ...ended, ...this.#sent.finish(), rows }
   }
 
   end(): void {

@@ -102,6 +102,45 @@ describe('in statements', () => {
     ])
   })
 
+  test('points are made of the very doubles, and a proof is possible', async () => {
+    const numbers = [0.1, 1e-7, 5e-324, 59.91, 2 ** -30, -179.99999999999997, 90]
+    const made = numbers.map((number) => `st_point(${number}::DOUBLE, ${number / 2}::DOUBLE)`)
+    const answer = await askWhole(bench.engine, `SELECT ${made.join(', ')}`, { reproducible: true })
+    const [row] = JSON.parse(Buffer.from(answer.data).toString()) as string[][]
+    expect(row?.map((text) => JSON.parse(text).coordinates)).toEqual(numbers.map((number) => [number, number / 2]))
+    const back = `SELECT st_x(st_point(10.75, 59.91)), st_geometrytype(st_point(10.75, 59.91)), st_point(1, NULL)`
+    expect(await ask(bench.engine, back)).toBe('[[10.75,"Point",null]]')
+  })
+
+  test('coordinates are the doubles that JSON reads', async () => {
+    const texts = [
+      '{"type":"Point","coordinates":[0.1000000000000000055511151231257827,1e-400]}',
+      '{"type":"MultiPoint","coordinates":[[-1.7976931348623157e308,2.5],[9007199254740993,-7.25]]}',
+      ...countries.slice(0, 20),
+    ]
+    for (const text of texts) {
+      const positions = JSON.stringify(JSON.parse(text).coordinates)
+      const flat: number[] = JSON.parse(`[${positions.replaceAll(/[[\]]/g, '')}]`)
+      const [xs, ys] = [0, 1].map((axis) => flat.filter((_, at) => at % 2 === axis))
+      const bounds = [xs, ys].flatMap((axis = []) => [Math.min(...axis), Math.max(...axis)])
+      const sql = `SELECT st_xmin(g), st_xmax(g), st_ymin(g), st_ymax(g), st_geometrytype(g) FROM (SELECT '${text}' AS g)`
+      expect(JSON.parse(await ask(bench.engine, sql))).toEqual([[...bounds, JSON.parse(text).type]])
+    }
+  })
+
+  test.each(['361, 0', '0, 91', "'nan', 0", "0, 'inf'"])('st_point(%s) is an error of the caller', async (numbers) => {
+    expect((await refusal(ask(bench.engine, `SELECT st_point(${numbers})`))).kind).toBe('SqlValue')
+  })
+
+  test('a function that there is not names those that there are', async () => {
+    const error = await refusal(ask(bench.engine, 'SELECT ST_Distance(g, g) FROM (SELECT 1 AS g)'))
+    expect([error.kind, error.details.hint, error.details.candidates]).toEqual([
+      'SqlUnknownName',
+      expect.stringContaining('/ogc/collections/{account}:{dataset}/items?bbox='),
+      expect.arrayContaining(['bbox', 'st_astext', 'st_geometrytype', 'st_intersects', 'st_point', 'st_x', 'st_ymin']),
+    ])
+  })
+
   test.each([
     'no json',
     '{"type":"Point"}',

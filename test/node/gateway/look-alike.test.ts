@@ -185,7 +185,25 @@ const wrong: readonly (readonly [string, string, string | Uint8Array, string])[]
   ['TSV without line ends', 'text/tab-separated-values', 'a\tb1\t23\t4', '--data-binary'],
   ['NDJSON without line ends', ndjson, '{"a":1}{"a":2}', '--data-binary'],
   ['XML', json, '<?xml version="1.0"?><rows/>', 'XML'],
+  ['a GeoPackage', json, Buffer.from('SQLite format 3\0\x10\0'), 'ogr2ogr -f GeoJSONSeq'],
+  ['FlatGeobuf', ndjson, Buffer.from('6667620366676201', 'hex'), 'ogr2ogr -f GeoJSONSeq'],
+  ['KML', csv, '<?xml version="1.0"?>\n<kml xmlns="http://www.opengis.net/kml/2.2"/>', 'in.kml'],
+  ['GML', json, '<a:FeatureCollection xmlns:gml="http://www.opengis.net/gml/3.2"/>', 'in.gml'],
+  ['GML with its head', json, '<?xml version="1.0"?><F xmlns:gml="http://www.opengis.net/gml/3.2"/>', 'in.gml'],
+  ['an xlsx workbook', csv, Buffer.from('PK\x03\x04\x14\0\x06\0[Content_Types].xml'), 'save the sheet as CSV'],
 ]
+
+test.each([
+  ['application/geopackage+sqlite3', 'ogr2ogr -f GeoJSONSeq'],
+  ['application/vnd.google-earth.kml+xml', 'ogr2ogr -f GeoJSONSeq'],
+  ['application/gml+xml; version=3.2', 'ogr2ogr -f GeoJSONSeq'],
+  ['application/flatgeobuf', 'ogr2ogr -f GeoJSONSeq'],
+  ['application/vnd.openxmlformats-officedocument.spreadsheetml.sheet', 'save the sheet as CSV'],
+  ['application/x-other', 'Use '],
+])('a body of %s is refused with what to do', async (type, hint) => {
+  const answer = await post('test/other', type, 'x')
+  expect([answer.refusal, answer.at('hint')]).toEqual(['415 UnsupportedMediaType', expect.stringContaining(hint)])
+})
 
 describe('a body that is something else', () => {
   test.each([

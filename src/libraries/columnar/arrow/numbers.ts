@@ -50,6 +50,16 @@ export function longsOf({ type, values }: Pick<Column, 'type' | 'values'>): BigI
   return type.kind === 'UInt64' ? typedView(BigUint64Array, values) : typedView(BigInt64Array, values)
 }
 
+/** The double that is nearest to each value of a column of numbers. */
+export function doublesOf(column: Pick<Column, 'type' | 'values'>): (row: number) => number {
+  const numbers = numbersOf(column)
+  if (numbers !== undefined) return (row) => numbers[row] ?? Number.NaN
+  const { type } = column
+  const longs = longsOf(column)
+  if (type.kind !== 'Decimal') return (row) => Number(longs[row] ?? 0n)
+  return (row) => Number(`${int128At(longs, row)}e-${type.scale}`)
+}
+
 /** The integer of 128 bits at a row. */
 export function int128At(longs: BigInt64Array | BigUint64Array, row: number): bigint {
   return (BigInt.asIntN(64, longs[2 * row + 1] ?? 0n) << 64n) | BigInt.asUintN(64, longs[2 * row] ?? 0n)

@@ -49,6 +49,9 @@ export const IngestQuery = Type.Object({
     Type.String({ description: 'The field of the event time: a name, or a JSON pointer such as /up/time.' }),
   ),
   eventTimeUnit: Type.Optional(Type.String({ description: 's, ms, us or ns: numeric event times are epochs.' })),
+  geometry: Type.Optional(
+    Type.String({ description: 'Two fields, longitude and latitude, such as lon,lat: their point is the geometry.' }),
+  ),
 })
 
 export function registerIngest(app: FastifyInstance, context: GatewayContext): void {

@@ -66,7 +66,7 @@ export class BodyTask {
     }
     const { batches, ...ended } = reader.finish()
     const rows = this.#messagesOf(batches)
-    return { rows, fits: reader.fits, ended: { ...ended, ...this.#sent.facts } }
+    return { rows, fits: reader.fits, ended: { ...ended, ...this.#sent.finish() } }
   }
 
   #messagesOf(batches: readonly RecordBatch[]): RowMessages[] {

@@ -2,7 +2,9 @@
 // and comes out is copied between threads, so it is small or a few large arrays of bytes. Run by the port of work-pool.ts.
 
 import { isPresent } from '../../../libraries/columnar/arrow/columns.ts'
+import { doublesOf } from '../../../libraries/columnar/arrow/numbers.ts'
 import { type FeatureColumns, featureTexts, type TileOf, tileOfRows } from '../../../libraries/geo/feature-rows.ts'
+import { isPoint, type Place, placeNames } from '../../../libraries/geo/place.ts'
 import { type SpatialIndex, SpatialIndexer } from '../../../libraries/geo/spatial-index.ts'
 import { type Hash, sha3Hash } from '../../../libraries/base/ids/identifiers.ts'
 import { parseJson, type PlainJson, toPlain } from '../../../libraries/base/json/json.ts'
@@ -75,7 +77,7 @@ export async function runJob<K extends JobKind>(
 
 /** Names of columns. */
 export interface IndexedColumns {
-  readonly geometry: string
+  readonly place: Place
   readonly time: string
 }
 
@@ -84,25 +86,40 @@ export interface SliceIndex extends SpatialIndex {
   readonly times: readonly [firstMs: number, lastMs: number] | undefined
 }
 
-async function indexSlice(bytes: Uint8Array, { geometry, time }: IndexedColumns): Promise<SliceIndex> {
+async function indexSlice(bytes: Uint8Array, { place, time }: IndexedColumns): Promise<SliceIndex> {
   const indexer = new SpatialIndexer()
-  const { fields, batches } = openSlice(bytes, { columns: [geometry, time], decompress: inflatePage })
-  const place = fields.findIndex(({ name }) => name === geometry)
+  const names = placeNames(place).filter((name) => name !== undefined)
+  const { fields, batches } = openSlice(bytes, { columns: [...names, time], decompress: inflatePage })
+  const places = names.map((wanted) => fields.findIndex(({ name }) => name === wanted))
   const moment = fields.findIndex(({ name }) => name === time)
   const timeType = fields[moment]?.type
   const range = new TimeRange()
   for await (const { rows, columns } of batches) {
-    const texts = columns[place]
-    for (let row = 0; row < rows; row++) {
-      const isThere = texts !== undefined && isPresent(texts, row)
-      indexer.add(
-        isThere ? decodeUtf8(texts.values.subarray(texts.offsets?.[row], texts.offsets?.[row + 1])) : undefined,
-      )
-    }
+    const found = places.map((at) => columns[at])
+    if ('geometry' in place) addTexts(indexer, found[0], rows)
+    else addPairs(indexer, found, rows)
     const times = columns[moment]
     if (times !== undefined && timeType !== undefined) range.addAll(times, innerType(timeType))
   }
   return { ...indexer.finish(), times: range.times }
+}
+
+function addTexts(indexer: SpatialIndexer, texts: Column | undefined, rows: number): void {
+  for (let row = 0; row < rows; row++) {
+    const isThere = texts !== undefined && isPresent(texts, row)
+    indexer.add(isThere ? decodeUtf8(texts.values.subarray(texts.offsets?.[row], texts.offsets?.[row + 1])) : undefined)
+  }
+}
+
+function addPairs(indexer: SpatialIndexer, [longitude, latitude]: readonly (Column | undefined)[], rows: number): void {
+  const xAt = longitude === undefined ? undefined : doublesOf(longitude)
+  const yAt = latitude === undefined ? undefined : doublesOf(latitude)
+  for (let row = 0; row < rows; row++) {
+    const x = longitude !== undefined && isPresent(longitude, row) ? xAt?.(row) : undefined
+    const y = latitude !== undefined && isPresent(latitude, row) ? yAt?.(row) : undefined
+    if (x !== undefined && y !== undefined && isPoint(x, y)) indexer.addPoint(x, y)
+    else indexer.add(undefined)
+  }
 }
 
 const perMs = { Second: 0.001, Millisecond: 1, Microsecond: 1000, Nanosecond: 1_000_000 } as const

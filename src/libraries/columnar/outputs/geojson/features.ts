@@ -3,14 +3,17 @@
 // Source: https://www.rfc-editor.org/rfc/rfc7946 §3.2
 
 import { isPresent } from '../../arrow/columns.ts'
+import { doublesOf } from '../../arrow/numbers.ts'
 import { featureColumns, featureExtra, isJson, notFeature, objectOf } from '../../../geo/feature-columns.ts'
+import { type CoordinateColumns, coordinateColumns } from '../../../geo/coordinate-columns.ts'
+import { isPoint } from '../../../geo/place.ts'
 import { geometryTypes } from '../../../geo/rules.ts'
 import { must } from '../../../base/assert.ts'
 import { decodeUtf8, utf8 } from '../../../base/bytes.ts'
 import { NodeError } from '../../../base/errors.ts'
 import { foldAscii } from '../../../model/names.ts'
-import type { Column, RecordBatch } from '../../../model/schema.ts'
-import { cellWriter, jsonStyle, writeJsonString } from '../cells.ts'
+import { type Column, type Field, isNumeric, type RecordBatch } from '../../../model/schema.ts'
+import { type CellWriter, cellWriter, jsonStyle, writeJsonString } from '../cells.ts'
 import type { FileColumn } from '../file-format.ts'
 import type { ByteBuffer } from '../../../base/byte-buffer.ts'
 
@@ -22,7 +25,8 @@ const types: ReadonlySet<unknown> = new Set(geometryTypes)
 /** Where the parts of a feature stand among the columns. */
 interface FeaturePlan {
   readonly columns: readonly FileColumn[]
-  readonly geometry: number
+  /** One column of geometries, or longitude and latitude. */
+  readonly geometry: readonly [number, number?]
   readonly id: number | undefined
   readonly extra: number | undefined
   /** The others, each with its name as JSON text, a comma before and a colon behind. */
@@ -38,21 +42,35 @@ export function geometryColumn(columns: readonly FileColumn[], asked: string | u
   const fault =
     at < 0 ? `There is no column '${name.slice(0, 200)}'` : `The column '${name.slice(0, 200)}' is not a text`
   throw new NodeError('InvalidParameter', `${fault}; GeoJSON takes its geometry from a column of GeoJSON text.`, {
-    hint: 'Name the column with geometry=, or select one as "geometry".',
+    hint: 'Name the column with geometry=, select one as "geometry", or two of numbers as "longitude" and "latitude".',
     ...(texts.length === 0 ? {} : { candidates: texts.slice(0, 100) }),
   })
 }
 
+/** The one pair of coordinates among columns without geometries. */
+export function coordinatesOf(columns: readonly Pick<Field, 'name' | 'type'>[]): CoordinateColumns | undefined {
+  return coordinateColumns(columns.map(({ name, type }) => ({ name, isNumber: isNumeric(type) })))
+}
+
+/** Geometries unless there are none and none are asked for, beside one pair of coordinates. Throws as `geometryColumn`. */
+function placeAt(columns: readonly FileColumn[], asked: string | undefined): FeaturePlan['geometry'] {
+  const pair = asked === undefined ? coordinatesOf(columns) : undefined
+  const at = (wanted: string): number => columns.findIndex(({ name }) => name === wanted)
+  return pair === undefined ? [geometryColumn(columns, asked)] : [at(pair.longitude), at(pair.latitude)]
+}
+
 /** Throws NodeError `InvalidParameter`. */
 export function featurePlan(columns: readonly FileColumn[], asked: string | undefined): FeaturePlan {
-  const geometry = geometryColumn(columns, asked)
+  const geometry = placeAt(columns, asked)
+  const [text, pair] = [geometry[0], geometry[1]]
+  const isTaken = (at: number): boolean => pair === undefined && at === text
   const textColumn = (name: string): number | undefined => {
     const at = columns.findIndex((column) => foldAscii(column.name) === name)
-    return columns[at]?.type.kind === 'String' && at !== geometry ? at : undefined
+    return columns[at]?.type.kind === 'String' && !isTaken(at) ? at : undefined
   }
   const id = textColumn(featureColumns.id)
   const extra = textColumn(featureColumns.extra)
-  const others = columns.flatMap(({ name }, at) => (at === geometry || at === id || at === extra ? [] : [{ name, at }]))
+  const others = columns.flatMap(({ name }, at) => (isTaken(at) || at === id || at === extra ? [] : [{ name, at }]))
   const taken = new Set(others.map(({ name }) => name))
   const properties = others.map(({ name, at }, place) => ({
     at,
@@ -74,7 +92,11 @@ const middle = utf8(',"properties":{')
 /** Writes the feature of a row. Throws NodeError `SqlValue` for a geometry, or for foreign members, that are none. */
 export function featureWriter(plan: FeaturePlan, batch: RecordBatch, out: ByteBuffer): (row: number) => void {
   const columnAt = (at: number): Column => must(batch.columns[at], 'a column of the batch')
-  const geometry = columnAt(plan.geometry)
+  const geometry = placeWriter(
+    plan,
+    plan.geometry.map((at) => columnAt(at ?? 0)),
+    out,
+  )
   const id = plan.id === undefined ? undefined : columnAt(plan.id)
   const extra = plan.extra === undefined ? undefined : columnAt(plan.extra)
   const properties = plan.properties.map(({ at, key }) => {
@@ -84,7 +106,7 @@ export function featureWriter(plan: FeaturePlan, batch: RecordBatch, out: ByteBu
   })
   return (row) => {
     out.raw(head)
-    writeGeometry(geometry, row, out)
+    geometry(row)
     out.raw(middle)
     const beside =
       extra === undefined || !isPresent(extra, row)
@@ -101,6 +123,29 @@ export function featureWriter(plan: FeaturePlan, batch: RecordBatch, out: ByteBu
       out.raw(utf8(beside.foreign))
     }
     out.ascii('}')
+  }
+}
+
+/** Writes the geometry of a row. */
+function placeWriter(
+  { columns, geometry }: FeaturePlan,
+  [first, second]: readonly Column[],
+  out: ByteBuffer,
+): (row: number) => void {
+  const longitude = must(first, 'a column of geometries or longitudes')
+  if (second === undefined) return (row) => writeGeometry(longitude, row, out)
+  const [xAt, yAt] = [doublesOf(longitude), doublesOf(second)]
+  const writer = (column: Column, at = 0): CellWriter =>
+    cellWriter(column, must(columns[at], 'a column'), out, { ...jsonStyle, quote: '' })
+  const [writeX, writeY] = [writer(longitude, geometry[0]), writer(second, geometry[1])]
+  return (row) => {
+    const isThere = isPresent(longitude, row) && isPresent(second, row) && isPoint(xAt(row), yAt(row))
+    if (!isThere) return out.ascii('null')
+    out.ascii('{"type":"Point","coordinates":[')
+    writeX(row)
+    out.ascii(',')
+    writeY(row)
+    out.ascii(']}')
   }
 }
 
