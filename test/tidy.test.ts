@@ -162,11 +162,11 @@ describe('the repository', () => {
     expect({
       // Up by what makes a node fast: the compiled reader (1,560 lines, half of them AssemblyScript), slices begun early,
       // one question on all cores. Up by a key that can be changed, and former keys that say so.
-      src: linesOf('src') > 100_900,
-      libraries: linesOf('src/libraries') > 23_150,
-      node: linesOf('src/node') > 52_250,
-      features: linesOf('src/features') > 16_400,
-      test: linesOf('test') > 84_200,
+      src: linesOf('src') > 102_500,
+      libraries: linesOf('src/libraries') > 23_300,
+      node: linesOf('src/node') > 52_700,
+      features: linesOf('src/features') > 17_400,
+      test: linesOf('test') > 85_000,
     }).toEqual({
       src: false,
       libraries: false,

@@ -22,9 +22,8 @@ import { datasetIdPattern } from '../../../libraries/base/ids/identifiers.ts'
 import { durationText } from '../../../libraries/base/clock.ts'
 import { NodeError } from '../../../libraries/base/errors.ts'
 import { isReservedAccount } from '../../../libraries/model/names.ts'
-import { coordinateColumns } from '../../../libraries/geo/coordinate-columns.ts'
 import { type Field, innerType, typeText } from '../../../libraries/model/schema.ts'
-import { geometryColumn } from '../../../node/answers/conditions.ts'
+import { placeOf } from '../../../node/answers/conditions.ts'
 import {
   chartOf,
   chartSpans,
@@ -112,7 +111,7 @@ async function pageOf(
   const view = viewOf(chain)
   const { info, license, block, id, alias, visibility } = view
   const nowMs = context.clock.nowMs()
-  const hasGeometry = geometryColumn(view) !== undefined
+  const hasGeometry = placeOf(view) !== undefined
   void reply.header('dataset-head', `${alias};block="${block.hash}"`)
   return datasetPage({
     id,
@@ -238,14 +237,11 @@ export function shownFields({ schema, vocabulary }: DatasetView): readonly Field
 
 /** The newest geometries, or the points of a pair of coordinates, as a picture; undefined where there are none. */
 async function mapOf(glance: Glance): Promise<ShownMap | undefined> {
-  const column = geometryColumn(glance.view)?.name
-  if (column !== undefined) return await pictureOf(await newestGeometries(glance, column))
-  const pair = coordinatesOf(glance.view)
-  return pair && (await pictureOfPoints(await newestCoordinates(glance, pair)))
-}
-
-function coordinatesOf({ schema }: DatasetView): ReturnType<typeof coordinateColumns> {
-  return coordinateColumns((schema?.fields ?? []).map((field) => ({ name: field.name, isNumber: isNumber(field) })))
+  const place = placeOf(glance.view)
+  if (place === undefined) return undefined
+  return 'geometry' in place
+    ? await pictureOf(await newestGeometries(glance, place.geometry))
+    : await pictureOfPoints(await newestCoordinates(glance, place))
 }
 
 /** What was found in time; without what was not, the page is still one. */
