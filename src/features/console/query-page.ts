@@ -11,7 +11,8 @@ import { charts, map, type ShownMap } from './pictures.ts'
 export interface ShownQuery {
   /** Empty where there is none yet. */
   readonly statement: string
-  readonly limit: number
+  /** As it was given. */
+  readonly limit: number | undefined
   readonly mostRows: number
   readonly result: ShownAnswer | ShownFault | undefined
 }
@@ -75,7 +76,7 @@ ${statement}</textarea>
 <button type="submit">Run</button>
 <button type="button" class="quiet" hidden>Stop</button>
 <label for="limit">Rows at most</label>
-<input id="limit" name="limit" type="number" min="0" max="${mostRows}" value="${limit}">
+<input id="limit" name="limit" type="number" min="0" max="${mostRows}" value="${limit ?? ''}" placeholder="100">
 <input type="hidden" name="run" value="1">
 <span class="hint" id="state" role="status"></span>
 </div>
@@ -101,7 +102,7 @@ function answer(shown: ShownAnswer): Html {
   const count = rows === undefined ? sizeText(bytes) : `${countText(rows.length)} ${rows.length === 1 ? 'row' : 'rows'}`
   const classText =
     stability === 'exact' ? 'the rows alone decide the answer' : 'the order of rows in their blocks may show'
-  return html`<h2 id="answer-title">Answer <small>${count}${isCut ? ', cut: there are more' : ''}, ${Math.round(ms)} ms</small></h2>
+  return html`<h2 id="answer-title">Answer <small>${count}${isCut ? '; there are more, so raise “Rows at most” or save them all below' : ''}, ${Math.round(ms)} ms</small></h2>
 <div data-charts>${charts(shown.charts)}</div>
 ${where(shown.map, (found) => map(found, '#row-'))}
 ${rows === undefined ? tooLarge(shown) : table(shown, rows)}

@@ -3,6 +3,7 @@
 
 import { askForPage } from '../browser/ask-for-page.ts'
 import { nodeNames } from '../browser/node-names.ts'
+import { textOf } from '../browser/element.ts'
 import { heldToken } from '../browser/session.ts'
 import { addSuggestions } from '../browser/suggestions.ts'
 
@@ -44,8 +45,8 @@ function say(form: HTMLFormElement): (text: string) => void {
 
 async function run(form: HTMLFormElement, editor: HTMLTextAreaElement, place: HTMLElement): Promise<void> {
   stopRunning()
-  const limit = Number(new FormData(form).get('limit'))
-  const json = { query: editor.value, limit }
+  const limit = textOf(new FormData(form).get('limit'))
+  const json = { query: editor.value, ...(limit !== '' && { limit: Number(limit) }) }
   const { answer, stop } = askForPage({ path: '/query', token: heldToken(), json })
   const stopButton = form.querySelector<HTMLButtonElement>('button.quiet')
   const own = (stopRunning = stop)
@@ -65,7 +66,11 @@ async function run(form: HTMLFormElement, editor: HTMLTextAreaElement, place: HT
   // The chart that was chosen is chosen still.
   const chart = location.hash.startsWith('#chart=') ? location.hash : ''
   if (json.query.length < 2000)
-    history.replaceState(null, '', `/query?${new URLSearchParams({ query: json.query, limit: String(limit) })}${chart}`)
+    history.replaceState(
+      null,
+      '',
+      `/query?${new URLSearchParams({ query: json.query, ...(limit !== '' && { limit }) })}${chart}`,
+    )
   showPlace(editor, place.querySelector<HTMLElement>('.place'))
 }
 

@@ -13,6 +13,9 @@ import { ownValue } from '../../../libraries/base/collections.ts'
 import { NodeError } from '../../../libraries/base/errors.ts'
 import type { JsonValue } from '../../../libraries/base/json/value.ts'
 import type { PinnedDataset } from '../../../libraries/model/query.ts'
+import { coordinateColumns } from '../../../libraries/geo/coordinate-columns.ts'
+import { ownLimit } from '../../../libraries/model/own-limit.ts'
+import { countText } from '../format.ts'
 import { fileFormats } from '../../../libraries/columnar/outputs/formats.ts'
 import { jsonLayoutNames } from '../../../libraries/columnar/outputs/layouts.ts'
 import { openQuery } from '../../../node/answers/query.ts'
@@ -34,7 +37,8 @@ const longestAddressChars = 8000
 
 interface Asked {
   readonly query: string
-  readonly limit: number
+  /** Rows at most; undefined where the statement or the page says. */
+  readonly limit: number | undefined
 }
 
 export async function queryPageOf(
@@ -45,7 +49,8 @@ export async function queryPageOf(
   if (reading === undefined) return undefined
   const members = (request.method === 'POST' ? request.body : request.query) as { query: string; limit?: unknown } // validated
   // Forms end lines by two characters; places in the statement are those of its reader.
-  const asked = { query: members.query.replaceAll('\r\n', '\n'), limit: Number(members.limit ?? usualRows) }
+  const { limit = '' } = members
+  const asked = { query: members.query.replaceAll('\r\n', '\n'), limit: limit === '' ? undefined : Number(limit) }
   const result = isAskedHere(reading, request) ? await resultOf(reading, { request, reply, asked }) : undefined
   return queryPage({ statement: asked.query, limit: asked.limit, mostRows, result })
 }
@@ -94,14 +99,16 @@ async function resultOf(context: ReplicaContext, running: Running): Promise<Show
 
 /** Throws the NodeErrors of `openQuery`; `InvalidParameter` for more rows than a page shows. */
 async function answerOf(context: ReplicaContext, { request, reply, asked }: Running): Promise<ShownAnswer> {
-  if (asked.limit > mostRows) {
+  if (asked.limit !== undefined && asked.limit > mostRows) {
     throw new NodeError('InvalidParameter', `limit is ${asked.limit}; a page shows at most ${mostRows} rows.`, {
       hint: 'Ask for fewer rows here; saved as a file, the answer has all of them.',
       limit: { name: 'limit', value: mostRows, unit: 'rows' },
     })
   }
   const begunMs = context.clock.nowMs()
-  const wanted = normalise({ ...asked, dataFormat: 'JsonAoa', include: ['Schema'] }, context)
+  const own = Math.min(Math.max(usualRows, ownLimit(asked.query) ?? 0), mostRows)
+  const limit = asked.limit ?? own
+  const wanted = normalise({ ...asked, limit, dataFormat: 'JsonAoa', include: ['Schema'] }, context)
   const query = await openQuery(context.replica, wanted, callerOf(context, request, reply))
   const { body, truncated, stability } = await query.answer()
   const ms = context.clock.nowMs() - begunMs
@@ -121,11 +128,14 @@ async function answerOf(context: ReplicaContext, { request, reply, asked }: Runn
     ms,
     stability,
     datasets: query.pinned,
-    ...waysOut(asked, {
-      pinned: query.pinned,
-      isProvable: query.isProvable,
-      hasGeometry: columns.some(({ name }) => name === 'geometry'),
-    }),
+    ...waysOut(
+      { ...asked, rows: limit },
+      {
+        pinned: query.pinned,
+        isProvable: query.isProvable,
+        hasGeometry: columns.some(({ name }) => name === 'geometry') || coordinateColumns(columns) !== undefined,
+      },
+    ),
   }
 }
 
@@ -182,9 +192,20 @@ function typeText(type: JsonValue | undefined): string {
   return usual === 'Decimal' ? `Decimal(${jsonText(detail).slice(1, -1)})` : usual
 }
 
+/** Names of formats as people say them. */
+const formatTexts: Readonly<Record<string, string>> = {
+  Csv: 'CSV',
+  NdJson: 'NDJSON',
+  GeoJson: 'GeoJSON',
+  NdGeoJson: 'GeoJSON, a feature a line',
+  JsonAoa: 'JSON, rows as arrays',
+  JsonAos: 'JSON, rows as objects',
+  JsonSoa: 'JSON, columns as arrays',
+}
+
 /** Where the answer can be had: of the very blocks that it was read from, and with a proof. */
 function waysOut(
-  { query, limit }: Asked,
+  { query, limit, rows }: Asked & { readonly rows: number },
   {
     pinned,
     isProvable,
@@ -197,16 +218,20 @@ function waysOut(
   const isShort = target.length <= longestAddressChars
   const formats = fileFormats.filter(({ mediaTypes }) => hasGeometry || !mediaTypes[0]?.includes('geo+json'))
   const files = [
-    ...formats.map(({ name, extension }) => ({ name, path: `${target}&format=${name}`, file: `answer.${extension}` })),
+    ...formats.map(({ name, extension }) => ({
+      name: formatTexts[name] ?? name,
+      path: `${target}&format=${name}`,
+      file: `answer.${extension}`,
+    })),
     ...jsonLayoutNames.map((name) => ({
-      name: `${name} (${limit} rows at most)`,
-      path: `${target}&format=${name}&limit=${limit}`,
+      name: `${formatTexts[name] ?? name}, ${countText(rows)} rows at most`,
+      path: `${target}&format=${name}&limit=${rows}`,
       file: 'answer.json',
     })),
   ]
   const proof = {
     name: 'Save these rows with their proof',
-    path: `${target}&format=JsonAoa&limit=${limit}&include=proof`,
+    path: `${target}&format=JsonAoa&limit=${rows}&include=proof`,
     file: 'proof.json',
   }
   const reason = isProvable
@@ -215,6 +240,6 @@ function waysOut(
   return {
     files: isShort ? files : [],
     proof: isShort && isProvable ? proof : { reason },
-    permalink: isShort ? `${statement}&limit=${limit}` : undefined,
+    permalink: isShort ? `${statement}${limit === undefined ? '' : `&limit=${limit}`}` : undefined,
   }
 }

@@ -14,6 +14,7 @@ import {
 import type { FileFormat, FileOptions } from '../../../libraries/columnar/outputs/file-format.ts'
 import { outputFormatNames } from '../../../libraries/columnar/outputs/formats.ts'
 import { jsonLayoutOf } from '../../../libraries/columnar/outputs/layouts.ts'
+import { ownLimit } from '../../../libraries/model/own-limit.ts'
 import type { ReadProof } from '../../../libraries/proof/read-proof.ts'
 import { openFileQuery } from '../../answers/files.ts'
 import type { Scan } from '../../files/files.ts'
@@ -301,7 +302,8 @@ async function inItsPlace<T>({ method }: FastifyRequest, read: () => Promise<T>)
 
 /** The request with its defaults. Throws NodeError `InvalidParameter`. */
 export function normalise(asked: AskedQuery, { limits }: ReplicaContext): QueryRequest {
-  const window = readWindow(asked, 'JsonAoa', limits.resultRows)
+  const limit = asked.limit ?? Math.min(Math.max(usualRows, ownLimit(asked.query) ?? 0), limits.resultRows)
+  const window = readWindow({ ...asked, limit }, 'JsonAoa', limits.resultRows)
   const schemaFormat = readSchemaFormat(asked.schemaFormat)
   return {
     query: asked.query,
@@ -315,6 +317,9 @@ export function normalise(asked: AskedQuery, { limits }: ReplicaContext): QueryR
     explain: isExplained(asked),
   }
 }
+
+/** Rows of an answer where nobody says how many. */
+const usualRows = 100
 
 /** Which rows are asked for, and in which format; numbers are digits in a query string. */
 interface AskedWindow {
@@ -334,7 +339,7 @@ export function readWindow(
     const candidates = [defaultFormat, ...outputFormatNames.filter((name) => name !== defaultFormat)]
     throw new NodeError('InvalidParameter', `dataFormat is '${asked.dataFormat}'.`, { candidates })
   }
-  const limit = Number(asked.limit ?? Math.min(100, limitRows))
+  const limit = Number(asked.limit ?? Math.min(usualRows, limitRows))
   if (limit > limitRows) {
     throw new NodeError('InvalidParameter', `limit is ${limit}; at most ${limitRows} rows are answered at once.`, {
       limit: { name: 'resultRows', value: limitRows, unit: 'rows' },

@@ -1,0 +1,18 @@
+// How many rows a statement asks for itself: the number of its last `LIMIT`. Pure.
+
+import { lexSql } from './sql-lexer.ts'
+
+/** The number of `LIMIT n` at the end of `sql`, with or without `OFFSET m`; undefined where there is none, or no number. */
+export function ownLimit(sql: string): number | undefined {
+  if (!/limit/i.test(sql)) return undefined
+  const tokens = lexSql(sql)
+  while (tokens.at(-1)?.text === ';') tokens.pop()
+  const numberAt = (at: number): number | undefined => {
+    const { kind, start, end } = tokens.at(at) ?? {}
+    const text = kind === 'number' ? sql.slice(start, end) : ''
+    return /^\d{1,15}$/.test(text) ? Number(text) : undefined
+  }
+  const isAt = (word: string, at: number): boolean => tokens.at(at)?.kind === 'word' && tokens.at(at)?.text === word
+  if (isAt('limit', -2)) return numberAt(-1)
+  return isAt('offset', -2) && isAt('limit', -4) && numberAt(-1) !== undefined ? numberAt(-3) : undefined
+}
