@@ -32,6 +32,7 @@ import { maySplit } from './many-threads.ts'
 import { columnsOf, narrowingOf } from './narrowing.ts'
 import type { Printable } from './printable.ts'
 import { keepsOffsetOrder, Rewriter, unfaithful, withTotalOrder } from './rewriter.ts'
+import { isWithin } from './selects.ts'
 import { errorOfEngine } from './sql-errors.ts'
 import {
   checkStatementKind,
@@ -59,7 +60,7 @@ interface Plan {
   /** Output names of the caller's own text. */
   readonly names: readonly string[]
   readonly types: readonly string[]
-  /** The rewritten statement. */
+  /** The rewritten statement; the caller's own text where nothing was rewritten. */
   readonly sql: string
   readonly stability: Stability
   /** Its answer is the same with any number of threads. */
@@ -94,6 +95,8 @@ export class DuckDbSession {
   readonly #trusted = new Map<string, DuckDBPreparedStatement>()
   /** Those of the engine. */
   #threads = 1
+  /** A plan's statement that was prepared and not yet run. */
+  #planned: { readonly sql: string; readonly prepared: DuckDBPreparedStatement } | undefined
   #isInterrupted = false
   readonly #rewriter = new Rewriter(async (sql, parameter) => await this.#scalar(sql, parameter))
 
@@ -132,7 +135,11 @@ export class DuckDbSession {
   /** Runs a job to its end. Throws NodeError. */
   async run(job: PlainJob): Promise<SessionAnswer> {
     this.#isInterrupted = false
-    return await this.#listing(job.listings, async () => await this.#run(job))
+    try {
+      return await this.#listing(job.listings, async () => await this.#run(job))
+    } finally {
+      this.#forgetPlanned()
+    }
   }
 
   async #run(job: PlainJob): Promise<SessionAnswer> {
@@ -152,9 +159,9 @@ export class DuckDbSession {
     // mutant: threads split what the order of rows decides
     const wanted = isSplit ? (isLong ? threads : Math.min(threads, this.#threads)) : 1
     await this.#setThreads(wanted)
-    if (wanted === 1) return await this.#connection.run(sql)
+    if (wanted === 1) return await this.#ran(sql)
     try {
-      return await this.#connection.run(sql)
+      return await this.#ran(sql)
     } catch (error) {
       if (this.#isInterrupted) throw error
       await this.#setThreads(1)
@@ -162,8 +169,20 @@ export class DuckDbSession {
     }
   }
 
+  async #ran(sql: string): Promise<DuckDBResult> {
+    const planned = this.#planned?.sql === sql ? this.#planned.prepared : undefined
+    return await (planned === undefined ? this.#connection.run(sql) : planned.run())
+  }
+
+  #forgetPlanned(): void {
+    this.#planned?.prepared.destroySync()
+    this.#planned = undefined
+  }
+
   async #setThreads(count: number): Promise<void> {
     if (count === this.#threads) return
+    // It was planned for as many threads as there were.
+    this.#forgetPlanned()
     await this.#connection.run(`SET threads = ${count}`)
     this.#threads = count
   }
@@ -177,6 +196,7 @@ export class DuckDbSession {
     const tables = await this.#tablesOf(job)
     if (job.inOffsetOrder) demandOffsetOrder(await this.#statement(job.analysis.sql))
     const plan = await this.#planOf({ ...job, reproducible: false }, tables)
+    this.#forgetPlanned()
     checkDuplicates(plan.names)
     const format = must(fileFormatOf(job.format), 'a job names a file format')
     const { exportBytes } = this.#settings
@@ -244,14 +264,19 @@ export class DuckDbSession {
     const columns = Array.from({ length: prepared.columnCount }, (_, index) => index)
     const names = columns.map((index) => prepared.columnName(index))
     const types = columns.map((index) => String(prepared.columnType(index)))
-    prepared.destroySync()
+    this.#forgetPlanned()
+    this.#planned = { sql: sql.text, prepared }
     const meant = rewritten.hasParameters ? written : node
     const isSplit = (job.reproducible || Boolean(job.ordered)) && maySplit(meant, job.tables)
     const isOrdered = job.reproducible || job.ordered === true || isSplit
     const total = isOrdered ? withTotalOrder(written, names.length, lastTieOf(meant, job.tables)) : written
-    const framed = await this.#rewriter.framed(await this.#rewriter.sound(total), job)
+    const sound = await this.#rewriter.sound(total)
     const stability = stabilityIn(gate, meant, job.tables)
     if (job.reproducible && stability === 'pinned' && mayRace(node)) throw raced()
+    // Nothing was rewritten: the tree that was judged is that of the text, which is planned already.
+    if (sound === node && isWithin(node, job)) return { names, types, sql: sql.text, stability, isSplit }
+    this.#forgetPlanned()
+    const framed = await this.#rewriter.framed(sound, job)
     return { names, types, sql: await this.#rewriter.print(framed, sql, gate), stability, isSplit }
   }
 
