@@ -33,7 +33,9 @@ export function narrowingOf(node: JsonObject, aliases: ReadonlySet<string>): Nar
   const conditions = look.conjuncts(where)
   if (conditions === undefined || conditions.length === 0) return undefined
   const { areAll, compared } = look
-  return { conditions, areAll, compared, first, inProofs: isExactAnyway(node) }
+  // The first of those that meet more than these are looked for from the end alone.
+  const reached = areAll || first?.descending === true ? first : undefined
+  return { conditions, areAll, compared, first: reached, inProofs: isExactAnyway(node) }
 }
 
 /**

@@ -17,12 +17,12 @@ export function hasLimit(node: JsonObject): boolean {
   return hasModifier(node, (modifier) => text(modifier, 'type').startsWith('LIMIT'))
 }
 
-/** True where a window of rows cuts nothing off: there is none, or the statement's own LIMIT is a number within it. */
+/** True for a SELECT over one table, of which a window of rows cuts nothing off: its own LIMIT is a number within it. */
 export function isWithin(
   node: JsonObject,
-  { skip, limit }: { readonly skip: number; readonly limit: number | undefined },
+  { skip, limit = 0 }: { readonly skip: number; readonly limit: number | undefined },
 ): boolean {
-  if (skip > 0 || limit === undefined) return skip === 0
+  if (skip > 0 || text(child(node, 'from_table'), 'type') !== 'BASE_TABLE') return false
   return hasModifier(node, (modifier) => {
     const own = text(modifier, 'type') === 'LIMIT_MODIFIER' ? child(child(modifier, 'limit'), 'value') : undefined
     const [value, type] = [own?.get('value'), text(child(own, 'type'), 'id')]
