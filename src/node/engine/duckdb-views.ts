@@ -91,8 +91,7 @@ export class Views {
       this.#accounts.add(foldAscii(account))
     }
     const { physical, body } = await this.#body(table)
-    if (body !== before?.body)
-      await this.#connection.run(`CREATE OR REPLACE VIEW ${viewName(table.parts)} AS ${body}`)
+    if (body !== before?.body) await this.#connection.run(`CREATE OR REPLACE VIEW ${viewName(table.parts)} AS ${body}`)
     return { body, columns: JSON.stringify([table.schema ?? null, physical && [...physical]]) }
   }
 

@@ -29,7 +29,7 @@ export class SentLists {
     return this.#sent.get(list) ?? 0
   }
 
-  #plainTable({ files, dataset: _, ...table }: EngineTable): PlainTable {
+  #plainTable({ files, ...table }: EngineTable): PlainTable {
     const { list, to, only } = files
     if (only !== undefined) {
       const paths = only.map((number) => files.path(number))

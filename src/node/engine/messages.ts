@@ -278,7 +278,7 @@ export interface EngineOptions {
 }
 
 /** A table as it travels (node/engine/file-lists.ts). */
-export interface PlainTable extends Omit<EngineTable, 'dataset' | 'files'> {
+export interface PlainTable extends Omit<EngineTable, 'files'> {
   readonly list: string
   readonly files:
     | {

@@ -53,7 +53,8 @@ export function termsOf(
     intervals[name] = narrower(intervals[name], is, bounds)
   }
   const rows = countOf(narrowing.first?.skip, valueOf, 0) + rowsOfAnswer({ narrowing, parameters, skip, limit })
-  const isWindow = newest === undefined && rows < Number.POSITIVE_INFINITY && isOfOffsets(vocabulary, narrowing, valueOf)
+  const isWindow =
+    newest === undefined && rows < Number.POSITIVE_INFINITY && isOfOffsets(vocabulary, narrowing, valueOf)
   // mutant: a window of offsets ends before the last row that is needed
   if (isWindow) intervals.offsets = windowOf(intervals.offsets, { rows, all, descending: narrowing.first?.descending })
   return { ...intervals, rows, isWindow }

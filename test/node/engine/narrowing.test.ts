@@ -100,10 +100,16 @@ describe('the first rows', () => {
     ['select * from "a/t" where k = 3 order by offset desc limit 4', 'k = number 3; offset down 4'],
     ['from "a/t"', 'as they lie all'],
     ['select * from "a/t" where offset >= 5 order by offset limit 4', 'offset >= number 5; offset 4'],
-    ['select k from "a/t" where offset > 5 and offset < 9 limit 4', 'offset > number 5; offset < number 9; as they lie 4'],
+    [
+      'select k from "a/t" where offset > 5 and offset < 9 limit 4',
+      'offset > number 5; offset < number 9; as they lie 4',
+    ],
     // More than comparisons with constants: the rows that meet it are told from the end alone.
     ['select k from "a/t" where offset > 5 and k <> 3 limit 4', 'offset > number 5'],
-    ['select k from "a/t" where offset > 5 and k <> 3 order by offset desc limit 4', 'offset > number 5; offset down 4'],
+    [
+      'select k from "a/t" where offset > 5 and k <> 3 order by offset desc limit 4',
+      'offset > number 5; offset down 4',
+    ],
   ])('%s', async (sql, expected) => {
     expect(await told(sql)).toBe(expected)
   })

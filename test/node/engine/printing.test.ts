@@ -67,7 +67,10 @@ describe('the printed text', () => {
 
   test('a statement that runs as its text has the rows of the printed one, and its errors', async () => {
     const select = `SELECT ${systemColumns('i')}, (i * 7 % 10)::BIGINT AS k, 'n' || i AS note FROM range(10) r(i)`
-    const fields = [{ name: 'k', type: { kind: 'Int64' } } as const, { name: 'note', type: { kind: 'String' } } as const]
+    const fields = [
+      { name: 'k', type: { kind: 'Int64' } } as const,
+      { name: 'note', type: { kind: 'String' } } as const,
+    ]
     const tables = { 'a/t': { files: [await writeSlice(bench, 'text', select)], schema: schemaOf(...fields) } }
     for (const [rest, at] of [
       ['FROM "a/t" LIMIT 7', 3],
@@ -76,7 +79,10 @@ describe('the printed text', () => {
     ] as const) {
       for (const items of ['*', 'k, note AS "Odd name", k', 'DISTINCT k % 3', 'sum(k) OVER (ORDER BY k) AS s, k']) {
         const sql = `SELECT ${items} ${rest}`
-        const [whole, again] = [await askWhole(bench.engine, sql, { tables }), await askWhole(bench.engine, sql, { tables })]
+        const [whole, again] = [
+          await askWhole(bench.engine, sql, { tables }),
+          await askWhole(bench.engine, sql, { tables }),
+        ]
         const rows = JSON.parse(Buffer.from(whole.data).toString()) as unknown[]
         const cut = await askWhole(bench.engine, sql, { tables, limit: Math.min(at, rows.length) - 1 })
         expect([sql, again]).toEqual([sql, whole])
@@ -84,7 +90,7 @@ describe('the printed text', () => {
         expect([sql, JSON.parse(Buffer.from(cut.data).toString())]).toEqual([sql, rows.slice(0, cut.rows)])
       }
     }
-    const failing = ask(bench.engine, "SELECT (note || '')::INT FROM \"a/t\" LIMIT 3", { tables })
+    const failing = ask(bench.engine, 'SELECT (note || \'\')::INT FROM "a/t" LIMIT 3', { tables })
     expect((await refusal(failing)).kind).toBe('SqlValue')
     expect(await ask(bench.engine, 'SELECT k FROM "a/t" ORDER BY offset LIMIT 1', { tables })).toBe('[[0]]')
   })

@@ -194,9 +194,15 @@ describe('a statement over the slices that it needs', () => {
   it('answers as over all of them: a page of offsets', async () => {
     let bounded = 0
     await fc.assert(
-      fc.asyncProperty(randomSlices, paged, fc.nat(4), fc.constantFrom(0, 1, 3, 100), async (slices, sql, skip, limit) => {
-        if ((await compared(slices, sql, { skip, limit }))?.mostOffset !== undefined) bounded++
-      }),
+      fc.asyncProperty(
+        randomSlices,
+        paged,
+        fc.nat(4),
+        fc.constantFrom(0, 1, 3, 100),
+        async (slices, sql, skip, limit) => {
+          if ((await compared(slices, sql, { skip, limit }))?.mostOffset !== undefined) bounded++
+        },
+      ),
       runs,
     )
     expect(bounded).toBeGreaterThan(runs.numRuns / 2)
