@@ -275,4 +275,10 @@ export const mutants: readonly Mutant[] = [
     to: '',
     unit: 'test/node/http/explain.test.ts',
   },
+  {
+    name: 'a window of offsets ends before the last row that is needed',
+    from: 'rows, all, descending',
+    to: 'rows: rows - 2, all, descending',
+    unit: 'test/node/files/choose-files.test.ts',
+  },
 ]

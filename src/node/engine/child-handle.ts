@@ -6,7 +6,7 @@ import { defined } from '../../libraries/base/collections.ts'
 import { must } from '../../libraries/base/assert.ts'
 import type { Clock } from '../../libraries/base/clock.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
-import { cancelled } from './cancelled.ts'
+import { cancelled, over } from './cancelled.ts'
 import { SentLists } from './file-lists.ts'
 import {
   type Analysis,
@@ -149,7 +149,7 @@ export class ChildHandle {
     try {
       return await outcome
     } finally {
-      done.abort()
+      done.abort(over)
       signal?.removeEventListener('abort', onAbort)
     }
   }

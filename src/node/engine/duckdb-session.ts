@@ -16,7 +16,8 @@ import { type StreamSink, streamResult } from './duckdb-stream.ts'
 import { outputSchemaOf } from './duckdb-types.ts'
 import { Views } from './duckdb-views.ts'
 import { HeldLists, type HeldTable } from './file-lists.ts'
-import { type GateResult, gateStatement, notAllowed, notProvable, sampleConstruct } from './gate.ts'
+import { checkDuplicates, checkReproducible, demandOffsetOrder, raced } from './demands.ts'
+import { type GateResult, gateStatement, notAllowed } from './gate.ts'
 import {
   type Analysis,
   type Case,
@@ -31,7 +32,8 @@ import {
 import { maySplit } from './many-threads.ts'
 import { columnsOf, narrowingOf } from './narrowing.ts'
 import type { Printable } from './printable.ts'
-import { keepsOffsetOrder, Rewriter, unfaithful, withTotalOrder } from './rewriter.ts'
+import { Rewriter, unfaithful, withTotalOrder } from './rewriter.ts'
+import { isWithin } from './selects.ts'
 import { errorOfEngine } from './sql-errors.ts'
 import {
   checkStatementKind,
@@ -39,7 +41,6 @@ import {
   positionOfByte,
   type QuotedSql,
   quoteOffsetWord,
-  sampleClause,
   withTypes,
 } from './sql-text.ts'
 import { lastTieOf, mayRace, stabilityOf, takesOrder } from './stability.ts'
@@ -59,7 +60,7 @@ interface Plan {
   /** Output names of the caller's own text. */
   readonly names: readonly string[]
   readonly types: readonly string[]
-  /** The rewritten statement. */
+  /** The rewritten statement; the caller's own text where nothing was rewritten. */
   readonly sql: string
   readonly stability: Stability
   /** Its answer is the same with any number of threads. */
@@ -94,6 +95,8 @@ export class DuckDbSession {
   readonly #trusted = new Map<string, DuckDBPreparedStatement>()
   /** Those of the engine. */
   #threads = 1
+  /** A plan's statement that was prepared and not yet run. */
+  #planned: { readonly sql: string; readonly prepared: DuckDBPreparedStatement } | undefined
   #isInterrupted = false
   readonly #rewriter = new Rewriter(async (sql, parameter) => await this.#scalar(sql, parameter))
 
@@ -132,7 +135,11 @@ export class DuckDbSession {
   /** Runs a job to its end. Throws NodeError. */
   async run(job: PlainJob): Promise<SessionAnswer> {
     this.#isInterrupted = false
-    return await this.#listing(job.listings, async () => await this.#run(job))
+    try {
+      return await this.#listing(job.listings, async () => await this.#run(job))
+    } finally {
+      this.#forgetPlanned()
+    }
   }
 
   async #run(job: PlainJob): Promise<SessionAnswer> {
@@ -152,9 +159,9 @@ export class DuckDbSession {
     // mutant: threads split what the order of rows decides
     const wanted = isSplit ? (isLong ? threads : Math.min(threads, this.#threads)) : 1
     await this.#setThreads(wanted)
-    if (wanted === 1) return await this.#connection.run(sql)
+    if (wanted === 1) return await this.#ran(sql)
     try {
-      return await this.#connection.run(sql)
+      return await this.#ran(sql)
     } catch (error) {
       if (this.#isInterrupted) throw error
       await this.#setThreads(1)
@@ -162,8 +169,20 @@ export class DuckDbSession {
     }
   }
 
+  async #ran(sql: string): Promise<DuckDBResult> {
+    const planned = this.#planned?.sql === sql ? this.#planned.prepared : undefined
+    return await (planned === undefined ? this.#connection.run(sql) : planned.run())
+  }
+
+  #forgetPlanned(): void {
+    this.#planned?.prepared.destroySync()
+    this.#planned = undefined
+  }
+
   async #setThreads(count: number): Promise<void> {
     if (count === this.#threads) return
+    // It was planned for as many threads as there were.
+    this.#forgetPlanned()
     await this.#connection.run(`SET threads = ${count}`)
     this.#threads = count
   }
@@ -175,8 +194,9 @@ export class DuckDbSession {
 
   async #stream(job: PlainStreamJob, open: (stability: Stability) => StreamSink): Promise<StreamEnd> {
     const tables = await this.#tablesOf(job)
-    if (job.inOffsetOrder) demandOffsetOrder(await this.#statement(job.analysis.sql))
+    if (job.inOffsetOrder) demandOffsetOrder((await this.#statement(job.analysis.sql)).node)
     const plan = await this.#planOf({ ...job, reproducible: false }, tables)
+    this.#forgetPlanned()
     checkDuplicates(plan.names)
     const format = must(fileFormatOf(job.format), 'a job names a file format')
     const { exportBytes } = this.#settings
@@ -244,14 +264,19 @@ export class DuckDbSession {
     const columns = Array.from({ length: prepared.columnCount }, (_, index) => index)
     const names = columns.map((index) => prepared.columnName(index))
     const types = columns.map((index) => String(prepared.columnType(index)))
-    prepared.destroySync()
+    this.#forgetPlanned()
+    this.#planned = { sql: sql.text, prepared }
     const meant = rewritten.hasParameters ? written : node
     const isSplit = (job.reproducible || Boolean(job.ordered)) && maySplit(meant, job.tables)
     const isOrdered = job.reproducible || job.ordered === true || isSplit
     const total = isOrdered ? withTotalOrder(written, names.length, lastTieOf(meant, job.tables)) : written
-    const framed = await this.#rewriter.framed(await this.#rewriter.sound(total), job)
+    const sound = await this.#rewriter.sound(total)
     const stability = stabilityIn(gate, meant, job.tables)
     if (job.reproducible && stability === 'pinned' && mayRace(node)) throw raced()
+    // Nothing was rewritten: the tree that was judged is that of the text, which is planned already.
+    if (sound === node && isWithin(node, job)) return { names, types, sql: sql.text, stability, isSplit }
+    this.#forgetPlanned()
+    const framed = await this.#rewriter.framed(sound, job)
     return { names, types, sql: await this.#rewriter.print(framed, sql, gate), stability, isSplit }
   }
 
@@ -331,57 +356,13 @@ function checkJob(statement: Statement, job: Wanted): void {
   for (const table of statement.gate.tables) {
     assert(given.has(JSON.stringify(table.parts)), `a table is given for each name of the statement`)
   }
-  if (job.reproducible) checkReproducible(statement)
+  if (job.reproducible) checkReproducible(statement.sql, statement.gate)
   for (const name of statement.gate.sessionNames) {
     const isColumn = job.tables.some((table) =>
       table.schema?.fields.some((field) => foldAscii(field.name) === name.construct),
     )
     if (!isColumn && !statement.gate.aliases.has(name.construct)) throw notAllowed(name)
   }
-}
-
-/** Throws NodeError `NotReproducible` for what another run, or another machine, would answer differently. */
-function checkReproducible({ sql, gate: { volatile, machineDependent, catalogue } }: Statement): void {
-  if (catalogue !== undefined) throw notProvable(catalogue)
-  const found = volatile ?? machineDependent
-  if (found === undefined) return
-  // The tree has no place for USING SAMPLE.
-  const position = found.position ?? (found.construct === sampleConstruct ? sampleClause(sql.original) : undefined)
-  const [why, hint] =
-    found === volatile
-      ? [`${found.construct} gives another answer each time`, 'Write a fixed value instead, or ask without a proof.']
-      : [
-          `The last digits of ${found.construct} depend on the machine`,
-          'Compute it from the proven answer, or ask without a proof; a square can be written x * x.',
-        ]
-  throw new NodeError('NotReproducible', `${why}, so there can be no proof.`, { hint, ...(position && { position }) })
-}
-
-/** Throws NodeError `QueryNotAllowed`. */
-function demandOffsetOrder({ node }: Statement): void {
-  if (keepsOffsetOrder(node)) return
-  throw notAllowed(
-    { construct: 'subqueries, windows or aggregates in the condition of an export' },
-    'A condition is over the columns of one row; GET /query runs any SELECT and answers files too.',
-  )
-}
-
-/** The refusal of a proof of what may be another answer on the same blocks. */
-function raced(): NodeError {
-  const why = 'The parts of a UNION come in either order, and the answer depends on it, so there can be no proof.'
-  return new NodeError('NotReproducible', why, {
-    hint: 'Order by offset what depends on order, sum decimals in place of floats, or ask without a proof.',
-  })
-}
-
-/** Two output columns of exactly one name have no place in a keyed layout. */
-function checkDuplicates(names: readonly string[]): void {
-  const repeated = [...new Set(names.filter((name, index) => names.indexOf(name) !== index))]
-  if (repeated.length === 0) return
-  throw new NodeError('DuplicateColumn', `Two output columns are named '${repeated[0]?.slice(0, 200)}'.`, {
-    candidates: repeated.slice(0, 100),
-    hint: 'Name them with AS, leave one out with EXCLUDE, or ask for JsonAoa.',
-  })
 }
 
 function remember<T>(cache: Map<string, T>, { key, value, most }: { key: string; value: T; most: number }): void {

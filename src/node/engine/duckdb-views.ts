@@ -1,9 +1,10 @@
 // The catalogue of a child: one view per name of a statement, named exactly as the caller wrote it, over exactly the
-// slices that were pinned. Views stay between queries; a view whose files or schema changed is replaced. The paths of a
-// whole list are in a variable, which grows with it: thousands of them in the text of a view would be read by each query.
+// slices that were pinned. Views stay between queries; a view whose text changed is replaced. What statements choose anew
+// is in variables: the paths of a whole list, which grows, and the files and offsets of those that read a part.
 
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { must } from '../../libraries/base/assert.ts'
+import { defined } from '../../libraries/base/collections.ts'
 import { foldAscii } from '../../libraries/model/names.ts'
 import { defaultVocabulary, type Field, innerType, systemFields } from '../../libraries/model/schema.ts'
 import type { HeldTable } from './file-lists.ts'
@@ -22,9 +23,18 @@ type SliceColumns = ReadonlyMap<string, string>
 interface Made {
   readonly parts: readonly string[]
   readonly signature: string
+  readonly body: string
   /** What its columns and their types come from; another version for others. */
   readonly columns: string
   readonly version: number
+}
+
+/** What a view reads, as expressions. */
+interface Part {
+  readonly files: string
+  readonly rows?: string | number | undefined
+  readonly leastOffset?: string | number | undefined
+  readonly mostOffset?: string | number | undefined
 }
 
 export class Views {
@@ -35,6 +45,8 @@ export class Views {
   /** Lists of slices → their variables, and how many paths those hold. */
   readonly #variables = new Map<string, { readonly name: string; length: number }>()
   #named = 0
+  /** Folded name → the variable of a view over some files of a list. */
+  readonly #parts = new Map<string, string>()
   readonly #slices = new Map<string, SliceColumns>()
   readonly #accounts = new Set<string>()
 
@@ -52,9 +64,9 @@ export class Views {
       let made = this.#made.get(key)
       if (made?.signature !== signature) {
         this.#made.delete(key)
-        const columns = await this.#create(table)
+        const { columns, body } = await this.#create(table, made)
         const version = made?.columns === columns ? made.version : ++this.#versions
-        made = { parts: table.parts, signature, columns, version }
+        made = { parts: table.parts, signature, body, columns, version }
         this.#made.set(key, made)
       }
       versions.push(made.version)
@@ -71,16 +83,16 @@ export class Views {
     }
   }
 
-  /** Makes a view; returns what its columns and their types come from. */
-  async #create(table: HeldTable): Promise<string> {
+  /** Makes a view, where it is not what was made before. */
+  async #create(table: HeldTable, before: Made | undefined): Promise<Pick<Made, 'columns' | 'body'>> {
     const [account] = table.parts
     if (table.parts.length === 2 && account !== undefined && !this.#accounts.has(foldAscii(account))) {
       await this.#connection.run(`CREATE SCHEMA IF NOT EXISTS ${identifier(account)}`)
       this.#accounts.add(foldAscii(account))
     }
     const { physical, body } = await this.#body(table)
-    await this.#connection.run(`CREATE OR REPLACE VIEW ${viewName(table.parts)} AS ${body}`)
-    return JSON.stringify([table.schema ?? null, physical && [...physical]])
+    if (body !== before?.body) await this.#connection.run(`CREATE OR REPLACE VIEW ${viewName(table.parts)} AS ${body}`)
+    return { body, columns: JSON.stringify([table.schema ?? null, physical && [...physical]]) }
   }
 
   async #body(table: HeldTable): Promise<{ readonly physical?: SliceColumns; readonly body: string }> {
@@ -94,17 +106,33 @@ export class Views {
     const newest = await this.#columnsOf(must(paths.at(-1), 'a last file follows from a first'))
     const grew = !sameColumns(oldest, newest)
     const physical = grew ? new Map([...oldest, ...newest]) : newest
-    const { leastOffset } = table
-    const rows = leastOffset === undefined ? '' : ` WHERE ${identifier(fields[0]?.name ?? '')} >= ${leastOffset}`
-    const files = await this.#filesOf(table, paths)
-    const scanned = scan(files, { unionByName: grew, rows: table.rows })
-    const body = `SELECT ${projections(fields, physical)} FROM ${scanned}${rows}`
+    const { files, rows, leastOffset, mostOffset } = await this.#partOf(table, paths)
+    const offset = identifier(fields[0]?.name ?? '')
+    const bounds = [
+      ...(leastOffset === undefined ? [] : [`${offset} >= ${leastOffset}`]),
+      ...(mostOffset === undefined ? [] : [`${offset} <= ${mostOffset}`]),
+    ]
+    const where = bounds.length === 0 ? '' : ` WHERE ${bounds.join(' AND ')}`
+    const body = `SELECT ${projections(fields, physical)} FROM ${scan(files, { unionByName: grew, rows })}${where}`
     return { physical, body }
   }
 
-  /** The paths as an expression. */
-  async #filesOf({ whole }: HeldTable, paths: readonly string[]): Promise<string> {
-    if (whole === undefined) return listOf(paths)
+  /** What is read, as expressions: of some files of a list, which others follow, members of a variable. */
+  async #partOf(table: HeldTable, paths: readonly string[]): Promise<Part> {
+    const { whole, rows, leastOffset, mostOffset } = table
+    if (whole !== undefined) return { files: await this.#filesOf(whole, paths), rows, leastOffset, mostOffset }
+    const key = viewKey(table.parts)
+    const name = this.#parts.get(key) ?? `part_${++this.#named}`
+    this.#parts.set(key, name)
+    const part = { files: listOf(paths), ...defined({ rows, leastOffset, mostOffset }) }
+    const members = Object.entries(part).map(([member, value]) => `${member}: ${value}`)
+    await this.#connection.run(`SET VARIABLE ${name} = {${members.join(', ')}}`)
+    const names = Object.keys(part).map((member) => [member, `getvariable('${name}').${member}`])
+    return { files: '', ...Object.fromEntries(names) }
+  }
+
+  /** The paths of the first files of a list as an expression. */
+  async #filesOf(whole: NonNullable<HeldTable['whole']>, paths: readonly string[]): Promise<string> {
     const variable = this.#variables.get(whole.list) ?? { name: `slices_${++this.#named}`, length: 0 }
     if (variable.length < paths.length) {
       const more = listOf(paths.slice(variable.length))
@@ -131,6 +159,9 @@ export class Views {
       if (wanted.has(key)) continue
       await this.#connection.run(`DROP VIEW IF EXISTS ${viewName(parts)}`)
       this.#made.delete(key)
+      const variable = this.#parts.get(key)
+      if (variable !== undefined) await this.#connection.run(`RESET VARIABLE ${variable}`)
+      this.#parts.delete(key)
     }
   }
 }
@@ -141,7 +172,7 @@ export class Views {
  */
 function scan(
   files: string,
-  { unionByName, rows }: { readonly unionByName: boolean; readonly rows?: number | undefined },
+  { unionByName, rows }: { readonly unionByName: boolean; readonly rows?: string | number | undefined },
 ): string {
   const options = [
     // mutant: paths guess columns

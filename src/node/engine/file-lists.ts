@@ -29,15 +29,8 @@ export class SentLists {
     return this.#sent.get(list) ?? 0
   }
 
-  #plainTable({ files, parts, schema, leastOffset, rows, offsetsAlone }: EngineTable): PlainTable {
+  #plainTable({ files, ...table }: EngineTable): PlainTable {
     const { list, to, only } = files
-    const table = {
-      parts,
-      schema,
-      ...(leastOffset !== undefined && { leastOffset }),
-      ...(rows !== undefined && { rows }),
-      ...(offsetsAlone !== undefined && { offsetsAlone }),
-    }
     if (only !== undefined) {
       const paths = only.map((number) => files.path(number))
       return { ...table, list, files: { kind: 'some', numbers: only, paths } }
@@ -57,7 +50,7 @@ function pathsOf(files: EngineFiles, from: number, to: number): string[] {
 }
 
 /** A table in a child process. */
-export interface HeldTable extends Pick<PlainTable, 'parts' | 'schema' | 'leastOffset' | 'rows' | 'offsetsAlone'> {
+export interface HeldTable extends Omit<PlainTable, 'list' | 'files'> {
   /** Differs when the files or their rows do. */
   readonly signature: string
   /** The list whose first files these are, all below a number. */
@@ -74,12 +67,12 @@ export class HeldLists {
   take(job: { readonly tables: readonly PlainTable[]; readonly forget: boolean }): HeldTable[] {
     if (job.forget) this.#lists.clear()
     return job.tables.map(({ list, files, ...table }) => {
-      const from = table.leastOffset ?? 0
+      const rows = `from ${table.leastOffset ?? 0} to ${table.mostOffset ?? 'the end'}`
       if (table.offsetsAlone !== undefined) {
         return { ...table, signature: `offsets below ${table.offsetsAlone}`, files: () => [] }
       }
       if (files.kind === 'some') {
-        return { ...table, signature: `${list} ${files.numbers.join()} from ${from}`, files: () => files.paths }
+        return { ...table, signature: `${list} ${files.numbers.join()} ${rows}`, files: () => files.paths }
       }
       const { to, more, last } = files
       const paths = this.#lists.get(list) ?? []
@@ -87,7 +80,7 @@ export class HeldLists {
       for (const path of more) paths.push(path)
       assert(paths.length >= to, 'a job brings the files that its process lacks')
       if (to > 0) assert(paths[to - 1] === last, 'a list of files only ever grows')
-      const signature = `${list} below ${to} from ${from}`
+      const signature = `${list} below ${to} ${rows}`
       return { ...table, signature, whole: { list, to }, files: () => paths.slice(0, to) }
     })
   }

@@ -4,7 +4,7 @@
 import { FairQueue, type NoRoom } from '../../libraries/base/fair-queue.ts'
 import { limitTable } from '../../libraries/base/limits.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
-import { cancelled } from './cancelled.ts'
+import { cancelled, over } from './cancelled.ts'
 import type { ChildHandle, Outcome, StreamReader } from './child-handle.ts'
 import { ChildPool, draining, type LaneSize } from './child-pool.ts'
 import type { SentLists } from './file-lists.ts'
@@ -113,7 +113,7 @@ export class Lane {
     try {
       return await waiting
     } finally {
-      left.abort()
+      left.abort(over)
     }
   }
 

@@ -89,6 +89,8 @@ export interface Narrowing {
   }[]
   /** Comparisons that rows left out would have met. They cannot fail where the types agree. */
   readonly compared: readonly { readonly column: string; readonly value: Given }[]
+  /** No row fails to be needed for anything but these. */
+  readonly areAll: boolean
   /** It needs the first rows in the order of a column, or of offsets, of those that meet the conditions. */
   readonly first:
     | {
@@ -151,8 +153,9 @@ export interface EngineTable {
   readonly files: EngineFiles
   /** Latest full schema (system columns included); undefined: the four system columns alone. */
   readonly schema: DataSchema | undefined
-  /** Rows of the files below this offset do not matter. */
+  /** Rows of the files below this offset do not matter, nor those above the other. */
   readonly leastOffset?: number
+  readonly mostOffset?: number
   /** How many rows the files have: plans are made by that, and not by what a process happens to know of them. */
   readonly rows?: number
   /** In place of files: so many rows with their offsets from 0 on, and null in all other columns. */
@@ -275,7 +278,7 @@ export interface EngineOptions {
 }
 
 /** A table as it travels (node/engine/file-lists.ts). */
-export interface PlainTable extends Pick<EngineTable, 'parts' | 'schema' | 'leastOffset' | 'rows' | 'offsetsAlone'> {
+export interface PlainTable extends Omit<EngineTable, 'files'> {
   readonly list: string
   readonly files:
     | {

@@ -29,12 +29,13 @@ export function narrowingOf(node: JsonObject, aliases: ReadonlySet<string>): Nar
   if (look === undefined) return undefined
   const where = child(node, 'where_clause')
   const first = firstRows(node, look)
-  if (where === undefined) return first && { conditions: [], compared: [], first, inProofs: true }
+  if (where === undefined) return first && { conditions: [], areAll: true, compared: [], first, inProofs: true }
   const conditions = look.conjuncts(where)
   if (conditions === undefined || conditions.length === 0) return undefined
-  // The first of those that meet conditions are looked for from the end alone.
-  const newest = first?.descending === true ? first : undefined
-  return { conditions, compared: look.compared, first: newest, inProofs: isExactAnyway(node) }
+  const { areAll, compared } = look
+  // The first of those that meet more than these are looked for from the end alone.
+  const reached = areAll || first?.descending === true ? first : undefined
+  return { conditions, areAll, compared, first: reached, inProofs: isExactAnyway(node) }
 }
 
 /**
@@ -140,6 +141,8 @@ const turned = { '=': '=', '<': '>', '<=': '>=', '>': '<', '>=': '<=' } as const
 class Look {
   /** Every comparison of a column with a constant. */
   readonly compared: { readonly column: string; readonly value: Given }[] = []
+  /** False where a row must meet more than the comparisons that `conjuncts` found. */
+  areAll = true
   readonly #own: string
   readonly #aliases: ReadonlySet<string>
 
@@ -167,6 +170,7 @@ class Look {
     }
     const found = this.#comparisons(condition)
     if (found !== undefined) return found
+    this.areAll = false
     return this.#isTame(condition) ? [] : undefined
   }
 

@@ -1,8 +1,8 @@
 // Parts of a SELECT in the syntax tree: what orders, cuts, groups its rows or makes them distinct. Pure.
 
-import type { JsonObject, JsonValue } from '../../libraries/base/json/value.ts'
+import { JsonNumber, type JsonObject, type JsonValue } from '../../libraries/base/json/value.ts'
 import { aggregateFunctions, pinnedMacros } from './functions.ts'
-import { functionName, holdsHere, isClass, list, objects, present, text } from './tree.ts'
+import { child, functionName, holdsHere, isClass, list, objects, present, text } from './tree.ts'
 
 /** True for one whose rows are made of many: groups, or distinct rows. */
 export function isMade(node: JsonObject): boolean {
@@ -15,6 +15,19 @@ export function hasModifier(node: JsonObject, passes: (modifier: JsonObject) => 
 
 export function hasLimit(node: JsonObject): boolean {
   return hasModifier(node, (modifier) => text(modifier, 'type').startsWith('LIMIT'))
+}
+
+/** True for a SELECT over one table, of which a window of rows cuts nothing off: its own LIMIT is a number within it. */
+export function isWithin(
+  node: JsonObject,
+  { skip, limit = 0 }: { readonly skip: number; readonly limit: number | undefined },
+): boolean {
+  if (skip > 0 || text(child(node, 'from_table'), 'type') !== 'BASE_TABLE') return false
+  return hasModifier(node, (modifier) => {
+    const own = text(modifier, 'type') === 'LIMIT_MODIFIER' ? child(child(modifier, 'limit'), 'value') : undefined
+    const [value, type] = [own?.get('value'), text(child(own, 'type'), 'id')]
+    return value instanceof JsonNumber && /^(?:INTEGER|BIGINT)$/.test(type) && Number(value.token) <= limit
+  })
 }
 
 export function hasDistinct(node: JsonObject): boolean {

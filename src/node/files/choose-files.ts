@@ -41,8 +41,8 @@ export function runsOf(numbers: readonly number[]): SliceRun[] {
   return runs
 }
 
-/** Files of a view, ascending, at least one; of their rows, those below `leastOffset` do not matter. */
-export interface ChosenFiles extends Pick<EngineTable, 'leastOffset'> {
+/** Files of a view, ascending, at least one, and which of their rows matter. */
+export interface ChosenFiles extends Pick<EngineTable, 'leastOffset' | 'mostOffset'> {
   readonly numbers: readonly number[]
 }
 
@@ -57,9 +57,11 @@ export async function chooseFiles(
   if (terms === undefined) return undefined
   const { first, conditions } = wanted.narrowing
   const { newest } = wanted
+  const [leastOffset, mostOffset] = terms.offsets
+  const bounds = terms.isWindow ? { leastOffset, mostOffset } : newest && { leastOffset: files.view.rows - newest }
   const chosen =
     first === undefined || conditions.length > 0
-      ? { numbers: await matching(times, files, terms), ...(newest && { leastOffset: files.view.rows - newest }) }
+      ? { numbers: await matching(times, files, terms), ...bounds }
       : await firstFiles(times, files, { column: first.column, descending: first.descending, rows: terms.rows })
   if (chosen === undefined || (chosen.numbers.length === files.length && !('leastOffset' in chosen))) return undefined
   return { ...chosen, numbers: withSchema(files, chosen.numbers) }

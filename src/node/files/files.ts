@@ -5,6 +5,7 @@ import type { DatasetView } from '../catalog/dataset-chain.ts'
 import type { Objects } from '../catalog/objects.ts'
 import type { EngineTable } from '../engine/messages.ts'
 import type { Limits } from '../../libraries/base/limits.ts'
+import { defined } from '../../libraries/base/collections.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
 import { type ChosenFiles, chooseFiles, countRowGroups, runsOf, viewFiles } from './choose-files.ts'
 import { FileList, numbersOf, type SliceRun } from './file-list.ts'
@@ -95,7 +96,7 @@ export class Files {
       chosen = await this.#choose(list, which)
     }
     for (const run of looseRuns(list, chosen)) await this.#deps.objects.checkSlices(view, run)
-    const { leastOffset } = chosen ?? {}
+    const { leastOffset, mostOffset } = chosen ?? {}
     const rows = chosen === undefined ? view.rows : rowsOf(list, chosen.numbers)
     return {
       table: {
@@ -103,7 +104,7 @@ export class Files {
         files: viewFiles(this.slices, list, chosen?.numbers),
         schema: view.schema,
         rows,
-        ...(leastOffset !== undefined && { leastOffset }),
+        ...defined({ leastOffset, mostOffset }),
       },
       areOthers: list.holdsMerged,
       scan: wanted.isCounted ? await this.#scanOf(list, which, chosen) : noScan,

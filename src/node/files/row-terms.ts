@@ -24,6 +24,8 @@ export interface Terms {
   readonly offsets: Interval
   readonly times: Interval
   readonly rows: number
+  /** No row outside `offsets` is needed, and each within is there. */
+  readonly isWindow: boolean
 }
 
 export type Interval = readonly [least: number, most: number]
@@ -51,7 +53,32 @@ export function termsOf(
     intervals[name] = narrower(intervals[name], is, bounds)
   }
   const rows = countOf(narrowing.first?.skip, valueOf, 0) + rowsOfAnswer({ narrowing, parameters, skip, limit })
-  return { ...intervals, rows }
+  const isWindow =
+    newest === undefined && rows < Number.POSITIVE_INFINITY && isOfOffsets(vocabulary, narrowing, valueOf)
+  // mutant: a window of offsets ends before the last row that is needed
+  if (isWindow) intervals.offsets = windowOf(intervals.offsets, { rows, all, descending: narrowing.first?.descending })
+  return { ...intervals, rows, isWindow }
+}
+
+/** True where offsets alone decide which rows are needed: the first of those between two. */
+function isOfOffsets(
+  vocabulary: DatasetView['vocabulary'],
+  { first, conditions, areAll }: Narrowing,
+  valueOf: (given: Given) => Given | undefined,
+): boolean {
+  if (first === undefined || conditions.length === 0 || !areAll) return false
+  const bounds = conditions.map(({ value }) => valueOf(value)).map((given) => given && valueBounds('offsets', given))
+  const columns = [first.column, ...conditions.map(({ column }) => column)]
+  return columns.every((column) => columnKind(vocabulary, column) === 'offsets') && !bounds.includes(undefined)
+}
+
+/** The first rows between two offsets, from either end. One more: an end is closed here that `<` and `>` leave open. */
+function windowOf(
+  [from, to]: Interval,
+  { rows, all, descending = false }: { rows: number; all: number; descending: boolean | undefined },
+): Interval {
+  const [least, most] = [Math.min(Math.max(from, 0), all), Math.max(Math.min(to, all - 1), -1)]
+  return descending ? [Math.max(least, most - rows), most] : [least, Math.min(most, least + rows)]
 }
 
 /** Rows of the answer that tell all of it, as its LIMIT and the caller's say; Infinity where all do. */
@@ -67,10 +94,11 @@ function rowsOfAnswer({ narrowing, parameters, skip, limit }: WantedRows): numbe
  * So many rows of an answer, behind those that are skipped, are all of it, where rows that meet conditions are wanted from the
  * newest on; undefined for other statements, or where every row may be one.
  */
-export function enoughNewest({ vocabulary }: DatasetView, wanted: WantedRows): number | undefined {
+export function enoughNewest(view: DatasetView, wanted: WantedRows): number | undefined {
   const { first, conditions } = wanted.narrowing
-  if (first === undefined || conditions.length === 0 || columnKind(vocabulary, first.column) !== 'offsets')
+  if (first?.descending !== true || conditions.length === 0 || columnKind(view.vocabulary, first.column) !== 'offsets')
     return undefined
+  if (termsOf(view, wanted)?.isWindow === true) return undefined
   const enough = rowsOfAnswer(wanted) - wanted.skip
   return enough > 0 && enough < Number.POSITIVE_INFINITY ? enough : undefined
 }

@@ -15,13 +15,13 @@ async function narrowing(sql: string): Promise<Narrowing | undefined> {
   return narrowingOf(node, gateStatement(node).aliases)
 }
 
-/** As a line: conditions, or the first rows. */
+/** As a line: conditions, the first rows where there are none or a LIMIT. */
 async function told(sql: string): Promise<string> {
   const found = await narrowing(sql)
   if (found === undefined) return 'nothing'
   const { conditions, first, inProofs } = found
   const parts = conditions.map(({ column, is, value }) => `${column} ${is} ${value.kind} ${value.text}`)
-  if (first !== undefined) {
+  if (first !== undefined && (conditions.length === 0 || first.limit !== undefined)) {
     const { column = 'as they lie', descending, limit, skip } = first
     parts.push(`${column}${descending ? ' down' : ''} ${limit?.text ?? 'all'}${skip ? ` after ${skip.text}` : ''}`)
   }
@@ -99,6 +99,17 @@ describe('the first rows', () => {
     ['select * from "a/t" limit 10', 'as they lie 10'],
     ['select * from "a/t" where k = 3 order by offset desc limit 4', 'k = number 3; offset down 4'],
     ['from "a/t"', 'as they lie all'],
+    ['select * from "a/t" where offset >= 5 order by offset limit 4', 'offset >= number 5; offset 4'],
+    [
+      'select k from "a/t" where offset > 5 and offset < 9 limit 4',
+      'offset > number 5; offset < number 9; as they lie 4',
+    ],
+    // More than comparisons with constants: the rows that meet it are told from the end alone.
+    ['select k from "a/t" where offset > 5 and k <> 3 limit 4', 'offset > number 5'],
+    [
+      'select k from "a/t" where offset > 5 and k <> 3 order by offset desc limit 4',
+      'offset > number 5; offset down 4',
+    ],
   ])('%s', async (sql, expected) => {
     expect(await told(sql)).toBe(expected)
   })

@@ -5,7 +5,18 @@ import { describe, expect, test } from 'vitest'
 import { firstDifference, jsonCheckStatement, printable } from '../../../src/node/engine/printable.ts'
 import { objects } from '../../../src/node/engine/tree.ts'
 import { jsonText } from '../../../src/libraries/base/json/json.ts'
-import { ask, refusal, topNodeOf, treeOf, useBench, usePlainEngine } from './helpers.ts'
+import {
+  ask,
+  askWhole,
+  refusal,
+  schemaOf,
+  systemColumns,
+  topNodeOf,
+  treeOf,
+  useBench,
+  usePlainEngine,
+  writeSlice,
+} from './helpers.ts'
 import { statements } from './statements.ts'
 
 const bench = useBench()
@@ -52,6 +63,36 @@ describe('the printed text', () => {
       const difference = firstDifference(await treeOf(scalar, one), await treeOf(scalar, other))
       expect.soft(difference === undefined, `${one} | ${other}`).toBe(same)
     }
+  })
+
+  test('a statement that runs as its text has the rows of the printed one, and its errors', async () => {
+    const select = `SELECT ${systemColumns('i')}, (i * 7 % 10)::BIGINT AS k, 'n' || i AS note FROM range(10) r(i)`
+    const fields = [
+      { name: 'k', type: { kind: 'Int64' } } as const,
+      { name: 'note', type: { kind: 'String' } } as const,
+    ]
+    const tables = { 'a/t': { files: [await writeSlice(bench, 'text', select)], schema: schemaOf(...fields) } }
+    for (const [rest, at] of [
+      ['FROM "a/t" LIMIT 7', 3],
+      ['FROM "a/t" WHERE offset >= 2 ORDER BY offset LIMIT 5', 4],
+      ['FROM "a/t" WHERE k > 2 AND note <> \'n4\' ORDER BY k DESC LIMIT 6 OFFSET 1; -- the end', 5],
+    ] as const) {
+      for (const items of ['*', 'k, note AS "Odd name", k', 'DISTINCT k % 3', 'sum(k) OVER (ORDER BY k) AS s, k']) {
+        const sql = `SELECT ${items} ${rest}`
+        const [whole, again] = [
+          await askWhole(bench.engine, sql, { tables }),
+          await askWhole(bench.engine, sql, { tables }),
+        ]
+        const rows = JSON.parse(Buffer.from(whole.data).toString()) as unknown[]
+        const cut = await askWhole(bench.engine, sql, { tables, limit: Math.min(at, rows.length) - 1 })
+        expect([sql, again]).toEqual([sql, whole])
+        expect([sql, whole.truncated, cut.truncated]).toEqual([sql, false, true])
+        expect([sql, JSON.parse(Buffer.from(cut.data).toString())]).toEqual([sql, rows.slice(0, cut.rows)])
+      }
+    }
+    const failing = ask(bench.engine, 'SELECT (note || \'\')::INT FROM "a/t" LIMIT 3', { tables })
+    expect((await refusal(failing)).kind).toBe('SqlValue')
+    expect(await ask(bench.engine, 'SELECT k FROM "a/t" ORDER BY offset LIMIT 1', { tables })).toBe('[[0]]')
   })
 
   test('what cannot be printed faithfully is refused, with its place and what helps', async () => {

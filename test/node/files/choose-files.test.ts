@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { EngineTable } from '../../../src/node/engine/messages.ts'
 import { must } from '../../../src/libraries/base/assert.ts'
+import { defined } from '../../../src/libraries/base/collections.ts'
 import type { Parameter } from '../../../src/libraries/model/parameters.ts'
 import { FileList } from '../../../src/node/files/file-list.ts'
 import type { SliceTimes } from '../../../src/node/files/slice-times.ts'
@@ -80,6 +81,16 @@ const first = fc
   .tuple(fc.constantFrom('*', 'k, g', 'event_time, k as n'), order, window)
   .map(([items, by, rows]) => `select ${items} from "a/t"${by}${rows}`)
 
+const bound = fc.tuple(is, fc.integer({ min: -3, max: 40 })).map(([op, n]) => `offset ${op} ${n}`)
+const paged = fc
+  .tuple(
+    fc.constantFrom('*', 'k, g'),
+    fc.array(bound, { minLength: 1, maxLength: 2 }),
+    fc.constantFrom('', ' order by offset', ' order by offset desc', ' order by offset, k desc'),
+    window,
+  )
+  .map(([items, bounds, by, rows]) => `select ${items} from "a/t" where ${bounds.join(' and ')}${by}${rows}`)
+
 let written = 0
 
 /** The rows as files, one a slice. */
@@ -133,7 +144,7 @@ async function compared(
         dataset: 'a/t',
         files: { ...all, ...(only && { only: only.numbers }) },
         schema,
-        ...(only?.leastOffset !== undefined && { leastOffset: only.leastOffset }),
+        ...defined({ leastOffset: only?.leastOffset, mostOffset: only?.mostOffset }),
       }
       const job = {
         analysis,
@@ -179,6 +190,23 @@ describe('a statement over the slices that it needs', () => {
     )
     expect(narrowed).toBeGreaterThan(runs.numRuns / 10)
   })
+
+  it('answers as over all of them: a page of offsets', async () => {
+    let bounded = 0
+    await fc.assert(
+      fc.asyncProperty(
+        randomSlices,
+        paged,
+        fc.nat(4),
+        fc.constantFrom(0, 1, 3, 100),
+        async (slices, sql, skip, limit) => {
+          if ((await compared(slices, sql, { skip, limit }))?.mostOffset !== undefined) bounded++
+        },
+      ),
+      runs,
+    )
+    expect(bounded).toBeGreaterThan(runs.numRuns / 2)
+  })
 })
 
 describe('the slices', () => {
@@ -196,6 +224,12 @@ describe('the slices', () => {
     ],
     ['select count(*) from "a/t" where offset between 140 and 1000', [46, 47]],
     ['select count(*) from "a/t" where event_time > \'2027-01-01\'', [47]],
+    ['select * from "a/t" where offset >= 30 order by offset limit 10', [10, 11, 12, 13, 47]],
+    ['select * from "a/t" where offset >= 30 and offset >= 60 limit 2', [20, 47]],
+    ['select * from "a/t" where offset < 30 order by offset desc limit 3', [9, 10, 47]],
+    ['select * from "a/t" where offset >= 9000000000000000000 limit 3', [47]],
+    ['select * from "a/t" where offset >= 135 and k <> 1 order by offset limit 1', [45, 46, 47]],
+    ['select * from "a/t" where offset >= 135.5 order by offset limit 1', undefined],
     ['select * from "a/t" order by offset desc', undefined],
     ['select * from "a/t" where event_time > \'yesterday\'', undefined],
     ['select * from "a/t" where event_time > \'2026-02-30\'', undefined],
