@@ -162,10 +162,10 @@ describe('the repository', () => {
     expect({
       // Up by what makes a node fast: the compiled reader (1,560 lines, half of them AssemblyScript), slices begun early,
       // one question on all cores. Up by a key that can be changed, and former keys that say so.
-      src: linesOf('src') > 102_500,
+      src: linesOf('src') > 102_700,
       libraries: linesOf('src/libraries') > 23_300,
-      node: linesOf('src/node') > 52_700,
-      features: linesOf('src/features') > 17_400,
+      node: linesOf('src/node') > 52_850,
+      features: linesOf('src/features') > 17_500,
       test: linesOf('test') > 85_000,
     }).toEqual({
       src: false,

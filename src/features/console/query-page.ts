@@ -102,7 +102,8 @@ function answer(shown: ShownAnswer): Html {
   const count = rows === undefined ? sizeText(bytes) : `${countText(rows.length)} ${rows.length === 1 ? 'row' : 'rows'}`
   const classText =
     stability === 'exact' ? 'the rows alone decide the answer' : 'the order of rows in their blocks may show'
-  return html`<h2 id="answer-title">Answer <small>${count}${isCut ? '; there are more, so raise “Rows at most” or save them all below' : ''}, ${Math.round(ms)} ms</small></h2>
+  return html`<h2 id="answer-title">Answer <small>${count}${isCut ? ', cut: there are more' : ''}, ${Math.round(ms)} ms</small></h2>
+${isCut ? html`<p class="hint">Raise “Rows at most”, or write a LIMIT, or save all rows below.</p>` : undefined}
 <div data-charts>${charts(shown.charts)}</div>
 ${where(shown.map, (found) => map(found, '#row-'))}
 ${rows === undefined ? tooLarge(shown) : table(shown, rows)}

@@ -79,7 +79,8 @@ const QueryBody = Type.Object(
       Type.Integer({
         minimum: 0,
         maximum: Number.MAX_SAFE_INTEGER,
-        description: 'Maximum number of rows (default: 100, in a file all).',
+        description:
+          'Maximum number of rows (default: 100, or what a LIMIT at the end of the statement says if that is more, and in a file all).',
       }),
     ),
     explain: Type.Optional(Type.Boolean({ description: ExplainText })),
@@ -98,7 +99,11 @@ const QueryString = Type.Object(
     schemaFormat: Type.Optional(SchemaFormatText),
     include: Type.Optional(Type.String({ description: 'Comma list of Input, Proof, Schema.', maxLength: 200 })),
     skip: Type.Optional(DecimalText('Rows left out at the start.')),
-    limit: Type.Optional(DecimalText('Maximum number of rows (default: 100, in a file all).')),
+    limit: Type.Optional(
+      DecimalText(
+        'Maximum number of rows (default: 100, or what a LIMIT at the end of the statement says if that is more, and in a file all).',
+      ),
+    ),
     explain: Type.Optional(Type.String({ pattern: '^(?:true|false)$', description: ExplainText })),
     ...FileParameters,
     pin: PinText,
@@ -127,9 +132,11 @@ export function registerQuery(app: FastifyInstance, context: ReplicaContext): vo
     '/query',
     {
       config: { right: 'read', runs: true, pageParameters },
-      // The page's editor may be empty.
+      // The fields of the page's form may be empty.
       preValidation: async (request) => {
-        if (wantsPage(request)) request.query = { query: '', ...Object(request.query) }
+        if (!wantsPage(request)) return
+        const { limit, ...rest } = Object(request.query)
+        request.query = { query: '', ...rest, ...(limit !== undefined && limit !== '' && { limit }) }
       },
       schema: { querystring: QueryString },
     },
