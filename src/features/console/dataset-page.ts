@@ -88,11 +88,12 @@ export function datasetPage(dataset: ShownDataset): Page {
     islands: [
       'live',
       'chart',
+      'table',
       ...(dataset.map === undefined && !dataset.hasGeometry ? [] : ['map']),
       ...(dataset.changes === undefined ? [] : ['changes']),
     ],
-    main: html`<p class="path"><a href="/datasets?account=${account}">${account}</a> / ${liveMark}</p>
-<h1 data-follow="${alias}" data-places="${dataset.id}:${dataset.blocks - 1}">${name}${dataset.visibility === 'private' ? html` <span class="tag">private</span>` : undefined}</h1>
+    main: html`<p class="path"><a href="/datasets?account=${account}">${account}</a> /</p>
+<h1 data-follow="${alias}" data-places="${dataset.id}:${dataset.blocks - 1}">${name}${dataset.visibility === 'private' ? html` <span class="tag">private</span>` : undefined} ${liveMark}</h1>
 ${where(description, (text) => html`<p class="lead">${text}</p>`)}
 <div data-part="facts">${facts(dataset)}</div>
 <section data-part="chart">${where(charts(dataset.charts), (drawn) => html`<h2 id="chart">Over event time <small>${extent(dataset)}</small></h2>${drawn}`)}</section>
@@ -147,7 +148,9 @@ function newest({ newest: shown, columns, alias }: ShownDataset): Html {
 export function rowsTable(label: string, shown: ShownRows, numbers: ReadonlySet<string>): Html {
   if ('reason' in shown) return html`<p class="empty">${shown.reason}</p>`
   const classes = shown.columns.map((name) => (numbers.has(name) ? 'number' : ''))
-  const heads = shown.columns.map((name, at) => html`<th scope="col" class="${classes[at]}">${name}</th>`)
+  const heads = shown.columns.map(
+    (name, at) => html`<th scope="col" class="${classes[at]}"><button type="button" class="head">${name}</button></th>`,
+  )
   const rows = shown.rows.map((row) => {
     const cells = row.map((cell, at) => {
       if (cell === undefined) return html`<td class="null">null</td>`
@@ -168,11 +171,11 @@ function extent({ rows, figuresOf = 0 }: ShownDataset): string {
 
 function columns({ columns: list, figuresOf }: ShownDataset): Html {
   const rows = list.map(({ name, type, isOptional, isSystem, figures }) => {
-    const kind = isSystem ? 'by the node' : isOptional ? 'may be absent' : 'in every record'
+    const kind = isSystem ? 'System' : isOptional ? 'Nullable' : 'Required'
     return html`<tr${isSystem ? html` class="system"` : undefined}><th scope="row">${name}</th><td><code>${type}</code></td><td>${kind}</td>
 ${figuresOf === undefined ? [] : figureCells(figures, figuresOf)}</tr>`
   })
-  const heads = html`<th scope="col" class="number">Nulls</th><th scope="col" class="number">Distinct, about</th><th scope="col">Least</th><th scope="col">Greatest</th>`
+  const heads = html`<th scope="col" class="number">Nulls</th><th scope="col" class="number">~Distinct</th><th scope="col">Min</th><th scope="col">Max</th>`
   return html`<div class="scroll" tabindex="0" role="region" aria-label="Columns">
 <table class="columns"><thead><tr><th scope="col">Name</th><th scope="col">Type</th><th scope="col">Given</th>${figuresOf === undefined ? [] : heads}</tr></thead><tbody>
 ${rows}

@@ -71,6 +71,6 @@ ${where(hint, (text) => html`<p>${text}</p>`)}
 <div><dt>Kind</dt><dd><a href="${type}">${kind}</a></dd></div>
 <div><dt>Request</dt><dd><code>${instance}</code></dd></div>
 </dl>
-<p><a href="/">All datasets</a></p>`,
+<p>${kind === 'DatasetNotFound' ? html`<a href="/ingest">Send a file to make a dataset</a> · ` : undefined}<a href="/">All datasets</a></p>`,
   }
 }

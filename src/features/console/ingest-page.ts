@@ -30,18 +30,18 @@ export function ingestPage({ dataset, mostBytes, formats }: ShownIngest): Page {
 <form class="check" data-most-bytes="${mostBytes}">
 <label for="dataset">Dataset</label>
 <input type="text" id="dataset" name="dataset" value="${dataset}" placeholder="account/dataset" spellcheck="false" autocomplete="off" autocapitalize="off">
-<p class="choices"><label><input type="checkbox" name="create" value="true"> Make it if it is missing,</label>
+<p class="choices"><label><input type="checkbox" name="create" value="true" checked> Create it if it is missing,</label>
 <label for="visibility">readable by</label>
-<select id="visibility" name="visibility"><option value="public">everyone who may read here</option><option value="private">holders of a token for it</option></select></p>
+<select id="visibility" name="visibility"><option value="public">everyone who may read here</option><option value="private">tokens that cover it</option></select></p>
 <div id="drop">
 <label for="file">File</label>
 <input type="file" id="file" aria-describedby="file-hint">
 <p id="file-hint" class="hint">Choose a file or drop it anywhere on this page; up to ${sizeText(mostBytes)}.</p>
 </div>
 <label for="format">Format</label>
-<select id="format" name="format"><option value="">as its name says</option>${options}</select>
+<select id="format" name="format"><option value="">by extension</option>${options}</select>
 <p class="choices"><label><input type="checkbox" name="utc" value="true"> Times without a zone are UTC</label></p>
-<button type="submit" disabled>Look at it</button>
+<button type="submit" disabled>Preview</button>
 </form>
 <noscript><p class="note">This page needs scripts. Without scripts: <code>curl -X POST --data-binary @rows.csv -H 'Content-Type: text/csv' -H "Authorization: Bearer $TOKEN" …/account/dataset/ingest</code></p></noscript>
 <section class="check" aria-label="Outcome">

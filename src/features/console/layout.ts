@@ -79,8 +79,8 @@ function tokenForm(id: string): Html {
   return html`<form class="token" data-token autocomplete="off">
 <label for="${id}">Access token</label>
 <input id="${id}" type="password" autocomplete="off" spellcheck="false" required placeholder="pst_…">
-<button type="submit">Use it</button>
-<button type="button" class="quiet">Forget it</button>
+<button type="submit">Sign in</button>
+<button type="button" class="quiet">Sign out</button>
 <p class="hint">Kept in this tab until you close it, and sent only to this node.</p>
 <p class="bad" role="alert"></p>
 </form>`

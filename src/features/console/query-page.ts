@@ -5,6 +5,7 @@ import type { AnswerColumn, Rows } from './charts/cells.ts'
 import type { Chart } from './charts/points.ts'
 import { countText, shortHash, sizeText } from './format.ts'
 import { type Html, html, where } from '../../libraries/base/html.ts'
+import type { Example } from './examples.ts'
 import type { Page } from './layout.ts'
 import { charts, map, type ShownMap } from './pictures.ts'
 
@@ -15,6 +16,16 @@ export interface ShownQuery {
   readonly limit: number | undefined
   readonly mostRows: number
   readonly result: ShownAnswer | ShownFault | undefined
+  /** What can be asked: datasets of the caller, not more than a page shows. */
+  readonly tree: readonly ShownTree[]
+}
+
+/** A dataset with its columns and questions to begin with. */
+export interface ShownTree {
+  readonly alias: string
+  readonly rows: number
+  readonly columns: readonly { readonly name: string; readonly type: string }[]
+  readonly examples: readonly Example[]
 }
 
 export interface ShownAnswer {
@@ -62,15 +73,15 @@ export interface ShownFault {
 }
 
 export function queryPage(query: ShownQuery): Page {
-  const { statement, limit, mostRows, result } = query
+  const { statement, limit, mostRows, result, tree } = query
   return {
     title: 'SQL',
     place: 'query',
-    islands: ['query', 'map', 'chart'],
+    islands: ['query', 'map', 'chart', 'table'],
     main: html`<h1>SQL</h1>
 <form id="ask" action="/query" method="get" class="ask">
 <label for="statement">Statement</label>
-<textarea id="statement" name="query" rows="8" spellcheck="false" autocomplete="off" autocapitalize="off" required placeholder="${'select * from "account/dataset"'}">
+<textarea id="statement" name="query" rows="5" spellcheck="false" autocomplete="off" autocapitalize="off" required placeholder="${'select * from "account/dataset"'}">
 ${statement}</textarea>
 <div class="run">
 <button type="submit">Run</button>
@@ -83,8 +94,27 @@ ${statement}</textarea>
 </form>
 <section id="answer" aria-labelledby="answer-title">
 ${resultOf(query, result)}
-</section>`,
+</section>
+<section id="history" aria-labelledby="history-title" hidden><h2 id="history-title">Asked before, in this browser</h2></section>
+${where(tree.length > 0 ? tree : undefined, treeOf)}`,
   }
+}
+
+/** What there is to ask: a click puts a question into the editor. */
+function treeOf(tree: readonly ShownTree[]): Html {
+  const items = tree.map(
+    ({
+      alias,
+      rows,
+      columns,
+      examples,
+    }) => html`<details><summary>${alias} <small>${countText(rows)} rows</small></summary>
+<p class="links">${examples.map(({ title, sql }) => html`<a href="/query?${new URLSearchParams({ query: sql }).toString()}" data-fill="${sql}">${title}</a>`)}</p>
+<ul class="columns-of">${columns.map(({ name, type }) => html`<li><code>${name}</code> <small>${type}</small></li>`)}</ul></details>`,
+  )
+  return html`<section aria-labelledby="tree-title" class="tree"><h2 id="tree-title">Datasets</h2>
+${items}
+</section>`
 }
 
 function resultOf({ statement }: ShownQuery, result: ShownQuery['result']): Html {
@@ -101,7 +131,7 @@ function answer(shown: ShownAnswer): Html {
   const { rows, bytes, isCut, ms, stability, datasets } = shown
   const count = rows === undefined ? sizeText(bytes) : `${countText(rows.length)} ${rows.length === 1 ? 'row' : 'rows'}`
   const classText =
-    stability === 'exact' ? 'the rows alone decide the answer' : 'the order of rows in their blocks may show'
+    stability === 'exact' ? 'reproducible from the rows' : 'depends on the order of rows in their blocks'
   return html`<h2 id="answer-title">Answer <small>${count}${isCut ? ', cut: there are more' : ''}, ${Math.round(ms)} ms</small></h2>
 ${isCut ? html`<p class="hint">Raise “Rows at most”, or write a LIMIT, or save all rows below.</p>` : undefined}
 <div data-charts>${charts(shown.charts)}</div>
@@ -121,7 +151,8 @@ function tooLarge({ bytes }: ShownAnswer): Html {
 function table({ columns, map: hasMap }: ShownAnswer, rows: Rows): Html {
   const classes = columns.map(({ isNumber }) => (isNumber ? 'number' : ''))
   const heads = columns.map(
-    ({ name, type }, at) => html`<th scope="col" class="${classes[at]}">${name}<br><small>${type}</small></th>`,
+    ({ name, type }, at) =>
+      html`<th scope="col" class="${classes[at]}"><button type="button" class="head">${name}</button><br><small>${type}</small></th>`,
   )
   const body = rows.map((row, number) => {
     const cells = row.map((cell, at) =>
@@ -131,7 +162,8 @@ function table({ columns, map: hasMap }: ShownAnswer, rows: Rows): Html {
     )
     return hasMap === undefined ? html`<tr>${cells}</tr>` : html`<tr id="row-${number}">${cells}</tr>`
   })
-  return html`<div class="scroll" tabindex="0" role="region" aria-label="Rows of the answer">
+  return html`<p class="filter"><label>Filter these rows <input type="search" id="filter" autocomplete="off" data-filter></label></p>
+<div class="scroll" tabindex="0" role="region" aria-label="Rows of the answer">
 <table class="rows"><thead><tr>${heads}</tr></thead><tbody>
 ${body}
 </tbody></table></div>`

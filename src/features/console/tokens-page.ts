@@ -72,7 +72,7 @@ ${boxes}
 <label for="token-expires">Valid until</label>
 <input id="token-expires" name="expires" type="date" aria-describedby="token-expires-hint">
 <p class="hint" id="token-expires-hint">The end of that day, UTC. Empty means until revoked.</p>
-<button type="submit">Make it</button>
+<button type="submit">Create token</button>
 <div id="made" role="status"></div>
 <p class="bad" id="refused" role="alert"></p>
 </form>`

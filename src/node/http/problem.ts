@@ -11,6 +11,7 @@ import { HaltError, NodeError } from '../../libraries/base/errors.ts'
 import { hasArrived, lingeringAnswer } from './connections.ts'
 import type { HttpContext, Told } from './context.ts'
 import { wantsHtml } from './html.ts'
+import { addVary } from './origin-rules.ts'
 
 /** A body ready to be sent. */
 export interface Problem extends Told {
@@ -196,7 +197,10 @@ export function sendProblem(
   }
   // Of the answer that was begun, nothing holds for an error.
   for (const name of ['etag', 'accept-ranges', 'dataset-head']) void reply.removeHeader(name)
-  const pages = page === true && wantsHtml(request) ? reply.server.pages : undefined
+  // An address that leads nowhere has a way on for who typed it.
+  const isNowhere = known?.kind === 'RouteNotFound'
+  if (isNowhere) addVary(reply, 'Accept')
+  const pages = (page === true || isNowhere) && wantsHtml(request) ? reply.server.pages : undefined
   // Whoever comes without a token is shown where to give one, the same at every address.
   const hasNoToken = problem.status === 401 && request.headers.authorization === undefined
   if (pages !== undefined && hasNoToken) return pages.sendTokenForm(reply)

@@ -104,6 +104,54 @@ describe.skipIf(isSkipped)('the SQL page in Chromium', () => {
     expect(await driver.text()).toContain('Answer 1 row, cut: there are more')
   })
 
+  test('shows what there is to ask, runs an example at a click, and keeps what was asked in this browser', async () => {
+    await driver.visit(`${open.node.url}/query`)
+    await driver.until("document.querySelector('#state').textContent !== ''")
+    await page.evaluate('localStorage.clear()')
+    expect(await driver.text()).toContain('acme/readings 3 rows')
+    await page.evaluate("document.querySelectorAll('.tree details').forEach((one) => { one.open = true })")
+    expect(await driver.text()).toContain('sensor String')
+    const links =
+      "[...document.querySelectorAll('.tree details')].find((one) => one.innerText.includes('acme/readings'))"
+    const count = Number(await page.evaluate(`${links}.querySelectorAll('a[data-fill]').length`))
+    expect(count).toBe(3)
+    for (let at = 0; at < count; at++) {
+      await page.evaluate("document.querySelector('#answer').replaceChildren()")
+      await page.evaluate(`${links}.querySelectorAll('a[data-fill]')[${at}].click()`)
+      await driver.until("document.querySelector('#answer table, #answer .bad') !== null")
+      expect(await page.evaluate("document.querySelector('#answer .bad')?.innerText ?? ''")).toBe('')
+    }
+    await driver.until("document.querySelectorAll('#history li').length === 3")
+    await driver.visit(`${open.node.url}/query`)
+    await driver.until("document.querySelectorAll('#history li').length === 3")
+    expect(await driver.look()).toEqual([])
+    await page.evaluate('localStorage.clear()')
+  })
+
+  test('sorts the rows that are shown by a head, nulls last, and leaves out those without a text', async () => {
+    await driver.visit(`${open.node.url}/query`)
+    await driver.until("document.querySelector('#state').textContent !== ''")
+    await run("select * from (values ('b', 10), ('a', 9), ('c', null)) v(name, n)")
+    const names = (): Promise<unknown> =>
+      page.evaluate(
+        "[...document.querySelectorAll('#answer tbody tr:not([hidden])')].map((row) => row.cells[0].innerText).join('')",
+      )
+    const sort = (at: number): Promise<unknown> =>
+      page.evaluate(`document.querySelectorAll('#answer thead button')[${at}].click()`)
+    expect(await names()).toBe('bac')
+    await sort(0)
+    expect(await names()).toBe('abc')
+    await sort(1)
+    expect(await names()).toBe('abc')
+    await sort(1)
+    expect(await names()).toBe('bac')
+    await page.evaluate(
+      "(() => { const field = document.querySelector('[data-filter]'); field.value = '10'; field.dispatchEvent(new Event('input', { bubbles: true })) })()",
+    )
+    expect(await names()).toBe('b')
+    expect(await driver.look()).toEqual([])
+  })
+
   test('completes names of datasets and their columns, by keyboard and by pointer, and can be undone', async () => {
     await driver.visit(`${open.node.url}/query`)
     await driver.until("document.querySelector('#suggestions') !== null")

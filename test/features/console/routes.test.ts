@@ -69,10 +69,16 @@ describe('an address with a page', () => {
   })
 
   it('shows the same to who may, and errors as pages', async () => {
-    expect((await closed.call('/acme/goods', { headers: browser })).text).toContain('>goods</h1>')
+    expect((await closed.call('/acme/goods', { headers: browser })).text).toMatch(/>goods[^\n]*<\/h1>/)
     const missing = await closed.call('/acme/nothing', { headers: browser })
     expect([missing.status, missing.headers['content-type']]).toEqual([404, 'text/html; charset=utf-8'])
     expect(missing.text).toContain('There is no dataset acme/nothing.')
+    expect(missing.text).toContain('href="/ingest"')
+    const nowhere = await open.call('/foo', { token: null, headers: browser })
+    expect([nowhere.status, nowhere.headers['content-type']]).toEqual([404, 'text/html; charset=utf-8'])
+    expect(nowhere.headers['vary']).toContain('Accept')
+    expect(nowhere.text).toContain('There is no route /foo.')
+    expect((await open.call('/foo', { token: null })).refusal).toBe('404 RouteNotFound')
     const unknown = await closed.call('/acme/goods', { token: 'pst_wrong', headers: browser })
     expect([unknown.status, unknown.headers['www-authenticate']]).toEqual([401, 'Bearer realm="proofstream"'])
   })

@@ -15,6 +15,16 @@ export function forgetToken(): void {
   sessionStorage.removeItem(key)
 }
 
+/** Says at the top of the page whether a token is held. */
+export function showSession(): void {
+  const session = document.querySelector<HTMLDetailsElement>('.session')
+  if (session === null) return
+  session.hidden = false
+  session.classList.toggle('held', heldToken() !== undefined)
+  const summary = session.querySelector('summary')
+  if (summary !== null) summary.textContent = heldToken() === undefined ? 'Token' : 'Token held'
+}
+
 /** What came back: `{}` where that is no JSON or nothing came. */
 export interface Written {
   readonly ok: boolean

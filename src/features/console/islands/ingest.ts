@@ -3,7 +3,7 @@
 
 import { type Answer, sendFile, settled } from '../browser/send-file.ts'
 import { element, listOf, memberOf, tableOf, textOf } from '../browser/element.ts'
-import { heldToken } from '../browser/session.ts'
+import { heldToken, holdToken, showSession } from '../browser/session.ts'
 
 interface Parts {
   readonly form: HTMLFormElement
@@ -37,6 +37,7 @@ export function start(main: HTMLElement): void {
   const parts: Parts = { form, drop, file, result, details }
   form.addEventListener('submit', (event) => {
     event.preventDefault()
+    if (heldToken() === undefined) return askForToken(parts)
     const batch = batchOf(parts)
     if (typeof batch === 'string') show(parts, 'unjudged', batch, [])
     else void look(parts, batch)
@@ -57,13 +58,36 @@ export function start(main: HTMLElement): void {
     })
 }
 
+/** The token is given where it is needed: the page is not loaded again, so the chosen file stays. */
+function askForToken(parts: Parts): void {
+  const field = element('input', '') as HTMLInputElement
+  Object.assign(field, {
+    type: 'password',
+    id: 'token-here',
+    autocomplete: 'off',
+    required: true,
+    placeholder: 'pst_…',
+  })
+  const label = element('label', '', 'Access token')
+  label.setAttribute('for', field.id)
+  const form = element('form', 'token', label, field, element('button', '', 'Sign in'))
+  form.addEventListener('submit', (event) => {
+    event.preventDefault()
+    holdToken(field.value.trim())
+    showSession()
+    parts.form.requestSubmit()
+  })
+  const hint = 'On the machine of the node, the file “token” in its data folder has the token of the admin.'
+  show(parts, 'unjudged', 'Sending needs a token', [form, element('p', 'hint', hint)])
+  field.focus()
+}
+
 /** What the form says; or what it lacks. */
 function batchOf({ form, file: field }: Parts): Batch | string {
   const said = new FormData(form)
   const text = (name: string): string => textOf(said.get(name)).trim()
   const [file, more] = field.files ?? []
   const alias = text('dataset')
-  if (heldToken() === undefined) return 'Sending needs a token. Give one at the top of this page'
   if (!/^[^/\s]+\/[^/\s]+$/.test(alias)) return 'Name the dataset as account/dataset'
   if (file === undefined || more !== undefined) return 'Choose one file'
   if (file.size > Number(form.dataset['mostBytes'])) return 'This file is too large for one request. Split it'
@@ -99,9 +123,9 @@ async function post(
     const percent = Math.floor(20 * share) * 5
     if (own !== current || percent === shown) return
     shown = percent
-    show(parts, '', `${isDry ? 'Looking at it' : 'Sending'}… ${percent}%`, [])
+    show(parts, '', `${isDry ? 'Reading it' : 'Sending'}… ${percent}%`, [])
   }
-  show(parts, '', isDry ? 'Looking at it…' : 'Sending…', [])
+  show(parts, '', isDry ? 'Reading it…' : 'Sending…', [])
   return await sendFile({ path, file, headers, onProgress })
 }
 

@@ -3,7 +3,7 @@
 
 import { askForPage } from '../browser/ask-for-page.ts'
 import { addCopyButton } from '../browser/copy.ts'
-import { forgetToken, heldToken, holdToken } from '../browser/session.ts'
+import { forgetToken, heldToken, holdToken, showSession } from '../browser/session.ts'
 
 interface Island {
   start(main: HTMLElement): void
@@ -54,15 +54,6 @@ async function startIslands(): Promise<void> {
   const addresses = (main.dataset['islands'] ?? '').split(' ').filter((address) => address.startsWith('/assets/'))
   const islands = await Promise.all(addresses.map(async (address) => (await import(address)) as Island)) // what they export
   for (const island of islands) island.start(main)
-}
-
-function showSession(): void {
-  const session = document.querySelector<HTMLDetailsElement>('.session')
-  if (session === null) return
-  session.hidden = false
-  session.classList.toggle('held', heldToken() !== undefined)
-  const summary = session.querySelector('summary')
-  if (summary !== null) summary.textContent = heldToken() === undefined ? 'Token' : 'Token held'
 }
 
 bindForms(document)

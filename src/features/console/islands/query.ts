@@ -3,7 +3,8 @@
 
 import { askForPage } from '../browser/ask-for-page.ts'
 import { nodeNames } from '../browser/node-names.ts'
-import { textOf } from '../browser/element.ts'
+import { element, textOf } from '../browser/element.ts'
+import { history, remember } from '../browser/asked-before.ts'
 import { heldToken } from '../browser/session.ts'
 import { addSuggestions } from '../browser/suggestions.ts'
 
@@ -28,9 +29,33 @@ export function start(main: HTMLElement): void {
     event.preventDefault()
     void save(link, token, say(form))
   })
+  main.addEventListener('click', (event) => {
+    const link = event.target instanceof Element ? event.target.closest<HTMLElement>('a[data-fill]') : null
+    if (link === null) return
+    event.preventDefault()
+    editor.value = link.dataset['fill'] ?? ''
+    editor.scrollIntoView({ block: 'center' })
+    form.requestSubmit()
+  })
+  showHistory(main)
   form.querySelector('button.quiet')?.addEventListener('click', () => stopRunning())
   addSuggestions(editor, nodeNames(heldToken()))
   say(form)('Press Ctrl+Enter to run it.')
+}
+
+/** The statements that were asked in this browser, newest first. */
+function showHistory(main: HTMLElement): void {
+  const place = main.querySelector<HTMLElement>('#history')
+  if (place === null) return
+  const items = history().map((sql) => {
+    const link = element('a', '', sql.length > 120 ? `${sql.slice(0, 120)}…` : sql)
+    link.setAttribute('href', `/query?${new URLSearchParams({ query: sql })}`)
+    link.dataset['fill'] = sql
+    return element('li', '', link)
+  })
+  place.hidden = items.length === 0
+  place.querySelector('ol')?.remove()
+  place.append(element('ol', 'asked', ...items))
 }
 
 /** Ends the run that is under way. */
@@ -62,11 +87,13 @@ async function run(form: HTMLFormElement, editor: HTMLTextAreaElement, place: HT
   const found = shown.page.querySelector('#answer')
   if (found === null) return say(form)(shown.page.querySelector('main .lead')?.textContent ?? 'This cannot be run.')
   place.replaceChildren(...found.childNodes)
+  if (place.querySelector('.bad') === null) remember(json.query)
+  showHistory(form.closest('main') ?? document.body)
   say(form)(place.querySelector('h2')?.textContent ?? '')
   // The chart that was chosen is chosen still.
   const chart = location.hash.startsWith('#chart=') ? location.hash : ''
   if (json.query.length < 2000)
-    history.replaceState(
+    window.history.replaceState(
       null,
       '',
       `/query?${new URLSearchParams({ query: json.query, ...(limit !== '' && { limit }) })}${chart}`,

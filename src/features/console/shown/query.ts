@@ -25,6 +25,7 @@ import { isOwnOrigin } from '../../../node/http/origin-rules.ts'
 import { problemOf } from '../../../node/http/problem.ts'
 import { normalise } from '../../../node/http/routes/query.ts'
 import { mapOfAnswer } from './answer-pictures.ts'
+import { treeOf } from './tree.ts'
 
 const usualRows = 100
 /** A page shows so many rows; files have all of them. */
@@ -42,7 +43,7 @@ interface Asked {
 }
 
 export async function queryPageOf(
-  { reading }: PageContext,
+  { context, reading }: PageContext,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<Page | undefined> {
@@ -52,7 +53,13 @@ export async function queryPageOf(
   const { limit = '' } = members
   const asked = { query: members.query.replaceAll('\r\n', '\n'), limit: limit === '' ? undefined : Number(limit) }
   const result = isAskedHere(reading, request) ? await resultOf(reading, { request, reply, asked }) : undefined
-  return queryPage({ statement: asked.query, limit: asked.limit, mostRows, result })
+  return queryPage({
+    statement: asked.query,
+    limit: asked.limit,
+    mostRows,
+    result,
+    tree: await treeOf(context, request),
+  })
 }
 
 /**
