@@ -102,16 +102,16 @@ ${where(tree.length > 0 ? tree : undefined, treeOf)}`,
 
 /** What there is to ask: a click puts a question into the editor. */
 function treeOf(tree: readonly ShownTree[]): Html {
-  const items = tree.map(
-    ({
-      alias,
-      rows,
-      columns,
-      examples,
-    }) => html`<details><summary>${alias} <small>${countText(rows)} rows</small></summary>
-<p class="links">${examples.map(({ title, sql }) => html`<a href="/query?${new URLSearchParams({ query: sql }).toString()}" data-fill="${sql}">${title}</a>`)}</p>
-<ul class="columns-of">${columns.map(({ name, type }) => html`<li><code>${name}</code> <small>${type}</small></li>`)}</ul></details>`,
-  )
+  const items = tree.map(({ alias, rows, columns, examples }, at) => {
+    const links = examples.map(
+      ({ title, sql }) =>
+        html`<a href="/query?${new URLSearchParams({ query: sql }).toString()}" data-fill="${sql}">${title}</a>`,
+    )
+    const names = columns.map(({ name, type }) => html`<li><code>${name}</code> <small>${type}</small></li>`)
+    return html`<details${at === 0 ? html` open` : undefined}><summary>${alias} <small>${countText(rows)} rows</small></summary>
+<p class="links">${links}</p>
+<ul class="columns-of">${names}</ul></details>`
+  })
   return html`<section aria-labelledby="tree-title" class="tree"><h2 id="tree-title">Datasets</h2>
 ${items}
 </section>`
