@@ -56,10 +56,10 @@ export function collectionsPage(collections: readonly Collection[], links: reado
     return html`<tr><td><a href="${self?.href}">${title}</a></td><td>${description}</td></tr>`
   })
   return html`<h1>Collections</h1>
-<table>
+<div class="scroll" tabindex="0" role="region" aria-label="Table"><table>
 <tr><th>Collection</th><th>About</th></tr>
 ${rows}
-</table>
+</table></div>
 ${listOf(links)}`
 }
 
@@ -68,9 +68,10 @@ export function collectionPage({ title, description, extent, links }: Collection
   const times = extent?.temporal?.interval[0]?.join(' to ')
   return html`<h1>${title}</h1>
 <p>${description}</p>
-<dl>
-${box === undefined ? [] : html`<dt>West, south, east, north</dt><dd>${box}</dd>`}
-${times === undefined ? [] : html`<dt>Event times</dt><dd>${times}</dd>`}
+<p><a href="/${title}">The dataset, with a map</a></p>
+<dl class="facts">
+${box === undefined ? [] : html`<div><dt>West, south, east, north</dt><dd>${box}</dd></div>`}
+${times === undefined ? [] : html`<div><dt>Event times</dt><dd>${times}</dd></div>`}
 </dl>
 ${listOf(links)}`
 }
@@ -84,10 +85,10 @@ export function queryablesPage(
     return html`<tr><td>${name}</td><td><code>${JSON.stringify(schema)}</code></td></tr>`
   })
   return html`<h1>Properties of ${title}</h1>
-<table>
+<div class="scroll" tabindex="0" role="region" aria-label="Table"><table>
 <tr><th>Name</th><th>JSON Schema</th></tr>
 ${rows}
-</table>
+</table></div>
 ${listOf(links)}`
 }
 
@@ -107,10 +108,10 @@ export function itemsPage(
   })
   const turns = links.filter(({ rel }) => rel === 'next')
   return html`<h1>Features of ${title}</h1>
-<table>
+<div class="scroll" tabindex="0" role="region" aria-label="Table"><table>
 <tr><th>Id</th><th>Geometry</th>${names.map((name) => html`<th>${name}</th>`)}</tr>
 ${rows}
-</table>
+</table></div>
 ${turns.map(({ href }) => html`<p><a href="${href}" rel="next">Next page</a></p>`)}
 ${listOf(links)}`
 }
@@ -121,9 +122,9 @@ export function itemPage(title: string, text: string, links: readonly LinkText[]
   const properties = [...membersOf(feature.get('properties'))]
   const rows = properties.map(([name, value]) => html`<tr><th>${name}</th><td>${textOf(value)}</td></tr>`)
   return html`<h1>Feature ${textOf(feature.get('id'))} of ${title}</h1>
-<table>
+<div class="scroll" tabindex="0" role="region" aria-label="Table"><table>
 ${rows}
-</table>
+</table></div>
 <h2>Geometry</h2>
 <pre>${textOf(feature.get('geometry'))}</pre>
 ${listOf(links)}`
