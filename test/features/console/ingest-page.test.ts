@@ -57,7 +57,7 @@ describe.skipIf(isSkipped)('the ingest page in Chromium', () => {
     await said(/Name the dataset/)
     await driver.until("document.querySelector('.session').classList.contains('held')")
     // What was chosen is chosen still.
-    expect(await page.evaluate("document.querySelector('#file').files.length")).toBe(1)
+    await driver.until("document.querySelector('#file').files.length === 1")
   })
   afterEach(() => {
     const faults = faultsOf(page)

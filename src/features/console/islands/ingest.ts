@@ -60,7 +60,7 @@ export function start(main: HTMLElement): void {
 
 /** The token is given where it is needed: the page is not loaded again, so the chosen file stays. */
 function askForToken(parts: Parts): void {
-  const field = element('input', '') as HTMLInputElement
+  const field = document.createElement('input')
   Object.assign(field, {
     type: 'password',
     id: 'token-here',
