@@ -54,7 +54,7 @@ function announce(node: RunningNode, clientDataDir: string): void {
   else print(`${JSON.stringify(readyEvent(node, process.pid))}\n`)
 }
 
-/** The first process of a container is read by a person too, who has neither its address nor its files. */
+/** One line for a program. In a container it also says where a person finds the pages and the token. */
 export function readyEvent(
   { url, did, roles, tokenFile }: Pick<RunningNode, 'url' | 'did' | 'roles' | 'tokenFile'>,
   pid: number,

@@ -1,6 +1,14 @@
-// How many rows a statement asks for itself: the number of its last `LIMIT`. Pure.
+// How many rows a statement asks for itself: the number of its last `LIMIT`. And how many it gets where nobody says. Pure.
 
 import { lexSql } from './sql-lexer.ts'
+
+/** Rows of an answer where neither caller nor statement says more. */
+export const usualRows = 100
+
+/** Rows at most of the answer to `sql` where its caller does not say. */
+export function usualLimit(sql: string, mostRows: number): number {
+  return Math.min(Math.max(usualRows, ownLimit(sql) ?? 0), mostRows)
+}
 
 /** The number of `LIMIT n` at the end of `sql`, with or without `OFFSET m`; undefined where there is none, or no number. */
 export function ownLimit(sql: string): number | undefined {

@@ -71,7 +71,7 @@ const relationTexts: Readonly<Record<Relation, string>> = {
 }
 
 function relationText({ relation, retired }: Findings): string {
-  if (relation === undefined) return 'whoever that is: no key was named to compare it with'
+  if (relation === undefined) return 'not identified: no key was named to compare it with'
   if (retired === undefined) return relationTexts[relation]
   const why = retired.why === 'leaked' ? 'retired because it leaked' : 'retired'
   return `${relationTexts[relation]}, ${why} at ${retired.at}`

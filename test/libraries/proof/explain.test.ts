@@ -33,7 +33,7 @@ describe('an explanation', () => {
         about: 'holds for',
         text: 'these very blocks; whether it is exact for other blocks with the same rows is for a node to say',
       },
-      { about: 'signer', text: 'did:key:z6Mk, whoever that is: no key was named to compare it with' },
+      { about: 'signer', text: 'did:key:z6Mk, not identified: no key was named to compare it with' },
       {
         about: 'not checked',
         text: 'That these rows follow from those blocks: a node that holds them must run the question again.',

@@ -14,7 +14,7 @@ import { NodeError } from '../../../libraries/base/errors.ts'
 import type { JsonValue } from '../../../libraries/base/json/value.ts'
 import type { PinnedDataset } from '../../../libraries/model/query.ts'
 import { coordinateColumns } from '../../../libraries/geo/coordinate-columns.ts'
-import { ownLimit } from '../../../libraries/model/own-limit.ts'
+import { usualLimit } from '../../../libraries/model/own-limit.ts'
 import { countText } from '../format.ts'
 import { fileFormats } from '../../../libraries/columnar/outputs/formats.ts'
 import { jsonLayoutNames } from '../../../libraries/columnar/outputs/layouts.ts'
@@ -27,7 +27,6 @@ import { normalise } from '../../../node/http/routes/query.ts'
 import { mapOfAnswer } from './answer-pictures.ts'
 import { treeOf } from './tree.ts'
 
-const usualRows = 100
 /** A page shows so many rows; files have all of them. */
 const mostRows = 1000
 /** JSON of an answer that is read and drawn in one go; of a larger one the page says how it can be had. */
@@ -113,8 +112,7 @@ async function answerOf(context: ReplicaContext, { request, reply, asked }: Runn
     })
   }
   const begunMs = context.clock.nowMs()
-  const own = Math.min(Math.max(usualRows, ownLimit(asked.query) ?? 0), mostRows)
-  const limit = asked.limit ?? own
+  const limit = asked.limit ?? usualLimit(asked.query, mostRows)
   const wanted = normalise({ ...asked, limit, dataFormat: 'JsonAoa', include: ['Schema'] }, context)
   const query = await openQuery(context.replica, wanted, callerOf(context, request, reply))
   const { body, truncated, stability } = await query.answer()

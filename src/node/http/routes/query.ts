@@ -14,7 +14,7 @@ import {
 import type { FileFormat, FileOptions } from '../../../libraries/columnar/outputs/file-format.ts'
 import { outputFormatNames } from '../../../libraries/columnar/outputs/formats.ts'
 import { jsonLayoutOf } from '../../../libraries/columnar/outputs/layouts.ts'
-import { ownLimit } from '../../../libraries/model/own-limit.ts'
+import { usualLimit, usualRows } from '../../../libraries/model/own-limit.ts'
 import type { ReadProof } from '../../../libraries/proof/read-proof.ts'
 import { openFileQuery } from '../../answers/files.ts'
 import type { Scan } from '../../files/files.ts'
@@ -309,8 +309,9 @@ async function inItsPlace<T>({ method }: FastifyRequest, read: () => Promise<T>)
 
 /** The request with its defaults. Throws NodeError `InvalidParameter`. */
 export function normalise(asked: AskedQuery, { limits }: ReplicaContext): QueryRequest {
-  const limit = asked.limit ?? Math.min(Math.max(usualRows, ownLimit(asked.query) ?? 0), limits.resultRows)
-  const window = readWindow({ ...asked, limit }, 'JsonAoa', limits.resultRows)
+  const { resultRows } = limits
+  const limit = asked.limit ?? usualLimit(asked.query, resultRows)
+  const window = readWindow({ ...asked, limit }, 'JsonAoa', resultRows)
   const schemaFormat = readSchemaFormat(asked.schemaFormat)
   return {
     query: asked.query,
@@ -324,9 +325,6 @@ export function normalise(asked: AskedQuery, { limits }: ReplicaContext): QueryR
     explain: isExplained(asked),
   }
 }
-
-/** Rows of an answer where nobody says how many. */
-const usualRows = 100
 
 /** Which rows are asked for, and in which format; numbers are digits in a query string. */
 interface AskedWindow {
