@@ -4,6 +4,7 @@ import { readdir, rm } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { TokenRegistry } from './access/tokens.ts'
+import { SavedQueries } from './store/saved-queries.ts'
 import type { Builder, BuilderStatus } from './builder/builder.ts'
 import { Catalog } from './catalog/catalog.ts'
 import { Objects } from './catalog/objects.ts'
@@ -226,6 +227,7 @@ async function serve(parts: Parts, failed: Promise<unknown>): Promise<RunningNod
     catalog,
     objects,
     tokens,
+    savedQueries: new SavedQueries({ store, clock, logger }),
     health,
     metrics: measured(parts, engine),
     limits: config.limits,

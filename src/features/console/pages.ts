@@ -15,6 +15,7 @@ import { datasetPageOf, datasetsPageOf, identityPageOf } from './shown/datasets.
 import { ingestPageOf } from './shown/ingest.ts'
 import { nodePageOf } from './shown/node.ts'
 import { queryPageOf } from './shown/query.ts'
+import { savedQueriesPageOf, savedQueryPageOf } from './shown/saved-queries.ts'
 import { answersInBoth, errorCatalogue, routeTexts } from '../../node/http/texts.ts'
 
 /** The page of a request; undefined where the route's handler is to answer it, with an error. */
@@ -34,6 +35,8 @@ const pages: Readonly<Record<string, PageOf>> = {
   '/info': nodePageOf,
   '/tokens': async ({ context }) => tokensPage(await context.tokens.list(), context.clock.nowMs()),
   '/query': queryPageOf,
+  '/q': savedQueriesPageOf,
+  '/q/:name': savedQueryPageOf,
   '/ingest': ({ context }, request) => ingestPageOf(context, request),
   '/verify': () => proofPage,
   '/errors': () => errorsPage(errorCatalogue),

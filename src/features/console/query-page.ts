@@ -18,6 +18,8 @@ export interface ShownQuery {
   readonly result: ShownAnswer | ShownFault | undefined
   /** What can be asked: datasets of the caller, not more than a page shows. */
   readonly tree: readonly ShownTree[]
+  /** Names of saved queries that the caller may run, not more than a page shows. */
+  readonly saved: readonly string[]
 }
 
 /** A dataset with its columns and questions to begin with. */
@@ -73,7 +75,7 @@ export interface ShownFault {
 }
 
 export function queryPage(query: ShownQuery): Page {
-  const { statement, limit, mostRows, result, tree } = query
+  const { statement, limit, mostRows, result, tree, saved } = query
   return {
     title: 'SQL',
     place: 'query',
@@ -93,11 +95,31 @@ ${statement}</textarea>
 </div>
 </form>
 <section id="answer" aria-labelledby="answer-title">
-${resultOf(query, result)}
+${resultOf(statement, result)}
 </section>
+${saveForm}
+${where(saved.length > 0 ? saved : undefined, savedList)}
 <section id="history" aria-labelledby="history-title" hidden><h2 id="history-title">Asked before, in this browser</h2></section>
 ${where(tree.length > 0 ? tree : undefined, treeOf)}`,
   }
+}
+
+/** For a script alone: it takes a token. */
+const saveForm = html`<section id="save" aria-labelledby="save-title" hidden><h2 id="save-title">Save this statement at an address</h2>
+<form class="fields" autocomplete="off">
+<label for="save-name">Name</label>
+<input id="save-name" name="query-name" required maxlength="100" pattern="[a-z0-9]+(-[a-z0-9]+)*" placeholder="by-device" spellcheck="false" aria-describedby="save-hint">
+<p class="hint" id="save-hint">Lower-case letters, digits and hyphens. It answers at <code>/q/&lt;name&gt;</code>; a parameter like <code>$device</code> is <code>?device=…</code> there.</p>
+<label for="save-about">What it is for</label>
+<input id="save-about" name="query-about" maxlength="1000">
+<button type="submit">Save</button>
+</form>
+<div role="status"></div>
+</section>`
+
+function savedList(names: readonly string[]): Html {
+  return html`<section aria-labelledby="saved-title"><h2 id="saved-title">Saved</h2>
+<p class="links">${names.map((name) => html`<a href="/q/${name}">${name}</a>`)} <a href="/q">All saved queries</a></p></section>`
 }
 
 /** What there is to ask: a click puts a question into the editor. */
@@ -117,7 +139,8 @@ ${items}
 </section>`
 }
 
-function resultOf({ statement }: ShownQuery, result: ShownQuery['result']): Html {
+/** What came of a statement. */
+export function resultOf(statement: string, result: ShownQuery['result']): Html {
   if (result?.kind === 'answer') return answer(result)
   if (result?.kind === 'fault') return fault(result, statement)
   if (statement !== '')

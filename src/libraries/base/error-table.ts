@@ -41,6 +41,7 @@ export const errorTable = {
   BlockNotFound: { status: 404, title: 'No such block' },
   ObjectNotFound: { status: 404, title: 'No such object' },
   ReceiptNotFound: { status: 404, title: 'No such receipt' },
+  SavedQueryNotFound: { status: 404, title: 'No such saved query' },
   TokenNotFound: { status: 404, title: 'No such token' },
   RouteNotFound: { status: 404, title: 'No such route' },
   MethodNotAllowed: { status: 405, title: 'The route does not take this method' },

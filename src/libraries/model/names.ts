@@ -8,8 +8,8 @@ const maxNameChars = 100
 
 const reservedAccounts: ReadonlySet<string> = new Set(
   (
-    'accounts api assets console datasets errors events graphql healthz iceberg info limits login main memory metrics ' +
-    'odata ogc openapi platform presets query readyz receipts sign swagger system temp tokens ui-config verify ' +
+    'accounts api assets console datasets errors events graphql healthz iceberg info ledger limits login main memory metrics ' +
+    'odata ogc openapi platform presets q query readyz receipts sign swagger system temp tokens ui-config verify ' +
     'well-known write'
   ).split(' '),
 )

@@ -60,9 +60,43 @@ export function readParameters(value: JsonValue): Parameters {
  * `InvalidParameter`.
  */
 export function textParameters(members: ReadonlyMap<string, string>): Parameters {
+  return namedParameters(members)
+}
+
+/**
+ * Values that an address gives over those that count without it (`defaults`): a text is read as the type that the default of
+ * its name has. Undefined where there are none. Throws NodeError `InvalidParameter`.
+ */
+export function parametersOver(
+  defaults: readonly Parameter[],
+  given: ReadonlyMap<string, string>,
+): Parameters | undefined {
+  const members = new Map<string, JsonValue>(
+    defaults.map(({ name, type, text }) => [foldAscii(name), valueOf(type, text)]),
+  )
+  for (const [name, text] of given) {
+    const usual = members.get(foldAscii(name))
+    members.set(foldAscii(name), textAs(usual, name, text))
+  }
+  return members.size === 0 ? undefined : namedParameters(members)
+}
+
+/** A text as a value of the kind of `usual`. */
+function textAs(usual: JsonValue | undefined, name: string, text: string): JsonValue {
+  if (usual instanceof JsonNumber) {
+    if (/^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(text)) return new JsonNumber(text)
+    throw refused(`The value of ${shown(name)} is '${text.slice(0, 100)}', which is no number.`)
+  }
+  if (typeof usual !== 'boolean') return text
+  if (text === 'true' || text === 'false') return text === 'true'
+  throw refused(`The value of ${shown(name)} is '${text.slice(0, 100)}', which is neither true nor false.`)
+}
+
+/** Names `1`, `2`, … make a list, others an object. */
+function namedParameters(members: ReadonlyMap<string, JsonValue>): Parameters {
   if (members.size > maxParameters) throw refused(`More than ${maxParameters} values are given.`)
   const isList = [...members.keys()].every((name) => /^[1-9]\d{0,3}$/.test(name) && Number(name) <= members.size)
-  const named = [...members].map(([name, text]) => parameterOf(name, text))
+  const named = [...members].map(([name, value]) => parameterOf(name, value))
   const values = isList ? named.sort((a, b) => Number(a.name) - Number(b.name)) : named
   return distinct({ form: isList ? 'list' : 'object', values })
 }

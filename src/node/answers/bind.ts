@@ -50,6 +50,18 @@ export interface BoundQuery {
   readonly listings: readonly Listing[]
 }
 
+/** What a statement asks of: its parameters, and the datasets that its names are for the caller now. Throws as `bindQuery`. */
+export async function lookAt(
+  deps: BindDeps,
+  query: string,
+  caller: Caller,
+): Promise<Pick<Analysis, 'parameters'> & { readonly datasets: readonly Pick<PinnedDataset, 'id' | 'alias'>[] }> {
+  demandSqlSize({ query }, deps.limits.sqlBytes)
+  const { parameters, tables } = await deps.engine.analyze(statementOf(query), askingOf(deps.catalog, caller))
+  const bindings = await pinNames(new Reader(deps.catalog, caller.mayRead), tables, undefined)
+  return { parameters, datasets: bindings.map(({ pinned: { id, alias } }) => ({ id, alias })) }
+}
+
 /** Gates a statement and pins its names. */
 export async function bindQuery(deps: BindDeps, request: Bindable, caller: Caller): Promise<BoundQuery> {
   demandSqlSize(request, deps.limits.sqlBytes)

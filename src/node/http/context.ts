@@ -4,6 +4,7 @@ import type { ServerResponse } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Principal, Right } from '../access/scopes.ts'
 import type { TokenRegistry } from '../access/tokens.ts'
+import type { SavedQueries } from '../store/saved-queries.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { Objects } from '../catalog/objects.ts'
 import type { Gateway } from '../gateway/gateway.ts'
@@ -65,6 +66,7 @@ export interface HttpContext {
   readonly catalog: Catalog
   readonly objects: Objects
   readonly tokens: TokenRegistry
+  readonly savedQueries: SavedQueries
   readonly health: Health
   readonly metrics: Metrics
   readonly limits: Limits
@@ -163,6 +165,8 @@ declare module 'fastify' {
     readonly page?: boolean
     /** It is a page where no other parameters are named; these say which bytes are wanted. */
     readonly pageParameters?: readonly string[]
+    /** It is a page unless one of these is named, which say which bytes are wanted. */
+    readonly dataParameters?: readonly string[]
     /** Unknown query parameters are ignored. */
     readonly looseParameters?: boolean
     /** S3 clients read there: their signature is not looked at, the token that goes with it is. */

@@ -4,9 +4,10 @@ import type { FastifyRequest } from 'fastify'
 
 /** Its answer is a page: the route has one, a browser asks, and no parameter says which bytes are wanted instead. */
 export function wantsPage(request: FastifyRequest): boolean {
-  const { page, pageParameters } = request.routeOptions.config
+  const { page, pageParameters, dataParameters = [] } = request.routeOptions.config
   if (page !== true || !wantsHtml(request)) return false
   const named = Object.keys(Object(request.method === 'POST' ? request.body : request.query))
+  if (named.some((name) => dataParameters.includes(name))) return false
   return pageParameters === undefined || named.every((name) => pageParameters.includes(name))
 }
 

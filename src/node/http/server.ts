@@ -27,6 +27,7 @@ import { registerIngest, registerReceipts } from './routes/ingest.ts'
 import { registerNode } from './routes/node.ts'
 import { registerBlocks, registerObjects } from './routes/objects.ts'
 import { registerQuery, registerVerify } from './routes/query.ts'
+import { registerQuerySaving, registerSavedQueries } from './routes/saved-queries.ts'
 import { registerStream } from './routes/stream.ts'
 import { registerTokens } from './routes/tokens.ts'
 import { registerSlowReaders } from './slow-clients.ts'
@@ -115,9 +116,19 @@ function registerRoutes(app: FastifyInstance, context: HttpContext): void {
     registerObjects(app, context, reading)
   } else registerAbsent(app, ofRole('catalog'), hintOf('catalog'))
   if (reading !== undefined) {
-    for (const register of [registerQuery, registerVerify, registerTail, registerEvents, registerExport])
+    for (const register of [
+      registerQuery,
+      registerVerify,
+      registerTail,
+      registerEvents,
+      registerExport,
+      registerSavedQueries,
+    ])
       register(app, reading)
     for (const { replica } of context.routes) replica?.(app, reading)
+    // Saving looks at a statement as a replica does, and writes as a gateway.
+    if (gateway !== undefined) registerQuerySaving(app, reading)
+    else registerAbsent(app, ({ id }) => id === 'saveQuery' || id === 'deleteQuery', hintOf('gateway', context.origin))
   } else registerAbsent(app, ofRole('replica'), hintOf('replica'))
 }
 

@@ -26,6 +26,7 @@ import {
   packFileKey,
   packKey,
   rejectsRoot,
+  queriesPrefix,
   retiredKeysPrefix,
   signersPrefix,
   tokensPrefix,
@@ -62,6 +63,7 @@ const records = [
   ['secrets', 1],
   [deletionsPrefix, 2],
   [tokensPrefix, 1],
+  [queriesPrefix, 1],
   [rejectsRoot, 3],
 ] as const
 
@@ -70,7 +72,7 @@ const pieceBytes = 4 * 1024 * 1024
 
 /**
  * Copies what `source` has committed when this begins, or later, into `target`. Both find objects loose or packed. What was
- * copied is durable when it resolves. Records that may change (tokens, heads) are then as in the source; datasets that the
+ * copied is durable when it resolves. Records that may change (tokens, saved queries, heads) are then as in the source; datasets that the
  * source no longer has stay. Throws HaltError `ChainBroken` where the target holds another history of a dataset; what the
  * stores throw.
  */
@@ -115,9 +117,11 @@ export async function copyStore(
   await copy.putTree(generations)
   await copy.putTree(names)
   if (damaged.length === 0) await copy.putTree(floors)
-  const tokens = new Set(await source.list(tokensPrefix))
-  const revoked = (await target.list(tokensPrefix)).filter((name) => !tokens.has(name))
-  await target.delete(...revoked.map((name) => `${tokensPrefix}/${name}`))
+  for (const prefix of [tokensPrefix, queriesPrefix]) {
+    const kept = new Set(await source.list(prefix))
+    const gone = (await target.list(prefix)).filter((name) => !kept.has(name))
+    await target.delete(...gone.map((name) => `${prefix}/${name}`))
+  }
   return { datasets: names.size, objects: copy.objects, bytes: copy.bytes, damaged }
 }
 

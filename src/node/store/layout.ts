@@ -48,6 +48,7 @@ export const adoptionsPrefix = 'adoptions'
 export const rejectsRoot = 'rejects'
 export const signersPrefix = 'signers'
 export const retiredKeysPrefix = 'retired-keys'
+export const queriesPrefix = 'queries'
 
 /** `names/<account>/<dataset>` in lower case. `alias` is `account/dataset` in any ASCII case. */
 export function nameKey(alias: string): string {
@@ -206,6 +207,11 @@ export function retiredKeyKey(key: string, why: Retired['why']): string {
 /** `tokens/<id>`: one access token's record (its hash, never its text). */
 export function tokenKey(id: string): string {
   return `${tokensPrefix}/${segment('a token id', id)}`
+}
+
+/** `queries/<name>`: one saved query. */
+export function savedQueryKey(name: string): string {
+  return `${queriesPrefix}/${segment('the name of a query', name)}`
 }
 
 /** `secrets/<name>`: a secret that every process of the installation shares, such as the receipts' checksum key. */

@@ -13,12 +13,14 @@ import {
   logsPrefix,
   numberOfName,
   rejectsRoot,
+  queriesPrefix,
   retiredKeysPrefix,
   signersPrefix,
 } from '../store/layout.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import { listChangedNames, listNames, readDeletion, readName } from '../store/names.ts'
 import { adoptionsFrom, listNumbers, newestLowWaterMark, readLog, readRejects } from '../store/records.ts'
+import { savedQueryFault } from '../store/saved-queries.ts'
 import { retiredFault, signerFault } from '../store/signers.ts'
 import { isRemovalBegun } from '../store/remove-chain.ts'
 import type { Successors } from './commits.ts'
@@ -52,7 +54,7 @@ export async function fsck(store: ObjectStore, options: FsckOptions = {}): Promi
   const run: Run = { store, add, logs: await readLogs(store, add) }
   const successors = await readSuccessors(run)
   await checkRejects(run)
-  await checkKeys(run)
+  await checkRecords(run)
   const names = await readNames(run)
   const ids = new Set<DatasetId>()
   for (const folder of await store.list(datasetsPrefix)) {
@@ -103,11 +105,12 @@ async function readLogs(store: ObjectStore, add: AddProblem): Promise<ReadonlyMa
   return logs
 }
 
-/** Checks the records of keys that sign, and of those that no longer do. */
-async function checkKeys({ store, add }: Run): Promise<void> {
+/** Checks the records of keys that sign, of those that no longer do, and of saved queries. */
+async function checkRecords({ store, add }: Run): Promise<void> {
   const checks = [
     [signersPrefix, signerFault],
     [retiredKeysPrefix, retiredFault],
+    [queriesPrefix, savedQueryFault],
   ] as const
   for (const [prefix, faultOf] of checks) {
     for (const name of await store.list(prefix)) {

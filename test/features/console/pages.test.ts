@@ -39,6 +39,9 @@ const paths = [
   '/evil/data',
   '/evil/places',
   '/info',
+  '/q',
+  '/q/cities',
+  '/q/cities?city=Oslo',
   '/errors',
   '/errors/saturated',
 ]
@@ -77,6 +80,8 @@ describe.skipIf(chromium === undefined && process.env['CI'] !== 'true')('the con
     if (stored.status !== 200) throw new Error(stored.text)
     await open.ingest('acme/cities', cities, '?create=true')
     await open.ingest('evil/places', [{ geometry: hostileText, a: 1 }], '?create=true')
+    const query = 'select * from acme.cities where name = $city'
+    await open.call('/q/cities', { method: 'PUT', json: { query, about: hostileText } })
     browser = await startChromium()
     page = await browser.page()
     driver = drive(page)

@@ -6,7 +6,13 @@ import { liveNode } from '../../helpers/live-node.ts'
 
 const open = await liveNode()
 const closed = await liveNode({ 'anonymous-read': false })
-for (const node of [open, closed]) await node.ingest('acme/goods', [{ a: 1 }], '?create=true')
+for (const node of [open, closed]) {
+  await node.ingest('acme/goods', [{ a: 1 }], '?create=true')
+  await node.call('/q/goods', {
+    method: 'PUT',
+    json: { query: 'select * from acme.goods where a = $a', parameters: { a: 1 } },
+  })
+}
 
 const browser = {
   accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8',
@@ -20,6 +26,9 @@ const addresses = [
   '/errors',
   '/errors/saturated',
   '/query?query=select+42',
+  '/q',
+  '/q/goods',
+  '/q/goods?a=2',
   '/verify',
   '/ingest',
 ]
@@ -57,6 +66,9 @@ describe('an address with a page', () => {
       '/acme/nothing',
       '/nobody/nothing',
       '/query?query=select+42&run=1',
+      '/q',
+      '/q/goods',
+      '/q/nothing',
     ]
     const paths = [...ofPages, block, identity, '/acme/nothing/blocks/x', '/datasets/x']
     const shown = await Promise.all(

@@ -33,7 +33,7 @@ export interface Written {
 
 /** Sends a change with the token, its body as JSON. */
 export async function askWrite(
-  method: 'POST' | 'PATCH' | 'DELETE',
+  method: 'POST' | 'PUT' | 'PATCH' | 'DELETE',
   path: string,
   { body, ifMatch }: { readonly body?: object; readonly ifMatch?: string } = {},
 ): Promise<Written> {

@@ -3,7 +3,8 @@
 
 import { type Answer, sendFile, settled } from '../browser/send-file.ts'
 import { element, listOf, memberOf, tableOf, textOf } from '../browser/element.ts'
-import { heldToken, holdToken, showSession } from '../browser/session.ts'
+import { heldToken } from '../browser/session.ts'
+import { tokenHere } from '../browser/token-here.ts'
 
 interface Parts {
   readonly form: HTMLFormElement
@@ -58,27 +59,10 @@ export function start(main: HTMLElement): void {
     })
 }
 
-/** The token is given where it is needed: the page is not loaded again, so the chosen file stays. */
+/** The page is not loaded again, so the chosen file stays. */
 function askForToken(parts: Parts): void {
-  const field = document.createElement('input')
-  Object.assign(field, {
-    type: 'password',
-    id: 'token-here',
-    autocomplete: 'off',
-    required: true,
-    placeholder: 'pst_…',
-  })
-  const label = element('label', '', 'Access token')
-  label.setAttribute('for', field.id)
-  const form = element('form', 'token', label, field, element('button', '', 'Sign in'))
-  form.addEventListener('submit', (event) => {
-    event.preventDefault()
-    holdToken(field.value.trim())
-    showSession()
-    parts.form.requestSubmit()
-  })
-  const hint = 'On the machine of the node, the file “token” in its data folder has the token of the admin.'
-  show(parts, 'unjudged', 'Sending needs a token', [form, element('p', 'hint', hint)])
+  const { nodes, field } = tokenHere(() => parts.form.requestSubmit())
+  show(parts, 'unjudged', 'Sending needs a token', nodes)
   field.focus()
 }
 

@@ -35,7 +35,8 @@ async function showWith(text: string | undefined): Promise<void> {
   const { status, page } = shown
   const found = page.querySelector('main')
   if (found === null) return say(`The node answers ${status} without a page.`)
-  if (status === 401 || status === 400) {
+  // A statement that is wrong says nothing of the token.
+  if (status === 401 || (status === 400 && found.querySelector('#answer') === null)) {
     forgetToken()
     showSession()
     return say(page.querySelector('.lead')?.textContent ?? 'This token is not valid here.')

@@ -5,8 +5,10 @@ import { askForPage } from '../browser/ask-for-page.ts'
 import { nodeNames } from '../browser/node-names.ts'
 import { element, textOf } from '../browser/element.ts'
 import { history, remember } from '../browser/asked-before.ts'
-import { heldToken } from '../browser/session.ts'
+import { saveWithToken } from '../browser/save-link.ts'
+import { askWrite, heldToken, problemText } from '../browser/session.ts'
 import { addSuggestions } from '../browser/suggestions.ts'
+import { tokenHere } from '../browser/token-here.ts'
 
 export function start(main: HTMLElement): void {
   const form = main.querySelector<HTMLFormElement>('#ask')
@@ -22,13 +24,7 @@ export function start(main: HTMLElement): void {
     event.preventDefault()
     form.requestSubmit()
   })
-  answer.addEventListener('click', (event) => {
-    const link = event.target instanceof Element ? event.target.closest<HTMLAnchorElement>('a[data-save]') : null
-    const token = heldToken()
-    if (link === null || token === undefined) return
-    event.preventDefault()
-    void save(link, token, say(form))
-  })
+  saveWithToken(answer, say(form))
   main.addEventListener('click', (event) => {
     const link = event.target instanceof Element ? event.target.closest<HTMLElement>('a[data-fill]') : null
     if (link === null) return
@@ -38,9 +34,53 @@ export function start(main: HTMLElement): void {
     form.requestSubmit()
   })
   showHistory(main)
+  offerSaving(main, editor)
   form.querySelector('button.quiet')?.addEventListener('click', () => stopRunning())
   addSuggestions(editor, nodeNames(heldToken()))
   say(form)('Press Ctrl+Enter to run it.')
+}
+
+/** Saves the statement under a name; one that is taken, after a second click. */
+function offerSaving(main: HTMLElement, editor: HTMLTextAreaElement): void {
+  const place = main.querySelector<HTMLElement>('#save')
+  const form = place?.querySelector('form')
+  const button = form?.querySelector('button')
+  const state = place?.querySelector('[role=status]')
+  if (!place || !form || !button || !state) return
+  place.hidden = false
+  const name = (): string => textOf(new FormData(form).get('query-name'))
+  form.addEventListener('input', () => (button.textContent = 'Save'))
+  form.addEventListener('submit', (event) => {
+    event.preventDefault()
+    void (async () => {
+      const path = `/q/${name()}`
+      if (heldToken() === undefined) {
+        const { nodes, field } = tokenHere(() => form.requestSubmit())
+        state.replaceChildren('Saving needs a token. ', ...nodes)
+        return field.focus()
+      }
+      if (button.textContent === 'Save' && (await isSaved(name()))) {
+        button.textContent = `Replace the query ${name()}?`
+        return
+      }
+      const about = textOf(new FormData(form).get('query-about'))
+      const answer = await askWrite('PUT', path, { body: { query: editor.value, ...(about !== '' && { about }) } })
+      button.textContent = 'Save'
+      const link = element('a', '', path)
+      link.setAttribute('href', path)
+      state.replaceChildren(...(answer.ok ? ['Saved: ', link] : [problemText(answer)]))
+    })()
+  })
+}
+
+async function isSaved(name: string): Promise<boolean> {
+  const token = heldToken()
+  const headers = { accept: 'application/json', ...(token !== undefined && { authorization: `Bearer ${token}` }) }
+  const list: unknown = await fetch('/q', { headers })
+    .then(async (answer) => await answer.json())
+    .catch(() => undefined)
+  const { queries = [] } = Object(list) as { queries?: readonly { name: string }[] } // as the node answers
+  return queries.some((query) => query.name === name)
 }
 
 /** The statements that were asked in this browser, newest first. */
@@ -115,30 +155,4 @@ function showPlace(editor: HTMLTextAreaElement, excerpt: HTMLElement | null): vo
   const marked = excerpt.querySelector('mark')?.textContent ?? ''
   editor.focus()
   editor.setSelectionRange(at, at + (editor.value.startsWith(marked, at) ? marked.length : 1))
-}
-
-/** Address of the file that was saved last: the browser may be reading it still. */
-let lastSaved = ''
-
-/** Fetches what a link names and hands it to the browser as a file. */
-async function save(link: HTMLAnchorElement, token: string, tell: (text: string) => void): Promise<void> {
-  tell(`Fetching ${link.download}…`)
-  try {
-    const answer = await fetch(link.href, { headers: { authorization: `Bearer ${token}` } })
-    if (!answer.ok) return tell(`The node answers ${answer.status}: ${await faultOf(answer)}`)
-    URL.revokeObjectURL(lastSaved)
-    lastSaved = URL.createObjectURL(await answer.blob())
-    const file = document.createElement('a')
-    file.href = lastSaved
-    file.download = link.download
-    file.click()
-    tell(`Saved ${link.download}.`)
-  } catch (error) {
-    tell(`Not saved: ${String(error)}`)
-  }
-}
-
-async function faultOf(answer: Response): Promise<string> {
-  const body: unknown = await answer.json().catch(() => undefined)
-  return String(Object(body)['detail'] ?? 'no reason')
 }

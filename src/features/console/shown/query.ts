@@ -9,9 +9,10 @@ import type { Page } from '../layout.ts'
 import { queryPage, type ShownAnswer, type ShownFault } from '../query-page.ts'
 import { jsonText, parseJson } from '../../../libraries/base/json/json.ts'
 import { concatBytes } from '../../../libraries/base/bytes.ts'
-import { ownValue } from '../../../libraries/base/collections.ts'
+import { defined, ownValue } from '../../../libraries/base/collections.ts'
 import { NodeError } from '../../../libraries/base/errors.ts'
 import type { JsonValue } from '../../../libraries/base/json/value.ts'
+import type { Parameters } from '../../../libraries/model/parameters.ts'
 import type { PinnedDataset } from '../../../libraries/model/query.ts'
 import { coordinateColumns } from '../../../libraries/geo/coordinate-columns.ts'
 import { usualLimit } from '../../../libraries/model/own-limit.ts'
@@ -24,21 +25,30 @@ import type { PageContext, ReplicaContext } from '../../../node/http/context.ts'
 import { isOwnOrigin } from '../../../node/http/origin-rules.ts'
 import { problemOf } from '../../../node/http/problem.ts'
 import { normalise } from '../../../node/http/routes/query.ts'
+import { readableQueries } from '../../../node/http/routes/saved-queries.ts'
 import { mapOfAnswer } from './answer-pictures.ts'
 import { treeOf } from './tree.ts'
 
 /** A page shows so many rows; files have all of them. */
-const mostRows = 1000
+export const mostRows = 1000
 /** JSON of an answer that is read and drawn in one go; of a larger one the page says how it can be had. */
 const shownAnswerBytes = 1024 * 1024
 const shownCellChars = 200
+const mostSaved = 30
 /** A longer address is refused by servers and proxies on its way. */
 const longestAddressChars = 8000
 
-interface Asked {
+/** A statement, how many of its rows, and what else decides them. */
+export interface Asked {
   readonly query: string
   /** Rows at most; undefined where the statement or the page says. */
   readonly limit: number | undefined
+  /** What a saved query brings, and the address of this answer. */
+  readonly saved?: {
+    readonly datasets: { id: string; alias: string }[]
+    readonly parameters: Parameters | undefined
+    readonly address: string
+  }
 }
 
 export async function queryPageOf(
@@ -51,13 +61,16 @@ export async function queryPageOf(
   // Forms end lines by two characters; places in the statement are those of its reader.
   const { limit = '' } = members
   const asked = { query: members.query.replaceAll('\r\n', '\n'), limit: limit === '' ? undefined : Number(limit) }
-  const result = isAskedHere(reading, request) ? await resultOf(reading, { request, reply, asked }) : undefined
+  const result = isAskedHere(reading, request)
+    ? await resultOf(reading, { request, reply, asked: () => asked })
+    : undefined
   return queryPage({
     statement: asked.query,
     limit: asked.limit,
     mostRows,
     result,
     tree: await treeOf(context, request),
+    saved: (await readableQueries(context, request)).slice(0, mostSaved).map(([name]) => name),
   })
 }
 
@@ -78,10 +91,12 @@ function isAskedHere(context: ReplicaContext, { method, headers, query }: Fastif
 interface Running {
   readonly request: FastifyRequest
   readonly reply: FastifyReply
-  readonly asked: Asked
+  /** Reads what is asked. Throws NodeErrors. */
+  readonly asked: () => Asked
 }
 
-async function resultOf(context: ReplicaContext, running: Running): Promise<ShownAnswer | ShownFault> {
+/** The answer of a statement, or why it has none: then the reply has the status of that. */
+export async function resultOf(context: ReplicaContext, running: Running): Promise<ShownAnswer | ShownFault> {
   try {
     return await answerOf(context, running)
   } catch (error) {
@@ -104,7 +119,8 @@ async function resultOf(context: ReplicaContext, running: Running): Promise<Show
 }
 
 /** Throws the NodeErrors of `openQuery`; `InvalidParameter` for more rows than a page shows. */
-async function answerOf(context: ReplicaContext, { request, reply, asked }: Running): Promise<ShownAnswer> {
+async function answerOf(context: ReplicaContext, { request, reply, ...running }: Running): Promise<ShownAnswer> {
+  const asked = running.asked()
   if (asked.limit !== undefined && asked.limit > mostRows) {
     throw new NodeError('InvalidParameter', `limit is ${asked.limit}; a page shows at most ${mostRows} rows.`, {
       hint: 'Ask for fewer rows here; saved as a file, the answer has all of them.',
@@ -113,8 +129,13 @@ async function answerOf(context: ReplicaContext, { request, reply, asked }: Runn
   }
   const begunMs = context.clock.nowMs()
   const limit = asked.limit ?? usualLimit(asked.query, mostRows)
-  const wanted = normalise({ ...asked, limit, dataFormat: 'JsonAoa', include: ['Schema'] }, context)
-  const query = await openQuery(context.replica, wanted, callerOf(context, request, reply))
+  const { datasets, parameters } = asked.saved ?? {}
+  const wanted = normalise({ query: asked.query, datasets, limit, dataFormat: 'JsonAoa', include: ['Schema'] }, context)
+  const query = await openQuery(
+    context.replica,
+    { ...wanted, ...defined({ parameters }) },
+    callerOf(context, request, reply),
+  )
   const { body, truncated, stability } = await query.answer()
   const ms = context.clock.nowMs() - begunMs
   const bytes = body.reduce((sum, { length }) => sum + length, 0)
@@ -210,15 +231,15 @@ const formatTexts: Readonly<Record<string, string>> = {
 
 /** Where the answer can be had: of the very blocks that it was read from, and with a proof. */
 function waysOut(
-  { query, limit, rows }: Asked & { readonly rows: number },
+  { query, limit, rows, saved }: Asked & { readonly rows: number },
   {
     pinned,
     isProvable,
     hasGeometry,
   }: { readonly pinned: readonly PinnedDataset[]; readonly isProvable: boolean; readonly hasGeometry: boolean },
 ): Pick<ShownAnswer, 'files' | 'proof' | 'permalink'> {
-  const statement = `/query?query=${encodeURIComponent(query)}`
-  const pins = pinned.map(({ alias, blockHash }) => `&pin=${encodeURIComponent(alias)}@${blockHash}`)
+  const statement = saved?.address ?? `/query?query=${encodeURIComponent(query)}`
+  const pins = pinned.flatMap(({ alias, blockHash }) => (saved ? [] : `&pin=${encodeURIComponent(alias)}@${blockHash}`))
   const target = `${statement}${pins.join('')}`
   const isShort = target.length <= longestAddressChars
   const formats = fileFormats.filter(({ mediaTypes }) => hasGeometry || !mediaTypes[0]?.includes('geo+json'))

@@ -90,22 +90,27 @@ const QueryBody = Type.Object(
   { additionalProperties: false },
 )
 
+/** How the rows are wanted, in a query string. */
+export const AnswerParameters = {
+  dataFormat: Type.Optional(DataFormatText),
+  format: Type.Optional(DataFormatText),
+  schemaFormat: Type.Optional(SchemaFormatText),
+  include: Type.Optional(Type.String({ description: 'Comma list of Input, Proof, Schema.', maxLength: 200 })),
+  skip: Type.Optional(DecimalText('Rows left out at the start.')),
+  limit: Type.Optional(
+    DecimalText(
+      'Maximum number of rows (default: 100, or what a LIMIT at the end of the statement says if that is more, and in a file all).',
+    ),
+  ),
+  explain: Type.Optional(Type.String({ pattern: '^(?:true|false)$', description: ExplainText })),
+  ...FileParameters,
+}
+
 const QueryString = Type.Object(
   {
     query: Type.String({ description: 'One SELECT statement.' }),
     queryDialect: Type.Optional(DialectText),
-    dataFormat: Type.Optional(DataFormatText),
-    format: Type.Optional(DataFormatText),
-    schemaFormat: Type.Optional(SchemaFormatText),
-    include: Type.Optional(Type.String({ description: 'Comma list of Input, Proof, Schema.', maxLength: 200 })),
-    skip: Type.Optional(DecimalText('Rows left out at the start.')),
-    limit: Type.Optional(
-      DecimalText(
-        'Maximum number of rows (default: 100, or what a LIMIT at the end of the statement says if that is more, and in a file all).',
-      ),
-    ),
-    explain: Type.Optional(Type.String({ pattern: '^(?:true|false)$', description: ExplainText })),
-    ...FileParameters,
+    ...AnswerParameters,
     pin: PinText,
     run: Type.Optional(Type.String({ maxLength: 1, description: 'For the form on the page for browsers.' })),
   },
@@ -141,17 +146,29 @@ export function registerQuery(app: FastifyInstance, context: ReplicaContext): vo
       schema: { querystring: QueryString },
     },
     (request, reply) => {
-      const { format, include, dataFormat, pin, ...rest } = request.query as Static<typeof QueryString> // validated
-      const names = include?.split(',').map((name) => name.trim())
-      const asked = {
-        ...rest,
-        dataFormat: oneFormat({ format, dataFormat }),
-        include: names?.filter((name) => name !== ''),
-      }
+      const { pin, ...rest } = request.query as Static<typeof QueryString> // validated
+      const asked = wantedOf(rest)
       const values = () => ({ parameters: parametersOfQuery(rest), pins: pinsOfQuery(pin) })
       return respond(context, request, { reply, asked, values })
     },
   )
+}
+
+interface AnswerWords {
+  readonly format?: string | undefined
+  readonly dataFormat?: string | undefined
+  readonly include?: string | undefined
+}
+
+/** A query string with its one format and its list. Throws NodeError `InvalidParameter`. */
+export function wantedOf<T extends AnswerWords>({
+  format,
+  dataFormat,
+  include,
+  ...rest
+}: T): Omit<T, keyof AnswerWords> & Pick<AskedQuery, 'dataFormat' | 'include'> {
+  const names = include?.split(',').map((name) => name.trim())
+  return { ...rest, dataFormat: oneFormat({ format, dataFormat }), include: names?.filter((name) => name !== '') }
 }
 
 /** What the caller chose of a file; text in a query string. */
@@ -202,7 +219,8 @@ interface Asked {
   }
 }
 
-async function respond(
+/** Answers with the rows: as JSON, or as a file. Throws the NodeErrors of docs/spec/http.md §4. */
+export async function respond(
   context: ReplicaContext,
   request: FastifyRequest,
   { reply, asked, values }: Asked,
