@@ -66,6 +66,7 @@ const requests: Partial<Record<ErrorKind, () => [string, Call?]>> = {
   BlockNotFound: () => [`/acme/goods/blocks/f1620${zeros}`],
   ObjectNotFound: () => [`/acme/goods/data/f1620${zeros}`],
   ReceiptNotFound: () => ['/receipts/none'],
+  SavedQueryNotFound: () => ['/q/warmest'],
   TokenNotFound: () => ['/tokens/none', { method: 'DELETE' }],
   RouteNotFound: () => ['/qurey'],
   MethodNotAllowed: () => ['/query', { method: 'DELETE' }],
