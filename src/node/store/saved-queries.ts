@@ -1,12 +1,10 @@
-// Statements with a name, kept for everybody who may read what they ask: records under `queries/` in the store.
+// The record of a saved query: a statement with a name, and what it asks of.
 
-import { type Clock, timeText } from '../../libraries/base/clock.ts'
-import { DecodeError, NodeError } from '../../libraries/base/errors.ts'
+import { DecodeError } from '../../libraries/base/errors.ts'
 import type { DatasetId } from '../../libraries/base/ids/identifiers.ts'
 import { list, object, oneOf, optional, recordCodec, text } from '../../libraries/base/json/shape.ts'
-import type { Logger } from '../../libraries/base/logger.ts'
 import type { Parameter } from '../../libraries/model/parameters.ts'
-import { queriesPrefix, savedQueryKey } from './layout.ts'
+import { savedQueryKey } from './layout.ts'
 import type { ObjectStore } from './object-store.ts'
 
 /** `queries/<name>`. Times are RFC 3339 UTC with milliseconds. */
@@ -23,13 +21,7 @@ export interface SavedQuery {
   readonly savedAt: string
 }
 
-export type SavedQueryList = readonly (readonly [name: string, saved: SavedQuery])[]
-
-const rereadAfterMs = 4_000
-const mostSavedQueries = 1_000
-const parallel = 16
-
-const codec = recordCodec(
+export const savedQueryCodec = recordCodec(
   'saved query',
   object({
     query: text(),
@@ -48,87 +40,12 @@ export function isQueryName(name: string): boolean {
   return name.length <= 100 && /^[a-z0-9]+(?:-[a-z0-9]+)*$/.test(name)
 }
 
-export class SavedQueries {
-  readonly #store: ObjectStore
-  readonly #clock: Clock
-  readonly #logger: Logger
-  #listed: Promise<SavedQueryList> | undefined
-  /** Monotonic time at which that began. */
-  #listedAtMs = 0
-
-  constructor({ store, clock, logger }: { store: ObjectStore; clock: Clock; logger: Logger }) {
-    this.#store = store
-    this.#clock = clock
-    this.#logger = logger
-  }
-
-  /** Those of the store by name, in order of names; at most a few seconds old. */
-  async list(): Promise<SavedQueryList> {
-    const nowMs = this.#clock.monotonicMs()
-    if (this.#listed === undefined || nowMs - this.#listedAtMs >= rereadAfterMs) {
-      this.#listedAtMs = nowMs
-      const listed = (this.#listed = this.#read())
-      listed.catch(() => {
-        if (this.#listed === listed) this.#listed = undefined
-      })
-    }
-    return await this.#listed
-  }
-
-  /** What is saved under a name now; one that is damaged counts as none. */
-  async get(name: string): Promise<SavedQuery | undefined> {
-    const bytes = await this.#store.get(savedQueryKey(name))
-    if (bytes === undefined) return undefined
-    try {
-      return codec.decode(bytes)
-    } catch (error) {
-      if (!(error instanceof DecodeError)) throw error
-      this.#logger.warn({ name, reason: error.message }, 'the record of a saved query is damaged: it is not answered')
-      return undefined
-    }
-  }
-
-  /**
-   * Saves a query under a name, in place of the one that has it. Durable when it resolves. Throws NodeError
-   * `InvalidRequest` where there are too many.
-   */
-  async save(name: string, asked: Omit<SavedQuery, 'savedAt'>): Promise<SavedQuery> {
-    const names = await this.#store.list(queriesPrefix)
-    if (names.length >= mostSavedQueries && !names.includes(name)) {
-      throw new NodeError('InvalidRequest', 'This node has as many saved queries as it keeps.', {
-        hint: 'Delete some: DELETE /q/<name>.',
-        limit: { name: 'savedQueries', value: mostSavedQueries, unit: 'queries' },
-      })
-    }
-    const saved = { ...asked, savedAt: timeText(this.#clock.nowMs()) }
-    await this.#store.replace(savedQueryKey(name), codec.encode(saved))
-    this.#listed = undefined
-    return saved
-  }
-
-  /** Durable when it resolves. */
-  async remove(name: string): Promise<void> {
-    await this.#store.delete(savedQueryKey(name))
-    this.#listed = undefined
-  }
-
-  async #read(): Promise<SavedQueryList> {
-    const names = (await this.#store.list(queriesPrefix)).filter(isQueryName)
-    const found: [name: string, saved: SavedQuery][] = []
-    for (let at = 0; at < names.length; at += parallel) {
-      const some = names.slice(at, at + parallel).map(async (name) => [name, await this.get(name)] as const)
-      for (const [name, saved] of await Promise.all(some)) if (saved !== undefined) found.push([name, saved])
-    }
-    return found
-  }
-}
-
 /** What is wrong with the record of a saved query under this name, or undefined. */
 export async function savedQueryFault(store: ObjectStore, name: string): Promise<string | undefined> {
   if (!isQueryName(name)) return 'is no name of a query'
   const bytes = await store.get(savedQueryKey(name))
   try {
-    if (bytes !== undefined) codec.decode(bytes)
+    if (bytes !== undefined) savedQueryCodec.decode(bytes)
     return undefined
   } catch (error) {
     if (error instanceof DecodeError) return error.message

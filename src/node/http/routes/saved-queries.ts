@@ -11,7 +11,7 @@ import { foldAscii } from '../../../libraries/model/names.ts'
 import { type Parameters, parametersJson, parametersOver } from '../../../libraries/model/parameters.ts'
 import { can, demand, type Principal } from '../../access/scopes.ts'
 import { lookAt } from '../../answers/bind.ts'
-import { isQueryName, type SavedQuery } from '../../store/saved-queries.ts'
+import { isQueryName, type SavedQuery } from '../../catalog/saved-queries.ts'
 import { callerOf } from '../answer.ts'
 import type { HttpContext, ReplicaContext } from '../context.ts'
 import { wantsPage } from '../html.ts'
@@ -71,6 +71,7 @@ export function registerQuerySaving(app: FastifyInstance, context: ReplicaContex
     '/q/:name',
     {
       config: { right: 'create', reads: 'tokens' },
+      // The name comes before the body is read; the path has one.
       onRequest: async (request) => demandName((request.params as { name: string }).name),
       preValidation: takeParameters,
       schema: { params: Params, body: SavedBody },
