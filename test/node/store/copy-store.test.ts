@@ -4,11 +4,12 @@ import { expect, test } from 'vitest'
 import { fsck } from '../../../src/node/upkeep/fsck.ts'
 import { must } from '../../../src/libraries/base/assert.ts'
 import { copyStore } from '../../../src/node/store/copy-store.ts'
-import { blockKey, commitKey, nameKey } from '../../../src/node/store/layout.ts'
+import { blockKey, commitKey, nameKey, savedQueryKey } from '../../../src/node/store/layout.ts'
 import type { ObjectStore } from '../../../src/node/store/object-store.ts'
 import { withPacks } from '../../../src/node/store/packed-store.ts'
 import { changeName, putName } from '../../../src/node/store/names.ts'
 import { putLog } from '../../../src/node/store/records.ts'
+import { savedQueryCodec } from '../../../src/node/store/saved-queries.ts'
 import { openMemoryStore } from '../../adapters/memory-store.ts'
 import { copyFixture, type FixtureChain, nodeChains, putCommits } from './copy-fixture.ts'
 
@@ -76,4 +77,23 @@ test('a copy that holds another history refuses this one', async () => {
   expect(await target.get(key)).toEqual(other)
   expect(await source.size(nameKey(alias))).toBeDefined()
   expect(await target.size(blockKey(id, must(chain, 'there is a chain').hashes[0] ?? ''))).toBeDefined()
+})
+
+test('a copy has the saved queries of its source: changed ones anew, removed ones no more, damaged ones named', async () => {
+  const [source, target] = [openMemoryStore(), openMemoryStore()]
+  const saved = { query: 'select 1', parameters: [], required: [], datasets: [], savedAt: '2026-01-01T00:00:00.000Z' }
+  const putQuery = (name: string, query: string): Promise<void> =>
+    source.replace(savedQueryKey(name), savedQueryCodec.encode({ ...saved, query }))
+  await putQuery('kept', 'select 1')
+  await putQuery('gone', 'select 2')
+  await copyStore(source, target)
+  expect(await target.list('queries')).toEqual(['gone', 'kept'])
+  await putQuery('kept', 'select 3')
+  await source.delete(savedQueryKey('gone'))
+  await copyStore(source, target)
+  expect(await target.list('queries')).toEqual(['kept'])
+  expect(await target.get(savedQueryKey('kept'))).toEqual(await source.get(savedQueryKey('kept')))
+  expect(await problemsOf(target)).toEqual([])
+  await target.replace(savedQueryKey('kept'), new TextEncoder().encode('{"query":"select 1"}'))
+  expect(await problemsOf(target)).toEqual([expect.stringMatching(/^RecordDisagrees queries\/kept /)])
 })
