@@ -17,6 +17,9 @@ const pages = {
   stations: '/city/stations',
   empty: '/acme/empty',
   sql: '/query?query=select+*+from+%22acme/readings%22',
+  saved: '/q',
+  'saved-query': '/q/by-sensor?sensor=roof-2',
+  send: '/ingest',
   verify: '/verify',
   'verify-file': '/assets/verify.html',
   rerun: '/assets/rerun/page.html',
@@ -75,6 +78,10 @@ try {
   await send('PUT', '/acme/empty', '{}')
   for (let at = 0; at < readings.length; at += 1_000) await rows('/acme/readings', readings.slice(at, at + 1_000))
   await rows('/city/stations', stations)
+  const query =
+    'select event_time, celsius from acme.readings where sensor = $sensor order by event_time desc limit 100'
+  const about = 'The newest readings of a sensor'
+  await send('PUT', '/q/by-sensor', JSON.stringify({ query, about, parameters: { sensor: 'roof-1' } }))
   const head = await (await fetch(`${node.url}/acme/readings/refs/head`)).text()
   const page = await browser.page()
   for (const { name, scheme, width } of looks) {
