@@ -46,6 +46,8 @@ export interface ShownAnswer {
   readonly datasets: readonly { readonly alias: string; readonly blockHash: string }[]
   /** The same rows with a proof; or why there is none. */
   readonly proof: Saved | { readonly reason: string }
+  /** The files are of the blocks that were read; else of those that are newest then. */
+  readonly isPinned: boolean
   /** Empty where the statement is too long for an address. */
   readonly files: readonly Saved[]
   /** Address of this page with the statement in its editor. */
@@ -98,14 +100,14 @@ ${statement}</textarea>
 ${resultOf(statement, result)}
 </section>
 ${saveForm}
+${where(tree.length > 0 ? tree : undefined, treeOf)}
 ${where(saved.length > 0 ? saved : undefined, savedList)}
-<section id="history" aria-labelledby="history-title" hidden><h2 id="history-title">Asked before, in this browser</h2></section>
-${where(tree.length > 0 ? tree : undefined, treeOf)}`,
+<section id="history" aria-labelledby="history-title" hidden><h2 id="history-title">Asked before, in this browser</h2></section>`,
   }
 }
 
 /** For a script alone: it takes a token. */
-const saveForm = html`<section id="save" aria-labelledby="save-title" hidden><h2 id="save-title">Save this statement at an address</h2>
+const saveForm = html`<details id="save" hidden><summary>Save this statement at an address</summary>
 <form class="fields" autocomplete="off">
 <label for="save-name">Name</label>
 <input id="save-name" name="query-name" required maxlength="100" pattern="[a-z0-9]+(-[a-z0-9]+)*" placeholder="by-device" spellcheck="false" aria-describedby="save-hint">
@@ -115,7 +117,7 @@ const saveForm = html`<section id="save" aria-labelledby="save-title" hidden><h2
 <button type="submit">Save</button>
 </form>
 <div role="status"></div>
-</section>`
+</details>`
 
 function savedList(names: readonly string[]): Html {
   return html`<section aria-labelledby="saved-title"><h2 id="saved-title">Saved</h2>
@@ -124,13 +126,15 @@ function savedList(names: readonly string[]): Html {
 
 /** What there is to ask: a click puts a question into the editor. */
 function treeOf(tree: readonly ShownTree[]): Html {
-  const items = tree.map(({ alias, rows, columns, examples }, at) => {
+  const first = tree.find(({ rows }) => rows > 0)
+  const items = tree.map((dataset) => {
+    const { alias, rows, columns, examples } = dataset
     const links = examples.map(
       ({ title, sql }) =>
         html`<a href="/query?${new URLSearchParams({ query: sql }).toString()}" data-fill="${sql}">${title}</a>`,
     )
     const names = columns.map(({ name, type }) => html`<li><code>${name}</code> <small>${type}</small></li>`)
-    return html`<details${at === 0 ? html` open` : undefined}><summary>${alias} <small>${countText(rows)} rows</small></summary>
+    return html`<details${dataset === first ? html` open` : undefined}><summary>${alias} <small>${countText(rows)} rows</small></summary>
 <p class="links">${links}</p>
 <ul class="columns-of">${names}</ul></details>`
   })
@@ -192,13 +196,13 @@ ${body}
 </tbody></table></div>`
 }
 
-function ways({ files, proof, permalink }: ShownAnswer): Html {
+function ways({ files, proof, permalink, isPinned }: ShownAnswer): Html {
   const saved = ({ name, path, file }: Saved): Html => html`<a href="${path}" download="${file}" data-save>${name}</a>`
   const proven = 'reason' in proof ? html`<span class="hint">${proof.reason}</span>` : saved(proof)
   const whole =
     files.length === 0
       ? html`<p class="hint">The statement is too long for an address. To save the rows, send it with POST from a program.</p>`
-      : html`<h3>Save all rows, of these blocks</h3>
+      : html`<h3>Save all rows${isPinned ? ', of these blocks' : undefined}</h3>
 <p class="links">${files.map(saved)}</p>`
   return html`<div class="ways-out">
 <h3>Prove it, share it</h3>

@@ -48,6 +48,7 @@ describe.skipIf(isSkipped)('saved queries in Chromium', () => {
   test('are saved, opened, asked with other values, replaced after a second click, and deleted', async () => {
     await driver.visit(`${live.node.url}/query`)
     await fill('#statement', 'select device, celsius from acme.readings where device = $device')
+    await click('#save summary')
     await fill('#save-name', 'by-device')
     await fill('#save-about', 'What a device says')
     await click('#save button')

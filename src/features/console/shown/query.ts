@@ -154,6 +154,7 @@ async function answerOf(context: ReplicaContext, { request, reply, ...running }:
     ms,
     stability,
     datasets: query.pinned,
+    isPinned: asked.saved === undefined,
     ...waysOut(
       { ...asked, rows: limit },
       {
