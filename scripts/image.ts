@@ -79,12 +79,16 @@ function bucketClient(): string {
   return `${name}@${devDependencies[name]}`
 }
 
-/** Node.js, the libraries that are loaded, a user, places for temporary files. */
+/** Node.js, the program's name, the libraries that are loaded, a user, places for temporary files. */
 function makeBase(root: string, modules: string): void {
   const node = join(root, 'usr', 'local', 'bin', 'node')
   mkdirSync(dirname(node), { recursive: true })
   copyFileSync(realpathSync(process.execPath), node)
   chmodSync(node, 0o755)
+  // By its name in a container, where there is neither a shell nor env.
+  writeFileSync(join(root, 'usr', 'local', 'bin', 'proofstream'), `#!/usr/local/bin/node\nimport('${program}')\n`, {
+    mode: 0o755,
+  })
   const native = execFileSync('find', [modules, '-name', '*.node', '-o', '-name', '*.so'], { encoding: 'utf8' })
   const libraries = new Set([node, ...native.trim().split('\n')].flatMap(librariesOf))
   // Host names are looked up by these, which no file names.

@@ -88,15 +88,15 @@ describe('the container image', () => {
       })
       const token = readFileSync(join(root, 'data', 'token'), 'utf8').trim()
       const client = { env: { PROOFSTREAM_SERVER: url, PROOFSTREAM_TOKEN: token } }
-      expect(await runCommand(['demo'], client)).toMatchObject({ code: 0 })
+      // As `docker exec`, by the name that is on its path.
+      const named = ['--userspec=65532:65532', root, '/usr/local/bin/proofstream', '--server', url]
+      await run('/usr/sbin/chroot', [...named, 'demo'], { env: own })
       const answer = join(home, 'answer.json')
       const asked = await runCommand(['query', 'select sum(count) as n from us.flights', '--proof', answer], client)
       expect(asked).toMatchObject({ code: 0, stdout: '{"n":7009728}\n' })
       expect(await runCommand(['verify', answer], client)).toMatchObject({ code: 0 })
       expect(await (await fetch(`${url}/`, { headers: { accept: 'text/html' } })).text()).toContain('us/')
-      const listed = await run('/usr/sbin/chroot', [...inside, program, '--server', url, 'dataset', 'list'], {
-        env: own,
-      })
+      const listed = await run('/usr/sbin/chroot', [...named, 'dataset', 'list'], { env: own })
       expect(listed.stdout).toContain('us/flights')
     } finally {
       node.kill('SIGTERM')
