@@ -81,18 +81,22 @@ export function drive(page: Page): Driver {
     },
     async look(screenshot) {
       const found: string[] = []
+      const resize = async (width: number): Promise<void> => {
+        const metrics = { width, height: 800, deviceScaleFactor: 1, mobile: width < 500 }
+        await page.send('Emulation.setDeviceMetricsOverride', metrics)
+        if (Number(await page.evaluate('document.documentElement.scrollWidth')) > width)
+          found.push(`wider than ${width}`)
+      }
+      for (const width of [1920, 768, 390]) await resize(width)
       for (const scheme of ['light', 'dark'])
-        for (const width of [1200, 360]) {
-          const metrics = { width, height: 800, deviceScaleFactor: 1, mobile: width < 500 }
-          await page.send('Emulation.setDeviceMetricsOverride', metrics)
+        for (const width of [1280, 360]) {
+          await resize(width)
           await page.send('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value: scheme }] })
           await page.evaluate(`${axe.source};0`)
           const violations = await page.evaluate(
             'axe.run().then(({ violations }) => violations.map(({ id, nodes }) => `${id}: ${nodes[0].html}`))',
           )
           found.push(...(violations as string[]))
-          if (Number(await page.evaluate('document.documentElement.scrollWidth')) > width)
-            found.push(`wider than ${width}`)
           await screenshot?.(`${scheme}-${width}.png`)
         }
       await page.send('Emulation.clearDeviceMetricsOverride')
