@@ -60,7 +60,7 @@ const random = <T>(arbitrary: fc.Arbitrary<T>, seed: number): T => fc.sample(arb
 /** One change in each line: a character put in, taken out or replaced, or the line gone or twice. */
 function changedLines(file: string, seed: number): string[] {
   const lines = file.split('\n').slice(0, -1)
-  const alphabet = [...'ABab01+/=- \n', '\r']
+  const alphabet = ['A', 'B', 'a', 'b', '0', '1', '+', '/', '=', '-', ' ', '\n', '\r']
   return lines.map((line, i) => {
     const how = fc.record({
       at: fc.nat(line.length),
@@ -103,6 +103,7 @@ describe.skipIf(!hasGo)('a proof', () => {
   test('with any line changed is refused by those that refuse it here', () => {
     const changed = files.flatMap((file, i) => changedLines(file, i).map((text) => ({ file, text })))
     let refused = 0
+    const faults: object[] = []
     judged(changed.map(({ text }) => text)).forEach((said, i) => {
       const { file, text } = changed[i]!
       const isTaken = (by: typeof policy, of: string): boolean => judgeProof(utf8(of), by).verdict === 'included'
@@ -116,9 +117,10 @@ describe.skipIf(!hasGo)('a proof', () => {
       ] as const) {
         const [here, there] = [isTaken(by, text), said[judge] === '']
         const isSame = here === there || (there && (isExtra || isTaken(by, inOneSpelling(text))))
-        if (!isSame) expect.fail(JSON.stringify({ judge, here, said: said[judge], file, text }))
+        if (!isSame) faults.push({ judge, here, said: said[judge], file, text })
       }
     })
+    expect(faults.slice(0, 1)).toEqual([])
     expect(refused).toBeGreaterThan(changed.length / 2)
   })
 })
