@@ -10,13 +10,13 @@ const env = { ...process.env, PATH: [process.env['PATH'], '/usr/local/go/bin'].j
 
 const found = spawnSync('go', ['version'], { env, encoding: 'utf8' })
 
-/** Whether the judges can be built (Go 1.26 or newer). */
+/** Whether the judges can be built: Go 1.21 and newer fetch the release that go.mod names. */
 export const hasGo = canBuild()
 
 function canBuild(): boolean {
   const [, minor = '0'] = /go1\.(\d+)/.exec(found.stdout ?? '') ?? []
-  if (Number(minor) >= 26) return true
-  const message = 'What Go programs would judge of the ledger is not judged: they need Go 1.26.'
+  if (Number(minor) >= 21) return true
+  const message = 'What Go programs would judge of the ledger is not judged: they need Go 1.21 or newer.'
   if (process.env['CI'] === 'true') throw new Error(message)
   console.warn(message)
   return false

@@ -37,7 +37,17 @@ export {
   proofJsonText,
   type RecordDocument,
 } from './proof-document.ts'
-export { batchSalt, isBelow, recordLeaf, type RecordPlace, recordPlace, recordsRoot, rowSalt } from './roots.ts'
+export {
+  batchRecord,
+  type BatchRecord,
+  batchSalt,
+  isBelow,
+  recordLeaf,
+  type RecordPlace,
+  recordPlace,
+  recordsRoot,
+  rowSalt,
+} from './roots.ts'
 export {
   allSecrets,
   blockSalt,

@@ -4,6 +4,7 @@ import { createHmac } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { concatBytes, equalBytes, toHex, utf8 } from '../../../src/libraries/base/bytes.ts'
+import { canonicalText } from '../../../src/libraries/base/json/canonical.ts'
 import { fromPlain } from '../../../src/libraries/base/json/json.ts'
 import {
   blockTag,
@@ -14,6 +15,8 @@ import {
   promisedBytes,
 } from '../../../src/libraries/ledger/entry.ts'
 import {
+  batchRecord,
+  type BatchRecord,
   batchSalt,
   isBelow,
   recordLeaf,
@@ -207,6 +210,17 @@ describe('a root', () => {
       expect(recordsRoot(leaves.slice(0, count))).toEqual(sha256(u64(count), slowRoot(leaves, '', 0, count)))
     }
     expect(recordsRoot([])).toEqual(noRoot)
+  })
+
+  test('is of batches as they came out', () => {
+    const [id, bodyHash] = ['AAAA', `f1620${'ef'.repeat(32)}`]
+    const json = (batch: BatchRecord): string => canonicalText(batchRecord(batch))
+    expect(json({ id, bodyHash, status: 'committed', offsets: { start: 3, end: 5 } })).toBe(
+      `{"bodyHash":"${bodyHash}","id":"AAAA","offsets":{"end":5,"start":3},"status":"committed"}`,
+    )
+    expect(json({ id, bodyHash, status: 'rejected', error: 'SchemaChanged' })).toBe(
+      `{"bodyHash":"${bodyHash}","error":"SchemaChanged","id":"AAAA","status":"rejected"}`,
+    )
   })
 
   test('proves each record at its place among so many, and no other', () => {
