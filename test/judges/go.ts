@@ -1,8 +1,6 @@
 // The judges that others wrote in Go, built once a run from go.mod of this folder. Without Go they are skipped, and said so.
 
 import { type SpawnSyncReturns, spawnSync } from 'node:child_process'
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 
 // Where its installer puts it, which is not always on PATH.
@@ -29,9 +27,8 @@ export interface Judges {
   readonly fsck: string
 }
 
-/** Builds them into a folder for this run. Takes minutes where Go has not built them before. */
-export function buildJudges(): Judges {
-  const folder = mkdtempSync(join(tmpdir(), 'proofstream-judges-'))
+/** Builds them into a folder. Takes minutes where Go has not built them before. */
+export function buildJudges(folder: string): Judges {
   const fsck = 'github.com/transparency-dev/tessera/cmd/fsck'
   const built = spawnSync('go', ['build', '-o', `${folder}/`, '.', fsck], {
     cwd: import.meta.dirname,

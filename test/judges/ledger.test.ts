@@ -1,11 +1,11 @@
 // The ledger's files as libraries judge them that others wrote: proofs by torchwood, transparency-dev/formats and Go's sumdb,
 // tiles by Tessera's fsck. They must take what ours takes and refuse what ours refuses. JUDGED_PROOFS sets how many proofs.
 
-import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import fc from 'fast-check'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { decodeUtf8, utf8 } from '../../src/libraries/base/bytes.ts'
 import { judgeProof } from '../../src/libraries/ledger/judge-proof.ts'
 import { parsePolicy } from '../../src/libraries/ledger/policy.ts'
@@ -22,10 +22,12 @@ const policy = parsePolicy(utf8(twoOfThree))
 /** What formats and sumdb judge: the ledger's signature, and no witness. */
 const logOnly = parsePolicy(utf8(`log ${logKey}\nquorum none\n`))
 
+const home = mkdtempSync(join(tmpdir(), 'proofstream-judges-'))
 let judges: Judges
 beforeAll(() => {
-  if (hasGo) judges = buildJudges()
+  if (hasGo) judges = buildJudges(home)
 })
+afterAll(() => rmSync(home, { recursive: true, force: true }))
 
 /** What each judge says of a file: empty where it takes it. */
 interface Said {
@@ -132,7 +134,7 @@ describe.skipIf(!hasGo)('the tiles of a ledger', () => {
 
   /** The files of a ledger that has grown to `size` and published no head before. */
   function directoryOf(size: number): string {
-    const folder = mkdtempSync(join(tmpdir(), 'proofstream-tiles-'))
+    const folder = mkdtempSync(join(home, 'tiles-'))
     const put = (name: string, bytes: Uint8Array): void => {
       mkdirSync(dirname(join(folder, name)), { recursive: true })
       writeFileSync(join(folder, name), bytes)
