@@ -11,7 +11,7 @@ import { slowFiles } from './test/slow-files.ts'
 process.env['NODE_COMPILE_CACHE'] ??= join(tmpdir(), 'proofstream-compile-cache')
 
 const together = [
-  'libraries/{base,columnar,geo,model,odf,proof}',
+  'libraries/{base,columnar,geo,ledger,model,odf,proof}',
   'features/{ogc,otlp,shapefile}',
   'node/{formats,http}',
 ]

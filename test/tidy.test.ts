@@ -162,12 +162,12 @@ describe('the repository', () => {
     expect({
       // Up by what makes a node fast: the compiled reader (1,560 lines, half of them AssemblyScript), slices begun early,
       // one question on all cores; and by a first hour: charts and maps, an SQL page, places of two columns, keys that change,
-      // queries with an address.
-      src: linesOf('src') > 103_700,
-      libraries: linesOf('src/libraries') > 23_400,
+      // queries with an address. And by the ledger: its library, whose judges are written in Go.
+      src: linesOf('src') > 105_750,
+      libraries: linesOf('src/libraries') > 25_500,
       node: linesOf('src/node') > 53_250,
-      features: linesOf('src/features') > 18_050,
-      test: linesOf('test') > 85_600,
+      features: linesOf('src/features') > 18_000,
+      test: linesOf('test') > 87_700,
     }).toEqual({
       src: false,
       libraries: false,
@@ -175,7 +175,7 @@ describe('the repository', () => {
       features: false,
       test: false,
     })
-    expect([...rooms].sort().length).toBeLessThanOrEqual(30)
+    expect([...rooms].sort().length).toBeLessThanOrEqual(31)
     expect([...rooms].filter((room) => room.startsWith('node/')).length).toBeLessThanOrEqual(13)
   })
 

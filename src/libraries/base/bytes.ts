@@ -102,6 +102,19 @@ export function littleEndian(bytes: Uint8Array): bigint {
   return value
 }
 
+/** The eight bytes of an integer from 0 to 2^53-1, the highest first. */
+export function u64Bytes(value: number): Uint8Array<ArrayBuffer> {
+  const out = new Uint8Array(8)
+  new DataView(out.buffer).setBigUint64(0, BigInt(value))
+  return out
+}
+
+/** The integer of the eight bytes at `at`, the highest first; undefined where it is beyond 2^53-1. */
+export function u64At(bytes: Uint8Array, at: number): number | undefined {
+  const value = Number(new DataView(bytes.buffer, bytes.byteOffset, bytes.length).getBigUint64(at))
+  return Number.isSafeInteger(value) ? value : undefined
+}
+
 /** The same bytes at the beginning of a longer array. */
 export function grown(old: Uint8Array, length: number): Uint8Array<ArrayBuffer> {
   const out = new Uint8Array(length)

@@ -1,14 +1,25 @@
-// What native-crypto.ts is where Node.js is not: the hash and the signature check that the verifier needs. Bundlers put
+// What native-crypto.ts is where Node.js is not: the hashes and the signature check that verifiers need. Bundlers put
 // this file in the other's place (`browser` in package.json; scripts/browser-bundle.ts).
 
 import { Point } from '@noble/ed25519'
-import { sha512 } from '@noble/hashes/sha2.js'
+import { hmac } from '@noble/hashes/hmac.js'
+import { sha256 as nobleSha256, sha512 } from '@noble/hashes/sha2.js'
 import { sha3_256 } from '@noble/hashes/sha3.js'
 import { concatBytes, equalBytes, littleEndian, toHex } from '../bytes.ts'
 
 /** SHA3-256 (FIPS 202) as 64 hexadecimal digits. */
 export function sha3256Hex(bytes: Uint8Array): string {
   return toHex(sha3_256(bytes))
+}
+
+/** SHA-256, 32 bytes. */
+export function sha256(bytes: Uint8Array): Uint8Array {
+  return nobleSha256(bytes)
+}
+
+/** HMAC-SHA-256 (RFC 2104), 32 bytes. */
+export function hmacSha256(key: Uint8Array, message: Uint8Array): Uint8Array {
+  return hmac(nobleSha256, key, message)
 }
 
 /** SHA3-256 over bytes that come in pieces; `digest` is called once, at the end. */

@@ -3,6 +3,7 @@
 
 import {
   createHash,
+  createHmac,
   createPrivateKey,
   createPublicKey,
   hash,
@@ -48,6 +49,11 @@ export function sha256Hex(bytes: Uint8Array): string {
 /** SHA-256, 32 bytes. */
 export function sha256(bytes: Uint8Array): Uint8Array {
   return plainArray(hash('sha256', bytes, 'buffer'))
+}
+
+/** HMAC-SHA-256 (RFC 2104), 32 bytes. */
+export function hmacSha256(key: Uint8Array, message: Uint8Array): Uint8Array {
+  return plainArray(createHmac('sha256', key).update(message).digest())
 }
 
 /** SHA3-256 over bytes that arrive in parts. */

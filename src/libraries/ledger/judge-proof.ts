@@ -1,0 +1,133 @@
+// The verdict on a proof file: is what it shows in a ledger that the policy knows, under a head that the ledger and enough
+// witnesses have signed. Every fact of the verdict is recomputed from the entry; nothing else of the file counts.
+
+import { equalBytes } from '../base/bytes.ts'
+import { DecodeError } from '../base/errors.ts'
+import type { JsonObject } from '../base/json/value.ts'
+import { blockTag, type BlockEntry, datasetTag, noRoot, parseEntry } from './entry.ts'
+import { type OpenedHead, openHead, type Witnessed } from './open-head.ts'
+import type { Policy } from './policy.ts'
+import {
+  parseDocument,
+  parseProofJson,
+  type ProofDocument,
+  type ReadDocument,
+  type RecordDocument,
+} from './proof-document.ts'
+import { isBelow, recordLeaf } from './roots.ts'
+import { checkInclusion, leafHash } from './tree.ts'
+import { parseTlogProof, type TlogProof } from './tlog-proof.ts'
+
+/** What a proof shows. */
+export interface ProofFacts {
+  readonly kind: ProofDocument['kind']
+  /** DID of the dataset. */
+  readonly dataset: string
+  /** Of the block in its chain. */
+  readonly sequence: number
+  /** Hash of the block, where that is what is shown. */
+  readonly block?: string
+  /** The batch or the row, and its place among those of the block. */
+  readonly record?: { readonly value: JsonObject; readonly index: number; readonly count: number }
+  readonly ledger: {
+    readonly origin: string
+    readonly size: number
+    readonly root: Uint8Array
+    /** Of the entry. */
+    readonly index: number
+  }
+  readonly witnessed: readonly Witnessed[]
+}
+
+export type ProofVerdict =
+  /** `quorum` is `none` where the policy asks for no witness. */
+  | { readonly verdict: 'included'; readonly facts: ProofFacts; readonly quorum: 'met' | 'none' }
+  /** All is right but that too few witnesses have signed. */
+  | { readonly verdict: 'quorum not met'; readonly facts: ProofFacts; readonly reason: string }
+  /** The bytes are not what was signed. */
+  | { readonly verdict: 'altered'; readonly reason: string }
+  /** It cannot be judged: of a ledger that the policy does not know, or of a newer form. */
+  | { readonly verdict: 'impossible'; readonly reason: string }
+
+interface ProofFile {
+  readonly document: ReadDocument | undefined
+  readonly proof: TlogProof
+}
+
+/** Judges a proof file in either form. Does not throw, whatever the bytes are. */
+export function judgeProof(bytes: Uint8Array, policy: Policy): ProofVerdict {
+  try {
+    const { document, proof } = readFile(bytes)
+    if (document === undefined) return impossible('it has no extra line, which says what the entry is')
+    if (document.kind === 'newer') return impossible('it is of a form that this version does not know')
+    return judge(document, proof, openHead(proof.head, policy))
+  } catch (error) {
+    if (error instanceof DecodeError) return altered(error.message)
+    throw error
+  }
+}
+
+function readFile(bytes: Uint8Array): ProofFile {
+  if (isJson(bytes)) return parseProofJson(bytes)
+  const proof = parseTlogProof(bytes)
+  return { proof, document: proof.extra === undefined ? undefined : parseDocument(proof.extra) }
+}
+
+/** JSON begins with a brace, behind white space perhaps. */
+function isJson(bytes: Uint8Array): boolean {
+  const first = bytes.find((byte) => byte !== 0x20 && byte !== 0x09 && byte !== 0x0a && byte !== 0x0d)
+  return first === 0x7b
+}
+
+function judge(document: ProofDocument, { index, hashes }: TlogProof, opened: OpenedHead): ProofVerdict {
+  const entry = parseEntry(document.entry)
+  if (entry.kind === 'newer') return impossible('its entry is of a newer ledger')
+  if (entry.kind !== 'block') return altered('its entry is not that of a block')
+  const fault = faultOf(document, entry)
+  if (fault !== undefined) return altered(fault)
+  if (!opened.ok) return opened.fault === 'unknown' ? impossible(opened.reason) : altered(opened.reason)
+  const { head, quorum, witnessed } = opened
+  if (!checkInclusion(leafHash(document.entry), { index, size: head.size, path: hashes }, head.root)) {
+    return altered('the entry is not at this place of the tree')
+  }
+  const facts: ProofFacts = {
+    kind: document.kind,
+    dataset: document.dataset.id,
+    sequence: entry.sequence,
+    ...shownBy(document),
+    ledger: { origin: head.origin, size: head.size, root: head.root, index },
+    witnessed,
+  }
+  if (quorum !== 'not met') return { verdict: 'included', facts, quorum }
+  const count = witnessed.length === 1 ? '1 witness has' : `${witnessed.length} witnesses have`
+  return { verdict: 'quorum not met', facts, reason: `${count} signed the head, fewer than the policy asks for` }
+}
+
+/** What of the document does not follow from the entry. */
+function faultOf(document: ProofDocument, entry: BlockEntry): string | undefined {
+  const { id, salt } = document.dataset
+  if (!equalBytes(datasetTag(salt, id), entry.datasetTag)) return 'the entry is of another dataset'
+  if (document.kind !== 'block')
+    return isOfEntry(document, entry) ? undefined : `the entry has no such ${document.kind}`
+  const { block } = document
+  return equalBytes(blockTag(block.salt, block.hash), entry.blockTag) ? undefined : 'the entry is of another block'
+}
+
+function isOfEntry(document: RecordDocument, entry: BlockEntry): boolean {
+  const root = document.kind === 'batch' ? entry.batchRoot : entry.rowRoot
+  return !equalBytes(root, noRoot) && isBelow(root, recordLeaf(document.salt, document.record), document)
+}
+
+function shownBy(document: ProofDocument): Pick<ProofFacts, 'block' | 'record'> {
+  if (document.kind === 'block') return { block: document.block.hash }
+  const { record, index, count } = document
+  return { record: { value: record, index, count } }
+}
+
+function altered(reason: string): ProofVerdict {
+  return { verdict: 'altered', reason }
+}
+
+function impossible(reason: string): ProofVerdict {
+  return { verdict: 'impossible', reason }
+}

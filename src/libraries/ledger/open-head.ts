@@ -1,0 +1,74 @@
+// A signed head judged by a policy: is it of a ledger that counts, has that ledger signed it, and which witnesses have at which
+// time. Lines of keys that the policy does not know say nothing and change nothing.
+
+import { DecodeError } from '../base/errors.ts'
+import { cosignedAt } from './cosignature.ts'
+import { type Head, parseHead } from './head.ts'
+import { isBy, type Note, parseNote, verifyNote } from './note.ts'
+import { type Policy, type Quorum, quorumOf } from './policy.ts'
+
+/** A witness of the policy that has cosigned, and when. */
+export interface Witnessed {
+  /** Its name in the policy. */
+  readonly name: string
+  /** Seconds since 1970; the earliest, where it has signed more than once. */
+  readonly at: number
+}
+
+export type OpenedHead =
+  | {
+      readonly ok: true
+      readonly head: Head
+      readonly note: Note
+      readonly quorum: Quorum
+      /** In the order of the policy. */
+      readonly witnessed: readonly Witnessed[]
+    }
+  /** `unknown`: the policy has no such ledger. `forged`: the bytes are no head, or a signature that counts is not good. */
+  | { readonly ok: false; readonly fault: 'unknown' | 'forged'; readonly reason: string }
+
+/** What the policy says of a signed head. */
+export function openHead(bytes: Uint8Array, policy: Policy): OpenedHead {
+  let note: Note
+  let head: Head
+  try {
+    note = parseNote(bytes)
+    head = parseHead(note.text)
+  } catch (error) {
+    if (error instanceof DecodeError) return { ok: false, fault: 'forged', reason: error.message }
+    throw error
+  }
+  if (!policy.logs.some(({ key }) => key.name === head.origin)) {
+    return { ok: false, fault: 'unknown', reason: `the policy has no log ${head.origin}` }
+  }
+  const reason = faultOfLogs(note, head, policy)
+  if (reason !== undefined) return { ok: false, fault: 'forged', reason }
+  const witnessed: Witnessed[] = []
+  for (const { name, key } of policy.witnesses) {
+    const times = note.signatures
+      .filter((line) => isBy(line, key))
+      .map(({ signature }) => cosignedAt(note.text, key, signature))
+    const known = times.filter((time) => time !== undefined)
+    if (known.length < times.length) {
+      return { ok: false, fault: 'forged', reason: `the cosignature of ${key.name} is not good` }
+    }
+    if (known.length > 0) witnessed.push({ name, at: Math.min(...known) })
+  }
+  const quorum = quorumOf(
+    policy,
+    witnessed.map(({ name }) => name),
+  )
+  return { ok: true, head, note, quorum, witnessed }
+}
+
+/** Every line of a key of a log must be good, and one be of the head's own ledger. */
+function faultOfLogs(note: Note, { origin }: Head, { logs }: Policy): string | undefined {
+  let isSigned = false
+  for (const { key } of logs) {
+    for (const { signature } of note.signatures.filter((line) => isBy(line, key))) {
+      if (!verifyNote(note.text, key, signature)) return `the signature of ${key.name} is not good`
+      isSigned ||= key.name === origin
+    }
+  }
+  return isSigned ? undefined : 'the head is not signed by its ledger'
+}

@@ -1,0 +1,143 @@
+// What a proof says beside the path in the tree: the entry, and the salts and texts that its tags and roots are recomputed from. As
+// canonical JSON in the `extra` line of a `.tlog-proof`, or as JSON by itself with the rest of the proof in the member `ledger`.
+
+import { base64Text, fromBase64 } from '../base/base64.ts'
+import { decodeUtf8, equalBytes, fromHex, toHex, utf8 } from '../base/bytes.ts'
+import { DecodeError } from '../base/errors.ts'
+import { datasetIdPattern, hashPattern } from '../base/ids/identifiers.ts'
+import { canonicalBytes } from '../base/json/canonical.ts'
+import { fromPlain, jsonText, parseJson } from '../base/json/json.ts'
+import { list, map, natural, object, oneOf, optional, readShape, refuse, type Shape, text } from '../base/json/shape.ts'
+import type { JsonObject, JsonValue } from '../base/json/value.ts'
+import { hashBytes } from './tree.ts'
+import type { TlogProof } from './tlog-proof.ts'
+
+interface AnyDocument {
+  readonly entry: Uint8Array
+  readonly dataset: { readonly id: string; readonly salt: Uint8Array }
+}
+
+export interface BlockDocument extends AnyDocument {
+  readonly kind: 'block'
+  readonly block: { readonly hash: string; readonly salt: Uint8Array }
+}
+
+/** A batch or row, and its place below the root that the entry has for them. */
+export interface RecordDocument extends AnyDocument {
+  readonly kind: 'batch' | 'row'
+  readonly record: JsonObject
+  readonly salt: Uint8Array
+  readonly index: number
+  readonly count: number
+  readonly path: readonly Uint8Array[]
+}
+
+export type ProofDocument = BlockDocument | RecordDocument
+
+/** A document that this version cannot read: it has another version or kind. */
+export type ReadDocument = ProofDocument | { readonly kind: 'newer' }
+
+/** A time stamp over a head, as bytes that nothing here has checked. */
+export interface HeadTimestamp {
+  readonly size: number
+  readonly head: string
+  readonly token: Uint8Array
+}
+
+/** A proof as one JSON value. */
+export interface ProofJson {
+  readonly document: ReadDocument
+  readonly proof: TlogProof
+  readonly timestamp?: HeadTimestamp
+}
+
+const version = 1
+const what = 'proof'
+
+const hashText = map(text(/^[0-9a-f]{64}$/), (hex) => fromHex(hex) ?? refuse('is not hex'))
+const bytesText = map(text(), (base64) => fromBase64(base64) ?? refuse('is not base64'))
+const pathHash = map(bytesText, (bytes) => (bytes.length === hashBytes ? bytes : refuse('is not a hash')))
+const record: Shape<JsonObject> = (value) =>
+  // Names of JSON members are strings; the value comes out of parseJson.
+  value instanceof Map ? (value as JsonObject) : refuse('is not an object')
+
+const anyMembers = {
+  v: natural,
+  entry: bytesText,
+  dataset: object({ id: text(datasetIdPattern), salt: hashText }),
+}
+const blockShape = object({
+  ...anyMembers,
+  kind: oneOf('block'),
+  block: object({ hash: text(hashPattern), salt: hashText }),
+})
+const recordShape = object({
+  ...anyMembers,
+  kind: oneOf('batch', 'row'),
+  record,
+  salt: hashText,
+  index: natural,
+  count: natural,
+  path: list(pathHash),
+})
+const ledgerShape = object({
+  index: natural,
+  hashes: list(pathHash),
+  head: text(),
+  timestamp: optional(object({ size: natural, head: text(), token: bytesText })),
+})
+const marks = object({ v: natural, kind: text() }, { others: 'ignored' })
+
+function plainDocument(document: ProofDocument): Record<string, unknown> {
+  const { entry, dataset, kind } = document
+  const any = { v: version, kind, entry: base64Text(entry), dataset: { id: dataset.id, salt: toHex(dataset.salt) } }
+  if (kind === 'block') return { ...any, block: { hash: document.block.hash, salt: toHex(document.block.salt) } }
+  const { record, salt, index, count, path } = document
+  return { ...any, record, salt: toHex(salt), index, count, path: path.map(base64Text) }
+}
+
+/** The bytes of an `extra` line. */
+export function documentBytes(document: ProofDocument): Uint8Array {
+  return canonicalBytes(fromPlain(plainDocument(document)))
+}
+
+/** The document of an `extra` line. Throws DecodeError unless the bytes are what `documentBytes` makes of one. */
+export function parseDocument(bytes: Uint8Array): ReadDocument {
+  const document = readDocument(parseJson(bytes))
+  if (document.kind === 'newer' || equalBytes(documentBytes(document), bytes)) return document
+  throw new DecodeError(what, 'is not canonical JSON')
+}
+
+/** The JSON form: the document with the member `ledger`. */
+export function proofJsonText(document: ProofDocument, proof: TlogProof, timestamp?: HeadTimestamp): string {
+  const ledger = {
+    index: proof.index,
+    hashes: proof.hashes.map(base64Text),
+    head: decodeUtf8(proof.head),
+    ...(timestamp !== undefined && { timestamp: { ...timestamp, token: base64Text(timestamp.token) } }),
+  }
+  return jsonText(fromPlain({ ...plainDocument(document), ledger }))
+}
+
+/** Reads the JSON form in any spelling. Throws DecodeError. */
+export function parseProofJson(bytes: Uint8Array): ProofJson {
+  const value = parseJson(bytes)
+  if (!(value instanceof Map)) throw new DecodeError(what, 'is not an object')
+  const ledger = value.get('ledger')
+  value.delete('ledger')
+  const { index, hashes, head, timestamp } = readShape(what, ledgerShape, ledger)
+  const document = readDocument(value)
+  return { document, proof: { index, hashes, head: utf8(head) }, ...(timestamp !== undefined && { timestamp }) }
+}
+
+function readDocument(value: JsonValue): ReadDocument {
+  const { v, kind } = readShape(what, marks, value)
+  if (v !== version) return { kind: 'newer' }
+  if (kind === 'block') {
+    const { v: _, ...document } = readShape(what, blockShape, value)
+    return document
+  }
+  if (kind !== 'batch' && kind !== 'row') return { kind: 'newer' }
+  const { v: _, ...document } = readShape(what, recordShape, value)
+  return document
+}

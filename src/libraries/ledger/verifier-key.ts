@@ -1,0 +1,72 @@
+// Keys of notes by name and id, and their text, `name+id+base64`.
+// Source: https://c2sp.org/signed-note
+
+import { base64Text, fromBase64 } from '../base/base64.ts'
+import { concatBytes, utf8 } from '../base/bytes.ts'
+import { DecodeError } from '../base/errors.ts'
+import { sha256 } from '../base/ids/native-crypto.ts'
+
+/** Types of signatures that are known here: of notes, and cosignatures with a time (cosignature.ts). */
+export const signatureTypes = { ed25519: 1, cosignature: 4 } as const
+export type SignatureType = (typeof signatureTypes)[keyof typeof signatureTypes]
+
+/** A public key with its name. Name and id together say which key it is. */
+export interface VerifierKey {
+  readonly name: string
+  readonly id: number
+  readonly type: SignatureType
+  /** 32 bytes. */
+  readonly publicKey: Uint8Array
+}
+
+/** What signs: `Ed25519Signer` of the platform's cryptography, or another with its form. */
+export interface Signer {
+  readonly publicKey: Uint8Array
+  sign(message: Uint8Array): Uint8Array
+}
+
+const publicKeyBytes = 32
+
+/** A name has no white space (that of Unicode) and no plus. */
+export function isKeyName(name: string): boolean {
+  return name !== '' && !/[\p{White_Space}+]/u.test(name)
+}
+
+/** The key with this name, with the id that follows from name, type and key. */
+export function verifierKey(name: string, type: SignatureType, publicKey: Uint8Array): VerifierKey {
+  return { name, id: keyId(name, type, publicKey), type, publicKey }
+}
+
+function keyId(name: string, type: number, publicKey: Uint8Array): number {
+  const digest = sha256(concatBytes([utf8(`${name}\n`), Uint8Array.of(type), publicKey]))
+  return new DataView(digest.buffer, digest.byteOffset).getUint32(0)
+}
+
+/** `name+0123abcd+base64`. */
+export function verifierKeyText({ name, id, type, publicKey }: VerifierKey): string {
+  return `${name}+${idText(id)}+${base64Text(concatBytes([Uint8Array.of(type), publicKey]))}`
+}
+
+function idText(id: number): string {
+  return id.toString(16).padStart(8, '0')
+}
+
+/** The key of a text. Throws DecodeError: for types that are not known here, too. */
+export function parseVerifierKey(text: string): VerifierKey {
+  const [, name = '', id = '', base64 = ''] = /^([^+]*)\+([0-9a-f]{8})\+(.*)$/s.exec(text) ?? []
+  if (!isKeyName(name)) return refuse('is not of the form name+key id+base64')
+  const bytes = fromBase64(base64)
+  if (bytes === undefined || bytes.length === 0) return refuse('has no base64 of a key')
+  const [type = 0] = bytes
+  const known = Object.values(signatureTypes).find((one) => one === type)
+  if (known === undefined) return refuse(`has signatures of the type ${type}, which is not known here`)
+  const publicKey = bytes.subarray(1)
+  if (publicKey.length !== publicKeyBytes)
+    return refuse(`has ${publicKey.length} bytes of a key, not ${publicKeyBytes}`)
+  const key = verifierKey(name, known, publicKey)
+  return idText(key.id) === id ? key : refuse('has a key id that does not follow from name and key')
+}
+
+function refuse(reason: string): never {
+  throw new DecodeError('key of a note', reason)
+}

@@ -1,0 +1,273 @@
+// Proof files: what they look like, what is refused, and that no changed one is taken. PROOF_CHANGES sets how many are tried.
+
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { decodeUtf8, utf8 } from '../../../src/libraries/base/bytes.ts'
+import { fromPlain, parseJson, toPlain } from '../../../src/libraries/base/json/json.ts'
+import { canonicalText } from '../../../src/libraries/base/json/canonical.ts'
+import { judgeProof, type ProofVerdict } from '../../../src/libraries/ledger/judge-proof.ts'
+import { parsePolicy } from '../../../src/libraries/ledger/policy.ts'
+import {
+  documentBytes,
+  parseDocument,
+  parseProofJson,
+  type ProofDocument,
+  proofJsonText,
+} from '../../../src/libraries/ledger/proof-document.ts'
+import { maxExtraLine, parseTlogProof, tlogProofText } from '../../../src/libraries/ledger/tlog-proof.ts'
+import { keyText, origin, twoOfThree } from './keys.ts'
+import { kinds, SmallLedger } from './proofs.ts'
+
+const policy = parsePolicy(utf8(twoOfThree))
+const ledger = new SmallLedger(700)
+const changes = Number(process.env['PROOF_CHANGES'] ?? 5000)
+
+const judge = (bytes: Uint8Array | string, by = policy): ProofVerdict =>
+  judgeProof(typeof bytes === 'string' ? utf8(bytes) : bytes, by)
+
+/** What the facts of a document name. */
+function shownOf(document: ProofDocument): object {
+  if (document.kind === 'block') return { block: document.block.hash, record: undefined }
+  const { record: value, index, count } = document
+  return { block: undefined, record: { value, index, count } }
+}
+
+describe('a proof', () => {
+  test.each(kinds)('of a %s shows what it is of, and who has signed', (kind) => {
+    const verdict = judge(ledger.text(301, 600, kind))
+    const document = ledger.blocks[301]!.documents[kind]
+    expect(verdict).toEqual({
+      verdict: 'included',
+      quorum: 'met',
+      facts: {
+        kind,
+        ...shownOf(document),
+        dataset: document.dataset.id,
+        sequence: 100,
+        ledger: { origin, size: 600, index: 301, root: ledger.root(600) },
+        witnessed: [
+          { name: 'W1', at: 1_780_000_001 },
+          { name: 'W3', at: 1_780_000_003 },
+        ],
+      },
+    })
+  })
+
+  test('is judged at every place of trees of many sizes', () => {
+    for (const size of [1, 2, 3, 7, 8, 255, 256, 257, 512, 700]) {
+      for (const index of new Set([0, 1, size >> 1, size - 2, size - 1].filter((at) => at >= 0 && at < size))) {
+        expect(judge(ledger.text(index, size, kinds[index % 3]!)).verdict).toBe('included')
+      }
+    }
+  })
+
+  test('is text of these lines', () => {
+    const text = decodeUtf8(ledger.text(2, 3, 'block'))
+    const lines = text.split('\n')
+    expect(lines.slice(0, 3)).toEqual(['c2sp.org/tlog-proof@v1', expect.stringMatching(/^extra [\w+/]+=*$/), 'index 2'])
+    expect(lines.slice(4, 7)).toEqual(['', origin, '3'])
+    const extra = Buffer.from(lines[1]!.slice(6), 'base64').toString()
+    expect(extra).toMatch(
+      /^\{"block":\{"hash":"f1620[0-9a-f]{64}","salt":"[0-9a-f]{64}"\},"dataset":\{"id":"did:odf:fed01[0-9a-f]{64}","salt":"[0-9a-f]{64}"\},"entry":"A[\w+/]+=*","kind":"block","v":1\}$/,
+    )
+  })
+
+  test('needs its quorum', () => {
+    expect(judge(ledger.text(5, 9, 'row', { witnesses: [2] }))).toMatchObject({
+      verdict: 'quorum not met',
+      facts: { sequence: 1, witnessed: [{ name: 'W2' }] },
+      reason: '1 witness has signed the head, fewer than the policy asks for',
+    })
+    const none = parsePolicy(utf8(twoOfThree.replace('quorum G', 'quorum none')))
+    expect(judge(ledger.text(5, 9, 'row', { witnesses: [] }), none)).toMatchObject({
+      verdict: 'included',
+      quorum: 'none',
+    })
+  })
+
+  test('cannot be judged without its ledger in the policy, nor in a form to come', () => {
+    const other = parsePolicy(utf8(`log ${keyText('other.example', 1, 1)}\nquorum none\n`))
+    const proof = ledger.proof(5, 9, 'block')
+    const withExtra = (change: (value: { [name: string]: unknown }) => void): Uint8Array => {
+      // The document of a proof is an object.
+      const value = toPlain(parseJson(proof.extra!)) as { [name: string]: unknown }
+      change(value)
+      return tlogProofText({ ...proof, extra: utf8(canonicalText(fromPlain(value))) })!
+    }
+    const { extra: _, ...bare } = proof
+    const newer = Buffer.from([9, 9]).toString('base64')
+    expect([
+      judge(ledger.text(5, 9, 'block'), other).verdict,
+      judge(tlogProofText(bare)!).verdict,
+      judge(withExtra((value) => (value['v'] = 2))).verdict,
+      judge(withExtra((value) => (value['kind'] = 'column'))).verdict,
+      judge(withExtra((value) => (value['entry'] = newer))).verdict,
+    ]).toEqual(Array(5).fill('impossible'))
+    const statement = Buffer.from([2, ...Array<number>(32).fill(1)]).toString('base64')
+    expect(judge(withExtra((value) => (value['entry'] = statement))).verdict).toBe('altered')
+    expect(judge(withExtra((value) => (value['more'] = 1))).verdict).toBe('altered')
+  })
+
+  test('of a block says nothing of rows where the entry has no root of them', () => {
+    const document = ledger.blocks[4]!.documents.row
+    const entry = Uint8Array.from(document.entry).fill(0, 105)
+    const proof = { ...ledger.proof(4, 9, 'row'), extra: documentBytes({ ...document, entry }) }
+    expect(judge(tlogProofText(proof)!)).toMatchObject({ verdict: 'altered', reason: 'the entry has no such row' })
+  })
+
+  test('whose extra line would be too long is not written as text, and judged as JSON', () => {
+    const proof = ledger.proof(4, 9, 'row')
+    const extraOf = (length: number): Uint8Array => new Uint8Array(((length - 6) / 4) * 3)
+    expect(tlogProofText({ ...proof, extra: extraOf(maxExtraLine - 2) })).toBeDefined()
+    expect(tlogProofText({ ...proof, extra: extraOf(maxExtraLine + 2) })).toBeUndefined()
+    const long = `c2sp.org/tlog-proof@v1\nextra ${'A'.repeat(maxExtraLine)}\nindex 1\n\n`
+    expect(() => parseTlogProof(utf8(long))).toThrow('more than 60000 characters')
+  })
+})
+
+describe('the JSON form', () => {
+  const document = ledger.blocks[301]!.documents.row
+  const proof = ledger.proof(301, 600, 'row')
+  const timestamp = { size: 600, head: decodeUtf8(proof.head), token: Uint8Array.of(1, 2, 3) }
+  const json = proofJsonText(document, proof, timestamp)
+
+  test('says the same, in any spelling', () => {
+    const verdict = judge(ledger.text(301, 600, 'row'))
+    expect(verdict.verdict).toBe('included')
+    expect(judge(json)).toEqual(verdict)
+    expect(judge(`\n ${JSON.stringify(JSON.parse(json), null, 2)}\n`)).toEqual(verdict)
+    expect(parseProofJson(utf8(json)).timestamp).toEqual(timestamp)
+    expect(parseProofJson(utf8(proofJsonText(document, proof)))).not.toHaveProperty('timestamp')
+  })
+
+  test('with a changed value is refused', () => {
+    const change = (from: string | RegExp, to: string): string => {
+      const changed = json.replace(from, to)
+      expect(changed).not.toBe(json)
+      return judge(changed).verdict
+    }
+    expect(change('"index":301', '"index":302')).toBe('altered')
+    expect(change('"at":0', '"at":0.0')).toBe('altered')
+    expect(change('Zürich', 'Zurich')).toBe('altered')
+    expect(change('"hashes":["', '"hashes":["A')).toBe('altered')
+    expect(change('"kind":"row"', '"kind":"batch"')).toBe('altered')
+    expect(change('"hashes"', '"more":1,"hashes"')).toBe('altered')
+    expect(change('"ledger"', '"ledgers"')).toBe('altered')
+    expect(change('"v":1', '"v":1,"v":1')).toBe('altered')
+    expect(change('\\n600\\n', '\\n601\\n')).toBe('altered')
+  })
+})
+
+test('a document goes to bytes and back, in one spelling', () => {
+  for (const block of ledger.blocks.slice(0, 30)) {
+    for (const kind of kinds) {
+      const bytes = documentBytes(block.documents[kind])
+      expect(parseDocument(bytes)).toEqual(block.documents[kind])
+      for (const [from, to] of [
+        ['"v":1', '"v":1e+0'],
+        ['"v":1', '"v": 1'],
+        ['{', '{ '],
+        ['"salt":"', '"salt":"00'],
+      ] as const) {
+        expect(() => parseDocument(utf8(decodeUtf8(bytes).replace(from, to)))).toThrow(/^(?:proof|JSON): /)
+      }
+    }
+  }
+})
+
+/** What a changed file must still have: its lines before the signatures, and the ledger's own, once or more. */
+function boundLines(text: string): readonly unknown[] {
+  const lines = text.split('\n')
+  const isSignature = (line: string): boolean => line.startsWith('— ')
+  return [lines.filter((line) => !isSignature(line)), new Set(lines.filter((line) => line.startsWith(`— ${origin} `)))]
+}
+
+describe('a changed file', () => {
+  const samples = kinds.map((kind) => decodeUtf8(ledger.text(301, 600, kind, { witnesses: [1, 2], stranger: true })))
+  const alphabet = [...new Set(samples.join(''))]
+
+  /** Taken, it shows the facts of the original, and nothing but lines of signatures that do not matter is changed. */
+  function expectRefused(changed: string, original: string): void {
+    const verdict = judge(changed)
+    if (verdict.verdict !== 'included') return
+    expect(boundLines(changed)).toEqual(boundLines(original))
+    expect(verdict).toEqual(judge(original))
+  }
+
+  test('is not taken, wherever it is changed', () => {
+    const position = fc.nat()
+    const edit = fc.oneof(
+      fc.record({
+        kind: fc.constant('put' as const),
+        at: position,
+        text: fc.constantFrom(...alphabet, '\r', '\t', '\0', '\u2028'),
+      }),
+      fc.record({ kind: fc.constant('insert' as const), at: position, text: fc.constantFrom(...alphabet, '\r', '==') }),
+      fc.record({ kind: fc.constant('cut' as const), at: position, length: fc.integer({ min: 1, max: 5 }) }),
+      fc.record({
+        kind: fc.constant('line' as const),
+        at: position,
+        to: position,
+        how: fc.constantFrom('drop', 'copy', 'swap'),
+      }),
+    )
+    const apply = (text: string, change: typeof edit extends fc.Arbitrary<infer E> ? E : never): string => {
+      const at = change.at % text.length
+      if (change.kind === 'put') return text.slice(0, at) + change.text + text.slice(at + 1)
+      if (change.kind === 'insert') return text.slice(0, at) + change.text + text.slice(at)
+      if (change.kind === 'cut') return text.slice(0, at) + text.slice(at + change.length)
+      const lines = text.split('\n')
+      const [from, to] = [change.at % lines.length, change.to % lines.length]
+      if (change.how === 'drop') lines.splice(from, 1)
+      else if (change.how === 'copy') lines.splice(to, 0, lines[from]!)
+      else [lines[from], lines[to]] = [lines[to]!, lines[from]!]
+      return lines.join('\n')
+    }
+    fc.assert(
+      fc.property(fc.constantFrom(...samples), fc.array(edit, { minLength: 1, maxLength: 2 }), (sample, edits) => {
+        expectRefused(edits.reduce(apply, sample), sample)
+      }),
+      { numRuns: changes, ...(changes > 5000 && { timeout: 3_600_000, interruptAfterTimeLimit: 3_600_000 }) },
+    )
+  })
+
+  test('is not taken with one bit of a document or entry changed', () => {
+    const proof = ledger.proof(301, 600, 'row')
+    fc.assert(
+      fc.property(fc.constantFrom(...kinds), fc.nat(), (kind, at) => {
+        const extra = Uint8Array.from(documentBytes(ledger.blocks[301]!.documents[kind]))
+        const bit = at % (8 * extra.length)
+        extra[bit >> 3]! ^= 1 << (bit & 7)
+        expect(judge(tlogProofText({ ...proof, extra })!).verdict).toMatch(/^(?:altered|impossible)$/)
+      }),
+      { numRuns: Math.ceil(changes / 5) },
+    )
+  })
+
+  test('made of two good files is not taken', () => {
+    const parts = [
+      ledger.proof(301, 600, 'row'),
+      ledger.proof(300, 600, 'row'),
+      ledger.proof(301, 601, 'row'),
+      ledger.proof(301, 600, 'block'),
+    ]
+    const [good] = parts
+    for (const other of parts.slice(1)) {
+      for (const name of ['extra', 'index', 'hashes', 'head'] as const) {
+        const mixed = { ...good!, [name]: other[name] }
+        const isGood = parts.some((part) => JSON.stringify(mixed) === JSON.stringify(part))
+        expect(judge(tlogProofText(mixed)!).verdict).toBe(isGood ? 'included' : 'altered')
+      }
+    }
+  })
+
+  test('does not throw, whatever the bytes are', () => {
+    const start = fc.constantFrom('', 'c2sp.org/tlog-proof@v1\n', 'c2sp.org/tlog-proof@v1\nextra ', '{"v":1,', '{')
+    fc.assert(
+      fc.property(start, fc.uint8Array({ maxLength: 200 }), (text, rest) => {
+        expect(judge(Buffer.concat([utf8(text), rest])).verdict).toMatch(/^(?:altered|impossible)$/)
+      }),
+      { numRuns: 500 },
+    )
+  })
+})

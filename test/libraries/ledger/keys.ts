@@ -1,0 +1,49 @@
+// Keys, policies and small ledgers for the tests of the ledger's library: every key from a number.
+
+import { ed25519Signer } from '../../../src/libraries/base/ids/native-crypto.ts'
+import { utf8 } from '../../../src/libraries/base/bytes.ts'
+import { cosign } from '../../../src/libraries/ledger/cosignature.ts'
+import { headText } from '../../../src/libraries/ledger/head.ts'
+import { noteOf, type NoteSignature, signNote } from '../../../src/libraries/ledger/note.ts'
+import {
+  signatureTypes,
+  type SignatureType,
+  type Signer,
+  verifierKey,
+  verifierKeyText,
+} from '../../../src/libraries/ledger/verifier-key.ts'
+
+export const signer = (number: number): Signer => ed25519Signer(new Uint8Array(32).fill(number))
+
+/** The key text of a number. */
+export const keyText = (name: string, number: number, type: SignatureType = signatureTypes.cosignature): string =>
+  verifierKeyText(verifierKey(name, type, signer(number).publicKey))
+
+export const origin = 'node.example/ledger'
+const logKey = 1
+/** Witness n has the key 10 + n. */
+export const witnessName = (n: number): string => `w${n}.example/witness`
+const time = 1_780_000_000
+
+/** Two of three witnesses. */
+export const twoOfThree = [
+  `log ${keyText(origin, logKey, signatureTypes.ed25519)}`,
+  ...[1, 2, 3].map((n) => `witness W${n} ${keyText(witnessName(n), 10 + n)}`),
+  'group G 2 W1 W2 W3',
+  'quorum G',
+  '',
+].join('\n')
+
+/** A head signed by the ledger and by these witnesses, then a line of a key that nobody knows. */
+export function signedHead(
+  tree: { readonly size: number; readonly root: Uint8Array },
+  { witnesses = [1, 3], stranger = false }: { witnesses?: readonly number[]; stranger?: boolean } = {},
+): Uint8Array {
+  const text = headText({ origin, ...tree })
+  const signatures: NoteSignature[] = [
+    signNote(text, origin, signer(logKey)),
+    ...witnesses.map((n) => cosign(text, witnessName(n), signer(10 + n), time + n)),
+    ...(stranger ? [signNote(text, 'stranger.example', signer(99))] : []),
+  ]
+  return utf8(noteOf({ text, signatures }))
+}
