@@ -1,4 +1,4 @@
-// Makes the folders of the packages of single libraries, dist-packages/verify and dist-packages/client, from what
+// Makes the folders of the packages of single libraries, such as dist-packages/verify, from what
 // `npm run build` has made. `npm pack ./dist-packages/verify` packs one.
 // Usage: npm run packages
 
@@ -15,6 +15,12 @@ const libraries: readonly Library[] = [
     name: '@proofstream/client',
     description: 'A Proofstream node from JavaScript: asks, writes, listens, and checks what was answered.',
     entry: 'libraries/client/client',
+  },
+  {
+    name: '@proofstream/ledger',
+    description:
+      'Transparency ledgers in the formats of C2SP: trees, tiles, signed heads, witnesses, proof files and their verdict.',
+    entry: 'libraries/ledger/ledger',
   },
 ]
 

@@ -12,6 +12,7 @@ export const slowFiles: string[] = [
   'test/clients/**/*.test.ts',
   'test/deploy/**/*.test.ts',
   'test/examples/**/*.test.ts',
+  'test/judges/**/*.test.ts',
   'test/features/iceberg/{engines,merged,trino}.test.ts',
   'test/node/http/{foreign-columns,remote-readers,schemathesis}.test.ts',
   'test/features/ogc/gis-clients.test.ts',

@@ -162,11 +162,12 @@ describe('the repository', () => {
     expect({
       // Up by what makes a node fast: the compiled reader (1,560 lines, half of them AssemblyScript), slices begun early,
       // one question on all cores; and by a first hour: charts and maps, an SQL page, places of two columns, keys that change.
-      src: linesOf('src') > 103_000,
-      libraries: linesOf('src/libraries') > 23_300,
+      // Up by the library of the ledger (1,990 lines) and its tests (2,020, with the judges in Go).
+      src: linesOf('src') > 105_000,
+      libraries: linesOf('src/libraries') > 25_400,
       node: linesOf('src/node') > 52_850,
       features: linesOf('src/features') > 17_750,
-      test: linesOf('test') > 85_200,
+      test: linesOf('test') > 87_400,
     }).toEqual({
       src: false,
       libraries: false,
@@ -174,7 +175,7 @@ describe('the repository', () => {
       features: false,
       test: false,
     })
-    expect([...rooms].sort().length).toBeLessThanOrEqual(30)
+    expect([...rooms].sort().length).toBeLessThanOrEqual(31)
     expect([...rooms].filter((room) => room.startsWith('node/')).length).toBeLessThanOrEqual(13)
   })
 

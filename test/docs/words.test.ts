@@ -11,6 +11,7 @@ const pages = [
   'CHANGELOG.md',
   'SECURITY.md',
   'src/libraries/client/README.md',
+  'src/libraries/ledger/README.md',
   'src/libraries/proof/README.md',
   ...[
     'backup',

@@ -1,8 +1,6 @@
 // The judges that others wrote in Go, built once a run from go.mod of this folder. Without Go they are skipped, and said so.
 
 import { type SpawnSyncReturns, spawnSync } from 'node:child_process'
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 
 // Where its installer puts it, which is not always on PATH.
@@ -10,13 +8,13 @@ const env = { ...process.env, PATH: [process.env['PATH'], '/usr/local/go/bin'].j
 
 const found = spawnSync('go', ['version'], { env, encoding: 'utf8' })
 
-/** Whether the judges can be built (Go 1.26 or newer). */
+/** Whether the judges can be built: Go 1.21 and newer fetch the release that go.mod names. */
 export const hasGo = canBuild()
 
 function canBuild(): boolean {
   const [, minor = '0'] = /go1\.(\d+)/.exec(found.stdout ?? '') ?? []
-  if (Number(minor) >= 26) return true
-  const message = 'What Go programs would judge of the ledger is not judged: they need Go 1.26.'
+  if (Number(minor) >= 21) return true
+  const message = 'What Go programs would judge of the ledger is not judged: they need Go 1.21 or newer.'
   if (process.env['CI'] === 'true') throw new Error(message)
   console.warn(message)
   return false
@@ -29,9 +27,8 @@ export interface Judges {
   readonly fsck: string
 }
 
-/** Builds them into a folder for this run. Takes minutes where Go has not built them before. */
-export function buildJudges(): Judges {
-  const folder = mkdtempSync(join(tmpdir(), 'proofstream-judges-'))
+/** Builds them into a folder. Takes minutes where Go has not built them before. */
+export function buildJudges(folder: string): Judges {
   const fsck = 'github.com/transparency-dev/tessera/cmd/fsck'
   const built = spawnSync('go', ['build', '-o', `${folder}/`, '.', fsck], {
     cwd: import.meta.dirname,

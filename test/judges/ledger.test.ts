@@ -1,11 +1,11 @@
 // The ledger's files as libraries judge them that others wrote: proofs by torchwood, transparency-dev/formats and Go's sumdb,
 // tiles by Tessera's fsck. They must take what ours takes and refuse what ours refuses. JUDGED_PROOFS sets how many proofs.
 
-import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import fc from 'fast-check'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { decodeUtf8, utf8 } from '../../src/libraries/base/bytes.ts'
 import { judgeProof } from '../../src/libraries/ledger/judge-proof.ts'
 import { parsePolicy } from '../../src/libraries/ledger/policy.ts'
@@ -22,10 +22,12 @@ const policy = parsePolicy(utf8(twoOfThree))
 /** What formats and sumdb judge: the ledger's signature, and no witness. */
 const logOnly = parsePolicy(utf8(`log ${logKey}\nquorum none\n`))
 
+const home = mkdtempSync(join(tmpdir(), 'proofstream-judges-'))
 let judges: Judges
 beforeAll(() => {
-  if (hasGo) judges = buildJudges()
+  if (hasGo) judges = buildJudges(home)
 })
+afterAll(() => rmSync(home, { recursive: true, force: true }))
 
 /** What each judge says of a file: empty where it takes it. */
 interface Said {
@@ -60,7 +62,7 @@ const random = <T>(arbitrary: fc.Arbitrary<T>, seed: number): T => fc.sample(arb
 /** One change in each line: a character put in, taken out or replaced, or the line gone or twice. */
 function changedLines(file: string, seed: number): string[] {
   const lines = file.split('\n').slice(0, -1)
-  const alphabet = [...'ABab01+/=- \n', '\r']
+  const alphabet = ['A', 'B', 'a', 'b', '0', '1', '+', '/', '=', '-', ' ', '\n', '\r']
   return lines.map((line, i) => {
     const how = fc.record({
       at: fc.nat(line.length),
@@ -103,6 +105,7 @@ describe.skipIf(!hasGo)('a proof', () => {
   test('with any line changed is refused by those that refuse it here', () => {
     const changed = files.flatMap((file, i) => changedLines(file, i).map((text) => ({ file, text })))
     let refused = 0
+    const faults: object[] = []
     judged(changed.map(({ text }) => text)).forEach((said, i) => {
       const { file, text } = changed[i]!
       const isTaken = (by: typeof policy, of: string): boolean => judgeProof(utf8(of), by).verdict === 'included'
@@ -116,9 +119,10 @@ describe.skipIf(!hasGo)('a proof', () => {
       ] as const) {
         const [here, there] = [isTaken(by, text), said[judge] === '']
         const isSame = here === there || (there && (isExtra || isTaken(by, inOneSpelling(text))))
-        if (!isSame) expect.fail(JSON.stringify({ judge, here, said: said[judge], file, text }))
+        if (!isSame) faults.push({ judge, here, said: said[judge], file, text })
       }
     })
+    expect(faults.slice(0, 1)).toEqual([])
     expect(refused).toBeGreaterThan(changed.length / 2)
   })
 })
@@ -130,7 +134,7 @@ describe.skipIf(!hasGo)('the tiles of a ledger', () => {
 
   /** The files of a ledger that has grown to `size` and published no head before. */
   function directoryOf(size: number): string {
-    const folder = mkdtempSync(join(tmpdir(), 'proofstream-tiles-'))
+    const folder = mkdtempSync(join(home, 'tiles-'))
     const put = (name: string, bytes: Uint8Array): void => {
       mkdirSync(dirname(join(folder, name)), { recursive: true })
       writeFileSync(join(folder, name), bytes)

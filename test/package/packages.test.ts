@@ -1,4 +1,4 @@
-// What a user of one library installs: `@proofstream/verify` and `@proofstream/client`, made of a copy of this checkout,
+// What a user of one library installs: `@proofstream/verify`, `client` and `ledger`, made of a copy of this checkout,
 // each in an empty folder without the node, without scripts.
 
 import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
@@ -40,7 +40,7 @@ beforeAll(async () => {
   home = mkdtempSync(join(tmpdir(), 'proofstream-packages-'))
   checkout = copied(home)
   await run('npm', ['run', '--silent', 'packages'], { cwd: checkout, env })
-  for (const name of ['verify', 'client']) {
+  for (const name of ['verify', 'client', 'ledger']) {
     const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', home, `./dist-packages/${name}`], {
       cwd: checkout,
       env,
@@ -66,6 +66,7 @@ function installedIn(name: string): { readonly manifests: readonly Manifest[]; r
 describe.each([
   { name: 'verify', packed: 40_000, unpacked: 135_000 },
   { name: 'client', packed: 54_000, unpacked: 178_000 },
+  { name: 'ledger', packed: 62_000, unpacked: 212_000 },
 ])('the package @proofstream/$name', ({ name, packed, unpacked }) => {
   test('is small', () => {
     const { size = Infinity, unpackedSize = Infinity, bundled } = archives.get(name) ?? {}
@@ -100,6 +101,12 @@ describe.each([
         if (new Error() instanceof ProofstreamError) throw new Error()
         // @ts-expect-error a dataset has a name
         await node.tail(1)`,
+      ledger: `
+        import { judgeProof, parsePolicy, type ProofVerdict } from '@proofstream/ledger'
+        const verdict: ProofVerdict = judgeProof(new Uint8Array(), parsePolicy(new Uint8Array()))
+        if (verdict.verdict === 'included') verdict.facts.dataset.length
+        // @ts-expect-error a number is no proof
+        judgeProof(1, parsePolicy(new Uint8Array()))`,
     }[name]
     writeFileSync(join(home, name, 'use.mts'), `${page}\n`)
     const options = ['--module', 'nodenext', '--lib', 'es2023,dom,dom.asynciterable', '--types', '']

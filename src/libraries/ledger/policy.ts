@@ -1,7 +1,7 @@
 // Policies: which ledgers and witnesses count, and how many of these. The text is read line by line, and what is wrong is named
 // with its line. Source: https://c2sp.org/tlog-policy
 
-import { decodeUtf8 } from '../base/bytes.ts'
+import { decodeUtf8, equalBytes } from '../base/bytes.ts'
 import { DecodeError } from '../base/errors.ts'
 import {
   parseVerifierKey,
@@ -157,7 +157,7 @@ function keyOf(draft: Draft, octets: string, type: SignatureType): VerifierKey {
 }
 
 function has(entries: readonly PolicyLog[], { publicKey }: VerifierKey): boolean {
-  return entries.some(({ key }) => key.publicKey.every((byte, at) => byte === publicKey[at]))
+  return entries.some(({ key }) => equalBytes(key.publicKey, publicKey))
 }
 
 function withUrl(url: string | undefined): { readonly url?: string } {

@@ -4,11 +4,26 @@
 import { concatBytes, equalBytes, u64Bytes, utf8 } from '../base/bytes.ts'
 import { hmacSha256, sha256 } from '../base/ids/native-crypto.ts'
 import { canonicalBytes } from '../base/json/canonical.ts'
+import { fromPlain } from '../base/json/json.ts'
 import type { JsonValue } from '../base/json/value.ts'
 import { noRoot } from './entry.ts'
 import { inclusionProof } from './tile-proofs.ts'
 import { hashesByLevel } from './tiled-tree.ts'
 import { leafHash, rootFromInclusion, treeRoot } from './tree.ts'
+
+/** What a leaf says of a batch. */
+export type BatchRecord = { readonly id: string; readonly bodyHash: string } & (
+  | { readonly status: 'committed'; readonly offsets: { readonly start: number; readonly end: number } }
+  | { readonly status: 'rejected'; readonly error: string }
+)
+
+/** The JSON of a batch's leaf: these members and no others. */
+export function batchRecord(batch: BatchRecord): JsonValue {
+  const { id, bodyHash, status } = batch
+  if (status === 'rejected') return fromPlain({ id, bodyHash, status, error: batch.error })
+  const { start, end } = batch.offsets
+  return fromPlain({ id, bodyHash, status, offsets: { start, end } })
+}
 
 /** The salt of a batch, by its place among the outcomes of the block. */
 export function batchSalt(secret: Uint8Array, index: number): Uint8Array {

@@ -2,7 +2,7 @@
 // lie, and the proof itself from those tiles. A proof reads at most two tiles of each level.
 
 import { assert } from '../base/assert.ts'
-import { isTreeSize, joinedHash, nodeHash, type TreeHead } from './tree.ts'
+import { isTreeSize, joinedHash, nodeHash } from './tree.ts'
 import { fullTileWidth, type Tile, tileIn, tileLevelHeight } from './tiles.ts'
 
 /** The hash at a place of a level of tiles: the root of the complete subtree over leaves [index · 256^level, (index + 1) · 256^level). */
@@ -98,7 +98,7 @@ export function consistencyProof(older: number, newer: number, hashes: TileHashe
 }
 
 /** The root of the first `size` leaves, one or more. */
-export function rootOf(size: number, hashes: TileHashes): TreeHead['root'] {
+export function rootOf(size: number, hashes: TileHashes): Uint8Array {
   return joined(subtreesOf(0, size), hashes)
 }
 

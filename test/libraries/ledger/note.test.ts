@@ -180,8 +180,11 @@ test('base64 has one text for each value', () => {
         expect(fromBase64(base64)).toEqual(bytes)
         const changed = base64.slice(0, at % (base64.length + 1)) + put + base64.slice((at % (base64.length + 1)) + 1)
         const read = fromBase64(changed)
-        if (read !== undefined) expect(Buffer.from(read).toString('base64')).toBe(changed)
-        else expect(Buffer.from(changed, 'base64').toString('base64')).not.toBe(changed)
+        // Node's own reader takes more, and writes what it has read in the one spelling.
+        const isOne = Buffer.from(changed, 'base64').toString('base64') === changed
+        expect(read === undefined ? undefined : Buffer.from(read)).toEqual(
+          isOne ? Buffer.from(changed, 'base64') : undefined,
+        )
       },
     ),
     { numRuns: 1000 },

@@ -1,0 +1,38 @@
+// Documents signed by the key of a node: Ed25519 over the domain, a newline and the canonical JSON of the document without its
+// member `proof`, which has the form that it has in answers.
+
+import { concatBytes, utf8 } from '../base/bytes.ts'
+import { DecodeError } from '../base/errors.ts'
+import { base64urlText, decodeMultibase, parseDidKey } from '../base/ids/identifiers.ts'
+import { canonicalBytes } from '../base/json/canonical.ts'
+import { fromPlain } from '../base/json/json.ts'
+import { object, oneOf, readShape, text } from '../base/json/shape.ts'
+import type { JsonObject } from '../base/json/value.ts'
+import { signatureFault } from '../proof/check.ts'
+import { proofType } from '../proof/commitment.ts'
+import type { NodeKey } from '../proof/sign.ts'
+
+const proofShape = object({ type: oneOf(proofType), verificationMethod: text(), proofValue: text() })
+const signatureBytes = 64
+
+/** The document with its `proof`. What is signed in one domain is nothing in another. */
+export function signDocument(domain: string, document: JsonObject, key: Pick<NodeKey, 'did' | 'sign'>): JsonObject {
+  const signature = key.sign(signedBytes(domain, document))
+  const proof = { type: proofType, verificationMethod: key.did, proofValue: base64urlText(signature) }
+  return new Map([...document, ['proof', fromPlain(proof)]])
+}
+
+/** The did:key that has signed a document. Throws DecodeError where it is not signed, or the signature is not good. */
+export function signerOf(domain: string, document: JsonObject): string {
+  const { verificationMethod, proofValue } = readShape('proof', proofShape, document.get('proof'))
+  const signature = decodeMultibase(proofValue, 'signature', signatureBytes)
+  const fault = signatureFault(parseDidKey(verificationMethod), signedBytes(domain, document), signature)
+  if (fault !== undefined) throw new DecodeError('signature', fault)
+  return verificationMethod
+}
+
+function signedBytes(domain: string, document: JsonObject): Uint8Array {
+  const unsigned = new Map(document)
+  unsigned.delete('proof')
+  return concatBytes([utf8(`${domain}\n`), canonicalBytes(unsigned)])
+}
