@@ -43,7 +43,7 @@ export class Ledger implements FeatureCode {
       return
     }
     const waiting = new WaitingDatasets({ catalog, store, keys: new LedgerKeys(store), clock, logger })
-    const facts = { ledger: { origin, keys: [key] }, node: nodeKey.did, version, engines: [] }
+    const facts = { ledger: { origin, keys: [key] }, version, engines: [] }
     const keeper = new Keeper({ store, clock, logger, ledger: first, origin, signer, waiting, facts, nodeKey })
     const unsubscribe = catalog.onAdvance(({ chain }) => waiting.note(chain.name.id))
     const running = repeat(() => keeper.step(), {

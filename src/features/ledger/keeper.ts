@@ -102,9 +102,9 @@ export class Keeper {
   async #statement(history: History): Promise<Uint8Array[]> {
     const { store, clock, facts, nodeKey, ledger } = this.#deps
     const { statement: hash } = history
-    this.#hasStated ||= hash !== '' && (await saysFacts(store, facts, { ledger, hash }))
+    this.#hasStated ||= hash !== '' && (await saysFacts(store, { ...facts, node: nodeKey.did }, { ledger, hash }))
     if (this.#hasStated) return []
-    return [await putStatement(store, facts, { ledger, key: nodeKey, time: timeText(clock.nowMs()) })]
+    return [await putStatement(store, { ...facts, time: timeText(clock.nowMs()) }, { ledger, key: nodeKey })]
   }
 
   /** False where another keeper was first: its batch is taken in. */

@@ -1,47 +1,38 @@
-// What the node says of itself in the ledger: which ledger, which key, which release. A statement is an object of the store
-// and an entry with its hash; the first entry is one, and another comes when one of its facts has changed.
+// The statements of a node in the store of its ledger: each is an object and an entry with its hash. The first entry is one,
+// and another comes when one of its facts has changed.
 
 import { toHex } from '../../libraries/base/bytes.ts'
-import { sha256 } from '../../libraries/base/ids/native-crypto.ts'
-import { canonicalBytes } from '../../libraries/base/json/canonical.ts'
-import { fromPlain, parseJson, toPlain } from '../../libraries/base/json/json.ts'
+import { canonicalText } from '../../libraries/base/json/canonical.ts'
+import { fromPlain } from '../../libraries/base/json/json.ts'
 import { entryBytes } from '../../libraries/ledger/entry.ts'
-import { type NodeKey, signDocument } from '../../libraries/proof/sign.ts'
+import { parseStatement, type Statement, statementBytes, statementEntry } from '../../libraries/ledger/statement.ts'
+import type { NodeKey } from '../../libraries/proof/sign.ts'
 import { ledgerObjectKey } from '../../node/store/layout.ts'
 import type { ObjectStore } from '../../node/store/object-store.ts'
 
-const domain = 'proofstream/statement/1'
-
-/** What a statement says beside its time. */
-export interface StatementFacts {
-  readonly ledger: { readonly origin: string; readonly keys: readonly string[] }
-  /** The DID of the key that signs answers. */
-  readonly node: string
-  readonly version: string
-  readonly engines: readonly { readonly name: string; readonly version: string; readonly sha256: string }[]
-}
+/** What a statement says beside its time and its node. */
+export type StatementFacts = Omit<Statement, 'time'>
 
 /** Stores a statement of these facts; its entry. Durable when it resolves. */
 export async function putStatement(
   store: ObjectStore,
-  facts: StatementFacts,
-  { ledger, key, time }: { readonly ledger: number; readonly key: NodeKey; readonly time: string },
+  statement: Statement,
+  { ledger, key }: { readonly ledger: number; readonly key: NodeKey },
 ): Promise<Uint8Array> {
-  const document = { type: domain, ...facts, time }
-  const bytes = canonicalBytes(fromPlain({ ...document, proof: signDocument(domain, document, key) }))
-  const hash = sha256(bytes)
-  await store.put(ledgerObjectKey(ledger, `statements/${toHex(hash)}`), bytes)
-  return entryBytes({ kind: 'statement', hash })
+  const bytes = statementBytes(statement, key)
+  const entry = statementEntry(bytes)
+  await store.put(ledgerObjectKey(ledger, `statements/${toHex(entry.hash)}`), bytes)
+  return entryBytes(entry)
 }
 
-/** True when the statement with this hash says these facts. */
+/** True when the statement with this hash says these facts of this node. Throws DecodeError where it is damaged. */
 export async function saysFacts(
   store: ObjectStore,
-  facts: StatementFacts,
+  facts: StatementFacts & { readonly node: string },
   { ledger, hash }: { readonly ledger: number; readonly hash: string },
 ): Promise<boolean> {
   const bytes = await store.get(ledgerObjectKey(ledger, `statements/${hash}`))
   if (bytes === undefined) return false
-  const { type: _type, time: _time, proof: _proof, ...said } = toPlain(parseJson(bytes)) as Record<string, unknown> // as `putStatement` wrote it
-  return toHex(sha256(canonicalBytes(fromPlain(said)))) === toHex(sha256(canonicalBytes(fromPlain(facts))))
+  const { time: _, ...said } = parseStatement(bytes)
+  return canonicalText(fromPlain(said)) === canonicalText(fromPlain(facts))
 }

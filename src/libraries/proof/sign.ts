@@ -3,10 +3,9 @@
 
 import { base64urlText, didKeyText } from '../base/ids/identifiers.ts'
 import { ed25519Signer, randomBytes } from '../base/ids/native-crypto.ts'
-import { canonicalBytes } from '../base/json/canonical.ts'
-import { fromPlain, parseJson } from '../base/json/json.ts'
+import { parseJson } from '../base/json/json.ts'
 import { assert } from '../base/assert.ts'
-import { concatBytes, fromHex, toHex, utf8 } from '../base/bytes.ts'
+import { fromHex, toHex } from '../base/bytes.ts'
 import { DecodeError } from '../base/errors.ts'
 import { type Commitment, commitmentBytes, proofType } from './commitment.ts'
 
@@ -26,15 +25,6 @@ export function signProof(
 ): { readonly commitment: Commitment; readonly proof: Proof } {
   const signature = key.sign(commitmentBytes(commitment))
   return { commitment, proof: { type: proofType, verificationMethod: key.did, proofValue: base64urlText(signature) } }
-}
-
-/**
- * The `proof` of another document than an answer: the signature is over its domain, a line feed and its canonical JSON without
- * the member `proof`. Deterministic.
- */
-export function signDocument(domain: string, document: object, key: NodeKey): Proof {
-  const message = concatBytes([utf8(`${domain}\n`), canonicalBytes(fromPlain(document))])
-  return { type: proofType, verificationMethod: key.did, proofValue: base64urlText(key.sign(message)) }
 }
 
 /** A key that signs answers. `seed` is the secret; it stands in no log, error or answer. */

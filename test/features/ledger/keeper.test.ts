@@ -44,7 +44,7 @@ function keeperOn(store: ObjectStore, version = '1'): Keeper {
   const logger = silentLogger
   const catalog = new Catalog({ store, announcements: openLocalAnnouncements(logger), logger })
   const waiting = new WaitingDatasets({ catalog, store, keys: new LedgerKeys(store), clock: systemClock, logger })
-  const facts = { ledger: { origin, keys: ['key'] }, node: nodeKey.did, version, engines: [] }
+  const facts = { ledger: { origin, keys: ['key'] }, version, engines: [] }
   return new Keeper({ store, clock: systemClock, logger, ledger: 1, origin, signer, waiting, facts, nodeKey })
 }
 
