@@ -2,6 +2,7 @@
 // it has routes. Options and facts of formats are data; code is loaded where it is wanted.
 
 import { followOptions } from './features/follow/options.ts'
+import { ledgerOptions } from './features/ledger/options.ts'
 import { lineProtocolFacts } from './features/line-protocol/facts.ts'
 import { mqttOptions } from './features/mqtt/options.ts'
 import { otlpJsonFacts, otlpProtobufFacts } from './features/otlp/facts.ts'
@@ -52,6 +53,12 @@ export const features = [
     inspect: async (at: { readonly evidence: string }) =>
       (await import('./features/follow/evidence.ts')).inspectEvidence(at.evidence),
     load: async () => (await import('./features/follow/feature.ts')).following,
+  },
+  {
+    name: 'ledger',
+    about: 'every block of public datasets in one signed tree, so that nobody can be shown another history',
+    options: ledgerOptions,
+    load: async () => new (await import('./features/ledger/feature.ts')).Ledger(),
   },
   {
     name: 'mqtt',

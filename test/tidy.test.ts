@@ -163,11 +163,11 @@ describe('the repository', () => {
       // Up by what makes a node fast: the compiled reader (1,560 lines, half of them AssemblyScript), slices begun early,
       // one question on all cores; and by a first hour: charts and maps, an SQL page, places of two columns, keys that change,
       // queries with an address. And by the ledger: its library, whose judges are written in Go.
-      src: linesOf('src') > 105_750,
+      src: linesOf('src') > 106_750,
       libraries: linesOf('src/libraries') > 25_500,
-      node: linesOf('src/node') > 53_250,
-      features: linesOf('src/features') > 18_000,
-      test: linesOf('test') > 87_700,
+      node: linesOf('src/node') > 53_300,
+      features: linesOf('src/features') > 18_850,
+      test: linesOf('test') > 88_000,
     }).toEqual({
       src: false,
       libraries: false,
@@ -179,12 +179,13 @@ describe('the repository', () => {
     expect([...rooms].filter((room) => room.startsWith('node/')).length).toBeLessThanOrEqual(13)
   })
 
-  test('has at most 55 options of a node and 33 commands, as the help shows them', () => {
+  test('has at most 58 options of a node and 33 commands, as the help shows them', () => {
     const program = createProgram({ clientEnvironment, loadConfig, optionTable }, [], async () => {})
     const serve = program.commands.find((command) => command.name() === 'serve')
     const flags = serve?.helpInformation().match(/^ +--/gm) ?? []
     expect(flags.length).toBe(optionTable.length + 1)
-    expect(flags.length).toBeLessThanOrEqual(55)
+    // Three of them name the ledger, its key and its delay.
+    expect(flags.length).toBeLessThanOrEqual(58)
     // A group of commands has no arguments of its own; `export`, which is a command and has one, has.
     const commandsOf = (command: Command): string[] => [
       ...(command.commands.length === 0 || command.registeredArguments.length > 0 ? [command.name()] : []),

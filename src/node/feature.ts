@@ -50,6 +50,8 @@ export interface FeatureParts extends Shared {
   readonly gateway: Gateway | undefined
   readonly health: Health
   readonly nodeKey: NodeKey
+  /** Of the program. */
+  readonly version: string
 }
 
 /** All features but those of these names. */

@@ -226,6 +226,7 @@ async function serve(parts: Parts, failed: Promise<unknown>): Promise<RunningNod
     },
     catalog,
     objects,
+    stored: (key) => store.get(key),
     tokens,
     savedQueries: new SavedQueries({ store, clock, logger }),
     health,
@@ -247,7 +248,8 @@ async function serve(parts: Parts, failed: Promise<unknown>): Promise<RunningNod
     await app.close()
   })
   const port = await app.listen(config.listenHost, config.listenPort)
-  for (const { start } of features) await start?.({ ...parts, gateway, health, nodeKey })
+  for (const feature of features)
+    await feature.start?.({ ...parts, gateway, health, nodeKey, version: packageVersion() })
   await warnAtStart(config, logger)
   // Queries start what they need; a node whose engine cannot run says so before somebody asks.
   engine?.prove().catch(() => undefined)

@@ -89,9 +89,23 @@ export class TiledTree {
   }
 
   root(): Uint8Array {
-    let hash: Uint8Array | undefined
-    for (const { frontier } of this.#open) hash = frontier.joined(hash)
-    return hash ?? emptyRoot
+    return rootOver(this.#open.map(({ frontier }) => frontier))
+  }
+
+  /** The root that the tree would have with leaves of these hashes added. */
+  rootWith(leafHashes: readonly Uint8Array[]): Uint8Array {
+    const levels = this.#open.map(({ frontier }) => frontier.copy())
+    for (const leafHash of leafHashes) {
+      let hash = leafHash
+      for (let level = 0; ; level++) {
+        const frontier = (levels[level] ??= new Frontier())
+        frontier.append(hash)
+        if (frontier.size < fullTileWidth) break
+        hash = frontier.root()
+        levels[level] = new Frontier()
+      }
+    }
+    return rootOver(levels)
   }
 
   /** The tiles of hashes, full ones and those of this size, that are new since the last call. */
@@ -107,6 +121,13 @@ export class TiledTree {
   #at(level: number, index: number): OpenTile {
     return (this.#open[level] ??= new OpenTile(index))
   }
+}
+
+/** The root over what is not in full tiles, by level. */
+function rootOver(levels: readonly Frontier[]): Uint8Array {
+  let hash: Uint8Array | undefined
+  for (const frontier of levels) hash = frontier.joined(hash)
+  return hash ?? emptyRoot
 }
 
 /** A reader of the hashes of a tree whose leaves are all at hand, as `tile-proofs.ts` takes it. */

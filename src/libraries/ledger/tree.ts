@@ -43,6 +43,14 @@ export class Frontier {
     return this.#size
   }
 
+  /** One like this, which grows by itself. */
+  copy(): Frontier {
+    const copy = new Frontier()
+    copy.#roots.push(...this.#roots)
+    copy.#size = this.#size
+    return copy
+  }
+
   /** Adds a leaf by its hash. */
   append(hash: Uint8Array): void {
     assert(isTreeSize(this.#size + 1), 'a tree has at most 2^53-1 leaves')

@@ -65,6 +65,8 @@ export interface HttpContext {
   readonly replica: ReplicaParts | undefined
   readonly catalog: Catalog
   readonly objects: Objects
+  /** An object of the store by its key. */
+  readonly stored: (key: string) => Promise<Uint8Array | undefined>
   readonly tokens: TokenRegistry
   readonly savedQueries: SavedQueries
   readonly health: Health

@@ -21,6 +21,7 @@ import {
   generationKey,
   generationsPrefix,
   headKey,
+  ledgerKeysPrefix,
   logsPrefix,
   nameKey,
   packFileKey,
@@ -64,6 +65,11 @@ const records = [
   [deletionsPrefix, 2],
   [tokensPrefix, 1],
   [queriesPrefix, 1],
+  [ledgerKeysPrefix, 1],
+  // The head before the batches, which then have all that it is over. Tiles follow from batches.
+  ['ledger', 1],
+  ['ledger/statements', 1],
+  ['ledger/batches', 1],
   [rejectsRoot, 3],
 ] as const
 

@@ -49,6 +49,8 @@ export const rejectsRoot = 'rejects'
 export const signersPrefix = 'signers'
 export const retiredKeysPrefix = 'retired-keys'
 export const queriesPrefix = 'queries'
+export const ledgerKeysPrefix = 'ledger-keys'
+export const ledgerStatesPrefix = 'ledger-states'
 
 /** `names/<account>/<dataset>` in lower case. `alias` is `account/dataset` in any ASCII case. */
 export function nameKey(alias: string): string {
@@ -212,6 +214,35 @@ export function tokenKey(id: string): string {
 /** `queries/<name>`: one saved query. */
 export function savedQueryKey(name: string): string {
   return `${queriesPrefix}/${segment('the name of a query', name)}`
+}
+
+/**
+ * `ledger/<name>`: what the ledger shows to everybody, under the names of its routes. Of the n-th ledger of a store, from 2
+ * on, `ledger/<n>/<name>`.
+ */
+export function ledgerObjectKey(ledger: number, name: string): string {
+  const folder = ledger === 1 ? 'ledger' : `ledger/${number('the number of a ledger', ledger)}`
+  return `${folder}/${name}`
+}
+
+/** `ledger/batches/<number>`: the entries of one batch. */
+export function ledgerBatchKey(ledger: number, batch: number): string {
+  return ledgerObjectKey(ledger, `batches/${number('the number of a batch', batch)}`)
+}
+
+/** `ledger-keys/<multibase part of the DID>`: the ledger key of a dataset, a secret. */
+export function ledgerKeyKey(id: DatasetId): string {
+  return `${ledgerKeysPrefix}/${datasetFolder(id)}`
+}
+
+/** `ledger-states/<ledger>`. */
+export function ledgerStatesOf(ledger: number): string {
+  return `${ledgerStatesPrefix}/${number('the number of a ledger', ledger)}`
+}
+
+/** `ledger-states/<ledger>/<batch>`: what follows from the batches up to this one, so that a start need not read them all. */
+export function ledgerStateKey(ledger: number, batch: number): string {
+  return `${ledgerStatesOf(ledger)}/${number('the number of a batch', batch)}`
 }
 
 /** `secrets/<name>`: a secret that every process of the installation shares, such as the receipts' checksum key. */

@@ -12,6 +12,7 @@ import {
   deletionKey,
   deletionsOf,
   headKey,
+  ledgerKeyKey,
   packFilesPrefix,
   packKey,
   packLevelPrefix,
@@ -41,6 +42,8 @@ export async function removeChain(store: ObjectStore, id: DatasetId, signal: Abo
     count += keys.length
   }
   await store.delete(headKey(id))
+  // What the ledger has of it says nothing to anybody from now on.
+  await store.delete(ledgerKeyKey(id))
   for (const level of levels) await store.delete(packKey(id, level, 0))
   await store.delete(commitKey(id, 0))
   const folders = [

@@ -1,0 +1,66 @@
+// The ledger of a node: every builder keeps it, every process shows it.
+
+import { repeat } from '../../libraries/base/clock.ts'
+import type { FeatureCode, FeatureParts } from '../../node/feature.ts'
+import type { OptionalRoutes } from '../../node/http/context.ts'
+import { join } from 'node:path'
+import { settingsOf } from '../../node/options.ts'
+import { claimOrigin, ensureLedgerKey, ledgerVerifierKey } from './identity.ts'
+import { Keeper } from './keeper.ts'
+import { LedgerKeys } from './ledger-keys.ts'
+import { type LedgerOptions, ledgerOptions } from './options.ts'
+import { type KeeperStatus, registerLedger } from './routes.ts'
+import { WaitingDatasets } from './waiting.ts'
+
+/** The first ledger of a store. */
+const first = 1
+/** A step begins so often within the delay, so that what waits for one, and for its own work, is in time. */
+const stepsPerDelay = 4
+
+export class Ledger implements FeatureCode {
+  /** Undefined while this process keeps none. */
+  #status: (() => KeeperStatus) | undefined
+  readonly routes: OptionalRoutes = {
+    every: (app, context) => registerLedger(app, { context, ledger: first, status: () => this.#status?.() }),
+  }
+
+  /** Begins to keep the ledger where the options name one and this process builds. Throws NodeError `InvalidParameter`. */
+  async start(parts: FeatureParts): Promise<void> {
+    const options = settingsOf(parts.config.settings, ledgerOptions)
+    if (options === undefined || !parts.config.roles.includes('builder')) return
+    await this.#keep(parts, options)
+  }
+
+  async #keep(parts: FeatureParts, { origin, keyFile, delayMs }: LedgerOptions): Promise<void> {
+    const { store, clock, logger, catalog, paths, opened, health, nodeKey, metrics, version } = parts
+    const signer = await ensureLedgerKey(keyFile ?? join(paths.keys, 'ledger.json'))
+    const key = ledgerVerifierKey(origin, signer)
+    const refusal = await claimOrigin(store, first, { origin, key })
+    if (refusal !== undefined) {
+      logger.error({ reason: refusal }, 'The ledger is not kept; all else goes on')
+      const state = { kind: 'halted', reason: refusal } as const
+      this.#status = () => ({ state, delayMs, waiting: { datasets: 0, sinceMs: undefined } })
+      return
+    }
+    const waiting = new WaitingDatasets({ catalog, store, keys: new LedgerKeys(store), clock, logger })
+    const facts = { ledger: { origin, keys: [key] }, version, engines: [] }
+    const keeper = new Keeper({ store, clock, logger, ledger: first, origin, signer, waiting, facts, nodeKey })
+    const unsubscribe = catalog.onAdvance(({ chain }) => waiting.note(chain.name.id))
+    const running = repeat(() => keeper.step(), {
+      everyMs: Math.max(250, delayMs / stepsPerDelay),
+      clock,
+      onError: (err) => logger.warn({ err }, 'The ledger could not be kept up and is tried again'),
+    })
+    opened.push(async () => {
+      unsubscribe()
+      await running.close()
+    })
+    this.#status = () => ({ state: keeper.state, delayMs, waiting: waiting.load })
+    metrics.gauge(
+      'ledger_waiting_datasets',
+      'Datasets with blocks that are not in the ledger.',
+      () => waiting.load.datasets,
+    )
+    health.tell('ledger', () => ({ origin, state: keeper.state.kind }))
+  }
+}

@@ -1,0 +1,42 @@
+// Who the ledger is: a name and a key, put into the store by the first keeper and held from then on.
+
+import { DecodeError, NodeError } from '../../libraries/base/errors.ts'
+import { signatureTypes, verifierKey, verifierKeyText } from '../../libraries/ledger/verifier-key.ts'
+import { generateNodeKey, type NodeKey, nodeKeyFromJson, nodeKeyToJson } from '../../libraries/proof/sign.ts'
+import { createPrivate, readText } from '../../node/machine/disk/files.ts'
+import { ledgerObjectKey } from '../../node/store/layout.ts'
+import type { ObjectStore } from '../../node/store/object-store.ts'
+import { putOnce } from '../../node/store/records.ts'
+import { originCodec } from './records.ts'
+
+/** The key that signs heads, in the form of a node key; made where there is none. Throws NodeError `InvalidParameter`. */
+export async function ensureLedgerKey(path: string): Promise<NodeKey> {
+  if ((await readText(path)) === undefined) await createPrivate(path, nodeKeyToJson(generateNodeKey()))
+  try {
+    return nodeKeyFromJson((await readText(path)) ?? '')
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error
+    throw new NodeError('InvalidParameter', `${path} holds no ledger key (${error.message}).`, {
+      hint: 'Put the file back from a backup: a ledger has one key for life.',
+      cause: error,
+    })
+  }
+}
+
+/** The key of heads as their readers know it. */
+export function ledgerVerifierKey(origin: string, { publicKey }: Pick<NodeKey, 'publicKey'>): string {
+  return verifierKeyText(verifierKey(origin, signatureTypes.ed25519, publicKey))
+}
+
+/** Undefined where the ledger of the store has this name and key, by now or already; else why nothing is to be signed. */
+export async function claimOrigin(
+  store: ObjectStore,
+  ledger: number,
+  own: { readonly origin: string; readonly key: string },
+): Promise<string | undefined> {
+  const claim = await putOnce(store, ledgerObjectKey(ledger, 'origin'), { codec: originCodec, value: own })
+  if (claim.outcome === 'won') return undefined
+  const { origin, key } = claim.inForce
+  if (origin !== own.origin) return `the ledger of this store is ${origin}, not ${own.origin}`
+  return `the ledger of this store has another key: ${key}`
+}

@@ -1,0 +1,52 @@
+// What the options say of the ledger: its name, its key, how late it may be.
+
+import { invalidOption, type OptionGroup, type OptionRow, type OptionValues } from '../../node/options.ts'
+import { isKeyName } from '../../libraries/ledger/verifier-key.ts'
+
+const leastDelayMs = 1_000
+
+const rows: readonly OptionRow[] = [
+  {
+    name: 'ledger-origin',
+    type: 'text',
+    text: 'name of the ledger, such as data.example.org/ledger. It is signed, and holds from the first start on',
+  },
+  {
+    name: 'ledger-key',
+    type: 'text',
+    text: 'file of the key that signs the ledger, the same for all builders (default: <data>/keys/ledger.json)',
+  },
+  {
+    name: 'ledger-delay',
+    type: 'duration-ms',
+    default: '60s',
+    text: 'time in which a committed block is an entry of the ledger, at least 1s',
+  },
+]
+
+export interface LedgerOptions {
+  readonly origin: string
+  /** Undefined: that of the data directory. */
+  readonly keyFile: string | undefined
+  readonly delayMs: number
+}
+
+export const ledgerOptions: OptionGroup<LedgerOptions> = {
+  name: 'ledger',
+  rows,
+  needs: 'a name for the ledger: --ledger-origin data.example.org/ledger',
+  read: readLedger,
+}
+
+/** Undefined without an origin. Throws NodeError `InvalidParameter`. */
+function readLedger(values: OptionValues): LedgerOptions | undefined {
+  // parseValue has given each option the type that its row names.
+  const origin = values.get('ledger-origin') as string | undefined
+  const delayMs = values.get('ledger-delay') as number
+  if (origin === undefined) return undefined
+  if (!isKeyName(origin) || origin.length > 200) {
+    throw invalidOption(`Option 'ledger-origin' is '${origin}'; expected a name without spaces and plus signs.`)
+  }
+  if (delayMs < leastDelayMs) throw invalidOption(`Option 'ledger-delay' is shorter than 1s.`)
+  return { origin, delayMs, keyFile: values.get('ledger-key') as string | undefined }
+}

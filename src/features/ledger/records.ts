@@ -1,0 +1,59 @@
+// The stored records of a ledger: batches of entries, each with the tree before and after it; what follows from all of them
+// up to one; and who the ledger is. Canonical JSON; the first of each that is stored stands.
+
+import { base64Text, fromBase64 } from '../../libraries/base/base64.ts'
+import {
+  checked,
+  list,
+  natural,
+  object,
+  recordCodec,
+  refuse,
+  type Shape,
+  text,
+} from '../../libraries/base/json/shape.ts'
+import type { TreeHead } from '../../libraries/ledger/tree.ts'
+
+const base64: Shape<string> = checked(text(), (value) =>
+  fromBase64(value) === undefined ? 'is not base64' : undefined,
+)
+const tree = object({ size: natural, root: text(/^[A-Za-z0-9+/]{43}=$/) })
+const hex = text(/^[0-9a-f]{64}$/)
+
+/** At most so many entries are put at once: some 750 kB. */
+export const mostBatchEntries = 4_096
+
+/** `ledger/batches/<n>`: entries as base64, and the tree before and after them, roots as base64. */
+export const batchCodec = recordCodec(
+  'ledger batch',
+  checked(object({ from: tree, to: tree, entries: list(base64, { least: 1 }) }), ({ from, to, entries }) =>
+    to.size === from.size + entries.length ? undefined : 'has another number of entries than it says',
+  ),
+)
+export type BatchRecord = ReturnType<typeof batchCodec.decode>
+
+/** `ledger-states/<ledger>/<n>`: what follows from the batches before the n-th. `next` is sorted by tags. */
+export const stateCodec = recordCodec(
+  'ledger state',
+  object({
+    tree,
+    /** SHA-256 of the last statement. */
+    statement: hex,
+    /** The next sequence to enter of each dataset. */
+    next: list(object({ tag: hex, sequence: natural })),
+  }),
+)
+export type StateRecord = ReturnType<typeof stateCodec.decode>
+
+/** `ledger/origin`: the name of the ledger and the key of its heads, as a verifier key. */
+export const originCodec = recordCodec('ledger origin', object({ origin: text(), key: text() }))
+
+/** A tree as records have it. */
+export function storedTree({ size, root }: TreeHead): BatchRecord['to'] {
+  return { size, root: base64Text(root) }
+}
+
+/** The entries of a batch. */
+export function entriesOf({ entries }: BatchRecord): Uint8Array[] {
+  return entries.map((entry) => fromBase64(entry) ?? refuse('is not base64'))
+}

@@ -1,0 +1,217 @@
+// Keepers that are killed before or after any operation of the store, and several at once: whatever happens, one tree is
+// signed, every block is in it once and in order, and the next keeper goes on.
+
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { Keeper } from '../../../src/features/ledger/keeper.ts'
+import { LedgerKeys } from '../../../src/features/ledger/ledger-keys.ts'
+import { batchCodec, entriesOf } from '../../../src/features/ledger/records.ts'
+import { WaitingDatasets } from '../../../src/features/ledger/waiting.ts'
+import { decodeUtf8, toHex } from '../../../src/libraries/base/bytes.ts'
+import { systemClock } from '../../../src/libraries/base/clock.ts'
+import { silentLogger } from '../../../src/libraries/base/logger.ts'
+import { parseEntry } from '../../../src/libraries/ledger/entry.ts'
+import { parseHead } from '../../../src/libraries/ledger/head.ts'
+import { parseNote } from '../../../src/libraries/ledger/note.ts'
+import { entriesOfBundle, tileIn, tileName } from '../../../src/libraries/ledger/tiles.ts'
+import { leafHash, treeRoot } from '../../../src/libraries/ledger/tree.ts'
+import { nodeKeyFromSeed } from '../../../src/libraries/proof/sign.ts'
+import { Catalog } from '../../../src/node/catalog/catalog.ts'
+import { openLocalAnnouncements } from '../../../src/node/log/announcements.ts'
+import type { ObjectStore } from '../../../src/node/store/object-store.ts'
+import { openMemoryStore } from '../../adapters/memory-store.ts'
+import { chainObjects, nameObject } from '../../helpers/long-chain.ts'
+
+/** Datasets by their chains' AddData blocks. Some fill more than a bundle. */
+const sizes = [3, 0, 270]
+const stored = sizes.flatMap((blocks, at) => {
+  const dataset = `did:odf:fed01${String(at).repeat(64)}`
+  return [...chainObjects({ dataset, blocks }), nameObject(dataset, `acme/d${at}`)]
+})
+const chainLengths = sizes.map((_, at) => stored.filter(({ key }) => key.includes(`${at}${at}${at}/blocks/`)).length)
+const origin = 'data.example/ledger'
+const signer = nodeKeyFromSeed(new Uint8Array(32).fill(7))
+const nodeKey = nodeKeyFromSeed(new Uint8Array(32).fill(8))
+
+async function storeWithChains(): Promise<ObjectStore> {
+  const store = openMemoryStore()
+  for (const { key, bytes } of stored) await store.put(key, bytes)
+  return store
+}
+
+/** A keeper of a process of its own. Versions differ so that each says something new of itself. */
+function keeperOn(store: ObjectStore, version = '1'): Keeper {
+  const logger = silentLogger
+  const catalog = new Catalog({ store, announcements: openLocalAnnouncements(logger), logger })
+  const waiting = new WaitingDatasets({ catalog, store, keys: new LedgerKeys(store), clock: systemClock, logger })
+  const facts = { ledger: { origin, keys: ['key'] }, version, engines: [] }
+  return new Keeper({ store, clock: systemClock, logger, ledger: 1, origin, signer, waiting, facts, nodeKey })
+}
+
+const changing = ['put', 'replace', 'delete', 'get', 'list'] as const
+
+/** The store with `act` around each operation on what is the ledger's, by its number. */
+function around(
+  store: ObjectStore,
+  act: (number: number, work: () => Promise<unknown>) => Promise<unknown>,
+): ObjectStore {
+  let number = 0
+  const wrapped = { ...store }
+  for (const name of changing) {
+    const own = store[name] as (...args: unknown[]) => Promise<unknown> // each returns a promise
+    Object.assign(wrapped, {
+      [name]: (...args: unknown[]) =>
+        String(args[0]).startsWith('ledger') ? act(number++, () => own(...args)) : own(...args),
+    })
+  }
+  return wrapped
+}
+
+/** Heads that were ever published over this store, newest last. */
+function noteHeads(store: ObjectStore, heads: Uint8Array[]): ObjectStore {
+  return {
+    ...store,
+    replace: async (key, bytes) => {
+      if (key === 'ledger/checkpoint') heads.push(bytes)
+      await store.replace(key, bytes)
+    },
+  }
+}
+
+/** What is wrong with the ledger of a store and the heads that were shown of it; empty where nothing is. */
+async function faultsOf(store: ObjectStore, heads: readonly Uint8Array[]): Promise<string[]> {
+  const faults: string[] = []
+  const entries: Uint8Array[] = []
+  for (let number = 0; ; number++) {
+    const bytes = await store.get(`ledger/batches/${number}`)
+    if (bytes === undefined) break
+    const batch = batchCodec.decode(bytes)
+    if (batch.from.size !== entries.length) faults.push(`batch ${number} begins at ${batch.from.size}`)
+    entries.push(...entriesOf(batch))
+    if (batch.to.root !== rootText(entries)) faults.push(`batch ${number} has another root`)
+  }
+  for (const head of heads) {
+    const { size, root } = parseHead(parseNote(head).text)
+    if (toHex(root) !== toHex(treeRoot(entries.slice(0, size).map(leafHash)))) faults.push('split-view')
+  }
+  const shown = parseHead(parseNote((await store.get('ledger/checkpoint')) ?? new Uint8Array()).text)
+  if (shown.size !== entries.length) faults.push(`the head has ${shown.size} of ${entries.length} entries`)
+  for (let index = 0; index * 256 < shown.size; index++) {
+    const tile = tileIn(shown.size, 'entries', index)
+    const bundle = tile && (await store.get(`ledger/${tileName(tile)}`))
+    const stored = bundle && entriesOfBundle(bundle, tile.width)
+    const wanted = entries.slice(index * 256, (index + 1) * 256)
+    if (stored?.map(toHex).join() !== wanted.map(toHex).join()) faults.push(`bundle ${index} differs`)
+  }
+  const bySequence = new Map<string, number[]>()
+  for (const entry of entries.map(parseEntry)) {
+    if (entry.kind !== 'block') continue
+    const tag = toHex(entry.datasetTag)
+    bySequence.set(tag, [...(bySequence.get(tag) ?? []), entry.sequence])
+  }
+  const lengths = [...bySequence.values()].map((sequences) => sequences.length).sort((x, y) => x - y)
+  const wanted = [...chainLengths].sort((x, y) => x - y)
+  if (lengths.join() !== wanted.join()) faults.push(`datasets have ${lengths.join()} of ${wanted.join()} blocks`)
+  for (const sequences of bySequence.values())
+    if (sequences.some((sequence, at) => sequence !== at)) faults.push(`entries in the order ${sequences.join()}`)
+  if (entries[0]?.[0] !== 2) faults.push('the first entry is no statement')
+  return faults
+}
+
+function rootText(entries: readonly Uint8Array[]): string {
+  return Buffer.from(treeRoot(entries.map(leafHash))).toString('base64')
+}
+
+describe('keepers', () => {
+  test('enter every block once, say who they are, and change nothing when nothing came', async () => {
+    const heads: Uint8Array[] = []
+    const store = noteHeads(await storeWithChains(), heads)
+    await keeperOn(store).step()
+    expect(await faultsOf(store, heads)).toEqual([])
+    const before = await store.list('ledger/batches')
+    await keeperOn(store).step()
+    expect([await store.list('ledger/batches'), heads.length]).toEqual([before, 1])
+    const statement = decodeUtf8(
+      must(await store.get(`ledger/statements/${(await store.list('ledger/statements'))[0]}`)),
+    )
+    expect(JSON.parse(statement)).toMatchObject({
+      type: 'proofstream/statement/1',
+      ledger: { origin },
+      node: nodeKey.did,
+    })
+  })
+
+  test('that are killed before or after any operation leave what the next one completes', async () => {
+    for (const isAfter of [false, true]) {
+      for (let at = 0, isDone = false; !isDone; at++) {
+        const heads: Uint8Array[] = []
+        const store = noteHeads(await storeWithChains(), heads)
+        const dying = around(store, async (number, work) => {
+          if (number < at) return await work()
+          if (number === at && isAfter) await work()
+          throw new Error('killed')
+        })
+        isDone = await keeperOn(dying)
+          .step()
+          .then(
+            () => true,
+            (error: unknown) => {
+              if (String(error) !== 'Error: killed') throw error
+              return false
+            },
+          )
+        await keeperOn(store, '2').step()
+        expect([at, isAfter, await faultsOf(store, heads)]).toEqual([at, isAfter, []])
+      }
+    }
+  })
+
+  test('at once, in any order of their operations, sign one tree', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.scheduler(), fc.integer({ min: 2, max: 4 }), async (scheduler, count) => {
+        const heads: Uint8Array[] = []
+        const store = noteHeads(await storeWithChains(), heads)
+        const keepers = Array.from({ length: count }, (_, i) =>
+          keeperOn(
+            around(store, async (_number, work) => {
+              await scheduler.schedule(Promise.resolve(), `${i}`)
+              return await work()
+            }),
+            `${i}`,
+          ),
+        )
+        const steps = keepers.map((keeper) => keeper.step())
+        await scheduler.waitFor(Promise.all(steps))
+        await keeperOn(store, '9').step()
+        expect(keepers.map(({ state }) => state.kind)).toEqual(keepers.map(() => 'running'))
+        expect(await faultsOf(store, heads)).toEqual([])
+      }),
+      { numRuns: 20 },
+    )
+  })
+
+  test('halt where a batch does not follow, and sign nothing more', async () => {
+    const heads: Uint8Array[] = []
+    const store = noteHeads(await storeWithChains(), heads)
+    await keeperOn(store).step()
+    const batch = batchCodec.decode(must(await store.get('ledger/batches/0')))
+    const to = { ...batch.to, root: Buffer.alloc(32).toString('base64') }
+    await store.put(
+      'ledger/batches/1',
+      batchCodec.encode({
+        from: batch.to,
+        to: { ...to, size: batch.to.size + batch.entries.length },
+        entries: batch.entries,
+      }),
+    )
+    const keeper = keeperOn(store, '2')
+    await keeper.step()
+    expect(keeper.state).toMatchObject({ kind: 'halted', reason: expect.stringContaining('batch 1') })
+    expect(heads).toHaveLength(1)
+  })
+})
+
+function must<T>(value: T | undefined): T {
+  if (value === undefined) throw new Error('nothing is there')
+  return value
+}

@@ -1,0 +1,60 @@
+// The ledger of a real node: each block of a public dataset is an entry, once and in order, under a head that its key has
+// signed; strangers learn nothing of private ones; another start goes on; another name or key is refused.
+
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { toHex, utf8 } from '../../../src/libraries/base/bytes.ts'
+import { blockTag, datasetTag, parseEntry } from '../../../src/libraries/ledger/entry.ts'
+import { openHead } from '../../../src/libraries/ledger/open-head.ts'
+import { parsePolicy } from '../../../src/libraries/ledger/policy.ts'
+import { allSecrets, blockSalt, datasetSaltOf, secretOf } from '../../../src/libraries/ledger/secrets.ts'
+import { entriesOfBundle, tileIn, tileName } from '../../../src/libraries/ledger/tiles.ts'
+import { leafHash, treeRoot } from '../../../src/libraries/ledger/tree.ts'
+import { liveNode, type LiveNode } from '../../helpers/live-node.ts'
+
+const live = await liveNode({ 'ledger-origin': 'data.example/ledger', 'ledger-delay': '1s' })
+
+/** The head, judged by its key; and all entries, held against its root. */
+async function ledgerOf(node: LiveNode) {
+  const { keys, size } = (await node.call('/ledger', { token: null })).json as { keys: string[]; size: number }
+  const policy = parsePolicy(utf8(`log ${keys[0]}\nquorum none\n`))
+  const opened = openHead((await node.call('/ledger/checkpoint', { token: null })).bytes, policy)
+  if (!opened.ok) throw new Error(opened.reason)
+  const entries: Uint8Array[] = []
+  for (let index = 0; index * 256 < opened.head.size; index++) {
+    const tile = tileIn(opened.head.size, 'entries', index)
+    if (tile === undefined) throw new Error('no tile')
+    const bundle = await fetch(`${node.node.url}/ledger/${tileName(tile)}`)
+    entries.push(...entriesOfBundle(new Uint8Array(await bundle.arrayBuffer()), tile.width))
+  }
+  expect(toHex(treeRoot(entries.map(leafHash)))).toBe(toHex(opened.head.root))
+  return { size, entries: entries.map(parseEntry) }
+}
+
+async function entriesOfDataset(node: LiveNode, alias: string) {
+  const id = String((await node.call(`/${alias}`)).at('id'))
+  const key = await readFile(join(node.dataDir, 'store', 'ledger-keys', id.slice('did:odf:'.length))).catch(
+    () => undefined,
+  )
+  if (key === undefined) return []
+  const tag = toHex(datasetTag(datasetSaltOf(key), id))
+  const { entries } = await ledgerOf(node)
+  return entries.filter((entry) => entry.kind === 'block' && toHex(entry.datasetTag) === tag)
+}
+
+test('every block of a public dataset is an entry, in order, and none of a private one', async () => {
+  await live.call('/acme/secret', { method: 'PUT', json: { visibility: 'private' } })
+  await live.ingest('acme/secret', [{ a: 1 }])
+  for (const city of ['Oslo', 'Bergen', 'Athens']) await live.ingest('acme/weather', [{ city }], '?create=true')
+  const length = Number((await live.call('/acme/weather')).at('blocks'))
+  await expect.poll(async () => (await entriesOfDataset(live, 'acme/weather')).length).toBe(length)
+  const entries = await entriesOfDataset(live, 'acme/weather')
+  expect(entries.map((entry) => entry.kind === 'block' && entry.sequence)).toEqual(Array.from({ length }, (_, i) => i))
+  const id = String((await live.call('/acme/weather')).at('id'))
+  const key = await readFile(join(live.dataDir, 'store', 'ledger-keys', id.slice('did:odf:'.length)))
+  const head = String(await live.head('acme/weather'))
+  const secret = secretOf(allSecrets(key), length - 1) ?? new Uint8Array()
+  expect(entries.at(-1)).toMatchObject({ blockTag: blockTag(blockSalt(secret), head) })
+  expect(await entriesOfDataset(live, 'acme/secret')).toEqual([])
+})
