@@ -175,7 +175,7 @@ describe('the repository', () => {
       features: false,
       test: false,
     })
-    expect([...rooms].sort().length).toBeLessThanOrEqual(31)
+    expect([...rooms].sort().length).toBeLessThanOrEqual(32)
     expect([...rooms].filter((room) => room.startsWith('node/')).length).toBeLessThanOrEqual(13)
   })
 

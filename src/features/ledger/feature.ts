@@ -3,7 +3,6 @@
 import { repeat } from '../../libraries/base/clock.ts'
 import type { FeatureCode, FeatureParts } from '../../node/feature.ts'
 import type { OptionalRoutes } from '../../node/http/context.ts'
-import { join } from 'node:path'
 import { settingsOf } from '../../node/options.ts'
 import { claimOrigin, ensureLedgerKey, ledgerVerifierKey } from './identity.ts'
 import { Keeper } from './keeper.ts'
@@ -33,7 +32,7 @@ export class Ledger implements FeatureCode {
 
   async #keep(parts: FeatureParts, { origin, keyFile, delayMs }: LedgerOptions): Promise<void> {
     const { store, clock, logger, catalog, paths, opened, health, nodeKey, metrics, version } = parts
-    const signer = await ensureLedgerKey(keyFile ?? join(paths.keys, 'ledger.json'))
+    const signer = await ensureLedgerKey(keyFile ?? paths.ledgerKey)
     const key = ledgerVerifierKey(origin, signer)
     const refusal = await claimOrigin(store, first, { origin, key })
     if (refusal !== undefined) {

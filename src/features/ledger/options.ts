@@ -40,13 +40,13 @@ export const ledgerOptions: OptionGroup<LedgerOptions> = {
 
 /** Undefined without an origin. Throws NodeError `InvalidParameter`. */
 function readLedger(values: OptionValues): LedgerOptions | undefined {
-  // parseValue has given each option the type that its row names.
-  const origin = values.get('ledger-origin') as string | undefined
-  const delayMs = values.get('ledger-delay') as number
+  const keyFile = values.get('ledger-key') as string | undefined // text by its row
+  const origin = values.get('ledger-origin') as string | undefined // text by its row
+  const delayMs = values.get('ledger-delay') as number // milliseconds by its row
   if (origin === undefined) return undefined
   if (!isKeyName(origin) || origin.length > 200) {
     throw invalidOption(`Option 'ledger-origin' is '${origin}'; expected a name without spaces and plus signs.`)
   }
   if (delayMs < leastDelayMs) throw invalidOption(`Option 'ledger-delay' is shorter than 1s.`)
-  return { origin, delayMs, keyFile: values.get('ledger-key') as string | undefined }
+  return { origin, delayMs, keyFile }
 }

@@ -260,6 +260,8 @@ export function numberOfName(name: string): number | undefined {
 export interface DataPaths {
   /** The node's signing key, 0600. */
   readonly nodeKey: string
+  /** The key that signs heads of the ledger, 0600. */
+  readonly ledgerKey: string
   readonly keys: string
   /** The first admin token and a newline, 0600. */
   readonly token: string
@@ -279,6 +281,7 @@ export interface DataPaths {
 export function dataPaths(dir: string, store: string = join(dir, 'store')): DataPaths {
   return {
     nodeKey: join(dir, 'keys', 'node.json'),
+    ledgerKey: join(dir, 'keys', 'ledger.json'),
     keys: join(dir, 'keys'),
     token: join(dir, 'token'),
     mqttClientId: join(dir, 'mqtt-client-id'),

@@ -283,6 +283,7 @@ export async function backup(
     onProgress,
   )
   await copyPrivate(config.nodeKeyFile ?? from.nodeKey, to.nodeKey)
+  await copyPrivate(from.ledgerKey, to.ledgerKey)
   await copyPrivate(from.token, to.token)
   return report
 }
@@ -317,6 +318,7 @@ export async function restore(
   const report = await copyFrom(await openStore(from.store, 'read'), target, onProgress)
   const leftLogs = sameLog ? [] : await leaveLogs(config, from.store)
   await copyPrivate(from.token, to.token)
+  await copyPrivate(from.ledgerKey, to.ledgerKey)
   await copyPrivate(from.nodeKey, nodeKey)
   return { ...report, leftLogs }
 }

@@ -1,7 +1,8 @@
 // The ledger of a real node: each block of a public dataset is an entry, once and in order, under a head that its key has
 // signed; strangers learn nothing of private ones; another start goes on; another name or key is refused.
 
-import { readFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { toHex, utf8 } from '../../../src/libraries/base/bytes.ts'
@@ -12,6 +13,7 @@ import { allSecrets, blockSalt, datasetSaltOf, secretOf } from '../../../src/lib
 import { entriesOfBundle, tileIn, tileName } from '../../../src/libraries/ledger/tiles.ts'
 import { leafHash, treeRoot } from '../../../src/libraries/ledger/tree.ts'
 import { liveNode, type LiveNode } from '../../helpers/live-node.ts'
+import { runCommand, serveNode } from '../../helpers/run-node.ts'
 
 const live = await liveNode({ 'ledger-origin': 'data.example/ledger', 'ledger-delay': '1s' })
 
@@ -57,4 +59,36 @@ test('every block of a public dataset is an entry, in order, and none of a priva
   const secret = secretOf(allSecrets(key), length - 1) ?? new Uint8Array()
   expect(entries.at(-1)).toMatchObject({ blockTag: blockTag(blockSalt(secret), head) })
   expect(await entriesOfDataset(live, 'acme/secret')).toEqual([])
+})
+
+test('a ledger goes on after a start, in a backup and out of it, and another key or name keeps none', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'proofstream-ledger-'))
+  const at = (name: string): string => join(folder, name)
+  const flags = ['--ledger-origin', 'data.example/ledger', '--ledger-delay', '1s']
+  const about = async (url: string): Promise<{ origin: string; keys: string[]; size: number; state: string }> =>
+    (await (await fetch(`${url}/ledger`)).json()) as never // as the route answers
+  const grown = async (data: string, least: number, ...more: string[]): Promise<Awaited<ReturnType<typeof about>>> => {
+    const node = await serveNode(data, [...flags, ...more])
+    try {
+      const token = (await readFile(join(data, 'token'), 'utf8')).trim()
+      const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/x-ndjson', prefer: 'wait=20' }
+      await fetch(`${node.url}/acme/weather/ingest?create=true`, { method: 'POST', headers, body: '{"a":1}\n' })
+      await expect.poll(async () => (await about(node.url)).size).toBeGreaterThan(least)
+      return await about(node.url)
+    } finally {
+      await node.end('SIGTERM')
+    }
+  }
+  const first = await grown(at('node'), 3)
+  const second = await grown(at('node'), first.size)
+  expect(second).toMatchObject({ origin: first.origin, keys: first.keys })
+  expect((await runCommand(['backup', at('copy'), '--data', at('node')], {})).code).toBe(0)
+  expect((await runCommand(['restore', at('copy'), '--data', at('restored')], {})).code).toBe(0)
+  const restored = await grown(at('restored'), second.size)
+  expect(restored.keys).toEqual(first.keys)
+  await rm(join(at('restored'), 'keys', 'ledger.json'))
+  const other = await serveNode(at('restored'), flags)
+  expect(await about(other.url)).toMatchObject({ state: 'halted', size: restored.size, keys: first.keys })
+  await other.end('SIGTERM')
+  await rm(folder, { recursive: true })
 })
