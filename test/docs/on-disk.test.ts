@@ -25,9 +25,10 @@ function patternOf(path: string): RegExp {
   return new RegExp(`^${source}${path.endsWith('/') ? '.*' : ''}$`)
 }
 
-const live = await liveNode()
+const live = await liveNode({ 'ledger-origin': 'data.example/ledger', 'ledger-delay': '1s' })
 await live.ingest('acme/goods', [{ n: 1 }], '?create=true')
 await live.query('select n from acme.goods', { include: ['Proof'] })
+await live.call('/q/goods', { method: 'PUT', json: { query: 'select n from acme.goods' } })
 await live.call('/acme/gone', { method: 'PUT', json: {} })
 await live.call('/acme/gone', { method: 'DELETE', headers: { 'if-match': '*' } })
 
@@ -48,9 +49,11 @@ describe('the page on the data directory', () => {
 
   it('has no file that a node does not leave', async () => {
     await expect.poll(() => filesOf(live.dataDir).some((file) => file.startsWith('store/progress/'))).toBe(true)
+    await expect.poll(() => filesOf(live.dataDir)).toContain('store/ledger/checkpoint')
     const files = filesOf(live.dataDir)
-    // A cache is made when it is needed, and the clock is asked a quarter of an hour after a deletion.
-    const later = new Set(['cache/', 'store/deletions/<did>/clock'])
+    // A cache is made when it is needed, the clock is asked a quarter of an hour after a deletion, and a state of the ledger
+    // follows 64 batches.
+    const later = new Set(['cache/', 'store/deletions/<did>/clock', 'store/ledger-states/'])
     const absent = rows.filter(({ path, pattern }) => !later.has(path) && !files.some((file) => pattern.test(file)))
     expect(absent.map(({ path }) => path)).toEqual([])
   })
