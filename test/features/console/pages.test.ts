@@ -353,6 +353,26 @@ describe.skipIf(chromium === undefined && process.env['CI'] !== 'true')('the con
     expect(sum).toBeLessThan(60_000)
   })
 
+  test('has on the page of the interface the width of a telephone, and a way back', async () => {
+    await page.send('Emulation.setDeviceMetricsOverride', {
+      width: 390,
+      height: 800,
+      deviceScaleFactor: 1,
+      mobile: true,
+    })
+    await visit('/swagger')
+    await driver.until("document.querySelectorAll('.opblock').length > 30")
+    for (const operation of ['-ingest', '-runQueryByGet', '-getTail'])
+      await page.evaluate(`document.querySelector('.opblock[id$="${operation}"] .opblock-summary-control')?.click()`)
+    await driver.until("document.querySelectorAll('.opblock.is-open .responses-table').length > 1")
+    expect(await page.evaluate('[innerWidth, document.documentElement.scrollWidth]')).toEqual([390, 390])
+    await page.send('Emulation.clearDeviceMetricsOverride')
+    await page.evaluate("document.querySelector('a.home').click()")
+    await driver.until("document.querySelector('h1')?.innerText.startsWith('Datasets')")
+    // The library's fields have no names.
+    expect(faultsOf(page).filter((fault) => !/FormEmptyIdAndName|FormLabel|MarkedSkippable/.test(fault))).toEqual([])
+  })
+
   test.each([...paths.map((path) => [path, 'open'] as const), ['/', 'closed'] as const])(
     'has at %s (%s) no fault that axe-core finds, and is no wider than the window, a telephone included',
     async (path, who) => {
