@@ -33,6 +33,7 @@ const cities = [
 const paths = [
   '/',
   '/datasets?account=acme',
+  '/datasets?q=no-such-name-anywhere&sort=rows',
   '/acme/readings',
   '/acme/empty',
   '/acme/cities',
@@ -103,6 +104,23 @@ describe.skipIf(chromium === undefined && process.env['CI'] !== 'true')('the con
     expect(shown).not.toContain('acme/secret')
     expect(await page.evaluate("document.querySelectorAll('svg.pulse').length")).toBe(5)
     expect(await page.evaluate('document.querySelector(\'svg.pulse[aria-label^="300 rows"]\') !== null')).toBe(true)
+  })
+
+  test('finds datasets and orders them without a script', async () => {
+    await page.send('Emulation.setScriptExecutionDisabled', { value: true })
+    await visit('/')
+    await page.evaluate("document.querySelector('#find').focus()")
+    await driver.type('ROOF sensors')
+    await press('Enter')
+    await driver.until("location.search === '?q=ROOF+sensors&sort=name'")
+    const found = "[...document.querySelectorAll('.datasets th a')].map((link) => link.getAttribute('href')).join()"
+    await driver.until(`${found} === '/acme/readings'`)
+    expect(await driver.text()).toContain('1 dataset\n')
+    await visit('/datasets?sort=rows')
+    expect(String(await page.evaluate(found)).split(',')[0]).toBe('/acme/readings')
+    expect(await page.evaluate("document.querySelector('#order').value")).toBe('rows')
+    expect(await visit(`/datasets?q=${encodeURIComponent(hostileName)}`)).toContain(`no dataset with ${hostileName}`)
+    await page.send('Emulation.setScriptExecutionDisabled', { value: false })
   })
 
   test('shows of a dataset its rows, columns, chain, and commands with this address', async () => {
@@ -337,7 +355,8 @@ describe.skipIf(chromium === undefined && process.env['CI'] !== 'true')('the con
     expect(await page.evaluate('document.activeElement.className')).toBe('skip')
     await press('Enter')
     await driver.until("document.activeElement.id === 'main'")
-    await press('Tab', 2)
+    // The search with its field, order and button stands first, then the table.
+    await press('Tab', 5)
     expect(await page.evaluate("document.activeElement.getAttribute('href')")).toBe('/acme/cities')
     await press('Enter')
     await driver.until("document.querySelector('h1')?.innerText.startsWith('cities')")
