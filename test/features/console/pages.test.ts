@@ -106,23 +106,6 @@ describe.skipIf(chromium === undefined && process.env['CI'] !== 'true')('the con
     expect(await page.evaluate('document.querySelector(\'svg.pulse[aria-label^="300 rows"]\') !== null')).toBe(true)
   })
 
-  test('finds datasets and orders them without a script', async () => {
-    await page.send('Emulation.setScriptExecutionDisabled', { value: true })
-    await visit('/')
-    await page.evaluate("document.querySelector('#find').focus()")
-    await driver.type('ROOF sensors')
-    await press('Enter')
-    await driver.until("location.search === '?q=ROOF+sensors&sort=name'")
-    const found = "[...document.querySelectorAll('.datasets th a')].map((link) => link.getAttribute('href')).join()"
-    await driver.until(`${found} === '/acme/readings'`)
-    expect(await driver.text()).toContain('1 dataset\n')
-    await visit('/datasets?sort=rows')
-    expect(String(await page.evaluate(found)).split(',')[0]).toBe('/acme/readings')
-    expect(await page.evaluate("document.querySelector('#order').value")).toBe('rows')
-    expect(await visit(`/datasets?q=${encodeURIComponent(hostileName)}`)).toContain(`no dataset with ${hostileName}`)
-    await page.send('Emulation.setScriptExecutionDisabled', { value: false })
-  })
-
   test('shows of a dataset its rows, columns, chain, and commands with this address', async () => {
     // On a busy machine a page leaves out what takes long.
     const shown = await until('the page with rows, charts and figures', async () => {
@@ -370,26 +353,6 @@ describe.skipIf(chromium === undefined && process.env['CI'] !== 'true')('the con
     const sum = (sizes as number[]).reduce((total, size) => total + size, 0)
     expect(sum).toBeGreaterThan(500)
     expect(sum).toBeLessThan(60_000)
-  })
-
-  test('has on the page of the interface the width of a telephone, and a way back', async () => {
-    await page.send('Emulation.setDeviceMetricsOverride', {
-      width: 390,
-      height: 800,
-      deviceScaleFactor: 1,
-      mobile: true,
-    })
-    await visit('/swagger')
-    await driver.until("document.querySelectorAll('.opblock').length > 30")
-    for (const operation of ['-ingest', '-runQueryByGet', '-getTail'])
-      await page.evaluate(`document.querySelector('.opblock[id$="${operation}"] .opblock-summary-control')?.click()`)
-    await driver.until("document.querySelectorAll('.opblock.is-open .responses-table').length > 1")
-    expect(await page.evaluate('[innerWidth, document.documentElement.scrollWidth]')).toEqual([390, 390])
-    await page.send('Emulation.clearDeviceMetricsOverride')
-    await page.evaluate("document.querySelector('a.home').click()")
-    await driver.until("document.querySelector('h1')?.innerText.startsWith('Datasets')")
-    // The library's fields have no names.
-    expect(faultsOf(page).filter((fault) => !/FormEmptyIdAndName|FormLabel|MarkedSkippable/.test(fault))).toEqual([])
   })
 
   test.each([...paths.map((path) => [path, 'open'] as const), ['/', 'closed'] as const])(
