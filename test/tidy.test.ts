@@ -161,12 +161,13 @@ describe('the repository', () => {
     )
     expect({
       // Up by what makes a node fast: the compiled reader (1,560 lines, half of them AssemblyScript), slices begun early,
-      // one question on all cores; and by a first hour: charts and maps, an SQL page, places of two columns, keys that change.
-      src: linesOf('src') > 103_000,
+      // one question on all cores; and by a first hour: charts and maps, an SQL page, places of two columns, keys that change,
+      // datasets that are searched and ordered.
+      src: linesOf('src') > 103_100,
       libraries: linesOf('src/libraries') > 23_300,
-      node: linesOf('src/node') > 52_850,
+      node: linesOf('src/node') > 52_900,
       features: linesOf('src/features') > 17_750,
-      test: linesOf('test') > 85_200,
+      test: linesOf('test') > 85_400,
     }).toEqual({
       src: false,
       libraries: false,
