@@ -69,6 +69,7 @@ const flags: Readonly<Record<string, string>> = {
   eventTime: '--event-time',
   eventTimeUnit: '--event-time-unit',
   charset: '--charset',
+  geometry: '--geometry',
   header: '--header',
   integers: '--integers',
   layer: '--layer',
@@ -77,7 +78,7 @@ const flags: Readonly<Record<string, string>> = {
   timeZone: '--time-zone',
   unknownFields: '--unknown-fields',
 }
-const parameter = new RegExp(`\\b(${Object.keys(flags).join('|')})=(?=[\\w/])`, 'g')
+const parameter = new RegExp(`\\b(${Object.keys(flags).join('|')})=(?=[\\w/<])`, 'g')
 
 const inMediaType = / in the media type: text\/[\w-]+; header=\w+/g
 

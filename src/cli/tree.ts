@@ -150,6 +150,7 @@ function addIngestCommand(program: Command, runner: Runner, formats: readonly Fo
     .option('--charset <name>', 'character set of the texts of a shapefile, such as windows-1252')
     .option('--event-time <field>', 'field of the event time, or a JSON pointer to it')
     .addOption(choice('--event-time-unit <unit>', 'unit of numeric event times', 's', 'ms', 'us', 'ns'))
+    .option('--geometry <lon,lat>', 'fields of longitude and latitude, whose point is the geometry of each record')
     .option('--records <pointer>', 'JSON pointer to the array of records in the body, such as /metrics')
     .option('--flatten', 'nested objects become columns, a_b')
     .option('--no-flatten', 'nested objects become JSON text, even if the rules of the dataset differ')

@@ -178,6 +178,10 @@ test.each([
   ['Say eventTimeUnit=s, ms, us or ns to send epochs.', 'Say --event-time-unit s, ms, us or ns to send epochs.'],
   ['(say integers=float64). unknownFields=add', '(say --integers float64). --unknown-fields add'],
   [
+    'Write geometry=<longitude>,<latitude> or geometry=lon,lat.',
+    'Write --geometry <longitude>,<latitude> or --geometry lon,lat.',
+  ],
+  [
     'Say header=present or header=absent in the media type: text/csv; header=absent.',
     'Say --header present or --header absent.',
   ],

@@ -20,8 +20,9 @@ test('ingest sends the flags as parameters, and no key where the body has it', a
     await send('--preset', 'ttn', '--no-flatten'),
     await send('--preset', 'ttn', '--key', 'mine'),
     await send('--event-time', 'ts'),
+    await send('--geometry', 'lon,lat'),
   ].map(({ code }) => code)
-  expect(codes).toEqual([0, 0, 0, 0])
+  expect(codes).toEqual([0, 0, 0, 0, 0])
   const sent = stub
     .of('POST', '/me/lab/ingest')
     .map(({ query, headers }) => [Object.fromEntries(query), headers['idempotency-key']])
@@ -30,5 +31,6 @@ test('ingest sends the flags as parameters, and no key where the body has it', a
     [{ preset: 'ttn', flatten: 'false' }, undefined],
     [{ preset: 'ttn' }, 'mine'],
     [{ eventTime: 'ts' }, expect.stringMatching(/^[0-9a-f-]{36}$/)],
+    [{ geometry: 'lon,lat' }, expect.stringMatching(/^[0-9a-f-]{36}$/)],
   ])
 })

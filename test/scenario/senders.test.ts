@@ -205,6 +205,7 @@ describe('dedupe', () => {
     const csvBody = 'n\n1\n'
     const csv = await post('twice/csv', csvBody, types.csv, '?create=true&dedupe=body')
     expect([csv.status, csv.at('errors.0.kind')]).toEqual([422, 'MissingRequired'])
+    expect(csv.at('errors.0.message')).toContain('because dedupe=body tells equal readings apart by their times')
   })
 
   test('a field: its value is the key, in all records the same', async () => {

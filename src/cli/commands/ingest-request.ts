@@ -27,6 +27,7 @@ export interface IngestOptions {
   readonly charset?: string
   readonly eventTime?: string
   readonly eventTimeUnit?: string
+  readonly geometry?: string
   readonly records?: string
   readonly flatten?: boolean
   readonly dedupe?: string
@@ -60,6 +61,7 @@ const asGiven = [
   'charset',
   'eventTime',
   'eventTimeUnit',
+  'geometry',
   'records',
   'dedupe',
   'preset',

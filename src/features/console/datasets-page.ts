@@ -25,6 +25,10 @@ export interface DatasetList {
   readonly next: string | undefined
   /** Account that the list is of. */
   readonly account: string | undefined
+  /** What was searched for, the order, and the datasets on all pages. */
+  readonly q: string
+  readonly sort: string
+  readonly total: number
   readonly nowMs: number
   /** `http://host:port` as the browser knows it. */
   readonly origin: string
@@ -36,7 +40,8 @@ export interface DatasetList {
 const mostFollowed = 50
 
 export function datasetsPage(list: DatasetList): Page {
-  const { datasets, next, account, links } = list
+  const { datasets, next, account, links, q } = list
+  const isEmpty = datasets.length === 0 && q === '' && account === undefined
   const followed = datasets.slice(0, mostFollowed)
   const names = followed.map(({ alias }) => alias).join(' ')
   const places = followed.map(({ id, blocks }) => `${id}:${blocks - 1}`).join(',')
@@ -47,11 +52,38 @@ export function datasetsPage(list: DatasetList): Page {
     islands: ['live'],
     main: html`<h1 data-follow="${names}" data-places="${places}">Datasets${where(account, (name) => html` of ${name}`)} ${liveMark}</h1>
 ${where(account, () => html`<p><a href="/datasets">The datasets of all accounts</a></p>`)}
-<div data-part="list">${datasets.length === 0 ? none(list) : table(list)}</div>
+${isEmpty ? undefined : searchForm(list)}
+<div data-part="list">${isEmpty ? none(list) : datasets.length === 0 ? nothingFound(list) : table(list)}</div>
 ${where(datasets.length > 0 ? links : undefined, whatNext)}
 ${where(next, (path) => html`<p><a href="${path}" rel="next">Next page</a></p>`)}
 <footer><h2>For programs</h2><p class="links">${programs}</p></footer>`,
   }
+}
+
+const orders = [
+  ['name', 'by name'],
+  ['rows', 'most rows first'],
+  ['newest', 'newest block first'],
+] as const
+
+/** Searches all that the caller may read, by an address of its own: no script is needed. */
+function searchForm({ account, q, sort, total }: DatasetList): Html {
+  const options = orders.map(([name, text]) => {
+    return html`<option value="${name}"${name === sort ? html` selected` : undefined}>${text}</option>`
+  })
+  return html`<form class="run" action="/datasets" role="search">
+${where(account, (name) => html`<input type="hidden" name="account" value="${name}">`)}
+<label for="find">Find</label>
+<input id="find" type="search" name="q" value="${q}" maxlength="200" placeholder="name, description or keyword">
+<label>Order <select id="order" name="sort">${options}</select></label>
+<button type="submit">Show</button>
+<p class="hint">${countText(total)} ${total === 1 ? 'dataset' : 'datasets'}</p>
+</form>`
+}
+
+function nothingFound({ q, account }: DatasetList): Html {
+  const sought = q === '' ? undefined : html` with ${q} in its name, description or keywords`
+  return html`<p>You may read no dataset${where(account, (name) => html` of ${name}`)}${sought}.${where(q || undefined, () => html` <a href="/datasets">All datasets</a>`)}</p>`
 }
 
 /** Where to go on. */

@@ -52,7 +52,13 @@ export function registerLedger(app: FastifyInstance, routes: LedgerRoutes): void
   app.get('/ledger/checkpoint', (_request, reply) => send(reply, 'checkpoint', 'text/plain; charset=utf-8'))
   app.get(
     '/ledger/statements/:hash',
-    { schema: { params: Type.Object({ hash: Type.String({ pattern: '^[0-9a-f]{64}$', description: 'SHA-256 of the statement.' }) }) } },
+    {
+      schema: {
+        params: Type.Object({
+          hash: Type.String({ pattern: '^[0-9a-f]{64}$', description: 'SHA-256 of the statement.' }),
+        }),
+      },
+    },
     (request, reply) => {
       const { hash } = request.params as { hash: string } // validated
       return send(reply, `statements/${hash}`, 'application/json')

@@ -22,7 +22,7 @@ import {
 import { unitOf, ValueCast } from './cast-values.ts'
 import { endSecond, firstSecond } from '../../libraries/base/calendar.ts'
 import { castVector } from './cast-vectors.ts'
-import { type ColumnPlan, type TablePlan, tablePlan } from './column-plan.ts'
+import { type ColumnPlan, missingReason, type TablePlan, tablePlan } from './column-plan.ts'
 import { cutTimes } from './column-warnings.ts'
 import { FaultLog, RecordPlace } from './fault-log.ts'
 import type { FormatOptions, ReaderOptions } from './format.ts'
@@ -130,7 +130,7 @@ export class ColumnCast {
   }
 
   #noteNulls(column: Column, first: number): void {
-    const message = `Column '${this.#target.name}' is required and has no value.`
+    const message = missingReason(this.#target)
     for (let row = 0; row < column.rows; row++) {
       if (isPresent(column, row)) continue
       this.#faults.addBare({ record: first + row, column: this.#target.name, kind: 'MissingRequired', message })

@@ -177,6 +177,12 @@ function planColumn(field: Field): ColumnPlan {
   }
 }
 
+/** Of a column that has no value where it needs one: of the event time, which a batch without a key of its own needs. */
+export function missingReason({ name, field }: ColumnPlan): string {
+  const why = isOptional(field.type) ? ', because dedupe=body tells equal readings apart by their times' : ''
+  return `Column '${name}' is required and has no value${why}.`
+}
+
 /** How the input names what is no user column. */
 export type InputNames = Pick<FormatOptions, 'vocabulary' | 'eventTime'>
 

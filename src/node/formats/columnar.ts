@@ -25,6 +25,10 @@ import type { FileReader, FormatOptions, InferOptions, Inferred, ReaderOptions }
 import { checkColumnName } from './inference.ts'
 import { fewerColumns, tooManyColumns } from '../../libraries/columnar/file-limits.ts'
 
+/** What they are stored as, where a dataset has no type for them. */
+const textsOf = { 'structs, lists or maps': 'JSON text', geometries: 'GeoJSON text', 'times of day': 'text' } as const
+export type HeldAsText = keyof typeof textsOf
+
 /** A file of typed columns that is open. */
 export interface ColumnarFile {
   /**
@@ -36,8 +40,8 @@ export interface ColumnarFile {
   readonly rows: number
   /** Why columns cannot be read, by their places in `fields`, whose types then mean nothing. Nobody asks for these. */
   readonly refused: ReadonlyMap<number, NodeError>
-  /** Columns of structs, lists and maps, whose values are their JSON text, by their places in `fields`. */
-  readonly nested: ReadonlySet<number>
+  /** What columns hold whose values are text here and not in the file, by their places in `fields`. */
+  readonly texts: ReadonlyMap<number, HeldAsText>
   /** The column that holds the features' geometries as GeoJSON text, where the file names one. */
   readonly geometry?: number
   /**
@@ -172,9 +176,11 @@ export class ColumnarReader implements FileReader {
         this.#demand(source)
         taken.add(column)
         const to = must(plan.columns[column], 'a column of the plan')
-        if (this.#file.nested.has(source) && innerType(to.field.type).kind !== 'List') {
-          this.#warnings.add(`Column '${name}' holds structs, lists or maps; they are stored as JSON text`)
-        }
+        const { kind } = innerType(to.field.type)
+        const held = innerType(field.type).kind === 'Time' ? 'times of day' : this.#file.texts.get(source)
+        // The geometry of a map goes out as it came in.
+        if (held !== undefined && source !== this.#file.geometry && kind !== 'List' && kind !== 'Time')
+          this.#warnings.add(`Column '${name}' holds ${held}; they are stored as ${textsOf[held]}`)
         const cast = new ColumnCast(innerType(field.type), to, { plan, options, faults, warnings: this.#warnings })
         targets.push({ source, column, cast })
       }

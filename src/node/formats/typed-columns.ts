@@ -18,7 +18,7 @@ import {
   type TimeFault,
   TimeScan,
 } from '../../libraries/base/calendar.ts'
-import { type ColumnPlan, type TablePlan, valueCode } from './column-plan.ts'
+import { type ColumnPlan, missingReason, type TablePlan, valueCode } from './column-plan.ts'
 import type { EpochUnit } from './format.ts'
 import { earlyEpochs, earlySeconds, epochExponent, isStorableTime, timeReasons } from './time-rules.ts'
 import { ColumnRows } from './column-rows.ts'
@@ -72,7 +72,7 @@ export class TypedColumns extends ColumnRows {
 
   /** A required column without a value in this row; others are just left alone. */
   missing(column: ColumnPlan): 'MissingRequired' {
-    this.reason = `Column '${column.name}' is required and has no value.`
+    this.reason = missingReason(column)
     return 'MissingRequired'
   }
 

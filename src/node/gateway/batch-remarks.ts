@@ -2,7 +2,7 @@
 // (libraries/base/warnings.ts), and which new column looks like a time that nobody named. Pure.
 
 import { maybeTimeName } from '../../libraries/model/time-names.ts'
-import type { Field } from '../../libraries/model/schema.ts'
+import { type Field, innerType } from '../../libraries/model/schema.ts'
 import type { IngestControls } from './controls.ts'
 import type { TypedBody } from './reading.ts'
 import type { Shape } from './shape.ts'
@@ -44,12 +44,25 @@ export function remarksOn(controls: IngestControls, body: TypedBody, before: Sha
   return { eventTime: { from: 'field', name, ...(undated === 0 ? {} : { missing: undated, otherwise }) }, ...warned }
 }
 
-function unnamedTime({ eventTime }: IngestControls, shape: Shape, before: Shape | undefined): readonly string[] {
+function unnamedTime(
+  { eventTime, dryRun }: IngestControls,
+  shape: Shape,
+  before: Shape | undefined,
+): readonly string[] {
   const isNew = (name: string): boolean => before?.fields.every((field) => field.name !== name) ?? true
-  const column = shape.fields.find(({ name }) => maybeTimeName(name) && isNew(name))?.name
+  const likely = shape.fields.filter(({ name }) => maybeTimeName(name) && isNew(name))
+  const column = likely.find(holdsTimes) ?? likely[0]
   if (eventTime !== undefined || column === undefined) return []
-  const message =
-    `The column '${column}' looks like the time of its records, and their event time is when they were received: ` +
-    `make the dataset with eventTime=${column} (and eventTimeUnit, if these are numbers).`
-  return [message]
+  const { name, type } = column
+  const way = dryRun ? 'Send the rows' : 'To start over, delete the dataset and send its rows again'
+  const unit = /^(?:U?Int|Float|Decimal)/.test(innerType(type).kind) ? ' and eventTimeUnit=s, ms, us or ns' : ''
+  const form = innerType(type).kind === 'String' ? ', if its texts are times such as 2026-01-31T12:00:00Z' : ''
+  return [
+    `The column '${name}' looks like the time of its records, and their event time is when they were received. ` +
+      `${way} with eventTime=${name}${unit}${form}.`,
+  ]
+}
+
+function holdsTimes({ type }: Field): boolean {
+  return ['Timestamp', 'Date'].includes(innerType(type).kind)
 }

@@ -34,6 +34,15 @@ const icon = Buffer.from(
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="3" fill="#1b1b1b"/>' +
     '<path d="M4 8.5l3 3 5-7" fill="none" stroke="#fff" stroke-width="2"/></svg>',
 )
+/** What the page lacks for a telephone: the width of the window, and a way back to the node. */
+const script = `const viewport = { name: 'viewport', content: 'width=device-width, initial-scale=1' }
+document.head.append(Object.assign(document.createElement('meta'), viewport))
+document.body.prepend(Object.assign(document.createElement('a'), { className: 'home', href: '/', textContent: '← Proofstream' }))
+`
+const style = `.home { display: inline-block; padding: 8px 20px; font-family: sans-serif }
+.swagger-ui .response-col_links { display: none }
+.swagger-ui .opblock-body, .swagger-ui .models { overflow-x: auto }
+`
 
 /** Register before the routes. */
 export async function registerDocument(app: FastifyInstance, context: Pick<HttpContext, 'facts'>): Promise<void> {
@@ -65,6 +74,8 @@ export async function registerDocument(app: FastifyInstance, context: Pick<HttpC
     logo: { type: 'image/svg+xml', content: wordmark },
     theme: {
       title: 'Proofstream',
+      css: [{ filename: 'page.css', content: style }],
+      js: [{ filename: 'page.js', content: script }],
       favicon: [{ filename: 'icon.svg', rel: 'icon', type: 'image/svg+xml', sizes: 'any', content: icon }],
     },
     staticCSP: swaggerPolicy,

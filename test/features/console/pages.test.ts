@@ -33,6 +33,7 @@ const cities = [
 const paths = [
   '/',
   '/datasets?account=acme',
+  '/datasets?q=no-such-name-anywhere&sort=rows',
   '/acme/readings',
   '/acme/empty',
   '/acme/cities',
@@ -342,7 +343,8 @@ describe.skipIf(chromium === undefined && process.env['CI'] !== 'true')('the con
     expect(await page.evaluate('document.activeElement.className')).toBe('skip')
     await press('Enter')
     await driver.until("document.activeElement.id === 'main'")
-    await press('Tab', 2)
+    // The search with its field, order and button stands first, then the table.
+    await press('Tab', 5)
     expect(await page.evaluate("document.activeElement.getAttribute('href')")).toBe('/acme/cities')
     await press('Enter')
     await driver.until("document.querySelector('h1')?.innerText.startsWith('cities')")

@@ -226,4 +226,8 @@ test('a bare number is a record', async () => {
   for (const payload of ['21.5', '22']) expect(await intake.take(message(payload, 'a/1'), never)).toBe('stored')
   expect(await intake.take(message('[1', 'a/1'), never)).toBe('quarantined')
   expect(await rowsOf(rig, 'a/b', 2)).toBe(2)
+  // The first value made a column of numbers; where the body is the key, a record needs a time.
+  expect(await intake.take(message('ON', 'a/1'), never)).toBe('quarantined')
+  const byBody = intakeOf(rig, { create: 'true', dedupe: 'body' })
+  expect(await byBody.take(message('23', 'a/1'), never)).toBe('quarantined')
 })

@@ -57,7 +57,7 @@ function fileOf(batches: readonly (readonly Column[])[], geometry?: number): Col
     asked,
     fields: first.map(({ name, type }) => ({ name, type: optional(type) })),
     refused: new Map(),
-    nested: new Set(),
+    texts: new Map(),
     rows: batches.reduce((sum, columns) => sum + (columns[0]?.rows ?? 0), 0),
     ...(geometry === undefined ? {} : { geometry }),
     async *batches(columns) {
@@ -258,7 +258,7 @@ describe('the columns of a new dataset', () => {
       fields,
       rows: 7,
       refused: new Map(),
-      nested: new Set(),
+      texts: new Map(),
       batches: () => fileOf([]).batches([]),
     })
     expect(inferred.records).toBe(7)

@@ -43,6 +43,7 @@ fine = pa.array([1704067200123456789, None, 1704067200000001000], pa.timestamp('
 save('nanos', pa.table({'t': fine, 'event_time': fine}))
 save('offset', pa.table({'offset': pa.array([7, 8]), 'v': pa.array(['a', 'b'])}))
 save('nested', pa.table({'l': pa.array([[1, 2], None]), 's': pa.array([{'a': 1}, None]), 'plain': pa.array([1, 2])}))
+save('clock', pa.table({'t': pa.array([datetime.time(1, 2, 3), None], pa.time64('us')), 'u': pa.array([1, 2])}))
 `
 const folder = mkdtempSync(join(tmpdir(), 'proofstream-foreign-'))
 const made = hasArrow ? spawnSync('python3', ['-c', script, folder]).stderr.toString() : ''
@@ -142,5 +143,20 @@ describe.runIf(hasArrow)('a file of columns', async () => {
       ['[1,2]', '{"a":1}'],
       [null, null],
     ])
+  })
+
+  test.each(['parquet', 'arrow'] as const)('with times of day warns that they are text: %s', async (form) => {
+    const answer = await post(`clock/${form}`, 'clock', form)
+    expect(answer.at('warnings')).toEqual(["Column 't' holds times of day; they are stored as text."])
+    expect(await rows(`select t from "clock/${form}" order by "offset"`)).toEqual([['01:02:03'], [null]])
+  })
+
+  test('with several columns of geometries warns of those that are no geometry of the dataset', async () => {
+    const answer = await live.call('/maps/two/ingest?create=true', {
+      method: 'POST',
+      headers: { 'content-type': mediaTypes.parquet, prefer: 'wait=20' },
+      body: readFileSync('test/fixtures/parquet/geo-duckdb-v1.parquet'),
+    })
+    expect(answer.at('warnings')).toEqual(["Column 'h' holds geometries; they are stored as GeoJSON text."])
   })
 })

@@ -94,3 +94,28 @@ it.runIf(runsWith('line-protocol'))(
     expect((await post(`/w/units/ingest${epochs}ms`, '{"t":"1970-01-02T00:00:00Z"}\n')).status).toBe(200)
   },
 )
+
+it.each([
+  [
+    'numbers',
+    '{"ts":1704067200}\n',
+    '',
+    "'ts'",
+    'delete the dataset and send its rows again with eventTime=ts and eventTimeUnit=s, ms, us or ns.',
+  ],
+  [
+    'texts',
+    '{"date":"Jun 1 2009"}\n',
+    '',
+    "'date'",
+    'with eventTime=date, if its texts are times such as 2026-01-31T12:00:00Z.',
+  ],
+  ['times', '{"created_at":"2026-01-31T12:00:00Z"}\n', '', "'created_at'", 'with eventTime=created_at.'],
+  ['both', '{"tst":"noon","datetime":"2026-01-31T12:00:00Z"}\n', '', "'datetime'", 'with eventTime=datetime.'],
+  ['dry', '{"ts":1}\n', '&dryRun=true', "'ts'", 'received. Send the rows with eventTime=ts and'],
+])('of a column that may be the event time, with the way to start over: %s', async (name, body, query, column, way) => {
+  const answer = await post(`/unnamed/${name}/ingest?create=true${query}`, body)
+  expect(answer.at('eventTime')).toEqual({ from: 'received' })
+  expect(answer.at('warnings')).toEqual([expect.stringContaining(column)])
+  expect(answer.at('warnings.0')).toContain(way)
+})

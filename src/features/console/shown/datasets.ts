@@ -47,8 +47,9 @@ const shownBlocks = 12
 export async function datasetsPageOf({ context }: PageContext, request: FastifyRequest): Promise<Page> {
   // The address of links is open to all; what this page shows is not.
   demandToken(request.principal, 'read')
-  const { account } = request.query as { account?: string } // validated by the route, or empty
-  const { chains, nextPath } = await listPage(context, request)
+  // Validated by the route, or empty.
+  const { account, q = '', sort = 'name' } = request.query as { account?: string; q?: string; sort?: string }
+  const { chains, total, nextPath } = await listPage(context, request)
   const nowMs = context.clock.nowMs()
   const datasets = chains.map((chain) => ({
     id: chain.name.id,
@@ -65,6 +66,9 @@ export async function datasetsPageOf({ context }: PageContext, request: FastifyR
     datasets,
     next: nextPath,
     account,
+    q: q.trim(),
+    sort,
+    total,
     nowMs,
     origin: hostOf(context, request),
     links: linksOf(context),

@@ -11,7 +11,7 @@ import type { Limits } from '../../../libraries/base/limits.ts'
 import { NodeError } from '../../../libraries/base/errors.ts'
 import type { RecordBatch } from '../../../libraries/model/schema.ts'
 import { CellCount } from '../../../libraries/columnar/file-limits.ts'
-import { type ColumnarFile, ColumnarReader } from '../columnar.ts'
+import { type ColumnarFile, ColumnarReader, type HeldAsText } from '../columnar.ts'
 import type { BodyFile } from '../../../libraries/columnar/body-file.ts'
 import type { FileFormat } from '../format.ts'
 import { ArrayReader } from '../../../libraries/columnar/foreign-arrow/arrays.ts'
@@ -75,7 +75,12 @@ export async function openArrow(
     fields: fields.map(columnField),
     rows,
     refused: refusedColumns(fields),
-    nested: new Set(fields.flatMap(({ type }, at) => (isNested(type) && type.kind !== 'geometry' ? [at] : []))),
+    texts: new Map(
+      fields.flatMap(({ type }, at): [number, HeldAsText][] => {
+        if (type.kind === 'geometry') return [[at, 'geometries']]
+        return isNested(type) ? [[at, 'structs, lists or maps']] : []
+      }),
+    ),
     ...(geometry < 0 ? {} : { geometry }),
     batches: (columns) => {
       const cells = new CellCount(file.bytes, inflatedRatio)

@@ -10,7 +10,7 @@ import { type FileColumn, fileColumns } from '../../../libraries/columnar/parque
 import { checkChunk, type Footer, readFooter, type RowGroup } from '../../../libraries/columnar/parquet/footer.ts'
 import { must } from '../../../libraries/base/assert.ts'
 import { damaged, unsupported, UnsupportedParquet } from '../../../libraries/columnar/parquet/refusals.ts'
-import { type ColumnarFile, ColumnarReader } from '../columnar.ts'
+import { type ColumnarFile, ColumnarReader, type HeldAsText } from '../columnar.ts'
 import type { BodyFile } from '../../../libraries/columnar/body-file.ts'
 import type { FileFormat } from '../format.ts'
 import { readBatches } from '../../../libraries/columnar/foreign-parquet/batches.ts'
@@ -56,7 +56,12 @@ export async function openParquet(file: BodyFile, { limits }: ParquetOptions): P
       fields: typed.map(({ field }) => field),
       rows: footer.rows,
       refused: refusedColumns(typed, { codecs, durations, geo }),
-      nested: new Set(typed.flatMap(({ isFlat, field }, at) => (isFlat || geo.forms.has(field.name) ? [] : [at]))),
+      texts: new Map(
+        typed.flatMap(({ isFlat, field }, at): [number, HeldAsText][] => {
+          if (geo.forms.has(field.name)) return [[at, 'geometries']]
+          return isFlat ? [] : [[at, 'structs, lists or maps']]
+        }),
+      ),
       ...(geometry < 0 ? {} : { geometry }),
       batches: (places) => {
         const read = places.map((place) => must(typed[place], 'a column of the file'))

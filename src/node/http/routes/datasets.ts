@@ -5,6 +5,7 @@ import { type Static, Type } from 'typebox'
 import { defined } from '../../../libraries/base/collections.ts'
 import { canSee, demandCreate } from '../../access/scopes.ts'
 import { type DatasetChain, viewOf } from '../../catalog/dataset-chain.ts'
+import type { NameRecord } from '../../../libraries/odf/chain/records.ts'
 import { traceparentOf } from '../../gateway/controls.ts'
 import { isSameDataset, newDatasetOf } from '../../gateway/new-dataset.ts'
 import { demandKnown } from '../../gateway/refusals.ts'
@@ -30,9 +31,21 @@ const ListQuery = Type.Object(
       Type.String({ maxLength: 210, description: 'Alias of the last dataset of the previous page.' }),
     ),
     limit: Type.Optional(DecimalText('Datasets of one page, 1 to 1,000; 100 by default.')),
+    q: Type.Optional(
+      Type.String({ maxLength: 200, description: 'Words that alias, description or keywords have, in any case.' }),
+    ),
+    sort: Type.Optional(
+      Type.String({
+        pattern: '^(?:name|rows|newest)$',
+        description: 'name (default), rows (most first) or newest (by the last block).',
+      }),
+    ),
   },
   { additionalProperties: false },
 )
+
+/** Chains that a search looks at together. */
+const searchedAtOnce = 64
 
 export function registerDatasets(app: FastifyInstance, context: HttpContext): void {
   registerList(app, context)
@@ -109,25 +122,71 @@ function registerList(app: FastifyInstance, context: HttpContext): void {
   })
 }
 
-/** Chains that the caller may read, of the page that the query string asks for; the alias and the path the next goes on with. */
-export async function listPage(
-  context: HttpContext,
-  request: FastifyRequest,
-): Promise<{ chains: DatasetChain[]; next?: string; nextPath?: string }> {
-  const { account, after, limit } = request.query as Static<typeof ListQuery> // ListQuery validated it, or nothing is in it
+/** The page that the query string asks for. */
+interface ListPage {
+  /** Those that the caller may read. */
+  readonly chains: readonly DatasetChain[]
+  /** Datasets on all pages. */
+  readonly total: number
+  /** Alias and path that the next page goes on with. */
+  readonly next?: string
+  readonly nextPath?: string
+}
+
+export async function listPage(context: HttpContext, request: FastifyRequest): Promise<ListPage> {
+  // ListQuery validated it, or nothing is in it
+  const { account, after, limit, q = '', sort = 'name' } = request.query as Static<typeof ListQuery>
   const items = pageSize(limit)
-  const names = (await context.catalog.names()).filter(
+  const words = q.toLowerCase().split(/\s+/).filter(Boolean)
+  const readable = (await context.catalog.names()).filter(
     (name) =>
-      mayRead(request)(name) &&
-      (account === undefined || foldAscii(name.alias).startsWith(`${foldAscii(account)}/`)) &&
-      (after === undefined || foldAscii(name.alias) > foldAscii(after)),
+      mayRead(request)(name) && (account === undefined || foldAscii(name.alias).startsWith(`${foldAscii(account)}/`)),
   )
-  const found = await Promise.all(names.slice(0, items).map((name) => listable(context, name.alias)))
-  const chains = found.filter((chain) => chain !== undefined)
-  const next = names.length > items ? names[items - 1]?.alias : undefined
-  if (next === undefined) return { chains }
-  const query = { ...defined({ account }), after: next, limit: String(items) }
-  return { chains, next, nextPath: `/datasets?${new URLSearchParams(query).toString()}` }
+  const isPlain = words.length === 0 && sort === 'name'
+  const names = isPlain ? readable : await found(context, readable, { words, sort })
+  const from = after === undefined ? 0 : placeAfter(names, after, sort)
+  const page = await Promise.all(names.slice(from, from + items).map(({ alias }) => listable(context, alias)))
+  const chains = page.filter((chain) => chain !== undefined)
+  const next = names.length > from + items ? names[from + items - 1]?.alias : undefined
+  if (next === undefined) return { chains, total: names.length }
+  const asked = isPlain ? {} : { ...(words.length > 0 && { q }), sort }
+  const query = { ...defined({ account }), ...asked, after: next, limit: String(items) }
+  return { chains, total: names.length, next, nextPath: `/datasets?${new URLSearchParams(query).toString()}` }
+}
+
+/** The datasets with all `words`, which are in lower case, in the order `sort`; `names` are in that of names. */
+async function found(
+  context: HttpContext,
+  names: readonly NameRecord[],
+  { words, sort }: { readonly words: readonly string[]; readonly sort: string },
+): Promise<readonly NameRecord[]> {
+  const kept: { readonly name: NameRecord; readonly rows: number; readonly time: string }[] = []
+  for (let at = 0; at < names.length; at += searchedAtOnce) {
+    const group = names.slice(at, at + searchedAtOnce)
+    const chains = await Promise.all(group.map(({ alias }) => listable(context, alias)))
+    for (const [index, chain] of chains.entries()) {
+      const name = group[index]
+      if (chain === undefined || name === undefined) continue
+      const { description = '', keywords = [] } = chain.aspects.info ?? {}
+      const text = [name.alias, description, ...keywords].join('\n').toLowerCase()
+      if (!words.every((word) => text.includes(word))) continue
+      kept.push({ name, rows: chain.head.rows, time: chain.head.systemTime })
+    }
+  }
+  if (sort === 'rows') kept.sort((one, other) => other.rows - one.rows)
+  if (sort === 'newest') kept.sort((one, other) => (one.time < other.time ? 1 : one.time > other.time ? -1 : 0))
+  return kept.map(({ name }) => name)
+}
+
+/** Where the list goes on after `alias`. Throws NodeError `InvalidParameter` for one that has no place in its order. */
+function placeAfter(names: readonly NameRecord[], alias: string, sort: string): number {
+  const folded = foldAscii(alias)
+  if (sort === 'name') return names.filter((name) => foldAscii(name.alias) <= folded).length
+  const at = names.findIndex((name) => foldAscii(name.alias) === folded)
+  if (at >= 0) return at + 1
+  throw new NodeError('InvalidParameter', `The list has no dataset '${alias}' to go on after.`, {
+    hint: 'Begin again without after.',
+  })
 }
 
 /** The dataset, unless its chain is broken: one of those must not hide the others in a list. */
