@@ -167,7 +167,8 @@ describe('the repository', () => {
       libraries: linesOf('src/libraries') > 23_400,
       node: linesOf('src/node') > 53_250,
       features: linesOf('src/features') > 18_050,
-      test: linesOf('test') > 85_600,
+      // Up by the blocks of the pages, which are run as they stand.
+      test: linesOf('test') > 86_300,
     }).toEqual({
       src: false,
       libraries: false,

@@ -28,6 +28,7 @@ function patternOf(path: string): RegExp {
 const live = await liveNode()
 await live.ingest('acme/goods', [{ n: 1 }], '?create=true')
 await live.query('select n from acme.goods', { include: ['Proof'] })
+await live.call('/q/goods', { method: 'PUT', json: { query: 'select n from acme.goods' } })
 await live.call('/acme/gone', { method: 'PUT', json: {} })
 await live.call('/acme/gone', { method: 'DELETE', headers: { 'if-match': '*' } })
 
