@@ -59,7 +59,7 @@ function readRules(markdown: string): Rules {
   return { allowed, doors }
 }
 
-const rules = readRules(readFileSync(join(repository, 'docs', 'ARCHITECTURE.md'), 'utf8'))
+const rules = readRules(readFileSync(join(repository, 'docs/ARCHITECTURE.md'), 'utf8'))
 const sources = filesUnder('src')
 
 /** `src/node/log/x.ts` → `node/log`; `src/node/config.ts` → `node/config.ts`; `src/cli/x/y.ts` → `cli`. */

@@ -19,7 +19,7 @@ export const slowFiles: string[] = [
   'test/libraries/columnar/parquet/random-files.test.ts',
   'test/drivers/s3/{s3-emulators,versitygw}.test.ts',
   'test/features/mqtt/subscription.test.ts',
-  'test/docs/{metrics,on-disk,readme,replicas}.test.ts',
+  'test/docs/{client,devices,metrics,on-disk,operators,readme,replicas}.test.ts',
   // Nodes that are started again and again, or copied from.
   'test/scenario/{adopt-log,backup,damage,far-store,halted-dataset,lost-rows,mqtt,packed,reject,senders,store-that-fails}.test.ts',
   'test/features/follow/{behind,damaged-copy,damaged-packs,hostile-answers,hostile-origin,other-software}.test.ts',

@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { expect, test } from 'vitest'
 import { until } from '../helpers/until.ts'
+import { blockOf } from '../helpers/page-blocks.ts'
 import { ProducerNode, runProducer } from '../helpers/producer-node.ts'
 
 const isThere = spawnSync('collectd', ['-h']).error === undefined
@@ -29,7 +30,7 @@ test.skipIf(!isThere)('its values become rows, and a body whose answer is lost s
   const node = await ProducerNode.start(
     (before) => (['passed', 'lost', 'passed', 'refused'] as const)[before] ?? 'passed',
   )
-  const [plugin = ''] = await node.configurations('collectd')
+  const plugin = node.configuration(blockOf('docs/devices.md', 'LoadPlugin write_http'))
   const at = (name: string): string => join(node.directory, name)
   await writeFile(
     at('collectd.conf'),

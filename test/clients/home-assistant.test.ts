@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { until } from '../helpers/until.ts'
 import { freePort } from '../helpers/free-port.ts'
+import { blockOf } from '../helpers/page-blocks.ts'
 import { ProducerNode, runProducer } from '../helpers/producer-node.ts'
 
 const isThere = spawnSync('hass', ['--version']).error === undefined
@@ -30,7 +31,7 @@ test.skipIf(!isThere)(
   'its states are rows',
   async () => {
     const node = await ProducerNode.start((before) => (['passed', 'lost', 'cut'] as const)[before] ?? 'passed')
-    const [configuration = ''] = await node.configurations('Home Assistant')
+    const configuration = node.configuration(blockOf('docs/devices.md', 'rest_command:'))
     await writeFile(join(node.directory, 'configuration.yaml'), configuration + house(await freePort()))
     runProducer('hass', ['--config', node.directory], node.directory)
     await expect.poll(() => node.line.requests, { interval: 100 }).toBeGreaterThan(0)

@@ -10,6 +10,7 @@ import { readProtobufLogs } from '../../src/features/otlp/protobuf.ts'
 import { until } from '../helpers/until.ts'
 import { NodeError } from '../../src/libraries/base/errors.ts'
 import { run } from '../examples/run.ts'
+import { blockOf } from '../helpers/page-blocks.ts'
 import { ProducerNode, runProducer } from '../helpers/producer-node.ts'
 
 const isThere = spawnSync('python3', ['-c', 'import opentelemetry.exporter.otlp.proto.http._log_exporter']).status === 0
@@ -40,7 +41,7 @@ time.sleep(600) # a shutdown would give up what is to be sent again
 
 test.skipIf(!isThere)('what the SDK sends is there once', async () => {
   const node = await ProducerNode.start((before) => (before % 3 === 1 && before < 12 ? 'lost' : 'passed'))
-  const [variables = ''] = await node.configurations('OpenTelemetry')
+  const variables = node.configuration(blockOf('docs/devices.md', 'export OTEL_SERVICE_NAME'))
   const env = Object.fromEntries(
     [...variables.matchAll(/^export (\w+)="(.*)"$/gm)].map(([, name = '', value = '']) => [name, value]),
   )

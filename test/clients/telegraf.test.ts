@@ -7,6 +7,7 @@ import { appendFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { until } from '../helpers/until.ts'
+import { blockOf } from '../helpers/page-blocks.ts'
 import { ProducerNode, runProducer } from '../helpers/producer-node.ts'
 
 const isThere = spawnSync('telegraf', ['--version']).error === undefined
@@ -24,19 +25,19 @@ const input = `
   data_format = "influx"
 `
 const outputs = [
-  { name: 'outputs.http', heading: 'Telegraf', block: 0, n: 'fields_n' },
-  { name: 'outputs.influxdb_v2', heading: 'InfluxDB clients', block: 0, n: 'n' },
-  { name: 'outputs.influxdb', heading: 'InfluxDB clients', block: 1, n: 'n' },
+  { name: 'outputs.http', n: 'fields_n' },
+  { name: 'outputs.influxdb_v2', n: 'n' },
+  { name: 'outputs.influxdb', n: 'n' },
 ] as const
 const startMs = 1_769_860_800_000
 
 test.skipIf(!isThere).each(outputs)(
   '$name: each metric once',
-  async ({ heading, block, n }) => {
+  async ({ name, n }) => {
     // Every second answer is lost for a while.
     const node = await ProducerNode.start((before) => (before % 2 === 1 && before < 40 ? 'lost' : 'passed'))
     const file = join(node.directory, 'metrics.lp')
-    const output = (await node.configurations(heading))[block] ?? ''
+    const output = node.configuration(blockOf('docs/devices.md', `[[${name}]]`))
     await writeFile(file, '')
     await writeFile(join(node.directory, 'telegraf.conf'), input.replace('FILE', file) + output)
     runProducer('telegraf', ['--config', 'telegraf.conf'], node.directory)

@@ -6,6 +6,7 @@ import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { blockOf } from '../helpers/page-blocks.ts'
 import { liveNode, type LiveNode } from '../helpers/live-node.ts'
 import { mavenJars, missingJava, missingMaven } from '../helpers/maven-jars.ts'
 import { run } from './run.ts'
@@ -103,6 +104,17 @@ describe.skipIf(!hasSpark)('Spark', () => {
 
 const page = readFileSync(join(root, 'docs/lake.md'), 'utf8')
 const shown = [...page.matchAll(/```python\n([\s\S]*?)```\n\n```text\n([\s\S]*?)```/g)]
+
+test('examples/lake/spark.py makes the settings that docs/lake.md shows for Spark', () => {
+  const program = readFileSync(join(root, 'examples/lake/spark.py'), 'utf8')
+  const settings = blockOf('docs/lake.md', 'spark.jars.packages').trim().split('\n')
+  for (const setting of settings) {
+    const [name = '', value = ''] = setting.split(/ +/)
+    const parts = value.split(/[,:]|pst_…|http.*8080/).filter((part) => part !== '')
+    for (const part of [name, ...parts]) expect(program).toContain(part)
+  }
+  expect(settings.length).toBeGreaterThan(5)
+})
 
 test.skipIf(!hasPyIceberg || !hasDuckDb)('what docs/lake.md shows is printed', async () => {
   expect(shown.length).toBeGreaterThan(1)

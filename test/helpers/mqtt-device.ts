@@ -2,7 +2,7 @@
 // cut. Written on the packets alone.
 
 import { connect, type Socket } from 'node:net'
-import { generate, parser, type IPublishPacket } from 'mqtt-packet'
+import { generate, parser, type IConnectPacket, type IPublishPacket } from 'mqtt-packet'
 
 /** Publications of one device that the broker has not taken yet, at most. */
 const inFlightMost = 20
@@ -34,16 +34,15 @@ export class MqttDevice {
   }
 
   /** Rejects when the broker is not there. */
-  static async connect(port: number, clientId: string): Promise<MqttDevice> {
+  static async connect(port: number, clientId: string, more: Partial<IConnectPacket> = {}): Promise<MqttDevice> {
     const socket = connect({ host: '127.0.0.1', port })
     socket.setNoDelay(true)
     const device = new MqttDevice(socket)
     await new Promise<void>((resolve, reject) => {
       device.#onConnack = resolve
       socket.once('close', () => reject(new Error('the broker closed the connection of a device')))
-      socket.write(
-        generate({ cmd: 'connect', protocolId: 'MQTT', protocolVersion: 4, clientId, clean: true, keepalive: 0 }),
-      )
+      const packet = { cmd: 'connect', protocolId: 'MQTT', protocolVersion: 4, clientId, clean: true, keepalive: 0 }
+      socket.write(generate({ ...packet, ...more } as IConnectPacket)) // its names are those of the protocol
     })
     return device
   }

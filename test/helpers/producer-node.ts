@@ -49,13 +49,6 @@ export class ProducerNode {
     this.line.target = this.#node.url
   }
 
-  /** The blocks of code below a heading of docs/devices.md, for this node. */
-  async configurations(heading: string): Promise<string[]> {
-    const page = await readFile('docs/devices.md', 'utf8')
-    const section = page.split(/^## /m).find((text) => text.startsWith(`${heading}\n`)) ?? ''
-    return [...section.matchAll(/^```[a-z]*\n([\s\S]*?)^```/gm)].map(([, block = '']) => this.configuration(block))
-  }
-
   /** A configuration as users are shown it, for this node. */
   configuration(text: string): string {
     return text.replaceAll('http://localhost:8080', this.line.url).replaceAll('TOKEN', this.token)

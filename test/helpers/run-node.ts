@@ -2,7 +2,9 @@
 // stopped.
 
 import { type ChildProcess, spawn } from 'node:child_process'
-import { join } from 'node:path'
+import { mkdtemp, rm, symlink } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
@@ -41,8 +43,25 @@ export function runCommand(args: readonly string[], options: RunOptions = {}): P
 }
 
 /** Runs this Node.js with `args` to its end. */
-export async function runProgram(args: readonly string[], options: RunOptions = {}): Promise<Finished> {
-  const child = spawn(process.execPath, args, {
+export function runProgram(args: readonly string[], options: RunOptions = {}): Promise<Finished> {
+  return runFile(process.execPath, args, options)
+}
+
+/** Runs a script in bash as a reader of the pages types it: `proofstream` is this program. It ends with what fails first. */
+export async function runShell(script: string, options: RunOptions = {}): Promise<Finished> {
+  const programs = await mkdtemp(join(tmpdir(), 'proofstream-programs-'))
+  await symlink(programPath, join(programs, 'proofstream'))
+  const PATH = `${programs}:${dirname(process.execPath)}:${process.env['PATH']}`
+  const lines = `npx() { "$@"; }\n${script}`
+  try {
+    return await runFile('bash', ['-euo', 'pipefail', '-c', lines], { ...options, env: { ...options.env, PATH } })
+  } finally {
+    await rm(programs, { recursive: true })
+  }
+}
+
+async function runFile(file: string, args: readonly string[], options: RunOptions): Promise<Finished> {
+  const child = spawn(file, args, {
     cwd: options.cwd ?? repository,
     env: { ...cleanEnvironment(), ...options.env },
     stdio: ['pipe', 'pipe', 'pipe'],

@@ -10,7 +10,7 @@ import { newPrefix, noKafka, recordsTopic, sharedAdmin, sharedKafka } from '../h
 import { type Answer, send } from '../helpers/live-node.ts'
 import { type Finished, runCommand, type ServedNode, serveNode, tunedProgram } from '../helpers/run-node.ts'
 import type { Tuning } from '../helpers/tuning.ts'
-import { repository } from '../helpers/sources.ts'
+import { blockOf } from '../helpers/page-blocks.ts'
 
 let data: string
 let prefix: string
@@ -51,8 +51,7 @@ async function count(name: string): Promise<unknown> {
 
 /** The commands of the page, by what they begin with, with the addresses and directories of this machine. */
 async function recipe(): Promise<string[][]> {
-  const page = await readFile(join(repository, 'docs', 'roles.md'), 'utf8')
-  const block = /## From one machine to Kafka[^#]*?```sh\n([\s\S]*?)```/.exec(page)?.[1] ?? ''
+  const block = blockOf('docs/roles.md', 'proofstream serve --data ./node')
   const lines = block.split('\n').filter((line) => line.startsWith('proofstream '))
   const here = (word: string): string =>
     word === './node' ? data : word === 'kafka:9092' ? sharedKafka().broker : word

@@ -6,11 +6,12 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { must } from '../../src/libraries/base/assert.ts'
 import { readCompose } from '../helpers/compose.ts'
 import { newPrefix, noKafka, sharedKafka } from '../helpers/kafka-shared.ts'
 import { type Answer, send } from '../helpers/live-node.ts'
+import { blockOf } from '../helpers/page-blocks.ts'
 import { type ServedNode, serveNode } from '../helpers/run-node.ts'
 import { until } from '../helpers/until.ts'
 
@@ -186,4 +187,27 @@ describe.skipIf(noKafka)('roles apart', () => {
       async () => JSON.stringify(await count('replica-2')) === JSON.stringify([65 + sent, 65 + sent]),
     )
   })
+})
+
+test.skipIf(noKafka)('the commands of docs/roles.md: a row that the gateway takes is read at the replica', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'proofstream-roles-page-'))
+  const nodes = new Map<string, ServedNode>()
+  onTestFinished(async () => {
+    await Promise.all([...nodes.values()].map((node) => node.end('SIGKILL')))
+    await rm(folder, { recursive: true, force: true })
+  })
+  const ownPrefix = ['--topic-prefix', newPrefix()]
+  for (const line of blockOf('docs/roles.md', 'proofstream serve --roles gateway').trim().split('\n')) {
+    const [, , , role = '', , data = '', ...flags] = line.split(' ')
+    const words = flags.join(' ').replace('/mnt', folder).replace('kafka:9092', sharedKafka().broker).split(' ')
+    nodes.set(role, await serveNode(join(folder, data), ['--roles', role, ...words, ...ownPrefix]))
+  }
+  const admin = (await readFile(join(folder, 'gateway-1', 'token'), 'utf8')).trim()
+  const ask = (role: string, path: string, body: string): Promise<Answer> => {
+    const headers = { authorization: `Bearer ${admin}`, 'content-type': 'application/json', prefer: 'wait=20' }
+    return send(must(nodes.get(role), `a ${role} runs`).url, path, { method: 'POST', headers, body })
+  }
+  expect((await ask('gateway', '/acme/rows/ingest?create=true', '[{"i":7}]')).at('status')).toBe('committed')
+  const rows = async () => (await ask('replica', '/query', '{"query":"select i from acme.rows"}')).at('output.data')
+  await expect.poll(rows).toEqual([[7]])
 })

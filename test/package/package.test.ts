@@ -3,20 +3,23 @@
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { blockOf } from '../helpers/page-blocks.ts'
 import { proofVectors } from '../libraries/proof/proof-vectors.ts'
 import { clientPrints, env, installIn, packed, run, serve, signerInPage, verifiedInPage } from './checkout.ts'
 
 let home = ''
 let installed = ''
+let archive = ''
 let program = ''
 
 beforeAll(async () => {
   home = mkdtempSync(join(tmpdir(), 'proofstream-package-'))
   installed = join(home, 'installed')
+  archive = await packed(home)
   program = join(installed, 'node_modules', 'proofstream', 'bin', 'proofstream.js')
-  await installIn(installed, [await packed(home)])
+  await installIn(installed, [archive])
 })
 
 afterAll(() => rmSync(home, { recursive: true, force: true }))
@@ -30,6 +33,13 @@ async function proofstream(args: readonly string[], more: NodeJS.ProcessEnv = {}
 const serving = (): ReturnType<typeof serve> => serve(program, installed)
 
 describe('the package', () => {
+  test('is installed under the name that the pages give it', () => {
+    const readme = blockOf('README.md', 'docker build').split(' && ')
+    expect(readme).toEqual(expect.arrayContaining(['npm pack', `npm install ./${basename(archive)}`]))
+    const service = blockOf('docs/operations.md', 'useradd')
+    expect(service).toContain(`npm install --prefix /opt/proofstream ./${basename(archive)}\n`)
+  })
+
   test('says which Node.js it needs', () => {
     const { engines } = JSON.parse(readFileSync(join(installed, 'node_modules', 'proofstream', 'package.json'), 'utf8'))
     expect(engines).toEqual({ node: '>=22.18' })

@@ -1,10 +1,11 @@
 // What a user of one library installs: `@proofstream/verify`, `client` and `ledger`, made of a copy of this checkout,
 // each in an empty folder without the node, without scripts.
 
-import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { blockOf } from '../helpers/page-blocks.ts'
 import { proofVectors } from '../libraries/proof/proof-vectors.ts'
 import {
   clientPrints,
@@ -35,11 +36,14 @@ interface Manifest {
 const archives = new Map<string, Archive>()
 let home = ''
 let checkout = ''
+const commands = blockOf('docs/client.md', 'npm run packages').trim().split('\n')
 
 beforeAll(async () => {
   home = mkdtempSync(join(tmpdir(), 'proofstream-packages-'))
   checkout = copied(home)
-  await run('npm', ['run', '--silent', 'packages'], { cwd: checkout, env })
+  // As docs/client.md has it: an archive of the client in the checkout.
+  const [make = ''] = commands
+  await run('bash', ['-c', make], { cwd: checkout, env })
   for (const name of ['verify', 'client', 'ledger']) {
     const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', home, `./dist-packages/${name}`], {
       cwd: checkout,
@@ -118,6 +122,15 @@ describe.each([
     const readme = readFileSync(join(home, name, 'node_modules', '@proofstream', name, 'README.md'), 'utf8')
     expect(readme).toContain(`npm install ./${archives.get(name)?.filename}\n`)
   })
+})
+
+test('the client is installed by the command of docs/client.md', async () => {
+  const [, install = ''] = commands
+  const project = join(home, 'project')
+  mkdirSync(project)
+  const own = install.replace('./', `${checkout}/`)
+  await run('bash', ['-c', own], { cwd: project, env: { ...env, npm_config_prefer_offline: 'true' } })
+  expect(readdirSync(join(project, 'node_modules', '@proofstream'))).toEqual(['client'])
 })
 
 test('the installed verifier takes every good answer, and none with a byte changed', async () => {

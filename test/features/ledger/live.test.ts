@@ -13,6 +13,7 @@ import { allSecrets, blockSalt, datasetSaltOf, secretOf } from '../../../src/lib
 import { entriesOfBundle, tileIn, tileName } from '../../../src/libraries/ledger/tiles.ts'
 import { leafHash, treeRoot } from '../../../src/libraries/ledger/tree.ts'
 import { liveNode, type LiveNode } from '../../helpers/live-node.ts'
+import { repository } from '../../helpers/sources.ts'
 import { runCommand, serveNode } from '../../helpers/run-node.ts'
 
 const live = await liveNode({ 'ledger-origin': 'data.example/ledger', 'ledger-delay': '1s' })
@@ -64,7 +65,9 @@ test('every block of a public dataset is an entry, in order, and none of a priva
 test('a ledger goes on after a start, in a backup and out of it, and another key or name keeps none', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'proofstream-ledger-'))
   const at = (name: string): string => join(folder, name)
-  const flags = ['--ledger-origin', 'data.example/ledger', '--ledger-delay', '1s']
+  const page = await readFile(join(repository, 'docs/ledger.md'), 'utf8')
+  const command = /^proofstream serve (--.*)$/m.exec(page)?.[1] ?? ''
+  const flags = [...command.split(' '), '--ledger-delay', '1s']
   const about = async (url: string): Promise<{ origin: string; keys: string[]; size: number; state: string }> =>
     (await (await fetch(`${url}/ledger`)).json()) as never // as the route answers
   const grown = async (data: string, least: number, ...more: string[]): Promise<Awaited<ReturnType<typeof about>>> => {
@@ -81,7 +84,7 @@ test('a ledger goes on after a start, in a backup and out of it, and another key
   }
   const first = await grown(at('node'), 3)
   const second = await grown(at('node'), first.size)
-  expect(second).toMatchObject({ origin: first.origin, keys: first.keys })
+  expect(second).toMatchObject({ origin: 'data.example.org/ledger', keys: first.keys })
   expect((await runCommand(['backup', at('copy'), '--data', at('node')], {})).code).toBe(0)
   expect((await runCommand(['restore', at('copy'), '--data', at('restored')], {})).code).toBe(0)
   const restored = await grown(at('restored'), second.size)
