@@ -134,7 +134,7 @@ test.skipIf(!hasMosquitto)('a broker and a node as configured: what is no row is
   const { topic, payload } = reading('d1', 1)
   await device.publish(topic, payload)
   await device.publish('v3/app/devices/dev1/up', presets.ttn.example)
-  await device.publish(topic, 'offline')
+  await device.publish(topic, 'going offline')
   device.close()
   const asked = blockOf(
     'docs/devices.md',
@@ -147,7 +147,7 @@ test.skipIf(!hasMosquitto)('a broker and a node as configured: what is no row is
   }
   await expect
     .poll(() => ask(asked))
-    .toEqual([[expect.any(String), topic, expect.any(String), expect.any(String), 'offline']])
+    .toEqual([[expect.any(String), topic, expect.any(String), expect.any(String), 'going offline']])
   const others = asked.replace(
     /select.*20/,
     'select topic from acme.sensors union all select end_device_ids_device_id from acme.uplinks',

@@ -54,7 +54,10 @@ export async function runShell(script: string, options: RunOptions = {}): Promis
   const PATH = `${programs}:${dirname(process.execPath)}:${process.env['PATH']}`
   const lines = `npx() { "$@"; }\n${script}`
   try {
-    return await runFile('bash', ['-euo', 'pipefail', '-c', lines], { ...options, env: { ...options.env, PATH } })
+    return await runFile('bash', ['--norc', '-euo', 'pipefail', '-c', lines], {
+      ...options,
+      env: { ...options.env, PATH },
+    })
   } finally {
     await rm(programs, { recursive: true })
   }
