@@ -67,7 +67,7 @@ export class WaitingDatasets {
   async take(history: History, most: number): Promise<Taken> {
     const entries: Uint8Array[] = []
     const done = new Map<DatasetId, number>()
-    for (const [id, { count }] of [...this.#noted]) {
+    for (const [id, { count }] of this.#noted) {
       if (entries.length >= most) break
       const isDone = await this.#enter(id, history, { entries, most })
       if (isDone) done.set(id, count)
