@@ -44,7 +44,7 @@ export class Ledger implements FeatureCode {
     const waiting = new WaitingDatasets({ catalog, store, keys: new LedgerKeys(store), clock, logger })
     const facts = { ledger: { origin, keys: [key] }, version, engines: [] }
     const keeper = new Keeper({ store, clock, logger, ledger: first, origin, signer, waiting, facts, nodeKey })
-    const unsubscribe = catalog.onAdvance(({ chain }) => waiting.note(chain.name.id))
+    const unsubscribe = catalog.onAdvance(({ chain }) => waiting.heard(chain.name))
     const running = repeat(() => keeper.step(), {
       everyMs: Math.max(250, delayMs / stepsPerDelay),
       clock,

@@ -34,7 +34,12 @@ export async function claimOrigin(
   ledger: number,
   own: { readonly origin: string; readonly key: string },
 ): Promise<string | undefined> {
-  const claim = await putOnce(store, ledgerObjectKey(ledger, 'origin'), { codec: originCodec, value: own })
+  const place = ledgerObjectKey(ledger, 'origin')
+  const claim = await putOnce(store, place, { codec: originCodec, value: own }).catch((error: unknown) => {
+    if (error instanceof DecodeError) return `${place} is damaged: ${error.message}`
+    throw error
+  })
+  if (typeof claim === 'string') return claim
   if (claim.outcome === 'won') return undefined
   const { origin, key } = claim.inForce
   if (origin !== own.origin) return `the ledger of this store is ${origin}, not ${own.origin}`

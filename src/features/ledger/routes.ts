@@ -5,7 +5,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import { Type } from 'typebox'
 import { base64Text } from '../../libraries/base/base64.ts'
 import { defined } from '../../libraries/base/collections.ts'
-import { NodeError } from '../../libraries/base/errors.ts'
+import { DecodeError, NodeError } from '../../libraries/base/errors.ts'
 import { decodeUtf8 } from '../../libraries/base/bytes.ts'
 import { parseHead } from '../../libraries/ledger/head.ts'
 import { parseNote } from '../../libraries/ledger/note.ts'
@@ -47,7 +47,15 @@ export function registerLedger(app: FastifyInstance, routes: LedgerRoutes): void
         hint: 'Its operator begins one with --ledger-origin.',
       })
     }
-    return reply.header('cache-control', 'no-cache').send(aboutLedger(origin, await read('checkpoint'), routes))
+    try {
+      return await reply.header('cache-control', 'no-cache').send(aboutLedger(origin, await read('checkpoint'), routes))
+    } catch (error) {
+      if (!(error instanceof DecodeError)) throw error
+      throw new NodeError('StoreUnavailable', 'What the store has of the ledger is damaged.', {
+        hint: 'Put ledger/origin back from a copy. A builder writes the head anew.',
+        cause: error,
+      })
+    }
   })
   app.get('/ledger/checkpoint', (_request, reply) => send(reply, 'checkpoint', 'text/plain; charset=utf-8'))
   app.get(

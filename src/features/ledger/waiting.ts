@@ -4,9 +4,9 @@
 import type { Clock } from '../../libraries/base/clock.ts'
 import { DecodeError, HaltError } from '../../libraries/base/errors.ts'
 import type { DatasetId } from '../../libraries/base/ids/identifiers.ts'
+import type { NameRecord } from '../../libraries/odf/chain/records.ts'
 import type { Logger } from '../../libraries/base/logger.ts'
 import type { Catalog } from '../../node/catalog/catalog.ts'
-import type { DatasetChain } from '../../node/catalog/dataset-chain.ts'
 import { readHint } from '../../node/store/heads.ts'
 import type { ObjectStore } from '../../node/store/object-store.ts'
 import type { History } from './history.ts'
@@ -35,6 +35,8 @@ export interface Taken {
 export class WaitingDatasets {
   readonly #deps: WaitingDeps
   readonly #noted = new Map<DatasetId, Noted>()
+  /** Those that have entries, as far as they were looked at. */
+  readonly #entered = new Set<DatasetId>()
 
   constructor(deps: WaitingDeps) {
     this.#deps = deps
@@ -46,6 +48,11 @@ export class WaitingDatasets {
     return { datasets: times.length, sinceMs: times.length === 0 ? undefined : Math.min(...times) }
   }
 
+  /** A commit was heard. Those of private datasets that were never entered concern nobody. */
+  heard({ id, visibility }: Pick<NameRecord, 'id' | 'visibility'>): void {
+    if (visibility === 'public' || this.#entered.has(id)) this.note(id)
+  }
+
   note(id: DatasetId): void {
     const { sinceMs = this.#deps.clock.nowMs(), count = 0 } = this.#noted.get(id) ?? {}
     this.#noted.set(id, { sinceMs, count: count + 1 })
@@ -55,11 +62,15 @@ export class WaitingDatasets {
   async sweep(history: History): Promise<void> {
     const { catalog, store, keys } = this.#deps
     for (const { id, visibility } of await catalog.names()) {
-      if (visibility !== 'public') continue
+      const key =
+        visibility === 'public' ? await this.#opened(() => keys.of(id)) : await this.#opened(() => keys.held(id))
+      if (key === undefined) continue
+      const next = history.nextOf(key.tag)
+      if (visibility !== 'public' && next === 0) continue
+      if (next > 0) this.#entered.add(id)
       // One that is damaged is written anew with the next commit.
       const hint = await readHint(store, id).catch(undefinedIfDamaged)
-      const { tag } = await keys.of(id)
-      if (hint === undefined || hint.sequence >= history.nextOf(tag)) this.note(id)
+      if (hint === undefined || hint.sequence >= next) this.note(id)
     }
   }
 
@@ -86,26 +97,28 @@ export class WaitingDatasets {
     history: History,
     { entries, most }: { readonly entries: Uint8Array[]; readonly most: number },
   ): Promise<boolean> {
-    const chain = await this.#chainOf(id)
-    if (chain === undefined) return true
-    const { tag, entryOf } = await this.#deps.keys.of(id)
-    const next = history.nextOf(tag)
+    const { catalog, keys } = this.#deps
+    const chain = await this.#opened(() => catalog.byId(id))
+    const key = chain && (await this.#opened(() => (chain.name.visibility === 'public' ? keys.of(id) : keys.held(id))))
+    if (chain === undefined || key === undefined) return true
+    const next = history.nextOf(key.tag)
     if (chain.name.visibility !== 'public' && next === 0) return true
+    this.#entered.add(id)
     const end = Math.min(chain.blocks.length, next + most - entries.length)
     for (let sequence = next; sequence < end; sequence++) {
       const block = chain.blocks.at(sequence)
-      if (block !== undefined) entries.push(entryOf(sequence, block.hash))
+      if (block !== undefined) entries.push(key.entryOf(sequence, block.hash))
     }
     return end >= chain.blocks.length
   }
 
-  async #chainOf(id: DatasetId): Promise<DatasetChain | undefined> {
-    const { catalog, logger } = this.#deps
+  /** Undefined where a dataset or its key cannot be read: others go on. */
+  async #opened<T>(open: () => Promise<T>): Promise<T | undefined> {
     try {
-      return await catalog.byId(id)
+      return await open()
     } catch (error) {
       if (!(error instanceof HaltError)) throw error
-      logger.warn({ dataset: id, reason: error.message }, 'a dataset that cannot be read is not entered in the ledger')
+      this.#deps.logger.error({ reason: error.message }, 'A dataset that cannot be read is not entered in the ledger')
       return undefined
     }
   }

@@ -55,11 +55,13 @@ export async function lookAt(
   deps: BindDeps,
   query: string,
   caller: Caller,
-): Promise<Pick<Analysis, 'parameters'> & { readonly datasets: readonly Pick<PinnedDataset, 'id' | 'alias'>[] }> {
+): Promise<
+  Pick<Analysis, 'parameters' | 'listings'> & { readonly datasets: readonly Pick<PinnedDataset, 'id' | 'alias'>[] }
+> {
   demandSqlSize({ query }, deps.limits.sqlBytes)
-  const { parameters, tables } = await deps.engine.analyze(statementOf(query), askingOf(deps.catalog, caller))
+  const { parameters, tables, listings } = await deps.engine.analyze(statementOf(query), askingOf(deps.catalog, caller))
   const bindings = await pinNames(new Reader(deps.catalog, caller.mayRead), tables, undefined)
-  return { parameters, datasets: bindings.map(({ pinned: { id, alias } }) => ({ id, alias })) }
+  return { parameters, listings, datasets: bindings.map(({ pinned: { id, alias } }) => ({ id, alias })) }
 }
 
 /** Gates a statement and pins its names. */

@@ -14,6 +14,8 @@ export type SavedQueryList = readonly (readonly [name: string, saved: SavedQuery
 
 const rereadAfterMs = 4_000
 const mostSavedQueries = 1_000
+/** Of one, as it is stored. */
+const mostBytes = 32 * 1024
 const parallel = 16
 
 export class SavedQueries {
@@ -57,10 +59,21 @@ export class SavedQueries {
   }
 
   /**
-   * Saves a query under a name, in place of the one that has it. Durable when it resolves. Throws NodeError
-   * `InvalidRequest` where there are too many.
+   * Saves a query under a name, in place of `before`; without one it is new, and undefined where another came first. Durable when
+   * it resolves. Throws NodeError `InvalidRequest` where it is too long, or there are too many.
    */
-  async save(name: string, asked: Omit<SavedQuery, 'savedAt'>): Promise<SavedQuery> {
+  async save(
+    name: string,
+    asked: Omit<SavedQuery, 'savedAt'>,
+    before: SavedQuery | undefined,
+  ): Promise<SavedQuery | undefined> {
+    const saved = { ...asked, savedAt: timeText(this.#clock.nowMs()) }
+    const bytes = savedQueryCodec.encode(saved)
+    if (bytes.length > mostBytes) {
+      throw new NodeError('InvalidRequest', `The query has ${bytes.length} bytes with its values and its names.`, {
+        limit: { name: 'savedQueryBytes', value: mostBytes, unit: 'bytes' },
+      })
+    }
     const names = await this.#store.list(queriesPrefix)
     if (names.length >= mostSavedQueries && !names.includes(name)) {
       throw new NodeError('InvalidRequest', 'This node has as many saved queries as it keeps.', {
@@ -68,8 +81,8 @@ export class SavedQueries {
         limit: { name: 'savedQueries', value: mostSavedQueries, unit: 'queries' },
       })
     }
-    const saved = { ...asked, savedAt: timeText(this.#clock.nowMs()) }
-    await this.#store.replace(savedQueryKey(name), savedQueryCodec.encode(saved))
+    if (before !== undefined) await this.#store.replace(savedQueryKey(name), bytes)
+    else if ((await this.#store.put(savedQueryKey(name), bytes)) === 'exists') return undefined
     this.#listed = undefined
     return saved
   }

@@ -10,6 +10,8 @@ import { WaitingDatasets } from '../../../src/features/ledger/waiting.ts'
 import { decodeUtf8, toHex } from '../../../src/libraries/base/bytes.ts'
 import { systemClock } from '../../../src/libraries/base/clock.ts'
 import { silentLogger } from '../../../src/libraries/base/logger.ts'
+import { nameCodec } from '../../../src/libraries/odf/chain/records.ts'
+import { ledgerKeyKey } from '../../../src/node/store/layout.ts'
 import { parseEntry } from '../../../src/libraries/ledger/entry.ts'
 import { parseHead } from '../../../src/libraries/ledger/head.ts'
 import { parseNote } from '../../../src/libraries/ledger/note.ts'
@@ -22,10 +24,11 @@ import type { ObjectStore } from '../../../src/node/store/object-store.ts'
 import { openMemoryStore } from '../../adapters/memory-store.ts'
 import { chainObjects, nameObject } from '../../helpers/long-chain.ts'
 
+const idOf = (at: number): string => `did:odf:fed01${String(at).repeat(64)}`
 /** Datasets by their chains' AddData blocks. Some fill more than a bundle. */
-const sizes = [3, 0, 270]
+const sizes = [3, 0, 270] as const
 const stored = sizes.flatMap((blocks, at) => {
-  const dataset = `did:odf:fed01${String(at).repeat(64)}`
+  const dataset = idOf(at)
   return [...chainObjects({ dataset, blocks }), nameObject(dataset, `acme/d${at}`)]
 })
 const chainLengths = sizes.map((_, at) => stored.filter(({ key }) => key.includes(`${at}${at}${at}/blocks/`)).length)
@@ -188,6 +191,24 @@ describe('keepers', () => {
       }),
       { numRuns: 20 },
     )
+  })
+
+  test('find after a start what a dataset got that became private, and leave out one whose key is damaged', async () => {
+    const store = await storeWithChains()
+    const [turned, damaged] = stored.filter(({ key }) => key.startsWith('names/'))
+    const long = [...chainObjects({ dataset: idOf(0), blocks: sizes[0] + 2 })]
+    await keeperOn(store).step()
+    for (const { key, bytes } of long) await store.put(key, bytes)
+    const name = nameCodec.decode(must(turned).bytes)
+    await store.replace(must(turned).key, nameCodec.encode({ ...name, visibility: 'private' }))
+    await store.replace(ledgerKeyKey(idOf(1)), new Uint8Array())
+    await keeperOn(store, '1').step()
+    const batch = batchCodec.decode(must(await store.get('ledger/batches/1')))
+    expect([batch.entries.length, await store.get('ledger/batches/2'), must(damaged).key]).toEqual([
+      2,
+      undefined,
+      'names/acme/d1',
+    ])
   })
 
   test('halt where a batch does not follow, and sign nothing more', async () => {

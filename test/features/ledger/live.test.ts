@@ -62,6 +62,17 @@ test('every block of a public dataset is an entry, in order, and none of a priva
   expect(await entriesOfDataset(live, 'acme/secret')).toEqual([])
 })
 
+test('nobody is told of commits to private datasets, and those that were public go on', async () => {
+  await live.ingest('acme/turned', [{ a: 1 }], '?create=true')
+  await expect.poll(async () => (await entriesOfDataset(live, 'acme/turned')).length).toBeGreaterThan(3)
+  await live.call('/acme/turned', { method: 'PATCH', json: { visibility: 'private' } })
+  await live.ingest('acme/turned', [{ a: 2 }])
+  const length = Number((await live.call('/acme/turned')).at('blocks'))
+  await expect.poll(async () => (await entriesOfDataset(live, 'acme/turned')).length).toBe(length)
+  await live.ingest('acme/secret', [{ a: 2 }])
+  expect((await live.call('/ledger', { token: null })).at('behind.datasets')).toBe(0)
+})
+
 test('a ledger goes on after a start, in a backup and out of it, and another key or name keeps none', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'proofstream-ledger-'))
   const at = (name: string): string => join(folder, name)

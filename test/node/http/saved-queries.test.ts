@@ -74,6 +74,8 @@ describe('a saved query', () => {
     ['/q/typed?format=Html', "dataFormat is 'Html'."],
     ['/q/typed?limit=x', 'limit'],
     ['/q/typed?above=1&above=2', 'above'],
+    ['/q/typed?above=1&param.above=2', 'The value of $above is given twice.'],
+    ['/q/typed?Above=1&above=2', 'The value of $above is given twice.'],
     ['/q/untyped', 'The statement has the parameter $device, for which there is no value.'],
   ])('says what is wrong with %s', async (address, detail) => {
     await save('typed', byDevice, { parameters: { device: 's1', above: 0 } })
@@ -98,6 +100,9 @@ describe('a saved query', () => {
     ['select 1 as one', {}, '422 InvalidRequest'],
     ['show tables', {}, '422 InvalidRequest'],
     ['select * from acme.readings where celsius > $limit', {}, '422 InvalidRequest'],
+    ['select * from acme.readings where device = $pin', {}, '422 InvalidRequest'],
+    ['select * from acme.readings, information_schema.tables', {}, '422 InvalidRequest'],
+    ['select * from acme.readings where device = $a', { parameters: { a: 'x'.repeat(40_000) } }, '422 InvalidRequest'],
     ['select * from acme.readings', { parameters: { device: 's1' } }, '422 InvalidRequest'],
     ['select * from acme.readings', { title: 'x' }, '422 InvalidRequest'],
     ['select * frm acme.readings', {}, '400 SqlSyntax'],
@@ -122,7 +127,44 @@ describe('a saved query', () => {
     await live.ingest('acme/brief', [{ device: 'other', celsius: 0 }], '?create=true')
     expect((await live.call('/q/sure', { token: null })).refusal).toBe('404 SavedQueryNotFound')
     expect(await namesFor(null)).not.toContain('sure')
+    expect((await live.call('/q/sure')).refusal).toBe('404 DatasetNotFound')
     expect((await live.call('/q/sure', { method: 'DELETE' })).status).toBe(204)
+  })
+
+  it('is one of a name, however many save it at once', async () => {
+    const maker = await makeToken(['read', 'create'], ['acme/other'])
+    for (let round = 0; round < 8; round++) {
+      const answers = await Promise.all([
+        save(`race-${round}`, 'select count(*) as n from acme.readings'),
+        save(`race-${round}`, 'select count(*) as n from acme.other', {}, maker),
+      ])
+      const [byAdmin, byMaker] = answers.map(({ status }) => status)
+      // Who was second replaced what he may, or was refused.
+      expect([
+        [201, 403],
+        [200, 201],
+      ]).toContainEqual([byAdmin, byMaker])
+    }
+  })
+
+  it('is listed in pages', async () => {
+    const all = (await namesFor(null)) as string[]
+    const found: string[] = []
+    for (let next: string | undefined = ''; next !== undefined;) {
+      const { json } = await live.call(`/q?limit=3&after=${next}`, { token: null })
+      const page = json as { queries: { name: string }[]; next?: string }
+      expect(page.queries.length).toBeLessThanOrEqual(3)
+      found.push(...page.queries.map(({ name }) => name))
+      next = page.next
+    }
+    expect(found).toEqual(all)
+    expect((await live.call('/q?limit=0')).refusal).toBe('400 InvalidParameter')
+  })
+
+  it('has a page that shows the values of the address, by whatever name they are given', async () => {
+    const headers = { accept: 'text/html' }
+    const page = await live.call('/q/by-device?param.device=s2', { token: null, headers })
+    expect(page.text).toContain('name="device" value="s2"')
   })
 
   it('says how a dataset is called that was renamed', async () => {
@@ -146,6 +188,7 @@ describe('who', () => {
       expect(await namesFor(token)).not.toContain('hidden')
     }
     expect((await live.call('/q/hidden', { method: 'DELETE', token: other })).refusal).toBe('404 SavedQueryNotFound')
+    expect(await namesFor(await makeToken(['create'], ['acme/secret']))).not.toContain('hidden')
   })
 
   it('may make all of its datasets saves and deletes it, and nobody else', async () => {

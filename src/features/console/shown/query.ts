@@ -25,7 +25,7 @@ import type { PageContext, ReplicaContext } from '../../../node/http/context.ts'
 import { isOwnOrigin } from '../../../node/http/origin-rules.ts'
 import { problemOf } from '../../../node/http/problem.ts'
 import { normalise } from '../../../node/http/routes/query.ts'
-import { readableQueries } from '../../../node/http/routes/saved-queries.ts'
+import { listQueries } from '../../../node/http/routes/saved-queries.ts'
 import { mapOfAnswer } from './answer-pictures.ts'
 import { treeOf } from './tree.ts'
 
@@ -70,8 +70,13 @@ export async function queryPageOf(
     mostRows,
     result,
     tree: await treeOf(context, request),
-    saved: (await readableQueries(context, request)).slice(0, mostSaved).map(([name]) => name),
+    saved: await savedNames(context, request),
   })
+}
+
+async function savedNames(context: PageContext['context'], { principal }: FastifyRequest): Promise<string[]> {
+  const { queries } = await listQueries(context, { principal, query: { limit: String(mostSaved) } })
+  return queries.map(([name]) => name)
 }
 
 /**

@@ -3,17 +3,17 @@
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { PageContext } from '../../../node/http/context.ts'
-import { readableQueries, readableQuery, savedAsked } from '../../../node/http/routes/saved-queries.ts'
+import { givenValues, listQueries, readableQuery, savedAsked } from '../../../node/http/routes/saved-queries.ts'
 import { foldAscii } from '../../../libraries/model/names.ts'
 import type { Page } from '../layout.ts'
 import { savedQueriesPage, savedQueryPage } from '../saved-query-pages.ts'
 import { type Asked, mostRows, resultOf } from './query.ts'
 
 export async function savedQueriesPageOf({ context }: PageContext, request: FastifyRequest): Promise<Page> {
-  const queries = await readableQueries(context, request)
+  const { queries, next } = await listQueries(context, request)
   return savedQueriesPage(
     queries.map(([name, saved]) => ({ ...saved, name })),
-    context.clock.nowMs(),
+    { nowMs: context.clock.nowMs(), next },
   )
 }
 
@@ -27,7 +27,7 @@ export async function savedQueryPageOf(
   const { name } = request.params as { name: string } // validated by the route
   const saved = await readableQuery(context, request, name)
   const { limit, ...values } = request.query as Record<string, string> // validated
-  const given = new Map(Object.entries(values).map(([parameter, value]) => [foldAscii(parameter), value]))
+  const given = givenValues(values)
   const defaults = saved.parameters.map((one) => ({ name: foldAscii(one.name), value: one.text }))
   const fields = [...saved.required.map((parameter) => ({ name: parameter, value: '' })), ...defaults].map((field) => ({
     name: field.name,

@@ -16,6 +16,7 @@ import { callerOf } from '../answer.ts'
 import type { HttpContext, ReplicaContext } from '../context.ts'
 import { wantsPage } from '../html.ts'
 import { ParametersMember, parametersOfBody, takeParameters } from '../query-values.ts'
+import { DecimalText, pageSize } from '../request-target.ts'
 import { AnswerParameters, respond, wantedOf } from './query.ts'
 
 const Params = Type.Object({
@@ -32,16 +33,38 @@ const SavedBody = Type.Object(
 )
 
 const RunString = Type.Object(AnswerParameters, { additionalProperties: Type.String({ maxLength: 10_000 }) })
-/** Names in an address that say how the rows are wanted: no parameter of a saved statement has one. */
+/** Names in an address that say how the rows are wanted. */
 const answerNames: readonly string[] = Object.keys(AnswerParameters)
+/** Names that no parameter of a saved statement has: those, and the others of /query. */
+const reservedNames: readonly string[] = [
+  ...answerNames,
+  'pin',
+  'query',
+  'queryDialect',
+  'run',
+  'datasets',
+  'parameters',
+]
+
+const ListString = Type.Object(
+  {
+    after: Type.Optional(Type.String({ maxLength: 200, description: 'Name of the last query of the previous page.' })),
+    limit: Type.Optional(DecimalText('Queries of one page, 1 to 1,000; 100 by default.')),
+  },
+  { additionalProperties: false },
+)
 /** The page shows its rows by itself. */
 const dataParameters = answerNames.filter((name) => name !== 'limit')
 
 /** Registers the list, and the running of each. */
 export function registerSavedQueries(app: FastifyInstance, context: ReplicaContext): void {
-  app.get('/q', { config: { right: 'read' } }, async (request, reply) => {
-    const queries = (await readableQueries(context, request)).map(([name, saved]) => shownQuery(name, saved))
-    return sendJson(reply, new Map([['queries', queries]]))
+  app.get('/q', { config: { right: 'read' }, schema: { querystring: ListString } }, async (request, reply) => {
+    const { queries, next } = await listQueries(context, request)
+    const shown = queries.map(([name, saved]) => shownQuery(name, saved))
+    return sendJson(
+      reply,
+      new Map<string, JsonValue>([['queries', shown], ...(next === undefined ? [] : [['next', next] as const])]),
+    )
   })
   app.get(
     '/q/:name',
@@ -78,19 +101,14 @@ export function registerQuerySaving(app: FastifyInstance, context: ReplicaContex
     },
     async (request, reply) => {
       const { name } = request.params as Static<typeof Params> // validated
-      const before = await context.savedQueries.get(name)
       const asked = await askedToSave(context, request, reply)
-      if (before !== undefined && !(await maySave(context, request.principal, before))) {
-        throw new NodeError(
-          'Forbidden',
-          `Another query is saved as ${name}, over datasets that this token may not make.`,
-          {
-            hint: 'Choose another name.',
-          },
-        )
+      for (;;) {
+        const before = await context.savedQueries.get(name)
+        if (before !== undefined && !(await maySave(context, request.principal, before))) throw otherQuery(name)
+        const saved = await context.savedQueries.save(name, asked, before)
+        // Another came first under this name: that one is judged.
+        if (saved !== undefined) return sendJson(reply.code(before === undefined ? 201 : 200), shownQuery(name, saved))
       }
-      const saved = await context.savedQueries.save(name, asked)
-      return sendJson(reply.code(before === undefined ? 201 : 200), shownQuery(name, saved))
     },
   )
   app.delete('/q/:name', { config: { right: 'create' }, schema: { params: Params } }, async (request, reply) => {
@@ -108,18 +126,27 @@ export function registerQuerySaving(app: FastifyInstance, context: ReplicaContex
   })
 }
 
-/** Those that the caller may run, or delete, by name. */
-export async function readableQueries(
+interface QueryList {
+  readonly queries: readonly (readonly [name: string, saved: SavedQuery])[]
+  /** Name that the next page goes on after. */
+  readonly next?: string
+}
+
+/** The page of those that the caller may run that the query string asks for, in order of names. */
+export async function listQueries(
   context: HttpContext,
-  { principal }: Pick<FastifyRequest, 'principal'>,
-): Promise<readonly (readonly [name: string, saved: SavedQuery])[]> {
-  const all = await context.savedQueries.list()
-  const shown = await Promise.all(
-    all.map(
-      async ([, saved]) => (await mayRun(context, principal, saved)) || (await maySave(context, principal, saved)),
-    ),
-  )
-  return all.filter((_, at) => shown[at])
+  { principal, query }: Pick<FastifyRequest, 'principal' | 'query'>,
+): Promise<QueryList> {
+  const { after = '', limit } = query as Static<typeof ListString> // validated
+  const items = pageSize(limit)
+  const queries: (readonly [string, SavedQuery])[] = []
+  for (const [name, saved] of await context.savedQueries.list()) {
+    if (name <= after || !(await mayRun(context, principal, saved))) continue
+    const next = queries.at(-1)?.[0]
+    if (queries.length === items && next !== undefined) return { queries, next }
+    queries.push([name, saved])
+  }
+  return { queries }
 }
 
 /** One that the caller may run. Throws NodeError `SavedQueryNotFound`; `InvalidRequest` where its datasets have other names by now. */
@@ -148,10 +175,19 @@ export function savedAsked(
   readonly datasets: { id: string; alias: string }[]
   readonly parameters: Parameters | undefined
 } {
-  const given = Object.entries(asked).flatMap(([name, value]): [string, string][] =>
-    answerNames.includes(name) || typeof value !== 'string' ? [] : [[name.replace(/^param\./, ''), value]],
-  )
-  return { query, datasets: [...datasets], parameters: parametersOver(parameters, new Map(given)) }
+  return { query, datasets: [...datasets], parameters: parametersOver(parameters, givenValues(asked)) }
+}
+
+/** Values of parameters in a query string, by their names in lower case. Throws NodeError `InvalidParameter` for one given twice. */
+export function givenValues(asked: Readonly<Record<string, unknown>>): ReadonlyMap<string, string> {
+  const given = new Map<string, string>()
+  for (const [member, value] of Object.entries(asked)) {
+    if (answerNames.includes(member) || typeof value !== 'string') continue
+    const name = foldAscii(member.replace(/^param\./, ''))
+    if (given.has(name)) throw new NodeError('InvalidParameter', `The value of $${name.slice(0, 100)} is given twice.`)
+    given.set(name, value)
+  }
+  return given
 }
 
 /** Reads the body, and the statement as far as it can be without running it. Throws as `lookAt`, and as `demand`. */
@@ -162,9 +198,10 @@ async function askedToSave(
 ): Promise<Omit<SavedQuery, 'savedAt'>> {
   const { query, about } = request.body as Static<typeof SavedBody> // validated
   const usual = parametersOfBody(request)?.values ?? []
-  const { datasets, parameters } = await lookAt(context.replica, query, callerOf(context, request, reply))
-  if (datasets.length === 0) {
-    throw new NodeError('InvalidRequest', 'The statement reads no dataset.', {
+  const found = await lookAt(context.replica, query, callerOf(context, request, reply))
+  const { datasets, parameters, listings } = found
+  if (datasets.length === 0 || listings.length > 0) {
+    throw new NodeError('InvalidRequest', 'The statement reads no dataset, or the catalog.', {
       hint: 'Save a SELECT over a dataset: who may read that may run it.',
     })
   }
@@ -172,13 +209,13 @@ async function askedToSave(
     demand(request.principal, 'create', alias, await context.catalog.nameOfId(id))
   }
   const names = parameters.map(({ name }) => name)
-  const taken = names.find((name) => answerNames.some((other) => foldAscii(other) === name))
+  const taken = names.find((name) => reservedNames.some((other) => foldAscii(other) === name))
   if (taken !== undefined) {
     throw new NodeError(
       'InvalidRequest',
-      `The statement has the parameter $${taken}, and ?${taken}= says which rows are wanted.`,
+      `The statement has the parameter $${taken}, whose name has a meaning in an address.`,
       {
-        hint: `Give the parameter another name than ${answerNames.join(', ')}.`,
+        hint: `Give the parameter another name than ${reservedNames.join(', ')}.`,
       },
     )
   }
@@ -196,10 +233,13 @@ async function askedToSave(
   return { query, ...defined({ about }), parameters: usual, required, datasets }
 }
 
+/** One whose dataset is gone is seen by those who may delete it; running it says so. */
 async function mayRun({ catalog }: HttpContext, principal: Principal, { datasets }: SavedQuery): Promise<boolean> {
-  for (const { id } of datasets) {
+  for (const { id, alias } of datasets) {
     const name = await catalog.nameOfId(id)
-    if (name === undefined || !can(principal, 'read', name)) return false
+    const may =
+      name === undefined ? can(principal, 'create', { alias, visibility: 'private' }) : can(principal, 'read', name)
+    if (!may) return false
   }
   return true
 }
@@ -230,6 +270,12 @@ function demandName(name: string): void {
   if (isQueryName(name)) return
   throw new NodeError('InvalidName', `'${name.slice(0, 100)}' is no name of a query.`, {
     hint: 'Use lower-case letters, digits and single inner hyphens, at most 100 characters.',
+  })
+}
+
+function otherQuery(name: string): NodeError {
+  return new NodeError('Forbidden', `Another query is saved as ${name}, over datasets that this token may not make.`, {
+    hint: 'Choose another name.',
   })
 }
 
