@@ -4,7 +4,7 @@ import { repeat } from '../../libraries/base/clock.ts'
 import type { FeatureCode, FeatureParts } from '../../node/feature.ts'
 import type { OptionalRoutes } from '../../node/http/context.ts'
 import { settingsOf } from '../../node/options.ts'
-import { claimOrigin, ensureLedgerKey, ledgerVerifierKey } from './identity.ts'
+import { claimOrigin, ensureLedgerKey, ledgerVerifierKey, storedOrigin } from './identity.ts'
 import { Keeper } from './keeper.ts'
 import { LedgerKeys } from './ledger-keys.ts'
 import { type LedgerOptions, ledgerOptions } from './options.ts'
@@ -23,14 +23,18 @@ export class Ledger implements FeatureCode {
     every: (app, context) => registerLedger(app, { context, ledger: first, status: () => this.#status?.() }),
   }
 
-  /** Begins to keep the ledger where the options name one and this process builds. Throws NodeError `InvalidParameter`. */
+  /** Keeps the ledger that the options name or the store has, where this process builds. Throws NodeError `InvalidParameter`. */
   async start(parts: FeatureParts): Promise<void> {
     const options = settingsOf(parts.config.settings, ledgerOptions)
     if (options === undefined || !parts.config.roles.includes('builder')) return
-    await this.#keep(parts, options)
+    const origin = options.origin ?? (await storedOrigin(parts.store, first))
+    if (origin !== undefined) await this.#keep(parts, { ...options, origin })
   }
 
-  async #keep(parts: FeatureParts, { origin, keyFile, delayMs }: LedgerOptions): Promise<void> {
+  async #keep(
+    parts: FeatureParts,
+    { origin, keyFile, delayMs }: LedgerOptions & { readonly origin: string },
+  ): Promise<void> {
     const { store, clock, logger, catalog, paths, opened, health, nodeKey, metrics, version } = parts
     const signer = await ensureLedgerKey(keyFile ?? paths.ledgerKey)
     const key = ledgerVerifierKey(origin, signer)

@@ -28,6 +28,17 @@ export function ledgerVerifierKey(origin: string, { publicKey }: Pick<NodeKey, '
   return verifierKeyText(verifierKey(origin, signatureTypes.ed25519, publicKey))
 }
 
+/** The name of the ledger that a store has; undefined where it has none, or no whole record of it. */
+export async function storedOrigin(store: ObjectStore, ledger: number): Promise<string | undefined> {
+  const bytes = await store.get(ledgerObjectKey(ledger, 'origin'))
+  try {
+    return bytes && originCodec.decode(bytes).origin
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error
+    return undefined
+  }
+}
+
 /** Undefined where the ledger of the store has this name and key, by now or already; else why nothing is to be signed. */
 export async function claimOrigin(
   store: ObjectStore,

@@ -9,7 +9,7 @@ const rows: readonly OptionRow[] = [
   {
     name: 'ledger-origin',
     type: 'text',
-    text: 'name of the ledger, such as data.example.org/ledger. It is signed, and holds from the first start on',
+    text: 'name of the ledger, such as data.example.org/ledger. It begins one; the store remembers it',
   },
   {
     name: 'ledger-key',
@@ -19,13 +19,14 @@ const rows: readonly OptionRow[] = [
   {
     name: 'ledger-delay',
     type: 'duration-ms',
-    default: '60s',
+    default: 60_000,
     text: 'time in which a committed block is an entry of the ledger, at least 1s',
   },
 ]
 
 export interface LedgerOptions {
-  readonly origin: string
+  /** Undefined: as the store has it, if it has a ledger. */
+  readonly origin: string | undefined
   /** Undefined: that of the data directory. */
   readonly keyFile: string | undefined
   readonly delayMs: number
@@ -38,15 +39,15 @@ export const ledgerOptions: OptionGroup<LedgerOptions> = {
   read: readLedger,
 }
 
-/** Undefined without an origin. Throws NodeError `InvalidParameter`. */
+/** Throws NodeError `InvalidParameter`. */
 function readLedger(values: OptionValues): LedgerOptions | undefined {
   const keyFile = values.get('ledger-key') as string | undefined // text by its row
   const origin = values.get('ledger-origin') as string | undefined // text by its row
   const delayMs = values.get('ledger-delay') as number // milliseconds by its row
-  if (origin === undefined) return undefined
-  if (!isKeyName(origin) || origin.length > 200) {
+  if (origin !== undefined && (!isKeyName(origin) || origin.length > 200)) {
     throw invalidOption(`Option 'ledger-origin' is '${origin}'; expected a name without spaces and plus signs.`)
   }
-  if (delayMs < leastDelayMs) throw invalidOption(`Option 'ledger-delay' is shorter than 1s.`)
+  if (delayMs < leastDelayMs)
+    throw invalidOption(`Option 'ledger-delay' is shorter than 1s. A number alone is milliseconds.`)
   return { origin, delayMs, keyFile }
 }

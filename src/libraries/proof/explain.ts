@@ -84,7 +84,7 @@ function uncheckedTexts({ answer, relation, retired, isReproduced }: Findings): 
     if (answer.rows === undefined) texts.push('The rows: they are not in this file.')
   }
   if (relation === undefined || relation === 'unknown') {
-    texts.push('Whose key it is: compare it with one that the signer has told you by another way.')
+    texts.push('Whose key it is: anyone can make one. Compare it with one that the signer has told you by another way.')
   }
   if (retired?.why === 'leaked') {
     texts.push(

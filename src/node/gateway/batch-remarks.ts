@@ -56,7 +56,10 @@ function unnamedTime(
   const { name, type } = column
   const way = dryRun ? 'Send the rows' : 'To start over, delete the dataset and send its rows again'
   const unit = /^(?:U?Int|Float|Decimal)/.test(innerType(type).kind) ? ' and eventTimeUnit=s, ms, us or ns' : ''
-  const form = innerType(type).kind === 'String' ? ', if its texts are times such as 2026-01-31T12:00:00Z' : ''
+  const form =
+    innerType(type).kind === 'String'
+      ? ', if its texts are times such as 2026-01-31T12:00:00Z, and with timeZone=UTC if they lack a zone'
+      : ''
   return [
     `The column '${name}' looks like the time of its records, and their event time is when they were received. ` +
       `${way} with eventTime=${name}${unit}${form}.`,

@@ -81,8 +81,8 @@ test('a ledger goes on after a start, in a backup and out of it, and another key
   const flags = [...command.split(' '), '--ledger-delay', '1s']
   const about = async (url: string): Promise<{ origin: string; keys: string[]; size: number; state: string }> =>
     (await (await fetch(`${url}/ledger`)).json()) as never // as the route answers
-  const grown = async (data: string, least: number, ...more: string[]): Promise<Awaited<ReturnType<typeof about>>> => {
-    const node = await serveNode(data, [...flags, ...more])
+  const grown = async (data: string, least: number, given = flags): Promise<Awaited<ReturnType<typeof about>>> => {
+    const node = await serveNode(data, given)
     try {
       const token = (await readFile(join(data, 'token'), 'utf8')).trim()
       const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/x-ndjson', prefer: 'wait=20' }
@@ -94,7 +94,8 @@ test('a ledger goes on after a start, in a backup and out of it, and another key
     }
   }
   const first = await grown(at('node'), 3)
-  const second = await grown(at('node'), first.size)
+  // The store remembers its name.
+  const second = await grown(at('node'), first.size, ['--ledger-delay', '1s'])
   expect(second).toMatchObject({ origin: 'data.example.org/ledger', keys: first.keys })
   expect((await runCommand(['backup', at('copy'), '--data', at('node')], {})).code).toBe(0)
   expect((await runCommand(['restore', at('copy'), '--data', at('restored')], {})).code).toBe(0)

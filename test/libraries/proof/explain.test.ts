@@ -40,7 +40,7 @@ describe('an explanation', () => {
       },
       {
         about: 'not checked',
-        text: 'Whose key it is: compare it with one that the signer has told you by another way.',
+        text: 'Whose key it is: anyone can make one. Compare it with one that the signer has told you by another way.',
       },
       {
         about: 'not checked',

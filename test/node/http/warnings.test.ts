@@ -108,7 +108,7 @@ it.each([
     '{"date":"Jun 1 2009"}\n',
     '',
     "'date'",
-    'with eventTime=date, if its texts are times such as 2026-01-31T12:00:00Z.',
+    'with eventTime=date, if its texts are times such as 2026-01-31T12:00:00Z, and with timeZone=UTC if they lack a zone.',
   ],
   ['times', '{"created_at":"2026-01-31T12:00:00Z"}\n', '', "'created_at'", 'with eventTime=created_at.'],
   ['both', '{"tst":"noon","datetime":"2026-01-31T12:00:00Z"}\n', '', "'datetime'", 'with eventTime=datetime.'],
