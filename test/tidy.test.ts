@@ -163,10 +163,10 @@ describe('the repository', () => {
       // Up by what makes a node fast: the compiled reader (1,560 lines, half of them AssemblyScript), slices begun early,
       // one question on all cores; and by a first hour: charts and maps, an SQL page, places of two columns, keys that change,
       // queries with an address. And by the ledger: its library, whose judges are written in Go.
-      src: linesOf('src') > 107_000,
+      src: linesOf('src') > 107_050,
       libraries: linesOf('src/libraries') > 25_500,
       node: linesOf('src/node') > 53_450,
-      features: linesOf('src/features') > 18_950,
+      features: linesOf('src/features') > 19_000,
       test: linesOf('test') > 89_050,
     }).toEqual({
       src: false,

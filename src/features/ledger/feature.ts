@@ -15,6 +15,7 @@ import { WaitingDatasets } from './waiting.ts'
 const first = 1
 /** A step begins so often within the delay, so that what waits for one, and for its own work, is in time. */
 const stepsPerDelay = 4
+const longestWaitMs = 60_000
 
 export class Ledger implements FeatureCode {
   /** Undefined while this process keeps none. */
@@ -27,8 +28,28 @@ export class Ledger implements FeatureCode {
   async start(parts: FeatureParts): Promise<void> {
     const options = settingsOf(parts.config.settings, ledgerOptions)
     if (options === undefined || !parts.config.roles.includes('builder')) return
-    const origin = options.origin ?? (await storedOrigin(parts.store, first))
-    if (origin !== undefined) await this.#keep(parts, { ...options, origin })
+    const { origin } = options
+    if (origin !== undefined) return await this.#keep(parts, { ...options, origin })
+    const stop = new AbortController()
+    const resumed = this.#resume(parts, options, stop.signal)
+    parts.opened.push(async () => {
+      stop.abort()
+      await resumed
+    })
+  }
+
+  /** Goes on with the ledger of the store, if it has one. Nothing waits for that; a store that is away is asked again. */
+  async #resume(parts: FeatureParts, options: LedgerOptions, signal: AbortSignal): Promise<void> {
+    for (let waitMs = 1_000; !signal.aborted; waitMs = Math.min(2 * waitMs, longestWaitMs)) {
+      try {
+        const origin = await storedOrigin(parts.store, first)
+        if (origin !== undefined && !signal.aborted) await this.#keep(parts, { ...options, origin })
+        return
+      } catch (err) {
+        parts.logger.warn({ err }, 'The ledger of the store could not be opened and is tried again')
+        await parts.clock.sleep(waitMs, signal)
+      }
+    }
   }
 
   async #keep(
