@@ -110,6 +110,7 @@ test('what a replica does not do, it says, with the role that does', async () =>
   const absent = (await routesOf(live.node.url)).filter((route) => !here.has(route))
   expect(absent.sort()).toEqual([
     'delete /datasets/{id}',
+    'delete /q/{name}',
     'delete /tokens/{id}',
     'delete /{account}/{dataset}',
     'get /datasets/deleted',
@@ -127,6 +128,7 @@ test('what a replica does not do, it says, with the role that does', async () =>
     'post /{account}/{dataset}/ingest',
     'post /{account}/{dataset}/stream',
     'post /{account}/{dataset}/v1/logs',
+    'put /q/{name}',
     'put /{account}/{dataset}',
   ])
   for (const route of absent) {

@@ -1,9 +1,10 @@
 // What the options say of the ledger: its name, its key, how late it may be.
 
 import { invalidOption, type OptionGroup, type OptionRow, type OptionValues } from '../../node/options.ts'
-import { isKeyName } from '../../libraries/ledger/verifier-key.ts'
 
 const leastDelayMs = 1_000
+/** Narrower than what names of keys may be: no white space, no plus. */
+const originForm = /^[A-Za-z0-9][A-Za-z0-9._:/-]{0,199}$/
 
 const rows: readonly OptionRow[] = [
   {
@@ -44,8 +45,8 @@ function readLedger(values: OptionValues): LedgerOptions | undefined {
   const keyFile = values.get('ledger-key') as string | undefined // text by its row
   const origin = values.get('ledger-origin') as string | undefined // text by its row
   const delayMs = values.get('ledger-delay') as number // milliseconds by its row
-  if (origin !== undefined && (!isKeyName(origin) || origin.length > 200)) {
-    throw invalidOption(`Option 'ledger-origin' is '${origin}'; expected a name without spaces and plus signs.`)
+  if (origin !== undefined && !originForm.test(origin)) {
+    throw invalidOption(`Option 'ledger-origin' is '${origin}'; expected a name such as data.example.org/ledger.`)
   }
   if (delayMs < leastDelayMs)
     throw invalidOption(`Option 'ledger-delay' is shorter than 1s. A number alone is milliseconds.`)

@@ -128,8 +128,10 @@ function registerRoutes(app: FastifyInstance, context: HttpContext): void {
     for (const { replica } of context.routes) replica?.(app, reading)
     // Saving looks at a statement as a replica does, and writes as a gateway.
     if (gateway !== undefined) registerQuerySaving(app, reading)
-    else registerAbsent(app, ({ id }) => id === 'saveQuery' || id === 'deleteQuery', hintOf('gateway', context.origin))
-  } else registerAbsent(app, ofRole('replica'), hintOf('replica'))
+  } else {
+    const isSaving = ({ id }: OperationText): boolean => id === 'saveQuery' || id === 'deleteQuery'
+    registerAbsent(app, (operation) => ofRole('replica')(operation) || isSaving(operation), hintOf('replica'))
+  }
 }
 
 /** What routes that answer from data are given. */

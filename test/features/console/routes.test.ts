@@ -164,3 +164,8 @@ describe('the files of the console', () => {
       expect((await open.call(path, { token: null })).refusal).toBe('404 RouteNotFound')
   })
 })
+
+it('shows on the page of a saved query the values of the address, by whatever name they are given', async () => {
+  const page = await open.call('/q/goods?param.a=2', { token: null, headers: browser })
+  expect(page.text).toContain('name="a" value="2"')
+})

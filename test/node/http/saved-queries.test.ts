@@ -161,12 +161,6 @@ describe('a saved query', () => {
     expect((await live.call('/q?limit=0')).refusal).toBe('400 InvalidParameter')
   })
 
-  it('has a page that shows the values of the address, by whatever name they are given', async () => {
-    const headers = { accept: 'text/html' }
-    const page = await live.call('/q/by-device?param.device=s2', { token: null, headers })
-    expect(page.text).toContain('name="device" value="s2"')
-  })
-
   it('says how a dataset is called that was renamed', async () => {
     await save('old-name', 'select count(*) as n from acme.renamed')
     await live.call('/acme/renamed', { method: 'PATCH', json: { alias: 'acme/moved' } })
