@@ -54,6 +54,14 @@ test('a race that ends without a winner because answers were lost is held again'
   expect(refused).toBe(128)
 })
 
+test('a conflict that a store tells the first writer, though nobody else writes, decides nothing', async () => {
+  let conflicts = 0
+  const conflict = { status: 409, code: 'ConditionalRequestConflict' } as const
+  const isFirst = (method: string, key: string): boolean => method === 'PUT' && key.endsWith('/condition')
+  await trial({ fault: ({ method, key }) => (isFirst(method, key) && ++conflicts === 1 ? conflict : undefined) })
+  expect(conflicts).toBeGreaterThan(2)
+})
+
 test.each([
   'lost',
   'refused',
