@@ -20,7 +20,7 @@ export function savedQueriesPage(
     title: 'Saved queries',
     place: 'query',
     main: html`<h1>Saved queries</h1>
-<p class="lead">Statements with an address. Whoever may read their datasets can open them, here or in a program.</p>
+<p class="lead">Statements with an address. People who may read their datasets can open them, here or in a program.</p>
 ${queries.length === 0 ? html`<p class="note">None yet. On the <a href="/query">SQL page</a>, write a statement and save it under a name.</p>` : list(queries, nowMs)}
 ${where(next, (name) => html`<p><a href="/q?${new URLSearchParams({ after: name }).toString()}" rel="next">Next page</a></p>`)}`,
   }

@@ -1,5 +1,5 @@
-// The ledger key of each dataset: 32 random bytes beside it in the store, from which the salts of its entries come. Whoever
-// asks first makes it.
+// The ledger key of each dataset: 32 random bytes beside it in the store, from which the salts of its entries come. The
+// keeper that asks first makes it.
 
 import { must } from '../../libraries/base/assert.ts'
 import { toHex } from '../../libraries/base/bytes.ts'

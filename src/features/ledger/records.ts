@@ -20,8 +20,8 @@ const base64: Shape<string> = checked(text(), (value) =>
 const tree = object({ size: natural, root: text(/^[A-Za-z0-9+/]{43}=$/) })
 const hex = text(/^[0-9a-f]{64}$/)
 
-/** At most so many entries are put at once: some 750 kB. */
-export const mostBatchEntries = 4_096
+/** At most so many entries are put at once: some 100 kB, hashed in a few milliseconds. */
+export const mostBatchEntries = 512
 
 /** `ledger/batches/<n>`: entries as base64, and the tree before and after them, roots as base64. */
 export const batchCodec = recordCodec(

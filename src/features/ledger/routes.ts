@@ -63,12 +63,13 @@ export function registerLedger(app: FastifyInstance, routes: LedgerRoutes): void
     {
       schema: {
         params: Type.Object({
-          hash: Type.String({ pattern: '^[0-9a-f]{64}$', description: 'SHA-256 of the statement.' }),
+          hash: Type.String({ maxLength: 100, description: 'SHA-256 of the statement, in hex.' }),
         }),
       },
     },
     (request, reply) => {
       const { hash } = request.params as { hash: string } // validated
+      if (!/^[0-9a-f]{64}$/.test(hash)) throw notThere(`statements/${hash}`)
       return send(reply, `statements/${hash}`, 'application/json')
     },
   )

@@ -11,7 +11,7 @@ import { isKeyName, signatureTypes, type Signer, type VerifierKey, verifierKey }
 export const maxNoteBytes = 131_072
 export const maxSignatures = 100
 
-/** A line of a note: who says to have signed, and what. Nothing is checked yet. */
+/** A line of a note: the name of a key, and a signature that is said to be of it. Nothing is checked yet. */
 export interface NoteSignature {
   readonly name: string
   readonly keyId: number

@@ -163,7 +163,7 @@ function reason(
     case 'pattern':
       if (params['pattern'] === trueOrFalse) return `${subject} is neither true nor false.`
       if (/^\^\(\?:[a-z|]+\)\$$/.test(String(params['pattern'])))
-        return `${subject} is none of ${String(params['pattern']).slice(4, -2).split('|').join(', ')}.`
+        return `${subject} is not one of ${String(params['pattern']).slice(4, -2).split('|').join(', ')}.`
       return `${subject} is not a whole number of at most 15 digits.`
     case 'maxLength':
       return `${subject} is longer than ${String(params['limit'])} characters.`

@@ -62,6 +62,18 @@ test('every block of a public dataset is an entry, in order, and none of a priva
   expect(await entriesOfDataset(live, 'acme/secret')).toEqual([])
 })
 
+test('what the ledger has not is not found, whatever it is called', async () => {
+  const names = [
+    'statements/x',
+    `statements/${'0'.repeat(64)}`,
+    'tile/0/999',
+    'tile/0/../../origin',
+    'tile/x',
+    'batches/0',
+  ]
+  for (const name of names) expect([name, (await fetch(`${live.node.url}/ledger/${name}`)).status]).toEqual([name, 404])
+})
+
 test('nobody is told of commits to private datasets, and those that were public go on', async () => {
   await live.ingest('acme/turned', [{ a: 1 }], '?create=true')
   await expect.poll(async () => (await entriesOfDataset(live, 'acme/turned')).length).toBeGreaterThan(3)

@@ -1,5 +1,5 @@
-// /q: statements with a name, whose parameters stand in their addresses. Whoever may read all that one asks may run it;
-// whoever may make all of that may save it, replace it and delete it.
+// /q: statements with a name, whose parameters stand in their addresses. A caller that may read all of its datasets may run
+// one. A caller that may make them all may save, replace and delete it.
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
