@@ -8,7 +8,30 @@ import { parseEntry } from '../../libraries/ledger/entry.ts'
 import { type TileFile, TiledTree } from '../../libraries/ledger/tiled-tree.ts'
 import { entryBundle, fullTileWidth, type Tile } from '../../libraries/ledger/tiles.ts'
 import { leafHash, type TreeHead } from '../../libraries/ledger/tree.ts'
-import { type BatchRecord, entriesOf, type StateRecord, storedTree } from './records.ts'
+import { type BatchRecord, entriesOf, placesPerGroup, type StateRecord, storedTree } from './records.ts'
+
+/** Where the entries of 64 blocks of a dataset are in the tree. */
+export interface PlaceGroup {
+  /** The dataset's tag in hex. */
+  readonly tag: string
+  readonly group: number
+  readonly indexes: readonly number[]
+}
+
+/** What the ledger has after a batch and had not before. */
+export interface Growth {
+  /** Bundles first. */
+  readonly tiles: readonly TileFile[]
+  readonly places: readonly PlaceGroup[]
+}
+
+/** How far a dataset is entered. */
+interface Entered {
+  /** Sequence of its next block. */
+  readonly sequence: number
+  /** Indexes of its last entries, those that fill no group yet. */
+  readonly places: readonly number[]
+}
 
 export class History {
   #tree: TiledTree
@@ -16,14 +39,14 @@ export class History {
   #bundle: Uint8Array[]
   #batches: number
   #statement: string
-  readonly #next: Map<string, number>
+  readonly #entered: Map<string, Entered>
 
   private constructor(batches: number, tree: TiledTree, bundle: Uint8Array[], state?: StateRecord) {
     this.#batches = batches
     this.#tree = tree
     this.#bundle = bundle
     this.#statement = state?.statement ?? ''
-    this.#next = new Map(state?.next.map(({ tag, sequence }) => [tag, sequence]))
+    this.#entered = new Map(state?.next.map(({ tag, ...entered }) => [tag, entered]))
   }
 
   /** Of a ledger without a batch. */
@@ -55,7 +78,13 @@ export class History {
 
   /** Sequence of the next block to enter of the dataset with this tag, in hex. */
   nextOf(tag: string): number {
-    return this.#next.get(tag) ?? 0
+    return this.#entered.get(tag)?.sequence ?? 0
+  }
+
+  /** Index of the entry of a block, where that fills no group of places yet. */
+  placeOf(tag: string, sequence: number): number | undefined {
+    const fromEnd = sequence - this.nextOf(tag)
+    return fromEnd < 0 ? this.#entered.get(tag)?.places.at(fromEnd) : undefined
   }
 
   /** The record of a batch with these entries, one or more. */
@@ -69,11 +98,8 @@ export class History {
     }
   }
 
-  /**
-   * Takes in the next batch; the bundles and tiles that the ledger has after it and had not before, bundles first. Throws
-   * HaltError `LedgerBroken` where the batch does not follow, and then has changed nothing.
-   */
-  takeIn(batch: BatchRecord): readonly TileFile[] {
+  /** Takes in the next batch. Throws HaltError `ChainBroken` where it does not follow, and then has changed nothing. */
+  takeIn(batch: BatchRecord): Growth {
     const entries = entriesOf(batch)
     const expected = this.propose(entries)
     const { from, to } = expected
@@ -83,15 +109,14 @@ export class History {
     const next = this.#nextAfter(entries)
     const bundles = this.#addToBundles(entries)
     for (const entry of entries) this.#tree.append(leafHash(entry))
-    for (const [tag, sequence] of next.sequences) this.#next.set(tag, sequence)
     this.#statement = next.statement
     this.#batches++
-    return [...bundles, ...this.#tree.takeTiles()]
+    return { tiles: [...bundles, ...this.#tree.takeTiles()], places: this.#place(next.places) }
   }
 
   /** What is stored, so that a start need not read all batches. */
   state(): StateRecord {
-    const next = [...this.#next].map(([tag, sequence]) => ({ tag, sequence }))
+    const next = [...this.#entered].map(([tag, { sequence, places }]) => ({ tag, sequence, places: [...places] }))
     return {
       tree: storedTree(this.head),
       statement: this.#statement,
@@ -99,8 +124,9 @@ export class History {
     }
   }
 
-  #nextAfter(entries: readonly Uint8Array[]): { sequences: Map<string, number>; statement: string } {
-    const sequences = new Map<string, number>()
+  /** What follows from entries: indexes of blocks by the tags of their datasets, and the last statement. */
+  #nextAfter(entries: readonly Uint8Array[]): { places: Map<string, number[]>; statement: string } {
+    const places = new Map<string, number[]>()
     let statement = this.#statement
     for (const [at, bytes] of entries.entries()) {
       const entry = parseEntry(bytes)
@@ -110,16 +136,32 @@ export class History {
         continue
       }
       const tag = toHex(entry.datasetTag)
-      const expected = sequences.get(tag) ?? this.nextOf(tag)
+      const added = places.get(tag) ?? []
+      const expected = this.nextOf(tag) + added.length
       if (entry.sequence !== expected) {
         throw new HaltError(
           'ChainBroken',
           `entry ${at} of batch ${this.#batches} of the ledger is of block ${entry.sequence}, not ${expected}`,
         )
       }
-      sequences.set(tag, expected + 1)
+      added.push(this.#tree.size + at)
+      places.set(tag, added)
     }
-    return { sequences, statement }
+    return { places, statement }
+  }
+
+  /** Notes where entries are; the groups of places that are full now. */
+  #place(added: ReadonlyMap<string, readonly number[]>): PlaceGroup[] {
+    const groups: PlaceGroup[] = []
+    for (const [tag, indexes] of added) {
+      const { sequence = 0, places = [] } = this.#entered.get(tag) ?? {}
+      const open = [...places, ...indexes]
+      let group = (sequence - places.length) / placesPerGroup
+      while (open.length >= placesPerGroup)
+        groups.push({ tag, group: group++, indexes: open.splice(0, placesPerGroup) })
+      this.#entered.set(tag, { sequence: sequence + indexes.length, places: open })
+    }
+    return groups
   }
 
   /** The bundles that these entries fill or begin. */

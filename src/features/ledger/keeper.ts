@@ -8,16 +8,21 @@ import { utf8 } from '../../libraries/base/bytes.ts'
 import type { Logger } from '../../libraries/base/logger.ts'
 import { headText, parseHead } from '../../libraries/ledger/head.ts'
 import { noteOf, parseNote, signNote } from '../../libraries/ledger/note.ts'
-import type { TileFile } from '../../libraries/ledger/tiled-tree.ts'
 import { tileName } from '../../libraries/ledger/tiles.ts'
 import type { Signer } from '../../libraries/ledger/verifier-key.ts'
 import type { NodeKey } from '../../libraries/proof/sign.ts'
-import { ledgerBatchKey, ledgerObjectKey, ledgerStateKey, ledgerStatesOf } from '../../node/store/layout.ts'
+import {
+  ledgerBatchKey,
+  ledgerObjectKey,
+  ledgerPlacesKey,
+  ledgerStateKey,
+  ledgerStatesOf,
+} from '../../node/store/layout.ts'
 import type { ObjectStore } from '../../node/store/object-store.ts'
 import { listNumbers } from '../../node/store/records.ts'
 import type { History } from './history.ts'
 import { readHistory } from './read-history.ts'
-import { batchCodec, type BatchRecord, mostBatchEntries, stateCodec } from './records.ts'
+import { batchCodec, type BatchRecord, mostBatchEntries, placesCodec, stateCodec } from './records.ts'
 import { putStatement, saysFacts, type StatementFacts } from './statement.ts'
 import type { WaitingDatasets } from './waiting.ts'
 
@@ -46,7 +51,7 @@ export class Keeper {
   readonly #deps: KeeperDeps
   #history: History | undefined
   /** Files of batches that were taken in and are not stored yet, in order. */
-  #unstored: TileFile[] = []
+  #unstored: { readonly key: string; readonly bytes: Uint8Array }[] = []
   #statedAt = 0
   #sweptMs = Number.NEGATIVE_INFINITY
   /** The facts were held against the last statement. */
@@ -133,14 +138,19 @@ export class Keeper {
   }
 
   async #takeIn(history: History, batch: BatchRecord): Promise<void> {
-    this.#unstored.push(...history.takeIn(batch))
+    const { ledger } = this.#deps
+    const { tiles, places } = history.takeIn(batch)
+    for (const { tag, group, indexes } of places) {
+      this.#unstored.push({ key: ledgerPlacesKey(ledger, tag, group), bytes: placesCodec.encode([...indexes]) })
+    }
+    for (const { tile, bytes } of tiles) this.#unstored.push({ key: ledgerObjectKey(ledger, tileName(tile)), bytes })
     await this.#storeFiles()
   }
 
   async #storeFiles(): Promise<void> {
-    const { store, ledger } = this.#deps
+    const { store } = this.#deps
     for (let file = this.#unstored[0]; file !== undefined; file = this.#unstored[0]) {
-      await store.put(ledgerObjectKey(ledger, tileName(file.tile)), file.bytes)
+      await store.put(file.key, file.bytes)
       this.#unstored.shift()
     }
   }

@@ -39,11 +39,20 @@ export const stateCodec = recordCodec(
     tree,
     /** SHA-256 of the last statement. */
     statement: hex,
-    /** The next sequence to enter of each dataset. */
-    next: list(object({ tag: hex, sequence: natural })),
+    /** Of each dataset the next sequence to enter, and where the entries are that fill no group of places yet. */
+    next: list(object({ tag: hex, sequence: natural, places: list(natural) })),
   }),
 )
 export type StateRecord = ReturnType<typeof stateCodec.decode>
+
+/** Blocks of a dataset whose places lie in one object. */
+export const placesPerGroup = 64
+
+/** `ledger-places/<ledger>/<tag>/<n>`: the indexes of the entries of a dataset's blocks from 64 n on. */
+export const placesCodec = recordCodec(
+  'ledger places',
+  checked(list(natural), ({ length }) => (length === placesPerGroup ? undefined : 'are not 64')),
+)
 
 /** `ledger/origin`: the name of the ledger and the key of its heads, as a verifier key. */
 export const originCodec = recordCodec('ledger origin', object({ origin: text(), key: text() }))

@@ -66,7 +66,7 @@ const records = [
   [tokensPrefix, 1],
   [queriesPrefix, 1],
   [ledgerKeysPrefix, 1],
-  // The head before the batches, which then have all that it is over. Tiles follow from batches.
+  // The head before the batches, which then have all that it is over. Tiles and places follow from batches.
   ['ledger', 1],
   ['ledger/statements', 1],
   ['ledger/batches', 1],

@@ -51,6 +51,7 @@ export const retiredKeysPrefix = 'retired-keys'
 export const queriesPrefix = 'queries'
 export const ledgerKeysPrefix = 'ledger-keys'
 export const ledgerStatesPrefix = 'ledger-states'
+export const ledgerPlacesPrefix = 'ledger-places'
 
 /** `names/<account>/<dataset>` in lower case. `alias` is `account/dataset` in any ASCII case. */
 export function nameKey(alias: string): string {
@@ -243,6 +244,15 @@ export function ledgerStatesOf(ledger: number): string {
 /** `ledger-states/<ledger>/<batch>`: what follows from the batches up to this one, so that a start need not read them all. */
 export function ledgerStateKey(ledger: number, batch: number): string {
   return `${ledgerStatesOf(ledger)}/${number('the number of a batch', batch)}`
+}
+
+/**
+ * `ledger-places/<ledger>/<tag of the dataset in hex>/<n>`: where the entries of the n-th 64 blocks of a dataset are in the tree.
+ */
+export function ledgerPlacesKey(ledger: number, tag: string, group: number): string {
+  if (!/^[0-9a-f]{64}$/.test(tag)) refuse('the tag of a dataset', tag)
+  const folder = `${ledgerPlacesPrefix}/${number('the number of a ledger', ledger)}`
+  return `${folder}/${tag}/${number('the number of a group of places', group)}`
 }
 
 /** `secrets/<name>`: a secret that every process of the installation shares, such as the receipts' checksum key. */

@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { Keeper } from '../../../src/features/ledger/keeper.ts'
 import { LedgerKeys } from '../../../src/features/ledger/ledger-keys.ts'
+import { Places } from '../../../src/features/ledger/places.ts'
 import { batchCodec, entriesOf } from '../../../src/features/ledger/records.ts'
 import { WaitingDatasets } from '../../../src/features/ledger/waiting.ts'
 import { decodeUtf8, toHex } from '../../../src/libraries/base/bytes.ts'
@@ -107,9 +108,13 @@ async function faultsOf(store: ObjectStore, heads: readonly Uint8Array[]): Promi
     if (stored?.map(toHex).join() !== wanted.map(toHex).join()) faults.push(`bundle ${index} differs`)
   }
   const bySequence = new Map<string, number[]>()
-  for (const entry of entries.map(parseEntry)) {
+  const places = new Places(store, 1)
+  for (const [index, entry] of entries.map(parseEntry).entries()) {
     if (entry.kind !== 'block') continue
     const tag = toHex(entry.datasetTag)
+    const place = await places.indexOf(tag, entry.sequence)
+    if (place !== index) faults.push(`the place of entry ${index} is ${place}`)
+    if ((await places.indexOf(tag, 10_000)) !== undefined) faults.push('a block that is not entered has a place')
     bySequence.set(tag, [...(bySequence.get(tag) ?? []), entry.sequence])
   }
   const lengths = [...bySequence.values()].map((sequences) => sequences.length).sort((x, y) => x - y)
