@@ -1,10 +1,10 @@
 // Which datasets have blocks that are not in the ledger: those of which a commit was heard, and those that a look over all
-// names has found. Public ones are entered, and private ones that were once.
+// names has found. Those are entered whose name says so, and those that were once.
 
 import type { Clock } from '../../libraries/base/clock.ts'
 import { DecodeError, HaltError } from '../../libraries/base/errors.ts'
 import type { DatasetId } from '../../libraries/base/ids/identifiers.ts'
-import type { NameRecord } from '../../libraries/odf/chain/records.ts'
+import { isEntered, type NameRecord } from '../../libraries/odf/chain/records.ts'
 import type { Logger } from '../../libraries/base/logger.ts'
 import type { Catalog } from '../../node/catalog/catalog.ts'
 import { readHint } from '../../node/store/heads.ts'
@@ -49,8 +49,8 @@ export class WaitingDatasets {
   }
 
   /** A commit was heard. Those of private datasets that were never entered concern nobody. */
-  heard({ id, visibility }: Pick<NameRecord, 'id' | 'visibility'>): void {
-    if (visibility === 'public' || this.#entered.has(id)) this.note(id)
+  heard(name: Pick<NameRecord, 'id' | 'ledger' | 'visibility'>): void {
+    if (isEntered(name) || this.#entered.has(name.id)) this.note(name.id)
   }
 
   note(id: DatasetId): void {
@@ -61,12 +61,12 @@ export class WaitingDatasets {
   /** Looks over all names for datasets whose head is beyond the ledger. */
   async sweep(history: History): Promise<void> {
     const { catalog, store, keys } = this.#deps
-    for (const { id, visibility } of await catalog.names()) {
-      const key =
-        visibility === 'public' ? await this.#opened(() => keys.of(id)) : await this.#opened(() => keys.held(id))
+    for (const name of await catalog.names()) {
+      const { id } = name
+      const key = await this.#opened(() => (isEntered(name) ? keys.of(id) : keys.held(id)))
       if (key === undefined) continue
       const next = history.nextOf(key.tag)
-      if (visibility !== 'public' && next === 0) continue
+      if (!isEntered(name) && next === 0) continue
       if (next > 0) this.#entered.add(id)
       // One that is damaged is written anew with the next commit.
       const hint = await readHint(store, id).catch(undefinedIfDamaged)
@@ -99,10 +99,10 @@ export class WaitingDatasets {
   ): Promise<boolean> {
     const { catalog, keys } = this.#deps
     const chain = await this.#opened(() => catalog.byId(id))
-    const key = chain && (await this.#opened(() => (chain.name.visibility === 'public' ? keys.of(id) : keys.held(id))))
+    const key = chain && (await this.#opened(() => (isEntered(chain.name) ? keys.of(id) : keys.held(id))))
     if (chain === undefined || key === undefined) return true
     const next = history.nextOf(key.tag)
-    if (chain.name.visibility !== 'public' && next === 0) return true
+    if (!isEntered(chain.name) && next === 0) return true
     this.#entered.add(id)
     const end = Math.min(chain.blocks.length, next + most - entries.length)
     for (let sequence = next; sequence < end; sequence++) {

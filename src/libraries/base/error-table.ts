@@ -49,6 +49,7 @@ export const errorTable = {
   DatasetExists: { status: 409, title: 'The dataset exists and differs' },
   IdempotencyKeyReused: { status: 409, title: 'The idempotency key was used for a different body' },
   SchemaConflict: { status: 409, title: 'The schema changed before these records were logged' },
+  LedgerKeepsBlocks: { status: 409, title: 'The ledger keeps what is entered' },
   SequenceGap: { status: 409, title: 'Records are missing before these' },
   ProducerFenced: { status: 409, title: 'Another sender has taken over' },
   OtherLog: { status: 409, title: 'The dataset belongs to another log' },

@@ -38,6 +38,8 @@ export interface OpenBlock {
   schemaChanged: boolean
   readonly sources: RowSource[]
   readonly outcomes: BatchOutcome[]
+  /** For each outcome the hash of its body; null for a change. */
+  readonly bodies: (Hash | null)[]
 }
 
 export interface DatasetState {
@@ -94,7 +96,7 @@ export interface CreationPlan extends PlanBase {
 /** What a checkpoint holds beside the hashes that only the builder of the block knows. */
 export type CheckpointPlan = Pick<
   CheckpointContent,
-  'number' | 'moved' | 'outcomes' | 'attempts' | 'writers' | 'ids' | 'producers' | 'deletedUntilMs'
+  'number' | 'moved' | 'outcomes' | 'bodies' | 'attempts' | 'writers' | 'ids' | 'producers' | 'deletedUntilMs'
 >
 
 /** A message that makes a block of its own and changes what the store says of the dataset beside its chain. */
@@ -215,7 +217,7 @@ export function leastOf(positions: readonly (number | undefined)[]): number | un
 
 /** Memory that the state takes, roughly, in bytes. */
 export function stateBytes(state: DatasetState): number {
-  const open = state.open === undefined ? 0 : state.open.outcomes.length * 300
+  const open = state.open === undefined ? 0 : state.open.outcomes.length * 400
   return (
     4096 + (state.ids.known.size + state.producers.ended.size) * 250 + (state.schema?.fields.length ?? 0) * 200 + open
   )
@@ -224,7 +226,7 @@ export function stateBytes(state: DatasetState): number {
 /** Memory that a plan takes, roughly, in bytes. */
 export function planBytes(plan: BlockPlan): number {
   if (plan.kind === 'creation') return 4096
-  return 4096 + plan.checkpoint.outcomes.length * 400 + plan.sources.length * 200
+  return 4096 + plan.checkpoint.outcomes.length * 500 + plan.sources.length * 200
 }
 
 /** Name of the one push source and of the source state of every dataset. */
@@ -281,10 +283,10 @@ export function descriptionEvents(
 
 /** The record of the dataset's name, whose rows go to `at`. */
 export function nameRecordOf(header: CreateHeader, at: Pick<NameRecord, 'log' | 'partition'>): NameRecord {
-  const { dataset: id, alias, visibility, freshnessMs, ingest } = header
+  const { dataset: id, alias, visibility, freshnessMs, ingest, ledger, proofs } = header
   const { log, partition } = at
   const set = {
-    ...defined({ freshnessMs, ingest }),
+    ...defined({ freshnessMs, ingest, ledger, proofs }),
   }
   return { id, alias, log, partition, visibility, ...set }
 }

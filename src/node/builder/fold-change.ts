@@ -26,7 +26,9 @@ export function foldChange(
   const plan = endOpenBlock(state)
   hear(state, header, position)
   const status = rejection ?? ({ kind: 'changed' } as const)
-  openBlock(state).outcomes.push({ id: header.id, position, index: 0, status })
+  const open = openBlock(state)
+  open.outcomes.push({ id: header.id, position, index: 0, status })
+  open.bodies.push(null)
   const atMs = Date.parse(header.at)
   // From the time of the block on: a message that a clock set back has dated is not older than what came before it.
   if (rejection === undefined && header.kind === 'delete')

@@ -284,6 +284,7 @@ export function openBlock(state: DatasetState): OpenBlock {
     schemaChanged: false,
     sources: [],
     outcomes: [],
+    bodies: [],
   }
   return state.open
 }
@@ -299,6 +300,7 @@ function enter(state: DatasetState, judged: Judgement, position: number, whole: 
       const outcome = { id: batch.id, position, index, status: statusOf(state, batch, verdict) }
       const arrival = verdict.kind === 'committed' ? arrivalOf(batch, whole.atMs) : undefined
       open.outcomes.push(arrival === undefined ? outcome : { ...outcome, arrival })
+      open.bodies.push(batch.bodyHash)
     }
     if (verdict.kind === 'committed') {
       if (ranges.at(-1) === row) ranges[ranges.length - 1] = row + batch.rows
@@ -382,6 +384,7 @@ export function endBlock(
       number,
       moved: state.moved,
       outcomes: open.outcomes,
+      bodies: open.bodies,
       attempts: [...state.attempts.values()],
       writers: Array.from(state.writers, ([writer, n]) => ({ writer, n })),
       ids: endIdGroup(state.ids, number, timeMs),

@@ -208,9 +208,9 @@ export class NameIndex {
 }
 
 /** What is said in the record of the name. */
-function changeOf({ visibility, freshnessMs, ingest }: ChangeHeader): NameChange {
+function changeOf({ visibility, freshnessMs, ingest, ledger, proofs }: ChangeHeader): NameChange {
   return {
-    ...defined({ visibility, freshnessMs, ingest }),
+    ...defined({ visibility, freshnessMs, ingest, ledger, proofs }),
   }
 }
 

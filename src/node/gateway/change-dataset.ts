@@ -2,7 +2,7 @@
 // committed and this process shows it (docs/decisions/datasets.md). Of PATCH only what differs from what holds is logged.
 
 import { defined } from '../../libraries/base/collections.ts'
-import type { Deletion } from '../../libraries/odf/chain/records.ts'
+import { type Deletion, isEntered, type NameRecord } from '../../libraries/odf/chain/records.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import { type DatasetChain, viewOf } from '../catalog/dataset-chain.ts'
 import { randomText } from '../../libraries/base/ids/native-crypto.ts'
@@ -15,7 +15,7 @@ import type { DatasetId } from '../../libraries/base/ids/identifiers.ts'
 import type { JsonValue } from '../../libraries/base/json/value.ts'
 import { foldAscii, parseAliasText } from '../../libraries/model/names.ts'
 import { ingestOf } from './ingest-rules.ts'
-import { descriptionOf, freshnessOf, membersOf, visibilityOf, withoutKind } from './new-dataset.ts'
+import { descriptionOf, freshnessOf, ledgerOf, membersOf, proofsOf, visibilityOf, withoutKind } from './new-dataset.ts'
 import { patientFor, type Waiters } from './outcome.ts'
 import type { ChangeToPublish, Publisher } from './publish.ts'
 import { nameTaken, rejection } from './refusals.ts'
@@ -28,12 +28,26 @@ const idBytes = 32
 /** What is to be changed: each member as a whole. */
 export type Change = Pick<
   ChangeHeader,
-  'info' | 'license' | 'attachments' | 'visibility' | 'freshnessMs' | 'ingest' | 'alias' | 'traceparent'
+  | 'info'
+  | 'license'
+  | 'attachments'
+  | 'visibility'
+  | 'freshnessMs'
+  | 'ingest'
+  | 'ledger'
+  | 'proofs'
+  | 'alias'
+  | 'traceparent'
 >
 
-const bodyMembers = ['info', 'license', 'attachments', 'visibility', 'freshness', 'ingest', 'alias']
+const bodyMembers = [
+  ...['info', 'license', 'attachments', 'visibility', 'freshness', 'ingest', 'ledger', 'proofs', 'alias'],
+]
 
-/** Reads the body; null takes freshness or ingest away. Throws NodeErrors `InvalidRequest`, `InvalidName`, `ReservedName`. */
+/**
+ * Reads the body; null takes freshness, ingest or proofs away. Throws NodeErrors `InvalidRequest`, `InvalidName`,
+ * `ReservedName`, and `LedgerKeepsBlocks` where a dataset that is entered in the ledger shall be so no more.
+ */
 export function changeOf(body: JsonValue | undefined, chain: DatasetChain): Change {
   const member = membersOf(body, bodyMembers)
   const { vocabulary, schema } = viewOf(chain)
@@ -41,12 +55,22 @@ export function changeOf(body: JsonValue | undefined, chain: DatasetChain): Chan
   const freshnessMs = member('freshness', (value) => (value === null ? 0 : freshnessOf(value)))
   const ingest = member('ingest', (value) => (value === null ? {} : ingestOf(value, vocabulary, schema)))
   const alias = member('alias', aliasTextOf)
+  const proofs = member('proofs', (value): 'rows' | 'batches' => (value === null ? 'batches' : proofsOf(value)))
+  const ledger = member('ledger', (value) => stillEntered(ledgerOf(value), chain))
   const change = {
     ...descriptionOf(member),
-    ...defined({ alias, visibility, freshnessMs, ingest }),
+    ...defined({ alias, visibility, freshnessMs, ingest, ledger, proofs }),
   }
   if (Object.keys(change).length > 0) return change
   throw new NodeError('InvalidRequest', 'The body has nothing to change.', { candidates: bodyMembers })
+}
+
+/** What is entered stays, and a gap would look like a lie. Throws NodeError `LedgerKeepsBlocks`. */
+function stillEntered(ledger: boolean, { name }: DatasetChain): boolean {
+  if (ledger || !isEntered(name)) return ledger
+  throw new NodeError('LedgerKeepsBlocks', `The blocks of '${name.alias}' are entered in the ledger and stay there.`, {
+    hint: 'A dataset can be kept out when it is made: "ledger": false with PUT. Entries tell strangers no name and no content.',
+  })
 }
 
 /** Throws NodeErrors `InvalidRequest`, `InvalidName`, `ReservedName`. */
@@ -55,20 +79,28 @@ function aliasTextOf(value: JsonValue): string {
   throw new NodeError('InvalidRequest', 'alias is not a text.', { hint: 'Write it as "account/dataset".' })
 }
 
+/** The change of a dataset that a ledger has: one that is hidden stays entered, and says so from then on. */
+export function keepingEntered(change: Change, name: NameRecord): Change {
+  const isHidden = change.visibility === 'private' && isEntered(name)
+  return isHidden ? { ...change, ledger: true } : change
+}
+
 /** True where the change is of how the dataset is kept, beside what it says of itself. */
-export function changesRecord({ visibility, freshnessMs, ingest, alias }: Change): boolean {
-  return [visibility, freshnessMs, ingest, alias].some((member) => member !== undefined)
+export function changesRecord({ visibility, freshnessMs, ingest, ledger, proofs, alias }: Change): boolean {
+  return [visibility, freshnessMs, ingest, ledger, proofs, alias].some((member) => member !== undefined)
 }
 
 /** The part of a change that is none yet: what holds already makes no block. */
 function differenceTo(chain: DatasetChain, change: Change): Change {
   const { info, license, attachments } = viewOf(chain)
-  const { visibility, freshnessMs = 0, ingest = {}, alias } = chain.name
+  const { visibility, freshnessMs = 0, ingest = {}, proofs = 'batches', alias } = chain.name
   const held: Change = {
     visibility,
     alias,
     freshnessMs,
     ingest,
+    ledger: isEntered(chain.name),
+    proofs,
     ...(info === undefined ? {} : { info: withoutKind(info) }),
     ...(license === undefined ? {} : { license: withoutKind(license) }),
     attachments: attachments?.items ?? [],

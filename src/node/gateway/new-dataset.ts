@@ -5,7 +5,7 @@ import { defined } from '../../libraries/base/collections.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import { type DatasetChain, viewOf } from '../catalog/dataset-chain.ts'
 import { demandReadBack } from '../../libraries/odf/chain/read-back.ts'
-import type { IngestRules } from '../../libraries/odf/chain/records.ts'
+import { type IngestRules, isEntered } from '../../libraries/odf/chain/records.ts'
 import { type DatasetId, datasetIdFromKey } from '../../libraries/base/ids/identifiers.ts'
 import { ed25519Signer, randomBytes } from '../../libraries/base/ids/native-crypto.ts'
 import { type Clock, durationMs, durationText } from '../../libraries/base/clock.ts'
@@ -52,11 +52,16 @@ export interface NewDataset {
   /** Age at which a row of a steady stream is in a block. */
   readonly freshnessMs?: number
   readonly ingest?: IngestRules
+  readonly ledger?: boolean
+  readonly proofs?: 'rows'
   /** The trace of the request. */
   readonly traceparent?: string
 }
 
-const bodyMembers = ['schema', 'info', 'license', 'attachments', 'vocab', 'visibility', 'freshness', 'ingest']
+const bodyMembers = [
+  ...['schema', 'info', 'license', 'attachments', 'vocab'],
+  ...['visibility', 'freshness', 'ingest', 'ledger', 'proofs'],
+]
 /** As the schema of `create` messages has them. */
 const freshnessLeastMs = 100
 const freshnessMostMs = 24 * 3_600_000
@@ -72,6 +77,7 @@ export function newDatasetOf(alias: Alias, body: JsonValue | undefined, columnsL
     alias,
     visibility: member('visibility', visibilityOf) ?? 'public',
     ...defined({ freshnessMs, ingest, schema, vocab }),
+    ...defined({ ledger: member('ledger', ledgerOf), proofs: member('proofs', proofsOf) }),
     ...descriptionOf(member),
   }
 }
@@ -116,6 +122,8 @@ export function isSameDataset(asked: NewDataset, chain: DatasetChain): boolean {
     hasSameSchema &&
     asked.visibility === made.visibility &&
     asked.freshnessMs === chain.name.freshnessMs &&
+    asked.proofs === chain.name.proofs &&
+    (asked.ledger === undefined || asked.ledger === isEntered(chain.name)) &&
     sameValue(asked.ingest ?? {}, chain.name.ingest ?? {}) &&
     sameValue(asked.info ?? {}, made.info === undefined ? {} : withoutKind(made.info)) &&
     sameValue(asked.license ?? {}, made.license === undefined ? {} : withoutKind(made.license)) &&
@@ -171,6 +179,18 @@ function vocabularyOf(value: JsonValue): CreateVocabulary {
 export function visibilityOf(value: JsonValue): 'public' | 'private' {
   if (value === 'public' || value === 'private') return value
   throw invalid('visibility is neither public nor private.', ['public', 'private'])
+}
+
+/** Throws NodeError `InvalidRequest`. */
+export function ledgerOf(value: JsonValue): boolean {
+  if (typeof value === 'boolean') return value
+  throw invalid('ledger is neither true nor false.')
+}
+
+/** Throws NodeError `InvalidRequest`. */
+export function proofsOf(value: JsonValue): 'rows' {
+  if (value === 'rows') return value
+  throw invalid("proofs is not 'rows'.", ['rows'])
 }
 
 export function freshnessOf(value: JsonValue): number {

@@ -37,6 +37,10 @@ export interface CreateHeader {
   /** Age in milliseconds at which a row of a steady stream is in a block; absent: the builder's own pace. */
   readonly freshnessMs?: number
   readonly ingest?: CreateIngest
+  /** Its blocks are entries of the ledger; absent: those of a public dataset are. */
+  readonly ledger?: boolean
+  /** What can be shown alone, beside batches; absent: nothing. */
+  readonly proofs?: 'rows'
   /** RFC 3339, UTC, milliseconds. */
   readonly time: string
 }
@@ -230,6 +234,10 @@ export interface ChangeHeader {
   /** As of a creation; 0: the builder's own pace from now on. */
   readonly freshnessMs?: number
   readonly ingest?: CreateIngest
+  /** As of a creation. */
+  readonly ledger?: boolean
+  /** As of a creation; batches: nothing beside them from now on. */
+  readonly proofs?: 'rows' | 'batches'
   /** account/dataset that it has from now on, as written. */
   readonly alias?: string
 }

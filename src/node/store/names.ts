@@ -159,9 +159,10 @@ export async function isNameTaken(
   return isSameOrder && place.position < freedAt.position
 }
 
-/** What a change sets in the record of a name; 0 and no rule stand for nothing set. */
-export type NameChange = Partial<Pick<NameRecord, 'visibility' | 'freshnessMs'>> & {
+/** What a change sets in the record of a name; 0, no rule and `batches` stand for nothing set. */
+export type NameChange = Partial<Pick<NameRecord, 'visibility' | 'freshnessMs' | 'ledger'>> & {
   readonly ingest?: IngestRules
+  readonly proofs?: 'rows' | 'batches'
 }
 
 /**
@@ -340,11 +341,12 @@ export async function putRestored(store: ObjectStore, id: DatasetId, sequence: n
 
 /** `name` with what `change` sets, as of block `sequence`. */
 function changedName(name: NameRecord, change: NameChange, sequence: number): NameRecord {
-  const { freshnessMs = 0, ingest = {}, ...rest } = { ...name, ...change }
+  const { freshnessMs = 0, ingest = {}, proofs = 'batches', ...rest } = { ...name, ...change }
   return {
     ...rest,
     ...(freshnessMs === 0 ? {} : { freshnessMs }),
     ...(Object.keys(ingest).length === 0 ? {} : { ingest }),
+    ...(proofs === 'batches' ? {} : { proofs }),
     changed: sequence,
   }
 }

@@ -62,6 +62,33 @@ test('every block of a public dataset is an entry, in order, and none of a priva
   expect(await entriesOfDataset(live, 'acme/secret')).toEqual([])
 })
 
+test('whether a dataset is entered is its own word, from its first block on, and is never taken back', async () => {
+  await live.call('/acme/out', { method: 'PUT', json: { ledger: false } })
+  await live.ingest('acme/out', [{ a: 1 }])
+  expect((await live.call('/acme/out')).at('ledger')).toBe(false)
+  await live.call('/acme/own', { method: 'PUT', json: { visibility: 'private', ledger: true, proofs: 'rows' } })
+  const again = { method: 'PUT', json: { visibility: 'private', ledger: true, proofs: 'rows' } }
+  expect((await live.call('/acme/own', again)).status).toBe(200)
+  await live.ingest('acme/own', [{ a: 1 }])
+  const told = (await live.call('/acme/own')).json
+  expect(told).toMatchObject({ ledger: true, proofs: 'rows', visibility: 'private' })
+  const length = Number((await live.call('/acme/own')).at('blocks'))
+  await expect.poll(async () => (await entriesOfDataset(live, 'acme/own')).length).toBe(length)
+  expect(await entriesOfDataset(live, 'acme/out')).toEqual([])
+
+  expect((await live.call('/acme/out', { method: 'PATCH', json: { ledger: true } })).status).toBe(200)
+  const all = Number((await live.call('/acme/out')).at('blocks'))
+  await expect.poll(async () => (await entriesOfDataset(live, 'acme/out')).length).toBe(all)
+  const refused = await live.call('/acme/out', { method: 'PATCH', json: { ledger: false } })
+  expect(refused.refusal).toBe('409 LedgerKeepsBlocks')
+  const hidden = await live.call('/acme/out', { method: 'PATCH', json: { visibility: 'private' } })
+  expect(hidden.json).toMatchObject({ visibility: 'private', ledger: true })
+  const plain = await live.call('/acme/own', { method: 'PATCH', json: { proofs: null } })
+  expect(plain.at('proofs')).toBeUndefined()
+  for (const json of [{ ledger: 'yes' }, { proofs: 'cells' }, { ledger: null }])
+    expect([json, (await live.call('/acme/own', { method: 'PATCH', json })).status]).toEqual([json, 422])
+})
+
 test('what the ledger has not is not found, whatever it is called', async () => {
   const names = [
     'statements/x',

@@ -110,6 +110,8 @@ export interface CheckpointContent {
   /** Sequence of the last block with rows or schema; -1 when there is none. */
   readonly moved: number
   readonly outcomes: readonly BatchOutcome[]
+  /** For each outcome the hash of the body as it was sent; null for a change. Older checkpoints lack the list. */
+  readonly bodies?: readonly (Hash | null)[]
   readonly schemaBlock?: BlockRef
   readonly vocabularyBlock?: BlockRef
   readonly sourceBlock?: BlockRef
@@ -167,7 +169,7 @@ export function encodeCheckpoint(content: CheckpointContent): Uint8Array {
   const plain = {
     attempts: content.attempts.map(({ writer, n, positions }) => [writer, n, positions]),
     blocks: { schema: refArray(schemaBlock), source: refArray(sourceBlock), vocabulary: refArray(vocabularyBlock) },
-    ...defined({ deletedUntilMs: content.deletedUntilMs }),
+    ...defined({ bodies: content.bodies, deletedUntilMs: content.deletedUntilMs }),
     earlier: { era: earlier.era, group: earlier.group, previous: earlier.previous },
     ids: content.ids.map((group) => [
       group.number,
@@ -211,6 +213,7 @@ function outcomeArray({ id, position, index, status, arrival }: BatchOutcome): r
 }
 
 const hash = text()
+const body: Shape<Hash | null> = (value) => (value === null ? null : hash(value))
 const timeMs = integer(Number.MIN_SAFE_INTEGER)
 const blockRef: Shape<BlockRef> = map(tuple(hash, natural), ([name, sequence]) => ({ hash: name, sequence }))
 
@@ -275,6 +278,7 @@ const checkpoint: Shape<CheckpointContent> = map(
       next: natural,
       moved: integer(-1),
       outcomes: list(outcome),
+      bodies: optional(list(body)),
       blocks: object(
         { schema: optional(blockRef), source: optional(blockRef), vocabulary: optional(blockRef) },
         { others: 'ignored' },
@@ -294,6 +298,8 @@ const checkpoint: Shape<CheckpointContent> = map(
   (read) => {
     const { version: _version, blocks, ...content } = read
     const { schema, source, vocabulary } = blocks
+    const { bodies, outcomes } = content
+    if (bodies !== undefined && bodies.length !== outcomes.length) return refuse('has other bodies than outcomes')
     return {
       ...content,
       ...defined({ schemaBlock: schema, vocabularyBlock: vocabulary, sourceBlock: source }),

@@ -48,12 +48,21 @@ export interface NameRecord {
   /** Age at which a row of a steady stream is in a block; absent: the builder's own pace. */
   readonly freshnessMs?: number
   readonly ingest?: IngestRules
+  /** Its blocks are entries of the ledger; absent: those of a public dataset are. */
+  readonly ledger?: boolean
+  /** Each row can be shown alone, beside batches. */
+  readonly proofs?: 'rows'
   /** The alias at birth, where that is another: its hash is the partition. */
   readonly born?: string
   /** The alias before the last rename. As long as that is not noted there, both lead to the dataset. */
   readonly from?: string
   /** Sequence of the block that changed it last; absent as long as it is as the creation made it. */
   readonly changed?: number
+}
+
+/** True where blocks of a dataset are entries of the ledger. */
+export function isEntered({ ledger, visibility }: Pick<NameRecord, 'ledger' | 'visibility'>): boolean {
+  return ledger ?? visibility === 'public'
 }
 
 const time = text(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
@@ -80,6 +89,8 @@ const nameShape = object({
   visibility: oneOf('public', 'private'),
   freshnessMs: optional(natural),
   ingest: optional(ingestShape),
+  ledger: optional(oneOf(true, false)),
+  proofs: optional(oneOf('rows')),
   born: optional(text()),
   from: optional(text()),
   changed: optional(natural),

@@ -6,7 +6,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { canSee, demandKeeper, keeps } from '../../access/scopes.ts'
 import { type DatasetChain, viewOf } from '../../catalog/dataset-chain.ts'
-import { changeOf, changesRecord } from '../../gateway/change-dataset.ts'
+import { changeOf, changesRecord, keepingEntered } from '../../gateway/change-dataset.ts'
 import { traceparentOf } from '../../gateway/controls.ts'
 import { membersOf, withoutKind } from '../../gateway/new-dataset.ts'
 import { demandKnown } from '../../gateway/refusals.ts'
@@ -47,7 +47,8 @@ export function registerChanges(app: FastifyInstance, context: GatewayContext): 
     },
     async (request, reply) => {
       const { chain } = await datasetOf(catalog, request, 'create')
-      const change = changeOf((request.body ?? undefined) as JsonValue | undefined, chain) // the parser keeps tokens here
+      const asked = changeOf((request.body ?? undefined) as JsonValue | undefined, chain) // the parser keeps tokens here
+      const change = context.without.includes('ledger') ? asked : keepingEntered(asked, chain.name)
       if (changesRecord(change)) demandKeeper(request.principal, chain.name)
       if (change.alias !== undefined) demandKeeper(request.principal, { alias: change.alias })
       const traceparent = traceparentOf(request.headers)

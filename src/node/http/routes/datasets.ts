@@ -5,7 +5,7 @@ import { type Static, Type } from 'typebox'
 import { defined } from '../../../libraries/base/collections.ts'
 import { canSee, demandCreate } from '../../access/scopes.ts'
 import { type DatasetChain, viewOf } from '../../catalog/dataset-chain.ts'
-import type { NameRecord } from '../../../libraries/odf/chain/records.ts'
+import { isEntered, type NameRecord } from '../../../libraries/odf/chain/records.ts'
 import { traceparentOf } from '../../gateway/controls.ts'
 import { isSameDataset, newDatasetOf } from '../../gateway/new-dataset.ts'
 import { demandKnown } from '../../gateway/refusals.ts'
@@ -232,11 +232,13 @@ export function registerAbout(app: FastifyInstance, context: HttpContext): void 
 }
 
 /** What is set of the dataset; a member that is absent is as the node has it. */
-function settingsOf({ name: { freshnessMs, ingest } }: DatasetChain): object {
+function settingsOf({ name }: DatasetChain): object {
+  const { freshnessMs, ingest, proofs } = name
   const freshness = freshnessMs === undefined ? {} : { freshness: durationText(freshnessMs) }
   return {
     ...freshness,
-    ...defined({ ingest }),
+    ...defined({ ingest, proofs }),
+    ledger: isEntered(name),
   }
 }
 
