@@ -4,6 +4,7 @@ import { repeat } from '../../libraries/base/clock.ts'
 import type { FeatureCode, FeatureParts } from '../../node/feature.ts'
 import type { OptionalRoutes } from '../../node/http/context.ts'
 import { settingsOf } from '../../node/options.ts'
+import { BlockRecords } from './block-records.ts'
 import { claimOrigin, ensureLedgerKey, ledgerVerifierKey, storedOrigin } from './identity.ts'
 import { Keeper } from './keeper.ts'
 import { LedgerKeys } from './ledger-keys.ts'
@@ -56,7 +57,7 @@ export class Ledger implements FeatureCode {
     parts: FeatureParts,
     { origin, keyFile, delayMs }: LedgerOptions & { readonly origin: string },
   ): Promise<void> {
-    const { store, clock, logger, catalog, paths, opened, health, nodeKey, metrics, version } = parts
+    const { store, clock, logger, catalog, paths, opened, health, nodeKey, metrics, version, work } = parts
     const signer = await ensureLedgerKey(keyFile ?? paths.ledgerKey)
     const key = ledgerVerifierKey(origin, signer)
     const refusal = await claimOrigin(store, first, { origin, key })
@@ -66,7 +67,9 @@ export class Ledger implements FeatureCode {
       this.#status = () => ({ state, delayMs, waiting: { datasets: 0, sinceMs: undefined } })
       return
     }
-    const waiting = new WaitingDatasets({ catalog, store, keys: new LedgerKeys(store), clock, logger })
+    const keys = new LedgerKeys(store)
+    const records = new BlockRecords({ store, work })
+    const waiting = new WaitingDatasets({ catalog, store, keys, records, clock, logger })
     const facts = { ledger: { origin, keys: [key] }, version, engines: [] }
     const keeper = new Keeper({ store, clock, logger, ledger: first, origin, signer, waiting, facts, nodeKey })
     const unsubscribe = catalog.onAdvance(({ chain }) => waiting.heard(chain.name))

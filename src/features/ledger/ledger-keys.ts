@@ -6,18 +6,36 @@ import { toHex } from '../../libraries/base/bytes.ts'
 import { HaltError } from '../../libraries/base/errors.ts'
 import type { DatasetId, Hash } from '../../libraries/base/ids/identifiers.ts'
 import { randomBytes } from '../../libraries/base/ids/native-crypto.ts'
-import { blockTag, datasetTag, entryBytes, noRoot } from '../../libraries/ledger/entry.ts'
-import { allSecrets, blockSalt, datasetSaltOf, SecretWalk } from '../../libraries/ledger/secrets.ts'
+import { blockTag, type BlockEntry, datasetTag, entryBytes } from '../../libraries/ledger/entry.ts'
+import {
+  allSecrets,
+  blockSalt,
+  datasetSaltOf,
+  type SecretNode,
+  SecretWalk,
+  secretsUpTo,
+} from '../../libraries/ledger/secrets.ts'
 import { ledgerKeyKey } from '../../node/store/layout.ts'
 import type { ObjectStore } from '../../node/store/object-store.ts'
 
 const keyBytes = 32
 
-/** Makes entries of one dataset. */
+/** What the ledger key of a dataset gives. */
 export interface Tagger {
   /** The dataset's tag in hex. */
   readonly tag: string
-  entryOf(sequence: number, hash: Hash): Uint8Array
+  /** Of the dataset. */
+  readonly salt: Uint8Array
+  /** Of a block. */
+  secretOf(sequence: number): Uint8Array
+  /** The nodes that give the secrets of the blocks up to this one, and of none after it. */
+  secretsUpTo(sequence: number): SecretNode[]
+  entryOf(block: TaggedBlock): Uint8Array
+}
+
+export interface TaggedBlock extends Pick<BlockEntry, 'batchRoot' | 'rowRoot'> {
+  readonly sequence: number
+  readonly hash: Hash
 }
 
 export class LedgerKeys {
@@ -41,24 +59,30 @@ export class LedgerKeys {
     const key = await this.#store.get(ledgerKeyKey(id))
     if (key === undefined) return undefined
     if (key.length !== keyBytes) throw new HaltError('ChainBroken', `${ledgerKeyKey(id)} is no ledger key`)
-    const tag = datasetTag(datasetSaltOf(key), id)
-    const secrets = new SecretWalk(allSecrets(key))
-    const made = { tag: toHex(tag), entryOf: entryMaker(tag, secrets) }
+    const made = taggerOf(id, key)
     this.#known.set(id, made)
     return made
   }
 }
 
-function entryMaker(tag: Uint8Array, secrets: SecretWalk): Tagger['entryOf'] {
-  return (sequence, hash) => {
-    const salt = blockSalt(must(secrets.secretOf(sequence), 'the ledger key gives every secret'))
-    return entryBytes({
-      kind: 'block',
-      datasetTag: tag,
-      sequence,
-      blockTag: blockTag(salt, hash),
-      batchRoot: noRoot,
-      rowRoot: noRoot,
-    })
+function taggerOf(id: DatasetId, key: Uint8Array): Tagger {
+  const salt = datasetSaltOf(key)
+  const tag = datasetTag(salt, id)
+  const secrets = new SecretWalk(allSecrets(key))
+  const secretOf = (sequence: number): Uint8Array =>
+    must(secrets.secretOf(sequence), 'the ledger key gives every secret')
+  return {
+    tag: toHex(tag),
+    salt,
+    secretOf,
+    secretsUpTo: (sequence) => secretsUpTo(allSecrets(key), sequence),
+    entryOf: ({ sequence, hash, ...roots }) =>
+      entryBytes({
+        kind: 'block',
+        datasetTag: tag,
+        sequence,
+        blockTag: blockTag(blockSalt(secretOf(sequence)), hash),
+        ...roots,
+      }),
   }
 }

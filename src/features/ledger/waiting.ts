@@ -1,24 +1,33 @@
 // Which datasets have blocks that are not in the ledger: those of which a commit was heard, and those that a look over all
 // names has found. Those are entered whose name says so, and those that were once.
 
+import { must } from '../../libraries/base/assert.ts'
 import type { Clock } from '../../libraries/base/clock.ts'
 import { DecodeError, HaltError } from '../../libraries/base/errors.ts'
 import type { DatasetId } from '../../libraries/base/ids/identifiers.ts'
 import { isEntered, type NameRecord } from '../../libraries/odf/chain/records.ts'
 import type { Logger } from '../../libraries/base/logger.ts'
+import { noRoot } from '../../libraries/ledger/entry.ts'
+import { recordsRoot } from '../../libraries/ledger/roots.ts'
 import type { Catalog } from '../../node/catalog/catalog.ts'
+import type { DatasetChain } from '../../node/catalog/dataset-chain.ts'
 import { readHint } from '../../node/store/heads.ts'
 import type { ObjectStore } from '../../node/store/object-store.ts'
 import type { History } from './history.ts'
-import type { LedgerKeys } from './ledger-keys.ts'
+import type { BlockRecords, Leaves } from './block-records.ts'
+import type { LedgerKeys, Tagger } from './ledger-keys.ts'
 
 export interface WaitingDeps {
   readonly catalog: Catalog
   readonly store: ObjectStore
   readonly keys: LedgerKeys
+  readonly records: BlockRecords
   readonly clock: Clock
   readonly logger: Logger
 }
+
+/** Blocks whose roots are made at a time. */
+const blocksAtOnce = 16
 
 /** A dataset that waits: since when by the wall clock, and how often it was noted. */
 interface Noted {
@@ -105,11 +114,24 @@ export class WaitingDatasets {
     if (!isEntered(chain.name) && next === 0) return true
     this.#entered.add(id)
     const end = Math.min(chain.blocks.length, next + most - entries.length)
-    for (let sequence = next; sequence < end; sequence++) {
-      const block = chain.blocks.at(sequence)
-      if (block !== undefined) entries.push(key.entryOf(sequence, block.hash))
+    // Of slices one is in memory at a time.
+    const atOnce = chain.name.proofs === 'rows' ? 1 : blocksAtOnce
+    for (let from = next; from < end; from += atOnce) {
+      const sequences = Array.from({ length: Math.min(atOnce, end - from) }, (_, i) => from + i)
+      const made = await this.#opened(() => Promise.all(sequences.map((at) => this.#entryOf(chain, at, key))))
+      if (made === undefined) return true
+      entries.push(...made)
     }
     return end >= chain.blocks.length
+  }
+
+  async #entryOf(chain: DatasetChain, sequence: number, key: Tagger): Promise<Uint8Array> {
+    const { records } = this.#deps
+    const block = must(chain.blocks.at(sequence), 'the chain has blocks up to its head')
+    const open = { chain, block, secret: key.secretOf(sequence) }
+    const batches = await records.batches(open)
+    const rows = chain.name.proofs === 'rows' ? await records.rows(open) : undefined
+    return key.entryOf({ sequence, hash: block.hash, batchRoot: rootOver(batches), rowRoot: rootOver(rows) })
   }
 
   /** Undefined where a dataset or its key cannot be read: others go on. */
@@ -122,6 +144,10 @@ export class WaitingDatasets {
       return undefined
     }
   }
+}
+
+function rootOver(leaves: Leaves | undefined): Uint8Array {
+  return leaves === undefined ? noRoot : recordsRoot(leaves.hashes)
 }
 
 function undefinedIfDamaged(error: unknown): undefined {

@@ -270,7 +270,7 @@ const heldMost = 16
  * Checkpoints of chains, read in pieces, so that one with a million ids does not block the event loop, and each only once
  * for callers that ask for the same one at a time.
  */
-class Checkpoints {
+export class Checkpoints {
   readonly #store: ObjectStore
   readonly #held = new Map<Hash, Promise<CheckpointContent>>()
 

@@ -40,9 +40,7 @@ export type Change = Pick<
   | 'traceparent'
 >
 
-const bodyMembers = [
-  ...['info', 'license', 'attachments', 'visibility', 'freshness', 'ingest', 'ledger', 'proofs', 'alias'],
-]
+const bodyMembers = 'info license attachments visibility freshness ingest ledger proofs alias'.split(' ')
 
 /**
  * Reads the body; null takes freshness, ingest or proofs away. Throws NodeErrors `InvalidRequest`, `InvalidName`,

@@ -58,10 +58,7 @@ export interface NewDataset {
   readonly traceparent?: string
 }
 
-const bodyMembers = [
-  ...['schema', 'info', 'license', 'attachments', 'vocab'],
-  ...['visibility', 'freshness', 'ingest', 'ledger', 'proofs'],
-]
+const bodyMembers = 'schema info license attachments vocab visibility freshness ingest ledger proofs'.split(' ')
 /** As the schema of `create` messages has them. */
 const freshnessLeastMs = 100
 const freshnessMostMs = 24 * 3_600_000

@@ -3,6 +3,7 @@
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { BlockRecords } from '../../../src/features/ledger/block-records.ts'
 import { Keeper } from '../../../src/features/ledger/keeper.ts'
 import { LedgerKeys } from '../../../src/features/ledger/ledger-keys.ts'
 import { Places } from '../../../src/features/ledger/places.ts'
@@ -21,6 +22,7 @@ import { leafHash, treeRoot } from '../../../src/libraries/ledger/tree.ts'
 import { nodeKeyFromSeed } from '../../../src/libraries/proof/sign.ts'
 import { Catalog } from '../../../src/node/catalog/catalog.ts'
 import { openLocalAnnouncements } from '../../../src/node/log/announcements.ts'
+import { runJob } from '../../../src/node/machine/work/jobs.ts'
 import type { ObjectStore } from '../../../src/node/store/object-store.ts'
 import { openMemoryStore } from '../../adapters/memory-store.ts'
 import { chainObjects, nameObject } from '../../helpers/long-chain.ts'
@@ -47,7 +49,12 @@ async function storeWithChains(): Promise<ObjectStore> {
 function keeperOn(store: ObjectStore, version = '1'): Keeper {
   const logger = silentLogger
   const catalog = new Catalog({ store, announcements: openLocalAnnouncements(logger), logger })
-  const waiting = new WaitingDatasets({ catalog, store, keys: new LedgerKeys(store), clock: systemClock, logger })
+  const keys = new LedgerKeys(store)
+  const records = new BlockRecords({
+    store,
+    work: { run: (kind, pieces, { settings }) => runJob(kind, pieces, settings) },
+  })
+  const waiting = new WaitingDatasets({ catalog, store, keys, records, clock: systemClock, logger })
   const facts = { ledger: { origin, keys: ['key'] }, version, engines: [] }
   return new Keeper({ store, clock: systemClock, logger, ledger: 1, origin, signer, waiting, facts, nodeKey })
 }

@@ -17,6 +17,7 @@ import { openSlice } from '../../../libraries/columnar/parquet/read-slice.ts'
 import { type ReadProof, readProof } from '../../../libraries/proof/read-proof.ts'
 import { checkSliceRows, type ExpectedSlice, type SliceCheck } from '../../../libraries/odf/chain/check-slice.ts'
 import { inflatePage } from './inflate-page.ts'
+import type { RowLeaves, RowLeavesOf } from './row-leaves.ts'
 import { type MergedBytes, type MergeOrder, mergeSlices } from './merge.ts'
 
 /** A bound on the values of a JSON text, and the limit that it is. */
@@ -54,6 +55,9 @@ const jobs = {
   /** What is wrong with a slice as its block describes it. */
   slice: (bytes: Uint8Array, expected: ExpectedSlice): Promise<SliceCheck> =>
     checkSliceRows(bytes, expected, inflatePage),
+  /** The leaves of a row root. Throws as `rowLeaves`. */
+  rowLeaves: async (bytes: Uint8Array, of: RowLeavesOf): Promise<RowLeaves> =>
+    await (await import('./row-leaves.ts')).rowLeaves(bytes, of),
   /** The rows of many slices in one file, checked. Throws DecodeError. */
   merge: (bytes: Uint8Array, order: MergeOrder): Promise<MergedBytes> => mergeSlices(bytes, order),
 } as const

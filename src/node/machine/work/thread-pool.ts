@@ -83,7 +83,8 @@ export class ThreadPool implements WorkPool {
     { settings, signal }: { readonly settings: JobSettings<K>; readonly signal?: AbortSignal },
   ): Promise<JobResult<K>> {
     const bytes = pieces.reduce((sum, piece) => sum + piece.length, 0)
-    if (bytes <= (kind === 'slice' ? inlineSliceBytes : inlineBytes)) return runJob(kind, pieces, settings)
+    if (bytes <= (kind === 'slice' || kind === 'rowLeaves' ? inlineSliceBytes : inlineBytes))
+      return runJob(kind, pieces, settings)
     if (this.#isClosed) throw draining()
     if (signal?.aborted) throw cancelled()
     if (this.#queue.length >= this.#options.queueLimit) throw saturated()

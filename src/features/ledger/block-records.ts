@@ -1,0 +1,115 @@
+// The batches and the rows of a block as leaves of the roots in its entry (libraries/ledger/roots.ts). Recomputed from what is
+// committed, by the keeper and for a proof: the same block gives the same leaves at any time.
+
+import { must } from '../../libraries/base/assert.ts'
+import { concatBytes } from '../../libraries/base/bytes.ts'
+import { nextTurn } from '../../libraries/base/clock.ts'
+import { DecodeError } from '../../libraries/base/errors.ts'
+import { parseJson } from '../../libraries/base/json/json.ts'
+import type { JsonObject, JsonValue } from '../../libraries/base/json/value.ts'
+import { batchRecord, batchSalt, recordLeaf } from '../../libraries/ledger/roots.ts'
+import { hashBytes } from '../../libraries/ledger/tree.ts'
+import type { CheckpointContent } from '../../libraries/odf/chain/checkpoint.ts'
+import type { DatasetChain } from '../../node/catalog/dataset-chain.ts'
+import { Checkpoints } from '../../node/catalog/outcomes.ts'
+import type { ChainBlock } from '../../node/catalog/packed-blocks.ts'
+import type { WorkPool } from '../../node/machine/work/work-pool.ts'
+import { dataKey } from '../../node/store/layout.ts'
+import { readPieces } from '../../node/store/load-block.ts'
+import type { ObjectStore } from '../../node/store/object-store.ts'
+
+export interface RecordsDeps {
+  readonly store: ObjectStore
+  readonly work: Pick<WorkPool, 'run'>
+}
+
+/** A block of a chain and its secret. */
+export interface OpenBlock {
+  readonly chain: DatasetChain
+  readonly block: ChainBlock
+  readonly secret: Uint8Array
+}
+
+/** The leaves below a root, in order. */
+export interface Leaves {
+  readonly hashes: readonly Uint8Array[]
+  /** The record of the leaf that was asked for. */
+  readonly record?: JsonObject
+}
+
+/** A piece is hashed in 2 ms. */
+const pieceBytes = 128 * 1024
+const leavesAtOnce = 1_000
+
+export class BlockRecords {
+  readonly #deps: RecordsDeps
+  readonly #checkpoints: Checkpoints
+
+  constructor(deps: RecordsDeps) {
+    this.#deps = deps
+    this.#checkpoints = new Checkpoints(deps.store)
+  }
+
+  /**
+   * One leaf for each batch of a block, and the record of the `wanted`-th outcome of its checkpoint. Undefined where it has none,
+   * or is of an older release, which did not keep hashes of bodies. Throws HaltError `ChainBroken`.
+   */
+  async batches({ chain, block, secret }: OpenBlock, wanted?: number): Promise<Leaves | undefined> {
+    const hash = block.kind === 'AddData' ? await this.#checkpoints.hashOf(chain, block) : undefined
+    if (hash === undefined) return undefined
+    const records = batchRecords(await this.#checkpoints.read(chain, hash))
+    if (records === undefined || records.length === 0) return undefined
+    const hashes: Uint8Array[] = []
+    for (const [index, record] of records.entries()) {
+      hashes.push(recordLeaf(batchSalt(secret, index), record))
+      if (hashes.length % leavesAtOnce === 0) await nextTurn()
+    }
+    const record = wanted === undefined ? undefined : records[wanted]
+    return { hashes, ...(record !== undefined && { record: objectOf(record) }) }
+  }
+
+  /**
+   * One leaf for each row of a block, and the record of the row with the offset `wanted`. Undefined where it has no rows, or
+   * values that are not printed in one way (lists, say). Throws HaltError `ChainBroken`, and as `WorkPool.run`.
+   */
+  async rows({ chain, block, secret }: OpenBlock, wanted?: number): Promise<Leaves | undefined> {
+    const slice = chain.slices.at(block.sliceCount - 1)
+    if (slice === undefined || slice.sequence !== block.sequence) return undefined
+    const { id, alias } = chain.name
+    const { hash, start, sizeBytes } = slice
+    const pieces: Uint8Array[] = []
+    const object = { key: dataKey(id, hash), hash, sizeBytes, words: `slice ${hash} of ${alias}` }
+    await readPieces(this.#deps.store, object, { pieceBytes, take: (piece) => void pieces.push(piece) })
+    const settings = { secret, start, ...(wanted !== undefined && { wanted }) }
+    try {
+      // What is handed over is gone: the store may hold what it has given.
+      const { hashes, record } = await this.#deps.work.run('rowLeaves', [concatBytes(pieces)], { settings })
+      return { hashes: cut(hashes), ...(record !== undefined && { record: objectOf(parseJson(record)) }) }
+    } catch (error) {
+      if (error instanceof DecodeError) return undefined
+      throw error
+    }
+  }
+}
+
+/** What the leaves of batches say; undefined where the checkpoint has no hashes of bodies. A change is no batch. */
+function batchRecords({ outcomes, bodies }: CheckpointContent): JsonValue[] | undefined {
+  if (bodies === undefined) return undefined
+  return outcomes.flatMap(({ id, status }, at) => {
+    const bodyHash = bodies[at] ?? undefined
+    if (bodyHash === undefined || status.kind === 'changed') return []
+    if (status.kind === 'rejected') return [batchRecord({ id, bodyHash, status: 'rejected', error: status.error })]
+    const { start, end } = status
+    return [batchRecord({ id, bodyHash, status: 'committed', offsets: { start, end } })]
+  })
+}
+
+function objectOf(value: JsonValue): JsonObject {
+  return must(value instanceof Map ? value : undefined, 'a record is an object')
+}
+
+function cut(hashes: Uint8Array): Uint8Array[] {
+  return Array.from({ length: hashes.length / hashBytes }, (_, at) =>
+    hashes.subarray(at * hashBytes, (at + 1) * hashBytes),
+  )
+}
