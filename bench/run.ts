@@ -23,6 +23,7 @@ import { measureLargeBody } from './large-body.ts'
 import { measureLive } from './live.ts'
 import { measureLongRecords } from './long-records.ts'
 import { canPin } from './machine.ts'
+import { measureLedger } from './ledger.ts'
 import { measureManyBlocks } from './many-blocks.ts'
 import { keepsBar, type Measure } from './measure.ts'
 import { measureMqtt } from './mqtt.ts'
@@ -59,6 +60,7 @@ const parts: Readonly<Record<string, () => Promise<Measure[]>>> = {
   durable: measureDurablePosts,
   million: measureMillionRows,
   blocks: measureManyBlocks,
+  ledger: measureLedger,
   overload: measureOverload,
   long: measureLongRecords,
   fairness: measureFairness,

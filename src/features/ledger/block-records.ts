@@ -68,6 +68,12 @@ export class BlockRecords {
     return { hashes, ...(record !== undefined && { record: objectOf(record) }) }
   }
 
+  /** True where a block has a checkpoint of an older release. Throws HaltError `ChainBroken`. */
+  async isOfOlder(chain: DatasetChain, block: ChainBlock): Promise<boolean> {
+    const hash = block.kind === 'AddData' ? await this.#checkpoints.hashOf(chain, block) : undefined
+    return hash !== undefined && (await this.#checkpoints.read(chain, hash)).bodies === undefined
+  }
+
   /**
    * One leaf for each row of a block, and the record of the row with the offset `wanted`. Undefined where it has no rows, or
    * values that are not printed in one way (lists, say). Throws HaltError `ChainBroken`, and as `WorkPool.run`.

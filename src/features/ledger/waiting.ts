@@ -11,6 +11,7 @@ import { noRoot } from '../../libraries/ledger/entry.ts'
 import { recordsRoot } from '../../libraries/ledger/roots.ts'
 import type { Catalog } from '../../node/catalog/catalog.ts'
 import type { DatasetChain } from '../../node/catalog/dataset-chain.ts'
+import type { ChainBlock } from '../../node/catalog/packed-blocks.ts'
 import { readHint } from '../../node/store/heads.ts'
 import type { ObjectStore } from '../../node/store/object-store.ts'
 import type { History } from './history.ts'
@@ -27,7 +28,7 @@ export interface WaitingDeps {
 }
 
 /** Blocks whose roots are made at a time. */
-const blocksAtOnce = 16
+const blocksAtOnce = 32
 
 /** A dataset that waits: since when by the wall clock, and how often it was noted. */
 interface Noted {
@@ -118,20 +119,35 @@ export class WaitingDatasets {
     const atOnce = chain.name.proofs === 'rows' ? 1 : blocksAtOnce
     for (let from = next; from < end; from += atOnce) {
       const sequences = Array.from({ length: Math.min(atOnce, end - from) }, (_, i) => from + i)
-      const made = await this.#opened(() => Promise.all(sequences.map((at) => this.#entryOf(chain, at, key))))
+      const made = await this.#opened(() => this.#entriesOf(chain, sequences, key))
       if (made === undefined) return true
       entries.push(...made)
     }
     return end >= chain.blocks.length
   }
 
-  async #entryOf(chain: DatasetChain, sequence: number, key: Tagger): Promise<Uint8Array> {
+  async #entriesOf(chain: DatasetChain, sequences: readonly number[], key: Tagger): Promise<Uint8Array[]> {
     const { records } = this.#deps
-    const block = must(chain.blocks.at(sequence), 'the chain has blocks up to its head')
+    const blocks = sequences.map((at) => must(chain.blocks.at(at), 'the chain has blocks up to its head'))
+    // A long history of an older release has no hashes of bodies: where its ends have none, what is between is not read.
+    const ends =
+      blocks.length < blocksAtOnce ? [] : [blocks.at(0), blocks.at(-1)].filter((block) => block !== undefined)
+    const old = await Promise.all(ends.map((block) => records.isOfOlder(chain, block)))
+    const isOld = old.length > 0 && !old.includes(false)
+    return await Promise.all(blocks.map((block) => this.#entryOf(chain, block, { key, isOld })))
+  }
+
+  async #entryOf(
+    chain: DatasetChain,
+    block: ChainBlock,
+    { key, isOld }: { readonly key: Tagger; readonly isOld: boolean },
+  ): Promise<Uint8Array> {
+    const { records } = this.#deps
+    const { sequence, hash } = block
     const open = { chain, block, secret: key.secretOf(sequence) }
-    const batches = await records.batches(open)
+    const batches = isOld ? undefined : await records.batches(open)
     const rows = chain.name.proofs === 'rows' ? await records.rows(open) : undefined
-    return key.entryOf({ sequence, hash: block.hash, batchRoot: rootOver(batches), rowRoot: rootOver(rows) })
+    return key.entryOf({ sequence, hash, batchRoot: rootOver(batches), rowRoot: rootOver(rows) })
   }
 
   /** Undefined where a dataset or its key cannot be read: others go on. */

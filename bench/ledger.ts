@@ -1,0 +1,67 @@
+// The ledger: how fast a store with a history is taken in (`--blocks=50000` of one dataset, of a release without hashes of
+// bodies), and how fast the place of a block is found afterwards.
+
+import { mkdir, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { BlockRecords } from '../src/features/ledger/block-records.ts'
+import { Keeper } from '../src/features/ledger/keeper.ts'
+import { LedgerKeys } from '../src/features/ledger/ledger-keys.ts'
+import { Places } from '../src/features/ledger/places.ts'
+import { WaitingDatasets } from '../src/features/ledger/waiting.ts'
+import { systemClock } from '../src/libraries/base/clock.ts'
+import { silentLogger } from '../src/libraries/base/logger.ts'
+import { nodeKeyFromSeed } from '../src/libraries/proof/sign.ts'
+import { Catalog } from '../src/node/catalog/catalog.ts'
+import { openLocalAnnouncements } from '../src/node/log/announcements.ts'
+import { runJob } from '../src/node/machine/work/jobs.ts'
+import { openDirectoryStore } from '../src/node/store/directory/directory-store.ts'
+import { chainObjects, nameObject } from '../test/helpers/long-chain.ts'
+import { makeDataDir } from './machine.ts'
+import { type Measure, timeMs } from './measure.ts'
+
+const blocks = Number(process.argv.find((arg) => arg.startsWith('--blocks='))?.slice('--blocks='.length) ?? 50_000)
+const dataset = `did:odf:fed01${'1'.repeat(64)}`
+const origin = 'data.example/ledger'
+/** Half a million in a minute. */
+const leastBlocksPerSecond = 500_000 / 60
+
+export async function measureLedger(): Promise<Measure[]> {
+  const dir = join(makeDataDir(), 'store')
+  for (const { key, bytes } of [...chainObjects({ dataset, blocks }), nameObject(dataset, 'acme/long')]) {
+    await mkdir(dirname(join(dir, key)), { recursive: true })
+    await writeFile(join(dir, key), bytes)
+  }
+  const store = await openDirectoryStore(dir)
+  const logger = silentLogger
+  const catalog = new Catalog({ store, announcements: openLocalAnnouncements(logger), logger })
+  const keys = new LedgerKeys(store)
+  const records = new BlockRecords({
+    store,
+    work: { run: (kind, pieces, { settings }) => runJob(kind, pieces, settings) },
+  })
+  const waiting = new WaitingDatasets({ catalog, store, keys, records, clock: systemClock, logger })
+  const keeper = new Keeper({
+    ...{ store, clock: systemClock, logger, ledger: 1, origin, waiting },
+    signer: nodeKeyFromSeed(new Uint8Array(32).fill(7)),
+    facts: { ledger: { origin, keys: ['key'] }, version: '1', engines: [] },
+    nodeKey: nodeKeyFromSeed(new Uint8Array(32).fill(8)),
+  })
+  const readMs = await timeMs(() => catalog.byId(dataset))
+  const takenMs = await timeMs(() => keeper.step())
+  const { tag } = await keys.of(dataset)
+  const places = new Places(store, 1)
+  const firstMs = await timeMs(() => places.indexOf(tag, 7))
+  const nextMs =
+    (await timeMs(async () => {
+      for (let i = 0; i < 100; i++) await places.indexOf(tag, i * Math.floor(blocks / 100))
+    })) / 100
+  return [
+    { name: 'chain read before it is taken in', value: readMs, unit: 'ms' },
+    {
+      ...{ name: 'blocks of old taken into the ledger', value: (blocks / takenMs) * 1000, unit: 'blocks/s' },
+      bar: { least: leastBlocksPerSecond },
+    },
+    { name: 'first place of an entry found', value: firstMs, unit: 'ms' },
+    { name: 'next place of an entry found', value: nextMs, unit: 'ms', bar: { most: 5 } },
+  ]
+}
