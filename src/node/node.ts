@@ -178,6 +178,7 @@ async function openShared(
     metrics,
     work,
     openBytes: () => open.bytes,
+    beforeRemoval: [],
     opened,
   }
 }

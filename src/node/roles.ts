@@ -1,6 +1,7 @@
 // What each role of a process is made of; one function opens one role. Roles meet only in log, store and announcements,
 // except that a gateway asks a builder of its own process what it would otherwise learn from the store.
 
+import type { Deletion } from '../libraries/odf/chain/records.ts'
 import { availableParallelism, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { type Builder, type BuilderHalt, startBuilder } from './builder/builder.ts'
@@ -48,13 +49,15 @@ export interface Shared {
   readonly work: WorkPool
   /** Bytes of rows that are in the log and in no block yet, as far as this process knows. */
   readonly openBytes: () => number
+  /** What features do before a dataset is removed from the store. */
+  readonly beforeRemoval: ((deletion: Deletion) => Promise<void>)[]
   /** Closes what was opened, in reverse order. */
   readonly opened: (() => Promise<void>)[]
 }
 
 /** Opens the builder; `assignment` tells its partitions, without it all are built. Throws as `startBuilder`. */
 export async function openBuilder(
-  { config, paths, clock, logger, store, announcements, metrics, work, opened }: Shared,
+  { config, paths, clock, logger, store, announcements, metrics, work, opened, beforeRemoval }: Shared,
   { log, assignment }: { readonly log: EventLog; readonly assignment: PartitionAssignment | undefined },
 ): Promise<Builder> {
   const builder = await startBuilder({
@@ -69,6 +72,9 @@ export async function openBuilder(
     keepLoose: config.keepLoose,
     metrics,
     notes: openBuildNotes(paths.builds),
+    beforeRemoval: async (deletion) => {
+      for (const act of beforeRemoval) await act(deletion)
+    },
     assignment,
   })
   measureBuilder(metrics, builder)

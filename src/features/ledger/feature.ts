@@ -8,6 +8,8 @@ import { BlockRecords } from './block-records.ts'
 import { claimOrigin, ensureLedgerKey, ledgerVerifierKey, storedOrigin } from './identity.ts'
 import { Keeper } from './keeper.ts'
 import { LedgerKeys } from './ledger-keys.ts'
+import { LeftEntries } from './left-entries.ts'
+import { Places } from './places.ts'
 import { type LedgerOptions, ledgerOptions } from './options.ts'
 import { type KeeperStatus, registerLedger } from './routes.ts'
 import { WaitingDatasets } from './waiting.ts'
@@ -71,7 +73,9 @@ export class Ledger implements FeatureCode {
     const records = new BlockRecords({ store, work })
     const waiting = new WaitingDatasets({ catalog, store, keys, records, clock, logger })
     const facts = { ledger: { origin, keys: [key] }, version, engines: [] }
-    const keeper = new Keeper({ store, clock, logger, ledger: first, origin, signer, waiting, facts, nodeKey })
+    const left = new LeftEntries({ store, catalog, keys, records, places: new Places(store, first), logger })
+    parts.beforeRemoval.push((deletion) => left.handOver(deletion))
+    const keeper = new Keeper({ store, clock, logger, ledger: first, origin, signer, waiting, left, facts, nodeKey })
     const unsubscribe = catalog.onAdvance(({ chain }) => waiting.heard(chain.name))
     const running = repeat(() => keeper.step(), {
       everyMs: Math.max(250, delayMs / stepsPerDelay),

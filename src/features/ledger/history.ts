@@ -87,8 +87,9 @@ export class History {
     return fromEnd < 0 ? this.#entered.get(tag)?.places.at(fromEnd) : undefined
   }
 
-  /** The record of a batch with these entries, one or more. */
+  /** The record of a batch with these entries, one or more. Throws HaltError `ChainBroken` where they are not the next ones. */
   propose(entries: readonly Uint8Array[]): BatchRecord {
+    this.#nextAfter(entries)
     const { head } = this
     const root = this.#tree.rootWith(entries.map(leafHash))
     return {

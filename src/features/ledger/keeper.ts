@@ -21,6 +21,7 @@ import {
 import type { ObjectStore } from '../../node/store/object-store.ts'
 import { listNumbers } from '../../node/store/records.ts'
 import type { History } from './history.ts'
+import type { LeftEntries } from './left-entries.ts'
 import { readHistory } from './read-history.ts'
 import { batchCodec, type BatchRecord, mostBatchEntries, placesCodec, stateCodec } from './records.ts'
 import { putStatement, saysFacts, type StatementFacts } from './statement.ts'
@@ -41,6 +42,7 @@ export interface KeeperDeps {
   readonly origin: string
   readonly signer: Signer
   readonly waiting: WaitingDatasets
+  readonly left: Pick<LeftEntries, 'sweep' | 'take'>
   readonly facts: StatementFacts
   readonly nodeKey: NodeKey
 }
@@ -82,19 +84,24 @@ export class Keeper {
   }
 
   async #step(): Promise<void> {
-    const { store, clock, ledger, waiting } = this.#deps
+    const { store, clock, ledger, waiting, left } = this.#deps
     const history = (this.#history ??= await readHistory(store, ledger))
     await this.#storeFiles()
     await this.#catchUp(history)
     if (clock.monotonicMs() - this.#sweptMs >= sweepMs) {
       const startedMs = clock.monotonicMs()
       await waiting.sweep(history)
+      await left.sweep()
       this.#sweptMs = startedMs
     }
     for (;;) {
       const statement = await this.#statement(history)
-      const { entries, done } = await waiting.take(history, mostBatchEntries - statement.length)
-      const all = [...statement, ...entries]
+      // What is left of a dataset may wait as its blocks as well: not in one batch.
+      const over = await left.take(history, mostBatchEntries - statement.length)
+      const none = { entries: [], done: new Map() }
+      const { entries, done } =
+        over.length > 0 ? none : await waiting.take(history, mostBatchEntries - statement.length)
+      const all = [...statement, ...over, ...entries]
       if (all.length > 0 && !(await this.#append(history, all))) continue
       waiting.entered(done)
       if (all.length === 0) break

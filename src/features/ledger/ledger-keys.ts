@@ -54,8 +54,11 @@ export class LedgerKeys {
 
   /** Undefined where it has none. Throws as `of`. */
   async held(id: DatasetId): Promise<Tagger | undefined> {
-    const known = this.#known.get(id)
-    if (known !== undefined) return known
+    return this.#known.get(id) ?? (await this.stored(id))
+  }
+
+  /** The same, looked up in the store: one whose dataset was removed is gone. Throws as `of`. */
+  async stored(id: DatasetId): Promise<Tagger | undefined> {
     const key = await this.#store.get(ledgerKeyKey(id))
     if (key === undefined) return undefined
     if (key.length !== keyBytes) throw new HaltError('ChainBroken', `${ledgerKeyKey(id)} is no ledger key`)

@@ -34,6 +34,11 @@ export class Places {
     return indexes?.[sequence % placesPerGroup]
   }
 
+  /** Sequence of the block of a dataset that is entered next. Throws as `indexOf`. */
+  async nextOf(tag: string): Promise<number> {
+    return (await this.#readOn()).nextOf(tag)
+  }
+
   /** One after the other: each reads on where the one before has stopped, or failed. */
   async #readOn(): Promise<History> {
     const before = this.#history

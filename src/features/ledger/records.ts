@@ -54,6 +54,9 @@ export const placesCodec = recordCodec(
   checked(list(natural), ({ length }) => (length === placesPerGroup ? undefined : 'are not 64')),
 )
 
+/** `ledger-left/<tag>/<sequence>`: entries of blocks that follow one another, as base64. */
+export const leftCodec = recordCodec('entries that are left', list(base64, { least: 1 }))
+
 /** `ledger/origin`: the name of the ledger and the key of its heads, as a verifier key. */
 export const originCodec = recordCodec('ledger origin', object({ origin: text(), key: text() }))
 

@@ -1,21 +1,18 @@
 // Which datasets have blocks that are not in the ledger: those of which a commit was heard, and those that a look over all
 // names has found. Those are entered whose name says so, and those that were once.
 
-import { must } from '../../libraries/base/assert.ts'
 import type { Clock } from '../../libraries/base/clock.ts'
 import { DecodeError, HaltError } from '../../libraries/base/errors.ts'
 import type { DatasetId } from '../../libraries/base/ids/identifiers.ts'
 import { isEntered, type NameRecord } from '../../libraries/odf/chain/records.ts'
 import type { Logger } from '../../libraries/base/logger.ts'
-import { noRoot } from '../../libraries/ledger/entry.ts'
-import { recordsRoot } from '../../libraries/ledger/roots.ts'
 import type { Catalog } from '../../node/catalog/catalog.ts'
 import type { DatasetChain } from '../../node/catalog/dataset-chain.ts'
-import type { ChainBlock } from '../../node/catalog/packed-blocks.ts'
 import { readHint } from '../../node/store/heads.ts'
 import type { ObjectStore } from '../../node/store/object-store.ts'
 import type { History } from './history.ts'
-import type { BlockRecords, Leaves } from './block-records.ts'
+import type { BlockRecords } from './block-records.ts'
+import { entriesOf } from './entries.ts'
 import type { LedgerKeys, Tagger } from './ledger-keys.ts'
 
 export interface WaitingDeps {
@@ -26,9 +23,6 @@ export interface WaitingDeps {
   readonly clock: Clock
   readonly logger: Logger
 }
-
-/** Blocks whose roots are made at a time. */
-const blocksAtOnce = 32
 
 /** A dataset that waits: since when by the wall clock, and how often it was noted. */
 interface Noted {
@@ -107,47 +101,32 @@ export class WaitingDatasets {
     history: History,
     { entries, most }: { readonly entries: Uint8Array[]; readonly most: number },
   ): Promise<boolean> {
-    const { catalog, keys } = this.#deps
-    const chain = await this.#opened(() => catalog.byId(id))
-    const key = chain && (await this.#opened(() => (isEntered(chain.name) ? keys.of(id) : keys.held(id))))
-    if (chain === undefined || key === undefined) return true
-    const next = history.nextOf(key.tag)
-    if (!isEntered(chain.name) && next === 0) return true
+    const { records } = this.#deps
+    const found = await this.#opened(() => this.#find(id))
+    if (found === undefined) return true
+    const { chain, key } = found
+    const start = history.nextOf(key.tag)
+    if (!isEntered(chain.name) && start === 0) return true
     this.#entered.add(id)
-    const end = Math.min(chain.blocks.length, next + most - entries.length)
-    // Of slices one is in memory at a time.
-    const atOnce = chain.name.proofs === 'rows' ? 1 : blocksAtOnce
-    for (let from = next; from < end; from += atOnce) {
-      const sequences = Array.from({ length: Math.min(atOnce, end - from) }, (_, i) => from + i)
-      const made = await this.#opened(() => this.#entriesOf(chain, sequences, key))
-      if (made === undefined) return true
-      entries.push(...made)
+    const end = Math.min(chain.blocks.length, start + most - entries.length)
+    const isMade = await this.#opened(async () => {
+      for await (const made of entriesOf(chain, { start, end }, { key, records })) entries.push(...made)
+      return true
+    })
+    return isMade === undefined || end >= chain.blocks.length
+  }
+
+  /** The chain and the key of a dataset; of a deleted one, while these are there. */
+  async #find(id: DatasetId): Promise<{ readonly chain: DatasetChain; readonly key: Tagger } | undefined> {
+    const { catalog, keys } = this.#deps
+    const chain = await catalog.byId(id)
+    if (chain !== undefined) {
+      const key = await (isEntered(chain.name) ? keys.of(id) : keys.held(id))
+      return key && { chain, key }
     }
-    return end >= chain.blocks.length
-  }
-
-  async #entriesOf(chain: DatasetChain, sequences: readonly number[], key: Tagger): Promise<Uint8Array[]> {
-    const { records } = this.#deps
-    const blocks = sequences.map((at) => must(chain.blocks.at(at), 'the chain has blocks up to its head'))
-    // A long history of an older release has no hashes of bodies: where its ends have none, what is between is not read.
-    const ends =
-      blocks.length < blocksAtOnce ? [] : [blocks.at(0), blocks.at(-1)].filter((block) => block !== undefined)
-    const old = await Promise.all(ends.map((block) => records.isOfOlder(chain, block)))
-    const isOld = old.length > 0 && !old.includes(false)
-    return await Promise.all(blocks.map((block) => this.#entryOf(chain, block, { key, isOld })))
-  }
-
-  async #entryOf(
-    chain: DatasetChain,
-    block: ChainBlock,
-    { key, isOld }: { readonly key: Tagger; readonly isOld: boolean },
-  ): Promise<Uint8Array> {
-    const { records } = this.#deps
-    const { sequence, hash } = block
-    const open = { chain, block, secret: key.secretOf(sequence) }
-    const batches = isOld ? undefined : await records.batches(open)
-    const rows = chain.name.proofs === 'rows' ? await records.rows(open) : undefined
-    return key.entryOf({ sequence, hash, batchRoot: rootOver(batches), rowRoot: rootOver(rows) })
+    const deletion = await catalog.deletionOf(id)
+    const key = deletion && (await keys.stored(id))
+    return deletion && key && { chain: await catalog.chainOf(deletion.name), key }
   }
 
   /** Undefined where a dataset or its key cannot be read: others go on. */
@@ -160,10 +139,6 @@ export class WaitingDatasets {
       return undefined
     }
   }
-}
-
-function rootOver(leaves: Leaves | undefined): Uint8Array {
-  return leaves === undefined ? noRoot : recordsRoot(leaves.hashes)
 }
 
 function undefinedIfDamaged(error: unknown): undefined {

@@ -2,6 +2,7 @@
 // builder per partition that this process has; builders of several processes share the partitions, and whatever they
 // believe, may build the same one side by side.
 
+import type { Deletion } from '../../libraries/odf/chain/records.ts'
 import { defined } from '../../libraries/base/collections.ts'
 import type { Clock } from '../../libraries/base/clock.ts'
 import type { PartitionAssignment } from '../log/partitions.ts'
@@ -27,6 +28,8 @@ export interface BuilderDeps extends Omit<PartitionDeps, OwnParts> {
   readonly options?: Partial<CutOptions>
   /** Loose copies of what is packed are not removed. */
   readonly keepLoose?: boolean | undefined
+  /** See RemoverDeps. */
+  readonly beforeRemoval?: ((deletion: Deletion) => Promise<void>) | undefined
   /** Says which partitions to build; without it all. */
   readonly assignment?: PartitionAssignment | undefined
 }

@@ -32,6 +32,8 @@ export interface RemoverDeps {
   readonly log: EventLog
   readonly clock: Clock
   readonly logger: Logger
+  /** What others do before a dataset is removed; where it fails, the removal is tried again later. */
+  readonly beforeRemoval?: ((deletion: Deletion) => Promise<void>) | undefined
   /** False while the wall clock is not to be trusted. */
   readonly mayRemove: () => boolean
 }
@@ -92,6 +94,7 @@ export class Remover {
       return
     }
     if (!(await this.#isPast(id, deletion, watched)) || (await readDeletion(store, id))?.at !== at) return
+    await this.#deps.beforeRemoval?.(deletion)
     const objects = await removeChain(store, id, this.#stop.signal)
     if (this.#stop.signal.aborted) return
     this.#watched.set(id, { at, notBeforeMs: Number.POSITIVE_INFINITY })

@@ -22,6 +22,7 @@ import {
   generationsPrefix,
   headKey,
   ledgerKeysPrefix,
+  ledgerLeftPrefix,
   logsPrefix,
   nameKey,
   packFileKey,
@@ -66,6 +67,7 @@ const records = [
   [tokensPrefix, 1],
   [queriesPrefix, 1],
   [ledgerKeysPrefix, 1],
+  [ledgerLeftPrefix, 2],
   // The head before the batches, which then have all that it is over. Tiles and places follow from batches.
   ['ledger', 1],
   ['ledger/statements', 1],

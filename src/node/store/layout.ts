@@ -52,6 +52,7 @@ export const queriesPrefix = 'queries'
 export const ledgerKeysPrefix = 'ledger-keys'
 export const ledgerStatesPrefix = 'ledger-states'
 export const ledgerPlacesPrefix = 'ledger-places'
+export const ledgerLeftPrefix = 'ledger-left'
 
 /** `names/<account>/<dataset>` in lower case. `alias` is `account/dataset` in any ASCII case. */
 export function nameKey(alias: string): string {
@@ -244,6 +245,16 @@ export function ledgerStatesOf(ledger: number): string {
 /** `ledger-states/<ledger>/<batch>`: what follows from the batches up to this one, so that a start need not read them all. */
 export function ledgerStateKey(ledger: number, batch: number): string {
   return `${ledgerStatesOf(ledger)}/${number('the number of a batch', batch)}`
+}
+
+/** `ledger-left/<tag of the dataset in hex>`. */
+export function ledgerLeftOf(tag: string): string {
+  return `${ledgerLeftPrefix}/${tag}`
+}
+
+/** `ledger-left/<tag>/<sequence>`: entries of a removed dataset that are not in the ledger yet, from this block on. */
+export function ledgerLeftKey(tag: string, sequence: number): string {
+  return `${ledgerLeftOf(tag)}/${number('a sequence number', sequence)}`
 }
 
 /**

@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { BlockRecords } from '../../../src/features/ledger/block-records.ts'
 import { Keeper } from '../../../src/features/ledger/keeper.ts'
 import { LedgerKeys } from '../../../src/features/ledger/ledger-keys.ts'
+import { LeftEntries } from '../../../src/features/ledger/left-entries.ts'
 import { Places } from '../../../src/features/ledger/places.ts'
 import { batchCodec, entriesOf } from '../../../src/features/ledger/records.ts'
 import { WaitingDatasets } from '../../../src/features/ledger/waiting.ts'
@@ -13,7 +14,7 @@ import { decodeUtf8, toHex } from '../../../src/libraries/base/bytes.ts'
 import { systemClock } from '../../../src/libraries/base/clock.ts'
 import { silentLogger } from '../../../src/libraries/base/logger.ts'
 import { nameCodec } from '../../../src/libraries/odf/chain/records.ts'
-import { ledgerKeyKey } from '../../../src/node/store/layout.ts'
+import { headKey, ledgerKeyKey } from '../../../src/node/store/layout.ts'
 import { parseEntry } from '../../../src/libraries/ledger/entry.ts'
 import { parseHead } from '../../../src/libraries/ledger/head.ts'
 import { parseNote } from '../../../src/libraries/ledger/note.ts'
@@ -23,6 +24,7 @@ import { nodeKeyFromSeed } from '../../../src/libraries/proof/sign.ts'
 import { Catalog } from '../../../src/node/catalog/catalog.ts'
 import { openLocalAnnouncements } from '../../../src/node/log/announcements.ts'
 import { runJob } from '../../../src/node/machine/work/jobs.ts'
+import { removeChain } from '../../../src/node/store/remove-chain.ts'
 import type { ObjectStore } from '../../../src/node/store/object-store.ts'
 import { openMemoryStore } from '../../adapters/memory-store.ts'
 import { chainObjects, nameObject } from '../../helpers/long-chain.ts'
@@ -45,8 +47,8 @@ async function storeWithChains(): Promise<ObjectStore> {
   return store
 }
 
-/** A keeper of a process of its own. Versions differ so that each says something new of itself. */
-function keeperOn(store: ObjectStore, version = '1'): Keeper {
+/** What a process of its own has. */
+function partsOn(store: ObjectStore) {
   const logger = silentLogger
   const catalog = new Catalog({ store, announcements: openLocalAnnouncements(logger), logger })
   const keys = new LedgerKeys(store)
@@ -55,8 +57,16 @@ function keeperOn(store: ObjectStore, version = '1'): Keeper {
     work: { run: (kind, pieces, { settings }) => runJob(kind, pieces, settings) },
   })
   const waiting = new WaitingDatasets({ catalog, store, keys, records, clock: systemClock, logger })
+  const left = new LeftEntries({ store, catalog, keys, records, places: new Places(store, 1), logger })
+  return { waiting, left }
+}
+
+/** A keeper of a process of its own. Versions differ so that each says something new of itself. */
+function keeperOn(store: ObjectStore, version = '1'): Keeper {
+  const { waiting, left } = partsOn(store)
+  const logger = silentLogger
   const facts = { ledger: { origin, keys: ['key'] }, version, engines: [] }
-  return new Keeper({ store, clock: systemClock, logger, ledger: 1, origin, signer, waiting, facts, nodeKey })
+  return new Keeper({ store, clock: systemClock, logger, ledger: 1, origin, signer, waiting, left, facts, nodeKey })
 }
 
 const changing = ['put', 'replace', 'delete', 'get', 'list'] as const
@@ -221,6 +231,28 @@ describe('keepers', () => {
       undefined,
       'names/acme/d1',
     ])
+  })
+
+  test('enter what was handed over of datasets before they were removed, each block once', async () => {
+    const heads: Uint8Array[] = []
+    const store = noteHeads(await storeWithChains(), heads)
+    const names = stored.filter(({ key }) => key.startsWith('names/'))
+    const remove = async (at: number): Promise<void> => {
+      const { key, bytes } = must(names[at])
+      await store.replace(headKey(idOf(at)), new Uint8Array())
+      const [when, name] = ['2026-01-01T00:00:00.000Z', nameCodec.decode(bytes)]
+      const deletion = { state: 'deleted', name, at: when, until: when } as const
+      for (let times = 0; times < 2; times++) await partsOn(store).left.handOver(deletion)
+      await removeChain(store, idOf(at), new AbortController().signal)
+      await store.delete(key)
+      await partsOn(store).left.handOver(deletion)
+      expect(await store.get(ledgerKeyKey(idOf(at)))).toBeUndefined()
+    }
+    await remove(2)
+    await keeperOn(store).step()
+    await remove(0)
+    await keeperOn(store, '2').step()
+    expect([await faultsOf(store, heads), await store.list('ledger-left')]).toEqual([[], []])
   })
 
   test('halt where a batch does not follow, and sign nothing more', async () => {

@@ -89,6 +89,24 @@ test('whether a dataset is entered is its own word, from its first block on, and
     expect([json, (await live.call('/acme/own', { method: 'PATCH', json })).status]).toEqual([json, 422])
 })
 
+test('a dataset that is removed at once has all of its blocks in the ledger, and its secret is gone', async () => {
+  await live.ingest('acme/brief', [{ a: 1 }], '?create=true')
+  await expect.poll(async () => (await entriesOfDataset(live, 'acme/brief')).length).toBeGreaterThan(3)
+  const id = String((await live.call('/acme/brief')).at('id'))
+  const place = join(live.dataDir, 'store/ledger-keys', id.slice('did:odf:'.length))
+  const tag = toHex(datasetTag(datasetSaltOf(await readFile(place)), id))
+  const ofTag = async (): Promise<number[]> =>
+    (await ledgerOf(live)).entries.flatMap((entry) =>
+      entry.kind === 'block' && toHex(entry.datasetTag) === tag ? [entry.sequence] : [],
+    )
+  await live.ingest('acme/brief', [{ a: 2 }])
+  const blocks = Number((await live.call('/acme/brief')).at('blocks'))
+  expect((await live.call('/acme/brief?grace=0s', { method: 'DELETE', headers: { 'if-match': '*' } })).status).toBe(200)
+  await expect.poll(() => readFile(place).catch(() => 'gone'), { timeout: 60_000 }).toBe('gone')
+  // The block of the deletion is one, too.
+  await expect.poll(ofTag, { timeout: 30_000 }).toEqual(Array.from({ length: blocks + 1 }, (_, i) => i))
+})
+
 test('what the ledger has not is not found, whatever it is called', async () => {
   const names = [
     'statements/x',

@@ -1,0 +1,58 @@
+// Entries of blocks, with the roots of their batches and rows. The same blocks give the same entries, whoever makes them.
+
+import { must } from '../../libraries/base/assert.ts'
+import { noRoot } from '../../libraries/ledger/entry.ts'
+import { recordsRoot } from '../../libraries/ledger/roots.ts'
+import type { DatasetChain } from '../../node/catalog/dataset-chain.ts'
+import type { ChainBlock } from '../../node/catalog/packed-blocks.ts'
+import type { BlockRecords, Leaves } from './block-records.ts'
+import type { Tagger } from './ledger-keys.ts'
+
+/** Blocks whose roots are made at a time. */
+const blocksAtOnce = 32
+
+export interface EntryDeps {
+  readonly key: Tagger
+  readonly records: BlockRecords
+}
+
+/** Entries of the blocks [start, end) of a chain, some at a time. Throws HaltError `ChainBroken` for one that cannot be read. */
+export async function* entriesOf(
+  chain: DatasetChain,
+  { start, end }: { readonly start: number; readonly end: number },
+  deps: EntryDeps,
+): AsyncGenerator<Uint8Array[]> {
+  // Of slices one is in memory at a time.
+  const atOnce = chain.name.proofs === 'rows' ? 1 : blocksAtOnce
+  for (let from = start; from < end; from += atOnce) {
+    const blocks = Array.from({ length: Math.min(atOnce, end - from) }, (_, i) =>
+      must(chain.blocks.at(from + i), 'the chain has blocks up to its head'),
+    )
+    const isOld = await isOfOlder(chain, blocks, deps.records)
+    yield await Promise.all(blocks.map((block) => entryOf(chain, block, { ...deps, isOld })))
+  }
+}
+
+/** A long history of an older release has no hashes of bodies: where both of its ends have none, what is between is not read. */
+async function isOfOlder(chain: DatasetChain, blocks: readonly ChainBlock[], records: BlockRecords): Promise<boolean> {
+  if (blocks.length < blocksAtOnce) return false
+  const ends = [blocks.at(0), blocks.at(-1)].filter((block) => block !== undefined)
+  const old = await Promise.all(ends.map((block) => records.isOfOlder(chain, block)))
+  return !old.includes(false)
+}
+
+async function entryOf(
+  chain: DatasetChain,
+  block: ChainBlock,
+  { key, records, isOld }: EntryDeps & { readonly isOld: boolean },
+): Promise<Uint8Array> {
+  const { sequence, hash } = block
+  const open = { chain, block, secret: key.secretOf(sequence) }
+  const batches = isOld ? undefined : await records.batches(open)
+  const rows = chain.name.proofs === 'rows' ? await records.rows(open) : undefined
+  return key.entryOf({ sequence, hash, batchRoot: rootOver(batches), rowRoot: rootOver(rows) })
+}
+
+function rootOver(leaves: Leaves | undefined): Uint8Array {
+  return leaves === undefined ? noRoot : recordsRoot(leaves.hashes)
+}
