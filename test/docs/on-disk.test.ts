@@ -53,7 +53,8 @@ describe('the page on the data directory', () => {
     const files = filesOf(live.dataDir)
     // A cache is made when it is needed, the clock is asked a quarter of an hour after a deletion, and a state of the ledger
     // follows 64 batches.
-    const later = new Set(['cache/', 'store/deletions/<did>/clock', 'store/ledger-states/'])
+    const ofLedger = ['left', 'places', 'states'].map((name) => `store/ledger-${name}/`)
+    const later = new Set(['cache/', 'store/deletions/<did>/clock', ...ofLedger])
     const absent = rows.filter(({ path, pattern }) => !later.has(path) && !files.some((file) => pattern.test(file)))
     expect(absent.map(({ path }) => path)).toEqual([])
   })

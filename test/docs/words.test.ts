@@ -38,6 +38,7 @@ const pages = [
     'scale',
     'spec/bundle',
     'spec/http',
+    'spec/ledger',
     'spec/on-disk',
     'spec/proof',
     'spec/protocol',
