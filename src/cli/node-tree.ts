@@ -18,6 +18,7 @@ const code = {
   facts: () => import('./commands/node-facts.ts'),
   fsck: () => import('./commands/fsck.ts'),
   key: () => import('./commands/key.ts'),
+  ledgerRenew: () => import('./commands/ledger-renew.ts'),
   log: () => import('./commands/log.ts'),
   serve: () => import('./commands/serve.ts'),
 } as const
@@ -157,6 +158,26 @@ export function addLogCommands(program: Command, runner: Runner, table: readonly
       const what = { position, reason, dataset, partition, log: id }
       return (await code.log()).reject(context, { ...nodeOptionsOf(rows, options), ...what })
     }),
+  )
+}
+
+/** `ledger renew`, with the options that say where store and key are. */
+export function addRenewCommand(ledger: Command, runner: Runner, table: readonly OptionRow[]): void {
+  const rows = [...storeRows(table), ...table.filter(({ name }) => name === 'ledger-key')]
+  const renew = ledger
+    .command('renew [origin]')
+    .description(
+      'begin another ledger where one cannot go on, because entries or its key are lost. The old one stays readable. No node may be running',
+    )
+    .requiredOption('--reason <text>', 'why, for the readers of the old ledger')
+  withNodeOptions(renew, rows).action(
+    runner<Values & { readonly reason: string }>(async (context, [origin], options) =>
+      (await code.ledgerRenew()).renewLedger(context, {
+        ...nodeOptionsOf(rows, options),
+        origin,
+        reason: options.reason,
+      }),
+    ),
   )
 }
 

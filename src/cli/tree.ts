@@ -16,6 +16,7 @@ import { collect, durationOption, positiveNumber, type Runner, wholeNumber } fro
 import {
   addLogCommands,
   addNodeCommands,
+  addRenewCommand,
   addStreamsCommands,
   addTokenCommands,
   addUpkeepCommands,
@@ -47,6 +48,7 @@ export function addCommands(
   addStreamsCommands(program, runner, table)
   addLogCommands(program, runner, table)
   addTokenCommands(program, runner)
+  addRenewCommand(program.command('ledger').description('ledgers, and witnesses of them'), runner, table)
   addUpkeepCommands(program, runner, table)
 }
 

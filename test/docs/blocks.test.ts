@@ -72,7 +72,15 @@ const table: Readonly<Record<string, Entry | Readonly<Record<string, Entry>>>> =
     'connector.name': run('features/iceberg/trino'),
     'SELECT sensor': not('Trino; test/features/iceberg/trino.test.ts asks such statements of another table'),
   },
-  'docs/ledger.md': run('features/ledger/live'),
+  'docs/ledger.md': {
+    'proofstream serve --ledger-origin': run('features/ledger/live'),
+    ...all(
+      run('features/ledger/witnessed'),
+      'witness',
+      'proofstream serve --ledger-policy',
+      'proofstream ledger renew',
+    ),
+  },
   'docs/operations.md': {
     useradd: run('package/package', 'users and services of the machine; the archive is installed in a directory'),
     'npm install --prefix': run('docs/operators', 'the service at Amazon; a store that speaks S3 answers instead'),

@@ -25,18 +25,21 @@ export interface Judges {
   readonly judge: string
   /** Tessera's check of a directory of tiles. */
   readonly fsck: string
+  /** A witness over HTTP. */
+  readonly litewitness: string
 }
 
 /** Builds them into a folder. Takes minutes where Go has not built them before. */
 export function buildJudges(folder: string): Judges {
   const fsck = 'github.com/transparency-dev/tessera/cmd/fsck'
-  const built = spawnSync('go', ['build', '-o', `${folder}/`, '.', fsck], {
+  const litewitness = 'filippo.io/torchwood/cmd/litewitness'
+  const built = spawnSync('go', ['build', '-o', `${folder}/`, '.', fsck, litewitness], {
     cwd: import.meta.dirname,
     env,
     encoding: 'utf8',
   })
   if (built.status !== 0) throw new Error(`The judges cannot be built: ${built.stderr}`)
-  return { judge: join(folder, 'judges'), fsck: join(folder, 'fsck') }
+  return { judge: join(folder, 'judges'), fsck: join(folder, 'fsck'), litewitness: join(folder, 'litewitness') }
 }
 
 /** Runs a judge to its end, or to `seconds`. */

@@ -1,36 +1,47 @@
 // The ledger of a node: every builder keeps it, every process shows it.
 
-import { repeat } from '../../libraries/base/clock.ts'
+import { type Clock, repeat } from '../../libraries/base/clock.ts'
+import { defined } from '../../libraries/base/collections.ts'
+import { NodeError } from '../../libraries/base/errors.ts'
+import type { Policy } from '../../libraries/ledger/policy.ts'
 import type { FeatureCode, FeatureParts } from '../../node/feature.ts'
 import type { OptionalRoutes } from '../../node/http/context.ts'
+import type { Metrics } from '../../node/machine/ops/metrics.ts'
 import { settingsOf } from '../../node/options.ts'
 import { BlockRecords } from './block-records.ts'
-import { claimOrigin, ensureLedgerKey, ledgerVerifierKey, storedOrigin } from './identity.ts'
-import { Keeper } from './keeper.ts'
+import { claimOrigin, ensureLedgerKey, ledgerVerifierKey } from './identity.ts'
+import { Keeper, type KeeperState } from './keeper.ts'
 import { LedgerKeys } from './ledger-keys.ts'
 import { LeftEntries } from './left-entries.ts'
 import { Places } from './places.ts'
+import { ledgerKeyFile, ledgerRecord, newestLedger, originsUpTo } from './ledgers.ts'
 import { type LedgerOptions, ledgerOptions } from './options.ts'
-import { type KeeperStatus, registerLedger } from './routes.ts'
+import { readPolicy, refuseOwnWitness } from './policy-file.ts'
+import { type KeeperStatus, secondsBehind } from './about.ts'
+import { registerLedger } from './routes.ts'
 import { WaitingDatasets } from './waiting.ts'
 
-/** The first ledger of a store. */
-const first = 1
 /** A step begins so often within the delay, so that what waits for one, and for its own work, is in time. */
 const stepsPerDelay = 4
 const longestWaitMs = 60_000
+/** How often it is looked which witness is to be asked, and which head is to be shown. */
+const publishMs = 250
 
 export class Ledger implements FeatureCode {
   /** Undefined while this process keeps none. */
   #status: (() => KeeperStatus) | undefined
+  #policy: Policy | undefined
   readonly routes: OptionalRoutes = {
-    every: (app, context) => registerLedger(app, { context, ledger: first, status: () => this.#status?.() }),
+    every: (app, context) =>
+      registerLedger(app, { context, status: () => this.#status?.(), policy: () => this.#policy }),
   }
 
   /** Keeps the ledger that the options name or the store has, where this process builds. Throws NodeError `InvalidParameter`. */
   async start(parts: FeatureParts): Promise<void> {
     const options = settingsOf(parts.config.settings, ledgerOptions)
-    if (options === undefined || !parts.config.roles.includes('builder')) return
+    if (options === undefined) return
+    this.#policy = options.policyFile === undefined ? undefined : await readPolicy(options.policyFile)
+    if (!parts.config.roles.includes('builder')) return
     const { origin } = options
     if (origin !== undefined) return await this.#keep(parts, { ...options, origin })
     const stop = new AbortController()
@@ -45,53 +56,100 @@ export class Ledger implements FeatureCode {
   async #resume(parts: FeatureParts, options: LedgerOptions, signal: AbortSignal): Promise<void> {
     for (let waitMs = 1_000; !signal.aborted; waitMs = Math.min(2 * waitMs, longestWaitMs)) {
       try {
-        const origin = await storedOrigin(parts.store, first)
+        const origin = (await originsUpTo(parts.store, await newestLedger(parts.store))).at(-1)
         if (origin !== undefined && !signal.aborted) await this.#keep(parts, { ...options, origin })
         return
       } catch (err) {
+        if (err instanceof NodeError && err.kind === 'InvalidParameter') return this.#halt(parts, options, err.message)
         parts.logger.warn({ err }, 'The ledger of the store could not be opened and is tried again')
         await parts.clock.sleep(waitMs, signal)
       }
     }
   }
 
-  async #keep(
-    parts: FeatureParts,
-    { origin, keyFile, delayMs }: LedgerOptions & { readonly origin: string },
-  ): Promise<void> {
+  /** Goes on with the newest ledger of the store, or begins the first. Throws NodeError `InvalidParameter`. */
+  async #keep(parts: FeatureParts, options: LedgerOptions & { readonly origin: string }): Promise<void> {
     const { store, clock, logger, catalog, paths, opened, health, nodeKey, metrics, version, work } = parts
-    const signer = await ensureLedgerKey(keyFile ?? paths.ledgerKey)
+    const { keyFile, delayMs, waitMs, policyFile } = options
+    const policy = this.#policy
+    const ledger = Math.max(1, await newestLedger(store))
+    const known = await originsUpTo(store, ledger)
+    // The option may go on naming a ledger in whose place another is.
+    const origin = (known.includes(options.origin) ? known.at(-1) : undefined) ?? options.origin
+    if (policy !== undefined && policyFile !== undefined) refuseOwnWitness(policyFile, policy, origin)
+    const signer = await ensureLedgerKey(ledgerKeyFile(keyFile ?? paths.ledgerKey, ledger))
     const key = ledgerVerifierKey(origin, signer)
-    const refusal = await claimOrigin(store, first, { origin, key })
-    if (refusal !== undefined) {
-      logger.error({ reason: refusal }, 'The ledger is not kept; all else goes on')
-      const state = { kind: 'halted', reason: refusal } as const
-      this.#status = () => ({ state, delayMs, waiting: { datasets: 0, sinceMs: undefined } })
-      return
-    }
+    const refusal = await claimOrigin(store, ledger, { origin, key })
+    if (refusal !== undefined) return this.#halt(parts, options, refusal)
     const keys = new LedgerKeys(store)
     const records = new BlockRecords({ store, work })
     const waiting = new WaitingDatasets({ catalog, store, keys, records, clock, logger })
-    const facts = { ledger: { origin, keys: [key] }, version, engines: [] }
-    const left = new LeftEntries({ store, catalog, keys, records, places: new Places(store, first), logger })
+    const previous = (await ledgerRecord(store, ledger))?.previous
+    const facts = { ledger: { origin, keys: [key] }, version, engines: [], ...defined({ previous }) }
+    const left = new LeftEntries({ store, catalog, keys, records, places: new Places(store, ledger), logger })
     parts.beforeRemoval.push((deletion) => left.handOver(deletion))
-    const keeper = new Keeper({ store, clock, logger, ledger: first, origin, signer, waiting, left, facts, nodeKey })
-    const unsubscribe = catalog.onAdvance(({ chain }) => waiting.heard(chain.name))
-    const running = repeat(() => keeper.step(), {
-      everyMs: Math.max(250, delayMs / stepsPerDelay),
-      clock,
-      onError: (err) => logger.warn({ err }, 'The ledger could not be kept up and is tried again'),
+    const of = { ledger, origin, signer, facts, policy, waitMs }
+    const keeper = new Keeper({ store, clock, logger, waiting, left, nodeKey, ...of })
+    opened.push(this.#run(parts, { keeper, waiting, delayMs }))
+    this.#status = () => ({
+      state: keeper.state,
+      delayMs,
+      waitMs,
+      waiting: waiting.load,
+      witnesses: keeper.publisher.witnesses,
     })
-    opened.push(async () => {
-      unsubscribe()
-      await running.close()
-    })
-    this.#status = () => ({ state: keeper.state, delayMs, waiting: waiting.load })
-    metrics.gauge(
-      'ledger_waiting_datasets',
-      'Datasets with blocks that are not in the ledger.',
-      () => waiting.load.datasets,
-    )
-    health.tell('ledger', () => ({ origin, state: keeper.state.kind }))
+    this.#measure(metrics, { keeper, waiting, clock })
+    health.tell('ledger', () => toldState(origin, keeper.state))
   }
+
+  /** Keeps it up until what this returns is called. */
+  #run(
+    { catalog, clock, logger }: FeatureParts,
+    {
+      keeper,
+      waiting,
+      delayMs,
+    }: { readonly keeper: Keeper; readonly waiting: WaitingDatasets; readonly delayMs: number },
+  ): () => Promise<void> {
+    const { publisher } = keeper
+    const unsubscribe = catalog.onAdvance(({ chain }) => waiting.heard(chain.name))
+    const onError = (err: unknown): void => logger.warn({ err }, 'The ledger could not be kept up and is tried again')
+    const everyMs = Math.max(250, delayMs / stepsPerDelay)
+    const works = [repeat(() => keeper.step(), { everyMs, clock, onError })]
+    if (publisher.witnesses.length > 0) {
+      works.push(repeat(() => publisher.tick(), { everyMs: publishMs, clock, onError }))
+    }
+    return async () => {
+      unsubscribe()
+      await publisher.close()
+      await Promise.all(works.map((work) => work.close()))
+    }
+  }
+
+  #measure(
+    metrics: Metrics,
+    { keeper, waiting, clock }: { readonly keeper: Keeper; readonly waiting: WaitingDatasets; readonly clock: Clock },
+  ): void {
+    const { publisher } = keeper
+    const late = 'Datasets with blocks that are not in the ledger.'
+    metrics.gauge('ledger_waiting_datasets', late, () => waiting.load.datasets)
+    const behind = 'How long the first block waits that is not in the ledger.'
+    metrics.gauge('ledger_behind_seconds', behind, () => secondsBehind(waiting.load.sinceMs, clock))
+    const cosigned = 'Heads of the ledger that a witness has cosigned.'
+    metrics.counter('ledger_cosignatures_total', cosigned, () => publisher.cosignatures)
+  }
+
+  #halt({ logger, health }: FeatureParts, { delayMs, waitMs }: LedgerOptions, reason: string): void {
+    logger.error({ reason }, 'The ledger is not kept; all else goes on')
+    const state = { kind: 'halted', reason } as const
+    const waiting = { datasets: 0, sinceMs: undefined }
+    health.tell('ledger', () => toldState(undefined, state))
+    this.#status = () => ({ state, delayMs, waitMs, waiting, witnesses: [] })
+  }
+}
+
+/** What `/readyz` says beside its readiness, which the ledger does not change. */
+function toldState(origin: string | undefined, state: KeeperState): object {
+  const reason = state.kind === 'halted' ? state.reason : undefined
+  return defined({ origin, state: state.kind, reason })
 }

@@ -28,17 +28,6 @@ export function ledgerVerifierKey(origin: string, { publicKey }: Pick<NodeKey, '
   return verifierKeyText(verifierKey(origin, signatureTypes.ed25519, publicKey))
 }
 
-/** The name of the ledger that a store has; undefined where it has none, or no whole record of it. */
-export async function storedOrigin(store: ObjectStore, ledger: number): Promise<string | undefined> {
-  const bytes = await store.get(ledgerObjectKey(ledger, 'origin'))
-  try {
-    return bytes && originCodec.decode(bytes).origin
-  } catch (error) {
-    if (!(error instanceof DecodeError)) throw error
-    return undefined
-  }
-}
-
 /** Undefined where the ledger of the store has this name and key, by now or already; else why nothing is to be signed. */
 export async function claimOrigin(
   store: ObjectStore,
@@ -53,6 +42,7 @@ export async function claimOrigin(
   if (typeof claim === 'string') return claim
   if (claim.outcome === 'won') return undefined
   const { origin, key } = claim.inForce
+  if (origin === own.origin && key === own.key) return undefined
   if (origin !== own.origin) return `the ledger of this store is ${origin}, not ${own.origin}`
   return `the ledger of this store has another key: ${key}`
 }

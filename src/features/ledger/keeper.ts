@@ -1,15 +1,14 @@
 // The keeper of a ledger, one in each builder: it makes entries of committed blocks, puts them as batches of which the first of
-// each number stands, stores the tiles, and signs a head. Nothing is signed before its batch is durable, so two keepers can sign
-// one tree only; what one of them has done the other takes over.
+// each number stands, stores the tiles, and has the head published (publisher.ts). Nothing is signed before its batch is durable,
+// so two keepers can sign one tree only; what one of them has done the other takes over. Nothing is entered after a start before a
+// quorum of witnesses has said that it holds no larger tree.
 
 import { type Clock, timeText } from '../../libraries/base/clock.ts'
 import { DecodeError, HaltError } from '../../libraries/base/errors.ts'
-import { utf8 } from '../../libraries/base/bytes.ts'
 import type { Logger } from '../../libraries/base/logger.ts'
-import { headText, parseHead } from '../../libraries/ledger/head.ts'
-import { noteOf, parseNote, signNote } from '../../libraries/ledger/note.ts'
+import type { Policy } from '../../libraries/ledger/policy.ts'
 import { tileName } from '../../libraries/ledger/tiles.ts'
-import type { Signer } from '../../libraries/ledger/verifier-key.ts'
+import { signatureTypes, type Signer, verifierKey, verifierKeyText } from '../../libraries/ledger/verifier-key.ts'
 import type { NodeKey } from '../../libraries/proof/sign.ts'
 import {
   ledgerBatchKey,
@@ -22,8 +21,12 @@ import type { ObjectStore } from '../../node/store/object-store.ts'
 import { listNumbers } from '../../node/store/records.ts'
 import type { History } from './history.ts'
 import type { LeftEntries } from './left-entries.ts'
+import { OldTiles } from './old-tiles.ts'
+import { policyOf } from './policy-file.ts'
+import { Publisher } from './publisher.ts'
 import { readHistory } from './read-history.ts'
 import { batchCodec, type BatchRecord, mostBatchEntries, placesCodec, stateCodec } from './records.ts'
+import { Regression } from './regression.ts'
 import { putStatement, saysFacts, type StatementFacts } from './statement.ts'
 import type { WaitingDatasets } from './waiting.ts'
 
@@ -41,16 +44,27 @@ export interface KeeperDeps {
   readonly ledger: number
   readonly origin: string
   readonly signer: Signer
-  readonly waiting: WaitingDatasets
+  readonly waiting: Pick<WaitingDatasets, 'sweep' | 'take' | 'entered'>
   readonly left: Pick<LeftEntries, 'sweep' | 'take'>
   readonly facts: StatementFacts
   readonly nodeKey: NodeKey
+  /** Who witnesses it: without a policy nobody. */
+  readonly policy?: Policy | undefined
+  /** How long a head waits for its quorum; undefined: until it is met. */
+  readonly waitMs?: number | undefined
 }
 
-export type KeeperState = { readonly kind: 'running' } | { readonly kind: 'halted'; readonly reason: string }
+export type KeeperState =
+  | { readonly kind: 'running' }
+  /** Since the start no quorum of witnesses has said that it holds no larger tree. Nothing is entered meanwhile. */
+  | { readonly kind: 'unconfirmed' }
+  | { readonly kind: 'halted'; readonly reason: string }
 
 export class Keeper {
   readonly #deps: KeeperDeps
+  readonly publisher: Publisher
+  readonly #regression: Regression
+  readonly #oldTiles: OldTiles
   #history: History | undefined
   /** Files of batches that were taken in and are not stored yet, in order. */
   #unstored: { readonly key: string; readonly bytes: Uint8Array }[] = []
@@ -58,28 +72,35 @@ export class Keeper {
   #sweptMs = Number.NEGATIVE_INFINITY
   /** The facts were held against the last statement. */
   #hasStated = false
-  #state: KeeperState = { kind: 'running' }
+  #halted: KeeperState | undefined
 
   constructor(deps: KeeperDeps) {
     this.#deps = deps
+    const { store, clock, logger, ledger, origin, signer, waitMs } = deps
+    const key = verifierKey(origin, signatureTypes.ed25519, signer.publicKey)
+    const policy = policyOf(verifierKeyText(key), deps.policy)
+    this.publisher = new Publisher({ store, clock, logger, ledger, origin, signer, policy, waitMs })
+    this.#regression = new Regression({ store, clock, ledger, key })
+    this.#oldTiles = new OldTiles({ store, clock, ledger })
   }
 
   get state(): KeeperState {
-    return this.#state
+    return this.#halted ?? { kind: this.publisher.isConfirmed ? 'running' : 'unconfirmed' }
   }
 
   /**
    * Enters what waits, and publishes the head. What it has stored when it throws is found by the next step, here or of another
-   * keeper. A ledger that does not follow from itself halts, and nothing is done any more.
+   * keeper. A ledger that does not follow from itself, or from what others hold of it, halts, and nothing is done any more.
    */
   async step(): Promise<void> {
-    if (this.#state.kind === 'halted') return
+    if (this.#halted !== undefined) return
     try {
       await this.#step()
     } catch (error) {
       if (!(error instanceof HaltError) && !(error instanceof DecodeError)) throw error
-      this.#state = { kind: 'halted', reason: error.message }
+      this.#halted = { kind: 'halted', reason: error.message }
       this.#deps.logger.error({ reason: error.message }, 'The ledger halts; all else goes on')
+      await this.publisher.close()
     }
   }
 
@@ -87,7 +108,15 @@ export class Keeper {
     const { store, clock, ledger, waiting, left } = this.#deps
     const history = (this.#history ??= await readHistory(store, ledger))
     await this.#storeFiles()
+    // What was seen of others before the batches are read has its own among them.
+    await this.#regression.gather()
+    this.#regression.add(this.publisher.takeSeen())
     await this.#catchUp(history)
+    await this.#regression.judge(history.head)
+    if (!this.publisher.isConfirmed) {
+      await this.publisher.offer(history.head)
+      return
+    }
     if (clock.monotonicMs() - this.#sweptMs >= sweepMs) {
       const startedMs = clock.monotonicMs()
       await waiting.sweep(history)
@@ -107,7 +136,8 @@ export class Keeper {
       if (all.length === 0) break
     }
     await this.#storeState(history)
-    await this.#publish(history)
+    await this.publisher.offer(history.head)
+    await this.#oldTiles.clean(history.head.size)
   }
 
   /** The entry of a new statement, where one is due. */
@@ -170,27 +200,5 @@ export class Keeper {
     this.#statedAt = history.batches
     const stored = await listNumbers(store, ledgerStatesOf(ledger))
     for (const old of stored.slice(0, -statesKept)) await store.delete(ledgerStateKey(ledger, old))
-  }
-
-  /** Signs the head, unless a larger one is there already. */
-  async #publish(history: History): Promise<void> {
-    const { store, ledger, origin, signer } = this.#deps
-    const { head } = history
-    const key = ledgerObjectKey(ledger, 'checkpoint')
-    const there = publishedSize(await store.get(key))
-    if (head.size === 0 || (there !== undefined && there >= head.size)) return
-    const text = headText({ origin, ...head })
-    await store.replace(key, utf8(noteOf({ text, signatures: [signNote(text, origin, signer)] })))
-  }
-}
-
-/** Size of a head that is published; undefined where there is none, or no whole one. */
-function publishedSize(bytes: Uint8Array | undefined): number | undefined {
-  if (bytes === undefined) return undefined
-  try {
-    return parseHead(parseNote(bytes).text).size
-  } catch (error) {
-    if (error instanceof DecodeError) return undefined
-    throw error
   }
 }

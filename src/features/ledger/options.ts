@@ -1,10 +1,11 @@
 // What the options say of the ledger: its name, its key, how late it may be.
 
+import { durationMs } from '../../libraries/base/clock.ts'
 import { invalidOption, type OptionGroup, type OptionRow, type OptionValues } from '../../node/options.ts'
 
 const leastDelayMs = 1_000
 /** Narrower than what names of keys may be: no white space, no plus. */
-const originForm = /^[A-Za-z0-9][A-Za-z0-9._:/-]{0,199}$/
+export const originForm = /^[A-Za-z0-9][A-Za-z0-9._:/-]{0,199}$/
 
 const rows: readonly OptionRow[] = [
   {
@@ -23,6 +24,17 @@ const rows: readonly OptionRow[] = [
     default: 60_000,
     text: 'time in which a committed block is an entry of the ledger, at least 1s',
   },
+  {
+    name: 'ledger-policy',
+    type: 'text',
+    text: 'file with the witnesses that cosign the ledger, and how many of them count (C2SP tlog-policy)',
+  },
+  {
+    name: 'ledger-wait',
+    type: 'text',
+    default: '30s',
+    text: "how long a head waits for its witnesses before it is shown without them, or 'never' to show none without",
+  },
 ]
 
 export interface LedgerOptions {
@@ -31,6 +43,9 @@ export interface LedgerOptions {
   /** Undefined: that of the data directory. */
   readonly keyFile: string | undefined
   readonly delayMs: number
+  readonly policyFile: string | undefined
+  /** How long a head waits for its quorum; undefined: until it is met. */
+  readonly waitMs: number | undefined
 }
 
 export const ledgerOptions: OptionGroup<LedgerOptions> = {
@@ -50,5 +65,15 @@ function readLedger(values: OptionValues): LedgerOptions | undefined {
   }
   if (delayMs < leastDelayMs)
     throw invalidOption(`Option 'ledger-delay' is shorter than 1s. A number alone is milliseconds.`)
-  return { origin, delayMs, keyFile }
+  const policyFile = values.get('ledger-policy') as string | undefined // text by its row
+  return { origin, delayMs, keyFile, policyFile, waitMs: readWait(values.get('ledger-wait') as string) } // text by its row
+}
+
+function readWait(text: string): number | undefined {
+  if (text === 'never') return undefined
+  const waitMs = durationMs(/^\d+$/.test(text) ? `${text}ms` : text)
+  if (waitMs === undefined) {
+    throw invalidOption(`Option 'ledger-wait' is '${text}'; expected a duration such as 30s or 2m, or never.`)
+  }
+  return waitMs
 }

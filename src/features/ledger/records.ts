@@ -7,6 +7,7 @@ import {
   list,
   natural,
   object,
+  optional,
   recordCodec,
   refuse,
   type Shape,
@@ -17,7 +18,8 @@ import type { TreeHead } from '../../libraries/ledger/tree.ts'
 const base64: Shape<string> = checked(text(), (value) =>
   fromBase64(value) === undefined ? 'is not base64' : undefined,
 )
-const tree = object({ size: natural, root: text(/^[A-Za-z0-9+/]{43}=$/) })
+/** A tree as records have it. */
+export const treeShape = object({ size: natural, root: text(/^[A-Za-z0-9+/]{43}=$/) })
 const hex = text(/^[0-9a-f]{64}$/)
 
 /** At most so many entries are put at once: some 100 kB, hashed in a few milliseconds. */
@@ -26,7 +28,7 @@ export const mostBatchEntries = 512
 /** `ledger/batches/<n>`: entries as base64, and the tree before and after them, roots as base64. */
 export const batchCodec = recordCodec(
   'ledger batch',
-  checked(object({ from: tree, to: tree, entries: list(base64, { least: 1 }) }), ({ from, to, entries }) =>
+  checked(object({ from: treeShape, to: treeShape, entries: list(base64, { least: 1 }) }), ({ from, to, entries }) =>
     to.size === from.size + entries.length ? undefined : 'has another number of entries than it says',
   ),
 )
@@ -36,7 +38,7 @@ export type BatchRecord = ReturnType<typeof batchCodec.decode>
 export const stateCodec = recordCodec(
   'ledger state',
   object({
-    tree,
+    tree: treeShape,
     /** SHA-256 of the last statement. */
     statement: hex,
     /** Of each dataset the next sequence to enter, and where the entries are that fill no group of places yet. */
@@ -57,8 +59,16 @@ export const placesCodec = recordCodec(
 /** `ledger-left/<tag>/<sequence>`: entries of blocks that follow one another, as base64. */
 export const leftCodec = recordCodec('entries that are left', list(base64, { least: 1 }))
 
-/** `ledger/origin`: the name of the ledger and the key of its heads, as a verifier key. */
-export const originCodec = recordCodec('ledger origin', object({ origin: text(), key: text() }))
+/** `ledger/origin`: the name of the ledger, the key of its heads as a verifier key, and whose place it takes. */
+export const originCodec = recordCodec(
+  'ledger origin',
+  object({
+    origin: text(),
+    key: text(),
+    previous: optional(object({ origin: text(), size: natural, root: text(), seen: optional(text()), reason: text() })),
+  }),
+)
+export type OriginRecord = ReturnType<typeof originCodec.decode>
 
 /** A tree as records have it. */
 export function storedTree({ size, root }: TreeHead): BatchRecord['to'] {

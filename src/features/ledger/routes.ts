@@ -1,108 +1,97 @@
 // What the ledger shows to everybody: its head, its tiles, its statements, as C2SP's tlog-tiles names them, and how it is doing.
 // Source: https://c2sp.org/tlog-tiles
 
-import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { base64Text } from '../../libraries/base/base64.ts'
-import { defined } from '../../libraries/base/collections.ts'
 import { DecodeError, NodeError } from '../../libraries/base/errors.ts'
-import { decodeUtf8 } from '../../libraries/base/bytes.ts'
-import { parseHead } from '../../libraries/ledger/head.ts'
-import { parseNote } from '../../libraries/ledger/note.ts'
+import { type Policy, policyText } from '../../libraries/ledger/policy.ts'
 import { parseTileName } from '../../libraries/ledger/tiles.ts'
 import type { HttpContext } from '../../node/http/context.ts'
 import { ledgerObjectKey } from '../../node/store/layout.ts'
+import { aboutLedger, type KeeperStatus, type Told } from './about.ts'
+import { newestLedger } from './ledgers.ts'
+import { policyOf } from './policy-file.ts'
 import { originCodec } from './records.ts'
-import type { KeeperState } from './keeper.ts'
-
-/** How the keeper of this process is doing. */
-export interface KeeperStatus {
-  readonly state: KeeperState
-  readonly delayMs: number
-  /** Datasets with blocks that are not in the ledger, and since when the first of them waits. */
-  readonly waiting: { readonly datasets: number; readonly sinceMs: number | undefined }
-}
 
 interface LedgerRoutes {
   readonly context: HttpContext
-  readonly ledger: number
   readonly status: () => KeeperStatus | undefined
+  readonly policy: () => Policy | undefined
 }
 
 const immutable = 'public, max-age=31536000, immutable'
 
-export function registerLedger(app: FastifyInstance, routes: LedgerRoutes): void {
-  const { context, ledger } = routes
-  const read = async (name: string): Promise<Uint8Array | undefined> => context.stored(ledgerObjectKey(ledger, name))
-  const send = async (reply: FastifyReply, name: string, mediaType: string): Promise<FastifyReply> => {
-    const bytes = await read(name)
+const headType = 'text/plain; charset=utf-8'
+
+export function registerLedger(app: FastifyInstance, { context, status, policy }: LedgerRoutes): void {
+  const get = context.stored
+  /** Of the newest ledger. Throws NodeError `RouteNotFound` where the store has none. */
+  const told = async (): Promise<Told> => {
+    const ledger = await newestLedger({ get })
+    if (ledger > 0) return { get, clock: context.clock, ledger, status: status(), policy: policy() }
+    throw new NodeError('RouteNotFound', 'This node has no ledger.', {
+      hint: 'Its operator begins one with --ledger-origin.',
+    })
+  }
+  app.get('/ledger', async (_request, reply) => {
+    const about = await intact(told().then(aboutLedger))
+    return await reply.header('cache-control', 'no-cache').send(about)
+  })
+  app.get('/ledger/policy', async (_request, reply) => {
+    const { ledger, policy } = await told()
+    const origin = await get(ledgerObjectKey(ledger, 'origin'))
+    const { key } = await intact(Promise.resolve(origin ?? new Uint8Array()).then(originCodec.decode))
+    return await reply
+      .header('cache-control', 'no-cache')
+      .type(headType)
+      .send(policyText(policyOf(key, policy)))
+  })
+  registerTree(app, '/ledger', { get })
+  registerTree(app, '/ledger/:ledger', { get })
+}
+
+/** What one tree shows, the first under `/ledger`, the n-th under `/ledger/<n>`. */
+function registerTree(app: FastifyInstance, prefix: string, { get }: Pick<Told, 'get'>): void {
+  const send = async (
+    { params }: FastifyRequest,
+    reply: FastifyReply,
+    { name, mediaType }: { readonly name: string; readonly mediaType: string },
+  ): Promise<FastifyReply> => {
+    const { ledger = '1' } = params as { ledger?: string } // of the path
+    const isNumber = prefix === '/ledger' || /^(?:[2-9]|[1-9]\d{1,4})$/.test(ledger)
+    const bytes = isNumber ? await get(ledgerObjectKey(Number(ledger), name)) : undefined
     if (bytes === undefined) throw notThere(name)
     const caching = name === 'checkpoint' ? 'no-cache' : immutable
     return reply.header('cache-control', caching).type(mediaType).send(bytes)
   }
-  app.get('/ledger', async (_request, reply) => {
-    const origin = await read('origin')
-    if (origin === undefined) {
-      throw new NodeError('RouteNotFound', 'This node has no ledger.', {
-        hint: 'Its operator begins one with --ledger-origin.',
-      })
-    }
-    try {
-      return await reply.header('cache-control', 'no-cache').send(aboutLedger(origin, await read('checkpoint'), routes))
-    } catch (error) {
-      if (!(error instanceof DecodeError)) throw error
-      throw new NodeError('StoreUnavailable', 'What the store has of the ledger is damaged.', {
-        hint: 'Put ledger/origin back from a copy. A builder writes the head anew.',
-        cause: error,
-      })
-    }
-  })
-  app.get('/ledger/checkpoint', (_request, reply) => send(reply, 'checkpoint', 'text/plain; charset=utf-8'))
-  app.get(
-    '/ledger/statements/:hash',
-    {
-      schema: {
-        params: Type.Object({
-          hash: Type.String({ maxLength: 100, description: 'SHA-256 of the statement, in hex.' }),
-        }),
-      },
-    },
-    (request, reply) => {
-      const { hash } = request.params as { hash: string } // validated
-      if (!/^[0-9a-f]{64}$/.test(hash)) throw notThere(`statements/${hash}`)
-      return send(reply, `statements/${hash}`, 'application/json')
-    },
+  const hide = prefix !== '/ledger'
+  app.get(`${prefix}/checkpoint`, { schema: { hide } }, (request, reply) =>
+    send(request, reply, { name: 'checkpoint', mediaType: headType }),
   )
-  app.get('/ledger/tile/*', { schema: { hide: true } }, (request, reply) => {
+  const params = Type.Object({
+    hash: Type.String({ maxLength: 100, description: 'SHA-256 of the statement, in hex.' }),
+  })
+  app.get(`${prefix}/statements/:hash`, { schema: hide ? { hide } : { params } }, (request, reply) => {
+    const { hash } = request.params as { hash: string } // of the path
+    if (!/^[0-9a-f]{64}$/.test(hash)) throw notThere(`statements/${hash}`)
+    return send(request, reply, { name: `statements/${hash}`, mediaType: 'application/json' })
+  })
+  app.get(`${prefix}/tile/*`, { schema: { hide: true } }, (request, reply) => {
     const name = `tile/${(request.params as { '*': string })['*']}` // the path has one
     if (parseTileName(name) === undefined) throw notThere(name)
-    return send(reply, name, 'application/octet-stream')
+    return send(request, reply, { name, mediaType: 'application/octet-stream' })
   })
 }
 
-function aboutLedger(
-  originBytes: Uint8Array,
-  headBytes: Uint8Array | undefined,
-  { status, context }: LedgerRoutes,
-): object {
-  const { origin, key } = originCodec.decode(originBytes)
-  const head = headBytes === undefined ? undefined : parseHead(parseNote(headBytes).text)
-  const kept = status()
-  const { state, delayMs, waiting } = kept ?? {}
-  const seconds = waiting?.sinceMs === undefined ? 0 : Math.max(0, context.clock.nowMs() - waiting.sinceMs) / 1000
-  const isLate = delayMs !== undefined && seconds * 1000 > delayMs
-  return {
-    origin,
-    keys: [key],
-    size: head?.size ?? 0,
-    ...(head !== undefined && { root: base64Text(head.root), head: decodeUtf8(headBytes ?? new Uint8Array()) }),
-    ...(state !== undefined && {
-      delay: `${(delayMs ?? 0) / 1000}s`,
-      state: state.kind === 'running' && isLate ? 'late' : state.kind,
-      ...defined({ reason: state.kind === 'halted' ? state.reason : undefined }),
-      behind: { datasets: waiting?.datasets ?? 0, seconds },
-    }),
-  }
+/** Throws NodeError `StoreUnavailable` where the store has damaged records of the ledger. */
+async function intact<T>(reading: Promise<T>): Promise<T> {
+  return await reading.catch((error: unknown) => {
+    if (!(error instanceof DecodeError)) throw error
+    throw new NodeError('StoreUnavailable', 'What the store has of the ledger is damaged.', {
+      hint: 'Put ledger/origin back from a copy. A builder writes the head anew.',
+      cause: error,
+    })
+  })
 }
 
 function notThere(name: string): NodeError {

@@ -97,6 +97,7 @@ export type HaltReason =
   | 'LogDamaged'
   | 'NewerLog'
   | 'ChainRegressed'
+  | 'LedgerRegressed'
   | 'ChainBroken'
   | 'PoisonBlock'
 

@@ -21,6 +21,8 @@ import {
   generationKey,
   generationsPrefix,
   headKey,
+  ledgerEvidencePrefix,
+  ledgerHeadsPrefix,
   ledgerKeysPrefix,
   ledgerLeftPrefix,
   logsPrefix,
@@ -69,6 +71,8 @@ const records = [
   [ledgerKeysPrefix, 1],
   [ledgerLeftPrefix, 2],
   // The head before the batches, which then have all that it is over. Tiles and places follow from batches.
+  [ledgerHeadsPrefix, 2],
+  [ledgerEvidencePrefix, 2],
   ['ledger', 1],
   ['ledger/statements', 1],
   ['ledger/batches', 1],
@@ -121,6 +125,11 @@ export async function copyStore(
     }
   }
   for (const [prefix, depth] of records) await copy.putTree(await readTree(source, prefix, depth))
+  for (const ledger of await listNumbers(source, 'ledger')) {
+    for (const part of ['', '/statements', '/batches']) {
+      await copy.putTree(await readTree(source, `ledger/${ledger}${part}`, 1))
+    }
+  }
   // What has become private is never public in the copy.
   await copy.putTree(generations)
   await copy.putTree(names)

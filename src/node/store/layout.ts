@@ -53,6 +53,8 @@ export const ledgerKeysPrefix = 'ledger-keys'
 export const ledgerStatesPrefix = 'ledger-states'
 export const ledgerPlacesPrefix = 'ledger-places'
 export const ledgerLeftPrefix = 'ledger-left'
+export const ledgerHeadsPrefix = 'ledger-heads'
+export const ledgerEvidencePrefix = 'ledger-evidence'
 
 /** `names/<account>/<dataset>` in lower case. `alias` is `account/dataset` in any ASCII case. */
 export function nameKey(alias: string): string {
@@ -264,6 +266,21 @@ export function ledgerPlacesKey(ledger: number, tag: string, group: number): str
   if (!/^[0-9a-f]{64}$/.test(tag)) refuse('the tag of a dataset', tag)
   const folder = `${ledgerPlacesPrefix}/${number('the number of a ledger', ledger)}`
   return `${folder}/${tag}/${number('the number of a group of places', group)}`
+}
+
+/** `ledger-heads/<ledger>/met`: the newest head whose quorum has cosigned, where the one that is shown has none. */
+export function ledgerMetKey(ledger: number): string {
+  return `${ledgerHeadsPrefix}/${number('the number of a ledger', ledger)}/met`
+}
+
+/** `ledger-evidence/<ledger>`: heads that others hold and that the ledger cannot have. */
+export function ledgerEvidenceOf(ledger: number): string {
+  return `${ledgerEvidencePrefix}/${number('the number of a ledger', ledger)}`
+}
+
+/** `ledger-evidence/<ledger>/<SHA-256 of the head, in hex>`. */
+export function ledgerEvidenceKey(ledger: number, name: string): string {
+  return `${ledgerEvidenceOf(ledger)}/${segment('the hash of a head', name)}`
 }
 
 /** `secrets/<name>`: a secret that every process of the installation shares, such as the receipts' checksum key. */

@@ -1,7 +1,7 @@
 // The composition root of an operator's commands on what is stored: `log adopt`, `pack` and `restore`, which need the data
 // directory for themselves, and `log reject` and `backup`, which work beside whatever nodes run on the store.
 
-import { readFile } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import { userInfo } from 'node:os'
 import { join, resolve } from 'node:path'
 import { defined } from '../../libraries/base/collections.ts'
@@ -9,7 +9,7 @@ import { type Adoption, adoptLog } from '../builder/adopt-log.ts'
 import type { Config } from '../config.ts'
 import type { Opening } from '../driver.ts'
 import { lockDirectory } from '../machine/disk/directory-lock.ts'
-import { createPrivate, makeDurableDirectory, readText, replacePrivate } from '../machine/disk/files.ts'
+import { createPrivate, ifThere, makeDurableDirectory, readText, replacePrivate } from '../machine/disk/files.ts'
 import { logDrivers } from '../../drivers.ts'
 import { systemClock as clock, timeText } from '../../libraries/base/clock.ts'
 import { openLocalAnnouncements } from '../log/announcements.ts'
@@ -99,6 +99,18 @@ export async function openForItself(config: Config, { opened, onFailure }: Openi
   const store = await openStoreThatIs(config, 'write', onFailure)
   opened.push(() => store.close())
   return store
+}
+
+/** What `work` comes to, which has the store for itself. Throws as `openForItself`, and what it throws. */
+export async function withStore<T>(config: Config, work: (store: ObjectStore) => Promise<T>): Promise<T> {
+  const failure = new AbortController()
+  const logger = createLogger(config.logLevel)
+  const opening: Opening = { logger, onFailure: (error) => failure.abort(error), opened: [] }
+  try {
+    return await work(await openForItself(config, opening))
+  } finally {
+    await closeAll(opening.opened)
+  }
 }
 
 /** What packing has done to one dataset. */
@@ -283,7 +295,7 @@ export async function backup(
     onProgress,
   )
   await copyPrivate(config.nodeKeyFile ?? from.nodeKey, to.nodeKey)
-  await copyPrivate(from.ledgerKey, to.ledgerKey)
+  await copyLedgerKeys(from.keys, to.keys)
   await copyPrivate(from.token, to.token)
   return report
 }
@@ -318,7 +330,7 @@ export async function restore(
   const report = await copyFrom(await openStore(from.store, 'read'), target, onProgress)
   const leftLogs = sameLog ? [] : await leaveLogs(config, from.store)
   await copyPrivate(from.token, to.token)
-  await copyPrivate(from.ledgerKey, to.ledgerKey)
+  await copyLedgerKeys(from.keys, to.keys)
   await copyPrivate(from.nodeKey, nodeKey)
   return { ...report, leftLogs }
 }
@@ -359,6 +371,14 @@ async function leaveLogs(config: Config, backupStore: string): Promise<readonly 
   const next: OpenLogName = config.log === 'file' ? { kind: 'file' } : { kind: 'driver', driver: config.log }
   for (const id of begun) await adopt(config, { old: { kind: 'id', id }, next, acceptLoss: true })
   return left
+}
+
+/** Those of the ledgers of a store, of which the newest is kept. */
+async function copyLedgerKeys(from: string, to: string): Promise<void> {
+  const names = (await ifThere(readdir(from))) ?? []
+  for (const name of names.filter((one) => /^ledger(?:-\d+)?\.json$/.test(one))) {
+    await copyPrivate(join(from, name), join(to, name))
+  }
 }
 
 /** A missing file is left out: a node may have been started without one. */

@@ -53,6 +53,7 @@ describe('the OpenAPI document', () => {
           'GET /info',
           'GET /ledger',
           'GET /ledger/checkpoint',
+          'GET /ledger/policy',
           'GET /ledger/statements/{hash}',
           'GET /limits',
           'GET /events',

@@ -1,0 +1,115 @@
+// What a node tells of its ledger: who it is, how large, how late, and which witnesses have cosigned the head that it shows.
+
+import { base64Text } from '../../libraries/base/base64.ts'
+import { decodeUtf8 } from '../../libraries/base/bytes.ts'
+import { type Clock, timeText } from '../../libraries/base/clock.ts'
+import { defined } from '../../libraries/base/collections.ts'
+import { parseHead } from '../../libraries/ledger/head.ts'
+import { parseNote } from '../../libraries/ledger/note.ts'
+import type { Policy } from '../../libraries/ledger/policy.ts'
+import { verifierKeyText } from '../../libraries/ledger/verifier-key.ts'
+import { ledgerObjectKey } from '../../node/store/layout.ts'
+import type { AskedWitness } from './asked.ts'
+import type { KeeperState } from './keeper.ts'
+import { ledgerRecord } from './ledgers.ts'
+import { policyOf } from './policy-file.ts'
+import { quorumOver, readHead } from './published.ts'
+import { originCodec } from './records.ts'
+
+/** How the keeper of this process is doing. */
+export interface KeeperStatus {
+  readonly state: KeeperState
+  readonly delayMs: number
+  /** Undefined: heads without their quorum are never shown. */
+  readonly waitMs: number | undefined
+  /** Datasets with blocks that are not in the ledger, and since when the first of them waits. */
+  readonly waiting: { readonly datasets: number; readonly sinceMs: number | undefined }
+  readonly witnesses: readonly AskedWitness[]
+}
+
+export interface Told {
+  readonly get: (key: string) => Promise<Uint8Array | undefined>
+  readonly clock: Clock
+  /** Number of the newest ledger of the store. */
+  readonly ledger: number
+  readonly status: KeeperStatus | undefined
+  /** That of the options, of every ledger. */
+  readonly policy: Policy | undefined
+}
+
+/** Seconds since the first block began to wait, 0 where none does. */
+export function secondsBehind(sinceMs: number | undefined, clock: Clock): number {
+  return sinceMs === undefined ? 0 : Math.max(0, clock.nowMs() - sinceMs) / 1000
+}
+
+/** What `GET /ledger` says. Throws DecodeError where the store has damaged records of it. */
+export async function aboutLedger(told: Told): Promise<object> {
+  const { get, ledger } = told
+  const bytes = (await get(ledgerObjectKey(ledger, 'origin'))) ?? new Uint8Array()
+  const { origin, key } = originCodec.decode(bytes)
+  const headBytes = await get(ledgerObjectKey(ledger, 'checkpoint'))
+  const head = headBytes && parseHead(parseNote(headBytes).text)
+  return {
+    origin,
+    keys: [key],
+    size: head?.size ?? 0,
+    ...(head !== undefined && { root: base64Text(head.root), head: decodeUtf8(headBytes ?? new Uint8Array()) }),
+    ...aboutKeeper(told),
+    ...aboutWitnesses(told, key, headBytes),
+    former: await formerLedgers(told),
+  }
+}
+
+function aboutKeeper({ status, clock, policy }: Told): object {
+  if (status === undefined) return {}
+  const { state, delayMs, waiting } = status
+  const seconds = secondsBehind(waiting.sinceMs, clock)
+  const isLate = state.kind === 'unconfirmed' || seconds * 1000 > delayMs
+  return {
+    delay: `${delayMs / 1000}s`,
+    state: state.kind === 'halted' ? 'halted' : isLate ? 'late' : 'running',
+    ...defined({ reason: reasonOf(state, policy) }),
+    behind: { datasets: waiting.datasets, seconds },
+  }
+}
+
+function reasonOf(state: KeeperState, policy: Policy | undefined): string | undefined {
+  if (state.kind === 'halted') return state.reason
+  if (state.kind === 'unconfirmed')
+    return 'No quorum of witnesses has said since the start that it holds no larger tree.'
+  return policy === undefined ? 'Without a policy nobody outside knows what this ledger was.' : undefined
+}
+
+function aboutWitnesses({ status, policy }: Told, key: string, headBytes: Uint8Array | undefined): object {
+  const own = policyOf(key, policy)
+  const head = readHead(own, headBytes)
+  return {
+    quorum: quorumOver(own, head ?? { lines: new Map() }),
+    witnesses: own.witnesses.map((witness) => {
+      const asked = status?.witnesses.find((one) => one.witness.name === witness.name)
+      const at = asked?.cosignedAt ?? head?.lines.get(witness.name)?.at
+      return {
+        name: witness.name,
+        key: verifierKeyText(witness.key),
+        state: asked?.state ?? 'not asked',
+        ...defined({ at: at === undefined ? undefined : secondsText(at) }),
+      }
+    }),
+  }
+}
+
+/** Witnesses say what they like: a time beyond the calendar is told as none. */
+function secondsText(seconds: number): string | undefined {
+  return seconds <= 253_402_300_799 ? timeText(seconds * 1000) : undefined
+}
+
+async function formerLedgers(told: Told): Promise<object[]> {
+  const former: object[] = []
+  for (let ledger = 1; ledger < told.ledger; ledger++) {
+    const record = await ledgerRecord(told, ledger)
+    if (record === undefined) continue
+    const head = readHead(policyOf(record.key), await told.get(ledgerObjectKey(ledger, 'checkpoint')))
+    former.push({ origin: record.origin, keys: [record.key], size: head?.head.size ?? 0 })
+  }
+  return former
+}

@@ -1,0 +1,54 @@
+// What follows from the tiles that the store has of a tree: proofs that a head goes on from an older one, and the root that the
+// tree had at an earlier size.
+
+import { must } from '../../libraries/base/assert.ts'
+import { DecodeError } from '../../libraries/base/errors.ts'
+import { consistencyProof, consistencyTiles, rootOf, rootTiles } from '../../libraries/ledger/tile-proofs.ts'
+import { fullTileWidth, hashesOfTile, type Tile, tileIn, tileName } from '../../libraries/ledger/tiles.ts'
+import { emptyRoot, type TreeHead } from '../../libraries/ledger/tree.ts'
+import { ledgerObjectKey } from '../../node/store/layout.ts'
+import type { ObjectStore } from '../../node/store/object-store.ts'
+
+interface TreeOf {
+  readonly store: ObjectStore
+  readonly ledger: number
+}
+
+/** The consistency proof from the tree of `older` leaves. Throws DecodeError where a tile is damaged or missing. */
+export async function storedConsistency(of: TreeOf, older: number, newer: number): Promise<Uint8Array[]> {
+  const tiles = await readTiles(of, consistencyTiles(older, newer))
+  return consistencyProof(older, newer, (level, index) => hashIn(tiles, level, index))
+}
+
+/** The root of the first `size` leaves of the tree with this head. Throws as `storedConsistency`. */
+export async function storedRoot(of: TreeOf, size: number, newest: TreeHead): Promise<Uint8Array> {
+  if (size === 0) return emptyRoot
+  if (size === newest.size) return newest.root
+  const tiles = await readTiles(
+    of,
+    rootTiles(size).map(({ level, index }) => must(tileIn(newest.size, level, index), 'the newest tree has it, too')),
+  )
+  return rootOf(size, (level, index) => hashIn(tiles, level, index))
+}
+
+type TilesByPlace = ReadonlyMap<string, readonly Uint8Array[]>
+
+async function readTiles({ store, ledger }: TreeOf, tiles: readonly Tile[]): Promise<TilesByPlace> {
+  const read = async (tile: Tile): Promise<Uint8Array[] | undefined> => {
+    const bytes = await store.get(ledgerObjectKey(ledger, tileName(tile)))
+    return bytes && hashesOfTile(bytes, tile.width)
+  }
+  const found = new Map<string, Uint8Array[]>()
+  for (const tile of tiles) {
+    // A partial one may be gone when the full one is there.
+    const hashes = (await read(tile)) ?? (await read({ ...tile, width: fullTileWidth }))
+    if (hashes === undefined) throw new DecodeError('ledger', `lacks ${ledgerObjectKey(ledger, tileName(tile))}`)
+    found.set(`${tile.level}/${tile.index}`, hashes)
+  }
+  return found
+}
+
+function hashIn(tiles: TilesByPlace, level: number, index: number): Uint8Array {
+  const hashes = tiles.get(`${level}/${Math.floor(index / fullTileWidth)}`)
+  return must(hashes?.[index % fullTileWidth], 'the tiles of a proof were read')
+}
