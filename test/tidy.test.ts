@@ -164,11 +164,11 @@ describe('the repository', () => {
       // one question on all cores; and by a first hour: charts and maps, an SQL page, places of two columns, keys that change,
       // queries with an address. And by the ledger: its library, whose judges are written in Go, roots, and the witnesses
       // that are asked (1,350 lines).
-      src: linesOf('src') > 108_900,
+      src: linesOf('src') > 109_400,
       libraries: linesOf('src/libraries') > 25_500,
       node: linesOf('src/node') > 53_700,
-      features: linesOf('src/features') > 20_500,
-      test: linesOf('test') > 90_400,
+      features: linesOf('src/features') > 20_850,
+      test: linesOf('test') > 90_500,
     }).toEqual({
       src: false,
       libraries: false,

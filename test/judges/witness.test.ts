@@ -108,7 +108,10 @@ class Life {
   }
 }
 
-describe.skipIf(!hasGo)('a foreign witness', () => {
+/** Its agent keeps the key. */
+const hasSsh = spawnSync('ssh-keygen', ['-?']).error === undefined
+
+describe.skipIf(!hasGo || !hasSsh)('a foreign witness', () => {
   test('cosigns a ledger as it grows, over two lives, and nothing of one that was put back', async () => {
     const line = await startWitness()
     const policy = parsePolicy(utf8([`log ${logKey}`, line, 'quorum lite', ''].join('\n')))

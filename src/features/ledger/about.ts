@@ -15,6 +15,7 @@ import { ledgerRecord } from './ledgers.ts'
 import { policyOf } from './policy-file.ts'
 import { quorumOver, readHead } from './published.ts'
 import { originCodec } from './records.ts'
+import type { WaitingLoad } from './waiting.ts'
 
 /** How the keeper of this process is doing. */
 export interface KeeperStatus {
@@ -22,8 +23,7 @@ export interface KeeperStatus {
   readonly delayMs: number
   /** Undefined: heads without their quorum are never shown. */
   readonly waitMs: number | undefined
-  /** Datasets with blocks that are not in the ledger, and since when the first of them waits. */
-  readonly waiting: { readonly datasets: number; readonly sinceMs: number | undefined }
+  readonly waiting: WaitingLoad
   readonly witnesses: readonly AskedWitness[]
 }
 
@@ -69,7 +69,7 @@ function aboutKeeper({ status, clock, policy }: Told): object {
     delay: `${delayMs / 1000}s`,
     state: state.kind === 'halted' ? 'halted' : isLate ? 'late' : 'running',
     ...defined({ reason: reasonOf(state, policy) }),
-    behind: { datasets: waiting.datasets, seconds },
+    behind: { blocks: waiting.blocks, seconds },
   }
 }
 

@@ -112,7 +112,9 @@ export class Ledger implements FeatureCode {
     }: { readonly keeper: Keeper; readonly waiting: WaitingDatasets; readonly delayMs: number },
   ): () => Promise<void> {
     const { publisher } = keeper
-    const unsubscribe = catalog.onAdvance(({ chain }) => waiting.heard(chain.name))
+    const unsubscribe = catalog.onAdvance(({ chain, fromSequence }) =>
+      waiting.heard(chain.name, chain.blocks.length - fromSequence),
+    )
     const onError = (err: unknown): void => logger.warn({ err }, 'The ledger could not be kept up and is tried again')
     const everyMs = Math.max(250, delayMs / stepsPerDelay)
     const works = [repeat(() => keeper.step(), { everyMs, clock, onError })]
@@ -133,6 +135,7 @@ export class Ledger implements FeatureCode {
     const { publisher } = keeper
     const late = 'Datasets with blocks that are not in the ledger.'
     metrics.gauge('ledger_waiting_datasets', late, () => waiting.load.datasets)
+    metrics.gauge('ledger_behind_blocks', 'Blocks that are not in the ledger.', () => waiting.load.blocks)
     const behind = 'How long the first block waits that is not in the ledger.'
     metrics.gauge('ledger_behind_seconds', behind, () => secondsBehind(waiting.load.sinceMs, clock))
     const cosigned = 'Heads of the ledger that a witness has cosigned.'
@@ -142,7 +145,7 @@ export class Ledger implements FeatureCode {
   #halt({ logger, health }: FeatureParts, { delayMs, waitMs }: LedgerOptions, reason: string): void {
     logger.error({ reason }, 'The ledger is not kept; all else goes on')
     const state = { kind: 'halted', reason } as const
-    const waiting = { datasets: 0, sinceMs: undefined }
+    const waiting = { datasets: 0, blocks: 0, sinceMs: undefined }
     health.tell('ledger', () => toldState(undefined, state))
     this.#status = () => ({ state, delayMs, waitMs, waiting, witnesses: [] })
   }

@@ -24,16 +24,23 @@ export interface WaitingDeps {
   readonly logger: Logger
 }
 
-/** A dataset that waits: since when by the wall clock, and how often it was noted. */
+/** A dataset that waits: since when by the wall clock, how often it was noted, and about how many blocks of it wait. */
 interface Noted {
   readonly sinceMs: number
   readonly count: number
+  readonly blocks: number
 }
 
 /** Entries to append, and the datasets that have all of theirs among them, as they were noted then. */
 export interface Taken {
   readonly entries: readonly Uint8Array[]
   readonly done: ReadonlyMap<DatasetId, number>
+}
+
+export interface WaitingLoad {
+  readonly datasets: number
+  readonly blocks: number
+  readonly sinceMs: number | undefined
 }
 
 export class WaitingDatasets {
@@ -46,20 +53,24 @@ export class WaitingDatasets {
     this.#deps = deps
   }
 
-  /** How many wait, and since when the first of them, in milliseconds since 1970. */
-  get load(): { readonly datasets: number; readonly sinceMs: number | undefined } {
-    const times = [...this.#noted.values()].map(({ sinceMs }) => sinceMs)
-    return { datasets: times.length, sinceMs: times.length === 0 ? undefined : Math.min(...times) }
+  /** How many wait, about how many blocks of them, and since when the first, in milliseconds since 1970. */
+  get load(): WaitingLoad {
+    const noted = [...this.#noted.values()]
+    return {
+      datasets: noted.length,
+      blocks: noted.reduce((sum, { blocks }) => sum + blocks, 0),
+      sinceMs: noted.length === 0 ? undefined : Math.min(...noted.map(({ sinceMs }) => sinceMs)),
+    }
   }
 
   /** A commit was heard. Those of private datasets that were never entered concern nobody. */
-  heard(name: Pick<NameRecord, 'id' | 'ledger' | 'visibility'>): void {
-    if (isEntered(name) || this.#entered.has(name.id)) this.note(name.id)
+  heard(name: Pick<NameRecord, 'id' | 'ledger' | 'visibility'>, blocks: number): void {
+    if (isEntered(name) || this.#entered.has(name.id)) this.note(name.id, blocks)
   }
 
-  note(id: DatasetId): void {
-    const { sinceMs = this.#deps.clock.nowMs(), count = 0 } = this.#noted.get(id) ?? {}
-    this.#noted.set(id, { sinceMs, count: count + 1 })
+  note(id: DatasetId, more: number): void {
+    const { sinceMs = this.#deps.clock.nowMs(), count = 0, blocks = 0 } = this.#noted.get(id) ?? {}
+    this.#noted.set(id, { sinceMs, count: count + 1, blocks: blocks + more })
   }
 
   /** Looks over all names for datasets whose head is beyond the ledger. */
@@ -74,7 +85,8 @@ export class WaitingDatasets {
       if (next > 0) this.#entered.add(id)
       // One that is damaged is written anew with the next commit.
       const hint = await readHint(store, id).catch(undefinedIfDamaged)
-      if (hint === undefined || hint.sequence >= next) this.note(id)
+      const blocks = hint === undefined ? 1 : hint.sequence + 1 - next
+      if (blocks > 0) this.note(id, this.#noted.has(id) ? 0 : blocks)
     }
   }
 
@@ -113,6 +125,8 @@ export class WaitingDatasets {
       for await (const made of entriesOf(chain, { start, end }, { key, records })) entries.push(...made)
       return true
     })
+    const noted = this.#noted.get(id)
+    if (noted !== undefined) this.#noted.set(id, { ...noted, blocks: chain.blocks.length - end })
     return isMade === undefined || end >= chain.blocks.length
   }
 
