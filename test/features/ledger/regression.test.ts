@@ -13,6 +13,7 @@ import { parseNote } from '../../../src/libraries/ledger/note.ts'
 import { parsePolicy } from '../../../src/libraries/ledger/policy.ts'
 import { parseAddCheckpoint } from '../../../src/libraries/ledger/witness.ts'
 import { nodeKeyFromSeed } from '../../../src/libraries/proof/sign.ts'
+import { emptyRoot } from '../../../src/libraries/ledger/tree.ts'
 import type { ObjectStore } from '../../../src/node/store/object-store.ts'
 import { openMemoryStore } from '../../adapters/memory-store.ts'
 import { keyText, origin, signer } from '../../libraries/ledger/keys.ts'
@@ -228,4 +229,44 @@ test('what is only claimed halts nothing, and is no answer', async () => {
     return (await sizeOf(store)) === 2 ? true : undefined
   })
   expect([keeper.state.kind, await store.list('ledger-evidence/1')]).toEqual(['running', []])
+})
+
+test('a keeper that is killed at any operation of the store, with witnesses, leaves what the next one completes', async () => {
+  const changing = ['put', 'replace', 'get', 'list'] as const
+  for (let at = 0, isDone = false; !isDone; at++) {
+    const store = openMemoryStore()
+    for (const witness of witnesses) {
+      witness.last = { size: 0, root: emptyRoot }
+      witness.note = ''
+    }
+    let number = 0
+    const dying = { ...store }
+    for (const name of changing) {
+      const own = store[name] as (...args: unknown[]) => Promise<unknown> // each returns a promise
+      Object.assign(dying, {
+        [name]: async (...args: unknown[]) => {
+          if (number++ >= at) throw new Error('killed')
+          return await own(...args)
+        },
+      })
+    }
+    const killed = keeperOn(dying, '1')
+    for (let step = 0; step < 8 && number <= at && !isDone; step++) {
+      await killed.step().catch(() => {})
+      await until('answers', async () => (killed.publisher.witnesses.some((one) => one.isAsking) ? undefined : true))
+      isDone = number <= at && (await sizeOf(store)) === 1 && witnesses.every(({ last }) => last.size === 1)
+    }
+    await killed.publisher.close()
+    const next = keeperOn(store, '2')
+    const size = await until('an entry', async () => {
+      await next.step()
+      if (next.state.kind === 'halted') throw new Error(`${at}: ${next.state.reason}`)
+      const now = await sizeOf(store)
+      return witnesses.every(({ last }) => last.size === now && now > 0) ? now : undefined
+    })
+    expect(size).toBeLessThanOrEqual(2)
+    // Nothing of it reaches the witnesses of the next turn.
+    await answered(next)
+    await next.publisher.close()
+  }
 })
