@@ -80,6 +80,7 @@ const table: Readonly<Record<string, Entry | Readonly<Record<string, Entry>>>> =
       'proofstream serve --ledger-policy',
       'proofstream ledger renew',
     ),
+    'curl -sSf': run('features/ledger/beside-answers'),
   },
   'docs/operations.md': {
     useradd: run('package/package', 'users and services of the machine; the archive is installed in a directory'),

@@ -119,6 +119,7 @@ test('what a replica does not do, it says, with the role that does', async () =>
     'get /ping',
     'get /presets',
     'get /receipts/{id}',
+    'get /receipts/{id}/proof',
     'get /tokens',
     'patch /{account}/{dataset}',
     'post /api/v2/write',

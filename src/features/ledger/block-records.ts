@@ -30,10 +30,14 @@ export interface OpenBlock {
   readonly secret: Uint8Array
 }
 
+/** Members of the record of a batch: an id comes again after it was rejected. */
+export type WantedBatch = Readonly<Record<'id' | 'bodyHash' | 'status', string>>
+
 /** The leaves below a root, in order. */
 export interface Leaves {
   readonly hashes: readonly Uint8Array[]
-  /** The record of the leaf that was asked for. */
+  /** The leaf that was asked for, and its record. */
+  readonly at?: number
   readonly record?: JsonObject
 }
 
@@ -51,10 +55,10 @@ export class BlockRecords {
   }
 
   /**
-   * One leaf for each batch of a block, and the record of the `wanted`-th outcome of its checkpoint. Undefined where it has none,
-   * or is of an older release, which did not keep hashes of bodies. Throws HaltError `ChainBroken`.
+   * One leaf for each batch of a block, and the record of the one with these members. Undefined where it has none, or is of an
+   * older release, which did not keep hashes of bodies. Throws HaltError `ChainBroken`.
    */
-  async batches({ chain, block, secret }: OpenBlock, wanted?: number): Promise<Leaves | undefined> {
+  async batches({ chain, block, secret }: OpenBlock, wanted?: WantedBatch): Promise<Leaves | undefined> {
     const hash = block.kind === 'AddData' ? await this.#checkpoints.hashOf(chain, block) : undefined
     if (hash === undefined) return undefined
     const records = batchRecords(await this.#checkpoints.read(chain, hash))
@@ -64,8 +68,8 @@ export class BlockRecords {
       hashes.push(recordLeaf(batchSalt(secret, index), record))
       if (hashes.length % leavesAtOnce === 0) await nextTurn()
     }
-    const record = wanted === undefined ? undefined : records[wanted]
-    return { hashes, ...(record !== undefined && { record: objectOf(record) }) }
+    const at = wanted === undefined ? -1 : records.findIndex((record) => isWanted(record, wanted))
+    return at < 0 ? { hashes } : { hashes, at, record: objectOf(records[at]) }
   }
 
   /** True where a block has a checkpoint of an older release. Throws HaltError `ChainBroken`. */
@@ -90,12 +94,17 @@ export class BlockRecords {
     try {
       // What is handed over is gone: the store may hold what it has given.
       const { hashes, record } = await this.#deps.work.run('rowLeaves', [concatBytes(pieces)], { settings })
-      return { hashes: cut(hashes), ...(record !== undefined && { record: objectOf(parseJson(record)) }) }
+      if (wanted === undefined || record === undefined) return { hashes: cut(hashes) }
+      return { hashes: cut(hashes), at: wanted - start, record: objectOf(parseJson(record)) }
     } catch (error) {
       if (error instanceof DecodeError) return undefined
       throw error
     }
   }
+}
+
+function isWanted(record: JsonValue, wanted: WantedBatch): boolean {
+  return Object.entries(wanted).every(([name, value]) => objectOf(record).get(name) === value)
 }
 
 /** What the leaves of batches say; undefined where the checkpoint has no hashes of bodies. A change is no batch. */
@@ -110,7 +119,7 @@ function batchRecords({ outcomes, bodies }: CheckpointContent): JsonValue[] | un
   })
 }
 
-function objectOf(value: JsonValue): JsonObject {
+function objectOf(value: JsonValue | undefined): JsonObject {
   return must(value instanceof Map ? value : undefined, 'a record is an object')
 }
 

@@ -8,8 +8,10 @@ import type { FeatureCode, FeatureParts } from '../../node/feature.ts'
 import type { OptionalRoutes } from '../../node/http/context.ts'
 import type { Metrics } from '../../node/machine/ops/metrics.ts'
 import { settingsOf } from '../../node/options.ts'
+import { Answers, type AnswersDeps, stepsPerDelay } from './answers.ts'
 import { BlockRecords } from './block-records.ts'
 import { claimOrigin, ensureLedgerKey, ledgerVerifierKey } from './identity.ts'
+import { newestTree } from './newest-tree.ts'
 import { Keeper, type KeeperState } from './keeper.ts'
 import { LedgerKeys } from './ledger-keys.ts'
 import { LeftEntries } from './left-entries.ts'
@@ -17,12 +19,11 @@ import { Places } from './places.ts'
 import { ledgerKeyFile, ledgerRecord, newestLedger, originsUpTo } from './ledgers.ts'
 import { type LedgerOptions, ledgerOptions } from './options.ts'
 import { readPolicy, refuseOwnWitness } from './policy-file.ts'
+import { registerProofs, registerReceiptProofs } from './proof-routes.ts'
 import { type KeeperStatus, secondsBehind } from './about.ts'
 import { registerLedger } from './routes.ts'
 import { WaitingDatasets } from './waiting.ts'
 
-/** A step begins so often within the delay, so that what waits for one, and for its own work, is in time. */
-const stepsPerDelay = 4
 const longestWaitMs = 60_000
 /** How often it is looked which witness is to be asked, and which head is to be shown. */
 const publishMs = 250
@@ -31,18 +32,38 @@ export class Ledger implements FeatureCode {
   /** Undefined while this process keeps none. */
   #status: (() => KeeperStatus) | undefined
   #policy: Policy | undefined
+  #open: (answers: Answers) => void = () => {}
+  /** What it says of single blocks; there once it has started. */
+  readonly #answers = new Promise<Answers>((resolve) => {
+    this.#open = resolve
+  })
   readonly routes: OptionalRoutes = {
-    every: (app, context) =>
-      registerLedger(app, { context, status: () => this.#status?.(), policy: () => this.#policy }),
+    every: (app, context) => {
+      registerLedger(app, { context, status: () => this.#status?.(), policy: () => this.#policy })
+      if (context.gateway === undefined && context.replica === undefined) return
+      registerProofs(app, { context, answers: this.#answers })
+    },
+    gateway: (app, context) => registerReceiptProofs(app, { context, answers: this.#answers }),
+    ledger: {
+      promiseOf: async (name, block) => await (await this.#answers).promiseOf(name, block),
+      proofOf: async (name, block) => await (await this.#answers).proofOf(name, block),
+      secretsOf: async (name, sequence) => await (await this.#answers).secretsOf(name, sequence),
+    },
   }
 
   /** Keeps the ledger that the options name or the store has, where this process builds. Throws NodeError `InvalidParameter`. */
   async start(parts: FeatureParts): Promise<void> {
     const options = settingsOf(parts.config.settings, ledgerOptions)
     if (options === undefined) return
-    this.#policy = options.policyFile === undefined ? undefined : await readPolicy(options.policyFile)
+    const policy = options.policyFile === undefined ? undefined : await readPolicy(options.policyFile)
+    this.#policy = policy
+    const { store, clock, work } = parts
+    const { origin, delayMs, waitMs } = options
+    const records = new BlockRecords({ store, work })
+    const of = { store, clock, records, delayMs, waitMs }
+    const tree: AnswersDeps['tree'] = async () => await newestTree(store, policy)
+    this.#open(new Answers({ ...of, tree, status: () => this.#status?.() }))
     if (!parts.config.roles.includes('builder')) return
-    const { origin } = options
     if (origin !== undefined) return await this.#keep(parts, { ...options, origin })
     const stop = new AbortController()
     const resumed = this.#resume(parts, options, stop.signal)

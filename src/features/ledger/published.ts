@@ -55,7 +55,7 @@ export function readHead(policy: Policy, bytes: Uint8Array | undefined): Cosigne
 }
 
 /** The note of a head, witnesses in the order of the policy. */
-function noteBytes({ witnesses }: Policy, { text, own, lines }: CosignedHead): Uint8Array {
+export function noteBytes({ witnesses }: Policy, { text, own, lines }: CosignedHead): Uint8Array {
   const good = witnesses.map(({ name }) => lines.get(name)?.line).filter((line) => line !== undefined)
   return utf8(noteOf({ text, signatures: [own, ...good] }))
 }

@@ -3,7 +3,14 @@
 
 import { must } from '../../libraries/base/assert.ts'
 import { DecodeError } from '../../libraries/base/errors.ts'
-import { consistencyProof, consistencyTiles, rootOf, rootTiles } from '../../libraries/ledger/tile-proofs.ts'
+import {
+  consistencyProof,
+  consistencyTiles,
+  inclusionProof,
+  inclusionTiles,
+  rootOf,
+  rootTiles,
+} from '../../libraries/ledger/tile-proofs.ts'
 import { fullTileWidth, hashesOfTile, type Tile, tileIn, tileName } from '../../libraries/ledger/tiles.ts'
 import { emptyRoot, type TreeHead } from '../../libraries/ledger/tree.ts'
 import { ledgerObjectKey } from '../../node/store/layout.ts'
@@ -20,15 +27,27 @@ export async function storedConsistency(of: TreeOf, older: number, newer: number
   return consistencyProof(older, newer, (level, index) => hashIn(tiles, level, index))
 }
 
+/** The inclusion proof of an entry in the tree of `size` leaves, which has grown to `newest`. Throws as `storedConsistency`. */
+export async function storedInclusion(
+  of: TreeOf,
+  index: number,
+  { size, newest }: { readonly size: number; readonly newest: number },
+): Promise<Uint8Array[]> {
+  const tiles = await readTiles(of, inNewest(inclusionTiles(index, size), newest))
+  return inclusionProof(index, size, (level, at) => hashIn(tiles, level, at))
+}
+
 /** The root of the first `size` leaves of the tree with this head. Throws as `storedConsistency`. */
 export async function storedRoot(of: TreeOf, size: number, newest: TreeHead): Promise<Uint8Array> {
   if (size === 0) return emptyRoot
   if (size === newest.size) return newest.root
-  const tiles = await readTiles(
-    of,
-    rootTiles(size).map(({ level, index }) => must(tileIn(newest.size, level, index), 'the newest tree has it, too')),
-  )
+  const tiles = await readTiles(of, inNewest(rootTiles(size), newest.size))
   return rootOf(size, (level, index) => hashIn(tiles, level, index))
+}
+
+/** Tiles of a tree as they are in what it has grown to. */
+function inNewest(tiles: readonly Tile[], size: number): Tile[] {
+  return tiles.map(({ level, index }) => must(tileIn(size, level, index), 'the newest tree has it, too'))
 }
 
 type TilesByPlace = ReadonlyMap<string, readonly Uint8Array[]>

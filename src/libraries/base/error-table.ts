@@ -42,10 +42,12 @@ export const errorTable = {
   ObjectNotFound: { status: 404, title: 'No such object' },
   ReceiptNotFound: { status: 404, title: 'No such receipt' },
   SavedQueryNotFound: { status: 404, title: 'No such saved query' },
+  NoSuchProof: { status: 404, title: 'There is no such proof' },
   TokenNotFound: { status: 404, title: 'No such token' },
   RouteNotFound: { status: 404, title: 'No such route' },
   MethodNotAllowed: { status: 405, title: 'The route does not take this method' },
   RequestTimeout: { status: 408, title: 'The request arrived too slowly' },
+  NotYetInLedger: { status: 409, title: 'The ledger does not have it yet' },
   DatasetExists: { status: 409, title: 'The dataset exists and differs' },
   IdempotencyKeyReused: { status: 409, title: 'The idempotency key was used for a different body' },
   SchemaConflict: { status: 409, title: 'The schema changed before these records were logged' },
@@ -87,7 +89,7 @@ const retryableStatus: ReadonlySet<number> = new Set([408, 429, 502, 503, 504])
 
 /** True when repeating the same request may succeed (with the same Idempotency-Key for `OutcomeUnknown`). */
 export function isRetryable(kind: ErrorKind): boolean {
-  return kind === 'OutcomeUnknown' || retryableStatus.has(errorTable[kind].status)
+  return kind === 'OutcomeUnknown' || kind === 'NotYetInLedger' || retryableStatus.has(errorTable[kind].status)
 }
 
 /** `InvalidRequest::InputHash` → `invalid-request-input-hash`, the page name under `/errors/`. */

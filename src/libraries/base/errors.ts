@@ -58,6 +58,10 @@ export interface ErrorDetails {
   /** More members of the body, in snake_case for `/verify` kinds. */
   readonly extra?: Readonly<Record<string, unknown>>
   readonly retryAfterSeconds?: number
+  /** Of the body that is refused, where all of it was read. */
+  readonly bodyHash?: string
+  /** The refusal as a document, where it was asked for. */
+  readonly refusal?: object
   /** The dataset `from` has the name `to` now: routes that have `from` in their path answer 308. */
   readonly moved?: { readonly from: string; readonly to: string }
   readonly cause?: unknown

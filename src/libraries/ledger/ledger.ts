@@ -60,7 +60,7 @@ export {
   secretsWithout,
   SecretWalk,
 } from './secrets.ts'
-export { signDocument, signerOf } from './signed-document.ts'
+export { receiptDomain, refusalDomain, signDocument, signerOf } from './signed-document.ts'
 export { parseStatement, type Statement, statementBytes, statementEntry } from './statement.ts'
 export {
   consistencyProof,

@@ -87,8 +87,8 @@ export function readInclude(names: readonly string[]): readonly Include[] {
     const found = includeOrder.find((candidate) => candidate.toLowerCase() === name.toLowerCase())
     if (found === undefined) {
       throw new NodeError('InvalidParameter', `include names '${name.slice(0, 80)}'.`, {
-        hint: 'Use Input, Proof or Schema.',
-        candidates: includeOrder,
+        hint: 'Use Input, Proof, Schema or Ledger.',
+        candidates: [...includeOrder, 'Ledger'],
       })
     }
     wanted.add(found)

@@ -55,14 +55,19 @@ const bodyShape: Shape<ProofBody> = map(
       return jsonObject(value)
     }),
     commitment: object({ inputHash: hash, outputHash: hash, subQueriesHash: hash }),
+    // Proofs of their own, beside what is signed.
+    ledger: optional((value) => value),
     proof: object({
       type: text(),
       verificationMethod: decoded((signer) => ({ signer, publicKey: parseDidKey(signer) })),
       proofValue: signature,
     }),
   }),
-  ({ proof, ...body }) => ({
-    ...body,
+  ({ input, output, subQueries, commitment, proof }) => ({
+    input,
+    ...(output !== undefined && { output }),
+    subQueries,
+    commitment,
     proof: { type: proof.type, ...proof.verificationMethod, signature: proof.proofValue },
   }),
 )

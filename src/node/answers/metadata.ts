@@ -20,7 +20,7 @@ const aspectValues = {
   vocab: ({ vocabulary }: DatasetView) => vocabulary,
 }
 
-const metadataAspects = ['attachments', 'info', 'license', 'refs', 'schema', 'seed', 'vocab'] as const
+const metadataAspects = ['attachments', 'info', 'ledger', 'license', 'refs', 'schema', 'seed', 'vocab'] as const
 type MetadataAspect = (typeof metadataAspects)[number]
 
 export interface MetadataAnswer {
@@ -54,13 +54,15 @@ export async function answerMetadata(
     readonly aspects: readonly MetadataAspect[]
     readonly schemaFormat: SchemaFormat
     readonly at: string | undefined
+    /** What readers recompute entries of the ledger by, at a block. */
+    readonly ledgerOf: (view: DatasetView) => Promise<object | undefined>
   },
 ): Promise<MetadataAnswer> {
   const view = asked.at === undefined ? viewOf(chain) : await viewAt(catalog, chain, asked.at)
   const output: (readonly [string, Uint8Array])[] = []
   for (const aspect of asked.aspects) {
     if (aspect !== 'schema') {
-      const value = aspectValues[aspect](view)
+      const value = aspect === 'ledger' ? await asked.ledgerOf(view) : aspectValues[aspect](view)
       if (value !== undefined) output.push([aspect, utf8(jsonText(fromPlain(value)))])
     } else if (view.schema !== undefined) {
       output.push(['schema', schemaBytes(view.schema, asked.schemaFormat)])

@@ -4,6 +4,7 @@ import { headBytes, lookAlikeHint, mapDocumentOf, markupOf, type OtherDocument }
 import { concatBytes } from '../../libraries/base/bytes.ts'
 import type { ErrorKind } from '../../libraries/base/error-table.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
+import type { Hash } from '../../libraries/base/ids/identifiers.ts'
 import { foldAscii } from '../../libraries/model/names.ts'
 import type { Shape } from './shape.ts'
 
@@ -16,6 +17,8 @@ export class BodyHead {
   #bytes: Uint8Array = new Uint8Array()
   /** True while bytes are waited for: what goes wrong then is no fault of the records. */
   isWaiting = false
+  /** Of the whole body, once it was read. */
+  bodyHash: Hash | undefined
 
   constructor(format: string) {
     this.#format = format

@@ -31,6 +31,8 @@ export interface IngestControls {
   readonly waiting: Waiting
   /** `Prefer: return=minimal`: the answer has no body. */
   readonly isMinimal: boolean
+  /** `Prefer: receipt=signed`: a refusal is signed. */
+  readonly signsRefusal: boolean
   readonly idempotencyKey: string | undefined
   readonly create: boolean
   /** Asked for, with `create` alone. */
@@ -99,6 +101,7 @@ export function readControls(headers: Headers, given: Query, kept: IngestRules =
     contentDigests: readContentDigest(header(headers, 'content-digest')),
     waiting: waiting(preferences),
     isMinimal: preferences.find((preference) => preference.startsWith('return=')) === 'return=minimal',
+    signsRefusal: preferences.includes('receipt=signed'),
     idempotencyKey: idempotencyKey(header(headers, 'idempotency-key')),
     create,
     visibility: visibility(query, create),

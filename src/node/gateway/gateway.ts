@@ -38,7 +38,7 @@ import { placeTyped } from './place-typed.ts'
 import { Publisher } from './publish.ts'
 import { tooLarge } from './read-body.ts'
 import { type Receipt, Receipts } from './receipts.ts'
-import { demandOpen, demandSpace, demandVisibility, graceOver, noHead } from './refusals.ts'
+import { demandOpen, demandSpace, demandVisibility, graceOver, noHead, ofBody } from './refusals.ts'
 import type { TypedBody } from './reading.ts'
 import { type Shape, targetOf } from './shape.ts'
 import { controlsOfBatch, demandLines, StreamBatches, type StreamedBatch } from './stream-batches.ts'
@@ -167,7 +167,9 @@ export class Gateway {
     const batch = await this.#admit(request)
     const { told } = batch
     if ('dryRun' in batch) return { status: 200, body: batch, replayed: false, preferenceApplied: undefined, told }
-    const answer = await answerOf(this.#parts, batch)
+    const answer = await answerOf(this.#parts, batch).catch((error: unknown) => {
+      throw ofBody(error, batch.note.bodyHash)
+    })
     return {
       status: answer.receipt.status === 'accepted' ? 202 : 200,
       body: answer.receipt,
@@ -276,13 +278,13 @@ export class Gateway {
   }
 
   /**
-   * The receipt of `id` as of now, and its dataset, if `isFor` says of sender and dataset that the caller may see it.
+   * The receipt of `id` as of now, its dataset, and the id of its batch, if `isFor` says of sender and dataset that the caller may see it.
    * Throws NodeError `ReceiptNotFound`, HaltError `ChainBroken`.
    */
   async receipt(
     id: string,
     isFor: (sender: string | undefined, dataset: NameRecord) => boolean = () => true,
-  ): Promise<{ receipt: Receipt; chain: DatasetChain }> {
+  ): Promise<{ receipt: Receipt; chain: DatasetChain; batchId: string }> {
     const note = this.#parts.receipts.open(id)
     const { catalog } = this.#deps
     // What was committed of a deleted dataset stays known as long as its chain is there.
@@ -296,7 +298,7 @@ export class Gateway {
     // A block that was not announced here is found in the store.
     if (!isPassed(chain, placeOf(note))) await this.#deps.catalog.refresh(chain)
     const fate = await fateOf(this.#deps.outcomes, chain, note)
-    return { receipt: this.#parts.receipts.of(note, name, fate), chain }
+    return { receipt: this.#parts.receipts.of(note, name, fate), chain, batchId: note.batchId }
   }
 
   /** Reads a batch and finds it its place. */
@@ -341,6 +343,8 @@ export class Gateway {
       const placed = await placeTyped(this.#parts, batch, target)
       const { csvHeader, misfits } = placed.body
       return { ...placed, chain, csvHeader, misfits, patience, told: remarksOn(controls, placed.body, target.shape) }
+    } catch (error) {
+      throw ofBody(error, body.bodyHash)
     } finally {
       const discarded = discardBody(body)
       if (discarded !== undefined) await discarded

@@ -12,6 +12,7 @@ import { demandUndamaged, DigestCheck } from './content-digest.ts'
 import type { IngestControls } from './controls.ts'
 import { EarlyReading } from './early-reading.ts'
 import { bodyChunks, wholeBody } from './read-body.ts'
+import { ofBody } from './refusals.ts'
 import {
   type BodyFacts,
   type BodySource,
@@ -52,7 +53,7 @@ export async function typedBody(sent: BodySource, target: Target): Promise<Typed
     throw head.refusal(other)
   } catch (error) {
     await demandUndamaged(source, digest, error)
-    throw head.explained(ruleNamed(source.controls, error), target.shape)
+    throw ofBody(head.explained(ruleNamed(source.controls, error), target.shape), head.bodyHash)
   }
 }
 
@@ -84,8 +85,10 @@ async function readBody(source: HeadedSource, target: Target): Promise<TypedBody
     source.digest.demandEqual()
     source.head.add(body)
     source.cost.read(body.length)
+    const bodyHash = sha2HashOfHex(sha256Hex(body))
+    source.head.bodyHash = bodyHash
     if (body.length > 0) await reading.push(body)
-    return await reading.end({ bodyHash: sha2HashOfHex(sha256Hex(body)), bytes: body.length })
+    return await reading.end({ bodyHash, bytes: body.length })
   } catch (error) {
     await reading.discard()
     throw error
@@ -216,7 +219,8 @@ async function readThrough(
   }
   head.isWaiting = false
   digest.demandEqual()
-  return { bodyHash: sha2HashText(hash.digest()), bytes }
+  head.bodyHash = sha2HashText(hash.digest())
+  return { bodyHash: head.bodyHash, bytes }
 }
 
 async function infer(inferrer: Inferrer, spool: Spool): Promise<Inferred> {

@@ -5,7 +5,14 @@ import type { DatasetChain } from '../catalog/dataset-chain.ts'
 import type { BatchStatus } from '../../libraries/odf/chain/checkpoint.ts'
 import { type ErrorKind, errorTable } from '../../libraries/base/error-table.ts'
 import { HaltError, NodeError } from '../../libraries/base/errors.ts'
+import type { Hash } from '../../libraries/base/ids/identifiers.ts'
 import type { Alias } from '../../libraries/model/names.ts'
+
+/** A refusal with the hash of the body that it is of; any other error as it is. */
+export function ofBody(error: unknown, bodyHash: Hash | undefined): unknown {
+  if (bodyHash === undefined || !(error instanceof NodeError) || errorTable[error.kind].status >= 500) return error
+  return new NodeError(error.kind, error.message, { ...error.details, bodyHash })
+}
 
 export function headMoved(chain: DatasetChain): NodeError {
   return new NodeError('HeadMoved', `The head of '${chain.name.alias}' is not the one that If-Match names.`, {

@@ -9,6 +9,7 @@ import { concatBytes } from '../../libraries/base/bytes.ts'
 import { type Limits, limitTable } from '../../libraries/base/limits.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
 import type { Caller } from '../answers/pin.ts'
+import type { Scan } from '../files/files.ts'
 import { mayRead } from './access.ts'
 import { clientSignal } from './connections.ts'
 import type { HttpContext, OpenRoom, ReplicaContext } from './context.ts'
@@ -38,6 +39,17 @@ export function sendAnswer(
   const bytes = parts.reduce((sum, { length }) => sum + length, 0)
   if (bytes <= smallAnswerBytes) return reply.send(concatBytes(parts))
   return reply.header('content-length', bytes).send(new PiecesStream(parts))
+}
+
+/** Says what was read, as a dictionary of RFC 9651. */
+export function tellScan(reply: FastifyReply, scan: Scan): void {
+  const members = [
+    `files-read=${scan.filesRead}, files=${scan.files}`,
+    `row-groups-read=${scan.rowGroupsRead}, row-groups=${scan.rowGroups}`,
+    `rows-read=${scan.rowsRead}, rows=${scan.rows}`,
+    ...(scan.mergedRead > 0 ? [`merged-files-read=${scan.mergedRead}`] : []),
+  ]
+  void reply.header('query-scan', members.join(', '))
 }
 
 /** Bytes in memory as a stream. */

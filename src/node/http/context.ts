@@ -10,8 +10,11 @@ import type { Objects } from '../catalog/objects.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { Clock } from '../../libraries/base/clock.ts'
 import type { Html } from '../../libraries/base/html.ts'
+import type { Hash } from '../../libraries/base/ids/identifiers.ts'
 import type { Limits } from '../../libraries/base/limits.ts'
 import type { Logger } from '../../libraries/base/logger.ts'
+import type { Instant } from '../../libraries/model/events.ts'
+import type { NameRecord } from '../../libraries/odf/chain/records.ts'
 import type { Role } from '../../libraries/model/names.ts'
 import type { Health } from '../machine/ops/health.ts'
 import type { Metrics } from '../machine/ops/metrics.ts'
@@ -87,6 +90,11 @@ export interface HttpContext {
   readonly trustedSigners: readonly string[]
 }
 
+/** Undefined in a process without a ledger. */
+export function ledgerOf({ routes }: Pick<HttpContext, 'routes'>): LedgerAnswers | undefined {
+  return routes.find(({ ledger }) => ledger !== undefined)?.ledger
+}
+
 /** What routes of the gateway are given. */
 export type GatewayContext = HttpContext & { readonly gateway: Gateway }
 
@@ -98,9 +106,38 @@ export interface Pages {
   sendTokenForm(reply: FastifyReply): FastifyReply
 }
 
+/** A block of a dataset. */
+export interface LedgerBlock {
+  readonly hash: Hash
+  readonly sequence: number
+  /** When it was committed. */
+  readonly systemTime: Instant
+}
+
+/** What is promised of a block: that the ledger has its entry, of which these are the first bytes in base64, by then. */
+export interface LedgerPromise {
+  readonly ledger: string
+  readonly by: string
+  readonly entry: string
+}
+
+/** The proof of a block as a file, by when there is to be one, or why there is none. */
+export type LedgerProof = { readonly proof: string } | { readonly notYet: string } | { readonly noProof: string }
+
+/** What the ledger of the node says in answers of other routes, of datasets that their callers may read. */
+export interface LedgerAnswers {
+  /** Undefined where nothing is promised. */
+  readonly promiseOf: (name: NameRecord, block: LedgerBlock) => Promise<LedgerPromise | undefined>
+  /** Waits for nothing. */
+  readonly proofOf: (name: NameRecord, block: LedgerBlock) => Promise<LedgerProof>
+  /** By what a reader recomputes the entries of the blocks up to this one, as JSON; undefined where there are none. */
+  readonly secretsOf: (name: NameRecord, sequence: number) => Promise<object | undefined>
+}
+
 /** Routes of a feature, by the role that answers them. */
 export interface OptionalRoutes {
   readonly pages?: Pages
+  readonly ledger?: LedgerAnswers
   /** Of every process; before all other routes. `reading` where it is a replica. */
   readonly every?: (app: FastifyInstance, context: HttpContext, reading: ReplicaContext | undefined) => void
   readonly gateway?: (app: FastifyInstance, context: GatewayContext) => void

@@ -228,7 +228,7 @@ function errorResponse(
     'cache-control',
     ...(status === 401 ? ['www-authenticate'] : []),
     ...(status === 416 ? ['content-range'] : []),
-    ...(status === 429 || status === 503 ? ['retry-after'] : []),
+    ...(status === 429 || status === 503 || kinds.includes('NotYetInLedger') ? ['retry-after'] : []),
     ...(status >= 400 ? ['connection'] : []),
     ...(isPage ? ['content-security-policy', 'referrer-policy'] : []),
   ]

@@ -51,6 +51,7 @@ export function problemOf(error: unknown, requestId: string): Problem {
       errors: details.errors?.slice(0, maxErrors),
       errorsTotal: details.errorsTotal ?? details.errors?.length,
       limit: details.limit,
+      refusal: details.refusal,
       retryable: isRetryable(kind),
     },
   }

@@ -11,7 +11,7 @@ import { answerMetadata, parseAspects } from '../../answers/metadata.ts'
 import { openTail } from '../../answers/tail.ts'
 import { datasetOf, nameOf, rightsOf } from '../access.ts'
 import { callerOf, isUnchanged, keepForEver, networkOf, sendAnswer } from '../answer.ts'
-import type { HttpContext, ReplicaContext } from '../context.ts'
+import { type HttpContext, ledgerOf, type ReplicaContext } from '../context.ts'
 import { askedFile, fileNameOf, sendFile } from '../file-answer.ts'
 import { At, DataFormatText, DatasetParams, DecimalText, FileParameters, SchemaFormatText } from '../request-target.ts'
 import { oneFormat, readFileOptions, readSchemaFormat, readWindow } from './query.ts'
@@ -21,7 +21,7 @@ const MetadataQuery = Type.Object(
     include: Type.Optional(
       Type.String({
         maxLength: 200,
-        description: 'Comma list of attachments, info, license, refs, schema, seed, vocab.',
+        description: 'Comma list of attachments, info, ledger, license, refs, schema, seed, vocab.',
       }),
     ),
     schemaFormat: Type.Optional(SchemaFormatText),
@@ -65,8 +65,13 @@ export function registerMetadata(app: FastifyInstance, context: HttpContext): vo
         aspects,
         schemaFormat: format,
         at: query.at === undefined ? undefined : hashOf(query.at),
+        ledgerOf: async ({ block }) => await ledgerOf(context)?.secretsOf(chain.name, block.sequence),
       })
       void reply.header('dataset-head', `${chain.name.alias};block="${view.block.hash}"`)
+      // Of what is secret of blocks, caches keep nothing.
+      if (aspects.includes('ledger')) {
+        return reply.header('cache-control', 'no-store').type('application/json; charset=utf-8').send(body)
+      }
       if (query.at === undefined) void reply.header('cache-control', 'no-cache')
       else keepForEver(reply, context, chain.name)
       if (isUnchanged(request, reply, [view.block.hash, ...aspects, format].join('.'))) return reply.code(304).send()

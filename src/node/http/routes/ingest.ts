@@ -19,6 +19,7 @@ import { aliasOf, demandNotRenamed } from '../access.ts'
 import { clientSignal } from '../connections.ts'
 import type { GatewayContext } from '../context.ts'
 import { DatasetParams } from '../request-target.ts'
+import { signedReceipt, withRefusal } from '../signed-documents.ts'
 
 export const IngestQuery = Type.Object({
   create: Type.Optional(
@@ -84,7 +85,10 @@ export function registerIngest(app: FastifyInstance, context: GatewayContext): v
     async (request, reply) => {
       const asked = await ingestRequest(context, request)
       const { controls } = asked
-      const answer = await context.gateway.ingest({ ...asked, caller: () => clientSignal(reply, context.clock) })
+      const ingested = context.gateway.ingest({ ...asked, caller: () => clientSignal(reply, context.clock) })
+      const answer = await ingested.catch((error: unknown) => {
+        throw controls.signsRefusal ? withRefusal(context, asked, error) : error
+      })
       count(context, answer)
       if (answer.replayed) void reply.header('idempotent-replayed', 'true')
       if (answer.preferenceApplied !== undefined) void reply.header('preference-applied', answer.preferenceApplied)
@@ -172,15 +176,28 @@ export function registerReceipts(app: FastifyInstance, context: GatewayContext):
       config: { right: 'read' },
       schema: {
         params: Type.Object({ id: Type.String({ maxLength: 1400, description: 'receiptId of an ingest answer.' }) }),
+        querystring: Type.Object(
+          {
+            include: Type.Optional(
+              Type.String({
+                pattern: '^(?:signature)$',
+                description: '`signature`: the receipt is signed by the node, with what its ledger promises.',
+              }),
+            ),
+          },
+          { additionalProperties: false },
+        ),
       },
     },
     async (request, reply) => {
       const { id } = request.params as { id: string } // validated above
       const { principal } = request
-      const { receipt } = await context.gateway.receipt(id, (sender, dataset) => {
+      const { include } = request.query as { include?: string } // validated above
+      const found = await context.gateway.receipt(id, (sender, dataset) => {
         return (sender !== undefined && sender === principal.tokenId) || can(principal, 'read', dataset)
       })
-      return reply.header('cache-control', 'no-cache').send(receipt)
+      void reply.header('cache-control', 'no-cache')
+      return reply.send(include === undefined ? found.receipt : toPlain(await signedReceipt(context, found)))
     },
   )
 }

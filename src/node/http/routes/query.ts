@@ -17,13 +17,13 @@ import { jsonLayoutOf } from '../../../libraries/columnar/outputs/layouts.ts'
 import { usualLimit, usualRows } from '../../../libraries/model/own-limit.ts'
 import type { ReadProof } from '../../../libraries/proof/read-proof.ts'
 import { openFileQuery } from '../../answers/files.ts'
-import type { Scan } from '../../files/files.ts'
 import { openQuery } from '../../answers/query.ts'
 import { verifyProof } from '../../answers/verify.ts'
-import { callerOf, isUnchanged, sendAnswer } from '../answer.ts'
+import { callerOf, isUnchanged, sendAnswer, tellScan } from '../answer.ts'
 import type { ReplicaContext } from '../context.ts'
 import { askedFile, fileNameOf, noProofOfFile, proofLink, sendFile } from '../file-answer.ts'
 import { wantsPage } from '../html.ts'
+import { askedOfLedger, withLedger } from '../ledger-member.ts'
 import {
   parameterPattern,
   ParametersMember,
@@ -59,7 +59,7 @@ const QueryBody = Type.Object(
       }),
     ),
     include: Type.Optional(
-      Type.Array(Type.String({ maxLength: 20 }), { maxItems: 12, description: 'Input, Proof, Schema.' }),
+      Type.Array(Type.String({ maxLength: 20 }), { maxItems: 12, description: 'Input, Proof, Schema; Ledger.' }),
     ),
     datasets: Type.Optional(
       Type.Union([Type.Array(Pin, { maxItems: 1000 }), Type.Null()], {
@@ -95,7 +95,7 @@ export const AnswerParameters = {
   dataFormat: Type.Optional(DataFormatText),
   format: Type.Optional(DataFormatText),
   schemaFormat: Type.Optional(SchemaFormatText),
-  include: Type.Optional(Type.String({ description: 'Comma list of Input, Proof, Schema.', maxLength: 200 })),
+  include: Type.Optional(Type.String({ description: 'Comma list of Input, Proof, Schema, Ledger.', maxLength: 200 })),
   skip: Type.Optional(DecimalText('Rows left out at the start.')),
   limit: Type.Optional(
     DecimalText(
@@ -227,33 +227,26 @@ export async function respond(
 ): Promise<FastifyReply> {
   const format = askedFile(request, asked.dataFormat)
   if (format !== undefined) return await respondFile(context, request, { reply, asked, values, format })
-  const query = await inItsPlace(request, async () => {
-    const normalised = { ...normalise(asked, context), ...present(values()) }
-    return await openQuery(context.replica, normalised, callerOf(context, request, reply))
+  const { query, ledger } = await inItsPlace(request, async () => {
+    const { include, ledger } = askedOfLedger(context, asked.include)
+    const normalised = { ...normalise({ ...asked, include }, context), ...present(values()) }
+    return { query: await openQuery(context.replica, normalised, callerOf(context, request, reply)), ledger }
   })
   void reply.header('cache-control', query.isOfCaller ? 'no-store' : 'no-cache')
-  const conditional = request.method !== 'POST' && query.tag !== undefined
+  // The proofs of the ledger go on.
+  const conditional = request.method !== 'POST' && query.tag !== undefined && ledger === undefined
   if (conditional && isUnchanged(request, reply, query.tag)) return reply.code(304).send()
   const answer = await query.answer()
   if (isExplained(asked)) tellScan(reply, query.scan)
   if (answer.truncated) void reply.header('result-truncated', 'true')
   void reply.header('answer-stability', answer.stability)
-  return sendAnswer(context, reply, answer)
+  if (ledger === undefined) return sendAnswer(context, reply, answer)
+  const body = await withLedger(context, answer.body, { pinned: query.pinned, ledger })
+  return sendAnswer(context, reply, { ...answer, body })
 }
 
 function isExplained({ explain }: AskedQuery): boolean {
   return explain === true || explain === 'true'
-}
-
-/** A dictionary of RFC 9651. */
-function tellScan(reply: FastifyReply, scan: Scan): void {
-  const members = [
-    `files-read=${scan.filesRead}, files=${scan.files}`,
-    `row-groups-read=${scan.rowGroupsRead}, row-groups=${scan.rowGroups}`,
-    `rows-read=${scan.rowsRead}, rows=${scan.rows}`,
-    ...(scan.mergedRead > 0 ? [`merged-files-read=${scan.mergedRead}`] : []),
-  ]
-  void reply.header('query-scan', members.join(', '))
 }
 
 function present({ parameters, pins }: ReturnType<Asked['values']>): Pick<QueryRequest, 'parameters' | 'pins'> {
@@ -283,12 +276,13 @@ async function respondFile(
   })
   const { query: sql, skip, limit, parameters, pins } = wanted
   const { heads } = file
-  const include = normaliseInclude(asked.include ?? [], readSchemaFormat(asked.schemaFormat) !== undefined)
+  const { include: names = [], ledger } = askedOfLedger(context, asked.include)
+  const include = normaliseInclude(names, readSchemaFormat(asked.schemaFormat) !== undefined)
   if (include.includes('Proof')) {
     const link = { heads, sql, parameters, skip, rows: limit ?? context.limits.resultRows }
     throw noProofOfFile(format, file.isProvable ? proofLink(context, link) : undefined)
   }
-  if (include.length > 0) {
+  if (include.length > 0 || ledger !== undefined) {
     throw new NodeError('InvalidRequest', `${format.name} holds the rows alone.`, {
       hint: 'Leave include and schemaFormat away, or ask for JsonAoa.',
     })

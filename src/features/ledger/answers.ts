@@ -1,0 +1,182 @@
+// What the ledger says of single blocks: what is promised of one, the proof of it or of a record in it, by when there is to be
+// one, and what readers of a dataset recompute its entries by.
+
+import { base64Text } from '../../libraries/base/base64.ts'
+import { decodeUtf8, toHex } from '../../libraries/base/bytes.ts'
+import { type Clock, timeText } from '../../libraries/base/clock.ts'
+import { DecodeError, NodeError } from '../../libraries/base/errors.ts'
+import { noRoot, promisedBytes } from '../../libraries/ledger/entry.ts'
+import type { Quorum } from '../../libraries/ledger/policy.ts'
+import { documentBytes, type ProofDocument } from '../../libraries/ledger/proof-document.ts'
+import { blockSalt, secretsToJson } from '../../libraries/ledger/secrets.ts'
+import { type TlogProof, tlogProofText } from '../../libraries/ledger/tlog-proof.ts'
+import { instantMs } from '../../libraries/model/instant.ts'
+import { isEntered, type NameRecord } from '../../libraries/odf/chain/records.ts'
+import type { LedgerAnswers, LedgerBlock, LedgerPromise, LedgerProof } from '../../node/http/context.ts'
+import type { ObjectStore } from '../../node/store/object-store.ts'
+import type { KeeperStatus } from './about.ts'
+import type { BlockRecords } from './block-records.ts'
+import { type Included, includedAt, type LedgerTree } from './inclusion.ts'
+import { LedgerKeys, type Tagger } from './ledger-keys.ts'
+import { Places } from './places.ts'
+
+/** A keeper begins a step so often within the delay, so that what waits for one, and for its own work, is in time. */
+export const stepsPerDelay = 4
+
+export interface AnswersDeps {
+  readonly store: ObjectStore
+  readonly clock: Clock
+  /** The newest ledger of the store, if it has one. */
+  readonly tree: () => Promise<LedgerTree | undefined>
+  readonly records: BlockRecords
+  /** From a commit to the entry, and from that to a head with it. */
+  readonly delayMs: number
+  /** Undefined where heads wait for their quorum for ever: then nothing is promised. */
+  readonly waitMs: number | undefined
+  /** Of the keeper of this process, if it has one. */
+  readonly status: () => KeeperStatus | undefined
+}
+
+/** A proof, by when there is to be one, or why there is none and never will be. */
+export type Proven =
+  | { readonly kind: 'proven'; readonly document: ProofDocument; readonly proof: TlogProof; readonly quorum: Quorum }
+  /** Without a time where it is in no block yet. */
+  | { readonly kind: 'not yet'; readonly byMs?: number }
+  | Never
+
+export interface Never {
+  readonly kind: 'never'
+  readonly why: string
+  readonly hint?: string
+}
+
+/** What the document of any proof of a block has, and what its salts are made of. */
+export interface OpenEntry {
+  readonly any: Pick<ProofDocument, 'entry' | 'dataset'>
+  readonly secret: Uint8Array
+}
+
+/** Makes the document of a proof. */
+export type Shown = (open: OpenEntry) => ProofDocument | Promise<ProofDocument | Never>
+
+export class Answers implements LedgerAnswers {
+  readonly #deps: AnswersDeps
+  /** By the number of their ledger. */
+  readonly #places = new Map<number, Places>()
+  readonly #keys: LedgerKeys
+
+  constructor(deps: AnswersDeps) {
+    this.#deps = deps
+    this.#keys = new LedgerKeys(deps.store)
+  }
+
+  get records(): BlockRecords {
+    return this.#deps.records
+  }
+
+  /** After so many seconds it is worth asking again. */
+  get stepSeconds(): number {
+    return Math.max(1, Math.ceil(this.#deps.delayMs / 1000 / stepsPerDelay))
+  }
+
+  async promiseOf(name: NameRecord, block: LedgerBlock): Promise<LedgerPromise | undefined> {
+    const { clock, delayMs, waitMs, status } = this.#deps
+    const kept = status()
+    const nowMs = clock.nowMs()
+    const isLate = nowMs - (kept?.waiting.sinceMs ?? nowMs) > delayMs
+    if (kept?.state.kind !== 'running' || isLate || waitMs === undefined) return undefined
+    const tree = await this.#tree()
+    if (tree === undefined || !(await this.#isEntered(tree, name))) return undefined
+    const byMs = this.#byMs(block)
+    // After that time what is there is told, and nothing promised of what is not.
+    const isDue = nowMs > byMs
+    if (isDue && (await this.#included(tree, name, block)) === undefined) return undefined
+    const key = await this.#keys.of(name.id)
+    const entry = key.entryOf({ ...block, batchRoot: noRoot, rowRoot: noRoot }).subarray(0, promisedBytes)
+    return { ledger: tree.origin, by: timeText(isDue ? nowMs : byMs), entry: base64Text(entry) }
+  }
+
+  async proofOf(name: NameRecord, block: LedgerBlock): Promise<LedgerProof> {
+    const proven = await this.prove(name, block, blockShown(block))
+    if (proven.kind === 'not yet') return { notYet: timeText(proven.byMs ?? this.#byMs(block)) }
+    if (proven.kind === 'never') return { noProof: proven.why }
+    const text = tlogProofText(proven.proof)
+    return text === undefined ? { noProof: 'It is too long.' } : { proof: decodeUtf8(text) }
+  }
+
+  async secretsOf(name: NameRecord, sequence: number): Promise<object | undefined> {
+    const tree = await this.#tree()
+    if (tree === undefined || !(await this.#isEntered(tree, name))) return undefined
+    const key = await this.#keys.held(name.id)
+    return key && { salt: toHex(key.salt), keys: secretsToJson(key.secretsUpTo(sequence)) }
+  }
+
+  /** The proof of what is `shown` of a block. Throws NodeError `StoreUnavailable` where the ledger in the store is damaged. */
+  async prove(name: NameRecord, block: LedgerBlock, shown: Shown): Promise<Proven> {
+    const tree = await this.#tree()
+    if (tree === undefined) return { kind: 'never', why: 'This node has no ledger.' }
+    if (!(await this.#isEntered(tree, name))) return notEntered(name)
+    const included = await this.#included(tree, name, block)
+    if (included === undefined) return { kind: 'not yet', byMs: this.#byMs(block) }
+    const { key, entry, proof, quorum } = included
+    const any = { entry, dataset: { id: name.id, salt: key.salt } }
+    const document = await shown({ any, secret: key.secretOf(block.sequence) })
+    if (document.kind === 'never') return document
+    return { kind: 'proven', document, proof: { ...proof, extra: documentBytes(document) }, quorum }
+  }
+
+  async #tree(): Promise<LedgerTree | undefined> {
+    return await undamaged(this.#deps.tree())
+  }
+
+  #byMs({ systemTime }: LedgerBlock): number {
+    const { delayMs, waitMs = 0 } = this.#deps
+    return instantMs(systemTime) + delayMs + waitMs
+  }
+
+  async #included(tree: LedgerTree, { id }: NameRecord, { sequence }: LedgerBlock): Promise<KeyedEntry | undefined> {
+    const key = await this.#keys.held(id)
+    const index = key && (await this.#indexOf(tree, key, sequence))
+    const included = index === undefined ? undefined : await undamaged(includedAt(tree, index))
+    return key && included && { ...included, key }
+  }
+
+  async #indexOf({ store, ledger }: LedgerTree, { tag }: Tagger, sequence: number): Promise<number | undefined> {
+    const places = this.#places.get(ledger) ?? new Places(store, ledger)
+    this.#places.set(ledger, places)
+    return await undamaged(places.indexOf(tag, sequence))
+  }
+
+  /** Those whose name says so are, and those that were once. */
+  async #isEntered(tree: LedgerTree, name: NameRecord): Promise<boolean> {
+    if (isEntered(name)) return true
+    const key = await this.#keys.held(name.id)
+    return key !== undefined && (await this.#indexOf(tree, key, 0)) !== undefined
+  }
+}
+
+interface KeyedEntry extends Included {
+  readonly key: Tagger
+}
+
+/** What the proof of a block shows. */
+export function blockShown({ hash }: Pick<LedgerBlock, 'hash'>): Shown {
+  return ({ any, secret }) => ({ ...any, kind: 'block', block: { hash, salt: blockSalt(secret) } })
+}
+
+async function undamaged<T>(reading: Promise<T>): Promise<T> {
+  try {
+    return await reading
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error
+    throw new NodeError('StoreUnavailable', 'What the store has of the ledger is damaged.', { cause: error })
+  }
+}
+
+function notEntered({ alias }: NameRecord): Never {
+  return {
+    kind: 'never',
+    why: `The blocks of ${alias} are not in the ledger.`,
+    hint: 'A caller with the scope admin enters it for good: PATCH it with {"ledger": true}.',
+  }
+}

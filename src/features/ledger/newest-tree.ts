@@ -1,0 +1,29 @@
+// The newest ledger of a store as proofs are made of it: who it is, and the heads that it shows, with what the policy says of each.
+
+import { DecodeError } from '../../libraries/base/errors.ts'
+import type { Policy } from '../../libraries/ledger/policy.ts'
+import type { ObjectStore } from '../../node/store/object-store.ts'
+import type { LedgerTree } from './inclusion.ts'
+import { ledgerRecord, newestLedger } from './ledgers.ts'
+import { policyOf } from './policy-file.ts'
+import { noteBytes, quorumOver, readHeads } from './published.ts'
+
+/** Undefined where the store has none. Throws DecodeError where the record of it is damaged. */
+export async function newestTree(store: ObjectStore, policy: Policy | undefined): Promise<LedgerTree | undefined> {
+  const ledger = await newestLedger(store)
+  if (ledger === 0) return undefined
+  const record = await ledgerRecord(store, ledger)
+  if (record === undefined) throw new DecodeError('ledger origin', 'is damaged')
+  const deps = { store, ledger, policy: policyOf(record.key, policy) }
+  const heads: LedgerTree['heads'] = async () => {
+    const { shown, met } = await readHeads(deps)
+    return [shown, met]
+      .filter((head) => head !== undefined)
+      .map((head) => ({
+        note: noteBytes(deps.policy, head),
+        size: head.head.size,
+        quorum: quorumOver(deps.policy, head),
+      }))
+  }
+  return { store, ledger, origin: record.origin, heads }
+}

@@ -1,0 +1,134 @@
+// GET …/proof: that the ledger has a block, a batch or a row, as a file that a stranger checks without this node. Whoever is shown
+// the block, the receipt or the row may have it; it shows the salts of what it proves and no others.
+
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { type Static, Type } from 'typebox'
+import { must } from '../../libraries/base/assert.ts'
+import { timeText } from '../../libraries/base/clock.ts'
+import { defined } from '../../libraries/base/collections.ts'
+import { NodeError } from '../../libraries/base/errors.ts'
+import { proofJsonText } from '../../libraries/ledger/proof-document.ts'
+import { maxExtraLine, tlogProofText } from '../../libraries/ledger/tlog-proof.ts'
+import { can } from '../../node/access/scopes.ts'
+import { viewAt } from '../../node/answers/pin.ts'
+import type { DatasetChain } from '../../node/catalog/dataset-chain.ts'
+import { hashOf } from '../../node/catalog/objects.ts'
+import { datasetOf } from '../../node/http/access.ts'
+import type { GatewayContext, HttpContext } from '../../node/http/context.ts'
+import { DatasetParams, DecimalText } from '../../node/http/request-target.ts'
+import { type Answers, blockShown, type Never, type Proven } from './answers.ts'
+import { batchShown, never, rowShown } from './record-proofs.ts'
+
+const ProofQuery = Type.Object(
+  {
+    format: Type.Optional(
+      Type.String({
+        pattern: '^(?:tlog-proof|json)$',
+        description: '`tlog-proof` (default): the file of C2SP. `json`: the same as one JSON value.',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+)
+
+interface ProofRoutes<C> {
+  readonly context: C
+  /** There once the feature has started. */
+  readonly answers: Promise<Answers>
+}
+
+export function registerProofs(app: FastifyInstance, { context, answers }: ProofRoutes<HttpContext>): void {
+  const ofBlock = Type.Object({
+    ...DatasetParams.properties,
+    hash: Type.String({ maxLength: 120, description: 'Multibase multihash: f1620…, or the same in F, u, z.' }),
+  })
+  app.get(
+    '/:account/:dataset/blocks/:hash/proof',
+    { config: { right: 'read' }, schema: { params: ofBlock, querystring: ProofQuery } },
+    async (request, reply) => {
+      const { chain } = await datasetOf(context.catalog, request, 'read')
+      const { hash } = request.params as { hash: string } // validated above
+      const { block } = await viewAt(context.catalog, chain, hashOf(hash))
+      const ledger = await answers
+      return send(request, reply, { ledger, proven: await ledger.prove(chain.name, block, blockShown(block)) })
+    },
+  )
+  const ofRow = Type.Object({ ...DatasetParams.properties, offset: DecimalText('Offset of the row in the dataset.') })
+  app.get(
+    '/:account/:dataset/rows/:offset/proof',
+    { config: { right: 'read' }, schema: { params: ofRow, querystring: ProofQuery } },
+    async (request, reply) => {
+      const { chain } = await datasetOf(context.catalog, request, 'read')
+      const { offset } = request.params as { offset: string } // validated above
+      const ledger = await answers
+      return send(request, reply, { ledger, proven: await proveRow(ledger, chain, Number(offset)) })
+    },
+  )
+}
+
+export function registerReceiptProofs(app: FastifyInstance, { context, answers }: ProofRoutes<GatewayContext>): void {
+  const params = Type.Object({ id: Type.String({ maxLength: 1400, description: 'receiptId of an ingest answer.' }) })
+  app.get(
+    '/receipts/:id/proof',
+    { config: { right: 'read' }, schema: { params, querystring: ProofQuery } },
+    async (request, reply) => {
+      const { id } = request.params as { id: string } // validated above
+      const { principal } = request
+      const found = await context.gateway.receipt(id, (sender, dataset) => {
+        return (sender !== undefined && sender === principal.tokenId) || can(principal, 'read', dataset)
+      })
+      const ledger = await answers
+      return send(request, reply, { ledger, proven: await proveBatch(ledger, found) })
+    },
+  )
+}
+
+type FoundReceipt = Awaited<ReturnType<GatewayContext['gateway']['receipt']>>
+
+async function proveBatch(ledger: Answers, { receipt, chain, batchId }: FoundReceipt): Promise<Proven> {
+  const { status, records } = receipt
+  if (status === 'accepted') return { kind: 'not yet' }
+  if (status === 'lost') return never('The batch is lost: no block has it, and none will.')
+  const block = receipt.block && chain.blocks.at(receipt.block.sequence)
+  if (block === undefined || records.received === 0) return never('A batch without records is in no block.')
+  const of = { records: ledger.records, chain, block }
+  return await ledger.prove(chain.name, block, batchShown(of, batchId, receipt))
+}
+
+async function proveRow(ledger: Answers, chain: DatasetChain, offset: number): Promise<Proven> {
+  const { rows } = chain.head
+  if (offset >= rows) return never(`'${chain.name.alias}' has ${rows} rows, and none with the offset ${offset}.`)
+  const slice = must(chain.slices.at(chain.slices.numberWith(offset)), 'a slice has the row')
+  const block = must(chain.blocks.at(slice.sequence), 'a block has the slice')
+  return await ledger.prove(chain.name, block, rowShown({ records: ledger.records, chain, block }, offset))
+}
+
+function send(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { ledger, proven }: { readonly ledger: Answers; readonly proven: Proven },
+): FastifyReply {
+  if (proven.kind === 'never') throw noSuchProof(proven)
+  if (proven.kind === 'not yet') throw notYet(ledger, proven.byMs)
+  const { document, proof, quorum } = proven
+  const { format } = request.query as Static<typeof ProofQuery> // ProofQuery validated it
+  const body = format === 'json' ? proofJsonText(document, proof) : tlogProofText(proof)
+  if (body === undefined) {
+    const why = `The proof has a line of more than ${maxExtraLine} characters, which readers in Go do not take.`
+    throw noSuchProof({ kind: 'never', why, hint: 'Ask for it with format=json.' })
+  }
+  void reply.header('cache-control', 'no-cache').header('ledger-quorum', quorum)
+  return reply.type(format === 'json' ? 'application/json; charset=utf-8' : 'text/plain; charset=utf-8').send(body)
+}
+
+function noSuchProof({ why, hint }: Never): NodeError {
+  return new NodeError('NoSuchProof', why, defined({ hint }))
+}
+
+function notYet({ stepSeconds }: Answers, byMs: number | undefined): NodeError {
+  const message =
+    byMs === undefined
+      ? 'The batch is in no block yet.'
+      : `No head of the ledger has it yet. It is due at ${timeText(byMs)}.`
+  return new NodeError('NotYetInLedger', message, { hint: 'Ask again.', retryAfterSeconds: stepSeconds })
+}
