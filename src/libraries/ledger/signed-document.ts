@@ -12,6 +12,10 @@ import { signatureFault } from '../proof/check.ts'
 import { proofType } from '../proof/commitment.ts'
 import type { NodeKey } from '../proof/sign.ts'
 
+/** Receipts of batches, and refusals of them. */
+export const receiptDomain = 'proofstream/receipt/1'
+export const refusalDomain = 'proofstream/refusal/1'
+
 const proofShape = object({ type: oneOf(proofType), verificationMethod: text(), proofValue: text() })
 const signatureBytes = 64
 
