@@ -70,6 +70,8 @@ const exitTexts: Readonly<Record<keyof typeof exitCodes, string>> = {
   environment: 'a problem of this machine: port or directory in use, file not writable, Node.js too old',
   verificationFailed: 'verification failed: the content differs from what was signed or stored',
   verificationImpossible: 'verification impossible: dataset, block or engine missing',
+  promiseBroken: 'a promise of a receipt was broken, and others can see it',
+  quorumNotMet: 'all is right, but too few of the witnesses of the policy have signed',
   interrupted: 'interrupted',
 }
 

@@ -34,6 +34,8 @@ export interface CommandContext {
   readonly file: { readonly path: string; readonly form: FileForm } | undefined
   /** `--output` where it names a bundle. */
   readonly bundle: string | undefined
+  /** `--output` where it names a proof of the ledger. */
+  readonly proofFile: string | undefined
   readonly entry: Entry
 }
 
@@ -57,7 +59,7 @@ export function outputOption(): Option {
   const files = fileFormNames.map((name) => `.${name}`).join(' ')
   return new Option(
     '-o, --output <form|file>',
-    `form of the data (${forms}; table on a terminal and ndjson elsewhere by default), or a file for rows. The name of the file decides its form (${files}; .tar for a bundle)`,
+    `form of the data (${forms}; table on a terminal and ndjson elsewhere by default), or a file for rows. The name of the file decides its form (${files}; .tar for a bundle, .tlog-proof for a proof of the ledger)`,
   ).argParser(readOutput)
 }
 
@@ -66,11 +68,13 @@ type Output =
   | { readonly form: OutputForm }
   | { readonly path: string; readonly form: FileForm }
   | { readonly bundle: string }
+  | { readonly proofFile: string }
 
 function readOutput(text: string): Output {
   const form = outputForms.find((one) => one === text)
   if (form !== undefined) return { form }
   if (/\.tar$/i.test(text)) return { bundle: text }
+  if (/\.tlog-proof$/i.test(text)) return { proofFile: text }
   const fileForm = fileFormOfPath(text)
   if (fileForm !== undefined) return { path: text, form: fileForm }
   const files = fileFormNames.map((name) => `.${name}`).join(', ')
@@ -78,7 +82,7 @@ function readOutput(text: string): Output {
 }
 
 /** Commands whose rows may go to a file. */
-const rowCommands: ReadonlySet<string> = new Set(['query', 'tail', 'export'])
+const rowCommands: ReadonlySet<string> = new Set(['query', 'tail', 'export', 'prove'])
 
 /** What the options that all commands share come to. Throws CommandFailure (usage). */
 export function contextOf(command: Command, entry: Entry): CommandContext {
@@ -93,13 +97,18 @@ export function contextOf(command: Command, entry: Entry): CommandContext {
     throw new CommandFailure(exitCodes.usage, `${command.name()} writes no files: -o takes ${outputForms.join(', ')}.`)
   }
   const bundle = output !== undefined && 'bundle' in output ? output.bundle : undefined
-  if (bundle !== undefined && command.name() !== 'bundle') {
+  const proofFile = output !== undefined && 'proofFile' in output ? output.proofFile : undefined
+  if (
+    (bundle !== undefined && command.name() !== 'bundle') ||
+    (proofFile !== undefined && command.name() !== 'prove')
+  ) {
+    const what = bundle === undefined ? 'proofs' : 'bundles'
     throw new CommandFailure(
       exitCodes.usage,
-      `${command.name()} writes no bundles: -o takes ${outputForms.join(', ')}.`,
+      `${command.name()} writes no ${what}: -o takes ${outputForms.join(', ')}.`,
     )
   }
-  const form = output === undefined || 'path' in output || 'bundle' in output ? undefined : output.form
+  const form = output !== undefined && 'form' in output && !('path' in output) ? output.form : undefined
   return {
     environment: entry.clientEnvironment(),
     server,
@@ -108,6 +117,7 @@ export function contextOf(command: Command, entry: Entry): CommandContext {
     isFormSaid: form !== undefined,
     file,
     bundle,
+    proofFile,
     entry,
   }
 }

@@ -17,6 +17,8 @@ export const exitCodes = {
   environment: 9,
   verificationFailed: 10,
   verificationImpossible: 11,
+  promiseBroken: 12,
+  quorumNotMet: 13,
   interrupted: 130,
 } as const
 

@@ -10,7 +10,8 @@ import type { ExportOptions } from './commands/export.ts'
 import type { ExportIcebergOptions } from './commands/export-iceberg.ts'
 import type { IngestOptions } from './commands/ingest-request.ts'
 import type { QueryOptions, TailOptions } from './commands/query.ts'
-import type { VerifyOptions } from './commands/verify.ts'
+import type { VerifyOptions } from './commands/verify-answer.ts'
+import { addLedgerCommands } from './ledger-tree.ts'
 import { fileFormNames } from './file-forms.ts'
 import { collect, durationOption, positiveNumber, type Runner, wholeNumber } from './context.ts'
 import {
@@ -48,7 +49,9 @@ export function addCommands(
   addStreamsCommands(program, runner, table)
   addLogCommands(program, runner, table)
   addTokenCommands(program, runner)
-  addRenewCommand(program.command('ledger').description('ledgers, and witnesses of them'), runner, table)
+  const ledger = program.command('ledger').description('ledgers, and witnesses of them')
+  addLedgerCommands(ledger, runner)
+  addRenewCommand(ledger, runner, table)
   addUpkeepCommands(program, runner, table)
 }
 
@@ -207,11 +210,14 @@ function addReadCommands(program: Command, runner: Runner): void {
     )
     .action(runner<ExportIcebergOptions>(async (...given) => (await code.exportIceberg()).exportIceberg(...given)))
   program
-    .command('verify <file>')
-    .description("check a saved answer, and let the node run its query again ('-' for stdin)")
-    .option('--offline', 'check only hashes and signature, without a node')
-    .option('--bundle', 'the file is a bundle: run its query again here, over its rows, without a node')
-    .option('--signer <did>', 'the signer that is expected (did:key:…)')
+    .command('verify <files...>')
+    .description(
+      "check saved answers, bundles, proofs of the ledger, signed receipts and signed heads ('-' for stdin). The node runs the query of an answer again",
+    )
+    .option('--offline', 'check only what the files and the policy show, without a node')
+    .option('--bundle', 'the files are bundles: run their queries again here, over their rows, without a node')
+    .option('--signer <did>', 'the signer of answers and receipts that is expected (did:key:…)')
+    .option('--policy <file>', 'which ledgers and witnesses count (default: the policy of the node, which is named)')
     .action(runner<VerifyOptions>(async (...given) => (await code.verify()).verify(...given)))
   program
     .command('bundle <proof>')

@@ -81,6 +81,8 @@ const table: Readonly<Record<string, Entry | Readonly<Record<string, Entry>>>> =
       'proofstream ledger renew',
     ),
     'curl -sSf': run('features/ledger/beside-answers'),
+    'proofstream ledger status': run('features/ledger/commands'),
+    'proofstream ledger prove': run('cli/ledger-prove'),
   },
   'docs/operations.md': {
     useradd: run('package/package', 'users and services of the machine; the archive is installed in a directory'),

@@ -20,7 +20,7 @@ import type { Args, CommandContext } from '../context.ts'
 import { CommandFailure, exitCodes, failureOf, note } from '../failure.ts'
 import { objectOf } from '../json-values.ts'
 import { createStatusLine, printObject, progressText } from '../output.ts'
-import { bundleFailure, offlineFailure } from './verify.ts'
+import { bundleFailure, offlineFailure } from './verify-answer.ts'
 
 /** Saves the bundle of a saved answer, beside it unless `-o` names another file. Throws CommandFailure. */
 export async function bundle(context: CommandContext, [file = '']: Args): Promise<number> {

@@ -1,220 +1,46 @@
-// `verify`: checks a saved answer with its proof, first by itself, then by having a node run the query again, or by running
-// it over the rows of a bundle, and says in sentences what was found and what was not looked at.
+// `verify`: one saved answer or bundle is told in full (verify-answer.ts); files of other kinds, and many files, in a line each
+// (verify-files.ts). What an answer does not need is not loaded for it.
 
-import { readFile } from 'node:fs/promises'
-import { buffer } from 'node:stream/consumers'
-import { defined } from '../../libraries/base/collections.ts'
-import type { BundleFault } from '../../libraries/proof/bundle/manifest.ts'
-import { fromPlain, type JsonObject, jsonText, type JsonValue, parseJson, systemClock } from '../../index.ts'
-import {
-  explain,
-  extentText,
-  type Findings,
-  type OfflineFailure,
-  type OfflineSuccess,
-  verifyOffline,
-} from '../../libraries/proof/verify.ts'
-import { cleanText } from '../../libraries/base/clean-text.ts'
-import { openClient } from '../client.ts'
 import type { Args, CommandContext } from '../context.ts'
-import { CommandFailure, type ExitCode, exitCodes } from '../failure.ts'
-import { itemsAt, memberAt, numberAt, objectOf, textAt } from '../json-values.ts'
-import { createStatusLine, printObject, printPairs, progressText } from '../output.ts'
-import { exitCodeOf } from '../problem.ts'
+import { CommandFailure, exitCodes } from '../failure.ts'
+import { readGiven } from '../given-file.ts'
+import { checkAnswer, checkBundleFile, tell, type VerifyOptions } from './verify-answer.ts'
 
-export interface VerifyOptions {
-  /** Hashes and signature only: no node is asked. */
-  readonly offline?: boolean
-  /** The file is a bundle: no node is asked. */
-  readonly bundle?: boolean
-  /** did:key that must have signed. */
-  readonly signer?: string
-}
-
-/** Answers of deployed nodes nest deeper than what a node takes in. */
-const maxDepth = 128
-
-/** Checks `file` (`-`: stdin). Throws CommandFailure when it is no proof, is wrong or cannot be checked. */
-export async function verify(context: CommandContext, [file = '']: Args, options: VerifyOptions): Promise<number> {
-  if (options.bundle === true) return await verifyBundled(context, file, options)
-  const bytes = file === '-' ? await buffer(process.stdin) : await readFile(file)
-  const verdict = verifyOffline(bytes, options.signer === undefined ? {} : { signer: options.signer })
-  if (!verdict.ok) {
-    if (verdict.outcome !== 'noProof') print(context, verdict, undefined)
-    throw offlineFailure(verdict, file)
+/**
+ * Checks the files (`-`: stdin). One answer is told in full; other kinds, and many files, in a line each. Throws CommandFailure
+ * when a single answer is no proof, is wrong or cannot be checked.
+ */
+export async function verify(context: CommandContext, files: Args, options: VerifyOptions): Promise<number> {
+  const [file = ''] = files
+  if (options.bundle === true) for (const one of files) refuseAsBundle(one, options)
+  if (files.length > 1) return await verifyMany(context, files, options)
+  if (options.bundle === true) return tell(context, await checkBundleFile(context, file, options))
+  const bytes = await readGiven(file)
+  if (!isAnswer(bytes)) {
+    const { kindOfFile } = await import('../../libraries/ledger/file-kind.ts')
+    if (kindOfFile(bytes).kind !== 'other') return await verifyMany(context, files, options, bytes)
   }
-  if (options.offline === true) {
-    print(context, verdict, undefined)
-    return exitCodes.done
-  }
-  const client = await openClient(context)
-  try {
-    const answer = await client.call({ method: 'POST', path: '/verify', json: proofOf(bytes) })
-    print(context, verdict, { server: client.server, result: 'passed', answer: answer.json() })
-  } catch (error) {
-    print(context, verdict, { server: client.server, result: resultOf(error), answer: null })
-    throw error
-  }
-  return exitCodes.done
+  return tell(context, await checkAnswer(context, bytes, { ...options, file }))
 }
 
-/** Checks a bundle, and runs its question again here, over the rows that it holds. Throws CommandFailure. */
-async function verifyBundled(context: CommandContext, file: string, options: VerifyOptions): Promise<number> {
-  if (options.offline === true || file === '-') {
-    const why =
-      file === '-' ? 'A bundle is a file, not stdin.' : '--bundle asks no node: --offline does not go with it.'
-    throw new CommandFailure(exitCodes.usage, why)
-  }
-  const { verifyBundle } = await import('../../node/verify-bundle.ts')
-  // Slices that were unpacked go when the process ends.
-  process.once('SIGTERM', () => process.exit(exitCodes.interrupted))
-  const status = createStatusLine()
-  const beganMs = systemClock.monotonicMs()
-  const found = await verifyBundle(file, {
-    limits: context.entry.loadConfig({}).limits,
-    ...defined({ signer: options.signer }),
-    onProgress: (doneBytes, totalBytes) =>
-      status.show(progressText(file, { doneBytes, totalBytes, elapsedMs: systemClock.monotonicMs() - beganMs })),
-  }).finally(() => status.clear())
-  if (found.outcome === 'bundle') throw bundleFailure(found.fault, file)
-  const { verdict } = found
-  if (found.outcome === 'proof') {
-    print(context, verdict, undefined)
-    throw offlineFailure(found.verdict, file)
-  }
-  const { contents, rerun, failure } = found
-  const { rows, blocks, slices } = contents
-  const held = objectOf({ rows, blocks, slices, bytes: contents.bytes })
-  if (failure === undefined) {
-    print(context, verdict, { bundle: held, result: 'passed', answer: fromPlain(rerun ?? null) })
-    return exitCodes.done
-  }
-  const { kind, message, details } = failure.error
-  const exitCode = exitCodeOf(failure.status, kind)
-  const result = exitCode === exitCodes.verificationFailed ? 'failed' : 'absent'
-  print(context, verdict, { bundle: held, result, answer: null })
-  throw new CommandFailure(exitCode, message.replaceAll('this node', 'this program'), {
-    kind,
-    ...(details.hint === undefined ? {} : { hint: details.hint.replaceAll('a node', 'a node or a program') }),
-  })
+async function verifyMany(
+  context: CommandContext,
+  files: Args,
+  options: VerifyOptions,
+  given?: Uint8Array,
+): Promise<number> {
+  const { verifyFiles } = await import('./verify-files.ts')
+  return await verifyFiles(context, { files, given }, options)
 }
 
-/** Why a bundle cannot be used, or made, as a failure of the command. */
-export function bundleFailure({ outcome, sentence }: BundleFault, file: string): CommandFailure {
-  const about = outcome === 'failed' ? 'This is not to be trusted. ' : ''
-  const hint = `A bundle is what 'proofstream bundle PROOF' saves; is ${file} one?`
-  return new CommandFailure(outcomeCodes[outcome], cleanText(about + sentence), outcome === 'noBundle' ? { hint } : {})
+/** By its first member: an answer has members that no other kind has, and may be large. */
+function isAnswer(bytes: Uint8Array): boolean {
+  const start = Buffer.from(bytes.subarray(0, 64)).toString('latin1')
+  return /^\s*\{\s*"(?:commitment|input|output|subQueries)"/.test(start)
 }
 
-/** The saved answer without its rows, whose hash was checked here; every token as it stands in the file. */
-function proofOf(bytes: Uint8Array): Uint8Array {
-  const saved = parseJson(bytes, { maxDepth })
-  const members = saved instanceof Map ? [...saved].filter(([name]) => name !== 'output') : []
-  return Buffer.from(jsonText(new Map(members)))
-}
-
-function resultOf(error: unknown): 'failed' | 'absent' {
-  return error instanceof CommandFailure && error.exitCode === exitCodes.verificationFailed ? 'failed' : 'absent'
-}
-
-interface Reproduction {
-  readonly server?: string
-  /** What a bundle holds, where it was run over that. */
-  readonly bundle?: JsonObject
-  /** `absent`: the node could not do it. */
-  readonly result: 'passed' | 'failed' | 'absent'
-  readonly answer: JsonValue
-}
-
-function print(
-  { form }: CommandContext,
-  verdict: OfflineSuccess | OfflineFailure,
-  reproduction: Reproduction | undefined,
-): void {
-  const checks: JsonObject = new Map(verdict.checks.map(({ name, result }) => [name, result]))
-  if (reproduction !== undefined) checks.set('reproduction', reproduction.result)
-  const answer = reproduction?.answer
-  const lines = verdict.ok ? explain(findingsOf(verdict, reproduction)) : []
-  // A person reads the sentences, a program the members.
-  if (form === 'table') printPairs(lines.map(({ about, text }) => [about, text]))
-  printObject(
-    form,
-    objectOf({
-      ok: verdict.ok && (reproduction === undefined || reproduction.result === 'passed'),
-      ...(verdict.ok && form !== 'table' ? answerMembers(verdict.answer) : {}),
-      signer: verdict.ok && form === 'table' ? undefined : verdict.signer,
-      relation: textAt(answer, 'signer', 'relation'),
-      canonicalForm: verdict.ok ? verdict.canonicalForm : undefined,
-      checks,
-      commitment: verdict.ok ? new Map<string, JsonValue>(Object.entries(verdict.commitment)) : undefined,
-      server: reproduction?.server,
-      bundle: reproduction?.bundle,
-      engine: memberAt(answer, 'engine'),
-      explanation: form === 'table' ? undefined : lines.map(({ about, text }) => objectOf({ about, text })),
-    }),
-  )
-}
-
-const relations = ['self', 'known', 'unknown'] as const
-const stabilities = ['exact', 'pinned'] as const
-
-/** What the file says and what the node added to it, where it ran the query again. */
-function findingsOf({ answer, signer, checks }: OfflineSuccess, reproduction: Reproduction | undefined): Findings {
-  const told = reproduction?.result === 'passed' ? reproduction.answer : null
-  const [rows, extent] = [numberAt(told, 'answer', 'rows'), textAt(told, 'answer', 'extent')]
-  const isNamed = checks.some(({ name, result }) => name === 'signer' && result === 'passed')
-  const relation = isNamed ? 'named' : relations.find((one) => one === textAt(told, 'signer', 'relation'))
-  const retiredAt = textAt(told, 'signer', 'retired', 'at')
-  const why = textAt(told, 'signer', 'retired', 'why') === 'leaked' ? ('leaked' as const) : ('rotated' as const)
-  const stability = stabilities.find((one) => one === textAt(told, 'engine', 'stability'))
-  const times = itemsAt(told, 'answer', 'datasets').map(
-    (dataset) => [textAt(dataset, 'blockHash') ?? '', textAt(dataset, 'blockTime') ?? ''] as const,
-  )
-  return {
-    answer: {
-      ...answer,
-      ...defined({ rows }),
-      ...(extent === 'whole' || extent === 'cut' ? { extent } : {}),
-    },
-    signer,
-    ...defined({ relation, stability, retired: retiredAt === undefined ? undefined : { at: retiredAt, why } }),
-    blockTimes: new Map(times),
-    isReproduced: told !== null,
-  }
-}
-
-/** What was asked, of what, and how much of it came. */
-function answerMembers(answer: OfflineSuccess['answer']): Parameters<typeof objectOf>[0] {
-  const { query, parameters, dialect, datasets, rows, extent } = answer
-  return {
-    query,
-    parameters,
-    dialect,
-    datasets: new Map(datasets.map(({ id, alias, blockHash }) => [alias ?? id, blockHash ?? null])),
-    answer: extentText(answer),
-    rows,
-    extent,
-  }
-}
-
-const outcomeCodes: Readonly<Record<OfflineFailure['outcome'] | BundleFault['outcome'], ExitCode>> = {
-  noProof: exitCodes.refused,
-  noBundle: exitCodes.refused,
-  impossible: exitCodes.verificationImpossible,
-  failed: exitCodes.verificationFailed,
-}
-
-/** Why a saved answer is not good, as a failure of the command. */
-export function offlineFailure(verdict: OfflineFailure, file: string): CommandFailure {
-  const { position } = verdict
-  return new CommandFailure(outcomeCodes[verdict.outcome], verdict.message, {
-    kind: verdict.kind,
-    ...(position === undefined ? {} : { facts: [`at line ${position.line}, column ${position.column}`] }),
-    ...(verdict.kind === 'InvalidRequest::RewrittenOutput'
-      ? { hint: `Check the bytes as they were received; ${file} was printed anew.` }
-      : {}),
-    ...(verdict.outcome === 'noProof'
-      ? { hint: `A proof is what 'proofstream query … --proof FILE' saves; is ${file} one?` }
-      : {}),
-  })
+function refuseAsBundle(file: string, options: VerifyOptions): void {
+  if (options.offline !== true && file !== '-') return
+  const why = file === '-' ? 'A bundle is a file, not stdin.' : '--bundle asks no node: --offline does not go with it.'
+  throw new CommandFailure(exitCodes.usage, why)
 }

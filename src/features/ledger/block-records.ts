@@ -7,9 +7,8 @@ import { nextTurn } from '../../libraries/base/clock.ts'
 import { DecodeError } from '../../libraries/base/errors.ts'
 import { parseJson } from '../../libraries/base/json/json.ts'
 import type { JsonObject, JsonValue } from '../../libraries/base/json/value.ts'
-import { batchRecord, batchSalt, recordLeaf } from '../../libraries/ledger/roots.ts'
+import { batchRecords, batchSalt, recordLeaf } from '../../libraries/ledger/roots.ts'
 import { hashBytes } from '../../libraries/ledger/tree.ts'
-import type { CheckpointContent } from '../../libraries/odf/chain/checkpoint.ts'
 import type { DatasetChain } from '../../node/catalog/dataset-chain.ts'
 import { Checkpoints } from '../../node/catalog/outcomes.ts'
 import type { ChainBlock } from '../../node/catalog/packed-blocks.ts'
@@ -105,18 +104,6 @@ export class BlockRecords {
 
 function isWanted(record: JsonValue, wanted: WantedBatch): boolean {
   return Object.entries(wanted).every(([name, value]) => objectOf(record).get(name) === value)
-}
-
-/** What the leaves of batches say; undefined where the checkpoint has no hashes of bodies. A change is no batch. */
-function batchRecords({ outcomes, bodies }: CheckpointContent): JsonValue[] | undefined {
-  if (bodies === undefined) return undefined
-  return outcomes.flatMap(({ id, status }, at) => {
-    const bodyHash = bodies[at] ?? undefined
-    if (bodyHash === undefined || status.kind === 'changed') return []
-    if (status.kind === 'rejected') return [batchRecord({ id, bodyHash, status: 'rejected', error: status.error })]
-    const { start, end } = status
-    return [batchRecord({ id, bodyHash, status: 'committed', offsets: { start, end } })]
-  })
 }
 
 function objectOf(value: JsonValue | undefined): JsonObject {

@@ -9,7 +9,8 @@ import { hmacSha256 } from '../base/ids/native-crypto.ts'
 import { hashBytes } from './tree.ts'
 
 const kinds = { block: 1, statement: 2 } as const
-const blockEntryBytes = 137
+/** Of a block. */
+export const blockEntryBytes = 137
 const statementEntryBytes = 33
 
 /** The bytes of a block's entry that a receipt can promise before the roots are known: kind, dataset tag, sequence, block tag. */

@@ -13,8 +13,24 @@ export {
   promisedBytes,
   type StatementEntry,
 } from './entry.ts'
+export { kindOfFile, type LedgerFile } from './file-kind.ts'
 export { type Head, headText, parseHead } from './head.ts'
 export { judgeProof, type ProofFacts, type ProofVerdict } from './judge-proof.ts'
+export {
+  answersPromise,
+  type BrokenPromise,
+  brokenPromiseJson,
+  judgePromise,
+  type LedgerPromise,
+  type Looked,
+  lookedIn,
+  openReceipt,
+  openRefusal,
+  parseBrokenPromise,
+  type PromiseVerdict,
+  type SignedReceipt,
+  type SignedRefusal,
+} from './judge-receipt.ts'
 export { type Note, noteOf, type NoteSignature, parseNote, signatureLine, signNote, verifyNote } from './note.ts'
 export { type OpenedHead, openHead, type Witnessed } from './open-head.ts'
 export {
@@ -39,7 +55,9 @@ export {
 } from './proof-document.ts'
 export {
   batchRecord,
+  type BatchOutcomes,
   type BatchRecord,
+  batchRecords,
   batchSalt,
   isBelow,
   recordLeaf,

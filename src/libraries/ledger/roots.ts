@@ -25,6 +25,30 @@ export function batchRecord(batch: BatchRecord): JsonValue {
   return fromPlain({ id, bodyHash, status, offsets: { start, end } })
 }
 
+/** What a checkpoint says of the batches and changes of its block, and the hash of each body; null for a change. */
+export interface BatchOutcomes {
+  readonly outcomes: readonly {
+    readonly id: string
+    readonly status:
+      | { readonly kind: 'committed'; readonly start: number; readonly end: number }
+      | { readonly kind: 'rejected'; readonly error: string }
+      | { readonly kind: 'changed' }
+  }[]
+  readonly bodies?: readonly (string | null)[]
+}
+
+/** What the leaves of batches say; undefined where the checkpoint has no hashes of bodies. A change is no batch. */
+export function batchRecords({ outcomes, bodies }: BatchOutcomes): JsonValue[] | undefined {
+  if (bodies === undefined) return undefined
+  return outcomes.flatMap(({ id, status }, at) => {
+    const bodyHash = bodies[at] ?? undefined
+    if (bodyHash === undefined || status.kind === 'changed') return []
+    if (status.kind === 'rejected') return [batchRecord({ id, bodyHash, status: 'rejected', error: status.error })]
+    const { start, end } = status
+    return [batchRecord({ id, bodyHash, status: 'committed', offsets: { start, end } })]
+  })
+}
+
 /** The salt of a batch, by its place among the outcomes of the block. */
 export function batchSalt(secret: Uint8Array, index: number): Uint8Array {
   return hmacSha256(secret, concatBytes([utf8('batch'), u64Bytes(index)]))

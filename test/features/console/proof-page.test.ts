@@ -13,6 +13,7 @@ import { hostileRows } from './hostile.ts'
 
 const open = await liveNode()
 const closed = await liveNode({ 'anonymous-read': false })
+const keeper = await liveNode({ 'ledger-origin': 'data.example/ledger', 'ledger-delay': '1s' })
 const isSkipped = chromium === undefined && process.env['CI'] !== 'true'
 
 describe.skipIf(isSkipped)('the verify page in Chromium', () => {
@@ -150,8 +151,7 @@ describe.skipIf(isSkipped)('the verify page in Chromium', () => {
     await visit(open)
     await page.evaluate("document.querySelector('#text').focus()")
     await driver.type(proofs.hostile)
-    await driver.press('Tab')
-    await driver.press('Tab')
+    for (let field = 0; field < 3; field++) await driver.press('Tab')
     await driver.press('Enter')
     await driver.until("/^✓/.test(document.querySelector('#result h2')?.textContent)")
     expect(await again()).toContain('good: ')
@@ -159,6 +159,18 @@ describe.skipIf(isSkipped)('the verify page in Chromium', () => {
     expect(shown).toContain('<img src=x onerror=alert(1)>')
     expect(shown).toContain('</table></main><h1>owned</h1>')
     expect(await page.evaluate("document.querySelectorAll('main img, main script, main h1').length")).toBe(1)
+  })
+
+  test('judges a head of the ledger by the policy of the node, which is named as such', async () => {
+    await visit(keeper)
+    await driver.until("document.querySelector('#policy').value.startsWith('log data.example/ledger+')")
+    const hint = await page.evaluate("document.querySelector('#policy-hint').textContent")
+    expect(hint).toContain(`the policy that ${new URL(keeper.node.url).host} gives of itself`)
+    await expect.poll(async () => (await keeper.call('/ledger', { token: null })).at('size')).toBe(1)
+    const { text } = await keeper.call('/ledger/checkpoint', { token: null })
+    expect(await choose(text)).toBe('good: ✓ A head that is signed, by the word of its node alone')
+    await page.evaluate("document.querySelector('#policy').value = ''")
+    expect(await choose(text)).toBe('unjudged: ? Cannot be judged here')
   })
 
   test('says without scripts how proofs are checked', async () => {

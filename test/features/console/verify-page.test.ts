@@ -7,11 +7,15 @@ import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { verifyPage } from '../../../scripts/build-pages.ts'
-import { fromPlain } from '../../../src/libraries/base/json/json.ts'
+import { fromPlain, jsonText } from '../../../src/libraries/base/json/json.ts'
+import { proofJsonText } from '../../../src/libraries/ledger/proof-document.ts'
 import { commit } from '../../../src/libraries/proof/commitment.ts'
 import { nodeKeyFromSeed, signProof } from '../../../src/libraries/proof/sign.ts'
 import { type OfflineVerdict, verifyOffline } from '../../../src/libraries/proof/verify.ts'
 import { type Browser, chromium, type Page, startChromium } from '../../helpers/chromium.ts'
+import { signedHead, twoOfThree } from '../../libraries/ledger/keys.ts'
+import { SmallLedger } from '../../libraries/ledger/proofs.ts'
+import { signedReceipt, signedRefusal } from '../../libraries/ledger/receipts.ts'
 import { forgeries } from '../../libraries/proof/forgeries.ts'
 import { proofVectors, verifyVectors } from '../../libraries/proof/proof-vectors.ts'
 import { drive } from './driver.ts'
@@ -172,6 +176,62 @@ describe.skipIf(chromium === undefined && process.env['CI'] !== 'true')('verify.
     expect(found.text).toContain(sentence)
   })
 
+  test('judges proofs of a ledger, signed receipts and heads by the policy that is given, and by none without', async () => {
+    const ledger = new SmallLedger(9)
+    const proof = ledger.text(5, 9, 'row')
+    const by = (year: number): string => `${year}-01-01T00:00:00.000Z`
+    const receipt = (year: number): string => jsonText(signedReceipt(ledger, 5, { by: by(year) }))
+    const files: Readonly<Record<string, string | Uint8Array>> = {
+      text: proof,
+      json: proofJsonText(ledger.blocks[5]!.documents.row, ledger.proof(5, 9, 'row')),
+      few: ledger.text(5, 9, 'row', { witnesses: [2] }),
+      changed: Buffer.from(proof).toString().replace('index 5', 'index 4'),
+      head: signedHead({ size: 9, root: ledger.root(9) }),
+      'forged head': signedHead({ size: 9, root: ledger.root(8) }).slice(0, -3),
+      promised: receipt(2099),
+      'was due': receipt(2026),
+      'changed receipt': receipt(2099).replace('me/lab', 'me/lob'),
+      refusal: jsonText(signedRefusal()),
+    }
+    const judged = async (policy: string, signer = ''): Promise<Record<string, string>> => {
+      await page.evaluate(`document.querySelector('#policy').value = ${JSON.stringify(policy)}
+        document.querySelector('#signer').value = ${JSON.stringify(signer)}`)
+      const found: Record<string, string> = {}
+      for (const [name, content] of Object.entries(files)) {
+        found[name] = (await choose(file(name, content))).headline
+      }
+      return found
+    }
+    const [unchanged, unjudged, bad] = [
+      '✓ Unchanged since it was signed',
+      '? Cannot be judged here',
+      '✗ Do not trust this file',
+    ]
+    const included = '✓ Included in the ledger, as its witnesses saw it'
+    const byPolicy = {
+      text: included,
+      json: included,
+      few: '? Witness quorum not met',
+      changed: bad,
+      head: '✓ A head that is signed, as its witnesses saw it',
+      'forged head': bad,
+      promised: '✓ Promised, not yet due',
+      'was due': '? Signed, and the promise was due',
+      'changed receipt': bad,
+      refusal: unchanged,
+    }
+    expect(await judged(twoOfThree)).toEqual(byPolicy)
+    const { text } = await choose(file('row.tlog-proof', proof))
+    expect(text).toContain('"text":"Zürich \\"1\\" \u{1f30d} \\u0000"')
+    expect(text).toContain('node.example/ledger: entry 5 of 9')
+    expect(text).toContain('W3, at 2026-05-28T20:26:43.000Z')
+    const receipts = { promised: bad, 'was due': bad, refusal: bad }
+    expect(await judged(twoOfThree, live.did)).toEqual({ ...byPolicy, ...receipts })
+    const none = Object.fromEntries(Object.keys(files).map((name) => [name, unjudged]))
+    expect(await judged('')).toEqual({ ...none, 'changed receipt': bad, refusal: unchanged })
+    expect(await judged('log nonsense')).toEqual({ ...none, 'changed receipt': bad, refusal: unchanged })
+  })
+
   test('shows hostile texts as text', async () => {
     const hostile = '<img src=x onerror=alert(1)><script>alert(2)</script>\u202e\u0007&amp;"'
     const datasets = [{ id: hostile, alias: hostile, blockHash: hostile }]
@@ -221,7 +281,7 @@ describe.skipIf(chromium === undefined && process.env['CI'] !== 'true')('verify.
         await page.send('Input.dispatchKeyEvent', { type, key: 'Tab', code: 'Tab', windowsVirtualKeyCode: 9 })
       reached.push(await page.evaluate('document.activeElement.id || document.activeElement.tagName'))
     }
-    expect(reached.slice(0, 4)).toEqual(['file', 'text', 'signer', 'BUTTON'])
+    expect(reached).toEqual(['file', 'text', 'signer', 'policy', 'BUTTON'])
   })
 
   test('has no fault that axe-core finds, and is no wider than the window, a telephone included', async () => {

@@ -40,7 +40,7 @@ const running: KeeperStatus = {
   state: { kind: 'running' },
   delayMs: 1_000,
   waitMs: 30_000,
-  waiting: { datasets: 0, sinceMs: undefined },
+  waiting: { datasets: 0, blocks: 0, sinceMs: undefined },
   witnesses: [],
 }
 
@@ -180,12 +180,12 @@ describe('a promise', () => {
     const states: (KeeperStatus | undefined)[] = [
       undefined,
       { ...running, state: { kind: 'halted', reason: 'x' } },
-      { ...running, waiting: { datasets: 1, sinceMs: 900 } },
+      { ...running, waiting: { datasets: 1, blocks: 1, sinceMs: 900 } },
     ]
     for (const status of states) {
       expect(await ledger.answers({ clock, status: () => status }).promiseOf(name, blockOf(7))).toBeUndefined()
     }
-    const waiting = { ...running, waiting: { datasets: 1, sinceMs: 1_500 } }
+    const waiting = { ...running, waiting: { datasets: 1, blocks: 1, sinceMs: 1_500 } }
     expect(await ledger.answers({ clock, status: () => waiting }).promiseOf(name, blockOf(7))).toBeDefined()
     const never = { clock, waitMs: undefined }
     expect(await ledger.answers(never).promiseOf(name, blockOf(7))).toBeUndefined()

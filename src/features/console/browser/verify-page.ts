@@ -1,6 +1,7 @@
 // Checks proofs in verify.html and on the console's page: takes a saved answer from a file, a drop or a field, checks it with
 // the offline verifier and says what was found. Whatever a file holds goes into the page as text, never as markup.
 
+import { utf8 } from '../../../libraries/base/bytes.ts'
 import { cleanText } from '../../../libraries/base/clean-text.ts'
 import { systemClock } from '../../../libraries/base/clock.ts'
 import {
@@ -13,6 +14,7 @@ import {
 import { type BundleFindings, checkBundle, isBundle } from './bundle-file.ts'
 import { element } from './element.ts'
 import { firstRows } from './first-rows.ts'
+import { judgeLedgerFile } from './ledger-file.ts'
 
 /** An answer of a node has at most 256 MiB; what is larger is none. */
 const maxFileBytes = 300 * 1024 * 1024
@@ -32,6 +34,7 @@ const findParts = () => ({
   fileField: part('file', HTMLInputElement),
   textField: part('text', HTMLTextAreaElement),
   signerField: part('signer', HTMLInputElement),
+  policyField: part('policy', HTMLTextAreaElement),
   result: part('result', HTMLElement),
   details: part('details', HTMLElement),
 })
@@ -114,6 +117,13 @@ async function judge(given: readonly (File | string)[]): Promise<void> {
     return show('unjudged', 'Cannot be judged here', [element('p', '', `The file cannot be read: ${String(error)}`)])
   }
   if (own !== current) return
+  const [source] = sources
+  if (sources.length === 1 && source !== undefined) {
+    const bytes = typeof source === 'string' ? utf8(`${source}\n`) : source
+    const trust = { policy: parts.policyField.value, signer: parts.signerField.value.trim() }
+    const shown = judgeLedgerFile(bytes, trust)
+    if (shown !== undefined) return show(shown.tone, shown.headline, shown.content)
+  }
   const { verdict, proof } = verdictOf(sources)
   if (!verdict.ok) return showFailure(verdict)
   showSuccess(verdict)

@@ -9,7 +9,18 @@ import { checkWhatIsGiven, type Checked } from '../browser/verify-page.ts'
 export function start(main: HTMLElement): void {
   const again = main.querySelector<HTMLElement>('#again')
   main.querySelector('#form button')?.removeAttribute('disabled')
+  void offerPolicy(main)
   checkWhatIsGiven((checked) => again?.replaceChildren(...(checked === undefined ? [] : offer(checked))))
+}
+
+/** The policy of this node, named as such, until the reader has another. */
+async function offerPolicy(main: HTMLElement): Promise<void> {
+  const field = main.querySelector<HTMLTextAreaElement>('#policy')
+  const answer = await fetch('/ledger/policy').catch(() => undefined)
+  if (field === null || answer?.ok !== true || field.value !== '') return
+  field.value = await answer.text()
+  const text = `This is the policy that ${location.host} gives of itself. Put in another one, if you trust somebody else.`
+  main.querySelector('#policy-hint')?.replaceChildren(text)
 }
 
 /** The ways to run it again, and where the verdict of the node goes. */

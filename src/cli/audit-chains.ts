@@ -1,0 +1,229 @@
+// The chains of a node beside its ledger: the tags of entries, which everybody sees, against those that follow from the blocks of
+// the datasets that the caller may read. Keeps 48 bytes for each block of these, nothing for others.
+
+import type { JsonValue } from '../index.ts'
+import { equalBytes, fromHex, toHex } from '../libraries/base/bytes.ts'
+import { DecodeError } from '../libraries/base/errors.ts'
+import { type BlockEntry, blockTag, datasetTag } from '../libraries/ledger/entry.ts'
+import { blockSalt, secretsFromJson, SecretWalk } from '../libraries/ledger/secrets.ts'
+import { auditRoots } from './audit-roots.ts'
+import { datasetPath, type NodeClient } from './client.ts'
+import { CommandFailure, exitCodes } from './failure.ts'
+import { itemsAt, memberAt, numberAt, textAt } from './json-values.ts'
+import { noNode } from './node-answer.ts'
+import { pagesOf } from './pages.ts'
+
+/** What is wrong, in a line. */
+export interface Finding {
+  readonly finding: string
+  /** Alias of a dataset that the caller may read, else a tag in hex. */
+  readonly dataset?: string
+  readonly sequence?: number
+  readonly index?: number
+  readonly about?: string
+}
+
+/** Is told what is wrong. */
+export type OnFinding = (finding: Finding) => void
+
+/** So much of a tag tells blocks apart, and of a root batches and rows. */
+const keptBytes = 16
+/** Of an entry: block tag, batch root, row root. */
+const entryBytes = 3 * keptBytes
+
+/** A dataset that the caller may read, and what the ledger has of it. */
+interface Chain {
+  readonly alias: string
+  readonly tag: string
+  readonly secrets: SecretWalk
+  /** Of its entries in order the first 16 bytes of block tag, batch root and row root. */
+  kept: Uint8Array
+  /** How many they are. */
+  entered: number
+  /** Sequence from which on the roots are recomputed: the entries before were there at the last audit. */
+  newFrom: number
+}
+
+export interface ChainsReport {
+  readonly datasets: number
+  readonly blocks: number
+  /** Blocks that are not entries and are young enough. */
+  readonly waiting: number
+  /** Blocks whose entries have roots that were recomputed. */
+  readonly recomputed: number
+  /** Blocks of which a secret or an object is gone, so that not all can be compared. */
+  readonly unknown: number
+  /** Datasets that are not in the ledger. */
+  readonly outside: number
+}
+
+/** All entries in order: each dataset's sequences once and one after another. */
+export class Order {
+  /** The next sequence of each dataset. */
+  readonly #next = new Map<string, number>()
+  readonly #onFinding: OnFinding
+
+  constructor(onFinding: OnFinding) {
+    this.#onFinding = onFinding
+  }
+
+  get datasets(): number {
+    return this.#next.size
+  }
+
+  /** False where the entry is out of place: nothing follows from it. */
+  take(tag: string, sequence: number, index: number): boolean {
+    const next = this.#next.get(tag) ?? 0
+    this.#next.set(tag, sequence === next ? next + 1 : next)
+    if (sequence === next) return true
+    const [finding, about] =
+      sequence < next
+        ? ['twice', 'an entry with this sequence came before']
+        : ['missing', `the entry with the sequence ${next} did not come before this one`]
+    this.#onFinding({ finding, dataset: tag, sequence, index, about })
+    return false
+  }
+}
+
+export class Chains {
+  readonly #client: NodeClient
+  readonly #onFinding: OnFinding
+  readonly #byTag = new Map<string, Chain>()
+  #outside = 0
+
+  constructor(client: NodeClient, onFinding: OnFinding) {
+    this.#client = client
+    this.#onFinding = onFinding
+  }
+
+  get count(): number {
+    return this.#byTag.size
+  }
+
+  /** Asks for the salts of all datasets that the caller may read. Throws CommandFailure. */
+  async open(onDataset: (done: number) => void): Promise<void> {
+    const list = { path: '/datasets' }
+    for await (const page of pagesOf(this.#client, list, { items: 'datasets', cursor: 'after' })) {
+      for (const dataset of page) {
+        await this.#openOne(textAt(dataset, 'alias') ?? '', textAt(dataset, 'id') ?? '')
+        onDataset(this.#byTag.size + this.#outside)
+      }
+    }
+  }
+
+  async #openOne(alias: string, id: string): Promise<void> {
+    // An older node knows no such part (400); a dataset may go meanwhile.
+    const call = { path: `${datasetPath(alias)}/metadata`, query: { include: 'ledger' }, accepts: [400, 404, 410] }
+    const answer = await this.#client.call(call)
+    const told = answer.status === 200 ? memberAt(answer.json(), 'output', 'ledger') : undefined
+    if (told === undefined) {
+      this.#outside++
+      return
+    }
+    const { salt, secrets } = readSecrets(told, alias)
+    const tag = toHex(datasetTag(salt, id))
+    this.#byTag.set(tag, { alias, tag, secrets, kept: new Uint8Array(), entered: 0, newFrom: Number.POSITIVE_INFINITY })
+  }
+
+  /** An entry in its place; `isNew`: it was not there at the last audit. */
+  take(tag: string, { sequence, blockTag, batchRoot, rowRoot }: BlockEntry, isNew: boolean): void {
+    const chain = this.#byTag.get(tag)
+    if (chain === undefined) return
+    const at = sequence * entryBytes
+    if (chain.kept.length < at + entryBytes) {
+      const larger = new Uint8Array(Math.max(64 * entryBytes, 2 * (at + entryBytes)))
+      larger.set(chain.kept)
+      chain.kept = larger
+    }
+    for (const [place, bytes] of [blockTag, batchRoot, rowRoot].entries()) {
+      chain.kept.set(bytes.subarray(0, keptBytes), at + place * keptBytes)
+    }
+    chain.entered = sequence + 1
+    if (isNew) chain.newFrom = Math.min(chain.newFrom, sequence)
+  }
+
+  /** Alias for a tag that is known. */
+  nameOf(tag: string): string {
+    return this.#byTag.get(tag)?.alias ?? tag
+  }
+
+  /** Reads the chains, and holds their blocks against the entries. Blocks from before `dueMs` have to be there. */
+  async compare(dueMs: number, onBlocks: (blocks: number) => void): Promise<ChainsReport> {
+    const report = { datasets: this.count, blocks: 0, recomputed: 0, waiting: 0, unknown: 0, outside: this.#outside }
+    for (const chain of this.#byTag.values()) {
+      const list = { path: `${datasetPath(chain.alias)}/blocks` }
+      const { entered } = chain
+      let length = 0
+      for await (const page of pagesOf(this.#client, list, { items: 'blocks', cursor: 'before' })) {
+        for (const block of page) {
+          const sequence = numberAt(block, 'sequence') ?? -1
+          if (!Number.isSafeInteger(sequence) || sequence < 0) {
+            throw noNode(this.#client.server, `lists a block of ${chain.alias} without a sequence`)
+          }
+          length = Math.max(length, sequence + 1)
+          report.blocks++
+          const found = await this.#judge(chain, block, { sequence, dueMs })
+          if (found !== undefined) report[found]++
+          onBlocks(report.blocks)
+        }
+      }
+      if (length < entered) {
+        const about = `the ledger has ${entered} blocks, the chain ${length}`
+        this.#onFinding({ finding: 'not in the chain', dataset: chain.alias, sequence: length, about })
+      }
+    }
+    return report
+  }
+
+  async #judge(
+    chain: Chain,
+    block: JsonValue,
+    { sequence, dueMs }: { readonly sequence: number; readonly dueMs: number },
+  ): Promise<'waiting' | 'unknown' | 'recomputed' | undefined> {
+    const { alias: dataset, entered } = chain
+    if (sequence >= entered) {
+      const time = textAt(block, 'systemTime') ?? ''
+      if (Date.parse(time) > dueMs) return 'waiting'
+      this.#onFinding({ finding: 'missing', dataset, sequence, about: `the block of ${time} is not in the ledger` })
+      return undefined
+    }
+    const secret = chain.secrets.secretOf(sequence)
+    if (secret === undefined) return 'unknown'
+    const hash = textAt(block, 'hash') ?? ''
+    const [tag, batches, rows] = [0, 1, 2].map((place) => {
+      const at = sequence * entryBytes + place * keptBytes
+      return chain.kept.subarray(at, at + keptBytes)
+    })
+    if (tag === undefined || batches === undefined || rows === undefined) return undefined
+    if (
+      !/^f1620[0-9a-f]{64}$/.test(hash) ||
+      !equalBytes(blockTag(blockSalt(secret), hash).subarray(0, keptBytes), tag)
+    ) {
+      const about = 'the entry is of another block than the chain has'
+      this.#onFinding({ finding: 'another block', dataset, sequence, about })
+      return undefined
+    }
+    if (sequence < chain.newFrom) return undefined
+    const verdict = await auditRoots(this.#client, { path: datasetPath(dataset), hash, secret }, { batches, rows })
+    if (verdict === 'none') return undefined
+    if (verdict === 'unread') return 'unknown'
+    if (verdict !== 'good') this.#onFinding({ finding: 'another root', dataset, sequence, about: verdict.about })
+    return 'recomputed'
+  }
+}
+
+function readSecrets(told: JsonValue, alias: string): { readonly salt: Uint8Array; readonly secrets: SecretWalk } {
+  const pairs = itemsAt(told, 'keys').flatMap((pair): [string, string][] => {
+    const [path, node] = Array.isArray(pair) ? pair : []
+    return typeof path === 'string' && typeof node === 'string' ? [[path, node]] : []
+  })
+  const salt = textAt(told, 'salt') ?? ''
+  try {
+    if (!/^[0-9a-f]{64}$/.test(salt)) throw new DecodeError('salt', 'is not 32 bytes in hex')
+    return { salt: fromHex(salt) ?? new Uint8Array(), secrets: new SecretWalk(secretsFromJson(pairs)) }
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error
+    const message = `What the node says of the secrets of ${alias} cannot be read: ${error.message}.`
+    throw new CommandFailure(exitCodes.verificationImpossible, message, { cause: error })
+  }
+}

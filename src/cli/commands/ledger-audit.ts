@@ -1,0 +1,271 @@
+// `ledger audit`: recomputes a ledger from its entries, holds its head against the policy and against the head of the last audit,
+// and its entries against the chains that the caller may read. Memory does not grow with the ledger.
+
+import { readFile, rename, writeFile } from 'node:fs/promises'
+import { type JsonObject, systemClock } from '../../index.ts'
+import { base64Text } from '../../libraries/base/base64.ts'
+import { decodeUtf8, toHex } from '../../libraries/base/bytes.ts'
+import { durationMs } from '../../libraries/base/clock.ts'
+import { DecodeError } from '../../libraries/base/errors.ts'
+import { parseEntry } from '../../libraries/ledger/entry.ts'
+import { parseStatement } from '../../libraries/ledger/statement.ts'
+import { verifierKeyText } from '../../libraries/ledger/verifier-key.ts'
+import { Chains, type ChainsReport, type Finding, type OnFinding, Order } from '../audit-chains.ts'
+import { type NodeClient, openClient } from '../client.ts'
+import type { Args, CommandContext } from '../context.ts'
+import { CommandFailure, type ExitCode, exitCodes, failureOf } from '../failure.ts'
+import { objectOf, textAt } from '../json-values.ts'
+import { openedHead, witnessedMembers } from '../judged.ts'
+import { type KnownPolicy, policyOfFile, policyOfNode } from '../ledger-policy.ts'
+import { LedgerTiles } from '../ledger-tiles.ts'
+import { createStatusLine, printObject, printObjects, type StatusLine } from '../output.ts'
+
+export interface AuditOptions {
+  readonly policy?: string
+  /** File with the head of the last audit; it is replaced by that of this one. */
+  readonly state?: string
+}
+
+/** More findings are counted, not told. */
+const mostFindings = 100
+const mostStatements = 1000
+/** A node that has just been asked may still show an older head. */
+const shorterTries = 3
+const shorterMs = 1_000
+/** Beside the delay of the ledger: what a keeper waits for witnesses, and clocks that differ. */
+const graceMs = 120_000
+
+type OpenedHead = ReturnType<typeof openedHead>
+
+/** What an audit is about. */
+interface Audit {
+  readonly client: NodeClient
+  readonly known: KnownPolicy
+  readonly tiles: LedgerTiles
+  readonly status: StatusLine
+  readonly findings: Findings
+}
+
+/** Tells what is wrong, up to a number of it. */
+class Findings {
+  count = 0
+  readonly told: Finding[] = []
+
+  add(finding: Finding): void {
+    this.count++
+    if (this.told.length < mostFindings) this.told.push(finding)
+  }
+}
+
+/** Resolves to the exit code: what is wrong is told in a line each, and at the end what was looked at. Throws CommandFailure. */
+export async function auditLedger(context: CommandContext, [url = '']: Args, options: AuditOptions): Promise<number> {
+  const { server, ledger } = addressesOf(url)
+  const client = await openClient({ ...context, server })
+  const known = options.policy === undefined ? await policyOfNode(client) : await policyOfFile(options.policy)
+  const status = createStatusLine()
+  const before = options.state === undefined ? undefined : await earlierHead(options.state, known)
+  const heads: Head[] = before === undefined ? [] : [before]
+  try {
+    const { tiles, shown } = await currentHead(new LedgerTiles(ledger), known, heads)
+    const audit = { client, known, tiles, status, findings: new Findings() }
+    const { order, chains } = await auditEntries(audit, shown.opened, before?.opened)
+    if (options.state !== undefined) await saveHead(options.state, shown.bytes)
+    const dueMs = systemClock.nowMs() - (await delayMs(client)) - graceMs
+    const compared = await chains.compare(dueMs, (blocks) => status.show(`chains: ${blocks} blocks`))
+    status.clear()
+    return report(context, audit, { opened: shown.opened, before: before?.opened, order, compared })
+  } catch (error) {
+    status.clear()
+    tellFault(context, failureOf(error), heads)
+    throw error
+  } finally {
+    status.clear()
+  }
+}
+
+/** A signed head as it came, and what the policy says of it. */
+interface Head {
+  readonly bytes: Uint8Array
+  readonly opened: OpenedHead
+}
+
+/** What cannot be trusted is data, too: the heads that were signed, the one that was kept first. */
+function tellFault({ form }: CommandContext, { exitCode, message }: CommandFailure, heads: readonly Head[]): void {
+  const isFault = exitCode === exitCodes.verificationFailed || exitCode === exitCodes.verificationImpossible
+  if (!isFault) return
+  const verdict = exitCode === exitCodes.verificationFailed ? 'altered' : 'impossible'
+  const texts = heads.map(({ bytes }) => decodeUtf8(bytes))
+  printObject(form, objectOf({ verdict, code: exitCode, reason: message, heads: texts }))
+}
+
+/** The node and its ledger: `url` is the address of either. Throws CommandFailure (usage). */
+function addressesOf(url: string): { readonly server: string; readonly ledger: string } {
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
+    throw new CommandFailure(exitCodes.usage, `'${url}' is not the address of a node or a ledger.`)
+  }
+  const address = url.replace(/\/+$/, '')
+  const [, server] = /^(.*)\/ledger(?:\/\d+)?$/.exec(address) ?? []
+  return server === undefined ? { server: address, ledger: `${address}/ledger` } : { server, ledger: address }
+}
+
+/** The head of the last audit. Throws CommandFailure where the file has another thing. */
+async function earlierHead(file: string, known: KnownPolicy): Promise<Head | undefined> {
+  const bytes = await readFile(file).catch((error: unknown) => {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
+    throw error
+  })
+  if (bytes === undefined) return undefined
+  try {
+    return { bytes, opened: openedHead(bytes, known) }
+  } catch (error) {
+    const { exitCode, message } = failureOf(error)
+    throw new CommandFailure(exitCode, `${file} has no head of this ledger. ${message}`, {
+      hint: 'Name another file with --state; it is made where there is none.',
+      cause: error,
+    })
+  }
+}
+
+async function saveHead(file: string, bytes: Uint8Array): Promise<void> {
+  const part = `${file}.part-${process.pid}`
+  await writeFile(part, bytes)
+  await rename(part, file)
+}
+
+/** The head of now, which joins the others. The policy may have another address for the ledger than the one that was named. */
+async function currentHead(
+  named: LedgerTiles,
+  known: KnownPolicy,
+  heads: Head[],
+): Promise<{ readonly tiles: LedgerTiles; readonly shown: Head }> {
+  const before = heads[0]?.opened.head
+  const { head } = openedHead(await named.head(), known)
+  const url = known.policy.logs.find(({ key }) => key.name === head.origin)?.url
+  const tiles = url === undefined ? named : new LedgerTiles(url)
+  if (before !== undefined && before.origin !== head.origin) {
+    const message = `The head that is kept is of ${before.origin}, this ledger is ${head.origin}.`
+    throw new CommandFailure(exitCodes.verificationImpossible, message)
+  }
+  for (let tried = 1; ; tried++) {
+    const bytes = await tiles.head()
+    const shown = { bytes, opened: openedHead(bytes, known) }
+    const { size } = shown.opened.head
+    if (before === undefined || size >= before.size) {
+      heads.push(shown)
+      return { tiles, shown }
+    }
+    if (tried === shorterTries) {
+      heads.push(shown)
+      throw tiles.altered(`it had ${before.size} entries before, and shows ${size} now`)
+    }
+    await systemClock.sleep(shorterMs)
+  }
+}
+
+/** Recomputes the tree, and judges the entries by themselves. */
+async function auditEntries(
+  { client, known, tiles, status, findings }: Audit,
+  { head }: OpenedHead,
+  before: OpenedHead | undefined,
+): Promise<{ readonly order: Order; readonly chains: Chains }> {
+  const onFinding: OnFinding = (finding) => {
+    findings.add({ ...finding, ...(finding.dataset !== undefined && { dataset: chains.nameOf(finding.dataset) }) })
+  }
+  const chains: Chains = new Chains(client, onFinding)
+  await chains.open((done) => status.show(`datasets: ${done}`))
+  const order = new Order(onFinding)
+  const statements: { readonly hash: Uint8Array; readonly index: number }[] = []
+  await tiles.scan({
+    head,
+    isWithTiles: true,
+    ...(before !== undefined && { earlier: before.head }),
+    each: (bytes, index) => {
+      const entry = entryAt(bytes, index, tiles)
+      if (entry.kind === 'statement') {
+        if (statements.length < mostStatements) statements.push({ hash: entry.hash, index })
+        return
+      }
+      if (index === 0) findings.add({ finding: 'no statement', index, about: 'the first entry is not a statement' })
+      const tag = toHex(entry.datasetTag)
+      if (order.take(tag, entry.sequence, index)) chains.take(tag, entry, index >= (before?.head.size ?? 0))
+    },
+    onSize: (done) => status.show(`ledger: ${done} of ${head.size} entries`),
+  })
+  const key = known.policy.logs.find((log) => log.key.name === head.origin)?.key
+  for (const { hash, index } of statements) {
+    const { ledger } = statementOf(await tiles.statement(hash), { index, tiles })
+    if (ledger.origin === head.origin && key !== undefined && ledger.keys.includes(verifierKeyText(key))) continue
+    findings.add({ finding: 'another ledger', index, about: `the statement is of ${ledger.origin}, or of other keys` })
+  }
+  return { order, chains }
+}
+
+function entryAt(bytes: Uint8Array, index: number, tiles: LedgerTiles) {
+  try {
+    const entry = parseEntry(bytes)
+    if (entry.kind !== 'newer') return entry
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error
+    throw tiles.altered(`entry ${index} is none: ${error.message}`)
+  }
+  const message = `Entry ${index} is of a kind that this version does not know: the ledger is newer.`
+  throw new CommandFailure(exitCodes.verificationImpossible, message)
+}
+
+function statementOf(bytes: Uint8Array, { index, tiles }: { readonly index: number; readonly tiles: LedgerTiles }) {
+  try {
+    return parseStatement(bytes)
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error
+    throw tiles.altered(`the statement that is entry ${index} is none: ${error.message}`)
+  }
+}
+
+/** In which time a block has to be an entry, as the node says it. */
+async function delayMs(client: NodeClient): Promise<number> {
+  const answer = await client.call({ path: '/ledger', isAnonymous: true, accepts: [404] })
+  return (answer.status === 200 ? durationMs(textAt(answer.json(), 'delay') ?? '') : undefined) ?? 60_000
+}
+
+interface Result {
+  readonly opened: OpenedHead
+  readonly before: OpenedHead | undefined
+  readonly order: Order
+  readonly compared: ChainsReport
+}
+
+const columns = ['finding', 'dataset', 'sequence', 'index', 'about']
+
+function report(
+  { form }: CommandContext,
+  { findings, known, tiles }: Audit,
+  { opened, before, order, compared }: Result,
+): ExitCode {
+  const { head, quorum, witnessed } = opened
+  const [verdict, code]: [string, ExitCode] =
+    findings.count > 0
+      ? ['contradicted', exitCodes.verificationFailed]
+      : quorum === 'not met'
+        ? ['witness quorum not met', exitCodes.quorumNotMet]
+        : ['consistent', exitCodes.done]
+  const summary: JsonObject = objectOf({
+    verdict,
+    code,
+    ledger: objectOf({ origin: head.origin, size: head.size, root: base64Text(head.root), address: tiles.address }),
+    since: before?.head.size,
+    quorum,
+    witnessed: witnessedMembers(witnessed),
+    policy: known.name,
+    findings: findings.count,
+    entered: order.datasets,
+    compared: objectOf({ ...compared }),
+  })
+  const lines = findings.told.map((finding) => objectOf({ ...finding }))
+  if (form === 'ndjson') printObjects(form, columns, [...lines, summary])
+  else if (form === 'table') {
+    if (lines.length > 0) printObjects(form, columns, lines)
+    printObject(form, summary)
+  } else if (form === 'json') printObject(form, objectOf({ ...Object.fromEntries(summary), told: lines }))
+  else printObjects(form, columns, lines)
+  return code
+}

@@ -1,0 +1,118 @@
+// `ledger status | prove | statements`: how the ledger of a node is doing, a proof as a file, and what the node has said of itself.
+
+import { writeFile } from 'node:fs/promises'
+import { fromPlain, type JsonObject, type JsonValue } from '../../index.ts'
+import { parseEntry } from '../../libraries/ledger/entry.ts'
+import { parseStatement } from '../../libraries/ledger/statement.ts'
+import { datasetPath, type NodeClient, openClient } from '../client.ts'
+import type { Args, CommandContext } from '../context.ts'
+import { CommandFailure, exitCodes, note } from '../failure.ts'
+import { objectOf, textAt } from '../json-values.ts'
+import { openedHead } from '../judged.ts'
+import { policyOfNode, tilesFor } from '../ledger-policy.ts'
+import { createStatusLine, printObject, printObjects } from '../output.ts'
+import { pagesOf } from '../pages.ts'
+import { problemFailure } from '../problem.ts'
+import { print } from '../terminal.ts'
+
+/** How the ledger is doing, as the node says it. */
+export async function ledgerStatus(context: CommandContext): Promise<number> {
+  const client = await openClient(context)
+  const about = (await client.call({ path: '/ledger', isAnonymous: true })).json()
+  if (!(about instanceof Map)) return exitCodes.done
+  const { form } = context
+  // A person reads neither the signatures nor the root.
+  const shown = form === 'table' ? new Map([...about].filter(([name]) => name !== 'head' && name !== 'root')) : about
+  printObject(form, shown as JsonObject) // names of members are strings
+  return exitCodes.done
+}
+
+const hashForm = /^f1620[0-9a-f]{64}$/
+
+/** Saves or prints the proof of a batch by its receipt, of a block, or of a row. Throws CommandFailure. */
+export async function prove(context: CommandContext, [what = '']: Args): Promise<number> {
+  const { proofFile, file } = context
+  const target = proofFile ?? file?.path
+  if (file !== undefined && !/\.json$/i.test(file.path)) {
+    throw new CommandFailure(exitCodes.usage, 'A proof is a file that ends in .tlog-proof or .json.')
+  }
+  const isJson = file !== undefined || (context.isFormSaid && context.form === 'json')
+  const client = await openClient(context)
+  const format = isJson ? 'json' : 'tlog-proof'
+  for await (const path of pathsOf(client, what)) {
+    const answer = await client.call({ path, query: { format }, headers: { accept: '*/*' }, accepts: [404, 409] })
+    if (answer.status === 404 && hashForm.test(what)) continue
+    if (answer.status >= 400)
+      throw notYet(problemFailure(answer, { server: client.server }), answer.headers['retry-after'])
+    const quorum = answer.headers['ledger-quorum']
+    if (target === undefined) print(answer.bytes)
+    else await writeFile(target, answer.bytes)
+    const about = typeof quorum === 'string' ? `; witness quorum: ${quorum}` : ''
+    note(
+      `${target === undefined ? 'this proof' : `saved ${target}, which`} is checked by: proofstream verify FILE --policy FILE${about}`,
+    )
+    return exitCodes.done
+  }
+  throw new CommandFailure(exitCodes.notFound, `No dataset that you may read has a block ${what}.`)
+}
+
+/** Where the proof is. A hash by itself may be of any dataset. */
+async function* pathsOf(client: NodeClient, what: string): AsyncGenerator<string> {
+  const at = what.indexOf('@')
+  if (at > 0) {
+    const [dataset, place] = [datasetPath(what.slice(0, at)), what.slice(at + 1)]
+    if (hashForm.test(place)) return yield `${dataset}/blocks/${place}/proof`
+    if (/^\d{1,16}$/.test(place)) return yield `${dataset}/rows/${place}/proof`
+    throw new CommandFailure(exitCodes.usage, `'${place}' is neither an offset nor the hash of a block.`)
+  }
+  if (!hashForm.test(what)) return yield `/receipts/${encodeURIComponent(what)}/proof`
+  for await (const page of pagesOf(client, { path: '/datasets' }, { items: 'datasets', cursor: 'after' })) {
+    for (const dataset of page) yield `${datasetPath(textAt(dataset, 'alias') ?? '')}/blocks/${what}/proof`
+  }
+}
+
+/** What is not in the ledger yet will be: the hint says when. */
+function notYet(failure: CommandFailure, retryAfter: string | undefined): CommandFailure {
+  if (failure.details.kind?.endsWith('NotYetInLedger') !== true || retryAfter === undefined) return failure
+  return new CommandFailure(failure.exitCode, failure.message, {
+    ...failure.details,
+    hint: `Try again in ${retryAfter} s.`,
+  })
+}
+
+/** What the node has said of itself, oldest first: each statement is an entry of the ledger. Throws CommandFailure. */
+export async function listStatements(context: CommandContext): Promise<number> {
+  const known = await policyOfNode(await openClient(context))
+  const origin = known.policy.logs[0]?.key.name ?? ''
+  const tiles = await tilesFor(context, known, origin)
+  const { head } = openedHead(await tiles.head(), known)
+  const found: { readonly index: number; readonly hash: Uint8Array }[] = []
+  const status = createStatusLine()
+  await tiles
+    .scan({
+      head,
+      each: (entry, index) => {
+        const parsed = parseEntry(entry)
+        if (parsed.kind === 'statement') found.push({ index, hash: parsed.hash })
+      },
+      onSize: (done) => status.show(`ledger: ${done} of ${head.size} entries`),
+    })
+    .finally(() => status.clear())
+  const lines: JsonValue[] = []
+  for (const { index, hash } of found) {
+    const { time, version, node, engines, ledger, previous } = parseStatement(await tiles.statement(hash))
+    const names = engines.map(({ name, version }) => `${name} ${version}`)
+    lines.push(
+      context.form === 'table'
+        ? objectOf({ index, time, version, engines: names, node })
+        : objectOf({ index, ...jsonMembers({ time, version, node, engines, ledger, previous }) }),
+    )
+  }
+  printObjects(context.form, ['index', 'time', 'version', 'engines', 'node'], lines)
+  return exitCodes.done
+}
+
+function jsonMembers(plain: object): Record<string, JsonValue> {
+  const value = fromPlain(JSON.parse(JSON.stringify(plain)))
+  return value instanceof Map ? Object.fromEntries(value) : {}
+}

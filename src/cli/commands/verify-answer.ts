@@ -1,0 +1,227 @@
+// `verify` for a saved answer: checks it first by itself, then by having a node run the query again, or by running it over the
+// rows of a bundle, and says in sentences what was found and what was not looked at.
+
+import { defined } from '../../libraries/base/collections.ts'
+import type { BundleFault } from '../../libraries/proof/bundle/manifest.ts'
+import { fromPlain, type JsonObject, jsonText, type JsonValue, parseJson, systemClock } from '../../index.ts'
+import {
+  explain,
+  extentText,
+  type Findings,
+  type OfflineFailure,
+  type OfflineSuccess,
+  verifyOffline,
+} from '../../libraries/proof/verify.ts'
+import { cleanText } from '../../libraries/base/clean-text.ts'
+import { openClient } from '../client.ts'
+import type { CommandContext } from '../context.ts'
+import { CommandFailure, type ExitCode, exitCodes } from '../failure.ts'
+import { itemsAt, memberAt, numberAt, objectOf, textAt } from '../json-values.ts'
+import { createStatusLine, printObject, printPairs, progressText } from '../output.ts'
+import { exitCodeOf } from '../problem.ts'
+
+export interface VerifyOptions {
+  /** Hashes and signature only: no node is asked. */
+  readonly offline?: boolean
+  /** The files are bundles: no node is asked. */
+  readonly bundle?: boolean
+  /** did:key that must have signed. */
+  readonly signer?: string
+  /** File that says which ledgers and witnesses count. */
+  readonly policy?: string
+}
+
+/** Answers of deployed nodes nest deeper than what a node takes in. */
+const maxDepth = 128
+
+/** What was found of an answer, and why it does not hold. */
+export interface CheckedAnswer {
+  readonly verdict: OfflineSuccess | OfflineFailure
+  readonly reproduction?: Reproduction
+  /** Undefined where it holds. */
+  readonly failure?: unknown
+}
+
+/** Tells what was found. Throws why it does not hold. */
+export function tell(context: CommandContext, { verdict, reproduction, failure }: CheckedAnswer): number {
+  if (verdict.ok || verdict.outcome !== 'noProof') print(context, verdict, reproduction)
+  if (failure !== undefined) throw failure
+  return exitCodes.done
+}
+
+/** Checks a saved answer by itself, and by the node unless `--offline`. Throws CommandFailure where no node can be named. */
+export async function checkAnswer(
+  context: CommandContext,
+  bytes: Uint8Array,
+  options: VerifyOptions & { readonly file: string },
+): Promise<CheckedAnswer> {
+  const verdict = verifyOffline(bytes, options.signer === undefined ? {} : { signer: options.signer })
+  if (!verdict.ok) return { verdict, failure: offlineFailure(verdict, options.file) }
+  if (options.offline === true) return { verdict }
+  const client = await openClient(context)
+  try {
+    const answer = await client.call({ method: 'POST', path: '/verify', json: proofOf(bytes) })
+    return { verdict, reproduction: { server: client.server, result: 'passed', answer: answer.json() } }
+  } catch (failure) {
+    return { verdict, reproduction: { server: client.server, result: resultOf(failure), answer: null }, failure }
+  }
+}
+
+/** Checks a bundle, and runs its question again here, over the rows that it holds. Throws CommandFailure for one that is none. */
+export async function checkBundleFile(
+  context: CommandContext,
+  file: string,
+  options: VerifyOptions,
+): Promise<CheckedAnswer> {
+  const { verifyBundle } = await import('../../node/verify-bundle.ts')
+  // Slices that were unpacked go when the process ends.
+  process.once('SIGTERM', () => process.exit(exitCodes.interrupted))
+  const status = createStatusLine()
+  const beganMs = systemClock.monotonicMs()
+  const found = await verifyBundle(file, {
+    limits: context.entry.loadConfig({}).limits,
+    ...defined({ signer: options.signer }),
+    onProgress: (doneBytes, totalBytes) =>
+      status.show(progressText(file, { doneBytes, totalBytes, elapsedMs: systemClock.monotonicMs() - beganMs })),
+  }).finally(() => status.clear())
+  if (found.outcome === 'bundle') throw bundleFailure(found.fault, file)
+  const { verdict } = found
+  if (found.outcome === 'proof') return { verdict, failure: offlineFailure(found.verdict, file) }
+  const { contents, rerun, failure } = found
+  const { rows, blocks, slices } = contents
+  const held = objectOf({ rows, blocks, slices, bytes: contents.bytes })
+  if (failure === undefined) {
+    return { verdict, reproduction: { bundle: held, result: 'passed', answer: fromPlain(rerun ?? null) } }
+  }
+  const { kind, message, details } = failure.error
+  const exitCode = exitCodeOf(failure.status, kind)
+  const result = exitCode === exitCodes.verificationFailed ? 'failed' : 'absent'
+  return {
+    verdict,
+    reproduction: { bundle: held, result, answer: null },
+    failure: new CommandFailure(exitCode, message.replaceAll('this node', 'this program'), {
+      kind,
+      ...(details.hint === undefined ? {} : { hint: details.hint.replaceAll('a node', 'a node or a program') }),
+    }),
+  }
+}
+
+/** Why a bundle cannot be used, or made, as a failure of the command. */
+export function bundleFailure({ outcome, sentence }: BundleFault, file: string): CommandFailure {
+  const about = outcome === 'failed' ? 'This is not to be trusted. ' : ''
+  const hint = `A bundle is what 'proofstream bundle PROOF' saves; is ${file} one?`
+  return new CommandFailure(outcomeCodes[outcome], cleanText(about + sentence), outcome === 'noBundle' ? { hint } : {})
+}
+
+/** The saved answer without its rows, whose hash was checked here; every token as it stands in the file. */
+function proofOf(bytes: Uint8Array): Uint8Array {
+  const saved = parseJson(bytes, { maxDepth })
+  const members = saved instanceof Map ? [...saved].filter(([name]) => name !== 'output') : []
+  return Buffer.from(jsonText(new Map(members)))
+}
+
+function resultOf(error: unknown): 'failed' | 'absent' {
+  return error instanceof CommandFailure && error.exitCode === exitCodes.verificationFailed ? 'failed' : 'absent'
+}
+
+interface Reproduction {
+  readonly server?: string
+  /** What a bundle holds, where it was run over that. */
+  readonly bundle?: JsonObject
+  /** `absent`: the node could not do it. */
+  readonly result: 'passed' | 'failed' | 'absent'
+  readonly answer: JsonValue
+}
+
+function print(
+  { form }: CommandContext,
+  verdict: OfflineSuccess | OfflineFailure,
+  reproduction: Reproduction | undefined,
+): void {
+  const checks: JsonObject = new Map(verdict.checks.map(({ name, result }) => [name, result]))
+  if (reproduction !== undefined) checks.set('reproduction', reproduction.result)
+  const answer = reproduction?.answer
+  const lines = verdict.ok ? explain(findingsOf(verdict, reproduction)) : []
+  // A person reads the sentences, a program the members.
+  if (form === 'table') printPairs(lines.map(({ about, text }) => [about, text]))
+  printObject(
+    form,
+    objectOf({
+      ok: verdict.ok && (reproduction === undefined || reproduction.result === 'passed'),
+      ...(verdict.ok && form !== 'table' ? answerMembers(verdict.answer) : {}),
+      signer: verdict.ok && form === 'table' ? undefined : verdict.signer,
+      relation: textAt(answer, 'signer', 'relation'),
+      canonicalForm: verdict.ok ? verdict.canonicalForm : undefined,
+      checks,
+      commitment: verdict.ok ? new Map<string, JsonValue>(Object.entries(verdict.commitment)) : undefined,
+      server: reproduction?.server,
+      bundle: reproduction?.bundle,
+      engine: memberAt(answer, 'engine'),
+      explanation: form === 'table' ? undefined : lines.map(({ about, text }) => objectOf({ about, text })),
+    }),
+  )
+}
+
+const relations = ['self', 'known', 'unknown'] as const
+const stabilities = ['exact', 'pinned'] as const
+
+/** What the file says and what the node added to it, where it ran the query again. */
+function findingsOf({ answer, signer, checks }: OfflineSuccess, reproduction: Reproduction | undefined): Findings {
+  const told = reproduction?.result === 'passed' ? reproduction.answer : null
+  const [rows, extent] = [numberAt(told, 'answer', 'rows'), textAt(told, 'answer', 'extent')]
+  const isNamed = checks.some(({ name, result }) => name === 'signer' && result === 'passed')
+  const relation = isNamed ? 'named' : relations.find((one) => one === textAt(told, 'signer', 'relation'))
+  const retiredAt = textAt(told, 'signer', 'retired', 'at')
+  const why = textAt(told, 'signer', 'retired', 'why') === 'leaked' ? ('leaked' as const) : ('rotated' as const)
+  const stability = stabilities.find((one) => one === textAt(told, 'engine', 'stability'))
+  const times = itemsAt(told, 'answer', 'datasets').map(
+    (dataset) => [textAt(dataset, 'blockHash') ?? '', textAt(dataset, 'blockTime') ?? ''] as const,
+  )
+  return {
+    answer: {
+      ...answer,
+      ...defined({ rows }),
+      ...(extent === 'whole' || extent === 'cut' ? { extent } : {}),
+    },
+    signer,
+    ...defined({ relation, stability, retired: retiredAt === undefined ? undefined : { at: retiredAt, why } }),
+    blockTimes: new Map(times),
+    isReproduced: told !== null,
+  }
+}
+
+/** What was asked, of what, and how much of it came. */
+function answerMembers(answer: OfflineSuccess['answer']): Parameters<typeof objectOf>[0] {
+  const { query, parameters, dialect, datasets, rows, extent } = answer
+  return {
+    query,
+    parameters,
+    dialect,
+    datasets: new Map(datasets.map(({ id, alias, blockHash }) => [alias ?? id, blockHash ?? null])),
+    answer: extentText(answer),
+    rows,
+    extent,
+  }
+}
+
+const outcomeCodes: Readonly<Record<OfflineFailure['outcome'] | BundleFault['outcome'], ExitCode>> = {
+  noProof: exitCodes.refused,
+  noBundle: exitCodes.refused,
+  impossible: exitCodes.verificationImpossible,
+  failed: exitCodes.verificationFailed,
+}
+
+/** Why a saved answer is not good, as a failure of the command. */
+export function offlineFailure(verdict: OfflineFailure, file: string): CommandFailure {
+  const { position } = verdict
+  return new CommandFailure(outcomeCodes[verdict.outcome], verdict.message, {
+    kind: verdict.kind,
+    ...(position === undefined ? {} : { facts: [`at line ${position.line}, column ${position.column}`] }),
+    ...(verdict.kind === 'InvalidRequest::RewrittenOutput'
+      ? { hint: `Check the bytes as they were received; ${file} was printed anew.` }
+      : {}),
+    ...(verdict.outcome === 'noProof'
+      ? { hint: `A proof is what 'proofstream query … --proof FILE' saves; is ${file} one?` }
+      : {}),
+  })
+}

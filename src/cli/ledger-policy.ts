@@ -1,0 +1,66 @@
+// Whom a check trusts: the policy of a file, else that of the server that is asked, and never anything of what is checked.
+
+import { readFile } from 'node:fs/promises'
+import { DecodeError } from '../libraries/base/errors.ts'
+import { parsePolicy, type Policy } from '../libraries/ledger/policy.ts'
+import { type NodeClient, openClient } from './client.ts'
+import type { CommandContext } from './context.ts'
+import { CommandFailure, exitCodes, failureOf } from './failure.ts'
+import { LedgerTiles } from './ledger-tiles.ts'
+
+export interface KnownPolicy {
+  readonly policy: Policy
+  /** The file, or whose it is. */
+  readonly name: string
+}
+
+/** The policy of the file. Throws CommandFailure. */
+export async function policyOfFile(file: string): Promise<KnownPolicy> {
+  return { policy: parsed(await readFile(file), { name: file, code: exitCodes.refused }), name: file }
+}
+
+/** The policy that a node says of itself. Throws CommandFailure (verificationImpossible). */
+export async function policyOfNode(client: NodeClient): Promise<KnownPolicy> {
+  const name = `of ${client.server}`
+  const hint = 'Name one with --policy FILE; its author says whom to trust.'
+  try {
+    const answer = await client.call({ path: '/ledger/policy', isAnonymous: true, headers: { accept: 'text/plain' } })
+    return { policy: parsed(answer.bytes, { name, code: exitCodes.verificationImpossible }), name }
+  } catch (error) {
+    const { message } = failureOf(error)
+    throw new CommandFailure(exitCodes.verificationImpossible, `There is no policy to judge by. ${message}`, {
+      hint,
+      cause: error,
+    })
+  }
+}
+
+/** `--policy`, else what the server says; without a server (`--offline`) there is none. Throws CommandFailure. */
+export async function policyFor(
+  context: CommandContext,
+  { policy, offline }: { readonly policy?: string; readonly offline?: boolean },
+): Promise<KnownPolicy> {
+  if (policy !== undefined) return await policyOfFile(policy)
+  if (offline !== true) return await policyOfNode(await openClient(context))
+  throw new CommandFailure(exitCodes.verificationImpossible, 'There is no policy to judge by.', {
+    hint: 'Name one with --policy FILE.',
+  })
+}
+
+/** Where a ledger is read: at the address that the policy has for it, else at the server. */
+export async function tilesFor(context: CommandContext, { policy }: KnownPolicy, origin: string): Promise<LedgerTiles> {
+  const url = policy.logs.find(({ key }) => key.name === origin)?.url
+  return new LedgerTiles(url ?? `${(await openClient(context)).server}/ledger`)
+}
+
+function parsed(bytes: Uint8Array, { name, code }: { readonly name: string; readonly code: 5 | 11 }): Policy {
+  try {
+    return parsePolicy(bytes)
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error
+    throw new CommandFailure(code, `The policy ${name} cannot be read: ${error.message}.`, {
+      hint: 'Its form is https://c2sp.org/tlog-policy.',
+      cause: error,
+    })
+  }
+}

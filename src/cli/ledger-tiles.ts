@@ -1,0 +1,208 @@
+// A ledger as anybody may read it: the head, the tiles and the statements under one address, none of them trusted. Each is read
+// within bounds, without redirects and without a token; what is read of entries is held against the root of a signed head.
+
+import { equalBytes, toHex } from '../libraries/base/bytes.ts'
+import { BodyTooLong, boundedPieces } from '../libraries/base/bounded-body.ts'
+import { DecodeError } from '../libraries/base/errors.ts'
+import { sha256 } from '../libraries/base/ids/native-crypto.ts'
+import { maxNoteBytes } from '../libraries/ledger/note.ts'
+import { inclusionProof, inclusionTiles } from '../libraries/ledger/tile-proofs.ts'
+import { TiledTree } from '../libraries/ledger/tiled-tree.ts'
+import {
+  entriesOfBundle,
+  fullTileWidth,
+  hashesOfTile,
+  maxEntryBytes,
+  type Tile,
+  tileIn,
+  tileName,
+} from '../libraries/ledger/tiles.ts'
+import { hashBytes, leafHash, type TreeHead } from '../libraries/ledger/tree.ts'
+import { withRetries } from './client.ts'
+import { CommandFailure, exitCodes } from './failure.ts'
+
+const answerMs = 30_000
+const retries = 2
+/** A statement is a few hundred bytes; one that names engines of other kinds may be longer. */
+const maxStatementBytes = 65_536
+const maxBundleBytes = fullTileWidth * (2 + maxEntryBytes)
+/** Bundles that are asked for ahead. */
+const ahead = 6
+
+/** Where the entries are read, and how far it is. */
+export interface Scan {
+  readonly head: TreeHead
+  /** Each entry, in order. */
+  readonly each: (entry: Uint8Array, index: number) => void
+  /** Told after each bundle, with how many there are up to there. */
+  readonly onSize?: (size: number) => void
+  /** A head that was seen before: the entries have to lead to it on the way. */
+  readonly earlier?: TreeHead
+  /** The tiles of hashes are read, too, and held against those that follow from the entries. */
+  readonly isWithTiles?: boolean
+}
+
+export class LedgerTiles {
+  /** Without a slash at its end. */
+  readonly address: string
+
+  constructor(address: string) {
+    this.address = address.replace(/\/+$/, '')
+  }
+
+  /** The signed head, a note. Throws CommandFailure, as all here. */
+  async head(): Promise<Uint8Array> {
+    return (await this.#read('checkpoint', maxNoteBytes)) ?? this.#lacks('checkpoint')
+  }
+
+  /** The bytes of the statement with this hash. */
+  async statement(hash: Uint8Array): Promise<Uint8Array> {
+    const name = `statements/${toHex(hash)}`
+    const bytes = (await this.#read(name, maxStatementBytes)) ?? this.#lacks(name)
+    if (!equalBytes(sha256(bytes), hash)) throw this.altered(`${name} has another hash`)
+    return bytes
+  }
+
+  /** The entries of a tree of this size that are in its bundle with this number. */
+  async bundle(size: number, index: number): Promise<Uint8Array[]> {
+    const tile = tileIn(size, 'entries', index)
+    if (tile === undefined) return []
+    return this.#decoded(tile, await this.#tile(tile, maxBundleBytes), entriesOfBundle)
+  }
+
+  /** The inclusion proof of an entry. It shows something where it leads to a root that is signed. */
+  async inclusion(index: number, size: number): Promise<Uint8Array[]> {
+    const tiles = new Map<string, Uint8Array[]>()
+    for (const tile of inclusionTiles(index, size)) tiles.set(placeOf(tile.level, tile.index), await this.#hashes(tile))
+    return inclusionProof(index, size, (level, at) => {
+      const hash = tiles.get(placeOf(level, Math.floor(at / fullTileWidth)))?.[at % fullTileWidth]
+      return hash ?? this.#lacks(`a hash of level ${level}`)
+    })
+  }
+
+  /** Reads all entries below a head, and throws where they do not lead to its root. Memory does not grow with the tree. */
+  async scan({ head, each, onSize, earlier, isWithTiles }: Scan): Promise<void> {
+    const tree = new TiledTree()
+    for await (const entries of this.#bundles(head.size)) {
+      for (const entry of entries) {
+        each(entry, tree.size)
+        tree.append(leafHash(entry))
+        if (tree.size === earlier?.size && !equalBytes(tree.root(), earlier.root)) {
+          throw this.altered(`its first ${tree.size} entries are others than those of the head that was seen before`)
+        }
+      }
+      const made = tree.takeTiles()
+      if (isWithTiles === true) {
+        const kept = made.filter(({ tile }) => tileIn(head.size, tile.level, tile.index)?.width === tile.width)
+        await Promise.all(
+          kept.map(async ({ tile, bytes }) => {
+            const told = await this.#tile(tile, bytes.length)
+            if (!equalBytes(told, bytes)) throw this.altered(`${tileName(tile)} does not follow from the entries`)
+          }),
+        )
+      }
+      onSize?.(tree.size)
+    }
+    if (!equalBytes(tree.root(), head.root)) throw this.altered('the entries do not lead to the root that is signed')
+  }
+
+  async *#bundles(size: number): AsyncGenerator<Uint8Array[]> {
+    const waiting: Promise<Uint8Array[]>[] = []
+    const count = Math.ceil(size / fullTileWidth)
+    for (let next = 0, at = 0; at < count; at++) {
+      for (; next < count && next < at + ahead; next++) {
+        const bundle = this.bundle(size, next)
+        // Where an earlier one fails, nobody waits for this one.
+        bundle.catch(() => {})
+        waiting.push(bundle)
+      }
+      yield (await waiting.shift()) ?? []
+    }
+  }
+
+  async #hashes(tile: Tile): Promise<Uint8Array[]> {
+    return this.#decoded(tile, await this.#tile(tile, tile.width * hashBytes), hashesOfTile)
+  }
+
+  #decoded<T>(tile: Tile, bytes: Uint8Array, decode: (bytes: Uint8Array, width: number) => T): T {
+    try {
+      return decode(bytes, tile.width)
+    } catch (error) {
+      if (!(error instanceof DecodeError)) throw error
+      throw this.altered(`${tileName(tile)} cannot be read: ${error.message}`)
+    }
+  }
+
+  /** A tile that is not full may be there as the full one that it became. */
+  async #tile(tile: Tile, mostBytes: number): Promise<Uint8Array> {
+    const name = tileName(tile)
+    const bytes = await this.#read(name, mostBytes)
+    if (bytes !== undefined) return bytes
+    if (tile.width === fullTileWidth) return this.#lacks(name)
+    const full = { ...tile, width: fullTileWidth }
+    const [isEntries, most] =
+      tile.level === 'entries' ? [true, maxBundleBytes] : ([false, fullTileWidth * hashBytes] as const)
+    const whole = (await this.#read(tileName(full), most)) ?? this.#lacks(name)
+    if (!isEntries) return whole.subarray(0, tile.width * hashBytes)
+    const entries = this.#decoded(full, whole, entriesOfBundle).slice(0, tile.width)
+    return whole.subarray(
+      0,
+      entries.reduce((end, entry) => end + 2 + entry.length, 0),
+    )
+  }
+
+  /** Undefined for 404. */
+  async #read(name: string, mostBytes: number): Promise<Uint8Array | undefined> {
+    return await withRetries(async () => await this.#readOnce(name, mostBytes), {
+      retries,
+      reconnect: false,
+      onRetry: () => {},
+    })
+  }
+
+  async #readOnce(name: string, mostBytes: number): Promise<Uint8Array | undefined> {
+    const url = `${this.address}/${name}`
+    try {
+      const headers = { 'user-agent': 'proofstream-cli' }
+      const answer = await fetch(url, { redirect: 'error', headers, signal: AbortSignal.timeout(answerMs) })
+      if (answer.status !== 200) await answer.body?.cancel()
+      if (answer.status === 404) return undefined
+      if (answer.status !== 200) throw refused(url, answer.status)
+      const pieces: Uint8Array[] = []
+      for await (const piece of boundedPieces(answer.body, mostBytes)) pieces.push(piece)
+      return Buffer.concat(pieces)
+    } catch (error) {
+      if (error instanceof CommandFailure) throw error
+      if (error instanceof BodyTooLong) throw this.altered(`${name} is longer than ${mostBytes} bytes`)
+      const reason = error instanceof Error ? reasonOf(error) : String(error)
+      throw new CommandFailure(exitCodes.unreachable, `${url} cannot be read: ${reason}.`, { cause: error })
+    }
+  }
+
+  #lacks(name: string): never {
+    throw new CommandFailure(exitCodes.verificationImpossible, `The ledger at ${this.address} lacks ${name}.`)
+  }
+
+  /** What is served contradicts itself, or what was signed. */
+  altered(reason: string): CommandFailure {
+    return new CommandFailure(
+      exitCodes.verificationFailed,
+      `The ledger at ${this.address} is not to be trusted: ${reason}.`,
+    )
+  }
+}
+
+function placeOf(level: Tile['level'], index: number): string {
+  return `${level}/${index}`
+}
+
+function refused(url: string, status: number): CommandFailure {
+  const retryable = status === 429 || status >= 500
+  const code = retryable ? exitCodes.unreachable : exitCodes.verificationImpossible
+  return new CommandFailure(code, `${url} was answered with ${status}.`, { retryable })
+}
+
+/** Fetch says what went wrong in the cause. */
+function reasonOf(error: Error): string {
+  return error.cause instanceof Error ? error.cause.message : error.message
+}

@@ -1,0 +1,65 @@
+// Which kind of evidence a file is, by what it begins with and which members it has. Nothing is checked: a kind only says who judges.
+
+import { decodeUtf8 } from '../base/bytes.ts'
+import { DecodeError } from '../base/errors.ts'
+import { parseJson } from '../base/json/json.ts'
+import type { JsonObject } from '../base/json/value.ts'
+import { brokenPromiseType } from './judge-receipt.ts'
+import { maxNoteBytes } from './note.ts'
+
+/** `other`: an answer, a bundle, or nothing that is known. `document` is what is signed. */
+export type LedgerFile =
+  | { readonly kind: 'proof' | 'head' | 'statement' | 'other' }
+  | { readonly kind: 'receipt' | 'refusal' | 'broken promise'; readonly document: JsonObject }
+
+const other: LedgerFile = { kind: 'other' }
+/** A proof with its rows, a receipt, a refusal: none has more. */
+const maxJsonBytes = 64 * 1024 * 1024
+
+export function kindOfFile(bytes: Uint8Array): LedgerFile {
+  const start = latin1(bytes.subarray(0, 200)).trimStart()
+  if (start.startsWith('c2sp.org/tlog-proof@')) return { kind: 'proof' }
+  if (!start.startsWith('{')) return isNote(bytes) ? { kind: 'head' } : other
+  // An answer, by its first member: it may be large.
+  if (bytes.length > maxJsonBytes || /^\{\s*"(?:commitment|input|output|subQueries)"/.test(start)) return other
+  try {
+    const value = parseJson(bytes)
+    // Names of JSON members are strings.
+    return value instanceof Map ? kindOfJson(value as JsonObject) : other
+  } catch (error) {
+    if (error instanceof DecodeError) return other
+    throw error
+  }
+}
+
+function kindOfJson(document: JsonObject): LedgerFile {
+  const nested = (name: string): JsonObject | undefined => {
+    const member = document.get(name)
+    return member instanceof Map ? (member as JsonObject) : undefined // names of members are strings
+  }
+  // What `verify` prints of a broken promise is a file by itself.
+  const evidence = nested('evidence')
+  if (evidence !== undefined) return kindOfJson(evidence)
+  if (document.get('type') === brokenPromiseType) return { kind: 'broken promise', document }
+  if (document.get('type') === 'proofstream/statement/1') return { kind: 'statement' }
+  if (document.has('entry') && document.has('ledger')) return { kind: 'proof' }
+  if (document.has('commitment')) return other
+  if (document.has('receiptId')) return { kind: 'receipt', document }
+  const refusal = nested('refusal') ?? document
+  return refusal.has('bodyHash') && refusal.has('kind') && refusal.has('proof')
+    ? { kind: 'refusal', document: refusal }
+    : other
+}
+
+function isNote(bytes: Uint8Array): boolean {
+  if (bytes.length > maxNoteBytes) return false
+  try {
+    return decodeUtf8(bytes).includes('\n\n— ')
+  } catch {
+    return false
+  }
+}
+
+function latin1(bytes: Uint8Array): string {
+  return String.fromCharCode(...bytes)
+}

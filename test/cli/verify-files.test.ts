@@ -1,0 +1,281 @@
+// `verify` for files of every kind, judged by a policy: the verdict and the exit code of each, and what a ledger that is not
+// as it was signed makes of them.
+
+import { mkdtemp, readFile, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { fromPlain, jsonText } from '../../src/libraries/base/json/json.ts'
+import { proofJsonText } from '../../src/libraries/ledger/proof-document.ts'
+import { generateNodeKey } from '../../src/libraries/proof/sign.ts'
+import { runCommand } from '../helpers/run-node.ts'
+import { repository } from '../helpers/sources.ts'
+import { keyText, origin, twoOfThree } from '../libraries/ledger/keys.ts'
+import { SmallLedger } from '../libraries/ledger/proofs.ts'
+import { nodeKey, signedReceipt, signedRefusal } from '../libraries/ledger/receipts.ts'
+import { firstStatement, headOf, serve, servedLedger } from './served-ledger.ts'
+
+const folder = await mkdtemp(join(tmpdir(), 'proofstream-verify-'))
+const ledger = new SmallLedger(600)
+const nowhere = 'http://127.0.0.1:9'
+const [past, future] = ['2026-05-01T00:00:00.000Z', '2099-01-01T00:00:00.000Z']
+
+async function save(name: string, content: Uint8Array | string | object): Promise<string> {
+  const text = content instanceof Uint8Array || typeof content === 'string' ? content : jsonText(fromPlain(content))
+  await writeFile(join(folder, name), text)
+  return name
+}
+
+const policy = await save('policy', twoOfThree)
+const alone = await save('alone', twoOfThree.replace('quorum G', 'quorum none'))
+
+interface Line {
+  readonly file: string
+  readonly verdict: string
+  readonly code: number
+  readonly [name: string]: unknown
+}
+
+async function verify(...args: string[]) {
+  const { code, stdout, stderr } = await runCommand(['verify', ...args], { cwd: folder })
+  const lines = stdout.split('\n').filter((line) => line.startsWith('{'))
+  return { code, lines: lines.map((line) => JSON.parse(line) as Line), stderr, stdout }
+}
+
+const blocks = (count: number): Uint8Array[] => ledger.blocks.slice(0, count).map(({ entry }) => entry)
+
+describe.concurrent('verify', () => {
+  test('takes a proof of the ledger in both forms, and says what is shown', async () => {
+    const proof = ledger.proof(301, 600, 'row')
+    const text = await save('row.tlog-proof', ledger.text(301, 600, 'row'))
+    const json = await save('row.json', proofJsonText(ledger.blocks[301]!.documents.row, proof))
+    const block = await save('block.tlog-proof', ledger.text(5, 9, 'block'))
+    const { code, lines, stderr } = await verify(text, json, block, '--policy', policy)
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    const [one, two, three] = lines
+    expect(one).toMatchObject({
+      file: text,
+      verdict: 'included',
+      code: 0,
+      kind: 'row',
+      sequence: 100,
+      record: { value: { kind: 'row' } },
+      ledger: { origin, size: 600, index: 301 },
+      quorum: 'met',
+      witnessed: [
+        { name: 'W1', at: '2026-05-28T20:26:41.000Z' },
+        { name: 'W3', at: '2026-05-28T20:26:43.000Z' },
+      ],
+      policy,
+    })
+    expect({ ...two, file: text }).toEqual(one)
+    expect(three).toMatchObject({ kind: 'block', sequence: 1, block: expect.stringMatching(/^f1620/) })
+  })
+
+  test('ends with the largest code of many files, and tells each in a line', async () => {
+    const good = await save('good.tlog-proof', ledger.text(5, 9, 'block'))
+    const few = await save('few.tlog-proof', ledger.text(5, 9, 'block', { witnesses: [2] }))
+    const changed = await save(
+      'changed.tlog-proof',
+      Buffer.from(ledger.text(5, 9, 'block'))
+        .toString()
+        .replace('index 5', 'index 6'),
+    )
+    const head = await save('head', headOf(blocks(9)))
+    const other = await save('other', `log ${keyText('other.example', 1, 1)}\nquorum none\n`)
+    const answer = join(repository, 'test', 'fixtures', 'proofs-v1', 'answers', 'join.json')
+    const all = await verify(good, few, changed, head, answer, 'none', '--offline', '--policy', policy)
+    expect([all.code, all.lines.map(({ verdict, code }) => [verdict, code])]).toEqual([
+      13,
+      [
+        ['included', 0],
+        ['witness quorum not met', 13],
+        ['altered', 10],
+        ['signed', 0],
+        ['verified', 0],
+        ['failed', 3],
+      ],
+    ])
+    const unknown = await verify(good, head, '--policy', other)
+    expect([unknown.code, unknown.lines.map(({ code }) => code)]).toEqual([11, [11, 11]])
+    const table = await verify(good, changed, '--policy', policy, '-o', 'table')
+    expect(table.stdout).toMatch(/^changed\.tlog-proof +│ altered +│ +10 │ the entry is not at this place/m)
+    expect((await verify(good, '--policy', policy, '-o', 'table')).stdout).toMatch(/^ledger\.index +5$/m)
+    expect((await verify(good, '--policy', changed)).code).toBe(5)
+  })
+
+  test('judges by the policy of the node and names it, and by none where there is none', async () => {
+    const good = await save('of-node.tlog-proof', ledger.text(5, 9, 'block'))
+    await using node = await serve(servedLedger(blocks(9)).files)
+    const { code, lines, stderr } = await verify(good, '--server', node.url)
+    expect({ code, policy: lines[0]?.['policy'] }).toEqual({ code: 0, policy: `of ${node.url}` })
+    expect(stderr).toContain(`judged by the policy of ${node.url}`)
+    for (const args of [['--offline'], ['--server', nowhere]]) {
+      const none = await verify(good, ...args)
+      expect([none.code, none.lines[0]?.['reason']]).toEqual([
+        11,
+        expect.stringContaining('There is no policy to judge by'),
+      ])
+    }
+  })
+
+  test('says who has signed a refusal, a statement or a receipt without a promise', async () => {
+    const files = [
+      await save('refusal', { status: 422, refusal: signedRefusal() }),
+      await save('statement', firstStatement()),
+      await save('plain', signedReceipt(ledger, 5, {})),
+    ]
+    const named = await verify(...files, '--signer', nodeKey.did, '--offline')
+    expect([named.code, named.lines]).toEqual([
+      0,
+      files.map((file) => expect.objectContaining({ file, verdict: 'signed', signer: nodeKey.did })),
+    ])
+    expect(named.lines[0]).not.toHaveProperty('reason')
+    const other = await verify(...files, '--signer', generateNodeKey().did, '--offline')
+    expect([other.code, other.lines.map(({ verdict }) => verdict)]).toEqual([10, Array(3).fill('altered')])
+    expect((await verify(files[2]!, '--offline')).lines[0]?.['reason']).toContain('--signer')
+  })
+})
+
+describe.concurrent('the promise of a receipt', () => {
+  test('is kept where the ledger has the entry', async () => {
+    const receipt = await save('kept', signedReceipt(ledger, 5, { by: past }))
+    const early = await save('early', signedReceipt(ledger, 0, { by: past }))
+    await using node = await serve(servedLedger(blocks(600)).files)
+    const { code, lines } = await verify(receipt, early, '--policy', policy, '--server', node.url)
+    expect([code, lines]).toEqual([
+      0,
+      [
+        expect.objectContaining({ verdict: 'included', ledger: { origin, size: 601, index: 6 }, quorum: 'met' }),
+        expect.objectContaining({ verdict: 'included', ledger: { origin, size: 601, index: 1 } }),
+      ],
+    ])
+    await using few = await serve(servedLedger(blocks(9), [2]).files)
+    expect((await verify(receipt, '--policy', policy, '--server', few.url)).code).toBe(13)
+    expect((await verify(receipt, '--policy', alone, '--server', few.url)).lines[0]).toMatchObject({
+      quorum: 'none',
+      code: 0,
+    })
+  })
+
+  test('is read where the policy says that the ledger is', async () => {
+    const receipt = await save('elsewhere', signedReceipt(ledger, 5, { by: past }))
+    await using node = await serve(servedLedger(blocks(9)).files)
+    const there = await save('there', twoOfThree.replace(/^(log .*)$/m, `$1 ${node.url}/ledger/`))
+    expect((await verify(receipt, '--policy', there, '--server', nowhere)).lines[0]?.verdict).toBe('included')
+  })
+
+  test('is not yet due, with or without the ledger', async () => {
+    const receipt = await save('young', signedReceipt(ledger, 8, { by: future }))
+    await using node = await serve(servedLedger(blocks(5)).files)
+    for (const args of [['--server', node.url], ['--offline'], ['--server', nowhere]]) {
+      const { code, lines } = await verify(receipt, '--policy', policy, ...args)
+      expect([code, lines[0]]).toEqual([
+        0,
+        expect.objectContaining({ verdict: 'promised, not yet due', reason: `It is due at ${future}.` }),
+      ])
+    }
+    const old = await save('old', signedReceipt(ledger, 8, { by: past }))
+    expect((await verify(old, '--policy', policy, '--offline')).lines[0]).toMatchObject({ verdict: 'impossible' })
+    expect((await verify(old, '--policy', policy, '--server', nowhere)).code).toBe(6)
+  })
+
+  test('is broken by a later head without the entry, and by another block in its place: both are files that verify takes', async () => {
+    const receipt = await save('broken', signedReceipt(ledger, 8, { by: past }))
+    await using without = await serve(servedLedger(blocks(8)).files)
+    const late = await verify(receipt, '--policy', policy, '--server', without.url)
+    expect([late.code, late.lines[0]]).toEqual([12, expect.objectContaining({ verdict: 'promise broken' })])
+    const other = Uint8Array.from(ledger.blocks[8]!.entry)
+    other[60]! ^= 1
+    await using instead = await serve(servedLedger([...blocks(8), other]).files)
+    const swapped = await verify(receipt, '--policy', policy, '--server', instead.url)
+    expect([swapped.code, swapped.lines[0]?.['reason']]).toEqual([12, expect.stringContaining('another block')])
+
+    const files = [await save('late.json', late.stdout), await save('swapped.json', swapped.stdout)]
+    const again = await verify(files[0]!, '--policy', policy, '--server', without.url)
+    expect([again.code, again.lines[0]?.verdict]).toEqual([12, 'promise broken'])
+    // The entry is in the file: nobody is asked by whoever knows the signer.
+    const offline = ['--policy', policy, '--offline', '--signer', nodeKey.did]
+    expect((await verify(files[1]!, ...offline)).code).toBe(12)
+    expect((await verify(files[0]!, ...offline)).code).toBe(11)
+    expect((await verify(files[1]!, '--policy', policy, '--offline')).code).toBe(11)
+    const changed = swapped.stdout.replace('"index":9', '"index":8')
+    expect((await verify(await save('forged.json', changed), ...offline)).code).toBe(10)
+  })
+
+  test('that a stranger signs in the name of the ledger is not broken by it', async () => {
+    const stranger = generateNodeKey()
+    const receipt = await save('stranger', signedReceipt(ledger, 8, { by: past, key: stranger }))
+    await using node = await serve(servedLedger(blocks(8)).files)
+    const judged = await verify(receipt, '--policy', policy, '--server', node.url)
+    expect([judged.code, judged.lines[0]?.['reason']]).toEqual([
+      11,
+      expect.stringContaining('no statement of the ledger names'),
+    ])
+    expect((await verify(receipt, '--policy', policy, '--server', node.url, '--signer', stranger.did)).code).toBe(12)
+  })
+
+  test('is not judged by a ledger that is not as it was signed', async () => {
+    const receipt = await save('hostile', signedReceipt(ledger, 8, { by: past }))
+    const judge = async (change: (files: ReturnType<typeof servedLedger>['files']) => void) => {
+      const { files } = servedLedger(blocks(300))
+      change(files)
+      await using node = await serve(files)
+      return (await verify(receipt, '--policy', policy, '--server', node.url)).lines[0]?.code
+    }
+    const entries = '/ledger/tile/entries/000'
+    const small = servedLedger(blocks(8)).files
+    const bundle = Buffer.from(servedLedger(blocks(300)).files.get(entries) as Uint8Array)
+    const at = bundle.indexOf(ledger.blocks[8]!.entry)
+    expect(at).toBeGreaterThan(0)
+    const endless = (first: Uint8Array) => (files: ReturnType<typeof servedLedger>['files'], path: string) =>
+      files.set(path, (response) => {
+        response.writeHead(200)
+        const more = (): void => {
+          while (response.write(first));
+          response.once('drain', more)
+        }
+        more()
+      })
+    const junk = endless(new Uint8Array(65_536))
+    expect({
+      good: await judge(() => {}),
+      'an entry is another': await judge((files) =>
+        files.set(entries, Buffer.concat([bundle.subarray(0, at + 60), Uint8Array.of(9), bundle.subarray(at + 61)])),
+      ),
+      'a bundle of another tree': await judge((files) =>
+        files.set(entries, small.get('/ledger/tile/entries/000.p/9')!),
+      ),
+      'a tile without end': await judge((files) => junk(files, '/ledger/tile/0/000')),
+      'a head without end': await judge((files) => junk(files, '/ledger/checkpoint')),
+      'no tile': await judge((files) => files.delete(entries)),
+      'a head by another key': await judge((files) =>
+        files.set(
+          '/ledger/checkpoint',
+          Buffer.from(headOf(blocks(3)))
+            .toString()
+            .replace(/^(— node\S+ )(....)/m, '$1$2A'),
+        ),
+      ),
+      'a redirect': await judge((files) =>
+        files.set('/ledger/checkpoint', (response) => response.writeHead(302, { location: '/ledger/policy' }).end()),
+      ),
+    }).toEqual({
+      good: 0,
+      'an entry is another': 10,
+      'a bundle of another tree': 10,
+      'a tile without end': 10,
+      'a head without end': 10,
+      'no tile': 11,
+      'a head by another key': 10,
+      'a redirect': 6,
+    })
+  })
+})
+
+test('an answer is told as before, whatever the policy is', async () => {
+  const answer = await readFile(join(repository, 'test', 'fixtures', 'proofs-v1', 'answers', 'join.json'), 'utf8')
+  await save('answer.json', answer)
+  const { code, lines } = await verify('answer.json', '--offline', '--policy', policy)
+  expect([code, lines[0]]).toEqual([0, expect.objectContaining({ ok: true, checks: expect.anything() })])
+})
