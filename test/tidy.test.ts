@@ -163,12 +163,12 @@ describe('the repository', () => {
       // Up by what makes a node fast: the compiled reader (1,560 lines, half of them AssemblyScript), slices begun early,
       // one question on all cores; and by a first hour: charts and maps, an SQL page, places of two columns, keys that change,
       // queries with an address. And by the ledger: its library, whose judges are written in Go, roots, and the witnesses
-      // that are asked (1,350 lines).
-      src: linesOf('src') > 109_400,
-      libraries: linesOf('src/libraries') > 25_500,
-      node: linesOf('src/node') > 53_700,
-      features: linesOf('src/features') > 20_850,
-      test: linesOf('test') > 90_500,
+      // that are asked (1,350 lines), and those that a node is (850 lines).
+      src: linesOf('src') > 110_650,
+      libraries: linesOf('src/libraries') > 25_520,
+      node: linesOf('src/node') > 53_960,
+      features: linesOf('src/features') > 21_900,
+      test: linesOf('test') > 92_150,
     }).toEqual({
       src: false,
       libraries: false,
@@ -176,11 +176,12 @@ describe('the repository', () => {
       features: false,
       test: false,
     })
-    expect([...rooms].sort().length).toBeLessThanOrEqual(32)
+    // The last of them is the witness, which runs without the rest of a ledger.
+    expect([...rooms].sort().length).toBeLessThanOrEqual(33)
     expect([...rooms].filter((room) => room.startsWith('node/')).length).toBeLessThanOrEqual(13)
   })
 
-  test('has at most 59 options of a node and 34 commands, as the help shows them', () => {
+  test('has at most 59 options of a node and 35 commands, as the help shows them', () => {
     const program = createProgram({ clientEnvironment, loadConfig, optionTable }, [], async () => {})
     const serve = program.commands.find((command) => command.name() === 'serve')
     const flags = serve?.helpInformation().match(/^ +--/gm) ?? []
@@ -194,8 +195,8 @@ describe('the repository', () => {
     ]
     const commands = commandsOf(program)
     expect(commands).toContain('export')
-    // One of them is the way out for a ledger that cannot go on.
-    expect(commands.length).toBeLessThanOrEqual(34)
+    // Two of them are of the ledger: the way out where one cannot go on, and a witness alone.
+    expect(commands.length).toBeLessThanOrEqual(35)
   })
 
   test('has no dead test file', () => {

@@ -20,6 +20,7 @@ import {
   addStreamsCommands,
   addTokenCommands,
   addUpkeepCommands,
+  addWitnessCommand,
 } from './node-tree.ts'
 
 /** The code of commands, loaded when one of them runs. */
@@ -47,8 +48,10 @@ export function addCommands(
   addReadCommands(program, runner)
   addStreamsCommands(program, runner, table)
   addLogCommands(program, runner, table)
+  const ledger = program.command('ledger').description('ledgers, and witnesses of them')
+  addRenewCommand(ledger, runner, table)
+  addWitnessCommand(ledger, runner)
   addTokenCommands(program, runner)
-  addRenewCommand(program.command('ledger').description('ledgers, and witnesses of them'), runner, table)
   addUpkeepCommands(program, runner, table)
 }
 

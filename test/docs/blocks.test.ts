@@ -81,6 +81,7 @@ const table: Readonly<Record<string, Entry | Readonly<Record<string, Entry>>>> =
       'proofstream ledger renew',
     ),
     'curl -sSf': run('features/ledger/beside-answers'),
+    'curl -s https://data.example.org/ledger/policy': run('features/witness/alone', 'another node is asked'),
   },
   'docs/operations.md': {
     useradd: run('package/package', 'users and services of the machine; the archive is installed in a directory'),
