@@ -61,6 +61,11 @@ export const features = [
     load: async () => new (await import('./features/ledger/feature.ts')).Ledger(),
   },
   {
+    name: 'witness',
+    about: 'heads of ledgers elsewhere, cosigned where they go on from the last one',
+    load: async () => new (await import('./features/witness/feature.ts')).WitnessFeature(),
+  },
+  {
     name: 'mqtt',
     about: 'messages of an MQTT broker become records',
     options: mqttOptions,

@@ -163,12 +163,12 @@ describe('the repository', () => {
       // Up by what makes a node fast: the compiled reader (1,560 lines, half of them AssemblyScript), slices begun early,
       // one question on all cores; and by a first hour: charts and maps, an SQL page, places of two columns, keys that change,
       // queries with an address. And by the ledger: its library, whose judges are written in Go, roots, and the witnesses
-      // that are asked (1,350 lines); and the commands that prove, verify and audit (1,800).
-      src: linesOf('src') > 111_900,
-      libraries: linesOf('src/libraries') > 25_850,
-      node: linesOf('src/node') > 53_950,
-      features: linesOf('src/features') > 21_450,
-      test: linesOf('test') > 92_700,
+      // that are asked (1,350 lines), those that a node is (850), and the commands that prove, verify and audit (1,800).
+      src: linesOf('src') > 112_750,
+      libraries: linesOf('src/libraries') > 25_900,
+      node: linesOf('src/node') > 54_000,
+      features: linesOf('src/features') > 22_100,
+      test: linesOf('test') > 93_550,
     }).toEqual({
       src: false,
       libraries: false,
@@ -176,11 +176,12 @@ describe('the repository', () => {
       features: false,
       test: false,
     })
-    expect([...rooms].sort().length).toBeLessThanOrEqual(32)
+    // The last of them is the witness, which runs without the rest of a ledger.
+    expect([...rooms].sort().length).toBeLessThanOrEqual(33)
     expect([...rooms].filter((room) => room.startsWith('node/')).length).toBeLessThanOrEqual(13)
   })
 
-  test('has at most 59 options of a node and 38 commands, as the help shows them', () => {
+  test('has at most 59 options of a node and 39 commands, as the help shows them', () => {
     const program = createProgram({ clientEnvironment, loadConfig, optionTable }, [], async () => {})
     const serve = program.commands.find((command) => command.name() === 'serve')
     const flags = serve?.helpInformation().match(/^ +--/gm) ?? []
@@ -194,8 +195,8 @@ describe('the repository', () => {
     ]
     const commands = commandsOf(program)
     expect(commands).toContain('export')
-    // One of them is the way out for a ledger that cannot go on.
-    expect(commands.length).toBeLessThanOrEqual(38)
+    // Six of them are of the ledger, one the way out where it cannot go on.
+    expect(commands.length).toBeLessThanOrEqual(39)
   })
 
   test('has no dead test file', () => {

@@ -21,6 +21,7 @@ import {
   addStreamsCommands,
   addTokenCommands,
   addUpkeepCommands,
+  addWitnessCommand,
 } from './node-tree.ts'
 
 /** The code of commands, loaded when one of them runs. */
@@ -48,10 +49,11 @@ export function addCommands(
   addReadCommands(program, runner)
   addStreamsCommands(program, runner, table)
   addLogCommands(program, runner, table)
-  addTokenCommands(program, runner)
   const ledger = program.command('ledger').description('ledgers, and witnesses of them')
   addLedgerCommands(ledger, runner)
   addRenewCommand(ledger, runner, table)
+  addWitnessCommand(ledger, runner)
+  addTokenCommands(program, runner)
   addUpkeepCommands(program, runner, table)
 }
 

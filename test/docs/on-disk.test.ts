@@ -1,13 +1,18 @@
 // The page on the data directory: every file that a node leaves is in its table, with the mode it says.
 
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
+import { Branch, foreignPolicy } from '../features/witness/ledgers.ts'
 import { liveNode } from '../helpers/live-node.ts'
 
 const page = readFileSync(new URL('../../docs/spec/on-disk.md', import.meta.url), 'utf8')
 const parts: Readonly<Record<string, string>> = {
   generation: '\\d+',
+  origin: '[0-9a-f]{64}',
+  head: '[0-9a-f]{64}',
+  public: '[0-9a-f]{64}',
   hash: 'f1620[0-9a-f]{64}',
   did: 'fed01[0-9a-f]{64}',
   log: '[0-9a-f]{32}',
@@ -25,7 +30,17 @@ function patternOf(path: string): RegExp {
   return new RegExp(`^${source}${path.endsWith('/') ? '.*' : ''}$`)
 }
 
-const live = await liveNode({ 'ledger-origin': 'data.example/ledger', 'ledger-delay': '1s' })
+const folder = mkdtempSync(join(tmpdir(), 'proofstream-policy-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+writeFileSync(join(folder, 'policy'), foreignPolicy)
+const live = await liveNode({
+  'ledger-origin': 'data.example/ledger',
+  'ledger-delay': '1s',
+  'ledger-policy': join(folder, 'policy'),
+})
+const add = '/ledger/witness/add-checkpoint'
+await live.call(add, { method: 'POST', body: new Branch('a', 64).body(0, 5) })
+await live.call(add, { method: 'POST', body: new Branch('b', 1).body(5, 5) })
 await live.ingest('acme/goods', [{ n: 1 }], '?create=true')
 await live.query('select n from acme.goods', { include: ['Proof'] })
 await live.call('/q/goods', { method: 'PUT', json: { query: 'select n from acme.goods' } })

@@ -27,19 +27,26 @@ export interface Judges {
   readonly fsck: string
   /** A witness over HTTP. */
   readonly litewitness: string
+  /** Tessera's ledger in a directory, to which one run adds entries. */
+  readonly oneshot: string
 }
 
 /** Builds them into a folder. Takes minutes where Go has not built them before. */
 export function buildJudges(folder: string): Judges {
-  const fsck = 'github.com/transparency-dev/tessera/cmd/fsck'
+  const tessera = 'github.com/transparency-dev/tessera/cmd'
   const litewitness = 'filippo.io/torchwood/cmd/litewitness'
-  const built = spawnSync('go', ['build', '-o', `${folder}/`, '.', fsck, litewitness], {
-    cwd: import.meta.dirname,
-    env,
-    encoding: 'utf8',
-  })
+  const built = spawnSync(
+    'go',
+    ['build', '-o', `${folder}/`, '.', `${tessera}/fsck`, `${tessera}/examples/posix-oneshot`, litewitness],
+    {
+      cwd: import.meta.dirname,
+      env,
+      encoding: 'utf8',
+    },
+  )
   if (built.status !== 0) throw new Error(`The judges cannot be built: ${built.stderr}`)
-  return { judge: join(folder, 'judges'), fsck: join(folder, 'fsck'), litewitness: join(folder, 'litewitness') }
+  const path = (name: string): string => join(folder, name)
+  return { judge: path('judges'), fsck: path('fsck'), litewitness: path('litewitness'), oneshot: path('posix-oneshot') }
 }
 
 /** Runs a judge to its end, or to `seconds`. */

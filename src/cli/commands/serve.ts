@@ -7,6 +7,7 @@ import { styleText } from 'node:util'
 import { readOptions, refuseIdleOptions, type RunningNode } from '../../index.ts'
 import type { CommandContext, NodeOptions } from '../context.ts'
 import { CommandFailure, exitCodes, note } from '../failure.ts'
+import { stopSignal } from '../stop-signal.ts'
 import { print } from '../terminal.ts'
 
 /** For the end of a node that cannot go on. */
@@ -31,21 +32,6 @@ export async function serve(context: CommandContext, options: NodeOptions): Prom
   await Promise.race([node.stop().catch(() => {}), sleep(stopWithinMs, undefined, { ref: false })])
   const reason = failure.error instanceof Error ? failure.error.message : String(failure.error)
   throw new CommandFailure(exitCodes.failed, `The node stopped by itself: ${reason}`, { cause: failure.error })
-}
-
-/** Resolves at the first SIGINT or SIGTERM; a second one ends the process at once. */
-function stopSignal(): Promise<void> {
-  let asked = false
-  return new Promise((stop) => {
-    const onSignal = (): void => {
-      if (asked) process.exit(exitCodes.interrupted)
-      asked = true
-      if (process.stderr.isTTY) note('\nStopping: finishing what is in flight. Press again to stop at once.')
-      stop()
-    }
-    process.on('SIGINT', onSignal)
-    process.on('SIGTERM', onSignal)
-  })
 }
 
 /** A few lines for a person, or one line of JSON for a program. */

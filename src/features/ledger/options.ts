@@ -27,7 +27,7 @@ const rows: readonly OptionRow[] = [
   {
     name: 'ledger-policy',
     type: 'text',
-    text: 'file with the witnesses that cosign the ledger, and how many of them count (C2SP tlog-policy)',
+    text: 'file with the witnesses that are asked to cosign the ledger and how many of them count, and with the ledgers that this node is a witness of (C2SP tlog-policy)',
   },
   {
     name: 'ledger-wait',

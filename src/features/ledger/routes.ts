@@ -3,6 +3,7 @@
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
+import { defined } from '../../libraries/base/collections.ts'
 import { DecodeError, NodeError } from '../../libraries/base/errors.ts'
 import { type Policy, policyText } from '../../libraries/ledger/policy.ts'
 import { parseTileName } from '../../libraries/ledger/tiles.ts'
@@ -17,6 +18,13 @@ interface LedgerRoutes {
   readonly context: HttpContext
   readonly status: () => KeeperStatus | undefined
   readonly policy: () => Policy | undefined
+}
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** The key of the witness of this process, where it has one. */
+    readonly witnessKey?: () => string | undefined
+  }
 }
 
 const immutable = 'public, max-age=31536000, immutable'
@@ -35,7 +43,9 @@ export function registerLedger(app: FastifyInstance, { context, status, policy }
   }
   app.get('/ledger', async (_request, reply) => {
     const about = await intact(told().then(aboutLedger))
-    return await reply.header('cache-control', 'no-cache').send(about)
+    return await reply
+      .header('cache-control', 'no-cache')
+      .send({ ...about, ...defined({ witness: app.witnessKey?.() }) })
   })
   app.get('/ledger/policy', async (_request, reply) => {
     const { ledger, policy } = await told()

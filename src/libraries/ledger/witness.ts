@@ -81,8 +81,8 @@ export type WitnessDecision =
   | { readonly status: 200; readonly body: string; readonly next: TreeHead }
   /** The body is the size that was signed last, as `text/x.tlog.size`. `isEvidence`: the ledger has signed two heads of it. */
   | { readonly status: 409; readonly body: string; readonly isEvidence: boolean }
-  /** The ledger has signed a head that goes on from the last one, if it does, by another proof than this. */
-  | { readonly status: 422; readonly reason: string }
+  /** `isEvidence`: the ledger has signed two heads of one size, or a larger one that goes on from the last by no proof here. */
+  | { readonly status: 422; readonly reason: string; readonly isEvidence: boolean }
   | { readonly status: 400 | 403 | 404; readonly reason: string }
 
 /** What a witness answers to a request. Pure: the last head is handed in, and has to be the last one still when it is replaced. */
@@ -93,10 +93,13 @@ export function decideAddCheckpoint(request: AddCheckpoint, state: WitnessState)
   if (!isSignedBy(note, keys)) return { status: 403, reason: 'The head is not signed by its ledger.' }
   if (oldSize > head.size) return { status: 400, reason: 'The old size is larger than the size of the head.' }
   const last = state.last ?? { size: 0, root: emptyRoot }
-  const isEvidence = head.size === last.size && !equalBytes(head.root, last.root)
-  if (oldSize !== last.size || isEvidence) return { status: 409, body: `${last.size}\n`, isEvidence }
+  const isFork = head.size === last.size && !equalBytes(head.root, last.root)
+  if (oldSize !== last.size) return { status: 409, body: `${last.size}\n`, isEvidence: isFork }
+  if (isFork) return { status: 422, reason: 'The ledger has signed another head of this size.', isEvidence: true }
   if (!checkConsistency(last, head, proof)) {
-    return { status: 422, reason: 'The proof does not show that the head goes on from the old size.' }
+    const reason = 'The proof does not show that the head goes on from the old size.'
+    // Every tree goes on from the empty one.
+    return { status: 422, reason, isEvidence: last.size > 0 && head.size > last.size }
   }
   const line = signatureLine(cosign(note.text, state.name, state.signer, state.seconds))
   return { status: 200, body: line, next: { size: head.size, root: head.root } }
@@ -104,10 +107,8 @@ export function decideAddCheckpoint(request: AddCheckpoint, state: WitnessState)
 
 /** One good signature of a known key, and none that is not good. */
 function isSignedBy({ text, signatures }: Note, keys: readonly VerifierKey[]): boolean {
-  const known = keys.flatMap((key) =>
-    signatures.filter((line) => isBy(line, key)).map(({ signature }) => verifyNote(text, key, signature)),
-  )
-  return known.length > 0 && !known.includes(false)
+  const known = keys.flatMap((key) => signatures.filter((line) => isBy(line, key)).map((line) => ({ key, line })))
+  return known.length > 0 && known.every(({ key, line }) => verifyNote(text, key, line.signature))
 }
 
 /**

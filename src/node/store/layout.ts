@@ -21,6 +21,10 @@ function segment(what: string, text: string): string {
   return segmentPattern.test(text) ? text : refuse(what, text)
 }
 
+function sha256Hex(hash: string): string {
+  return /^[0-9a-f]{64}$/.test(hash) ? hash : refuse('64 digits of hex', hash)
+}
+
 function number(what: string, value: number): string {
   return Number.isSafeInteger(value) && value >= 0 ? String(value) : refuse(what, String(value))
 }
@@ -283,6 +287,34 @@ export function ledgerEvidenceKey(ledger: number, name: string): string {
   return `${ledgerEvidenceOf(ledger)}/${segment('the hash of a head', name)}`
 }
 
+/** `ledger/witness`: what this installation has cosigned of ledgers elsewhere. No backup has it: a witness is never put back. */
+export const witnessPrefix = 'ledger/witness'
+
+/** `ledger/witness/<SHA-256 of the origin, in hex>`: what was cosigned of one ledger. */
+export function witnessedPrefix(originHash: string): string {
+  return `${witnessPrefix}/${sha256Hex(originHash)}`
+}
+
+/** `…/<number>`: one cosigned head; the highest number counts. */
+export function witnessedKey(originHash: string, place: number): string {
+  return `${witnessedPrefix(originHash)}/${number('the number of a head', place)}`
+}
+
+/** `…/evidence`: heads that the ledger has signed and this witness has not. */
+export function evidencePrefix(originHash: string): string {
+  return `${witnessedPrefix(originHash)}/evidence`
+}
+
+/** `…/evidence/<SHA-256 of the text of the head, in hex>`. */
+export function evidenceKey(originHash: string, head: string): string {
+  return `${evidencePrefix(originHash)}/${sha256Hex(head)}`
+}
+
+/** `ledger/witness/keys/<public key in hex>`: a key that signs over this store, and over no other. */
+export function witnessKeyKey(publicKey: string): string {
+  return `${witnessPrefix}/keys/${sha256Hex(publicKey)}`
+}
+
 /** `secrets/<name>`: a secret that every process of the installation shares, such as the receipts' checksum key. */
 export function secretKey(name: string): string {
   return `secrets/${segment('the name of a secret', name)}`
@@ -300,6 +332,8 @@ export interface DataPaths {
   readonly nodeKey: string
   /** The key that signs heads of the ledger, 0600. */
   readonly ledgerKey: string
+  /** The key that cosigns heads of ledgers elsewhere, 0600. In no backup. */
+  readonly witnessKey: string
   readonly keys: string
   /** The first admin token and a newline, 0600. */
   readonly token: string
@@ -320,6 +354,7 @@ export function dataPaths(dir: string, store: string = join(dir, 'store')): Data
   return {
     nodeKey: join(dir, 'keys', 'node.json'),
     ledgerKey: join(dir, 'keys', 'ledger.json'),
+    witnessKey: join(dir, 'keys', 'witness.json'),
     keys: join(dir, 'keys'),
     token: join(dir, 'token'),
     mqttClientId: join(dir, 'mqtt-client-id'),

@@ -33,6 +33,7 @@ import {
   sound,
   type StoreReport,
 } from './report.ts'
+import { checkWitness } from './witness.ts'
 
 export interface FsckOptions {
   /** `optional`: chains without any commit are taken as their head says. Default `required`. */
@@ -55,6 +56,7 @@ export async function fsck(store: ObjectStore, options: FsckOptions = {}): Promi
   const successors = await readSuccessors(run)
   await checkRejects(run)
   await checkRecords(run)
+  await checkWitness(store, add)
   const names = await readNames(run)
   const ids = new Set<DatasetId>()
   for (const folder of await store.list(datasetsPrefix)) {

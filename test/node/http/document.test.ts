@@ -55,6 +55,8 @@ describe('the OpenAPI document', () => {
           'GET /ledger/checkpoint',
           'GET /ledger/policy',
           'GET /ledger/statements/{hash}',
+          'POST /ledger/witness/add-checkpoint',
+          'GET /ledger/witness/{origin}/checkpoint',
           'GET /limits',
           'GET /events',
           'GET /healthz',

@@ -1,0 +1,68 @@
+// What a node answers as a witness, as C2SP's tlog-witness has it, and to everybody.
+// Source: https://c2sp.org/tlog-witness
+
+import type { Readable } from 'node:stream'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import { NodeError } from '../../libraries/base/errors.ts'
+import { AdmissionQueue, ofJson } from '../../node/gateway/admission.ts'
+import { bodyChunks } from '../../node/gateway/read-body.ts'
+import type { GatewayContext } from '../../node/http/context.ts'
+import { demandLength, notCosigned, readBody, type Witness } from './witness.ts'
+
+/** Whether this process is a witness. */
+export type Witnessing =
+  | { readonly kind: 'none' }
+  /** The name of its own ledger is not known yet. */
+  | { readonly kind: 'starting' }
+  | { readonly kind: 'running'; readonly witness: Witness }
+
+export function registerWitness(app: FastifyInstance, context: GatewayContext, state: () => Witnessing): void {
+  const { limits, clock } = context
+  // As other requests that lie in memory as a whole; callers have the rates of batches.
+  const admission = new AdmissionQueue(limits, clock, { kind: { ...ofJson, hasRates: true } })
+  app.decorate('witnessKey', () => {
+    const now = state()
+    return now.kind === 'running' ? now.witness.key : undefined
+  })
+  const describes = { consumes: ['text/plain'], body: Type.String({ description: 'As tlog-witness has it.' }) }
+  app.post('/ledger/witness/add-checkpoint', { config: { stream: true, describes } }, async (request, reply) => {
+    const witness = running(state())
+    demandLength(request.headers['content-length'])
+    const admitted = await admission.enter(callerOf(request), Number(request.headers['content-length'] ?? 0))
+    try {
+      const payload = request.body as Readable // of a route that reads streams
+      const body = await readBody(bodyChunks(payload, undefined, limits, { update: () => {} }))
+      const answer = await witness.addCheckpoint(body)
+      return await reply.code(answer.status).type(answer.mediaType).send(answer.body)
+    } finally {
+      admitted.leave()
+    }
+  })
+  const params = Type.Object({
+    origin: Type.String({ maxLength: 100, description: 'SHA-256 of the origin of the ledger, in hex.' }),
+  })
+  app.get('/ledger/witness/:origin/checkpoint', { schema: { params } }, async (request, reply) => {
+    const { origin } = request.params as { origin: string } // validated
+    const head = /^[0-9a-f]{64}$/.test(origin) ? await running(state()).head(origin) : undefined
+    if (head === undefined) throw notCosigned(origin)
+    return await reply.header('cache-control', 'no-cache').type('text/plain; charset=utf-8').send(head)
+  })
+}
+
+/** Anonymous callers are told apart by address. */
+function callerOf({ principal, raw }: FastifyRequest): string {
+  return principal.tokenId ?? `address ${raw.socket.remoteAddress ?? ''}`
+}
+
+function running(state: Witnessing): Witness {
+  if (state.kind === 'running') return state.witness
+  if (state.kind === 'starting') {
+    throw new NodeError('Saturated', 'The witness of this node waits for the name of its ledger.', {
+      hint: 'Ask again in a moment.',
+    })
+  }
+  throw new NodeError('RouteNotFound', 'This node is a witness of no ledger.', {
+    hint: 'Its operator names ledgers in lines of the file of --ledger-policy.',
+  })
+}

@@ -1,0 +1,17 @@
+// What a witness keeps beside the heads that it has cosigned: what else a ledger has signed.
+
+import { fromBase64 } from '../base/base64.ts'
+import { checked, list, natural, object, optional, recordCodec, text } from '../base/json/shape.ts'
+
+/** A head that a ledger has signed, beside the one that this witness had cosigned then. Notes as they are, with their signatures. */
+export const evidenceCodec = recordCodec(
+  'evidence',
+  object({
+    /** Absent before the first. */
+    cosigned: optional(text()),
+    signed: text(),
+    /** The request with which it came. */
+    oldSize: natural,
+    proof: list(checked(text(), (value) => (fromBase64(value) === undefined ? 'is not base64' : undefined))),
+  }),
+)
