@@ -2,6 +2,8 @@
 // the tests of system calls are judged by this checker; its own test plants each anomaly. Orders are numbers that rise with
 // each thing seen by anyone: of two events the one with the lower number was first.
 
+import { judgeLedger, type LedgerSeen } from './ledger.ts'
+
 /** `refused`: an answer that promises that nothing was stored. `unknown`: none, or one that leaves it open. */
 export type Answer =
   | {
@@ -82,6 +84,8 @@ export interface History {
     readonly after: number
     readonly mayGrow: number
   }[]
+  /** Where there is one. */
+  readonly ledger?: LedgerSeen
 }
 
 export const verdictKinds = [
@@ -97,6 +101,10 @@ export const verdictKinds = [
   'foreign',
   'stuck',
   'leak',
+  'split-view',
+  'early-head',
+  'wrong-tile',
+  'told-secret',
 ] as const
 
 export interface Verdict {
@@ -113,6 +121,7 @@ export function judge(history: History): Verdict[] {
     ...judgeHeads(history),
     ...judgeProofs(history.proofs),
     ...judgeEnd(history),
+    ...(history.ledger === undefined ? [] : judgeLedger(history.ledger)),
   ]
 }
 
