@@ -3,6 +3,7 @@
 import { must } from '../../src/libraries/base/assert.ts'
 import { fromBase64 } from '../../src/libraries/base/base64.ts'
 import { Catalog } from '../../src/node/catalog/catalog.ts'
+import { isEntered } from '../../src/libraries/odf/chain/records.ts'
 import { silentLogger } from '../../src/libraries/base/logger.ts'
 import { openLocalAnnouncements } from '../../src/node/log/announcements.ts'
 import { batchCodec } from '../../src/features/ledger/records.ts'
@@ -40,7 +41,7 @@ async function datasetsOf(store: ObjectStore): Promise<LedgerDataset[]> {
   const datasets: LedgerDataset[] = []
   for (const { name, isDeleted } of [...names, ...deleted]) {
     const key = await store.get(ledgerKeyKey(name.id))
-    const isWhole = !isDeleted && name.visibility === 'public'
+    const isWhole = !isDeleted && isEntered(name)
     if (key === undefined && !isWhole) continue
     const { blocks } = await catalog.chainOf(name)
     // Without a key none of its blocks can be an entry.

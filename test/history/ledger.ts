@@ -39,7 +39,7 @@ export interface LedgerDataset {
   readonly key: Uint8Array
   /** Hashes of its blocks by sequence. */
   readonly blocks: readonly string[]
-  /** It is public and not deleted: by now each of its blocks is an entry. */
+  /** It is to be entered and is not deleted: by now each of its blocks is an entry. */
   readonly isWhole: boolean
 }
 

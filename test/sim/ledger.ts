@@ -1,6 +1,7 @@
 // The ledger of one simulated world: keepers in the processes that build, all with one key and origin, and a record of every
 // head that any of them signs or shows, with what it rests on and was not durable by then.
 
+import { BlockRecords } from '../../src/features/ledger/block-records.ts'
 import { Keeper } from '../../src/features/ledger/keeper.ts'
 import { LedgerKeys } from '../../src/features/ledger/ledger-keys.ts'
 import { batchCodec, type BatchRecord } from '../../src/features/ledger/records.ts'
@@ -86,7 +87,12 @@ export class SimulatedLedger {
   keeperOf({ process, store, catalog, logger }: KeptBy): { keeper: Keeper; waiting: WaitingDatasets } {
     const { clock } = process
     const told = this.#told(logger)
-    const waiting = new WaitingDatasets({ catalog, store, keys: new LedgerKeys(store), clock, logger: told })
+    const records = new BlockRecords({
+      store,
+      work: { run: () => Promise.reject(new RangeError('no rows are proven')) },
+    })
+    const keys = new LedgerKeys(store)
+    const waiting = new WaitingDatasets({ catalog, store, keys, records, clock, logger: told })
     const facts = { ledger: { origin, keys: ['key'] }, version: process.world.pick(['1', '1', '1', '2']), engines: [] }
     const own = { store, clock, logger: told, waiting, facts, nodeKey }
     return { keeper: new Keeper({ ...own, ledger: 1, origin, signer: this.#signer }), waiting }
