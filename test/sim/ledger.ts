@@ -4,7 +4,7 @@
 import { BlockRecords } from '../../src/features/ledger/block-records.ts'
 import { Keeper } from '../../src/features/ledger/keeper.ts'
 import { LedgerKeys } from '../../src/features/ledger/ledger-keys.ts'
-import { batchCodec, type BatchRecord } from '../../src/features/ledger/records.ts'
+import { batchCodec, type BatchRecord, stateCodec } from '../../src/features/ledger/records.ts'
 import { WaitingDatasets } from '../../src/features/ledger/waiting.ts'
 import { must } from '../../src/libraries/base/assert.ts'
 import { base64Text } from '../../src/libraries/base/base64.ts'
@@ -15,6 +15,7 @@ import type { Logger } from '../../src/libraries/base/logger.ts'
 import { parseHead, tileName, type TreeHead } from '../../src/libraries/ledger/ledger.ts'
 import { type NodeKey, nodeKeyFromSeed } from '../../src/libraries/proof/sign.ts'
 import type { Catalog } from '../../src/node/catalog/catalog.ts'
+import { ledgerStatesOf } from '../../src/node/store/layout.ts'
 import type { ObjectStore } from '../../src/node/store/object-store.ts'
 import { headOf, type LedgerSeen, tilesOf } from '../history/ledger.ts'
 import type { Volume } from './volume.ts'
@@ -58,8 +59,10 @@ export class SimulatedLedger {
     this.#everyMs = everyMs
     this.#signer = { ...ledgerKey, sign: (message) => this.#sign(message) }
     const checkpoint = this.#pathOf('checkpoint')
+    const states = `${folder}/${ledgerStatesOf(1)}/`
     volume.changed = (operation, path) => {
       if (operation === 'rename' && path === checkpoint) this.#show(volume.bytes(path))
+      if (operation === 'link' && path.startsWith(states)) this.#state(volume.bytes(path))
     }
   }
 
@@ -126,14 +129,24 @@ export class SimulatedLedger {
     this.#note(headOf(note), 'shown')
   }
 
+  #state(state: Uint8Array): void {
+    const { size } = stateCodec.decode(state).tree
+    const missing = this.#missingTiles(size)
+    if (missing.length > 0) this.early.push(`a state of ${size} was stored before ${missing.join(', ')}`)
+  }
+
   /** A head rests on the batch that ends with it, on those before, and on the tiles of its size. */
   #note(head: TreeHead, what: string): void {
     this.heads.push(head)
-    const lacks = (name: string): boolean => this.#volume.durableBytes(this.#pathOf(name)) === undefined
-    const tiles = [...tilesOf(head.size)].map(tileName)
-    const missing = tiles.filter(lacks)
+    const missing = this.#missingTiles(head.size)
     if (head.size > 0 && !this.#hasBatches(head)) missing.unshift('its batch')
     if (missing.length > 0) this.early.push(`a head of ${head.size} was ${what} before ${missing.join(', ')}`)
+  }
+
+  /** Those of a tree of this size that a loss of power may take away. */
+  #missingTiles(size: number): string[] {
+    const isMissing = (name: string): boolean => this.#volume.durableBytes(this.#pathOf(name)) === undefined
+    return [...tilesOf(size)].map(tileName).filter(isMissing)
   }
 
   #hasBatches({ size, root }: TreeHead): boolean {
