@@ -44,8 +44,7 @@ async function datasetsOf(store: ObjectStore): Promise<LedgerDataset[]> {
     const isWhole = !isDeleted && isEntered(name)
     if (key === undefined && !isWhole) continue
     const { blocks } = await catalog.chainOf(name)
-    // Without a key none of its blocks can be an entry.
-    datasets.push({ id: name.id, key: key ?? new Uint8Array(32), blocks: [...blocks].map(({ hash }) => hash), isWhole })
+    datasets.push({ id: name.id, key, blocks: [...blocks].map(({ hash }) => hash), isWhole })
   }
   catalog.close()
   return datasets

@@ -3,6 +3,7 @@
 // each thing seen by anyone: of two events the one with the lower number was first.
 
 import { judgeLedger, type LedgerSeen } from './ledger.ts'
+import type { Verdict } from './verdicts.ts'
 
 /** `refused`: an answer that promises that nothing was stored. `unknown`: none, or one that leaves it open. */
 export type Answer =
@@ -86,30 +87,6 @@ export interface History {
   }[]
   /** Where there is one. */
   readonly ledger?: LedgerSeen
-}
-
-export const verdictKinds = [
-  'lost',
-  'duplicate',
-  'torn',
-  'phantom',
-  'reorder',
-  'fork',
-  'head-rollback',
-  'stale-after-committed',
-  'proof-flip',
-  'foreign',
-  'stuck',
-  'leak',
-  'split-view',
-  'early-head',
-  'wrong-tile',
-  'told-secret',
-] as const
-
-export interface Verdict {
-  readonly kind: (typeof verdictKinds)[number]
-  readonly message: string
 }
 
 /** Everything that is wrong with a history; empty when it keeps every promise. */

@@ -30,13 +30,13 @@ import {
   type TreeHead,
 } from '../../src/libraries/ledger/ledger.ts'
 import { must } from '../../src/libraries/base/assert.ts'
-import type { Verdict } from './history.ts'
+import type { Verdict } from './verdicts.ts'
 
-/** A dataset that has a ledger key. */
+/** A dataset that is to be entered, or has a ledger key. */
 export interface LedgerDataset {
   readonly id: string
-  /** Its ledger key. */
-  readonly key: Uint8Array
+  /** Its ledger key; undefined before its first entry. */
+  readonly key: Uint8Array | undefined
   /** Hashes of its blocks by sequence. */
   readonly blocks: readonly string[]
   /** It is to be entered and is not deleted: by now each of its blocks is an entry. */
@@ -100,7 +100,10 @@ export function headOf(note: Uint8Array): TreeHead {
 function judgeEntries({ entries, files, datasets }: LedgerSeen): Verdict[] {
   const verdicts: Verdict[] = []
   const say = (kind: Verdict['kind'], message: string): void => void verdicts.push({ kind, message })
-  const byTag = new Map(datasets.map((dataset) => [toHex(tagOf(dataset)), new Entered(dataset)]))
+  const opened = datasets.flatMap(({ key, ...dataset }) =>
+    key === undefined ? [] : [new Entered({ ...dataset, key })],
+  )
+  const byTag = new Map(opened.map((entered) => [toHex(tagOf(entered.dataset)), entered]))
   for (const [at, bytes] of entries.entries()) {
     const entry = parseEntry(bytes)
     if (entry.kind === 'statement') {
@@ -122,20 +125,23 @@ function judgeEntries({ entries, files, datasets }: LedgerSeen): Verdict[] {
     if (!entered.isBlock(entry.sequence, bytes)) say('phantom', `${block}, is not that of the block`)
     entered.next = Math.max(entered.next, entry.sequence + 1)
   }
-  for (const { dataset, next } of byTag.values()) {
-    const { id, blocks, isWhole } = dataset
+  const nextOf = new Map(opened.map(({ dataset, next }) => [dataset.id, next]))
+  for (const { id, blocks, isWhole } of datasets) {
+    const next = nextOf.get(id) ?? 0
     if (isWhole && next < blocks.length) say('lost', `${next} of ${blocks.length} blocks of ${id} are entries`)
   }
   return verdicts
 }
 
+type Keyed = LedgerDataset & { readonly key: Uint8Array }
+
 /** How far a dataset is entered. */
 class Entered {
-  readonly dataset: LedgerDataset
+  readonly dataset: Keyed
   next = 0
   readonly #secrets: SecretWalk
 
-  constructor(dataset: LedgerDataset) {
+  constructor(dataset: Keyed) {
     this.dataset = dataset
     this.#secrets = new SecretWalk(allSecrets(dataset.key))
   }
@@ -152,7 +158,7 @@ class Entered {
   }
 }
 
-function tagOf({ id, key }: LedgerDataset): Uint8Array {
+function tagOf({ id, key }: Keyed): Uint8Array {
   return datasetTag(datasetSaltOf(key), id)
 }
 
@@ -197,6 +203,7 @@ function judgeSecrets({ files, datasets, log }: LedgerSeen): Verdict[] {
   const shown = Buffer.concat([...files.values()])
   const logged = log.join('\n')
   return datasets.flatMap(({ id, key }): Verdict[] => {
+    if (key === undefined) return []
     const texts = [toHex(key), base64Text(key), Buffer.from(key).toString('base64url'), key.join(), key.join(', ')]
     const isShown = shown.includes(Buffer.from(key)) || texts.some((text) => shown.includes(text))
     const isLogged = texts.some((text) => logged.includes(text))

@@ -64,7 +64,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'a ledger goes on that does not follow from itself',
-    from: 'batch.from.size !== from.size',
+    from: 'batch.to.root !== to.root',
     to: 'batch.from.size < 0',
     unit: 'test/features/ledger/keeper.test.ts',
   },

@@ -3,7 +3,8 @@
 import { describe, expect, test } from 'vitest'
 import { toHex, utf8 } from '../../src/libraries/base/bytes.ts'
 import type { LedgerSeen } from '../history/ledger.ts'
-import { type Answer, type BatchSent, type History, judge, type StoredRow, verdictKinds } from '../history/history.ts'
+import { type Answer, type BatchSent, type History, judge, type StoredRow } from '../history/history.ts'
+import { verdictKinds } from '../history/verdicts.ts'
 import { blockEntry, ledgerDatasets, ledgerOf, soundEntries, statementOfIt } from './sound-ledger.ts'
 
 const block = (sequence: number, hash = `h${sequence}`) => ({ sequence, hash })
@@ -92,6 +93,7 @@ const anomalies: Record<(typeof verdictKinds)[number], readonly History[]> = {
     { ...sound(), stored: [] },
     withRows([...rowsOf('maybe', 0, 1), ...rowsOf('one', 2, 2), ...rowsOf('two', 4, 3)]),
     withLedger({}, soundEntries.slice(0, -1)),
+    withLedger({ datasets: [...ledgerDatasets, { id: 'x', key: undefined, blocks: ['h'], isWhole: true }] }),
   ],
   duplicate: [
     withRows([...one, ...two, ...rowsOf('one', 4, 3)]),

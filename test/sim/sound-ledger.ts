@@ -42,7 +42,8 @@ const statementHash = createHash('sha256').update(statement).digest()
 
 /** The entry of a block; `hash` is that of another block. */
 export function blockEntry(at: number, sequence: number, hash?: string): Uint8Array {
-  const { id, key, blocks } = must(ledgerDatasets[at], 'a dataset')
+  const { id, blocks } = must(ledgerDatasets[at], 'a dataset')
+  const key = must(ledgerDatasets[at]?.key, 'a key')
   const salt = blockSalt(must(secretOf(allSecrets(key), sequence), 'a secret'))
   return entryBytes({
     kind: 'block',
