@@ -4,6 +4,8 @@
 import { BlockRecords } from '../../src/features/ledger/block-records.ts'
 import { Keeper } from '../../src/features/ledger/keeper.ts'
 import { LedgerKeys } from '../../src/features/ledger/ledger-keys.ts'
+import { LeftEntries } from '../../src/features/ledger/left-entries.ts'
+import { Places } from '../../src/features/ledger/places.ts'
 import { batchCodec, type BatchRecord, stateCodec } from '../../src/features/ledger/records.ts'
 import { WaitingDatasets } from '../../src/features/ledger/waiting.ts'
 import { must } from '../../src/libraries/base/assert.ts'
@@ -97,7 +99,8 @@ export class SimulatedLedger {
     const keys = new LedgerKeys(store)
     const waiting = new WaitingDatasets({ catalog, store, keys, records, clock, logger: told })
     const facts = { ledger: { origin, keys: ['key'] }, version: process.world.pick(['1', '1', '1', '2']), engines: [] }
-    const own = { store, clock, logger: told, waiting, facts, nodeKey }
+    const left = new LeftEntries({ store, catalog, keys, records, places: new Places(store, 1), logger: told })
+    const own = { store, clock, logger: told, waiting, left, facts, nodeKey }
     return { keeper: new Keeper({ ...own, ledger: 1, origin, signer: this.#signer }), waiting }
   }
 
