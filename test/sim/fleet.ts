@@ -15,7 +15,7 @@ export interface FleetParts {
   readonly volume: Volume
   readonly broker: Broker | undefined
   readonly logger: Logger
-  readonly ledger?: SimulatedLedger
+  readonly ledger?: SimulatedLedger | undefined
 }
 
 interface Slot {
