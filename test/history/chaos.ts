@@ -134,7 +134,11 @@ class Run {
   async watchLedger(): Promise<void> {
     for (; !this.isOver; await systemClock.sleep(50)) {
       const url = this.#address?.url
-      const note = url && (await fetch(`${url}/ledger/checkpoint`).then(bytesIfOk).catch(() => undefined))
+      const note =
+        url &&
+        (await fetch(`${url}/ledger/checkpoint`)
+          .then(bytesIfOk)
+          .catch(() => undefined))
       const head = note && headOf(note)
       if (head && head.size !== this.ledgerHeads.at(-1)?.size) this.ledgerHeads.push(head)
     }
