@@ -166,9 +166,9 @@ describe('the repository', () => {
       // that are asked (1,350 lines), those that a node is (850), and the commands that prove, verify and audit (1,800).
       src: linesOf('src') > 112_750,
       libraries: linesOf('src/libraries') > 25_900,
-      node: linesOf('src/node') > 54_000,
+      node: linesOf('src/node') > 54_050,
       features: linesOf('src/features') > 22_100,
-      test: linesOf('test') > 93_550,
+      test: linesOf('test') > 94_350,
     }).toEqual({
       src: false,
       libraries: false,

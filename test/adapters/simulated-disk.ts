@@ -117,6 +117,12 @@ export class SimulatedDisk {
     return this.#file(path).live
   }
 
+  /** Bytes of a file as a loss of power would certainly leave them; undefined where it may take the file away. */
+  durableBytes(path: string): Uint8Array | undefined {
+    const found = this.#find(path, 'durable')
+    return found?.kind === 'file' && found.pending.length === 0 && !found.lies ? found.durable : undefined
+  }
+
   /** Changes bytes under everyone's feet, durably. */
   corrupt(path: string, change: (bytes: Uint8Array) => Uint8Array): void {
     const file = this.#file(path)
@@ -261,11 +267,11 @@ export class SimulatedDisk {
     this.#put(path, entry)
   }
 
-  #find(path: string): File | Folder | undefined {
+  #find(path: string, side: 'live' | 'durable' = 'live'): File | Folder | undefined {
     let at: File | Folder | undefined = this.#top
     for (const name of path.split('/')) {
       if (name === '') continue
-      at = at?.kind === 'folder' ? at.live.get(name) : undefined
+      at = at?.kind === 'folder' ? at[side].get(name) : undefined
     }
     return at
   }

@@ -7,7 +7,8 @@ import { mkdir, readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { checkStore, type StoreReport, systemClock } from '../../src/index.ts'
-import { type History, isAcknowledged, judge, type StoredDataset, type Verdict } from './history.ts'
+import { type History, isAcknowledged, judge, type StoredDataset } from './history.ts'
+import type { Verdict } from './verdicts.ts'
 import {
   type Address,
   aliasesOf,
@@ -21,6 +22,10 @@ import {
   startLoad,
   type Target,
 } from './load.ts'
+import { readLedger } from '../helpers/stored-ledger.ts'
+import { openReadOnlyDirectoryStore } from '../../src/node/store/directory/directory-store.ts'
+import { headOf, judgeLedger, type LedgerSeen } from './ledger.ts'
+import type { TreeHead } from '../../src/libraries/ledger/ledger.ts'
 import { programPath, tunedProgram } from '../helpers/run-node.ts'
 import type { Tuning } from '../helpers/tuning.ts'
 
@@ -43,6 +48,8 @@ export interface ChaosReport {
 }
 
 const drainWithinMs = 60_000
+/** Every block is in the ledger this long after everything is committed. */
+const enteredWithinMs = 60_000
 /** The store is checked between two lives this often, cycles. */
 const checkEvery = 25
 /** A node that answers little is killed all the same. */
@@ -50,6 +57,9 @@ const longestLifeMs = 2_000
 /** Receipts that are asked for again in the end. */
 const receiptsAsked = 200
 const account = 'chaos'
+
+/** A ledger whose keeper works four times a second. */
+const ledgerOptions = { 'ledger-origin': 'chaos.example/ledger', 'ledger-delay': '1s' }
 
 /** Quick cuts, so that a short life commits; one query process, so that a restart is quick. */
 const quick: Tuning = {
@@ -61,7 +71,7 @@ const quick: Tuning = {
 export async function runChaos(spec: ChaosSpec): Promise<ChaosReport> {
   const run = new Run(spec)
   await mkdir(run.dataDir, { recursive: true })
-  const load = run.startLoad()
+  const load = Promise.all([run.startLoad(), run.watchLedger()])
   try {
     for (let cycle = 1; cycle <= spec.cycles; cycle++) {
       await run.liveAndDie(cycle === 1)
@@ -86,6 +96,8 @@ class Run {
   readonly dataDir: string
   readonly seen = new Seen()
   readonly problems: string[] = []
+  /** Of the ledger, as they were shown. */
+  readonly ledgerHeads: TreeHead[] = []
   isOver = false
   readonly #random: Random
   readonly #readyMs: number[] = []
@@ -118,6 +130,32 @@ class Run {
     return startLoad({ account, keyed: 3, bare: 2, random: this.#random }, target, this.seen)
   }
 
+  /** Notes the heads of the ledger, until the run is over. */
+  async watchLedger(): Promise<void> {
+    for (; !this.isOver; await systemClock.sleep(50)) {
+      const url = this.#address?.url
+      const note =
+        url &&
+        (await fetch(`${url}/ledger/checkpoint`)
+          .then(bytesIfOk)
+          .catch(() => undefined))
+      const head = note && headOf(note)
+      if (head && head.size !== this.ledgerHeads.at(-1)?.size) this.ledgerHeads.push(head)
+    }
+  }
+
+  /** Waits until nothing is missing in the ledger; then what was seen of it. */
+  async #ledger(): Promise<LedgerSeen> {
+    const store = await openReadOnlyDirectoryStore(join(this.dataDir, 'store'))
+    const endMs = systemClock.monotonicMs() + enteredWithinMs
+    for (;;) {
+      const stored = await readLedger(store)
+      const seen = { ...stored, heads: this.ledgerHeads, early: [], log: [] }
+      if (judgeLedger(seen).length === 0 || systemClock.monotonicMs() > endMs) return seen
+      await systemClock.sleep(250)
+    }
+  }
+
   /** Starts the node and waits until it is ready. */
   async start(): Promise<Address> {
     const beganMs = systemClock.monotonicMs()
@@ -129,7 +167,7 @@ class Run {
 
   #spawn(): ServedNode {
     const { dataDir } = this
-    const options = { ...this.spec.options }
+    const options = { ...ledgerOptions, ...this.spec.options }
     const compileCache = join(this.spec.dir, 'compiled')
     this.#node = startServed({ session: `life ${++this.#starts}`, dataDir, compileCache, options, tuning: quick })
     return this.#node
@@ -176,6 +214,7 @@ class Run {
     const sample = seen.batches.filter(() => this.#random.next() < share)
     problems.push(...(await receiptFaults(at, sample, stored)))
     for (const id of seen.proofTexts.keys()) await checkProof(at, id, seen)
+    const ledger = await this.#ledger()
     const code = await this.#node?.end('SIGTERM')
     if (code !== 0) problems.push(`the node ended with ${code} when it was told to stop`)
     problems.push(...problemsOf(await checkStore(this.dataDir)), ...seen.faults)
@@ -192,8 +231,9 @@ class Run {
       held: [
         { name: 'temporary files', before: 0, after: temporary, mayGrow: (this.#kills + this.#earlyKills + 2) * 16 },
       ],
+      ledger,
     }
-    return { counts: this.#counts(stored), verdicts: judge(history), problems }
+    return { counts: { ...this.#counts(stored), entries: ledger.entries.length }, verdicts: judge(history), problems }
   }
 
   #counts(stored: readonly StoredDataset[]): ChaosReport['counts'] {
@@ -212,6 +252,7 @@ class Run {
       replays,
       lostConnections,
       heads: heads.length,
+      ledgerHeads: this.ledgerHeads.length,
       proofs: proofTexts.size,
       datasets: stored.length,
       blocks: stored.reduce((sum, { blocks }) => sum + blocks.length, 0),
@@ -220,6 +261,10 @@ class Run {
       slowestReadyMs: Math.round(readyMs.at(-1) ?? 0),
     }
   }
+}
+
+async function bytesIfOk(response: Response): Promise<Uint8Array | undefined> {
+  return response.ok ? new Uint8Array(await response.arrayBuffer()) : undefined
 }
 
 function problemsOf(report: StoreReport): string[] {

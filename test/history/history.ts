@@ -2,6 +2,9 @@
 // the tests of system calls are judged by this checker; its own test plants each anomaly. Orders are numbers that rise with
 // each thing seen by anyone: of two events the one with the lower number was first.
 
+import { judgeLedger, type LedgerSeen } from './ledger.ts'
+import type { Verdict } from './verdicts.ts'
+
 /** `refused`: an answer that promises that nothing was stored. `unknown`: none, or one that leaves it open. */
 export type Answer =
   | {
@@ -82,26 +85,8 @@ export interface History {
     readonly after: number
     readonly mayGrow: number
   }[]
-}
-
-export const verdictKinds = [
-  'lost',
-  'duplicate',
-  'torn',
-  'phantom',
-  'reorder',
-  'fork',
-  'head-rollback',
-  'stale-after-committed',
-  'proof-flip',
-  'foreign',
-  'stuck',
-  'leak',
-] as const
-
-export interface Verdict {
-  readonly kind: (typeof verdictKinds)[number]
-  readonly message: string
+  /** Where there is one. */
+  readonly ledger?: LedgerSeen
 }
 
 /** Everything that is wrong with a history; empty when it keeps every promise. */
@@ -113,6 +98,7 @@ export function judge(history: History): Verdict[] {
     ...judgeHeads(history),
     ...judgeProofs(history.proofs),
     ...judgeEnd(history),
+    ...(history.ledger === undefined ? [] : judgeLedger(history.ledger)),
   ]
 }
 

@@ -31,6 +31,49 @@ export function planted(sources: readonly SourceFile[], { name, from, to }: Muta
 
 export const mutants: readonly Mutant[] = [
   {
+    name: 'a head is signed before its batch is put',
+    from: 'propose(entries)',
+    to: `propose(entries)
+    const early = \`\${this.#deps.origin}\\n\${batch.to.size}\\n\${batch.to.root}\\n\`
+    this.#deps.signer.sign(new TextEncoder().encode(early))`,
+  },
+  {
+    name: 'a batch replaces another',
+    from: 'await store.put(',
+    to: "'stored'; await store.replace(",
+  },
+  {
+    name: 'a batch that lost is taken in',
+    from: "outcome === 'exists'",
+    to: 'batch.from.size < 0',
+  },
+  {
+    name: 'a batch is taken in that a loss of power takes back',
+    from: "await store.makeDurable(ledgerObjectKey(ledger, 'batches'))",
+    to: '',
+  },
+  {
+    name: 'a head is signed before its tiles are stored',
+    from: 'await this.#storeFiles()',
+    to: '',
+  },
+  {
+    name: 'a state is stored before the tiles',
+    from: 'history.takeIn(batch)',
+    to: 'history.takeIn(batch)\n    await this.#storeState(history)',
+  },
+  {
+    name: 'a ledger goes on that does not follow from itself',
+    from: 'batch.to.root !== to.root',
+    to: 'batch.from.size < 0',
+    unit: 'test/features/ledger/keeper.test.ts',
+  },
+  {
+    name: 'a ledger key replaces another',
+    from: '.put(',
+    to: '.replace(',
+  },
+  {
     name: 'a put into a packed range has won',
     from: "'exists'",
     to: "'stored'",

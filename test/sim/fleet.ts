@@ -5,6 +5,7 @@ import type { CutOptions } from '../../src/node/builder/governor.ts'
 import type { Logger } from '../../src/libraries/base/logger.ts'
 import type { CommitAnnouncement } from '../../src/node/log/messages.gen.ts'
 import type { Broker } from './broker.ts'
+import type { SimulatedLedger } from './ledger.ts'
 import { type SimulatedNode, startSimulatedNode } from './node.ts'
 import type { Volume } from './volume.ts'
 import { Process, type World } from './world.ts'
@@ -14,6 +15,7 @@ export interface FleetParts {
   readonly volume: Volume
   readonly broker: Broker | undefined
   readonly logger: Logger
+  readonly ledger?: SimulatedLedger | undefined
 }
 
 interface Slot {
@@ -109,6 +111,11 @@ export class Fleet {
     return this.#slots.flatMap(({ node }) => node?.builder?.status().halted ?? [])
   }
 
+  /** Datasets with blocks that a keeper has heard of and not entered. */
+  waiting(): number {
+    return this.#slots.reduce((sum, { node }) => sum + (node?.keeping?.waiting() ?? 0), 0)
+  }
+
   async stop(): Promise<void> {
     this.#isOver = true
     for (const { node } of this.#slots) await node?.stop()
@@ -147,11 +154,12 @@ export class Fleet {
   }
 
   #start(slot: Slot, process: Process): Promise<SimulatedNode> {
-    const { world, volume, broker, logger } = this.#parts
+    const { world, volume, broker, logger, ledger } = this.#parts
     return startSimulatedNode({
       process,
       volume,
       broker,
+      ledger,
       roles: slot.roles,
       segmentBytes: this.#segmentBytes,
       cut: this.#cut,

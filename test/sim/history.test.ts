@@ -1,7 +1,11 @@
 // The checker is checked: a history that keeps every promise has no verdict, and each planted anomaly has its own.
 
 import { describe, expect, test } from 'vitest'
-import { type Answer, type BatchSent, type History, judge, type StoredRow, verdictKinds } from '../history/history.ts'
+import { toHex, utf8 } from '../../src/libraries/base/bytes.ts'
+import type { LedgerSeen } from '../history/ledger.ts'
+import { type Answer, type BatchSent, type History, judge, type StoredRow } from '../history/history.ts'
+import { verdictKinds } from '../history/verdicts.ts'
+import { blockEntry, ledgerDatasets, ledgerOf, soundEntries, statementOfIt } from './sound-ledger.ts'
 
 const block = (sequence: number, hash = `h${sequence}`) => ({ sequence, hash })
 
@@ -52,8 +56,28 @@ function sound(): History {
     ],
     drain: { tookMs: 5, withinMs: 10 },
     held: [{ name: 'open files', before: 10, after: 11, mayGrow: 2 }],
+    ledger: ledgerOf(),
   }
 }
+
+/** The sound history with something else seen of its ledger. */
+function withLedger(more: Partial<LedgerSeen>, entries = soundEntries): History {
+  return { ...sound(), ledger: { ...ledgerOf(entries), ...more } }
+}
+
+/** The same where everybody sees one more object. */
+function withFile(name: string, bytes: Uint8Array): History {
+  return withLedger({ files: new Map([...ledgerOf().files, [name, bytes]]) })
+}
+
+function without(name: string): History {
+  return withLedger({ files: new Map([...ledgerOf().files].filter(([one]) => one !== name)) })
+}
+
+/** A dataset's key, as nobody may see it. */
+const secret = ledgerDatasets[0]?.key ?? new Uint8Array(32)
+const [first = statementOfIt, ...others] = soundEntries
+const last = others.at(-1) ?? statementOfIt
 
 /** The sound history with the rows of `a/b` replaced. */
 function withRows(rows: readonly StoredRow[]): History {
@@ -68,6 +92,8 @@ const anomalies: Record<(typeof verdictKinds)[number], readonly History[]> = {
     withRows([...one, ...rowsOf('maybe', 2, 3)]),
     { ...sound(), stored: [] },
     withRows([...rowsOf('maybe', 0, 1), ...rowsOf('one', 2, 2), ...rowsOf('two', 4, 3)]),
+    withLedger({}, soundEntries.slice(0, -1)),
+    withLedger({ datasets: [...ledgerDatasets, { id: 'x', key: undefined, blocks: ['h'], isWhole: true }] }),
   ],
   duplicate: [
     withRows([...one, ...two, ...rowsOf('one', 4, 3)]),
@@ -75,6 +101,7 @@ const anomalies: Record<(typeof verdictKinds)[number], readonly History[]> = {
       ...withRows([...one, ...two, ...rowsOf('same', 4, 3)]),
       batches: [...sound().batches, sent('same', 70, { kind: 'unknown', error: '' }, { key: 'k' })],
     },
+    withLedger({}, [...soundEntries, last]),
   ],
   torn: [
     withRows([...one, ...two.slice(0, 1)]),
@@ -84,8 +111,15 @@ const anomalies: Record<(typeof verdictKinds)[number], readonly History[]> = {
     withRows([...one, ...two, ...rowsOf('no', 4, 3)]),
     withRows([...one, ...two, ...rowsOf('whose', 4, 3)]),
     withRows([...one, ...two, ...rowsOf('conflict', 4, 3)]),
+    withLedger({}, [...soundEntries.slice(0, -1), blockEntry(1, 2, ledgerDatasets[0]?.blocks[2])]),
+    withLedger({ datasets: ledgerDatasets.slice(1) }),
+    without([...ledgerOf().files.keys()].find((name) => name.startsWith('statements')) ?? ''),
   ],
-  reorder: [withRows([...rowsOf('two', 0, 1), ...rowsOf('one', 2, 2)])],
+  reorder: [
+    withRows([...rowsOf('two', 0, 1), ...rowsOf('one', 2, 2)]),
+    withLedger({}, [...others, first]),
+    withLedger({}, [first, blockEntry(0, 1), blockEntry(0, 0)]),
+  ],
   fork: [
     { ...sound(), heads: [{ at: 12, session: 'n2', dataset: 'a/b', ...block(2, 'another') }] },
     {
@@ -103,8 +137,26 @@ const anomalies: Record<(typeof verdictKinds)[number], readonly History[]> = {
   stuck: [
     { ...sound(), drain: { tookMs: undefined, withinMs: 10 } },
     { ...sound(), drain: { tookMs: 11, withinMs: 10 } },
+    without('checkpoint'),
   ],
   leak: [{ ...sound(), held: [{ name: 'open files', before: 10, after: 13, mayGrow: 2 }] }],
+  'split-view': [
+    withLedger({ heads: [{ size: 3, root: new Uint8Array(32) }] }),
+    withLedger({ heads: [...ledgerOf().heads, { size: 8, root: new Uint8Array(32) }] }),
+    withLedger({ heads: ledgerOf().heads }, [first, ...others.toReversed()]),
+  ],
+  'early-head': [withLedger({ early: ['a head of 3 was signed before its batch'] })],
+  'wrong-tile': [
+    without('tile/0/000.p/7'),
+    withFile('tile/0/000.p/3', new Uint8Array(96)),
+    withFile('tile/0/000.p/8', new Uint8Array(256)),
+    withFile('tile/entries/000.p/1', utf8('an entry')),
+  ],
+  'told-secret': [
+    withFile('statements/x', secret),
+    withFile('statements/x', utf8(`{"key":"${toHex(secret)}"}`)),
+    withLedger({ log: [`the key is ${toHex(secret)}`] }),
+  ],
 }
 
 describe('the history checker', () => {

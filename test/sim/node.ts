@@ -25,6 +25,7 @@ import type { ObjectStore } from '../../src/node/store/object-store.ts'
 import { compressor } from '../node/builder/support.ts'
 import { defaultLimits } from '../helpers/default-limits.ts'
 import type { Broker } from './broker.ts'
+import type { Keeping, SimulatedLedger } from './ledger.ts'
 import type { Volume } from './volume.ts'
 import type { Process } from './world.ts'
 
@@ -46,6 +47,8 @@ export interface NodeParts {
   /** Carries announcements to the other processes. */
   readonly spread: (message: CommitAnnouncement) => void
   readonly logger?: Logger
+  /** Kept by who builds. */
+  readonly ledger?: SimulatedLedger | undefined
 }
 
 export interface SimulatedNode {
@@ -55,6 +58,7 @@ export interface SimulatedNode {
   readonly catalog: Catalog
   readonly gateway: Gateway | undefined
   readonly builder: Builder | undefined
+  readonly keeping: Keeping | undefined
   /** Takes in an announcement of another process. */
   readonly hear: (message: CommitAnnouncement) => void
   /** Ends it in order. */
@@ -96,6 +100,7 @@ export async function startSimulatedNode(parts: NodeParts): Promise<SimulatedNod
     running = await startBuilder({ log, store, announcements, clock, logger, compressor: own, threads, ...pace })
   }
   const builder = running
+  const keeping = builder && parts.ledger?.keep({ process, store, catalog, logger })
   const space = new SpaceReserve({ freeSpace: () => store.freeSpace(), openBytes, clock })
   const gateway = roles.gateway
     ? new Gateway({
@@ -122,10 +127,12 @@ export async function startSimulatedNode(parts: NodeParts): Promise<SimulatedNod
     catalog,
     gateway,
     builder,
+    keeping,
     hear: (message) => void process.gate().then(() => local.announce(message)),
     stop: async () => {
       gateway?.drain()
       gateway?.close()
+      await keeping?.stop()
       await builder?.stop()
       catalog.close()
       await store.close()

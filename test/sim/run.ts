@@ -4,7 +4,9 @@
 import { Catalog } from '../../src/node/catalog/catalog.ts'
 import type { DatasetChain } from '../../src/node/catalog/dataset-chain.ts'
 import { fsck } from '../../src/node/upkeep/fsck.ts'
-import { type Answer, judge, type Verdict } from '../history/history.ts'
+import { type Answer, judge } from '../history/history.ts'
+import type { Verdict } from '../history/verdicts.ts'
+import type { LedgerSeen } from '../history/ledger.ts'
 import { must } from '../../src/libraries/base/assert.ts'
 import { HaltError } from '../../src/libraries/base/errors.ts'
 import { type Logger, silentLogger } from '../../src/libraries/base/logger.ts'
@@ -20,6 +22,7 @@ import { markSwept, sweepChain } from '../../src/node/store/sweep.ts'
 import { packChain } from '../../src/node/store/write-pack.ts'
 import { openMemoryLog } from '../adapters/memory-log.ts'
 import { readStored } from '../helpers/stored.ts'
+import { readLedger } from '../helpers/stored-ledger.ts'
 import { Broker } from './broker.ts'
 import { seedBytes } from './chance.ts'
 import { change, type ChangeSent, checkChanges } from './changes.ts'
@@ -27,6 +30,7 @@ import { checkLives, live, Lives } from './lives.ts'
 import { checkWitnesses, type Clients, declare, produce, race, Seen, watch } from './clients.ts'
 import { Faults } from './faults.ts'
 import { Fleet } from './fleet.ts'
+import { SimulatedLedger } from './ledger.ts'
 import { storeFolder } from './node.ts'
 import { type StreamCounts, streamRecords } from './streams.ts'
 import { Volume } from './volume.ts'
@@ -36,6 +40,8 @@ import { Process, World } from './world.ts'
 const drainWithinMs = 90_000
 /** The floor comes to the end of the log in this time: a large batch whose sender died is given up after 15 minutes. */
 const floorWithinMs = 17 * 60_000
+/** What a keeper has heard of is entered this long after everything is committed. */
+const enteredWithinMs = 60_000
 
 export interface RunReport {
   readonly seed: number
@@ -68,7 +74,11 @@ export async function runSeed(
   const broker = world.chance(0.5) ? new Broker(world, openMemoryLog({ id: '0'.repeat(32) })) : undefined
   const slowMs = world.pick([0.5, 2, 10])
   volume.delayMs = () => (world.chance(0.01) ? slowMs * 50 : world.random.next() * slowMs)
-  const fleet = new Fleet({ world, volume, broker, logger })
+  // Not in each run: it takes a sixth of the time.
+  const ledger = world.chance(0.6)
+    ? new SimulatedLedger(volume, storeFolder, world.pick([250, 1_000, 5_000]))
+    : undefined
+  const fleet = new Fleet({ world, volume, broker, logger, ledger })
   const faults = new Faults({ world, volume, broker, fleet })
   const seen = new Seen()
   const clients: Clients = {
@@ -119,14 +129,17 @@ export async function runSeed(
     if (await drained(fleet, seen, healedMs)) tookMs = world.nowMs - healedMs
     if (!(await floorAtEnd(fleet))) problems.push('the floor does not come to the end of the log')
     await clocksTrusted(fleet)
+    if (!(await entered(fleet))) problems.push('what keepers have heard of is not entered')
     problems.push(...fleet.halts())
     await checkReceipts(fleet, seen, problems)
     await fleet.stop()
   }
   await world.run(life())
   volume.delayMs = () => 0
-  const audited = await world.run(audit(new Process(world, 'auditor'), volume, seen, lives))
-  problems.push(...audited.problems, ...seen.faults, ...checkChanges(changes, audited.chains))
+  const auditor = new Process(world, 'auditor')
+  const kept = ledger && (await world.run(completed(ledger, auditor, volume)))
+  const audited = await world.run(audit(auditor, volume, seen, lives))
+  problems.push(...audited.problems, ...(ledger?.halts ?? []), ...seen.faults, ...checkChanges(changes, audited.chains))
   const { batches, heads, proofs, rejected } = seen
   const history = {
     batches,
@@ -143,6 +156,7 @@ export async function runSeed(
         mayGrow: fleet.starts * 16,
       },
     ],
+    ...(kept !== undefined && { ledger: kept }),
   }
   return {
     seed,
@@ -151,7 +165,16 @@ export async function runSeed(
     batches: batches.length,
     acknowledged: batches.filter(({ attempts }) => attempts.some(({ answer }) => answer.kind === 'ok')).length,
     blocks: audited.stored.reduce((sum, { blocks }) => sum + blocks.length, 0),
-    faults: { ...faults.counts, ...fleet.clocks, ...packed, changes: changes.length, ...streams, ...lives.counts },
+    faults: {
+      ...faults.counts,
+      ...fleet.clocks,
+      ...packed,
+      changes: changes.length,
+      ...streams,
+      ...lives.counts,
+      ...ledger?.counts,
+      entries: kept?.entries.length ?? 0,
+    },
     events: world.events,
     virtualMs: world.nowMs,
   }
@@ -244,6 +267,23 @@ async function clocksTrusted(fleet: Fleet): Promise<void> {
   while (world.nowMs - beganMs < 2 * 60_000 && fleet.halted().some(({ reason }) => reason === 'ClockJump')) {
     await world.after(5_000)
   }
+}
+
+/** Waits until keepers have entered what they have heard of. */
+async function entered(fleet: Fleet): Promise<boolean> {
+  const { world } = fleet
+  const beganMs = world.nowMs
+  for (; fleet.waiting() > 0; await world.after(1_000)) if (world.nowMs - beganMs > enteredWithinMs) return false
+  return true
+}
+
+/** The ledger after one more keeper has begun, which finds what the others did not hear of. */
+async function completed(ledger: SimulatedLedger, process: Process, volume: Volume): Promise<LedgerSeen> {
+  const store = withPacks(await openDirectoryStore(storeFolder, volume.forProcess(process)))
+  const catalog = new Catalog({ store, announcements: openLocalAnnouncements(silentLogger), logger: silentLogger })
+  await ledger.step(ledger.keeperOf({ process, store, catalog, logger: silentLogger }).keeper)
+  catalog.close()
+  return ledger.seen(await readLedger(store))
 }
 
 const idOf = (answer: Answer): string[] => (answer.kind === 'ok' ? [answer.receiptId] : [])

@@ -15,6 +15,13 @@ vi.mock(import('../../src/node/gateway/large-batch.ts'), async (original) => ({
   heldBytes: 128 * 1024,
 }))
 
+// Small batches of the ledger, and a state after every third.
+vi.mock('../../src/features/ledger/records.ts', async (original) => ({
+  ...(await original<object>()),
+  mostBatchEntries: 4,
+  batchesPerState: 3,
+}))
+
 const seeds = seedsOf(0, 2)
 
 test.runIf(seeds.length > 0)('keeps every promise under even seeds', async () => {

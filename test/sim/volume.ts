@@ -10,6 +10,8 @@ export class Volume extends SimulatedDisk {
   override freeBytes = 1e12
   /** The error that an operation ends with, or undefined. */
   fault: (operation: Operation, path: string) => string | undefined = () => undefined
+  /** Told of each change when it is there. */
+  changed: (operation: Operation, path: string) => void = () => {}
   /** How long an operation takes. */
   delayMs: (operation: Operation) => number = () => 0
 
@@ -35,6 +37,7 @@ export class Volume extends SimulatedDisk {
         const code = this.fault(operation, path)
         if (code !== undefined) throw systemError(code)
         effect()
+        this.changed(operation, path)
         // It may take time to say so.
         if (this.#world.chance(0.2)) await process.spend(this.delayMs(operation))
       },

@@ -104,6 +104,7 @@ export class History {
     const entries = entriesOf(batch)
     const expected = this.propose(entries)
     const { from, to } = expected
+    // mutant: a ledger goes on that does not follow from itself
     if (batch.from.size !== from.size || batch.from.root !== from.root || batch.to.root !== to.root) {
       throw new HaltError('ChainBroken', `batch ${this.#batches} of the ledger does not follow from those before it`)
     }

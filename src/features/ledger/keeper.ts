@@ -25,13 +25,12 @@ import { OldTiles } from './old-tiles.ts'
 import { policyOf } from './policy-file.ts'
 import { Publisher } from './publisher.ts'
 import { readHistory } from './read-history.ts'
-import { batchCodec, type BatchRecord, mostBatchEntries, placesCodec, stateCodec } from './records.ts'
+import { batchCodec, type BatchRecord, batchesPerState, mostBatchEntries, placesCodec, stateCodec } from './records.ts'
 import { Regression } from './regression.ts'
 import { putStatement, saysFacts, type StatementFacts } from './statement.ts'
 import type { WaitingDatasets } from './waiting.ts'
 
-/** Batches after which a state is stored, and states that are kept. */
-const batchesPerState = 64
+/** States that are kept. */
 const statesKept = 2
 /** How often all names are looked over, for blocks of which no commit was heard. */
 const sweepMs = 600_000
@@ -152,8 +151,11 @@ export class Keeper {
   /** False where another keeper was first: its batch is taken in. */
   async #append(history: History, entries: readonly Uint8Array[]): Promise<boolean> {
     const { store, ledger } = this.#deps
+    // mutant: a head is signed before its batch is put
     const batch = history.propose(entries)
+    // mutant: a batch replaces another
     const outcome = await store.put(ledgerBatchKey(ledger, history.batches), batchCodec.encode(batch))
+    // mutant: a batch that lost is taken in
     if (outcome === 'exists') {
       await this.#catchUp(history)
       return false
@@ -169,6 +171,7 @@ export class Keeper {
       const bytes = await store.get(ledgerBatchKey(ledger, history.batches))
       if (bytes === undefined) return
       // It may be found before it is durable; what rests on it is stored next.
+      // mutant: a batch is taken in that a loss of power takes back
       await store.makeDurable(ledgerObjectKey(ledger, 'batches'))
       await this.#takeIn(history, batchCodec.decode(bytes))
     }
@@ -176,11 +179,13 @@ export class Keeper {
 
   async #takeIn(history: History, batch: BatchRecord): Promise<void> {
     const { ledger } = this.#deps
+    // mutant: a state is stored before the tiles
     const { tiles, places } = history.takeIn(batch)
     for (const { tag, group, indexes } of places) {
       this.#unstored.push({ key: ledgerPlacesKey(ledger, tag, group), bytes: placesCodec.encode([...indexes]) })
     }
     for (const { tile, bytes } of tiles) this.#unstored.push({ key: ledgerObjectKey(ledger, tileName(tile)), bytes })
+    // mutant: a head is signed before its tiles are stored
     await this.#storeFiles()
   }
 

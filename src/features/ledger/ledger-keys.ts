@@ -48,6 +48,7 @@ export class LedgerKeys {
 
   /** Its key is durable when this resolves. Throws HaltError `ChainBroken` for a key that is damaged. */
   async of(id: DatasetId): Promise<Tagger> {
+    // mutant: a ledger key replaces another
     if (!this.#known.has(id)) await this.#store.put(ledgerKeyKey(id), randomBytes(keyBytes))
     return must(await this.held(id), 'a ledger key that was put is there')
   }

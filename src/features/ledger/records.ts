@@ -24,6 +24,8 @@ const hex = text(/^[0-9a-f]{64}$/)
 
 /** At most so many entries are put at once: some 100 kB, hashed in a few milliseconds. */
 export const mostBatchEntries = 512
+/** Batches after which a state is stored. */
+export const batchesPerState = 64
 
 /** `ledger/batches/<n>`: entries as base64, and the tree before and after them, roots as base64. */
 export const batchCodec = recordCodec(

@@ -121,12 +121,17 @@ export class HeldNames {
 
   /** The name as the store has it now. Throws as `of`. */
   reread(alias: string): Promise<NameRecord | undefined> {
-    const folded = foldAscii(alias)
-    const source = this.#source
-    return mended(() => this.#reread(folded), source && (() => source.name(folded)))
+    return this.#rereadAfter(alias, [])
   }
 
-  async #reread(folded: string): Promise<NameRecord | undefined> {
+  #rereadAfter(alias: string, before: readonly string[]): Promise<NameRecord | undefined> {
+    const folded = foldAscii(alias)
+    const source = this.#source
+    return mended(() => this.#reread(folded, before), source && (() => source.name(folded)))
+  }
+
+  /** `before`: names that are being reread, and led here. */
+  async #reread(folded: string, before: readonly string[]): Promise<NameRecord | undefined> {
     const readMs = this.#hearing.clock?.monotonicMs() ?? 0
     const generation = await generationOf(this.#store, folded, this.#names.get(folded)?.generation)
     const held = this.#names.get(folded)
@@ -139,11 +144,13 @@ export class HeldNames {
     if (held !== undefined && stored?.id !== held.name.id) {
       // Known by its new name before it is not by the old one.
       const renamed = await whole(fault, followName(this.#store, held.name))
-      const now = renamed === undefined || foldAscii(renamed.alias) === folded ? undefined : renamed.alias
-      if (now !== undefined) await this.reread(now)
+      const way = [...before, folded]
+      // Datasets may have taken each other's name: what led here is read to its end above.
+      const now = renamed === undefined || way.includes(foldAscii(renamed.alias)) ? undefined : renamed.alias
+      if (now !== undefined) await this.#rereadAfter(now, way)
       this.#forget(folded, held.name)
       // A name that was claimed and given back counted for more than the one that its dataset kept.
-      if (now !== undefined && !this.#ofId.has(held.name.id)) await this.reread(now)
+      if (now !== undefined && !this.#ofId.has(held.name.id)) await this.#rereadAfter(now, way)
     }
     if (stored === undefined) return undefined
     const name = await this.#nowOf(folded, stored)
