@@ -54,7 +54,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'a head is signed before its tiles are stored',
-    from: 'await this.#storeFiles()',
+    from: 'await this.#files.storeAll()',
     to: '',
   },
   {

@@ -7,16 +7,9 @@ import { type Clock, timeText } from '../../libraries/base/clock.ts'
 import { DecodeError, HaltError } from '../../libraries/base/errors.ts'
 import type { Logger } from '../../libraries/base/logger.ts'
 import type { Policy } from '../../libraries/ledger/policy.ts'
-import { tileName } from '../../libraries/ledger/tiles.ts'
 import { signatureTypes, type Signer, verifierKey, verifierKeyText } from '../../libraries/ledger/verifier-key.ts'
 import type { NodeKey } from '../../libraries/proof/sign.ts'
-import {
-  ledgerBatchKey,
-  ledgerObjectKey,
-  ledgerPlacesKey,
-  ledgerStateKey,
-  ledgerStatesOf,
-} from '../../node/store/layout.ts'
+import { ledgerBatchKey, ledgerObjectKey, ledgerStateKey, ledgerStatesOf } from '../../node/store/layout.ts'
 import type { ObjectStore } from '../../node/store/object-store.ts'
 import { listNumbers } from '../../node/store/records.ts'
 import type { History } from './history.ts'
@@ -25,15 +18,18 @@ import { OldTiles } from './old-tiles.ts'
 import { policyOf } from './policy-file.ts'
 import { Publisher } from './publisher.ts'
 import { readHistory } from './read-history.ts'
-import { batchCodec, type BatchRecord, batchesPerState, mostBatchEntries, placesCodec, stateCodec } from './records.ts'
+import { batchCodec, type BatchRecord, batchesPerState, mostBatchEntries, stateCodec } from './records.ts'
 import { Regression } from './regression.ts'
 import { putStatement, saysFacts, type StatementFacts } from './statement.ts'
+import { TreeFiles } from './tree-files.ts'
 import type { WaitingDatasets } from './waiting.ts'
 
 /** States that are kept. */
 const statesKept = 2
+/** Entries of blocks in a batch: there is room for a statement. */
+const mostBlocks = mostBatchEntries - 1
 /** How often all names are looked over, for blocks of which no commit was heard. */
-const sweepMs = 600_000
+const sweepMs = 3_600_000
 
 export interface KeeperDeps {
   readonly store: ObjectStore
@@ -65,8 +61,7 @@ export class Keeper {
   readonly #regression: Regression
   readonly #oldTiles: OldTiles
   #history: History | undefined
-  /** Files of batches that were taken in and are not stored yet, in order. */
-  #unstored: { readonly key: string; readonly bytes: Uint8Array }[] = []
+  readonly #files: TreeFiles
   #statedAt = 0
   #sweptMs = Number.NEGATIVE_INFINITY
   /** The facts were held against the last statement. */
@@ -80,6 +75,7 @@ export class Keeper {
     const policy = policyOf(verifierKeyText(key), deps.policy)
     this.publisher = new Publisher({ store, clock, logger, ledger, origin, signer, policy, waitMs })
     this.#regression = new Regression({ store, clock, ledger, key })
+    this.#files = new TreeFiles(store, ledger)
     this.#oldTiles = new OldTiles({ store, clock, ledger })
   }
 
@@ -106,11 +102,11 @@ export class Keeper {
   async #step(): Promise<void> {
     const { store, clock, ledger, waiting, left } = this.#deps
     const history = (this.#history ??= await readHistory(store, ledger))
-    await this.#storeFiles()
     // What was seen of others before the batches are read has its own among them.
     await this.#regression.gather()
     this.#regression.add(this.publisher.takeSeen())
     await this.#catchUp(history)
+    await this.#settle()
     await this.#regression.judge(history.head)
     if (!this.publisher.isConfirmed) {
       await this.publisher.offer(history.head)
@@ -123,17 +119,16 @@ export class Keeper {
       this.#sweptMs = startedMs
     }
     for (;;) {
-      const statement = await this.#statement(history)
       // What is left of a dataset may wait as its blocks as well: not in one batch.
-      const over = await left.take(history, mostBatchEntries - statement.length)
+      const over = await left.take(history, mostBlocks)
       const none = { entries: [], done: new Map() }
-      const { entries, done } =
-        over.length > 0 ? none : await waiting.take(history, mostBatchEntries - statement.length)
-      const all = [...statement, ...over, ...entries]
+      const { entries, done } = over.length > 0 ? none : await waiting.take(history, mostBlocks)
+      const all = [...(await this.#statement(history)), ...over, ...entries]
       if (all.length > 0 && !(await this.#append(history, all))) continue
       waiting.entered(done)
       if (all.length === 0) break
     }
+    await this.#settle()
     await this.#storeState(history)
     await this.publisher.offer(history.head)
     await this.#oldTiles.clean(history.head.size)
@@ -178,23 +173,16 @@ export class Keeper {
   }
 
   async #takeIn(history: History, batch: BatchRecord): Promise<void> {
-    const { ledger } = this.#deps
     // mutant: a state is stored before the tiles
-    const { tiles, places } = history.takeIn(batch)
-    for (const { tag, group, indexes } of places) {
-      this.#unstored.push({ key: ledgerPlacesKey(ledger, tag, group), bytes: placesCodec.encode([...indexes]) })
-    }
-    for (const { tile, bytes } of tiles) this.#unstored.push({ key: ledgerObjectKey(ledger, tileName(tile)), bytes })
-    // mutant: a head is signed before its tiles are stored
-    await this.#storeFiles()
+    const growth = history.takeIn(batch)
+    this.#files.add(growth)
+    await this.#files.storeFull()
   }
 
-  async #storeFiles(): Promise<void> {
-    const { store } = this.#deps
-    for (let file = this.#unstored[0]; file !== undefined; file = this.#unstored[0]) {
-      await store.put(file.key, file.bytes)
-      this.#unstored.shift()
-    }
+  /** All files of the tree are in the store: heads and states rest on them. */
+  async #settle(): Promise<void> {
+    // mutant: a head is signed before its tiles are stored
+    await this.#files.storeAll()
   }
 
   /** So that a start need not take in every batch. All files of its tree are stored. */
