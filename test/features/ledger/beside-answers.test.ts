@@ -59,6 +59,7 @@ describe('a signed receipt', () => {
 
   test('and its proof are had as the page says', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'proofstream-receipt-'))
+    await live.ingest('acme/weather', [{ a: 1 }], '?create=true')
     const posted = await live.ingest('acme/promised', [{ a: 3 }])
     const env = { TOKEN: live.adminToken, RECEIPT: String(posted.at('receiptId')) }
     const blocks = blocksOf('docs/ledger.md').filter(({ text }) => text.startsWith('curl -sSf'))
