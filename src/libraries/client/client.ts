@@ -92,6 +92,10 @@ export interface Receipt {
   readonly times: { readonly received: string; readonly accepted: string; readonly committed?: string }
   /** Why it was rejected. */
   readonly errors?: readonly { readonly kind: string; readonly message: string }[]
+  /** Of a signed receipt: the ledger has an entry that begins with these bytes by then. */
+  readonly promise?: { readonly ledger: string; readonly by: string; readonly entry: string }
+  /** Of a signed receipt: the signature of the node. */
+  readonly proof?: { readonly type: string; readonly verificationMethod: string; readonly proofValue: string }
 }
 
 /** What a node answers at once, unless its operator has said otherwise. */

@@ -177,6 +177,8 @@ describe('ingest', () => {
       warnings: true,
       times: true,
       errors: true,
+      promise: true,
+      proof: true,
     }
     const document = await live.call('/openapi.json')
     const answer = 'paths./{account}/{dataset}/ingest.post.responses.202.content.application/json'

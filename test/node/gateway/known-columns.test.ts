@@ -35,7 +35,9 @@ interface Outcome {
 
 function refusal(error: unknown): Outcome {
   if (!(error instanceof NodeError)) throw error
-  return { error: { kind: error.kind, message: error.message, details: error.details } }
+  // The hash of the body is no word about its fault.
+  const { bodyHash: _, ...details } = error.details
+  return { error: { kind: error.kind, message: error.message, details } }
 }
 
 async function outcome(mediaType: string, chunks: readonly string[]): Promise<Outcome> {
