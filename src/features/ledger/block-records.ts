@@ -7,11 +7,11 @@ import { nextTurn } from '../../libraries/base/clock.ts'
 import { DecodeError } from '../../libraries/base/errors.ts'
 import { parseJson } from '../../libraries/base/json/json.ts'
 import type { JsonObject, JsonValue } from '../../libraries/base/json/value.ts'
-import { batchRecords, batchSalt, recordLeaf } from '../../libraries/ledger/roots.ts'
-import { hashBytes } from '../../libraries/ledger/tree.ts'
+import { batchRecords, batchSalt, recordLeaf, type RecordPlace } from '../../libraries/ledger/roots.ts'
 import type { DatasetChain } from '../../node/catalog/dataset-chain.ts'
 import { Checkpoints } from '../../node/catalog/outcomes.ts'
 import type { ChainBlock } from '../../node/catalog/packed-blocks.ts'
+import { recordTree } from '../../node/machine/work/record-tree.ts'
 import type { WorkPool } from '../../node/machine/work/work-pool.ts'
 import { dataKey } from '../../node/store/layout.ts'
 import { readPieces } from '../../node/store/load-block.ts'
@@ -32,12 +32,11 @@ export interface OpenBlock {
 /** Members of the record of a batch: an id comes again after it was rejected. */
 export type WantedBatch = Readonly<Record<'id' | 'bodyHash' | 'status', string>>
 
-/** The leaves below a root, in order. */
-export interface Leaves {
-  readonly hashes: readonly Uint8Array[]
-  /** The leaf that was asked for, and its record. */
-  readonly at?: number
-  readonly record?: JsonObject
+/** What is below a root. */
+export interface Below {
+  readonly root: Uint8Array
+  /** The record that was asked for, and its place. */
+  readonly shown?: { readonly place: RecordPlace; readonly record: JsonObject }
 }
 
 /** A piece is hashed in 2 ms. */
@@ -54,10 +53,10 @@ export class BlockRecords {
   }
 
   /**
-   * One leaf for each batch of a block, and the record of the one with these members. Undefined where it has none, or is of an
+   * What is over the batches of a block; shown is the one with these members. Undefined where it has none, or is of an
    * older release, which did not keep hashes of bodies. Throws HaltError `ChainBroken`.
    */
-  async batches({ chain, block, secret }: OpenBlock, wanted?: WantedBatch): Promise<Leaves | undefined> {
+  async batches({ chain, block, secret }: OpenBlock, wanted?: WantedBatch): Promise<Below | undefined> {
     const hash = block.kind === 'AddData' ? await this.#checkpoints.hashOf(chain, block) : undefined
     if (hash === undefined) return undefined
     const records = batchRecords(await this.#checkpoints.read(chain, hash))
@@ -68,7 +67,8 @@ export class BlockRecords {
       if (hashes.length % leavesAtOnce === 0) await nextTurn()
     }
     const at = wanted === undefined ? -1 : records.findIndex((record) => isWanted(record, wanted))
-    return at < 0 ? { hashes } : { hashes, at, record: objectOf(records[at]) }
+    const { root, placeOf } = await recordTree(hashes)
+    return at < 0 ? { root } : { root, shown: { place: placeOf(at), record: objectOf(records[at]) } }
   }
 
   /** True where a block has a checkpoint of an older release. Throws HaltError `ChainBroken`. */
@@ -78,10 +78,10 @@ export class BlockRecords {
   }
 
   /**
-   * One leaf for each row of a block, and the record of the row with the offset `wanted`. Undefined where it has no rows, or
-   * values that are not printed in one way (lists, say). Throws HaltError `ChainBroken`, and as `WorkPool.run`.
+   * What is over the rows of a block; shown is that with the offset `wanted`. Undefined where it has no rows, or values that
+   * are printed in no one way. Throws HaltError `ChainBroken`, and as `WorkPool.run`.
    */
-  async rows({ chain, block, secret }: OpenBlock, wanted?: number): Promise<Leaves | undefined> {
+  async rows({ chain, block, secret }: OpenBlock, wanted?: number): Promise<Below | undefined> {
     const slice = chain.slices.at(block.sliceCount - 1)
     if (slice === undefined || slice.sequence !== block.sequence) return undefined
     const { id, alias } = chain.name
@@ -92,9 +92,8 @@ export class BlockRecords {
     const settings = { secret, start, ...(wanted !== undefined && { wanted }) }
     try {
       // What is handed over is gone: the store may hold what it has given.
-      const { hashes, record } = await this.#deps.work.run('rowLeaves', [concatBytes(pieces)], { settings })
-      if (wanted === undefined || record === undefined) return { hashes: cut(hashes) }
-      return { hashes: cut(hashes), at: wanted - start, record: objectOf(parseJson(record)) }
+      const { root, shown } = await this.#deps.work.run('rowLeaves', [concatBytes(pieces)], { settings })
+      return { root, ...(shown && { shown: { place: shown.place, record: objectOf(parseJson(shown.record)) } }) }
     } catch (error) {
       if (error instanceof DecodeError) return undefined
       throw error
@@ -108,10 +107,4 @@ function isWanted(record: JsonValue, wanted: WantedBatch): boolean {
 
 function objectOf(value: JsonValue | undefined): JsonObject {
   return must(value instanceof Map ? value : undefined, 'a record is an object')
-}
-
-function cut(hashes: Uint8Array): Uint8Array[] {
-  return Array.from({ length: hashes.length / hashBytes }, (_, at) =>
-    hashes.subarray(at * hashBytes, (at + 1) * hashBytes),
-  )
 }

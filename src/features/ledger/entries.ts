@@ -2,10 +2,9 @@
 
 import { must } from '../../libraries/base/assert.ts'
 import { noRoot } from '../../libraries/ledger/entry.ts'
-import { recordsRoot } from '../../libraries/ledger/roots.ts'
 import type { DatasetChain } from '../../node/catalog/dataset-chain.ts'
 import type { ChainBlock } from '../../node/catalog/packed-blocks.ts'
-import type { BlockRecords, Leaves } from './block-records.ts'
+import type { Below, BlockRecords } from './block-records.ts'
 import type { Tagger } from './ledger-keys.ts'
 
 /** Blocks whose roots are made at a time. */
@@ -53,6 +52,6 @@ async function entryOf(
   return key.entryOf({ sequence, hash, batchRoot: rootOver(batches), rowRoot: rootOver(rows) })
 }
 
-function rootOver(leaves: Leaves | undefined): Uint8Array {
-  return leaves === undefined ? noRoot : recordsRoot(leaves.hashes)
+function rootOver(below: Below | undefined): Uint8Array {
+  return below?.root ?? noRoot
 }

@@ -3,12 +3,12 @@
 import { equalBytes } from '../../libraries/base/bytes.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
 import { type BlockEntry, noRoot, parseEntry } from '../../libraries/ledger/entry.ts'
-import { batchSalt, recordPlace, recordsRoot, rowSalt } from '../../libraries/ledger/roots.ts'
+import { batchSalt, rowSalt } from '../../libraries/ledger/roots.ts'
 import type { DatasetChain } from '../../node/catalog/dataset-chain.ts'
 import type { ChainBlock } from '../../node/catalog/packed-blocks.ts'
 import type { Receipt } from '../../node/gateway/receipts.ts'
 import type { Never, Shown } from './answers.ts'
-import type { BlockRecords, Leaves } from './block-records.ts'
+import type { Below, BlockRecords } from './block-records.ts'
 
 /** Where the record is. */
 export interface RecordsIn {
@@ -23,10 +23,10 @@ export function batchShown({ records, ...of }: RecordsIn, batchId: string, recei
     const { batchRoot } = blockEntry(any.entry)
     if (isNone(batchRoot)) return never('Its block has no root of batches: an older release has made or entered it.')
     const wanted = { id: batchId, bodyHash: receipt.bodyHash, status: receipt.status }
-    const leaves = demandRoot(await records.batches({ ...of, secret }, wanted), batchRoot)
-    const { at, record } = leaves
-    if (at === undefined || record === undefined) return never('Its block has these records from another batch.')
-    return { ...any, kind: 'batch', record, salt: batchSalt(secret, at), ...recordPlace(leaves.hashes, at) }
+    const { shown } = demandRoot(await records.batches({ ...of, secret }, wanted), batchRoot)
+    if (shown === undefined) return never('Its block has these records from another batch.')
+    const { record, place } = shown
+    return { ...any, kind: 'batch', record, salt: batchSalt(secret, place.index), ...place }
   }
 }
 
@@ -35,10 +35,9 @@ export function rowShown({ records, ...of }: RecordsIn, offset: number): Shown {
   return async ({ any, secret }) => {
     const { rowRoot } = blockEntry(any.entry)
     if (isNone(rowRoot)) return noRows(of.chain)
-    const leaves = demandRoot(await records.rows({ ...of, secret }, offset), rowRoot)
-    const { at, record } = leaves
-    if (at === undefined || record === undefined) return never('Its block has no such row.')
-    return { ...any, kind: 'row', record, salt: rowSalt(secret, offset), ...recordPlace(leaves.hashes, at) }
+    const { shown } = demandRoot(await records.rows({ ...of, secret }, offset), rowRoot)
+    if (shown === undefined) return never('Its block has no such row.')
+    return { ...any, kind: 'row', record: shown.record, salt: rowSalt(secret, offset), ...shown.place }
   }
 }
 
@@ -59,8 +58,8 @@ function isNone(root: Uint8Array): boolean {
 }
 
 /** Throws NodeError `StoreUnavailable` where what is stored gives another root. */
-function demandRoot(leaves: Leaves | undefined, root: Uint8Array): Leaves {
-  if (leaves !== undefined && equalBytes(recordsRoot(leaves.hashes), root)) return leaves
+function demandRoot(below: Below | undefined, root: Uint8Array): Below {
+  if (below !== undefined && equalBytes(below.root, root)) return below
   throw new NodeError('StoreUnavailable', 'The records of the block are not those of its entry in the ledger.')
 }
 

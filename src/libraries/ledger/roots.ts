@@ -88,6 +88,7 @@ export function isBelow(root: Uint8Array, leaf: Uint8Array, { index, count, path
   return tree !== undefined && equalBytes(countedRoot(count, tree), root)
 }
 
-function countedRoot(count: number, tree: Uint8Array): Uint8Array {
+/** The root over so many leaves, of which there is one or more, by the hash of their tree. */
+export function countedRoot(count: number, tree: Uint8Array): Uint8Array {
   return sha256(concatBytes([u64Bytes(count), tree]))
 }

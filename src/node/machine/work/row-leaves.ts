@@ -1,4 +1,4 @@
-// The rows of a slice as leaves of a row root: each as the JSON object that `/tail` prints, in canonical form, with its salt
+// The root over the rows of a slice. A leaf is a row: each as the JSON object that `/tail` prints, in canonical form, with its salt
 // before it. For the job `rowLeaves`.
 
 import { ByteBuffer } from '../../../libraries/base/byte-buffer.ts'
@@ -12,7 +12,7 @@ import { cellWriter, jsonStyle } from '../../../libraries/columnar/outputs/cells
 import type { FileColumn } from '../../../libraries/columnar/outputs/file-format.ts'
 import { ndJson } from '../../../libraries/columnar/outputs/ndjson/format.ts'
 import { openSlice } from '../../../libraries/columnar/parquet/read-slice.ts'
-import { recordLeaf, rowSalt } from '../../../libraries/ledger/roots.ts'
+import { recordLeaf, type RecordPlace, rowSalt } from '../../../libraries/ledger/roots.ts'
 import {
   type Column,
   type DataType,
@@ -22,6 +22,7 @@ import {
   type RecordBatch,
 } from '../../../libraries/model/schema.ts'
 import { inflatePage } from './inflate-page.ts'
+import { recordTree } from './record-tree.ts'
 
 export interface RowLeavesOf {
   /** Of the block. */
@@ -33,19 +34,16 @@ export interface RowLeavesOf {
 }
 
 export interface RowLeaves {
-  /** One after the other. */
-  readonly hashes: Uint8Array
-  /** The one that is wanted, as canonical JSON. */
-  readonly record?: string
+  readonly root: Uint8Array
+  /** The row that is wanted: its place, and its record as canonical JSON. */
+  readonly shown?: { readonly place: RecordPlace; readonly record: string }
 }
 
 const rowsAtOnce = 512
 const lineEnd = 10
 const text: DataType = { kind: 'String' }
 
-/**
- * The hashes of all leaves, and the record that is wanted. Throws DecodeError for a slice that cannot be read, or has values of a kind that is printed in more than one way.
- */
+/** The root over all rows, and the row that is wanted. Throws DecodeError for a slice that cannot be read. */
 export async function rowLeaves(bytes: Uint8Array, { secret, start, wanted }: RowLeavesOf): Promise<RowLeaves> {
   const { fields, batches } = openSlice(bytes, { decompress: inflatePage })
   const writer = ndJson.begin(
@@ -67,7 +65,11 @@ export async function rowLeaves(bytes: Uint8Array, { secret, start, wanted }: Ro
       await nextTurn()
     }
   }
-  return { hashes: concatBytes(hashes), ...(record !== undefined && { record }) }
+  const { root, placeOf } = await recordTree(hashes)
+  return {
+    root,
+    ...(wanted !== undefined && record !== undefined && { shown: { place: placeOf(wanted - start), record } }),
+  }
 }
 
 function fileColumn({ name, type }: Pick<Field, 'name' | 'type'>): FileColumn {
