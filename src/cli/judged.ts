@@ -1,4 +1,4 @@
-// What `verify` says of a file of evidence, and the steps that its kinds share: who has signed, and is the head good by the policy.
+// What `verify` says of a file of evidence, and the steps that its kinds share: which key has signed, and whether the head is good by the policy.
 
 import type { JsonObject } from '../index.ts'
 import { type OpenedHead, openHead, type Witnessed } from '../libraries/ledger/open-head.ts'

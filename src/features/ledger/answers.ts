@@ -31,7 +31,7 @@ export interface AnswersDeps {
   readonly records: BlockRecords
   /** From a commit to the entry, and from that to a head with it. */
   readonly delayMs: number
-  /** Undefined where heads wait for their quorum for ever: then nothing is promised. */
+  /** Undefined where heads wait for their quorum without end. Then nothing is promised. */
   readonly waitMs: number | undefined
   /** Of the keeper of this process, if it has one. */
   readonly status: () => KeeperStatus | undefined

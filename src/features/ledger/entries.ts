@@ -1,4 +1,4 @@
-// Entries of blocks, with the roots of their batches and rows. The same blocks give the same entries, whoever makes them.
+// Entries of blocks, with the roots of their batches and rows. Every keeper makes the same entries of the same blocks.
 
 import { must } from '../../libraries/base/assert.ts'
 import { noRoot } from '../../libraries/ledger/entry.ts'

@@ -1,4 +1,4 @@
-// GET …/proof: that the ledger has a block, a batch or a row, as a file that a stranger checks without this node. Whoever is shown
+// GET …/proof: that the ledger has a block, a batch or a row, as a file that a stranger checks without this node. A caller who is shown
 // the block, the receipt or the row may have it; it shows the salts of what it proves and no others.
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
