@@ -7,19 +7,13 @@ const defaultSeeds = 40
 /** A run ends after this many bad seeds. */
 const mostBad = Number(process.env['SIM_MOST_BAD'] ?? 10)
 
-/**
- * Seeds that show an open fault, and are run by SIM_SEED alone until it is mended. 470793: a builder halts with `ChainRegressed`,
- * "has messages in the log, but no chain in the store".
- */
-const open: ReadonlySet<number> = new Set([470_793])
-
 /** The seeds of part `part` of `of`: SIM_SEED alone, or SIM_SEEDS (default 40) of them from SIM_FIRST (default 1) on. */
 export function seedsOf(part: number, of: number): number[] {
   const one = process.env['SIM_SEED']
   if (one !== undefined) return part === 0 ? [Number(one)] : []
   const count = Number(process.env['SIM_SEEDS'] ?? defaultSeeds)
   const first = Number(process.env['SIM_FIRST'] ?? 1)
-  return Array.from({ length: count }, (_, i) => first + i).filter((seed) => seed % of === part && !open.has(seed))
+  return Array.from({ length: count }, (_, i) => first + i).filter((seed) => seed % of === part)
 }
 
 /** Runs the seeds one after the other; fails with what each bad one found. Resolves with how often what happened. */

@@ -29,6 +29,7 @@ import {
   settleDeletion,
 } from '../store/names.ts'
 import { loadBlock, loadCheckpoint } from '../store/load-block.ts'
+import { isRemovalBegun } from '../store/remove-chain.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import type { AnyChange } from './dataset-state.ts'
 
@@ -176,9 +177,13 @@ export class NameIndex {
     if (isTaken) await this.change(datasetId, header, { sequence: length - 1, record, timeMs })
   }
 
-  /** True for a dataset that was deleted: what comes for it has no chain any more. Throws what the store throws. */
-  async isDeleted(id: DatasetId): Promise<boolean> {
-    return (await readDeletion(this.#store, id)) !== undefined
+  /**
+   * Why a deleted dataset may be without a chain in memory: it is removed, or nobody has looked since its chain came. Undefined for
+   * one that is not deleted. Throws what the store throws.
+   */
+  async absenceOf(id: DatasetId): Promise<'removed' | 'unread' | undefined> {
+    if ((await readDeletion(this.#store, id)) === undefined) return undefined
+    return (await isRemovalBegun(this.#store, id)) ? 'removed' : 'unread'
   }
 
   /** The name that block `sequence` gave, which another builder may have claimed: the old one does not tell of it yet. */

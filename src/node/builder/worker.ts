@@ -170,7 +170,7 @@ export class DatasetWorker implements PlanOwner {
   /** Takes an entry of a cut. Throws as `take`. */
   async takeCut(cut: { readonly position: number; readonly sequence: number; readonly timeMs: number }): Promise<void> {
     await this.#guard(cut.position, async () => {
-      const state = await this.#knownState()
+      const state = await this.#knownState(cut.position)
       if (state === undefined) return
       if (cut.position < state.next) await this.#announceAgain()
       else await this.#after(foldCut(state, cut))
@@ -279,7 +279,7 @@ export class DatasetWorker implements PlanOwner {
 
   async #takeOwn(message: DatasetMessage): Promise<void> {
     const { position, header } = message
-    const state = await this.#knownState()
+    const state = await this.#knownState(position)
     if (state === undefined) return
     const { names, log, partition } = this.#run
     const isChange = header.kind === 'change' || header.kind === 'delete' || header.kind === 'restore'
@@ -317,7 +317,7 @@ export class DatasetWorker implements PlanOwner {
     }
     const rejection = rejectionOf(rejects, id, [position])
     if (rejection !== undefined) return logger.warn({ dataset: id, position }, rejection)
-    if (await names.isDeleted(id)) return
+    if (await this.#isAbsent(position)) return
     const created = (await names.isTaken(alias, id, { log: log.id, partition, position }))
       ? 'taken'
       : foldCreation(header, position)
@@ -392,9 +392,16 @@ export class DatasetWorker implements PlanOwner {
     }
   }
 
-  /** Undefined for a dataset that was deleted and removed. */
-  async #knownState(): Promise<DatasetState | undefined> {
-    if (this.#state !== undefined || (await this.#run.names.isDeleted(this.id))) return this.#state
+  /** True for a deleted dataset without a chain. One that came while this process slept is read: it may be restored later. */
+  async #isAbsent(position: number): Promise<boolean> {
+    const absence = await this.#run.names.absenceOf(this.id)
+    if (absence === 'unread' && this.phase === 'following') this.lose(position)
+    return absence !== undefined
+  }
+
+  /** Undefined as `#isAbsent` says. */
+  async #knownState(position: number): Promise<DatasetState | undefined> {
+    if (this.#state !== undefined || (await this.#isAbsent(position))) return this.#state
     throw new HaltError('ChainRegressed', `dataset ${this.id} has messages in the log, but no chain in the store`)
   }
 }
