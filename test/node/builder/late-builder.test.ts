@@ -12,7 +12,7 @@ import { markSwept, sweepChain } from '../../../src/node/store/sweep.ts'
 import { packChain } from '../../../src/node/store/write-pack.ts'
 import { openMemoryLog } from '../../adapters/memory-log.ts'
 import { openMemoryStore } from '../../adapters/memory-store.ts'
-import { buildAll, compressor, datasetId, start, TestWriter } from './support.ts'
+import { buildAll, compressor, datasetId, drained, rowCount, start, TestWriter } from './support.ts'
 import { until } from '../../helpers/until.ts'
 
 vi.mock('../../../src/libraries/odf/chain/pack-span.ts', async (original) => ({
@@ -167,4 +167,36 @@ test('a builder whose place was packed and swept meanwhile has lost, though noth
   expect(await readHead(store, first)).toEqual(head)
   expect(await readCommit(store, first, 3)).toEqual(word)
   expect(await sweepChain(store, first, { beforeMs: 0 })).toBe(1)
+})
+
+test('a builder goes on with a dataset that was deleted while it slept, and is restored later', async () => {
+  const log = openMemoryLog()
+  const writer = new TestWriter('w')
+  const shared = openMemoryStore()
+  await log.append(0, [writer.create(first, 'acme/first')])
+  const { opened, open } = gate()
+  // It has found no chain, and sleeps before it takes the creation.
+  let sleeps = false
+  const list = async (key: string): Promise<readonly string[]> => {
+    if (key.startsWith('deletions/')) {
+      sleeps = true
+      await opened
+    }
+    return await shared.list(key)
+  }
+  const late = await start(log, { ...shared, list })
+  await until('it sleeps', () => sleeps)
+  await log.append(0, [writer.rows(first, [{ rows: 3 }]), writer.delete(first)])
+  // The other one goes on, so that the floor stays where it is.
+  const other = await start(log, shared)
+  await drained(log, other)
+  open()
+  await until('it has read the deletion', () => late.builder.status().partitions[0]?.position === 3)
+  await log.append(0, [writer.restore(first, 'acme/first')])
+  await drained(log, other)
+  await log.append(0, [writer.rows(first, [{ rows: 2 }]), writer.delete(first)])
+  await drained(log, late)
+  expect(late.builder.status().halted).toEqual([])
+  await Promise.all([late.builder.stop(), other.builder.stop()])
+  expect(await rowCount(shared, first)).toBe(5)
 })
