@@ -164,11 +164,11 @@ describe('the repository', () => {
       // one question on all cores; and by a first hour: charts and maps, an SQL page, places of two columns, keys that change,
       // queries with an address. And by the ledger: its library, whose judges are written in Go, roots, and the witnesses
       // that are asked (1,350 lines), those that a node is (850), and the commands that prove, verify and audit (1,800).
-      src: linesOf('src') > 112_800,
+      src: linesOf('src') > 112_850,
       libraries: linesOf('src/libraries') > 25_900,
-      node: linesOf('src/node') > 54_050,
+      node: linesOf('src/node') > 54_100,
       features: linesOf('src/features') > 22_150,
-      test: linesOf('test') > 94_300,
+      test: linesOf('test') > 94_400,
     }).toEqual({
       src: false,
       libraries: false,

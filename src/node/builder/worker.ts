@@ -8,7 +8,7 @@ import { assert } from '../../libraries/base/assert.ts'
 import type { Clock } from '../../libraries/base/clock.ts'
 import type { Logger } from '../../libraries/base/logger.ts'
 import type { CreateHeader } from '../log/messages.gen.ts'
-import { DecodeError, HaltError, type HaltReason } from '../../libraries/base/errors.ts'
+import { DecodeError, HaltError } from '../../libraries/base/errors.ts'
 import type { DatasetId } from '../../libraries/base/ids/identifiers.ts'
 import type { PlacedCommit } from '../store/heads.ts'
 import { putName } from '../store/names.ts'
@@ -19,34 +19,10 @@ import { nameTaken } from './fold-change.ts'
 import { foldCreation, foldCut, type FoldResult, isFull } from './fold.ts'
 import type { Governor } from './governor.ts'
 import { type ChainTip, emptyTip, type LoadedDataset } from './load-dataset.ts'
+import { type DatasetHalt, type Phase, transitions } from './phases.ts'
 import { isFault } from './poison.ts'
 import { type ChainSource, openChain } from './resume.ts'
 import { type DatasetMessage, foldMessage, type KeptRows } from './rows.ts'
-
-/** Why a dataset stopped, and its first message that is not committed. */
-export interface DatasetHalt {
-  readonly reason: HaltReason
-  readonly what: string
-  readonly position: number
-  /** The message at fault, where there is one: an operator may reject it. */
-  readonly message?: number
-}
-
-/** `replayFrom`: first message to fold again, which the log has to keep until then. */
-type Phase =
-  | { readonly name: 'loading' | 'following' | 'committing' }
-  | { readonly name: 'stale' | 'rebasing'; readonly replayFrom: number }
-  | { readonly name: 'halted'; readonly halt: DatasetHalt }
-
-/** Which phases may follow each. */
-const transitions: Readonly<Record<Phase['name'], readonly Phase['name'][]>> = {
-  loading: ['following', 'halted'],
-  following: ['committing', 'stale', 'halted'],
-  committing: ['following', 'stale', 'halted'],
-  stale: ['rebasing', 'halted'],
-  rebasing: ['following', 'committing', 'stale', 'halted'],
-  halted: ['stale'],
-}
 
 /** A part of a large batch is at most this long (docs/spec/protocol.md §1). */
 const longestPartBytes = 512 * 1024
