@@ -18,7 +18,7 @@ import { LeftEntries } from './left-entries.ts'
 import { Places } from './places.ts'
 import { ledgerKeyFile, ledgerRecord, newestLedger, originsUpTo } from './ledgers.ts'
 import { type LedgerOptions, ledgerOptions } from './options.ts'
-import { readPolicy, refuseOwnWitness } from './policy-file.ts'
+import { readAskedPolicy, refuseOwnWitness } from './policy-file.ts'
 import { registerProofs, registerReceiptProofs } from './proof-routes.ts'
 import { type KeeperStatus, secondsBehind } from './about.ts'
 import { registerLedger } from './routes.ts'
@@ -55,7 +55,7 @@ export class Ledger implements FeatureCode {
   async start(parts: FeatureParts): Promise<void> {
     const options = settingsOf(parts.config.settings, ledgerOptions)
     if (options === undefined) return
-    const policy = options.policyFile === undefined ? undefined : await readPolicy(options.policyFile)
+    const policy = options.policyFile === undefined ? undefined : await readAskedPolicy(options.policyFile)
     this.#policy = policy
     const { store, clock, work } = parts
     const { origin, delayMs, waitMs } = options

@@ -2,26 +2,33 @@
 // ledgers that it witnesses itself.
 
 import { open } from 'node:fs/promises'
-import { DecodeError, type NodeError } from '../../libraries/base/errors.ts'
+import { DecodeError, NodeError } from '../../libraries/base/errors.ts'
 import { parsePolicy, type Policy, type PolicyWitness, quorumOf } from '../../libraries/ledger/policy.ts'
 import { parseVerifierKey, verifierKeyText } from '../../libraries/ledger/verifier-key.ts'
-import { invalidOption } from '../../node/options.ts'
 
 /** No policy is longer; what follows of the file is not read. */
 const policyBytesMost = 262_144
 
-/** Reads the file that the option names. Throws NodeError `InvalidParameter`, which names the line at fault. */
+/** The policy in a file. Throws NodeError `InvalidParameter`, which names the line at fault. */
 export async function readPolicy(path: string): Promise<Policy> {
+  return (await read(path)).policy
+}
+
+async function read(path: string): Promise<{ readonly bytes: Uint8Array; readonly policy: Policy }> {
   const bytes = await readSome(path).catch((error: unknown) => {
     throw invalidPolicy(path, error instanceof Error ? error.message : 'it cannot be read', error)
   })
-  let policy: Policy
   try {
-    policy = parsePolicy(bytes)
+    return { bytes, policy: parsePolicy(bytes) }
   } catch (error) {
     if (error instanceof DecodeError) throw invalidPolicy(path, error.message, error)
     throw error
   }
+}
+
+/** The same of a ledger that asks its witnesses: each has an address, or is not needed. Throws as `readPolicy`. */
+export async function readAskedPolicy(path: string): Promise<Policy> {
+  const { bytes, policy } = await read(path)
   const strange = policy.witnesses.find(({ url }) => url !== undefined && !isAddress(url))
   if (strange !== undefined) {
     throw invalidPolicy(path, `${lineOf(bytes, strange)} has ${strange.url}, which is no http or https address`)
@@ -75,5 +82,8 @@ export function policyOf(key: string, policy?: Policy): Policy {
 }
 
 function invalidPolicy(path: string, reason: string, cause?: unknown): NodeError {
-  return invalidOption(`Option 'ledger-policy' is ${path}: ${reason}.`, cause)
+  return new NodeError('InvalidParameter', `The policy ${path} cannot be used: ${reason}.`, {
+    hint: 'It has the form of C2SP tlog-policy: lines with log, witness, group, and one with quorum.',
+    ...(cause !== undefined && { cause }),
+  })
 }

@@ -16,7 +16,7 @@ import { makeDurableDirectory } from '../../node/machine/disk/files.ts'
 import { createLogger } from '../../node/machine/ops/logger.ts'
 import { openDirectoryStore } from '../../node/store/directory/directory-store.ts'
 import { dataPaths } from '../../node/store/layout.ts'
-import { readPolicy } from './policy-file.ts'
+import { readPolicy } from '../ledger/policy-file.ts'
 import { demandLength, notCosigned, readBody, Witness } from './witness.ts'
 import { ensureWitnessKey } from './witness-key.ts'
 
