@@ -3,19 +3,13 @@
 
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { BlockRecords } from '../src/features/ledger/block-records.ts'
 import { Keeper } from '../src/features/ledger/keeper.ts'
-import { LedgerKeys } from '../src/features/ledger/ledger-keys.ts'
-import { LeftEntries } from '../src/features/ledger/left-entries.ts'
 import { Places } from '../src/features/ledger/places.ts'
-import { WaitingDatasets } from '../src/features/ledger/waiting.ts'
 import { systemClock } from '../src/libraries/base/clock.ts'
 import { silentLogger } from '../src/libraries/base/logger.ts'
 import { nodeKeyFromSeed } from '../src/libraries/proof/sign.ts'
-import { Catalog } from '../src/node/catalog/catalog.ts'
-import { openLocalAnnouncements } from '../src/node/log/announcements.ts'
-import { runJob } from '../src/node/machine/work/jobs.ts'
 import { openDirectoryStore } from '../src/node/store/directory/directory-store.ts'
+import { keeperParts } from '../test/helpers/keeper-parts.ts'
 import { chainObjects, nameObject } from '../test/helpers/long-chain.ts'
 import { makeDataDir } from './machine.ts'
 import { type Measure, timeMs } from './measure.ts'
@@ -33,19 +27,11 @@ export async function measureLedger(): Promise<Measure[]> {
     await writeFile(join(dir, key), bytes)
   }
   const store = await openDirectoryStore(dir)
-  const logger = silentLogger
-  const catalog = new Catalog({ store, announcements: openLocalAnnouncements(logger), logger })
-  const keys = new LedgerKeys(store)
-  const records = new BlockRecords({
-    store,
-    work: { run: (kind, pieces, { settings }) => runJob(kind, pieces, settings) },
-  })
-  const waiting = new WaitingDatasets({ catalog, store, keys, records, clock: systemClock, logger })
-  const left = new LeftEntries({ store, catalog, keys, records, places: new Places(store, 1), logger })
+  const { catalog, keys, waiting, left } = keeperParts(store)
   const keeper = new Keeper({
     store,
     clock: systemClock,
-    logger,
+    logger: silentLogger,
     ledger: 1,
     origin,
     waiting,

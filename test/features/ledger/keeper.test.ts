@@ -3,13 +3,9 @@
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { BlockRecords } from '../../../src/features/ledger/block-records.ts'
 import { Keeper } from '../../../src/features/ledger/keeper.ts'
-import { LedgerKeys } from '../../../src/features/ledger/ledger-keys.ts'
-import { LeftEntries } from '../../../src/features/ledger/left-entries.ts'
 import { Places } from '../../../src/features/ledger/places.ts'
 import { batchCodec, entriesOf } from '../../../src/features/ledger/records.ts'
-import { WaitingDatasets } from '../../../src/features/ledger/waiting.ts'
 import { decodeUtf8, toHex } from '../../../src/libraries/base/bytes.ts'
 import { systemClock } from '../../../src/libraries/base/clock.ts'
 import { silentLogger } from '../../../src/libraries/base/logger.ts'
@@ -21,12 +17,10 @@ import { parseNote } from '../../../src/libraries/ledger/note.ts'
 import { entriesOfBundle, tileIn, tileName } from '../../../src/libraries/ledger/tiles.ts'
 import { leafHash, treeRoot } from '../../../src/libraries/ledger/tree.ts'
 import { nodeKeyFromSeed } from '../../../src/libraries/proof/sign.ts'
-import { Catalog } from '../../../src/node/catalog/catalog.ts'
-import { openLocalAnnouncements } from '../../../src/node/log/announcements.ts'
-import { runJob } from '../../../src/node/machine/work/jobs.ts'
 import { removeChain } from '../../../src/node/store/remove-chain.ts'
 import type { ObjectStore } from '../../../src/node/store/object-store.ts'
 import { openMemoryStore } from '../../adapters/memory-store.ts'
+import { keeperParts } from '../../helpers/keeper-parts.ts'
 import { chainObjects, nameObject } from '../../helpers/long-chain.ts'
 
 const idOf = (at: number): string => `did:odf:fed01${String(at).repeat(64)}`
@@ -47,23 +41,9 @@ async function storeWithChains(): Promise<ObjectStore> {
   return store
 }
 
-/** What a process of its own has. */
-function partsOn(store: ObjectStore) {
-  const logger = silentLogger
-  const catalog = new Catalog({ store, announcements: openLocalAnnouncements(logger), logger })
-  const keys = new LedgerKeys(store)
-  const records = new BlockRecords({
-    store,
-    work: { run: (kind, pieces, { settings }) => runJob(kind, pieces, settings) },
-  })
-  const waiting = new WaitingDatasets({ catalog, store, keys, records, clock: systemClock, logger })
-  const left = new LeftEntries({ store, catalog, keys, records, places: new Places(store, 1), logger })
-  return { waiting, left }
-}
-
 /** A keeper of a process of its own. Versions differ so that each says something new of itself. */
 function keeperOn(store: ObjectStore, version = '1'): Keeper {
-  const { waiting, left } = partsOn(store)
+  const { waiting, left } = keeperParts(store)
   const logger = silentLogger
   const facts = { ledger: { origin, keys: ['key'] }, version, engines: [] }
   return new Keeper({ store, clock: systemClock, logger, ledger: 1, origin, signer, waiting, left, facts, nodeKey })
@@ -242,10 +222,10 @@ describe('keepers', () => {
       await store.replace(headKey(idOf(at)), new Uint8Array())
       const [when, name] = ['2026-01-01T00:00:00.000Z', nameCodec.decode(bytes)]
       const deletion = { state: 'deleted', name, at: when, until: when } as const
-      for (let times = 0; times < 2; times++) await partsOn(store).left.handOver(deletion)
+      for (let times = 0; times < 2; times++) await keeperParts(store).left.handOver(deletion)
       await removeChain(store, idOf(at), new AbortController().signal)
       await store.delete(key)
-      await partsOn(store).left.handOver(deletion)
+      await keeperParts(store).left.handOver(deletion)
       expect(await store.get(ledgerKeyKey(idOf(at)))).toBeUndefined()
     }
     await remove(2)

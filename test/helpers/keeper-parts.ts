@@ -1,0 +1,33 @@
+// What a keeper of a ledger works with, in a process of its own over a store: jobs run in this thread.
+
+import { BlockRecords } from '../../src/features/ledger/block-records.ts'
+import { LedgerKeys } from '../../src/features/ledger/ledger-keys.ts'
+import { LeftEntries } from '../../src/features/ledger/left-entries.ts'
+import { Places } from '../../src/features/ledger/places.ts'
+import { WaitingDatasets } from '../../src/features/ledger/waiting.ts'
+import { systemClock } from '../../src/libraries/base/clock.ts'
+import { silentLogger } from '../../src/libraries/base/logger.ts'
+import { Catalog } from '../../src/node/catalog/catalog.ts'
+import { openLocalAnnouncements } from '../../src/node/log/announcements.ts'
+import { runJob } from '../../src/node/machine/work/jobs.ts'
+import type { ObjectStore } from '../../src/node/store/object-store.ts'
+
+export interface KeeperParts {
+  readonly catalog: Catalog
+  readonly keys: LedgerKeys
+  readonly waiting: WaitingDatasets
+  readonly left: LeftEntries
+}
+
+export function keeperParts(store: ObjectStore): KeeperParts {
+  const logger = silentLogger
+  const catalog = new Catalog({ store, announcements: openLocalAnnouncements(logger), logger })
+  const keys = new LedgerKeys(store)
+  const records = new BlockRecords({
+    store,
+    work: { run: (kind, pieces, { settings }) => runJob(kind, pieces, settings) },
+  })
+  const waiting = new WaitingDatasets({ catalog, store, keys, records, clock: systemClock, logger })
+  const left = new LeftEntries({ store, catalog, keys, records, places: new Places(store, 1), logger })
+  return { catalog, keys, waiting, left }
+}
