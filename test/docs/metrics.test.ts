@@ -14,10 +14,15 @@ const elsewhere = [
   'proofstream_follow_lag_blocks gauge',
   'proofstream_follow_lag_seconds gauge',
   'proofstream_follow_received_bytes_total counter',
+  // Of a policy that names ledgers.
+  'proofstream_witness_cosigned_total counter',
+  'proofstream_witness_evidence_total counter',
 ]
 
 // A broker that is not there has its metrics too.
 const live = await liveNode({ mqtt: 'tcp://127.0.0.1:9', 'mqtt-route': 'a=acme/a' })
+
+await expect.poll(async () => (await live.call('/ledger')).status).toBe(200)
 
 async function metrics(): Promise<string> {
   return (await live.call('/metrics')).text

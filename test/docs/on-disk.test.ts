@@ -34,7 +34,6 @@ const folder = mkdtempSync(join(tmpdir(), 'proofstream-policy-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 writeFileSync(join(folder, 'policy'), foreignPolicy)
 const live = await liveNode({
-  'ledger-origin': 'data.example/ledger',
   'ledger-delay': '1s',
   'ledger-policy': join(folder, 'policy'),
 })

@@ -10,7 +10,7 @@ import type { Metrics } from '../../node/machine/ops/metrics.ts'
 import { settingsOf } from '../../node/options.ts'
 import { Answers, type AnswersDeps, stepsPerDelay } from './answers.ts'
 import { BlockRecords } from './block-records.ts'
-import { claimOrigin, ensureLedgerKey, ledgerVerifierKey } from './identity.ts'
+import { claimOrigin, defaultOrigin, ensureLedgerKey, ledgerVerifierKey } from './identity.ts'
 import { newestTree } from './newest-tree.ts'
 import { Keeper, type KeeperState } from './keeper.ts'
 import { LedgerKeys } from './ledger-keys.ts'
@@ -73,11 +73,15 @@ export class Ledger implements FeatureCode {
     })
   }
 
-  /** Goes on with the ledger of the store, if it has one. Nothing waits for that; a store that is away is asked again. */
+  /**
+   * Goes on with the ledger of the store. Where it has none, a gateway that builds begins one. Nothing waits for that; a store that
+   * is away is asked again.
+   */
   async #resume(parts: FeatureParts, options: LedgerOptions, signal: AbortSignal): Promise<void> {
     for (let waitMs = 1_000; !signal.aborted; waitMs = Math.min(2 * waitMs, longestWaitMs)) {
       try {
-        const origin = (await originsUpTo(parts.store, await newestLedger(parts.store))).at(-1)
+        const known = (await originsUpTo(parts.store, await newestLedger(parts.store))).at(-1)
+        const origin = known ?? (parts.gateway === undefined ? undefined : await this.#ownName(parts, options))
         if (origin !== undefined && !signal.aborted) await this.#keep(parts, { ...options, origin })
         return
       } catch (err) {
@@ -86,6 +90,11 @@ export class Ledger implements FeatureCode {
         await parts.clock.sleep(waitMs, signal)
       }
     }
+  }
+
+  /** Throws NodeError `InvalidParameter`. */
+  async #ownName({ config, paths }: FeatureParts, { keyFile }: LedgerOptions): Promise<string> {
+    return defaultOrigin(config.allowedHosts, await ensureLedgerKey(keyFile ?? paths.ledgerKey))
   }
 
   /** Goes on with the newest ledger of the store, or begins the first. Throws NodeError `InvalidParameter`. */

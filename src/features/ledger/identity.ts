@@ -1,12 +1,15 @@
 // Who the ledger is: a name and a key, put into the store by the first keeper and held from then on.
 
+import { toHex } from '../../libraries/base/bytes.ts'
 import { DecodeError, NodeError } from '../../libraries/base/errors.ts'
+import { sha256 } from '../../libraries/base/ids/native-crypto.ts'
 import { signatureTypes, verifierKey, verifierKeyText } from '../../libraries/ledger/verifier-key.ts'
 import { generateNodeKey, type NodeKey, nodeKeyFromJson, nodeKeyToJson } from '../../libraries/proof/sign.ts'
 import { createPrivate, readText } from '../../node/machine/disk/files.ts'
 import { ledgerObjectKey } from '../../node/store/layout.ts'
 import type { ObjectStore } from '../../node/store/object-store.ts'
 import { putOnce } from '../../node/store/records.ts'
+import { originForm } from './options.ts'
 import { originCodec } from './records.ts'
 
 /** The key that signs heads, in the form of a node key; made where there is none. Throws NodeError `InvalidParameter`. */
@@ -28,6 +31,12 @@ export function ledgerVerifierKey(origin: string, { publicKey }: Pick<NodeKey, '
   return verifierKeyText(verifierKey(origin, signatureTypes.ed25519, publicKey))
 }
 
+/** The name of a ledger that nobody has named: where the node is reached, else by its key, which nobody can take for a host. */
+export function defaultOrigin([host = '']: readonly string[], { publicKey }: Pick<NodeKey, 'publicKey'>): string {
+  const named = `${host}/ledger`
+  return originForm.test(named) ? named : `ledger-${toHex(sha256(publicKey)).slice(0, 16)}.invalid/ledger`
+}
+
 /** Undefined where the ledger of the store has this name and key, by now or already; else why nothing is to be signed. */
 export async function claimOrigin(
   store: ObjectStore,
@@ -44,5 +53,5 @@ export async function claimOrigin(
   const { origin, key } = claim.inForce
   if (origin === own.origin && key === own.key) return undefined
   if (origin !== own.origin) return `the ledger of this store is ${origin}, not ${own.origin}`
-  return `the ledger of this store has another key: ${key}`
+  return `the ledger of this store has another key: ${key}. All builders need the same --ledger-key`
 }

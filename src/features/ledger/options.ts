@@ -11,7 +11,7 @@ const rows: readonly OptionRow[] = [
   {
     name: 'ledger-origin',
     type: 'text',
-    text: 'name of the ledger, such as data.example.org/ledger. It begins one; the store remembers it',
+    text: 'name of the ledger, such as data.example.org/ledger, which the store remembers (default: the first of --public-url and --allowed-hosts, and /ledger)',
   },
   {
     name: 'ledger-key',

@@ -38,7 +38,7 @@ export function registerLedger(app: FastifyInstance, { context, status, policy }
     const ledger = await newestLedger({ get })
     if (ledger > 0) return { get, clock: context.clock, ledger, status: status(), policy: policy() }
     throw new NodeError('RouteNotFound', 'This node has no ledger.', {
-      hint: 'Its operator begins one with --ledger-origin.',
+      hint: 'A gateway that builds keeps one, unless --without ledger.',
     })
   }
   app.get('/ledger', async (_request, reply) => {
