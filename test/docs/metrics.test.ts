@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { startLiveNode, liveNode } from '../helpers/live-node.ts'
+import { until } from '../helpers/until.ts'
 
 const page = readFileSync(new URL('../../docs/metrics.md', import.meta.url), 'utf8')
 /** Needs a log in Kafka, or another node that is followed. */
@@ -22,7 +23,7 @@ const elsewhere = [
 // A broker that is not there has its metrics too.
 const live = await liveNode({ mqtt: 'tcp://127.0.0.1:9', 'mqtt-route': 'a=acme/a' })
 
-await expect.poll(async () => (await live.call('/ledger')).status).toBe(200)
+await until('a ledger', async () => ((await live.call('/ledger')).status === 200 ? true : undefined))
 
 async function metrics(): Promise<string> {
   return (await live.call('/metrics')).text
