@@ -23,11 +23,12 @@ const elsewhere = [
 // A broker that is not there has its metrics too.
 const live = await liveNode({ mqtt: 'tcp://127.0.0.1:9', 'mqtt-route': 'a=acme/a' })
 
-await until('a ledger', async () => ((await live.call('/ledger')).status === 200 ? true : undefined))
 
 async function metrics(): Promise<string> {
   return (await live.call('/metrics')).text
 }
+
+await until('a ledger', async () => ((await metrics()).includes('ledger_behind') ? true : undefined))
 
 test('how it goes with the broker is told where the node says what it needs', async () => {
   const { status, json } = await live.call('/readyz')
