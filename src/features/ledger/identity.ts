@@ -2,6 +2,7 @@
 
 import { toHex } from '../../libraries/base/bytes.ts'
 import { DecodeError, NodeError } from '../../libraries/base/errors.ts'
+import { isLoopback } from '../../libraries/base/loopback.ts'
 import { sha256 } from '../../libraries/base/ids/native-crypto.ts'
 import { signatureTypes, verifierKey, verifierKeyText } from '../../libraries/ledger/verifier-key.ts'
 import { generateNodeKey, type NodeKey, nodeKeyFromJson, nodeKeyToJson } from '../../libraries/proof/sign.ts'
@@ -31,10 +32,15 @@ export function ledgerVerifierKey(origin: string, { publicKey }: Pick<NodeKey, '
   return verifierKeyText(verifierKey(origin, signatureTypes.ed25519, publicKey))
 }
 
-/** The name of a ledger that nobody has named: where the node is reached, else by its key, which nobody can take for a host. */
+/**
+ * The name of a ledger that nobody has named: where the node is reached, else by its key, which nobody can take for a host. A
+ * name of loopback is that of every machine, so it names none.
+ */
 export function defaultOrigin([host = '']: readonly string[], { publicKey }: Pick<NodeKey, 'publicKey'>): string {
   const named = `${host}/ledger`
-  return originForm.test(named) ? named : `ledger-${toHex(sha256(publicKey)).slice(0, 16)}.invalid/ledger`
+  return originForm.test(named) && !isLoopback(host)
+    ? named
+    : `ledger-${toHex(sha256(publicKey)).slice(0, 16)}.invalid/ledger`
 }
 
 /** Undefined where the ledger of the store has this name and key, by now or already; else why nothing is to be signed. */
