@@ -38,8 +38,9 @@ describe('a receipt', () => {
     const path = `/receipts/${String(posted.at('receiptId'))}`
     const [plain, signed] = [await live.call(path), await live.call(`${path}?include=signature`)]
     expect(signerOf(receiptDomain, objectOf(signed.json))).toBe(live.node.did)
-    const { proof, ...receipt } = signed.json as Record<string, unknown>
+    const { proof, promise, ...receipt } = signed.json as Record<string, unknown>
     expect({ receipt, proof }).toEqual({ receipt: plain.json, proof: expect.anything() })
+    expect(promise).toMatchObject({ ledger: expect.stringMatching(/^ledger-/) })
     expect(signed.headers['cache-control']).toBe('no-cache')
     expect((await live.call(`${path}?include=ledger`)).refusal).toBe('400 InvalidParameter')
     for (const name of Object.keys(receipt)) {
