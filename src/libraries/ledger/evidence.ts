@@ -10,6 +10,8 @@ export const evidenceCodec = recordCodec(
     /** Absent before the first. */
     cosigned: optional(text()),
     signed: text(),
+    /** The entry below the signed head that is not what it says. */
+    entry: optional(object({ index: natural, about: text() })),
     /** The request with which it came. */
     oldSize: natural,
     proof: list(checked(text(), (value) => (fromBase64(value) === undefined ? 'is not base64' : undefined))),
