@@ -11,7 +11,8 @@ import { cosignaturesIn } from '../../../src/libraries/ledger/witness.ts'
 import { parseVerifierKey } from '../../../src/libraries/ledger/verifier-key.ts'
 import { nodeKeyFromSeed, nodeKeyToJson } from '../../../src/libraries/proof/sign.ts'
 import { type Answer, startLiveNode } from '../../helpers/live-node.ts'
-import { runCommand } from '../../helpers/run-node.ts'
+import { blockOf } from '../../helpers/page-blocks.ts'
+import { runCommand, runShell, serveNode } from '../../helpers/run-node.ts'
 import { until } from '../../helpers/until.ts'
 import { keyText } from '../../libraries/ledger/keys.ts'
 import { sha256 } from '../../libraries/ledger/rfc6962.ts'
@@ -211,6 +212,18 @@ describe('of another ledger that is read elsewhere', () => {
     expect((await asked(told.tell('hidden', lied))).status).toBe(200)
     expect((await asked(told.tell('block', lied))).status).toBe(422)
   })
+})
+
+test('begins as the page says, with the policy of the node', async () => {
+  const page = blockOf('docs/ledger.md', 'URL=').replaceAll('https://data.example.org', node.node.url)
+  const [command = '', ...others] = page.trim().split('\n').toReversed()
+  expect((await runShell(others.toReversed().join('\n'), { cwd: folder })).code).toBe(0)
+  const told = command.replace('$URL', node.node.url).replace('./replica', at('replica')).replaceAll("'", '')
+  const words = told.split(' ').slice(2)
+  const begun = await serveNode(at('replica'), words.with(words.indexOf('followed.txt'), at('followed.txt')))
+  const keys = (await (await fetch(`${begun.url}/ledger`)).json()) as object
+  expect(keys).toEqual({ follower: expect.stringMatching(/^copy\.example\.net\/ledger\/follower\+/) })
+  await begun.end('SIGTERM')
 })
 
 test('fsck knows what it keeps', async () => {
