@@ -3,6 +3,7 @@
 
 import { boundedPieces, BodyTooLong } from '../../libraries/base/bounded-body.ts'
 import { concatBytes } from '../../libraries/base/bytes.ts'
+import type { Clock } from '../../libraries/base/clock.ts'
 import type { TileSource } from '../../libraries/ledger/tile-reader.ts'
 
 const answerMs = 10_000
@@ -10,6 +11,16 @@ const answerMs = 10_000
 /** Why entries cannot be checked now. It shows nothing against the ledger. */
 export class NotChecked extends Error {
   override readonly name = 'NotChecked'
+}
+
+/** What `work` gives; undefined where that takes longer, or the node stops. The work goes on. */
+export async function inTime<T>(
+  work: Promise<T>,
+  { clock, signal, ms }: { readonly clock: Clock; readonly signal: AbortSignal; readonly ms: number },
+): Promise<T | undefined> {
+  const over = new AbortController()
+  const late = clock.sleep(ms, AbortSignal.any([signal, over.signal])).then(() => undefined)
+  return await Promise.race([work, late]).finally(() => over.abort())
 }
 
 export class FollowedLedger implements TileSource {

@@ -2,18 +2,13 @@
 // against the copies that this node has, the others for their order. An entry that contradicts them is told, now and after
 // any restart. What was checked is kept, so that it is not checked again.
 
+import { base64Text } from '../../libraries/base/base64.ts'
 import { type Clock, nextTurn } from '../../libraries/base/clock.ts'
 import { concatBytes, equalBytes, toHex, utf8 } from '../../libraries/base/bytes.ts'
 import { DecodeError, NodeError } from '../../libraries/base/errors.ts'
 import { sha256 } from '../../libraries/base/ids/native-crypto.ts'
 import type { Logger } from '../../libraries/base/logger.ts'
-import {
-  type Checked,
-  checkedBytes,
-  type EntryFault,
-  orderLines,
-  parseChecked,
-} from '../../libraries/ledger/checked.ts'
+import { type Checked, checkedBytes, orderLines, parseChecked } from '../../libraries/ledger/checked.ts'
 import { blockEntryBytes, parseEntry } from '../../libraries/ledger/entry.ts'
 import type { Head } from '../../libraries/ledger/head.ts'
 import { Order } from '../../libraries/ledger/order.ts'
@@ -22,7 +17,7 @@ import { fullTileWidth } from '../../libraries/ledger/tiles.ts'
 import { checkConsistency, Frontier, leafHash } from '../../libraries/ledger/tree.ts'
 import { checkedKey } from '../../node/store/layout.ts'
 import type { ObjectStore } from '../../node/store/object-store.ts'
-import { NotChecked } from './followed-ledger.ts'
+import { inTime, NotChecked } from './followed-ledger.ts'
 import type { OwnCopies } from './own-copies.ts'
 import type { Contradiction, Vouching } from './witness.ts'
 
@@ -47,7 +42,6 @@ export interface FollowerDeps {
 }
 
 interface Checking {
-  readonly head: Head
   /** Resolves when it has ended: with why not all is checked, or undefined. */
   readonly ended: Promise<string | undefined>
 }
@@ -58,8 +52,7 @@ export class Follower implements Vouching {
   #loaded: Promise<void> | undefined
   #frontier = new Frontier()
   #order = new Order()
-  #fault: EntryFault | undefined
-  #isFaultKept = false
+  #fault: Contradiction | undefined
   #checking: Checking | undefined
   #kept = { size: 0, atMs: 0 }
   #compared = 0
@@ -76,27 +69,22 @@ export class Follower implements Vouching {
   }
 
   /** Throws NodeError `Saturated` while not all entries below the head are checked. */
-  async vouch(head: Head): Promise<Contradiction | undefined> {
+  async vouch(head: Head, signed: string): Promise<Contradiction | undefined> {
     const { clock, signal, copies } = this.#deps
     await (this.#loaded ??= this.#load())
     const untilMs = clock.monotonicMs() + patienceMs
     for (;;) {
-      if (this.#fault !== undefined && this.#fault.index < head.size) {
-        return { entry: this.#fault, isKept: this.#isFaultKept }
-      }
+      if (this.#fault !== undefined && this.#fault.index < head.size) return this.#fault
       const { size } = this.#frontier
       if (size > head.size) throw notYet('it has checked a larger head')
       if (size === head.size) {
         if (equalBytes(this.#frontier.root(), head.root)) return undefined
         throw notYet('it has checked another tree of this size')
       }
-      const { ended } = (this.#checking ??= this.#begin(head))
+      const { ended } = (this.#checking ??= this.#begin(head, signed))
       const waitMs = untilMs - clock.monotonicMs()
       if (waitMs <= 0) throw notYet(copies.waitsFor ?? `${size} of ${head.size} entries are checked`)
-      const over = new AbortController()
-      const late = clock.sleep(waitMs, AbortSignal.any([signal, over.signal])).then(() => undefined)
-      const fault = await Promise.race([ended, late])
-      over.abort()
+      const fault = await inTime(ended, { clock, signal, ms: waitMs })
       if (fault !== undefined) throw notYet(fault)
       if (signal.aborted) throw notYet('this node stops')
     }
@@ -105,7 +93,7 @@ export class Follower implements Vouching {
   /** The evidence of the contradiction is kept: from now on it is told whatever becomes of the copies. */
   async settled(): Promise<void> {
     await this.#keep()
-    this.#isFaultKept = true
+    this.#fault &&= { ...this.#fault, evidence: undefined }
   }
 
   /** What was checked is kept for the next start. */
@@ -122,8 +110,7 @@ export class Follower implements Vouching {
       const { frontier, order, fault } = parseChecked(bytes)
       this.#frontier = frontier
       this.#order = order
-      this.#fault = fault
-      this.#isFaultKept = fault !== undefined
+      this.#fault = fault && { ...fault, evidence: undefined }
       this.#kept = { size: frontier.size, atMs: this.#deps.clock.monotonicMs() }
     } catch (error) {
       if (!(error instanceof DecodeError)) throw error
@@ -134,9 +121,9 @@ export class Follower implements Vouching {
     }
   }
 
-  #begin(head: Head): Checking {
+  #begin(head: Head, signed: string): Checking {
     const { logger, origin, copies } = this.#deps
-    const ended = this.#check(head)
+    const ended = this.#check(head, signed)
       .then(() => undefined)
       .catch((error: unknown) => {
         if (error instanceof NotChecked) return error.message
@@ -147,11 +134,11 @@ export class Follower implements Vouching {
         this.#checking = undefined
         copies.waitsFor = undefined
       })
-    return { head, ended }
+    return { ended }
   }
 
   /** Checks the entries below a head that are not yet checked. Each is shown to be below its root first. Throws NotChecked. */
-  async #check(head: Head): Promise<void> {
+  async #check(head: Head, signed: string): Promise<void> {
     const { ledger, copies, signal } = this.#deps
     const reader = new TileReader(ledger, blockEntryBytes)
     const before = { size: this.#frontier.size, root: this.#frontier.root() }
@@ -164,7 +151,9 @@ export class Follower implements Vouching {
         if (index * fullTileWidth + at < this.#frontier.size) continue
         const about = await this.#judge(entry)
         if (about !== undefined) {
-          this.#fault = { index: this.#frontier.size, about }
+          const fault = { index: this.#frontier.size, about }
+          const path = (await reader.inclusion(fault.index, head.size)).map(base64Text)
+          this.#fault = { ...fault, evidence: { signed, entry: { ...fault, bytes: base64Text(entry), path } } }
           return
         }
         this.#frontier.append(leafHash(entry))
@@ -207,7 +196,7 @@ export class Follower implements Vouching {
     const checked: Checked = {
       frontier: this.#frontier.copy(),
       order: this.#order,
-      ...(this.#fault !== undefined && { fault: this.#fault }),
+      ...(this.#fault !== undefined && { fault: { index: this.#fault.index, about: this.#fault.about } }),
     }
     const lines: Uint8Array[] = []
     for (const piece of orderLines(this.#order)) {

@@ -13,11 +13,12 @@ import type { Catalog } from '../../node/catalog/catalog.ts'
 import type { DatasetChain } from '../../node/catalog/dataset-chain.ts'
 import type { Origin } from '../../node/feature.ts'
 import type { BlockRecords } from '../ledger/block-records.ts'
-import { NotChecked } from './followed-ledger.ts'
+import { inTime, NotChecked } from './followed-ledger.ts'
 
 const lookMs = 250
 /** What is not here by then is left to the next head. */
 const waitMost = 60_000
+const answerMs = 30_000
 const asksAtOnce = 8
 
 export interface CopiesDeps {
@@ -75,7 +76,7 @@ export class OwnCopies {
       return { about: `it is of another block than block ${entry.sequence} of ${alias}, ${block.hash}` }
     }
     const roots = await judgeRoots(entry, this.#deps.records.rootsOf({ chain, block, secret }))
-    if (roots === 'unread') throw new NotChecked(`the rows of block ${entry.sequence} of ${alias} cannot be read here`)
+    if (roots === 'unread') throw new NotChecked('the rows of a block cannot be read here')
     return typeof roots === 'string' ? 'good' : { about: `${roots.about}: block ${entry.sequence} of ${alias}` }
   }
 
@@ -112,12 +113,12 @@ export class OwnCopies {
   }
 
   async #ask(name: NameRecord): Promise<void> {
-    const { clock, origin } = this.#deps
-    const { id, alias } = name
+    const { clock, origin, signal } = this.#deps
+    const { id } = name
     const askedMs = clock.monotonicMs()
-    const told = await this.#until(`the salts of ${alias}`, async () => {
-      const answer = await origin.secretsOf(name)
-      return answer.kind === 'unanswered' ? undefined : answer
+    const told = await this.#until('the salts of a dataset', async () => {
+      const answer = await inTime(origin.secretsOf(name), { clock, signal, ms: answerMs })
+      return answer?.kind === 'unanswered' ? undefined : answer
     })
     this.#asked.set(id, askedMs)
     if (told.kind !== 'told') return
@@ -129,7 +130,7 @@ export class OwnCopies {
       else known.secrets = secrets
     } catch (error) {
       if (!(error instanceof DecodeError)) throw error
-      throw new NotChecked(`what is told of the salts of ${alias} cannot be read`, { cause: error })
+      throw new NotChecked('the salts of a dataset cannot be read', { cause: error })
     }
   }
 

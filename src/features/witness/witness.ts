@@ -37,7 +37,7 @@ import { evidenceKey, evidencePrefix, witnessedKey, witnessedPrefix } from '../.
 import type { ObjectStore } from '../../node/store/object-store.ts'
 import { listNumbers } from '../../node/store/records.ts'
 import type { EntryFault } from '../../libraries/ledger/checked.ts'
-import { evidenceCodec } from '../../libraries/ledger/evidence.ts'
+import { type Evidence, evidenceCodec } from '../../libraries/ledger/evidence.ts'
 
 /** Cosigned heads that stay of each ledger. */
 const recordsKept = 8
@@ -51,16 +51,15 @@ const sameLineSeconds = 60
 const triesMost = 20
 
 /** An entry below a head that is not what it says. */
-export interface Contradiction {
-  readonly entry: EntryFault
-  /** There is evidence of it. */
-  readonly isKept: boolean
+export interface Contradiction extends EntryFault {
+  /** To be kept; undefined where it is. */
+  readonly evidence: Pick<Evidence, 'signed' | 'entry'> | undefined
 }
 
 /** Judges what is below a head. */
 export interface Vouching {
-  /** Undefined where all of it is good. Throws NodeErrors while that is not known. */
-  vouch(head: Head): Promise<Contradiction | undefined>
+  /** Undefined where all of it is good; `signed` is the head with its signatures. Throws NodeErrors while that is not known. */
+  vouch(head: Head, signed: string): Promise<Contradiction | undefined>
   /** Told when the evidence of a contradiction is kept. */
   settled(): Promise<void>
 }
@@ -155,14 +154,14 @@ export class Witness {
   /** Throws NodeError `InvalidRequest` where an entry below the head is not what it says; evidence of it is kept first. */
   async #demandGood(request: AddCheckpoint, at: Place): Promise<void> {
     const vouching = this.#deps.vouching?.get(request.head.origin)
-    const found = await vouching?.vouch(request.head)
+    const found = await vouching?.vouch(request.head, this.#signed(request))
     if (found === undefined) return
-    if (!found.isKept) {
-      await this.#keepEvidence(request, at, found.entry)
+    if (found.evidence !== undefined) {
+      await this.#keepEvidence(request, at, found)
       await vouching?.settled()
     }
-    const { index, about } = found.entry
-    throw new NodeError('InvalidRequest', `Entry ${index} of the ledger contradicts what it is of: ${about}.`)
+    // Everybody may ask: what it is of is said to the log alone.
+    throw new NodeError('InvalidRequest', `Entry ${found.index} of the ledger is not what it says.`)
   }
 
   /** The head that was cosigned last of the ledger with this hash of its origin, with its signatures; undefined before the first. */
@@ -224,6 +223,11 @@ export class Witness {
     return utf8(noteOf({ text: request.note.text, signatures }))
   }
 
+  /** The head with the lines of its ledger alone. */
+  #signed(request: AddCheckpoint): string {
+    return noteOf({ text: request.note.text, signatures: this.#ownLines(request) })
+  }
+
   /** The line of each key of the ledger that has signed. */
   #ownLines({ note, head }: AddCheckpoint): NoteSignature[] {
     const keys = this.#deps.logs.filter(({ name }) => name === head.origin)
@@ -262,29 +266,28 @@ export class Witness {
     }
   }
 
-  /** `entry` is the one that is at fault, where one is. */
-  async #keepEvidence(request: AddCheckpoint, { originHash, last }: Place, entry?: EntryFault): Promise<void> {
+  /** `found`: where an entry is at fault. */
+  async #keepEvidence(request: AddCheckpoint, { originHash, last }: Place, found?: Contradiction): Promise<void> {
     const { store, logger } = this.#deps
-    const { oldSize, proof, note, head } = request
-    const key = evidenceKey(originHash, toHex(sha256(utf8(note.text))))
-    const isFork = entry === undefined && head.size === (last?.head.size ?? 0)
+    const { oldSize, proof, head } = request
+    const shown = found?.evidence ?? { signed: this.#signed(request) }
+    const key = evidenceKey(originHash, toHex(sha256(utf8(parseNote(utf8(shown.signed)).text))))
+    const isFork = found === undefined && head.size === (last?.head.size ?? 0)
     const held = (await store.list(evidencePrefix(originHash))).length
-    if (held >= (isFork || entry !== undefined ? evidenceMost : unprovenMost)) return
+    if (held >= (isFork || found !== undefined ? evidenceMost : unprovenMost)) return
     const value = {
       ...(last && { cosigned: noteOf(parseNote(last.bytes)) }),
-      signed: noteOf({ text: note.text, signatures: this.#ownLines(request) }),
+      ...shown,
       oldSize,
       proof: proof.map(base64Text),
-      ...(entry !== undefined && { entry }),
     }
     if ((await store.put(key, evidenceCodec.encode(value))) === 'exists') return
     this.#evidence++
     const { origin, size } = head
-    if (entry !== undefined) {
-      logger.error(
-        { origin, size, ...entry, key },
-        'An entry of a ledger contradicts its block; it is kept as evidence',
-      )
+    if (found !== undefined) {
+      const { index, about } = found
+      const message = 'An entry of a ledger contradicts what it is of; it is kept as evidence'
+      logger.error({ origin, index, about, key }, message)
       return
     }
     const message = isFork

@@ -8,7 +8,7 @@ import { list, natural, object, optional, recordCodec, text } from '../base/json
 import { Order } from './order.ts'
 import { emptyRoot, Frontier } from './tree.ts'
 
-/** An entry that is not what its ledger says. */
+/** An entry that is not what it says. */
 export interface EntryFault {
   readonly index: number
   readonly about: string

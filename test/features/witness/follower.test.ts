@@ -1,11 +1,15 @@
 // Real nodes: a replica vouches for the ledger of the node that it follows, and for none that says another thing of its blocks.
 
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { equalBytes, utf8 } from '../../../src/libraries/base/bytes.ts'
 import { entryBytes, noRoot } from '../../../src/libraries/ledger/entry.ts'
+import { type Evidence, evidenceCodec } from '../../../src/libraries/ledger/evidence.ts'
+import { parseHead } from '../../../src/libraries/ledger/head.ts'
+import { parseNote } from '../../../src/libraries/ledger/note.ts'
+import { checkInclusion, leafHash } from '../../../src/libraries/ledger/tree.ts'
 import { entriesOfBundle } from '../../../src/libraries/ledger/tiles.ts'
 import { cosignaturesIn } from '../../../src/libraries/ledger/witness.ts'
 import { parseVerifierKey } from '../../../src/libraries/ledger/verifier-key.ts'
@@ -96,9 +100,15 @@ const changed = (bytes: Uint8Array, place: number): Uint8Array =>
 const withRows = (entries: readonly Uint8Array[]): number =>
   entries.findLastIndex((entry) => entry.length === 137 && !equalBytes(entry.subarray(105), noRoot))
 
+const hashOf = (name: string): string => Buffer.from(sha256(utf8(`${name}.example/ledger`))).toString('hex')
+
+const evidenceIn = async (name: string, file: string): Promise<Evidence> => {
+  const folder = join(follower.dataDir, 'store', 'ledger', 'witness', hashOf(name), 'evidence')
+  return evidenceCodec.decode(await readFile(join(folder, file)))
+}
+
 const evidenceOf = async (name: string): Promise<string[]> => {
-  const hash = Buffer.from(sha256(utf8(`${name}.example/ledger`))).toString('hex')
-  return await readdir(join(follower.dataDir, 'store', 'ledger', 'witness', hash, 'evidence')).catch(() => [])
+  return await readdir(join(follower.dataDir, 'store', 'ledger', 'witness', hashOf(name), 'evidence')).catch(() => [])
 }
 
 test('a replica says that it is a follower, and has no ledger of its own', () => {
@@ -160,6 +170,13 @@ describe('of another ledger that is read elsewhere', () => {
     expect(answer.refusal).toBe('422 InvalidRequest')
     const kept = await evidenceOf(name)
     expect(kept).toHaveLength(1)
+    const { signed, entry } = await evidenceIn(name, kept[0] ?? '')
+    const { size, root } = parseHead(parseNote(utf8(signed)).text)
+    const path = entry?.path.map((hash) => Buffer.from(hash, 'base64')) ?? []
+    const leaf = leafHash(Buffer.from(entry?.bytes ?? '', 'base64'))
+    expect(checkInclusion(leaf, { index: entry?.index ?? 0, size, path }, root)).toBe(true)
+    // What is private here is told to nobody.
+    expect(answer.text).not.toContain('acme')
     // Nor later, nor with more entries, whatever becomes of the dataset.
     await restart()
     expect((await add(told.tell(name, [...lied, ...lied]))).refusal).toBe('422 InvalidRequest')
