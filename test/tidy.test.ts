@@ -169,7 +169,7 @@ describe('the repository', () => {
       libraries: linesOf('src/libraries') > 26_200,
       node: linesOf('src/node') > 54_100,
       features: linesOf('src/features') > 22_800,
-      test: linesOf('test') > 94_700,
+      test: linesOf('test') > 94_900,
     }).toEqual({
       src: false,
       libraries: false,
