@@ -129,8 +129,11 @@ test('it cosigns the ledger of the node that it follows, whose quorum it is', as
   expect(await counted('follower_ordered_entries_total')).toBe(0)
 })
 
-test('an entry of a block that is not copied yet waits for it', async () => {
-  proxy.interfere = ({ url = '' }) => (/\/(?:blocks|data)\//.test(url) ? { status: 503, body: '' } : undefined)
+test.each([
+  ['that is not copied yet', /\/(?:blocks|data)\//],
+  ['whose salt the node does not tell', /\/metadata/],
+])('an entry of a block %s waits for it', async (_, held) => {
+  proxy.interfere = ({ url = '' }) => (held.test(url) ? { status: 503, body: '' } : undefined)
   await node.ingest('acme/rows', [{ a: 4 }])
   await until('a busy witness', async () => (await node.call('/ledger')).at('witnesses.0.state') === 'busy')
   await entered('not met')
