@@ -163,12 +163,13 @@ describe('the repository', () => {
       // Up by what makes a node fast: the compiled reader (1,560 lines, half of them AssemblyScript), slices begun early,
       // one question on all cores; and by a first hour: charts and maps, an SQL page, places of two columns, keys that change,
       // queries with an address. And by the ledger: its library, whose judges are written in Go, roots, and the witnesses
-      // that are asked (1,350 lines), those that a node is (850), and the commands that prove, verify and audit (1,800).
-      src: linesOf('src') > 112_850,
-      libraries: linesOf('src/libraries') > 25_900,
+      // that are asked (1,350 lines), those that a node is (850), and the commands that prove, verify and audit (1,800). Last by
+      // the follower of a ledger, which checks every entry before it signs (900).
+      src: linesOf('src') > 113_750,
+      libraries: linesOf('src/libraries') > 26_200,
       node: linesOf('src/node') > 54_100,
-      features: linesOf('src/features') > 22_150,
-      test: linesOf('test') > 94_400,
+      features: linesOf('src/features') > 22_800,
+      test: linesOf('test') > 94_900,
     }).toEqual({
       src: false,
       libraries: false,

@@ -2,14 +2,14 @@
 // the datasets that the caller may read. Keeps 48 bytes for each block of these, nothing for others.
 
 import type { JsonValue } from '../index.ts'
-import { equalBytes, fromHex, toHex } from '../libraries/base/bytes.ts'
+import { equalBytes, toHex } from '../libraries/base/bytes.ts'
 import { DecodeError } from '../libraries/base/errors.ts'
 import { type BlockEntry, blockTag, datasetTag } from '../libraries/ledger/entry.ts'
-import { blockSalt, secretsFromJson, SecretWalk } from '../libraries/ledger/secrets.ts'
+import { blockSalt, type DatasetSecrets, datasetSecretsFromJson, type SecretWalk } from '../libraries/ledger/secrets.ts'
 import { auditRoots } from './audit-roots.ts'
 import { datasetPath, type NodeClient } from './client.ts'
 import { CommandFailure, exitCodes } from './failure.ts'
-import { itemsAt, memberAt, numberAt, textAt } from './json-values.ts'
+import { memberAt, numberAt, textAt } from './json-values.ts'
 import { noNode } from './node-answer.ts'
 import { pagesOf } from './pages.ts'
 
@@ -55,34 +55,6 @@ export interface ChainsReport {
   readonly unknown: number
   /** Datasets that are not in the ledger. */
   readonly outside: number
-}
-
-/** All entries in order: each dataset's sequences once and one after another. */
-export class Order {
-  /** The next sequence of each dataset. */
-  readonly #next = new Map<string, number>()
-  readonly #onFinding: OnFinding
-
-  constructor(onFinding: OnFinding) {
-    this.#onFinding = onFinding
-  }
-
-  get datasets(): number {
-    return this.#next.size
-  }
-
-  /** False where the entry is out of place: nothing follows from it. */
-  take(tag: string, sequence: number, index: number): boolean {
-    const next = this.#next.get(tag) ?? 0
-    this.#next.set(tag, sequence === next ? next + 1 : next)
-    if (sequence === next) return true
-    const [finding, about] =
-      sequence < next
-        ? ['twice', 'an entry with this sequence came before']
-        : ['missing', `the entry with the sequence ${next} did not come before this one`]
-    this.#onFinding({ finding, dataset: tag, sequence, index, about })
-    return false
-  }
 }
 
 export class Chains {
@@ -204,7 +176,11 @@ export class Chains {
       return undefined
     }
     if (sequence < chain.newFrom) return undefined
-    const verdict = await auditRoots(this.#client, { path: datasetPath(dataset), hash, secret }, { batches, rows })
+    const verdict = await auditRoots(
+      this.#client,
+      { path: datasetPath(dataset), hash, secret },
+      { batchRoot: batches, rowRoot: rows },
+    )
     if (verdict === 'none') return undefined
     if (verdict === 'unread') return 'unknown'
     if (verdict !== 'good') this.#onFinding({ finding: 'another root', dataset, sequence, about: verdict.about })
@@ -212,15 +188,9 @@ export class Chains {
   }
 }
 
-function readSecrets(told: JsonValue, alias: string): { readonly salt: Uint8Array; readonly secrets: SecretWalk } {
-  const pairs = itemsAt(told, 'keys').flatMap((pair): [string, string][] => {
-    const [path, node] = Array.isArray(pair) ? pair : []
-    return typeof path === 'string' && typeof node === 'string' ? [[path, node]] : []
-  })
-  const salt = textAt(told, 'salt') ?? ''
+function readSecrets(told: JsonValue, alias: string): DatasetSecrets {
   try {
-    if (!/^[0-9a-f]{64}$/.test(salt)) throw new DecodeError('salt', 'is not 32 bytes in hex')
-    return { salt: fromHex(salt) ?? new Uint8Array(), secrets: new SecretWalk(secretsFromJson(pairs)) }
+    return datasetSecretsFromJson(memberAt(told, 'salt'), memberAt(told, 'keys'))
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error
     const message = `What the node says of the secrets of ${alias} cannot be read: ${error.message}.`

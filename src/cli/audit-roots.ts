@@ -1,20 +1,23 @@
 // The roots in an entry, recomputed from the block that the caller may read: from its checkpoint what became of each batch, from its
 // slice the rows. What is read is bound to the block by hashes.
 
-import { equalBytes } from '../libraries/base/bytes.ts'
 import { DecodeError } from '../libraries/base/errors.ts'
 import { type Hash, sha3Hash } from '../libraries/base/ids/identifiers.ts'
 import { noRoot } from '../libraries/ledger/entry.ts'
-import { batchRecords, batchSalt, recordLeaf, recordsRoot } from '../libraries/ledger/roots.ts'
+import {
+  batchRecords,
+  batchSalt,
+  type EntryRoots,
+  hasRoots,
+  judgeRoots,
+  recordLeaf,
+  recordsRoot,
+  type RootsVerdict,
+} from '../libraries/ledger/roots.ts'
+import type { DataSlice } from '../libraries/model/events.ts'
 import { decodeBlock } from '../libraries/odf/block.ts'
 import { decodeCheckpoint } from '../libraries/odf/chain/checkpoint.ts'
 import type { NodeClient } from './client.ts'
-
-/** The roots of an entry: the first bytes of each. */
-export interface Roots {
-  readonly batches: Uint8Array
-  readonly rows: Uint8Array
-}
 
 /** A block of a dataset that the caller may read. */
 export interface BlockToAudit {
@@ -24,35 +27,35 @@ export interface BlockToAudit {
   readonly secret: Uint8Array
 }
 
-/** What is wrong: a sentence. `none`: the entry has no roots. `unread`: something that it takes is not there any more. */
-export type RootsVerdict = 'good' | 'none' | 'unread' | { readonly about: string }
-
-/** Holds the roots that an entry has against the block. Roots that it has not are no promise. */
-export async function auditRoots(client: NodeClient, block: BlockToAudit, roots: Roots): Promise<RootsVerdict> {
+/** Holds the roots that an entry has against the block. */
+export async function auditRoots(client: NodeClient, block: BlockToAudit, roots: EntryRoots): Promise<RootsVerdict> {
   const { path, hash, secret } = block
-  const [isBatches, isRows] = [isThere(roots.batches), isThere(roots.rows)]
-  if (!isBatches && !isRows) return 'none'
-  const bytes = await bytesOf(client, `${path}/blocks/${hash}`, hash)
-  if (bytes === undefined) return 'unread'
+  if (!hasRoots(roots)) return 'none'
   try {
+    const bytes = await bytesOf(client, `${path}/blocks/${hash}`, hash)
+    if (bytes === undefined) return 'unread'
     const { event } = decodeBlock(bytes).block
-    if (event.kind !== 'AddData') return { about: 'the entry has roots, and the block neither batches nor rows' }
-    if (isBatches) {
-      const found = await batchRoot(client, path, { hash: event.newCheckpoint?.physicalHash, secret })
-      if (found === undefined) return 'unread'
-      if (!isOf(found, roots.batches)) return { about: 'the root of batches is not that of the batches of the block' }
-    }
-    const slice = event.newData
-    if (!isRows) return 'good'
-    const rows = slice && (await bytesOf(client, `${path}/data/${slice.physicalHash}`, slice.physicalHash))
-    if (rows === undefined) return 'unread'
-    const { rowRoot } = await import('../node/row-root.ts')
-    const found = await rowRoot(rows, { secret, start: Number(slice?.offsetInterval.start) })
-    return isOf(found, roots.rows) ? 'good' : { about: 'the root of rows is not that of the rows of the block' }
+    const data = event.kind === 'AddData' ? event : undefined
+    return await judgeRoots(roots, {
+      batches: async () =>
+        data === undefined ? noRoot : await batchRoot(client, path, { hash: data.newCheckpoint?.physicalHash, secret }),
+      rows: async () => (data?.newData === undefined ? noRoot : await rowsRoot(client, path, secret, data.newData)),
+    })
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error
     return { about: `the block cannot be read: ${error.message}` }
   }
+}
+
+async function rowsRoot(
+  client: NodeClient,
+  path: string,
+  secret: Uint8Array,
+  { physicalHash, offsetInterval }: DataSlice,
+): Promise<Uint8Array | undefined> {
+  const rows = await bytesOf(client, `${path}/data/${physicalHash}`, physicalHash)
+  const { rowRoot } = await import('../node/row-root.ts')
+  return rows && (await rowRoot(rows, { secret, start: Number(offsetInterval.start) }))
 }
 
 async function batchRoot(
@@ -73,12 +76,4 @@ async function bytesOf(client: NodeClient, path: string, hash: string): Promise<
   if (status !== 200) return undefined
   if (sha3Hash(bytes) !== hash) throw new DecodeError(path, 'has another hash')
   return bytes
-}
-
-function isThere(root: Uint8Array): boolean {
-  return !equalBytes(root, noRoot.subarray(0, root.length))
-}
-
-function isOf(root: Uint8Array, kept: Uint8Array): boolean {
-  return equalBytes(root.subarray(0, kept.length), kept)
 }

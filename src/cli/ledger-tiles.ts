@@ -3,21 +3,12 @@
 
 import { equalBytes, toHex } from '../libraries/base/bytes.ts'
 import { BodyTooLong, boundedPieces } from '../libraries/base/bounded-body.ts'
-import { DecodeError } from '../libraries/base/errors.ts'
 import { sha256 } from '../libraries/base/ids/native-crypto.ts'
 import { maxNoteBytes } from '../libraries/ledger/note.ts'
-import { inclusionProof, inclusionTiles } from '../libraries/ledger/tile-proofs.ts'
+import { TileReader, type TileSource } from '../libraries/ledger/tile-reader.ts'
 import { TiledTree } from '../libraries/ledger/tiled-tree.ts'
-import {
-  entriesOfBundle,
-  fullTileWidth,
-  hashesOfTile,
-  maxEntryBytes,
-  type Tile,
-  tileIn,
-  tileName,
-} from '../libraries/ledger/tiles.ts'
-import { hashBytes, leafHash, type TreeHead } from '../libraries/ledger/tree.ts'
+import { fullTileWidth, tileIn, tileName } from '../libraries/ledger/tiles.ts'
+import { leafHash, type TreeHead } from '../libraries/ledger/tree.ts'
 import { withRetries } from './client.ts'
 import { CommandFailure, exitCodes } from './failure.ts'
 
@@ -25,7 +16,6 @@ const answerMs = 30_000
 const retries = 2
 /** A statement is a few hundred bytes; one that names engines of other kinds may be longer. */
 const maxStatementBytes = 65_536
-const maxBundleBytes = fullTileWidth * (2 + maxEntryBytes)
 /** Bundles that are asked for ahead. */
 const ahead = 6
 
@@ -42,9 +32,10 @@ export interface Scan {
   readonly isWithTiles?: boolean
 }
 
-export class LedgerTiles {
+export class LedgerTiles implements TileSource {
   /** Without a slash at its end. */
   readonly address: string
+  readonly #reader = new TileReader(this)
 
   constructor(address: string) {
     this.address = address.replace(/\/+$/, '')
@@ -52,32 +43,25 @@ export class LedgerTiles {
 
   /** The signed head, a note. Throws CommandFailure, as all here. */
   async head(): Promise<Uint8Array> {
-    return (await this.#read('checkpoint', maxNoteBytes)) ?? this.#lacks('checkpoint')
+    return await this.#there('checkpoint', maxNoteBytes)
   }
 
   /** The bytes of the statement with this hash. */
   async statement(hash: Uint8Array): Promise<Uint8Array> {
     const name = `statements/${toHex(hash)}`
-    const bytes = (await this.#read(name, maxStatementBytes)) ?? this.#lacks(name)
+    const bytes = await this.#there(name, maxStatementBytes)
     if (!equalBytes(sha256(bytes), hash)) throw this.altered(`${name} has another hash`)
     return bytes
   }
 
   /** The entries of a tree of this size that are in its bundle with this number. */
   async bundle(size: number, index: number): Promise<Uint8Array[]> {
-    const tile = tileIn(size, 'entries', index)
-    if (tile === undefined) return []
-    return this.#decoded(tile, await this.#tile(tile, maxBundleBytes), entriesOfBundle)
+    return await this.#reader.entries(size, index)
   }
 
   /** The inclusion proof of an entry. It shows something where it leads to a root that is signed. */
   async inclusion(index: number, size: number): Promise<Uint8Array[]> {
-    const tiles = new Map<string, Uint8Array[]>()
-    for (const tile of inclusionTiles(index, size)) tiles.set(placeOf(tile.level, tile.index), await this.#hashes(tile))
-    return inclusionProof(index, size, (level, at) => {
-      const hash = tiles.get(placeOf(level, Math.floor(at / fullTileWidth)))?.[at % fullTileWidth]
-      return hash ?? this.#lacks(`a hash of level ${level}`)
-    })
+    return await this.#reader.inclusion(index, size)
   }
 
   /** Reads all entries below a head, and throws where they do not lead to its root. Memory does not grow with the tree. */
@@ -96,7 +80,7 @@ export class LedgerTiles {
         const kept = made.filter(({ tile }) => tileIn(head.size, tile.level, tile.index)?.width === tile.width)
         await Promise.all(
           kept.map(async ({ tile, bytes }) => {
-            const told = await this.#tile(tile, bytes.length)
+            const told = await this.#reader.tile(tile)
             if (!equalBytes(told, bytes)) throw this.altered(`${tileName(tile)} does not follow from the entries`)
           }),
         )
@@ -120,39 +104,14 @@ export class LedgerTiles {
     }
   }
 
-  async #hashes(tile: Tile): Promise<Uint8Array[]> {
-    return this.#decoded(tile, await this.#tile(tile, tile.width * hashBytes), hashesOfTile)
-  }
-
-  #decoded<T>(tile: Tile, bytes: Uint8Array, decode: (bytes: Uint8Array, width: number) => T): T {
-    try {
-      return decode(bytes, tile.width)
-    } catch (error) {
-      if (!(error instanceof DecodeError)) throw error
-      throw this.altered(`${tileName(tile)} cannot be read: ${error.message}`)
-    }
-  }
-
-  /** A tile that is not full may be there as the full one that it became. */
-  async #tile(tile: Tile, mostBytes: number): Promise<Uint8Array> {
-    const name = tileName(tile)
-    const bytes = await this.#read(name, mostBytes)
-    if (bytes !== undefined) return bytes
-    if (tile.width === fullTileWidth) return this.#lacks(name)
-    const full = { ...tile, width: fullTileWidth }
-    const [isEntries, most] =
-      tile.level === 'entries' ? [true, maxBundleBytes] : ([false, fullTileWidth * hashBytes] as const)
-    const whole = (await this.#read(tileName(full), most)) ?? this.#lacks(name)
-    if (!isEntries) return whole.subarray(0, tile.width * hashBytes)
-    const entries = this.#decoded(full, whole, entriesOfBundle).slice(0, tile.width)
-    return whole.subarray(
-      0,
-      entries.reduce((end, entry) => end + 2 + entry.length, 0),
-    )
+  async #there(name: string, mostBytes: number): Promise<Uint8Array> {
+    const bytes = await this.read(name, mostBytes)
+    if (bytes === undefined) throw this.lacks(name)
+    return bytes
   }
 
   /** Undefined for 404. */
-  async #read(name: string, mostBytes: number): Promise<Uint8Array | undefined> {
+  async read(name: string, mostBytes: number): Promise<Uint8Array | undefined> {
     return await withRetries(async () => await this.#readOnce(name, mostBytes), {
       retries,
       reconnect: false,
@@ -179,8 +138,8 @@ export class LedgerTiles {
     }
   }
 
-  #lacks(name: string): never {
-    throw new CommandFailure(exitCodes.verificationImpossible, `The ledger at ${this.address} lacks ${name}.`)
+  lacks(name: string): CommandFailure {
+    return new CommandFailure(exitCodes.verificationImpossible, `The ledger at ${this.address} lacks ${name}.`)
   }
 
   /** What is served contradicts itself, or what was signed. */
@@ -190,10 +149,6 @@ export class LedgerTiles {
       `The ledger at ${this.address} is not to be trusted: ${reason}.`,
     )
   }
-}
-
-function placeOf(level: Tile['level'], index: number): string {
-  return `${level}/${index}`
 }
 
 function refused(url: string, status: number): CommandFailure {

@@ -7,6 +7,7 @@ import type { KnownFormat } from './formats/registry.ts'
 import type { Gateway } from './gateway/gateway.ts'
 import type { OptionalRoutes } from './http/context.ts'
 import type { Health } from './machine/ops/health.ts'
+import type { NameRecord } from '../libraries/odf/chain/records.ts'
 import type { NodeKey } from '../libraries/proof/sign.ts'
 import type { DataPaths } from './store/layout.ts'
 import type { OptionGroup } from './options.ts'
@@ -27,11 +28,25 @@ export interface Feature {
   readonly load?: () => Promise<FeatureCode>
 }
 
+/** Datasets that another node shows to this one, and when it was asked, by the monotonic clock. */
+export interface ShownDatasets {
+  readonly sinceMs: number
+  readonly names: readonly NameRecord[]
+}
+
+/** What recomputes the entries of a dataset in the ledger of its node. `none`: it tells nothing, or not to this node. */
+export type ToldSecrets =
+  | { readonly kind: 'told'; readonly salt: unknown; readonly keys: unknown }
+  | { readonly kind: 'none' | 'unanswered' }
+
 /** A node elsewhere whose datasets are copied into the store of this one. */
 export interface Origin {
   readonly url: string
   /** Where what is missing or damaged is fetched from. */
   readonly source: ChainSource
+  /** Undefined where it has not said. */
+  readonly shown: () => ShownDatasets | undefined
+  readonly secretsOf: (name: NameRecord) => Promise<ToldSecrets>
   /** Says what its readiness takes. */
   tell(health: Health): void
 }
@@ -48,6 +63,8 @@ export interface FeatureCode {
 export interface FeatureParts extends Shared {
   /** Absent where the process has not this role. */
   readonly gateway: Gateway | undefined
+  /** The node that is followed. */
+  readonly origin: Origin | undefined
   readonly health: Health
   readonly nodeKey: NodeKey
   /** Of the program. */

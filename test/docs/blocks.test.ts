@@ -84,6 +84,7 @@ const table: Readonly<Record<string, Entry | Readonly<Record<string, Entry>>>> =
     'proofstream ledger status': run('features/ledger/commands'),
     'proofstream ledger prove': run('cli/ledger-prove'),
     'curl -s https://data.example.org/ledger/policy': run('features/witness/alone', 'another node is asked'),
+    'URL=': run('features/witness/follower', 'another node is asked'),
   },
   'docs/operations.md': {
     useradd: run('package/package', 'users and services of the machine; the archive is installed in a directory'),

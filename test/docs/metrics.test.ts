@@ -18,6 +18,8 @@ const elsewhere = [
   // Of a policy that names ledgers.
   'proofstream_witness_cosigned_total counter',
   'proofstream_witness_evidence_total counter',
+  'proofstream_follower_compared_entries_total counter',
+  'proofstream_follower_ordered_entries_total counter',
 ]
 
 // A broker that is not there has its metrics too.

@@ -8,9 +8,10 @@ import { decodeUtf8, toHex } from '../../libraries/base/bytes.ts'
 import { durationMs } from '../../libraries/base/clock.ts'
 import { DecodeError } from '../../libraries/base/errors.ts'
 import { parseEntry } from '../../libraries/ledger/entry.ts'
+import { Order } from '../../libraries/ledger/order.ts'
 import { parseStatement } from '../../libraries/ledger/statement.ts'
 import { verifierKeyText } from '../../libraries/ledger/verifier-key.ts'
-import { Chains, type ChainsReport, type Finding, type OnFinding, Order } from '../audit-chains.ts'
+import { Chains, type ChainsReport, type Finding, type OnFinding } from '../audit-chains.ts'
 import { type NodeClient, openClient } from '../client.ts'
 import type { Args, CommandContext } from '../context.ts'
 import { CommandFailure, type ExitCode, exitCodes, failureOf } from '../failure.ts'
@@ -173,7 +174,7 @@ async function auditEntries(
   }
   const chains: Chains = new Chains(client, onFinding)
   await chains.open((done) => status.show(`datasets: ${done}`))
-  const order = new Order(onFinding)
+  const order = new Order()
   const statements: { readonly hash: Uint8Array; readonly index: number }[] = []
   await tiles.scan({
     head,
@@ -187,7 +188,9 @@ async function auditEntries(
       }
       if (index === 0) findings.add({ finding: 'no statement', index, about: 'the first entry is not a statement' })
       const tag = toHex(entry.datasetTag)
-      if (order.take(tag, entry.sequence, index)) chains.take(tag, entry, index >= (before?.head.size ?? 0))
+      const fault = order.take(tag, entry.sequence)
+      if (fault !== undefined) onFinding({ ...fault, dataset: tag, sequence: entry.sequence, index })
+      else chains.take(tag, entry, index >= (before?.head.size ?? 0))
     },
     onSize: (done) => status.show(`ledger: ${done} of ${head.size} entries`),
   })

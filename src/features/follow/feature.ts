@@ -30,6 +30,8 @@ export const following: FeatureCode = {
     return {
       url: follow.url,
       source: follow.source,
+      shown: () => follow.shown,
+      secretsOf: (name) => follow.secretsOf(name),
       tell: (health) => {
         health.add('follow', () => follow.notReady)
         health.tell('follow', () => followFacts(follow))

@@ -7,6 +7,7 @@ import { logCodec, type NameRecord, originLog } from '../../libraries/odf/chain/
 import type { FollowOptions } from './options.ts'
 import { type Clock, type Repeated, repeat, timeText } from '../../libraries/base/clock.ts'
 import type { Logger } from '../../libraries/base/logger.ts'
+import type { ShownDatasets, ToldSecrets } from '../../node/feature.ts'
 import type { Announcements } from '../../node/log/announcements.ts'
 import { errorTable } from '../../libraries/base/error-table.ts'
 import { DecodeError, HaltError, NodeError } from '../../libraries/base/errors.ts'
@@ -114,6 +115,8 @@ export class Follow {
   #state: 'new' | 'known'
   /** Why the last look at the origin failed, without a word of the origin's own. */
   fault: string | undefined
+  /** When the last look began that showed what is followed, by the monotonic clock. */
+  #lookedMs: number | undefined
 
   constructor(
     deps: FollowDeps & Pick<DatasetDeps, 'mended'>,
@@ -177,6 +180,23 @@ export class Follow {
       .sort((a, b) => (a.name.alias < b.name.alias ? -1 : 1))
   }
 
+  /** What the origin showed to this replica, and when; undefined where it cannot say. */
+  get shown(): ShownDatasets | undefined {
+    if (this.fault !== undefined || this.#lookedMs === undefined) return undefined
+    return { sinceMs: this.#lookedMs, names: this.status().map(({ name }) => name) }
+  }
+
+  /** What the origin tells of the entries of a dataset in its ledger. */
+  async secretsOf({ alias }: NameRecord): Promise<ToldSecrets> {
+    try {
+      const told = await this.#deps.origin.secrets(alias)
+      return told === undefined ? { kind: 'none' } : { kind: 'told', salt: told['salt'], keys: told['keys'] }
+    } catch (error) {
+      if (!(error instanceof ProofstreamError)) throw error
+      return { kind: isRefusal(error) ? 'none' : 'unanswered' }
+    }
+  }
+
   /** Resolves when nothing is fetched or stored any more; the next process goes on from there. */
   async close(): Promise<void> {
     this.#stop.abort()
@@ -189,6 +209,7 @@ export class Follow {
 
   async #look(): Promise<void> {
     const { clock, signal } = this.#deps
+    const beganMs = clock.monotonicMs()
     const shown = await this.#ask()
     if (shown === undefined || signal.aborted) return
     const now = new Map<DatasetId, Listed>()
@@ -197,6 +218,7 @@ export class Follow {
     const asks = new Bound(parallelAsks)
     await Promise.allSettled(missing.map((id) => asks.run(1, () => this.#miss(id, shown, now))))
     for (const listed of now.values()) this.#show(listed)
+    this.#lookedMs = beganMs
     await this.#settle()
     this.#state = 'known'
     this.#tellAsked()

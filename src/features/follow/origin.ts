@@ -24,6 +24,7 @@ const slowestBytesPerSecond = 1024
 const slowestAfterMs = 60_000
 const lookMs = 1_000
 const listPageBytes = 16 * 1024 * 1024
+const secretsBytes = 1024 * 1024
 const blocksPageBytes = 64 * 1024 * 1024
 const blocksOfPage = 500
 /** Values of one page, and datasets of a list. */
@@ -100,6 +101,14 @@ export class Origin {
     } catch (error) {
       return goneOf(error)
     }
+  }
+
+  /** What it tells of the entries of a dataset in its ledger; undefined where that is nothing. Throws ProofstreamError. */
+  async secrets(alias: string): Promise<Readonly<Record<string, unknown>> | undefined> {
+    const asked = { query: { include: 'ledger' } }
+    const { output } = await this.#json(`/${alias}/metadata`, asked, secretsBytes)
+    const { ledger } = membersOf(output)
+    return ledger === undefined ? undefined : membersOf(ledger)
   }
 
   /** The head of the dataset; undefined where it is still `held` after `waitSeconds`. Throws ProofstreamError. */

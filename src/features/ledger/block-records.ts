@@ -7,10 +7,11 @@ import { nextTurn } from '../../libraries/base/clock.ts'
 import { DecodeError } from '../../libraries/base/errors.ts'
 import { parseJson } from '../../libraries/base/json/json.ts'
 import type { JsonObject, JsonValue } from '../../libraries/base/json/value.ts'
-import { batchRecords, batchSalt, recordLeaf, type RecordPlace } from '../../libraries/ledger/roots.ts'
+import { noRoot } from '../../libraries/ledger/entry.ts'
+import { batchRecords, batchSalt, type BlockRoots, recordLeaf, type RecordPlace } from '../../libraries/ledger/roots.ts'
 import type { DatasetChain } from '../../node/catalog/dataset-chain.ts'
 import { Checkpoints } from '../../node/catalog/outcomes.ts'
-import type { ChainBlock } from '../../node/catalog/packed-blocks.ts'
+import type { ChainBlock, SliceRef } from '../../node/catalog/packed-blocks.ts'
 import { recordTree } from '../../node/machine/work/record-tree.ts'
 import type { WorkPool } from '../../node/machine/work/work-pool.ts'
 import { dataKey } from '../../node/store/layout.ts'
@@ -71,6 +72,14 @@ export class BlockRecords {
     return at < 0 ? { root } : { root, shown: { place: placeOf(at), record: objectOf(records[at]) } }
   }
 
+  /** Its roots, as a reader recomputes them. They throw as `batches` and `rows`. */
+  rootsOf(open: OpenBlock): BlockRoots {
+    return {
+      batches: async () => (await this.batches(open))?.root ?? noRoot,
+      rows: async () => (sliceOf(open) === undefined ? noRoot : (await this.rows(open))?.root),
+    }
+  }
+
   /** True where a block has a checkpoint of an older release. Throws HaltError `ChainBroken`. */
   async isOfOlder(chain: DatasetChain, block: ChainBlock): Promise<boolean> {
     const hash = block.kind === 'AddData' ? await this.#checkpoints.hashOf(chain, block) : undefined
@@ -82,8 +91,8 @@ export class BlockRecords {
    * are printed in no one way. Throws HaltError `ChainBroken`, and as `WorkPool.run`.
    */
   async rows({ chain, block, secret }: OpenBlock, wanted?: number): Promise<Below | undefined> {
-    const slice = chain.slices.at(block.sliceCount - 1)
-    if (slice === undefined || slice.sequence !== block.sequence) return undefined
+    const slice = sliceOf({ chain, block })
+    if (slice === undefined) return undefined
     const { id, alias } = chain.name
     const { hash, start, sizeBytes } = slice
     const pieces: Uint8Array[] = []
@@ -99,6 +108,11 @@ export class BlockRecords {
       throw error
     }
   }
+}
+
+function sliceOf({ chain, block }: Pick<OpenBlock, 'chain' | 'block'>): SliceRef | undefined {
+  const slice = chain.slices.at(block.sliceCount - 1)
+  return slice?.sequence === block.sequence ? slice : undefined
 }
 
 function isWanted(record: JsonValue, wanted: WantedBatch): boolean {

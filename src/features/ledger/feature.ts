@@ -106,7 +106,8 @@ export class Ledger implements FeatureCode {
     const known = await originsUpTo(store, ledger)
     // The option may go on naming a ledger in whose place another is.
     const origin = (known.includes(options.origin) ? known.at(-1) : undefined) ?? options.origin
-    if (policy !== undefined && policyFile !== undefined) refuseOwnWitness(policyFile, policy, origin)
+    // The witness keeps the first name.
+    if (policy !== undefined && policyFile !== undefined) refuseOwnWitness(policyFile, policy, [...known, origin])
     const signer = await ensureLedgerKey(ledgerKeyFile(keyFile ?? paths.ledgerKey, ledger))
     const key = ledgerVerifierKey(origin, signer)
     const refusal = await claimOrigin(store, ledger, { origin, key })

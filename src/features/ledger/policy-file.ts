@@ -67,9 +67,10 @@ function lineOf(bytes: Uint8Array, { key }: Pick<PolicyWitness, 'key'>): string 
   return `line ${1 + lines.findIndex((line) => line.includes(verifierKeyText(key)))}`
 }
 
-/** Throws NodeError `InvalidParameter` where a witness of the policy is the node itself: nobody would be outside. */
-export function refuseOwnWitness(path: string, policy: Policy, origin: string): void {
-  const own = policy.witnesses.find(({ key }) => key.name === `${origin}/witness` || key.name === `${origin}/follower`)
+/** Throws NodeError `InvalidParameter` where a witness of the policy is the node itself, by any name that its ledgers have had: nobody would be outside. */
+export function refuseOwnWitness(path: string, policy: Policy, origins: readonly string[]): void {
+  const names = origins.flatMap((origin) => [`${origin}/witness`, `${origin}/follower`])
+  const own = policy.witnesses.find(({ key }) => names.includes(key.name))
   if (own === undefined) return
   const line = 'line' in own ? `${String(own.line)} names` : 'it names'
   throw invalidPolicy(path, `${line} ${own.key.name}, which is this node itself`)

@@ -3,7 +3,6 @@
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { defined } from '../../libraries/base/collections.ts'
 import { DecodeError, NodeError } from '../../libraries/base/errors.ts'
 import { type Policy, policyText } from '../../libraries/ledger/policy.ts'
 import { parseTileName } from '../../libraries/ledger/tiles.ts'
@@ -22,8 +21,8 @@ interface LedgerRoutes {
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** The key of the witness of this process, where it has one. */
-    readonly witnessKey?: () => string | undefined
+    /** The keys of what this process is of ledgers elsewhere. */
+    readonly witnessKeys?: () => { readonly witness?: string; readonly follower?: string }
   }
 }
 
@@ -42,10 +41,10 @@ export function registerLedger(app: FastifyInstance, { context, status, policy }
     })
   }
   app.get('/ledger', async (_request, reply) => {
-    const about = await intact(told().then(aboutLedger))
-    return await reply
-      .header('cache-control', 'no-cache')
-      .send({ ...about, ...defined({ witness: app.witnessKey?.() }) })
+    const keys = app.witnessKeys?.()
+    // A follower has no ledger of its own.
+    const about = keys?.follower === undefined ? await intact(told().then(aboutLedger)) : {}
+    return await reply.header('cache-control', 'no-cache').send({ ...about, ...keys })
   })
   app.get('/ledger/policy', async (_request, reply) => {
     const { ledger, policy } = await told()

@@ -1,12 +1,20 @@
-// The witness of a node: a gateway cosigns heads of the ledgers that its policy names.
+// What a node is of ledgers elsewhere: a gateway is a witness of those that its policy names, and a replica of another node is the
+// follower of those whose addresses the policy has too.
 
 import { NodeError } from '../../libraries/base/errors.ts'
-import type { FeatureCode, FeatureParts } from '../../node/feature.ts'
+import type { PolicyLog } from '../../libraries/ledger/policy.ts'
+import type { NodeKey } from '../../libraries/proof/sign.ts'
+import type { FeatureCode, FeatureParts, Origin } from '../../node/feature.ts'
 import type { OptionalRoutes } from '../../node/http/context.ts'
 import { settingsOf } from '../../node/options.ts'
+import { BlockRecords } from '../ledger/block-records.ts'
+import { defaultOrigin } from '../ledger/identity.ts'
 import { ledgerRecord } from '../ledger/ledgers.ts'
 import { ledgerOptions } from '../ledger/options.ts'
 import { readPolicy } from '../ledger/policy-file.ts'
+import { FollowedLedger } from './followed-ledger.ts'
+import { Follower } from './follower.ts'
+import { OwnCopies } from './own-copies.ts'
 import { registerWitness, type Witnessing } from './routes.ts'
 import { Witness } from './witness.ts'
 import { ensureWitnessKey } from './witness-key.ts'
@@ -15,65 +23,127 @@ import { ensureWitnessKey } from './witness-key.ts'
 const first = 1
 const longestWaitMs = 60_000
 
+/** The ledgers of others that a policy names: those that are followed, and those that are only witnessed. */
+interface Ledgers {
+  readonly followed: readonly PolicyLog[]
+  readonly others: readonly PolicyLog[]
+}
+
+interface Signers {
+  readonly witness: NodeKey | undefined
+  readonly follower: NodeKey | undefined
+}
+
 export class WitnessFeature implements FeatureCode {
   #state: Witnessing = { kind: 'none' }
-  readonly routes: OptionalRoutes = { gateway: (app, context) => registerWitness(app, context, () => this.#state) }
+  readonly #stop = new AbortController()
+  readonly #followers = new Map<string, Follower>()
+  readonly routes: OptionalRoutes = {
+    every: (app, context) => {
+      const isSome = context.gateway !== undefined || context.origin !== undefined
+      if (isSome) registerWitness(app, context, () => this.#state)
+    },
+  }
 
   /** Begins to cosign, where the policy names ledgers. Throws NodeError `InvalidParameter`. */
   async start(parts: FeatureParts): Promise<void> {
-    const { policyFile, origin } = settingsOf(parts.config.settings, ledgerOptions) ?? {}
-    if (policyFile === undefined || parts.gateway === undefined) return
+    const { policyFile, origin: given } = settingsOf(parts.config.settings, ledgerOptions) ?? {}
+    const { gateway, origin, paths } = parts
+    if (policyFile === undefined || (gateway === undefined && origin === undefined)) return
     const { logs } = await readPolicy(policyFile)
-    if (logs.length === 0) return
-    const { store, clock, logger, paths, metrics, opened } = parts
-    const signer = await ensureWitnessKey(paths.witnessKey, store).catch((error: unknown) => {
-      if (!(error instanceof NodeError) || error.kind !== 'InvalidParameter') throw error
-      logger.error({ reason: error.message, hint: error.details.hint }, 'This node is no witness; all else goes on')
-      return undefined
-    })
-    if (signer === undefined) return
+    const followed = origin === undefined ? [] : logs.filter(({ url }) => url !== undefined)
+    const others = logs.filter((log) => !followed.includes(log))
+    const witness = others.length === 0 ? undefined : await keyOf(parts, paths.witnessKey)
+    const follower = followed.length === 0 ? undefined : await keyOf(parts, paths.followerKey)
+    const some = follower ?? witness
+    if (some === undefined) return
     this.#state = { kind: 'starting' }
-    const stop = new AbortController()
-    const started = this.#nameOf(parts, origin, stop.signal).then((own) => {
-      if (own === undefined) return
-      // A witness of itself says nothing.
-      const others = logs.map(({ key }) => key).filter(({ name }) => name !== own)
-      const witness = new Witness({ store, clock, logger, name: `${own}/witness`, signer, logs: others })
-      this.#state = { kind: 'running', witness }
-      metrics.counter(
-        'witness_cosigned_total',
-        'Heads of ledgers cosigned as a witness.',
-        () => witness.counts.cosigned,
-      )
-      metrics.counter(
-        'witness_evidence_total',
-        'Heads kept as evidence against ledgers that have signed them.',
-        () => witness.counts.evidence,
-      )
+    // A replica has no ledger of its own, whose name it would have.
+    const name = given ?? (origin === undefined ? undefined : defaultOrigin(parts.config.allowedHosts, some))
+    const started = nameOf(parts, name, this.#stop.signal).then((own) => {
+      if (own !== undefined) this.#run(parts, own, { followed, others }, { witness, follower })
     })
-    opened.push(async () => {
-      stop.abort()
+    parts.opened.push(async () => {
+      this.#stop.abort()
       await started
+      await Promise.all([...this.#followers.values()].map((one) => one.close()))
     })
     // Its name is known before the first request, but where a keeper elsewhere has not begun yet.
-    if (origin !== undefined) await started
+    if (name !== undefined) await started
   }
 
-  /** The name of the node's own ledger, as the options or the store have it; undefined when the node stops first. */
-  async #nameOf(
-    { store, clock, logger }: FeatureParts,
-    given: string | undefined,
-    signal: AbortSignal,
-  ): Promise<string | undefined> {
-    if (given !== undefined) return given
-    for (let waitMs = 250; !signal.aborted; waitMs = Math.min(2 * waitMs, longestWaitMs)) {
-      const record = await ledgerRecord(store, first).catch((err: unknown) => {
-        logger.warn({ err }, 'The name of the ledger could not be read and is tried again')
-        return undefined
-      })
-      if (record !== undefined) return record.origin
-      await clock.sleep(waitMs, signal)
+  #run(parts: FeatureParts, own: string, { followed, others }: Ledgers, signers: Signers): void {
+    const { store, clock, logger, origin } = parts
+    const of = { store, clock, logger }
+    // A witness of itself says nothing.
+    const logs = others.map(({ key }) => key).filter(({ name }) => name !== own)
+    const witness = signers.witness && new Witness({ ...of, name: `${own}/witness`, signer: signers.witness, logs })
+    for (const { key, url } of followed) {
+      if (origin === undefined || url === undefined) continue
+      this.#followers.set(key.name, followerOf(parts, origin, { name: key.name, url }, this.#stop.signal))
     }
-    return undefined
+    const follower =
+      signers.follower &&
+      new Witness({
+        ...of,
+        name: `${own}/follower`,
+        signer: signers.follower,
+        logs: followed.map(({ key }) => key),
+        vouching: this.#followers,
+      })
+    this.#state = { kind: 'running', witness, follower }
+    this.#measure(parts, [witness ?? [], follower ?? []].flat())
   }
+
+  #measure({ metrics }: FeatureParts, witnesses: readonly Witness[]): void {
+    const sum = (one: 'cosigned' | 'evidence'): number => witnesses.reduce((all, { counts }) => all + counts[one], 0)
+    metrics.counter('witness_cosigned_total', 'Heads of ledgers cosigned as a witness.', () => sum('cosigned'))
+    const evidence = 'Heads kept as evidence against ledgers that have signed them.'
+    metrics.counter('witness_evidence_total', evidence, () => sum('evidence'))
+    if (this.#followers.size === 0) return
+    const checked = (one: 'compared' | 'ordered'): number =>
+      [...this.#followers.values()].reduce((all, { counts }) => all + counts[one], 0)
+    const compared = 'Entries of a followed ledger that were held against blocks here.'
+    metrics.counter('follower_compared_entries_total', compared, () => checked('compared'))
+    const ordered = 'Entries of a followed ledger of which only the order was checked.'
+    metrics.counter('follower_ordered_entries_total', ordered, () => checked('ordered'))
+  }
+}
+
+/** Undefined, and logged, where the key that is there is none of this store. */
+async function keyOf({ store, logger }: FeatureParts, path: string): Promise<NodeKey | undefined> {
+  return await ensureWitnessKey(path, store).catch((error: unknown) => {
+    if (!(error instanceof NodeError) || error.kind !== 'InvalidParameter') throw error
+    logger.error({ reason: error.message, hint: error.details.hint }, 'This node is no witness; all else goes on')
+    return undefined
+  })
+}
+
+function followerOf(
+  { store, clock, logger, catalog, work }: FeatureParts,
+  origin: Origin,
+  { name, url }: { readonly name: string; readonly url: string },
+  signal: AbortSignal,
+): Follower {
+  const records = new BlockRecords({ store, work })
+  const copies = new OwnCopies({ origin, catalog, records, clock, signal })
+  return new Follower({ store, clock, logger, origin: name, ledger: new FollowedLedger(url, signal), copies, signal })
+}
+
+/** The name of the node's own ledger, as the options or the store have it; undefined when the node stops first. */
+async function nameOf(
+  { store, clock, logger }: FeatureParts,
+  given: string | undefined,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  if (given !== undefined) return given
+  for (let waitMs = 250; !signal.aborted; waitMs = Math.min(2 * waitMs, longestWaitMs)) {
+    const record = await ledgerRecord(store, first).catch((err: unknown) => {
+      logger.warn({ err }, 'The name of the ledger could not be read and is tried again')
+      return undefined
+    })
+    if (record !== undefined) return record.origin
+    await clock.sleep(waitMs, signal)
+  }
+  return undefined
 }

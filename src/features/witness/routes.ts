@@ -4,36 +4,39 @@
 import type { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
+import { defined } from '../../libraries/base/collections.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
 import { AdmissionQueue, ofJson } from '../../node/gateway/admission.ts'
 import { bodyChunks } from '../../node/gateway/read-body.ts'
-import type { GatewayContext } from '../../node/http/context.ts'
-import { demandLength, notCosigned, readBody, type Witness } from './witness.ts'
+import type { HttpContext } from '../../node/http/context.ts'
+import { demandLength, notCosigned, readBody, readRequest, type Witness } from './witness.ts'
 
 /** Whether this process is a witness. */
 export type Witnessing =
   | { readonly kind: 'none' }
   /** The name of its own ledger is not known yet. */
   | { readonly kind: 'starting' }
-  | { readonly kind: 'running'; readonly witness: Witness }
+  | { readonly kind: 'running'; readonly witness: Witness | undefined; readonly follower: Witness | undefined }
 
-export function registerWitness(app: FastifyInstance, context: GatewayContext, state: () => Witnessing): void {
+export function registerWitness(app: FastifyInstance, context: HttpContext, state: () => Witnessing): void {
   const { limits, clock } = context
   // As other requests that lie in memory as a whole; callers have the rates of batches.
   const admission = new AdmissionQueue(limits, clock, { kind: { ...ofJson, hasRates: true } })
-  app.decorate('witnessKey', () => {
+  app.decorate('witnessKeys', () => {
     const now = state()
-    return now.kind === 'running' ? now.witness.key : undefined
+    return now.kind === 'running' ? defined({ follower: now.follower?.key, witness: now.witness?.key }) : {}
   })
   const describes = { consumes: ['text/plain'], body: Type.String({ description: 'As tlog-witness has it.' }) }
   app.post('/ledger/witness/add-checkpoint', { config: { stream: true, describes } }, async (request, reply) => {
-    const witness = running(state())
+    const witnesses = running(state())
     demandLength(request.headers['content-length'])
     const admitted = await admission.enter(callerOf(request), Number(request.headers['content-length'] ?? 0))
     try {
       const payload = request.body as Readable // of a route that reads streams
       const body = await readBody(bodyChunks(payload, undefined, limits, { update: () => {} }))
-      const answer = await witness.addCheckpoint(body)
+      const asked = readRequest(body)
+      const [first, ...others] = witnesses
+      const answer = await (others.find((witness) => witness.knows(asked.head.origin)) ?? first).answer(asked)
       return await reply.code(answer.status).type(answer.mediaType).send(answer.body)
     } finally {
       admitted.leave()
@@ -44,7 +47,7 @@ export function registerWitness(app: FastifyInstance, context: GatewayContext, s
   })
   app.get('/ledger/witness/:origin/checkpoint', { schema: { params } }, async (request, reply) => {
     const { origin } = request.params as { origin: string } // validated
-    const head = /^[0-9a-f]{64}$/.test(origin) ? await running(state()).head(origin) : undefined
+    const head = /^[0-9a-f]{64}$/.test(origin) ? await running(state())[0].head(origin) : undefined
     if (head === undefined) throw notCosigned(origin)
     return await reply.header('cache-control', 'no-cache').type('text/plain; charset=utf-8').send(head)
   })
@@ -55,8 +58,10 @@ function callerOf({ principal, raw }: FastifyRequest): string {
   return principal.tokenId ?? `address ${raw.socket.remoteAddress ?? ''}`
 }
 
-function running(state: Witnessing): Witness {
-  if (state.kind === 'running') return state.witness
+/** One or both: what they have cosigned lies in one place. */
+function running(state: Witnessing): [Witness, ...Witness[]] {
+  const [first, ...others] = state.kind === 'running' ? [state.witness ?? [], state.follower ?? []].flat() : []
+  if (first !== undefined) return [first, ...others]
   if (state.kind === 'starting') {
     throw new NodeError('Saturated', 'The witness of this node waits for the name of its ledger.', {
       hint: 'Ask again in a moment.',

@@ -36,7 +36,8 @@ import {
 import { evidenceKey, evidencePrefix, witnessedKey, witnessedPrefix } from '../../node/store/layout.ts'
 import type { ObjectStore } from '../../node/store/object-store.ts'
 import { listNumbers } from '../../node/store/records.ts'
-import { evidenceCodec } from '../../libraries/ledger/evidence.ts'
+import type { EntryFault } from '../../libraries/ledger/checked.ts'
+import { type Evidence, evidenceCodec } from '../../libraries/ledger/evidence.ts'
 
 /** Cosigned heads that stay of each ledger. */
 const recordsKept = 8
@@ -49,6 +50,20 @@ const sameLineSeconds = 60
 /** A request that others are faster than so often is told so. */
 const triesMost = 20
 
+/** An entry below a head that is not what it says. */
+export interface Contradiction extends EntryFault {
+  /** To be kept; undefined where it is. */
+  readonly evidence: Pick<Evidence, 'signed' | 'entry'> | undefined
+}
+
+/** Judges what is below a head. */
+export interface Vouching {
+  /** Undefined where all of it is good; `signed` is the head with its signatures. Throws NodeErrors while that is not known. */
+  vouch(head: Head, signed: string): Promise<Contradiction | undefined>
+  /** Told when the evidence of a contradiction is kept. */
+  settled(): Promise<void>
+}
+
 export interface WitnessDeps {
   readonly store: ObjectStore
   readonly clock: Clock
@@ -57,6 +72,8 @@ export interface WitnessDeps {
   readonly signer: Signer
   /** Keys of the ledgers whose heads are cosigned. */
   readonly logs: readonly VerifierKey[]
+  /** Of a follower, by the name of the ledger: asked before a head is cosigned. */
+  readonly vouching?: ReadonlyMap<string, Vouching>
 }
 
 /** An answer to `add-checkpoint`: cosignature or size. All else is thrown. */
@@ -64,6 +81,12 @@ export interface WitnessAnswer {
   readonly status: 200 | 409
   readonly mediaType: string
   readonly body: Uint8Array
+}
+
+/** What is known of the ledger of a request. */
+interface Place {
+  readonly originHash: string
+  readonly last: Last | undefined
 }
 
 /** The head that was cosigned last. */
@@ -99,21 +122,46 @@ export class Witness {
    * codes of the specification, `Saturated` and `StorageFull`; what the store throws.
    */
   async addCheckpoint(body: Uint8Array): Promise<WitnessAnswer> {
-    const request = read(body)
+    return await this.answer(readRequest(body))
+  }
+
+  knows(origin: string): boolean {
+    return this.#deps.logs.some(({ name }) => name === origin)
+  }
+
+  /** Throws as `addCheckpoint`, but `MalformedBody` for a request that cannot be read. */
+  async answer(request: AddCheckpoint): Promise<WitnessAnswer> {
     const originHash = toHex(sha256(utf8(request.head.origin)))
-    const isKnown = this.#deps.logs.some(({ name }) => name === request.head.origin)
+    const isKnown = this.knows(request.head.origin)
     for (let tries = 0; tries < triesMost; tries++) {
       const last = isKnown ? await this.#last(originHash) : undefined
-      const decision = this.#decide(request, last)
-      if (decision.status !== 200) return await this.#refuse(request, decision, { originHash, last })
+      const first = this.#decide(request, last)
+      if (first.status !== 200) return await this.#refuse(request, first, { originHash, last })
       const line = last && (await this.#lineOf(originHash, last, request))
       if (line !== undefined) return cosignedBy(signatureLine(line))
+      await this.#demandGood(request, { originHash, last })
+      // That takes time, and the cosignature says when it was made.
+      const decision = this.#deps.vouching === undefined ? first : this.#decide(request, last)
+      if (decision.status !== 200) continue
       if (await this.#keep(originHash, (last?.number ?? 0) + 1, this.#cosignedNote(request, decision.body))) {
         this.#cosigned++
         return cosignedBy(decision.body)
       }
     }
     throw new NodeError('Saturated', 'Others ask this witness for the same ledger at once.', { hint: 'Ask again.' })
+  }
+
+  /** Throws NodeError `InvalidRequest` where an entry below the head is not what it says; evidence of it is kept first. */
+  async #demandGood(request: AddCheckpoint, at: Place): Promise<void> {
+    const vouching = this.#deps.vouching?.get(request.head.origin)
+    const found = await vouching?.vouch(request.head, this.#signed(request))
+    if (found === undefined) return
+    if (found.evidence !== undefined) {
+      await this.#keepEvidence(request, at, found)
+      await vouching?.settled()
+    }
+    // Everybody may ask: what it is of is said to the log alone.
+    throw new NodeError('InvalidRequest', `Entry ${found.index} of the ledger is not what it says.`)
   }
 
   /** The head that was cosigned last of the ledger with this hash of its origin, with its signatures; undefined before the first. */
@@ -175,6 +223,11 @@ export class Witness {
     return utf8(noteOf({ text: request.note.text, signatures }))
   }
 
+  /** The head with the lines of its ledger alone. */
+  #signed(request: AddCheckpoint): string {
+    return noteOf({ text: request.note.text, signatures: this.#ownLines(request) })
+  }
+
   /** The line of each key of the ledger that has signed. */
   #ownLines({ note, head }: AddCheckpoint): NoteSignature[] {
     const keys = this.#deps.logs.filter(({ name }) => name === head.origin)
@@ -195,7 +248,7 @@ export class Witness {
   async #refuse(
     request: AddCheckpoint,
     decision: Exclude<WitnessDecision, { status: 200 }>,
-    at: { readonly originHash: string; readonly last: Last | undefined },
+    at: Place,
   ): Promise<WitnessAnswer> {
     if ((decision.status === 409 || decision.status === 422) && decision.isEvidence)
       await this.#keepEvidence(request, at)
@@ -213,25 +266,30 @@ export class Witness {
     }
   }
 
-  async #keepEvidence(
-    request: AddCheckpoint,
-    { originHash, last }: { readonly originHash: string; readonly last: Last | undefined },
-  ): Promise<void> {
+  /** `found`: where an entry is at fault. */
+  async #keepEvidence(request: AddCheckpoint, { originHash, last }: Place, found?: Contradiction): Promise<void> {
     const { store, logger } = this.#deps
-    const { oldSize, proof, note, head } = request
-    const key = evidenceKey(originHash, toHex(sha256(utf8(note.text))))
-    const isFork = head.size === (last?.head.size ?? 0)
+    const { oldSize, proof, head } = request
+    const shown = found?.evidence ?? { signed: this.#signed(request) }
+    const key = evidenceKey(originHash, toHex(sha256(utf8(parseNote(utf8(shown.signed)).text))))
+    const isFork = found === undefined && head.size === (last?.head.size ?? 0)
     const held = (await store.list(evidencePrefix(originHash))).length
-    if (held >= (isFork ? evidenceMost : unprovenMost)) return
+    if (held >= (isFork || found !== undefined ? evidenceMost : unprovenMost)) return
     const value = {
       ...(last && { cosigned: noteOf(parseNote(last.bytes)) }),
-      signed: noteOf({ text: note.text, signatures: this.#ownLines(request) }),
+      ...shown,
       oldSize,
       proof: proof.map(base64Text),
     }
     if ((await store.put(key, evidenceCodec.encode(value))) === 'exists') return
     this.#evidence++
     const { origin, size } = head
+    if (found !== undefined) {
+      const { index, about } = found
+      const message = 'An entry of a ledger contradicts what it is of; it is kept as evidence'
+      logger.error({ origin, index, about, key }, message)
+      return
+    }
     const message = isFork
       ? 'A ledger has signed two heads of one size; both are kept as evidence'
       : 'A ledger has signed a head that was not shown to go on from the last one; it is kept as evidence'
@@ -243,7 +301,8 @@ function cosignedBy(line: string): WitnessAnswer {
   return { status: 200, mediaType: 'text/plain; charset=utf-8', body: utf8(line) }
 }
 
-function read(body: Uint8Array): AddCheckpoint {
+/** The request in a body. Throws NodeError `MalformedBody`. */
+export function readRequest(body: Uint8Array): AddCheckpoint {
   try {
     return parseAddCheckpoint(body)
   } catch (error) {

@@ -94,6 +94,12 @@ export class SecretWalk {
     this.#nodes = nodes
   }
 
+  /** True where there are secrets of later blocks. */
+  hasAfter(sequence: number): boolean {
+    const path = pathOf(sequence)
+    return this.#nodes.some((node) => node.path > path.slice(0, node.path.length))
+  }
+
   secretOf(sequence: number): Uint8Array | undefined {
     const path = pathOf(sequence)
     while (this.#way.length > 0 && !path.startsWith(this.#way.at(-1)?.path ?? '')) this.#way.pop()
@@ -125,6 +131,23 @@ export function secretsFromJson(pairs: readonly (readonly [string, string])[]): 
   const isNested = sorted.some((path, at) => at > 0 && path.startsWith(sorted[at - 1] ?? ''))
   if (isNested) throw new DecodeError('secrets', 'have a node below another')
   return nodes
+}
+
+/** What readers of a dataset are told. */
+export interface DatasetSecrets {
+  readonly salt: Uint8Array
+  readonly secrets: SecretWalk
+}
+
+/** As `/metadata` tells it: the salt in hex, and nodes as `secretsToJson` has them. Throws DecodeError for anything else. */
+export function datasetSecretsFromJson(salt: unknown, keys: unknown): DatasetSecrets {
+  const bytes = typeof salt === 'string' && /^[0-9a-f]{64}$/.test(salt) ? fromHex(salt) : undefined
+  if (bytes === undefined) throw new DecodeError('salt', 'is not 32 bytes in hex')
+  const pairs = Array.isArray(keys) ? keys : []
+  const isPair = (pair: unknown): pair is [string, string] =>
+    Array.isArray(pair) && typeof pair[0] === 'string' && typeof pair[1] === 'string'
+  if (!pairs.every(isPair)) throw new DecodeError('secrets', 'are not pairs of a path and hex')
+  return { salt: bytes, secrets: new SecretWalk(secretsFromJson(pairs)) }
 }
 
 /** The salt of a block's tag. */

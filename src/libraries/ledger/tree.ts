@@ -35,9 +35,23 @@ export function isTreeSize(value: number): boolean {
 
 /** A tree that only grows, held as the roots of its complete subtrees: at most 53 hashes. */
 export class Frontier {
-  /** Roots of the complete subtrees, the largest and leftmost first. */
   readonly #roots: Uint8Array[] = []
   #size = 0
+
+  /** The tree of this size with these roots; undefined where it has not as many. */
+  static from(size: number, roots: readonly Uint8Array[]): Frontier | undefined {
+    const tree = new Frontier()
+    tree.#size = size
+    tree.#roots.push(...roots)
+    let count = 0
+    for (let rest = size; rest > 0; rest = half(rest)) count += rest % 2
+    return count === roots.length ? tree : undefined
+  }
+
+  /** Roots of the complete subtrees, the largest and leftmost first. */
+  get roots(): readonly Uint8Array[] {
+    return this.#roots
+  }
 
   get size(): number {
     return this.#size

@@ -300,6 +300,11 @@ export function witnessedKey(originHash: string, place: number): string {
   return `${witnessedPrefix(originHash)}/${number('the number of a head', place)}`
 }
 
+/** `…/checked`: the entries of the ledger that this installation has checked as its follower. */
+export function checkedKey(originHash: string): string {
+  return `${witnessedPrefix(originHash)}/checked`
+}
+
 /** `…/evidence`: heads that the ledger has signed and this witness has not. */
 export function evidencePrefix(originHash: string): string {
   return `${witnessedPrefix(originHash)}/evidence`
@@ -334,6 +339,8 @@ export interface DataPaths {
   readonly ledgerKey: string
   /** The key that cosigns heads of ledgers elsewhere, 0600. In no backup. */
   readonly witnessKey: string
+  /** The same of heads whose entries were checked. */
+  readonly followerKey: string
   readonly keys: string
   /** The first admin token and a newline, 0600. */
   readonly token: string
@@ -355,6 +362,7 @@ export function dataPaths(dir: string, store: string = join(dir, 'store')): Data
     nodeKey: join(dir, 'keys', 'node.json'),
     ledgerKey: join(dir, 'keys', 'ledger.json'),
     witnessKey: join(dir, 'keys', 'witness.json'),
+    followerKey: join(dir, 'keys', 'follower.json'),
     keys: join(dir, 'keys'),
     token: join(dir, 'token'),
     mqttClientId: join(dir, 'mqtt-client-id'),

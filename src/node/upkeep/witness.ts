@@ -4,6 +4,7 @@
 import { toHex, utf8 } from '../../libraries/base/bytes.ts'
 import { DecodeError } from '../../libraries/base/errors.ts'
 import { sha256 } from '../../libraries/base/ids/native-crypto.ts'
+import { parseChecked } from '../../libraries/ledger/checked.ts'
 import { evidenceCodec } from '../../libraries/ledger/evidence.ts'
 import { type Head, parseHead } from '../../libraries/ledger/head.ts'
 import { parseNote } from '../../libraries/ledger/note.ts'
@@ -18,6 +19,7 @@ export async function checkWitness(store: ObjectStore, add: AddProblem): Promise
     for (const name of await store.list(prefix)) {
       const key = `${prefix}/${name}`
       if (name === 'evidence') await checkEvidence(store, key, add)
+      else if (name === 'checked') await sound(key, checkedAt(store, key), add)
       else if (numberOfName(name) === undefined) add('UnknownObject', `${key} is no cosigned head`)
       else {
         const head = await sound(key, headAt(store, key), add)
@@ -33,6 +35,12 @@ export async function checkWitness(store: ObjectStore, add: AddProblem): Promise
 async function headAt(store: ObjectStore, key: string): Promise<Head | undefined> {
   const bytes = await store.get(key)
   return bytes && parseHead(parseNote(bytes).text)
+}
+
+/** Throws DecodeError. */
+async function checkedAt(store: ObjectStore, key: string): Promise<void> {
+  const bytes = await store.get(key)
+  if (bytes !== undefined) parseChecked(bytes)
 }
 
 async function checkEvidence(store: ObjectStore, prefix: string, add: AddProblem): Promise<void> {
