@@ -224,15 +224,15 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'footers answer',
-    from: "disabled_optimizers = 'statistics_propagation,",
-    to: "disabled_optimizers = '",
+    from: "alwaysLeftOut = 'statistics_propagation,",
+    to: "alwaysLeftOut = '",
     unit: 'test/node/engine/foreign-files.test.ts',
   },
   {
-    name: 'nulls that nobody stored',
-    from: '!ordersOuterJoin(node)',
-    to: 'true',
-    unit: 'test/node/engine/outer-joins.test.ts',
+    name: 'rows that came too late',
+    from: 'choosesRows(top) ?',
+    to: 'false ?',
+    unit: 'test/node/engine/first-rows.test.ts',
   },
   {
     name: 'paths guess columns',

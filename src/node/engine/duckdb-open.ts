@@ -33,11 +33,6 @@ const fixedSettings = [
   'SET parquet_metadata_cache = true',
   // Slices never change.
   "SET validate_external_file_cache = 'NO_VALIDATION'",
-  // Footers are read for what may be left out, never for an answer: of other writers' floats they give NaN as the greatest.
-  // What a join pushes down reaches below a LIMIT where several threads are at work: rows are missing then. Without it, what
-  // is fetched late after ORDER BY … LIMIT is looked for in whole files.
-  // mutant: footers answer
-  "SET disabled_optimizers = 'statistics_propagation,join_filter_pushdown,late_materialization'",
   'SET errors_as_json = true',
   'SET autoinstall_known_extensions = false',
   'SET autoload_known_extensions = false',
@@ -54,10 +49,10 @@ const sessionMacros = [...sessionNames].map(
   (name) => `CREATE MACRO ${name}() AS CAST('${name} is not for queries' AS INTEGER)`,
 )
 
-// A job says how many threads it has (many-threads.ts).
+// A job says how many threads it has (many-threads.ts), and how it is planned (first-rows.ts).
 const closingSettings = [
   'SET enable_external_access = false',
-  "SET allowed_configs = ['threads']",
+  "SET allowed_configs = ['threads', 'disabled_optimizers']",
   'SET lock_configuration = true',
 ]
 

@@ -17,6 +17,7 @@ import { outputSchemaOf } from './duckdb-types.ts'
 import { Views } from './duckdb-views.ts'
 import { HeldLists, type HeldTable } from './file-lists.ts'
 import { checkDuplicates, checkReproducible, demandOffsetOrder, raced } from './demands.ts'
+import { optimizersLeftOut } from './first-rows.ts'
 import { type GateResult, gateStatement, notAllowed } from './gate.ts'
 import {
   type Analysis,
@@ -95,6 +96,7 @@ export class DuckDbSession {
   readonly #trusted = new Map<string, DuckDBPreparedStatement>()
   /** Those of the engine. */
   #threads = 1
+  #leftOut = ''
   /** A plan's statement that was prepared and not yet run. */
   #planned: { readonly sql: string; readonly prepared: DuckDBPreparedStatement } | undefined
   #isInterrupted = false
@@ -187,6 +189,13 @@ export class DuckDbSession {
     this.#threads = count
   }
 
+  /** The engine plans without these from now on. */
+  async #leaveOut(optimizers: string): Promise<void> {
+    if (optimizers === this.#leftOut) return
+    await this.#connection.run(`SET disabled_optimizers = '${optimizers}'`)
+    this.#leftOut = optimizers
+  }
+
   /** Runs a job and writes its rows as a file while they are found, into the sink that `open` gives. Throws NodeError. */
   async stream(job: PlainStreamJob, open: (stability: Stability) => StreamSink): Promise<StreamEnd> {
     return await this.#listing(job.listings, async () => await this.#stream(job, open))
@@ -235,6 +244,7 @@ export class DuckDbSession {
     const statement = await this.#statement(job.analysis.sql)
     checkJob(statement, job)
     const views = await this.#guard(undefined, async () => await this.#views.ensure(tables))
+    await this.#leaveOut(optimizersLeftOut(statement.node))
     const values = JSON.stringify(job.parameters ?? [])
     const key = [job.ordered, job.reproducible, job.skip, job.limit, views, values].join('\n')
     const plan = statement.plans.get(key) ?? (await this.#makePlan(statement, job))
@@ -270,13 +280,12 @@ export class DuckDbSession {
     const isSplit = (job.reproducible || Boolean(job.ordered)) && maySplit(meant, job.tables)
     const isOrdered = job.reproducible || job.ordered === true || isSplit
     const total = isOrdered ? withTotalOrder(written, names.length, lastTieOf(meant, job.tables)) : written
-    const sound = await this.#rewriter.sound(total)
     const stability = stabilityIn(gate, meant, job.tables)
     if (job.reproducible && stability === 'pinned' && mayRace(node)) throw raced()
     // Nothing was rewritten: the tree that was judged is that of the text, which is planned already.
-    if (sound === node && isWithin(node, job)) return { names, types, sql: sql.text, stability, isSplit }
+    if (total === node && isWithin(node, job)) return { names, types, sql: sql.text, stability, isSplit }
     this.#forgetPlanned()
-    const framed = await this.#rewriter.framed(sound, job)
+    const framed = await this.#rewriter.framed(total, job)
     return { names, types, sql: await this.#rewriter.print(framed, sql, gate), stability, isSplit }
   }
 

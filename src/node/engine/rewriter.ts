@@ -12,7 +12,6 @@ import type { Parameter } from '../../libraries/model/parameters.ts'
 import { aggregateFunctions, allowedMacros, rowSetMacros, scalarFunctions } from './functions.ts'
 import { type GateResult, gateStatement, notAllowed } from './gate.ts'
 import { listingSchema } from './messages.ts'
-import { keyOfNothing, ordersOuterJoin, withKeyBefore } from './nulls-first.ts'
 import { firstDifference, jsonCheckStatement, type Printable, printable } from './printable.ts'
 import { parseEngineMessage, tooDeep } from './sql-errors.ts'
 import {
@@ -47,7 +46,6 @@ type AskEngine = (sql: string, parameter: string) => Promise<string>
 export class Rewriter {
   readonly #ask: AskEngine
   #jsonCheck: JsonObject | undefined
-  #noKey: JsonObject | undefined
   /** Frames by their text, serialised: the tree of each use is changed. */
   readonly #frames = new Map<string, string>()
 
@@ -86,13 +84,6 @@ export class Rewriter {
       column.written.set('alias', select.slice('SELECT '.length))
     }
     return written
-  }
-
-  /** The statement with no answer that a fault of the engine decides. Throws NodeError `QueryNotAllowed`. */
-  async sound(node: JsonObject): Promise<JsonObject> {
-    // mutant: nulls that nobody stored
-    if (!ordersOuterJoin(node)) return node
-    return withKeyBefore(node, (this.#noKey ??= await this.#column(keyOfNothing)))
   }
 
   /** The statement inside the window of `skip` and one row more than `limit`; all rows where there is none. */

@@ -1,5 +1,5 @@
-// Rows that come first with NULLS FIRST behind an outer join: those of the whole answer, however the files of the other side
-// lie. And what the engine may answer in one order or another, which has no proof.
+// The rows that come first in an order are those of the whole answer, however the files lie: with NULLS FIRST behind an outer join,
+// over another LIMIT, over DISTINCT ON. And what the engine may answer in one order or another, which has no proof.
 
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
@@ -33,6 +33,16 @@ beforeAll(async () => {
 
 const options = (): AskOptions => ({ tables, reproducible: true, ascii: true })
 
+/** With any LIMIT they are those of the whole answer. */
+async function expectFirst(sql: string, how: AskOptions = {}): Promise<void> {
+  const asked = { ...options(), ...how }
+  const whole = JSON.parse(await ask(bench.engine, sql, { ...asked, limit: 10_000 })) as unknown[]
+  for (const limit of [1, 40, 150, 400]) {
+    const found = JSON.parse(await ask(bench.engine, sql, { ...asked, limit })) as unknown[]
+    expect([sql, limit, found]).toEqual([sql, limit, whole.slice(0, limit)])
+  }
+}
+
 describe('NULLS FIRST behind an outer join', () => {
   const joins = ['t right join u on t.d = u.d', 'u left join t on t.d = u.d', 't full join u on t.d = u.d']
   const orders = ['t.k nulls first', '1 nulls first, 2 desc', 'n desc nulls first', 't.k + 1 nulls first', 't.k']
@@ -49,12 +59,35 @@ describe('NULLS FIRST behind an outer join', () => {
     }
   })
 
-  it('is refused where no key can stand before', async () => {
-    const union = 'select t.k from t right join u using (d) union all select k from u order by 1 nulls first'
-    for (const sql of [union, 'select t.k from t right join u using (d) order by all nulls first']) {
-      const refused = await ask(bench.engine, sql, options()).catch((error: NodeError) => error.kind)
-      expect([sql, refused]).toEqual([sql, 'QueryNotAllowed'])
-    }
+  const others = [
+    'select t.k, t.d from t right join u on t.d = u.d union all select k, d from u order by 1 nulls first',
+    'select t.k, t.d from t right join u on t.d = u.d order by all nulls first',
+  ]
+  it.each(others)('%s', async (sql) => await expectFirst(sql))
+})
+
+describe('the first rows of those that a statement chooses', () => {
+  const chosen = [
+    '(select * from t order by "offset" limit 1900)',
+    '(select * from t order by d desc limit 200)',
+    '(select distinct on (d % 3) * from t order by d % 3, "offset")',
+  ]
+  const orders = ['k', 'k desc', '2', '2 desc', 'all', 'd, k']
+  const cases = chosen.flatMap((from) => orders.map((order) => [from, order] as const))
+
+  it.each(cases)('%s order by %s', async (from, order) => {
+    // Where the order of parts might decide there is no proof; here it does not.
+    const how = { reproducible: false, ordered: true }
+    await expectFirst(`select k, d from t union all select k, d from ${from} c order by ${order}`, how)
+    await expectFirst(`select k, d from ${from} c order by ${order}`, how)
+    const named = `with c as not materialized ${from} select k, d from u union all select k, d from c order by ${order}`
+    await expectFirst(named, how)
+  })
+
+  it('are told where their order is not asked for, too, and others after them are planned as before', async () => {
+    const sql = `select k, d from t union all select k, d from ${chosen[1]} c order by d desc`
+    await expectFirst(sql, { reproducible: false })
+    expect(await ask(bench.engine, 'select d from u order by d limit 2', options())).toBe('[[0],[3]]')
   })
 })
 

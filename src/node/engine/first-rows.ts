@@ -1,0 +1,32 @@
+// Keeps a fault of the engine away from answers. Of ORDER BY … LIMIT it tells its scans which rows come too late to be among the
+// first, and does so below what those rows have a part in: another LIMIT or a DISTINCT ON, which then choose other rows; an outer
+// join, whose other side then lacks partners. Such statements are planned without it. Pure.
+
+import type { JsonObject } from '../../libraries/base/json/value.ts'
+import { hasDistinctOn, hasLimit } from './selects.ts'
+import { holds, text } from './tree.ts'
+
+/**
+ * Footers are read for what may be left out, never for an answer: of other writers' floats they give NaN as the greatest. What
+ * a join pushes down reaches below a LIMIT where several threads are at work: rows are missing then. Without it, what is
+ * fetched late after ORDER BY … LIMIT is looked for in whole files.
+ */
+// mutant: footers answer
+const alwaysLeftOut = 'statistics_propagation,join_filter_pushdown,late_materialization'
+
+/** Optimisers that the engine does without for the statement with this top node. */
+export function optimizersLeftOut(top: JsonObject): string {
+  // mutant: rows that came too late
+  return choosesRows(top) ? `${alwaysLeftOut},top_n` : alwaysLeftOut
+}
+
+/** True where telling the scans which rows come too late could change the answer. */
+function choosesRows(top: JsonObject): boolean {
+  return holds(top, (node) => (node !== top && hasLimit(node)) || hasDistinctOn(node)) || ordersOuterJoin(top)
+}
+
+/** NULLs of an outer join that come first are those that lack a partner. */
+function ordersOuterJoin(top: JsonObject): boolean {
+  const isOuter = (one: JsonObject): boolean => /^(?:LEFT|RIGHT|FULL|OUTER)$/.test(text(one, 'join_type'))
+  return holds(top, isOuter) && holds(top, (one) => text(one, 'null_order') === 'NULLS FIRST')
+}
