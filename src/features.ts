@@ -2,6 +2,7 @@
 // it has routes. Options and facts of formats are data; code is loaded where it is wanted.
 
 import { followOptions } from './features/follow/options.ts'
+import type { checkLedgers } from './features/ledger/check.ts'
 import { ledgerOptions } from './features/ledger/options.ts'
 import { lineProtocolFacts } from './features/line-protocol/facts.ts'
 import { mqttOptions } from './features/mqtt/options.ts'
@@ -58,6 +59,8 @@ export const features = [
     name: 'ledger',
     about: 'every block of public datasets in one signed tree, so that nobody can be shown another history',
     options: ledgerOptions,
+    check: async (...given: Parameters<typeof checkLedgers>) =>
+      (await import('./features/ledger/check.ts')).checkLedgers(...given),
     load: async () => new (await import('./features/ledger/feature.ts')).Ledger(),
   },
   {

@@ -165,10 +165,10 @@ describe('the repository', () => {
       // queries with an address. And by the ledger: its library, whose judges are written in Go, roots, and the witnesses
       // that are asked (1,350 lines), those that a node is (850), and the commands that prove, verify and audit (1,800). Last by
       // the follower of a ledger, which checks every entry before it signs (900).
-      src: linesOf('src') > 113_750,
+      src: linesOf('src') > 113_900,
       libraries: linesOf('src/libraries') > 26_200,
       node: linesOf('src/node') > 54_100,
-      features: linesOf('src/features') > 22_800,
+      features: linesOf('src/features') > 22_950,
       test: linesOf('test') > 94_900,
     }).toEqual({
       src: false,

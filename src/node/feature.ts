@@ -10,9 +10,11 @@ import type { Health } from './machine/ops/health.ts'
 import type { NameRecord } from '../libraries/odf/chain/records.ts'
 import type { NodeKey } from '../libraries/proof/sign.ts'
 import type { DataPaths } from './store/layout.ts'
+import type { ObjectStore } from './store/object-store.ts'
 import type { OptionGroup } from './options.ts'
 import type { Shared } from './roles.ts'
 import type { Finding } from './upkeep/finding.ts'
+import type { AddProblem } from './upkeep/report.ts'
 
 export interface Feature {
   /** As `--without` names it, and `feature` of operations in texts/operations.json. */
@@ -24,6 +26,8 @@ export interface Feature {
   readonly formats?: readonly KnownFormat[]
   /** What `doctor` finds in what it keeps in the data directory. */
   readonly inspect?: (paths: DataPaths) => Promise<readonly Finding[]>
+  /** What `fsck` checks of what it keeps in the store. */
+  readonly check?: (store: ObjectStore, add: AddProblem) => Promise<void>
   /** Nothing of its code is loaded before. Absent where it is a format alone (node/formats/registry.ts). */
   readonly load?: () => Promise<FeatureCode>
 }

@@ -12,6 +12,7 @@ import { checkStore } from '../../src/index.ts'
 import { must } from '../../src/libraries/base/assert.ts'
 import { type RunningNode, startNode } from '../../src/node/node.ts'
 import { type Answer, send, startLiveNode } from '../helpers/live-node.ts'
+import { until } from '../helpers/until.ts'
 
 const seed = Number(process.env['DAMAGE_SEED'] ?? 1)
 const random = randomOf(seed)
@@ -42,6 +43,14 @@ const kinds: readonly {
   { name: 'token record', path: /^store\/tokens\//, toldBy: 'some' },
   { name: 'key of a signer', path: /^store\/signers\//, toldBy: 'fsck' },
   { name: 'receipt secret', path: /^store\/secrets\//, toldBy: 'answer' },
+  { name: 'origin of the ledger', path: /^store\/ledger\/origin$/, toldBy: 'fsck' },
+  { name: 'batch of the ledger', path: /^store\/ledger\/batches\//, toldBy: 'fsck' },
+  { name: 'tile of the ledger', path: /^store\/ledger\/tile\//, toldBy: 'fsck' },
+  { name: 'head of the ledger', path: /^store\/ledger\/checkpoint$/, toldBy: 'fsck' },
+  { name: 'statement of the ledger', path: /^store\/ledger\/statements\//, toldBy: 'fsck' },
+  // A changed one gives other tags, which nobody can tell from those of another dataset.
+  { name: 'secret of a dataset', path: /^store\/ledger-keys\//, toldBy: 'some' },
+  { name: 'ledger key', path: /^keys\/ledger\.json$/, toldBy: 'start' },
 ]
 
 interface Whole {
@@ -78,7 +87,7 @@ const rowsOf = (alias: string): Question => ({
 
 beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), 'proofstream-damage-'))
-  const live = await startLiveNode({ 'limit-concurrent-queries': 1 })
+  const live = await startLiveNode({ 'limit-concurrent-queries': 1, 'ledger-delay': '1s' })
   const receipts: string[] = []
   for (const alias of ['acme/a', 'acme/b']) {
     for (let n = 0; n < 3; n++) {
@@ -88,6 +97,7 @@ beforeAll(async () => {
   }
   const dir = join(live.dataDir, 'store', 'progress')
   while ((await readdir(dir).catch(() => [])).length === 0) await sleep(100)
+  await until('a head', async () => (await live.call('/ledger')).at('size') || undefined)
   const proof = await live.query('select sum(i) from "acme/a"', { include: ['Proof'] })
   const questions = [rowsOf('acme/a'), rowsOf('acme/b'), ...receipts.map((id) => ({ path: `/receipts/${id}` }))]
   questions.push({ path: '/verify', body: proof.text })
@@ -148,6 +158,8 @@ async function tellers(dir: string): Promise<{ told: string[]; wrong: string[] }
   try {
     const ready = await send(node.url, '/readyz', {})
     if (ready.status !== 200) told.push('start')
+    const ledger = async (): Promise<unknown> => Object(Object((await send(node.url, '/readyz', {})).json).ledger).state
+    if ((await until('a ledger', ledger)) === 'halted') told.push('start')
     const token = (await readFile(join(dir, 'token'), 'utf8')).trim()
     const own = await ask(node.url, token, { path: '/tokens' }).catch(() => undefined)
     if (own?.status !== 200) told.push('answer')

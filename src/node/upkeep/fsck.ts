@@ -33,6 +33,7 @@ import {
   sound,
   type StoreReport,
 } from './report.ts'
+import { featuresBut } from '../feature.ts'
 import { checkWitness } from './witness.ts'
 
 export interface FsckOptions {
@@ -57,6 +58,7 @@ export async function fsck(store: ObjectStore, options: FsckOptions = {}): Promi
   await checkRejects(run)
   await checkRecords(run)
   await checkWitness(store, add)
+  for (const { check } of featuresBut([])) await check?.(store, add)
   const names = await readNames(run)
   const ids = new Set<DatasetId>()
   for (const folder of await store.list(datasetsPrefix)) {
