@@ -164,9 +164,9 @@ describe('the repository', () => {
       // one question on all cores; and by a first hour: charts and maps, an SQL page, places of two columns, keys that change,
       // queries with an address. And by the ledger: its library, whose judges are written in Go, roots, and the witnesses
       // that are asked (1,350 lines), those that a node is (850), and the commands that prove, verify and audit (1,800).
-      // And by its time stamps: asked for, stored, proven and checked (900 lines, which call pkijs).
-      src: linesOf('src') > 113_800,
-      libraries: linesOf('src/libraries') > 26_500,
+      // And by its time stamps: asked for, stored, proven and checked (1,050 lines, which call pkijs).
+      src: linesOf('src') > 114_000,
+      libraries: linesOf('src/libraries') > 26_550,
       node: linesOf('src/node') > 54_100,
       features: linesOf('src/features') > 22_600,
       test: linesOf('test') > 95_300,

@@ -23,7 +23,7 @@ ordering = yes
 tsa_name = yes
 `
 
-export const usualExtensions = [
+const usualExtensions = [
   'basicConstraints=critical,CA:FALSE',
   'keyUsage=critical,digitalSignature',
   'extendedKeyUsage=critical,timeStamping',

@@ -1,11 +1,14 @@
 // Whether bytes are one value in DER, as far as tags, lengths and nesting show it: looked at before anything is made of them.
 // Without recursion, so that no nesting is too deep for it. Source: ITU-T X.690
 
+import { decodeUtf8 } from '../base/bytes.ts'
 import { DecodeError } from '../base/errors.ts'
 
 const mostDepth = 40
 const mostValues = 10_000
-const [boolean, integer, sequence, set] = [1, 2, 16, 17]
+const [boolean, integer, oid, utf8String, sequence, set] = [1, 2, 6, 12, 16, 17]
+/** Universal tags that time stamps and certificates have. */
+const knownTags = [1, 2, 3, 4, 5, 6, 10, 12, 16, 17, 19, 20, 22, 23, 24, 28, 30]
 
 interface Header {
   /** Where its content begins, and where it ends. */
@@ -32,7 +35,7 @@ function headerAt(bytes: Uint8Array, at: number, limit: number): Header {
   const [tag = 0, first = 0] = bytes.subarray(at, at + 2)
   if (at + 2 > limit) refuse('breaks off')
   const [number, isConstructed, isUniversal] = [tag & 0x1f, (tag & 0x20) !== 0, tag >> 6 === 0]
-  if (number === 0x1f || (isUniversal && number === 0)) refuse('has a tag that no time stamp has')
+  if (number === 0x1f || (isUniversal && !knownTags.includes(number))) refuse('has a tag that no time stamp has')
   if (isUniversal && isConstructed !== (number === sequence || number === set)) refuse('has a value in pieces')
   const lengthBytes = first < 0x80 ? 0 : first & 0x7f
   if (first === 0x80) refuse('has a value of indefinite length')
@@ -51,9 +54,26 @@ function headerAt(bytes: Uint8Array, at: number, limit: number): Header {
 function checkPlain(number: number, content: Uint8Array): void {
   const [first = 0, second = 0] = content
   if (number === boolean && (content.length !== 1 || (first !== 0 && first !== 0xff))) refuse('has a bad boolean')
+  if (number === oid && !isOid(content)) refuse('has an identifier of another form')
+  if (number === utf8String && !isUtf8(content)) refuse('has a text that is no UTF-8')
   if (number !== integer) return
   const isPadded = content.length > 1 && (first === 0 ? second < 0x80 : first === 0xff && second >= 0x80)
   if (content.length === 0 || isPadded) refuse('has a number that is longer than it need be, or empty')
+}
+
+/** Whole numbers, none of them padded. */
+function isOid(bytes: Uint8Array): boolean {
+  const isPadded = bytes.some((byte, at) => byte === 0x80 && (at === 0 || (bytes[at - 1] ?? 0) < 0x80))
+  return !isPadded && (bytes.at(-1) ?? 0x80) < 0x80
+}
+
+function isUtf8(bytes: Uint8Array): boolean {
+  try {
+    decodeUtf8(bytes)
+    return true
+  } catch {
+    return false
+  }
 }
 
 function refuse(reason: string): never {

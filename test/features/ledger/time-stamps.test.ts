@@ -1,11 +1,12 @@
 // A real node whose heads an authority of OpenSSL stamps: what it stores and shows, and what becomes of it where the authority fails.
 
-import { readdir, readFile } from 'node:fs/promises'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { parseHead } from '../../../src/libraries/ledger/head.ts'
 import { parseNote } from '../../../src/libraries/ledger/note.ts'
 import { liveNode } from '../../helpers/live-node.ts'
+import { runCommand } from '../../helpers/run-node.ts'
 import { OpensslAuthority } from '../../helpers/openssl-authority.ts'
 
 const authority = new OpensslAuthority()
@@ -53,6 +54,33 @@ test('a published head is stamped, and OpenSSL takes what the node shows', async
     'content-type': 'application/timestamp-query',
     authorization: `Basic ${Buffer.from('node:s3cret%').toString('base64')}`,
   })
+})
+
+test('a proof in JSON has a time that is checked offline, and is refused with a stamp of another', async () => {
+  const hash = String(await live.head('acme/weather'))
+  const proof = await live.call(`/acme/weather/blocks/${hash}/proof?format=json`)
+  const { index, timestamp } = proof.at('ledger') as { index: number; timestamp: { size: number; head: string } } // as it answers
+  expect(timestamp.size).toBe(Math.min(...(await stamps()).map(({ size }) => size).filter((size) => size > index)))
+  const folder = authority.folder
+  const key = String((await live.call('/ledger', { token: null })).at('keys.0'))
+  await writeFile(join(folder, 'policy'), `log ${key}\nquorum none\n`)
+  await writeFile(join(folder, 'proof.json'), proof.text)
+  const verify = async (file: string, ...more: string[]) => {
+    const { code, stdout } = await runCommand(['verify', file, '--policy', 'policy', ...more], { cwd: folder })
+    return { code, ...(JSON.parse(stdout) as Record<string, unknown>) }
+  }
+  const by = ['--tsa-ca', 'ca.pem']
+  expect(await verify('proof.json', ...by)).toMatchObject({
+    code: 0,
+    verdict: 'included',
+    timestamp: { authority: 'O=Proofstream, CN=An authority' },
+  })
+  const unchecked = await verify('proof.json')
+  expect([unchecked.code, unchecked]).toEqual([0, expect.not.objectContaining({ timestamp: expect.anything() })])
+  await writeFile(join(folder, 'bad.json'), proof.text.replace('"token":"', '"token":"A'))
+  expect((await verify('bad.json', ...by)).code).toBe(10)
+  const none = await runCommand(['verify', 'proof.json', '--policy', 'policy', '--tsa-ca', 'policy'], { cwd: folder })
+  expect(none.code).toBe(2)
 })
 
 test('what is no time stamp is not there', async () => {
