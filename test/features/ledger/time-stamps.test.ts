@@ -6,7 +6,8 @@ import { afterAll, expect, test } from 'vitest'
 import { parseHead } from '../../../src/libraries/ledger/head.ts'
 import { parseNote } from '../../../src/libraries/ledger/note.ts'
 import { liveNode } from '../../helpers/live-node.ts'
-import { runCommand } from '../../helpers/run-node.ts'
+import { blockOf } from '../../helpers/page-blocks.ts'
+import { runCommand, runShell } from '../../helpers/run-node.ts'
 import { OpensslAuthority } from '../../helpers/openssl-authority.ts'
 
 const authority = new OpensslAuthority()
@@ -14,11 +15,14 @@ afterAll(() => authority.remove())
 const address = new URL(await authority.serve())
 address.username = 'node'
 address.password = 's3cret%25'
+// As docs/ledger.md has it, but for the address and the pace.
+const flags = blockOf('docs/ledger.md', 'proofstream serve --tsa').trim()
+const [, tsa = '', every = ''] = /^proofstream serve --(\S+) https:\/\/tsa.example --(\S+) 1h$/.exec(flags) ?? []
 const live = await liveNode({
   'ledger-origin': 'data.example/ledger',
   'ledger-delay': '1s',
-  tsa: address.href,
-  'tsa-interval': '1s',
+  [tsa]: address.href,
+  [every]: '1s',
 })
 
 interface Stamp {
@@ -79,6 +83,17 @@ test('a proof in JSON has a time that is checked offline, and is refused with a 
   expect([unchecked.code, unchecked]).toEqual([0, expect.not.objectContaining({ timestamp: expect.anything() })])
   await writeFile(join(folder, 'bad.json'), proof.text.replace('"token":"', '"token":"A'))
   expect((await verify('bad.json', ...by)).code).toBe(10)
+  // As docs/ledger.md has it.
+  const size = String(timestamp.size)
+  await writeFile(join(folder, 'policy.txt'), `log ${key}\nquorum none\n`)
+  await writeFile(join(folder, 'block.json'), proof.text)
+  for (const kind of ['head', 'tsr']) {
+    const file = await live.call(`/ledger/timestamps/${size}.${kind}`)
+    await writeFile(join(folder, `${size}.${kind}`), file.bytes)
+  }
+  const blocks = ['proofstream verify block.json', 'sed'].map((start) => blockOf('docs/ledger.md', start))
+  const typed = await runShell(blocks.join('\n').replaceAll('42.', `${size}.`), { cwd: folder })
+  expect([typed.code, typed.stdout]).toEqual([0, expect.stringMatching(/"timestamp":[^]*Verification: OK/)])
   const none = await runCommand(['verify', 'proof.json', '--policy', 'policy', '--tsa-ca', 'policy'], { cwd: folder })
   expect(none.code).toBe(2)
 })
