@@ -220,6 +220,7 @@ function addReadCommands(program: Command, runner: Runner): void {
     .option('--bundle', 'the files are bundles: run their queries again here, over their rows, without a node')
     .option('--signer <did>', 'the signer of answers and receipts that is expected (did:key:…)')
     .option('--policy <file>', 'which ledgers and witnesses count (default: the policy of the node, which is named)')
+    .option('--tsa-ca <file>', 'certificates (PEM) of the authorities whose time stamps count')
     .action(runner<VerifyOptions>(async (...given) => (await code.verify()).verify(...given)))
   program
     .command('bundle <proof>')

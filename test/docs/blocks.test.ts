@@ -80,6 +80,12 @@ const table: Readonly<Record<string, Entry | Readonly<Record<string, Entry>>>> =
       'proofstream serve --ledger-policy',
       'proofstream ledger renew',
     ),
+    ...all(
+      run('features/ledger/time-stamps', 'an authority of OpenSSL'),
+      'proofstream serve --tsa',
+      'proofstream verify block.json',
+      'sed',
+    ),
     'curl -sSf': run('features/ledger/beside-answers'),
     'proofstream ledger status': run('features/ledger/commands'),
     'proofstream ledger prove': run('cli/ledger-prove'),

@@ -66,12 +66,16 @@ describe('the page on the data directory', () => {
     await expect.poll(() => filesOf(live.dataDir)).toContain('store/ledger/checkpoint')
     const files = filesOf(live.dataDir)
     // A cache is made when it is needed, the clock is asked a quarter of an hour after a deletion, and a state of the ledger
-    // follows 64 batches, places 64 blocks. Heads and evidence come of witnesses.
+    // follows 64 batches, places 64 blocks. Heads and evidence come of witnesses, time stamps
+    // of an authority.
     const ofLedger = ['left/', 'places/', 'states/', 'heads/<n>/met', 'evidence/<n>/'].map(
       (name) => `store/ledger-${name}`,
     )
     const ofFollower = ['keys/follower.json', 'store/ledger/witness/<origin>/checked']
-    const later = new Set(['cache/', 'store/deletions/<did>/clock', ...ofLedger, ...ofFollower])
+    const stamps = ['-heads/<n>/timestamps', '/timestamps/<size>.tsr', '/timestamps/<size>.head'].map(
+      (name) => `store/ledger${name}`,
+    )
+    const later = new Set(['cache/', 'store/deletions/<did>/clock', ...ofLedger, ...ofFollower, ...stamps])
     const absent = rows.filter(({ path, pattern }) => !later.has(path) && !files.some((file) => pattern.test(file)))
     expect(absent.map(({ path }) => path)).toEqual([])
   })

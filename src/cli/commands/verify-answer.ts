@@ -21,6 +21,8 @@ import { createStatusLine, printObject, printPairs, progressText } from '../outp
 import { exitCodeOf } from '../problem.ts'
 
 export interface VerifyOptions {
+  /** File with certificates of authorities. */
+  readonly tsaCa?: string
   /** Hashes and signature only: no node is asked. */
   readonly offline?: boolean
   /** The files are bundles: no node is asked. */

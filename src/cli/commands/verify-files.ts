@@ -3,14 +3,17 @@
 
 import { open } from 'node:fs/promises'
 import { type JsonObject, systemClock } from '../../index.ts'
+import type { TrustedCertificates } from '../../libraries/ledger/timestamp-trust.ts'
 import { base64Text } from '../../libraries/base/base64.ts'
+import { decodeUtf8 } from '../../libraries/base/bytes.ts'
+import { timeText } from '../../libraries/base/clock.ts'
 import { DecodeError } from '../../libraries/base/errors.ts'
 import { kindOfFile } from '../../libraries/ledger/file-kind.ts'
-import { judgeProof, type ProofFacts } from '../../libraries/ledger/judge-proof.ts'
+import { type BoundTimestamp, judgeProof, type ProofFacts } from '../../libraries/ledger/judge-proof.ts'
 import { openRefusal } from '../../libraries/ledger/judge-receipt.ts'
 import { parseStatement } from '../../libraries/ledger/statement.ts'
 import type { CommandContext } from '../context.ts'
-import { type ExitCode, exitCodes, failureOf, note } from '../failure.ts'
+import { CommandFailure, type ExitCode, exitCodes, failureOf, note } from '../failure.ts'
 import { readGiven } from '../given-file.ts'
 import { objectOf } from '../json-values.ts'
 import { type Judged, type Judging, openedHead, signed, witnessedMembers } from '../judged.ts'
@@ -20,7 +23,7 @@ import { checkAnswer, checkBundleFile, type VerifyOptions } from './verify-answe
 import { judgeBroken, judgeReceipt } from './verify-receipt.ts'
 
 /** Answers are judged with more. */
-type FileJudging = Judging & { readonly options: VerifyOptions }
+type FileJudging = Judging & { readonly options: VerifyOptions; readonly trusted: TrustedCertificates | undefined }
 
 const columns = ['file', 'verdict', 'code', 'reason']
 const answerWords: Partial<Record<ExitCode, string>> = {
@@ -38,7 +41,8 @@ export async function verifyFiles(
   const policy = (): Promise<KnownPolicy> => (known ??= policyFor(context, options))
   // A policy that cannot be read is the fault of the command, not of a file.
   if (options.policy !== undefined) await policy()
-  const judging = { context, options, policy, nowMs: systemClock.nowMs() }
+  const trusted = options.tsaCa === undefined ? undefined : await trustedIn(options.tsaCa)
+  const judging = { context, options, trusted, policy, nowMs: systemClock.nowMs() }
   const lines: JsonObject[] = []
   let code: number = exitCodes.done
   for (const [at, file] of files.entries()) {
@@ -82,7 +86,7 @@ async function judge(judging: FileJudging, file: string, given: Uint8Array | und
   try {
     switch (kind.kind) {
       case 'proof':
-        return judgeProofFile(bytes, await judging.policy())
+        return await judgeProofFile(bytes, await judging.policy(), judging)
       case 'head':
         return judgeHead(bytes, await judging.policy())
       case 'statement':
@@ -110,18 +114,27 @@ function ofAnswer({ verdict, failure }: Awaited<ReturnType<typeof checkAnswer>>)
   return { verdict: 'verified', code: exitCodes.done, facts: { signer } }
 }
 
-function judgeProofFile(bytes: Uint8Array, { policy, name }: KnownPolicy): Judged {
+async function judgeProofFile(
+  bytes: Uint8Array,
+  { policy, name }: KnownPolicy,
+  { trusted }: FileJudging,
+): Promise<Judged> {
   const judged = judgeProof(bytes, policy)
   switch (judged.verdict) {
     case 'included':
       return {
         verdict: 'included',
         code: exitCodes.done,
-        facts: { ...proofMembers(judged.facts), quorum: judged.quorum, policy: name },
+        ...(await timeOf(judged.stamp, trusted, {
+          ...proofMembers(judged.facts),
+          quorum: judged.quorum,
+          policy: name,
+        })),
       }
     case 'quorum not met': {
       const facts = { ...proofMembers(judged.facts), quorum: 'not met', policy: name }
-      return { verdict: 'witness quorum not met', code: exitCodes.quorumNotMet, reason: judged.reason, facts }
+      const timed = await timeOf(judged.stamp, trusted, facts)
+      return { ...timed, verdict: 'witness quorum not met', code: exitCodes.quorumNotMet, reason: judged.reason }
     }
     case 'altered':
       return { verdict: 'altered', code: exitCodes.verificationFailed, reason: judged.reason }
@@ -132,6 +145,33 @@ function judgeProofFile(bytes: Uint8Array, { policy, name }: KnownPolicy): Judge
         reason: judged.reason,
         facts: { policy: name },
       }
+  }
+}
+
+/** What the file shows, with its time where that was checked. Throws DecodeError where the time stamp is not good. */
+async function timeOf(
+  stamp: BoundTimestamp | undefined,
+  trusted: TrustedCertificates | undefined,
+  facts: NonNullable<Judged['facts']>,
+): Promise<Pick<Judged, 'facts' | 'reason'>> {
+  if (stamp === undefined) return { facts, reason: trusted === undefined ? undefined : 'It has no time stamp.' }
+  if (trusted === undefined) {
+    return { facts, reason: 'Its time stamp is not checked: name the CA of its authority with --tsa-ca FILE.' }
+  }
+  const { checkTimestamp } = await import('../../libraries/ledger/timestamp-trust.ts')
+  const { atMs, authority } = await checkTimestamp(stamp.token, stamp.text, trusted)
+  return { facts: { ...facts, timestamp: objectOf({ at: timeText(atMs), authority }) } }
+}
+
+/** Throws CommandFailure where the file has no certificates. */
+async function trustedIn(file: string): Promise<TrustedCertificates> {
+  const bytes = await readGiven(file)
+  const { readCertificates } = await import('../../libraries/ledger/timestamp-trust.ts')
+  try {
+    return readCertificates(decodeUtf8(bytes))
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    throw new CommandFailure(exitCodes.usage, `${file} has no certificates that can be read (${why}).`)
   }
 }
 

@@ -15,6 +15,7 @@ import { ledgerRecord } from './ledgers.ts'
 import { policyOf } from './policy-file.ts'
 import { quorumOver, readHead } from './published.ts'
 import { originCodec } from './records.ts'
+import { newestStamps } from './stamps.ts'
 import type { WaitingLoad } from './waiting.ts'
 
 /** How the keeper of this process is doing. */
@@ -56,6 +57,7 @@ export async function aboutLedger(told: Told): Promise<object> {
     ...(head !== undefined && { root: base64Text(head.root), head: decodeUtf8(headBytes ?? new Uint8Array()) }),
     ...aboutKeeper(told),
     ...aboutWitnesses(told, key, headBytes),
+    timestamps: await newestStamps(told, ledger),
     former: await formerLedgers(told),
   }
 }

@@ -7,7 +7,7 @@ import { type Clock, timeText } from '../../libraries/base/clock.ts'
 import { DecodeError, NodeError } from '../../libraries/base/errors.ts'
 import { noRoot, promisedBytes } from '../../libraries/ledger/entry.ts'
 import type { Quorum } from '../../libraries/ledger/policy.ts'
-import { documentBytes, type ProofDocument } from '../../libraries/ledger/proof-document.ts'
+import { documentBytes, type HeadTimestamp, type ProofDocument } from '../../libraries/ledger/proof-document.ts'
 import { blockSalt, secretsToJson } from '../../libraries/ledger/secrets.ts'
 import { type TlogProof, tlogProofText } from '../../libraries/ledger/tlog-proof.ts'
 import { instantMs } from '../../libraries/model/instant.ts'
@@ -19,6 +19,7 @@ import type { BlockRecords } from './block-records.ts'
 import { type Included, includedAt, type LedgerTree } from './inclusion.ts'
 import { LedgerKeys, type Tagger } from './ledger-keys.ts'
 import { Places } from './places.ts'
+import { stampedAt } from './stamped.ts'
 
 /** A keeper begins a step so often within the delay, so that what waits for one, and for its own work, is in time. */
 export const stepsPerDelay = 4
@@ -123,6 +124,12 @@ export class Answers implements LedgerAnswers {
     const document = await shown({ any, secret: key.secretOf(block.sequence) })
     if (document.kind === 'never') return document
     return { kind: 'proven', document, proof: { ...proof, extra: documentBytes(document) }, quorum }
+  }
+
+  /** The first time stamp of a head that holds the entry with this index. Throws as `prove`. */
+  async timestampOf(index: number): Promise<HeadTimestamp | undefined> {
+    const tree = await this.#tree()
+    return tree && (await undamaged(stampedAt(tree, index)))
   }
 
   async #tree(): Promise<LedgerTree | undefined> {

@@ -1,8 +1,7 @@
 // One request to a witness, bounded in time and bytes, and what its answer means. No redirect is followed: what is asked goes
 // where the policy says. Source: https://c2sp.org/tlog-witness
 
-import { boundedPieces } from '../../libraries/base/bounded-body.ts'
-import { concatBytes, toHex, utf8 } from '../../libraries/base/bytes.ts'
+import { toHex, utf8 } from '../../libraries/base/bytes.ts'
 import { DecodeError } from '../../libraries/base/errors.ts'
 import { sha256 } from '../../libraries/base/ids/native-crypto.ts'
 import { cosignedAt } from '../../libraries/ledger/cosignature.ts'
@@ -12,10 +11,9 @@ import type { PolicyWitness } from '../../libraries/ledger/policy.ts'
 import type { VerifierKey } from '../../libraries/ledger/verifier-key.ts'
 import { addCheckpointBody, cosignaturesIn, sizeIn } from '../../libraries/ledger/witness.ts'
 import type { Reply } from './asked.ts'
+import { type Answered, exchange } from './exchange.ts'
 
-const answerBytesMost = 65_536
 const answerMsMost = 5_000
-const shortestRetryMs = 1_000
 
 export interface Question {
   readonly witness: PolicyWitness
@@ -33,7 +31,9 @@ export async function askWitness(question: Question): Promise<Reply> {
   const body = addCheckpointBody({ oldSize, proof, note })
   let answer: Answered
   try {
-    answer = await exchange(`${url}/add-checkpoint`, signal, {
+    answer = await exchange(`${url}/add-checkpoint`, {
+      signal,
+      mostMs: answerMsMost,
       method: 'POST',
       headers: { 'content-type': 'text/plain; charset=utf-8' },
       body,
@@ -82,7 +82,10 @@ export interface ShownHead {
 /** The head that a witness holds; undefined where it shows none that the key has signed. */
 export async function shownHead(url: string, key: VerifierKey, signal: AbortSignal): Promise<ShownHead | undefined> {
   try {
-    const { status, bytes } = await exchange(`${url}/${toHex(sha256(utf8(key.name)))}/checkpoint`, signal)
+    const { status, bytes } = await exchange(`${url}/${toHex(sha256(utf8(key.name)))}/checkpoint`, {
+      signal,
+      mostMs: answerMsMost,
+    })
     return status === 200 && bytes !== undefined ? ownHead(bytes, key) : undefined
   } catch {
     return undefined
@@ -100,33 +103,4 @@ export function ownHead(note: Uint8Array, key: VerifierKey): ShownHead | undefin
     if (error instanceof DecodeError) return undefined
     throw error
   }
-}
-
-interface Answered {
-  readonly status: number
-  /** Undefined where there are too many of them, or not all came. */
-  readonly bytes: Uint8Array | undefined
-  readonly retryAfter: number
-}
-
-/** Throws where no answer begins in time. */
-async function exchange(url: string, signal: AbortSignal, init: RequestInit = {}): Promise<Answered> {
-  const end = AbortSignal.any([signal, AbortSignal.timeout(answerMsMost)])
-  const answer = await fetch(url, { ...init, redirect: 'manual', signal: end })
-  const seconds = Number(answer.headers.get('retry-after'))
-  return {
-    status: answer.status,
-    bytes: await bodyOf(answer),
-    retryAfter: seconds > 0 ? seconds * 1000 : shortestRetryMs,
-  }
-}
-
-async function bodyOf(answer: Response): Promise<Uint8Array | undefined> {
-  const pieces: Uint8Array[] = []
-  try {
-    for await (const piece of boundedPieces(answer.body, answerBytesMost)) pieces.push(piece)
-  } catch {
-    return undefined
-  }
-  return concatBytes(pieces)
 }

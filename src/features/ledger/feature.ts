@@ -4,6 +4,7 @@ import { type Clock, repeat } from '../../libraries/base/clock.ts'
 import { defined } from '../../libraries/base/collections.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
 import type { Policy } from '../../libraries/ledger/policy.ts'
+import { parseVerifierKey } from '../../libraries/ledger/verifier-key.ts'
 import type { FeatureCode, FeatureParts } from '../../node/feature.ts'
 import type { OptionalRoutes } from '../../node/http/context.ts'
 import type { Metrics } from '../../node/machine/ops/metrics.ts'
@@ -22,11 +23,14 @@ import { readAskedPolicy, refuseOwnWitness } from './policy-file.ts'
 import { registerProofs, registerReceiptProofs } from './proof-routes.ts'
 import { type KeeperStatus, secondsBehind } from './about.ts'
 import { registerLedger } from './routes.ts'
+import { TimeStamper } from './time-stamper.ts'
 import { WaitingDatasets } from './waiting.ts'
 
 const longestWaitMs = 60_000
 /** How often it is looked which witness is to be asked, and which head is to be shown. */
 const publishMs = 250
+/** How often it is looked whether a head is to be stamped, at most. */
+const stampMs = 10_000
 
 export class Ledger implements FeatureCode {
   /** Undefined while this process keeps none. */
@@ -100,7 +104,7 @@ export class Ledger implements FeatureCode {
   /** Goes on with the newest ledger of the store, or begins the first. Throws NodeError `InvalidParameter`. */
   async #keep(parts: FeatureParts, options: LedgerOptions & { readonly origin: string }): Promise<void> {
     const { store, clock, logger, catalog, paths, opened, health, nodeKey, metrics, version, work } = parts
-    const { keyFile, delayMs, waitMs, policyFile } = options
+    const { keyFile, delayMs, waitMs, policyFile, tsa } = options
     const policy = this.#policy
     const ledger = Math.max(1, await newestLedger(store))
     const known = await originsUpTo(store, ledger)
@@ -121,7 +125,9 @@ export class Ledger implements FeatureCode {
     parts.beforeRemoval.push((deletion) => left.handOver(deletion))
     const of = { ledger, origin, signer, facts, policy, waitMs }
     const keeper = new Keeper({ store, clock, logger, waiting, left, nodeKey, ...of })
+    const stamper = tsa && new TimeStamper({ store, clock, logger, ledger, key: parseVerifierKey(key), tsa })
     opened.push(this.#run(parts, { keeper, waiting, delayMs }))
+    if (stamper !== undefined) opened.push(runStamper(parts, stamper, keeper))
     this.#status = () => ({
       state: keeper.state,
       delayMs,
@@ -130,7 +136,8 @@ export class Ledger implements FeatureCode {
       witnesses: keeper.publisher.witnesses,
     })
     this.#measure(metrics, { keeper, waiting, clock })
-    health.tell('ledger', () => toldState(origin, keeper.state))
+    if (stamper !== undefined) measureStamps(metrics, stamper)
+    health.tell('ledger', () => toldState(origin, keeper.state, stamper))
   }
 
   /** Keeps it up until what this returns is called. */
@@ -183,7 +190,25 @@ export class Ledger implements FeatureCode {
 }
 
 /** What `/readyz` says beside its readiness, which the ledger does not change. */
-function toldState(origin: string | undefined, state: KeeperState): object {
+function toldState(origin: string | undefined, state: KeeperState, stamper?: TimeStamper): object {
   const reason = state.kind === 'halted' ? state.reason : undefined
-  return defined({ origin, state: state.kind, reason })
+  return defined({ origin, state: state.kind, reason, timestamps: stamper?.told })
+}
+
+/** Looks for heads to stamp until what this returns is called. A keeper that may sign nothing has nothing stamped. */
+function runStamper({ clock, logger }: FeatureParts, stamper: TimeStamper, keeper: Keeper): () => Promise<void> {
+  const onError = (err: unknown): void => logger.warn({ err }, 'A time stamp could not be stored and is tried again')
+  const everyMs = Math.min(stampMs, Math.max(publishMs, stamper.intervalMs / stepsPerDelay))
+  const tick = async (): Promise<void> => (keeper.state.kind === 'running' ? await stamper.tick() : undefined)
+  const work = repeat(tick, { everyMs, clock, onError })
+  return async () => {
+    stamper.close()
+    await work.close()
+  }
+}
+
+function measureStamps(metrics: Metrics, stamper: TimeStamper): void {
+  metrics.counter('ledger_timestamps_total', 'Heads of the ledger with a time stamp.', () => stamper.stamped)
+  const failed = 'Requests for a time stamp that brought none.'
+  metrics.counter('ledger_timestamp_failures_total', failed, () => stamper.failed)
 }

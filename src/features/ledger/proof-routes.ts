@@ -50,7 +50,7 @@ export function registerProofs(app: FastifyInstance, { context, answers }: Proof
       const { hash } = request.params as { hash: string } // validated above
       const { block } = await viewAt(context.catalog, chain, hashOf(hash))
       const ledger = await answers
-      return send(request, reply, { ledger, proven: await ledger.prove(chain.name, block, blockShown(block)) })
+      return await send(request, reply, { ledger, proven: await ledger.prove(chain.name, block, blockShown(block)) })
     },
   )
   const ofRow = Type.Object({ ...DatasetParams.properties, offset: DecimalText('Offset of the row in the dataset.') })
@@ -61,7 +61,7 @@ export function registerProofs(app: FastifyInstance, { context, answers }: Proof
       const { chain } = await datasetOf(context.catalog, request, 'read')
       const { offset } = request.params as { offset: string } // validated above
       const ledger = await answers
-      return send(request, reply, { ledger, proven: await proveRow(ledger, chain, Number(offset)) })
+      return await send(request, reply, { ledger, proven: await proveRow(ledger, chain, Number(offset)) })
     },
   )
 }
@@ -78,7 +78,7 @@ export function registerReceiptProofs(app: FastifyInstance, { context, answers }
         return (sender !== undefined && sender === principal.tokenId) || can(principal, 'read', dataset)
       })
       const ledger = await answers
-      return send(request, reply, { ledger, proven: await proveBatch(ledger, found) })
+      return await send(request, reply, { ledger, proven: await proveBatch(ledger, found) })
     },
   )
 }
@@ -103,16 +103,17 @@ async function proveRow(ledger: Answers, chain: DatasetChain, offset: number): P
   return await ledger.prove(chain.name, block, rowShown({ records: ledger.records, chain, block }, offset))
 }
 
-function send(
+async function send(
   request: FastifyRequest,
   reply: FastifyReply,
   { ledger, proven }: { readonly ledger: Answers; readonly proven: Proven },
-): FastifyReply {
+): Promise<FastifyReply> {
   if (proven.kind === 'never') throw noSuchProof(proven)
   if (proven.kind === 'not yet') throw notYet(ledger, proven.byMs)
   const { document, proof, quorum } = proven
   const { format } = request.query as Static<typeof ProofQuery> // ProofQuery validated it
-  const body = format === 'json' ? proofJsonText(document, proof) : tlogProofText(proof)
+  const body =
+    format === 'json' ? proofJsonText(document, proof, await ledger.timestampOf(proof.index)) : tlogProofText(proof)
   if (body === undefined) {
     const why = `The proof has a line of more than ${maxExtraLine} characters, which readers in Go do not take.`
     throw noSuchProof({ kind: 'never', why, hint: 'Ask for it with format=json.' })

@@ -72,6 +72,16 @@ export const originCodec = recordCodec(
 )
 export type OriginRecord = ReturnType<typeof originCodec.decode>
 
+/** Of a ledger's time stamps so many are told. */
+export const mostStamps = 100
+
+/** `ledger-heads/<ledger>/timestamps`: the sizes of the newest heads with a time stamp, and their times; smallest first. */
+export const stampsCodec = recordCodec(
+  'ledger time stamps',
+  list(object({ size: natural, at: text(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/) })),
+)
+export type StampRecord = ReturnType<typeof stampsCodec.decode>[number]
+
 /** A tree as records have it. */
 export function storedTree({ size, root }: TreeHead): BatchRecord['to'] {
   return { size, root: base64Text(root) }

@@ -85,6 +85,16 @@ function registerTree(app: FastifyInstance, prefix: string, { get }: Pick<Told, 
     if (!/^[0-9a-f]{64}$/.test(hash)) throw notThere(`statements/${hash}`)
     return send(request, reply, { name: `statements/${hash}`, mediaType: 'application/json' })
   })
+  const ofStamp = Type.Object({
+    name: Type.String({ maxLength: 100, description: 'Size of a head, and `.tsr` or `.head`.' }),
+  })
+  app.get(`${prefix}/timestamps/:name`, { schema: hide ? { hide } : { params: ofStamp } }, (request, reply) => {
+    const { name } = request.params as { name: string } // of the path
+    const [, kind] = /^[1-9]\d{0,15}\.(tsr|head)$/.exec(name) ?? []
+    if (kind === undefined) throw notThere(`timestamps/${name}`)
+    const mediaType = kind === 'tsr' ? 'application/timestamp-reply' : headType
+    return send(request, reply, { name: `timestamps/${name}`, mediaType })
+  })
   app.get(`${prefix}/tile/*`, { schema: { hide: true } }, (request, reply) => {
     const name = `tile/${(request.params as { '*': string })['*']}` // the path has one
     if (parseTileName(name) === undefined) throw notThere(name)

@@ -1,13 +1,15 @@
 // The verdict on a proof file: is what it shows in a ledger that the policy knows, under a head that the ledger and enough
 // witnesses have signed. Every fact of the verdict is recomputed from the entry; nothing else of the file counts.
 
-import { equalBytes } from '../base/bytes.ts'
+import { equalBytes, utf8 } from '../base/bytes.ts'
 import { DecodeError } from '../base/errors.ts'
 import type { JsonObject } from '../base/json/value.ts'
 import { blockTag, type BlockEntry, datasetTag, noRoot, parseEntry } from './entry.ts'
+import { parseNote } from './note.ts'
 import { type OpenedHead, openHead, type Witnessed } from './open-head.ts'
 import type { Policy } from './policy.ts'
 import {
+  type HeadTimestamp,
   parseDocument,
   parseProofJson,
   type ProofDocument,
@@ -39,11 +41,22 @@ export interface ProofFacts {
   readonly witnessed: readonly Witnessed[]
 }
 
+/** A time stamp over a head that holds the entry. Who has made it is not checked here, so its time is no fact. */
+export interface BoundTimestamp {
+  /** Of the head, which the stamp is over. */
+  readonly text: string
+  readonly token: Uint8Array
+}
+
+interface Stamped {
+  readonly stamp?: BoundTimestamp
+}
+
 export type ProofVerdict =
   /** `quorum` is `none` where the policy asks for no witness. */
-  | { readonly verdict: 'included'; readonly facts: ProofFacts; readonly quorum: 'met' | 'none' }
+  | (Stamped & { readonly verdict: 'included'; readonly facts: ProofFacts; readonly quorum: 'met' | 'none' })
   /** All is right but that too few witnesses have signed. */
-  | { readonly verdict: 'quorum not met'; readonly facts: ProofFacts; readonly reason: string }
+  | (Stamped & { readonly verdict: 'quorum not met'; readonly facts: ProofFacts; readonly reason: string })
   /** The bytes are not what was signed. */
   | { readonly verdict: 'altered'; readonly reason: string }
   /** It cannot be judged: of a ledger that the policy does not know, or of a newer form. */
@@ -52,15 +65,21 @@ export type ProofVerdict =
 interface ProofFile {
   readonly document: ReadDocument | undefined
   readonly proof: TlogProof
+  readonly timestamp?: HeadTimestamp
 }
 
 /** Judges a proof file in either form. Does not throw, whatever the bytes are. */
 export function judgeProof(bytes: Uint8Array, policy: Policy): ProofVerdict {
   try {
-    const { document, proof } = readFile(bytes)
+    const { document, proof, timestamp } = readFile(bytes)
     if (document === undefined) return impossible('it has no extra line, which says what the entry is')
     if (document.kind === 'newer') return impossible('it is of a form that this version does not know')
-    return judge(document, proof, openHead(proof.head, policy))
+    const judged = judge(document, proof, openHead(proof.head, policy))
+    if (timestamp === undefined || !('facts' in judged)) return judged
+    const stamp = boundStamp(timestamp, { document, proof, policy })
+    return stamp === undefined
+      ? altered('its time stamp is of a head that is not shown to hold the entry')
+      : { ...judged, stamp }
   } catch (error) {
     if (error instanceof DecodeError) return altered(error.message)
     throw error
@@ -101,6 +120,23 @@ function judge(document: ProofDocument, { index, hashes }: TlogProof, opened: Op
   if (quorum !== 'not met') return { verdict: 'included', facts, quorum }
   const count = witnessed.length === 1 ? '1 witness has' : `${witnessed.length} witnesses have`
   return { verdict: 'quorum not met', facts, reason: `${count} signed the head, fewer than the policy asks for` }
+}
+
+/** The stamp, where its head is of the same ledger and holds the entry at its place. */
+function boundStamp(
+  { size, head, hashes, token }: HeadTimestamp,
+  of: { readonly document: ProofDocument; readonly proof: TlogProof; readonly policy: Policy },
+): BoundTimestamp | undefined {
+  const { document, proof, policy } = of
+  const opened = openHead(utf8(head), policy)
+  if (!opened.ok || opened.head.size !== size) return undefined
+  const { text } = parseNote(proof.head)
+  const isSameHead = opened.note.text === text
+  const path = hashes ?? (isSameHead ? proof.hashes : undefined)
+  const isOfLedger = text.startsWith(`${opened.head.origin}\n`)
+  if (path === undefined || !isOfLedger) return undefined
+  const isHeld = checkInclusion(leafHash(document.entry), { index: proof.index, size, path }, opened.head.root)
+  return isHeld ? { text: opened.note.text, token } : undefined
 }
 
 /** What of the document does not follow from the entry. */

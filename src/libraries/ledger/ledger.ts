@@ -15,7 +15,7 @@ export {
 } from './entry.ts'
 export { kindOfFile, type LedgerFile } from './file-kind.ts'
 export { type Head, headText, parseHead } from './head.ts'
-export { judgeProof, type ProofFacts, type ProofVerdict } from './judge-proof.ts'
+export { type BoundTimestamp, judgeProof, type ProofFacts, type ProofVerdict } from './judge-proof.ts'
 export {
   answersPromise,
   type BrokenPromise,

@@ -41,6 +41,8 @@ export type ReadDocument = ProofDocument | { readonly kind: 'newer' }
 export interface HeadTimestamp {
   readonly size: number
   readonly head: string
+  /** From the entry to this head; undefined where it is the head of the proof. */
+  readonly hashes?: readonly Uint8Array[] | undefined
   readonly token: Uint8Array
 }
 
@@ -84,7 +86,7 @@ const ledgerShape = object({
   index: natural,
   hashes: list(pathHash),
   head: text(),
-  timestamp: optional(object({ size: natural, head: text(), token: bytesText })),
+  timestamp: optional(object({ size: natural, head: text(), hashes: optional(list(pathHash)), token: bytesText })),
 })
 const marks = object({ v: natural, kind: text() }, { others: 'ignored' })
 
@@ -114,9 +116,13 @@ export function proofJsonText(document: ProofDocument, proof: TlogProof, timesta
     index: proof.index,
     hashes: proof.hashes.map(base64Text),
     head: decodeUtf8(proof.head),
-    ...(timestamp !== undefined && { timestamp: { ...timestamp, token: base64Text(timestamp.token) } }),
+    ...(timestamp !== undefined && { timestamp: plainTimestamp(timestamp) }),
   }
   return jsonText(fromPlain({ ...plainDocument(document), ledger }))
+}
+
+function plainTimestamp({ size, head, hashes, token }: HeadTimestamp): object {
+  return { size, head, ...(hashes !== undefined && { hashes: hashes.map(base64Text) }), token: base64Text(token) }
 }
 
 /** Reads the JSON form in any spelling. Throws DecodeError. */

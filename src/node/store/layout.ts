@@ -277,6 +277,16 @@ export function ledgerMetKey(ledger: number): string {
   return `${ledgerHeadsPrefix}/${number('the number of a ledger', ledger)}/met`
 }
 
+/** `ledger-heads/<ledger>/timestamps`: which heads have a time stamp, the newest of them. */
+export function ledgerStampsKey(ledger: number): string {
+  return `${ledgerHeadsPrefix}/${number('the number of a ledger', ledger)}/timestamps`
+}
+
+/** `ledger/timestamps/<size>.tsr`: what an authority answered, and `.head` the head that it was asked for. */
+export function ledgerStampKey(ledger: number, size: number, kind: 'tsr' | 'head'): string {
+  return ledgerObjectKey(ledger, `timestamps/${number('the size of a head', size)}.${kind}`)
+}
+
 /** `ledger-evidence/<ledger>`: heads that others hold and that the ledger cannot have. */
 export function ledgerEvidenceOf(ledger: number): string {
   return `${ledgerEvidencePrefix}/${number('the number of a ledger', ledger)}`

@@ -134,10 +134,31 @@ describe('the JSON form', () => {
   test('says the same, in any spelling', () => {
     const verdict = judge(ledger.text(301, 600, 'row'))
     expect(verdict.verdict).toBe('included')
-    expect(judge(json)).toEqual(verdict)
-    expect(judge(`\n ${JSON.stringify(JSON.parse(json), null, 2)}\n`)).toEqual(verdict)
+    const stamp = { text: decodeUtf8(proof.head).replace(/\n\n[^]*/, '\n'), token: timestamp.token }
+    expect(judge(json)).toEqual({ ...verdict, stamp })
+    expect(judge(`\n ${JSON.stringify(JSON.parse(json), null, 2)}\n`)).toEqual({ ...verdict, stamp })
     expect(parseProofJson(utf8(json)).timestamp).toEqual(timestamp)
     expect(parseProofJson(utf8(proofJsonText(document, proof)))).not.toHaveProperty('timestamp')
+  })
+
+  test('has a time stamp of its own head, or of another that is shown to hold the entry, and of none else', () => {
+    const later = ledger.proof(301, 700, 'row')
+    const { size, head, token } = timestamp
+    const with_ = (stamp: typeof timestamp & { hashes?: readonly Uint8Array[] }) =>
+      judge(proofJsonText(document, later, stamp))
+    expect(with_({ size, head, token, hashes: proof.hashes })).toMatchObject({ verdict: 'included', stamp: { token } })
+    const reason = 'its time stamp is of a head that is not shown to hold the entry'
+    const early = ledger.proof(200, 300, 'row')
+    for (const bad of [
+      { size, head, token },
+      { size, head, token, hashes: later.hashes },
+      { size: 601, head, token, hashes: proof.hashes },
+      { size, head: head.replace('\n600\n', '\n599\n'), token, hashes: proof.hashes },
+      { size: 300, head: decodeUtf8(early.head), token, hashes: early.hashes },
+      { size, head: '', token, hashes: proof.hashes },
+    ]) {
+      expect(with_(bad)).toEqual({ verdict: 'altered', reason })
+    }
   })
 
   test('with a changed value is refused', () => {

@@ -1,0 +1,131 @@
+// A real node whose heads an authority of OpenSSL stamps: what it stores and shows, and what becomes of it where the authority fails.
+
+import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, expect, test } from 'vitest'
+import { parseHead } from '../../../src/libraries/ledger/head.ts'
+import { parseNote } from '../../../src/libraries/ledger/note.ts'
+import { liveNode } from '../../helpers/live-node.ts'
+import { blockOf } from '../../helpers/page-blocks.ts'
+import { runCommand, runShell } from '../../helpers/run-node.ts'
+import { OpensslAuthority } from '../../helpers/openssl-authority.ts'
+
+const authority = new OpensslAuthority()
+afterAll(() => authority.remove())
+const address = new URL(await authority.serve())
+address.username = 'node'
+address.password = 's3cret%25'
+// As docs/ledger.md has it, but for the address and the pace.
+const flags = blockOf('docs/ledger.md', 'proofstream serve --tsa').trim()
+const [, tsa = '', every = ''] = /^proofstream serve --(\S+) https:\/\/tsa.example --(\S+) 1h$/.exec(flags) ?? []
+const live = await liveNode({
+  'ledger-origin': 'data.example/ledger',
+  'ledger-delay': '1s',
+  [tsa]: address.href,
+  [every]: '1s',
+})
+
+interface Stamp {
+  readonly size: number
+  readonly at: string
+}
+
+const stamps = async (): Promise<Stamp[]> => (await live.call('/ledger', { token: null })).at('timestamps') as Stamp[] // as it answers
+const metric = async (name: string): Promise<number> =>
+  Number(new RegExp(`^proofstream_${name} (\\d+)$`, 'm').exec((await live.call('/metrics')).text)?.[1])
+
+test('a published head is stamped, and OpenSSL takes what the node shows', async () => {
+  await live.ingest('acme/weather', [{ city: 'Oslo' }], '?create=true')
+  const length = Number((await live.call('/acme/weather')).at('blocks'))
+  await expect.poll(async () => (await stamps()).at(-1)?.size).toBe(length + 1)
+  for (const { size, at } of await stamps()) {
+    const head = await live.call(`/ledger/timestamps/${size}.head`, { token: null })
+    const response = await live.call(`/ledger/timestamps/${size}.tsr`, { token: null })
+    expect([head.status, head.headers['content-type']]).toEqual([200, 'text/plain; charset=utf-8'])
+    expect([response.status, response.headers['content-type']]).toEqual([200, 'application/timestamp-reply'])
+    expect([head, response].map(({ headers }) => headers['cache-control'])).toEqual(
+      Array(2).fill('public, max-age=31536000, immutable'),
+    )
+    const { text } = parseNote(head.bytes)
+    expect(parseHead(text)).toMatchObject({ origin: 'data.example/ledger', size })
+    expect(authority.takes(response.bytes, text)).toBe(true)
+    expect(authority.takes(response.bytes, text.replace('ledger', 'ledges'))).toBe(false)
+    expect(Math.abs(Date.parse(at) - Date.now())).toBeLessThan(600_000)
+    const stored = join(live.dataDir, 'store/ledger/timestamps')
+    expect(new Uint8Array(await readFile(join(stored, `${size}.tsr`)))).toEqual(new Uint8Array(response.bytes))
+  }
+  expect(authority.asked[0]?.headers).toMatchObject({
+    'content-type': 'application/timestamp-query',
+    authorization: `Basic ${Buffer.from('node:s3cret%').toString('base64')}`,
+  })
+})
+
+test('a proof in JSON has a time that is checked offline, and is refused with a stamp of another', async () => {
+  const hash = String(await live.head('acme/weather'))
+  const proof = await live.call(`/acme/weather/blocks/${hash}/proof?format=json`)
+  const { index, timestamp } = proof.at('ledger') as { index: number; timestamp: { size: number; head: string } } // as it answers
+  expect(timestamp.size).toBe(Math.min(...(await stamps()).map(({ size }) => size).filter((size) => size > index)))
+  const folder = authority.folder
+  const key = String((await live.call('/ledger', { token: null })).at('keys.0'))
+  await writeFile(join(folder, 'policy'), `log ${key}\nquorum none\n`)
+  await writeFile(join(folder, 'proof.json'), proof.text)
+  const verify = async (file: string, ...more: string[]) => {
+    const { code, stdout } = await runCommand(['verify', file, '--policy', 'policy', ...more], { cwd: folder })
+    return { code, ...(JSON.parse(stdout) as Record<string, unknown>) }
+  }
+  const by = ['--tsa-ca', 'ca.pem']
+  expect(await verify('proof.json', ...by)).toMatchObject({
+    code: 0,
+    verdict: 'included',
+    timestamp: { authority: 'O=Proofstream, CN=An authority' },
+  })
+  const unchecked = await verify('proof.json')
+  expect([unchecked.code, unchecked]).toEqual([0, expect.not.objectContaining({ timestamp: expect.anything() })])
+  await writeFile(join(folder, 'bad.json'), proof.text.replace('"token":"', '"token":"A'))
+  expect((await verify('bad.json', ...by)).code).toBe(10)
+  // As docs/ledger.md has it.
+  const size = String(timestamp.size)
+  await writeFile(join(folder, 'policy.txt'), `log ${key}\nquorum none\n`)
+  await writeFile(join(folder, 'block.json'), proof.text)
+  for (const kind of ['head', 'tsr']) {
+    const file = await live.call(`/ledger/timestamps/${size}.${kind}`)
+    await writeFile(join(folder, `${size}.${kind}`), file.bytes)
+  }
+  const blocks = ['proofstream verify block.json', 'sed'].map((start) => blockOf('docs/ledger.md', start))
+  const typed = await runShell(blocks.join('\n').replaceAll('42.', `${size}.`), { cwd: folder })
+  expect([typed.code, typed.stdout]).toEqual([0, expect.stringMatching(/"timestamp":[^]*Verification: OK/)])
+  const none = await runCommand(['verify', 'proof.json', '--policy', 'policy', '--tsa-ca', 'policy'], { cwd: folder })
+  expect(none.code).toBe(2)
+})
+
+test('what is no time stamp is not there', async () => {
+  const names = ['9999.tsr', '0.tsr', '01.tsr', '1.tsx', '..%2fcheckpoint', '1.head.tsr', 'x'.repeat(90)]
+  for (const name of names) {
+    expect((await live.call(`/ledger/timestamps/${name}`, { token: null })).refusal).toBe('404 ObjectNotFound')
+  }
+  expect((await live.call('/ledger/2/timestamps/1.tsr', { token: null })).status).toBe(404)
+})
+
+test('a head is stamped once, and no other is while the ledger does not grow', async () => {
+  const before = await stamps()
+  const asked = authority.asked.length
+  await new Promise((resolve) => setTimeout(resolve, 2_500))
+  expect([await stamps(), authority.asked.length]).toEqual([before, asked])
+  expect(await metric('ledger_timestamps_total')).toBe(before.length)
+  const names = await readdir(join(live.dataDir, 'store/ledger/timestamps'))
+  expect(names.sort()).toEqual(before.flatMap(({ size }) => [`${size}.head`, `${size}.tsr`]).sort())
+})
+
+test('an authority that fails is told of, and stops nothing', async () => {
+  authority.manner = (_request, response) => void response.writeHead(503).end('node:s3cret%')
+  await live.ingest('acme/weather', [{ city: 'Bergen' }])
+  const ready = async (): Promise<unknown> => (await live.call('/readyz', { token: null })).at('ledger.timestamps')
+  await expect.poll(ready).toEqual({ state: 'failing', reason: 'it answered 503' })
+  expect(await metric('ledger_timestamp_failures_total')).toBeGreaterThan(0)
+  const told = await live.call('/ledger', { token: null })
+  expect([told.at('state'), (await live.call('/readyz', { token: null })).status]).toEqual(['running', 200])
+  await live.ingest('acme/weather', [{ city: 'Athens' }])
+  await expect
+    .poll(async () => (await live.call('/ledger', { token: null })).at('size'))
+    .toBe(Number((await live.call('/acme/weather')).at('blocks')) + 1)
+})
