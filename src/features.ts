@@ -8,6 +8,7 @@ import { lineProtocolFacts } from './features/line-protocol/facts.ts'
 import { mqttOptions } from './features/mqtt/options.ts'
 import { otlpJsonFacts, otlpProtobufFacts } from './features/otlp/facts.ts'
 import { shapefileFacts } from './features/shapefile/facts.ts'
+import type { checkWitness } from './features/witness/check.ts'
 
 export const features = [
   {
@@ -66,6 +67,8 @@ export const features = [
   {
     name: 'witness',
     about: 'heads of ledgers elsewhere, cosigned where they go on from the last one',
+    check: async (...given: Parameters<typeof checkWitness>) =>
+      (await import('./features/witness/check.ts')).checkWitness(...given),
     load: async () => new (await import('./features/witness/feature.ts')).WitnessFeature(),
   },
   {

@@ -1,5 +1,5 @@
-// One request to a party elsewhere, a witness or a time-stamp authority, and its answer, bounded in time and bytes. No redirect is
-// followed: what is asked goes where the options say.
+// One request to a party elsewhere (a witness, a time-stamp authority, a followed ledger) and its answer, bounded in time and bytes.
+// No redirect is followed: what is asked goes where the options say.
 
 import { boundedPieces } from '../../libraries/base/bounded-body.ts'
 import { concatBytes } from '../../libraries/base/bytes.ts'

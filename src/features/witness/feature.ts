@@ -110,7 +110,7 @@ export class WitnessFeature implements FeatureCode {
   }
 }
 
-/** Undefined, and logged, where the key that is there is none of this store. */
+/** Undefined where the file holds the key of another store, which the log then says. */
 async function keyOf({ store, logger }: FeatureParts, path: string): Promise<NodeKey | undefined> {
   return await ensureWitnessKey(path, store).catch((error: unknown) => {
     if (!(error instanceof NodeError) || error.kind !== 'InvalidParameter') throw error

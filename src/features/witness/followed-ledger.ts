@@ -1,10 +1,9 @@
 // The ledger of a node that is followed, as anybody may read it: each read is bounded in bytes and time, without a token and
 // without redirects. Nothing that it gives is trusted.
 
-import { boundedPieces, BodyTooLong } from '../../libraries/base/bounded-body.ts'
-import { concatBytes } from '../../libraries/base/bytes.ts'
 import type { Clock } from '../../libraries/base/clock.ts'
 import type { TileSource } from '../../libraries/ledger/tile-reader.ts'
+import { exchange } from '../ledger/exchange.ts'
 
 const answerMs = 10_000
 
@@ -34,20 +33,14 @@ export class FollowedLedger implements TileSource {
 
   /** Undefined for 404. Throws NotChecked. */
   async read(name: string, mostBytes: number): Promise<Uint8Array | undefined> {
-    const signal = AbortSignal.any([this.#stop, AbortSignal.timeout(answerMs)])
-    try {
-      const answer = await fetch(`${this.#address}/${name}`, { redirect: 'error', signal })
-      if (answer.status !== 200) await answer.body?.cancel()
-      if (answer.status === 404) return undefined
-      if (answer.status !== 200) throw new NotChecked(`${name} was answered with ${answer.status}`)
-      const pieces: Uint8Array[] = []
-      for await (const piece of boundedPieces(answer.body, mostBytes)) pieces.push(piece)
-      return concatBytes(pieces)
-    } catch (error) {
-      if (error instanceof NotChecked) throw error
-      const reason = error instanceof BodyTooLong ? `is longer than ${mostBytes} bytes` : 'cannot be read'
-      throw new NotChecked(`${name} ${reason}`, { cause: error })
-    }
+    const how = { signal: this.#stop, mostMs: answerMs }
+    const { status, bytes } = await exchange(`${this.#address}/${name}`, how).catch((cause: unknown) => {
+      throw new NotChecked(`${name} cannot be read`, { cause })
+    })
+    if (status === 404) return undefined
+    if (status !== 200) throw new NotChecked(`${name} was answered with ${status}`)
+    if (bytes === undefined || bytes.length > mostBytes) throw new NotChecked(`${name} is too long, or broke off`)
+    return bytes
   }
 
   lacks(name: string): NotChecked {

@@ -41,7 +41,7 @@ export interface ProofFacts {
   readonly witnessed: readonly Witnessed[]
 }
 
-/** A time stamp over a head that holds the entry. Who has made it is not checked here, so its time is no fact. */
+/** A time stamp over a head that holds the entry. Its signature is not checked here, so its time is no fact. */
 export interface BoundTimestamp {
   /** Of the head, which the stamp is over. */
   readonly text: string

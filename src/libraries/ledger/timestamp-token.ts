@@ -23,7 +23,7 @@ const sha256Oid = '2.16.840.1.101.3.4.2.1'
 const tstInfoOid = '1.2.840.113549.1.9.16.1.4'
 const mostCertificates = 16
 
-/** A response that has what was asked for. Who has made it is not checked. */
+/** A response that has what was asked for. Its signature is not checked. */
 export interface OpenedTimestamp {
   readonly atMs: number
   readonly info: TSTInfo

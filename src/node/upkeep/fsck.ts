@@ -34,7 +34,6 @@ import {
   type StoreReport,
 } from './report.ts'
 import { featuresBut } from '../feature.ts'
-import { checkWitness } from './witness.ts'
 
 export interface FsckOptions {
   /** `optional`: chains without any commit are taken as their head says. Default `required`. */
@@ -57,7 +56,6 @@ export async function fsck(store: ObjectStore, options: FsckOptions = {}): Promi
   const successors = await readSuccessors(run)
   await checkRejects(run)
   await checkRecords(run)
-  await checkWitness(store, add)
   for (const { check } of featuresBut([])) await check?.(store, add)
   const names = await readNames(run)
   const ids = new Set<DatasetId>()

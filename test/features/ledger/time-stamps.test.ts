@@ -2,7 +2,9 @@
 
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import { afterAll, expect, test } from 'vitest'
+import { askAuthority } from '../../../src/features/ledger/ask-authority.ts'
 import { parseHead } from '../../../src/libraries/ledger/head.ts'
 import { parseNote } from '../../../src/libraries/ledger/note.ts'
 import { liveNode } from '../../helpers/live-node.ts'
@@ -115,6 +117,37 @@ test('a head is stamped once, and no other is while the ledger does not grow', a
   const names = await readdir(join(live.dataDir, 'store/ledger/timestamps'))
   expect(names.sort()).toEqual(before.flatMap(({ size }) => [`${size}.head`, `${size}.tsr`]).sort())
 })
+
+test('an answer that leads elsewhere, is too long or breaks off is none', async () => {
+  const other = await authority.serve()
+  const ask = async (manner: OpensslAuthority['manner']): Promise<unknown> => {
+    authority.manner = manner
+    return await askAuthority({ url: other, authorization: undefined }, 'a head', new AbortController().signal)
+  }
+  const type = { 'content-type': 'application/timestamp-reply' }
+  const failed = (reason: string): object => ({ kind: 'failed', reason })
+  expect(await ask((_, response) => void response.writeHead(302, { location: live.node.url }).end())).toEqual(
+    failed('it answered 302'),
+  )
+  const tooLong = 'its answer is too long, or broke off'
+  expect(await ask((_, response) => void response.writeHead(200, type).end(new Uint8Array(70_000)))).toEqual(
+    failed(tooLong),
+  )
+  const endless = Readable.from(forever())
+  expect(await ask((_, response) => void endless.pipe(response.writeHead(200, type)))).toEqual(failed(tooLong))
+  const cut = { ...type, 'content-length': '1000' }
+  expect(
+    await ask((_, response) => {
+      response.writeHead(200, cut).write('begun', () => response.destroy())
+    }),
+  ).toEqual(failed(tooLong))
+  expect(await ask((request) => void request.socket.destroy())).toEqual(failed('it gave no answer in time'))
+  authority.manner = undefined
+})
+
+function* forever(): Generator<Uint8Array> {
+  for (;;) yield new Uint8Array(1000)
+}
 
 test('an authority that fails is told of, and stops nothing', async () => {
   authority.manner = (_request, response) => void response.writeHead(503).end('node:s3cret%')

@@ -1,4 +1,4 @@
-// Checks what a witness over a store has cosigned of ledgers elsewhere, and what it has kept as evidence. Signatures are not
+// What `fsck` finds in what a witness over a store has cosigned of ledgers elsewhere, and has kept as evidence. Signatures are not
 // looked at: whose keys count is said elsewhere.
 
 import { toHex, utf8 } from '../../libraries/base/bytes.ts'
@@ -8,9 +8,9 @@ import { parseChecked } from '../../libraries/ledger/checked.ts'
 import { evidenceCodec } from '../../libraries/ledger/evidence.ts'
 import { type Head, parseHead } from '../../libraries/ledger/head.ts'
 import { parseNote } from '../../libraries/ledger/note.ts'
-import { numberOfName, witnessPrefix } from '../store/layout.ts'
-import type { ObjectStore } from '../store/object-store.ts'
-import { type AddProblem, sound } from './report.ts'
+import { numberOfName, witnessPrefix } from '../../node/store/layout.ts'
+import type { ObjectStore } from '../../node/store/object-store.ts'
+import { type AddProblem, sound } from '../../node/upkeep/report.ts'
 
 export async function checkWitness(store: ObjectStore, add: AddProblem): Promise<void> {
   for (const folder of await store.list(witnessPrefix)) {
