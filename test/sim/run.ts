@@ -1,6 +1,9 @@
 // One simulated run from one seed: nodes under load on a disk and a log that misbehave, then peace, then the verdict.
 // Half of the runs have one node with its log on its disk; the others share a log among gateways and builders.
 
+// What fsck loads when it is asked is loaded before: a simulated world waits for nothing but what it has scheduled.
+import '../../src/features/ledger/check.ts'
+import '../../src/features/witness/check.ts'
 import { Catalog } from '../../src/node/catalog/catalog.ts'
 import type { DatasetChain } from '../../src/node/catalog/dataset-chain.ts'
 import { fsck } from '../../src/node/upkeep/fsck.ts'
