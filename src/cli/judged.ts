@@ -1,6 +1,9 @@
 // What `verify` says of a file of evidence, and the steps that its kinds share: which key has signed, and whether the head is good by the policy.
 
 import type { JsonObject } from '../index.ts'
+import { base64Text } from '../libraries/base/base64.ts'
+import type { FileVerdict, HeadFacts, ReceiptFacts } from '../libraries/ledger/judge-file.ts'
+import type { ProofFacts } from '../libraries/ledger/judge-proof.ts'
 import { type OpenedHead, openHead, type Witnessed } from '../libraries/ledger/open-head.ts'
 import type { CommandContext } from './context.ts'
 import { CommandFailure, type ExitCode, exitCodes } from './failure.ts'
@@ -26,20 +29,78 @@ export interface Judging {
   readonly nowMs: number
 }
 
-/** A document whose signature is good. */
-export function signed(signer: string, { options }: Pick<Judging, 'options'>, facts: Judged['facts']): Judged {
-  const fault = signerFault(signer, options)
-  if (fault !== undefined) return { ...fault, facts: { signer } }
-  const reason =
-    options.signer === undefined ? `It is signed by ${signer}. Name the signer you expect with --signer.` : undefined
-  return { verdict: 'signed', code: exitCodes.done, reason, facts: { signer, ...facts } }
+const codes: Readonly<Record<LedgerVerdict['verdict'], ExitCode>> = {
+  included: exitCodes.done,
+  signed: exitCodes.done,
+  'promised, not yet due': exitCodes.done,
+  altered: exitCodes.verificationFailed,
+  impossible: exitCodes.verificationImpossible,
+  'promise broken': exitCodes.promiseBroken,
+  'witness quorum not met': exitCodes.quorumNotMet,
 }
 
-/** Undefined where the signer is the one that is expected, or none is. */
-export function signerFault(signer: string, options: Judging['options']): Judged | undefined {
-  if (options.signer === undefined || options.signer === signer) return undefined
-  const reason = `It is signed by ${signer}, not by ${options.signer}.`
-  return { verdict: 'altered', code: exitCodes.verificationFailed, reason }
+type LedgerVerdict = Exclude<FileVerdict, { readonly kind: 'other' }>
+
+/** A verdict as it is printed, with its code. */
+export function told(verdict: LedgerVerdict, policy?: string): Judged {
+  const reason = 'reason' in verdict ? verdict.reason : undefined
+  return { verdict: verdict.verdict, code: codes[verdict.verdict], reason, facts: { ...factsOf(verdict), policy } }
+}
+
+function factsOf(verdict: LedgerVerdict): NonNullable<Judged['facts']> {
+  if (verdict.verdict === 'altered' || verdict.verdict === 'impossible') {
+    return 'facts' in verdict && verdict.facts !== undefined ? receiptMembers(verdict.facts) : {}
+  }
+  switch (verdict.kind) {
+    case 'proof': {
+      const quorum = verdict.verdict === 'included' ? verdict.quorum : 'not met'
+      return { ...proofMembers(verdict.facts), quorum }
+    }
+    case 'head':
+      return headMembers(verdict.facts)
+    case 'statement':
+      return { signer: verdict.facts.signer }
+    case 'refusal':
+      return { ...verdict.facts }
+    default:
+      return receiptMembers(verdict.facts)
+  }
+}
+
+function proofMembers({ kind, dataset, sequence, block, record, ledger, witnessed }: ProofFacts): Judged['facts'] {
+  const { origin, size, root, index } = ledger
+  return {
+    kind,
+    dataset,
+    sequence,
+    block,
+    record: record && objectOf({ value: record.value, index: record.index, count: record.count }),
+    ledger: objectOf({ origin, size, root: base64Text(root), index }),
+    witnessed: witnessedMembers(witnessed),
+  }
+}
+
+function headMembers({ ledger: { origin, size, root }, quorum, witnessed }: HeadFacts): NonNullable<Judged['facts']> {
+  const ledger = objectOf({ origin, size, root: base64Text(root) })
+  return { ledger, quorum, witnessed: witnessedMembers(witnessed) }
+}
+
+function receiptMembers(facts: ReceiptFacts): NonNullable<Judged['facts']> {
+  const { signer, receiptId, status, dataset, block, promise, head, index } = facts
+  const by = promise && new Date(promise.byMs).toISOString()
+  const ledger = promise && objectOf({ origin: promise.ledger, size: head?.ledger.size, index })
+  const witnessed = head && witnessedMembers(head.witnessed)
+  return {
+    signer,
+    receiptId,
+    status,
+    dataset,
+    block: block && objectOf(block),
+    by,
+    ledger,
+    quorum: head?.quorum,
+    witnessed,
+  }
 }
 
 export function witnessedMembers(witnessed: readonly Witnessed[]): JsonObject[] {

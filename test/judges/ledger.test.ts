@@ -98,7 +98,7 @@ describe.skipIf(!hasGo)('a proof', () => {
     judged(files).forEach(({ torchwood, formats, sumdb }, i) => {
       const isMet = samples[i]!.witnesses.length >= 2
       expect({ isTaken: torchwood === '', formats, sumdb }).toEqual({ isTaken: isMet, formats: '', sumdb: '' })
-      expect(judgeProof(utf8(files[i]!), policy).verdict).toBe(isMet ? 'included' : 'quorum not met')
+      expect(judgeProof(utf8(files[i]!), policy).verdict).toBe(isMet ? 'included' : 'witness quorum not met')
     })
   })
 

@@ -70,7 +70,7 @@ function installedIn(name: string): { readonly manifests: readonly Manifest[]; r
 describe.each([
   { name: 'verify', packed: 40_000, unpacked: 135_000 },
   { name: 'client', packed: 54_000, unpacked: 178_000 },
-  { name: 'ledger', packed: 68_000, unpacked: 240_000 },
+  { name: 'ledger', packed: 71_000, unpacked: 246_000 },
 ])('the package @proofstream/$name', ({ name, packed, unpacked }) => {
   test('is small', () => {
     const { size = Infinity, unpackedSize = Infinity, bundled } = archives.get(name) ?? {}

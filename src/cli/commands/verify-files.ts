@@ -3,20 +3,17 @@
 
 import { open } from 'node:fs/promises'
 import { type JsonObject, systemClock } from '../../index.ts'
-import type { TrustedCertificates } from '../../libraries/ledger/timestamp-trust.ts'
-import { base64Text } from '../../libraries/base/base64.ts'
 import { decodeUtf8 } from '../../libraries/base/bytes.ts'
 import { timeText } from '../../libraries/base/clock.ts'
 import { DecodeError } from '../../libraries/base/errors.ts'
 import { kindOfFile } from '../../libraries/ledger/file-kind.ts'
-import { type BoundTimestamp, judgeProof, type ProofFacts } from '../../libraries/ledger/judge-proof.ts'
-import { openRefusal } from '../../libraries/ledger/judge-receipt.ts'
-import { parseStatement } from '../../libraries/ledger/statement.ts'
+import { type FileVerdict, judgeFile } from '../../libraries/ledger/judge-file.ts'
+import type { TrustedCertificates } from '../../libraries/ledger/timestamp-trust.ts'
 import type { CommandContext } from '../context.ts'
 import { CommandFailure, type ExitCode, exitCodes, failureOf, note } from '../failure.ts'
 import { readGiven } from '../given-file.ts'
 import { objectOf } from '../json-values.ts'
-import { type Judged, type Judging, openedHead, signed, witnessedMembers } from '../judged.ts'
+import { type Judged, type Judging, told } from '../judged.ts'
 import { type KnownPolicy, policyFor } from '../ledger-policy.ts'
 import { printObject, printObjects } from '../output.ts'
 import { checkAnswer, checkBundleFile, type VerifyOptions } from './verify-answer.ts'
@@ -42,7 +39,7 @@ export async function verifyFiles(
   // A policy that cannot be read is the fault of the command, not of a file.
   if (options.policy !== undefined) await policy()
   const trusted = options.tsaCa === undefined ? undefined : await trustedIn(options.tsaCa)
-  const judging = { context, options, trusted, policy, nowMs: systemClock.nowMs() }
+  const judging: FileJudging = { context, options, trusted, policy, nowMs: systemClock.nowMs() }
   const lines: JsonObject[] = []
   let code: number = exitCodes.done
   for (const [at, file] of files.entries()) {
@@ -82,30 +79,34 @@ async function judge(judging: FileJudging, file: string, given: Uint8Array | und
     return ofAnswer(await checkBundleFile(context, file, options))
   }
   const bytes = given ?? (await readGiven(file))
-  const kind = kindOfFile(bytes)
   try {
-    switch (kind.kind) {
-      case 'proof':
-        return await judgeProofFile(bytes, await judging.policy(), judging)
-      case 'head':
-        return judgeHead(bytes, await judging.policy())
-      case 'statement':
-        return signed(parseStatement(bytes).node, judging, {})
-      case 'refusal': {
-        const { signer, ...facts } = openRefusal(kind.document)
-        return signed(signer, judging, facts)
-      }
-      case 'receipt':
-        return await judgeReceipt(kind.document, judging)
-      case 'broken promise':
-        return await judgeBroken(kind.document, judging)
-      case 'other':
-        return ofAnswer(await checkAnswer(context, bytes, { ...options, file }))
+    const { verdict, known } = await judgedAlone(bytes, judging)
+    if (verdict.kind === 'other') return ofAnswer(await checkAnswer(context, bytes, { ...options, file }))
+    const isOpen = 'missing' in verdict || verdict.verdict === 'promised, not yet due'
+    const of = kindOfFile(bytes)
+    if (known !== undefined && isOpen && options.offline !== true) {
+      if (of.kind === 'receipt') return await judgeReceipt(of.document, { ...judging, known })
+      if (of.kind === 'broken promise') return await judgeBroken(of.document, { ...judging, known })
     }
+    const judged = await timed(verdict, told(verdict, known?.name), judging)
+    if (verdict.verdict !== 'signed' || verdict.kind === 'head' || options.signer !== undefined) return judged
+    const reason = `It is signed by ${verdict.facts.signer}. Name the signer you expect with --signer.`
+    return { ...judged, reason }
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error
     return { verdict: 'altered', code: exitCodes.verificationFailed, reason: error.message }
   }
+}
+
+/** What the file says by itself. The policy is asked for where it takes one. */
+async function judgedAlone(
+  bytes: Uint8Array,
+  { options: { signer }, nowMs, policy }: Judging,
+): Promise<{ readonly verdict: FileVerdict; readonly known?: KnownPolicy }> {
+  const verdict = judgeFile(bytes, { signer, nowMs })
+  if (!('missing' in verdict)) return { verdict }
+  const known = await policy()
+  return { verdict: judgeFile(bytes, { policy: known.policy, signer, nowMs }), known }
 }
 
 function ofAnswer({ verdict, failure }: Awaited<ReturnType<typeof checkAnswer>>): Judged {
@@ -114,53 +115,20 @@ function ofAnswer({ verdict, failure }: Awaited<ReturnType<typeof checkAnswer>>)
   return { verdict: 'verified', code: exitCodes.done, facts: { signer } }
 }
 
-async function judgeProofFile(
-  bytes: Uint8Array,
-  { policy, name }: KnownPolicy,
-  { trusted }: FileJudging,
-): Promise<Judged> {
-  const judged = judgeProof(bytes, policy)
-  switch (judged.verdict) {
-    case 'included':
-      return {
-        verdict: 'included',
-        code: exitCodes.done,
-        ...(await timeOf(judged.stamp, trusted, {
-          ...proofMembers(judged.facts),
-          quorum: judged.quorum,
-          policy: name,
-        })),
-      }
-    case 'quorum not met': {
-      const facts = { ...proofMembers(judged.facts), quorum: 'not met', policy: name }
-      const timed = await timeOf(judged.stamp, trusted, facts)
-      return { ...timed, verdict: 'witness quorum not met', code: exitCodes.quorumNotMet, reason: judged.reason }
-    }
-    case 'altered':
-      return { verdict: 'altered', code: exitCodes.verificationFailed, reason: judged.reason }
-    case 'impossible':
-      return {
-        verdict: 'impossible',
-        code: exitCodes.verificationImpossible,
-        reason: judged.reason,
-        facts: { policy: name },
-      }
+/** With the time of a proof, where that was checked. Throws DecodeError where its time stamp is not good. */
+async function timed(verdict: FileVerdict, judged: Judged, { trusted }: FileJudging): Promise<Judged> {
+  if (verdict.kind !== 'proof' || verdict.verdict === 'altered' || verdict.verdict === 'impossible') return judged
+  const { stamp } = verdict
+  if (stamp === undefined) {
+    return trusted === undefined ? judged : { ...judged, reason: judged.reason ?? 'It has no time stamp.' }
   }
-}
-
-/** What the file shows, with its time where that was checked. Throws DecodeError where the time stamp is not good. */
-async function timeOf(
-  stamp: BoundTimestamp | undefined,
-  trusted: TrustedCertificates | undefined,
-  facts: NonNullable<Judged['facts']>,
-): Promise<Pick<Judged, 'facts' | 'reason'>> {
-  if (stamp === undefined) return { facts, reason: trusted === undefined ? undefined : 'It has no time stamp.' }
   if (trusted === undefined) {
-    return { facts, reason: 'Its time stamp is not checked: name the CA of its authority with --tsa-ca FILE.' }
+    const reason = 'Its time stamp is not checked: name the CA of its authority with --tsa-ca FILE.'
+    return { ...judged, reason: judged.reason ?? reason }
   }
   const { checkTimestamp } = await import('../../libraries/ledger/timestamp-trust.ts')
   const { atMs, authority } = await checkTimestamp(stamp.token, stamp.text, trusted)
-  return { facts: { ...facts, timestamp: objectOf({ at: timeText(atMs), authority }) } }
+  return { ...judged, facts: { ...judged.facts, timestamp: objectOf({ at: timeText(atMs), authority }) } }
 }
 
 /** Throws CommandFailure where the file has no certificates. */
@@ -173,40 +141,6 @@ async function trustedIn(file: string): Promise<TrustedCertificates> {
     const why = error instanceof Error ? error.message : String(error)
     throw new CommandFailure(exitCodes.usage, `${file} has no certificates that can be read (${why}).`)
   }
-}
-
-function proofMembers({
-  kind,
-  dataset,
-  sequence,
-  block,
-  record,
-  ledger,
-  witnessed,
-}: ProofFacts): NonNullable<Judged['facts']> {
-  const { origin, size, root, index } = ledger
-  return {
-    kind,
-    dataset,
-    sequence,
-    block,
-    record: record && objectOf({ value: record.value, index: record.index, count: record.count }),
-    ledger: objectOf({ origin, size, root: base64Text(root), index }),
-    witnessed: witnessedMembers(witnessed),
-  }
-}
-
-function judgeHead(bytes: Uint8Array, known: KnownPolicy): Judged {
-  const { head, quorum, witnessed } = openedHead(bytes, known)
-  const facts = {
-    ledger: objectOf({ origin: head.origin, size: head.size, root: base64Text(head.root) }),
-    quorum,
-    witnessed: witnessedMembers(witnessed),
-    policy: known.name,
-  }
-  if (quorum !== 'not met') return { verdict: 'signed', code: exitCodes.done, facts }
-  const reason = 'fewer witnesses have signed the head than the policy asks for'
-  return { verdict: 'witness quorum not met', code: exitCodes.quorumNotMet, reason, facts }
 }
 
 /** Bundles are archives, and may be larger than memory. */

@@ -8,7 +8,6 @@ import { parseEntry, promisedBytes } from '../../libraries/ledger/entry.ts'
 import {
   answersPromise,
   brokenPromiseJson,
-  judgePromise,
   type LedgerPromise,
   type Looked,
   lookedIn,
@@ -16,10 +15,10 @@ import {
   parseBrokenPromise,
   type SignedReceipt,
 } from '../../libraries/ledger/judge-receipt.ts'
+import { judgePromised } from '../../libraries/ledger/judge-file.ts'
 import { parseStatement } from '../../libraries/ledger/statement.ts'
 import { CommandFailure, exitCodes } from '../failure.ts'
-import { objectOf } from '../json-values.ts'
-import { type Judged, type Judging, openedHead, signed, signerFault, witnessedMembers } from '../judged.ts'
+import { type Judged, type Judging, openedHead, told } from '../judged.ts'
 import { type KnownPolicy, tilesFor } from '../ledger-policy.ts'
 import type { LedgerTiles } from '../ledger-tiles.ts'
 import { createStatusLine } from '../output.ts'
@@ -38,62 +37,44 @@ interface Reading {
   readonly statements: readonly Uint8Array[] | undefined
 }
 
-export async function judgeReceipt(document: JsonObject, judging: Judging): Promise<Judged> {
-  const receipt = openReceipt(document)
-  const facts = factsOf(receipt)
-  const fault = signerFault(receipt.signer, judging.options)
-  if (fault !== undefined) return { ...fault, facts }
+/** A receipt that is signed, and whose ledger the policy knows. */
+export async function judgeReceipt(document: JsonObject, judging: Known): Promise<Judged> {
+  const receipt = promisingReceipt(document)
   const { promise } = receipt
-  if (promise === undefined) return signed(receipt.signer, judging, facts)
-  const known = await judging.policy()
-  if (!known.policy.logs.some(({ key }) => key.name === promise.ledger)) return unknownLedger(promise, known)
-  if (judging.options.offline === true) return judgedPromise(receipt, undefined, { ...judging, known })
-  const tiles = await tilesFor(judging.context, known, promise.ledger)
+  const tiles = await tilesFor(judging.context, judging.known, promise.ledger)
   let head: Uint8Array
   try {
     head = await tiles.head()
   } catch (error) {
     // Before it is due nothing is wrong with a ledger that has not begun, or cannot be reached.
-    const judged = judgedPromise(receipt, undefined, { ...judging, known })
+    const judged = judgedPromise(receipt, undefined, judging)
     if (judged.code === exitCodes.done) return judged
     throw error
   }
-  const reading = await read(tiles, openedFor(promise, head, known), promise)
-  return await withEvidence({ receipt, document, head, reading, tiles }, { ...judging, known })
+  const reading = await read(tiles, openedFor(promise, head, judging.known), promise)
+  return await withEvidence({ receipt, document, head, reading, tiles }, judging)
 }
 
-/** A file that says that a promise was broken: all of it is judged anew. */
-export async function judgeBroken(document: JsonObject, judging: Judging): Promise<Judged> {
-  const broken = parseBrokenPromise(document)
-  const receipt = openReceipt(broken.receipt)
+/** A file that says that a promise was broken, and does not contradict itself: the ledger is read anew. */
+export async function judgeBroken(document: JsonObject, judging: Known): Promise<Judged> {
+  const { receipt: signed, head } = parseBrokenPromise(document)
+  const receipt = promisingReceipt(signed)
   const { promise } = receipt
-  const fault = signerFault(receipt.signer, judging.options)
-  if (fault !== undefined) return { ...fault, facts: factsOf(receipt) }
-  if (promise === undefined) throw new DecodeError('broken promise', 'has a receipt without a promise')
-  const known = await judging.policy()
-  if (!known.policy.logs.some(({ key }) => key.name === promise.ledger)) return unknownLedger(promise, known)
-  const opened = openedFor(promise, broken.head, known)
-  const looked = lookedIn(broken, opened)
-  if (looked?.found !== undefined && !answersPromise(promise, looked.found.entry)) {
-    throw new DecodeError('broken promise', 'has an entry of another dataset or sequence')
-  }
-  const { context, options } = judging
-  if (looked !== undefined && (options.signer !== undefined || options.offline === true)) {
-    const judged = judgedPromise(receipt, looked, { ...judging, known })
-    return options.signer === undefined && judged.code === exitCodes.promiseBroken ? unknownSigner(receipt) : judged
-  }
-  if (options.offline === true) {
-    const reason = 'It takes all entries of the ledger to see that the promised one is not there: leave out --offline.'
-    return { verdict: 'impossible', code: exitCodes.verificationImpossible, reason }
-  }
-  const tiles = await tilesFor(context, known, promise.ledger)
-  const reading = await readAll(tiles, opened, promise)
-  const source = { receipt, document: broken.receipt, head: broken.head, reading, tiles }
-  return await withEvidence(source, { ...judging, known })
+  const tiles = await tilesFor(judging.context, judging.known, promise.ledger)
+  const reading = await readAll(tiles, openedFor(promise, head, judging.known), promise)
+  return await withEvidence({ receipt, document: signed, head, reading, tiles }, judging)
 }
+
+function promisingReceipt(document: JsonObject): Promising {
+  const { promise, ...receipt } = openReceipt(document)
+  if (promise === undefined) throw new DecodeError('receipt', 'promises nothing')
+  return { ...receipt, promise }
+}
+
+type Promising = SignedReceipt & { readonly promise: LedgerPromise }
 
 interface Source {
-  readonly receipt: SignedReceipt
+  readonly receipt: Promising
   readonly document: JsonObject
   readonly head: Uint8Array
   readonly reading: Reading
@@ -115,40 +96,8 @@ async function withEvidence({ receipt, document, head, reading, tiles }: Source,
 
 type Known = Judging & { readonly known: KnownPolicy }
 
-function judgedPromise(receipt: SignedReceipt, looked: Looked | undefined, { known, nowMs }: Known): Judged {
-  const { promise } = receipt
-  if (promise === undefined) throw new DecodeError('receipt', 'promises nothing')
-  const judged = judgePromise(promise, looked, { policy: known.policy, nowMs })
-  const head = looked?.opened
-  const ledger = objectOf({
-    origin: promise.ledger,
-    size: head?.head.size,
-    index: 'index' in judged ? judged.index : undefined,
-  })
-  const witnessed = head === undefined ? undefined : witnessedMembers(head.witnessed)
-  const facts = { ...factsOf(receipt), ledger, quorum: head?.quorum, witnessed, policy: known.name }
-  switch (judged.verdict) {
-    case 'included':
-      return { verdict: 'included', code: exitCodes.done, facts }
-    case 'quorum not met':
-      return { verdict: 'witness quorum not met', code: exitCodes.quorumNotMet, reason: judged.reason, facts }
-    case 'promised':
-      return { verdict: 'promised, not yet due', code: exitCodes.done, reason: judged.reason, facts }
-    case 'broken':
-      return { verdict: 'promise broken', code: exitCodes.promiseBroken, reason: judged.reason, facts }
-    case 'impossible':
-      return { verdict: 'impossible', code: exitCodes.verificationImpossible, reason: judged.reason, facts }
-  }
-}
-
-function factsOf({ signer, receiptId, status, dataset, block, promise }: SignedReceipt): NonNullable<Judged['facts']> {
-  const by = promise && new Date(promise.byMs).toISOString()
-  return { signer, receiptId, status, dataset, block: block && objectOf(block), by }
-}
-
-function unknownLedger({ ledger }: LedgerPromise, { name }: KnownPolicy): Judged {
-  const reason = `The promise is about the ledger ${ledger}, which the policy ${name} does not know.`
-  return { verdict: 'impossible', code: exitCodes.verificationImpossible, reason }
+function judgedPromise(receipt: Promising, looked: Looked | undefined, { known, nowMs }: Known): Judged {
+  return told({ kind: 'receipt', ...judgePromised(receipt, looked, { policy: known.policy, nowMs }) }, known.name)
 }
 
 /** Anybody can sign a promise in the name of a ledger. */

@@ -56,7 +56,7 @@ export type ProofVerdict =
   /** `quorum` is `none` where the policy asks for no witness. */
   | (Stamped & { readonly verdict: 'included'; readonly facts: ProofFacts; readonly quorum: 'met' | 'none' })
   /** All is right but that too few witnesses have signed. */
-  | (Stamped & { readonly verdict: 'quorum not met'; readonly facts: ProofFacts; readonly reason: string })
+  | (Stamped & { readonly verdict: 'witness quorum not met'; readonly facts: ProofFacts; readonly reason: string })
   /** The bytes are not what was signed. */
   | { readonly verdict: 'altered'; readonly reason: string }
   /** It cannot be judged: of a ledger that the policy does not know, or of a newer form. */
@@ -119,7 +119,11 @@ function judge(document: ProofDocument, { index, hashes }: TlogProof, opened: Op
   }
   if (quorum !== 'not met') return { verdict: 'included', facts, quorum }
   const count = witnessed.length === 1 ? '1 witness has' : `${witnessed.length} witnesses have`
-  return { verdict: 'quorum not met', facts, reason: `${count} signed the head, fewer than the policy asks for` }
+  return {
+    verdict: 'witness quorum not met',
+    facts,
+    reason: `${count} signed the head, fewer than the policy asks for`,
+  }
 }
 
 /** The stamp, where its head is of the same ledger and holds the entry at its place. */

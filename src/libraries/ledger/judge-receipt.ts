@@ -123,9 +123,9 @@ export function answersPromise({ entry: promised }: LedgerPromise, entry: Uint8A
 
 export type PromiseVerdict =
   | { readonly verdict: 'included'; readonly index: number; readonly quorum: 'met' | 'none' }
-  | { readonly verdict: 'quorum not met'; readonly index: number; readonly reason: string }
-  | { readonly verdict: 'promised'; readonly reason: string }
-  | { readonly verdict: 'broken'; readonly reason: string }
+  | { readonly verdict: 'witness quorum not met'; readonly index: number; readonly reason: string }
+  | { readonly verdict: 'promised, not yet due'; readonly reason: string }
+  | { readonly verdict: 'promise broken'; readonly reason: string }
   | { readonly verdict: 'impossible'; readonly reason: string }
 
 /** What was read of a ledger up to a head: the entry that answers the promise, or none among all of them. */
@@ -144,23 +144,23 @@ export function judgePromise(
   if (looked?.found !== undefined) {
     const { entry, index } = looked.found
     if (!equalBytes(entry.subarray(0, promisedBytes), promise.entry)) {
-      return { verdict: 'broken', reason: 'The ledger has another block in the place of the promised one.' }
+      return { verdict: 'promise broken', reason: 'The ledger has another block in the place of the promised one.' }
     }
     const { quorum } = looked.opened
     if (quorum !== 'not met') return { verdict: 'included', index, quorum }
     return {
-      verdict: 'quorum not met',
+      verdict: 'witness quorum not met',
       index,
       reason: 'The entry is there, under a head that too few witnesses signed.',
     }
   }
   if (looked !== undefined && isSignedAfter(looked.opened, policy, promise.byMs + graceMs)) {
     return {
-      verdict: 'broken',
+      verdict: 'promise broken',
       reason: `A head that the witnesses signed after ${by} does not hold the promised entry.`,
     }
   }
-  if (nowMs <= promise.byMs + graceMs) return { verdict: 'promised', reason: `It is due at ${by}.` }
+  if (nowMs <= promise.byMs + graceMs) return { verdict: 'promised, not yet due', reason: `It is due at ${by}.` }
   return {
     verdict: 'impossible',
     reason: `It was due at ${by}, and no head that the policy's witnesses signed since shows it or its absence.`,

@@ -15,6 +15,16 @@ export {
 } from './entry.ts'
 export { kindOfFile, type LedgerFile } from './file-kind.ts'
 export { type Head, headText, parseHead } from './head.ts'
+export {
+  type FileFault,
+  type FileVerdict,
+  type HeadFacts,
+  judgeFile,
+  judgePromised,
+  type ReceiptFacts,
+  type ReceiptKind,
+  type Trust,
+} from './judge-file.ts'
 export { type BoundTimestamp, judgeProof, type ProofFacts, type ProofVerdict } from './judge-proof.ts'
 export {
   answersPromise,

@@ -126,7 +126,7 @@ describe('a proof', () => {
     expect(await ledger.store.get('ledger/tile/0/001.p/44')).toBeUndefined()
     const answers = ledger.answers()
     expect(await judged(answers, 299)).toEqual({ verdict: 'included', size: 300, quorum: 'met' })
-    expect(await judged(answers, 300)).toEqual({ verdict: 'quorum not met', size: 700, quorum: 'not met' })
+    expect(await judged(answers, 300)).toEqual({ verdict: 'witness quorum not met', size: 700, quorum: 'not met' })
   })
 
   test('is made again over the head that came meanwhile, where tiles go under it', async () => {

@@ -74,7 +74,7 @@ describe('a proof', () => {
 
   test('needs its quorum', () => {
     expect(judge(ledger.text(5, 9, 'row', { witnesses: [2] }))).toMatchObject({
-      verdict: 'quorum not met',
+      verdict: 'witness quorum not met',
       facts: { sequence: 1, witnessed: [{ name: 'W2' }] },
       reason: '1 witness has signed the head, fewer than the policy asks for',
     })

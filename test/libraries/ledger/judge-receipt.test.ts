@@ -91,7 +91,7 @@ describe('a promise', () => {
       index: 5,
       quorum: 'met',
     })
-    expect(judge(promise, { opened: opened(9, [2]), found: at(5) }).verdict).toBe('quorum not met')
+    expect(judge(promise, { opened: opened(9, [2]), found: at(5) }).verdict).toBe('witness quorum not met')
     const alone = { opened: opened(9, [], nobody), found: at(5) }
     expect(judgePromise(promise, alone, { policy: nobody, nowMs: witnessedMs })).toMatchObject({ quorum: 'none' })
   })
@@ -101,7 +101,7 @@ describe('a promise', () => {
     entry[50]! ^= 1
     const promise = promiseOf(5, timeOf(witnessedMs + 1e9))
     expect(answersPromise(promise, entry)).toBe(true)
-    expect(judge(promise, { opened: opened(9, []), found: { entry, index: 5 } }).verdict).toBe('broken')
+    expect(judge(promise, { opened: opened(9, []), found: { entry, index: 5 } }).verdict).toBe('promise broken')
     // Roots are not promised.
     const roots = Uint8Array.from(ledger.blocks[5]!.entry).fill(7, 73)
     expect(judge(promise, { opened: opened(9), found: { entry: roots, index: 5 } }).verdict).toBe('included')
@@ -111,9 +111,9 @@ describe('a promise', () => {
 
   test('is broken by a later head without it, if a quorum says that it is later by a minute', () => {
     const without = { opened: opened(5) }
-    expect(judge(promiseOf(5, long), without)).toMatchObject({ verdict: 'broken' })
-    expect(judge(promiseOf(5, timeOf(witnessedMs - 61_000)), without).verdict).toBe('broken')
-    expect(judge(promiseOf(5, timeOf(witnessedMs - 60_000)), without).verdict).toBe('promised')
+    expect(judge(promiseOf(5, long), without)).toMatchObject({ verdict: 'promise broken' })
+    expect(judge(promiseOf(5, timeOf(witnessedMs - 61_000)), without).verdict).toBe('promise broken')
+    expect(judge(promiseOf(5, timeOf(witnessedMs - 60_000)), without).verdict).toBe('promised, not yet due')
     expect(judge(promiseOf(5, long), { opened: opened(5, [1]) }).verdict).toBe('impossible')
     const alone = { opened: opened(5, [], nobody) }
     expect(judgePromise(promiseOf(5, long), alone, { policy: nobody, nowMs: witnessedMs }).verdict).toBe('impossible')
@@ -122,7 +122,7 @@ describe('a promise', () => {
   test('is a promise until a minute after its time, and then nobody knows without the ledger', () => {
     const promise = promiseOf(5, long)
     expect(judge(promise, undefined, promise.byMs + 60_000)).toMatchObject({
-      verdict: 'promised',
+      verdict: 'promised, not yet due',
       reason: `It is due at ${long}.`,
     })
     expect(judge(promise, undefined, promise.byMs + 60_001).verdict).toBe('impossible')

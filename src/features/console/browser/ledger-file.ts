@@ -6,12 +6,11 @@ import { utf8 } from '../../../libraries/base/bytes.ts'
 import { jsonText } from '../../../libraries/base/json/json.ts'
 import { systemClock } from '../../../libraries/base/clock.ts'
 import { cleanText } from '../../../libraries/base/clean-text.ts'
-import { kindOfFile } from '../../../libraries/ledger/file-kind.ts'
-import { judgeProof, type ProofFacts } from '../../../libraries/ledger/judge-proof.ts'
-import { judgePromise, openReceipt, openRefusal, type SignedReceipt } from '../../../libraries/ledger/judge-receipt.ts'
-import { openHead, type Witnessed } from '../../../libraries/ledger/open-head.ts'
-import { parsePolicy, type Policy } from '../../../libraries/ledger/policy.ts'
-import { parseStatement } from '../../../libraries/ledger/statement.ts'
+import { type HeadFacts, judgeFile, type ReceiptFacts } from '../../../libraries/ledger/judge-file.ts'
+import type { ProofFacts } from '../../../libraries/ledger/judge-proof.ts'
+import type { SignedRefusal } from '../../../libraries/ledger/judge-receipt.ts'
+import type { Witnessed } from '../../../libraries/ledger/open-head.ts'
+import { parsePolicy, type Policy, type Quorum } from '../../../libraries/ledger/policy.ts'
 import { element } from './element.ts'
 
 export interface Shown {
@@ -27,127 +26,107 @@ interface Trust {
 }
 
 /** Undefined for a file of another kind: an answer, a bundle. Does not throw. */
-export function judgeLedgerFile(bytes: Uint8Array, trust: Trust): Shown | undefined {
-  const file = kindOfFile(bytes)
-  if (file.kind === 'other') return undefined
-  try {
-    switch (file.kind) {
-      case 'statement':
-        return signedBy(parseStatement(bytes).node, trust, [])
-      case 'refusal': {
-        const { signer, dataset, kind, time } = openRefusal(file.document)
-        return signedBy(signer, trust, [
-          ['refused', kind],
-          ['dataset', dataset],
-          ['time', time],
-        ])
-      }
-      case 'receipt':
-        return ofReceipt(openReceipt(file.document), trust)
-      case 'broken promise': {
-        const why = 'That a promise was broken is seen in the ledger itself: proofstream verify FILE --policy FILE.'
-        return { tone: 'unjudged', headline: '? Cannot be judged here', content: [element('p', '', why)] }
-      }
-      default: {
-        const policy = policyOf(trust)
-        if (!('logs' in policy)) return policy
-        return file.kind === 'proof' ? ofProof(bytes, policy) : ofHead(bytes, policy)
-      }
+export function judgeLedgerFile(bytes: Uint8Array, { policy: text, signer }: Trust): Shown | undefined {
+  const { policy, reason } = policyOf(text)
+  const named = signer === '' ? undefined : signer
+  const judged = judgeFile(bytes, { policy, signer: named, nowMs: systemClock.nowMs() })
+  if (judged.kind === 'other') return undefined
+  if (judged.verdict === 'altered') return bad(judged.reason)
+  if (judged.verdict === 'impossible') {
+    if (!('missing' in judged)) return unjudged(judged.reason)
+    if (judged.missing === 'policy') return unjudged(reason ?? judged.reason)
+    if (judged.kind !== 'receipt' || judged.facts === undefined) return unjudged(inLedger)
+    return {
+      tone: 'unjudged',
+      headline: '? Signed, and the promise was due',
+      content: ofReceipt(judged.facts, inLedger),
     }
-  } catch (error) {
-    if (!(error instanceof DecodeError)) throw error
-    return bad(error.message)
+  }
+  if (judged.verdict === 'witness quorum not met') {
+    const facts =
+      judged.kind === 'proof' ? proofLines(judged.facts) : judged.kind === 'head' ? headLines(judged.facts) : []
+    const why = element('p', '', judged.reason ?? '')
+    return { tone: 'unjudged', headline: '? Witness quorum not met', content: [why, list(facts)] }
+  }
+  const good = (headline: string, ...content: readonly HTMLElement[]): Shown => ({ tone: 'good', headline, content })
+  const unchanged = `✓ Unchanged since it was signed${named === undefined ? '' : ' by the key that you named'}`
+  switch (judged.kind) {
+    case 'proof':
+      return good(`✓ Included in the ledger${alone(judged.quorum)}`, list(proofLines(judged.facts)), meaning())
+    case 'head':
+      return good(`✓ A head that is signed${alone(judged.facts.quorum)}`, list(headLines(judged.facts)))
+    case 'statement':
+      return good(unchanged, list([['signer', judged.facts.signer]]))
+    case 'refusal':
+      return good(unchanged, list(refusalLines(judged.facts)))
+    default: {
+      const isPromised = judged.verdict === 'promised, not yet due'
+      if (isPromised || judged.verdict === 'signed') {
+        return good(isPromised ? '✓ Promised, not yet due' : unchanged, ...ofReceipt(judged.facts, judged.reason))
+      }
+      const isBroken = judged.verdict === 'promise broken'
+      const content = ofReceipt(judged.facts, judged.reason)
+      return isBroken ? { tone: 'bad', headline: '✗ The promise was broken', content } : good(unchanged, ...content)
+    }
   }
 }
+
+const inLedger = 'Whether the promise was kept is seen in the ledger itself: proofstream verify FILE --policy FILE.'
 
 /** The policy, or why there is none. */
-function policyOf({ policy }: Trust): Policy | Shown {
-  if (policy.trim() === '') return unjudged('Whom to trust is not in the file: give a policy, and check again.')
+function policyOf(text: string): { readonly policy?: Policy; readonly reason?: string } {
+  if (text.trim() === '') return { reason: 'Whom to trust is not in the file: give a policy, and check again.' }
   try {
-    return parsePolicy(utf8(policy.endsWith('\n') ? policy : `${policy}\n`))
+    return { policy: parsePolicy(utf8(text.endsWith('\n') ? text : `${text}\n`)) }
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error
-    return unjudged(`The policy cannot be read: ${error.message}`)
+    return { reason: `The policy cannot be read: ${error.message}` }
   }
 }
 
-function ofProof(bytes: Uint8Array, policy: Policy): Shown {
-  const judged = judgeProof(bytes, policy)
-  if (judged.verdict === 'altered') return bad(judged.reason)
-  if (judged.verdict === 'impossible') return unjudged(judged.reason)
-  const facts = factsOf(judged.facts)
-  if (judged.verdict === 'quorum not met') {
-    return { tone: 'unjudged', headline: '? Witness quorum not met', content: [element('p', '', judged.reason), facts] }
-  }
-  return { tone: 'good', headline: `✓ Included in the ledger${alone(judged.quorum)}`, content: [facts, meaning()] }
-}
-
-function ofHead(bytes: Uint8Array, policy: Policy): Shown {
-  const opened = openHead(bytes, policy)
-  if (!opened.ok) return opened.fault === 'unknown' ? unjudged(opened.reason) : bad(opened.reason)
-  const { head, quorum, witnessed } = opened
-  const facts = list([['ledger', `${head.origin}, ${head.size} entries`], ...witnessLines(witnessed)])
-  return quorum === 'not met'
-    ? { tone: 'unjudged', headline: '? Witness quorum not met', content: [facts] }
-    : { tone: 'good', headline: `✓ A head that is signed${alone(quorum)}`, content: [facts] }
-}
-
-function ofReceipt(receipt: SignedReceipt, trust: Trust): Shown {
-  const { signer, status, dataset, block, promise } = receipt
-  const facts: Pair[] = [
+function ofReceipt({ signer, status, dataset, block, promise }: ReceiptFacts, about = ''): HTMLElement[] {
+  const facts = list([
     ['status', status],
     ['dataset', dataset],
     ...(block === undefined ? [] : [['block', `${block.hash}, sequence ${block.sequence}`] as const]),
-  ]
-  if (promise === undefined) return signedBy(signer, trust, facts)
-  const policy = policyOf(trust)
-  if (!('logs' in policy)) return policy
-  if (!policy.logs.some(({ key }) => key.name === promise.ledger)) {
-    return unjudged(`The policy has no log ${promise.ledger}, which the receipt is about.`)
-  }
-  const { verdict, ...rest } = judgePromise(promise, undefined, { policy, nowMs: systemClock.nowMs() })
-  const about = 'reason' in rest ? rest.reason : ''
-  const shown = signedBy(signer, trust, [...facts, ['promise', `an entry of ${promise.ledger}. ${about}`]])
-  if (shown.tone !== 'good') return shown
-  if (verdict === 'promised') return { ...shown, headline: '✓ Promised, not yet due' }
-  const how = element(
-    'p',
-    '',
-    'Whether it was kept is seen in the ledger itself: proofstream verify FILE --policy FILE.',
-  )
-  return { tone: 'unjudged', headline: '? Signed, and the promise was due', content: [...shown.content, how] }
+    ...(promise === undefined ? [] : [['promise', `an entry of ${promise.ledger}`] as const]),
+    ['signer', signer],
+  ])
+  return about === '' ? [facts] : [facts, element('p', '', about)]
 }
 
-function signedBy(signer: string, trust: Trust, facts: readonly Pair[]): Shown {
-  if (trust.signer !== '' && trust.signer !== signer)
-    return bad(`It is signed by ${signer}, not by the key that you named.`)
-  const named = trust.signer === '' ? '' : ' by the key that you named'
-  return {
-    tone: 'good',
-    headline: `✓ Unchanged since it was signed${named}`,
-    content: [list([...facts, ['signer', signer]])],
-  }
+function refusalLines({ signer, dataset, kind, time }: SignedRefusal): Pair[] {
+  return [
+    ['refused', kind],
+    ['dataset', dataset],
+    ['time', time],
+    ['signer', signer],
+  ]
+}
+
+function headLines({ ledger, witnessed }: HeadFacts): Pair[] {
+  return [['ledger', `${ledger.origin}, ${ledger.size} entries`], ...witnessLines(witnessed)]
 }
 
 type Pair = readonly [name: string, text: string]
 
-function factsOf({ kind, dataset, sequence, block, record, ledger, witnessed }: ProofFacts): HTMLElement {
+function proofLines({ kind, dataset, sequence, block, record, ledger, witnessed }: ProofFacts): Pair[] {
   const { origin, size, index } = ledger
-  return list([
+  return [
     ...(record === undefined ? [] : [[kind, jsonText(record.value)] as const]),
     ...(record === undefined ? [] : [['place', `${record.index + 1} of ${record.count} in its block`] as const]),
     ...(block === undefined ? [] : [['block', block] as const]),
     ['dataset', `${dataset}, block ${sequence} of its chain`],
     ['ledger', `${origin}: entry ${index} of ${size}`],
     ...witnessLines(witnessed),
-  ])
+  ]
 }
 
 function witnessLines(witnessed: readonly Witnessed[]): Pair[] {
   return witnessed.map(({ name, at }) => ['witness', `${name}, at ${new Date(at * 1000).toISOString()}`])
 }
 
-function alone(quorum: 'met' | 'none'): string {
+function alone(quorum: Quorum): string {
   return quorum === 'met' ? ', as its witnesses saw it' : ', by the word of its node alone'
 }
 
