@@ -1,15 +1,17 @@
 // Public as `@proofstream/client` and `proofstream/client`: a node as a JavaScript program sees it, in Node.js
-// (20.19 or newer) and in browsers: ask, write, read the newest rows, hear of new blocks, check what was answered. Needs
-// nothing but the platform's fetch.
+// (20.19 or newer) and in browsers: ask, write, read the newest rows, hear of new blocks, keep receipts and proofs, check what was
+// saved. Needs nothing but the platform's fetch.
 
 import { parseJson, type PlainJson, toPlain } from '../base/json/json.ts'
 import type { JsonValue } from '../base/json/value.ts'
-import { type OfflineSuccess, verifyOffline } from '../proof/verify.ts'
+import type { OfflineSuccess } from '../proof/verify.ts'
 import { type ClientOptions, datasetPath, Exchange, ProofstreamError } from './exchange.ts'
+import { type FileVerdict, judgedFile, verifiedAnswer, type VerifyOptions } from './files.ts'
 import { type BlockEvent, listen, type ListenOptions, type Offsets, type Row } from './listen.ts'
 import { recordLines } from './records.ts'
 
 export { type ClientOptions, ProofstreamError } from './exchange.ts'
+export type { AnswerVerdict, FileVerdict, LedgerVerdict, VerifyOptions } from './files.ts'
 export type { BlockEvent, ListenOptions, Offsets, Row } from './listen.ts'
 
 export interface QueryOptions {
@@ -98,6 +100,30 @@ export interface Receipt {
   readonly proof?: { readonly type: string; readonly verificationMethod: string; readonly proofValue: string }
 }
 
+export interface ReceiptOptions {
+  /** By the node key, with what the ledger promises where it does. */
+  readonly signed?: boolean
+  readonly signal?: AbortSignal
+}
+
+export interface ReceiptAnswer {
+  readonly receipt: Receipt
+  /** The receipt as it came: what to save of a signed one, and what `verify` takes. */
+  readonly text: string
+}
+
+/** A batch (a `Receipt` is one), a block by its hash, or a row by its offset. */
+export type ProofTarget =
+  | { readonly receiptId: string }
+  | { readonly dataset: string; readonly block: string }
+  | { readonly dataset: string; readonly offset: number | bigint }
+
+export interface ProofOptions {
+  /** The form of the file; `tlog-proof` by default. */
+  readonly as?: 'tlog-proof' | 'json'
+  readonly signal?: AbortSignal
+}
+
 /** What a node answers at once, unless its operator has said otherwise. */
 const mostRows = 100_000
 
@@ -171,6 +197,21 @@ export class ProofstreamClient {
     return JSON.parse(text) as Receipt // the shape of the node's own document
   }
 
+  /** The receipt of a batch as of now. */
+  async receipt(id: string, { signed = false, signal }: ReceiptOptions = {}): Promise<ReceiptAnswer> {
+    const query = signed ? { include: 'signature' } : {}
+    const text = await this.#exchange.text(receiptPath(id), { query, signal })
+    return { receipt: JSON.parse(text) as Receipt, text } // the shape of the node's own document
+  }
+
+  /**
+   * The file that shows to anybody that the ledger has a batch, a block or a row, as it came. Throws ProofstreamError
+   * `NotYetInLedger` where it has not come after the repeats, `NoSuchProof` where it never will.
+   */
+  async proof(target: ProofTarget, { as: format, signal }: ProofOptions = {}): Promise<string> {
+    return await this.#exchange.text(`${provenPath(target)}/proof`, { query: { format }, signal })
+  }
+
   /**
    * The blocks of datasets (aliases or DIDs) as they are committed, each once and in order, over lost connections and
    * restarts of the node; until `signal` aborts or the loop is left. Throws ProofstreamError where they may not be read, or
@@ -184,12 +225,28 @@ export class ProofstreamClient {
    * Checks an answer with its proof by itself: no node is asked. Throws ProofstreamError with the kind of the check that
    * failed, such as `InvalidRequest::OutputHash`, and the whole verdict in `problem`.
    */
-  verify(text: string | Uint8Array, signer?: string): OfflineSuccess {
-    const verdict = verifyOffline(text, signer === undefined ? {} : { signer })
-    if (verdict.ok) return verdict
-    const { kind, message } = verdict
-    throw new ProofstreamError(0, { error: { kind }, message, verdict })
+  verify(answer: string | Uint8Array, signer?: string): OfflineSuccess
+  /**
+   * Judges a file of any kind: an answer as above, or a proof of a ledger, a signed receipt, refusal, statement or head, a
+   * broken promise. Of a file that is intact the caller weighs the verdict; all is well where it is `verified`, `included`,
+   * `signed` or `promised, not yet due`. Throws ProofstreamError `Altered` where file or signer is another; for an answer as above.
+   */
+  verify(file: string | Uint8Array, options: VerifyOptions): FileVerdict
+  verify(file: string | Uint8Array, by?: string | VerifyOptions): OfflineSuccess | FileVerdict {
+    return typeof by === 'object' ? judgedFile(file, by) : verifiedAnswer(file, by)
   }
+}
+
+function receiptPath(id: string): string {
+  return `/receipts/${encodeURIComponent(id)}`
+}
+
+function provenPath(target: ProofTarget): string {
+  if ('receiptId' in target) return receiptPath(target.receiptId)
+  const dataset = datasetPath(target.dataset)
+  return 'block' in target
+    ? `${dataset}/blocks/${encodeURIComponent(target.block)}`
+    : `${dataset}/rows/${target.offset}`
 }
 
 function membersOf(value: string | JsonValue | undefined): Readonly<Record<string, JsonValue>> {

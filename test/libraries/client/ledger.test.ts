@@ -1,0 +1,214 @@
+// The JavaScript client and the ledger of a real node: receipts with a promise and proofs, kept as they came, judged later without the
+// node; what was altered, what the policy does not know, what has no proof.
+
+import { afterAll, beforeAll, describe, expect, expectTypeOf, test } from 'vitest'
+import {
+  type FileVerdict,
+  ProofstreamClient,
+  ProofstreamError,
+  type ProofTarget,
+  type Receipt,
+  type ReceiptAnswer,
+} from '../../../src/libraries/client/client.ts'
+import { jsonText } from '../../../src/libraries/base/json/json.ts'
+import { brokenPromiseJson } from '../../../src/libraries/ledger/judge-receipt.ts'
+import { generateNodeKey } from '../../../src/libraries/proof/sign.ts'
+import { runsWith } from '../../helpers/features.ts'
+import { type LiveNode, startLiveNode } from '../../helpers/live-node.ts'
+import { until } from '../../helpers/until.ts'
+import { keyText, twoOfThree } from '../ledger/keys.ts'
+import { SmallLedger } from '../ledger/proofs.ts'
+import { nodeKey, signedReceipt } from '../ledger/receipts.ts'
+
+/** Verifying asks nobody. */
+const offline = new ProofstreamClient('http://127.0.0.1:1', { fetch: () => Promise.reject(new Error('asked')) })
+
+/** What a call is refused with. */
+async function refusal(call: () => unknown): Promise<unknown> {
+  try {
+    return await call()
+  } catch (error) {
+    return error instanceof ProofstreamError ? [error.status, error.kind] : error
+  }
+}
+
+const flipped = (text: string, at: number): Uint8Array => {
+  const bytes = new TextEncoder().encode(text)
+  return bytes.with(at, (bytes[at] ?? 0) ^ 1)
+}
+
+describe.runIf(runsWith('ledger'))('with a ledger', () => {
+  let live: LiveNode
+  let node: ProofstreamClient
+  let policy = ''
+  let receipt: Receipt
+  let signed: ReceiptAnswer
+
+  beforeAll(async () => {
+    live = await startLiveNode({ 'ledger-origin': 'data.example/ledger', 'ledger-delay': '1s' })
+    node = new ProofstreamClient(live.node.url, { token: live.adminToken })
+    await until('a ledger', async () => (await live.call('/ledger')).at('state') === 'running')
+    policy = (await live.call('/ledger/policy')).text
+    await live.call('/acme/kept', { method: 'PUT', json: { visibility: 'public', proofs: 'rows' } })
+    receipt = await node.ingest('acme/kept', [{ a: 1 }, { a: 2 }], { waitSeconds: 30 })
+    signed = await node.receipt(receipt.receiptId, { signed: true })
+  })
+  afterAll(() => live.stop())
+
+  test('a receipt is read as of now, and signed with its promise where that is asked for', async () => {
+    const plain = await node.receipt(receipt.receiptId)
+    expectTypeOf(plain).toEqualTypeOf<ReceiptAnswer>()
+    expect(plain.receipt).toEqual(JSON.parse(plain.text))
+    expect(plain.receipt).toMatchObject({ receiptId: receipt.receiptId, status: 'committed', block: receipt.block })
+    expect(plain.receipt).not.toHaveProperty('proof')
+    const { proof, promise, ...rest } = signed.receipt
+    expect({ ...rest, proof, promise }).toEqual({
+      ...plain.receipt,
+      proof: expect.objectContaining({ verificationMethod: live.node.did }),
+      promise: expect.objectContaining({ ledger: 'data.example/ledger' }),
+    })
+    expect(signed.text).toBe((await live.call(`/receipts/${receipt.receiptId}?include=signature`)).text)
+    expect(await refusal(() => node.receipt('none'))).toEqual([404, 'ReceiptNotFound'])
+  })
+
+  test('a saved receipt is judged by its promise, and is nothing once a byte is another', async () => {
+    const { promise } = signed.receipt
+    const by = new Date(promise?.by ?? '')
+    const promised = offline.verify(signed.text, { policy, signer: live.node.did, now: by })
+    expectTypeOf(promised).toEqualTypeOf<FileVerdict>()
+    expect(promised).toMatchObject({
+      kind: 'receipt',
+      verdict: 'promised, not yet due',
+      facts: { signer: live.node.did, receiptId: receipt.receiptId },
+    })
+    const later = new Date(by.getTime() + 3_600_000)
+    expect(offline.verify(signed.text, { policy, now: later })).toMatchObject({
+      verdict: 'impossible',
+      missing: 'ledger',
+    })
+    expect(offline.verify(signed.text, {})).toMatchObject({ verdict: 'impossible', missing: 'policy' })
+    const committed = signed.text.replace('"received":2', '"received":3')
+    expect(committed).not.toBe(signed.text)
+    expect(await refusal(() => offline.verify(committed, { policy }))).toEqual([0, 'Altered'])
+    const { did: another } = generateNodeKey()
+    expect(await refusal(() => offline.verify(signed.text, { policy, signer: another }))).toEqual([0, 'Altered'])
+    for (let at = 0; at < signed.text.length; at += 5) {
+      const [, kind] = Object(await refusal(() => offline.verify(flipped(signed.text, at), { policy })))
+      // What is no receipt any more is judged as an answer.
+      expect(['Altered', 'InvalidRequest', 'MalformedJson']).toContain(kind)
+    }
+  })
+
+  test('a batch, a block and a row have a proof in both forms, which a policy is enough to judge', async () => {
+    const block = receipt.block?.hash ?? ''
+    const batch = expect.objectContaining({ bodyHash: receipt.bodyHash, offsets: { start: 0, end: 1 } })
+    const targets: readonly (readonly [string, ProofTarget, record: unknown])[] = [
+      ['batch', receipt, batch],
+      ['block', { dataset: 'acme/kept', block }, undefined],
+      ['row', { dataset: 'acme/kept', offset: 1n }, expect.objectContaining({ offset: 1, a: 2 })],
+    ]
+    for (const [kind, target, value] of targets) {
+      const text = await node.proof(target)
+      expect(text).toMatch(/^c2sp\.org\/tlog-proof@v1\n/)
+      const json = await node.proof(target, { as: 'json' })
+      expect(JSON.parse(json)).toMatchObject({ ledger: expect.anything() })
+      for (const file of [text, json, new TextEncoder().encode(text)]) {
+        const judged = offline.verify(file, { policy })
+        if (judged.kind !== 'proof' || judged.verdict !== 'included') throw new Error(JSON.stringify(judged))
+        expect(judged.facts.record?.value).toEqual(value)
+        expect(judged).toMatchObject({
+          quorum: 'none',
+          facts: { kind, dataset: receipt.dataset.id, sequence: receipt.block?.sequence },
+        })
+      }
+    }
+  })
+
+  test('a proof with a byte changed is thrown', async () => {
+    const text = await node.proof(receipt)
+    for (let at = 0; at < text.length; at += 3) {
+      const judged = await refusal(() => offline.verify(flipped(text, at), { policy }))
+      expect([at, Object(judged).verdict]).not.toEqual([at, 'included'])
+    }
+    const error = await refusal(() => offline.verify(text.replace(/\n(?=[A-Za-z0-9+/]{43}=\n)/, '\nA'), { policy }))
+    expect(error).toEqual([0, 'Altered'])
+  })
+
+  test('a policy of another ledger cannot judge a proof, and one that nobody can read is refused', async () => {
+    const text = await node.proof(receipt)
+    const other = `log ${keyText('other.example', 1, 1)}\nquorum none\n`
+    expect(offline.verify(text, { policy: other })).toMatchObject({ kind: 'proof', verdict: 'impossible' })
+    expect(offline.verify(text, {})).toMatchObject({ verdict: 'impossible', missing: 'policy' })
+    const demanding = `${policy.replace(/^quorum.*\n/m, '')}${twoOfThree.replace(/^log.*\n/gm, '')}`
+    expect(offline.verify(text, { policy: demanding })).toMatchObject({ verdict: 'witness quorum not met' })
+    expect(await refusal(() => offline.verify(text, { policy: 'trust me\n' }))).toEqual([0, 'InvalidParameter'])
+    const now = new Date(Number.NaN)
+    expect(await refusal(() => offline.verify(text, { policy, now }))).toEqual([0, 'InvalidParameter'])
+  })
+
+  test('what the ledger says by itself is judged, too', async () => {
+    const head = await live.call('/ledger/checkpoint')
+    expect(offline.verify(head.bytes, { policy })).toMatchObject({ kind: 'head', verdict: 'signed' })
+  })
+
+  test('what never has a proof says so, and what has none yet after the repeats', async () => {
+    await live.call('/acme/hidden', { method: 'PUT', json: { visibility: 'private' } })
+    const hidden = await node.ingest('acme/hidden', [{ a: 1 }], { create: true, waitSeconds: 30 })
+    expect(await refusal(() => node.proof(hidden))).toEqual([404, 'NoSuchProof'])
+    expect(await refusal(() => node.proof({ dataset: 'acme/kept', offset: 9 }))).toEqual([404, 'NoSuchProof'])
+    expect(await refusal(() => node.proof({ dataset: 'kept', offset: 9 }))).toEqual([0, 'InvalidName'])
+  })
+
+  test('what has no proof yet says so after the repeats', async () => {
+    const slow = await startLiveNode({ 'ledger-delay': '1h' })
+    try {
+      let tried = 0
+      const early = new ProofstreamClient(slow.node.url, {
+        token: slow.adminToken,
+        // The node asks for a pause of a quarter of an hour; without that the client takes its own.
+        fetch: async (url, init) => {
+          tried++
+          const answer = await fetch(url, init)
+          return new Response(answer.body, { status: answer.status })
+        },
+      })
+      const taken = await early.ingest('acme/early', [{ a: 1 }], { create: true, waitSeconds: 30 })
+      tried = 0
+      expect(await refusal(() => early.proof(taken))).toEqual([409, 'NotYetInLedger'])
+      expect(tried).toBe(6)
+    } finally {
+      await slow.stop()
+    }
+  })
+
+  test('a saved answer is judged as before', async () => {
+    const { text } = await node.query('select max(a) as most from acme.kept', { proof: true })
+    const success = offline.verify(text, live.node.did)
+    expect(offline.verify(text, { policy, signer: live.node.did })).toEqual({
+      ...success,
+      kind: 'answer',
+      verdict: 'verified',
+    })
+    expect(success).not.toHaveProperty('kind')
+    const changed = text.replace('"most":2', '"most":3')
+    for (const by of [undefined, live.node.did, {}, { policy }]) {
+      const judged = (): unknown => (typeof by === 'object' ? offline.verify(changed, by) : offline.verify(changed, by))
+      expect(await refusal(judged)).toEqual([0, 'InvalidRequest::OutputHash'])
+    }
+    const { did: another } = generateNodeKey()
+    expect(await refusal(() => offline.verify(text, { signer: another }))).toEqual([0, 'OtherSigner'])
+  })
+})
+
+test('a promise that was broken is a verdict for a signer that is named', () => {
+  const ledger = new SmallLedger(9)
+  const entry = Uint8Array.from(ledger.blocks[5]!.entry)
+  entry[50]! ^= 1
+  const { index, hashes, head } = ledger.proof(5, 9, 'block')
+  const receipt = signedReceipt(ledger, 5, { by: '2026-05-01T00:00:00.000Z', entry })
+  const found = { entry: ledger.blocks[5]!.entry, index, hashes }
+  const text = jsonText(brokenPromiseJson({ receipt, head, found }))
+  const judged = offline.verify(text, { policy: twoOfThree, signer: nodeKey.did })
+  expect(judged).toMatchObject({ kind: 'broken promise', verdict: 'promise broken' })
+  expect(offline.verify(text, { policy: twoOfThree })).toMatchObject({ verdict: 'impossible', missing: 'ledger' })
+})
