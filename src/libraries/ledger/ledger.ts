@@ -72,7 +72,6 @@ export {
   isBelow,
   recordLeaf,
   type RecordPlace,
-  recordPlace,
   recordsRoot,
   rowSalt,
 } from './roots.ts'
@@ -99,7 +98,7 @@ export {
   rootTiles,
   type TileHashes,
 } from './tile-proofs.ts'
-export { hashesByLevel, TiledTree, type TileFile } from './tiled-tree.ts'
+export { hashesByLevel, recordPlace, TiledTree, type TileFile } from './tiled-tree.ts'
 export {
   entriesOfBundle,
   entryBundle,

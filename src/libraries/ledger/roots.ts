@@ -7,8 +7,6 @@ import { canonicalBytes } from '../base/json/canonical.ts'
 import { fromPlain } from '../base/json/json.ts'
 import type { JsonValue } from '../base/json/value.ts'
 import { noRoot } from './entry.ts'
-import { inclusionProof } from './tile-proofs.ts'
-import { hashesByLevel } from './tiled-tree.ts'
 import { leafHash, rootFromInclusion, treeRoot } from './tree.ts'
 
 /** What a leaf says of a batch. */
@@ -74,12 +72,6 @@ export interface RecordPlace {
   readonly index: number
   readonly count: number
   readonly path: readonly Uint8Array[]
-}
-
-/** The place of a leaf among the leaves with these hashes. */
-export function recordPlace(leafHashes: readonly Uint8Array[], index: number): RecordPlace {
-  const count = leafHashes.length
-  return { index, count, path: inclusionProof(index, count, hashesByLevel(leafHashes)) }
 }
 
 /** True when a leaf of this hash is at its place below this root. */

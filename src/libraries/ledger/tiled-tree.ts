@@ -3,8 +3,9 @@
 
 import { must } from '../base/assert.ts'
 import { copyBytes } from '../base/bytes.ts'
+import type { RecordPlace } from './roots.ts'
 import { hashesOfTile, fullTileWidth, type Tile } from './tiles.ts'
-import { rootTiles, type TileHashes } from './tile-proofs.ts'
+import { inclusionProof, rootTiles, type TileHashes } from './tile-proofs.ts'
 import { emptyRoot, Frontier, hashBytes, treeRoot } from './tree.ts'
 
 /** A tile of hashes and its bytes. */
@@ -142,4 +143,10 @@ export function hashesByLevel(leafHashes: readonly Uint8Array[]): TileHashes {
     row = above
   }
   return (level, index) => must(levels[level]?.[index], 'the tree has this hash')
+}
+
+/** The place of a leaf of `roots.ts` among the leaves with these hashes. */
+export function recordPlace(leafHashes: readonly Uint8Array[], index: number): RecordPlace {
+  const count = leafHashes.length
+  return { index, count, path: inclusionProof(index, count, hashesByLevel(leafHashes)) }
 }

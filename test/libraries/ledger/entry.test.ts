@@ -20,10 +20,10 @@ import {
   batchSalt,
   isBelow,
   recordLeaf,
-  recordPlace,
   recordsRoot,
   rowSalt,
 } from '../../../src/libraries/ledger/roots.ts'
+import { recordPlace } from '../../../src/libraries/ledger/tiled-tree.ts'
 import {
   allSecrets,
   blockSalt,

@@ -2,7 +2,8 @@
 
 import { describe, expect, test } from 'vitest'
 import { leafHash } from '../../../../src/libraries/ledger/tree.ts'
-import { isBelow, recordPlace, recordsRoot } from '../../../../src/libraries/ledger/roots.ts'
+import { isBelow, recordsRoot } from '../../../../src/libraries/ledger/roots.ts'
+import { recordPlace } from '../../../../src/libraries/ledger/tiled-tree.ts'
 import { recordTree } from '../../../../src/node/machine/work/record-tree.ts'
 
 const leaves = Array.from({ length: 70_000 }, (_, at) => leafHash(Uint8Array.of(at, at >> 8, at >> 16)))
