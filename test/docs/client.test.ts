@@ -1,4 +1,5 @@
-// The program of docs/client.md as it stands there, against a node: it stores, asks, checks without the node, and listens.
+// The programs of docs/client.md as they stand there, against a node: they store, ask, keep what the ledger shows, check without the
+// node, and listen.
 
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -9,8 +10,9 @@ import { liveNode } from '../helpers/live-node.ts'
 import { blocksOf } from '../helpers/page-blocks.ts'
 import { runProgram } from '../helpers/run-node.ts'
 import { repository } from '../helpers/sources.ts'
+import { until } from '../helpers/until.ts'
 
-const live = await liveNode()
+const live = await liveNode({ 'ledger-origin': 'data.example/ledger', 'ledger-delay': '1s' })
 const folder = await mkdtemp(join(tmpdir(), 'proofstream-client-page-'))
 afterAll(() => rm(folder, { recursive: true }))
 
@@ -23,16 +25,18 @@ async function install(): Promise<void> {
   await writeFile(join(place, 'client.js'), `export * from 'file://${client}'\n`)
 }
 
-test('docs/client.md: its program stores, asks with a proof, checks it, and hears of blocks', async () => {
+test('docs/client.md: its programs store, ask with a proof, check it, keep receipt and proof, and hear of blocks', async () => {
   await install()
   await live.ingest('acme/alarms', [{ alarm: 0 }], '?create=true')
-  const [ask, verify, listen, ...more] = blocksOf('docs/client.md').flatMap(({ language, text }) =>
+  await until('a ledger', async () => (await live.call('/ledger')).at('state') === 'running')
+  await writeFile(join(folder, 'policy.txt'), (await live.call('/ledger/policy')).text)
+  const [ask, verify, listen, keep, judge, ...more] = blocksOf('docs/client.md').flatMap(({ language, text }) =>
     language === 'js' ? [text.replace('http://127.0.0.1:8080', live.node.url)] : [],
   )
   expect(more).toEqual([])
   const printed = 'console.log(JSON.stringify(rows))'
   const checked = 'console.log(signer, answer.rows)'
-  const program = [`const token = '${live.adminToken}'`, ask, printed, verify, checked, listen].join('\n')
+  const program = [`const token = '${live.adminToken}'`, ask, printed, verify, checked, keep, judge, listen].join('\n')
   await writeFile(join(folder, 'program.mjs'), program)
   let heard = ''
   const { stdout, stderr } = await runProgram(['program.mjs'], {
@@ -44,7 +48,9 @@ test('docs/client.md: its program stores, asks with a proof, checks it, and hear
   })
   expect([stderr, stdout]).toEqual([
     '',
-    expect.stringMatching(/^\[\{"sensor":"s1","warmest":21\.5\}\]\ndid:key:\w+ 1\nacme\/alarms \[[^]*alarm: 1,?\n/),
+    expect.stringMatching(
+      /^\[\{"sensor":"s1","warmest":21\.5\}\]\ndid:key:\w+ 1\nreceipt promised, not yet due\nproof included\nacme\/alarms \[[^]*alarm: 1,?\n/,
+    ),
   ])
 })
 
