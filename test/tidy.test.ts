@@ -165,12 +165,12 @@ describe('the repository', () => {
       // queries with an address. And by the ledger: its library, whose judges are written in Go, roots, and the witnesses
       // that are asked (1,350 lines), those that a node is (850), and the commands that prove, verify and audit (1,800). Last by
       // the follower of a ledger, which checks every entry before it signs (900), and its time stamps (1,050, which call pkijs). One judgement of all kinds of
-      // files (200), in the place of those of the page and the command.
-      src: linesOf('src') > 115_050,
-      libraries: linesOf('src/libraries') > 27_000,
+      // files (200), in the place of those of the page and the command. The JavaScript client keeps and judges these files (140).
+      src: linesOf('src') > 115_200,
+      libraries: linesOf('src/libraries') > 27_150,
       node: linesOf('src/node') > 54_050,
       features: linesOf('src/features') > 23_350,
-      test: linesOf('test') > 95_550,
+      test: linesOf('test') > 95_800,
     }).toEqual({
       src: false,
       libraries: false,

@@ -6,6 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { blockOf } from '../helpers/page-blocks.ts'
+import { twoOfThree } from '../libraries/ledger/keys.ts'
+import { SmallLedger } from '../libraries/ledger/proofs.ts'
 import { proofVectors } from '../libraries/proof/proof-vectors.ts'
 import {
   clientPrints,
@@ -69,7 +71,7 @@ function installedIn(name: string): { readonly manifests: readonly Manifest[]; r
 
 describe.each([
   { name: 'verify', packed: 40_000, unpacked: 135_000 },
-  { name: 'client', packed: 54_000, unpacked: 178_000 },
+  { name: 'client', packed: 81_200, unpacked: 280_000 },
   { name: 'ledger', packed: 71_000, unpacked: 246_000 },
 ])('the package @proofstream/$name', ({ name, packed, unpacked }) => {
   test('is small', () => {
@@ -101,6 +103,9 @@ describe.each([
       client: `
         import { ProofstreamClient, ProofstreamError, type BlockEvent } from '@proofstream/client'
         const node = new ProofstreamClient('http://127.0.0.1:1')
+        const verdict = node.verify(await node.proof({ receiptId: 'r' }), { policy: 'quorum none' })
+        if (verdict.kind === 'proof' && verdict.verdict === 'included') verdict.facts.record?.value['n']
+        node.verify('').signer satisfies string
         for await (const event of node.events('me/js')) event satisfies BlockEvent
         if (new Error() instanceof ProofstreamError) throw new Error()
         // @ts-expect-error a dataset has a name
@@ -162,6 +167,30 @@ test('the program in the README of the verifier says what an answer tells', asyn
 test('a bundler puts both into a browser', async () => {
   expect(await verifiedInPage(join(home, 'verify'), '@proofstream/verify')).toBe(true)
   expect(await signerInPage(join(home, 'client'), '@proofstream/client')).toBe(proofVectors[0]?.did)
+})
+
+test('the installed client judges files about a ledger by a policy, and takes none with a byte changed', async () => {
+  const folder = join(home, 'client')
+  const ledger = new SmallLedger(9)
+  writeFileSync(join(folder, 'row.tlog-proof'), ledger.text(5, 9, 'row'))
+  writeFileSync(join(folder, 'policy.txt'), twoOfThree)
+  const program = `
+    import { readFileSync } from 'node:fs'
+    import { ProofstreamClient, ProofstreamError } from '@proofstream/client'
+    const node = new ProofstreamClient('http://127.0.0.1:1')
+    const [proof, policy] = ['row.tlog-proof', 'policy.txt'].map((name) => new Uint8Array(readFileSync(name)))
+    const { verdict } = node.verify(proof, { policy })
+    const judged = [...proof].map((byte, at) => {
+      try {
+        return node.verify(proof.with(at, byte ^ 1), { policy }).verdict
+      } catch (error) {
+        return error instanceof ProofstreamError ? 'thrown' : 'failed'
+      }
+    })
+    console.log(verdict, ['included', 'failed', 'thrown'].map((one) => judged.includes(one)).join())`
+  writeFileSync(join(folder, 'app.mjs'), program)
+  const { stdout } = await run(process.execPath, ['app.mjs'], { cwd: folder, env })
+  expect(stdout).toBe('included false,false,true\n')
 })
 
 test('the installed client writes to a node, asks, checks and listens', async () => {
