@@ -9,6 +9,7 @@ import { sha256 } from '../../src/libraries/base/ids/native-crypto.ts'
 import { canonicalBytes } from '../../src/libraries/base/json/canonical.ts'
 import { fromPlain } from '../../src/libraries/base/json/json.ts'
 import { commit } from '../../src/libraries/proof/commitment.ts'
+import { libraryName } from '../../src/node/engine/native-engine.ts'
 import { nodeKeyFromJson, signProof } from '../../src/libraries/proof/sign.ts'
 import { type Answer, liveNode, type LiveNode } from '../helpers/live-node.ts'
 import { type Finished, runCommand, runShell } from '../helpers/run-node.ts'
@@ -58,13 +59,8 @@ test('the command tells which engines are here, by the digest of the library', a
   const listed = (await engine(bare, 'list')).stdout.trim().split('\n')
   const all = listed.flatMap((line) => JSON.parse(line) as { version: string; state: string; digest?: string }[])
   expect(all.find(({ version }) => version === older)).toMatchObject({ state: 'not here' })
-  const library = join(
-    repository,
-    'node_modules/@duckdb',
-    `node-bindings-${process.platform}-${process.arch}`,
-    'libduckdb.so',
-  )
-  const digest = process.platform === 'linux' ? toHex(sha256(await readFile(library))) : expect.any(String)
+  const bindings = `node-bindings-${process.platform}-${process.arch}`
+  const digest = toHex(sha256(await readFile(join(repository, 'node_modules/@duckdb', bindings, libraryName))))
   expect(all.find(({ state }) => state === 'default')).toMatchObject({ version: '1.5.6', digest })
   expect((await bare.call('/info')).at('engines')).toEqual([
     { version: '1.5.6', form: 'native', digest, default: true },
@@ -126,7 +122,7 @@ test.runIf(isHere)('so does one over a bundle, and where the library is another 
   await cp(join(live.dataDir, 'engines', older), copy, { recursive: true })
   const platform = `${process.platform}-${process.arch}`
   const bindings = join(copy, 'node_modules/@duckdb', `node-bindings-${platform}`)
-  await writeFile(join(bindings, 'libduckdb.so'), 'another library', { flag: 'a' })
+  await writeFile(join(bindings, libraryName), 'another library', { flag: 'a' })
   const lie = await proofOf(bare, `SqlDuckDb/${older}-3`, { data: [['Oslo', 'ROME']] })
   const told = await verified(bare, lie)
   expect([told.at('error.kind'), told.text]).toEqual([

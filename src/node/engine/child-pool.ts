@@ -208,6 +208,7 @@ export class ChildPool {
     const { clock, native } = this.#options
     // mutant: any library runs
     await native.digest()
+    if (this.#closing.signal.aborted) throw draining()
     const child = new ChildHandle(this.#settings, native.folder, clock)
     this.#children.add(child)
     void child.exited.then(() => {

@@ -113,6 +113,8 @@ export class Engines {
       return native
     } catch (error) {
       this.#options.logger.error({ reason: reasonOf(error) }, 'an engine is not used')
+      // Another one may be put in its place.
+      this.#natives.delete(version)
       return undefined
     }
   }

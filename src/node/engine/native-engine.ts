@@ -4,7 +4,7 @@
 import { readFileSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { NodeError } from '../../libraries/base/errors.ts'
 import { toHex } from '../../libraries/base/bytes.ts'
 import { createSha2 } from '../../libraries/base/ids/native-crypto.ts'
@@ -20,9 +20,9 @@ export const libraryName = libraryNames[process.platform] ?? 'libduckdb.so'
 /** Platforms whose packages run here: those for both C libraries of Linux. */
 export const ownPlatforms: readonly string[] = ['', '-musl'].map((end) => `${process.platform}-${process.arch}${end}`)
 
-/** Folder of the package in the directory of added engines. */
+/** Folder of the package in the directory of added engines: an absolute path, which the loader asks for. */
 export function addedFolder(enginesDir: string, version: string): string {
-  return join(enginesDir, version, 'node_modules', ...apiPackage.split('/'))
+  return resolve(enginesDir, version, 'node_modules', ...apiPackage.split('/'))
 }
 
 export class NativeEngine {
@@ -31,7 +31,7 @@ export class NativeEngine {
   /** Of its package `@duckdb/node-api`. */
   readonly folder: string
   readonly #known: KnownEngine
-  #digest: string | undefined
+  #digest: Promise<string> | undefined
 
   constructor(known: KnownEngine, folder: string) {
     this.version = known.version
@@ -39,9 +39,9 @@ export class NativeEngine {
     this.#known = known
   }
 
-  /** SHA-256 of its library, in hex. Throws NodeError `EngineUnavailable` for a library that the release does not know. */
+  /** SHA-256 of its library, in hex; read once. Throws NodeError `EngineUnavailable` for a library that the release does not know. */
   async digest(): Promise<string> {
-    return (this.#digest ??= await this.#readDigest())
+    return await (this.#digest ??= this.#readDigest())
   }
 
   async #readDigest(): Promise<string> {
