@@ -164,13 +164,14 @@ describe('the repository', () => {
       // one question on all cores; and by a first hour: charts and maps, an SQL page, places of two columns, keys that change,
       // queries with an address. And by the ledger: its library, whose judges are written in Go, roots, and the witnesses
       // that are asked (1,350 lines), those that a node is (850), and the commands that prove, verify and audit (1,800). Last by
-      // the follower of a ledger, which checks every entry before it signs (900), and its time stamps (1,050, which call pkijs). One judgement of all kinds of
-      // files (200), in the place of those of the page and the command. The JavaScript client keeps and judges these files (140).
-      src: linesOf('src') > 115_200,
+      // the follower of a ledger, which checks every entry before it signs (900), and its time stamps (1,050, which call pkijs).
+      // One judgement of all kinds of files (200), in the place of those of the page and the command. The JavaScript
+      // client judges these files (140). And by engines of other versions, which a command adds (650).
+      src: linesOf('src') > 115_950,
       libraries: linesOf('src/libraries') > 27_150,
-      node: linesOf('src/node') > 54_050,
+      node: linesOf('src/node') > 54_750,
       features: linesOf('src/features') > 23_350,
-      test: linesOf('test') > 95_800,
+      test: linesOf('test') > 96_050,
     }).toEqual({
       src: false,
       libraries: false,
@@ -183,7 +184,7 @@ describe('the repository', () => {
     expect([...rooms].filter((room) => room.startsWith('node/')).length).toBeLessThanOrEqual(13)
   })
 
-  test('has at most 61 options of a node and 39 commands, as the help shows them', () => {
+  test('has at most 61 options of a node and 41 commands, as the help shows them', () => {
     const program = createProgram({ clientEnvironment, loadConfig, optionTable }, [], async () => {})
     const serve = program.commands.find((command) => command.name() === 'serve')
     const flags = serve?.helpInformation().match(/^ +--/gm) ?? []
@@ -199,7 +200,7 @@ describe('the repository', () => {
     const commands = commandsOf(program)
     expect(commands).toContain('export')
     // Six of them are of the ledger, one the way out where it cannot go on.
-    expect(commands.length).toBeLessThanOrEqual(39)
+    expect(commands.length).toBeLessThanOrEqual(41)
   })
 
   test('has no dead test file', () => {

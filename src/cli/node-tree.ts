@@ -16,6 +16,7 @@ const code = {
   config: () => import('./commands/config.ts'),
   demo: () => import('./commands/demo.ts'),
   doctor: () => import('./commands/doctor.ts'),
+  engine: () => import('./commands/engine.ts'),
   facts: () => import('./commands/node-facts.ts'),
   fsck: () => import('./commands/fsck.ts'),
   key: () => import('./commands/key.ts'),
@@ -245,8 +246,31 @@ function addKeyCommands(program: Command, runner: Runner, rows: readonly OptionR
   )
 }
 
+/** `engine list | add`, with the option that says where the data directory is. */
+function addEngineCommands(program: Command, runner: Runner, table: readonly OptionRow[]): void {
+  const rows = table.filter(({ name }) => name === 'data')
+  const engine = program.command('engine').description('the engines on which proofs of other versions are run again')
+  withNodeOptions(engine.command('list'), rows)
+    .description('show the versions that this release knows, and which of them are on this machine')
+    .action(
+      runner<Values>(async (context, _, options) =>
+        (await code.engine()).listEngines(context, nodeOptionsOf(rows, options)),
+      ),
+    )
+  const add = engine
+    .command('add <version>')
+    .description('add the engine of a version, from the registry that npm is set to. Nodes may be running')
+    .option('--file <archive>', 'an archive of npm pack, on a machine without a registry (repeat)', collect)
+  withNodeOptions(add, rows).action(
+    runner<Values & { readonly file?: readonly string[] }>(async (context, [version = ''], { file = [], ...options }) =>
+      (await code.engine()).addEngine(context, { ...nodeOptionsOf(rows, options), version, files: file }),
+    ),
+  )
+}
+
 export function addUpkeepCommands(program: Command, runner: Runner, table: readonly OptionRow[]): void {
   addKeyCommands(program, runner, backupRows(table))
+  addEngineCommands(program, runner, table)
   program
     .command('fsck [dir]')
     .description('check everything in a data directory or store, without a node (default: PROOFSTREAM_DATA)')

@@ -200,7 +200,8 @@ async function serve(parts: Parts, failed: Promise<unknown>): Promise<RunningNod
   const tokens = new TokenRegistry({ store, clock, logger, anonymousRead: config.anonymousRead })
   if (origin !== undefined) await ensureAdminToken(tokens, paths.token, logger)
   const gateway = has(config, 'gateway') ? await serveGateway(parts, tokens) : undefined
-  const engine = has(config, 'replica') ? openQueries(parts) : undefined
+  const engines = has(config, 'replica') ? openQueries(parts) : undefined
+  const engine = engines?.current
   const objects = new Objects(store, origin?.source)
   const slices = openSliceFiles(parts)
   const answers = new KeptAnswers(config.limits.keptAnswerBytes)
@@ -215,10 +216,11 @@ async function serve(parts: Parts, failed: Promise<unknown>): Promise<RunningNod
     nodeKey,
     gateway,
     origin: origin?.url,
-    replica: engine && {
+    replica: engines && {
       objects,
       files: new Files({ objects, slices, merging: await openMerged(parts, slices), limits: config.limits }),
-      engine,
+      engine: engines.current,
+      engines,
       nodeKey,
       catalog,
       answers,

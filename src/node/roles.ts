@@ -11,7 +11,7 @@ import type { Catalog } from './catalog/catalog.ts'
 import { Outcomes } from './catalog/outcomes.ts'
 import type { Config } from './config.ts'
 import { SpaceReserve } from './machine/disk/space.ts'
-import { type Engine, openEngine } from './engine/engine.ts'
+import { Engines } from './engine/engines.ts'
 import { Gateway } from './gateway/gateway.ts'
 import { type AgingLog, HaltedDatasets, LogWatch } from './gateway/log-watch.ts'
 import type { Clock } from '../libraries/base/clock.ts'
@@ -138,11 +138,12 @@ export function openLogWatch({ store, clock, logger, opened }: Shared, log: Agin
   return watch
 }
 
-/** Opens the query engine of a replica. */
-export function openQueries(shared: Shared): Engine {
+/** Opens the query engines of a replica. */
+export function openQueries(shared: Shared): Engines {
   const { config, paths, clock, logger, catalog, opened } = shared
   const { limits, anonymousRead } = config
-  const engine = openEngine({
+  const engines = new Engines({
+    enginesDir: paths.engines,
     cores: availableParallelism(),
     processes: limits.concurrentQueries === 0 ? availableParallelism() : limits.concurrentQueries,
     exportSlots: limits.exportSlots,
@@ -158,8 +159,8 @@ export function openQueries(shared: Shared): Engine {
     logger,
     clock,
   })
-  opened.push(() => engine.close())
-  return engine
+  opened.push(() => engines.close())
+  return engines
 }
 
 /** Slices as files, for the engine of a replica. */

@@ -18,7 +18,7 @@ import { DatasetChain } from './catalog/dataset-chain.ts'
 import { Objects } from './catalog/objects.ts'
 import type { NameRecord } from '../libraries/odf/chain/records.ts'
 import { freeSpaceOf } from './machine/disk/files.ts'
-import { type Engine, openEngine } from './engine/engine.ts'
+import { Engines } from './engine/engines.ts'
 import { type DatasetId, hashText } from '../libraries/base/ids/identifiers.ts'
 import { createSha3256 } from '../libraries/base/ids/native-crypto.ts'
 import { parseJson } from '../libraries/base/json/json.ts'
@@ -31,17 +31,19 @@ import { DecodeError, NodeError } from '../libraries/base/errors.ts'
 import type { MetadataBlock } from '../libraries/model/events.ts'
 import type { JsonValue } from '../libraries/base/json/value.ts'
 import { type ReadProof, readProof } from '../libraries/proof/read-proof.ts'
-import type { BindDeps } from './answers/bind.ts'
 import type { Chains } from './answers/pin.ts'
 import { Files } from './files/files.ts'
-import { type Rerun, runAgain } from './answers/verify.ts'
+import { type Rerun, type RerunDeps, runAgain } from './answers/verify.ts'
 import { openReadOnlyDirectoryStore } from './store/directory/directory-store.ts'
+import { dataPaths } from './store/layout.ts'
 import { SliceFiles } from './files/slice-files.ts'
 import { type OfflineVerdict, verifyOffline } from '../libraries/proof/verify.ts'
 
 export interface BundleOptions {
   /** Of the engine and of what is answered. */
   readonly limits: Limits
+  /** Directory of a node to which engines may have been added. */
+  readonly dataDir?: string
   /** did:key that must have signed. */
   readonly signer?: string
   /** Told of the bytes that were read. */
@@ -108,18 +110,18 @@ async function verifyIn(dir: string, file: string, options: BundleOptions): Prom
   }
   const { chains } = unpacking
   const { verdict, bytes } = must(unpacking.proofRead, 'a bundle has a proof')
-  const engine = openOwnEngine(dir, options.limits)
+  const engines = openOwnEngines(dir, options)
   try {
-    await engine.prove()
+    await engines.current.prove()
     const proof = readProof(withoutOutput(bytes), options.limits.sqlBytes)
-    const rerun = await rerunOver({ dir, chains, engine, limits: options.limits }, proof)
+    const rerun = await rerunOver({ dir, chains, engines, limits: options.limits }, proof)
     return { outcome: 'run', verdict, contents, rerun, failure: undefined }
   } catch (error) {
     if (!(error instanceof NodeError)) throw error
     const failure = { error, status: errorTable[error.kind].status }
     return { outcome: 'run', verdict, contents, rerun: undefined, failure }
   } finally {
-    await engine.close()
+    await engines.close()
   }
 }
 
@@ -201,9 +203,10 @@ function withoutOutput(bytes: Uint8Array): JsonValue {
   return new Map([...saved].filter(([name]) => name !== 'output'))
 }
 
-/** An engine for one question, whose processes may read `dir` alone. */
-function openOwnEngine(dir: string, limits: Limits): Engine {
-  return openEngine({
+/** Engines for one question, whose processes may read `dir` alone. */
+function openOwnEngines(dir: string, { limits, dataDir }: BundleOptions): Engines {
+  return new Engines({
+    enginesDir: dataDir === undefined ? undefined : dataPaths(dataDir).engines,
     cores: availableParallelism(),
     processes: 1,
     exportSlots: 1,
@@ -224,18 +227,19 @@ function openOwnEngine(dir: string, limits: Limits): Engine {
 interface Unpacked {
   readonly dir: string
   readonly chains: ReadonlyMap<DatasetId, DatasetChain>
-  readonly engine: Engine
+  readonly engines: Engines
   readonly limits: Limits
 }
 
-async function rerunOver({ dir, chains, engine, limits }: Unpacked, proof: ReadProof): Promise<Rerun> {
+async function rerunOver({ dir, chains, engines, limits }: Unpacked, proof: ReadProof): Promise<Rerun> {
   const store = await openReadOnlyDirectoryStore(dir)
   const objects = new Objects(store)
   const slices = new SliceFiles({ store, dir: join(dir, 'cache'), mostBytes: limits.sliceFileBytes, clock })
-  const deps: BindDeps = {
+  const deps: RerunDeps = {
     catalog: chainsOf(chains),
     files: new Files({ objects, slices, limits }),
-    engine,
+    engine: engines.current,
+    engines,
     objects,
     limits,
   }

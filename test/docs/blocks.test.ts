@@ -55,6 +55,10 @@ const table: Readonly<Record<string, Entry | Readonly<Record<string, Entry>>>> =
     'proofstream token create': run('docs/devices', '20 devices instead of 5,000'),
     ...all(devices, 'proofstream query', 'awk', 'map $ssl_client_s_dn'),
   },
+  'docs/engines.md': {
+    'proofstream engine list': run('scenario/engines', 'the command tells which engines are here'),
+    'npm pack': run('scenario/engines', 'the archives as files'),
+  },
   'docs/errors.md': not('made by scripts/generate.ts; test/docs/error-examples.test.ts brings its bodies about'),
   'docs/formats.md': readme,
   'docs/halts.md': all(operators, 'proofstream doctor'),

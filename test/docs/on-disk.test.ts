@@ -67,7 +67,7 @@ describe('the page on the data directory', () => {
     const files = filesOf(live.dataDir)
     // A cache is made when it is needed, the clock is asked a quarter of an hour after a deletion, and a state of the ledger
     // follows 64 batches, places 64 blocks. Heads and evidence come of witnesses, time stamps
-    // of an authority.
+    // of an authority. Engines of other versions are added by a command.
     const ofLedger = ['left/', 'places/', 'states/', 'heads/<n>/met', 'evidence/<n>/'].map(
       (name) => `store/ledger-${name}`,
     )
@@ -75,7 +75,14 @@ describe('the page on the data directory', () => {
     const stamps = ['-heads/<n>/timestamps', '/timestamps/<size>.tsr', '/timestamps/<size>.head'].map(
       (name) => `store/ledger${name}`,
     )
-    const later = new Set(['cache/', 'store/deletions/<did>/clock', ...ofLedger, ...ofFollower, ...stamps])
+    const later = new Set([
+      'cache/',
+      'engines/<version>/',
+      'store/deletions/<did>/clock',
+      ...ofLedger,
+      ...ofFollower,
+      ...stamps,
+    ])
     const absent = rows.filter(({ path, pattern }) => !later.has(path) && !files.some((file) => pattern.test(file)))
     expect(absent.map(({ path }) => path)).toEqual([])
   })

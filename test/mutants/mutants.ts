@@ -98,6 +98,12 @@ export const mutants: readonly Mutant[] = [
     unit: 'test/node/answers/merged.test.ts',
   },
   {
+    name: 'any library runs',
+    from: 'await native.digest()',
+    to: 'await Promise.resolve()',
+    unit: 'test/node/engine/known-engines.test.ts',
+  },
+  {
     name: 'threads split what the order of rows decides',
     from: 'isSplit ? ',
     to: 'true ? ',

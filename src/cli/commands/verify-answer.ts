@@ -80,8 +80,10 @@ export async function checkBundleFile(
   process.once('SIGTERM', () => process.exit(exitCodes.interrupted))
   const status = createStatusLine()
   const beganMs = systemClock.monotonicMs()
+  const { limits, dataDir } = context.entry.loadConfig({})
   const found = await verifyBundle(file, {
-    limits: context.entry.loadConfig({}).limits,
+    limits,
+    dataDir,
     ...defined({ signer: options.signer }),
     onProgress: (doneBytes, totalBytes) =>
       status.show(progressText(file, { doneBytes, totalBytes, elapsedMs: systemClock.monotonicMs() - beganMs })),

@@ -3,8 +3,11 @@
 import { defined } from '../../libraries/base/collections.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import { viewOf } from '../catalog/dataset-chain.ts'
+import type { Engine } from '../engine/engine.ts'
+import type { Engines } from '../engine/engines.ts'
 import { notProvable } from '../engine/gate.ts'
 import { normalizerVersion, type Stability } from '../engine/messages.ts'
+import { addingHint } from '../engine/native-engine.ts'
 import { type Hash, datasetIdPattern } from '../../libraries/base/ids/identifiers.ts'
 import type { ErrorKind } from '../../libraries/base/error-table.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
@@ -21,7 +24,12 @@ import { openTables } from './tables.ts'
 import { aliasOfParts, askingOf, type Caller, Reader, sequenceAt } from './pin.ts'
 import { execute, type ReplicaDeps } from './query.ts'
 
-export interface VerifyDeps extends ReplicaDeps {
+/** What a question is run again with: an engine for each version. */
+export interface RerunDeps extends BindDeps {
+  readonly engines: Engines
+}
+
+export interface VerifyDeps extends ReplicaDeps, RerunDeps {
   readonly catalog: ReplicaDeps['catalog'] & Pick<Catalog, 'deletionOf'>
   readonly trustedSigners: readonly string[]
   readonly work: WorkPool
@@ -34,6 +42,9 @@ export interface Rerun {
   readonly engine: {
     readonly name: string
     readonly version: string
+    readonly form: Engine['form']
+    /** SHA-256 of its library, in hex. */
+    readonly digest: string
     readonly dialect: string
     readonly stability: Stability
   }
@@ -97,17 +108,30 @@ async function signerOf({ nodeKey, signers, trustedSigners }: VerifyDeps, did: s
   return { did, relation: trustedSigners.includes(did) ? 'known' : 'unknown' }
 }
 
+interface ProofToRun {
+  readonly proof: ReadProof
+  readonly hashOf: (output: readonly Uint8Array[]) => Promise<Hash>
+}
+
 /**
- * Runs the question of a proof again over the blocks that it names. Throws the NodeErrors of docs/spec/http.md §5 from the
- * dialect on; returns only when the same output came.
+ * Runs the question of a proof again over the blocks that it names, on the engine of its dialect where that is here. Throws the
+ * NodeErrors of docs/spec/http.md §5 from the dialect on; returns only when the same output came.
  */
-export async function runAgain(
-  deps: BindDeps,
-  { proof, hashOf }: { readonly proof: ReadProof; readonly hashOf: (output: readonly Uint8Array[]) => Promise<Hash> },
-  caller: Caller,
-): Promise<Rerun> {
+export async function runAgain(deps: RerunDeps, given: ProofToRun, caller: Caller): Promise<Rerun> {
+  const version = versionOf(given.proof.request.queryDialect)
+  const use = async (engine: Engine): Promise<Rerun> => await runOn({ ...deps, engine }, given, caller)
+  const rerun = version === undefined ? undefined : await deps.engines.using(version, use)
+  return rerun ?? (await use(deps.engine))
+}
+
+/** Of the engine that a dialect names. */
+function versionOf(named: string): string | undefined {
+  return /^SqlDuckDb\/([\d.]{1,30})-\d{1,9}$/.exec(named)?.[1]
+}
+
+async function runOn(deps: BindDeps, { proof, hashOf }: ProofToRun, caller: Caller): Promise<Rerun> {
   const { request } = proof
-  const { name, version, dialect } = deps.engine
+  const { name, version, form, dialect } = deps.engine
   const isOurs = isOwnDialect(request.queryDialect, dialect)
   const inconclusive = (what: string, cause?: unknown): NodeError =>
     new NodeError(
@@ -115,7 +139,7 @@ export async function runAgain(
       `The proof names ${request.queryDialect}; this node runs ${dialect} and ${what}.`,
       {
         extra: { proof_engine: request.queryDialect, node_engine: dialect },
-        hint: 'Verify on a node with that engine version.',
+        hint: hintOf(request.queryDialect, version),
         ...defined({ cause }),
       },
     )
@@ -135,9 +159,15 @@ export async function runAgain(
     )
   }
   return {
-    engine: { name, version, dialect, stability },
+    engine: { name, version, form, digest: await deps.engine.digest(), dialect, stability },
     answer: { rows, extent: truncated ? 'cut' : 'whole', ...(truncated && { truncated }), datasets },
   }
+}
+
+function hintOf(named: string, version: string): string {
+  const missing = versionOf(named)
+  const isHere = missing === undefined || missing === version
+  return isHere ? 'Verify on a node of the release that made it.' : addingHint(missing)
 }
 
 function asked({

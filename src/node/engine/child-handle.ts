@@ -13,6 +13,7 @@ import {
   type AnswerRoom,
   type ChildSettings,
   type EngineAnswer,
+  engineFlag,
   type FromChild,
   type Judgement,
   type PlainError,
@@ -72,7 +73,7 @@ interface Incoming {
 }
 
 export class ChildHandle {
-  readonly #process = startProcess()
+  readonly #process: ChildProcess
   readonly #clock: Clock
   readonly #settings: ChildSettings
   readonly #lists = new SentLists()
@@ -89,7 +90,9 @@ export class ChildHandle {
   /** Why the process is about to end, when it is not a fault. */
   #ending: NodeError | undefined
 
-  constructor(settings: ChildSettings, clock: Clock) {
+  /** Starts a process with the engine in a folder. */
+  constructor(settings: ChildSettings, engineFolder: string, clock: Clock) {
+    this.#process = startProcess(engineFolder)
     this.#settings = settings
     this.#clock = clock
     this.exited = new Promise((resolve) => {
@@ -266,12 +269,12 @@ export class ChildHandle {
   }
 }
 
-function startProcess(): ChildProcess {
+function startProcess(engineFolder: string): ChildProcess {
   // The entry lies beside this file: as TypeScript in a checkout, as JavaScript in the published package.
   const entry = new URL(import.meta.url.endsWith('.ts') ? './child.ts' : './child.js', import.meta.url)
   // Where this process keeps its compiled code, the child finds its own: it is ready in a third of the time.
   const compiled = getCompileCacheDir()
-  return fork(entry, [], {
+  return fork(entry, [`${engineFlag}${engineFolder}`], {
     execArgv: [],
     env: { TZ: 'UTC', ...defined({ NODE_COMPILE_CACHE: compiled }) },
     serialization: 'advanced',

@@ -62,11 +62,18 @@ export class ChildPool {
     this.#options = options
     this.#size = size
     this.#onReady = onReady
-    const { memoryBytes, resultBytes, exportBytes, dataRoots } = options
+    const { memoryBytes, resultBytes, exportBytes, dataRoots, native } = options
     const killBytes = memoryBytes + Math.max(512 * mebibyte, Math.floor(memoryBytes / 2))
     // The engine compares the pattern of a path with these before it looks for files.
     const roots = [...new Set(dataRoots.flatMap((root) => [root, patternOf(root)]))]
-    this.#settings = { memoryBytes, killBytes, resultBytes, exportBytes, dataRoots: roots }
+    this.#settings = {
+      engineVersion: native.version,
+      memoryBytes,
+      killBytes,
+      resultBytes,
+      exportBytes,
+      dataRoots: roots,
+    }
   }
 
   /** Starts a process that shows whether one can stand. Throws NodeError `Internal`; it is tried again then. */
@@ -198,8 +205,11 @@ export class ChildPool {
   }
 
   async #spawn(): Promise<void> {
-    const { clock } = this.#options
-    const child = new ChildHandle(this.#settings, clock)
+    const { clock, native } = this.#options
+    // mutant: any library runs
+    await native.digest()
+    if (this.#closing.signal.aborted) throw draining()
+    const child = new ChildHandle(this.#settings, native.folder, clock)
     this.#children.add(child)
     void child.exited.then(() => {
       this.#children.delete(child)

@@ -1,7 +1,7 @@
 // The cells of a vector as JSON text. Plain values are printed from their columns (libraries/columnar/outputs/cells.ts); lists, structs, maps
 // and unions from the vectors of what they hold.
 
-import * as duckdb from '@duckdb/node-api'
+import type * as duckdb from '@duckdb/node-api'
 import { setBit, setBits } from '../../libraries/columnar/arrow/buffers.ts'
 import { compareCodePoints } from '../../libraries/base/json/canonical.ts'
 import { must } from '../../libraries/base/assert.ts'
@@ -9,10 +9,11 @@ import type { ByteBuffer } from '../../libraries/base/byte-buffer.ts'
 import { utf8 } from '../../libraries/base/bytes.ts'
 import { asciiStyle, cellWriter, type CellWriter, jsonStyle } from '../../libraries/columnar/outputs/cells.ts'
 import { stringToken } from '../../libraries/columnar/outputs/value-text.ts'
+import { binding } from './binding.ts'
 import { unrenderable } from './duckdb-types.ts'
 import { isSet, memory, type Presence, presenceOf, rawOf, scalarColumn } from './duckdb-vectors.ts'
 
-const Id = duckdb.DuckDBTypeId
+const Id = binding.DuckDBTypeId
 
 /** How values are written. */
 export interface CellForm {

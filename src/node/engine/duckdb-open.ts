@@ -1,18 +1,18 @@
 // Opens an instance of DuckDB for a child process: settings by which it gives the same answers everywhere, and the lock
 // behind which a statement changes none of them.
 
-import { DuckDBInstance, version as duckdbVersion } from '@duckdb/node-api'
-import accessors from '@duckdb/node-api/lib/vectors/dataAccessors.js'
 import { assert } from '../../libraries/base/assert.ts'
+import { accessors, binding } from './binding.ts'
 import { DuckDbSession } from './duckdb-session.ts'
 import { registerSpatialFunctions } from './duckdb-spatial.ts'
 import { sessionNames } from './functions.ts'
-import { type ChildSettings, engineVersion } from './messages.ts'
+import type { ChildSettings } from './messages.ts'
 
 /** Opens an instance, sets it up and locks it. Throws the engine's errors. */
 export async function openSession(settings: ChildSettings): Promise<DuckDbSession> {
-  assert(duckdbVersion().replace(/^v/, '') === engineVersion, `this build signs for DuckDB ${engineVersion}`)
-  const instance = await DuckDBInstance.create(':memory:', {
+  const { engineVersion } = settings
+  assert(binding.version().replace(/^v/, '') === engineVersion, `this process runs for DuckDB ${engineVersion}`)
+  const instance = await binding.DuckDBInstance.create(':memory:', {
     threads: '1',
     memory_limit: `${Math.floor(settings.memoryBytes / 1024)}KiB`,
     // Spilling would make results depend on the memory limit, and grants a directory to the statements.

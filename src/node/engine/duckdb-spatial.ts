@@ -1,7 +1,7 @@
 // Functions of ours in the engine, over geometries as GeoJSON text: st_x, st_y, st_xmin … st_ymax, st_astext,
 // st_geometrytype, st_intersects and bbox with a box; st_point makes one of two numbers. They are the same on every machine, so statements that call them can be signed.
 
-import * as duckdb from '@duckdb/node-api'
+import type * as duckdb from '@duckdb/node-api'
 import { NodeError } from '../../libraries/base/errors.ts'
 import {
   type Bounds,
@@ -13,6 +13,7 @@ import {
   wktOf,
 } from '../../libraries/geo/geometry.ts'
 import { GeometryFault, geometryText, positionText } from '../../libraries/geo/rules.ts'
+import { binding } from './binding.ts'
 
 /** Value of a row: of the geometry, where the function takes one, and of the numbers. */
 type Compute = (geometry: Geometry, numbers: readonly number[]) => duckdb.DuckDBValue
@@ -33,8 +34,8 @@ function register(
     | { readonly make: ComputeOfNumbers }
   ),
 ): void {
-  const doubles = Array.from({ length: numbers }, () => duckdb.DOUBLE)
-  const parameterTypes = 'make' in by ? doubles : [duckdb.VARCHAR, ...doubles]
+  const doubles = Array.from({ length: numbers }, () => binding.DOUBLE)
+  const parameterTypes = 'make' in by ? doubles : [binding.VARCHAR, ...doubles]
   const valueOf = (values: readonly duckdb.DuckDBValue[]): duckdb.DuckDBValue =>
     'make' in by ? by.make(values.map(Number)) : by.compute(geometryOf(String(values[0])), values.slice(1).map(Number))
   const mainFunction: duckdb.DuckDBScalarMainFunction = (info, input, output) => {
@@ -51,7 +52,7 @@ function register(
     }
   }
   connection.registerScalarFunction(
-    duckdb.DuckDBScalarFunction.create({ name, mainFunction, returnType: returns, parameterTypes }),
+    binding.DuckDBScalarFunction.create({ name, mainFunction, returnType: returns, parameterTypes }),
   )
 }
 
@@ -76,17 +77,17 @@ const meets: Compute = (geometry, [west = 0, south = 0, east = 0, north = 0]) =>
 
 /** Adds the functions to an instance, before it is locked. */
 export function registerSpatialFunctions(connection: duckdb.DuckDBConnection): void {
-  const double = { returns: duckdb.DOUBLE, numbers: 0 }
+  const double = { returns: binding.DOUBLE, numbers: 0 }
   register(connection, 'st_x', { ...double, compute: (geometry) => pointOf(geometry)?.[0] ?? null })
   register(connection, 'st_y', { ...double, compute: (geometry) => pointOf(geometry)?.[1] ?? null })
   register(connection, 'st_xmin', { ...double, compute: bound(0) })
   register(connection, 'st_ymin', { ...double, compute: bound(1) })
   register(connection, 'st_xmax', { ...double, compute: bound(2) })
   register(connection, 'st_ymax', { ...double, compute: bound(3) })
-  register(connection, 'st_astext', { returns: duckdb.VARCHAR, numbers: 0, compute: wktOf })
-  register(connection, 'st_geometrytype', { returns: duckdb.VARCHAR, numbers: 0, compute: ({ type }) => type })
-  register(connection, 'st_point', { returns: duckdb.VARCHAR, numbers: 2, make: point })
+  register(connection, 'st_astext', { returns: binding.VARCHAR, numbers: 0, compute: wktOf })
+  register(connection, 'st_geometrytype', { returns: binding.VARCHAR, numbers: 0, compute: ({ type }) => type })
+  register(connection, 'st_point', { returns: binding.VARCHAR, numbers: 2, make: point })
   for (const name of ['st_intersects', 'bbox']) {
-    register(connection, name, { returns: duckdb.BOOLEAN, numbers: boxNumbers, compute: meets })
+    register(connection, name, { returns: binding.BOOLEAN, numbers: boxNumbers, compute: meets })
   }
 }

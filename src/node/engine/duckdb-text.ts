@@ -1,9 +1,9 @@
 // The bytes of a text vector. Short texts lie in it, long ones elsewhere in the engine's memory: each would be a call of
 // the binding. Texts of one page of a file or of one heap lie side by side, so they are fetched by runs of memory instead.
 
-import accessors from '@duckdb/node-api/lib/vectors/dataAccessors.js'
 import { copyInOrder, type ViewedBytes, viewed } from '../../libraries/columnar/arrow/buffers.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
+import { accessors } from './binding.ts'
 
 /** A vector of texts: 16 bytes each, a length and then the text itself or a pointer to it. */
 export interface TextVector {

@@ -1,7 +1,8 @@
 // The types of a result as schemas name them (libraries/model/schema.ts). What the engine has and ODF has no word for is a String,
 // which its values are printed as; a type that is not here has no form in any answer.
 
-import * as duckdb from '@duckdb/node-api'
+import type * as duckdb from '@duckdb/node-api'
+import { binding } from './binding.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
 import {
   type DataType,
@@ -11,7 +12,7 @@ import {
   type OutputType,
 } from '../../libraries/model/schema.ts'
 
-const Id = duckdb.DuckDBTypeId
+const Id = binding.DuckDBTypeId
 
 /** Integers of 128 bits are decimals of 38 digits, or refused. */
 const hugeInteger: DataType = { kind: 'Decimal', precision: 38, scale: 0 }

@@ -1,7 +1,7 @@
 // The plain values of the engine's vectors as typed columns (libraries/model/schema.ts). Fixed-width values stay in the vectors, text
 // is copied by ranges of their memory; what has no column type of its own becomes text.
 
-import * as duckdb from '@duckdb/node-api'
+import type * as duckdb from '@duckdb/node-api'
 import { clearBits, countBits, isText, setBit } from '../../libraries/columnar/arrow/buffers.ts'
 import { fixedWidth, makeColumn } from '../../libraries/columnar/arrow/columns.ts'
 import { typedView } from '../../libraries/columnar/arrow/numbers.ts'
@@ -12,10 +12,11 @@ import { NodeError } from '../../libraries/base/errors.ts'
 import type { Column, DataType } from '../../libraries/model/schema.ts'
 import type { FileColumn } from '../../libraries/columnar/outputs/file-format.ts'
 import { intervalText } from '../../libraries/columnar/outputs/value-text.ts'
+import { binding } from './binding.ts'
 import { textBytes, textsTooLong } from './duckdb-text.ts'
 import { scalarTypeOf } from './duckdb-types.ts'
 
-const Id = duckdb.DuckDBTypeId
+const Id = binding.DuckDBTypeId
 
 /** A column of a result, and how its vectors are read. */
 export interface ResultColumn {
@@ -232,7 +233,7 @@ function printed(print: (value: duckdb.DuckDBValue) => string): ValuesReader {
 }
 
 function interval(value: duckdb.DuckDBValue): string {
-  assert(value instanceof duckdb.DuckDBIntervalValue, 'the engine hands over values of the type that it names')
+  assert(value instanceof binding.DuckDBIntervalValue, 'the engine hands over values of the type that it names')
   return intervalText(value.months, value.days, value.micros)
 }
 

@@ -10,12 +10,11 @@ import {
   type Analysis,
   type Asking,
   type Case,
-  dialect,
+  dialectOf,
   type EngineAnswer,
   type EngineJob,
   type EngineOptions,
   type EngineTable,
-  engineVersion,
   type Judgement,
   normalizerVersion,
   type OpenedFiles,
@@ -25,6 +24,10 @@ import {
 export interface Engine {
   readonly name: 'duckdb'
   readonly version: string
+  /** `native`: a process with the library of DuckDB for this machine. */
+  readonly form: 'native'
+  /** SHA-256 of that library, in hex. Throws NodeError `EngineUnavailable` for one that the release does not know. */
+  digest(): Promise<string>
   readonly normalizerVersion: number
   /** Full dialect name: language, engine version, normaliser version. */
   readonly dialect: string
@@ -74,6 +77,7 @@ const anyone: Asking = { caller: { key: ['anonymous'], mayRead: () => false }, s
 
 /** An engine without processes: they start when they are needed, and end when nobody has asked for a minute. */
 export function openEngine(options: EngineOptions): Engine {
+  const { native } = options
   const within = { name: 'queryMs', value: options.queryMs } as const
   const queries = new Lane(options, { workers: options.processes, spares: 1, within })
   const own = new Lane(options, { workers: 1, spares: 1, within })
@@ -105,9 +109,11 @@ export function openEngine(options: EngineOptions): Engine {
     })
   return {
     name: 'duckdb',
-    version: engineVersion,
+    version: native.version,
+    form: 'native',
+    digest: async () => await native.digest(),
     normalizerVersion,
-    dialect,
+    dialect: dialectOf(native.version),
     analyze: async (sql, by = anyone) => await analyze(queries, sql, by),
     judge,
     run: async (job, by) => await run(queries, { job, reads: readsOf(job), threads }, by),

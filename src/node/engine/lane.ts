@@ -91,6 +91,8 @@ export class Lane {
   }
 
   async #acquire(work: Work, by: Asking): Promise<ChildHandle> {
+    // No process of a library that the release does not know will ever start.
+    await this.#options.native.digest()
     if (this.#closed) throw draining()
     if (by.signal.aborted) throw cancelled()
     const child = this.#take(work, by)

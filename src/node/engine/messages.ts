@@ -8,6 +8,7 @@ import type { ErrorDetails, TextPosition } from '../../libraries/base/errors.ts'
 import type { Parameter, ParameterName } from '../../libraries/model/parameters.ts'
 import type { DataSchema, OutputSchema } from '../../libraries/model/schema.ts'
 import type { FileOptions } from '../../libraries/columnar/outputs/file-format.ts'
+import type { NativeEngine } from './native-engine.ts'
 
 /** Release of DuckDB that the pinned package carries; the session refuses to start on another. */
 export const engineVersion = '1.5.6'
@@ -19,7 +20,12 @@ export const engineVersion = '1.5.6'
  */
 export const normalizerVersion = 3
 
-export const dialect = `SqlDuckDb/${engineVersion}-${normalizerVersion}`
+/** Language, version of the engine, version of the normaliser. */
+export function dialectOf(version: string): string {
+  return `SqlDuckDb/${version}-${normalizerVersion}`
+}
+
+export const dialect = dialectOf(engineVersion)
 
 /** Threads split no fewer rows, two row groups: one thread finds those while others begin. */
 export const splitRows = 262_144
@@ -252,6 +258,7 @@ export interface EngineAnswer {
 }
 
 export interface EngineOptions {
+  readonly native: NativeEngine
   /** Threads that the statements at work have together. */
   readonly cores: number
   /** Queries of callers at the same time, each in a process of its own. */
@@ -306,7 +313,12 @@ export interface PlainJob extends Omit<EngineJob, 'tables'>, PlainTables {
 }
 export interface PlainStreamJob extends Omit<StreamJob, 'tables'>, PlainTables {}
 
+/** Argument of a process: the folder of the package of its engine. */
+export const engineFlag = '--engine='
+
 export interface ChildSettings {
+  /** What the binding has to be. */
+  readonly engineVersion: string
   readonly memoryBytes: number
   readonly killBytes: number
   readonly resultBytes: number

@@ -24,6 +24,7 @@ import type { AnswerFiles } from '../answers/answer-files.ts'
 import type { BlockEvents } from '../answers/block-events.ts'
 import type { Followers } from '../answers/followers.ts'
 import type { Caller } from '../answers/pin.ts'
+import type { RerunDeps } from '../answers/verify.ts'
 import type { ReplicaDeps } from '../answers/query.ts'
 import type { WorkPool } from '../machine/work/work-pool.ts'
 import type { Listeners } from './listeners.ts'
@@ -50,7 +51,7 @@ export interface NodeFacts {
 }
 
 /** What a replica is made of, with the files of its answers. */
-type ReplicaParts = ReplicaDeps & { readonly answerFiles: AnswerFiles }
+type ReplicaParts = ReplicaDeps & RerunDeps & { readonly answerFiles: AnswerFiles }
 
 export interface HttpContext {
   /** Routes of the features that this process has, and the names of those that it is to do without. */

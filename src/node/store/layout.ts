@@ -358,6 +358,8 @@ export interface DataPaths {
   readonly mqttClientId: string
   readonly log: string
   readonly store: string
+  /** Engines of other versions, by version. */
+  readonly engines: string
   /** Notes of large blocks while they are built. */
   readonly builds: string
   /** Derived; deletable at any time the node is down. */
@@ -378,6 +380,7 @@ export function dataPaths(dir: string, store: string = join(dir, 'store')): Data
     mqttClientId: join(dir, 'mqtt-client-id'),
     log: join(dir, 'log'),
     store,
+    engines: join(dir, 'engines'),
     builds: join(dir, 'builds'),
     cache: join(dir, 'cache'),
     evidence: join(dir, 'evidence'),

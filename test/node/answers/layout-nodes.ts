@@ -9,6 +9,7 @@ import { openSession } from '../../../src/node/engine/duckdb-open.ts'
 import type { DuckDbSession } from '../../../src/node/engine/duckdb-session.ts'
 import { SentLists } from '../../../src/node/engine/file-lists.ts'
 import { concatBytes } from '../../../src/libraries/base/bytes.ts'
+import { engineVersion } from '../../../src/node/engine/messages.ts'
 import { listOf } from '../engine/helpers.ts'
 import { type Replica, startReplica } from '../../features/follow/support.ts'
 import { type LiveNode, startLiveNode } from '../../helpers/live-node.ts'
@@ -118,6 +119,7 @@ export async function openThreads(dir: string, files: Files, threads: string): P
   spy.mockImplementation(async (path, given) => await create(path, { ...given, threads }))
   const bytes = 1024 * 1024 * 1024
   const settings = {
+    engineVersion,
     memoryBytes: bytes,
     killBytes: 4 * bytes,
     resultBytes: bytes,

@@ -2,15 +2,16 @@
 import { readFileSync } from 'node:fs'
 import { expect, onTestFinished, test } from 'vitest'
 import { ChildHandle } from '../../../src/node/engine/child-handle.ts'
-import type { ToChild } from '../../../src/node/engine/messages.ts'
+import { engineVersion, type ToChild } from '../../../src/node/engine/messages.ts'
 import { must } from '../../../src/libraries/base/assert.ts'
 import { type Clock, systemClock } from '../../../src/libraries/base/clock.ts'
 import { NodeError } from '../../../src/libraries/base/errors.ts'
 import { until } from '../../helpers/until.ts'
-import { refusal } from './helpers.ts'
+import { benchOptions, refusal } from './helpers.ts'
 
 const mebibyte = 1024 * 1024
 const settings = {
+  engineVersion,
   memoryBytes: 256 * mebibyte,
   killBytes: 1024 * mebibyte,
   resultBytes: mebibyte,
@@ -27,7 +28,7 @@ const patientClock: Clock = {
 }
 
 async function open(clock = systemClock): Promise<ChildHandle> {
-  const child = new ChildHandle(settings, clock)
+  const child = new ChildHandle(settings, benchOptions.native.folder, clock)
   onTestFinished(async () => {
     child.kill(new NodeError('Draining', 'the test is over'))
     await child.exited

@@ -6,14 +6,16 @@ import { join } from 'node:path'
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
 import { afterAll, beforeAll } from 'vitest'
 import { type Engine, openEngine } from '../../../src/node/engine/engine.ts'
-import type {
-  Asking,
-  EngineCaller,
-  EngineFiles,
-  EngineJob,
-  EngineOptions,
-  EngineTable,
+import {
+  type Asking,
+  type EngineCaller,
+  type EngineFiles,
+  type EngineJob,
+  type EngineOptions,
+  type EngineTable,
+  engineVersion,
 } from '../../../src/node/engine/messages.ts'
+import { findNativeEngine } from '../../../src/node/engine/native-engine.ts'
 import { child, objects } from '../../../src/node/engine/tree.ts'
 import { parseJson } from '../../../src/libraries/base/json/json.ts'
 import { must } from '../../../src/libraries/base/assert.ts'
@@ -34,6 +36,7 @@ export interface Bench {
 
 /** What an engine of one process is opened with. */
 export const benchOptions: Omit<EngineOptions, 'dataRoots'> = {
+  native: must(findNativeEngine(engineVersion, undefined), 'the engine of the release is installed'),
   cores: 2,
   processes: 1,
   exportSlots: 1,

@@ -11,7 +11,7 @@ import { openSession } from '../../../src/node/engine/duckdb-open.ts'
 import type { DuckDbSession } from '../../../src/node/engine/duckdb-session.ts'
 import { SentLists } from '../../../src/node/engine/file-lists.ts'
 import { maySplit } from '../../../src/node/engine/many-threads.ts'
-import type { PlainJob } from '../../../src/node/engine/messages.ts'
+import { engineVersion, type PlainJob } from '../../../src/node/engine/messages.ts'
 import { quoteOffsetWord } from '../../../src/node/engine/sql-text.ts'
 import { concatBytes } from '../../../src/libraries/base/bytes.ts'
 import { NodeError } from '../../../src/libraries/base/errors.ts'
@@ -48,7 +48,7 @@ beforeAll(async () => {
   many.set('t', await write('t', 700_000, 3)).set('u', few.get('u') ?? [])
   writer.closeSync()
   const bytes = { memoryBytes: 2 * gibibyte, killBytes: 8 * gibibyte, resultBytes: gibibyte, exportBytes: gibibyte }
-  session = await openSession({ ...bytes, dataRoots: [root] })
+  session = await openSession({ engineVersion, ...bytes, dataRoots: [root] })
 })
 afterAll(() => rmSync(root, { recursive: true }))
 

@@ -7,7 +7,7 @@ import type { EngineCaller } from '../../../src/node/engine/messages.ts'
 import { systemClock } from '../../../src/libraries/base/clock.ts'
 import { silentLogger } from '../../../src/libraries/base/logger.ts'
 import { NodeError } from '../../../src/libraries/base/errors.ts'
-import { ask, type Bench, openBench, refusal, schemaOf, systemColumns, writeSlice } from './helpers.ts'
+import { ask, type Bench, benchOptions, openBench, refusal, schemaOf, systemColumns, writeSlice } from './helpers.ts'
 
 const rights: Readonly<Record<string, readonly string[]>> = {
   alice: ['alice/private'],
@@ -130,6 +130,7 @@ describe('a process that has read a private dataset', () => {
 test('whatever the order of queries, a process is given to nobody who may not read what it has read', async () => {
   const pool = new ChildPool(
     {
+      native: benchOptions.native,
       cores: 2,
       processes: 2,
       exportSlots: 1,

@@ -253,6 +253,7 @@ describe('the node', () => {
       roles: ['gateway', 'builder', 'replica'],
       log: { kind: 'file', partitions: 1 },
       engine: { name: 'duckdb', version: expect.any(String), dialect: expect.stringMatching(/^SqlDuckDb\//) },
+      engines: [{ version: '1.5.6', form: 'native', digest: expect.stringMatching(/^[0-9a-f]{64}$/), default: true }],
       isMultiTenant: true,
     })
   })

@@ -97,7 +97,7 @@ function registerErrors(app: FastifyInstance): void {
   )
 }
 
-function info(context: HttpContext): object {
+async function info(context: HttpContext): Promise<object> {
   const engine = context.replica?.engine
   return {
     did: context.facts.did,
@@ -107,6 +107,7 @@ function info(context: HttpContext): object {
     ...(engine === undefined
       ? {}
       : { engine: { name: engine.name, version: engine.version, dialect: engine.dialect } }),
+    ...defined({ engines: await context.replica?.engines.list() }),
     canonicalForm: 'verbatim',
     formats: {
       ingest: formatsWithout(context.without).map(({ mediaTypes }) => mediaTypes[0]),

@@ -1,0 +1,39 @@
+// `engine list` and `engine add`: the engines on which proofs of other versions are run again. No node is asked.
+
+import type { CommandContext, NodeOptions } from '../context.ts'
+import { exitCodes, note } from '../failure.ts'
+import { objectOf } from '../json-values.ts'
+import { printObject, printObjects } from '../output.ts'
+
+/** Prints the versions that this release knows, and which are on this machine. */
+export async function listEngines(context: CommandContext, { flags, configFile }: NodeOptions): Promise<number> {
+  const { listEngines: list } = await import('../../node/upkeep/engines.ts')
+  const config = context.entry.loadConfig({ 'log-level': 'warn', ...flags }, configFile)
+  const engines = await list(config)
+  printObjects(
+    context.form,
+    ['version', 'state', 'package', 'digest'],
+    engines.map(({ version, packageVersion, digest, ...one }) =>
+      objectOf({
+        version,
+        state: digest === undefined ? 'not here' : one.default ? 'default' : 'here',
+        package: `@duckdb/node-api@${packageVersion}`,
+        digest,
+      }),
+    ),
+  )
+  return exitCodes.done
+}
+
+/** Prints the engine that is there now. */
+export async function addEngine(
+  context: CommandContext,
+  { flags, configFile, version, files }: NodeOptions & { readonly version: string; readonly files: readonly string[] },
+): Promise<number> {
+  const { addEngine: add } = await import('../../node/upkeep/engines.ts')
+  const config = context.entry.loadConfig({ 'log-level': 'warn', ...flags }, configFile)
+  const { form, digest } = await add(config, version, files)
+  printObject(context.form, objectOf({ version, form, digest }))
+  note(`proofs of DuckDB ${version} run on it from now on, in ${config.dataDir}`)
+  return exitCodes.done
+}

@@ -1,0 +1,181 @@
+// The engines of a node: the one of the release, on which new statements run, and those of other versions, which a proof asks for
+// by its dialect. The caller of a proof chooses: so no more than two others have processes at a time, one each.
+
+import { NodeError } from '../../libraries/base/errors.ts'
+import { draining } from './child-pool.ts'
+import { type Engine, openEngine } from './engine.ts'
+import { knownEngines } from './known-engines.ts'
+import { dialect, type EngineOptions, engineVersion, normalizerVersion } from './messages.ts'
+import { reasonOf } from './sql-errors.ts'
+import { engineAbsent, findNativeEngine, type NativeEngine } from './native-engine.ts'
+
+const othersMost = 2
+/** Proofs that may wait for one of these. */
+const waitingMost = 16
+
+export interface EnginesOptions extends Omit<EngineOptions, 'native'> {
+  /** Where added engines lie. */
+  readonly enginesDir?: string | undefined
+}
+
+/** An engine that is on this machine. */
+export interface EngineAbout {
+  readonly version: string
+  readonly form: Engine['form']
+  /** SHA-256 of its library, in hex. */
+  readonly digest: string
+  readonly default: boolean
+}
+
+interface Other {
+  readonly engine: Engine
+  /** Proofs that run on it. */
+  users: number
+}
+
+export class Engines {
+  readonly #options: EnginesOptions
+  /** That of the release. */
+  readonly current: Engine
+  /** By version, the one asked for last at the end. */
+  readonly #others = new Map<string, Other>()
+  readonly #waiting: (() => void)[] = []
+  /** By version: their libraries are read once. */
+  readonly #natives = new Map<string, NativeEngine>()
+  #isClosed = false
+
+  constructor(options: EnginesOptions) {
+    this.#options = options
+    const native = this.#native(engineVersion)
+    this.current = native === undefined ? absentEngine() : openEngine({ ...options, native })
+  }
+
+  /**
+   * Does it with the engine of this version, whose processes start for it. Undefined where it is not here. Throws NodeError
+   * `Saturated`, `Draining`, and what `use` throws.
+   */
+  async using<T>(version: string, use: (engine: Engine) => Promise<T>): Promise<T | undefined> {
+    if (version === this.current.version) return await use(this.current)
+    const other = await this.#take(version)
+    if (other === undefined) return undefined
+    try {
+      return await use(other.engine)
+    } finally {
+      other.users--
+      this.#waiting.shift()?.()
+    }
+  }
+
+  /** Those that are on this machine and that the release knows. */
+  async list(): Promise<EngineAbout[]> {
+    return await engineList((version) => this.#native(version))
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    for (const go of this.#waiting.splice(0)) go()
+    await Promise.all(
+      [this.current, ...[...this.#others.values()].map(({ engine }) => engine)].map((one) => one.close()),
+    )
+  }
+
+  /** The one that is on this machine now. */
+  #native(version: string): NativeEngine | undefined {
+    const found = findNativeEngine(version, this.#options.enginesDir)
+    const before = this.#natives.get(version)
+    if (found === undefined || found.folder === before?.folder) return found && before
+    this.#natives.set(version, found)
+    return found
+  }
+
+  async #take(version: string): Promise<Other | undefined> {
+    for (;;) {
+      if (this.#isClosed) throw draining()
+      const known = this.#others.get(version)
+      if (known !== undefined) return this.#used(version, known)
+      const native = await this.#checked(version)
+      if (native === undefined) return undefined
+      if (await this.#makeRoom()) {
+        // Another proof may have come first while an engine was closed.
+        if (this.#others.has(version) || this.#others.size >= othersMost) continue
+        const engine = openEngine({ ...this.#options, native, processes: 1, exportSlots: 1 })
+        return this.#used(version, { engine, users: 0 })
+      }
+      await this.#wait()
+    }
+  }
+
+  /** Undefined too where its library is not the one that the release knows. */
+  async #checked(version: string): Promise<NativeEngine | undefined> {
+    const native = this.#native(version)
+    try {
+      await native?.digest()
+      return native
+    } catch (error) {
+      this.#options.logger.error({ reason: reasonOf(error) }, 'an engine is not used')
+      // Another one may be put in its place.
+      this.#natives.delete(version)
+      return undefined
+    }
+  }
+
+  #used(version: string, other: Other): Other {
+    this.#others.delete(version)
+    this.#others.set(version, other)
+    other.users++
+    return other
+  }
+
+  /** Whether there is room for one more, if need be in the place of one that nobody uses. */
+  async #makeRoom(): Promise<boolean> {
+    if (this.#others.size < othersMost) return true
+    const unused = [...this.#others].find(([, { users }]) => users === 0)
+    if (unused === undefined) return false
+    const [version, { engine }] = unused
+    this.#others.delete(version)
+    await engine.close()
+    return true
+  }
+
+  async #wait(): Promise<void> {
+    if (this.#waiting.length >= waitingMost) {
+      throw new NodeError('Saturated', 'Too many proofs wait for engines of other versions.', { retryAfterSeconds: 5 })
+    }
+    await new Promise<void>((resolve) => this.#waiting.push(resolve))
+  }
+}
+
+/** Those that are on this machine and that the release knows. */
+export async function engineList(find: (version: string) => NativeEngine | undefined): Promise<EngineAbout[]> {
+  const found: EngineAbout[] = []
+  for (const { version } of knownEngines) {
+    const digest = await find(version)
+      ?.digest()
+      .catch(() => undefined)
+    if (digest !== undefined) found.push({ version, form: 'native', digest, default: version === engineVersion })
+  }
+  return found
+}
+
+/** In the place of the engine of the release, where it is not on this machine: a node without it starts, and says so. */
+function absentEngine(): Engine {
+  const refuse = async (): Promise<never> => await Promise.reject(engineAbsent(engineVersion))
+  return {
+    name: 'duckdb',
+    version: engineVersion,
+    form: 'native',
+    digest: refuse,
+    normalizerVersion,
+    dialect,
+    analyze: refuse,
+    judge: refuse,
+    run: refuse,
+    runOwn: refuse,
+    expectOwn: () => undefined,
+    stream: refuse,
+    prove: async () => await Promise.resolve(),
+    fault: () => undefined,
+    load: () => ({ running: 0, waiting: 0 }),
+    close: async () => await Promise.resolve(),
+  }
+}

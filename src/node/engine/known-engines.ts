@@ -1,0 +1,111 @@
+// The native engines that this release knows: the package of each on npm, the hashes of its archives as npm has them, and the
+// SHA-256 of the library itself by platform. No other library is run. `test/node/engine/known-engines.test.ts` holds them
+// against the lock file.
+
+export interface KnownEngine {
+  /** Of DuckDB, as a dialect has it. */
+  readonly version: string
+  /** Of `@duckdb/node-api` and its parts. */
+  readonly packageVersion: string
+  /** Integrity of the archives that every platform needs, by package. */
+  readonly archives: Readonly<Record<string, string>>
+  readonly platforms: Readonly<Record<string, KnownLibrary>>
+}
+
+/** The package `@duckdb/node-bindings-<platform>`. */
+export interface KnownLibrary {
+  readonly archive: string
+  /** SHA-256 of its library, in hex. */
+  readonly library: string
+}
+
+export const knownEngines: readonly KnownEngine[] = [
+  {
+    version: '1.5.6',
+    packageVersion: '1.5.6-r.1',
+    archives: {
+      '@duckdb/node-api':
+        'sha512-yIPol6P4EQmsAUsb27donJf7iADrM31Ei/WkvhkZpSscjhEErYsuF19lsJ/qz5mUWxsKFQpLdjvrlhPQnMTBqw==',
+      '@duckdb/node-bindings':
+        'sha512-/pWlTyvKC1d16iSMJCBAPwlmzoeXRs5Y9cqG+TpKd/YAW6Ke05FJg099v/Im2bkS9BgznNyNcAK1NxA1eQhSUw==',
+    },
+    platforms: {
+      'darwin-arm64': {
+        archive: 'sha512-KFT/J/pyouuAD1jftAIfcWVRdorg+c/yVR/BJL8LJKrST+mYC4d7QSuQ+iXSYbFpHENUAeZUagXrMPtZT8Xzsg==',
+        library: '75a519cb914ae36ca22cff0995a8a2e8c9a46990b8c0a479514f741a0d93f344',
+      },
+      'darwin-x64': {
+        archive: 'sha512-tVwUZNvdQoaPJhrh3q2e6jxm1MhahNHJQK/pvCyco46NX0mEuGzlw9i0n2MArgsyzccdCwScOK9ctbyr+3oMbQ==',
+        library: '75a519cb914ae36ca22cff0995a8a2e8c9a46990b8c0a479514f741a0d93f344',
+      },
+      'linux-arm64': {
+        archive: 'sha512-3jnUaDil1BrF/6vAZwVaInJ1xoBaWGHB4PDiUnzJWKCo8a8TLx9j7/gPyPl/UGRBftrYIuTihRZSfF4mWMgtWA==',
+        library: '23686593dba4ec22c6e581bb1c843b3964e84c4bc4d0063d8b4daddd2e20e30a',
+      },
+      'linux-arm64-musl': {
+        archive: 'sha512-j6dcNLWnFvlQyKMtl36HyeDsOaetXFoj0dH21Q9MbLjABNuJs5ekDV6zMSEda/g5+z1Tm6r2KFOS8j3tGUCRiw==',
+        library: '2b322fee1f171915e5f19182277f63b9a2f1b409bb731cb93491de6a149b2417',
+      },
+      'linux-x64': {
+        archive: 'sha512-IXcrZJE6kEqM0Z4wwdVnGBHX/frOS33VPNAwDXQ/Q+Fs84b058Qe94chrCCIcNJlG8Y3UHIUU4eBeCQxW5mN1Q==',
+        library: '3f4962cdd266eab2b479a5b5a4a6d063d279b2954ae814ed00385d553b747633',
+      },
+      'linux-x64-musl': {
+        archive: 'sha512-PVzIEZqp7QN07WBgjmIH0cK2GKXR735KmL6wnghTzRnhHWrePxx3MjZB9zZHI8tB73wdF8luarBm4EgqSjGyVA==',
+        library: 'b08c938d495995864a84ab0c5d38e1e8e6dddcc9fddbbc26c85fc09ad48ececb',
+      },
+      'win32-arm64': {
+        archive: 'sha512-nzNTZx9rus5QpuX+KH6UOPNeZp8yF25TxV6DiUly4RKgR5mu6xo8c7a7lS80AqxTJfJ9BwUIiqlCuYKWztRM5A==',
+        library: 'f4652f29d0bec2ebc8f87d6242551051b93faa89ec6e427669e4e690f269bc1e',
+      },
+      'win32-x64': {
+        archive: 'sha512-5Rpn5WXEG5gY/u7Keh+c4kuwG/LiE31pCP9CoCohv+u0aFensk/yRIQVW/CXuIoITky9xFhdRzaWUtAnGTYxJQ==',
+        library: '7e90bdef028d57b45490d6f53530e3c012a5d9abdc4c6723449200663dc84ed0',
+      },
+    },
+  },
+  {
+    version: '1.5.5',
+    packageVersion: '1.5.5-r.5',
+    archives: {
+      '@duckdb/node-api':
+        'sha512-ZMX+sel3DjSKbGuQ44Y5Tp5LwYjlJkhB5faKr+9sSMcxixDMSW+8vaTOD1uRDuN9o0udUoCY/XX9PI1haEZuZg==',
+      '@duckdb/node-bindings':
+        'sha512-sR7x91TfBunLqLbdvrcdiPCU+VGEQFPicxh1STZM402fuHW2ituPTAo2bY3IlntsvJShltrKF4R6B+JYPlAPZg==',
+    },
+    platforms: {
+      'darwin-arm64': {
+        archive: 'sha512-WJdeLTFy4pRg60rkbp9smtlP1iIQ8ErtIJkxS+2LQtM1ZZMSByyW+3WPpNoKe7IwPtVl2fLlPw7tDmQW4Z974g==',
+        library: 'b9027d18ef3e8d960568f77e946a83ca68009cb22d71cf7f94de842afdd094d8',
+      },
+      'darwin-x64': {
+        archive: 'sha512-rN0KjX13MwVQ5V5ufykolty/tf4SaafOpGWcUA1Cegf98jPeRdsJsEE1IMXn8n3u6WvMSZEVJmHJ3ma4Hr7Vzg==',
+        library: 'b9027d18ef3e8d960568f77e946a83ca68009cb22d71cf7f94de842afdd094d8',
+      },
+      'linux-arm64': {
+        archive: 'sha512-CafH2AIvXtpwDynG3KB/4uEOHRGlFoB7auCRMIwH3BKNIobsANV5LSpDJ3tfyRCFIsK6e8AT1eseWVnu2Dv3cw==',
+        library: 'd00d007f3f7ca1f2896a5e4b89c2ce141bf0508506a9d6d56f9598b8e59d074e',
+      },
+      'linux-arm64-musl': {
+        archive: 'sha512-00z3mYHUBAucp3L73EoftKDdaGOaV8ENELejiT+PK7dFjTzdXxqhJwZ1LaQV1/zEhIecz+x23f6WvFhWw+7XXQ==',
+        library: 'b7ca0fcde2828167e9b5d8741d0eb5dbe520d67b0a4687f19cf2974fd59d11c3',
+      },
+      'linux-x64': {
+        archive: 'sha512-kCyq6BXhn6QXfwF8yVdVKriSSHP+rfVWcJ56cG8qZzlOZpxyvT5WGm6jMshxg4ditLlOsHsIN/D47RYrcjXuHQ==',
+        library: 'fc23f12e376c47be520f75221288281906e7942e8fd6f6ce4849198ba60d0405',
+      },
+      'linux-x64-musl': {
+        archive: 'sha512-S5qEc7F+GjXt85T2xArjjvN5oc/IjtH6zsLJsuo8N3fQolheBCefemIMdZoK2Jik8a0sBxidiS6Ld4qprMPPDw==',
+        library: 'f9f9884b72a730751fdf4d6dd96368153f2f6c8b7358162c819166788dbd60bc',
+      },
+      'win32-arm64': {
+        archive: 'sha512-L3Mroc23xhqOowWVElni8LgEmsm5e9DdG1y2pLka/1ug3Pl2vpQMl1Phxwz4UEMF8DOBbMgN5BBNrYwG2BFo+g==',
+        library: 'ca938da6e124d6c91fcbff5983860ebc3753576e5b04c11ad8bc9135853aa752',
+      },
+      'win32-x64': {
+        archive: 'sha512-mBGFn8netT/AAhK4TOG6Fw47+Db68CxCVtQ9qfxZc1kZAjds+aYrh17Fd/u5CbTDdxILsrcyuF8q9cUcm54kQA==',
+        library: '2b7468a4ad844429e6af2fde0b5f91893e8130a5686a88f11442ab547c7ede46',
+      },
+    },
+  },
+]

@@ -1,0 +1,153 @@
+// `engine list` and `engine add`: the engines of other versions, which only proofs use. What is added are archives of npm whose
+// hashes the release knows, unpacked as they are: nothing of them runs meanwhile.
+
+import { execFile } from 'node:child_process'
+import { mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import type { Config } from '../config.ts'
+import { type EngineAbout, engineList } from '../engine/engines.ts'
+import { type KnownEngine, knownEngines } from '../engine/known-engines.ts'
+import { addedFolder, findNativeEngine, ownPlatforms, NativeEngine } from '../engine/native-engine.ts'
+import { engineVersion } from '../engine/messages.ts'
+import { dataPaths } from '../store/layout.ts'
+import { NodeError } from '../../libraries/base/errors.ts'
+import { createSha2 } from '../../libraries/base/ids/native-crypto.ts'
+import { base64Text } from '../../libraries/base/base64.ts'
+
+const run = promisify(execFile)
+/** npm is a script of the shell there. */
+const shell = process.platform === 'win32'
+
+/** A version that the release knows. `digest`: SHA-256 of its library, where it is on this machine. */
+export interface ListedEngine extends Pick<EngineAbout, 'version' | 'default'> {
+  readonly packageVersion: string
+  readonly digest: string | undefined
+}
+
+/** Those that the release knows, whether they are on this machine or not. */
+export async function listEngines(config: Config): Promise<ListedEngine[]> {
+  const { engines } = dataPaths(config.dataDir)
+  const here = await engineList((version) => findNativeEngine(version, engines))
+  return knownEngines.map(({ version, packageVersion }) => {
+    const digest = here.find((one) => one.version === version)?.digest
+    return { version, packageVersion, default: version === engineVersion, digest }
+  })
+}
+
+/** An archive that is needed, and the folder of its package. */
+interface Wanted {
+  readonly name: string
+  readonly integrity: string
+  readonly folder: string
+}
+
+/**
+ * Puts an engine into the data directory, out of `files` or, where there are none, from the registry that npm is set to. Nothing
+ * is changed where one archive is missing or is another. Nodes that run find it. Throws NodeError `InvalidParameter` for a
+ * version that the release does not know and for other archives, `EngineUnavailable` where there is none for this machine.
+ */
+export async function addEngine(config: Config, version: string, files: readonly string[]): Promise<EngineAbout> {
+  const known = knownEngines.find((one) => one.version === version)
+  if (known === undefined) {
+    const candidates = knownEngines.map((one) => one.version)
+    throw new NodeError('InvalidParameter', `This release knows no engine DuckDB ${version}.`, {
+      hint: 'proofstream engine list',
+      candidates,
+    })
+  }
+  const { engines } = dataPaths(config.dataDir)
+  const there = await findNativeEngine(version, engines)
+    ?.digest()
+    .catch(() => undefined)
+  const digest = there ?? (await putEngine(engines, known, files))
+  return { version, form: 'native', digest, default: version === engineVersion }
+}
+
+/** SHA-256 of its library. */
+async function putEngine(engines: string, known: KnownEngine, files: readonly string[]): Promise<string> {
+  const { version } = known
+  await mkdir(engines, { recursive: true, mode: 0o700 })
+  const made = await mkdtemp(join(engines, '.new-'))
+  try {
+    const wanted = wantedOf(known, made)
+    const archives = files.length > 0 ? files : await fetched(wanted, known.packageVersion, made)
+    const found = await matched(wanted, archives)
+    for (const { folder, file } of found) {
+      await mkdir(folder, { recursive: true })
+      await run('tar', ['-xzf', file, '-C', folder, '--strip-components=1'])
+    }
+    const digest = await new NativeEngine(known, addedFolder(made, '.')).digest()
+    await rm(join(engines, version), { recursive: true, force: true })
+    await rename(made, join(engines, version))
+    return digest
+  } finally {
+    await rm(made, { recursive: true, force: true })
+  }
+}
+
+function wantedOf({ version, archives, platforms }: KnownEngine, made: string): Wanted[] {
+  const [plain = '', musl = ''] = ownPlatforms
+  const platform = isMusl() ? musl : plain
+  const library = platforms[platform]
+  if (library === undefined) {
+    throw new NodeError('EngineUnavailable', `There is no engine DuckDB ${version} for ${platform}.`)
+  }
+  const folderOf = (name: string): string => join(made, 'node_modules', ...name.split('/'))
+  return [
+    ...Object.entries(archives).map(([name, integrity]) => ({ name, integrity, folder: folderOf(name) })),
+    {
+      name: `@duckdb/node-bindings-${platform}`,
+      integrity: library.archive,
+      // Alone in its directory it is found under this name, whatever its C library.
+      folder: folderOf(`@duckdb/node-bindings-${plain}`),
+    },
+  ]
+}
+
+/** The archives as npm has them. Throws NodeError `EngineUnavailable` where npm gets none. */
+async function fetched(wanted: readonly Wanted[], packageVersion: string, dir: string): Promise<string[]> {
+  const names = wanted.map(({ name }) => `${name}@${packageVersion}`)
+  const flags = ['--ignore-scripts', '--json', '--loglevel=error', '--pack-destination', dir]
+  try {
+    const { stdout } = await run('npm', ['pack', ...flags, ...names], { shell, maxBuffer: 16 * 1024 * 1024 })
+    const packed = JSON.parse(stdout) as { readonly filename: string }[] // what npm prints for --json
+    return packed.map(({ filename }) => join(dir, filename))
+  } catch (cause) {
+    throw new NodeError('EngineUnavailable', `npm did not get ${names.join(', ')}.`, {
+      hint: `On a machine with a registry: npm pack ${names.join(' ')}. Then here: proofstream engine add … --file <archive> for each of them.`,
+      cause,
+    })
+  }
+}
+
+/** Which file is which archive, by its hash. Throws NodeError `InvalidParameter` for one that is none, or that is missing. */
+async function matched(
+  wanted: readonly Wanted[],
+  files: readonly string[],
+): Promise<{ readonly folder: string; readonly file: string }[]> {
+  const found = new Map<string, string>()
+  for (const file of files) {
+    const state = createSha2('sha512')
+    state.update(await readFile(file))
+    const integrity = `sha512-${base64Text(state.digest())}`
+    if (!wanted.some((one) => one.integrity === integrity)) {
+      const names = wanted.map(({ name }) => name).join(', ')
+      throw new NodeError('InvalidParameter', `${file} is another archive: expected one of ${names}.`)
+    }
+    found.set(integrity, file)
+  }
+  return wanted.map(({ name, integrity, folder }) => {
+    const file = found.get(integrity)
+    if (file === undefined) throw new NodeError('InvalidParameter', `The archive of ${name} is missing.`)
+    return { folder, file }
+  })
+}
+
+function isMusl(): boolean {
+  if (process.platform !== 'linux') return false
+  // Names of the network's other hosts are not asked for.
+  Object.assign(process.report, { excludeNetwork: true })
+  const { header } = process.report.getReport() as { readonly header: { readonly glibcVersionRuntime?: string } } // Node's own
+  return header.glibcVersionRuntime === undefined
+}
