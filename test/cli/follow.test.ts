@@ -1,6 +1,6 @@
 // `tail -f` over a real node: each row once and in order, while the node is killed, started again and packs its chain.
 
-import { type ChildProcess } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { mkdtemp, readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,7 +1,7 @@
 // What a user installs: `npm pack` of a copy of this checkout, installed in an empty directory, serves, takes rows,
 // answers with a proof and checks it.
 
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -73,6 +73,43 @@ describe('the package', () => {
       expect(await (await fetch(`${url}/assets/verify.html`)).text()).toContain('<h1>Check a proof</h1>')
     } finally {
       await stop()
+    }
+  })
+})
+
+describe('the package without its native engine', () => {
+  const folder = (): string => join(home, 'bare')
+  const program = (): string => join(folder(), 'node_modules/proofstream/bin/proofstream.js')
+  const command = (args: readonly string[], more: NodeJS.ProcessEnv = {}): Promise<{ readonly stdout: string }> =>
+    run(process.execPath, [program(), ...args], { cwd: folder(), env: { ...env, ...more } })
+
+  test('serves, takes rows, and says what is missing; the engine can be added', async () => {
+    await installIn(folder(), [archive], '--omit=optional')
+    expect(existsSync(join(folder(), 'node_modules/@duckdb/node-api'))).toBe(false)
+    const bare = await serve(program(), folder())
+    const node = { PROOFSTREAM_SERVER: bare.url }
+    try {
+      writeFileSync(join(folder(), 'readings.csv'), 'sensor,celsius\ns1,21.5\ns2,19\n')
+      expect((await command(['ingest', 'me/lab', 'readings.csv'], node)).stdout).toContain('"committed"')
+      const asked = command(['query', 'select count(*) as n from me.lab'], node)
+      await expect(asked).rejects.toMatchObject({
+        stderr: expect.stringMatching(/DuckDB 1\.5\.6 is not on this machine[^]*proofstream engine add 1\.5\.6/),
+      })
+      expect(await (await fetch(`${bare.url}/info`)).json()).toMatchObject({ engines: [] })
+      expect((await fetch(`${bare.url}/readyz`)).status).toBe(200)
+      // Proofs are read and checked all the same; what takes a run is told as undecided.
+      expect((await command(['verify', '--offline', join(installed, 'answer.json')])).stdout).toContain('did:key:')
+      await expect(command(['verify', join(installed, 'answer.json')], node)).rejects.toMatchObject({ code: 11 })
+      await command(['engine', 'add', '1.5.6'])
+    } finally {
+      await bare.stop()
+    }
+    const whole = await serve(program(), folder())
+    try {
+      const { stdout } = await command(['query', 'select count(*) as n from me.lab'], { PROOFSTREAM_SERVER: whole.url })
+      expect(JSON.parse(stdout)).toEqual({ n: 2 })
+    } finally {
+      await whole.stop()
     }
   })
 })

@@ -32,8 +32,9 @@ export async function addEngine(
 ): Promise<number> {
   const { addEngine: add } = await import('../../node/upkeep/engines.ts')
   const config = context.entry.loadConfig({ 'log-level': 'warn', ...flags }, configFile)
-  const { form, digest } = await add(config, version, files)
+  const { form, digest, default: isDefault } = await add(config, version, files)
   printObject(context.form, objectOf({ version, form, digest }))
   note(`proofs of DuckDB ${version} run on it from now on, in ${config.dataDir}`)
+  if (isDefault) note('statements run on it in nodes that start from now on')
   return exitCodes.done
 }

@@ -1,7 +1,7 @@
 // One locked instance of DuckDB in a child process: gate, views, preparation of the caller's own text, the rewritten
 // statement, its run, its rendering. One query at a time.
 
-import { type DuckDBConnection, type DuckDBPreparedStatement, type DuckDBResult } from '@duckdb/node-api'
+import type { DuckDBConnection, DuckDBPreparedStatement, DuckDBResult } from '@duckdb/node-api'
 import { assert, must } from '../../libraries/base/assert.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
 import type { JsonObject } from '../../libraries/base/json/value.ts'

@@ -7,7 +7,7 @@ import { type Engine, openEngine } from './engine.ts'
 import { knownEngines } from './known-engines.ts'
 import { dialect, type EngineOptions, engineVersion, normalizerVersion } from './messages.ts'
 import { reasonOf } from './sql-errors.ts'
-import { engineAbsent, findNativeEngine, type NativeEngine } from './native-engine.ts'
+import { addingHint, engineAbsent, findNativeEngine, type NativeEngine } from './native-engine.ts'
 
 const othersMost = 2
 /** Proofs that may wait for one of these. */
@@ -35,8 +35,9 @@ interface Other {
 
 export class Engines {
   readonly #options: EnginesOptions
-  /** That of the release. */
+  /** That of the release, or one that refuses every statement where it is not on this machine. */
   readonly current: Engine
+  readonly #isComplete: boolean
   /** By version, the one asked for last at the end. */
   readonly #others = new Map<string, Other>()
   readonly #waiting: (() => void)[] = []
@@ -47,7 +48,9 @@ export class Engines {
   constructor(options: EnginesOptions) {
     this.#options = options
     const native = this.#native(engineVersion)
+    this.#isComplete = native !== undefined
     this.current = native === undefined ? absentEngine() : openEngine({ ...options, native })
+    if (native === undefined) options.logger.warn({ hint: addingHint(engineVersion) }, 'no engine runs statements here')
   }
 
   /**
@@ -55,7 +58,7 @@ export class Engines {
    * `Saturated`, `Draining`, and what `use` throws.
    */
   async using<T>(version: string, use: (engine: Engine) => Promise<T>): Promise<T | undefined> {
-    if (version === this.current.version) return await use(this.current)
+    if (version === this.current.version && this.#isComplete) return await use(this.current)
     const other = await this.#take(version)
     if (other === undefined) return undefined
     try {
