@@ -8,7 +8,7 @@ import warnings
 from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
-from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Union
+from typing import Any, Dict, Iterable, List, Literal, Mapping, Optional, Sequence, Union, overload
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlencode, urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
@@ -186,10 +186,36 @@ class Node:
             warnings.warn(warning, stacklevel=2)
         return receipt
 
-    def receipt(self, receipt_id: str) -> Dict[str, Any]:
-        """What became of a batch."""
-        receipt: Dict[str, Any] = json.loads(self._call("GET", f"/receipts/{quote(receipt_id, safe='')}", None, {}))
-        return receipt
+    @overload
+    def receipt(self, receipt_id: str, signed: Literal[False] = False) -> Dict[str, Any]: ...
+
+    @overload
+    def receipt(self, receipt_id: str, signed: Literal[True]) -> str: ...
+
+    def receipt(self, receipt_id: str, signed: bool = False) -> Union[Dict[str, Any], str]:
+        """What became of a batch. Signed, it is the text as it came: save it, and `proofstream.verify` takes it."""
+        query = "?include=signature" if signed else ""
+        text = self._call("GET", f"/receipts/{quote(receipt_id, safe='')}{query}", None, {}).decode("utf-8")
+        receipt: Dict[str, Any] = {} if signed else json.loads(text)
+        return text if signed else receipt
+
+    def proof(self, of: str, format: str = "tlog-proof") -> str:
+        """The proof that the ledger has a batch (by `receiptId`), a block (`account/name@hash`) or a row (`account/name@offset`).
+
+        The text as it came: save it, and `proofstream.verify` takes it. `format` is `tlog-proof` or `json`. What the ledger
+        does not have yet is asked for again; after the last attempt it is a NodeError with the kind `NotYetInLedger`.
+        """
+        dataset, at, place = of.partition("@")
+        if not at:
+            target = f"/receipts/{quote(of, safe='')}/proof"
+        else:
+            kind = "rows" if place.isdigit() else "blocks"
+            target = f"/{_path(dataset)}/{kind}/{quote(place, safe='')}/proof"
+        return self._call("GET", f"{target}?{urlencode({'format': format})}", None, {"Accept": "*/*"}).decode("utf-8")
+
+    def policy(self) -> str:
+        """The policy of the node: key and witnesses of its ledger. Whom to trust is yours to say: keep one that you have checked."""
+        return self._call("GET", "/ledger/policy", None, {"Accept": "*/*"}).decode("utf-8")
 
     def verify(self, answer: Union[str, bytes, Answer]) -> Dict[str, Any]:
         """Has the node run a proven answer again over the blocks that it names.
