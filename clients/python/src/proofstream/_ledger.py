@@ -273,12 +273,13 @@ def _judge_broken(document: Dict[str, Any], trust: _Trust) -> Judged:
     if len(entry) != ENTRY_BYTES or entry[:41] != promise.entry[:41]:
         raise ValueError("it has an entry of another dataset or sequence")
     shown = {**facts, **head.facts()}
-    shown["ledger"] = {"origin": promise.ledger, "size": head.size, "index": index}
+    shown["ledger"] = {"origin": promise.ledger, "size": head.size}
     if entry[:_PROMISED_BYTES] != promise.entry:
         if trust.signer is None:
             why = f"the promise is not kept; whether {facts['signer']} is the node of the ledger is not in the file"
             return Judged(kind, "impossible", why, facts)
         return Judged(kind, "promise broken", "The ledger has another block in the place of the promised one.", shown)
+    shown["ledger"]["index"] = index
     if head.quorum == "not met":
         return Judged(kind, "witness quorum not met", FEW_WITNESSES, shown)
     return Judged(kind, "included", "", shown)
