@@ -9,12 +9,13 @@ import { canonicalBytes } from '../../src/libraries/base/json/canonical.ts'
 import { fromPlain, jsonText, parseJson } from '../../src/libraries/base/json/json.ts'
 import type { JsonObject } from '../../src/libraries/base/json/value.ts'
 import { cosign } from '../../src/libraries/ledger/cosignature.ts'
+import { headText } from '../../src/libraries/ledger/head.ts'
 import { brokenPromiseJson } from '../../src/libraries/ledger/judge-receipt.ts'
 import { noteOf, signNote } from '../../src/libraries/ledger/note.ts'
 import { proofJsonText } from '../../src/libraries/ledger/proof-document.ts'
 import { receiptDomain, refusalDomain, signDocument } from '../../src/libraries/ledger/signed-document.ts'
 import type { Random } from '../history/load.ts'
-import { origin, signedHead, signer, witnessName } from '../libraries/ledger/keys.ts'
+import { origin, signedHead, signer, smallOrderSigner, witnessName } from '../libraries/ledger/keys.ts'
 import { kinds, SmallLedger } from '../libraries/ledger/proofs.ts'
 import { signedReceipt, signedRefusal } from '../libraries/ledger/receipts.ts'
 
@@ -45,6 +46,7 @@ const asJson = (...more: Parameters<typeof proofJsonText> extends [unknown, unkn
   utf8(proofJsonText(ledger.blocks[5]!.documents.row, ledger.proof(5, 9, 'row'), ...more))
 const early = ledger.proof(5, 7, 'row')
 
+const headLines = headText({ origin, size: 9, root: ledger.root(9) })
 const statement = {
   type: 'proofstream/statement/1',
   ledger: { origin, keys: ['k'] },
@@ -69,6 +71,9 @@ export const files: Readonly<Record<string, Uint8Array>> = {
   'few witnesses': ledger.text(5, 9, 'row', { witnesses: [2] }),
   head: signedHead({ size: 9, root: ledger.root(9) }, { stranger: true }),
   'head, few witnesses': signedHead({ size: 9, root: ledger.root(9) }, { witnesses: [] }),
+  'head, by a point of small order': utf8(
+    noteOf({ text: headLines, signatures: [signNote(headLines, origin, smallOrderSigner(1))] }),
+  ),
   statement: canonicalBytes(signed('proofstream/statement/1', statementDocument)),
   refusal: json({ status: 422, refusal: signed(refusalDomain, signedRefusal()) }),
   'plain receipt': json(receipt({})),

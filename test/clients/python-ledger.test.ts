@@ -28,7 +28,7 @@ interface Case {
 const judge = `
 import datetime, functools, json, sys, proofstream
 from proofstream import _ed25519
-_ed25519.holds = functools.lru_cache(None)(_ed25519.holds)
+_ed25519.is_signed = functools.lru_cache(None)(_ed25519.is_signed)
 now = datetime.datetime.fromtimestamp(${nowMs / 1000}, datetime.timezone.utc)
 def told(case):
     policy = bytes.fromhex(case['policy']) if 'policy' in case else None

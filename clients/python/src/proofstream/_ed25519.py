@@ -15,17 +15,11 @@ D = -121665 * pow(121666, P - 2, P) % P
 
 def is_signed(key: bytes, message: bytes, signature: bytes) -> bool:
     """Whether the signature of 64 bytes is of this key of 32 bytes over the message."""
-    if not holds(key, message, signature):
-        return False
-    points = _point(key), _point(signature[:32])
-    return not any(point is None or _is_small(point) for point in points)
-
-
-def holds(key: bytes, message: bytes, signature: bytes) -> bool:
-    """RFC 8032 alone, by which notes are signed: points of small order are not refused."""
     public, r = _point(key), _point(signature[:32])
     s = int.from_bytes(signature[32:], "little")
-    if len(signature) != 64 or public is None or r is None or s >= L:
+    if len(key) != 32 or len(signature) != 64 or public is None or r is None or s >= L:
+        return False
+    if _is_small(public) or _is_small(r):
         return False
     h = int.from_bytes(hashlib.sha512(signature[:32] + key + message).digest(), "little") % L
     return _equal(_times(s, BASE), _add(r, _times(h, public)))

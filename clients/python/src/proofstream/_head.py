@@ -58,7 +58,7 @@ def open_head(data: bytes, policy: Policy) -> Head:
     is_signed = False
     for key in policy.logs:
         for signature in _by(key, signatures):
-            if not _ed25519.holds(key.public, text.encode("utf-8"), signature):
+            if not _ed25519.is_signed(key.public, text.encode("utf-8"), signature):
                 raise ValueError(f"the signature of {key.name} is not good")
             is_signed = is_signed or key.name == origin
     if not is_signed:
@@ -78,7 +78,7 @@ def _by(key: Key, signatures: Sequence[_Signature]) -> List[bytes]:
 def _cosigned_at(text: str, key: Key, signature: bytes) -> int:
     seconds = int.from_bytes(signature[:8], "big")
     message = f"cosignature/v1\ntime {seconds}\n{text}".encode("utf-8")
-    if seconds > MOST or not _ed25519.holds(key.public, message, signature[8:]):
+    if seconds > MOST or not _ed25519.is_signed(key.public, message, signature[8:]):
         raise ValueError(f"the cosignature of {key.name} is not good")
     return seconds
 
