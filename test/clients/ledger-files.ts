@@ -11,7 +11,7 @@ import type { JsonObject } from '../../src/libraries/base/json/value.ts'
 import { cosign } from '../../src/libraries/ledger/cosignature.ts'
 import { headText } from '../../src/libraries/ledger/head.ts'
 import { brokenPromiseJson } from '../../src/libraries/ledger/judge-receipt.ts'
-import { noteOf, signNote } from '../../src/libraries/ledger/note.ts'
+import { noteOf, signatureLine, signNote } from '../../src/libraries/ledger/note.ts'
 import { proofJsonText } from '../../src/libraries/ledger/proof-document.ts'
 import { receiptDomain, refusalDomain, signDocument } from '../../src/libraries/ledger/signed-document.ts'
 import type { Random } from '../history/load.ts'
@@ -24,6 +24,8 @@ const nodeSigner = signer(7)
 export const node = { did: didKeyText(nodeSigner.publicKey), sign: (bytes: Uint8Array) => nodeSigner.sign(bytes) }
 
 const [past, future] = ['2026-05-01T00:00:00.000Z', '2099-01-01T00:00:00.000Z']
+/** Of another ledger of the policy, by the key 2. */
+export const otherOrigin = 'other.example/ledger'
 const json = (value: unknown): Uint8Array => utf8(jsonText(fromPlain(value)))
 const latin1 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('latin1')
 
@@ -85,6 +87,47 @@ export const files: Readonly<Record<string, Uint8Array>> = {
   'promise kept': json(brokenPromiseJson({ receipt: receipt({ by: past }), head, found })),
   'entry not there': json(brokenPromiseJson({ receipt: receipt({ by: past }), head })),
   answer: json({ input: {}, commitment: {}, proof: {} }),
+}
+
+/** A head with lines of a key that nobody knows. */
+const strangers = (count: number): Uint8Array =>
+  concatBytes([
+    head,
+    ...Array.from({ length: count }, () => utf8(signatureLine(signNote('x', 'stranger', signer(99))))),
+  ])
+const withExtra = (change: (extra: string) => string): Uint8Array =>
+  Buffer.from(
+    latin1(files['proof of a row']!).replace(/(?<=\nextra ).*/, (base64) =>
+      Buffer.from(change(Buffer.from(base64, 'base64').toString())).toString('base64'),
+    ),
+    'latin1',
+  )
+const others = headText({ origin: otherOrigin, size: 9, root: ledger.root(9) })
+const beside = { ...ledger.proof(4, 9, 'block'), entry: ledger.blocks[4]!.entry }
+
+/** Files at the edge of what is taken. */
+export const edges: Readonly<Record<string, Uint8Array>> = {
+  ...Object.fromEntries(
+    ['"v":1', '"index":1', '"count":2'].flatMap((member) =>
+      ['.0', 'e+0'].map((more) => [
+        `an extra line with ${member}${more}`,
+        withExtra((extra) => extra.replace(member, `${member}${more}`)),
+      ]),
+    ),
+  ),
+  ...Object.fromEntries(
+    [44_900, 45_100].map((length) => [
+      `an extra line of ${length} bytes`,
+      withExtra(() => JSON.stringify({ kind: 'x', v: 2, x: 'x'.repeat(length) })),
+    ]),
+  ),
+  ...Object.fromEntries([97, 98].map((count) => [`a head with ${count} strangers`, strangers(count)])),
+  'a time stamp of another ledger': asJson({
+    ...stamp,
+    head: noteOf({ text: others, signatures: [signNote(others, otherOrigin, signer(2))] }),
+    hashes,
+  }),
+  'the entry beside the promised one': json(brokenPromiseJson({ receipt: receipt({ by: past }), head, found: beside })),
 }
 
 type Change = (bytes: Uint8Array, random: Random) => Uint8Array

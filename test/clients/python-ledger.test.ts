@@ -11,7 +11,7 @@ import { parsePolicy, type Policy } from '../../src/libraries/ledger/policy.ts'
 import { run } from '../examples/run.ts'
 import { randomOf } from '../history/load.ts'
 import { keyText, twoOfThree } from '../libraries/ledger/keys.ts'
-import { changed, changedPolicy, files, node } from './ledger-files.ts'
+import { changed, changedPolicy, edges, files, node, otherOrigin } from './ledger-files.ts'
 
 const env = { PYTHONPATH: 'clients/python/src', PYTHONDONTWRITEBYTECODE: '1' }
 const nowMs = Date.parse('2026-06-01T00:00:00Z')
@@ -133,6 +133,26 @@ test('it says of one file of each kind what our library says, with all facts', a
     'refusal: signed',
     'statement: signed',
   ])
+})
+
+test('it says the same of files at the edge of what is taken', async () => {
+  const policy = utf8(`log ${keyText(otherOrigin, 2, 1)}\n${twoOfThree}`)
+  const cases = Object.entries(edges).map(([name, file]) => ({ name, file, policy, signer: node.did }))
+  expect(await differing(cases)).toEqual([])
+  expect(Object.fromEntries(cases.map((one) => [one.name, expected(one).slice(0, 2).join(': ')]))).toEqual({
+    'an extra line with "v":1.0': 'altered',
+    'an extra line with "v":1e+0': 'altered',
+    'an extra line with "index":1.0': 'altered',
+    'an extra line with "index":1e+0': 'altered',
+    'an extra line with "count":2.0': 'altered',
+    'an extra line with "count":2e+0': 'altered',
+    'an extra line of 44900 bytes': 'proof: impossible',
+    'an extra line of 45100 bytes': 'altered',
+    'a head with 97 strangers': 'head: signed',
+    'a head with 98 strangers': 'altered',
+    'a time stamp of another ledger': 'altered',
+    'the entry beside the promised one': 'altered',
+  })
 })
 
 test('it says the same of 3,000 files that are changed', async () => {

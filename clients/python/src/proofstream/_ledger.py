@@ -291,8 +291,8 @@ def _time_of(text: str) -> Tuple[int, str]:
     if found is None:
         raise ValueError("it has a time that is none in UTC")
     year, *more = (int(part) for part in found.groups()[:6])
-    # The calendar of Python begins with the year 1, and repeats after 400 years of 146,097 days.
-    begun = datetime(year or 400, *more, tzinfo=timezone.utc) - timedelta(days=0 if year else 146_097)
+    # The calendar of Python begins with the year 1. Like the year 0, 400 is a leap year, and long past.
+    begun = datetime(year or 400, *more, tzinfo=timezone.utc)
     millis = ((found[7] or "") + "000")[:3]
     return _ms_of(begun) + int(millis), f"{text[:19]}.{millis}Z"
 
