@@ -190,32 +190,36 @@ class Node:
     def receipt(self, receipt_id: str, signed: Literal[False] = False) -> Dict[str, Any]: ...
 
     @overload
-    def receipt(self, receipt_id: str, signed: Literal[True]) -> str: ...
+    def receipt(self, receipt_id: str, signed: Literal[True]) -> bytes: ...
 
-    def receipt(self, receipt_id: str, signed: bool = False) -> Union[Dict[str, Any], str]:
-        """What became of a batch. Signed, it is the text as it came: save it, and `proofstream.verify` takes it."""
+    def receipt(self, receipt_id: str, signed: bool = False) -> Union[Dict[str, Any], bytes]:
+        """What became of a batch. Signed, it is the file as it came: save it, and `proofstream.verify` takes it."""
         query = "?include=signature" if signed else ""
-        text = self._call("GET", f"/receipts/{quote(receipt_id, safe='')}{query}", None, {}).decode("utf-8")
-        receipt: Dict[str, Any] = {} if signed else json.loads(text)
-        return text if signed else receipt
+        data = self._call("GET", f"/receipts/{quote(receipt_id, safe='')}{query}", None, {})
+        receipt: Dict[str, Any] = {} if signed else json.loads(data)
+        return data if signed else receipt
 
-    def proof(self, of: str, format: str = "tlog-proof") -> str:
+    def proof(self, of: str, format: str = "tlog-proof", wait: float = 90) -> bytes:
         """The proof that the ledger has a batch (by `receiptId`), a block (`account/name@hash`) or a row (`account/name@offset`).
 
-        The text as it came: save it, and `proofstream.verify` takes it. `format` is `tlog-proof` or `json`. What the ledger
-        does not have yet is asked for again; after the last attempt it is a NodeError with the kind `NotYetInLedger`.
+        The file as it came: save it, and `proofstream.verify` takes it. `format` is `tlog-proof` or `json`. What the ledger
+        does not have yet is asked for again for `wait` seconds, and then a NodeError with the kind `NotYetInLedger`.
         """
         dataset, at, place = of.partition("@")
-        if not at:
-            target = f"/receipts/{quote(of, safe='')}/proof"
-        else:
-            kind = "rows" if place.isdigit() else "blocks"
-            target = f"/{_path(dataset)}/{kind}/{quote(place, safe='')}/proof"
-        return self._call("GET", f"{target}?{urlencode({'format': format})}", None, {"Accept": "*/*"}).decode("utf-8")
+        kind = "rows" if place.isdigit() else "blocks"
+        what = f"{_path(dataset)}/{kind}/{quote(place, safe='')}" if at else f"receipts/{quote(of, safe='')}"
+        end = time.monotonic() + wait
+        while True:
+            try:
+                return self._call("GET", f"/{what}/proof?{urlencode({'format': format})}", None, {"Accept": "*/*"})
+            except NodeError as error:
+                if error.kind != "NotYetInLedger" or time.monotonic() > end:
+                    raise
+                self._pause(1, error.problem.get("retryAfter"))
 
-    def policy(self) -> str:
-        """The policy of the node: key and witnesses of its ledger. Whom to trust is yours to say: keep one that you have checked."""
-        return self._call("GET", "/ledger/policy", None, {"Accept": "*/*"}).decode("utf-8")
+    def policy(self) -> bytes:
+        """The key of the node's ledger and its witnesses, for `proofstream.verify`. A stranger's node may name any: compare them."""
+        return self._call("GET", "/ledger/policy", None, {"Accept": "*/*"})
 
     def verify(self, answer: Union[str, bytes, Answer]) -> Dict[str, Any]:
         """Has the node run a proven answer again over the blocks that it names.
