@@ -165,12 +165,13 @@ describe('the repository', () => {
       // queries with an address. And by the ledger: its library, whose judges are written in Go, roots, and the witnesses
       // that are asked (1,350 lines), those that a node is (850), and the commands that prove, verify and audit (1,800). Last by
       // the follower of a ledger, which checks every entry before it signs (900), and its time stamps (1,050, which call pkijs). One judgement of all kinds of
-      // files (200), in the place of those of the page and the command.
+      // files (200), in the place of those of the page and the command. Of the tests the last are those that hold the Python client
+      // against that judgement, with thousands of changed files (580).
       src: linesOf('src') > 115_050,
       libraries: linesOf('src/libraries') > 27_000,
       node: linesOf('src/node') > 54_050,
       features: linesOf('src/features') > 23_350,
-      test: linesOf('test') > 95_550,
+      test: linesOf('test') > 96_100,
     }).toEqual({
       src: false,
       libraries: false,

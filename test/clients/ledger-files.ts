@@ -66,7 +66,9 @@ export const files: Readonly<Record<string, Uint8Array>> = {
   'proof as JSON': asJson(),
   'proof with a time stamp': asJson(stamp),
   'proof with an early time stamp': asJson({
-    ...{ size: 7, head: Buffer.from(early.head).toString(), token: Uint8Array.of(1) },
+    size: 7,
+    head: Buffer.from(early.head).toString(),
+    token: Uint8Array.of(1),
     hashes: early.hashes,
   }),
   'proof of a block as JSON': utf8(proofJsonText(ledger.blocks[5]!.documents.block, ledger.proof(5, 9, 'block'))),
@@ -173,53 +175,45 @@ const lines: Change = (bytes, random) => {
   return Buffer.from(all.join('\n'), 'latin1')
 }
 
+/** Words in which # is for what was there. */
+const spelled = (random: Random, words: string, there: string): string =>
+  oneOf(random, words.split(' | ')).replaceAll('#', () => there)
+
 /** Spellings of a number that a reader may take for it, and those of others. */
+const numberWords =
+  '#.0 | #e0 | #E+0 | -# | 0# | +# | #0 | -0 | 1e999 | #.00000000000000000001 | 9007199254740991.4 | 9007199254740993 | NaN | "#" | null | true | [1] | #e-1 | 18446744073709551616'
+
 const numbers: Change = (bytes, random) =>
   replaced(bytes, random, /(?<![\w"+/.-])-?\d+(?:\.\d+)?(?![\w"+/.-])/g, (token) =>
-    oneOf(random, [
-      ...[`${token}.0`, `${token}e0`, `${token}E+0`, `-${token}`, `0${token}`, `+${token}`, `${token}0`, '-0', '1e999'],
-      ...[String(Number(token) + 1), `${token}.00000000000000000001`, '9007199254740991.4', '9007199254740993', 'NaN'],
-      ...[`"${token}"`, 'null', 'true', '[1]', `${token}e-1`, '1'.repeat(5000), '18446744073709551616'],
-    ]),
+    oneOf(random, [spelled(random, numberWords, token), String(Number(token) + 1), '1'.repeat(5000)]),
   )
+
+const deep = `${'['.repeat(62)}${']'.repeat(62)}`
 
 /** A member doubled, left out, renamed, or with another value. */
 const members: Change = (bytes, random) =>
   replaced(bytes, random, /"[\w$]{1,24}":(?:"[^"]{0,400}"|[\d.]+|true)?,?/g, (member) => {
     const [name = ''] = member.split(':')
-    return oneOf(random, [
-      ...[
-        `${member}${member}`,
-        '',
-        `${name.slice(0, -1)}s":`,
-        `"more":1,${member}`,
-        `${name}: \t${member.slice(name.length + 1)}`,
-      ],
-      ...['null', '{}', '[]', '""', '"x"', '1', 'false', `${'['.repeat(62)}${']'.repeat(62)}`].map(
-        (value) => `${name}:${value},`,
-      ),
-    ])
+    const values = `#:null, | #:{}, | #:[], | #:"", | #:"x", | #:1, | #:false, | #:${deep}, | #: \t${member.slice(name.length + 1)}`
+    const other = spelled(random, values, name)
+    return oneOf(random, [other, other, `${name.slice(0, -1)}s":`, spelled(random, '## | "more":1,#', member), ''])
   })
+
+const textWords =
+  '#\\n | #  | #= | #\\ud800 | 2026-02-30T00:00:00Z | 2026-05-01T24:00:00Z | 0000-01-01T00:00:00Z | 2099-12-31T23:59:59.9999Z | 2026-05-01T00:00:00+00:00 | 2026-13-01T00:00:00Z | 2024-02-29T00:00:00.5Z | 2026-05-01T23:59:60Z'
 
 /** Texts changed in ways that look alike, or swapped for another of the file. */
 const texts: Change = (bytes, random) => {
   const all = latin1(bytes).match(/"[^"]{1,400}"/g) ?? ['""']
   return replaced(bytes, random, /"[^"]{1,400}"/g, (text) => {
     const inner = text.slice(1, -1)
+    const escaped = `\\u00${inner.charCodeAt(0).toString(16).padStart(2, '0')}${inner.slice(1)}`
+    const other = `"${spelled(random, textWords, inner)}"`
     return oneOf(random, [
-      ...[oneOf(random, all), `"${inner}\\n"`, `"${inner} "`, `"${inner.toUpperCase()}"`, `"${inner.slice(0, -1)}"`],
-      ...[
-        `"\\u00${inner.charCodeAt(0).toString(16).padStart(2, '0')}${inner.slice(1)}"`,
-        `"${inner}\\ud800"`,
-        `"${inner}="`,
-      ],
-      ...['"2026-02-30T00:00:00Z"', '"2026-05-01T24:00:00Z"', '"0000-01-01T00:00:00Z"', '"2099-12-31T23:59:59.9999Z"'],
-      ...[
-        '"2026-05-01T00:00:00+00:00"',
-        '"2026-13-01T00:00:00Z"',
-        '"2024-02-29T00:00:00.5Z"',
-        '"2026-05-01T23:59:60Z"',
-      ],
+      oneOf(random, all),
+      other,
+      other,
+      `"${oneOf(random, [inner.toUpperCase(), inner.slice(1), escaped])}"`,
     ])
   })
 }
@@ -263,7 +257,7 @@ const headSignedAgain: Change = (bytes, random) => {
   const end = Buffer.from(bytes).indexOf('\n\n', at)
   if (at < 0 || end < 0) return bytes
   const text = Buffer.from(oneOf(random, [lines, put, flipped])(bytes.subarray(at, end + 1), random)).toString()
-  const seconds = oneOf(random, [0, 1_780_000_000, 2 ** 53 - 1])
+  const seconds = oneOf(random, [0, 1_780_000_000, 8_640_000_000_000])
   const signatures = [signNote(text, origin, signer(1)), cosign(text, witnessName(1), signer(11), seconds)]
   const second = cosign(text, witnessName(3), signer(13), 5)
   const more = oneOf(random, [

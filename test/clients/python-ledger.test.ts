@@ -1,5 +1,6 @@
 // The Python client says of every file about a ledger what our library says: of one of each kind, and of thousands that are changed.
 
+import { isDeepStrictEqual } from 'node:util'
 import { expect, test } from 'vitest'
 import { told } from '../../src/cli/judged.ts'
 import { utf8 } from '../../src/libraries/base/bytes.ts'
@@ -54,7 +55,7 @@ async function inPython(cases: readonly Case[]): Promise<unknown[]> {
   return stdout
     .trimEnd()
     .split('\n')
-    .map((line) => JSON.parse(line) as unknown)
+    .map((line) => JSON.parse(line, printed) as unknown)
 }
 
 function expected({ file, policy: text, signer }: Case): unknown[] {
@@ -68,37 +69,22 @@ function expected({ file, policy: text, signer }: Case): unknown[] {
   const judged = judgeFile(file, { policy, signer, nowMs })
   if (judged.kind === 'other') return ['other']
   if (judged.verdict === 'altered') return ['altered']
-  return [judged.kind, judged.verdict, factsOf(judged)]
+  return [judged.kind, judged.verdict, JSON.parse(jsonText(objectOf(told(judged).facts ?? {})))]
 }
 
-/** The facts that the command prints; times of witnesses in seconds, of which a date has fewer. */
-function factsOf(judged: Parameters<typeof told>[0]): unknown {
-  const facts = judged.verdict !== 'altered' && 'facts' in judged ? judged.facts : undefined
-  const witnessed =
-    facts && ('witnessed' in facts ? facts.witnessed : 'head' in facts ? facts.head?.witnessed : undefined)
-  const few = witnessed?.map(({ name }) => ({ name, at: 0 }))
-  const printed = facts && 'witnessed' in facts ? { ...judged, facts: { ...facts, witnessed: few } } : judged
-  // Of the same form, but for the times.
-  const plain = JSON.parse(jsonText(objectOf(told(printed as typeof judged).facts ?? {}))) as object
-  return witnessed === undefined ? plain : { ...plain, witnessed }
+/** Times of witnesses as the command prints them. */
+function printed(_: string, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || !('at' in value && 'name' in value)) return value
+  return { ...value, at: new Date(Number(value.at) * 1000).toISOString() }
 }
 
 async function differing(cases: readonly Case[]): Promise<unknown[]> {
   const found = await inPython(cases)
   return cases.flatMap((one, at) => {
-    const [ours, theirs] = [JSON.stringify(sorted(expected(one))), JSON.stringify(sorted(found[at]))]
-    return ours === theirs ? [] : [{ name: one.name, file: Buffer.from(one.file).toString('latin1'), ours, theirs }]
+    const [ours, theirs] = [expected(one), found[at]]
+    const { name, file } = one
+    return isDeepStrictEqual(ours, theirs) ? [] : [{ name, file: Buffer.from(file).toString('latin1'), ours, theirs }]
   })
-}
-
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted)
-  if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(
-    Object.entries(value)
-      .sort()
-      .map(([name, member]) => [name, sorted(member)]),
-  )
 }
 
 const policies: Readonly<Record<string, Partial<Case>>> = {

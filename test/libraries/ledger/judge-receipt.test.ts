@@ -84,7 +84,7 @@ test('a receipt says who has signed it and what is promised, and no changed one 
     '2026-13-01T00:00:00Z',
     '2026-05-01T00:00:00+00:00',
   ]) {
-    expect(() => openReceipt(signedReceipt(ledger, 5, { by })), by).toThrow('is not a time in UTC')
+    expect(() => openReceipt(signedReceipt(ledger, 5, { by }))).toThrow('is not a time in UTC')
   }
 })
 

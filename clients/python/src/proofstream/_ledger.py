@@ -7,7 +7,7 @@ import base64
 import re
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
-from typing import Any, Dict, Optional, Tuple, Union
+from typing import Any, Dict, List, Optional, Tuple, Union
 
 from . import _ed25519, _json, proof
 from ._head import FEW_WITNESSES, MOST_NOTE_BYTES, UnknownLedger, leaf_hash, open_head, root_from
@@ -249,11 +249,8 @@ def _judge_broken(document: Dict[str, Any], trust: _Trust) -> Judged:
     """What the file shows by itself. Whose key has promised takes the reader, or a statement in the ledger."""
     kind = "broken promise"
     broken = members(document, kind, ("type", "receipt", "head"), ("found",))
-    head_bytes, found = text_of(broken["head"]).encode("utf-8"), None
-    if "found" in broken:
-        found = members(broken["found"], "found", ("entry", "index", "hashes"))
-        entry, index = base64_of(found["entry"]), natural(found["index"])
-        hashes = list_of(found["hashes"], hash_text)
+    head_bytes = text_of(broken["head"]).encode("utf-8")
+    found = _found(broken["found"]) if "found" in broken else None
     facts, promise = _receipt(members(broken["receipt"], "receipt", (), others=True), trust)
     if promise is None:
         raise ValueError("it has a receipt without a promise")
@@ -268,6 +265,7 @@ def _judge_broken(document: Dict[str, Any], trust: _Trust) -> Judged:
         raise ValueError(f"the head is of {head.origin}, not of {promise.ledger}")
     if found is None:
         return Judged(kind, "impossible", _NOT_THERE, facts)
+    entry, index, hashes = found
     if root_from(leaf_hash(entry), index, head.size, hashes) != head.root:
         raise ValueError("the entry is not at this place of the tree")
     if len(entry) != ENTRY_BYTES or entry[:41] != promise.entry[:41]:
@@ -283,6 +281,11 @@ def _judge_broken(document: Dict[str, Any], trust: _Trust) -> Judged:
     if head.quorum == "not met":
         return Judged(kind, "witness quorum not met", FEW_WITNESSES, shown)
     return Judged(kind, "included", "", shown)
+
+
+def _found(value: Any) -> Tuple[bytes, int, List[bytes]]:
+    found = members(value, "found", ("entry", "index", "hashes"))
+    return base64_of(found["entry"]), natural(found["index"]), list_of(found["hashes"], hash_text)
 
 
 def _time_of(text: str) -> Tuple[int, str]:
