@@ -3,7 +3,6 @@
 The same as src/libraries/ledger/judge-file.ts of Proofstream. What each kind holds: docs/spec/ledger.md.
 """
 
-import base64
 import re
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
@@ -74,7 +73,7 @@ def verify(
 
     Raises ProofError where it is not what was signed, and ValueError for a policy that cannot be read. `signer` is the
     did:key that must have signed an answer, a receipt, a refusal or a statement. `policy` says which ledgers and witnesses
-    count. `now` decides whether a promise is due.
+    count. `now`, a time with its zone, decides whether a promise is due.
     """
     data = file.encode("utf-8", "surrogatepass") if isinstance(file, str) else bytes(file)
     trusted = parse_policy(policy) if isinstance(policy, (str, bytes)) else policy

@@ -20,7 +20,7 @@ PROOF_TYPE = "Ed25519Signature2020"
 
 
 class ProofError(Exception):
-    """The answer does not stand. `kind` is that of docs/errors.md, or `OtherSigner`.
+    """The answer does not stand. `kind` is that of docs/errors.md, or `OtherSigner`; of a file about a ledger also `Altered`.
 
     `outcome` says what that means: `failed`, do not trust it; `impossible`, it cannot be judged here; `noProof`, these bytes
     are no saved answer with a proof.
