@@ -4,7 +4,7 @@ import type { JsonObject } from '../index.ts'
 import { base64Text } from '../libraries/base/base64.ts'
 import type { FileVerdict, HeadFacts, ReceiptFacts } from '../libraries/ledger/judge-file.ts'
 import type { ProofFacts } from '../libraries/ledger/judge-proof.ts'
-import { type OpenedHead, openHead, type Witnessed } from '../libraries/ledger/open-head.ts'
+import { type OpenedHead, openHead, type Witnessed, witnessedText } from '../libraries/ledger/open-head.ts'
 import type { CommandContext } from './context.ts'
 import { CommandFailure, type ExitCode, exitCodes } from './failure.ts'
 import { objectOf } from './json-values.ts'
@@ -104,7 +104,7 @@ function receiptMembers(facts: ReceiptFacts): NonNullable<Judged['facts']> {
 }
 
 export function witnessedMembers(witnessed: readonly Witnessed[]): JsonObject[] {
-  return witnessed.map(({ name, at }) => objectOf({ name, at: new Date(at * 1000).toISOString() }))
+  return witnessed.map((one) => objectOf({ name: one.name, at: witnessedText(one) }))
 }
 
 /** A head that is opened. Throws CommandFailure otherwise. */

@@ -10,7 +10,7 @@ import { proofJsonText } from '../../src/libraries/ledger/proof-document.ts'
 import { generateNodeKey } from '../../src/libraries/proof/sign.ts'
 import { runCommand } from '../helpers/run-node.ts'
 import { repository } from '../helpers/sources.ts'
-import { keyText, origin, twoOfThree } from '../libraries/ledger/keys.ts'
+import { keyText, origin, signedHead, twoOfThree } from '../libraries/ledger/keys.ts'
 import { SmallLedger } from '../libraries/ledger/proofs.ts'
 import { nodeKey, signedReceipt, signedRefusal } from '../libraries/ledger/receipts.ts'
 import { firstStatement, headOf, serve, servedLedger } from './served-ledger.ts'
@@ -102,6 +102,20 @@ describe.concurrent('verify', () => {
     expect(table.stdout).toMatch(/^changed\.tlog-proof +│ altered +│ +10 │ the entry is not at this place/m)
     expect((await verify(good, '--policy', policy, '-o', 'table')).stdout).toMatch(/^ledger\.index +5$/m)
     expect((await verify(good, '--policy', changed)).code).toBe(5)
+  })
+
+  test('tells when a witness has signed whose clock is past all years', async () => {
+    const tree = { size: 1, root: new Uint8Array(32) }
+    const late = await save('late', signedHead(tree, { at: 9_000_000_000_000 }))
+    const { code, lines } = await verify(late, '--policy', policy)
+    const at = (n: number): string => `${9_000_000_000_000 + n} seconds after 1970`
+    expect([code, lines[0]?.['witnessed']]).toEqual([
+      0,
+      [
+        { name: 'W1', at: at(1) },
+        { name: 'W3', at: at(3) },
+      ],
+    ])
   })
 
   test('judges by the policy of the node and names it, and by none where there is none', async () => {

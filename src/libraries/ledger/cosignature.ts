@@ -3,7 +3,7 @@
 
 import { assert } from '../base/assert.ts'
 import { concatBytes, u64At, u64Bytes, utf8 } from '../base/bytes.ts'
-import { ed25519Verify } from '../base/ids/native-crypto.ts'
+import { signatureFault } from '../proof/check.ts'
 import type { NoteSignature } from './note.ts'
 import { signatureTypes, type Signer, type VerifierKey, verifierKey } from './verifier-key.ts'
 
@@ -25,8 +25,8 @@ export function cosignedAt(headText: string, key: VerifierKey, signature: Uint8A
   if (key.type !== signatureTypes.cosignature || signature.length < timeBytes) return undefined
   const seconds = u64At(signature, 0)
   if (seconds === undefined) return undefined
-  const isGood = ed25519Verify(key.publicKey, cosignedBytes(headText, seconds), signature.subarray(timeBytes))
-  return isGood ? seconds : undefined
+  const fault = signatureFault(key.publicKey, cosignedBytes(headText, seconds), signature.subarray(timeBytes))
+  return fault === undefined ? seconds : undefined
 }
 
 function cosignedBytes(headText: string, seconds: number): Uint8Array {

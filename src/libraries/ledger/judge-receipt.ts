@@ -50,7 +50,9 @@ export interface SignedRefusal {
 
 const time = map(text(), (value) => {
   const ms = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/.test(value) ? Date.parse(value) : Number.NaN
-  return Number.isNaN(ms) ? refuse('is not a time in UTC') : ms
+  // Date.parse takes 30 February for 2 March, and 24:00.
+  const isThere = !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(value.slice(0, 10))
+  return isThere ? ms : refuse('is not a time in UTC')
 })
 const bytesText = map(text(), (value) => fromBase64(value) ?? refuse('is not base64'))
 const hash = map(bytesText, (bytes) => (bytes.length === hashBytes ? bytes : refuse('is not a hash')))

@@ -15,6 +15,13 @@ export interface Witnessed {
   readonly at: number
 }
 
+const lastSecond = Date.parse('9999-12-31T23:59:59Z') / 1000
+
+/** When it has signed: RFC 3339, unless its clock says a year that has no such text. */
+export function witnessedText({ at }: Witnessed): string {
+  return at <= lastSecond ? new Date(at * 1000).toISOString() : `${at} seconds after 1970`
+}
+
 export type OpenedHead =
   | {
       readonly ok: true

@@ -9,7 +9,10 @@ import * as browser from '../../../src/libraries/base/ids/browser-crypto.ts'
 import * as native from '../../../src/libraries/base/ids/native-crypto.ts'
 import { judgeProof } from '../../../src/libraries/ledger/judge-proof.ts'
 import { parsePolicy } from '../../../src/libraries/ledger/policy.ts'
-import { twoOfThree } from './keys.ts'
+import { headText } from '../../../src/libraries/ledger/head.ts'
+import { noteOf, signNote } from '../../../src/libraries/ledger/note.ts'
+import { tlogProofText } from '../../../src/libraries/ledger/tlog-proof.ts'
+import { origin, smallOrderSigner, twoOfThree } from './keys.ts'
 import { kinds, SmallLedger } from './proofs.ts'
 
 test('SHA-256 and its HMAC are those of Node.js', () => {
@@ -32,6 +35,14 @@ test('a browser judges proofs as Node.js does', async () => {
   }`
   const judge = runInContext(program, context) as (proof: string, policy: string) => string
   const small = new SmallLedger(20)
+  const proof = small.proof(3, 17, 'row')
+  const text = headText({ origin, size: 17, root: small.root(17) })
+  const noWitness = twoOfThree.replace('quorum G', 'quorum none')
+  // A ledger could make such a signature for readers who differ in what they take.
+  const head = utf8(noteOf({ text, signatures: [signNote(text, origin, smallOrderSigner(1))] }))
+  const odd = decodeUtf8(tlogProofText({ ...proof, head }) ?? new Uint8Array())
+  expect(judgeProof(utf8(odd), parsePolicy(utf8(noWitness))).verdict).toBe('altered')
+  expect(judge(odd, noWitness)).toContain('"altered"')
   for (const kind of kinds) {
     const good = decodeUtf8(small.text(3, 17, kind))
     for (const text of [

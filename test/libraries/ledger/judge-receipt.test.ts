@@ -77,6 +77,15 @@ test('a receipt says who has signed it and what is promised, and no changed one 
     { promise: { ledger: 'a', by: long } },
   ]
   for (const more of members) expect(() => openReceipt(signedReceipt(ledger, 5, { more }))).toThrow('receipt: ')
+  // Date.parse takes days and hours that are not there.
+  for (const by of [
+    '2026-02-30T00:00:00Z',
+    '2026-05-01T24:00:00Z',
+    '2026-13-01T00:00:00Z',
+    '2026-05-01T00:00:00+00:00',
+  ]) {
+    expect(() => openReceipt(signedReceipt(ledger, 5, { by }))).toThrow('is not a time in UTC')
+  }
 })
 
 describe('a promise', () => {

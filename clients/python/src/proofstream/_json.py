@@ -20,7 +20,7 @@ class Number(str):
     __slots__ = ()
 
 
-def parse(text: str) -> Any:
+def parse(text: str, most_depth: int = MOST_DEPTH) -> Any:
     """Objects, lists, texts, booleans, None, and `Number`. ValueError for what is no strict JSON."""
     if text.startswith("\ufeff"):
         raise ValueError("it begins with a byte order mark")
@@ -30,7 +30,7 @@ def parse(text: str) -> Any:
         )
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
-    _check(value, 0)
+    _check(value, most_depth)
     return value
 
 
@@ -63,12 +63,12 @@ def _members(pairs: List[Tuple[str, Any]]) -> Any:
     return members
 
 
-def _check(value: Any, depth: int) -> None:
+def _check(value: Any, depth_left: int) -> None:
     if isinstance(value, (dict, list)):
-        if depth >= MOST_DEPTH:
+        if depth_left == 0:
             raise ValueError("it is nested too deeply")
         for item in value if isinstance(value, list) else [*value.keys(), *value.values()]:
-            _check(item, depth + 1)
+            _check(item, depth_left - 1)
     elif isinstance(value, str) and any("\ud800" <= char <= "\udfff" for char in value):
         raise ValueError("a text has half of a surrogate pair")
 

@@ -8,7 +8,7 @@ import warnings
 from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
-from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Union
+from typing import Any, Dict, Iterable, List, Literal, Mapping, Optional, Sequence, Union, overload
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlencode, urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
@@ -186,10 +186,40 @@ class Node:
             warnings.warn(warning, stacklevel=2)
         return receipt
 
-    def receipt(self, receipt_id: str) -> Dict[str, Any]:
-        """What became of a batch."""
-        receipt: Dict[str, Any] = json.loads(self._call("GET", f"/receipts/{quote(receipt_id, safe='')}", None, {}))
-        return receipt
+    @overload
+    def receipt(self, receipt_id: str, signed: Literal[False] = False) -> Dict[str, Any]: ...
+
+    @overload
+    def receipt(self, receipt_id: str, signed: Literal[True]) -> bytes: ...
+
+    def receipt(self, receipt_id: str, signed: bool = False) -> Union[Dict[str, Any], bytes]:
+        """What became of a batch. Signed, it is the file as it came: save it, and `proofstream.verify` takes it."""
+        query = "?include=signature" if signed else ""
+        data = self._call("GET", f"/receipts/{quote(receipt_id, safe='')}{query}", None, {})
+        receipt: Dict[str, Any] = {} if signed else json.loads(data)
+        return data if signed else receipt
+
+    def proof(self, of: str, format: str = "tlog-proof", wait: float = 90) -> bytes:
+        """The proof that the ledger has a batch (by `receiptId`), a block (`account/name@hash`) or a row (`account/name@offset`).
+
+        The file as it came: save it, and `proofstream.verify` takes it. `format` is `tlog-proof` or `json`. What the ledger
+        does not have yet is asked for again for `wait` seconds, and then a NodeError with the kind `NotYetInLedger`.
+        """
+        dataset, at, place = of.partition("@")
+        kind = "rows" if place.isdigit() else "blocks"
+        what = f"{_path(dataset)}/{kind}/{quote(place, safe='')}" if at else f"receipts/{quote(of, safe='')}"
+        end = time.monotonic() + wait
+        while True:
+            try:
+                return self._call("GET", f"/{what}/proof?{urlencode({'format': format})}", None, {"Accept": "*/*"})
+            except NodeError as error:
+                if error.kind != "NotYetInLedger" or time.monotonic() > end:
+                    raise
+                self._pause(1, error.problem.get("retryAfter"))
+
+    def policy(self) -> bytes:
+        """The key of the node's ledger and its witnesses, for `proofstream.verify`. A stranger's node may name any: compare them."""
+        return self._call("GET", "/ledger/policy", None, {"Accept": "*/*"})
 
     def verify(self, answer: Union[str, bytes, Answer]) -> Dict[str, Any]:
         """Has the node run a proven answer again over the blocks that it names.

@@ -11,15 +11,16 @@ from typing import Any, Dict, List, Optional, Union
 
 from . import _ed25519, _json
 from ._rewritten import is_rewritten
+from ._shape import members, text_of
 
 _BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 _SHA3 = bytes((0x16, 0x20))
 _ED25519 = bytes((0xED, 0x01))
-_PROOF_TYPE = "Ed25519Signature2020"
+PROOF_TYPE = "Ed25519Signature2020"
 
 
 class ProofError(Exception):
-    """The answer does not stand. `kind` is that of docs/errors.md, or `OtherSigner`.
+    """The answer does not stand. `kind` is that of docs/errors.md, or `OtherSigner`; of a file about a ledger also `Altered`.
 
     `outcome` says what that means: `failed`, do not trust it; `impossible`, it cannot be judged here; `noProof`, these bytes
     are no saved answer with a proof.
@@ -55,8 +56,8 @@ def verify(answer: Union[str, bytes], signer: Optional[str] = None) -> Checked:
     """
     body = _read(answer)
     commitment, proof = body["commitment"], body["proof"]
-    if proof["type"] != _PROOF_TYPE:
-        raise ProofError("impossible", "UnsupportedProofType", f"only proofs of the type {_PROOF_TYPE} can be checked")
+    if proof["type"] != PROOF_TYPE:
+        raise ProofError("impossible", "UnsupportedProofType", f"only proofs of the type {PROOF_TYPE} can be checked")
     for part, kind in (("input", "InputHash"), ("subQueries", "SubQueriesHash")):
         if _hash(body[part]) != commitment[f"{part}Hash"]:
             raise _failed(kind, f"the commitment is of another {part}")
@@ -104,7 +105,7 @@ def _read(answer: Union[str, bytes]) -> Dict[str, Any]:
 
 
 def _shaped(body: Any) -> Dict[str, Any]:
-    _demand(body, "the answer", ("input", "subQueries", "commitment", "proof"), ("output",))
+    members(body, "the answer", ("input", "subQueries", "commitment", "proof"), ("output",))
     for name in ("input", "output"):
         if name in body and not isinstance(body[name], dict):
             raise ValueError(f"{name} is not an object")
@@ -114,11 +115,9 @@ def _shaped(body: Any) -> Dict[str, Any]:
         _shaped(one)
     hashes = ("inputHash", "outputHash", "subQueriesHash")
     commitment, proof = body["commitment"], body["proof"]
-    _demand(commitment, "commitment", hashes)
-    _demand(proof, "proof", ("type", "verificationMethod", "proofValue"))
-    if not isinstance(proof["type"], str) or isinstance(proof["type"], _json.Number):
-        raise ValueError("proof.type is not a text")
-    signature = _decoded(proof["proofValue"], "proof.proofValue", 64)
+    members(commitment, "commitment", hashes)
+    members(proof, "proof", ("type", "verificationMethod", "proofValue"))
+    signature = decoded(proof["proofValue"], "proof.proofValue", 64)
     if len(signature) != 64:
         raise ValueError("proof.proofValue has not 64 bytes")
     return {
@@ -127,42 +126,31 @@ def _shaped(body: Any) -> Dict[str, Any]:
         "subQueries": body["subQueries"],
         "commitment": {name: _normal_hash(commitment[name], name) for name in hashes},
         "proof": {
-            "type": proof["type"],
+            "type": text_of(proof["type"]),
             "did": proof["verificationMethod"],
-            "key": _key(proof["verificationMethod"]),
+            "key": key_of(proof["verificationMethod"]),
             "signature": signature,
         },
     }
 
 
-def _demand(value: Any, name: str, needed: Any, allowed: Any = ()) -> None:
-    if not isinstance(value, dict):
-        raise ValueError(f"{name} is not an object")
-    for member in needed:
-        if member not in value:
-            raise ValueError(f"{name} has no {member}")
-    for member in value:
-        if member not in needed and member not in allowed:
-            raise ValueError(f"{name} has a member {member[:100]!r}")
-
-
 def _normal_hash(value: Any, name: str) -> str:
-    data = _decoded(value, name, 37)
+    data = decoded(value, name, 37)
     if data[:2] != _SHA3 or len(data) != 34:
         raise ValueError(f"{name} is no multihash of SHA3-256")
     return "f" + data.hex()
 
 
-def _key(did: Any) -> bytes:
+def key_of(did: Any) -> bytes:
     if not isinstance(did, str) or not did.startswith("did:key:z"):
         raise ValueError("proof.verificationMethod is no did:key")
-    data = _decoded(did[len("did:key:") :], "proof.verificationMethod", 34)
+    data = decoded(did[len("did:key:") :], "proof.verificationMethod", 34)
     if data[:2] != _ED25519 or len(data) != 34:
         raise ValueError("proof.verificationMethod is no Ed25519 key")
     return data[2:]
 
 
-def _decoded(text: Any, name: str, most: int) -> bytes:
+def decoded(text: Any, name: str, most: int) -> bytes:
     """Bytes of a multibase text: `f`, `F`, `u` or `z`, without padding and stray bits."""
     if not isinstance(text, str) or isinstance(text, _json.Number) or len(text) > 1 + 2 * most:
         raise ValueError(f"{name} is no text of at most {most} bytes")

@@ -9,7 +9,7 @@ import { cleanText } from '../../../libraries/base/clean-text.ts'
 import { type HeadFacts, judgeFile, type ReceiptFacts } from '../../../libraries/ledger/judge-file.ts'
 import type { ProofFacts } from '../../../libraries/ledger/judge-proof.ts'
 import type { SignedRefusal } from '../../../libraries/ledger/judge-receipt.ts'
-import type { Witnessed } from '../../../libraries/ledger/open-head.ts'
+import { type Witnessed, witnessedText } from '../../../libraries/ledger/open-head.ts'
 import { parsePolicy, type Policy, type Quorum } from '../../../libraries/ledger/policy.ts'
 import { element } from './element.ts'
 
@@ -123,7 +123,7 @@ function proofLines({ kind, dataset, sequence, block, record, ledger, witnessed 
 }
 
 function witnessLines(witnessed: readonly Witnessed[]): Pair[] {
-  return witnessed.map(({ name, at }) => ['witness', `${name}, at ${new Date(at * 1000).toISOString()}`])
+  return witnessed.map((one) => ['witness', `${one.name}, at ${witnessedText(one)}`])
 }
 
 function alone(quorum: Quorum): string {

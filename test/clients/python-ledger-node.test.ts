@@ -1,0 +1,91 @@
+// The Python client with a node that keeps a ledger: a receipt that is signed, a proof, and the verdict on both by the node's policy;
+// a byte that is changed raises.
+
+import { readFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+import { run } from '../examples/run.ts'
+import { runsWith } from '../helpers/features.ts'
+import { liveNode } from '../helpers/live-node.ts'
+
+describe.runIf(runsWith('ledger'))('the Python client, with a node that keeps a ledger,', async () => {
+  const live = await liveNode({ 'ledger-origin': 'data.example/ledger', 'ledger-delay': '1s' })
+  const folder = await mkdtemp(join(tmpdir(), 'proofstream-python-'))
+  afterAll(() => rm(folder, { recursive: true, force: true }))
+  const env = { PYTHONPATH: 'clients/python/src', PYTHONDONTWRITEBYTECODE: '1' }
+  const python = async (program: string): Promise<string[]> => {
+    const setup = `import os, proofstream\nnode = proofstream.Node("${live.node.url}", "${live.adminToken}")\n`
+    const { code, stdout, stderr } = await run('python3', ['-c', setup + program], { env })
+    expect([code, stderr]).toEqual([0, ''])
+    return stdout.trimEnd().split('\n')
+  }
+
+  test('has a signed receipt and proofs of a batch, a block and a row, and judges them by its policy', async () => {
+    await live.call('/acme/lab', { method: 'PUT', json: { visibility: 'public', proofs: 'rows' } })
+    const program = `
+receipt = node.ingest('acme/lab', [{'sensor': 's1', 'celsius': 21.5}, {'sensor': 's2', 'celsius': 19.0}], create=True)
+told = node.receipt(receipt['receiptId'])
+print(told['status'], type(node.receipt(receipt['receiptId'], signed=True)).__name__)
+policy = node.policy()
+def judged(file, **more):
+    found = proofstream.verify(file, policy=policy, **more)
+    print(found.kind, found.verdict, found.is_good, found.facts['dataset'] == told['dataset']['id'])
+    return found
+for of in (receipt['receiptId'], f"acme/lab@{told['block']['hash']}", 'acme/lab@1'):
+    for form in ('tlog-proof', 'json'):
+        found = judged(node.proof(of, form))
+print(found.facts['kind'], found.facts['record']['value']['celsius'], found.facts['quorum'])
+signed = node.receipt(receipt['receiptId'], signed=True)
+judged(signed, signer='${live.node.did}')
+print(proofstream.verify(signed).verdict)
+head = node._call('GET', '/ledger/checkpoint', None, {'Accept': '*/*'})
+print(proofstream.verify(head, policy=policy).facts['ledger']['origin'])
+`
+    expect(await python(program)).toEqual([
+      'committed bytes',
+      ...Array<string>(6).fill('proof included True True'),
+      'row 19.0 none',
+      'receipt promised, not yet due True True',
+      'impossible',
+      'data.example/ledger',
+    ])
+  })
+
+  test('takes no file with a byte changed, nor one that another key has signed', async () => {
+    const program = `
+receipt = node.ingest('acme/lab', [{'sensor': 's3', 'celsius': 20.0}])['receiptId']
+policy, signed, proof = node.policy(), node.receipt(receipt, signed=True), node.proof(receipt)
+def told(file, **more):
+    try: return proofstream.verify(file, policy=policy, **more).verdict
+    except proofstream.ProofError as error: return f'{error.outcome} {error.kind}'
+def changed(file, at):
+    return file[:at] + bytes((file[at] ^ 1,)) + file[at + 1:]
+print(told(proof), {told(changed(proof, at)) for at in range(0, len(proof), 97)} & {'included'})
+print(told(proof[:-10]), told(signed.replace(b'committed', b'rejected')), told(signed, signer='did:key:z6Mkother'))
+print({told(changed(signed, at)) for at in range(0, len(signed), 97)} & {'signed', 'promised, not yet due'})
+try: proofstream.verify(proof, policy='quorum')
+except ValueError as error: print(type(error).__name__, error)
+try: node.proof('acme/lab@99', wait=0)
+except proofstream.NodeError as error: print(error.kind)
+`
+    expect(await python(program)).toEqual([
+      'included set()',
+      'failed Altered failed Altered failed OtherSigner',
+      'set()',
+      'ValueError line 1 of the policy is none of log, witness, group and a first quorum, with what belongs to it',
+      'NoSuchProof',
+    ])
+  })
+
+  test('does what its README shows', async () => {
+    const readme = readFileSync('clients/python/README.md', 'utf8')
+    const block = [...readme.matchAll(/```python\n([\s\S]*?)```/g)].map(([, code = '']) => code)[2] ?? ''
+    await live.ingest('acme/readings', [{ sensor: 's1', celsius: 21.5 }], '?create=true')
+    expect(await python(`os.chdir(${JSON.stringify(folder)})\n${block}`)).toEqual([
+      expect.stringMatching(/^receipt promised, not yet due It is due at 2.*Z\.$/),
+      'proof included',
+    ])
+  })
+})
