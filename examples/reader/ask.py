@@ -154,6 +154,9 @@ def verify(key, message, signature):
     s = int.from_bytes(signature[32:], "little")
     if len(key) != 32 or len(signature) != 64 or public is None or r is None or s >= L:
         return False
+    # Of such a point another key or message may be good too, and readers differ in whether they take it.
+    if any(times(8, small)[0] % P == 0 for small in (public, r)):
+        return False
     h = int.from_bytes(hashlib.sha512(signature[:32] + key + message).digest(), "little") % L
     base = point((4 * pow(5, P - 2, P) % P).to_bytes(32, "little"))
     left, right = times(s, base), add(r, times(h, public))

@@ -5,11 +5,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { utf8 } from '../../src/libraries/base/bytes.ts'
+import { must } from '../../src/libraries/base/assert.ts'
+import { headText } from '../../src/libraries/ledger/head.ts'
 import { judgeProof } from '../../src/libraries/ledger/judge-proof.ts'
+import { noteOf, signNote } from '../../src/libraries/ledger/note.ts'
 import { parsePolicy } from '../../src/libraries/ledger/policy.ts'
 import { tlogProofText } from '../../src/libraries/ledger/tlog-proof.ts'
 import { type LiveNode, startLiveNode } from '../helpers/live-node.ts'
-import { twoOfThree } from '../libraries/ledger/keys.ts'
+import { origin, smallOrderSigner, twoOfThree } from '../libraries/ledger/keys.ts'
 import { kinds, SmallLedger } from '../libraries/ledger/proofs.ts'
 import { type Ended, run } from './run.ts'
 
@@ -185,6 +188,11 @@ for line in open(sys.argv[2]):
     }
     await writeFile(policyFile, twoOfThree.replace('quorum G', 'quorum none').replaceAll(' ', '  '))
     expect((await ask('--proof', file, '--policy', policyFile)).code).toBe(0)
+    // Readers differ in what they take of such a signature, so none counts.
+    const text = headText({ origin, size: 600, root: ledger.root(600) })
+    const head = utf8(noteOf({ text, signatures: [signNote(text, origin, smallOrderSigner(1))] }))
+    await writeFile(file, must(tlogProofText({ ...ledger.proof(301, 600, 'row'), head }), 'a proof'))
+    expect((await ask('--proof', file, '--policy', policyFile)).code).toBe(1)
   })
 
   it('takes all good ones, and of changed ones those that the library takes', async () => {
