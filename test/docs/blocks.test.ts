@@ -35,7 +35,7 @@ const table: Readonly<Record<string, Entry | Readonly<Record<string, Entry>>>> =
   'docs/backup.md': readme,
   'docs/client.md': {
     'npm run packages': run('package/packages'),
-    ...all(run('docs/client'), 'import', 'const { signer', 'for await'),
+    ...all(run('docs/client'), 'import', 'const { signer', 'for await', 'const policy'),
   },
   'docs/deleting.md': all(operators, 'proofstream dataset delete', 'proofstream dataset set'),
   'docs/devices.md': {
