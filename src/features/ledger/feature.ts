@@ -1,10 +1,13 @@
 // The ledger of a node: every builder keeps it, every process shows it.
 
+import { must } from '../../libraries/base/assert.ts'
 import { type Clock, repeat } from '../../libraries/base/clock.ts'
 import { defined } from '../../libraries/base/collections.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
 import type { Policy } from '../../libraries/ledger/policy.ts'
 import { parseVerifierKey } from '../../libraries/ledger/verifier-key.ts'
+import { knownEngines } from '../../node/engine/known-engines.ts'
+import { engineVersion } from '../../node/engine/messages.ts'
 import type { FeatureCode, FeatureParts } from '../../node/feature.ts'
 import type { OptionalRoutes } from '../../node/http/context.ts'
 import type { Metrics } from '../../node/machine/ops/metrics.ts'
@@ -23,6 +26,7 @@ import { readAskedPolicy, refuseOwnWitness } from './policy-file.ts'
 import { registerProofs, registerReceiptProofs } from './proof-routes.ts'
 import { type KeeperStatus, secondsBehind } from './about.ts'
 import { registerLedger } from './routes.ts'
+import type { StatementFacts } from './statement.ts'
 import { TimeStamper } from './time-stamper.ts'
 import { WaitingDatasets } from './waiting.ts'
 
@@ -120,7 +124,7 @@ export class Ledger implements FeatureCode {
     const records = new BlockRecords({ store, work })
     const waiting = new WaitingDatasets({ catalog, store, keys, records, clock, logger })
     const previous = (await ledgerRecord(store, ledger))?.previous
-    const facts = { ledger: { origin, keys: [key] }, version, engines: [], ...defined({ previous }) }
+    const facts = { ledger: { origin, keys: [key] }, version, engines: statedEngines(), ...defined({ previous }) }
     const left = new LeftEntries({ store, catalog, keys, records, places: new Places(store, ledger), logger })
     parts.beforeRemoval.push((deletion) => left.handOver(deletion))
     const of = { ledger, origin, signer, facts, policy, waitMs }
@@ -211,4 +215,14 @@ function measureStamps(metrics: Metrics, stamper: TimeStamper): void {
   metrics.counter('ledger_timestamps_total', 'Heads of the ledger with a time stamp.', () => stamper.stamped)
   const failed = 'Requests for a time stamp that brought none.'
   metrics.counter('ledger_timestamp_failures_total', failed, () => stamper.failed)
+}
+
+/** The libraries on which the release runs statements, of all platforms: nodes of one store need not be of the same. */
+function statedEngines(): StatementFacts['engines'] {
+  const { version, platforms } = must(
+    knownEngines.find((one) => one.version === engineVersion),
+    'the engine is known',
+  )
+  const digests = new Set(Object.values(platforms).map(({ library }) => library))
+  return [...digests].sort().map((sha256) => ({ name: 'duckdb', version, sha256 }))
 }

@@ -117,6 +117,14 @@ test('a node tells who has cosigned, and readers judge its heads by the policy t
     const said = parseStatement(utf8(await text(`${next.url}/ledger/2/statements/${statement}`)))
     expect(said.previous).toMatchObject({ origin, size: 0, reason: 'lost' })
     expect(said.previous?.seen).toContain(`${origin}\n`)
+    // Among the libraries is that on which this node runs.
+    const { engine, engines } = (await (await fetch(`${next.url}/info`)).json()) as {
+      readonly engine: { readonly version: string }
+      readonly engines: readonly { readonly digest: string; readonly default: boolean }[]
+    }
+    const { digest } = engines.find((one) => one.default) ?? {}
+    expect(said.engines).toContainEqual({ name: 'duckdb', version: engine.version, sha256: digest })
+    expect(said.engines.map(({ sha256 }) => sha256)).toEqual(said.engines.map(({ sha256 }) => sha256).sort())
     expect(await text(`${next.url}/ledger/policy`)).toContain(`log ${told.keys[0]}`)
     const codes = ['1/checkpoint', '02/checkpoint', '3/checkpoint', 'x/checkpoint', '2/statements/x', '2/tile/x']
     for (const name of codes) expect([name, (await fetch(`${next.url}/ledger/${name}`)).status]).toEqual([name, 404])
