@@ -112,6 +112,20 @@ describe('include=Ledger', () => {
     expect([got.headers.etag, (got.at('ledger') as unknown[]).length]).toEqual([undefined, 2])
   })
 
+  test('has them in the answer of a saved query too', async () => {
+    await live.ingest('acme/kept', [{ a: 1 }], '?create=true')
+    const hash = String(await live.head('acme/kept'))
+    await proofOf('acme/kept', hash)
+    await live.call('/q/kept', { method: 'PUT', json: { query: 'select a from "acme/kept" where a > $least' } })
+    const answer = await live.call('/q/kept?least=0&include=Input,Ledger')
+    expect(answer.at('output.data')).toEqual([[1]])
+    expect(judgeProof(utf8(String(answer.at('ledger.0.proof'))), await policy())).toMatchObject({
+      verdict: 'included',
+      facts: { block: hash },
+    })
+    expect(answer.headers.etag).toBeUndefined()
+  })
+
   test('says by when there is to be one, or that there is none, and waits for neither', async () => {
     await slow.ingest('acme/late', [{ a: 1 }], '?create=true')
     await slow.call('/acme/own', { method: 'PUT', json: { visibility: 'private' } })
@@ -163,4 +177,15 @@ describe('metadata?include=ledger', () => {
     expect((await live.call(path, { token: null })).refusal).toBe('404 DatasetNotFound')
     expect((await live.call(path)).at('output.ledger.salt')).toMatch(/^[0-9a-f]{64}$/)
   })
+})
+
+test('of a dataset that was deleted, a saved proof still verifies, and the node says that it is gone', async () => {
+  await live.ingest('acme/gone', [{ a: 1 }], '?create=true')
+  const hash = String(await live.head('acme/gone'))
+  const { bytes } = await proofOf('acme/gone', hash)
+  const id = String((await live.call('/acme/gone')).at('id'))
+  const deleted = await live.call('/acme/gone', { method: 'DELETE', headers: { 'if-match': '*' } })
+  expect(deleted.status, deleted.text).toBe(200)
+  expect(judgeProof(bytes, await policy())).toMatchObject({ verdict: 'included', facts: { block: hash } })
+  expect((await live.call(`/datasets/${id}/blocks/${hash}/proof`)).refusal).toBe('410 DatasetDeleted')
 })
