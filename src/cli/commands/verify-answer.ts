@@ -64,9 +64,18 @@ export async function checkAnswer(
   try {
     const answer = await client.call({ method: 'POST', path: '/verify', json: proofOf(bytes) })
     return { verdict, reproduction: { server: client.server, result: 'passed', answer: answer.json() } }
-  } catch (failure) {
+  } catch (error) {
+    const failure = withoutNode(error)
     return { verdict, reproduction: { server: client.server, result: resultOf(failure), answer: null }, failure }
   }
+}
+
+/** A file can be checked where no node is: the hint says how. */
+function withoutNode(error: unknown): unknown {
+  if (!(error instanceof CommandFailure) || error.details.neverConnected !== true) return error
+  const hint =
+    '--offline checks hashes and signature without a node. Its query is run by any node that has the datasets (--server), or over a bundle.'
+  return new CommandFailure(error.exitCode, error.message, { ...error.details, hint })
 }
 
 /** Checks a bundle, and runs its question again here, over the rows that it holds. Throws CommandFailure for one that is none. */

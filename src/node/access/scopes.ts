@@ -55,7 +55,7 @@ export function canSee(principal: Principal, dataset: DatasetFacts): boolean {
 export function demandToken(principal: Principal, right: Right): void {
   if (principal.tokenId !== undefined || (right === 'read' && principal.anonymousRead)) return
   throw new NodeError('Unauthenticated', right === 'read' ? 'Reading here needs a token.' : 'This needs a token.', {
-    hint: 'Send the header Authorization: Bearer <token>.',
+    hint: 'Send the header Authorization: Bearer <token>. The first token is in the file token of the data directory.',
   })
 }
 
