@@ -121,7 +121,7 @@ describe.concurrent('verify', () => {
   test('says how an answer is checked where no node is', async () => {
     const answer = join(repository, 'test', 'fixtures', 'proofs', '1.5.6-1', 'answers', 'join.json')
     const { code, stderr } = await verify(answer, '--server', nowhere)
-    expect([code, stderr]).toEqual([4, expect.stringContaining('--offline checks hashes and signature')])
+    expect([code, stderr]).toEqual([6, expect.stringContaining('--offline checks hashes and signature')])
   })
 
   test('judges by the policy of the node and names it, and by none where there is none', async () => {
@@ -294,7 +294,10 @@ describe.concurrent('the promise of a receipt', () => {
 })
 
 test('an answer is told as before, whatever the policy is', async () => {
-  const answer = await readFile(join(repository, 'test', 'fixtures', 'proofs', '1.5.6-1', 'answers', 'join.json'), 'utf8')
+  const answer = await readFile(
+    join(repository, 'test', 'fixtures', 'proofs', '1.5.6-1', 'answers', 'join.json'),
+    'utf8',
+  )
   await save('answer.json', answer)
   const { code, lines } = await verify('answer.json', '--offline', '--policy', policy)
   expect([code, lines[0]]).toEqual([0, expect.objectContaining({ ok: true, checks: expect.anything() })])

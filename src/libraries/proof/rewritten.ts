@@ -1,14 +1,15 @@
 // An output that a JSON library has parsed and printed again: 1.0 is 1 there, -0.0 is 0, integers beyond 2^53 are others. Its
 // hash differs, but one of the spellings that a library reads as the same doubles has the hash that was signed.
 
+import { canonicalBytes } from '../base/json/canonical.ts'
 import type { Hash } from '../base/ids/identifiers.ts'
 import { JsonNumber, type JsonValue } from '../base/json/value.ts'
 import { float32Token, float64Token } from '../columnar/outputs/value-text.ts'
 import { hashCanonical } from './commitment.ts'
 
-/** Spellings that are tried at most, and tokens that are written for it. */
+/** Spellings that are tried at most, and bytes that are hashed for it: whoever sends a proof chooses both. */
 const mostTries = 4096
-const mostTokens = 500_000
+const mostBytes = 8_000_000
 /** Integers that one double stands for, at most. */
 const mostIntegers = 64
 
@@ -24,8 +25,7 @@ const kinds: readonly Spell[] = [
 /** True when numbers of `output`, spelled as nodes do, give the hash: the rows are those that were signed, as doubles. */
 export function isRewritten(output: JsonValue, expected: Hash): boolean {
   const columns = [...columnsOf(output).values()].map(spellingsOf)
-  const tokens = columns.reduce((sum, ways) => sum + (ways[0]?.length ?? 0), 1)
-  let left = Math.min(mostTries, Math.ceil(mostTokens / tokens))
+  let left = Math.min(mostTries, Math.ceil(mostBytes / canonicalBytes(output).length))
   const chosen = new Map<JsonNumber, JsonNumber>()
   const tried = (column: number): boolean => {
     if (column === columns.length) return left-- > 0 && hashCanonical(withTokens(output, chosen)) === expected

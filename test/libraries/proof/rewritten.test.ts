@@ -34,6 +34,14 @@ describe('an answer that was printed again', () => {
       { numRuns: 60 },
     )
   })
+
+  it('is no longer looked for where each try is long', () => {
+    const zeros = Array(6).fill('-0.0').join()
+    const answer = (text: string): string => printed(saved(`[["${text}",${zeros}]]`))
+    expect(outcome(answer('short'))).toEqual(rewritten)
+    expect(outcome(answer('x'.repeat(500_000)))).toEqual(['failed', 'InvalidRequest::OutputHash'])
+  })
+
   it('with an integer beyond all doubles is another one', () => {
     const other = saved('[[1]]').replace('"data":[[1]]', `"data":[[${'9'.repeat(400)}]]`)
     expect(outcome(other)).toEqual(['failed', 'InvalidRequest::OutputHash'])

@@ -10,9 +10,9 @@ import { type Answer, type LiveNode, startLiveNode } from '../../helpers/live-no
 
 const fixtures = join(import.meta.dirname, '..', '..', 'fixtures')
 const namesOf = (version: number): string[] =>
-  readdirSync(join(fixtures, `proofs-v${version}`, 'answers')).map((file) => file.replace('.json', ''))
+  readdirSync(join(fixtures, 'proofs', `1.5.6-${version}`, 'answers')).map((file) => file.replace('.json', ''))
 const saved = (name: string, version = 1): string =>
-  readFileSync(join(fixtures, `proofs-v${version}`, 'answers', `${name}.json`), 'utf8')
+  readFileSync(join(fixtures, 'proofs', `1.5.6-${version}`, 'answers', `${name}.json`), 'utf8')
 
 /** Asked of normaliser 1 in a way that later ones print or refuse otherwise. */
 const mayBeInconclusive: ReadonlySet<string> = new Set([
@@ -33,7 +33,7 @@ let data = ''
 beforeAll(async () => {
   data = mkdtempSync(join(tmpdir(), 'proofstream-old-proofs-'))
   for (const version of [1, 2])
-    cpSync(join(fixtures, `proofs-v${version}`, 'store'), join(data, 'store'), { recursive: true })
+    cpSync(join(fixtures, 'proofs', `1.5.6-${version}`, 'store'), join(data, 'store'), { recursive: true })
   live = await startLiveNode({ data, 'anonymous-read': 'true' })
 })
 afterAll(async () => {
