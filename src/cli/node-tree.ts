@@ -202,7 +202,11 @@ export function addTokenCommands(program: Command, runner: Runner): void {
     .command('create [name]')
     .description('create a token, or many as CSV; the text of a token is shown only once')
     .option('--scope <scope>', 'read, ingest, create or admin (repeat; with --count, ingest)', collect)
-    .option('--dataset <pattern>', 'limit the token to datasets, such as acme/* (repeat)', collect)
+    .option(
+      '--dataset <pattern>',
+      'limit the token to datasets, such as acme/* (repeat; every dataset by default)',
+      collect,
+    )
     .option('--count <tokens>', 'number of tokens, named <name>-0001 and so on (default name: device)', positiveNumber)
     .option('--datasets <patterns>', "with --count: limit each token to datasets, such as 'fleet/{name}'", commaList)
     .option('--expires <when>', 'a duration such as 30d or 12h, or a time such as 2030-01-31T00:00:00Z')

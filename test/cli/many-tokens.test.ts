@@ -65,6 +65,12 @@ test.each([
   expect((await token('create', ...args)).code).toBe(code)
 })
 
+test('says that a token without --dataset is good for all', async () => {
+  const all = await token('create', 'reader', '--scope', 'read')
+  const some = await token('create', 'reader', '--scope', 'read', '--dataset', 'acme/*')
+  expect([all.stderr, some.stderr].map((text) => text.includes('good for every dataset'))).toEqual([true, false])
+})
+
 test('prints what was made before a failure', async () => {
   const made = { status: 201, body: { id: 'a1', token: 'pst_1' } }
   await using stub = await startStub({ 'POST /tokens': [made, problem(400, 'InvalidRequest', 'No more.')] })

@@ -50,6 +50,7 @@ export async function createToken(context: CommandContext, [name]: Args, options
   const made = (await client.call({ method: 'POST', path: '/tokens', json: body })).json()
   if (made instanceof Map) printObject(context.form, made)
   note('The text of the token is shown this once: keep it now.')
+  if (datasets === undefined) note('It is good for every dataset; --dataset limits it to some.')
   return exitCodes.done
 }
 
