@@ -78,6 +78,9 @@ export function readProofBody(value: JsonValue): ProofBody {
     return bodyShape(value)
   } catch (error) {
     if (!(error instanceof ShapeError)) throw error
+    if (value instanceof Map && value.has('output') && !value.has('commitment') && !value.has('proof')) {
+      throw new NodeError('InvalidRequest', 'This answer has no proof. One is asked for with include Proof.')
+    }
     const at = error.at === '' ? 'the body' : error.at
     throw new NodeError('InvalidRequest', `${at.length > 100 ? `${at.slice(0, 100)}…` : at}: ${error.reason}.`)
   }

@@ -167,7 +167,7 @@ describe.skipIf(chromium === undefined && process.env['CI'] !== 'true')('verify.
     ['a byte order mark', `\ufeff${live.responseBodyBytes}`, 'byte order mark'],
     ['a truncated answer', live.responseBodyBytes.slice(0, -200), 'ends inside a string'],
     ['nothing', '', 'it is empty'],
-    ['an answer without proof', '{"output":{"data":[]}}', 'input: is missing'],
+    ['an answer without proof', '{"output":{"data":[]}}', 'This answer has no proof'],
     ['a page', '<html><script>alert(1)</script>', 'a page in HTML'],
     ['deep nesting', '['.repeat(100_000), 'nests deeper than 128'],
   ])('says what %s is', async (_what, content, sentence) => {
