@@ -10,10 +10,10 @@ import { parseJson } from '../../../libraries/base/json/json.ts'
 import { cleanText } from '../../../libraries/base/clean-text.ts'
 import { verifyOffline } from '../../../libraries/proof/verify.ts'
 import { type BundleFindings, checkBundle, isBundle } from './bundle-file.ts'
-import { rerun, type RerunVerdict } from './rerun.ts'
-import { BundleRows } from './rerun-tables.ts'
+import { rerun, type RerunVerdict } from '../../../node/engine/portable-verdict.ts'
+import { BundleRows } from '../../../node/engine/portable-tables.ts'
 import { type Handover, rerunIsReady } from './rerun-handover.ts'
-import { WasmEngine } from './wasm-engine.ts'
+import { WasmEngine } from '../../../node/engine/portable-engine.ts'
 
 const fileField = document.querySelector<HTMLInputElement>('#file')
 const access = document.querySelector<HTMLFormElement>('#access')

@@ -3,8 +3,8 @@
 // order that its text allows: equal rows speak for the answer. Other rows speak against it only where nothing but the rows
 // can decide them; else the page says that it cannot tell.
 
-import { isPresent } from '../../../libraries/columnar/arrow/columns.ts'
-import { longsOf, numbersOf } from '../../../libraries/columnar/arrow/numbers.ts'
+import { isPresent } from '../../libraries/columnar/arrow/columns.ts'
+import { longsOf, numbersOf } from '../../libraries/columnar/arrow/numbers.ts'
 import {
   aggregateFunctions,
   allowedMacros,
@@ -15,26 +15,26 @@ import {
   scalarFunctions,
   sessionNames,
   volatileFunctions,
-} from '../../../node/engine/functions.ts'
-import { dialect, engineVersion } from '../../../node/engine/messages.ts'
-import { lexSql, type SqlToken } from '../../../libraries/model/sql-lexer.ts'
-import { quoteOffsetWord } from '../../../node/engine/sql-text.ts'
-import { canonicalText } from '../../../libraries/base/json/canonical.ts'
-import { decodeUtf8 } from '../../../libraries/base/bytes.ts'
-import { DecodeError, NodeError } from '../../../libraries/base/errors.ts'
-import type { JsonValue } from '../../../libraries/base/json/value.ts'
-import { foldAscii } from '../../../libraries/model/names.ts'
-import { type Parameter, readParameters } from '../../../libraries/model/parameters.ts'
-import type { Column, RecordBatch } from '../../../libraries/model/schema.ts'
+} from './functions.ts'
+import { dialect, engineVersion } from './messages.ts'
+import { lexSql, type SqlToken } from '../../libraries/model/sql-lexer.ts'
+import { quoteOffsetWord } from './sql-text.ts'
+import { canonicalText } from '../../libraries/base/json/canonical.ts'
+import { decodeUtf8 } from '../../libraries/base/bytes.ts'
+import { DecodeError, NodeError } from '../../libraries/base/errors.ts'
+import type { JsonValue } from '../../libraries/base/json/value.ts'
+import { foldAscii } from '../../libraries/model/names.ts'
+import { type Parameter, readParameters } from '../../libraries/model/parameters.ts'
+import type { Column, RecordBatch } from '../../libraries/model/schema.ts'
 import {
   dateText,
   float32Token,
   float64Token,
   timestampMicrosText,
-} from '../../../libraries/columnar/outputs/value-text.ts'
-import type { OfflineSuccess } from '../../../libraries/proof/verify.ts'
-import type { BundleRows } from './rerun-tables.ts'
-import { EngineFailure, type WasmEngine } from './wasm-engine.ts'
+} from '../../libraries/columnar/outputs/value-text.ts'
+import type { OfflineSuccess } from '../../libraries/proof/verify.ts'
+import type { BundleRows } from './portable-tables.ts'
+import { EngineFailure, type WasmEngine } from './portable-engine.ts'
 
 /** `same`: these rows follow from those blocks. `other`: they do not. `unknown`: it cannot be told here, and why. */
 export interface RerunVerdict {

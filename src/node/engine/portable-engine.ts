@@ -1,8 +1,8 @@
 // DuckDB in the browser: the worker of @duckdb/duckdb-wasm, spoken to in its own messages, so that neither its interface nor
 // the Arrow library that this needs is part of the page. One statement at a time, in memory, without extensions.
 
-import { ArrowStreamReader } from '../../../libraries/columnar/arrow/ipc-reader.ts'
-import type { RecordBatch } from '../../../libraries/model/schema.ts'
+import { ArrowStreamReader } from '../../libraries/columnar/arrow/ipc-reader.ts'
+import type { RecordBatch } from '../../libraries/model/schema.ts'
 
 interface Answer {
   readonly requestId: number

@@ -2,15 +2,15 @@
 // had at its block, read from slices whose hashes were checked, with the columns of the schema at that block.
 
 import { decompress } from 'fzstd'
-import { nullColumn } from '../../../libraries/columnar/arrow/null-column.ts'
-import { encodeArrowStream } from '../../../libraries/columnar/arrow/ipc.ts'
-import { checkNext, type ChainState, emptyChain } from '../../../libraries/odf/chain/rules.ts'
-import { sqlTypeName } from '../../../libraries/model/sql-types.ts'
-import { dataOf, type MetadataBlock } from '../../../libraries/model/events.ts'
-import { type DataSchema, type Field, innerType } from '../../../libraries/model/schema.ts'
-import { openSlice } from '../../../libraries/columnar/parquet/read-slice.ts'
-import type { AskedDataset } from '../../../libraries/proof/verify.ts'
-import { EngineFailure, type WasmEngine } from './wasm-engine.ts'
+import { nullColumn } from '../../libraries/columnar/arrow/null-column.ts'
+import { encodeArrowStream } from '../../libraries/columnar/arrow/ipc.ts'
+import { checkNext, type ChainState, emptyChain } from '../../libraries/odf/chain/rules.ts'
+import { sqlTypeName } from '../../libraries/model/sql-types.ts'
+import { dataOf, type MetadataBlock } from '../../libraries/model/events.ts'
+import { type DataSchema, type Field, innerType } from '../../libraries/model/schema.ts'
+import { openSlice } from '../../libraries/columnar/parquet/read-slice.ts'
+import type { AskedDataset } from '../../libraries/proof/verify.ts'
+import { EngineFailure, type WasmEngine } from './portable-engine.ts'
 
 /** The page holds them in memory, and the engine once more. */
 const sliceBytesMost = 512 * 1024 * 1024
