@@ -1,13 +1,26 @@
-// DuckDB in the browser: the worker of @duckdb/duckdb-wasm, spoken to in its own messages, so that neither its interface nor
-// the Arrow library that this needs is part of the page. One statement at a time, in memory, without extensions.
+// DuckDB as WebAssembly: the worker of @duckdb/duckdb-wasm, spoken to in its own messages, so that neither its interface nor
+// the Arrow library that this needs is taken. One statement at a time, in memory, without files, network and extensions.
+// Where the worker runs is the matter of who opens it: in a browser, or in a process of a node (portable-child.ts).
 
 import { ArrowStreamReader } from '../../libraries/columnar/arrow/ipc-reader.ts'
 import type { RecordBatch } from '../../libraries/model/schema.ts'
 
-interface Answer {
+export interface PortableAnswer {
   readonly requestId: number
   readonly type: string
   readonly data: unknown
+}
+
+/** The worker, or what stands for it. */
+export interface EnginePort {
+  send(message: object): void
+  close(): void
+}
+
+/** Who hears of the worker. */
+export interface PortListener {
+  readonly answer: (answer: PortableAnswer) => void
+  readonly fault: (message: string) => void
 }
 
 interface Waiting {
@@ -20,44 +33,50 @@ export class EngineFailure extends TypeError {
   override readonly name: string = 'EngineFailure'
 }
 
-const notInstalled =
-  'This node has no engine for browsers. Its operator can install @duckdb/duckdb-wasm beside it. With a bundle, proofstream verify --bundle runs the query without any node.'
-
 /** Before and behind the stream in an Arrow file: https://arrow.apache.org/docs/format/Columnar.html#ipc-file-format */
 const magicBytes = 8
 const footerEndBytes = 10
 
-export class WasmEngine {
-  readonly #worker: Worker
+/** What a statement may not reach, nor change. A statement that needs an extension fails at once, where it would hang else. */
+const settings = [
+  'autoinstall_known_extensions = false',
+  'autoload_known_extensions = false',
+  'enable_external_access = false',
+  'threads = 1',
+]
+
+export class PortableEngine {
+  readonly #port: EnginePort
   readonly #waiting = new Map<number, Waiting>()
   #asked = 0
   #connection: unknown
 
-  private constructor(worker: Worker) {
-    this.#worker = worker
-    worker.onmessage = ({ data: { requestId, type, data } }: MessageEvent<Answer>) => {
-      if (/PROGRESS|LOG/.test(type)) return
-      const waiting = this.#waiting.get(requestId)
-      this.#waiting.delete(requestId)
-      if (type === 'ERROR') waiting?.reject(new EngineFailure(messageOf(data)))
-      else waiting?.resolve(data)
-    }
-    worker.onerror = ({ message }) => {
-      for (const { reject } of this.#waiting.values()) reject(new EngineFailure(message))
-    }
+  private constructor(connect: (listener: PortListener) => EnginePort) {
+    this.#port = connect({
+      answer: ({ requestId, type, data }) => {
+        if (/PROGRESS|LOG/.test(type)) return
+        const waiting = this.#waiting.get(requestId)
+        this.#waiting.delete(requestId)
+        if (type === 'ERROR') waiting?.reject(new EngineFailure(messageOf(data)))
+        else waiting?.resolve(data)
+      },
+      fault: (message) => {
+        for (const { reject } of this.#waiting.values()) reject(new EngineFailure(message))
+      },
+    })
   }
 
-  /** Starts the engine whose two files lie under `base`. Throws EngineFailure. */
-  static async open(base: URL): Promise<WasmEngine> {
-    const worker = new URL('duckdb-browser-eh.worker.js', base)
-    const { ok } = await fetch(worker, { method: 'HEAD' })
-    if (!ok) throw new EngineFailure(notInstalled)
-    const engine = new WasmEngine(new Worker(worker))
-    await engine.#ask('INSTANTIATE', [new URL('duckdb-eh.wasm', base).href, null])
+  /** Starts the engine of a module. Throws EngineFailure. */
+  static async open(
+    connect: (listener: PortListener) => EnginePort,
+    { module, memoryBytes }: { readonly module: string; readonly memoryBytes?: number },
+  ): Promise<PortableEngine> {
+    const engine = new PortableEngine(connect)
+    await engine.#ask('INSTANTIATE', [module, null])
     await engine.#ask('OPEN', { path: ':memory:' })
     engine.#connection = await engine.#ask('CONNECT', null)
-    for (const setting of ['autoinstall_known_extensions', 'autoload_known_extensions'])
-      await engine.query(`SET ${setting} = false`)
+    const memory = memoryBytes === undefined ? [] : [`memory_limit = '${Math.floor(memoryBytes / 1024)}KiB'`]
+    for (const setting of [...settings, ...memory, 'lock_configuration = true']) await engine.query(`SET ${setting}`)
     return engine
   }
 
@@ -75,14 +94,14 @@ export class WasmEngine {
   }
 
   close(): void {
-    this.#worker.terminate()
+    this.#port.close()
   }
 
   async #ask(type: string, data: unknown): Promise<unknown> {
     const messageId = ++this.#asked
     return await new Promise((resolve, reject) => {
       this.#waiting.set(messageId, { resolve, reject })
-      this.#worker.postMessage({ messageId, type, data })
+      this.#port.send({ messageId, type, data })
     })
   }
 }

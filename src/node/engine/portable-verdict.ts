@@ -1,107 +1,149 @@
-// The question of a bundle, run again in the page by DuckDB, and its rows compared with those that were signed. There is no
-// parser of ours here (the engine of browsers lacks the one that nodes use), so a statement runs as its text has it, in each
-// order that its text allows: equal rows speak for the answer. Other rows speak against it only where nothing but the rows
-// can decide them; else the page says that it cannot tell.
+// The question of a proof, run again by the portable engine, and its output compared with the one that was signed: in a page, on
+// a node and by the command. There is no parser of ours here (the engine lacks the one that nodes use), so a statement runs as
+// its text has it, in each order that its text allows: the same output speaks for the answer. Other rows speak against it only
+// where nothing but the rows can decide them; else it cannot be told here.
 
-import { isPresent } from '../../libraries/columnar/arrow/columns.ts'
-import { longsOf, numbersOf } from '../../libraries/columnar/arrow/numbers.ts'
-import {
-  aggregateFunctions,
-  allowedMacros,
-  allowedTableFunctions,
-  clockNames,
-  machineDependentFunctions,
-  names,
-  scalarFunctions,
-  sessionNames,
-  volatileFunctions,
-} from './functions.ts'
-import { dialect, engineVersion } from './messages.ts'
 import { lexSql, type SqlToken } from '../../libraries/model/sql-lexer.ts'
-import { quoteOffsetWord } from './sql-text.ts'
-import { canonicalText } from '../../libraries/base/json/canonical.ts'
-import { decodeUtf8 } from '../../libraries/base/bytes.ts'
-import { DecodeError, NodeError } from '../../libraries/base/errors.ts'
+import { canonicalBytes, canonicalText } from '../../libraries/base/json/canonical.ts'
+import { parseJson } from '../../libraries/base/json/json.ts'
 import type { JsonValue } from '../../libraries/base/json/value.ts'
+import { hashText } from '../../libraries/base/ids/identifiers.ts'
+import { createSha3256 } from '../../libraries/base/ids/native-crypto.ts'
+import { DecodeError, NodeError } from '../../libraries/base/errors.ts'
 import { foldAscii } from '../../libraries/model/names.ts'
-import { type Parameter, readParameters } from '../../libraries/model/parameters.ts'
-import type { Column, RecordBatch } from '../../libraries/model/schema.ts'
-import {
-  dateText,
-  float32Token,
-  float64Token,
-  timestampMicrosText,
-} from '../../libraries/columnar/outputs/value-text.ts'
-import type { OfflineSuccess } from '../../libraries/proof/verify.ts'
-import type { BundleRows } from './portable-tables.ts'
-import { EngineFailure, type WasmEngine } from './portable-engine.ts'
+import type { Parameter } from '../../libraries/model/parameters.ts'
+import type { Decompress } from '../../libraries/columnar/parquet/read-slice.ts'
+import { schemaBytes } from '../../libraries/odf/schema-formats.ts'
+import type { ReadProof } from '../../libraries/proof/read-proof.ts'
+import { dialectOf } from './messages.ts'
+import { EngineFailure, type PortableEngine } from './portable-engine.ts'
+import { cellsOf, columnsOf, outputTypeOf, type ResultColumn, type Rows, versionOf } from './portable-rows.ts'
+import { faultOf, isExact } from './portable-statements.ts'
+import { type LoadedColumns, loadTables, type PortableTable } from './portable-tables.ts'
+import { quoteOffsetWord } from './sql-text.ts'
 
-/** `same`: these rows follow from those blocks. `other`: they do not. `unknown`: it cannot be told here, and why. */
-export interface RerunVerdict {
-  readonly outcome: 'same' | 'other' | 'unknown'
-  readonly why: string
+/** `same`: this output follows from those blocks. `other`: it does not. `unknown`: it cannot be told here, and why. */
+export type PortableVerdict =
+  | { readonly outcome: 'same'; readonly why: string; readonly rows: number; readonly isCut: boolean }
+  | { readonly outcome: 'other' | 'unknown'; readonly why: string }
+
+/** What is judged: a proof whose hashes and signature are good, over the datasets that it names. */
+export interface PortableCase {
+  /** Of the engine that runs. */
+  readonly version: string
+  readonly proof: ReadProof
+  readonly tables: readonly PortableTable[]
+  /** Zstandard, for pages of slices. */
+  readonly decompress: Decompress
 }
 
-/** Rows as canonical JSON of their cells. */
-interface Cells {
-  readonly columns: readonly string[]
-  readonly rows: readonly (readonly string[])[]
-}
+/** As deep as saved answers of deployed nodes nest. */
+const maxDepth = 128
 
-/** Runs the question of a proof again over the rows of its bundle. Never throws for what they hold. */
-export async function rerun(engine: WasmEngine, rows: BundleRows, verdict: OfflineSuccess): Promise<RerunVerdict> {
+/** Runs the question of a proof again over the rows of its blocks. Never throws for what they hold. */
+export async function rerun(engine: PortableEngine, of: PortableCase): Promise<PortableVerdict> {
   try {
-    return await judge(engine, rows, verdict)
+    return await judge(engine, of)
   } catch (error) {
     if (!(error instanceof EngineFailure) && !(error instanceof DecodeError) && !(error instanceof NodeError))
       throw error
-    return unknown(`The engine of this page cannot run it: ${error.message}.`)
+    return unknown(`This engine cannot run it: ${error.message}.`)
   }
 }
 
-function unknown(why: string): RerunVerdict {
+function unknown(why: string): PortableVerdict {
   return { outcome: 'unknown', why }
 }
 
 async function judge(
-  engine: WasmEngine,
-  bundle: BundleRows,
-  { answer, output }: OfflineSuccess,
-): Promise<RerunVerdict> {
-  const { query = '', skip, limit = 0 } = answer
-  if (answer.dialect !== dialect)
-    return unknown(`Its dialect is ${answer.dialect ?? 'not named'}, and this page runs ${dialect}.`)
-  const given = answer.parameters === undefined ? [] : readParameters(answer.parameters).values
+  engine: PortableEngine,
+  { version, proof, tables, decompress }: PortableCase,
+): Promise<PortableVerdict> {
+  const { query, queryDialect, skip, limit, parameters } = proof.request
+  const dialect = dialectOf(version)
+  if (queryDialect !== dialect) return unknown(`Its dialect is ${queryDialect}, and this engine runs ${dialect}.`)
+  const given = parameters?.values ?? []
   const text = quoteOffsetWord(filled(query, given)).text
   const tokens = lexSql(text)
   const fault = faultOf(tokens, text)
   if (fault !== undefined) return unknown(fault)
-  const version = await versionOf(engine)
-  if (version !== `v${engineVersion}`)
-    return unknown(`The engine of this page is DuckDB ${version}, not ${engineVersion}.`)
-  const { hasFloats } = await bundle.load(engine, answer.datasets)
+  const running = await versionOf(engine)
+  if (running !== `v${version}`) return unknown(`This engine is DuckDB ${running}, not ${version}.`)
+  const loaded = await loadTables(engine, tables, decompress)
   const columns = await columnsOf(engine, text)
-  const odd = columns.find(({ type }) => printerOf(type) === undefined)
+  const odd = columns.find(({ type }) => outputTypeOf(type) === undefined)
   if (odd !== undefined) return unknown(`Its column ${odd.name} is of the type ${odd.type}, which is not printed here.`)
-  const signed = signedCells(
-    output,
-    columns.map(({ name }) => name),
-  )
-  if (signed === undefined) return unknown('The rows are not in the file, or their columns have other names here.')
   const tried = await inEachOrder(engine, { text, tokens, columns, rows: skip + limit + 1 })
-  let first = ''
   for (const found of tried) {
     const kept = found.slice(skip, skip + limit)
-    const difference = differenceOf(signed, kept) ?? extentDifference(answer.extent, found.length > skip + limit)
-    if (difference === undefined) return { outcome: 'same', why: `${kept.length} rows, each as it was signed.` }
-    first ||= difference
+    const isCut = found.length > skip + limit
+    if (outputHashOf(proof, columns, { kept, isCut }) === proof.outputHash)
+      return { outcome: 'same', why: `${kept.length} rows, each as it was signed.`, rows: kept.length, isCut }
   }
-  const isWhole = skip === 0 && answer.extent === 'whole'
-  const hasSame = tried.some((found) => sameRows(found, signed.rows))
-  const isFloating = hasFloats || given.some(({ type }) => type === 'DOUBLE')
-  if (isWhole && !hasSame && !isFloating && isExact(tokens) && columns.every(({ type }) => !/DOUBLE|FLOAT/.test(type)))
-    return { outcome: 'other', why: first }
-  return unknown(`The rows differ (${first}). This engine may be the reason, by the order of rows or by last digits.`)
+  return otherwise(proof, { columns, tried, text, tokens, loaded })
+}
+
+interface Tried {
+  readonly columns: readonly ResultColumn[]
+  readonly tried: readonly Rows[]
+  readonly text: string
+  readonly tokens: readonly SqlToken[]
+  readonly loaded: LoadedColumns
+}
+
+/** What another output says. */
+function otherwise({ request, output }: ReadProof, { columns, tried, text, tokens, loaded }: Tried): PortableVerdict {
+  if (output === undefined) return unknown('The output differs, and its rows are not in the file to be compared.')
+  const members = parseJson(output, { maxDepth })
+  const names = columns.map(({ name }) => name)
+  const signed = signedRows(members, names)
+  if (signed === undefined) return unknown('The rows are not in the file, or their columns have other names here.')
+  const { skip, limit, parameters } = request
+  const isWhole = skip === 0 && members instanceof Map && !members.has('truncated')
+  const found = tried[0] ?? []
+  const difference = differenceOf(signed, found.slice(skip, skip + limit), names) ?? 'what stands beside them'
+  const hasSame = tried.some((rows) => sameRows(rows, signed))
+  const hasFloats =
+    loaded.haveFloats ||
+    (parameters?.values ?? []).some(({ type }) => type === 'DOUBLE') ||
+    columns.some(({ type }) => /DOUBLE|FLOAT/.test(type))
+  if (isWhole && !hasSame && !hasFloats && isExact(tokens, text, loaded.times))
+    return { outcome: 'other', why: difference }
+  return unknown(
+    `The rows differ (${difference}). This engine may be the reason, by the order of rows or by last digits.`,
+  )
+}
+
+/** The hash of the output as a node spells and signs it. */
+function outputHashOf(
+  { request, schemaFormatText }: ReadProof,
+  columns: readonly ResultColumn[],
+  { kept, isCut }: { readonly kept: Rows; readonly isCut: boolean },
+): string {
+  const members = new Map<string, JsonValue>([
+    ['data', dataOf(request.dataFormat, columns, kept)],
+    ['dataFormat', request.dataFormatText],
+  ])
+  if (request.include.includes('Schema')) {
+    const fields = columns.map(({ name, type }) => ({
+      name,
+      type: { kind: 'Option', inner: outputTypeOf(type) ?? { kind: 'String' } } as const,
+    }))
+    members.set('schema', parseJson(schemaBytes({ fields }, request.schemaFormat), { maxDepth }))
+  }
+  if (schemaFormatText !== undefined) members.set('schemaFormat', schemaFormatText)
+  if (isCut) members.set('truncated', true)
+  const digest = createSha3256()
+  digest.update(canonicalBytes(members))
+  return hashText(digest.digest())
+}
+
+function dataOf(dataFormat: string, columns: readonly ResultColumn[], rows: Rows): JsonValue {
+  if (dataFormat === 'JsonAoa') return rows.map((row) => [...row])
+  const named = (values: (at: number) => JsonValue): JsonValue =>
+    new Map(columns.map(({ name }, at) => [name, values(at)]))
+  if (dataFormat === 'JsonAos') return rows.map((row) => named((at) => row[at] ?? null))
+  return rows.length === 0 ? new Map() : named((at) => rows.map((row) => row[at] ?? null))
 }
 
 /** The statement with constants in the place of its parameters, as a node writes them: node/engine/printable.ts. */
@@ -126,9 +168,9 @@ function constantOf({ type, text }: Parameter): string {
 
 /** The rows of the statement in each order that a node may give it. Throws EngineFailure where its own text does not run. */
 async function inEachOrder(
-  engine: WasmEngine,
+  engine: PortableEngine,
   { text, tokens, columns, rows }: { readonly tokens: readonly SqlToken[] } & Parameters<typeof cellsOf>[1],
-): Promise<string[][][]> {
+): Promise<Rows[]> {
   const [own, ...others] = orders(text, tokens, columns.length)
   const tried = [await cellsOf(engine, { text: own ?? text, columns, rows })]
   for (const other of others) {
@@ -142,46 +184,9 @@ async function inEachOrder(
   return tried
 }
 
-function sameRows(a: Cells['rows'], b: Cells['rows']): boolean {
-  const sorted = (rows: Cells['rows']): string => JSON.stringify(rows.map((row) => JSON.stringify(row)).sort())
+function sameRows(a: Rows, b: Rows): boolean {
+  const sorted = (rows: Rows): string => JSON.stringify(rows.map((row) => canonicalText([...row])).sort())
   return a.length === b.length && sorted(a) === sorted(b)
-}
-
-const byChance = new Set([...volatileFunctions, ...clockNames, ...sessionNames, 'sample', 'tablesample'])
-
-/** What nodes let a statement call, and the words that stand before a parenthesis otherwise. */
-const callable = new Set([
-  ...scalarFunctions,
-  ...aggregateFunctions,
-  ...allowedMacros,
-  ...allowedTableFunctions,
-  ...names(`
-    all and any array as between by case cast char coalesce columns cube dec decimal distinct else escape except exclude
-    exists extract filter from group grouping grouping_id having if ifnull ilike in intersect interval is join lateral like
-    limit map materialized not numeric offset on or order over partition range recursive rename replace rollup row select
-    sets similar some struct then timestamp try try_cast union using values varchar when where with within
-  `),
-])
-const isCatalog = /^"?(?:information_schema|system|temp)"?$|^"?(?:duckdb|pragma|sqlite|pg)_/i
-
-/** Why a text cannot be run as it stands inside another one, would not run alike twice, or reads what is no dataset. */
-function faultOf(tokens: readonly SqlToken[], sql: string): string | undefined {
-  let depth = 0
-  for (const [at, { kind, text, start, end }] of tokens.entries()) {
-    if (kind === 'unfair comment' || kind === 'parameter') return 'Its text cannot be run here.'
-    if (kind === 'word' && byChance.has(text)) return `'${text}' gives another answer each time, or on each machine.`
-    if (machineDependentFunctions.has(text)) return `The last digits of '${text}' depend on the machine.`
-    if (kind === 'word' || kind === 'name') {
-      const isCall = tokens[at + 1]?.text === '('
-      const word = sql.slice(start, end)
-      if (isCatalog.test(word) || (isCall && !callable.has(text))) return `'${word}' is not run here.`
-    }
-    if (kind !== 'symbol') continue
-    if (text === ';') return 'It is more than one statement.'
-    depth += text === '(' ? 1 : text === ')' ? -1 : 0
-    if (depth < 0) return 'Its parentheses do not match.'
-  }
-  return depth === 0 ? undefined : 'Its parentheses do not match.'
 }
 
 /** The statement in the orders of rows that a node may give it: docs/decisions/answers.md#total-order. */
@@ -199,151 +204,37 @@ function orders(text: string, tokens: readonly SqlToken[], columns: number): str
   return [text, `${text.slice(0, end)}\n${more}\n${text.slice(end)}`]
 }
 
-interface ResultColumn {
-  readonly name: string
-  readonly type: string
-}
-
-async function versionOf(engine: WasmEngine): Promise<string> {
-  const [batch] = await engine.query('SELECT version()')
-  const [column] = batch?.columns ?? []
-  return column === undefined ? '' : textAt(column, 0)
-}
-
-async function columnsOf(engine: WasmEngine, text: string): Promise<ResultColumn[]> {
-  const described = await engine.query(`SELECT column_name, column_type FROM (DESCRIBE SELECT * FROM (${text}\n))`)
-  return described.flatMap((batch) => {
-    const [name, type] = batch.columns.map((column) => (row: number) => textAt(column, row))
-    return Array.from({ length: batch.rows }, (_, row) => ({ name: name?.(row) ?? '', type: type?.(row) ?? '' }))
-  })
-}
-
-/** How values of a type are asked for, and the JSON token of what comes. */
-interface Printer {
-  readonly sql: (column: string) => string
-  readonly token: (text: string) => string
-}
-
-const bare: Printer = { sql: (column) => `${column}::VARCHAR`, token: (text) => text }
-const asText: Printer = { sql: (column) => `${column}::VARCHAR`, token: (text) => canonicalText(text) }
-const raw: Printer = { sql: (column) => column, token: (text) => text }
-const stamp = (zone: string): Printer => ({
-  sql: (column) => `CASE WHEN isfinite(${column}) THEN epoch_us(${column}) END::VARCHAR`,
-  token: (text) => `"${timestampMicrosText(BigInt(text))}${zone}"`,
-})
-const printers: ReadonlyMap<string, Printer> = new Map([
-  ...'BOOLEAN TINYINT SMALLINT INTEGER BIGINT UTINYINT USMALLINT UINTEGER UBIGINT HUGEINT UHUGEINT'
-    .split(' ')
-    .map((type) => [type, bare] as const),
-  ['DOUBLE', raw],
-  ['FLOAT', raw],
-  ['VARCHAR', asText],
-  ['TIMESTAMP', stamp('')],
-  ['TIMESTAMP WITH TIME ZONE', stamp('Z')],
-  [
-    'DATE',
-    {
-      sql: (column) => `CASE WHEN isfinite(${column}) THEN date_diff('day', DATE '1970-01-01', ${column}) END::VARCHAR`,
-      token: (text) => `"${dateText(Number(text))}"`,
-    },
-  ],
-])
-
-function printerOf(type: string): Printer | undefined {
-  return type.startsWith('DECIMAL(') && !type.endsWith(']') ? asText : printers.get(type)
-}
-
-/** The rows of a statement as tokens. */
-async function cellsOf(
-  engine: WasmEngine,
-  { text, columns, rows }: { readonly text: string; readonly columns: readonly ResultColumn[]; readonly rows: number },
-): Promise<string[][]> {
-  const printed = columns.map(({ type }, at) => printerOf(type)?.sql(`r.c${at}`) ?? 'NULL')
-  const aliases = columns.map((_, at) => `c${at}`)
-  const batches = await engine.query(
-    `SELECT ${printed.join(', ')} FROM (${text}\n) AS r(${aliases.join(', ')}) LIMIT ${rows}`,
-  )
-  return batches.flatMap((batch) =>
-    Array.from({ length: batch.rows }, (_, row) => columns.map(({ type }, at) => tokenAt(batch, { at, row, type }))),
-  )
-}
-
-function tokenAt(
-  { columns }: RecordBatch,
-  { at, row, type }: { readonly at: number; readonly row: number; readonly type: string },
-): string {
-  const column = columns[at]
-  if (column === undefined || !isPresent(column, row)) return 'null'
-  if (type !== 'DOUBLE' && type !== 'FLOAT') return printerOf(type)?.token(textAt(column, row)) ?? 'null'
-  const value = Number(numbersOf(column)?.[row])
-  if (!Number.isFinite(value)) return 'null'
-  return type === 'DOUBLE' ? float64Token(value) : float32Token(value)
-}
-
-function textAt(column: Column, row: number): string {
-  const { offsets, values } = column
-  return offsets === undefined
-    ? String(longsOf(column)[row])
-    : decodeUtf8(values.subarray(offsets[row], offsets[row + 1]))
-}
-
 /** The signed rows by the columns that came here; undefined where there are none, or others. */
-function signedCells(output: JsonValue | undefined, columns: readonly string[]): Cells | undefined {
+function signedRows(output: JsonValue, columns: readonly string[]): Rows | undefined {
   const data = output instanceof Map ? output.get('data') : undefined
-  const schema = output instanceof Map ? output.get('schema') : undefined
-  const fields = schema instanceof Map ? schema.get('fields') : undefined
-  const named = Array.isArray(fields)
-    ? fields.map((field) => (field instanceof Map ? field.get('name') : undefined))
-    : columns
-  if (named.length !== columns.length || named.some((name, at) => name !== columns[at])) return undefined
-  const cells = (values: readonly (JsonValue | undefined)[]): string[] | undefined =>
-    values.length === columns.length && values.every((value) => value !== undefined)
-      ? values.map((value) => canonicalText(value ?? null))
-      : undefined
-  const rowOf = (row: JsonValue): string[] | undefined => {
-    if (Array.isArray(row)) return cells(row)
-    return row instanceof Map && row.size === columns.length ? cells(columns.map((name) => row.get(name))) : undefined
+  const rowOf = (row: JsonValue | undefined): readonly JsonValue[] | undefined => {
+    const values = row instanceof Map ? columns.map((name) => row.get(name)) : row
+    if (!Array.isArray(values) || values.length !== columns.length) return undefined
+    return values.every((value) => value !== undefined) ? values : undefined
   }
-  if (Array.isArray(data)) {
-    const rows = data.map(rowOf)
-    return rows.every((row) => row !== undefined) ? { columns, rows: rows.flatMap((row) => [row]) } : undefined
-  }
+  const rows = Array.isArray(data) ? data.map(rowOf) : rowsOfLists(data, columns)
+  return rows?.every((row) => row !== undefined) ? rows : undefined
+}
+
+/** The rows of an object of lists, one for each column. */
+function rowsOfLists(data: JsonValue | undefined, columns: readonly string[]): JsonValue[][] | undefined {
   if (!(data instanceof Map) || (data.size !== columns.length && data.size !== 0)) return undefined
-  const lists = columns.map((name) => data.get(name) ?? [])
-  const length = Array.isArray(lists[0]) ? lists[0].length : 0
-  const rows = Array.from({ length }, (_, row) =>
-    cells(lists.map((list) => (Array.isArray(list) ? list[row] : undefined))),
-  )
-  return rows.every((row) => row !== undefined) ? { columns, rows: rows.flatMap((row) => [row]) } : undefined
+  const lists = columns.map((name) => data.get(name) ?? []).filter((list) => Array.isArray(list))
+  const length = lists[0]?.length ?? 0
+  if (lists.length !== columns.length || lists.some((list) => list.length !== length)) return undefined
+  return Array.from({ length }, (_, row) => lists.map((list) => list[row] ?? null))
 }
 
-function differenceOf({ columns, rows }: Cells, found: readonly (readonly string[])[]): string | undefined {
-  for (const [row, cells] of rows.entries()) {
-    const at = cells.findIndex((cell, column) => cell !== found[row]?.[column])
-    if (at < 0) continue
-    const other = found[row]?.[at] ?? 'no row'
-    return `row ${row + 1}, ${columns[at]}: signed ${cells[at]?.slice(0, 200)}, here ${other.slice(0, 200)}`
+function differenceOf(signed: Rows, found: Rows, columns: readonly string[]): string | undefined {
+  for (const [row, cells] of signed.entries()) {
+    const texts = cells.map((cell, at) => [canonicalText(cell), textOf(found[row]?.[at])] as const)
+    const at = texts.findIndex(([cell, other]) => cell !== other)
+    const [cell = '', other = ''] = texts[at] ?? []
+    if (at >= 0) return `row ${row + 1}, ${columns[at]}: signed ${cell.slice(0, 200)}, here ${other.slice(0, 200)}`
   }
-  return found.length === rows.length ? undefined : `${rows.length} rows were signed, here are ${found.length}`
+  return found.length === signed.length ? undefined : `${signed.length} rows were signed, here are ${found.length}`
 }
 
-function extentDifference(extent: string, isCut: boolean): string | undefined {
-  if (extent === 'unknown' || (extent === 'cut') === isCut) return undefined
-  return isCut ? 'more rows came than the answer says' : 'the answer says that more rows exist'
-}
-
-/** Functions and words that stand before a parenthesis in statements whose rows alone decide the answer. */
-const exactCalls = names(`
-  count sum min max abs length lower upper coalesce nullif cast in values and or not on using by from where as with select
-  when then else having exists is between join ,
-`)
-const orderWords = names('limit fetch over qualify pivot unpivot recursive positional asof lateral first last')
-
-/** Whether nothing but the rows can decide the answer: by a short list, so that no other statement is ever accused. */
-function isExact(tokens: readonly SqlToken[]): boolean {
-  return tokens.every(({ kind, text }, at) => {
-    if (kind === 'symbol' && /^[[{]/.test(text)) return false
-    if (kind !== 'word') return kind !== 'name' || tokens[at + 1]?.text !== '('
-    return !orderWords.has(text) && (tokens[at + 1]?.text !== '(' || exactCalls.has(text))
-  })
+function textOf(cell: JsonValue | undefined): string {
+  return cell === undefined ? 'no row' : canonicalText(cell)
 }
