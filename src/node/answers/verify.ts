@@ -4,9 +4,9 @@ import { defined } from '../../libraries/base/collections.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import { viewOf } from '../catalog/dataset-chain.ts'
 import type { Engine } from '../engine/engine.ts'
-import type { Engines } from '../engine/engines.ts'
+import type { EngineAbout, Engines } from '../engine/engines.ts'
 import { notProvable } from '../engine/gate.ts'
-import { normalizerVersion, type Stability } from '../engine/messages.ts'
+import { dialectOf, normalizerVersion, type Stability } from '../engine/messages.ts'
 import { addingHint } from '../engine/native-engine.ts'
 import { type Hash, datasetIdPattern } from '../../libraries/base/ids/identifiers.ts'
 import type { ErrorKind } from '../../libraries/base/error-table.ts'
@@ -23,6 +23,7 @@ import { type BindDeps, bindQuery } from './bind.ts'
 import { openTables } from './tables.ts'
 import { aliasOfParts, askingOf, type Caller, Reader, sequenceAt } from './pin.ts'
 import { execute, type ReplicaDeps } from './query.ts'
+import { judgePortable } from './verify-portable.ts'
 
 /** What a question is run again with: an engine for each version. */
 export interface RerunDeps extends BindDeps {
@@ -42,11 +43,12 @@ export interface Rerun {
   readonly engine: {
     readonly name: string
     readonly version: string
-    readonly form: Engine['form']
-    /** SHA-256 of its library, in hex. */
+    readonly form: EngineAbout['form']
+    /** SHA-256 of its library or module, in hex. */
     readonly digest: string
     readonly dialect: string
-    readonly stability: Stability
+    /** A portable form has no parser that tells. */
+    readonly stability?: Stability
   }
   /** What the file does not say or may say wrongly: found while the query was run again. */
   readonly answer: {
@@ -94,8 +96,7 @@ export async function verifyProof(deps: VerifyDeps, proof: ReadProof, caller: Ca
       answer: { ...asked(request), ...answer },
       signer: did,
       relation,
-      ...defined({ retired }),
-      stability: engine.stability,
+      ...defined({ retired, stability: engine.stability }),
       blockTimes: new Map(answer.datasets.map(({ blockHash = '', blockTime }) => [blockHash, blockTime])),
       isReproduced: true,
     }),
@@ -120,8 +121,36 @@ interface ProofToRun {
 export async function runAgain(deps: RerunDeps, given: ProofToRun, caller: Caller): Promise<Rerun> {
   const version = versionOf(given.proof.request.queryDialect)
   const use = async (engine: Engine): Promise<Rerun> => await runOn({ ...deps, engine }, given, caller)
-  const rerun = version === undefined ? undefined : await deps.engines.using(version, use)
+  if (version === undefined) return await use(deps.engine)
+  const rerun = (await deps.engines.using(version, use)) ?? (await runPortable(deps, version, { given, caller }))
   return rerun ?? (await use(deps.engine))
+}
+
+/** On the portable form of a version. Undefined where it is not here, or cannot tell. */
+async function runPortable(
+  deps: RerunDeps,
+  version: string,
+  { given, caller }: { readonly given: ProofToRun; readonly caller: Caller },
+): Promise<Rerun | undefined> {
+  const { request } = given.proof
+  checkLimit(request.limit, deps.limits.resultRows)
+  const datasets = await checkPins(deps, request, caller)
+  const found = await judgePortable(deps, version, { proof: given.proof, caller })
+  if (found === undefined) return undefined
+  const { digest, verdict } = found
+  if (verdict.outcome === 'other') throw outputMismatch({ expected_hash: given.proof.outputHash }, verdict.why)
+  if (verdict.outcome !== 'same') return undefined
+  const { rows, isCut } = verdict
+  return {
+    engine: { name: deps.engine.name, version, form: 'portable', digest, dialect: dialectOf(version) },
+    answer: { rows, extent: isCut ? 'cut' : 'whole', ...(isCut && { truncated: true as const }), datasets },
+  }
+}
+
+function outputMismatch(extra: Readonly<Record<string, string>>, why?: string): NodeError {
+  const more = why === undefined ? '' : `: ${why}`
+  const text = `Running the query again gave another output than the one that was signed${more}.`
+  return new NodeError('VerificationFailed::OutputMismatch', text, { extra })
 }
 
 /** Of the engine that a dialect names. */
@@ -146,17 +175,15 @@ async function runOn(deps: BindDeps, { proof, hashOf }: ProofToRun, caller: Call
   checkLimit(request.limit, deps.limits.resultRows)
   const datasets = await checkPins(deps, request, caller)
   const { output, rows, truncated, stability } = await executeAgain(deps, proof, caller).catch((error: unknown) => {
+    if (error instanceof NodeError && error.kind === 'EngineUnavailable')
+      throw inconclusive('has not its engine', error)
     if (isOurs || !(error instanceof NodeError) || !refusalKinds.has(error.kind)) throw error
     throw inconclusive(`refuses the query: ${error.message.replace(/\.$/, '')}`, error)
   })
   const actual = await hashOf(output)
   if (actual !== proof.outputHash) {
     if (!isOurs) throw inconclusive('got another output')
-    throw new NodeError(
-      'VerificationFailed::OutputMismatch',
-      'Running the query again gave another output than the one that was signed.',
-      { extra: { expected_hash: proof.outputHash, actual_hash: actual } },
-    )
+    throw outputMismatch({ expected_hash: proof.outputHash, actual_hash: actual })
   }
   return {
     engine: { name, version, form, digest: await deps.engine.digest(), dialect, stability },
