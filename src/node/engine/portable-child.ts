@@ -7,6 +7,7 @@ import { createRequire } from 'node:module'
 import { compileFunction } from 'node:vm'
 import { zstdDecompressSync } from 'node:zlib'
 import { concatBytes, decodeUtf8, toHex } from '../../libraries/base/bytes.ts'
+import { nextTurn } from '../../libraries/base/clock.ts'
 import { sha256 } from '../../libraries/base/ids/native-crypto.ts'
 import { EngineFailure, type EnginePort, PortableEngine, type PortListener } from './portable-engine.ts'
 import type { FromPortable, PortableJob, ToPortable } from './portable-messages.ts'
@@ -81,7 +82,8 @@ function connect(job: Pick<PortableJob, 'module' | 'driver'>, listener: PortList
   const tell = Reflect.get(globalThis, 'onmessage') as (event: { readonly data: object }) => Promise<void> // set by the driver
   return {
     send: (message) => {
-      void send({ kind: 'step' }).then(async () => await tell({ data: message }))
+      const isTurn = /^(?:POLL|FETCH)/.test(message.type)
+      void (isTurn ? nextTurn() : send({ kind: 'step' })).then(async () => await tell({ data: message }))
     },
     close: () => process.exit(),
   }

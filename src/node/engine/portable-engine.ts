@@ -13,7 +13,7 @@ export interface PortableAnswer {
 
 /** The worker, or what stands for it. */
 export interface EnginePort {
-  send(message: object): void
+  send(message: { readonly messageId: number; readonly type: string; readonly data: unknown }): void
   close(): void
 }
 
@@ -32,10 +32,6 @@ interface Waiting {
 export class EngineFailure extends TypeError {
   override readonly name: string = 'EngineFailure'
 }
-
-/** Before and behind the stream in an Arrow file: https://arrow.apache.org/docs/format/Columnar.html#ipc-file-format */
-const magicBytes = 8
-const footerEndBytes = 10
 
 /** What a statement may not reach, nor change. A statement that needs an extension fails at once, where it would hang else. */
 const settings = [
@@ -80,12 +76,22 @@ export class PortableEngine {
     return engine
   }
 
-  /** The rows of a statement. Throws EngineFailure, DecodeError for columns that are not read here. */
+  /**
+   * The rows of a statement, which runs in turns: whoever opened the engine is heard between them. Throws EngineFailure,
+   * DecodeError for columns that are not read here.
+   */
   async query(sql: string): Promise<readonly RecordBatch[]> {
-    const file = await this.#ask('RUN_QUERY', [this.#connection, sql])
-    if (!(file instanceof Uint8Array) || file.length === 0) return []
-    const footer = new DataView(file.buffer, file.byteOffset + file.length - footerEndBytes).getUint32(0, true)
-    return new ArrowStreamReader().push(file.slice(magicBytes, file.length - footerEndBytes - footer))
+    let part = await this.#ask('START_PENDING_QUERY', [this.#connection, sql, false])
+    while (!(part instanceof Uint8Array)) part = await this.#ask('POLL_PENDING_QUERY', this.#connection)
+    const reader = new ArrowStreamReader()
+    const batches: RecordBatch[] = []
+    for (
+      ;
+      part instanceof Uint8Array && part.length > 0;
+      part = await this.#ask('FETCH_QUERY_RESULTS', this.#connection)
+    )
+      batches.push(...reader.push(part))
+    return batches
   }
 
   /** Adds the rows of an Arrow stream to a table that is there. Throws EngineFailure. */

@@ -26,7 +26,7 @@ export type ToPortable =
   | { readonly kind: 'piece'; readonly bytes: Uint8Array; readonly isLast: boolean }
 
 export type FromPortable =
-  /** The engine is asked for something, and nothing is heard until it has answered. */
+  /** The engine is asked for something more. */
   | { readonly kind: 'step' }
   /** It stands. */
   | { readonly kind: 'ready' }

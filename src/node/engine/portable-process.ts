@@ -147,7 +147,10 @@ async function residentBytes(pid: number | undefined): Promise<number> {
 
 /** It may read its code and the files of the engine; it has no environment, and starts nothing. */
 function startProcess({ module, driver, memoryBytes }: PortableJob): ChildProcess {
-  const entry = new URL(import.meta.url.endsWith('.ts') ? './portable-child.ts' : './portable-child.js', import.meta.url)
+  const entry = new URL(
+    import.meta.url.endsWith('.ts') ? './portable-child.ts' : './portable-child.js',
+    import.meta.url,
+  )
   const readable = [fileURLToPath(new URL('../../', import.meta.url)), ...packageFiles(), module.path, driver.path]
   return fork(entry, {
     execArgv: [
