@@ -24,7 +24,6 @@ export async function judgePortable(
   { proof, caller }: { readonly proof: ReadProof; readonly caller: Caller },
 ): Promise<{ readonly verdict: PortableVerdict; readonly digest: string } | undefined> {
   const { signal } = caller
-  if (!deps.engines.hasPortable(version)) return undefined
   const reader = new Reader(deps.catalog, caller.mayRead)
   const views: { readonly alias: string; readonly view: DatasetView }[] = []
   for (const { id, alias, blockHash = '' } of proof.request.datasets ?? []) {

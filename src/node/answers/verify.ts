@@ -109,6 +109,8 @@ async function signerOf({ nodeKey, signers, trustedSigners }: VerifyDeps, did: s
   return { did, relation: trustedSigners.includes(did) ? 'known' : 'unknown' }
 }
 
+const unavailable = 'VerificationInconclusive::EngineUnavailable'
+
 interface ProofToRun {
   readonly proof: ReadProof
   readonly hashOf: (output: readonly Uint8Array[]) => Promise<Hash>
@@ -122,24 +124,31 @@ export async function runAgain(deps: RerunDeps, given: ProofToRun, caller: Calle
   const version = versionOf(given.proof.request.queryDialect)
   const use = async (engine: Engine): Promise<Rerun> => await runOn({ ...deps, engine }, given, caller)
   if (version === undefined) return await use(deps.engine)
-  const rerun = (await deps.engines.using(version, use)) ?? (await runPortable(deps, version, { given, caller }))
-  return rerun ?? (await use(deps.engine))
+  const native = await deps.engines.using(version, use)
+  if (native !== undefined) return native
+  const portable = await runPortable(deps, version, { given, caller })
+  if (portable !== undefined && 'engine' in portable) return portable
+  return await use(deps.engine).catch((error: unknown) => {
+    if (portable === undefined || !(error instanceof NodeError) || error.kind !== unavailable) throw error
+    throw new NodeError(unavailable, `${error.message} Its portable form cannot tell. ${portable.why}`, error.details)
+  })
 }
 
-/** On the portable form of a version. Undefined where it is not here, or cannot tell. */
+/** On the portable form of a version: undefined where it is not here, and why it cannot tell. */
 async function runPortable(
   deps: RerunDeps,
   version: string,
   { given, caller }: { readonly given: ProofToRun; readonly caller: Caller },
-): Promise<Rerun | undefined> {
-  const { request } = given.proof
+): Promise<Rerun | { readonly why: string } | undefined> {
+  const { request, outputHash } = given.proof
+  if (request.queryDialect !== dialectOf(version) || !deps.engines.hasPortable(version)) return undefined
   checkLimit(request.limit, deps.limits.resultRows)
   const datasets = await checkPins(deps, request, caller)
   const found = await judgePortable(deps, version, { proof: given.proof, caller })
   if (found === undefined) return undefined
   const { digest, verdict } = found
-  if (verdict.outcome === 'other') throw outputMismatch({ expected_hash: given.proof.outputHash }, verdict.why)
-  if (verdict.outcome !== 'same') return undefined
+  if (verdict.outcome === 'other') throw outputMismatch({ expected_hash: outputHash }, verdict.why)
+  if (verdict.outcome !== 'same') return verdict
   const { rows, isCut } = verdict
   return {
     engine: { name: deps.engine.name, version, form: 'portable', digest, dialect: dialectOf(version) },
@@ -162,27 +171,24 @@ async function runOn(deps: BindDeps, { proof, hashOf }: ProofToRun, caller: Call
   const { request } = proof
   const { name, version, form, dialect } = deps.engine
   const isOurs = isOwnDialect(request.queryDialect, dialect)
-  const inconclusive = (what: string, cause?: unknown): NodeError =>
-    new NodeError(
-      'VerificationInconclusive::EngineUnavailable',
-      `The proof names ${request.queryDialect}; this node runs ${dialect} and ${what}.`,
-      {
-        extra: { proof_engine: request.queryDialect, node_engine: dialect },
-        hint: hintOf(request.queryDialect, version),
-        ...defined({ cause }),
-      },
-    )
+  const inconclusive = (what: string, hint = hintOf(request.queryDialect, version), cause?: unknown): NodeError =>
+    new NodeError(unavailable, `The proof names ${request.queryDialect}; this node ${what}.`, {
+      extra: { proof_engine: request.queryDialect, node_engine: dialect },
+      hint,
+      ...defined({ cause }),
+    })
   checkLimit(request.limit, deps.limits.resultRows)
   const datasets = await checkPins(deps, request, caller)
   const { output, rows, truncated, stability } = await executeAgain(deps, proof, caller).catch((error: unknown) => {
     if (error instanceof NodeError && error.kind === 'EngineUnavailable')
-      throw inconclusive('has not its engine', error)
+      throw inconclusive('has no native engine', error.details.hint, error)
     if (isOurs || !(error instanceof NodeError) || !refusalKinds.has(error.kind)) throw error
-    throw inconclusive(`refuses the query: ${error.message.replace(/\.$/, '')}`, error)
+    const what = `runs ${dialect} and refuses the query: ${error.message.replace(/\.$/, '')}`
+    throw inconclusive(what, undefined, error)
   })
   const actual = await hashOf(output)
   if (actual !== proof.outputHash) {
-    if (!isOurs) throw inconclusive('got another output')
+    if (!isOurs) throw inconclusive(`runs ${dialect} and got another output`)
     throw outputMismatch({ expected_hash: proof.outputHash, actual_hash: actual })
   }
   return {
