@@ -30,7 +30,7 @@ import { errorTable } from '../libraries/base/error-table.ts'
 import { DecodeError, NodeError } from '../libraries/base/errors.ts'
 import type { MetadataBlock } from '../libraries/model/events.ts'
 import type { JsonValue } from '../libraries/base/json/value.ts'
-import { type ReadProof, readProof } from '../libraries/proof/read-proof.ts'
+import { keptOutputBytes, type ReadProof, readProof } from '../libraries/proof/read-proof.ts'
 import type { Chains } from './answers/pin.ts'
 import { Files } from './files/files.ts'
 import { type Rerun, type RerunDeps, runAgain } from './answers/verify.ts'
@@ -113,7 +113,12 @@ async function verifyIn(dir: string, file: string, options: BundleOptions): Prom
   const engines = openOwnEngines(dir, options)
   try {
     await engines.current.prove()
-    const proof = readProof(withoutOutput(bytes), options.limits.sqlBytes)
+    const keepsOutput = bytes.length <= keptOutputBytes
+    const saved = parseJson(bytes, { maxDepth })
+    const proof = readProof(keepsOutput ? saved : withoutOutput(saved), {
+      sqlBytes: options.limits.sqlBytes,
+      keepsOutput,
+    })
     const rerun = await rerunOver({ dir, chains, engines, limits: options.limits }, proof)
     return { outcome: 'run', verdict, contents, rerun, failure: undefined }
   } catch (error) {
@@ -197,8 +202,7 @@ function nameOf(id: DatasetId): NameRecord {
 }
 
 /** The saved answer without its rows, whose hash was checked. */
-function withoutOutput(bytes: Uint8Array): JsonValue {
-  const saved = parseJson(bytes, { maxDepth })
+function withoutOutput(saved: JsonValue): JsonValue {
   if (!(saved instanceof Map)) return saved
   return new Map([...saved].filter(([name]) => name !== 'output'))
 }

@@ -12,12 +12,13 @@ export async function listEngines(context: CommandContext, { flags, configFile }
   const engines = await list(config)
   printObjects(
     context.form,
-    ['version', 'state', 'package', 'digest'],
-    engines.map(({ version, packageVersion, digest, ...one }) =>
+    ['version', 'form', 'state', 'package', 'digest'],
+    engines.map(({ version, form, digest, ...one }) =>
       objectOf({
         version,
+        form,
         state: digest === undefined ? 'not here' : one.default ? 'default' : 'here',
-        package: `@duckdb/node-api@${packageVersion}`,
+        package: one.package,
         digest,
       }),
     ),

@@ -4,9 +4,9 @@ import { defined } from '../../libraries/base/collections.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import { viewOf } from '../catalog/dataset-chain.ts'
 import type { Engine } from '../engine/engine.ts'
-import type { Engines } from '../engine/engines.ts'
+import type { EngineAbout, Engines } from '../engine/engines.ts'
 import { notProvable } from '../engine/gate.ts'
-import { normalizerVersion, type Stability } from '../engine/messages.ts'
+import { dialectOf, normalizerVersion, type Stability } from '../engine/messages.ts'
 import { addingHint } from '../engine/native-engine.ts'
 import { type Hash, datasetIdPattern } from '../../libraries/base/ids/identifiers.ts'
 import type { ErrorKind } from '../../libraries/base/error-table.ts'
@@ -23,6 +23,7 @@ import { type BindDeps, bindQuery } from './bind.ts'
 import { openTables } from './tables.ts'
 import { aliasOfParts, askingOf, type Caller, Reader, sequenceAt } from './pin.ts'
 import { execute, type ReplicaDeps } from './query.ts'
+import { judgePortable } from './verify-portable.ts'
 
 /** What a question is run again with: an engine for each version. */
 export interface RerunDeps extends BindDeps {
@@ -42,11 +43,12 @@ export interface Rerun {
   readonly engine: {
     readonly name: string
     readonly version: string
-    readonly form: Engine['form']
-    /** SHA-256 of its library, in hex. */
+    readonly form: EngineAbout['form']
+    /** SHA-256 of its library or module, in hex. */
     readonly digest: string
     readonly dialect: string
-    readonly stability: Stability
+    /** A portable form has no parser that tells. */
+    readonly stability?: Stability
   }
   /** What the file does not say or may say wrongly: found while the query was run again. */
   readonly answer: {
@@ -94,8 +96,7 @@ export async function verifyProof(deps: VerifyDeps, proof: ReadProof, caller: Ca
       answer: { ...asked(request), ...answer },
       signer: did,
       relation,
-      ...defined({ retired }),
-      stability: engine.stability,
+      ...defined({ retired, stability: engine.stability }),
       blockTimes: new Map(answer.datasets.map(({ blockHash = '', blockTime }) => [blockHash, blockTime])),
       isReproduced: true,
     }),
@@ -107,6 +108,8 @@ async function signerOf({ nodeKey, signers, trustedSigners }: VerifyDeps, did: s
   if (own !== undefined || did === nodeKey.did) return { did, relation: 'self', ...defined({ retired: own?.retired }) }
   return { did, relation: trustedSigners.includes(did) ? 'known' : 'unknown' }
 }
+
+const unavailable = 'VerificationInconclusive::EngineUnavailable'
 
 interface ProofToRun {
   readonly proof: ReadProof
@@ -120,8 +123,43 @@ interface ProofToRun {
 export async function runAgain(deps: RerunDeps, given: ProofToRun, caller: Caller): Promise<Rerun> {
   const version = versionOf(given.proof.request.queryDialect)
   const use = async (engine: Engine): Promise<Rerun> => await runOn({ ...deps, engine }, given, caller)
-  const rerun = version === undefined ? undefined : await deps.engines.using(version, use)
-  return rerun ?? (await use(deps.engine))
+  if (version === undefined) return await use(deps.engine)
+  const native = await deps.engines.using(version, use)
+  if (native !== undefined) return native
+  const portable = await runPortable(deps, version, { given, caller })
+  if (portable !== undefined && 'engine' in portable) return portable
+  return await use(deps.engine).catch((error: unknown) => {
+    if (portable === undefined || !(error instanceof NodeError) || error.kind !== unavailable) throw error
+    throw new NodeError(unavailable, `${error.message} Its portable form cannot tell. ${portable.why}`, error.details)
+  })
+}
+
+/** On the portable form of a version: undefined where it is not here, and why it cannot tell. */
+async function runPortable(
+  deps: RerunDeps,
+  version: string,
+  { given, caller }: { readonly given: ProofToRun; readonly caller: Caller },
+): Promise<Rerun | { readonly why: string } | undefined> {
+  const { request, outputHash } = given.proof
+  if (request.queryDialect !== dialectOf(version) || !deps.engines.hasPortable(version)) return undefined
+  checkLimit(request.limit, deps.limits.resultRows)
+  const datasets = await checkPins(deps, request, caller)
+  const found = await judgePortable(deps, version, { proof: given.proof, caller })
+  if (found === undefined) return undefined
+  const { digest, verdict } = found
+  if (verdict.outcome === 'other') throw outputMismatch({ expected_hash: outputHash }, verdict.why)
+  if (verdict.outcome !== 'same') return verdict
+  const { rows, isCut } = verdict
+  return {
+    engine: { name: deps.engine.name, version, form: 'portable', digest, dialect: dialectOf(version) },
+    answer: { rows, extent: isCut ? 'cut' : 'whole', ...(isCut && { truncated: true as const }), datasets },
+  }
+}
+
+function outputMismatch(extra: Readonly<Record<string, string>>, why?: string): NodeError {
+  const more = why === undefined ? '' : `: ${why}`
+  const text = `Running the query again gave another output than the one that was signed${more}.`
+  return new NodeError('VerificationFailed::OutputMismatch', text, { extra })
 }
 
 /** Of the engine that a dialect names. */
@@ -133,30 +171,25 @@ async function runOn(deps: BindDeps, { proof, hashOf }: ProofToRun, caller: Call
   const { request } = proof
   const { name, version, form, dialect } = deps.engine
   const isOurs = isOwnDialect(request.queryDialect, dialect)
-  const inconclusive = (what: string, cause?: unknown): NodeError =>
-    new NodeError(
-      'VerificationInconclusive::EngineUnavailable',
-      `The proof names ${request.queryDialect}; this node runs ${dialect} and ${what}.`,
-      {
-        extra: { proof_engine: request.queryDialect, node_engine: dialect },
-        hint: hintOf(request.queryDialect, version),
-        ...defined({ cause }),
-      },
-    )
+  const inconclusive = (what: string, hint = hintOf(request.queryDialect, version), cause?: unknown): NodeError =>
+    new NodeError(unavailable, `The proof names ${request.queryDialect}; this node ${what}.`, {
+      extra: { proof_engine: request.queryDialect, node_engine: dialect },
+      hint,
+      ...defined({ cause }),
+    })
   checkLimit(request.limit, deps.limits.resultRows)
   const datasets = await checkPins(deps, request, caller)
   const { output, rows, truncated, stability } = await executeAgain(deps, proof, caller).catch((error: unknown) => {
+    if (error instanceof NodeError && error.kind === 'EngineUnavailable')
+      throw inconclusive('has no native engine', error.details.hint, error)
     if (isOurs || !(error instanceof NodeError) || !refusalKinds.has(error.kind)) throw error
-    throw inconclusive(`refuses the query: ${error.message.replace(/\.$/, '')}`, error)
+    const what = `runs ${dialect} and refuses the query: ${error.message.replace(/\.$/, '')}`
+    throw inconclusive(what, undefined, error)
   })
   const actual = await hashOf(output)
   if (actual !== proof.outputHash) {
-    if (!isOurs) throw inconclusive('got another output')
-    throw new NodeError(
-      'VerificationFailed::OutputMismatch',
-      'Running the query again gave another output than the one that was signed.',
-      { extra: { expected_hash: proof.outputHash, actual_hash: actual } },
-    )
+    if (!isOurs) throw inconclusive(`runs ${dialect} and got another output`)
+    throw outputMismatch({ expected_hash: proof.outputHash, actual_hash: actual })
   }
   return {
     engine: { name, version, form, digest: await deps.engine.digest(), dialect, stability },

@@ -63,7 +63,7 @@ export class ChildPool {
     this.#size = size
     this.#onReady = onReady
     const { memoryBytes, resultBytes, exportBytes, dataRoots, native } = options
-    const killBytes = memoryBytes + Math.max(512 * mebibyte, Math.floor(memoryBytes / 2))
+    const killBytes = killBytesOf(memoryBytes)
     // The engine compares the pattern of a path with these before it looks for files.
     const roots = [...new Set(dataRoots.flatMap((root) => [root, patternOf(root)]))]
     this.#settings = {
@@ -239,6 +239,11 @@ export class ChildPool {
     }
     this.#isSwept = false
   }
+}
+
+/** A process ends that takes more, where the engine may take `memoryBytes`. */
+export function killBytesOf(memoryBytes: number): number {
+  return memoryBytes + Math.max(512 * mebibyte, Math.floor(memoryBytes / 2))
 }
 
 export function draining(): NodeError {

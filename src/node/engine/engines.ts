@@ -1,16 +1,23 @@
 // The engines of a node: the one of the release, on which new statements run, and those of other versions, which a proof asks for
-// by its dialect. The caller of a proof chooses: so no more than two others have processes at a time, one each.
+// by its dialect, or their portable forms. The caller of a proof chooses: so no more than two others have processes at a time, one
+// each, and no more than two proofs a process of a portable form.
 
 import { NodeError } from '../../libraries/base/errors.ts'
-import { draining } from './child-pool.ts'
+import type { Logger } from '../../libraries/base/logger.ts'
+import { draining, killBytesOf } from './child-pool.ts'
 import { type Engine, openEngine } from './engine.ts'
 import { knownEngines } from './known-engines.ts'
 import { dialect, type EngineOptions, engineVersion, normalizerVersion } from './messages.ts'
 import { reasonOf } from './sql-errors.ts'
 import { addingHint, engineAbsent, findNativeEngine, type NativeEngine } from './native-engine.ts'
+import type { PortableJob } from './portable-messages.ts'
+import { findPortableModule, type PortableModule } from './portable-module.ts'
+import { judgeApart, type ReadSlice } from './portable-process.ts'
+import type { PortableVerdict } from './portable-verdict.ts'
 
 const othersMost = 2
-/** Proofs that may wait for one of these. */
+const portablesMost = 2
+/** Proofs that may wait for one of these, of each kind. */
 const waitingMost = 16
 
 export interface EnginesOptions extends Omit<EngineOptions, 'native'> {
@@ -21,8 +28,8 @@ export interface EnginesOptions extends Omit<EngineOptions, 'native'> {
 /** An engine that is on this machine. */
 export interface EngineAbout {
   readonly version: string
-  readonly form: Engine['form']
-  /** SHA-256 of its library, in hex. */
+  readonly form: 'native' | 'portable'
+  /** SHA-256 of its library or module, in hex. */
   readonly digest: string
   readonly default: boolean
 }
@@ -40,10 +47,13 @@ export class Engines {
   readonly #isComplete: boolean
   /** By version, the one asked for last at the end. */
   readonly #others = new Map<string, Other>()
-  readonly #waiting: (() => void)[] = []
+  readonly #waiting = new WaitingLine()
   /** By version: their libraries are read once. */
   readonly #natives = new Map<string, NativeEngine>()
-  #isClosed = false
+  readonly #modules = new Map<string, PortableModule>()
+  #portables = 0
+  readonly #waitingPortables = new WaitingLine()
+  readonly #closing = new AbortController()
 
   constructor(options: EnginesOptions) {
     this.#options = options
@@ -65,18 +75,58 @@ export class Engines {
       return await use(other.engine)
     } finally {
       other.users--
-      this.#waiting.shift()?.()
+      this.#waiting.next()
+    }
+  }
+
+  hasPortable(version: string): boolean {
+    return this.#module(version) !== undefined
+  }
+
+  /**
+   * Runs a proof on the portable form of this version, in a process of its own. Undefined where it is not here. Throws
+   * NodeError `Saturated`, `Draining`, and what `judgeApart` throws.
+   */
+  async portable(
+    version: string,
+    proof: Omit<PortableJob, 'version' | 'module' | 'driver' | 'memoryBytes'>,
+    { read, signal }: { readonly read: ReadSlice; readonly signal: AbortSignal },
+  ): Promise<{ readonly verdict: PortableVerdict; readonly digest: string } | undefined> {
+    const found = this.#module(version)
+    if (found === undefined) return undefined
+    while (!this.#closing.signal.aborted && this.#portables >= portablesMost) await this.#waitingPortables.wait()
+    if (this.#closing.signal.aborted) throw draining()
+    this.#portables++
+    try {
+      if (!(await isKnown(found, this.#options.logger))) return undefined
+      const { module, driver } = found
+      const { memoryBytes, queryMs, clock, logger } = this.#options
+      const verdict = await judgeApart({ ...proof, version, module, driver, memoryBytes }, read, {
+        queryMs,
+        killBytes: killBytesOf(memoryBytes),
+        clock,
+        signal: AbortSignal.any([signal, this.#closing.signal]),
+      })
+      if (verdict.outcome === 'unknown') logger.info({ reason: verdict.why }, 'a portable engine cannot tell')
+      return { verdict, digest: module.digest }
+    } finally {
+      this.#portables--
+      this.#waitingPortables.next()
     }
   }
 
   /** Those that are on this machine and that the release knows. */
   async list(): Promise<EngineAbout[]> {
-    return await engineList((version) => this.#native(version))
+    return await engineList(
+      (version) => this.#native(version),
+      (version) => this.#module(version),
+    )
   }
 
   async close(): Promise<void> {
-    this.#isClosed = true
-    for (const go of this.#waiting.splice(0)) go()
+    this.#closing.abort(draining())
+    this.#waiting.end()
+    this.#waitingPortables.end()
     await Promise.all(
       [this.current, ...[...this.#others.values()].map(({ engine }) => engine)].map((one) => one.close()),
     )
@@ -91,9 +141,16 @@ export class Engines {
     return found
   }
 
+  /** Its files are read once: they lie beside the node, and change with it. */
+  #module(version: string): PortableModule | undefined {
+    const found = this.#modules.get(version) ?? findPortableModule(version)
+    if (found !== undefined) this.#modules.set(version, found)
+    return found
+  }
+
   async #take(version: string): Promise<Other | undefined> {
     for (;;) {
-      if (this.#isClosed) throw draining()
+      if (this.#closing.signal.aborted) throw draining()
       const known = this.#others.get(version)
       if (known !== undefined) return this.#used(version, known)
       const native = await this.#checked(version)
@@ -104,22 +161,17 @@ export class Engines {
         const engine = openEngine({ ...this.#options, native, processes: 1, exportSlots: 1 })
         return this.#used(version, { engine, users: 0 })
       }
-      await this.#wait()
+      await this.#waiting.wait()
     }
   }
 
   /** Undefined too where its library is not the one that the release knows. */
   async #checked(version: string): Promise<NativeEngine | undefined> {
     const native = this.#native(version)
-    try {
-      await native?.digest()
-      return native
-    } catch (error) {
-      this.#options.logger.error({ reason: reasonOf(error) }, 'an engine is not used')
-      // Another one may be put in its place.
-      this.#natives.delete(version)
-      return undefined
-    }
+    if (native === undefined || (await isKnown(native, this.#options.logger))) return native
+    // Another one may be put in its place.
+    this.#natives.delete(version)
+    return undefined
   }
 
   #used(version: string, other: Other): Other {
@@ -139,23 +191,52 @@ export class Engines {
     await engine.close()
     return true
   }
+}
 
-  async #wait(): Promise<void> {
+/** Proofs that wait for their turn. */
+class WaitingLine {
+  readonly #waiting: (() => void)[] = []
+
+  /** Throws NodeError `Saturated` where too many wait. */
+  async wait(): Promise<void> {
     if (this.#waiting.length >= waitingMost) {
       throw new NodeError('Saturated', 'Too many proofs wait for engines of other versions.', { retryAfterSeconds: 5 })
     }
     await new Promise<void>((resolve) => this.#waiting.push(resolve))
   }
+
+  next(): void {
+    this.#waiting.shift()?.()
+  }
+
+  end(): void {
+    for (const go of this.#waiting.splice(0)) go()
+  }
+}
+
+/** False where its files are others than those that the release knows. */
+async function isKnown(engine: NativeEngine | PortableModule, logger: Logger): Promise<boolean> {
+  try {
+    await engine.digest()
+    return true
+  } catch (error) {
+    logger.error({ reason: reasonOf(error) }, 'an engine is not used')
+    return false
+  }
 }
 
 /** Those that are on this machine and that the release knows. */
-export async function engineList(find: (version: string) => NativeEngine | undefined): Promise<EngineAbout[]> {
+export async function engineList(
+  find: (version: string) => NativeEngine | undefined,
+  findModule = findPortableModule,
+): Promise<EngineAbout[]> {
   const found: EngineAbout[] = []
   for (const { version } of knownEngines) {
-    const digest = await find(version)
-      ?.digest()
-      .catch(() => undefined)
-    if (digest !== undefined) found.push({ version, form: 'native', digest, default: version === engineVersion })
+    for (const [form, engine] of [['native', find(version)] as const, ['portable', findModule(version)] as const]) {
+      const digest = await engine?.digest().catch(() => undefined)
+      const isDefault = form === 'native' && version === engineVersion
+      if (digest !== undefined) found.push({ version, form, digest, default: isDefault })
+    }
   }
   return found
 }

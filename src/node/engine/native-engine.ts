@@ -108,7 +108,8 @@ function versionAt(path: string): string | undefined {
   }
 }
 
-function resolved(load: NodeJS.Require, name: string): string | undefined {
+/** Path of what an installed package has under this name; undefined where it is not installed. */
+export function resolved(load: NodeJS.Require, name: string): string | undefined {
   try {
     return load.resolve(name)
   } catch (error) {
@@ -121,7 +122,8 @@ function isMissing(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'MODULE_NOT_FOUND'
 }
 
-async function sha256Of(path: string): Promise<string | undefined> {
+/** In hex; undefined where there is no such file. */
+export async function sha256Of(path: string): Promise<string | undefined> {
   const handle = await open(path).catch((error: unknown) => {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
     throw error

@@ -9,6 +9,7 @@ import type { Config } from '../config.ts'
 import { type EngineAbout, engineList } from '../engine/engines.ts'
 import { type KnownEngine, knownEngines } from '../engine/known-engines.ts'
 import { addedFolder, findNativeEngine, ownPlatforms, NativeEngine } from '../engine/native-engine.ts'
+import { modulePackage } from '../engine/portable-module.ts'
 import { engineVersion } from '../engine/messages.ts'
 import { dataPaths } from '../store/layout.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
@@ -19,9 +20,10 @@ const run = promisify(execFile)
 /** npm is a script of the shell there. */
 const shell = process.platform === 'win32'
 
-/** A version that the release knows. `digest`: SHA-256 of its library, where it is on this machine. */
-export interface ListedEngine extends Pick<EngineAbout, 'version' | 'default'> {
-  readonly packageVersion: string
+/** A form of a version that the release knows. `digest`: SHA-256 of its library or module, where it is on this machine. */
+export interface ListedEngine extends Pick<EngineAbout, 'version' | 'form' | 'default'> {
+  /** With its version. */
+  readonly package: string
   readonly digest: string | undefined
 }
 
@@ -29,9 +31,16 @@ export interface ListedEngine extends Pick<EngineAbout, 'version' | 'default'> {
 export async function listEngines(config: Config): Promise<ListedEngine[]> {
   const { engines } = dataPaths(config.dataDir)
   const here = await engineList((version) => findNativeEngine(version, engines))
-  return knownEngines.map(({ version, packageVersion }) => {
-    const digest = here.find((one) => one.version === version)?.digest
-    return { version, packageVersion, default: version === engineVersion, digest }
+  return knownEngines.flatMap(({ version, packageVersion, portable }) => {
+    const listed = (form: ListedEngine['form'], name: string): ListedEngine => {
+      const found = here.find((one) => one.version === version && one.form === form)
+      const isDefault = form === 'native' && version === engineVersion
+      return { version, form, package: name, default: isDefault, digest: found?.digest }
+    }
+    const native = listed('native', `@duckdb/node-api@${packageVersion}`)
+    return portable === undefined
+      ? [native]
+      : [native, listed('portable', `${modulePackage}@${portable.packageVersion}`)]
   })
 }
 

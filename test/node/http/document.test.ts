@@ -4,6 +4,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import { describe, expect, it } from 'vitest'
 import { runsWith } from '../../helpers/features.ts'
 import { fixedLimits, limitTable } from '../../../src/libraries/base/limits.ts'
+import { hasBrowserEngine } from '../../helpers/browser-engine.ts'
 import { liveNode } from '../../helpers/live-node.ts'
 
 const live = await liveNode({}, { limits: { sqlBytes: 777 } })
@@ -247,13 +248,17 @@ describe('the node', () => {
   })
 
   it('says what runs', async () => {
+    const digest: unknown = expect.stringMatching(/^[0-9a-f]{64}$/)
     expect((await live.call('/info', { token: null })).json).toMatchObject({
       did: live.node.did,
       version: live.node.version,
       roles: ['gateway', 'builder', 'replica'],
       log: { kind: 'file', partitions: 1 },
       engine: { name: 'duckdb', version: expect.any(String), dialect: expect.stringMatching(/^SqlDuckDb\//) },
-      engines: [{ version: '1.5.6', form: 'native', digest: expect.stringMatching(/^[0-9a-f]{64}$/), default: true }],
+      engines: [
+        { version: '1.5.6', form: 'native', digest, default: true },
+        ...(hasBrowserEngine ? [{ version: '1.5.6', form: 'portable', digest, default: false }] : []),
+      ],
       isMultiTenant: true,
     })
   })

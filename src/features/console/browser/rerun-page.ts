@@ -10,15 +10,20 @@ import { parseJson } from '../../../libraries/base/json/json.ts'
 import { cleanText } from '../../../libraries/base/clean-text.ts'
 import { verifyOffline } from '../../../libraries/proof/verify.ts'
 import { type BundleFindings, checkBundle, isBundle } from './bundle-file.ts'
-import { rerun, type RerunVerdict } from './rerun.ts'
-import { BundleRows } from './rerun-tables.ts'
+import { type PortableVerdict, rerun } from '../../../node/engine/portable-verdict.ts'
+import { engineVersion } from '../../../node/engine/messages.ts'
+import { readProof } from '../../../libraries/proof/read-proof.ts'
+import { BundleRows, decompress } from './bundle-rows.ts'
 import { type Handover, rerunIsReady } from './rerun-handover.ts'
-import { WasmEngine } from './wasm-engine.ts'
+import { openBrowserEngine } from './browser-engine.ts'
 
 const fileField = document.querySelector<HTMLInputElement>('#file')
 const access = document.querySelector<HTMLFormElement>('#access')
 const result = document.querySelector('#result')
 const details = document.querySelector('#details')
+
+/** As deep as saved answers of deployed nodes nest. */
+const maxDepth = 128
 
 /** The check that began last shows what it finds. */
 let current = 0
@@ -59,10 +64,12 @@ async function judge(file: Blob, own: number): Promise<void> {
     const found = await checkBundle(bundle, {}, { onProgress, rows })
     if (found.kind !== 'whole') return showFault(own, found)
     say('Starting the engine…')
-    const engine = await WasmEngine.open(new URL('.', document.baseURI))
+    const proof = readProof(parseJson(found.proof, { maxDepth }), { sqlBytes: Infinity, keepsOutput: true })
+    const engine = await openBrowserEngine(new URL('.', document.baseURI))
     try {
       say('Running the query…')
-      showVerdict(own, await rerun(engine, rows, found.verdict), found)
+      const tables = rows.tables(proof.request.datasets ?? [])
+      showVerdict(own, await rerun(engine, { version: engineVersion, proof, tables, decompress }), found)
     } finally {
       engine.close()
     }
@@ -122,7 +129,7 @@ const headlines = {
 
 function showVerdict(
   own: number,
-  { outcome, why }: RerunVerdict,
+  { outcome, why }: PortableVerdict,
   { verdict, contents }: BundleFindings & { readonly kind: 'whole' },
 ): void {
   const [tone, headline] = headlines[outcome]
