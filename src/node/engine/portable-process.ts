@@ -2,7 +2,7 @@
 // in pieces, and is killed where a statement takes too long or the process too much memory. That is no verdict against a proof.
 
 import { type ChildProcess, fork } from 'node:child_process'
-import { realpathSync } from 'node:fs'
+import { lstatSync, realpathSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { findPackageJSON } from 'node:module'
 import { dirname, sep } from 'node:path'
@@ -164,10 +164,14 @@ function startProcess({ module, driver, memoryBytes }: PortableJob): ChildProces
   })
 }
 
-/** What says that our code is of modules, and the one package that it needs, by each of its paths. */
+/** What says that our code is of modules, and the one package that it needs, with the links that lead there. */
 function packageFiles(): string[] {
   const own = findPackageJSON(import.meta.url)
   const needed = findPackageJSON('multiformats', import.meta.url)
-  const folder = needed === undefined ? [] : [dirname(needed), dirname(realpathSync(needed))]
-  return [...(own === undefined ? [] : [own]), ...folder.map((path) => path + sep)]
+  if (own === undefined || needed === undefined) return []
+  const links: string[] = []
+  for (let at = dirname(needed); at !== dirname(at); at = dirname(at))
+    if (lstatSync(at).isSymbolicLink()) links.push(at)
+  // Links come first: Node.js does not find them behind what they lead to.
+  return [own, ...links, ...[dirname(needed), dirname(realpathSync(needed))].map((path) => path + sep)]
 }
