@@ -100,14 +100,13 @@ export class Engines {
     try {
       if (!(await isKnown(found, this.#options.logger))) return undefined
       const { module, driver } = found
-      const { memoryBytes, queryMs, clock, logger } = this.#options
+      const { memoryBytes, queryMs, clock } = this.#options
       const verdict = await judgeApart({ ...proof, version, module, driver, memoryBytes }, read, {
         queryMs,
         killBytes: killBytesOf(memoryBytes),
         clock,
         signal: AbortSignal.any([signal, this.#closing.signal]),
       })
-      if (verdict.outcome === 'unknown') logger.info({ reason: verdict.why }, 'a portable engine cannot tell')
       return { verdict, digest: module.digest }
     } finally {
       this.#portables--

@@ -47,7 +47,9 @@ export async function rerun(engine: PortableEngine, of: PortableCase): Promise<P
   } catch (error) {
     if (!(error instanceof EngineFailure) && !(error instanceof DecodeError) && !(error instanceof NodeError))
       throw error
-    return unknown(`This engine cannot run it: ${error.message}.`)
+    // What follows is advice to who runs the engine.
+    const [first = ''] = error.message.split('\n')
+    return unknown(`This engine cannot run it: ${first.replace(/[.:]$/, '')}.`)
   }
 }
 
