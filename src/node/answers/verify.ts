@@ -8,6 +8,7 @@ import type { Engines } from '../engine/engines.ts'
 import { notProvable } from '../engine/gate.ts'
 import { normalizerVersion, type Stability } from '../engine/messages.ts'
 import { addingHint } from '../engine/native-engine.ts'
+import { versionOf } from '../engine/needed-engine.ts'
 import { type Hash, datasetIdPattern } from '../../libraries/base/ids/identifiers.ts'
 import type { ErrorKind } from '../../libraries/base/error-table.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
@@ -122,11 +123,6 @@ export async function runAgain(deps: RerunDeps, given: ProofToRun, caller: Calle
   const use = async (engine: Engine): Promise<Rerun> => await runOn({ ...deps, engine }, given, caller)
   const rerun = version === undefined ? undefined : await deps.engines.using(version, use)
   return rerun ?? (await use(deps.engine))
-}
-
-/** Of the engine that a dialect names. */
-function versionOf(named: string): string | undefined {
-  return /^SqlDuckDb\/([\d.]{1,30})-\d{1,9}$/.exec(named)?.[1]
 }
 
 async function runOn(deps: BindDeps, { proof, hashOf }: ProofToRun, caller: Caller): Promise<Rerun> {

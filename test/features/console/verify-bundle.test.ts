@@ -115,6 +115,6 @@ describe.skipIf(chromium === undefined && process.env['CI'] !== 'true')('a bundl
   test('says of a bundle of a later version that it cannot be judged', async () => {
     const later = await choose(await repacked(files, (manifest) => (manifest.version = 3)))
     expect(later).toMatchObject({ tone: 'unjudged' })
-    expect(later.text).toContain('It is a bundle of version 3; this program reads version 1.')
+    expect(later.text).toContain('It is a bundle of version 3; this program reads versions 1 and 2.')
   })
 })

@@ -143,7 +143,7 @@ describe('a bundle', () => {
     expect((await filesOf(small)).filter(({ path }) => path.includes('/data/'))).toHaveLength(4)
     const none = await live.query('select 6 * 7 as answer', { include: ['Proof'] })
     const bare = await bundleOf(live, none.text)
-    expect((await filesOf(bare)).map(({ path }) => path)).toEqual(['manifest.json', 'proof.json'])
+    expect((await filesOf(bare)).map(({ path }) => path)).toEqual(['manifest.json', 'proof.json', 'engine.json'])
     expect(await verdictOf(bare)).toBe('passed')
   })
 
@@ -208,7 +208,11 @@ with tarfile.open(sys.argv[1], 'r:') as tar:
     names = tar.getnames()
     read = lambda name: tar.extractfile(name).read()
     manifest = json.loads(read('manifest.json'))
-    expected = [('proof.json', manifest['proof'])]
+    expected = [('proof.json', manifest['proof']), ('engine.json', manifest['engine'])]
+    assert (manifest['version'], manifest['ledger']) == (2, [])
+    engine = json.loads(read('engine.json'))
+    assert engine['dialect'] == json.loads(read('proof.json'))['input']['queryDialect']
+    assert json.dumps(engine, sort_keys=True, separators=(',', ':')).encode() == read('engine.json')
     for dataset in manifest['datasets']:
         folder = 'datasets/' + dataset['id'][len('did:odf:'):]
         expected += [(f'{folder}/blocks/{entry[0]}', entry) for entry in dataset['blocks']]
@@ -226,11 +230,11 @@ print(len(expected))`
   )
 
   it('is in canonical JSON, its slices are those that the node serves', async () => {
-    const [manifest, saved, ...objects] = await filesOf(bundle)
+    const [manifest, saved, , ...objects] = await filesOf(bundle)
     expect(Buffer.from(saved?.bytes ?? []).toString()).toBe(proof)
     const text = Buffer.from(manifest?.bytes ?? []).toString()
     expect(text).toMatch(
-      /^\{"datasets":\[\{"blocks":\[\["f1620[0-9a-f]{64}",\d+\],.*\],"kind":"proofstream-bundle","proof":\["f1620[0-9a-f]{64}",\d+\],"version":1\}$/,
+      /^\{"datasets":\[\{"blocks":\[\["f1620[0-9a-f]{64}",\d+\],.*\],"engine":\["f1620[0-9a-f]{64}",\d+\],"kind":"proofstream-bundle","ledger":\[\],"proof":\["f1620[0-9a-f]{64}",\d+\],"version":2\}$/,
     )
     for (const { path, bytes } of objects) {
       const [kind, hash] = path.split('/').slice(2)

@@ -85,20 +85,35 @@ interface PlainManifest {
   kind: string
   version: number
   proof: [string, number]
+  engine?: [string, number]
+  ledger?: { id: string; block: string; proof: [string, number] }[]
   datasets: { id: string; blocks: [string, number][]; slices: [string, number][] }[]
 }
 
-/** A bundle of these files under a manifest that is true of them; `change` makes it say something else. */
+/**
+ * A bundle of these files under a manifest that is true of them; `change` makes it say something else. Without `engine.json` it is
+ * of version 1.
+ */
 export async function repacked(
   parts: readonly File[],
   change: (manifest: PlainManifest) => void = () => {},
 ): Promise<string> {
   const entry = ({ bytes }: File): [string, number] => [sha3Hash(bytes), bytes.length]
-  const [, proof, ...objects] = parts
+  const [, proof, ...others] = parts
+  const engine = others.find(({ path }) => path === 'engine.json')
+  const ledger = others.filter(({ path }) => path.startsWith('ledger/'))
+  const objects = others.filter((file) => file !== engine && !ledger.includes(file))
   const manifest: PlainManifest = {
     kind: 'proofstream-bundle',
-    version: 1,
+    version: engine === undefined ? 1 : 2,
     proof: proof === undefined ? ['', 0] : entry(proof),
+    ...(engine && {
+      engine: entry(engine),
+      ledger: ledger.map((file) => {
+        const [, folderName = '', name = ''] = file.path.split('/')
+        return { id: `did:odf:${folderName}`, block: name.replace('.tlog-proof', ''), proof: entry(file) }
+      }),
+    }),
     datasets: [],
   }
   for (const file of objects) {
@@ -109,7 +124,7 @@ export async function repacked(
     dataset[kind === 'blocks' ? 'blocks' : 'slices'].push(entry(file))
   }
   change(manifest)
-  const named = objects.map((file) => ({
+  const named = others.map((file) => ({
     ...file,
     path: file.path.replace(/f1620[0-9a-f]{64}$/, sha3Hash(file.bytes)),
   }))
