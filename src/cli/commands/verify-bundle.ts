@@ -4,9 +4,9 @@
 import { fromPlain, type JsonObject, systemClock } from '../../index.ts'
 import { cleanText } from '../../libraries/base/clean-text.ts'
 import { defined } from '../../libraries/base/collections.ts'
+import type { NodeError } from '../../libraries/base/errors.ts'
 import type { BlockVerdict } from '../../libraries/ledger/judge-proof.ts'
 import type { BundleFault } from '../../libraries/proof/bundle/manifest.ts'
-import type { BundleVerdict } from '../../node/verify-bundle.ts'
 import type { CommandContext } from '../context.ts'
 import { CommandFailure, exitCodes, note } from '../failure.ts'
 import { objectOf } from '../json-values.ts'
@@ -45,7 +45,7 @@ export async function checkBundleFile(
   }
   const { rows, blocks, slices, bytes } = found.contents
   const held = objectOf({ rows, blocks, slices, bytes, ledger: ledger.map(({ shown }) => shown) })
-  const rerun = rerunFailure(found)
+  const rerun = found.failure && rerunFailure(found.failure, found.contents.engine?.needs)
   const isFailed = rerun?.exitCode === exitCodes.verificationFailed
   return {
     verdict,
@@ -82,14 +82,15 @@ function judgedProof(
   }
 }
 
-/** Why the same output did not come out of the rows, or could not. */
-function rerunFailure({ failure, contents }: BundleVerdict & { readonly outcome: 'run' }): CommandFailure | undefined {
-  if (failure === undefined) return undefined
-  const { kind, message, details } = failure.error
-  const needs = kind.endsWith('EngineUnavailable') ? contents.engine?.needs : undefined
-  return new CommandFailure(exitCodeOf(failure.status, kind), message.replaceAll('this node', 'this program'), {
+/** Why the same output did not come out of the rows, or could not; `needs`: what the bundle says of the engine. */
+function rerunFailure(
+  { error: { kind, message, details }, status }: { readonly error: NodeError; readonly status: number },
+  needs: string | undefined,
+): CommandFailure {
+  const isAbsent = kind.endsWith('EngineUnavailable') && needs !== undefined
+  return new CommandFailure(exitCodeOf(status, kind), message.replaceAll('this node', 'this program'), {
     kind,
-    ...(needs === undefined ? {} : { facts: [`The bundle says: ${needs}`] }),
+    ...(isAbsent && { facts: [`The bundle says: ${needs}`] }),
     ...(details.hint === undefined ? {} : { hint: details.hint.replaceAll('a node', 'a node or a program') }),
   })
 }
