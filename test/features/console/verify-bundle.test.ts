@@ -19,7 +19,7 @@ import {
 } from '../../node/bundle/support.ts'
 import { type Browser, chromium, type Page, startChromium } from '../../helpers/chromium.ts'
 import { type LiveNode, startLiveNode } from '../../helpers/live-node.ts'
-import { runsWith } from '../../helpers/features.ts'
+import { ledgerOptions, runsWith } from '../../helpers/features.ts'
 import { patienceMs, until } from '../../helpers/until.ts'
 import { keyText, witnessName } from '../../libraries/ledger/keys.ts'
 
@@ -54,7 +54,7 @@ describe.skipIf(chromium === undefined && process.env['CI'] !== 'true')('a bundl
   }
 
   beforeAll(async () => {
-    live = await startLiveNode({ 'ledger-origin': 'data.example/ledger', 'ledger-delay': '1s' })
+    live = await startLiveNode(ledgerOptions('data.example/ledger', '1s'))
     for (let block = 0; block < 3; block++) {
       const rows = Array.from({ length: 500 }, (_, n) => ({ name: `b${block}`, n }))
       await live.ingest('acme/a', rows, '?create=true&integers=int64')

@@ -18,7 +18,7 @@ import { knownEngines } from '../../../src/node/engine/known-engines.ts'
 import { dialect } from '../../../src/node/engine/messages.ts'
 import { neededEngine } from '../../../src/node/engine/needed-engine.ts'
 import { verifyBundle } from '../../../src/node/verify-bundle.ts'
-import { runsWith } from '../../helpers/features.ts'
+import { ledgerOptions, runsWith } from '../../helpers/features.ts'
 import { liveNode } from '../../helpers/live-node.ts'
 import { runCommand } from '../../helpers/run-node.ts'
 import { repository } from '../../helpers/sources.ts'
@@ -41,7 +41,7 @@ import {
   signedByStranger,
 } from './support.ts'
 
-const live = await liveNode({ 'ledger-origin': 'data.example/ledger', 'ledger-delay': '1s' })
+const live = await liveNode(ledgerOptions('data.example/ledger', '1s'))
 const { limits } = loadConfig({})
 const none: File = { path: '', bytes: new Uint8Array() }
 const sql = 'select name, sum(n) as total from "acme/a" group by name'
@@ -344,7 +344,7 @@ describe.runIf(runsWith('ledger'))('a bundle with proofs of the ledger', () => {
 })
 
 describe.runIf(runsWith('ledger'))('where the ledger has not entered a block yet', async () => {
-  const late = await liveNode({ 'ledger-origin': 'late.example/ledger', 'ledger-delay': '1h' })
+  const late = await liveNode(ledgerOptions('late.example/ledger', '1h'))
 
   it('the command says until when, as ledger prove does, and writes nothing', async () => {
     await late.ingest('acme/a', [{ n: 1 }], '?create=true')
