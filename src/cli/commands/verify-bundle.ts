@@ -41,7 +41,7 @@ export async function checkBundleFile(
   if (found.outcome === 'proof') return { verdict, failure: offlineFailure(found.verdict, file) }
   const ledger = found.ledger.map((one) => judgedProof(one, known))
   if (ledger.length > 0 && known === undefined) {
-    note(`the bundle has ${ledger.length} of its blocks proved by a ledger: --policy FILE judges these proofs`)
+    note(`proofs of a ledger in the bundle: ${ledger.length}; --policy FILE judges them`)
   }
   const { rows, blocks, slices, bytes } = found.contents
   const held = objectOf({ rows, blocks, slices, bytes, ledger: ledger.map(({ shown }) => shown) })

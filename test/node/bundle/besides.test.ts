@@ -141,6 +141,7 @@ describe('engine.json', () => {
       plain({ ...needed, needs: 'red \u001b[31m' }),
       plain({ ...needed, forms: [{ form: 'native', package: 'x', libraries: {} }] }),
       plain({ ...needed, forms: [{ form: 'native', package: 'x', libraries: { 'linux-x64': 'AB' } }] }),
+      plain({ ...needed, forms: [{ form: 'native', package: 'x', libraries: { 'linux-x64': ['a'.repeat(64)] } }] }),
       plain({ ...needed, forms: [{ form: 'native', package: 'x', libraries: { '../x': 'a'.repeat(64) } }] }),
       plain({ ...needed, engine: { name: 'duckdb' } }),
     ]
@@ -289,7 +290,11 @@ describe.runIf(runsWith('ledger'))('a bundle with proofs of the ledger', () => {
     }
     expect(await verified(await withProof(foreign.block))).toMatchObject({ code: 10, verdicts: ['altered'] })
     // What only a key tells is told with a policy.
-    const forged = await withProof(utf8(text.replace(/(— \S+ \S+)..(\S\S=?=?\n)$/, '$1AA$2')))
+    const resigned = text.replace(
+      /(— \S+ \S{20})(\S)/,
+      (_, start: string, one: string) => start + (one === 'A' ? 'B' : 'A'),
+    )
+    const forged = await withProof(utf8(resigned))
     expect(await verified(forged)).toMatchObject({ code: 0, verdicts: ['impossible'] })
     expect(await verified(forged, '--policy', single)).toMatchObject({ code: 10, verdicts: ['altered'] })
   })

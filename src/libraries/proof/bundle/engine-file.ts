@@ -11,7 +11,7 @@ export interface EngineForm {
   readonly form: string
   /** Name and version. */
   readonly package: string
-  /** SHA-256 in hex, by platform. */
+  /** SHA-256 in hex, by platform or by file. */
   readonly libraries: Readonly<Record<string, string>>
 }
 
@@ -32,11 +32,11 @@ export const engineBytesMost = 64 * 1024
 export const plainDialect = 'SqlDuckDb'
 
 const word = text(/^[!-~]{1,100}$/)
+const [platform, digest] = [text(/^[a-z\d.-]{1,50}$/), text(/^[\da-f]{64}$/)]
 
-const hexByName: Shape<Readonly<Record<string, string>>> = (value) => {
-  const members = value instanceof Map ? [...value] : []
-  const isPlain = members.every(([name, hex]) => /^[a-z\d-]{1,50}$/.test(name) && /^[\da-f]{64}$/.test(hex))
-  return members.length > 0 && isPlain ? Object.fromEntries(members) : refuse('is not a SHA-256 for each name')
+const digests: Shape<Readonly<Record<string, string>>> = (value) => {
+  if (!(value instanceof Map) || value.size === 0) return refuse('has no digests')
+  return Object.fromEntries([...value].map(([name, hex]) => [platform(name), digest(hex)]))
 }
 
 const codec = recordCodec<EngineFile>(
@@ -44,7 +44,7 @@ const codec = recordCodec<EngineFile>(
   object({
     dialect: text(),
     engine: optional(object({ name: word, version: word })),
-    forms: list(object({ form: word, package: word, libraries: hexByName })),
+    forms: list(object({ form: word, package: word, libraries: digests })),
     needs: text(/^[ -~]{1,300}$/),
   }),
 )
