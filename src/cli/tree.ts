@@ -4,6 +4,7 @@
 import { type Command, Option } from 'commander'
 import type { FormatFacts } from '../node/formats/format.ts'
 import type { OptionRow } from '../index.ts'
+import type { BundleOptions } from './commands/bundle.ts'
 import type { CreateOptions, ListOptions, LogOptions, SetOptions } from './commands/dataset.ts'
 import type { DeleteOptions, RestoreOptions } from './commands/deleting.ts'
 import type { ExportOptions } from './commands/export.ts'
@@ -219,13 +220,17 @@ function addReadCommands(program: Command, runner: Runner): void {
     .option('--offline', 'check only what the files and the policy show, without a node')
     .option('--bundle', 'the files are bundles: run their queries again here, over their rows, without a node')
     .option('--signer <did>', 'the signer of answers and receipts that is expected (did:key:…)')
-    .option('--policy <file>', 'which ledgers and witnesses count (default: the policy of the node, which is named)')
+    .option(
+      '--policy <file>',
+      'which ledgers and witnesses count (default: the policy of the node, which is named; for bundles none)',
+    )
     .option('--tsa-ca <file>', 'certificates (PEM) of the authorities whose time stamps count')
     .action(runner<VerifyOptions>(async (...given) => (await code.verify()).verify(...given)))
   program
     .command('bundle <proof>')
     .description('write one file with a saved answer and every block and row needed to run its query again')
-    .action(runner(async (context, args) => (await code.bundle()).bundle(context, args)))
+    .option('--ledger', 'with the proofs of the ledger that it has the blocks which the answer names')
+    .action(runner<BundleOptions>(async (...given) => (await code.bundle()).bundle(...given)))
   program
     .command('receipt <id>')
     .description('show the outcome of a batch')

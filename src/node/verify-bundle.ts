@@ -8,10 +8,10 @@ import { availableParallelism, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { BundleFault } from '../libraries/proof/bundle/manifest.ts'
 import {
+  type Asked,
+  askedOf,
   type BundleContents,
   type BundleSizes,
-  type Pins,
-  pinsOf,
   readBundle,
 } from '../libraries/proof/bundle/read-bundle.ts'
 import { DatasetChain } from './catalog/dataset-chain.ts'
@@ -37,6 +37,8 @@ import { type Rerun, type RerunDeps, runAgain } from './answers/verify.ts'
 import { openReadOnlyDirectoryStore } from './store/directory/directory-store.ts'
 import { dataPaths } from './store/layout.ts'
 import { SliceFiles } from './files/slice-files.ts'
+import { type BlockVerdict, judgeBlockProof } from '../libraries/ledger/judge-proof.ts'
+import type { Policy } from '../libraries/ledger/policy.ts'
 import { type OfflineVerdict, verifyOffline } from '../libraries/proof/verify.ts'
 
 export interface BundleOptions {
@@ -46,6 +48,8 @@ export interface BundleOptions {
   readonly dataDir?: string
   /** did:key that must have signed. */
   readonly signer?: string
+  /** Which ledgers and witnesses count. */
+  readonly policy?: Policy
   /** Told of the bytes that were read. */
   readonly onProgress?: (doneBytes: number, totalBytes: number) => void
 }
@@ -61,6 +65,8 @@ export type BundleVerdict =
       readonly outcome: 'run'
       readonly verdict: OfflineVerdict & { readonly ok: true }
       readonly contents: BundleContents
+      /** Of the pinned blocks, those that have a proof. Without a policy each is `altered` or `impossible`. */
+      readonly ledger: readonly BlockVerdict[]
       readonly rerun: Rerun | undefined
       readonly failure: { readonly error: NodeError; readonly status: number } | undefined
     }
@@ -108,7 +114,7 @@ async function verifyIn(dir: string, file: string, options: BundleOptions): Prom
   } finally {
     await unpacking.close()
   }
-  const { chains } = unpacking
+  const { chains, ledger } = unpacking
   const { verdict, bytes } = must(unpacking.proofRead, 'a bundle has a proof')
   const engines = openOwnEngines(dir, options)
   try {
@@ -120,11 +126,11 @@ async function verifyIn(dir: string, file: string, options: BundleOptions): Prom
       keepsOutput,
     })
     const rerun = await rerunOver({ dir, chains, engines, limits: options.limits }, proof)
-    return { outcome: 'run', verdict, contents, rerun, failure: undefined }
+    return { outcome: 'run', verdict, contents, ledger, rerun, failure: undefined }
   } catch (error) {
     if (!(error instanceof NodeError)) throw error
     const failure = { error, status: errorTable[error.kind].status }
-    return { outcome: 'run', verdict, contents, rerun: undefined, failure }
+    return { outcome: 'run', verdict, contents, ledger, rerun: undefined, failure }
   } finally {
     await engines.close()
   }
@@ -133,6 +139,7 @@ async function verifyIn(dir: string, file: string, options: BundleOptions): Prom
 /** What comes out of a bundle while it is read: its proof, its chains, and slices as files. */
 class Unpacking {
   readonly chains = new Map<DatasetId, DatasetChain>()
+  readonly ledger: BlockVerdict[] = []
   proofRead: { readonly verdict: OfflineVerdict & { readonly ok: true }; readonly bytes: Uint8Array } | undefined
   readonly #dir: string
   readonly #options: BundleOptions
@@ -154,7 +161,7 @@ class Unpacking {
     }
   }
 
-  async proof(bytes: Uint8Array, sizes: BundleSizes): Promise<Pins> {
+  async proof(bytes: Uint8Array, sizes: BundleSizes): Promise<Asked> {
     const { signer } = this.#options
     const verdict = verifyOffline(bytes, signer === undefined ? {} : { signer })
     if (!verdict.ok) throw new BadProof(verdict)
@@ -166,7 +173,11 @@ class Unpacking {
         hint: 'Name a directory with more room: TMPDIR=…',
       })
     }
-    return pinsOf(verdict.answer)
+    return askedOf(verdict.answer)
+  }
+
+  ledgerProof(dataset: DatasetId, block: string, bytes: Uint8Array): void {
+    this.ledger.push(judgeBlockProof(bytes, { dataset, block }, this.#options.policy))
   }
 
   block(id: DatasetId, hash: string, block: MetadataBlock): void {

@@ -6,3 +6,8 @@ const without = (process.env['PROOFSTREAM_WITHOUT'] ?? '').split(',')
 export function runsWith(...features: readonly string[]): boolean {
   return features.every((name) => !without.includes(name))
 }
+
+/** Options of a node that keeps a ledger of this name, if nodes of this run do; a block is an entry within the delay. */
+export function ledgerOptions(origin: string, delay: string): Readonly<Record<string, string>> {
+  return runsWith('ledger') ? { 'ledger-origin': origin, 'ledger-delay': delay } : {}
+}

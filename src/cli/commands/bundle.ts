@@ -6,7 +6,7 @@ import { type FileHandle, open, readFile, rename } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { BundleFault } from '../../libraries/proof/bundle/manifest.ts'
 import { type NodeRoutes, nodeSource } from '../../libraries/proof/bundle/node-source.ts'
-import { pinsOf } from '../../libraries/proof/bundle/read-bundle.ts'
+import { askedOf } from '../../libraries/proof/bundle/read-bundle.ts'
 import {
   type BundlePlan,
   type BundleSource,
@@ -14,36 +14,56 @@ import {
   writeBundle,
 } from '../../libraries/proof/bundle/write-bundle.ts'
 import { systemClock } from '../../index.ts'
+import { judgeBlockProof } from '../../libraries/ledger/judge-proof.ts'
 import { verifyOffline } from '../../libraries/proof/verify.ts'
 import { type NodeClient, openClient, type Sink } from '../client.ts'
 import type { Args, CommandContext } from '../context.ts'
 import { CommandFailure, exitCodes, failureOf, note } from '../failure.ts'
 import { objectOf } from '../json-values.ts'
 import { createStatusLine, printObject, progressText } from '../output.ts'
-import { bundleFailure, offlineFailure } from './verify-answer.ts'
+import { offlineFailure } from './verify-answer.ts'
+import { bundleFailure } from './verify-bundle.ts'
+
+export interface BundleOptions {
+  /** With the proof that the ledger has each block which the answer names. */
+  readonly ledger?: boolean
+}
 
 /** Saves the bundle of a saved answer, beside it unless `-o` names another file. Throws CommandFailure. */
-export async function bundle(context: CommandContext, [file = '']: Args): Promise<number> {
+export async function bundle(context: CommandContext, [file = '']: Args, options: BundleOptions): Promise<number> {
   const proof = await readFile(file)
   const verdict = verifyOffline(proof)
   if (!verdict.ok) throw offlineFailure(verdict, file)
   const target = context.bundle ?? `${basename(file).replace(/\.json$/i, '')}.tar`
-  const source = nodeSource(routesOf(await openClient(context)))
+  const source = nodeSource(await routesOf(await openClient(context), options))
+  const { neededEngine } = await import('../../node/engine/needed-engine.ts')
   const status = createStatusLine()
   try {
     const onBlock = (done: number, of: number): void => status.show(`block ${done} of ${of}`)
-    const plan = await planBundle(proof, pinsOf(verdict.answer), { source, onBlock })
+    const { pins, dialect } = askedOf(verdict.answer)
+    const plan = await planBundle({ proof, pins, engine: neededEngine(dialect) }, { source, onBlock })
+    checkLedger(plan)
     status.clear()
     const { rows, blocks, slices, bytes } = plan.contents
     // Whoever is handed the file can read them: this is said while it can still be stopped.
     note(`the bundle holds all ${rows} rows of ${blocks} blocks, ${bytes} bytes: who has it can read them`)
     await save(plan, source, target)
-    printObject(context.form, objectOf({ bundle: target, rows, blocks, slices, bytes }))
+    const ledger = options.ledger === true ? plan.ledger.length : undefined
+    printObject(context.form, objectOf({ bundle: target, rows, blocks, slices, ledger, bytes }))
     return exitCodes.done
   } catch (error) {
     throw error instanceof BundleFault ? bundleFailure(error, target) : error
   } finally {
     status.clear()
+  }
+}
+
+/** What the node gave for proofs of the ledger must be such. Throws BundleFault. */
+function checkLedger({ manifest, ledger }: BundlePlan): void {
+  for (const [at, { id, block }] of manifest.ledger.entries()) {
+    const judged = judgeBlockProof(ledger[at] ?? new Uint8Array(), { dataset: id, block })
+    if (judged.verdict !== 'altered') continue
+    throw new BundleFault('failed', `What the node gave as proof of block ${block} of ${id} is none: ${judged.reason}.`)
   }
 }
 
@@ -85,8 +105,10 @@ function unwritable(target: string): (cause: unknown) => never {
 }
 
 /** How a node is asked for what goes into a bundle. */
-function routesOf(client: NodeClient): NodeRoutes {
+async function routesOf(client: NodeClient, { ledger = false }: BundleOptions): Promise<NodeRoutes> {
+  const { askForProof } = ledger ? await import('./ledger.ts') : {}
   return {
+    ...(askForProof && { ledgerProof: async (path) => (await askForProof(client, path, 'tlog-proof')).bytes }),
     json: async (path) => (await client.call({ path })).json(),
     bytes: async (path, take) => {
       let fault: unknown

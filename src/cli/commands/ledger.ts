@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises'
 import { fromPlain, type JsonObject, type JsonValue } from '../../index.ts'
 import { parseEntry } from '../../libraries/ledger/entry.ts'
 import { parseStatement } from '../../libraries/ledger/statement.ts'
-import { datasetPath, type NodeClient, openClient } from '../client.ts'
+import { type Answer, datasetPath, type NodeClient, openClient } from '../client.ts'
 import type { Args, CommandContext } from '../context.ts'
 import { CommandFailure, exitCodes, note } from '../failure.ts'
 import { objectOf, textAt } from '../json-values.ts'
@@ -40,10 +40,13 @@ export async function prove(context: CommandContext, [what = '']: Args): Promise
   const client = await openClient(context)
   const format = isJson ? 'json' : 'tlog-proof'
   for await (const path of pathsOf(client, what)) {
-    const answer = await client.call({ path, query: { format }, headers: { accept: '*/*' }, accepts: [404, 409] })
-    if (answer.status === 404 && hashForm.test(what)) continue
-    if (answer.status >= 400)
-      throw notYet(problemFailure(answer, { server: client.server }), answer.headers['retry-after'])
+    const answer = await askForProof(client, path, format).catch((error: unknown) => {
+      const isElsewhere =
+        error instanceof CommandFailure && error.exitCode === exitCodes.notFound && hashForm.test(what)
+      if (isElsewhere) return undefined
+      throw error
+    })
+    if (answer === undefined) continue
     const quorum = answer.headers['ledger-quorum']
     if (target === undefined) print(answer.bytes)
     else await writeFile(target, answer.bytes)
@@ -54,6 +57,13 @@ export async function prove(context: CommandContext, [what = '']: Args): Promise
     return exitCodes.done
   }
   throw new CommandFailure(exitCodes.notFound, `No dataset that you may read has a block ${what}.`)
+}
+
+/** A proof as the node has it. Throws CommandFailure, which says when there will be one. */
+export async function askForProof(client: NodeClient, path: string, format: 'json' | 'tlog-proof'): Promise<Answer> {
+  const answer = await client.call({ path, query: { format }, headers: { accept: '*/*' }, accepts: [404, 409] })
+  if (answer.status < 400) return answer
+  throw notYet(problemFailure(answer, { server: client.server }), answer.headers['retry-after'])
 }
 
 /** Where the proof is. A hash by itself may be of any dataset. */

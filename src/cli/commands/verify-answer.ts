@@ -1,9 +1,9 @@
-// `verify` for a saved answer: checks it first by itself, then by having a node run the query again, or by running it over the
-// rows of a bundle, and says in sentences what was found and what was not looked at.
+// `verify` for a saved answer: checks it first by itself, then by having a node run the query again, and says in sentences what
+// was found and what was not looked at; of a bundle, too (verify-bundle.ts).
 
 import { defined } from '../../libraries/base/collections.ts'
 import type { BundleFault } from '../../libraries/proof/bundle/manifest.ts'
-import { fromPlain, type JsonObject, jsonText, type JsonValue, parseJson, systemClock } from '../../index.ts'
+import { type JsonObject, jsonText, type JsonValue, parseJson } from '../../index.ts'
 import {
   explain,
   extentText,
@@ -12,13 +12,11 @@ import {
   type OfflineSuccess,
   verifyOffline,
 } from '../../libraries/proof/verify.ts'
-import { cleanText } from '../../libraries/base/clean-text.ts'
 import { openClient } from '../client.ts'
 import type { CommandContext } from '../context.ts'
 import { CommandFailure, type ExitCode, exitCodes } from '../failure.ts'
 import { itemsAt, memberAt, numberAt, objectOf, textAt } from '../json-values.ts'
-import { createStatusLine, printObject, printPairs, progressText } from '../output.ts'
-import { exitCodeOf } from '../problem.ts'
+import { printObject, printPairs } from '../output.ts'
 
 export interface VerifyOptions {
   /** File with certificates of authorities. */
@@ -45,8 +43,9 @@ export interface CheckedAnswer {
 }
 
 /** Tells what was found. Throws why it does not hold. */
-export function tell(context: CommandContext, { verdict, reproduction, failure }: CheckedAnswer): number {
-  if (verdict.ok || verdict.outcome !== 'noProof') print(context, verdict, reproduction)
+export function tell(context: CommandContext, checked: CheckedAnswer): number {
+  const { verdict, failure } = checked
+  if (verdict.ok || verdict.outcome !== 'noProof') print(context, checked)
   if (failure !== undefined) throw failure
   return exitCodes.done
 }
@@ -78,54 +77,6 @@ function withoutNode(error: unknown): unknown {
   return new CommandFailure(error.exitCode, error.message, { ...error.details, hint })
 }
 
-/** Checks a bundle, and runs its question again here, over the rows that it holds. Throws CommandFailure for one that is none. */
-export async function checkBundleFile(
-  context: CommandContext,
-  file: string,
-  options: VerifyOptions,
-): Promise<CheckedAnswer> {
-  const { verifyBundle } = await import('../../node/verify-bundle.ts')
-  // Slices that were unpacked go when the process ends.
-  process.once('SIGTERM', () => process.exit(exitCodes.interrupted))
-  const status = createStatusLine()
-  const beganMs = systemClock.monotonicMs()
-  const { limits, dataDir } = context.entry.loadConfig({})
-  const found = await verifyBundle(file, {
-    limits,
-    dataDir,
-    ...defined({ signer: options.signer }),
-    onProgress: (doneBytes, totalBytes) =>
-      status.show(progressText(file, { doneBytes, totalBytes, elapsedMs: systemClock.monotonicMs() - beganMs })),
-  }).finally(() => status.clear())
-  if (found.outcome === 'bundle') throw bundleFailure(found.fault, file)
-  const { verdict } = found
-  if (found.outcome === 'proof') return { verdict, failure: offlineFailure(found.verdict, file) }
-  const { contents, rerun, failure } = found
-  const { rows, blocks, slices } = contents
-  const held = objectOf({ rows, blocks, slices, bytes: contents.bytes })
-  if (failure === undefined) {
-    return { verdict, reproduction: { bundle: held, result: 'passed', answer: fromPlain(rerun ?? null) } }
-  }
-  const { kind, message, details } = failure.error
-  const exitCode = exitCodeOf(failure.status, kind)
-  const result = exitCode === exitCodes.verificationFailed ? 'failed' : 'absent'
-  return {
-    verdict,
-    reproduction: { bundle: held, result, answer: null },
-    failure: new CommandFailure(exitCode, message.replaceAll('this node', 'this program'), {
-      kind,
-      ...(details.hint === undefined ? {} : { hint: details.hint.replaceAll('a node', 'a node or a program') }),
-    }),
-  }
-}
-
-/** Why a bundle cannot be used, or made, as a failure of the command. */
-export function bundleFailure({ outcome, sentence }: BundleFault, file: string): CommandFailure {
-  const about = outcome === 'failed' ? 'This is not to be trusted. ' : ''
-  const hint = `A bundle is what 'proofstream bundle PROOF' saves; is ${file} one?`
-  return new CommandFailure(outcomeCodes[outcome], cleanText(about + sentence), outcome === 'noBundle' ? { hint } : {})
-}
-
 /** The saved answer without its rows, whose hash was checked here; every token as it stands in the file. */
 function proofOf(bytes: Uint8Array): Uint8Array {
   const saved = parseJson(bytes, { maxDepth })
@@ -146,11 +97,7 @@ interface Reproduction {
   readonly answer: JsonValue
 }
 
-function print(
-  { form }: CommandContext,
-  verdict: OfflineSuccess | OfflineFailure,
-  reproduction: Reproduction | undefined,
-): void {
+function print({ form }: CommandContext, { verdict, reproduction, failure }: CheckedAnswer): void {
   const checks: JsonObject = new Map(verdict.checks.map(({ name, result }) => [name, result]))
   if (reproduction !== undefined) checks.set('reproduction', reproduction.result)
   const answer = reproduction?.answer
@@ -160,7 +107,7 @@ function print(
   printObject(
     form,
     objectOf({
-      ok: verdict.ok && (reproduction === undefined || reproduction.result === 'passed'),
+      ok: failure === undefined,
       ...(verdict.ok && form !== 'table' ? answerMembers(verdict.answer) : {}),
       signer: verdict.ok && form === 'table' ? undefined : verdict.signer,
       relation: textAt(answer, 'signer', 'relation'),
@@ -217,7 +164,7 @@ function answerMembers(answer: OfflineSuccess['answer']): Parameters<typeof obje
   }
 }
 
-const outcomeCodes: Readonly<Record<OfflineFailure['outcome'] | BundleFault['outcome'], ExitCode>> = {
+export const outcomeCodes: Readonly<Record<OfflineFailure['outcome'] | BundleFault['outcome'], ExitCode>> = {
   noProof: exitCodes.refused,
   noBundle: exitCodes.refused,
   impossible: exitCodes.verificationImpossible,

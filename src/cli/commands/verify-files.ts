@@ -16,7 +16,8 @@ import { objectOf } from '../json-values.ts'
 import { type Judged, type Judging, told } from '../judged.ts'
 import { type KnownPolicy, policyFor } from '../ledger-policy.ts'
 import { printObject, printObjects } from '../output.ts'
-import { checkAnswer, checkBundleFile, type VerifyOptions } from './verify-answer.ts'
+import { checkAnswer, type VerifyOptions } from './verify-answer.ts'
+import { checkBundleFile } from './verify-bundle.ts'
 import { judgeBroken, judgeReceipt } from './verify-receipt.ts'
 
 /** Answers are judged with more. */
@@ -26,6 +27,7 @@ const columns = ['file', 'verdict', 'code', 'reason']
 const answerWords: Partial<Record<ExitCode, string>> = {
   [exitCodes.verificationFailed]: 'altered',
   [exitCodes.verificationImpossible]: 'impossible',
+  [exitCodes.quorumNotMet]: 'witness quorum not met',
 }
 
 /** `given` are the bytes of the first file, where they were read. */

@@ -4,7 +4,7 @@
 import type { Args, CommandContext } from '../context.ts'
 import { CommandFailure, exitCodes } from '../failure.ts'
 import { readGiven } from '../given-file.ts'
-import { checkAnswer, checkBundleFile, tell, type VerifyOptions } from './verify-answer.ts'
+import { checkAnswer, tell, type VerifyOptions } from './verify-answer.ts'
 
 /**
  * Checks the files (`-`: stdin). One answer is told in full; other kinds, and many files, in a line each. Throws CommandFailure
@@ -14,7 +14,10 @@ export async function verify(context: CommandContext, files: Args, options: Veri
   const [file = ''] = files
   if (options.bundle === true) for (const one of files) refuseAsBundle(one, options)
   if (files.length > 1) return await verifyMany(context, files, options)
-  if (options.bundle === true) return tell(context, await checkBundleFile(context, file, options))
+  if (options.bundle === true) {
+    const { checkBundleFile } = await import('./verify-bundle.ts')
+    return tell(context, await checkBundleFile(context, file, options))
+  }
   const bytes = await readGiven(file)
   if (!isAnswer(bytes)) {
     const { kindOfFile } = await import('../../libraries/ledger/file-kind.ts')

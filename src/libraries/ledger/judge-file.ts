@@ -4,7 +4,7 @@
 import { DecodeError } from '../base/errors.ts'
 import { kindOfFile, type LedgerFile } from './file-kind.ts'
 import type { Head } from './head.ts'
-import { judgeProof, type ProofVerdict } from './judge-proof.ts'
+import { judgeProof, type ProofVerdict, takesPolicy } from './judge-proof.ts'
 import {
   answersPromise,
   type BrokenPromise,
@@ -111,7 +111,7 @@ export function judgeFile(bytes: Uint8Array, trust: Trust): FileVerdict {
 
 const needsPolicy: Cannot = {
   verdict: 'impossible',
-  reason: 'whom to trust is not in the file: it takes a policy',
+  reason: takesPolicy,
   missing: 'policy',
 }
 

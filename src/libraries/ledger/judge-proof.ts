@@ -5,6 +5,7 @@ import { equalBytes, utf8 } from '../base/bytes.ts'
 import { DecodeError } from '../base/errors.ts'
 import type { JsonObject } from '../base/json/value.ts'
 import { blockTag, type BlockEntry, datasetTag, noRoot, parseEntry } from './entry.ts'
+import { parseHead } from './head.ts'
 import { parseNote } from './note.ts'
 import { type OpenedHead, openHead, type Witnessed } from './open-head.ts'
 import type { Policy } from './policy.ts'
@@ -73,7 +74,7 @@ export function judgeProof(bytes: Uint8Array, policy: Policy): ProofVerdict {
   try {
     const { document, proof, timestamp } = readFile(bytes)
     if (document === undefined) return impossible('it has no extra line, which says what the entry is')
-    if (document.kind === 'newer') return impossible('it is of a form that this version does not know')
+    if (document.kind === 'newer') return impossible(newerForm)
     const judged = judge(document, proof, openHead(proof.head, policy))
     if (timestamp === undefined || !('facts' in judged)) return judged
     const stamp = boundStamp(timestamp, { document, proof, policy })
@@ -86,8 +87,51 @@ export function judgeProof(bytes: Uint8Array, policy: Policy): ProofVerdict {
   }
 }
 
+/** What a proof is expected to be of. */
+export interface ExpectedBlock {
+  /** DID of the dataset. */
+  readonly dataset: string
+  readonly block: string
+}
+
+export type BlockVerdict = ExpectedBlock & ProofVerdict
+
+/**
+ * Judges the `.tlog-proof` of one block: that of another is altered. Without a policy all is checked but the signatures, and
+ * what is right cannot be judged further. Does not throw, whatever the bytes are.
+ */
+export function judgeBlockProof(bytes: Uint8Array, of: ExpectedBlock, policy?: Policy): BlockVerdict {
+  return { ...of, ...judgeOf(bytes, of, policy) }
+}
+
+function judgeOf(bytes: Uint8Array, of: ExpectedBlock, policy: Policy | undefined): ProofVerdict {
+  try {
+    const { proof, document } = readText(bytes)
+    if (document?.kind === 'newer') return impossible(newerForm)
+    if (document?.kind !== 'block') return altered('it is not the proof of a block')
+    if (document.dataset.id !== of.dataset) return altered('it is of another dataset')
+    if (document.block.hash !== of.block) return altered('it is of another block')
+    if (policy !== undefined) return judgeProof(bytes, policy)
+    const note = parseNote(proof.head)
+    // Nobody's signature counts, so neither does what follows from one.
+    const opened = { ok: true, head: parseHead(note.text), note, quorum: 'none', witnessed: [] } as const
+    const judged = judge(document, proof, opened)
+    return 'facts' in judged ? impossible(takesPolicy) : judged
+  } catch (error) {
+    if (error instanceof DecodeError) return altered(error.message)
+    throw error
+  }
+}
+
+/** Why nothing is judged where there is no policy. */
+export const takesPolicy = 'whom to trust is not in the file: it takes a policy'
+const newerForm = 'it is of a form that this version does not know'
+
 function readFile(bytes: Uint8Array): ProofFile {
-  if (isJson(bytes)) return parseProofJson(bytes)
+  return isJson(bytes) ? parseProofJson(bytes) : readText(bytes)
+}
+
+function readText(bytes: Uint8Array): ProofFile {
   const proof = parseTlogProof(bytes)
   return { proof, document: proof.extra === undefined ? undefined : parseDocument(proof.extra) }
 }

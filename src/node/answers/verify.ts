@@ -8,6 +8,7 @@ import type { EngineAbout, Engines } from '../engine/engines.ts'
 import { notProvable } from '../engine/gate.ts'
 import { dialectOf, normalizerVersion, type Stability } from '../engine/messages.ts'
 import { addingHint } from '../engine/native-engine.ts'
+import { versionOf } from '../engine/needed-engine.ts'
 import { type Hash, datasetIdPattern } from '../../libraries/base/ids/identifiers.ts'
 import type { ErrorKind } from '../../libraries/base/error-table.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
@@ -160,11 +161,6 @@ function outputMismatch(extra: Readonly<Record<string, string>>, why?: string): 
   const more = why === undefined ? '' : `: ${why}`
   const text = `Running the query again gave another output than the one that was signed${more}.`
   return new NodeError('VerificationFailed::OutputMismatch', text, { extra })
-}
-
-/** Of the engine that a dialect names. */
-function versionOf(named: string): string | undefined {
-  return /^SqlDuckDb\/([\d.]{1,30})-\d{1,9}$/.exec(named)?.[1]
 }
 
 async function runOn(deps: BindDeps, { proof, hashOf }: ProofToRun, caller: Caller): Promise<Rerun> {

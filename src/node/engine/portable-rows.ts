@@ -21,7 +21,7 @@ export interface ResultColumn {
   readonly type: string
 }
 
-export async function versionOf(engine: PortableEngine): Promise<string> {
+export async function runningVersion(engine: PortableEngine): Promise<string> {
   const [batch] = await engine.query('SELECT version()')
   const [column] = batch?.columns ?? []
   return column === undefined ? '' : textAt(column, 0)

@@ -17,7 +17,7 @@ import { schemaBytes } from '../../libraries/odf/schema-formats.ts'
 import type { ReadProof } from '../../libraries/proof/read-proof.ts'
 import { dialectOf } from './messages.ts'
 import { EngineFailure, type PortableEngine } from './portable-engine.ts'
-import { cellsOf, columnsOf, outputTypeOf, type ResultColumn, type Rows, versionOf } from './portable-rows.ts'
+import { cellsOf, columnsOf, outputTypeOf, type ResultColumn, type Rows, runningVersion } from './portable-rows.ts'
 import { faultOf, isExact } from './portable-statements.ts'
 import { type LoadedColumns, loadTables, type PortableTable } from './portable-tables.ts'
 import { quoteOffsetWord } from './sql-text.ts'
@@ -69,7 +69,7 @@ async function judge(
   const tokens = lexSql(text)
   const fault = faultOf(tokens, text)
   if (fault !== undefined) return unknown(fault)
-  const running = await versionOf(engine)
+  const running = await runningVersion(engine)
   if (running !== `v${version}`) return unknown(`This engine is DuckDB ${running}, not ${version}.`)
   const loaded = await loadTables(engine, tables, decompress)
   const columns = await columnsOf(engine, text)

@@ -152,6 +152,7 @@ describe.runIf(canRun)('the page that runs questions again', () => {
     const found = await choose(await bundleOf(live, text))
     expect(found).toMatchObject({ tone: 'good', headline: '✓ Run again here: the same rows' })
     expect(found.text).toContain('ran over 2 rows of')
+    expect(found.text).toContain('To run this query again takes DuckDB')
   })
 
   test('fills in the values of parameters, of every type', async () => {

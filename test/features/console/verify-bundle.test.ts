@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { engineVersion } from '../../../src/node/engine/messages.ts'
 import { verifyPage } from '../../../scripts/build-pages.ts'
 import {
   bundleOf,
@@ -18,7 +19,9 @@ import {
 } from '../../node/bundle/support.ts'
 import { type Browser, chromium, type Page, startChromium } from '../../helpers/chromium.ts'
 import { type LiveNode, startLiveNode } from '../../helpers/live-node.ts'
-import { patienceMs } from '../../helpers/until.ts'
+import { ledgerOptions, runsWith } from '../../helpers/features.ts'
+import { patienceMs, until } from '../../helpers/until.ts'
+import { keyText, witnessName } from '../../libraries/ledger/keys.ts'
 
 describe.skipIf(chromium === undefined && process.env['CI'] !== 'true')('a bundle on verify.html in Chromium', () => {
   let live: LiveNode
@@ -30,9 +33,14 @@ describe.skipIf(chromium === undefined && process.env['CI'] !== 'true')('a bundl
   let proof = ''
 
   /** Tone, headline and text once the verdict is there. */
-  const choose = async (path: string, signer = ''): Promise<{ tone: string; headline: string; text: string }> => {
+  const choose = async (
+    path: string,
+    signer = '',
+    policy = '',
+  ): Promise<{ tone: string; headline: string; text: string }> => {
     await page.evaluate(`document.querySelector('#result').replaceChildren(); document.querySelector('#file').value = '';
-      document.querySelector('#signer').value = ${JSON.stringify(signer)}`)
+      document.querySelector('#signer').value = ${JSON.stringify(signer)};
+      document.querySelector('#policy').value = ${JSON.stringify(policy)}`)
     await page.choose('#file', [path])
     const deadline = Date.now() + patienceMs
     for (;;) {
@@ -46,7 +54,7 @@ describe.skipIf(chromium === undefined && process.env['CI'] !== 'true')('a bundl
   }
 
   beforeAll(async () => {
-    live = await startLiveNode()
+    live = await startLiveNode(ledgerOptions('data.example/ledger', '1s'))
     for (let block = 0; block < 3; block++) {
       const rows = Array.from({ length: 500 }, (_, n) => ({ name: `b${block}`, n }))
       await live.ingest('acme/a', rows, '?create=true&integers=int64')
@@ -112,9 +120,48 @@ describe.skipIf(chromium === undefined && process.env['CI'] !== 'true')('a bundl
     expect(found.text).toContain('That these rows follow from those blocks')
   })
 
+  test('says which engine the query needs, by the dialect of the checked proof alone', async () => {
+    const [first, saved, engine, ...objects] = files
+    if (first === undefined || saved === undefined || engine === undefined) throw new Error('a bundle begins so')
+    const needs = `To run this query again takes DuckDB ${engineVersion}: proofstream engine add ${engineVersion}`
+    expect((await choose(bundle)).text).toContain(needs)
+    const summary = (await page.evaluate("document.querySelector('#verdict details').textContent")) as string
+    expect(summary).toContain('@duckdb/node-api@')
+    expect(summary).toMatch(/linux-x64[0-9a-f]{64}/)
+    const other = Buffer.from(Buffer.from(engine.bytes).toString().replace(needs, 'Send your rows to example.org'))
+    const told = await choose(await repacked([first, saved, { ...engine, bytes: other }, ...objects]))
+    expect(told).toMatchObject({ tone: 'good', text: expect.stringContaining(needs) })
+    expect(told.text).not.toContain('example.org')
+  })
+
+  test.runIf(runsWith('ledger'))('judges proofs of the ledger by the policy in its field', async () => {
+    const key = String(await until('a ledger', async () => (await live.call('/ledger')).at('keys.0')))
+    const path = `/acme/a/blocks/${await live.head('acme/a')}/proof`
+    await until('an entry', async () => ((await live.call(path)).status === 200 ? true : undefined))
+    const held = await bundleOf(live, proof, '--ledger')
+    const open = await choose(held)
+    expect(open).toMatchObject({ tone: 'good', headline: expect.stringContaining('in a bundle that is whole') })
+    expect(open.text).toContain('the bundle holds 1 proof of that. Whom to trust is not in the file: give a policy')
+    const judged = await choose(held, '', `log ${key}\nquorum none\n`)
+    expect(judged.tone).toBe('good')
+    expect(judged.text).toMatch(/Block f1620\w+ is entry \d+ of \d+ of the ledger data\.example\/ledger, by the word/)
+    const witness = keyText(witnessName(1), 11)
+    const few = await choose(held, '', `log ${key}\nwitness W ${witness}\nquorum W\n`)
+    expect(few).toMatchObject({ tone: 'unjudged', text: expect.stringContaining('witness quorum not met') })
+    const parts = await filesOf(held)
+    const bytes = Buffer.from(
+      Buffer.from(parts[3]?.bytes ?? [])
+        .toString()
+        .replace(/^index \d+/m, 'index 0'),
+    )
+    const altered = await choose(await repacked(parts.map((file, at) => (at === 3 ? { ...file, bytes } : file))))
+    expect(altered).toMatchObject({ tone: 'bad', headline: '✗ Do not trust this bundle' })
+    expect(altered.text).toContain('is altered: the entry is not at this place of the tree')
+  })
+
   test('says of a bundle of a later version that it cannot be judged', async () => {
     const later = await choose(await repacked(files, (manifest) => (manifest.version = 3)))
     expect(later).toMatchObject({ tone: 'unjudged' })
-    expect(later.text).toContain('It is a bundle of version 3; this program reads version 1.')
+    expect(later.text).toContain('It is a bundle of version 3; this program reads versions 1 and 2.')
   })
 })

@@ -9,6 +9,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { BundleFault } from '../../../src/libraries/proof/bundle/manifest.ts'
 import { readBundle } from '../../../src/libraries/proof/bundle/read-bundle.ts'
 import { loadConfig } from '../../../src/node/config.ts'
+import { dialect } from '../../../src/node/engine/messages.ts'
 import { concatBytes, utf8 } from '../../../src/libraries/base/bytes.ts'
 import { verifyBundle } from '../../../src/node/verify-bundle.ts'
 import { liveNode } from '../../helpers/live-node.ts'
@@ -88,7 +89,7 @@ describe('a bundle under its own manifest', () => {
     ],
     'without a slice': [(all) => all.slice(0, -1), /^failed: Where datasets\/.*\/data\/.* must come stands no file/],
     'without a block': [(all) => all.toSpliced(3, 1), /^failed: Where datasets\/.* must come stands "datasets\//],
-    'without its proof': [(all) => all.toSpliced(1, 1), /^failed: Where proof\.json must come stands "datasets/],
+    'without its proof': [(all) => all.toSpliced(1, 1), /^failed: Where proof\.json must come stands "engine/],
     'with a file twice': [(all) => [...all, ...all.slice(-1)], /^failed: It does not end where its last file does/],
     'with a file more': [
       (all) => [...all, { path: 'more', bytes: new Uint8Array(3) }],
@@ -123,7 +124,8 @@ describe('a bundle under its own manifest', () => {
       const chunks = (async function* () {
         for (let at = 0; at < bytes.length; at += 4099) yield bytes.subarray(at, at + 4099)
       })()
-      const taker = { proof: async () => pins, block: () => {}, slice: async () => {} }
+      const asked = { pins, dialect }
+      const taker = { proof: async () => asked, ledgerProof: () => {}, block: () => {}, slice: async () => {} }
       return await readBundle(chunks, taker)
     }
     await expect(read(whole)).resolves.toMatchObject({ rows: 60, slices: 3 })
@@ -143,78 +145,78 @@ const headIn = (all: readonly File[]): string => all.filter(isBlock).at(-1)?.pat
 
 describe('a bundle whose manifest was made to fit', () => {
   it('is refused where chain or slices are not those of the proof', async () => {
-    const [first = none, proof = none, ...objects] = files
+    const [first = none, proof = none, engine = none, ...objects] = files
     const blocks = objects.filter(isBlock)
     const slices = objects.filter(isSlice)
     const lastSlice = slices.at(-1) ?? none
     const of = async (...parts: readonly File[]): Promise<string> => await told(await repacked([first, ...parts]))
     expect(await of(...files.slice(1)), 'as it was').toBe('passed')
-    expect(await of(proof, ...blocks, ...slices.slice(0, -1), changed(lastSlice))).toMatch(
+    expect(await of(proof, engine, ...blocks, ...slices.slice(0, -1), changed(lastSlice))).toMatch(
       /^failed: Slice 2 of did:odf:\w+ is not f1620\w+ with \d+ bytes, as its block says/,
     )
-    expect(await of(proof, ...blocks, ...slices.slice(0, -1))).toMatch(/^failed: Slice 2 of /)
-    expect(await of(proof, ...blocks, ...slices, changed(lastSlice))).toMatch(
+    expect(await of(proof, engine, ...blocks, ...slices.slice(0, -1))).toMatch(/^failed: Slice 2 of /)
+    expect(await of(proof, engine, ...blocks, ...slices, changed(lastSlice))).toMatch(
       /^failed: It holds 4 slices of did:odf:\w+; its blocks name 3/,
     )
-    expect(await of(proof, ...blocks, ...slices.toReversed())).toMatch(/^failed: Slice 0 of /)
-    expect(await of(proof, ...blocks.slice(0, -1), ...slices.slice(0, -1))).toMatch(
+    expect(await of(proof, engine, ...blocks, ...slices.toReversed())).toMatch(/^failed: Slice 0 of /)
+    expect(await of(proof, engine, ...blocks.slice(0, -1), ...slices.slice(0, -1))).toMatch(
       /^failed: The proof names block f1620\w+ of did:odf:\w+, which is not in the chain that is here/,
     )
-    expect(await of(proof, ...blocks.slice(1), ...slices)).toMatch(
+    expect(await of(proof, engine, ...blocks.slice(1), ...slices)).toMatch(
       /^failed: The chain of .* breaks: .*a chain begins with a Seed/,
     )
-    expect(await of(proof, ...blocks.toSpliced(2, 1), ...slices)).toMatch(/^failed: The chain of .* breaks: /)
-    expect(await of(proof, ...blocks.map((block, at) => (at === 2 ? changed(block) : block)), ...slices)).toMatch(
-      /^failed: (?:The chain of .* breaks|The block 2 of .* cannot be read)/,
-    )
+    expect(await of(proof, engine, ...blocks.toSpliced(2, 1), ...slices)).toMatch(/^failed: The chain of .* breaks: /)
+    expect(
+      await of(proof, engine, ...blocks.map((block, at) => (at === 2 ? changed(block) : block)), ...slices),
+    ).toMatch(/^failed: (?:The chain of .* breaks|The block 2 of .* cannot be read)/)
   })
 
   it('is refused where it is of another dataset, of more, or of none', async () => {
-    const [first = none, proof = none, ...objects] = files
-    const [, , ...theirs] = others
-    expect(await told(await repacked([first, proof, ...theirs]))).toMatch(
+    const [first = none, proof = none, engine = none, ...objects] = files
+    const [, , , ...theirs] = others
+    expect(await told(await repacked([first, proof, engine, ...theirs]))).toMatch(
       /^failed: The proof names the dataset did:odf:\w+, which is not here/,
     )
-    expect(await told(await repacked([first, proof]))).toMatch(/^failed: The proof names the dataset/)
+    expect(await told(await repacked([first, proof, engine]))).toMatch(/^failed: The proof names the dataset/)
     const both = [objects, theirs].sort((a, b) => (idIn(a) < idIn(b) ? -1 : 1)).flat()
-    expect(await told(await repacked([first, proof, ...both]))).toMatch(
+    expect(await told(await repacked([first, proof, engine, ...both]))).toMatch(
       /^failed: It holds the dataset did:odf:\w+, which the proof does not name/,
     )
     const renamed = theirs.map((file) => ({ ...file, path: file.path.replace(/fed01\w+/, idIn(files).slice(8)) }))
-    expect(await told(await repacked([first, proof, ...renamed]))).toMatch(
+    expect(await told(await repacked([first, proof, engine, ...renamed]))).toMatch(
       /^failed: The chain of did:odf:\w+ begins with the seed of did:odf:/,
     )
   })
 
   it('is refused where blocks come after those that the proof names', async () => {
-    const [first = none, proof = none, ...objects] = files
+    const [first = none, proof = none, engine = none, ...objects] = files
     const blocks = objects.filter(isBlock).map(({ path }) => path.split('/')[3])
     const { input } = JSON.parse(Buffer.from(proof.bytes).toString()) as { input: { datasets: object[] } }
     const earlier = signedByStranger(Buffer.from(proof.bytes).toString(), {
       input: { datasets: [{ ...input.datasets[0], blockHash: blocks.at(-2) }] },
     })
-    expect(await told(await repacked([first, { path: proof.path, bytes: utf8(earlier) }, ...objects]))).toMatch(
+    expect(await told(await repacked([first, { path: proof.path, bytes: utf8(earlier) }, engine, ...objects]))).toMatch(
       /^failed: It holds blocks of did:odf:\w+ after those that the proof names/,
     )
   })
 
   it('of a proof that is forged, or of no proof, says so of the proof', async () => {
-    const [first = none, proof = none, ...objects] = files
+    const [first = none, proof = none, engine = none, ...objects] = files
     const text = Buffer.from(proof.bytes).toString()
     const forged = { path: proof.path, bytes: utf8(text.replace('acme/a 1', 'acme/a 2')) }
-    expect(await told(await repacked([first, forged, ...objects]))).toBe('InvalidRequest::OutputHash')
-    expect(await told(await repacked([first, { path: proof.path, bytes: utf8('{}') }, ...objects]))).toBe(
+    expect(await told(await repacked([first, forged, engine, ...objects]))).toBe('InvalidRequest::OutputHash')
+    expect(await told(await repacked([first, { path: proof.path, bytes: utf8('{}') }, engine, ...objects]))).toBe(
       'InvalidRequest',
     )
-    const path = await repacked([first, forged, ...objects])
+    const path = await repacked([first, forged, engine, ...objects])
     const { code, stdout, stderr } = await command(live, ['verify', '--bundle', path])
     expect({ code, said: JSON.parse(stdout) as unknown }).toMatchObject({ code: 10, said: { ok: false } })
     expect(stderr).toContain('InvalidRequest::OutputHash')
   })
 
   it('is refused where the manifest is in another spelling, of another version or order', async () => {
-    expect(await told(await repacked(files, (manifest) => (manifest.version = 2)))).toBe(
-      'impossible: It is a bundle of version 2; this program reads version 1.',
+    expect(await told(await repacked(files, (manifest) => (manifest.version = 3)))).toBe(
+      'impossible: It is a bundle of version 3; this program reads versions 1 and 2.',
     )
     expect(await told(await repacked(files, (manifest) => (manifest.kind = 'other')))).toMatch(/^noBundle: /)
     expect(await told(await repacked(files, (manifest) => manifest.datasets.push(...manifest.datasets)))).toMatch(

@@ -1,6 +1,7 @@
 // A node with chains of several blocks, proofs over them, and bundles that the command line makes of these; and a bundle
 // taken apart into its files and put together anew.
 
+import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdtempSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -33,9 +34,9 @@ export async function savedProof(text: string): Promise<string> {
 }
 
 /** The bundle of a proof, made by the command line from a node. */
-export async function bundleOf(live: LiveNode, proof: string): Promise<string> {
+export async function bundleOf(live: LiveNode, proof: string, ...more: readonly string[]): Promise<string> {
   const path = newPath('tar')
-  const { code, stderr } = await command(live, ['bundle', await savedProof(proof), '-o', path])
+  const { code, stderr } = await command(live, ['bundle', await savedProof(proof), '-o', path, ...more])
   expect({ code, stderr }).toMatchObject({ code: 0 })
   return path
 }
@@ -81,24 +82,81 @@ export async function packed(parts: readonly File[]): Promise<string> {
   return path
 }
 
+export const isGnuTar = spawnSync('tar', ['--version'], { encoding: 'utf8' }).stdout.includes('GNU')
+export const isPython = spawnSync('python3', ['--version']).status === 0
+
+/** What GNU tar makes of the files of a bundle, in their order. */
+export function packedByTar(bundle: string): Buffer {
+  const dir = mkdtempSync(join(folder, 'unpacked-'))
+  execFileSync('tar', ['-xf', bundle, '-C', dir])
+  const names = execFileSync('tar', ['-tf', bundle], { encoding: 'utf8' }).trim().split('\n')
+  const flags = ['--format=ustar', '--mode=0644', '--owner=0', '--group=0', '--numeric-owner', '--mtime=@0']
+  return execFileSync('tar', [...flags, '-cf', '-', ...names], { cwd: dir, maxBuffer: 2 ** 28 })
+}
+
+/** Checks a bundle with nothing but Python, as docs/spec/bundle.md has it; its files. */
+export function readByPython(bundle: string): number {
+  const script = `
+import hashlib, json, sys, tarfile
+with tarfile.open(sys.argv[1], 'r:') as tar:
+    names = tar.getnames()
+    read = lambda name: tar.extractfile(name).read()
+    folder = lambda of: of['id'][len('did:odf:'):]
+    manifest = json.loads(read('manifest.json'))
+    assert manifest['version'] == 2
+    expected = [('proof.json', manifest['proof']), ('engine.json', manifest['engine'])]
+    for of in manifest['ledger']:
+        expected += [(f"ledger/{folder(of)}/{of['block']}.tlog-proof", of['proof'])]
+    for of in manifest['datasets']:
+        expected += [(f'datasets/{folder(of)}/blocks/{entry[0]}', entry) for entry in of['blocks']]
+        expected += [(f'datasets/{folder(of)}/data/{entry[0]}', entry) for entry in of['slices']]
+    assert names == ['manifest.json'] + [name for name, _ in expected]
+    for name, (hash, size) in expected:
+        data = read(name)
+        assert len(data) == size and 'f1620' + hashlib.sha3_256(data).hexdigest() == hash, name
+    assert all(member.isreg() and member.mtime == 0 and member.mode == 0o644 for member in tar)
+    engine = json.loads(read('engine.json'))
+    assert engine['dialect'] == json.loads(read('proof.json'))['input']['queryDialect']
+    assert json.dumps(engine, sort_keys=True, separators=(',', ':')).encode() == read('engine.json')
+print(len(expected))`
+  const { status, stdout, stderr } = spawnSync('python3', ['-c', script, bundle], { encoding: 'utf8' })
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+  return Number(stdout)
+}
+
 interface PlainManifest {
   kind: string
   version: number
   proof: [string, number]
+  engine?: [string, number]
+  ledger?: { id: string; block: string; proof: [string, number] }[]
   datasets: { id: string; blocks: [string, number][]; slices: [string, number][] }[]
 }
 
-/** A bundle of these files under a manifest that is true of them; `change` makes it say something else. */
+/**
+ * A bundle of these files under a manifest that is true of them; `change` makes it say something else. Without `engine.json` it is
+ * of version 1.
+ */
 export async function repacked(
   parts: readonly File[],
   change: (manifest: PlainManifest) => void = () => {},
 ): Promise<string> {
   const entry = ({ bytes }: File): [string, number] => [sha3Hash(bytes), bytes.length]
-  const [, proof, ...objects] = parts
+  const [, proof, ...others] = parts
+  const engine = others.find(({ path }) => path === 'engine.json')
+  const ledger = others.filter(({ path }) => path.startsWith('ledger/'))
+  const objects = others.filter((file) => file !== engine && !ledger.includes(file))
   const manifest: PlainManifest = {
     kind: 'proofstream-bundle',
-    version: 1,
+    version: engine === undefined ? 1 : 2,
     proof: proof === undefined ? ['', 0] : entry(proof),
+    ...(engine && {
+      engine: entry(engine),
+      ledger: ledger.map((file) => {
+        const [, folderName = '', name = ''] = file.path.split('/')
+        return { id: `did:odf:${folderName}`, block: name.replace('.tlog-proof', ''), proof: entry(file) }
+      }),
+    }),
     datasets: [],
   }
   for (const file of objects) {
@@ -109,7 +167,7 @@ export async function repacked(
     dataset[kind === 'blocks' ? 'blocks' : 'slices'].push(entry(file))
   }
   change(manifest)
-  const named = objects.map((file) => ({
+  const named = others.map((file) => ({
     ...file,
     path: file.path.replace(/f1620[0-9a-f]{64}$/, sha3Hash(file.bytes)),
   }))

@@ -2,7 +2,9 @@
 // read once from start to end. Nothing of it is kept here but the proof and when the named blocks were made.
 
 import { BundleFault } from '../../../libraries/proof/bundle/manifest.ts'
-import { type BundleContents, pinsOf, readBundle } from '../../../libraries/proof/bundle/read-bundle.ts'
+import { askedOf, type BundleContents, readBundle } from '../../../libraries/proof/bundle/read-bundle.ts'
+import { type BlockVerdict, judgeBlockProof } from '../../../libraries/ledger/judge-proof.ts'
+import type { Policy } from '../../../libraries/ledger/policy.ts'
 import type { MetadataBlock } from '../../../libraries/model/events.ts'
 import {
   type OfflineOptions,
@@ -22,6 +24,8 @@ export type BundleFindings =
       readonly verdict: OfflineSuccess
       readonly contents: BundleContents
       readonly blockTimes: ReadonlyMap<string, string>
+      /** None is altered. */
+      readonly ledger: readonly BlockVerdict[]
     }
 
 const nameBytes = 14
@@ -46,13 +50,14 @@ export interface BundleWatch {
 /** Reads and checks a bundle. Throws what reading the file and `rows` throw. */
 export async function checkBundle(
   file: Blob,
-  options: OfflineOptions,
+  options: OfflineOptions & { readonly policy?: Policy | undefined },
   { onProgress, rows }: BundleWatch,
 ): Promise<BundleFindings> {
   let verdict: OfflineVerdict | undefined
   let proof = new Uint8Array()
   const blockTimes = new Map<string, string>()
   const named = new Set<string>()
+  const ledger: BlockVerdict[] = []
   try {
     const contents = await readBundle(chunksOf(file, onProgress), {
       async proof(bytes) {
@@ -60,9 +65,16 @@ export async function checkBundle(
         verdict = verifyOffline(proof, options)
         // What follows is not looked at: the answer is known.
         if (!verdict.ok) throw new BundleFault('failed', verdict.message)
-        const pins = pinsOf(verdict.answer)
-        for (const hashes of pins.values()) for (const hash of hashes) named.add(hash)
-        return pins
+        const asked = askedOf(verdict.answer)
+        for (const hashes of asked.pins.values()) for (const hash of hashes) named.add(hash)
+        return asked
+      },
+      ledgerProof(dataset, block, bytes) {
+        const judged = judgeBlockProof(bytes, { dataset, block }, options.policy)
+        if (judged.verdict === 'altered') {
+          throw new BundleFault('failed', `The ledger's proof of block ${block} is altered: ${judged.reason}.`)
+        }
+        ledger.push(judged)
       },
       block(id, hash, block) {
         const isNamed = named.has(hash)
@@ -81,7 +93,7 @@ export async function checkBundle(
       },
     })
     if (verdict?.ok !== true) throw new BundleFault('noBundle', 'It has no proof.')
-    return { kind: 'whole', proof, verdict, contents, blockTimes }
+    return { kind: 'whole', proof, verdict, contents, blockTimes, ledger }
   } catch (error) {
     if (!(error instanceof BundleFault)) throw error
     return verdict?.ok === false ? { kind: 'proof', verdict } : { kind: 'fault', fault: error }

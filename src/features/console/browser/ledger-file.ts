@@ -74,7 +74,7 @@ export function judgeLedgerFile(bytes: Uint8Array, { policy: text, signer }: Tru
 const inLedger = 'Whether the promise was kept is seen in the ledger itself: proofstream verify FILE --policy FILE.'
 
 /** The policy, or why there is none. */
-function policyOf(text: string): { readonly policy?: Policy; readonly reason?: string } {
+export function policyOf(text: string): { readonly policy?: Policy; readonly reason?: string } {
   if (text.trim() === '') return { reason: 'Whom to trust is not in the file: give a policy, and check again.' }
   try {
     return { policy: parsePolicy(utf8(text.endsWith('\n') ? text : `${text}\n`)) }

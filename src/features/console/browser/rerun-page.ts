@@ -4,15 +4,18 @@
 
 import { nodeSource } from '../../../libraries/proof/bundle/node-source.ts'
 import { BundleFault } from '../../../libraries/proof/bundle/manifest.ts'
-import { pinsOf } from '../../../libraries/proof/bundle/read-bundle.ts'
+import { askedOf } from '../../../libraries/proof/bundle/read-bundle.ts'
 import { planBundle, writeBundle } from '../../../libraries/proof/bundle/write-bundle.ts'
 import { parseJson } from '../../../libraries/base/json/json.ts'
 import { cleanText } from '../../../libraries/base/clean-text.ts'
 import { verifyOffline } from '../../../libraries/proof/verify.ts'
+import { neededEngine } from '../../../node/engine/needed-engine.ts'
 import { type BundleFindings, checkBundle, isBundle } from './bundle-file.ts'
+import { engineLines, ledgerTexts } from './bundle-lines.ts'
 import { type PortableVerdict, rerun } from '../../../node/engine/portable-verdict.ts'
 import { engineVersion } from '../../../node/engine/messages.ts'
 import { readProof } from '../../../libraries/proof/read-proof.ts'
+import { element } from './element.ts'
 import { BundleRows, decompress } from './bundle-rows.ts'
 import { type Handover, rerunIsReady } from './rerun-handover.ts'
 import { openBrowserEngine } from './browser-engine.ts'
@@ -103,7 +106,8 @@ async function fetchBundle(file: Blob, say: (text: string) => void): Promise<Blo
     },
   })
   const onBlock = (done: number, of: number): void => say(`Fetching block ${done} of ${of}…`)
-  const plan = await planBundle(proof, pinsOf(verdict.answer), { source, onBlock })
+  const { pins, dialect } = askedOf(verdict.answer)
+  const plan = await planBundle({ proof, pins, engine: neededEngine(dialect) }, { source, onBlock })
   const parts: Uint8Array<ArrayBuffer>[] = []
   let bytes = 0
   await writeBundle(plan, source, async (part) => {
@@ -130,7 +134,7 @@ const headlines = {
 function showVerdict(
   own: number,
   { outcome, why }: PortableVerdict,
-  { verdict, contents }: BundleFindings & { readonly kind: 'whole' },
+  { verdict, contents, ledger }: BundleFindings & { readonly kind: 'whole' },
 ): void {
   const [tone, headline] = headlines[outcome]
   const more =
@@ -143,18 +147,15 @@ function showVerdict(
     `Question: ${verdict.answer.query ?? ''}`,
     `The query ran over ${contents.rows} rows of ${contents.blocks} blocks, with exactly the bytes that the proof names.`,
     `Signed by ${verdict.signer}. This check does not show whose key that is, or whether the records are true.`,
+    ...ledgerTexts(ledger, { reason: 'The page that checks proofs judges them, by a policy.' }).open,
+    ...engineLines(verdict.answer.dialect),
   ])
 }
 
-function show(own: number, tone: string, headline: string, lines: readonly string[]): void {
+function show(own: number, tone: string, headline: string, lines: readonly (string | HTMLElement)[]): void {
   if (own !== current) return
-  const element = (name: string, text: string): HTMLElement => {
-    const made = document.createElement(name)
-    made.textContent = cleanText(text)
-    return made
-  }
-  const head = element('h2', headline)
-  head.className = tone
-  details?.replaceChildren(...lines.map((line) => element('p', line)))
-  result?.replaceChildren(head)
+  details?.replaceChildren(
+    ...lines.map((line) => (typeof line === 'string' ? element('p', '', cleanText(line)) : line)),
+  )
+  result?.replaceChildren(element('h2', tone, cleanText(headline)))
 }

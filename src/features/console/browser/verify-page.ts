@@ -12,9 +12,10 @@ import {
   verifyOffline,
 } from '../../../libraries/proof/verify.ts'
 import { type BundleFindings, checkBundle, isBundle } from './bundle-file.ts'
+import { engineLines, ledgerTexts, type LedgerTexts } from './bundle-lines.ts'
 import { element } from './element.ts'
 import { firstRows } from './first-rows.ts'
-import { judgeLedgerFile } from './ledger-file.ts'
+import { judgeLedgerFile, policyOf } from './ledger-file.ts'
 
 /** An answer of a node has at most 256 MiB; what is larger is none. */
 const maxFileBytes = 300 * 1024 * 1024
@@ -150,9 +151,10 @@ async function judgeBundle(file: File, own: number): Promise<void> {
       shown = percent
       show('', `Checking… ${percent}%`, [])
     }
-    const found = await checkBundle(file, namedSigner(), { onProgress })
+    const trust = policyOf(parts.policyField.value)
+    const found = await checkBundle(file, { ...namedSigner(), policy: trust.policy }, { onProgress })
     if (own !== current) return
-    showBundle(found)
+    showBundle(found, trust)
     if (found.kind === 'whole') onChecked({ proof: blobOf(found.proof), file, signer: found.verdict.signer })
   } catch (error) {
     if (own !== current) return
@@ -160,8 +162,8 @@ async function judgeBundle(file: File, own: number): Promise<void> {
   }
 }
 
-function showBundle(found: BundleFindings): void {
-  if (found.kind === 'whole') return showSuccess(found.verdict, found)
+function showBundle(found: BundleFindings, trust: ReturnType<typeof policyOf>): void {
+  if (found.kind === 'whole') return showSuccess(found.verdict, { ...found, texts: ledgerTexts(found.ledger, trust) })
   if (found.kind === 'proof') return showFailure(found.verdict)
   const { outcome, sentence } = found.fault
   const isBad = outcome === 'failed'
@@ -185,7 +187,10 @@ function verdictOf([first = '', second]: readonly (Uint8Array | string)[]): {
   return { verdict: verifyOffline(second, { ...signer, output: first }), proof: second }
 }
 
-function showSuccess(verdict: OfflineSuccess, bundle?: BundleFindings & { readonly kind: 'whole' }): void {
+function showSuccess(
+  verdict: OfflineSuccess,
+  bundle?: BundleFindings & { readonly kind: 'whole'; readonly texts: LedgerTexts },
+): void {
   const { answer, signer, canonicalForm, output } = verdict
   const isNamed = parts.signerField.value.trim() !== ''
   const lines = explain({
@@ -196,23 +201,33 @@ function showSuccess(verdict: OfflineSuccess, bundle?: BundleFindings & { readon
     ...(bundle === undefined ? {} : { blockTimes: bundle.blockTimes }),
   })
   const facts = lines.filter(({ about }) => about !== 'not checked')
-  const open = lines.filter(({ about }) => about === 'not checked')
+  const open = lines.filter(({ about }) => about === 'not checked').map(({ text }) => text)
+  const { texts } = bundle ?? {}
   const checked = [
     'The query, its parameters and the named blocks are those that were signed.',
     ...(canonicalForm === undefined ? [] : ['The rows are those that were signed, to the last digit.']),
     'The signature is good, by the strictest rule.',
     ...(isNamed ? ['The key is the one that you named.'] : []),
     ...(bundle === undefined ? [] : [contentsText(bundle.contents)]),
+    ...(texts?.checked ?? []),
   ]
+  const faults = texts?.faults ?? []
   const whole = bundle === undefined ? '' : ', in a bundle that is whole'
-  show('good', `✓ Unchanged since it was signed${isNamed ? ' by the key that you named' : ''}${whole}`, [
+  const unchanged = `Unchanged since it was signed${isNamed ? ' by the key that you named' : ''}${whole}`
+  const [tone, headline] =
+    faults.length === 0
+      ? (['good', `✓ ${unchanged}`] as const)
+      : (['unjudged', `? ${unchanged}, but not in the ledger as the policy asks`] as const)
+  show(tone, headline, [
+    ...faults.map((text) => element('p', '', text)),
     ...rowsTable(firstRows(output, rowsShown), answer.rows ?? 0),
     element('dl', '', ...facts.flatMap(({ about, text }) => [element('dt', '', about), element('dd', '', text)])),
     element('h3', '', 'Checked'),
     element('ul', '', ...checked.map((text) => element('li', '', text))),
     element('h3', '', 'Not checked'),
-    element('ul', '', ...open.map(({ text }) => element('li', '', text))),
+    element('ul', '', ...[...open, ...(texts?.open ?? [])].map((text) => element('li', '', text))),
     ...(bundle === undefined ? [] : [element('p', 'hint', 'To run the query again: proofstream verify --bundle FILE')]),
+    ...(bundle === undefined ? [] : engineLines(answer.dialect)),
     element('p', 'run', printButton()),
   ])
 }

@@ -1,9 +1,22 @@
-// What a bundle holds and in which order: the manifest, the proof, and of each dataset the blocks up to the pinned one and
-// the slices that they name (docs/spec/bundle.md). The manifest says all of it, so that a reader knows what must come next.
+// What a bundle holds and in which order: the manifest, the proof, the engine that it needs, proofs of a ledger, and of each
+// dataset the blocks up to the pinned one and the slices that they name (docs/spec/bundle.md). The manifest says all of it,
+// so that a reader knows what must come next.
 
 import { datasetIdPattern, hashPattern } from '../../base/ids/identifiers.ts'
 import { parseJson } from '../../base/json/json.ts'
-import { checked, list, map, natural, object, oneOf, recordCodec, refuse, text, tuple } from '../../base/json/shape.ts'
+import {
+  checked,
+  list,
+  map,
+  natural,
+  object,
+  oneOf,
+  recordCodec,
+  refuse,
+  type Shape,
+  text,
+  tuple,
+} from '../../base/json/shape.ts'
 import { DecodeError } from '../../base/errors.ts'
 import { JsonNumber } from '../../base/json/value.ts'
 import { tarBytes } from './tar.ts'
@@ -25,9 +38,8 @@ export class BundleFault extends DecodeError {
 /** An object by its sha3-256 multihash, and its size in bytes. */
 export type Entry = readonly [hash: string, sizeBytes: number]
 
-export interface Manifest {
+interface AnyManifest {
   readonly kind: 'proofstream-bundle'
-  readonly version: 1
   readonly proof: Entry
   /** By id. */
   readonly datasets: readonly {
@@ -39,33 +51,62 @@ export interface Manifest {
   }[]
 }
 
+/** The version that is written. */
+export interface Manifest extends AnyManifest {
+  readonly version: 2
+  /** Of `engine.json`. */
+  readonly engine: Entry
+  /** Proofs that a ledger has pinned blocks: by id, then block, each block at most once. */
+  readonly ledger: readonly { readonly id: string; readonly block: string; readonly proof: Entry }[]
+}
+
+/** A manifest of any version that is read: the first had neither engine nor proofs of a ledger. */
+export type ReadManifest = Manifest | (AnyManifest & { readonly version: 1 })
+
 export const manifestPath = 'manifest.json'
 export const proofPath = 'proof.json'
+export const enginePath = 'engine.json'
 /** 128 bytes and more for each of so many objects. */
 export const objectsMost = 500_000
 export const manifestBytesMost = 64 * 1024 * 1024
 /** An answer of a node has at most 256 MiB. */
 export const proofBytesMost = 300 * 1024 * 1024
+/** No reader takes a longer one. */
+export const ledgerProofBytesMost = 256 * 1024
 /** Blocks hold no rows; those of nodes have some hundred bytes. */
 export const blockBytesMost = 16 * 1024 * 1024
 
 const entry = tuple(text(hashPattern), natural)
 
+const anyMembers = {
+  kind: oneOf('proofstream-bundle'),
+  proof: entry,
+  datasets: checked(
+    list(object({ id: text(datasetIdPattern), blocks: list(entry, { least: 1 }), slices: list(entry) })),
+    (datasets) => orderFault(datasets.map(({ id }) => id)),
+  ),
+}
+const is = <const V extends number>(version: V): Shape<V> =>
+  map(natural, (value) => (value === version ? version : refuse(`is not ${version}`)))
+
 const codec = recordCodec<Manifest>(
   'manifest',
   object({
-    kind: oneOf('proofstream-bundle'),
-    version: map(natural, (version): 1 => (version === 1 ? 1 : refuse('is not 1'))),
-    proof: entry,
-    datasets: checked(
-      list(object({ id: text(datasetIdPattern), blocks: list(entry, { least: 1 }), slices: list(entry) })),
-      (datasets) =>
-        datasets.every(({ id }, at) => at === 0 || (datasets[at - 1]?.id ?? '') < id)
-          ? undefined
-          : 'are not in the order of their ids',
+    ...anyMembers,
+    version: is(2),
+    engine: entry,
+    ledger: checked(
+      list(object({ id: text(datasetIdPattern), block: text(hashPattern), proof: entry })),
+      // No id is the beginning of another.
+      (ledger) => orderFault(ledger.map(({ id, block }) => `${id} ${block}`)),
     ),
   }),
 )
+const firstCodec = recordCodec<ReadManifest>('manifest', object({ ...anyMembers, version: is(1) }))
+
+function orderFault(ids: readonly string[]): string | undefined {
+  return ids.every((id, at) => at === 0 || (ids[at - 1] ?? '') < id) ? undefined : 'are not in the order of their ids'
+}
 
 /** In canonical JSON. Throws BundleFault for more objects than a bundle may hold. */
 export function encodeManifest(manifest: Manifest): Uint8Array {
@@ -80,23 +121,23 @@ export function encodeManifest(manifest: Manifest): Uint8Array {
   return bytes
 }
 
-function objectsOf({ datasets }: Manifest): number {
+function objectsOf({ datasets }: AnyManifest): number {
   return datasets.reduce((sum, { blocks, slices }) => sum + blocks.length + slices.length, 0)
 }
 
 /** Throws BundleFault. */
-export function decodeManifest(bytes: Uint8Array): Manifest {
+export function decodeManifest(bytes: Uint8Array): ReadManifest {
   try {
     const value = parseJson(bytes, { maxDepth: 8, maxValues: 4 * objectsMost })
     const version =
       value instanceof Map && value.get('kind') === 'proofstream-bundle' ? value.get('version') : undefined
-    if (version instanceof JsonNumber && /^[2-9]$|^[1-9]\d+$/.test(version.token)) {
+    if (version instanceof JsonNumber && /^[3-9]$|^[1-9]\d+$/.test(version.token)) {
       throw new BundleFault(
         'impossible',
-        `It is a bundle of version ${version.token.slice(0, 20)}; this program reads version 1.`,
+        `It is a bundle of version ${version.token.slice(0, 20)}; this program reads versions 1 and 2.`,
       )
     }
-    return codec.decode(bytes)
+    return (version instanceof JsonNumber && version.token === '1' ? firstCodec : codec).decode(bytes)
   } catch (error) {
     if (error instanceof BundleFault || !(error instanceof DecodeError)) throw error
     throw new BundleFault('noBundle', `It is no bundle: its ${error.message}.`)
@@ -111,11 +152,16 @@ export interface BundleFile {
 }
 
 /** The files after the manifest, in their order; paths of objects are those of a store, so that they unpack as one. */
-export function* bundleFiles({ proof, datasets }: Manifest): Generator<BundleFile, undefined> {
-  yield { path: proofPath, hash: proof[0], sizeBytes: proof[1] }
-  for (const { id, blocks, slices } of datasets) {
-    for (const [hash, sizeBytes] of blocks) yield { path: objectPath(id, 'blocks', hash), hash, sizeBytes }
-    for (const [hash, sizeBytes] of slices) yield { path: objectPath(id, 'data', hash), hash, sizeBytes }
+export function* bundleFiles(manifest: ReadManifest): Generator<BundleFile, undefined> {
+  const file = (path: string, [hash, sizeBytes]: Entry): BundleFile => ({ path, hash, sizeBytes })
+  yield file(proofPath, manifest.proof)
+  if (manifest.version !== 1) {
+    yield file(enginePath, manifest.engine)
+    for (const { id, block, proof } of manifest.ledger) yield file(ledgerPath(id, block), proof)
+  }
+  for (const { id, blocks, slices } of manifest.datasets) {
+    for (const block of blocks) yield file(objectPath(id, 'blocks', block[0]), block)
+    for (const slice of slices) yield file(objectPath(id, 'data', slice[0]), slice)
   }
   return undefined
 }
@@ -124,7 +170,11 @@ export function objectPath(id: string, kind: 'blocks' | 'data', hash: string): s
   return `datasets/${id.slice('did:odf:'.length)}/${kind}/${hash}`
 }
 
+export function ledgerPath(id: string, block: string): string {
+  return `ledger/${id.slice('did:odf:'.length)}/${block}.tlog-proof`
+}
+
 /** Bytes of the whole bundle. */
-export function bundleBytes(manifest: Manifest, manifestBytes: number): number {
+export function bundleBytes(manifest: ReadManifest, manifestBytes: number): number {
   return tarBytes([manifestBytes, ...[...bundleFiles(manifest)].map(({ sizeBytes }) => sizeBytes)])
 }

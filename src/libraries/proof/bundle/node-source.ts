@@ -9,6 +9,8 @@ export interface NodeRoutes {
   json(path: string): Promise<JsonValue>
   /** Hands the bytes of the answer to `take` while they come. */
   bytes(path: string, take: (piece: Uint8Array) => Promise<void>): Promise<void>
+  /** The proof of the ledger at this path. Where it is absent, none is asked for. */
+  readonly ledgerProof?: (path: string) => Promise<Uint8Array>
 }
 
 /** Blocks of one page of a chain: the most that a node gives. */
@@ -22,9 +24,13 @@ export function nodeSource(routes: NodeRoutes): BundleSource {
     paths.set(id, path)
     return path
   }
+  const { ledgerProof } = routes
   return {
     chain: async (id, pins) => await chainTo(routes, await pathOf(id), pins),
     object: async ({ id, kind, hash }, take) => await routes.bytes(`${await pathOf(id)}/${kind}/${hash}`, take),
+    ...(ledgerProof && {
+      ledgerProof: async (id, block) => await ledgerProof(`${await pathOf(id)}/blocks/${block}/proof`),
+    }),
   }
 }
 

@@ -10,6 +10,7 @@ import { sameValue } from '../../base/compare.ts'
 import type { MetadataBlock } from '../../model/events.ts'
 import type { SignedAnswer } from '../signed-answer.ts'
 import { ChainWalk } from './chain-walk.ts'
+import { decodeEngineFile, type EngineFile, engineBytesMost, plainDialect } from './engine-file.ts'
 import {
   blockBytesMost,
   bundleBytes,
@@ -17,18 +18,25 @@ import {
   bundleFiles,
   BundleFault,
   decodeManifest,
-  type Manifest,
+  ledgerProofBytesMost,
   manifestBytesMost,
   manifestPath,
   proofBytesMost,
+  type ReadManifest,
 } from './manifest.ts'
 import { ByteSource, readTarHeader, tarEnd, tarHeader, tarPadding } from './tar.ts'
 
 /** The blocks that a proof names, by dataset. */
 export type Pins = ReadonlyMap<string, ReadonlySet<string>>
 
-/** The blocks that an answer names. Throws BundleFault where it names a dataset without its block. */
-export function pinsOf({ datasets }: Pick<SignedAnswer, 'datasets'>): Pins {
+/** What a proof asks of its bundle. */
+export interface Asked {
+  readonly pins: Pins
+  readonly dialect: string
+}
+
+/** Throws BundleFault for an answer that names a dataset without its block. */
+export function askedOf({ datasets, dialect = plainDialect }: Pick<SignedAnswer, 'datasets' | 'dialect'>): Asked {
   const pins = new Map<string, Set<string>>()
   for (const { id, alias = id, blockHash } of datasets) {
     if (blockHash === undefined) {
@@ -39,12 +47,14 @@ export function pinsOf({ datasets }: Pick<SignedAnswer, 'datasets'>): Pins {
     }
     pins.set(id, (pins.get(id) ?? new Set()).add(blockHash))
   }
-  return pins
+  return { pins, dialect }
 }
 
 export interface BundleTaker {
-  /** The proof, as it was saved; says which blocks it names. What it throws ends the reading. */
-  proof(bytes: Uint8Array, contents: BundleSizes): Promise<Pins>
+  /** The proof, as it was saved; says what it asks for. What it throws ends the reading. */
+  proof(bytes: Uint8Array, contents: BundleSizes): Promise<Asked>
+  /** The proof that a ledger has a pinned block: bytes that nothing here has checked. */
+  ledgerProof(id: string, block: string, bytes: Uint8Array): void
   /** A block that follows the one before it. */
   block(id: string, hash: string, block: MetadataBlock): void
   /** A piece of a slice; what was taken is to be used only when the bundle was read to its end. */
@@ -61,6 +71,8 @@ export interface BundleSizes {
 /** What a bundle holds. */
 export interface BundleContents extends BundleSizes {
   readonly rows: number
+  /** A hint. A bundle of the first version has none. */
+  readonly engine: EngineFile | undefined
 }
 
 /** Reads `chunks` to their end. Throws BundleFault, and what `taker` throws. */
@@ -73,17 +85,19 @@ export async function readBundle(chunks: AsyncIterable<Uint8Array>, taker: Bundl
     slices: manifest.datasets.reduce((sum, { slices }) => sum + slices.length, 0),
     bytes: bundleBytes(manifest, manifestBytes),
   }
-  const pins = await taker.proof(await reader.whole(proofBytesMost), sizes)
+  const asked = await taker.proof(await reader.whole(proofBytesMost), sizes)
+  const { pins } = asked
   comparePins(manifest, pins)
+  const engine = await readBesides(reader, manifest, { asked, taker })
   let rows = 0
   for (const dataset of manifest.datasets) rows += await readChain(reader, dataset, { pins, taker })
   await readEnd(source)
-  return { ...sizes, rows }
+  return { ...sizes, rows, engine }
 }
 
 async function readManifest(
   source: ByteSource,
-): Promise<{ readonly manifest: Manifest; readonly manifestBytes: number }> {
+): Promise<{ readonly manifest: ReadManifest; readonly manifestBytes: number }> {
   const header = await source.header()
   const said = header && readTarHeader(header)
   if (header === undefined || said?.path !== manifestPath) {
@@ -145,7 +159,7 @@ class Reader {
   }
 }
 
-function comparePins({ datasets }: Manifest, pins: Pins): void {
+function comparePins({ datasets }: ReadManifest, pins: Pins): void {
   const missing = [...pins.keys()].find((id) => !datasets.some((dataset) => dataset.id === id))
   if (missing !== undefined)
     throw new BundleFault('failed', `The proof names the dataset ${missing}, which is not here.`)
@@ -154,10 +168,30 @@ function comparePins({ datasets }: Manifest, pins: Pins): void {
     throw new BundleFault('failed', `It holds the dataset ${extra.id}, which the proof does not name.`)
 }
 
+/** Reads what stands between the proof and the datasets; resolves with what is said of the engine. */
+async function readBesides(
+  reader: Reader,
+  manifest: ReadManifest,
+  { asked: { pins, dialect }, taker }: { readonly asked: Asked; readonly taker: BundleTaker },
+): Promise<EngineFile | undefined> {
+  if (manifest.version === 1) return undefined
+  const engine = decodeEngineFile(await reader.whole(engineBytesMost), dialect)
+  for (const { id, block } of manifest.ledger) {
+    if (pins.get(id)?.has(block) !== true) {
+      throw new BundleFault(
+        'failed',
+        `It has a ledger proof of block ${block} of ${id}, which the proof does not name.`,
+      )
+    }
+    taker.ledgerProof(id, block, await reader.whole(ledgerProofBytesMost))
+  }
+  return engine
+}
+
 /** Reads the blocks and slices of a dataset; resolves with how many rows it has. */
 async function readChain(
   reader: Reader,
-  { id, blocks, slices }: Manifest['datasets'][number],
+  { id, blocks, slices }: ReadManifest['datasets'][number],
   { pins, taker }: { readonly pins: Pins; readonly taker: BundleTaker },
 ): Promise<number> {
   const walk = new ChainWalk(id)

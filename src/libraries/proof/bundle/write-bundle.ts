@@ -5,19 +5,22 @@ import { hashText, sha3Hash } from '../../base/ids/identifiers.ts'
 import { createSha3256 } from '../../base/ids/native-crypto.ts'
 import { concatBytes } from '../../base/bytes.ts'
 import { ChainWalk } from './chain-walk.ts'
+import { encodeEngineFile, type EngineFile } from './engine-file.ts'
 import {
   blockBytesMost,
   bundleBytes,
   BundleFault,
   encodeManifest,
+  enginePath,
   type Entry,
+  ledgerPath,
   type Manifest,
   manifestPath,
   objectPath,
   objectsMost,
   proofPath,
 } from './manifest.ts'
-import type { BundleContents, Pins } from './read-bundle.ts'
+import type { Asked, BundleContents, Pins } from './read-bundle.ts'
 import { tarEnd, tarHeader, tarPadding } from './tar.ts'
 
 /** Takes bytes; resolves when it has room for more. */
@@ -32,6 +35,8 @@ export interface BundleSource {
     of: { readonly id: string; readonly kind: 'blocks' | 'data'; readonly hash: string },
     take: Take,
   ): Promise<void>
+  /** The proof that a ledger has a block. A bundle of a source with this has one of each pinned block. */
+  readonly ledgerProof?: (id: string, block: string) => Promise<Uint8Array>
 }
 
 /** A bundle that can be written. */
@@ -39,8 +44,24 @@ export interface BundlePlan {
   readonly contents: BundleContents
   readonly manifest: Manifest
   readonly proof: Uint8Array
+  readonly engine: Uint8Array
+  /** In the order of the manifest. */
+  readonly ledger: readonly Uint8Array[]
   /** By hash. */
   readonly blocks: ReadonlyMap<string, Uint8Array>
+}
+
+/** What a bundle is made for. */
+interface Wanted extends Pick<Asked, 'pins'> {
+  readonly proof: Uint8Array
+  /** What its dialect needs. */
+  readonly engine: EngineFile
+}
+
+interface FetchedProof {
+  readonly id: string
+  readonly block: string
+  readonly bytes: Uint8Array
 }
 
 /** Objects that are fetched at once. */
@@ -55,10 +76,11 @@ const heldBytesMost = 512 * 1024 * 1024
  * long, and what `source` throws.
  */
 export async function planBundle(
-  proof: Uint8Array,
-  pins: Pins,
+  { proof, pins, engine: engineFile }: Wanted,
   { source, onBlock }: { readonly source: BundleSource; readonly onBlock: (done: number, of: number) => void },
 ): Promise<BundlePlan> {
+  const engine = encodeEngineFile(engineFile)
+  const ledger = await fetchLedgerProofs(pins, source)
   const blocks = new Map<string, Uint8Array>()
   const datasets: Manifest['datasets'][number][] = []
   let [rows, heldBytes, slices] = [0, 0, 0]
@@ -84,17 +106,36 @@ export async function planBundle(
   }
   const manifest: Manifest = {
     kind: 'proofstream-bundle',
-    version: 1,
-    proof: [sha3Hash(proof), proof.length],
+    version: 2,
+    proof: entryOf(proof),
+    engine: entryOf(engine),
+    ledger: ledger.map(({ id, block, bytes }) => ({ id, block, proof: entryOf(bytes) })),
     datasets,
   }
   const bytes = bundleBytes(manifest, encodeManifest(manifest).length)
-  return { contents: { blocks: blocks.size, slices, rows, bytes }, manifest, proof, blocks }
+  const contents = { blocks: blocks.size, slices, rows, bytes, engine: engineFile }
+  return { contents, manifest, proof, engine, ledger: ledger.map(({ bytes }) => bytes), blocks }
+}
+
+function entryOf(bytes: Uint8Array): Entry {
+  return [sha3Hash(bytes), bytes.length]
+}
+
+/** What a source has of the ledger about the pinned blocks, by id, then block. */
+async function fetchLedgerProofs(pins: Pins, { ledgerProof }: BundleSource): Promise<FetchedProof[]> {
+  const found: FetchedProof[] = []
+  if (ledgerProof === undefined) return found
+  for (const id of [...pins.keys()].sort()) {
+    for (const block of [...(pins.get(id) ?? [])].sort()) {
+      found.push({ id, block, bytes: await ledgerProof(id, block) })
+    }
+  }
+  return found
 }
 
 /** Writes the files of a plan. Throws BundleFault for a slice that is not what its block says, and what `source` and `write` throw. */
 export async function writeBundle(
-  { manifest, proof, blocks }: BundlePlan,
+  { manifest, proof, engine, ledger, blocks }: BundlePlan,
   source: BundleSource,
   write: Take,
 ): Promise<void> {
@@ -108,6 +149,9 @@ export async function writeBundle(
     await writeOn(tarHeader(path, bytes.length), bytes, tarPadding(bytes.length))
   await file(manifestPath, encodeManifest(manifest))
   await file(proofPath, proof)
+  await file(enginePath, engine)
+  for (const [at, { id, block }] of manifest.ledger.entries())
+    await file(ledgerPath(id, block), ledger[at] ?? new Uint8Array())
   for (const { id, blocks: entries, slices } of manifest.datasets) {
     for (const [hash] of entries) await file(objectPath(id, 'blocks', hash), blocks.get(hash) ?? new Uint8Array())
     const ahead = async ([hash, sizeBytes]: Entry): Promise<Uint8Array | undefined> =>

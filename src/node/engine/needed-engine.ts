@@ -1,0 +1,39 @@
+// Which engine it takes to run the query of a proof again, by its dialect alone: what a bundle says to whom it is handed, and a
+// page of the proof that it checked. A pure function of the table of known engines, so that all of one release say the same.
+
+import type { EngineFile, EngineForm } from '../../libraries/proof/bundle/engine-file.ts'
+import { type KnownEngine, knownEngines } from './known-engines.ts'
+
+/** Of the engine that a dialect names. */
+export function versionOf(dialect: string): string | undefined {
+  return /^SqlDuckDb\/([\d.]{1,30})-\d{1,9}$/.exec(dialect)?.[1]
+}
+
+/** What the release says of the engine of a dialect. */
+export function neededEngine(dialect: string): EngineFile {
+  const version = versionOf(dialect)
+  const known = knownEngines.find((one) => one.version === version)
+  const name = version === undefined ? 'an engine' : `DuckDB ${version}`
+  const needs =
+    known === undefined
+      ? `To run this query again takes ${name}, which the release that says so does not know.`
+      : `To run this query again takes ${name}: proofstream engine add ${known.version}`
+  return {
+    dialect,
+    ...(version !== undefined && { engine: { name: 'duckdb', version } }),
+    forms: known === undefined ? [] : formsOf(known),
+    needs,
+  }
+}
+
+function formsOf({ packageVersion, platforms, portable }: KnownEngine): EngineForm[] {
+  const libraries = Object.entries(platforms).map(([platform, { library }]) => [platform, library] as const)
+  const native = {
+    form: 'native',
+    package: `@duckdb/node-api@${packageVersion}`,
+    libraries: Object.fromEntries(libraries),
+  }
+  if (portable === undefined) return [native]
+  const { packageVersion: version, module } = portable
+  return [native, { form: 'portable', package: `@duckdb/duckdb-wasm@${version}`, libraries: { wasm: module } }]
+}
