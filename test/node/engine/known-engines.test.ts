@@ -74,6 +74,8 @@ test.runIf(hasBrowserEngine)(
   async () => {
     const known = must(ofRelease.portable, 'the release has a portable form')
     expect(known.packageVersion).toBe(browserEngineVersion)
+    const page = await readFile(join(repository, 'docs/engines.md'), 'utf8')
+    expect(page).toContain(`\nnpm install @duckdb/duckdb-wasm@${browserEngineVersion}\n`)
     const installed = must(findPortableModule(engineVersion), 'it is installed')
     expect(await installed.digest()).toBe(known.module)
     const dir = await mkdtemp(join(tmpdir(), 'proofstream-module-'))
