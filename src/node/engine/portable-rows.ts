@@ -1,16 +1,20 @@
 // Rows out of the portable engine, as the values of a signed output: each type is asked for in a form that says all of it, and
 // printed as nodes print it.
 
+import { must } from '../../libraries/base/assert.ts'
 import { isPresent } from '../../libraries/columnar/arrow/columns.ts'
 import { longsOf, numbersOf } from '../../libraries/columnar/arrow/numbers.ts'
 import { decodeUtf8 } from '../../libraries/base/bytes.ts'
 import { JsonNumber, type JsonValue } from '../../libraries/base/json/value.ts'
-import { type Column, type DataType, noZone, type RecordBatch } from '../../libraries/model/schema.ts'
+import { type Column, type DataType, noZone, type RecordBatch, type TimeUnit } from '../../libraries/model/schema.ts'
 import {
   dateText,
   float32Token,
   float64Token,
+  intervalText,
+  timeNanosText,
   timestampMicrosText,
+  timestampNanosText,
 } from '../../libraries/columnar/outputs/value-text.ts'
 import type { PortableEngine } from './portable-engine.ts'
 
@@ -28,36 +32,60 @@ export async function runningVersion(engine: PortableEngine): Promise<string> {
 }
 
 export async function columnsOf(engine: PortableEngine, text: string): Promise<ResultColumn[]> {
-  const described = await engine.query(`SELECT column_name, column_type FROM (DESCRIBE SELECT * FROM (${text}\n))`)
+  const described = await engine.query(`SELECT column_name, column_type FROM (DESCRIBE ${text}\n)`)
   return described.flatMap((batch) => {
     const [name, type] = batch.columns.map((column) => (row: number) => textAt(column, row))
     return Array.from({ length: batch.rows }, (_, row) => ({ name: name?.(row) ?? '', type: type?.(row) ?? '' }))
   })
 }
 
-/** What values of a type are called, how they are asked for, and the value of what comes. */
+/** What values of a type are called, how they are asked for, and the value that comes in a row of a column. */
 interface Printer {
   readonly type: DataType
   readonly sql: (column: string) => string
-  readonly value: (text: string) => JsonValue
+  readonly value: (column: Column, row: number) => JsonValue
 }
 
-const text = (column: string): string => `${column}::VARCHAR`
-const number = (type: DataType): Printer => ({ type, sql: text, value: (token) => new JsonNumber(token) })
-const stamp = (zone: string, suffix: string): Printer => ({
-  type: { kind: 'Timestamp', unit: 'Microsecond', timezone: zone },
-  sql: (column) => `CASE WHEN isfinite(${column}) THEN epoch_us(${column}) END::VARCHAR`,
-  value: (micros) => `${timestampMicrosText(BigInt(micros))}${suffix}`,
+const asText = (column: string): string => `${column}::VARCHAR`
+const number = (type: DataType): Printer => ({
+  type,
+  sql: asText,
+  value: (column, row) => new JsonNumber(textAt(column, row)),
 })
+const words: Printer = { type: { kind: 'String' }, sql: asText, value: textAt }
 const float = (type: DataType, token: (value: number) => string): Printer => ({
   type,
   sql: (column) => column,
-  value: (digits) => (Number.isFinite(Number(digits)) ? new JsonNumber(token(Number(digits))) : null),
+  value: (column, row) => {
+    const value = numbersOf(column)?.[row] ?? Number.NaN
+    return Number.isFinite(value) ? new JsonNumber(token(value)) : null
+  },
 })
+/** Of what is counted from 1970 on; there is no JSON for what has no end. */
+const counted = (type: DataType, count: string, print: (count: bigint) => string): Printer => ({
+  type,
+  sql: (column) => `CASE WHEN isfinite(${column}) THEN ${count.replace('?', column)} END::VARCHAR`,
+  value: (column, row) => print(BigInt(textAt(column, row))),
+})
+const stamp = (unit: TimeUnit, timezone: string, suffix: string): Printer =>
+  counted({ kind: 'Timestamp', unit, timezone }, 'epoch_us(?)', (micros) => `${timestampMicrosText(micros)}${suffix}`)
+/** Months, days and microseconds: a month is no number of days. */
+const interval: Printer = {
+  type: { kind: 'String' },
+  sql: (column) => {
+    const part = (name: string): string => `date_part('${name}', ${column})`
+    const micros = `${part('hour')} * 3600000000 + ${part('minute')} * 60000000 + ${part('microsecond')}`
+    return `concat_ws(',', ${part('year')} * 12 + ${part('month')}, ${part('day')}, ${micros}) || left(${column}::VARCHAR, 0)`
+  },
+  value: (column, row) => {
+    const [months, days, micros = '0'] = textAt(column, row).split(',')
+    return intervalText(Number(months), Number(days), BigInt(micros))
+  },
+}
 const huge: DataType = { kind: 'Decimal', precision: 38, scale: 0 }
 
 const printers: ReadonlyMap<string, Printer> = new Map([
-  ['BOOLEAN', { type: { kind: 'Bool' }, sql: text, value: (word) => word === 'true' }],
+  ['BOOLEAN', { type: { kind: 'Bool' }, sql: asText, value: (column, row) => textAt(column, row) === 'true' }],
   ['TINYINT', number({ kind: 'Int8' })],
   ['SMALLINT', number({ kind: 'Int16' })],
   ['INTEGER', number({ kind: 'Int32' })],
@@ -70,24 +98,53 @@ const printers: ReadonlyMap<string, Printer> = new Map([
   ['UHUGEINT', number(huge)],
   ['DOUBLE', float({ kind: 'Float64' }, float64Token)],
   ['FLOAT', float({ kind: 'Float32' }, float32Token)],
-  ['VARCHAR', { type: { kind: 'String' }, sql: text, value: (value) => value }],
-  ['TIMESTAMP', stamp(noZone, '')],
-  ['TIMESTAMP WITH TIME ZONE', stamp('UTC', 'Z')],
+  ['VARCHAR', words],
+  ['UUID', words],
+  ['BIT', words],
+  ['BLOB', { type: { kind: 'Binary' }, sql: (column) => `lower(hex(${column}))`, value: textAt }],
+  ['TIMESTAMP', stamp('Microsecond', noZone, '')],
+  ['TIMESTAMP_S', stamp('Second', noZone, '')],
+  ['TIMESTAMP_MS', stamp('Millisecond', noZone, '')],
+  ['TIMESTAMP WITH TIME ZONE', stamp('Microsecond', 'UTC', 'Z')],
   [
-    'DATE',
+    'TIMESTAMP_NS',
+    counted({ kind: 'Timestamp', unit: 'Nanosecond', timezone: noZone }, 'epoch_ns(?)', timestampNanosText),
+  ],
+  [
+    'TIME',
     {
-      type: { kind: 'Date' },
-      sql: (column) => `CASE WHEN isfinite(${column}) THEN date_diff('day', DATE '1970-01-01', ${column}) END::VARCHAR`,
-      value: (days) => dateText(Number(days)),
+      type: { kind: 'Time', unit: 'Microsecond' },
+      sql: (column) => `epoch_us(${column})::VARCHAR`,
+      value: (column, row) => timeNanosText(1000n * BigInt(textAt(column, row))),
     },
   ],
+  ['INTERVAL', interval],
+  ['DATE', counted({ kind: 'Date' }, "date_diff('day', DATE '1970-01-01', ?)", (days) => dateText(Number(days)))],
 ])
 
 function printerOf(type: string): Printer | undefined {
+  const [, items, length] = /^(.+)\[(\d*)\]$/.exec(type) ?? []
+  if (items !== undefined) return listPrinter(items, length === '' ? undefined : Number(length))
   const [, precision, scale] = /^DECIMAL\((\d+),(\d+)\)$/.exec(type) ?? []
   if (precision === undefined) return printers.get(type)
-  const decimal: DataType = { kind: 'Decimal', precision: Number(precision), scale: Number(scale) }
-  return { type: decimal, sql: text, value: (digits) => digits }
+  return { ...words, type: { kind: 'Decimal', precision: Number(precision), scale: Number(scale) } }
+}
+
+function listPrinter(items: string, fixedLength: number | undefined): Printer | undefined {
+  const item = printerOf(items)
+  if (item === undefined) return undefined
+  const itemType = { kind: 'Option', inner: item.type } as const
+  return {
+    type: { kind: 'List', itemType, ...(fixedLength !== undefined && { fixedLength }) },
+    sql: (column) => `list_transform(${column}::${items}[], lambda x: ${item.sql('x')})`,
+    value: ({ offsets, child }, row) => {
+      const [from, to] = [offsets?.[row] ?? 0, offsets?.[row + 1] ?? 0]
+      const values = must(child, 'a list has items')
+      return Array.from({ length: to - from }, (_, at) =>
+        isPresent(values, from + at) ? item.value(values, from + at) : null,
+      )
+    },
+  }
 }
 
 /** What schemas call a type of the engine; undefined for one that is not printed here. */
@@ -116,8 +173,7 @@ function cellAt(
 ): JsonValue {
   const column = columns[at]
   if (column === undefined || !isPresent(column, row)) return null
-  const isFloat = type === 'DOUBLE' || type === 'FLOAT'
-  return printerOf(type)?.value(isFloat ? String(numbersOf(column)?.[row]) : textAt(column, row)) ?? null
+  return printerOf(type)?.value(column, row) ?? null
 }
 
 function textAt(column: Column, row: number): string {
