@@ -87,6 +87,8 @@ describe('before the first start', () => {
     expect(row(rows, 'log')?.found).toContain('the first start makes it')
     expect(row(rows, 'data writes')?.found).toContain('link(2) and fdatasync work')
     expect(row(rows, 'data space')?.found).toMatch(/MiB are free/)
+    expect(row(rows, 'engine')).toMatchObject({ status: 'ok', found: expect.stringContaining('is here') })
+    expect(row((await doctor(parent, ['--roles', 'gateway,builder'])).rows, 'engine')).toBeUndefined()
     expect(await readdir(parent)).toEqual([])
     const wrong = await doctor(parent, ['--partitions', '-1'])
     expect([wrong.code, wrong.stdout]).toEqual([2, ''])

@@ -1,5 +1,5 @@
 // `engine list` and `engine add`: the engines of other versions, which only proofs use. What is added are archives of npm whose
-// hashes the release knows, unpacked as they are: nothing of them runs meanwhile.
+// hashes the release knows, unpacked as they are: nothing of them runs meanwhile. And whether that of the release is here.
 
 import { execFile } from 'node:child_process'
 import { mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises'
@@ -8,10 +8,11 @@ import { promisify } from 'node:util'
 import type { Config } from '../config.ts'
 import { type EngineAbout, engineList } from '../engine/engines.ts'
 import { type KnownEngine, knownEngines } from '../engine/known-engines.ts'
-import { addedFolder, findNativeEngine, ownPlatforms, NativeEngine } from '../engine/native-engine.ts'
+import { addedFolder, addingHint, findNativeEngine, ownPlatforms, NativeEngine } from '../engine/native-engine.ts'
 import { modulePackage } from '../engine/portable-module.ts'
 import { engineVersion } from '../engine/messages.ts'
 import { dataPaths } from '../store/layout.ts'
+import { fail, type Finding, ok, reasonOf, warn } from './finding.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
 import { createSha2 } from '../../libraries/base/ids/native-crypto.ts'
 import { base64Text } from '../../libraries/base/base64.ts'
@@ -42,6 +43,21 @@ export async function listEngines(config: Config): Promise<ListedEngine[]> {
       ? [native]
       : [native, listed('portable', `${modulePackage}@${portable.packageVersion}`)]
   })
+}
+
+/** Whether statements can run here. */
+export async function checkEngine({ dataDir }: Config): Promise<readonly Finding[]> {
+  const found = findNativeEngine(engineVersion, dataPaths(dataDir).engines)
+  const name = `DuckDB ${engineVersion}`
+  if (found === undefined) return [warn('engine', `${name} is not on this machine.`, addingHint(engineVersion))]
+  try {
+    const digest = await found.digest()
+    return [
+      ok('engine', `${name} is here, and its library is the one that this release knows (${digest.slice(0, 16)}…).`),
+    ]
+  } catch (error) {
+    return [fail('engine', reasonOf(error), addingHint(engineVersion))]
+  }
 }
 
 /** An archive that is needed, and the folder of its package. */
