@@ -13,7 +13,17 @@ import { filesUnder } from '../helpers/sources.ts'
 import { type Mutant, mutants, planted } from './mutants.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
-const copied = ['src', 'scripts', 'streams', 'texts', 'test', 'package.json', 'tsconfig.json']
+const copied = [
+  'src',
+  'scripts',
+  'streams',
+  'texts',
+  'test',
+  'package.json',
+  'tsconfig.json',
+  'package-lock.json',
+  'docs',
+]
 const sources = filesUnder('src')
 const seeds = process.env['MUTANT_SEEDS'] ?? '400'
 const perDay = Number(process.env['MUTANTS'] ?? mutants.length)
