@@ -7,7 +7,7 @@ import { JsonNumber, type JsonValue } from '../base/json/value.ts'
 import { float32Token, float64Token } from '../columnar/outputs/value-text.ts'
 import { hashCanonical } from './commitment.ts'
 
-/** Spellings that are tried at most, and bytes that are hashed for it: whoever sends a proof chooses both. */
+/** Spellings that are tried at most, and bytes that are hashed for it. The sender of a proof chooses both. */
 const mostTries = 4096
 const mostBytes = 8_000_000
 /** Integers that one double stands for, at most. */

@@ -1,6 +1,6 @@
 // DuckDB as WebAssembly: the worker of @duckdb/duckdb-wasm, spoken to in its own messages, so that neither its interface nor
 // the Arrow library that this needs is taken. One statement at a time, in memory, without files, network and extensions.
-// Where the worker runs is the matter of who opens it: in a browser, or in a process of a node (portable-child.ts).
+// Its opener says where the worker runs: in a browser, or in a process of a node (portable-child.ts).
 
 import { ArrowStreamReader } from '../../libraries/columnar/arrow/ipc-reader.ts'
 import type { RecordBatch } from '../../libraries/model/schema.ts'
@@ -17,7 +17,7 @@ export interface EnginePort {
   close(): void
 }
 
-/** Who hears of the worker. */
+/** Hears of the worker. */
 export interface PortListener {
   readonly answer: (answer: PortableAnswer) => void
   readonly fault: (message: string) => void
@@ -77,7 +77,7 @@ export class PortableEngine {
   }
 
   /**
-   * The rows of a statement, which runs in turns: whoever opened the engine is heard between them. Throws EngineFailure,
+   * The rows of a statement, which runs in turns. Between them the engine hears its opener. Throws EngineFailure,
    * DecodeError for columns that are not read here.
    */
   async query(sql: string): Promise<readonly RecordBatch[]> {

@@ -96,7 +96,7 @@ async function putEngine(engines: string, known: KnownEngine, files: readonly st
   const made = await mkdtemp(join(engines, '.new-'))
   try {
     const wanted = wantedOf(known, made)
-    const archives = files.length > 0 ? files : await fetched(wanted, known.packageVersion, made)
+    const archives = files.length > 0 ? files : await fetched(wanted, known, made)
     const found = await matched(wanted, archives)
     for (const { folder, file } of found) {
       await mkdir(folder, { recursive: true })
@@ -131,7 +131,11 @@ function wantedOf({ version, archives, platforms }: KnownEngine, made: string): 
 }
 
 /** The archives as npm has them. Throws NodeError `EngineUnavailable` where npm gets none. */
-async function fetched(wanted: readonly Wanted[], packageVersion: string, dir: string): Promise<string[]> {
+async function fetched(
+  wanted: readonly Wanted[],
+  { version, packageVersion }: KnownEngine,
+  dir: string,
+): Promise<string[]> {
   const names = wanted.map(({ name }) => `${name}@${packageVersion}`)
   const flags = ['--ignore-scripts', '--json', '--loglevel=error', '--pack-destination', dir]
   try {
@@ -140,7 +144,7 @@ async function fetched(wanted: readonly Wanted[], packageVersion: string, dir: s
     return packed.map(({ filename }) => join(dir, filename))
   } catch (cause) {
     throw new NodeError('EngineUnavailable', `npm did not get ${names.join(', ')}.`, {
-      hint: `On a machine with a registry: npm pack ${names.join(' ')}. Then here: proofstream engine add … --file <archive> for each of them.`,
+      hint: `On a machine with a registry: npm pack ${names.join(' ')}. Then here: proofstream engine add ${version}, with --file <archive> for each of them.`,
       cause,
     })
   }
