@@ -23,6 +23,7 @@ import { measureLargeBody } from './large-body.ts'
 import { measureLive } from './live.ts'
 import { measureLongRecords } from './long-records.ts'
 import { canPin } from './machine.ts'
+import { measureLedgerPosts } from './ledger-posts.ts'
 import { measureLedger } from './ledger.ts'
 import { measureManyBlocks } from './many-blocks.ts'
 import { keepsBar, type Measure } from './measure.ts'
@@ -61,6 +62,7 @@ const parts: Readonly<Record<string, () => Promise<Measure[]>>> = {
   million: measureMillionRows,
   blocks: measureManyBlocks,
   ledger: measureLedger,
+  'ledger-posts': measureLedgerPosts,
   overload: measureOverload,
   long: measureLongRecords,
   fairness: measureFairness,
