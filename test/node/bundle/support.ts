@@ -21,6 +21,8 @@ export const folder = mkdtempSync(join(tmpdir(), 'proofstream-bundles-'))
 export const stranger = nodeKeyFromSeed(new Uint8Array(32).fill(7))
 let files = 0
 
+type NodeOfBundles = Pick<LiveNode, 'node' | 'adminToken'>
+
 /** A path for a file that is not there yet. */
 export function newPath(extension: string): string {
   return join(folder, `${files++}.${extension}`)
@@ -34,7 +36,7 @@ export async function savedProof(text: string): Promise<string> {
 }
 
 /** The bundle of a proof, made by the command line from a node. */
-export async function bundleOf(live: LiveNode, proof: string, ...more: readonly string[]): Promise<string> {
+export async function bundleOf(live: NodeOfBundles, proof: string, ...more: readonly string[]): Promise<string> {
   const path = newPath('tar')
   const { code, stderr } = await command(live, ['bundle', await savedProof(proof), '-o', path, ...more])
   expect({ code, stderr }).toMatchObject({ code: 0 })
@@ -42,7 +44,7 @@ export async function bundleOf(live: LiveNode, proof: string, ...more: readonly 
 }
 
 /** Runs a command against the node, as its admin. */
-export async function command(live: LiveNode, args: readonly string[], dir = folder): Promise<Finished> {
+export async function command(live: NodeOfBundles, args: readonly string[], dir = folder): Promise<Finished> {
   const env = { PROOFSTREAM_SERVER: live.node.url, PROOFSTREAM_TOKEN: live.adminToken, TMPDIR: dir }
   return await runCommand(args, { cwd: dir, env })
 }
