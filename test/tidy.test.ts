@@ -171,11 +171,11 @@ describe('the repository', () => {
       // the last hold the Python client against that judgement, with thousands of changed files (580), and send
       // the golden proofs of each dialect to a node (200). Bundles that say which engine they need and carry proofs of a ledger, for
       // the command and the pages (470, and 440 of tests).
-      src: linesOf('src') > 117_400,
+      src: linesOf('src') > 117_700,
       libraries: linesOf('src/libraries') > 27_400,
-      node: linesOf('src/node') > 56_150,
-      features: linesOf('src/features') > 23_000,
-      test: linesOf('test') > 97_900,
+      node: linesOf('src/node') > 56_400,
+      features: linesOf('src/features') > 23_050,
+      test: linesOf('test') > 98_100,
     }).toEqual({
       src: false,
       libraries: false,

@@ -59,7 +59,6 @@ const oddNames =
 const plainField: Readonly<Record<string, string>> = {
   flag: 'true',
   text: '"some text"',
-  'a name that is longer than a word': '"another text"',
 }
 /** Columns whose values line protocol can bring. */
 const valued = kindFields.map(({ name }) => name).filter((name) => !['day', 'fine', 'price'].includes(name))
@@ -123,7 +122,8 @@ const lineOf = ({ name, tags, fields, time, end }: typeof point extends fc.Arbit
 /** Points that are alike, in this unit of time. */
 function plainPoints({ eventTimeUnit = 'ns', fields: own }: Partial<ReaderOptions>, points: number): string {
   const time = 1_767_225_600n * { s: 1n, ms: 1000n, us: 1_000_000n, ns: 1_000_000_000n }[eventTimeUnit]
-  const names = (own ?? fields).map(({ name }) => name).filter((name) => valued.includes(name))
+  // A name with an escape is not read compiled, and nothing after it for a while.
+  const names = (own ?? fields).map(({ name }) => name).filter((name) => valued.includes(name) && key(name) === name)
   const values = names.map((name) => `${key(name)}=${plainField[name] ?? (name.startsWith('float') ? '1.5' : '7i')}`)
   const some = values.length === 0 ? 'other=1' : values.join(',')
   return Array.from({ length: points }, (_, i) => `m,device=d${i % 3} ${some} ${time + BigInt(i)}\n`).join('')
@@ -147,6 +147,15 @@ describe('the compiled reader of points', () => {
       const odd = [
         ...oddValues.flatMap((value) => valued.map((name) => `m,device=d ${key(name)}=${value} 1700000000\n`)),
         ...oddTimes.map((time) => `m int64=5i ${time}\n`),
+        'm int64=5i,int64=6i\n',
+        'm,device=a,device=b int64=5i\n',
+        'm,device=a device="a",int64=5i\n',
+        ',device=a int64=5i\n',
+        'm,device= int64=5i\n',
+        'm\n',
+        'm,device=a\n',
+        'm,device=a 1700000000\n',
+        'm int64=5i 1700000000 1700000000\n',
         ...oddNames.flatMap((name) => [`${name} int64=5i\n`, `m,device=${name} int64=5i\n`, `m ${name}=5i\n`]),
       ]
       const [most] = variant === variants[0] ? [odd.length] : [60]

@@ -44,9 +44,9 @@ export function pointRecord(at: usize, row: i32): usize {
   let last: usize = 0
   let isField = false
   while (at != 0) {
-    const byte = <u32>load<u8>(at)
-    if (byte != 0x2c) {
-      if (byte != 0x20 || isField) return isField ? endOf(at, row) : 0
+    if (load<u8>(at) != 0x2c) {
+      if (isField) return endOf(at, row)
+      // After a measurement or a tag there is a space, then.
       isField = true
     }
     at += 1
