@@ -19,6 +19,7 @@ import {
   valueCode,
 } from '../../node/formats/column-plan.ts'
 import { cutTimes } from '../../node/formats/column-warnings.ts'
+import { CompiledLines, leastCompiled } from '../../node/formats/compiled/lines.ts'
 import { FaultLog, unknownFieldMessage } from '../../node/formats/fault-log.ts'
 import type { EpochUnit, InferOptions, ParsedBody, ReaderOptions, StreamFormat } from '../../node/formats/format.ts'
 import { BodyInferrer, type SampledColumn, valueClass } from '../../node/formats/inference.ts'
@@ -65,10 +66,15 @@ class LineProtocolReader extends BodyReader {
   private readonly misfits = new FaultLog()
   /** Whether a value of the line being read did not fit. */
   private isMisfit = false
+  private readonly lines: LineProtocolFramer
+  /** Reads ahead of this reader; `null`: not at all. Made for bodies that are not small. */
+  private compiled: CompiledLines | null | undefined = undefined
 
   constructor(options: ReaderOptions) {
     const plan = tablePlan(options)
-    super({ ...options, eventTimeUnit: options.eventTimeUnit ?? 'ns' }, new LineProtocolFramer(), plan)
+    const lines = new LineProtocolFramer()
+    super({ ...options, eventTimeUnit: options.eventTimeUnit ?? 'ns' }, lines, plan)
+    this.lines = lines
     this.plan = plan
     this.met = new Float64Array(plan.columns.length)
     this.valueless = options.valueless && new Set(options.valueless.map(foldAscii))
@@ -83,6 +89,18 @@ class LineProtocolReader extends BodyReader {
     const body = super.finish()
     const { errors, total } = this.misfits
     return total === 0 ? body : { ...body, misfits: { errors, total } }
+  }
+
+  many(bytes: Uint8Array, at: number): number {
+    if (this.compiled === null || bytes.length - at < leastCompiled) return at
+    if (this.faults.total > 0 || this.feed.utf8.dirty) return at
+    this.compiled ??= CompiledLines.ofPoints(this.plan, this.options, measurementColumn) ?? null
+    if (this.compiled === null) return at
+    const after = this.compiled.read(bytes, at, this.columns)
+    this.records += this.compiled.rows
+    this.points += this.compiled.rows
+    this.lines.line += this.compiled.rows
+    return after
   }
 
   override record(bytes: Uint8Array, start: number, end: number): void {

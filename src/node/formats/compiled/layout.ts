@@ -43,9 +43,14 @@ export const codeOfString = 7
 export const codeOfDate = 8
 export const codeOfTimestamp = 9
 
+/** What records are. */
+export const recordsOfObjects = 0
+export const recordsOfCells = 1
+export const recordsOfPoints = 2
+
 /** Bytes of a key's record before its text; offsets in it follow. */
 export const keyHead = 32
-/** Address of its column's record. The text has its quotes. */
+/** Address of its column's record. The text has its quotes, or the equals sign after it. */
 export const keyColumn = 0
 export const keyLength = 4
 /** Address of the next key in the ring of all. */

@@ -1,4 +1,4 @@
-// AssemblyScript: reads lines of flat JSON objects, or of cells, into columns, and stops before a record that it does not
+// AssemblyScript: reads lines of flat JSON objects, of cells, or of points, into columns, and stops before a record that it does not
 // surely understand, which TypeScript then reads. The input, which is UTF-8, is followed by line feeds: each loop stops at one,
 // so none asks where the input ends.
 
@@ -17,36 +17,32 @@ import {
   columnRows,
   columnValues,
   keyColumn,
-  keyHead,
   keyLength,
-  keyLikely,
-  keyMask,
-  keyNext,
+  recordsOfCells,
+  recordsOfObjects,
 } from './layout'
 import { cellRecord, closed, prepareCells } from './cells.as'
 import { setPowers } from './doubles.as'
+import { beginKeys, keyAt, prepareKeys, unknownKey } from './keys.as'
+import { pointRecord, preparePoints } from './points.as'
 import { clearBit, putNulls, setBit } from './rows.as'
 import { beginCuts, columnLastCut, putDate, putInstant } from './times.as'
 import { putNumber, putString } from './values.as'
 
-export { prepareCells, setPowers }
+export { prepareCells, prepareKeys, preparePoints, setPowers, unknownKey }
 
 let columns: usize = 0
 let columnsEnd: usize = 0
-/** The key that came first in the last record. */
-let firstKey: usize = 0
+let records: i32 = recordsOfObjects
 let isUtc: bool = false
-let isOfCells: bool = false
 let stopped: usize = 0
-let unknown: usize = 0
 
-/** The columns, so many, and one of the keys, which are a ring (0: records are of cells); whether times without a zone are UTC. */
-export function prepare(firstColumn: usize, count: usize, key: usize, utc: i32): void {
+/** The columns, so many, and one of `recordsOf…`; whether times without a zone are UTC. */
+export function prepare(firstColumn: usize, count: usize, kind: i32, utc: i32): void {
   columns = firstColumn
   columnsEnd = firstColumn + count * columnBytes
-  firstKey = key
+  records = kind
   isUtc = utc != 0
-  isOfCells = key == 0
 }
 
 /** Where the last run stopped: at the record that it did not take, or at the end. */
@@ -54,17 +50,12 @@ export function stoppedAt(): usize {
   return stopped
 }
 
-/** The key that is not known and made it stop there; 0: something else did. */
-export function unknownKey(): usize {
-  return unknown
-}
-
 /**
  * Reads the records of [at, end): how many. No more than `mostRows`, and none once they have `mostBytes` without their line
  * ends.
  */
 export function run(at: usize, end: usize, mostRows: i32, mostBytes: i32): i32 {
-  unknown = 0
+  beginKeys()
   beginCuts()
   let row = 0
   let bytes = 0
@@ -73,8 +64,8 @@ export function run(at: usize, end: usize, mostRows: i32, mostBytes: i32): i32 {
     store<i32>(column, 0, columnNulls)
     store<i32>(column, 0, columnCuts)
   }
-  while (row < mostRows && bytes < mostBytes && at < end && (isOfCells || load<u8>(at) == 0x7b)) {
-    const after = isOfCells ? cellRecord(at, row, isUtc) : record(at, row)
+  while (row < mostRows && bytes < mostBytes && at < end) {
+    const after = recordAt(at, row)
     // A line feed behind the end does not belong to the input.
     if (after == 0 || after > end) {
       undo(row)
@@ -89,6 +80,14 @@ export function run(at: usize, end: usize, mostRows: i32, mostBytes: i32): i32 {
     if (load<i32>(column, columnRows) > 0) putNulls(column, row)
   }
   return row
+}
+
+/** Reads the record at `at`: the index after its line end, or 0. */
+function recordAt(at: usize, row: i32): usize {
+  if (records == recordsOfCells) return cellRecord(at, row, isUtc)
+  if (records == recordsOfObjects) return load<u8>(at) == 0x7b ? record(at, row) : 0
+  const after = pointRecord(at, row)
+  return after != 0 && isComplete(row) ? after : 0
 }
 
 /** Drops what columns have of a row: with it the run ends, so what was written of it is not looked at. */
@@ -107,34 +106,13 @@ function skipSpace(at: usize): usize {
   return at
 }
 
-function isKey(key: usize, at: usize): bool {
-  const first = v128.xor(v128.load(key, keyHead), v128.load(at))
-  if (v128.any_true(v128.and(first, v128.load(key, keyMask)))) return false
-  const length = load<usize>(key, keyLength)
-  return length <= 16 || memory.compare(key + keyHead + 16, at + 16, length - 16) == 0
-}
-
-/** The key at `at`, after `last` (0: the first), where another was likely; 0 where it is none. */
-function otherKey(at: usize, likely: usize, last: usize): usize {
-  let key = load<usize>(likely, keyNext)
-  while (key != likely && !isKey(key, at)) key = load<usize>(key, keyNext)
-  if (key == likely) {
-    unknown = at
-    return 0
-  }
-  if (last == 0) firstKey = key
-  else store<usize>(last, key, keyLikely)
-  return key
-}
-
-/** Reads the record at `at`: the index after its line end, or 0. */
+/** The same for an object. */
 function record(at: usize, row: i32): usize {
   let last: usize = 0
-  let likely = firstKey
   let found: usize = 0
   at = skipSpace(at + 1)
   while (true) {
-    const key = isKey(likely, at) ? likely : otherKey(at, likely, last)
+    const key = keyAt(at, last)
     if (key == 0) return 0
     last = key
     const column = load<usize>(key, keyColumn)
@@ -152,10 +130,8 @@ function record(at: usize, row: i32): usize {
     at = skipSpace(at)
     const byte = <u32>load<u8>(at)
     at += 1
-    if (byte == 0x2c) {
-      at = skipSpace(at)
-      likely = load<usize>(key, keyLikely)
-    } else if (byte == 0x7d) break
+    if (byte == 0x2c) at = skipSpace(at)
+    else if (byte == 0x7d) break
     else return 0
   }
   if (found * columnBytes < columnsEnd - columns && !isComplete(row)) return 0

@@ -1,4 +1,4 @@
-// Has the compiled reader read lines of JSON objects, or of cells, into the columns of a body, as many at once as it surely
+// Has the compiled reader read lines of JSON objects, of cells, or of points, into the columns of a body, as many at once as it surely
 // understands. All others are the business of the reader beside it, which judges and tells: here is no fault, and no warning but of times that are cut off.
 
 import { Buffer } from 'node:buffer'
@@ -24,14 +24,23 @@ const mostCells = 64
 /** After fewer rows it pauses: for a record, for three, seven, … */
 const fewRows = 16
 const mostPaused = 1023
-const quote = 0x22
-const backslash = 0x5c
 
-/** The names of a table as they are spelt in records, with quotes, and the columns that they mean. */
+/** The names of a table as they are spelt in records, and the columns that they mean. */
 interface Key {
   readonly text: Uint8Array
   readonly column: number
 }
+
+/** How a name is spelt in records: what begins and ends it, and what is in none that is spelt plainly. */
+interface Spelling {
+  readonly begin: string
+  readonly end: string
+  readonly others: RegExp
+  readonly keysOf: WeakMap<TablePlan, Key[]>
+}
+
+const quotedNames: Spelling = { begin: '"', end: '"', others: /["\\]/, keysOf: new WeakMap() }
+const pointNames: Spelling = { begin: '', end: '=', others: /[ "#,=\\\n\r\t]/, keysOf: new WeakMap() }
 
 /** The cells of a record. */
 export interface CellPlaces {
@@ -41,7 +50,18 @@ export interface CellPlaces {
   readonly columns: readonly number[]
 }
 
-const keysOf = new WeakMap<TablePlan, Key[]>()
+/** What records are. */
+type Records =
+  | { readonly kind: 'objects' }
+  | ({ readonly kind: 'cells' } & CellPlaces)
+  /** `measurements`: index of their column. */
+  | { readonly kind: 'points'; readonly measurements: number }
+
+const kindCodes = {
+  objects: layout.recordsOfObjects,
+  cells: layout.recordsOfCells,
+  points: layout.recordsOfPoints,
+} as const
 
 export class CompiledLines {
   /** Records that the last `read` took. */
@@ -49,7 +69,8 @@ export class CompiledLines {
   private readonly memory: CompiledMemory
   private readonly plan: TablePlan
   private readonly keys: Key[]
-  private readonly cells: CellPlaces | undefined
+  private readonly records: Records
+  private readonly spelling: Spelling
   private readonly epoch: ReaderOptions['eventTimeUnit']
   private readonly isUtc: boolean
   private pause = 0
@@ -60,25 +81,39 @@ export class CompiledLines {
     const met = cells.columns.flatMap((column) => plan.columns[column] ?? [])
     const isWhole = plan.required.every((index) => cells.columns.includes(index))
     const isRead = met.some((column) => ![layout.codeOfNone, layout.codeOfString].includes(codeOf(column)[0]))
-    return isWhole && isRead && cells.columns.length <= mostCells ? CompiledLines.of(plan, options, cells) : undefined
+    const isWorthIt = isWhole && isRead && cells.columns.length <= mostCells
+    return isWorthIt ? CompiledLines.of(plan, options, { kind: 'cells', ...cells }) : undefined
+  }
+
+  /** For bodies of a table, of line protocol, whose measurements go into the column of this name. */
+  static ofPoints(plan: TablePlan, options: ReaderOptions, name: string): CompiledLines | undefined {
+    const measurements = plan.byName.get(name) ?? -1
+    if (plan.columns[measurements]?.code !== valueCode.string) return undefined
+    return CompiledLines.of(plan, options, { kind: 'points', measurements })
   }
 
   /** For bodies of a table; undefined where it would not read them as they are to be read. */
-  static of(plan: TablePlan, options: ReaderOptions, cells?: CellPlaces): CompiledLines | undefined {
+  static of(
+    plan: TablePlan,
+    options: ReaderOptions,
+    records: Records = { kind: 'objects' },
+  ): CompiledLines | undefined {
     const isPlain = options.flatten !== true && options.eventTime?.kind !== 'path' && options.recordBytes >= inputBytes
     if (!isPlain || plan.columns.length > mostColumns) return undefined
     const memory = compiledMemory()
-    return memory && new CompiledLines(memory, plan, options, cells)
+    return memory && new CompiledLines(memory, plan, options, records)
   }
 
-  private constructor(memory: CompiledMemory, plan: TablePlan, options: ReaderOptions, cells: CellPlaces | undefined) {
+  private constructor(memory: CompiledMemory, plan: TablePlan, options: ReaderOptions, records: Records) {
     this.memory = memory
     this.plan = plan
     this.epoch = options.eventTimeUnit
     this.isUtc = options.timeZone === 'UTC'
-    this.cells = cells
-    this.keys = cells === undefined ? (keysOf.get(plan) ?? firstKeys(plan, options)) : []
-    if (cells === undefined) keysOf.set(plan, this.keys)
+    this.records = records
+    this.spelling = records.kind === 'points' ? pointNames : quotedNames
+    const { keysOf } = this.spelling
+    this.keys = records.kind === 'cells' ? [] : (keysOf.get(plan) ?? firstKeys(plan, options, this.spelling))
+    if (records.kind !== 'cells') keysOf.set(plan, this.keys)
   }
 
   /** Reads records from the one at `at` on into `columns`: the index after the last one's line end. */
@@ -120,7 +155,7 @@ export class CompiledLines {
     plan.columns.forEach(({ code }, index) => {
       if (code === valueCode.string) begin(index, columns.textEnd(index))
     })
-    if (this.cells !== undefined) begin(plan.columns.length, 0)
+    if (this.records.kind === 'cells') begin(plan.columns.length, 0)
   }
 
   /** Appends what a run has read from so many bytes. */
@@ -163,18 +198,23 @@ export class CompiledLines {
 
   /** Remembers the key at `at`, if it means a column. */
   private learn(at: number, end: number): boolean {
-    const { memory, plan, keys } = this
-    const { bytes } = memory
-    if (bytes[at] !== quote || keys.length === mostKeys) return false
-    let to = at + 1
+    const { memory, plan, keys, spelling } = this
     const limit = Math.min(end, at + mostKeyBytes)
-    while (to < limit && bytes[to] !== quote && bytes[to] !== backslash) to += 1
-    if (to === limit || bytes[to] === backslash) return false
-    const column = plan.byName.get(foldAscii(Buffer.from(bytes.subarray(at + 1, to)).toString())) ?? -1
-    if (column < 0) return false
-    keys.push({ text: bytes.slice(at, to + 1), column })
+    const text = Buffer.from(memory.bytes.subarray(at, limit))
+    const from = spelling.begin.length
+    const to = text.indexOf(spelling.end, from)
+    if (to < 0 || !text.toString('latin1').startsWith(spelling.begin) || keys.length === mostKeys) return false
+    const name = text.toString('utf8', from, to)
+    const column = spelling.others.test(name) ? -1 : (plan.byName.get(foldAscii(name)) ?? -1)
+    if (column < 0 || !this.isNameable(column)) return false
+    keys.push({ text: Uint8Array.from(text.subarray(0, to + 1)), column })
     memory.owner = undefined
     return true
+  }
+
+  /** Of points, no tag or field is the event time. */
+  private isNameable(column: number): boolean {
+    return this.records.kind !== 'points' || column > 0
   }
 
   private recordOf(column: number): number {
@@ -183,7 +223,7 @@ export class CompiledLines {
 
   /** Writes what the module is to know of the columns and their names. */
   private prepare(): void {
-    const { memory, plan, keys } = this
+    const { memory, plan, keys, records } = this
     memory.place(plan.columns.length)
     memory.settle()
     plan.columns.forEach((column, index) => this.describe(column, index))
@@ -199,9 +239,14 @@ export class CompiledLines {
       memory.bytes.fill(0xff, at + layout.keyMask, at + layout.keyMask + Math.min(16, text.length))
       memory.bytes.set(text, at + layout.keyHead)
     })
-    const firstKey = this.cells === undefined ? memory.keys : 0
-    memory.module.prepare(memory.table, plan.columns.length, firstKey, this.isUtc ? 1 : 0)
-    if (this.cells !== undefined) this.prepareCells(this.cells)
+    memory.module.prepare(memory.table, plan.columns.length, kindCodes[records.kind], this.isUtc ? 1 : 0)
+    if (records.kind === 'cells') this.prepareCells(records)
+    else memory.module.prepareKeys(memory.keys)
+    if (records.kind === 'points') {
+      const fraction = Math.max(0, 10 ** epochExponent[this.epoch ?? 'ns'] / (plan.columns[0]?.perSecond ?? 1))
+      const unitsInOne = fraction > 1 ? fraction : 0
+      memory.module.preparePoints(this.recordOf(records.measurements), this.recordOf(0), unitsInOne)
+    }
     memory.owner = this
   }
 
@@ -243,7 +288,8 @@ export class CompiledLines {
       words[(at + layout.columnEpoch) >> 2] = units >= 1 ? units : 0
       // Those in January 1970 are warned of.
       least = BigInt(earlySeconds * perSecond)
-      most = BigInt(endSecond * perSecond) - 1n
+      const end = BigInt(endSecond) * BigInt(perSecond) - 1n
+      most = end < maxInt64 ? end : maxInt64
     }
     longs[(at + layout.columnLeast) >> 3] = least
     longs[(at + layout.columnMost) >> 3] = most
@@ -251,10 +297,13 @@ export class CompiledLines {
 }
 
 /** The names of the columns as the dataset spells them. */
-function firstKeys(plan: TablePlan, options: ReaderOptions): Key[] {
-  const names = [eventTimeNameOf(options) ?? '', ...plan.columns.slice(1).map(({ name }) => name)]
+function firstKeys(plan: TablePlan, options: ReaderOptions, { begin, end, others }: Spelling): Key[] {
+  const time = begin === '' ? '' : (eventTimeNameOf(options) ?? '')
+  const names = [time, ...plan.columns.slice(1).map(({ name }) => name)]
   return names.flatMap((name, column) =>
-    plan.byName.get(foldAscii(name)) === column && !/["\\]/.test(name) ? { text: utf8(`"${name}"`), column } : [],
+    plan.byName.get(foldAscii(name)) === column && !others.test(name)
+      ? { text: utf8(`${begin}${name}${end}`), column }
+      : [],
   )
 }
 

@@ -104,7 +104,7 @@ export function beginCuts(): void {
   cutColumns = 0
 }
 
-function countCut(column: usize, row: i32): void {
+export function countCut(column: usize, row: i32): void {
   const cuts = load<i32>(column, columnCuts)
   if (cuts == 0) {
     store<i32>(column, row, columnFirstCut)
