@@ -36,7 +36,8 @@ export async function askAuthority(
     return { kind: 'failed', reason: 'it gave no answer in time' }
   }
   const { status, bytes } = answer
-  if (status !== 200) return { kind: 'failed', reason: `it answered ${status}` }
+  // Some say that they have created it.
+  if (status !== 200 && status !== 201) return { kind: 'failed', reason: `it answered ${status}` }
   if (bytes === undefined) return { kind: 'failed', reason: 'its answer is too long, or broke off' }
   try {
     return { kind: 'stamped', atMs: openTimestamp(bytes, text, nonce).atMs, response: bytes }
