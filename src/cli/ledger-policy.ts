@@ -6,6 +6,7 @@ import { parsePolicy, type Policy } from '../libraries/ledger/policy.ts'
 import { type NodeClient, openClient } from './client.ts'
 import type { CommandContext } from './context.ts'
 import { CommandFailure, exitCodes, failureOf } from './failure.ts'
+import { itemsAt, textAt } from './json-values.ts'
 import { LedgerTiles } from './ledger-tiles.ts'
 
 export interface KnownPolicy {
@@ -47,10 +48,22 @@ export async function policyFor(
   })
 }
 
-/** Where a ledger is read: at the address that the policy has for it, else at the server. */
+/** Where a ledger is read: at the address that the policy has for it, else where the server shows it. */
 export async function tilesFor(context: CommandContext, { policy }: KnownPolicy, origin: string): Promise<LedgerTiles> {
   const url = policy.logs.find(({ key }) => key.name === origin)?.url
-  return new LedgerTiles(url ?? `${(await openClient(context)).server}/ledger`)
+  return url === undefined ? await tilesOf(await openClient(context), [origin]) : new LedgerTiles(url)
+}
+
+/** The newest ledger of a node with one of these names, else its first: that is at `/ledger`, the n-th at `/ledger/<n>`. */
+export async function tilesOf(client: NodeClient, names: readonly string[]): Promise<LedgerTiles> {
+  // Who cannot say it has one ledger: what is read there says whose it is.
+  const about = await client.call({ path: '/ledger', isAnonymous: true }).then(
+    (answer) => answer.json(),
+    () => undefined,
+  )
+  const origins = [...itemsAt(about, 'former').map((former) => textAt(former, 'origin')), textAt(about, 'origin')]
+  const number = 1 + origins.findLastIndex((origin) => origin !== undefined && names.includes(origin))
+  return new LedgerTiles(`${client.server}/ledger${number > 1 ? `/${number}` : ''}`)
 }
 
 function parsed(bytes: Uint8Array, { name, code }: { readonly name: string; readonly code: 5 | 11 }): Policy {

@@ -86,6 +86,28 @@ export class OpensslAuthority {
     return new Uint8Array(readFileSync(join(this.folder, 'response')))
   }
 
+  /** Makes another certificate of this name by the same CA, with these extensions. Gives the name of its files. */
+  another(extensions: readonly string[]): string {
+    const name = `other-${extensions.join('-').replace(/\W/g, '-')}`
+    this.#request(name, elliptic, 'An authority')
+    this.#sign(name, { issuer: 'ca', extensions, more: ['-days', '3000'] })
+    return name
+  }
+
+  /** The time of a response signed anew with another certificate: `openssl ts` signs with none but right ones. */
+  signedAnew(response: Uint8Array, name: string): Uint8Array {
+    writeFileSync(join(this.folder, 'response'), response)
+    this.#run('ts', '-reply', '-config', 'tsa.cnf', '-in', 'response', '-token_out', '-out', 'token')
+    this.#run('cms', '-verify', '-noverify', '-inform', 'DER', '-in', 'token', '-out', 'time')
+    const as = ['-binary', '-nodetach', '-cades', '-nosmimecap', '-econtent_type', '1.2.840.113549.1.9.16.1.4']
+    const to = ['-in', 'time', '-outform', 'DER', '-out', 'token']
+    this.#run('cms', '-sign', ...as, '-md', 'sha256', '-signer', `${name}.pem`, '-inkey', `${name}.key`, ...to)
+    const token = readFileSync(join(this.folder, 'token'))
+    const granted = [0x30, 3, 2, 1, 0]
+    const length = granted.length + token.length
+    return Uint8Array.from([0x30, 0x82, length >> 8, length & 255, ...granted, ...token])
+  }
+
   /** True where `openssl ts` takes the response for this text, by the root of this authority. */
   takes(response: Uint8Array, text: string | Uint8Array): boolean {
     writeFileSync(join(this.folder, 'taken'), response)

@@ -1,4 +1,4 @@
-// The judges that others wrote in Go, built once a run from go.mod of this folder. Without Go they are skipped, and said so.
+// The judges that others wrote in Go, built from go.mod of this folder and of those below it. Without Go they are skipped, and said so.
 
 import { type SpawnSyncReturns, spawnSync } from 'node:child_process'
 import { delimiter, join } from 'node:path'
@@ -35,18 +35,28 @@ export interface Judges {
 export function buildJudges(folder: string): Judges {
   const tessera = 'github.com/transparency-dev/tessera/cmd'
   const litewitness = 'filippo.io/torchwood/cmd/litewitness'
-  const built = spawnSync(
-    'go',
-    ['build', '-o', `${folder}/`, '.', `${tessera}/fsck`, `${tessera}/examples/posix-oneshot`, litewitness],
-    {
-      cwd: import.meta.dirname,
-      env,
-      encoding: 'utf8',
-    },
-  )
-  if (built.status !== 0) throw new Error(`The judges cannot be built: ${built.stderr}`)
+  build('.', folder, ['.', `${tessera}/fsck`, `${tessera}/examples/posix-oneshot`, litewitness])
   const path = (name: string): string => join(folder, name)
   return { judge: path('judges'), fsck: path('fsck'), litewitness: path('litewitness'), oneshot: path('posix-oneshot') }
+}
+
+/** The witness of transparency-dev, and what makes its keys. */
+export function buildOmniwitness(folder: string): { readonly omniwitness: string; readonly generateKeys: string } {
+  const commands = 'github.com/transparency-dev/witness/cmd'
+  build('omniwitness', folder, [`${commands}/omniwitness`, `${commands}/generate_keys`])
+  return { omniwitness: join(folder, 'omniwitness'), generateKeys: join(folder, 'generate_keys') }
+}
+
+/** The time-stamp authority of Sigstore, `timestamp-server`. */
+export function buildAuthority(folder: string): void {
+  build('authority', folder, ['github.com/sigstore/timestamp-authority/v2/cmd/timestamp-server'])
+}
+
+/** By the go.mod of a folder here, so that no program's modules change another's. */
+function build(module: string, folder: string, packages: readonly string[]): void {
+  const cwd = join(import.meta.dirname, module)
+  const built = spawnSync('go', ['build', '-o', `${folder}/`, ...packages], { cwd, env, encoding: 'utf8' })
+  if (built.status !== 0) throw new Error(`The judges cannot be built: ${built.stderr}`)
 }
 
 /** Runs a judge to its end, or to `seconds`. */

@@ -17,7 +17,7 @@ import type { Args, CommandContext } from '../context.ts'
 import { CommandFailure, type ExitCode, exitCodes, failureOf } from '../failure.ts'
 import { objectOf, textAt } from '../json-values.ts'
 import { openedHead, witnessedMembers } from '../judged.ts'
-import { type KnownPolicy, policyOfFile, policyOfNode } from '../ledger-policy.ts'
+import { type KnownPolicy, policyOfFile, policyOfNode, tilesOf } from '../ledger-policy.ts'
 import { LedgerTiles } from '../ledger-tiles.ts'
 import { createStatusLine, printObject, printObjects, type StatusLine } from '../output.ts'
 
@@ -67,7 +67,9 @@ export async function auditLedger(context: CommandContext, [url = '']: Args, opt
   const before = options.state === undefined ? undefined : await earlierHead(options.state, known)
   const heads: Head[] = before === undefined ? [] : [before]
   try {
-    const { tiles, shown } = await currentHead(new LedgerTiles(ledger), known, heads)
+    const names = known.policy.logs.map(({ key }) => key.name)
+    const named = ledger === undefined ? await tilesOf(client, names) : new LedgerTiles(ledger)
+    const { tiles, shown } = await currentHead(named, known, heads)
     const audit = { client, known, tiles, status, findings: new Findings() }
     const { order, chains } = await auditEntries(audit, shown.opened, before?.opened)
     if (options.state !== undefined) await saveHead(options.state, shown.bytes)
@@ -99,14 +101,14 @@ function tellFault({ form }: CommandContext, { exitCode, message }: CommandFailu
   printObject(form, objectOf({ verdict, code: exitCode, reason: message, heads: texts }))
 }
 
-/** The node and its ledger: `url` is the address of either. Throws CommandFailure (usage). */
-function addressesOf(url: string): { readonly server: string; readonly ledger: string } {
+/** The node, and its ledger where `url` is the address of one. Throws CommandFailure (usage). */
+function addressesOf(url: string): { readonly server: string; readonly ledger: string | undefined } {
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
     throw new CommandFailure(exitCodes.usage, `'${url}' is not the address of a node or a ledger.`)
   }
   const address = url.replace(/\/+$/, '')
   const [, server] = /^(.*)\/ledger(?:\/\d+)?$/.exec(address) ?? []
-  return server === undefined ? { server: address, ledger: `${address}/ledger` } : { server, ledger: address }
+  return server === undefined ? { server: address, ledger: undefined } : { server, ledger: address }
 }
 
 /** The head of the last audit. Throws CommandFailure where the file has another thing. */

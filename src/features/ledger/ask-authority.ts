@@ -9,10 +9,10 @@ import type { TsaOptions } from './options.ts'
 const answerMsMost = 10_000
 const nonceBytes = 16
 
-/** `reason` is for operators, and has nothing of the address in it. */
+/** `reason` is for operators, and has nothing of the address in it. `retryMs`: how long the authority wants to be left alone. */
 export type Stamping =
   | { readonly kind: 'stamped'; readonly atMs: number; readonly response: Uint8Array }
-  | { readonly kind: 'failed'; readonly reason: string }
+  | { readonly kind: 'failed'; readonly reason: string; readonly retryMs?: number }
 
 /** Asks once. An answer that breaks a rule is a failure as none is. */
 export async function askAuthority(
@@ -35,8 +35,9 @@ export async function askAuthority(
   } catch {
     return { kind: 'failed', reason: 'it gave no answer in time' }
   }
-  const { status, bytes } = answer
-  if (status !== 200) return { kind: 'failed', reason: `it answered ${status}` }
+  const { status, bytes, retryAfter: retryMs } = answer
+  // Some say that they have created it.
+  if (status !== 200 && status !== 201) return { kind: 'failed', reason: `it answered ${status}`, retryMs }
   if (bytes === undefined) return { kind: 'failed', reason: 'its answer is too long, or broke off' }
   try {
     return { kind: 'stamped', atMs: openTimestamp(bytes, text, nonce).atMs, response: bytes }

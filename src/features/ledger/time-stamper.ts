@@ -97,11 +97,11 @@ export class TimeStamper {
       this.#dueMs = nowMs + tsa.intervalMs
       return
     }
-    const { reason } = stamping
+    const { reason, retryMs = 0 } = stamping
     if (reason !== this.#reason) logger.warn({ reason }, 'A head of the ledger got no time stamp; it is tried again')
     this.#failed++
     this.#reason = reason
-    this.#dueMs = nowMs + Math.min(firstRetryMs * 2 ** this.#failures, longestRetryMs)
+    this.#dueMs = nowMs + Math.min(Math.max(firstRetryMs * 2 ** this.#failures, retryMs), longestRetryMs)
     this.#failures++
   }
 

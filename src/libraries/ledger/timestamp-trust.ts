@@ -177,14 +177,15 @@ async function checkChain(
   checkAuthority(certificate)
   const others = (signed.certificates ?? []).filter((one) => one instanceof Certificate)
   const path = [certificate]
-  for (let last = certificate; !trusted.some((one) => isSame(one, last)); path.push(last)) {
+  const isTrusted = (certificate: Certificate): boolean => trusted.some((one) => isSame(one, certificate))
+  // The authority's own may be among the trusted ones: that of a CA has to be, too.
+  for (let last = certificate; path.length < 2 || !isTrusted(last); path.push(last)) {
     if (path.length > mostAbove) refuse('has a chain of certificates that is too long')
     const next = await issuerOf(last, [...trusted, ...others.filter((one) => !path.includes(one))])
     if (next === undefined) return refuse('is of an authority that no trusted certificate vouches for')
     checkIssuer(next, path.length - 1)
     last = next
   }
-  if (path.length < 2) refuse('is of a certificate that is trusted itself: name that of its CA')
   for (const one of path) await checkEach(one, atMs)
   const certs = path.slice(1, -1).concat(certificate)
   const engine = new CertificateChainValidationEngine({

@@ -14,6 +14,10 @@ import { OpensslAuthority } from '../../helpers/openssl-authority.ts'
 
 const authority = new OpensslAuthority()
 afterAll(() => authority.remove())
+/** Certificates beside its own, made before any time stamp. */
+const others = ['critical,timeStamping', 'timeStamping', 'critical,timeStamping,serverAuth'].map(
+  (purpose) => [purpose, authority.another([`extendedKeyUsage=${purpose}`])] as const,
+)
 const address = new URL(await authority.serve())
 address.username = 'node'
 address.password = 's3cret%25'
@@ -85,6 +89,17 @@ test('a proof in JSON has a time that is checked offline, and is refused with a 
   expect([unchecked.code, unchecked]).toEqual([0, expect.not.objectContaining({ timestamp: expect.anything() })])
   await writeFile(join(folder, 'bad.json'), proof.text.replace('"token":"', '"token":"A'))
   expect((await verify('bad.json', ...by)).code).toBe(10)
+  const { token } = proof.at('ledger.timestamp') as { readonly token: string } // as it answers
+  for (const [purpose, name] of others) {
+    const anew = authority.signedAnew(Buffer.from(token, 'base64'), name)
+    await writeFile(join(folder, 'anew.json'), proof.text.replace(token, Buffer.from(anew).toString('base64')))
+    const isRight = purpose === 'critical,timeStamping'
+    const refused = {
+      code: 10,
+      reason: expect.stringContaining('is of a certificate that is not for time stamps alone'),
+    }
+    expect([purpose, await verify('anew.json', ...by)]).toMatchObject([purpose, isRight ? { code: 0 } : refused])
+  }
   // As docs/ledger.md has it.
   const size = String(timestamp.size)
   await writeFile(join(folder, 'policy.txt'), `log ${key}\nquorum none\n`)
@@ -125,7 +140,7 @@ test('an answer that leads elsewhere, is too long or breaks off is none', async 
     return await askAuthority({ url: other, authorization: undefined }, 'a head', new AbortController().signal)
   }
   const type = { 'content-type': 'application/timestamp-reply' }
-  const failed = (reason: string): object => ({ kind: 'failed', reason })
+  const failed = (reason: string): object => expect.objectContaining({ kind: 'failed', reason })
   expect(await ask((_, response) => void response.writeHead(302, { location: live.node.url }).end())).toEqual(
     failed('it answered 302'),
   )

@@ -71,6 +71,38 @@ describe('a time stamp', () => {
     expect(await verdict(authority, response)).toContain(reason)
   })
 
+  const key = 'keyUsage=critical,digitalSignature'
+  const purpose = 'extendedKeyUsage=critical,timeStamping'
+  test.each<[string, boolean, readonly string[]]>([
+    ['for time stamps alone, critically', true, [key, purpose]],
+    ['without a key usage', true, [purpose]],
+    ['for time stamps, which others may overlook', false, [key, 'extendedKeyUsage=timeStamping']],
+    ['for time stamps and more', false, [key, `${purpose},serverAuth`]],
+    ['for time stamps and anything', false, [key, `${purpose},anyExtendedKeyUsage`]],
+    ['for anything', false, [key, 'extendedKeyUsage=critical,anyExtendedKeyUsage']],
+    ['for something else', false, [key, 'extendedKeyUsage=critical,codeSigning']],
+    ['that does not say for what', false, [key]],
+    ['whose key is for another use, too', false, ['keyUsage=critical,digitalSignature,keyEncipherment', purpose]],
+  ])('by a certificate %s is taken as by OpenSSL: %s', async (_, isTaken, extensions) => {
+    const authority = authorityOf()
+    const name = authority.another(extensions)
+    const response = authority.signedAnew(authority.reply(timestampRequest(text, nonce)), name)
+    const said = await verdict(authority, response)
+    expect([authority.takes(response, text), said === 'O=Proofstream, CN=An authority', said]).toEqual([
+      isTaken,
+      isTaken,
+      expect.stringMatching(isTaken ? '' : /not for time stamps alone|has another use/),
+    ])
+  })
+
+  test('is judged by the CA, whether or not the certificate of its authority is among the trusted ones', async () => {
+    const { authority, response } = stamped()
+    const by = (...files: string[]): Promise<unknown> =>
+      checkTimestamp(response, text, readCertificates(files.map((file) => authority.file(file)).join('')))
+    expect(await by('tsa.pem', 'ca.pem')).toMatchObject({ authority: 'O=Proofstream, CN=An authority' })
+    await expect(by('tsa.pem')).rejects.toThrow('no trusted certificate')
+  })
+
   test('of another text, another root, another request or longer than it may be is not', async () => {
     const { authority, response } = stamped()
     expect(await verdict(authority, response, `${text}x`)).toContain('another text')
