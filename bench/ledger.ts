@@ -11,6 +11,7 @@ import { nodeKeyFromSeed } from '../src/libraries/proof/sign.ts'
 import { openDirectoryStore } from '../src/node/store/directory/directory-store.ts'
 import { keeperParts } from '../test/helpers/keeper-parts.ts'
 import { chainObjects, nameObject } from '../test/helpers/long-chain.ts'
+import { measureLedgerProofs } from './ledger-proof.ts'
 import { makeDataDir } from './machine.ts'
 import { type Measure, timeMs } from './measure.ts'
 
@@ -55,5 +56,6 @@ export async function measureLedger(): Promise<Measure[]> {
     { name: 'blocks of old taken into the ledger', value: perSecond, unit: 'blocks/s', bar: { least: leastPerSecond } },
     { name: 'first place of an entry found', value: firstMs, unit: 'ms' },
     { name: 'next place of an entry found', value: nextMs, unit: 'ms', bar: { most: 5 } },
+    ...(await measureLedgerProofs()),
   ]
 }

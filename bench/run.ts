@@ -1,7 +1,7 @@
 // Runs the benchmarks, prints a table, and compares with the stored baseline. Bars are ratios inside one run and times
 // of what a user waits for; rates are for reading. `--save` makes this run the baseline, `--only=PART[,PART]` runs parts.
-// Usage: npm run bench -- [--save] [--only=start,idle,single,durable,million,blocks,stages,geojson,shapefile,
-// outputs,long,fairness,hostile,unread,large,bulk,keys,catalog,follow,features,reuse,statements,newest,cores,fleet,live,stream,pages]. Exits with 1 when a bar is crossed.
+// Usage: npm run bench -- [--save] [--only=start,idle,single,durable,million,blocks,ledger,ledger-posts,stages,
+// geojson,shapefile,outputs,long,fairness,hostile,unread,large,bulk,keys,catalog,follow,features,reuse,statements,newest,cores,fleet,live,stream,pages]. Exits with 1 when a bar is crossed.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { cpus, loadavg, totalmem } from 'node:os'

@@ -70,6 +70,8 @@ function addLifeCommands(dataset: Command, runner: Runner): void {
     )
     .option('--description <text>', 'what the dataset contains')
     .option('--keyword <word>', 'keyword (repeat)', collect)
+    .addOption(proofsOption())
+    .addOption(ledgerOption())
     .option('--license <file>', "JSON {shortName, name, spdxId, websiteUrl} ('-': stdin)")
     .option('--attach <file>', 'text file to attach to the chain; replaces the former ones (repeat)', collect)
     .action(runner<SetOptions>(async (...given) => (await code.dataset()).setDataset(...given)))
@@ -87,6 +89,17 @@ function addLifeCommands(dataset: Command, runner: Runner): void {
     .action(runner<RestoreOptions>(async (...given) => (await code.deleting()).restoreDataset(...given)))
 }
 
+function proofsOption(): Option {
+  const text = 'smallest part that can be proved alone, from now on: rows, or batches (default)'
+  return new Option('--proofs <what>', text).choices(['rows', 'batches'])
+}
+
+function ledgerOption(): Option {
+  const text =
+    'whether its blocks are entries of the ledger, which cannot be taken back (default: those of a public one are)'
+  return new Option('--ledger <whether>', text).choices(['true', 'false'])
+}
+
 function addDatasetCommands(program: Command, runner: Runner): void {
   const dataset = program.command('dataset').description('create, inspect and change datasets')
   dataset
@@ -98,6 +111,8 @@ function addDatasetCommands(program: Command, runner: Runner): void {
     .option('--keyword <word>', 'keyword (repeat)', collect)
     .option('--private', 'readable only with a token')
     .option('--freshness <time>', 'age by which a row of a steady stream can be read, such as 5s or 1h')
+    .addOption(proofsOption())
+    .addOption(ledgerOption())
     .action(runner<CreateOptions>(async (...given) => (await code.dataset()).createDataset(...given)))
   dataset
     .command('list')

@@ -67,6 +67,20 @@ test('set changes what is given and leaves the rest', async () => {
   expect((await dataset('set', 'acme/none', '--visibility', 'private')).code).toBe(3)
 })
 
+test('create and set say what can be proved alone, and whether the ledger has the blocks', async () => {
+  const kept = ['acme/kept', '--private', '--proofs', 'rows', '--ledger', 'true']
+  expect((await dataset('create', ...kept)).code).toBe(0)
+  expect(await about('acme/kept')).toMatchObject({ proofs: 'rows', ledger: true })
+  expect((await dataset('create', 'acme/apart', '--ledger', 'false')).code).toBe(0)
+  expect(await about('acme/apart')).toMatchObject({ ledger: false })
+  expect((await dataset('set', 'acme/apart', '--ledger', 'true', '--proofs', 'rows')).code).toBe(0)
+  expect(await about('acme/apart')).toMatchObject({ proofs: 'rows', ledger: true })
+  expect((await dataset('set', 'acme/apart', '--proofs', 'batches')).code).toBe(0)
+  expect(await about('acme/apart')).not.toHaveProperty('proofs')
+  expect((await dataset('set', 'acme/apart', '--ledger', 'false')).code).toBe(8)
+  expect((await dataset('set', 'acme/apart', '--ledger', 'perhaps')).code).toBe(2)
+})
+
 test('set gives another name, under which it is read by the old one, and changed by the new one alone', async () => {
   const id = await make('acme/old')
   await make('acme/taken')

@@ -20,6 +20,8 @@ export interface CreateOptions {
   readonly private?: boolean
   /** A duration, such as `5s`. */
   readonly freshness?: string
+  readonly proofs?: 'rows' | 'batches'
+  readonly ledger?: 'true' | 'false'
 }
 
 export async function createDataset(
@@ -38,7 +40,7 @@ export async function createDataset(
 }
 
 async function creationBody(options: CreateOptions): Promise<JsonObject> {
-  const { schema, column, description, keyword, freshness } = options
+  const { schema, column, description, keyword, freshness, proofs, ledger } = options
   if (schema !== undefined && column !== undefined) {
     throw new CommandFailure(exitCodes.usage, 'A schema comes from --schema or from --column, not from both.')
   }
@@ -48,6 +50,8 @@ async function creationBody(options: CreateOptions): Promise<JsonObject> {
     info: info.size === 0 ? undefined : info,
     visibility: options.private === true ? 'private' : undefined,
     freshness,
+    proofs: proofs === 'rows' ? proofs : undefined,
+    ledger: ledger === undefined ? undefined : ledger === 'true',
   })
 }
 
@@ -76,7 +80,7 @@ async function jsonFile(what: string, file: string): Promise<JsonValue> {
   }
 }
 
-export interface SetOptions extends Pick<CreateOptions, 'description' | 'keyword' | 'freshness'> {
+export interface SetOptions extends Pick<CreateOptions, 'description' | 'keyword' | 'freshness' | 'proofs' | 'ledger'> {
   /** The new one. */
   readonly name?: string
   readonly visibility?: string
@@ -87,7 +91,7 @@ export interface SetOptions extends Pick<CreateOptions, 'description' | 'keyword
 
 /** Changes what is given of a dataset. */
 export async function setDataset(context: CommandContext, [name = '']: Args, options: SetOptions): Promise<number> {
-  const { name: alias, visibility, freshness, description, keyword, license, attach } = options
+  const { name: alias, visibility, freshness, description, keyword, license, attach, proofs, ledger } = options
   const path = datasetPath(name)
   const client = await openClient(context)
   const isInfo = description !== undefined || keyword !== undefined
@@ -103,6 +107,8 @@ export async function setDataset(context: CommandContext, [name = '']: Args, opt
     alias,
     visibility,
     freshness: freshness === 'default' ? null : freshness,
+    proofs: proofs === 'batches' ? null : proofs,
+    ledger: ledger === undefined ? undefined : ledger === 'true',
     info: isInfo ? info : undefined,
     license: license === undefined ? undefined : await jsonFile('license', license),
     attachments: attach === undefined ? undefined : objectOf({ kind: 'Embedded', items }),
@@ -163,6 +169,8 @@ export async function showDataset(context: CommandContext, [name = '']: Args): P
       lastCommit: memberAt(listed, 'lastCommit'),
       visibility: memberAt(listed, 'visibility'),
       freshness: memberAt(listed, 'freshness'),
+      ledger: memberAt(listed, 'ledger'),
+      proofs: memberAt(listed, 'proofs'),
       info: memberAt(output, 'info'),
       license: memberAt(output, 'license'),
       attachments: memberAt(output, 'attachments'),

@@ -15,7 +15,9 @@ export async function doctor(context: CommandContext, options: NodeOptions): Pro
   const { inspect } = await import('../../node/upkeep/inspect.ts')
   const status = createStatusLine()
   const show = (name: string): void => status.show(`looking at ${name}`, true)
-  const findings = await inspect(config, show).finally(() => status.clear())
+  const place = placeOf(context, options)
+  const found = await inspect(config, show).finally(() => status.clear())
+  const findings = found.map((one) => (one.hint === undefined ? one : { ...one, hint: hintAt(one.hint, place) }))
   if (context.form === 'table') print(lines(findings).join(''))
   else
     printObjects(
@@ -26,6 +28,27 @@ export async function doctor(context: CommandContext, options: NodeOptions): Pro
   const failed = findings.filter((finding) => finding.status === 'fail')
   if (failed.length === 0) return exitCodes.done
   return failed.every(({ isRemote }) => isRemote === true) ? exitCodes.unreachable : exitCodes.environment
+}
+
+/** A command of a hint looks at the same installation. */
+function hintAt(hint: string, place: string): string {
+  return hint.replace(/\bproofstream (?:fsck|log (?:adopt|reject))\b/g, (command) => command + place)
+}
+
+/** The options that say where the store is, as they were given: what the environment says, the command finds by itself. */
+function placeOf({ entry }: CommandContext, { flags, configFile }: NodeOptions): string {
+  const rows = entry.optionTable.filter(
+    ({ name, driverOf }) => ['data', 'store'].includes(name) || driverOf === 'store',
+  )
+  const given = rows.flatMap(({ name, isSecret }) => (isSecret === true ? [] : [[name, flags[name]] as const]))
+  return [['config', configFile] as const, ...given]
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => ` --${name} ${shellWord(String(value))}`)
+    .join('')
+}
+
+function shellWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
 }
 
 function lines(findings: readonly Finding[]): string[] {

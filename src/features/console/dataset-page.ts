@@ -58,12 +58,13 @@ export interface ShownDataset extends Omit<Addressed, 'example'> {
   readonly createdAt: string
   readonly lastCommit: string
   readonly columns: readonly ShownColumn[]
+  /** Name of the column with the event time. */
+  readonly eventTime: string
   readonly perHour: readonly number[]
   /** The last blocks, newest first. */
   readonly chain: readonly ShownBlock[]
   /** The newest first. */
   readonly newest: ShownRows
-  readonly hasGeometry: boolean
   /** How many of the newest rows chart and figures are of; undefined where there are none. */
   readonly figuresOf: number | undefined
   readonly charts: readonly Plot[]
@@ -221,13 +222,14 @@ ${items}
 </ol>`
 }
 
-/** A record that the dataset takes, as JSON. */
-function exampleOf({ columns: list, hasGeometry }: ShownDataset): string {
+/** A record that the dataset takes, as JSON; its event time comes first. */
+function exampleOf({ columns: list, eventTime, hasGeometry }: ShownDataset): string {
   const own = list.filter(({ isSystem }) => !isSystem).slice(0, 6)
   const place = { type: 'Point', coordinates: [13.4, 52.52] }
   const isPlace = (name: string): boolean => hasGeometry && name.toLowerCase() === 'geometry'
-  const members = own.map(({ name, type }) => [name, isPlace(name) ? place : exampleValue(type)])
-  return members.length === 0 ? '{"sensor":"s1","celsius":21.5}' : JSON.stringify(Object.fromEntries(members))
+  const time = list.filter(({ name }) => name === eventTime)
+  const members = [...time, ...own].map(({ name, type }) => [name, isPlace(name) ? place : exampleValue(type)])
+  return own.length === 0 ? '{"sensor":"s1","celsius":21.5}' : JSON.stringify(Object.fromEntries(members))
 }
 
 function exampleValue(type: string): unknown {

@@ -15,6 +15,8 @@ export interface Addressed {
   readonly alias: string
   /** A record as the dataset takes them, as JSON. */
   readonly example: string
+  /** Its rows have places. */
+  readonly hasGeometry: boolean
   /** Its features have addresses: there are some, and maps are served. */
   readonly hasItems: boolean
   /** Readers need no token. */
@@ -70,11 +72,14 @@ node.ingest(${JSON.stringify(alias)}, "rows.csv")  # or data frames, or dictiona
   ]
 }
 
-function reading({ origin, alias, hasItems, isOpen }: Addressed): readonly Way[] {
+function reading({ origin, alias, hasGeometry, hasItems, isOpen }: Addressed): readonly Way[] {
   const token = isOpen ? '' : ' \\\n  -H "Authorization: Bearer $TOKEN"'
   const header = isOpen ? '' : ',\n  headers = c(Authorization = paste("Bearer", Sys.getenv("TOKEN")))'
   const bearer = isOpen ? '' : ', token=TOKEN'
-  const file = `${alias.split('/')[1] ?? 'rows'}.parquet`
+  const name = alias.split('/')[1] ?? 'rows'
+  const saved = (file: string, format: string): string =>
+    `curl -o ${file} '${origin}/${alias}/export?format=${format}'${token}`
+  const file = `${name}.parquet`
   const maps = {
     name: 'QGIS',
     text: `Layer → Add Layer → Add WFS / OGC API - Features Layer → New
@@ -87,7 +92,8 @@ Collection: ${alias.replace('/', ':')}`,
       text: `curl -G '${origin}/query'${token} \\
   --data-urlencode ${shellText(`query=select count(*) from "${alias}"`)}`,
     },
-    { name: 'A file', text: `curl -o ${file} '${origin}/${alias}/export?format=parquet'${token}` },
+    { name: 'A file', text: saved(file, 'parquet') },
+    ...(hasGeometry ? [{ name: 'GeoJSON', text: saved(`${name}.geojson`, 'geojson') }] : []),
     {
       name: 'Python',
       text: `import proofstream

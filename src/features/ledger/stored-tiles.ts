@@ -57,14 +57,13 @@ async function readTiles({ store, ledger }: TreeOf, tiles: readonly Tile[]): Pro
     const bytes = await store.get(ledgerObjectKey(ledger, tileName(tile)))
     return bytes && hashesOfTile(bytes, tile.width)
   }
-  const found = new Map<string, Uint8Array[]>()
-  for (const tile of tiles) {
+  const found = tiles.map(async (tile) => {
     // A partial one may be gone when the full one is there.
     const hashes = (await read(tile)) ?? (await read({ ...tile, width: fullTileWidth }))
     if (hashes === undefined) throw new DecodeError('ledger', `lacks ${ledgerObjectKey(ledger, tileName(tile))}`)
-    found.set(`${tile.level}/${tile.index}`, hashes)
-  }
-  return found
+    return [`${tile.level}/${tile.index}`, hashes] as const
+  })
+  return new Map(await Promise.all(found))
 }
 
 function hashIn(tiles: TilesByPlace, level: number, index: number): Uint8Array {

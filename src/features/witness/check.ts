@@ -40,7 +40,7 @@ async function headAt(store: ObjectStore, key: string): Promise<Head | undefined
 /** Throws DecodeError. */
 async function checkedAt(store: ObjectStore, key: string): Promise<void> {
   const bytes = await store.get(key)
-  if (bytes !== undefined) parseChecked(bytes)
+  if (bytes !== undefined) await parseChecked(bytes)
 }
 
 async function checkEvidence(store: ObjectStore, prefix: string, add: AddProblem): Promise<void> {

@@ -27,6 +27,8 @@ const retrySeconds = 2
 /** After so many entries, or after so long, what was checked is kept. */
 const keepEntries = 16_384
 const keepMs = 60_000
+/** Held against the copies in a few milliseconds, where nothing has to be read for it. */
+const entriesAtOnce = 32
 /** Datasets of a ledger, which a stranger makes as many as he likes: each takes 200 bytes of memory, and 70 of the record. */
 const datasetsMost = 32_768
 
@@ -107,7 +109,7 @@ export class Follower implements Vouching {
     const bytes = await store.get(this.#key)
     if (bytes === undefined) return
     try {
-      const { frontier, order, fault } = parseChecked(bytes)
+      const { frontier, order, fault } = await parseChecked(bytes)
       this.#frontier = frontier
       this.#order = order
       this.#fault = fault && { ...fault, evidence: undefined }
@@ -149,6 +151,7 @@ export class Follower implements Vouching {
       const entries = await reader.provenEntries(head, index)
       for (const [at, entry] of entries.entries()) {
         if (index * fullTileWidth + at < this.#frontier.size) continue
+        if (at % entriesAtOnce === 0) await nextTurn()
         const about = await this.#judge(entry)
         if (about !== undefined) {
           const fault = { index: this.#frontier.size, about }
@@ -160,7 +163,6 @@ export class Follower implements Vouching {
       }
       await this.#keepSometimes()
       if (signal.aborted) throw new NotChecked('this node stops')
-      await nextTurn()
     }
     if (!equalBytes(this.#frontier.root(), head.root)) throw new NotChecked('the entries do not lead to the root')
   }

@@ -52,6 +52,8 @@ export class OwnCopies {
   #sinceMs = 0
   /** What the node shows, good for a moment. */
   #names: Names = { byId: new Map(), sinceMs: 0, untilMs: Number.NEGATIVE_INFINITY }
+  /** All of these names without salts were asked for at this time, or later. */
+  #askedSinceMs = Number.NEGATIVE_INFINITY
   waitsFor: string | undefined
 
   constructor(deps: CopiesDeps) {
@@ -94,6 +96,7 @@ export class OwnCopies {
       })
       const byId = new Map(names.map((name) => [name.id, name]))
       this.#names = { byId, sinceMs, untilMs: clock.monotonicMs() + lookMs }
+      this.#askedSinceMs = Number.NEGATIVE_INFINITY
       await this.#askAll(0)
     }
     if (isNew) await this.#askAll(this.#sinceMs)
@@ -103,6 +106,7 @@ export class OwnCopies {
 
   /** Asks for the salts of datasets of which none are known, unless the node was asked at or after a time. */
   async #askAll(sinceMs: number): Promise<void> {
+    if (this.#askedSinceMs >= sinceMs) return
     const known = new Set([...this.#byTag.values()].map(({ id }) => id))
     const due = [...this.#names.byId.values()].filter(({ id }) => {
       return !known.has(id) && (this.#asked.get(id) ?? Number.NEGATIVE_INFINITY) < sinceMs
@@ -110,6 +114,7 @@ export class OwnCopies {
     for (let at = 0; at < due.length; at += asksAtOnce) {
       await Promise.all(due.slice(at, at + asksAtOnce).map((name) => this.#ask(name)))
     }
+    this.#askedSinceMs = sinceMs
   }
 
   async #ask(name: NameRecord): Promise<void> {

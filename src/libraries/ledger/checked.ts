@@ -2,6 +2,7 @@
 // the first entry that contradicts its block, if there is one. It has a sum: from a damaged one a wrong accusation would follow.
 
 import { concatBytes, decodeUtf8, fromHex, toHex, utf8 } from '../base/bytes.ts'
+import { nextTurn } from '../base/clock.ts'
 import { DecodeError } from '../base/errors.ts'
 import { sha256 } from '../base/ids/native-crypto.ts'
 import { list, natural, object, optional, recordCodec, text } from '../base/json/shape.ts'
@@ -55,8 +56,8 @@ export function checkedBytes({ frontier, fault }: Omit<Checked, 'order'>, lines:
   return concatBytes([codec.encode({ ...first, ...(fault !== undefined && { fault }) }), lines])
 }
 
-/** Throws DecodeError. */
-export function parseChecked(bytes: Uint8Array): Checked {
+/** Read in turns of a few milliseconds. Throws DecodeError. */
+export async function parseChecked(bytes: Uint8Array): Promise<Checked> {
   const end = bytes.indexOf(lineEnd)
   const [first, lines] = end < 0 ? [bytes, new Uint8Array()] : [bytes.subarray(0, end), bytes.subarray(end)]
   const { size, roots, next, fault } = codec.decode(first)
@@ -65,8 +66,13 @@ export function parseChecked(bytes: Uint8Array): Checked {
     roots.map((root) => fromHex(root) ?? emptyRoot),
   )
   if (frontier === undefined || toHex(sha256(lines)) !== next) return refuse('do not have their sum')
-  const order = new Order(decodeUtf8(lines).split('\n').slice(1).map(nextOf))
-  return { frontier, order, ...(fault !== undefined && { fault }) }
+  const ofDatasets = decodeUtf8(lines).split('\n').slice(1)
+  const sequences = new Map<string, number>()
+  for (const [at, line] of ofDatasets.entries()) {
+    if (at % linesAtOnce === 0) await nextTurn()
+    sequences.set(...nextOf(line))
+  }
+  return { frontier, order: new Order(sequences), ...(fault !== undefined && { fault }) }
 }
 
 function nextOf(line: string): readonly [tag: string, sequence: number] {

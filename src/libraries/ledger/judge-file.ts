@@ -4,7 +4,7 @@
 import { DecodeError } from '../base/errors.ts'
 import { kindOfFile, type LedgerFile } from './file-kind.ts'
 import type { Head } from './head.ts'
-import { judgeProof, type ProofVerdict, takesPolicy } from './judge-proof.ts'
+import { judgeProof, needsPolicy, type ProofVerdict } from './judge-proof.ts'
 import {
   answersPromise,
   type BrokenPromise,
@@ -89,7 +89,7 @@ export function judgeFile(bytes: Uint8Array, trust: Trust): FileVerdict {
   try {
     switch (kind) {
       case 'proof':
-        return trust.policy === undefined ? { kind, ...needsPolicy } : { kind, ...judgeProof(bytes, trust.policy) }
+        return { kind, ...judgeProof(bytes, trust.policy) }
       case 'head':
         return trust.policy === undefined ? { kind, ...needsPolicy } : judgeHead(bytes, trust.policy)
       case 'statement': {
@@ -107,12 +107,6 @@ export function judgeFile(bytes: Uint8Array, trust: Trust): FileVerdict {
     if (error instanceof DecodeError) return { kind, verdict: 'altered', reason: error.message }
     throw error
   }
-}
-
-const needsPolicy: Cannot = {
-  verdict: 'impossible',
-  reason: takesPolicy,
-  missing: 'policy',
 }
 
 function demandSigner<T extends { readonly signer: string }>(signed: T, { signer }: Trust): T {

@@ -5,9 +5,8 @@ import { equalBytes, utf8 } from '../base/bytes.ts'
 import { DecodeError } from '../base/errors.ts'
 import type { JsonObject } from '../base/json/value.ts'
 import { blockTag, type BlockEntry, datasetTag, noRoot, parseEntry } from './entry.ts'
-import { parseHead } from './head.ts'
 import { parseNote } from './note.ts'
-import { type OpenedHead, openHead, type Witnessed } from './open-head.ts'
+import { type OpenedHead, openHead, unsignedHead, type Witnessed } from './open-head.ts'
 import type { Policy } from './policy.ts'
 import {
   type HeadTimestamp,
@@ -60,8 +59,8 @@ export type ProofVerdict =
   | (Stamped & { readonly verdict: 'witness quorum not met'; readonly facts: ProofFacts; readonly reason: string })
   /** The bytes are not what was signed. */
   | { readonly verdict: 'altered'; readonly reason: string }
-  /** It cannot be judged: of a ledger that the policy does not know, or of a newer form. */
-  | { readonly verdict: 'impossible'; readonly reason: string }
+  /** It cannot be judged: without a policy, of a ledger that the policy does not know, or of a newer form. */
+  | { readonly verdict: 'impossible'; readonly reason: string; readonly missing?: 'policy' }
 
 interface ProofFile {
   readonly document: ReadDocument | undefined
@@ -69,15 +68,24 @@ interface ProofFile {
   readonly timestamp?: HeadTimestamp
 }
 
-/** Judges a proof file in either form. Does not throw, whatever the bytes are. */
-export function judgeProof(bytes: Uint8Array, policy: Policy): ProofVerdict {
+/**
+ * Judges a proof file in either form. Without a policy all is checked but the signatures, and what is right cannot be judged
+ * further. Does not throw, whatever the bytes are.
+ */
+export function judgeProof(bytes: Uint8Array, policy: Policy | undefined): ProofVerdict {
+  const open = (head: Uint8Array): OpenedHead => (policy === undefined ? unsignedHead(head) : openHead(head, policy))
+  const judged = judgeOpened(bytes, open)
+  return policy === undefined && 'facts' in judged ? needsPolicy : judged
+}
+
+function judgeOpened(bytes: Uint8Array, open: (head: Uint8Array) => OpenedHead): ProofVerdict {
   try {
     const { document, proof, timestamp } = readFile(bytes)
     if (document === undefined) return impossible('it has no extra line, which says what the entry is')
     if (document.kind === 'newer') return impossible(newerForm)
-    const judged = judge(document, proof, openHead(proof.head, policy))
+    const judged = judge(document, proof, open(proof.head))
     if (timestamp === undefined || !('facts' in judged)) return judged
-    const stamp = boundStamp(timestamp, { document, proof, policy })
+    const stamp = boundStamp(timestamp, { document, proof, open })
     return stamp === undefined
       ? altered('its time stamp is of a head that is not shown to hold the entry')
       : { ...judged, stamp }
@@ -96,35 +104,31 @@ export interface ExpectedBlock {
 
 export type BlockVerdict = ExpectedBlock & ProofVerdict
 
-/**
- * Judges the `.tlog-proof` of one block: that of another is altered. Without a policy all is checked but the signatures, and
- * what is right cannot be judged further. Does not throw, whatever the bytes are.
- */
+/** Judges the `.tlog-proof` of one block, as `judgeProof`: that of another is altered. */
 export function judgeBlockProof(bytes: Uint8Array, of: ExpectedBlock, policy?: Policy): BlockVerdict {
   return { ...of, ...judgeOf(bytes, of, policy) }
 }
 
 function judgeOf(bytes: Uint8Array, of: ExpectedBlock, policy: Policy | undefined): ProofVerdict {
   try {
-    const { proof, document } = readText(bytes)
+    const { document } = readText(bytes)
     if (document?.kind === 'newer') return impossible(newerForm)
     if (document?.kind !== 'block') return altered('it is not the proof of a block')
     if (document.dataset.id !== of.dataset) return altered('it is of another dataset')
     if (document.block.hash !== of.block) return altered('it is of another block')
-    if (policy !== undefined) return judgeProof(bytes, policy)
-    const note = parseNote(proof.head)
-    // Nobody's signature counts, so neither does what follows from one.
-    const opened = { ok: true, head: parseHead(note.text), note, quorum: 'none', witnessed: [] } as const
-    const judged = judge(document, proof, opened)
-    return 'facts' in judged ? impossible(takesPolicy) : judged
+    return judgeProof(bytes, policy)
   } catch (error) {
     if (error instanceof DecodeError) return altered(error.message)
     throw error
   }
 }
 
-/** Why nothing is judged where there is no policy. */
-export const takesPolicy = 'whom to trust is not in the file: it takes a policy'
+/** Why nothing is good where there is no policy. */
+export const needsPolicy = {
+  verdict: 'impossible',
+  reason: 'whom to trust is not in the file: it takes a policy',
+  missing: 'policy',
+} as const
 const newerForm = 'it is of a form that this version does not know'
 
 function readFile(bytes: Uint8Array): ProofFile {
@@ -173,10 +177,14 @@ function judge(document: ProofDocument, { index, hashes }: TlogProof, opened: Op
 /** The stamp, where its head is of the same ledger and holds the entry at its place. */
 function boundStamp(
   { size, head, hashes, token }: HeadTimestamp,
-  of: { readonly document: ProofDocument; readonly proof: TlogProof; readonly policy: Policy },
+  of: {
+    readonly document: ProofDocument
+    readonly proof: TlogProof
+    readonly open: (head: Uint8Array) => OpenedHead
+  },
 ): BoundTimestamp | undefined {
-  const { document, proof, policy } = of
-  const opened = openHead(utf8(head), policy)
+  const { document, proof, open } = of
+  const opened = open(utf8(head))
   if (!opened.ok || opened.head.size !== size) return undefined
   const { text } = parseNote(proof.head)
   const isSameHead = opened.note.text === text

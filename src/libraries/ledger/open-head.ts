@@ -34,17 +34,22 @@ export type OpenedHead =
   /** `unknown`: the policy has no such ledger. `forged`: the bytes are no head, or a signature that counts is not good. */
   | { readonly ok: false; readonly fault: 'unknown' | 'forged'; readonly reason: string }
 
-/** What the policy says of a signed head. */
-export function openHead(bytes: Uint8Array, policy: Policy): OpenedHead {
-  let note: Note
-  let head: Head
+/** A head that nobody's signature speaks for: only its form is looked at. */
+export function unsignedHead(bytes: Uint8Array): OpenedHead {
   try {
-    note = parseNote(bytes)
-    head = parseHead(note.text)
+    const note = parseNote(bytes)
+    return { ok: true, head: parseHead(note.text), note, quorum: 'none', witnessed: [] }
   } catch (error) {
     if (error instanceof DecodeError) return { ok: false, fault: 'forged', reason: error.message }
     throw error
   }
+}
+
+/** What the policy says of a signed head. */
+export function openHead(bytes: Uint8Array, policy: Policy): OpenedHead {
+  const read = unsignedHead(bytes)
+  if (!read.ok) return read
+  const { note, head } = read
   if (!policy.logs.some(({ key }) => key.name === head.origin)) {
     return { ok: false, fault: 'unknown', reason: `the policy has no log ${head.origin}` }
   }

@@ -165,6 +165,47 @@ describe('the files of the console', () => {
   })
 })
 
+describe('the commands on the page of a dataset', () => {
+  const commandsOf = async (path: string): Promise<string[]> => {
+    const { text } = await open.call(path, { headers: browser })
+    const escaped = { '&quot;': '"', '&#39;': "'", '&amp;': '&' }
+    return [...text.matchAll(/data-copy="([^"]*)"/g)].map(([, command = '']) =>
+      Object.entries(escaped).reduce((plain, [from, to]) => plain.replaceAll(from, to), command),
+    )
+  }
+
+  it('post a record with its event time', async () => {
+    await open.ingest('acme/readings', [{ device: 's1', celsius: 20.5 }], '?create=true')
+    const commands = await commandsOf('/acme/readings')
+    const record = commands.flatMap((command) => /-d '(.*)'$/s.exec(command)?.[1] ?? []).join()
+    expect(JSON.parse(record)).toEqual({ event_time: '2026-01-01T00:00:00Z', device: 'text', celsius: 1.5 })
+    await open.ingest('acme/readings', [JSON.parse(record)])
+    const { text } = await open.call('/acme/readings/tail?limit=1')
+    expect(text).toContain('2026-01-01T00:00:00')
+  })
+
+  it('save GeoJSON where rows have places', async () => {
+    const place = { geometry: { type: 'Point', coordinates: [13.4, 52.5] } }
+    await open.ingest('acme/places', [place], '?create=true')
+    const saves = async (path: string): Promise<string[]> =>
+      (await commandsOf(path)).filter((command) => command.includes('geojson'))
+    expect(await saves('/acme/readings')).toEqual([])
+    const [command = ''] = await saves('/acme/places')
+    const { pathname, search } = new URL(/'(http.*)'/.exec(command)?.[1] ?? '')
+    expect((await open.call(pathname + search)).json).toMatchObject({ type: 'FeatureCollection', features: [place] })
+  })
+})
+
+it.each(['/q/goods?b=2', '/q/goods?a=2&b=2'])(
+  'says in HTML what it says in JSON of a wrong parameter: %s',
+  async (path) => {
+    const page = await open.call(path, { token: null, headers: browser })
+    const { status, refusal } = await open.call(path, { token: null })
+    expect(page.status).toBe(status)
+    expect(page.text).toContain(`>${refusal?.split(' ')[1]}</a>`)
+  },
+)
+
 it('shows on the page of a saved query the values of the address, by whatever name they are given', async () => {
   const page = await open.call('/q/goods?param.a=2', { token: null, headers: browser })
   expect(page.text).toContain('name="a" value="2"')

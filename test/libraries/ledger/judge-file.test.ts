@@ -77,6 +77,19 @@ test('each kind of file has its verdict', () => {
   expect(verdicts({ policy, signer: nodeKey.did })).toEqual({ ...byPolicy, 'promise broken': 'promise broken' })
 })
 
+test('a proof that does not lead to its head is altered, without a policy too', () => {
+  const [text, json] = [files.proof, files['proof as JSON']].map((bytes) => Buffer.from(bytes).toString())
+  for (const wrong of [
+    text?.replace('\nindex 5\n', '\nindex 6\n'),
+    json?.replace('"ledger":{"index":5', '"ledger":{"index":6'),
+  ]) {
+    expect([text, json]).not.toContain(wrong)
+    for (const trust of [{ nowMs }, { nowMs, policy }]) {
+      expect(judgeFile(utf8(wrong ?? ''), trust)).toMatchObject({ kind: 'proof', verdict: 'altered' })
+    }
+  }
+})
+
 test('what a policy must say is missing without one, and what another key has signed is not taken', () => {
   const signed = { statement: 'signed', refusal: 'signed', 'plain receipt': 'signed', answer: 'other' }
   const missing = Object.fromEntries(Object.keys(files).map((name) => [name, 'impossible: policy']))

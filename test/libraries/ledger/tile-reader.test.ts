@@ -82,19 +82,32 @@ describe('the record of what was checked', () => {
   const fault = { index: 5_000, about: 'it is of another block' }
   const bytes = checkedBytes({ frontier, fault }, Buffer.concat([...orderLines(order)]))
 
-  test('is read as it was written', () => {
-    const read = parseChecked(bytes)
+  test('is read as it was written', async () => {
+    const read = await parseChecked(bytes)
     expect([read.frontier.size, read.frontier.root(), read.fault]).toEqual([5_000, frontier.root(), fault])
     expect([...read.order.next]).toEqual([...order.next])
-    const empty = parseChecked(checkedBytes({ frontier: new Frontier() }, Buffer.concat([...orderLines(new Order())])))
+    const none = Buffer.concat([...orderLines(new Order())])
+    const empty = await parseChecked(checkedBytes({ frontier: new Frontier() }, none))
     expect([empty.frontier.size, empty.order.datasets, empty.fault]).toEqual([0, 0, undefined])
   })
 
-  test('is refused where a bit of the datasets is another, or some of them are gone', () => {
+  test('is read in turns of the event loop', async () => {
+    let isRead = false
+    let turns = 0
+    const reading = parseChecked(bytes).then(() => (isRead = true))
+    while (!isRead) {
+      await new Promise((resolve) => setImmediate(resolve))
+      turns++
+    }
+    await reading
+    expect(turns).toBeGreaterThan(1)
+  })
+
+  test('is refused where a bit of the datasets is another, or some of them are gone', async () => {
     for (let at = bytes.indexOf(0x0a); at < bytes.length; at += 997)
-      expect(() => parseChecked(changed(bytes, at))).toThrow(DecodeError)
-    expect(() => parseChecked(bytes.subarray(0, -70))).toThrow(DecodeError)
-    expect(() => parseChecked(bytes.subarray(0, 100))).toThrow(DecodeError)
+      await expect(parseChecked(changed(bytes, at))).rejects.toThrow(DecodeError)
+    await expect(parseChecked(bytes.subarray(0, -70))).rejects.toThrow(DecodeError)
+    await expect(parseChecked(bytes.subarray(0, 100))).rejects.toThrow(DecodeError)
   })
 })
 

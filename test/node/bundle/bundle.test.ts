@@ -104,6 +104,12 @@ describe('a bundle', () => {
     expect(texts).not.toContain('must run the question again')
   })
 
+  it('is known by its content', async () => {
+    const { code, stdout } = await runCommand(['verify', bundle], { env: { PROOFSTREAM_SERVER: 'http://127.0.0.1:9' } })
+    expect(code).toBe(0)
+    expect(JSON.parse(stdout)).toMatchObject({ checks: { reproduction: 'passed' }, bundle: { rows: 2170 } })
+  })
+
   it('leaves nothing behind where the command is stopped while it runs', async () => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) {
       const dir = mkdtempSync(join(folder, 'stopped-'))

@@ -48,8 +48,11 @@ class _Place:
     head: bytes
 
 
-def judge_proof(data: bytes, policy: Policy) -> Tuple[str, str, Dict[str, Any]]:
-    """Verdict, reason and facts. ValueError where the bytes are not what was signed; UnknownLedger and Newer."""
+def judge_proof(data: bytes, policy: Optional[Policy]) -> Tuple[str, str, Dict[str, Any]]:
+    """Verdict, reason and facts. ValueError where the bytes are not what was signed; UnknownLedger and Newer.
+
+    Without a policy all is checked but signatures: the verdict then says no more than that nothing else is wrong.
+    """
     is_json = data.lstrip(b" \t\n\r").startswith(b"{")
     document, place, timestamp = _of_json(data) if is_json else _of_text(data)
     if document is None:
@@ -172,7 +175,7 @@ def sequence_of(entry: bytes) -> Optional[int]:
     return sequence if kind == b"\1" else None
 
 
-def _is_bound(timestamp: Dict[str, Any], leaf: bytes, place: _Place, policy: Policy) -> bool:
+def _is_bound(timestamp: Dict[str, Any], leaf: bytes, place: _Place, policy: Optional[Policy]) -> bool:
     """Whether the stamped head is of the same ledger and holds the entry at its place."""
     try:
         stamped = open_head(timestamp["head"], policy)

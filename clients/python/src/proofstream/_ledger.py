@@ -138,10 +138,11 @@ def _judge(kind: str, document: Any, data: bytes, trust: _Trust) -> Judged:
         return _judge_receipt(*_receipt(document, trust), trust)
     if kind == "broken promise":
         return _judge_broken(document, trust)
+    proven = judge_proof(data, trust.policy) if kind == "proof" else None
     if trust.policy is None:
         return Judged(kind, "impossible", _NEEDS_POLICY)
-    if kind == "proof":
-        return Judged(kind, *judge_proof(data, trust.policy))
+    if proven is not None:
+        return Judged(kind, *proven)
     head = open_head(data, trust.policy)
     if head.quorum != "not met":
         return Judged(kind, "signed", facts=head.facts())

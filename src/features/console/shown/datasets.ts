@@ -132,6 +132,7 @@ async function pageOf(
     lastCommit: block.systemTime,
     perHour: rowsPerHour(chain, nowMs),
     chain: lastBlocks(chain),
+    eventTime: view.vocabulary.eventTimeColumn,
     ...(await glanceAt(reading, view, { request, reply })),
     changes: changesFor(context, view, request),
     nowMs,

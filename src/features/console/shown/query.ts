@@ -24,7 +24,7 @@ import { callerOf } from '../../../node/http/answer.ts'
 import type { PageContext, ReplicaContext } from '../../../node/http/context.ts'
 import { isOwnOrigin } from '../../../node/http/origin-rules.ts'
 import { problemOf } from '../../../node/http/problem.ts'
-import { normalise } from '../../../node/http/routes/query.ts'
+import { inItsPlace, normalise } from '../../../node/http/routes/query.ts'
 import { listQueries } from '../../../node/http/routes/saved-queries.ts'
 import { mapOfAnswer } from './answer-pictures.ts'
 import { treeOf } from './tree.ts'
@@ -135,12 +135,11 @@ async function answerOf(context: ReplicaContext, { request, reply, ...running }:
   const begunMs = context.clock.nowMs()
   const limit = asked.limit ?? usualLimit(asked.query, mostRows)
   const { datasets, parameters } = asked.saved ?? {}
-  const wanted = normalise({ query: asked.query, datasets, limit, dataFormat: 'JsonAoa', include: ['Schema'] }, context)
-  const query = await openQuery(
-    context.replica,
-    { ...wanted, ...defined({ parameters }) },
-    callerOf(context, request, reply),
-  )
+  const form = { query: asked.query, datasets, limit, dataFormat: 'JsonAoa', include: ['Schema'] }
+  const query = await inItsPlace(request, async () => {
+    const wanted = { ...normalise(form, context), ...defined({ parameters }) }
+    return await openQuery(context.replica, wanted, callerOf(context, request, reply))
+  })
   const { body, truncated, stability } = await query.answer()
   const ms = context.clock.nowMs() - begunMs
   const bytes = body.reduce((sum, { length }) => sum + length, 0)

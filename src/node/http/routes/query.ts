@@ -306,7 +306,7 @@ async function respondFile(
 }
 
 /** A wrong value is `InvalidParameter` in a query string and `InvalidRequest` in a body. */
-async function inItsPlace<T>({ method }: FastifyRequest, read: () => Promise<T>): Promise<T> {
+export async function inItsPlace<T>({ method }: FastifyRequest, read: () => Promise<T>): Promise<T> {
   const [wrong, right] =
     method === 'POST'
       ? (['InvalidParameter', 'InvalidRequest'] as const)
