@@ -19,15 +19,21 @@ const data = join(folder, 'node')
 const flags = ['--ledger-origin', 'data.example/ledger', '--ledger-delay', '1s']
 flags.push('--tsa', await authority.serve(), '--tsa-interval', '1s')
 
-async function call(node: ServedNode, path: string, { headers, ...asked }: RequestInit = {}) {
+type Headers = Readonly<Record<string, string>>
+
+async function call(
+  node: ServedNode,
+  path: string,
+  asked: Omit<RequestInit, 'headers'> & { readonly headers?: Headers } = {},
+) {
   const authorization = `Bearer ${(await readFile(join(data, 'token'), 'utf8')).trim()}`
-  const answer = await fetch(node.url + path, { ...asked, headers: { authorization, ...headers } })
+  const answer = await fetch(node.url + path, { ...asked, headers: { authorization, ...asked.headers } })
   const text = await answer.text()
   const json = (): Record<string, unknown> => JSON.parse(text) as Record<string, unknown> // as it answers
   return { status: answer.status, text, json }
 }
 
-const post = async (node: ServedNode, body: object, headers: Record<string, string> = {}) =>
+const post = async (node: ServedNode, body: object, headers: Headers = {}) =>
   await call(node, '/acme/weather/ingest?create=true', {
     method: 'POST',
     headers: { 'content-type': 'application/x-ndjson', prefer: 'wait=30', ...headers },
@@ -40,12 +46,13 @@ async function rejected(node: ServedNode): Promise<string> {
     const { text: head } = await call(node, '/acme/weather/refs/head')
     const same = { 'if-match': head, prefer: 'respond-async' }
     const posted = await Promise.all([1, 2, 3].map((t) => post(node, { t }, same)))
-    for (const id of posted.map(({ json }) => json()['receiptId']).filter((id) => id !== undefined)) {
+    for (const id of posted.flatMap(({ json }) => (json()['receiptId'] as string | undefined) ?? [])) {
+      // where it was taken
       const receipt = await until('its outcome', async () => {
-        const { json } = await call(node, `/receipts/${String(id)}`)
+        const { json } = await call(node, `/receipts/${id}`)
         return json()['status'] === 'accepted' ? undefined : json()
       })
-      if (receipt['status'] === 'rejected') return String(id)
+      if (receipt['status'] === 'rejected') return id
     }
     return undefined
   })
