@@ -9,7 +9,7 @@ const blocks = 16
 const rowsPerBlock = 62_500
 const rows = blocks * rowsPerBlock
 const dataset = 'acme/large'
-const warmAnswers = 200
+const warmAnswers = 400
 const measureMs = 5_000
 
 export async function measureStatements(): Promise<Measure[]> {
@@ -41,7 +41,12 @@ interface Loaded {
 }
 
 async function load(node: BenchNode, callers: number, sqlOf: () => string): Promise<Loaded> {
-  for (let i = 0; i < warmAnswers; i++) await node.query(sqlOf())
+  // By as many callers, so that every process stands and has compiled its code.
+  let warm = 0
+  const warmer = async (): Promise<void> => {
+    while (warm++ < warmAnswers) await node.query(sqlOf())
+  }
+  await Promise.all(Array.from({ length: callers }, warmer))
   const times: number[] = []
   const before = treeMicros(node.pid)
   const startMs = performance.now()

@@ -53,7 +53,7 @@ export interface TimeLimit {
 interface CallLimits {
   readonly mostMs: number
   /** What the call ends with when it takes longer. */
-  readonly late: NodeError
+  readonly late: () => NodeError
   readonly signal?: AbortSignal | undefined
   readonly room?: AnswerRoom | undefined
   readonly reader?: StreamReader | undefined
@@ -120,7 +120,7 @@ export class ChildHandle {
 
   /** Hands over the settings and waits until the engine stands, or so long. Throws NodeError `Internal`. */
   async ready(mostMs = startMs): Promise<void> {
-    const late = notStarted(`it took longer than ${mostMs} ms`)
+    const late = (): NodeError => notStarted(`it took longer than ${mostMs} ms`)
     await this.#call({ kind: 'settings', settings: this.#settings }, { mostMs, late })
     if (this.#state === 'starting') this.#state = 'ready'
   }
@@ -130,10 +130,11 @@ export class ChildHandle {
     job: (lists: SentLists) => ToChild,
     { within, ...limits }: Omit<CallLimits, 'mostMs' | 'late'> & { readonly within: TimeLimit },
   ): Promise<Outcome> {
-    const late = new NodeError('QueryTimeout', `The query took longer than ${within.value} ms.`, {
-      hint: 'Filter or aggregate more.',
-      limit: { ...within, unit: 'ms' },
-    })
+    const late = (): NodeError =>
+      new NodeError('QueryTimeout', `The query took longer than ${within.value} ms.`, {
+        hint: 'Filter or aggregate more.',
+        limit: { ...within, unit: 'ms' },
+      })
     return await this.#call(job(this.#lists), { mostMs: within.value, late, ...limits })
   }
 
@@ -143,7 +144,7 @@ export class ChildHandle {
       this.#pending = { resolve, reject, room, reader }
     })
     void this.#clock.sleep(mostMs, done.signal).then(() => {
-      if (!done.signal.aborted) this.kill(late)
+      if (!done.signal.aborted) this.kill(late())
     })
     const onAbort = (): void => void this.#interrupt(done.signal)
     signal?.addEventListener('abort', onAbort, { once: true })

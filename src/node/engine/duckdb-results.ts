@@ -5,6 +5,7 @@
 import type * as duckdb from '@duckdb/node-api'
 import { compareCodePoints } from '../../libraries/base/json/canonical.ts'
 import { must } from '../../libraries/base/assert.ts'
+import { nextTurn } from '../../libraries/base/clock.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
 import { jsonLayoutOf, type OutputRows, type OutputSink } from '../../libraries/columnar/outputs/layouts.ts'
 import { stringToken } from '../../libraries/columnar/outputs/value-text.ts'
@@ -28,7 +29,7 @@ export interface RenderOptions extends Pick<PlainJob, 'dataFormat' | 'keyOrder' 
 }
 
 /** Throws NodeError `ResultTooLarge`, `QueryNotAllowed` (a type without JSON form), `SqlValue`. */
-export async function renderResult(result: duckdb.DuckDBResult, options: RenderOptions): Promise<Rendered> {
+export async function renderResult(result: duckdb.DuckDBMaterializedResult, options: RenderOptions): Promise<Rendered> {
   const { limit, ascii } = options
   const layout = must(jsonLayoutOf(options.dataFormat), 'a job names a layout')
   const columns = result.columnTypes().map((type, index) => {
@@ -41,9 +42,10 @@ export async function renderResult(result: duckdb.DuckDBResult, options: RenderO
   const keys = columns.map(({ key }) => key)
   const writer = layout.begin(sink, keys)
   let rows = 0
-  for (;;) {
-    const chunk = await result.fetchChunk()
-    if (chunk === null || chunk.rowCount === 0) break
+  for (let at = 0; at < result.chunkCount; at++) {
+    // A chunk is had without a thread; between two, what this process is told is heard.
+    if (at > 0) await nextTurn()
+    const chunk = result.getChunk(at)
     const count = Math.min(chunk.rowCount, limit - rows)
     const cells: OutputRows['cells'] = (at, out) => {
       const column = must(columns[at], 'one key for each column')

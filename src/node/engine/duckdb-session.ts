@@ -1,7 +1,7 @@
 // One locked instance of DuckDB in a child process: gate, views, preparation of the caller's own text, the rewritten
 // statement, its run, its rendering. One query at a time.
 
-import type { DuckDBConnection, DuckDBPreparedStatement, DuckDBResult } from '@duckdb/node-api'
+import type { DuckDBConnection, DuckDBMaterializedResult, DuckDBPreparedStatement } from '@duckdb/node-api'
 import { assert, must } from '../../libraries/base/assert.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
 import type { JsonObject } from '../../libraries/base/json/value.ts'
@@ -33,7 +33,7 @@ import {
 import { maySplit } from './many-threads.ts'
 import { columnsOf, narrowingOf } from './narrowing.ts'
 import type { Printable } from './printable.ts'
-import { Rewriter, unfaithful, withTotalOrder } from './rewriter.ts'
+import { keepsOffsetOrder, Rewriter, unfaithful, withTotalOrder } from './rewriter.ts'
 import { isWithin } from './selects.ts'
 import { errorOfEngine } from './sql-errors.ts'
 import {
@@ -71,7 +71,12 @@ interface Plan {
 /** What a plan depends on, beside the statement and its views. */
 type Wanted = Pick<PlainJob, 'analysis' | 'tables' | 'reproducible' | 'ordered' | 'skip' | 'parameters'> & {
   readonly limit: number | undefined
+  /** Absent where its rows leave while they are found. */
+  readonly threads?: number
 }
+
+/** What a text gave that ran before its plan was there. */
+type Tried = { readonly sql: string } & ({ readonly result: DuckDBMaterializedResult } | { readonly error: unknown })
 
 export interface SessionAnswer extends Rendered {
   readonly schema: OutputSchema | undefined
@@ -97,8 +102,7 @@ export class DuckDbSession {
   /** Those of the engine. */
   #threads = 1
   #leftOut = ''
-  /** A plan's statement that was prepared and not yet run. */
-  #planned: { readonly sql: string; readonly prepared: DuckDBPreparedStatement } | undefined
+  #tried: Tried | undefined
   #isInterrupted = false
   readonly #rewriter = new Rewriter(async (sql, parameter) => await this.#scalar(sql, parameter))
 
@@ -140,7 +144,7 @@ export class DuckDbSession {
     try {
       return await this.#listing(job.listings, async () => await this.#run(job))
     } finally {
-      this.#forgetPlanned()
+      this.#tried = undefined
     }
   }
 
@@ -156,14 +160,20 @@ export class DuckDbSession {
   }
 
   /** The rows of a plan. What fails on several threads is run on one, whose outcome counts. Throws the engine's errors. */
-  async #found({ sql, isSplit }: Plan, { tables, threads }: PlainJob): Promise<DuckDBResult> {
+  async #found(
+    { sql, isSplit }: Pick<Plan, 'sql' | 'isSplit'>,
+    { tables, threads }: Pick<PlainJob, 'tables' | 'threads'>,
+  ): Promise<DuckDBMaterializedResult> {
+    const tried = this.#tried?.sql === sql ? this.#tried : undefined
+    if (tried !== undefined && 'error' in tried) throw tried.error
+    if (tried !== undefined) return tried.result
     const isLong = tables.reduce((sum, { rows = 0 }) => sum + rows, 0) >= splitRows
     // mutant: threads split what the order of rows decides
     const wanted = isSplit ? (isLong ? threads : Math.min(threads, this.#threads)) : 1
     await this.#setThreads(wanted)
-    if (wanted === 1) return await this.#ran(sql)
+    if (wanted === 1) return await this.#connection.run(sql)
     try {
-      return await this.#ran(sql)
+      return await this.#connection.run(sql)
     } catch (error) {
       if (this.#isInterrupted) throw error
       await this.#setThreads(1)
@@ -171,20 +181,8 @@ export class DuckDbSession {
     }
   }
 
-  async #ran(sql: string): Promise<DuckDBResult> {
-    const planned = this.#planned?.sql === sql ? this.#planned.prepared : undefined
-    return await (planned === undefined ? this.#connection.run(sql) : planned.run())
-  }
-
-  #forgetPlanned(): void {
-    this.#planned?.prepared.destroySync()
-    this.#planned = undefined
-  }
-
   async #setThreads(count: number): Promise<void> {
     if (count === this.#threads) return
-    // It was planned for as many threads as there were.
-    this.#forgetPlanned()
     await this.#connection.run(`SET threads = ${count}`)
     this.#threads = count
   }
@@ -205,7 +203,6 @@ export class DuckDbSession {
     const tables = await this.#tablesOf(job)
     if (job.inOffsetOrder) demandOffsetOrder((await this.#statement(job.analysis.sql)).node)
     const plan = await this.#planOf({ ...job, reproducible: false }, tables)
-    this.#forgetPlanned()
     checkDuplicates(plan.names)
     const format = must(fileFormatOf(job.format), 'a job names a file format')
     const { exportBytes } = this.#settings
@@ -268,25 +265,48 @@ export class DuckDbSession {
   async #makePlan(statement: Statement, job: Wanted): Promise<Plan> {
     const { sql, node, gate } = statement
     const rewritten = await this.#rewriter.printable(node, sql, job.parameters)
-    const { node: written } = rewritten
-    const prepared = await this.#prepare(statement, rewritten, job.parameters ?? [])
-    if (prepared.columnCount > maxColumns) throw notAllowed({ construct: `over ${maxColumns} output columns` })
-    const columns = Array.from({ length: prepared.columnCount }, (_, index) => index)
-    const names = columns.map((index) => prepared.columnName(index))
-    const types = columns.map((index) => String(prepared.columnType(index)))
-    this.#forgetPlanned()
-    this.#planned = { sql: sql.text, prepared }
+    const { node: written, checksJson, readsListings } = rewritten
     const meant = rewritten.hasParameters ? written : node
     const isSplit = (job.reproducible || Boolean(job.ordered)) && maySplit(meant, job.tables)
     const isOrdered = job.reproducible || job.ordered === true || isSplit
-    const total = isOrdered ? withTotalOrder(written, names.length, lastTieOf(meant, job.tables)) : written
     const stability = stabilityIn(gate, meant, job.tables)
-    if (job.reproducible && stability === 'pinned' && mayRace(node)) throw raced()
-    // Nothing was rewritten: the tree that was judged is that of the text, which is planned already.
+    const isRaced = job.reproducible && stability === 'pinned' && mayRace(node)
+    // Nothing is rewritten: the tree that was judged is that of the text.
+    const isAsWritten = written === node && (!isOrdered || keepsOffsetOrder(node)) && isWithin(node, job)
+    const tried =
+      isAsWritten && !isRaced && !checksJson && !readsListings ? await this.#try(sql.text, isSplit, job) : undefined
+    const prepared = tried === undefined ? await this.#prepare(statement, rewritten, job.parameters ?? []) : undefined
+    const shape = must(tried ?? prepared, 'a statement is run or prepared')
+    if (shape.columnCount > maxColumns) throw notAllowed({ construct: `over ${maxColumns} output columns` })
+    const columns = Array.from({ length: shape.columnCount }, (_, index) => index)
+    const names = columns.map((index) => shape.columnName(index))
+    const types = columns.map((index) => String(shape.columnType(index)))
+    prepared?.destroySync()
+    if (isRaced) throw raced()
+    const total = isOrdered ? withTotalOrder(written, names.length, lastTieOf(meant, job.tables)) : written
     if (total === node && isWithin(node, job)) return { names, types, sql: sql.text, stability, isSplit }
-    this.#forgetPlanned()
     const framed = await this.#rewriter.framed(total, job)
     return { names, types, sql: await this.#rewriter.print(framed, sql, gate), stability, isSplit }
+  }
+
+  /**
+   * Runs a text that nothing is rewritten of: preparing it would plan it once more. What fails is kept for its turn, since
+   * preparing it tells the place.
+   */
+  async #try(
+    sql: string,
+    isSplit: boolean,
+    { tables, threads }: Wanted,
+  ): Promise<DuckDBMaterializedResult | undefined> {
+    if (threads === undefined) return undefined
+    try {
+      const result = await this.#found({ sql, isSplit }, { tables, threads })
+      this.#tried = { sql, result }
+      return result
+    } catch (error) {
+      this.#tried = { sql, error }
+      return undefined
+    }
   }
 
   /** What the engine makes of the caller's own text or, where that may not be planned, of the rewritten one. */
@@ -329,8 +349,7 @@ export class DuckDbSession {
       prepared.bindVarchar(1, parameter)
       return await prepared.run()
     })
-    const rows = await result.getRows()
-    const value = rows[0]?.[0]
+    const value = result.getChunk(0).getColumnVector(0).getItem(0)
     assert(typeof value === 'string', 'the engine answers with text')
     return value
   }

@@ -2,7 +2,15 @@
 // for those who accept it, and in pieces as fast as they are read.
 
 import { pipeline, Readable, type Transform } from 'node:stream'
-import { brotliCompress, constants, createBrotliCompress, createGzip, gzip } from 'node:zlib'
+import {
+  brotliCompress,
+  brotliCompressSync,
+  constants,
+  createBrotliCompress,
+  createGzip,
+  gzip,
+  gzipSync,
+} from 'node:zlib'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { NameRecord } from '../../libraries/odf/chain/records.ts'
 import { concatBytes } from '../../libraries/base/bytes.ts'
@@ -179,6 +187,8 @@ export function isUnchanged(request: FastifyRequest, reply: FastifyReply, tag: s
 
 /** Below this a header costs more than compression saves. */
 const leastBytes = 1024
+/** Up to here compressing takes less time, tens of microseconds, than handing it to a thread. */
+const smallBytes = 8 * 1024
 /** Quality 4 is as fast as gzip and smaller; 11, the default of zlib, takes a hundred times as long. */
 const brotliOptions = { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } }
 
@@ -188,12 +198,14 @@ const encoders = {
   br: {
     tagSuffix: '-br',
     whole: (bytes: Uint8Array, done: Encoded): void => brotliCompress(bytes, brotliOptions, done),
+    small: (bytes: Uint8Array): Buffer => brotliCompressSync(bytes, brotliOptions),
     stream: (isLive: boolean): Transform =>
       createBrotliCompress({ ...brotliOptions, ...(isLive && { flush: constants.BROTLI_OPERATION_FLUSH }) }),
   },
   gzip: {
     tagSuffix: '-gz',
     whole: (bytes: Uint8Array, done: Encoded): void => gzip(bytes, done),
+    small: (bytes: Uint8Array): Buffer => gzipSync(bytes),
     stream: (isLive: boolean): Transform => createGzip(isLive ? { flush: constants.Z_SYNC_FLUSH } : {}),
   },
 } as const
@@ -210,7 +222,7 @@ export function registerCompression(app: FastifyInstance): void {
     addVary(reply, 'Accept-Encoding')
     const encoding = acceptedEncoding(request.headers['accept-encoding'])
     if (encoding === undefined) return done(null, payload)
-    const { tagSuffix, whole, stream } = encoders[encoding]
+    const { tagSuffix, whole, small, stream } = encoders[encoding]
     const announce = (): void => {
       const tag = reply.getHeader('etag')
       if (typeof tag === 'string') void reply.header('etag', tag.replace(/"$/, `${tagSuffix}"`))
@@ -222,7 +234,12 @@ export function registerCompression(app: FastifyInstance): void {
       const encoded = pipeline(payload, stream(!(payload instanceof PiecesStream)), () => {})
       return done(null, encoded)
     }
-    whole(typeof payload === 'string' ? Buffer.from(payload) : payload, (error, bytes) => {
+    const plain = typeof payload === 'string' ? Buffer.from(payload) : payload
+    if (plain.length <= smallBytes) {
+      announce()
+      return done(null, small(plain))
+    }
+    whole(plain, (error, bytes) => {
       if (error !== null) return done(error)
       announce()
       done(null, bytes)

@@ -1,7 +1,7 @@
 // Answers byte by byte beside a second printer of them (helpers/answer-by-values.ts): random values of every type and of what
 // holds them, in every layout, for proofs and not, in both orders of columns.
 
-import { DuckDBInstance, type DuckDBResult } from '@duckdb/node-api'
+import { DuckDBInstance, type DuckDBMaterializedResult } from '@duckdb/node-api'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { keepByteOrderMarks } from '../../../src/node/engine/duckdb-open.ts'
@@ -29,10 +29,10 @@ const forms = layouts.flatMap((dataFormat) =>
 )
 
 /** What the engine found, to be read from its first row on as often as one likes. */
-async function found(sql: string): Promise<{ names: string[]; again: () => DuckDBResult }> {
+async function found(sql: string): Promise<{ names: string[]; again: () => DuckDBMaterializedResult }> {
   const result = await connection.run(sql)
   const chunks = await result.fetchAllChunks()
-  const again = (): DuckDBResult => {
+  const again = (): DuckDBMaterializedResult => {
     const left = [...chunks]
     return Object.assign(Object.create(result), { fetchChunk: async () => left.shift() ?? null })
   }

@@ -167,6 +167,26 @@ describe('errors', () => {
     expect(error.message).not.toMatch(/exception_type|LINE \d|Candidate/)
   })
 
+  test.each([
+    'SELECT k, nope FROM "acme/trips" LIMIT 3',
+    'SELECT sum(note) FROM "acme/trips" LIMIT 3',
+    'SELECT k, sum(op) FROM "acme/trips" LIMIT 3',
+    'SELECT CAST(note AS INT) FROM "acme/trips" LIMIT 3',
+    'SELECT CAST(note AS INT) AS x, k AS x FROM "acme/trips" LIMIT 3',
+    'SELECT k, k FROM "acme/trips" ORDER BY k LIMIT 3',
+    'SELECT 9223372036854775807 + k FROM "acme/trips" ORDER BY k LIMIT 3',
+    "SELECT strptime('x', '%Y') FROM \"acme/trips\" LIMIT 3",
+  ])('%s fails the same as it is written and rewritten', async (sql) => {
+    const errorOf = async (limit: number): Promise<unknown> => {
+      const asked = { ...options, dataFormat: 'JsonAoo', limit }
+      const { kind, message, details } = await refusal(ask(bench.engine, sql, asked))
+      return { kind, message, details }
+    }
+    // A window of fewer rows than its own LIMIT is written around it.
+    expect(await errorOf(3)).toEqual(await errorOf(2))
+    expect(await errorOf(3)).toEqual(await errorOf(1))
+  })
+
   test('a misspelt column or function comes with candidates', async () => {
     const column = await refusal(ask(bench.engine, 'SELECT nots FROM "acme/trips"', options))
     expect(column.details.candidates).toContain('note')
