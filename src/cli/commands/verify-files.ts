@@ -1,7 +1,6 @@
 // `verify` for files of any kind, one or many: each is judged by itself and told in one line, and the exit code is the largest.
 // What concerns a ledger is judged by a policy, and a receipt's promise by the ledger itself.
 
-import { open } from 'node:fs/promises'
 import { type JsonObject, systemClock } from '../../index.ts'
 import { decodeUtf8 } from '../../libraries/base/bytes.ts'
 import { timeText } from '../../libraries/base/clock.ts'
@@ -11,7 +10,7 @@ import { type FileVerdict, judgeFile } from '../../libraries/ledger/judge-file.t
 import type { TrustedCertificates } from '../../libraries/ledger/timestamp-trust.ts'
 import type { CommandContext } from '../context.ts'
 import { CommandFailure, type ExitCode, exitCodes, failureOf, note } from '../failure.ts'
-import { readGiven } from '../given-file.ts'
+import { isTar, readGiven } from '../given-file.ts'
 import { objectOf } from '../json-values.ts'
 import { type Judged, type Judging, told } from '../judged.ts'
 import { type KnownPolicy, policyFor } from '../ledger-policy.ts'
@@ -77,7 +76,7 @@ function failed(error: unknown): Judged {
 
 async function judge(judging: FileJudging, file: string, given: Uint8Array | undefined): Promise<Judged> {
   const { context, options } = judging
-  if (options.bundle === true || (given === undefined && file !== '-' && (await isTar(file)))) {
+  if (options.bundle === true || (given === undefined && (await isTar(file)))) {
     return ofAnswer(await checkBundleFile(context, file, options))
   }
   const bytes = given ?? (await readGiven(file))
@@ -142,16 +141,5 @@ async function trustedIn(file: string): Promise<TrustedCertificates> {
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
     throw new CommandFailure(exitCodes.usage, `${file} has no certificates that can be read (${why}).`)
-  }
-}
-
-/** Bundles are archives, and may be larger than memory. */
-async function isTar(file: string): Promise<boolean> {
-  const handle = await open(file)
-  try {
-    const { bytesRead, buffer } = await handle.read(new Uint8Array(262), 0, 262, 0)
-    return bytesRead === 262 && Buffer.from(buffer.subarray(257, 262)).toString('latin1') === 'ustar'
-  } finally {
-    await handle.close()
   }
 }

@@ -3,7 +3,7 @@
 
 import type { Args, CommandContext } from '../context.ts'
 import { CommandFailure, exitCodes } from '../failure.ts'
-import { readGiven } from '../given-file.ts'
+import { isTar, readGiven } from '../given-file.ts'
 import { checkAnswer, tell, type VerifyOptions } from './verify-answer.ts'
 
 /**
@@ -14,7 +14,7 @@ export async function verify(context: CommandContext, files: Args, options: Veri
   const [file = ''] = files
   if (options.bundle === true) for (const one of files) refuseAsBundle(one, options)
   if (files.length > 1) return await verifyMany(context, files, options)
-  if (options.bundle === true) {
+  if (options.bundle === true || (await isTar(file))) {
     const { checkBundleFile } = await import('./verify-bundle.ts')
     return tell(context, await checkBundleFile(context, file, options))
   }
