@@ -88,10 +88,12 @@ function rerunFailure(
   needs: string | undefined,
 ): CommandFailure {
   const isAbsent = kind.endsWith('EngineUnavailable') && needs !== undefined
-  return new CommandFailure(exitCodeOf(status, kind), message.replaceAll('this node', 'this program'), {
+  return new CommandFailure(exitCodeOf(status, kind), cleanText(message.replaceAll('this node', 'this program')), {
     kind,
     ...(isAbsent && { facts: [`The bundle says: ${needs}`] }),
-    ...(details.hint === undefined ? {} : { hint: details.hint.replaceAll('a node', 'a node or a program') }),
+    ...(details.hint === undefined
+      ? {}
+      : { hint: cleanText(details.hint.replaceAll('a node', 'a node or a program')) }),
   })
 }
 

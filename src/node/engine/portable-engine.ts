@@ -3,6 +3,8 @@
 // Its opener says where the worker runs: in a browser, or in a process of a node (portable-child.ts).
 
 import { ArrowStreamReader } from '../../libraries/columnar/arrow/ipc-reader.ts'
+import { DecodeError } from '../../libraries/base/errors.ts'
+import { parseJson } from '../../libraries/base/json/json.ts'
 import type { RecordBatch } from '../../libraries/model/schema.ts'
 
 export interface PortableAnswer {
@@ -114,5 +116,20 @@ export class PortableEngine {
 
 function messageOf(data: unknown): string {
   const message = typeof data === 'object' && data !== null && 'message' in data ? data.message : data
-  return String(message).slice(0, 1000)
+  return sentenceOf(String(message)).slice(0, 1000)
+}
+
+/** Of some errors the engine tells in JSON. */
+function sentenceOf(message: string): string {
+  if (!message.startsWith('{"exception_type"')) return message
+  try {
+    const told = parseJson(message)
+    const [type, text] = ['exception_type', 'exception_message'].map((name) =>
+      told instanceof Map ? told.get(name) : undefined,
+    )
+    return typeof type === 'string' && typeof text === 'string' ? `${type} Error: ${text}` : message
+  } catch (error) {
+    if (error instanceof DecodeError) return message
+    throw error
+  }
 }

@@ -270,6 +270,14 @@ describe('a proof that is well signed', () => {
     expect(await run({}, '--offline')).toMatchObject([2, {}])
   })
 
+  it('is known for one without the option, alone and among other files', async () => {
+    const [bundle, answer] = [await bundleOf(live, proof), await savedProof(proof)]
+    const alone = await command(live, ['verify', bundle])
+    expect(alone).toEqual(await command(live, ['verify', '--bundle', bundle]))
+    expect(alone.code).toBe(0)
+    expect((await command(live, ['verify', bundle, answer])).code).toBe(0)
+  })
+
   it('gets the same verdict from its bundle as from /verify, whatever it asks', async () => {
     const [t, u] = [await idOf('acme/t'), await idOf('acme/u')]
     const blocks = (await live.call('/acme/t/blocks?limit=6')).at('blocks') as { hash: string }[]

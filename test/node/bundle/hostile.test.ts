@@ -10,6 +10,8 @@ import { BundleFault } from '../../../src/libraries/proof/bundle/manifest.ts'
 import { readBundle } from '../../../src/libraries/proof/bundle/read-bundle.ts'
 import { loadConfig } from '../../../src/node/config.ts'
 import { dialect } from '../../../src/node/engine/messages.ts'
+import { canonicalBytes } from '../../../src/libraries/base/json/canonical.ts'
+import { fromPlain } from '../../../src/libraries/base/json/json.ts'
 import { concatBytes, utf8 } from '../../../src/libraries/base/bytes.ts'
 import { verifyBundle } from '../../../src/node/verify-bundle.ts'
 import { liveNode } from '../../helpers/live-node.ts'
@@ -22,6 +24,7 @@ import {
   newPath,
   packed,
   repacked,
+  savedProof,
   signedByStranger,
 } from './support.ts'
 
@@ -214,6 +217,21 @@ describe('a bundle whose manifest was made to fit', () => {
     expect(stderr).toContain('InvalidRequest::OutputHash')
   })
 
+  it('tells nothing that a terminal obeys, whatever the proof says', async () => {
+    const [first = none, proof = none, engine = none, ...objects] = files
+    const odd = `${dialect}\u001b[2J\nok`
+    const lie = utf8(signedByStranger(Buffer.from(proof.bytes).toString(), { input: { queryDialect: odd } }))
+    const said = JSON.parse(Buffer.from(engine.bytes).toString()) as object
+    const about = { path: engine.path, bytes: canonicalBytes(fromPlain({ ...said, dialect: odd })) }
+    const path = await repacked([first, { path: proof.path, bytes: lie }, about, ...objects])
+    const { code, stderr } = await command(live, ['verify', '--bundle', path])
+    expect({ code, stderr }).toMatchObject({ code: 5, stderr: expect.stringContaining('\\u001b[2J\\nok') })
+    expect(stderr).not.toContain('\u001b')
+    const named = JSON.stringify({ ...(JSON.parse(Buffer.from(proof.bytes).toString()) as object), '\u001b[2J\nok': 1 })
+    const offline = await command(live, ['verify', '--offline', await savedProof(named)])
+    expect(offline).toMatchObject({ code: 5, stderr: expect.stringContaining('\\u001b[2J\\nok: is not a member') })
+  })
+
   it('is refused where the manifest is in another spelling, of another version or order', async () => {
     expect(await told(await repacked(files, (manifest) => (manifest.version = 3)))).toBe(
       'impossible: It is a bundle of version 3; this program reads versions 1 and 2.',
@@ -223,6 +241,9 @@ describe('a bundle whose manifest was made to fit', () => {
       /^noBundle: .*are not in the order of their ids/,
     )
     expect(await told(await repacked(files, (manifest) => (manifest.proof[0] = 'f162000')))).toMatch(/^noBundle: /)
+    for (const size of [2 ** 33, 2 ** 52]) {
+      expect(await told(await repacked(files, (manifest) => (manifest.proof[1] = size)))).toMatch(/^noBundle: .*8 GiB/)
+    }
     const [first, ...rest] = files
     const spaced = { path: 'manifest.json', bytes: concatBytes([first?.bytes ?? new Uint8Array(), utf8('\n')]) }
     expect(await told(await packed([spaced, ...rest]))).toMatch(/^noBundle: It is no bundle: its manifest/)

@@ -130,6 +130,13 @@ describe.runIf(hasBrowserEngine)('the portable form', () => {
     expect(verdict).toMatchObject({ outcome: 'unknown', why: expect.stringContaining('This engine cannot run it') })
   })
 
+  test('tells of a syntax error in words, not in JSON', async () => {
+    for (const sql of ['pragma database_list', 'select * from (pragma "a\nb")'])
+      await expect(bench.engine.query(`SELECT * FROM (${sql})`)).rejects.toThrow(
+        /^Parser Error: syntax error at or near "/,
+      )
+  })
+
   test('has no extension and reaches no file, and no statement changes that', async () => {
     const { engine } = bench
     const extensions = ['icu', 'json', 'parquet'].map((name) => `'${name}'`).join(', ')

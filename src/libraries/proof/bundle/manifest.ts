@@ -19,7 +19,7 @@ import {
 } from '../../base/json/shape.ts'
 import { DecodeError } from '../../base/errors.ts'
 import { JsonNumber } from '../../base/json/value.ts'
-import { tarBytes } from './tar.ts'
+import { fileBytesMost, tarBytes } from './tar.ts'
 
 /** Why a bundle cannot be used; its message is a sentence. */
 export class BundleFault extends DecodeError {
@@ -76,7 +76,8 @@ export const ledgerProofBytesMost = 256 * 1024
 /** Blocks hold no rows; those of nodes have some hundred bytes. */
 export const blockBytesMost = 16 * 1024 * 1024
 
-const entry = tuple(text(hashPattern), natural)
+const sizeBytes = checked(natural, (size) => (size > fileBytesMost ? 'is not less than 8 GiB' : undefined))
+const entry = tuple(text(hashPattern), sizeBytes)
 
 const anyMembers = {
   kind: oneOf('proofstream-bundle'),

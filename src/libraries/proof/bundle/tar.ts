@@ -9,7 +9,7 @@ const blockBytes = 512
 /** An archive ends on a multiple of this, as tar writes it. */
 const recordBytes = 20 * blockBytes
 /** Eleven octal digits. */
-const fileBytesMost = 8 ** 11 - 1
+export const fileBytesMost = 8 ** 11 - 1
 const nameBytesMost = 100
 const prefixBytesMost = 155
 
