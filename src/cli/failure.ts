@@ -2,6 +2,7 @@
 // here and is told on stderr.
 
 import { styleText } from 'node:util'
+import { cleanText } from '../libraries/base/clean-text.ts'
 import { tell } from './terminal.ts'
 
 /** Exit codes; scripts rely on them. */
@@ -107,9 +108,11 @@ function systemFailure(error: Error): CommandFailure | undefined {
 /** Tells a failure on stderr: sentence and kind, facts, hint. */
 export function printFailure(failure: CommandFailure): void {
   const { kind, facts = [], hint } = failure.details
-  const lines = [`${paint('red', 'error:')} ${failure.message}${kind === undefined ? '' : paint('dim', `  (${kind})`)}`]
-  lines.push(...facts.map((fact) => (fact === '' ? '' : `  ${fact}`)))
-  if (hint !== undefined) lines.push(`${paint('cyan', 'hint:')} ${asTyped(hint)}`)
+  // What files and servers say is in all of them.
+  const about = kind === undefined ? '' : paint('dim', `  (${cleanText(kind)})`)
+  const lines = [`${paint('red', 'error:')} ${cleanText(failure.message)}${about}`]
+  lines.push(...facts.map((fact) => (fact === '' ? '' : `  ${cleanText(fact, '\t')}`)))
+  if (hint !== undefined) lines.push(`${paint('cyan', 'hint:')} ${cleanText(asTyped(hint))}`)
   tell(`${lines.join('\n')}\n`)
 }
 

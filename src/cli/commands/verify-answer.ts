@@ -1,7 +1,6 @@
 // `verify` for a saved answer: checks it first by itself, then by having a node run the query again, and says in sentences what
 // was found and what was not looked at; of a bundle, too (verify-bundle.ts).
 
-import { cleanText } from '../../libraries/base/clean-text.ts'
 import { defined } from '../../libraries/base/collections.ts'
 import type { BundleFault } from '../../libraries/proof/bundle/manifest.ts'
 import { type JsonObject, jsonText, type JsonValue, parseJson } from '../../index.ts'
@@ -175,7 +174,7 @@ export const outcomeCodes: Readonly<Record<OfflineFailure['outcome'] | BundleFau
 /** Why a saved answer is not good, as a failure of the command. */
 export function offlineFailure(verdict: OfflineFailure, file: string): CommandFailure {
   const { position } = verdict
-  return new CommandFailure(outcomeCodes[verdict.outcome], cleanText(verdict.message), {
+  return new CommandFailure(outcomeCodes[verdict.outcome], verdict.message, {
     kind: verdict.kind,
     ...(position === undefined ? {} : { facts: [`at line ${position.line}, column ${position.column}`] }),
     ...(verdict.kind === 'InvalidRequest::RewrittenOutput'

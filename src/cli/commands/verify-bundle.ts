@@ -88,12 +88,10 @@ function rerunFailure(
   needs: string | undefined,
 ): CommandFailure {
   const isAbsent = kind.endsWith('EngineUnavailable') && needs !== undefined
-  return new CommandFailure(exitCodeOf(status, kind), cleanText(message.replaceAll('this node', 'this program')), {
+  return new CommandFailure(exitCodeOf(status, kind), message.replaceAll('this node', 'this program'), {
     kind,
     ...(isAbsent && { facts: [`The bundle says: ${needs}`] }),
-    ...(details.hint === undefined
-      ? {}
-      : { hint: cleanText(details.hint.replaceAll('a node', 'a node or a program')) }),
+    ...(details.hint === undefined ? {} : { hint: details.hint.replaceAll('a node', 'a node or a program') }),
   })
 }
 
@@ -101,5 +99,5 @@ function rerunFailure(
 export function bundleFailure({ outcome, sentence }: BundleFault, file: string): CommandFailure {
   const about = outcome === 'failed' ? 'This is not to be trusted. ' : ''
   const hint = `A bundle is what 'proofstream bundle PROOF' saves; is ${file} one?`
-  return new CommandFailure(outcomeCodes[outcome], cleanText(about + sentence), outcome === 'noBundle' ? { hint } : {})
+  return new CommandFailure(outcomeCodes[outcome], about + sentence, outcome === 'noBundle' ? { hint } : {})
 }
