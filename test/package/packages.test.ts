@@ -72,7 +72,7 @@ function installedIn(name: string): { readonly manifests: readonly Manifest[]; r
 describe.each([
   { name: 'verify', packed: 40_000, unpacked: 135_000 },
   { name: 'client', packed: 81_200, unpacked: 280_000 },
-  { name: 'ledger', packed: 71_000, unpacked: 246_000 },
+  { name: 'ledger', packed: 71_000, unpacked: 250_000 },
 ])('the package @proofstream/$name', ({ name, packed, unpacked }) => {
   test('is small', () => {
     const { size = Infinity, unpackedSize = Infinity, bundled } = archives.get(name) ?? {}

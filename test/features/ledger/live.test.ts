@@ -160,7 +160,10 @@ test('a ledger goes on after a start, in a backup and out of it, and another key
   expect(restored.keys).toEqual(first.keys)
   await rm(join(at('restored'), 'keys', 'ledger.json'))
   const other = await serveNode(at('restored'), flags)
-  expect(await about(other.url)).toMatchObject({ state: 'halted', size: restored.size, keys: first.keys })
+  const halted = await about(other.url)
+  expect(halted).toMatchObject({ state: 'halted', keys: first.keys })
+  // What came last may have been entered while the node ended.
+  expect(halted.size).toBeGreaterThanOrEqual(restored.size)
   await other.end('SIGTERM')
   await rm(folder, { recursive: true })
 })
