@@ -19,7 +19,7 @@ import {
   valueCode,
 } from '../../node/formats/column-plan.ts'
 import { cutTimes } from '../../node/formats/column-warnings.ts'
-import { CompiledLines, leastCompiled } from '../../node/formats/compiled/lines.ts'
+import { CompiledLines } from '../../node/formats/compiled/lines.ts'
 import { FaultLog, unknownFieldMessage } from '../../node/formats/fault-log.ts'
 import type { EpochUnit, InferOptions, ParsedBody, ReaderOptions, StreamFormat } from '../../node/formats/format.ts'
 import { BodyInferrer, type SampledColumn, valueClass } from '../../node/formats/inference.ts'
@@ -67,8 +67,6 @@ class LineProtocolReader extends BodyReader {
   /** Whether a value of the line being read did not fit. */
   private isMisfit = false
   private readonly lines: LineProtocolFramer
-  /** Reads ahead of this reader; `null`: not at all. Made for bodies that are not small. */
-  private compiled: CompiledLines | null | undefined = undefined
 
   constructor(options: ReaderOptions) {
     const plan = tablePlan(options)
@@ -92,15 +90,14 @@ class LineProtocolReader extends BodyReader {
   }
 
   many(bytes: Uint8Array, at: number): number {
-    if (this.compiled === null || bytes.length - at < leastCompiled) return at
-    if (this.faults.total > 0 || this.feed.utf8.dirty) return at
-    this.compiled ??= CompiledLines.ofPoints(this.plan, this.options, measurementColumn) ?? null
-    if (this.compiled === null) return at
-    const after = this.compiled.read(bytes, at, this.columns)
-    this.records += this.compiled.rows
-    this.points += this.compiled.rows
-    this.lines.line += this.compiled.rows
+    const after = this.readAhead(bytes, at)
+    this.points += this.rowsAhead
+    this.lines.line += this.rowsAhead
     return after
+  }
+
+  protected override compiledOf(): CompiledLines | undefined {
+    return CompiledLines.ofPoints(this.plan, this.options, measurementColumn)
   }
 
   override record(bytes: Uint8Array, start: number, end: number): void {

@@ -277,11 +277,11 @@ export class DuckDbSession {
       isAsWritten && !isRaced && !checksJson && !readsListings ? await this.#try(sql.text, isSplit, job) : undefined
     const prepared = tried === undefined ? await this.#prepare(statement, rewritten, job.parameters ?? []) : undefined
     const shape = must(tried ?? prepared, 'a statement is run or prepared')
-    if (shape.columnCount > maxColumns) throw notAllowed({ construct: `over ${maxColumns} output columns` })
     const columns = Array.from({ length: shape.columnCount }, (_, index) => index)
     const names = columns.map((index) => shape.columnName(index))
     const types = columns.map((index) => String(shape.columnType(index)))
     prepared?.destroySync()
+    if (shape.columnCount > maxColumns) throw notAllowed({ construct: `over ${maxColumns} output columns` })
     if (isRaced) throw raced()
     const total = isOrdered ? withTotalOrder(written, names.length, lastTieOf(meant, job.tables)) : written
     if (total === node && isWithin(node, job)) return { names, types, sql: sql.text, stability, isSplit }

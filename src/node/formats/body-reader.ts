@@ -4,6 +4,7 @@
 import type { NodeError, RecordErrorKind } from '../../libraries/base/errors.ts'
 import type { RecordBatch } from '../../libraries/model/schema.ts'
 import type { TablePlan } from './column-plan.ts'
+import { type CompiledLines, leastCompiled } from './compiled/lines.ts'
 import { type Fault, FaultLog, type RecordPlace } from './fault-log.ts'
 import type { ParsedBody, ReaderOptions, RecordReader } from './format.ts'
 import { invalidUtf8At, type Framer, RecordFeed, type RecordSink } from './record-feed.ts'
@@ -33,6 +34,10 @@ export abstract class BodyReader implements RecordReader, RecordSink {
   protected readonly faults: FaultLog = new FaultLog()
   protected readonly feed: RecordFeed
   protected readonly columns: TypedColumns
+  /** Records that were read ahead last. */
+  protected rowsAhead = 0
+  /** Reads ahead of this reader; `null`: not at all. Made for bodies that are not small. */
+  private compiled: CompiledLines | null | undefined = undefined
 
   constructor(options: ReaderOptions, framer: Framer, plan: TablePlan) {
     this.options = options
@@ -87,6 +92,24 @@ export abstract class BodyReader implements RecordReader, RecordSink {
   /** What is wrong at a place where no record can begin; may throw an error of its own. */
   protected brokenMessage(): string {
     return 'No record can begin here.'
+  }
+
+  /** What reads records ahead of this reader, if anything does. */
+  protected compiledOf(): CompiledLines | undefined {
+    return undefined
+  }
+
+  /** Has records read ahead from the one at `at` on, `rowsAhead` of them: the index after the last one's line end. */
+  protected readAhead(bytes: Uint8Array, at: number): number {
+    this.rowsAhead = 0
+    const isWorthIt = this.compiled !== null && bytes.length - at >= leastCompiled
+    if (!isWorthIt || this.faults.total > 0 || this.feed.utf8.dirty) return at
+    const compiled = (this.compiled ??= this.compiledOf() ?? null)
+    if (compiled === null) return at
+    const after = compiled.read(bytes, at, this.columns)
+    this.rowsAhead = compiled.rows
+    this.records += compiled.rows
+    return after
   }
 
   /** What is missing at the end of the body, if anything is. */

@@ -152,7 +152,7 @@ function value(column: usize, at: usize, row: i32): usize {
   const byte = <u32>load<u8>(at)
   const code = load<i32>(column, columnCode)
   if (byte == 0x22) {
-    if (code == codeOfString) return putString(column, at + 1, row)
+    if (code == codeOfString) return putString(column, at + 1, row, true)
     if (code == codeOfTimestamp) return closed(putInstant(column, at + 1, row, isUtc))
     return code == codeOfDate ? closed(putDate(column, at + 1, row)) : 0
   }

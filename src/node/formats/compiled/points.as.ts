@@ -1,4 +1,4 @@
-// AssemblyScript: reads points of line protocol into columns. Escapes, comments, white space where none has to be, and values
+// AssemblyScript: reads points of line protocol into columns. Escapes, control characters, comments, white space where none has to be, and values
 // of a type that the column has not are not taken.
 
 import {
@@ -20,7 +20,7 @@ import {
 import { keyAt } from './keys.as'
 import { clearBit, endText, putNulls, setBit } from './rows.as'
 import { countCut } from './times.as'
-import { putNumber } from './values.as'
+import { putNumber, putString } from './values.as'
 
 const mostTimeDigits: usize = 19
 
@@ -113,28 +113,7 @@ function putField(column: usize, at: usize, row: i32): usize {
     return suffix == 0x69 || (suffix == 0x75 && byte != 0x2d) ? after + 1 : after
   }
   if (code == codeOfBool) return putWord(load<usize>(column, columnValues), at, row)
-  return code == codeOfString && byte == 0x22 ? putText(column, at + 1, row) : 0
-}
-
-/** Copies the text at `at` up to its closing quote: the index after that, or 0. */
-function putText(column: usize, at: usize, row: i32): usize {
-  let to = load<usize>(column, columnText)
-  while (true) {
-    const word = v128.load(at)
-    v128.store(to, word)
-    const ends = v128.or(i8x16.eq(word, i8x16.splat(0x22)), i8x16.eq(word, i8x16.splat(0x5c)))
-    const stops = i8x16.bitmask(v128.or(ends, i8x16.eq(word, i8x16.splat(0x0a))))
-    if (stops == 0) {
-      at += 16
-      to += 16
-      continue
-    }
-    const length = <usize>ctz(stops)
-    at += length
-    if (load<u8>(at) != 0x22) return 0
-    endText(column, row, to + length)
-    return at + 1
-  }
+  return code == codeOfString && byte == 0x22 ? putString(column, at + 1, row, false) : 0
 }
 
 /** Reads a boolean as the protocol spells them: the index after it, or 0. */

@@ -21,8 +21,8 @@ const mostDoubleDigits: usize = 19
 /** Greatest integer up to which doubles hold each. */
 const mostExact: u64 = 9007199254740992
 
-/** Copies the text at `at` up to its closing quote: the index after that, or 0. */
-export function putString(column: usize, at: usize, row: i32): usize {
+/** Copies the text at `at` up to its closing quote: the index after that, or 0. `takesEscapes`: those of JSON. */
+export function putString(column: usize, at: usize, row: i32, takesEscapes: bool): usize {
   let to = load<usize>(column, columnText)
   while (true) {
     const word = v128.load(at)
@@ -39,7 +39,7 @@ export function putString(column: usize, at: usize, row: i32): usize {
     to += length
     const byte = <u32>load<u8>(at)
     if (byte == 0x22) break
-    if (byte != 0x5c) return 0
+    if (byte != 0x5c || !takesEscapes) return 0
     to = putEscape(at + 1, to)
     if (to == 0) return 0
     at += load<u8>(at, 1) == 0x75 ? 6 : 2

@@ -5,7 +5,7 @@ import type { RecordErrorKind } from '../../../libraries/base/errors.ts'
 import { foldAscii } from '../../../libraries/model/names.ts'
 import { backslash } from '../json/text.ts'
 import { BodyReader } from '../body-reader.ts'
-import { CompiledLines, leastCompiled } from '../compiled/lines.ts'
+import { CompiledLines } from '../compiled/lines.ts'
 import { type ColumnPlan, reservedName, type TablePlan, tablePlan, valueCode } from '../column-plan.ts'
 import { lostSpelling } from '../column-warnings.ts'
 import { type Fault, unknownFieldMessage } from '../fault-log.ts'
@@ -42,8 +42,6 @@ export class CsvReader extends BodyReader {
   private missing: readonly number[] = []
   private sawNul = false
   private repeated: RepeatedHeader | undefined
-  /** Reads ahead of this reader; `null`: not at all. Made for bodies that are not small. */
-  private compiled: CompiledLines | null | undefined = undefined
 
   constructor(options: ReaderOptions, dialect: Dialect) {
     const { separator } = dialect
@@ -69,19 +67,16 @@ export class CsvReader extends BodyReader {
   }
 
   many(bytes: Uint8Array, at: number): number {
-    if (this.compiled === null || this.layout === undefined || bytes.length - at < leastCompiled) return at
-    if (this.faults.total > 0 || this.feed.utf8.dirty) return at
-    this.compiled ??= this.compiledOf(this.layout) ?? null
-    if (this.compiled === null) return at
-    const after = this.compiled.read(bytes, at, this.columns)
-    this.records += this.compiled.rows
-    this.framer.passedLines(this.compiled.rows, at)
+    if (this.layout === undefined) return at
+    const after = this.readAhead(bytes, at)
+    this.framer.passedLines(this.rowsAhead, at)
     return after
   }
 
   /** It takes no row without a value that is no text, and does not know the header. */
-  private compiledOf(columns: readonly number[]): CompiledLines | undefined {
-    if (this.repeated?.namesNoValue === false) return undefined
+  protected override compiledOf(): CompiledLines | undefined {
+    const columns = this.layout
+    if (columns === undefined || this.repeated?.namesNoValue === false) return undefined
     const separator = this.dialect.separator.byte
     return CompiledLines.ofCells(this.plan, this.options, { separator, columns })
   }

@@ -2,7 +2,7 @@
 
 import { NodeError } from '../../../libraries/base/errors.ts'
 import { tablePlan } from '../column-plan.ts'
-import { CompiledLines, leastCompiled } from '../compiled/lines.ts'
+import { CompiledLines } from '../compiled/lines.ts'
 import type { EndlessFormat, ReaderOptions, StreamFormat } from '../format.ts'
 import { lineEnds } from '../../../libraries/base/line-ends.ts'
 import { ArrayFramer, LineFramer } from './framing.ts'
@@ -14,8 +14,6 @@ import { openBrace, skipSpace } from './text.ts'
 /** One JSON object a line. */
 class LineReader extends ObjectReader {
   private readonly lines: LineFramer
-  /** Reads ahead of this reader; `null`: not at all. Made for bodies that are not small. */
-  private compiled: CompiledLines | null | undefined = undefined
 
   constructor(options: ReaderOptions) {
     const lines = new LineFramer()
@@ -24,14 +22,13 @@ class LineReader extends ObjectReader {
   }
 
   many(bytes: Uint8Array, at: number): number {
-    if (this.compiled === null || bytes.length - at < leastCompiled) return at
-    if (this.faults.total > 0 || this.feed.utf8.dirty) return at
-    this.compiled ??= CompiledLines.of(this.columns.plan, this.options) ?? null
-    if (this.compiled === null) return at
-    const after = this.compiled.read(bytes, at, this.columns)
-    this.records += this.compiled.rows
-    this.lines.line += this.compiled.rows
+    const after = this.readAhead(bytes, at)
+    this.lines.line += this.rowsAhead
     return after
+  }
+
+  protected override compiledOf(): CompiledLines | undefined {
+    return CompiledLines.of(this.columns.plan, this.options)
   }
 
   protected override tryRecord(bytes: Uint8Array, start: number): number {
