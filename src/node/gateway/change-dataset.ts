@@ -97,7 +97,8 @@ function differenceTo(chain: DatasetChain, change: Change): Change {
     alias,
     freshnessMs,
     ingest,
-    ledger: isEntered(chain.name),
+    // As it would be without a word of its own.
+    ledger: isEntered({ ...chain.name, ...defined({ visibility: change.visibility }) }),
     proofs,
     ...(info === undefined ? {} : { info: withoutKind(info) }),
     ...(license === undefined ? {} : { license: withoutKind(license) }),

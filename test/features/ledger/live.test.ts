@@ -83,6 +83,9 @@ test('whether a dataset is entered is its own word, from its first block on, and
   expect(refused.refusal).toBe('409 LedgerKeepsBlocks')
   const hidden = await live.call('/acme/out', { method: 'PATCH', json: { visibility: 'private' } })
   expect(hidden.json).toMatchObject({ visibility: 'private', ledger: true })
+  await live.call('/acme/silent', { method: 'PUT', json: { visibility: 'private' } })
+  const shown = { method: 'PATCH', json: { visibility: 'public', ledger: false } }
+  expect((await live.call('/acme/silent', shown)).json).toMatchObject({ visibility: 'public', ledger: false })
   const plain = await live.call('/acme/own', { method: 'PATCH', json: { proofs: null } })
   expect(plain.at('proofs')).toBeUndefined()
   for (const json of [{ ledger: 'yes' }, { proofs: 'cells' }, { ledger: null }])

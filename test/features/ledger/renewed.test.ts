@@ -33,8 +33,8 @@ async function call(
   return { status: answer.status, text, json }
 }
 
-const post = async (node: ServedNode, body: object, headers: Headers = {}) =>
-  await call(node, '/acme/weather/ingest?create=true', {
+const post = async (node: ServedNode, body: object, headers: Headers = {}, dataset = 'weather') =>
+  await call(node, `/acme/${dataset}/ingest?create=true`, {
     method: 'POST',
     headers: { 'content-type': 'application/x-ndjson', prefer: 'wait=30', ...headers },
     body: `${JSON.stringify(body)}\n`,
@@ -100,6 +100,11 @@ test('a rejected batch has a proof, and proofs and audits go on where a ledger i
       code: 0,
       verdict: 'consistent',
     })
+    // One that is hidden stays entered, in every ledger.
+    await post(first, { t: 0 }, {}, 'hidden')
+    await prove(first, (await call(first, '/acme/hidden/refs/head')).text, 'shown.tlog-proof')
+    const hide = { method: 'PATCH', headers: { 'content-type': 'application/json' }, body: '{"visibility":"private"}' }
+    expect((await call(first, '/acme/hidden', hide)).json()).toMatchObject({ visibility: 'private', ledger: true })
   } finally {
     await first.end('SIGTERM')
   }
@@ -110,6 +115,8 @@ test('a rejected batch has a proof, and proofs and audits go on where a ledger i
     const head = (await call(next, '/acme/weather/refs/head')).text
     await prove(next, head, 'new.tlog-proof')
     await policyOf(next, 'new.policy')
+    await prove(next, (await call(next, '/acme/hidden/refs/head')).text, 'hidden.tlog-proof')
+    expect((await run('verify', 'hidden.tlog-proof', '--policy', 'new.policy'))['verdict']).toBe('included')
     const verdicts = async (file: string): Promise<unknown[]> => [
       (await run('verify', file, '--policy', 'old.policy'))['verdict'],
       (await run('verify', file, '--policy', 'new.policy'))['verdict'],
