@@ -46,8 +46,10 @@ export interface LedgerDataset {
 export interface LedgerSeen {
   /** Every head that was ever signed or shown. */
   readonly heads: readonly TreeHead[]
-  /** What was not durable when a head was signed or shown that rests on it. */
+  /** What was not durable when a head was signed or shown that rests on it, or lacked the witnesses that it needs. */
   readonly early: readonly string[]
+  /** What witnesses have refused because it contradicts what they hold. */
+  readonly contradicted?: readonly string[]
   /** Those of all batches in the end, in order. */
   readonly entries: readonly Uint8Array[]
   /** What the ledger shows to everybody in the end: objects by their names below `ledger/`. */
@@ -59,10 +61,11 @@ export interface LedgerSeen {
 
 /** Everything that is wrong with a ledger; empty when it keeps every promise. */
 export function judgeLedger(seen: LedgerSeen): Verdict[] {
-  const { entries, early } = seen
+  const { entries, early, contradicted = [] } = seen
   const hashes = hashesByLevel(entries.map(leafHash))
   return [
     ...early.map((message): Verdict => ({ kind: 'early-head', message })),
+    ...contradicted.map((message): Verdict => ({ kind: 'split-view', message })),
     ...judgeTree(seen, hashes),
     ...judgeEntries(seen),
     ...judgeTiles(seen, hashes),

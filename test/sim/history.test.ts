@@ -144,6 +144,7 @@ const anomalies: Record<(typeof verdictKinds)[number], readonly History[]> = {
     withLedger({ heads: [{ size: 3, root: new Uint8Array(32) }] }),
     withLedger({ heads: [...ledgerOf().heads, { size: 8, root: new Uint8Array(32) }] }),
     withLedger({ heads: ledgerOf().heads }, [first, ...others.toReversed()]),
+    withLedger({ contradicted: ['a witness holds 3 entries and refused a head of 3'] }),
   ],
   'early-head': [withLedger({ early: ['a head of 3 was signed before its batch'] })],
   'wrong-tile': [

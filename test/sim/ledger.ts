@@ -4,6 +4,7 @@
 import { BlockRecords } from '../../src/features/ledger/block-records.ts'
 import { Keeper } from '../../src/features/ledger/keeper.ts'
 import { LedgerKeys } from '../../src/features/ledger/ledger-keys.ts'
+import { policyOf } from '../../src/features/ledger/policy-file.ts'
 import { LeftEntries } from '../../src/features/ledger/left-entries.ts'
 import { Places } from '../../src/features/ledger/places.ts'
 import { batchCodec, type BatchRecord, stateCodec } from '../../src/features/ledger/records.ts'
@@ -15,17 +16,24 @@ import { repeat } from '../../src/libraries/base/clock.ts'
 import { DecodeError } from '../../src/libraries/base/errors.ts'
 import type { Logger } from '../../src/libraries/base/logger.ts'
 import { parseHead, tileName, type TreeHead } from '../../src/libraries/ledger/ledger.ts'
+import { openHead } from '../../src/libraries/ledger/open-head.ts'
+import type { Policy } from '../../src/libraries/ledger/policy.ts'
+import { signatureTypes, verifierKey, verifierKeyText } from '../../src/libraries/ledger/verifier-key.ts'
 import { type NodeKey, nodeKeyFromSeed } from '../../src/libraries/proof/sign.ts'
 import type { Catalog } from '../../src/node/catalog/catalog.ts'
-import { ledgerStatesOf } from '../../src/node/store/layout.ts'
+import { ledgerBatchKey, ledgerStatesOf } from '../../src/node/store/layout.ts'
 import type { ObjectStore } from '../../src/node/store/object-store.ts'
 import { headOf, type LedgerSeen, tilesOf } from '../history/ledger.ts'
 import type { Volume } from './volume.ts'
+import type { SimulatedWitnesses } from './witnesses.ts'
 import type { Process } from './world.ts'
 
 const origin = 'data.example/ledger'
 const ledgerKey = nodeKeyFromSeed(new Uint8Array(32).fill(7))
 const nodeKey = nodeKeyFromSeed(new Uint8Array(32).fill(8))
+export const logKey = verifierKeyText(verifierKey(origin, signatureTypes.ed25519, ledgerKey.publicKey))
+/** How often a keeper that has witnesses looks whether there is something to ask or to show. */
+const publishMs = 250
 
 export interface KeptBy {
   readonly process: Process
@@ -54,8 +62,21 @@ export class SimulatedLedger {
   readonly #signer: NodeKey
   readonly #decoded = new WeakMap<Uint8Array, BatchRecord>()
 
+  readonly witnesses: SimulatedWitnesses | undefined
+  /** Undefined: a head waits for its quorum until it is met. */
+  readonly #waitMs: number | undefined
+  readonly #policy: Policy
+
   /** `folder` is that of the store on the volume. */
-  constructor(volume: Volume, folder: string, everyMs: number) {
+  constructor(
+    volume: Volume,
+    folder: string,
+    everyMs: number,
+    witnessed: { readonly witnesses?: SimulatedWitnesses | undefined; readonly waitMs?: number | undefined } = {},
+  ) {
+    this.witnesses = witnessed.witnesses
+    this.#waitMs = witnessed.waitMs
+    this.#policy = policyOf(logKey, this.witnesses?.policy)
     this.#volume = volume
     this.#folder = folder
     this.#everyMs = everyMs
@@ -80,12 +101,16 @@ export class SimulatedLedger {
       await this.step(keeper)
     }
     const onError = (): void => void this.counts.failedSteps++
-    const running = repeat(step, { everyMs: this.#everyMs, clock: process.clock, onError })
+    const { clock } = process
+    const works = [repeat(step, { everyMs: this.#everyMs, clock, onError })]
+    const { publisher } = keeper
+    if (this.witnesses !== undefined) works.push(repeat(() => publisher.tick(), { everyMs: publishMs, clock, onError }))
     return {
       waiting: () => waiting.load.datasets,
       stop: async () => {
         unsubscribe()
-        await running.close()
+        if (this.witnesses !== undefined) await publisher.close()
+        await Promise.all(works.map((work) => work.close()))
       },
     }
   }
@@ -102,8 +127,37 @@ export class SimulatedLedger {
     const waiting = new WaitingDatasets({ catalog, store, keys, records, clock, logger: told })
     const facts = { ledger: { origin, keys: ['key'] }, version: process.world.pick(['1', '1', '1', '2']), engines: [] }
     const left = new LeftEntries({ store, catalog, keys, records, places: new Places(store, 1), logger: told })
-    const own = { store, clock, logger: told, waiting, left, facts, nodeKey }
-    return { keeper: new Keeper({ ...own, ledger: 1, origin, signer: this.#signer }), waiting }
+    const own = { clock, logger: told, waiting, left, facts, nodeKey, ledger: 1, origin, signer: this.#signer }
+    return { keeper: new Keeper({ ...own, store, ...this.#witnessed(process, store) }), waiting }
+  }
+
+  /** What else a keeper has whose ledger is witnessed: it enters nothing before a quorum has said that it holds no more. */
+  #witnessed(process: Process, store: ObjectStore) {
+    const { witnesses } = this
+    if (witnesses === undefined) return {}
+    const put: ObjectStore['put'] = (key, bytes) => {
+      const isBatch = key.startsWith(ledgerBatchKey(1, 0).slice(0, -1))
+      if (isBatch && !witnesses.haveConfirmed(process))
+        this.early.push(`${key} was put before a quorum had confirmed it`)
+      return store.put(key, bytes)
+    }
+    const { policy } = witnesses
+    return { store: { ...store, put }, policy, waitMs: this.#waitMs, exchange: witnesses.exchangeOf(process) }
+  }
+
+  /** A quorum of its witnesses has not cosigned, or is not shown to have, all that is entered. */
+  get isBehind(): boolean {
+    if (this.witnesses === undefined) return false
+    const numbers = this.#volume.paths(this.#pathOf('batches')).map(Number)
+    if (numbers.length === 0) return false
+    const { to } = this.#batch(this.#volume.bytes(this.#pathOf(`batches/${Math.max(...numbers)}`)))
+    const shown = this.#volume.paths(this.#pathOf('')).includes('checkpoint')
+    return !shown || !this.#isMet(this.#volume.bytes(this.#pathOf('checkpoint')), to.size)
+  }
+
+  #isMet(note: Uint8Array, size: number): boolean {
+    const opened = openHead(note, this.#policy)
+    return opened.ok && opened.quorum === 'met' && opened.head.size === size
   }
 
   /** Lets a keeper do what is due. */
@@ -115,7 +169,7 @@ export class SimulatedLedger {
   /** What was seen, beside what the store has in the end. */
   seen(stored: Pick<LedgerSeen, 'entries' | 'files' | 'datasets'>): LedgerSeen {
     const { heads, early, log } = this
-    return { ...stored, heads, early, log }
+    return { ...stored, heads, early, contradicted: this.witnesses?.contradicted ?? [], log }
   }
 
   #sign(message: Uint8Array): Uint8Array {
@@ -131,7 +185,10 @@ export class SimulatedLedger {
 
   #show(note: Uint8Array): void {
     this.counts.shown++
-    this.#note(headOf(note), 'shown')
+    const head = headOf(note)
+    this.#note(head, 'shown')
+    if (this.witnesses === undefined || this.#waitMs !== undefined || this.#isMet(note, head.size)) return
+    this.early.push(`a head of ${head.size} was shown before its quorum`)
   }
 
   #state(state: Uint8Array): void {

@@ -7,6 +7,7 @@ import '../../src/features/witness/check.ts'
 import { Catalog } from '../../src/node/catalog/catalog.ts'
 import type { DatasetChain } from '../../src/node/catalog/dataset-chain.ts'
 import { fsck } from '../../src/node/upkeep/fsck.ts'
+import { randomOf } from '../history/load.ts'
 import { type Answer, judge } from '../history/history.ts'
 import type { Verdict } from '../history/verdicts.ts'
 import type { LedgerSeen } from '../history/ledger.ts'
@@ -33,10 +34,11 @@ import { checkLives, live, Lives } from './lives.ts'
 import { checkWitnesses, type Clients, declare, produce, race, Seen, watch } from './clients.ts'
 import { Faults } from './faults.ts'
 import { Fleet } from './fleet.ts'
-import { SimulatedLedger } from './ledger.ts'
+import { logKey, SimulatedLedger } from './ledger.ts'
 import { storeFolder } from './node.ts'
 import { type StreamCounts, streamRecords } from './streams.ts'
 import { Volume } from './volume.ts'
+import { SimulatedWitnesses } from './witnesses.ts'
 import { Process, World } from './world.ts'
 
 /** Everything acknowledged is committed this long after the last fault. */
@@ -45,6 +47,8 @@ const drainWithinMs = 90_000
 const floorWithinMs = 17 * 60_000
 /** What a keeper has heard of is entered this long after everything is committed. */
 const enteredWithinMs = 60_000
+/** Seconds of the same where there are witnesses: one that did not answer is asked again after up to 80 s. */
+const mostWaits = 180
 
 export interface RunReport {
   readonly seed: number
@@ -79,7 +83,7 @@ export async function runSeed(
   volume.delayMs = () => (world.chance(0.01) ? slowMs * 50 : world.random.next() * slowMs)
   // Not in each run: it takes a sixth of the time.
   const ledger = world.chance(0.6)
-    ? new SimulatedLedger(volume, storeFolder, world.pick([250, 1_000, 5_000]))
+    ? new SimulatedLedger(volume, storeFolder, world.pick([250, 1_000, 5_000]), witnessedBy(world, seed))
     : undefined
   const fleet = new Fleet({ world, volume, broker, logger, ledger })
   const faults = new Faults({ world, volume, broker, fleet })
@@ -121,6 +125,7 @@ export async function runSeed(
     await Promise.race([producing, world.after(30_000)])
     faults.stop()
     await misbehaving
+    ledger?.witnesses?.heal()
     await fleet.heal()
     const healedMs = world.nowMs
     await Promise.race([producing, world.after(drainWithinMs)])
@@ -132,7 +137,7 @@ export async function runSeed(
     if (await drained(fleet, seen, healedMs)) tookMs = world.nowMs - healedMs
     if (!(await floorAtEnd(fleet))) problems.push('the floor does not come to the end of the log')
     await clocksTrusted(fleet)
-    if (!(await entered(fleet))) problems.push('what keepers have heard of is not entered')
+    if (!(await entered(fleet, ledger))) problems.push('what keepers have heard of is not entered and published')
     problems.push(...fleet.halts())
     await checkReceipts(fleet, seen, problems)
     await fleet.stop()
@@ -176,6 +181,7 @@ export async function runSeed(
       ...streams,
       ...lives.counts,
       ...ledger?.counts,
+      ...ledger?.witnesses?.counts,
       entries: kept?.entries.length ?? 0,
     },
     events: world.events,
@@ -272,11 +278,21 @@ async function clocksTrusted(fleet: Fleet): Promise<void> {
   }
 }
 
-/** Waits until keepers have entered what they have heard of. */
-async function entered(fleet: Fleet): Promise<boolean> {
+/** Half of the ledgers have witnesses; most of these show no head without their quorum. Chosen by a chance of its own. */
+function witnessedBy(world: World, seed: number): ConstructorParameters<typeof SimulatedLedger>[3] {
+  const own = randomOf(~seed)
+  if (own.next() < 0.5) return {}
+  return { witnesses: new SimulatedWitnesses(world, logKey, own), waitMs: own.next() < 0.3 ? 2_000 : undefined }
+}
+
+/** Waits until keepers have entered what they have heard of, and the witnesses have cosigned that. */
+export async function entered(fleet: Fleet, ledger?: SimulatedLedger): Promise<boolean> {
   const { world } = fleet
+  const withinMs = ledger?.witnesses === undefined ? enteredWithinMs : mostWaits * 1_000
   const beganMs = world.nowMs
-  for (; fleet.waiting() > 0; await world.after(1_000)) if (world.nowMs - beganMs > enteredWithinMs) return false
+  for (; fleet.waiting() > 0 || ledger?.isBehind === true; await world.after(1_000)) {
+    if (world.nowMs - beganMs > withinMs) return false
+  }
   return true
 }
 
@@ -284,7 +300,12 @@ async function entered(fleet: Fleet): Promise<boolean> {
 async function completed(ledger: SimulatedLedger, process: Process, volume: Volume): Promise<LedgerSeen> {
   const store = withPacks(await openDirectoryStore(storeFolder, volume.forProcess(process)))
   const catalog = new Catalog({ store, announcements: openLocalAnnouncements(silentLogger), logger: silentLogger })
-  await ledger.step(ledger.keeperOf({ process, store, catalog, logger: silentLogger }).keeper)
+  const { keeper } = ledger.keeperOf({ process, store, catalog, logger: silentLogger })
+  await ledger.step(keeper)
+  for (let waits = 0; (keeper.state.kind === 'unconfirmed' || ledger.isBehind) && waits < mostWaits; waits++) {
+    await process.clock.sleep(1_000)
+    await ledger.step(keeper)
+  }
   catalog.close()
   return ledger.seen(await readLedger(store))
 }

@@ -11,7 +11,7 @@ import type { PolicyWitness } from '../../libraries/ledger/policy.ts'
 import type { VerifierKey } from '../../libraries/ledger/verifier-key.ts'
 import { addCheckpointBody, cosignaturesIn, sizeIn } from '../../libraries/ledger/witness.ts'
 import type { Reply } from './asked.ts'
-import { type Answered, exchange } from './exchange.ts'
+import type { Answered, Exchange } from './exchange.ts'
 
 const answerMsMost = 5_000
 
@@ -23,11 +23,12 @@ export interface Question {
   readonly proof: readonly Uint8Array[]
   readonly note: Note
   readonly signal: AbortSignal
+  readonly exchange: Exchange
 }
 
 /** Asks once. What does not answer, or not as it should, is a kind of reply, too. */
 export async function askWitness(question: Question): Promise<Reply> {
-  const { url, oldSize, proof, note, signal } = question
+  const { url, oldSize, proof, note, signal, exchange } = question
   const body = addCheckpointBody({ oldSize, proof, note })
   let answer: Answered
   try {
@@ -80,7 +81,11 @@ export interface ShownHead {
 }
 
 /** The head that a witness holds; undefined where it shows none that the key has signed. */
-export async function shownHead(url: string, key: VerifierKey, signal: AbortSignal): Promise<ShownHead | undefined> {
+export async function shownHead(
+  url: string,
+  key: VerifierKey,
+  { signal, exchange }: Pick<Question, 'signal' | 'exchange'>,
+): Promise<ShownHead | undefined> {
   try {
     const { status, bytes } = await exchange(`${url}/${toHex(sha256(utf8(key.name)))}/checkpoint`, {
       signal,

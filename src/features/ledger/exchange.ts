@@ -14,6 +14,8 @@ export interface Answered {
   readonly retryAfter: number
 }
 
+export type Exchange = typeof exchange
+
 /** Throws where no answer begins within `mostMs`. */
 export async function exchange(
   url: string,

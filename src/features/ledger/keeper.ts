@@ -12,6 +12,7 @@ import type { NodeKey } from '../../libraries/proof/sign.ts'
 import { ledgerBatchKey, ledgerObjectKey, ledgerStateKey, ledgerStatesOf } from '../../node/store/layout.ts'
 import type { ObjectStore } from '../../node/store/object-store.ts'
 import { listNumbers } from '../../node/store/records.ts'
+import type { Exchange } from './exchange.ts'
 import type { History } from './history.ts'
 import type { LeftEntries } from './left-entries.ts'
 import { OldTiles } from './old-tiles.ts'
@@ -47,6 +48,8 @@ export interface KeeperDeps {
   readonly policy?: Policy | undefined
   /** How long a head waits for its quorum; undefined: until it is met. */
   readonly waitMs?: number | undefined
+  /** How witnesses are asked; over HTTP where it is absent. */
+  readonly exchange?: Exchange
 }
 
 export type KeeperState =
@@ -70,10 +73,10 @@ export class Keeper {
 
   constructor(deps: KeeperDeps) {
     this.#deps = deps
-    const { store, clock, logger, ledger, origin, signer, waitMs } = deps
+    const { store, clock, logger, ledger, origin, signer, waitMs, exchange } = deps
     const key = verifierKey(origin, signatureTypes.ed25519, signer.publicKey)
     const policy = policyOf(verifierKeyText(key), deps.policy)
-    this.publisher = new Publisher({ store, clock, logger, ledger, origin, signer, policy, waitMs })
+    this.publisher = new Publisher({ store, clock, logger, ledger, origin, signer, policy, waitMs, exchange })
     this.#regression = new Regression({ store, clock, ledger, key })
     this.#files = new TreeFiles(store, ledger)
     this.#oldTiles = new OldTiles({ store, clock, ledger })
@@ -108,6 +111,7 @@ export class Keeper {
     await this.#catchUp(history)
     await this.#settle()
     await this.#regression.judge(history.head)
+    // mutant: an unconfirmed keeper enters blocks
     if (!this.publisher.isConfirmed) {
       await this.publisher.offer(history.head)
       return

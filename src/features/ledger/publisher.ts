@@ -13,6 +13,7 @@ import type { Signer } from '../../libraries/ledger/verifier-key.ts'
 import type { ObjectStore } from '../../node/store/object-store.ts'
 import { type ShownHead, askWitness, shownHead } from './ask-witness.ts'
 import { AskedWitness, type Reply } from './asked.ts'
+import { type Exchange, exchange } from './exchange.ts'
 import { type Cosigned, type CosignedHead, type HeadsDeps, keepMet, quorumOver, showHead } from './published.ts'
 import { storedConsistency } from './stored-tiles.ts'
 
@@ -27,6 +28,8 @@ export interface PublisherDeps {
   readonly policy: Policy
   /** How long a head waits for its quorum; undefined: until it is met. */
   readonly waitMs: number | undefined
+  /** How witnesses are asked; over HTTP where it is absent. */
+  readonly exchange?: Exchange | undefined
 }
 
 /** A head of this life. */
@@ -70,6 +73,10 @@ export class Publisher {
       witness.url === undefined ? [] : [new AskedWitness(witness, witness.url.replace(/\/+$/, ''))],
     )
     this.#confirm()
+  }
+
+  get #calling() {
+    return { signal: this.#stop.signal, exchange: this.#deps.exchange ?? exchange }
   }
 
   get witnesses(): readonly AskedWitness[] {
@@ -162,6 +169,7 @@ export class Publisher {
       }
       if (!asked.isAsking) break
     }
+    // mutant: nobody looks at what a witness holds
     if (asked.isContrary) await this.#look(asked)
     await this.#show().catch((error: unknown) => logger.warn({ err: error }, 'A head could not be published'))
   }
@@ -171,7 +179,7 @@ export class Publisher {
     try {
       const proof = await storedConsistency(this.#deps, oldSize, head.size)
       const note = { text, signatures: [own] }
-      return await askWitness({ witness, url, oldSize, size: head.size, proof, note, signal: this.#stop.signal })
+      return await askWitness({ witness, url, oldSize, size: head.size, proof, note, ...this.#calling })
     } catch (error) {
       const reason = error instanceof DecodeError ? error.message : 'the store could not be read'
       return { kind: 'wrong', reason: `it was not asked: ${reason}` }
@@ -181,7 +189,7 @@ export class Publisher {
   /** What a witness holds that says that it holds another tree: the ledger's own signature makes it so. */
   async #look({ witness, url }: AskedWitness): Promise<void> {
     const [log] = this.#deps.policy.logs
-    const shown = log && (await shownHead(url, log.key, this.#stop.signal))
+    const shown = log && (await shownHead(url, log.key, this.#calling))
     if (shown !== undefined) this.#seen.push({ ...shown, by: witness.name })
   }
 
@@ -194,6 +202,7 @@ export class Publisher {
   async #showNow(): Promise<void> {
     if (this.#stop.signal.aborted) return
     const signed = this.#signed.filter(({ head }) => head.size > 0)
+    // mutant: a head is shown before its quorum
     const met = signed.findLast((one) => quorumOver(this.#deps.policy, one) !== 'not met')
     const due = this.#isOneDue(signed) ? signed.at(-1) : signed.find((one) => one.text === this.#shown?.text)
     const next = (met?.head.size ?? 0) >= (due?.head.size ?? 0) ? met : due
