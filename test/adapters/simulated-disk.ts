@@ -64,7 +64,7 @@ export class SimulatedDisk {
   readonly counts: Partial<Record<Operation, number>> = {}
   /** The disk as one process sees it that nothing but `before` disturbs. */
   readonly files: FileSystem
-  readonly #top: Folder = newFolder()
+  #top: Folder = newFolder()
   readonly #locks = new Map<string, DiskHost>()
   #fsyncs = 0
 
@@ -109,6 +109,14 @@ export class SimulatedDisk {
       }
       folder.live = new Map(folder.durable)
       for (const entry of folder.live.values()) if (entry.kind === 'file') settle(entry, survives)
+    }
+  }
+
+  /** A copy of everything, as it is now; what is returned puts it back. No process has a file open then. */
+  copy(): () => void {
+    const top = structuredClone(this.#top)
+    return () => {
+      this.#top = top
     }
   }
 

@@ -63,6 +63,22 @@ export const mutants: readonly Mutant[] = [
     to: 'history.takeIn(batch)\n    await this.#storeState(history)',
   },
   {
+    name: 'a head is shown before its quorum',
+    from: "!== 'not met'",
+    to: "!== 'none'",
+  },
+  {
+    name: 'an unconfirmed keeper enters blocks',
+    from: '!this.publisher.isConfirmed',
+    to: 'history.batches < 0',
+  },
+  {
+    name: 'nobody looks at what a witness holds',
+    from: 'asked.isContrary',
+    to: 'asked.size < 0',
+    test: 'put-back',
+  },
+  {
     name: 'a ledger goes on that does not follow from itself',
     from: 'batch.to.root !== to.root',
     to: 'batch.from.size < 0',
