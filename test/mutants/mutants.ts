@@ -65,7 +65,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'a head is shown before its quorum',
     from: "!== 'not met'",
-    to: "!== 'none'",
+    to: '!== undefined',
   },
   {
     name: 'an unconfirmed keeper enters blocks',

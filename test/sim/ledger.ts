@@ -61,7 +61,6 @@ export class SimulatedLedger {
   readonly #everyMs: number
   readonly #signer: NodeKey
   readonly #decoded = new WeakMap<Uint8Array, BatchRecord>()
-
   readonly witnesses: SimulatedWitnesses | undefined
   /** Undefined: a head waits for its quorum until it is met. */
   readonly #waitMs: number | undefined
@@ -137,15 +136,15 @@ export class SimulatedLedger {
     if (witnesses === undefined) return {}
     const put: ObjectStore['put'] = (key, bytes) => {
       const isBatch = key.startsWith(ledgerBatchKey(1, 0).slice(0, -1))
-      if (isBatch && !witnesses.haveConfirmed(process))
-        this.early.push(`${key} was put before a quorum had confirmed it`)
+      const isEarly = isBatch && !witnesses.haveConfirmed(process)
+      if (isEarly) this.early.push(`${key} was put before a quorum had confirmed the tree`)
       return store.put(key, bytes)
     }
     const { policy } = witnesses
     return { store: { ...store, put }, policy, waitMs: this.#waitMs, exchange: witnesses.exchangeOf(process) }
   }
 
-  /** A quorum of its witnesses has not cosigned, or is not shown to have, all that is entered. */
+  /** It has witnesses, and no head of all that is entered is shown with their quorum. */
   get isBehind(): boolean {
     if (this.witnesses === undefined) return false
     const numbers = this.#volume.paths(this.#pathOf('batches')).map(Number)
