@@ -15,7 +15,7 @@ import { objectOf } from '../json-values.ts'
 import { type Judged, type Judging, told } from '../judged.ts'
 import { type KnownPolicy, policyFor } from '../ledger-policy.ts'
 import { printObject, printObjects } from '../output.ts'
-import { checkAnswer, type VerifyOptions } from './verify-answer.ts'
+import { checkAnswer, type CheckedAnswer, type VerifyOptions } from './verify-answer.ts'
 import { checkBundleFile } from './verify-bundle.ts'
 import { judgeBroken, judgeReceipt } from './verify-receipt.ts'
 
@@ -110,10 +110,11 @@ async function judgedAlone(
   return { verdict: judgeFile(bytes, { policy: known.policy, signer, nowMs }), known }
 }
 
-function ofAnswer({ verdict, failure }: Awaited<ReturnType<typeof checkAnswer>>): Judged {
-  if (failure !== undefined) return failed(failure)
+function ofAnswer({ verdict, reproduction, open, failure }: CheckedAnswer): Judged {
+  const bundle = reproduction?.bundle
+  if (failure !== undefined) return { ...failed(failure), facts: { bundle } }
   const signer = verdict.ok ? verdict.signer : undefined
-  return { verdict: 'verified', code: exitCodes.done, facts: { signer } }
+  return { verdict: 'verified', code: exitCodes.done, reason: open, facts: { signer, bundle } }
 }
 
 /** With the time of a proof, where that was checked. Throws DecodeError where its time stamp is not good. */
