@@ -135,6 +135,12 @@ test.runIf(isHere)('so does one over a bundle, and where the library is another 
     expect.stringContaining(`proofstream engine add ${older}`),
   ])
   expect(await nativesOf(bare)).toHaveLength(1)
+  const listed = await engine(bare, 'list', '-o', 'ndjson')
+  const lines = listed.stdout.trim().split('\n')
+  const line = lines.find((one) => one.includes(`"version":"${older}","form":"native"`)) ?? ''
+  const toDo = expect.stringMatching(/is not known: its library is [0-9a-f]{64}\. .*proofstream engine add 1\.5\.5/)
+  expect(JSON.parse(line)).toMatchObject({ state: 'not usable', reason: toDo })
+  expect(listed.stderr).toEqual(toDo)
 })
 
 const isOnPage = process.platform === 'linux' && process.arch === 'x64'

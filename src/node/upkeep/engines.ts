@@ -26,23 +26,39 @@ export interface ListedEngine extends Pick<EngineAbout, 'version' | 'form' | 'de
   /** With its version. */
   readonly package: string
   readonly digest: string | undefined
+  /** Why the library that is there is not the one that the release knows, and what to do. */
+  readonly fault: string | undefined
 }
 
 /** Those that the release knows, whether they are on this machine or not. */
 export async function listEngines(config: Config): Promise<ListedEngine[]> {
   const { engines } = dataPaths(config.dataDir)
-  const here = await engineList((version) => findNativeEngine(version, engines))
+  const natives = new Map(knownEngines.map(({ version }) => [version, findNativeEngine(version, engines)]))
+  const here = await engineList((version) => natives.get(version))
+  const faults = new Map<string, string | undefined>()
+  for (const [version, native] of natives) faults.set(version, await faultOf(native))
   return knownEngines.flatMap(({ version, packageVersion, portable }) => {
     const listed = (form: ListedEngine['form'], name: string): ListedEngine => {
       const found = here.find((one) => one.version === version && one.form === form)
       const isDefault = form === 'native' && version === engineVersion
-      return { version, form, package: name, default: isDefault, digest: found?.digest }
+      const fault = form === 'native' ? faults.get(version) : undefined
+      return { version, form, package: name, default: isDefault, digest: found?.digest, fault }
     }
     const native = listed('native', `@duckdb/node-api@${packageVersion}`)
     return portable === undefined
       ? [native]
       : [native, listed('portable', `${modulePackage}@${portable.packageVersion}`)]
   })
+}
+
+async function faultOf(engine: NativeEngine | undefined): Promise<string | undefined> {
+  try {
+    await engine?.digest()
+  } catch (error) {
+    if (!(error instanceof NodeError)) return reasonOf(error)
+    return `${error.message} ${error.details.hint ?? ''}`
+  }
+  return undefined
 }
 
 /** Whether statements can run here. */
