@@ -2,8 +2,8 @@
 // hashes the release knows, unpacked as they are: nothing of them runs meanwhile. And whether that of the release is here.
 
 import { execFile } from 'node:child_process'
-import { mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { mkdir, mkdtemp, readFile, rename, rm, rmdir } from 'node:fs/promises'
+import { dirname, join, relative } from 'node:path'
 import { promisify } from 'node:util'
 import type { Config } from '../config.ts'
 import { type EngineAbout, engineList } from '../engine/engines.ts'
@@ -108,7 +108,7 @@ export async function addEngine(config: Config, version: string, files: readonly
 /** SHA-256 of its library. */
 async function putEngine(engines: string, known: KnownEngine, files: readonly string[]): Promise<string> {
   const { version } = known
-  await mkdir(engines, { recursive: true, mode: 0o700 })
+  const first = await mkdir(engines, { recursive: true, mode: 0o700 })
   const made = await mkdtemp(join(engines, '.new-'))
   try {
     const wanted = wantedOf(known, made)
@@ -124,7 +124,17 @@ async function putEngine(engines: string, known: KnownEngine, files: readonly st
     return digest
   } finally {
     await rm(made, { recursive: true, force: true })
+    if (first !== undefined) await removeEmpty(engines, first)
   }
+}
+
+/** Removes a directory and those above it up to `last`, as long as they are empty. */
+async function removeEmpty(folder: string, last: string): Promise<void> {
+  const isGone = await rmdir(folder).then(
+    () => true,
+    () => false,
+  )
+  if (isGone && relative(last, folder) !== '') await removeEmpty(dirname(folder), last)
 }
 
 function wantedOf({ version, archives, platforms }: KnownEngine, made: string): Wanted[] {
