@@ -109,7 +109,9 @@ describe('a node without its features', () => {
         ])
       }
       const [, document] = await answered('GET', '/openapi.json')
-      const { paths } = JSON.parse(document) as { readonly paths: object }
+      const { paths, tags } = JSON.parse(document) as { readonly paths: object; readonly tags: { name: string }[] }
+      const used = Object.values(paths).flatMap((item) => Object.values(item as Record<string, { tags: string[] }>))
+      expect(tags.map(({ name }) => name).sort()).toEqual([...new Set(used.flatMap((one) => one.tags))].sort())
       expect(Object.keys(paths).filter((path) => /^.(?:ogc|iceberg|assets)/.test(path))).toEqual([])
       expect(document.includes('"text/html":')).toBe(false)
       const fromBrowser = await fetch(live.node.url, { headers: { accept: 'text/html' } })
