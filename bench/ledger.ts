@@ -1,7 +1,7 @@
 // The ledger: how fast a store with a history is taken in (`--blocks=50000` of one dataset, of a release without hashes of
 // bodies), and how fast the place of a block is found afterwards.
 
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { Keeper } from '../src/features/ledger/keeper.ts'
 import { Places } from '../src/features/ledger/places.ts'
@@ -22,7 +22,16 @@ const origin = 'data.example/ledger'
 const leastPerSecond = 500_000 / 60
 
 export async function measureLedger(): Promise<Measure[]> {
-  const dir = join(makeDataDir(), 'store')
+  const data = makeDataDir()
+  try {
+    return [...(await measureHistory(join(data, 'store'))), ...(await measureLedgerProofs())]
+  } finally {
+    await rm(data, { recursive: true, force: true })
+  }
+}
+
+/** A store is made in `dir` and taken in. */
+async function measureHistory(dir: string): Promise<Measure[]> {
   for (const { key, bytes } of [...chainObjects({ dataset, blocks }), nameObject(dataset, 'acme/long')]) {
     await mkdir(dirname(join(dir, key)), { recursive: true })
     await writeFile(join(dir, key), bytes)
@@ -56,6 +65,5 @@ export async function measureLedger(): Promise<Measure[]> {
     { name: 'blocks of old taken into the ledger', value: perSecond, unit: 'blocks/s', bar: { least: leastPerSecond } },
     { name: 'first place of an entry found', value: firstMs, unit: 'ms' },
     { name: 'next place of an entry found', value: nextMs, unit: 'ms', bar: { most: 5 } },
-    ...(await measureLedgerProofs()),
   ]
 }

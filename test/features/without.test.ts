@@ -79,6 +79,24 @@ describe('a node without its features', () => {
         expect([path, status, text]).toEqual([path, 404, expect.stringContaining(`without the feature '${feature}'`)])
         expect(text).toContain(`"This node does not answer ${method} ${path}."`)
       }
+      // Nor does another method say that their paths take one.
+      for (const [method, path] of [
+        ['POST', '/iceberg/v1/namespaces'],
+        ['GET', '/write'],
+        ['GET', '/acme/lab/v1/logs'],
+      ] as const) {
+        expect([path, ...(await answered(method, path))]).toEqual([
+          path,
+          404,
+          expect.stringContaining('without the feature'),
+        ])
+      }
+      const [status, text] = await answered('POST', '/v1/logs')
+      expect([status, text]).toEqual([
+        405,
+        expect.stringContaining('/{account}/{dataset}/v1/logs? This node was started with'),
+      ])
+      expect(text).toContain("without the feature 'otlp'")
       expect((await live.ingest('acme/lab', [{ n: 1 }], '?create=true')).status).toBe(200)
       expect((await live.query('SELECT n FROM "acme/lab"', { include: ['Proof'] })).status).toBe(200)
       const body = new Uint8Array(8)
@@ -91,7 +109,9 @@ describe('a node without its features', () => {
         ])
       }
       const [, document] = await answered('GET', '/openapi.json')
-      const { paths } = JSON.parse(document) as { readonly paths: object }
+      const { paths, tags } = JSON.parse(document) as { readonly paths: object; readonly tags: { name: string }[] }
+      const used = Object.values(paths).flatMap((item) => Object.values(item as Record<string, { tags: string[] }>))
+      expect(tags.map(({ name }) => name).sort()).toEqual([...new Set(used.flatMap((one) => one.tags))].sort())
       expect(Object.keys(paths).filter((path) => /^.(?:ogc|iceberg|assets)/.test(path))).toEqual([])
       expect(document.includes('"text/html":')).toBe(false)
       const fromBrowser = await fetch(live.node.url, { headers: { accept: 'text/html' } })

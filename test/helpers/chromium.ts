@@ -11,6 +11,11 @@ const programs = ['chromium', 'chromium-browser', 'google-chrome']
 
 /** The command of a Chromium on this machine. */
 export const chromium = programs.find((name) => spawnSync(name, ['--version']).status === 0)
+if (chromium === undefined) {
+  const message = 'no page is tested in a browser: apt-get install chromium'
+  if (process.env['CI'] === 'true') throw new Error(message)
+  console.warn(`NOT RUN: ${message}`)
+}
 
 type Json = Readonly<Record<string, unknown>>
 

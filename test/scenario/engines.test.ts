@@ -1,8 +1,9 @@
 // The engine of another version, added with the command: proofs of its dialect run on it, on a node and over a bundle; new
 // statements do not. Where its library is another one, or it was never added, the verdict says what to do.
 
+import { existsSync } from 'node:fs'
 import { cp, mkdtemp, readFile, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { toHex } from '../../src/libraries/base/bytes.ts'
 import { sha256 } from '../../src/libraries/base/ids/native-crypto.ts'
@@ -85,6 +86,10 @@ test('another version, and another archive, are refused, and nothing is left', a
   const refused = await engine(bare, 'add', older, '--file', other)
   expect([refused.code === 0, refused.stderr]).toEqual([false, expect.stringContaining('is another archive')])
   expect(await nativesOf(bare)).toHaveLength(1)
+  expect(existsSync(join(bare.dataDir, 'engines'))).toBe(false)
+  const nowhere = join(bare.dataDir, 'no', 'node')
+  expect((await runCommand(['engine', 'add', older, '--file', other, '--data', nowhere])).code).not.toBe(0)
+  expect(existsSync(dirname(nowhere))).toBe(false)
 })
 
 test.runIf(isHere)('a proof of its dialect runs on it; new statements do not', async () => {
@@ -135,6 +140,12 @@ test.runIf(isHere)('so does one over a bundle, and where the library is another 
     expect.stringContaining(`proofstream engine add ${older}`),
   ])
   expect(await nativesOf(bare)).toHaveLength(1)
+  const listed = await engine(bare, 'list', '-o', 'ndjson')
+  const lines = listed.stdout.trim().split('\n')
+  const line = lines.find((one) => one.includes(`"version":"${older}","form":"native"`)) ?? ''
+  const toDo = expect.stringMatching(/is not known: its library is [0-9a-f]{64}\. .*proofstream engine add 1\.5\.5/)
+  expect(JSON.parse(line)).toMatchObject({ state: 'not usable', reason: toDo })
+  expect(listed.stderr).toEqual(toDo)
 })
 
 const isOnPage = process.platform === 'linux' && process.arch === 'x64'

@@ -13,16 +13,14 @@ export async function listEngines(context: CommandContext, { flags, configFile }
   printObjects(
     context.form,
     ['version', 'form', 'state', 'package', 'digest'],
-    engines.map(({ version, form, digest, ...one }) =>
-      objectOf({
-        version,
-        form,
-        state: digest === undefined ? 'not here' : one.default ? 'default' : 'here',
-        package: one.package,
-        digest,
-      }),
-    ),
+    engines.map(({ version, form, digest, fault, ...one }) => {
+      const here = one.default ? 'default' : 'here'
+      const missing = fault === undefined ? 'not here' : 'not usable'
+      const state = digest === undefined ? missing : here
+      return objectOf({ version, form, state, package: one.package, digest, reason: fault })
+    }),
   )
+  for (const { fault } of engines) if (fault !== undefined) note(fault)
   return exitCodes.done
 }
 

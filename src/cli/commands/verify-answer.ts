@@ -14,7 +14,7 @@ import {
 } from '../../libraries/proof/verify.ts'
 import { openClient } from '../client.ts'
 import type { CommandContext } from '../context.ts'
-import { CommandFailure, type ExitCode, exitCodes } from '../failure.ts'
+import { CommandFailure, type ExitCode, exitCodes, note } from '../failure.ts'
 import { itemsAt, memberAt, numberAt, objectOf, textAt } from '../json-values.ts'
 import { printObject, printPairs } from '../output.ts'
 
@@ -38,13 +38,16 @@ const maxDepth = 128
 export interface CheckedAnswer {
   readonly verdict: OfflineSuccess | OfflineFailure
   readonly reproduction?: Reproduction
+  /** What is not judged, and how it is. */
+  readonly open?: string
   /** Undefined where it holds. */
   readonly failure?: unknown
 }
 
 /** Tells what was found. Throws why it does not hold. */
 export function tell(context: CommandContext, checked: CheckedAnswer): number {
-  const { verdict, failure } = checked
+  const { verdict, open, failure } = checked
+  if (open !== undefined) note(open)
   if (verdict.ok || verdict.outcome !== 'noProof') print(context, checked)
   if (failure !== undefined) throw failure
   return exitCodes.done

@@ -8,7 +8,7 @@ import type { NodeError } from '../../libraries/base/errors.ts'
 import type { BlockVerdict } from '../../libraries/ledger/judge-proof.ts'
 import type { BundleFault } from '../../libraries/proof/bundle/manifest.ts'
 import type { CommandContext } from '../context.ts'
-import { CommandFailure, exitCodes, note } from '../failure.ts'
+import { CommandFailure, exitCodes } from '../failure.ts'
 import { objectOf } from '../json-values.ts'
 import { told } from '../judged.ts'
 import { type KnownPolicy, policyOfFile } from '../ledger-policy.ts'
@@ -40,15 +40,14 @@ export async function checkBundleFile(
   const { verdict } = found
   if (found.outcome === 'proof') return { verdict, failure: offlineFailure(found.verdict, file) }
   const ledger = found.ledger.map((one) => judgedProof(one, known))
-  if (ledger.length > 0 && known === undefined) {
-    note(`proofs of a ledger in the bundle: ${ledger.length}; --policy FILE judges them`)
-  }
+  const unjudged = known === undefined ? found.ledger.filter(({ verdict: one }) => one === 'impossible').length : 0
   const { rows, blocks, slices, bytes } = found.contents
   const held = objectOf({ rows, blocks, slices, bytes, ledger: ledger.map(({ shown }) => shown) })
   const rerun = found.failure && rerunFailure(found.failure, found.contents.engine?.needs)
   const isFailed = rerun?.exitCode === exitCodes.verificationFailed
   return {
     verdict,
+    ...(unjudged > 0 && { open: `proofs of a ledger in the bundle: ${unjudged}; --policy FILE judges them` }),
     reproduction: {
       bundle: held,
       result: rerun === undefined ? 'passed' : isFailed ? 'failed' : 'absent',

@@ -5,7 +5,7 @@ import { type JsonObject, systemClock } from '../../index.ts'
 import { decodeUtf8 } from '../../libraries/base/bytes.ts'
 import { timeText } from '../../libraries/base/clock.ts'
 import { DecodeError } from '../../libraries/base/errors.ts'
-import { kindOfFile } from '../../libraries/ledger/file-kind.ts'
+import { kindOfFile, type LedgerFile } from '../../libraries/ledger/file-kind.ts'
 import { type FileVerdict, judgeFile } from '../../libraries/ledger/judge-file.ts'
 import type { TrustedCertificates } from '../../libraries/ledger/timestamp-trust.ts'
 import type { CommandContext } from '../context.ts'
@@ -15,7 +15,7 @@ import { objectOf } from '../json-values.ts'
 import { type Judged, type Judging, told } from '../judged.ts'
 import { type KnownPolicy, policyFor } from '../ledger-policy.ts'
 import { printObject, printObjects } from '../output.ts'
-import { checkAnswer, type VerifyOptions } from './verify-answer.ts'
+import { checkAnswer, type CheckedAnswer, type VerifyOptions } from './verify-answer.ts'
 import { checkBundleFile } from './verify-bundle.ts'
 import { judgeBroken, judgeReceipt } from './verify-receipt.ts'
 
@@ -29,10 +29,16 @@ const answerWords: Partial<Record<ExitCode, string>> = {
   [exitCodes.quorumNotMet]: 'witness quorum not met',
 }
 
-/** `given` are the bytes of the first file, where they were read. */
+/** A file that was read, and what it is. */
+export interface GivenFile {
+  readonly bytes: Uint8Array
+  readonly kind: LedgerFile
+}
+
+/** `given` is the first file, where it was read. */
 export async function verifyFiles(
   context: CommandContext,
-  { files, given }: { readonly files: readonly string[]; readonly given: Uint8Array | undefined },
+  { files, given }: { readonly files: readonly string[]; readonly given: GivenFile | undefined },
   options: VerifyOptions,
 ): Promise<number> {
   let known: Promise<KnownPolicy> | undefined
@@ -74,20 +80,20 @@ function failed(error: unknown): Judged {
   return { verdict: answerWords[exitCode] ?? 'failed', code: exitCode, reason: message }
 }
 
-async function judge(judging: FileJudging, file: string, given: Uint8Array | undefined): Promise<Judged> {
+async function judge(judging: FileJudging, file: string, given: GivenFile | undefined): Promise<Judged> {
   const { context, options } = judging
   if (options.bundle === true || (given === undefined && (await isTar(file)))) {
     return ofAnswer(await checkBundleFile(context, file, options))
   }
-  const bytes = given ?? (await readGiven(file))
+  const bytes = given?.bytes ?? (await readGiven(file))
+  const kind = given?.kind ?? kindOfFile(bytes)
   try {
-    const { verdict, known } = await judgedAlone(bytes, judging)
+    const { verdict, known } = await judgedAlone({ bytes, kind }, judging)
     if (verdict.kind === 'other') return ofAnswer(await checkAnswer(context, bytes, { ...options, file }))
     const isOpen = 'missing' in verdict || verdict.verdict === 'promised, not yet due'
-    const of = kindOfFile(bytes)
     if (known !== undefined && isOpen && options.offline !== true) {
-      if (of.kind === 'receipt') return await judgeReceipt(of.document, { ...judging, known })
-      if (of.kind === 'broken promise') return await judgeBroken(of.document, { ...judging, known })
+      if (kind.kind === 'receipt') return await judgeReceipt(kind.document, { ...judging, known })
+      if (kind.kind === 'broken promise') return await judgeBroken(kind.document, { ...judging, known })
     }
     const judged = await timed(verdict, told(verdict, known?.name), judging)
     if (verdict.verdict !== 'signed' || verdict.kind === 'head' || options.signer !== undefined) return judged
@@ -101,19 +107,20 @@ async function judge(judging: FileJudging, file: string, given: Uint8Array | und
 
 /** What the file says by itself. The policy is asked for where it takes one. */
 async function judgedAlone(
-  bytes: Uint8Array,
+  { bytes, kind }: GivenFile,
   { options: { signer }, nowMs, policy }: Judging,
 ): Promise<{ readonly verdict: FileVerdict; readonly known?: KnownPolicy }> {
-  const verdict = judgeFile(bytes, { signer, nowMs })
+  const verdict = judgeFile(bytes, { signer, nowMs }, kind)
   if (!('missing' in verdict)) return { verdict }
   const known = await policy()
-  return { verdict: judgeFile(bytes, { policy: known.policy, signer, nowMs }), known }
+  return { verdict: judgeFile(bytes, { policy: known.policy, signer, nowMs }, kind), known }
 }
 
-function ofAnswer({ verdict, failure }: Awaited<ReturnType<typeof checkAnswer>>): Judged {
-  if (failure !== undefined) return failed(failure)
+function ofAnswer({ verdict, reproduction, open, failure }: CheckedAnswer): Judged {
+  const bundle = reproduction?.bundle
+  if (failure !== undefined) return { ...failed(failure), facts: { bundle } }
   const signer = verdict.ok ? verdict.signer : undefined
-  return { verdict: 'verified', code: exitCodes.done, facts: { signer } }
+  return { verdict: 'verified', code: exitCodes.done, reason: open, facts: { signer, bundle } }
 }
 
 /** With the time of a proof, where that was checked. Throws DecodeError where its time stamp is not good. */

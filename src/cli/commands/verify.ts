@@ -5,6 +5,7 @@ import type { Args, CommandContext } from '../context.ts'
 import { CommandFailure, exitCodes } from '../failure.ts'
 import { isTar, readGiven } from '../given-file.ts'
 import { checkAnswer, tell, type VerifyOptions } from './verify-answer.ts'
+import type { GivenFile } from './verify-files.ts'
 
 /**
  * Checks the files (`-`: stdin). One answer is told in full; other kinds, and many files, in a line each. Throws CommandFailure
@@ -21,7 +22,8 @@ export async function verify(context: CommandContext, files: Args, options: Veri
   const bytes = await readGiven(file)
   if (!isAnswer(bytes)) {
     const { kindOfFile } = await import('../../libraries/ledger/file-kind.ts')
-    if (kindOfFile(bytes).kind !== 'other') return await verifyMany(context, files, options, bytes)
+    const kind = kindOfFile(bytes)
+    if (kind.kind !== 'other') return await verifyMany(context, files, options, { bytes, kind })
   }
   return tell(context, await checkAnswer(context, bytes, { ...options, file }))
 }
@@ -30,7 +32,7 @@ async function verifyMany(
   context: CommandContext,
   files: Args,
   options: VerifyOptions,
-  given?: Uint8Array,
+  given?: GivenFile,
 ): Promise<number> {
   const { verifyFiles } = await import('./verify-files.ts')
   return await verifyFiles(context, { files, given }, options)

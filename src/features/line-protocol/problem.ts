@@ -9,6 +9,7 @@ const codes: Readonly<Record<number, string>> = {
   401: 'unauthorized',
   403: 'forbidden',
   404: 'not found',
+  405: 'method not allowed',
   409: 'conflict',
   413: 'request too large',
   422: 'unprocessable entity',

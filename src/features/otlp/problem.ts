@@ -9,6 +9,7 @@ const codes: Readonly<Record<number, number>> = {
   401: 16,
   403: 7,
   404: 5,
+  405: 12,
   409: 6,
   413: 3,
   415: 3,

@@ -7,9 +7,10 @@ import type { JsonObject } from '../base/json/value.ts'
 import { brokenPromiseType } from './judge-receipt.ts'
 import { maxNoteBytes } from './note.ts'
 
-/** `other`: an answer, a bundle, or nothing that is known. `document` is what is signed. */
+/** `other`: an answer, a bundle, or nothing that is known. `document` is what is signed; of a proof in JSON, all of it. */
 export type LedgerFile =
-  | { readonly kind: 'proof' | 'head' | 'statement' | 'other' }
+  | { readonly kind: 'head' | 'statement' | 'other' }
+  | { readonly kind: 'proof'; readonly document?: JsonObject }
   | { readonly kind: 'receipt' | 'refusal' | 'broken promise'; readonly document: JsonObject }
 
 const other: LedgerFile = { kind: 'other' }
@@ -24,8 +25,10 @@ export function kindOfFile(bytes: Uint8Array): LedgerFile {
   if (bytes.length > maxJsonBytes || /^\{\s*"(?:commitment|input|output|subQueries)"/.test(start)) return other
   try {
     const value = parseJson(bytes)
-    // Names of JSON members are strings.
-    return value instanceof Map ? kindOfJson(value as JsonObject) : other
+    if (!(value instanceof Map)) return other
+    const document = value as JsonObject // names of JSON members are strings
+    const file = kindOfJson(document)
+    return file.kind === 'proof' ? { ...file, document } : file
   } catch (error) {
     if (error instanceof DecodeError) return other
     throw error

@@ -81,15 +81,14 @@ interface Cannot {
   readonly missing?: 'policy' | 'ledger'
 }
 
-/** Judges a file. Does not throw, whatever the bytes are. */
-export function judgeFile(bytes: Uint8Array, trust: Trust): FileVerdict {
-  const file = kindOfFile(bytes)
+/** Judges a file, whose kind may have been told before. Does not throw, whatever the bytes are. */
+export function judgeFile(bytes: Uint8Array, trust: Trust, file: LedgerFile = kindOfFile(bytes)): FileVerdict {
   const { kind } = file
   if (kind === 'other') return { kind }
   try {
     switch (kind) {
       case 'proof':
-        return { kind, ...judgeProof(bytes, trust.policy) }
+        return { kind, ...judgeProof(file.document ?? bytes, trust.policy) }
       case 'head':
         return trust.policy === undefined ? { kind, ...needsPolicy } : judgeHead(bytes, trust.policy)
       case 'statement': {

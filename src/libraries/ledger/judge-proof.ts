@@ -14,6 +14,7 @@ import {
   parseProofJson,
   type ProofDocument,
   type ReadDocument,
+  readProofJson,
   type RecordDocument,
 } from './proof-document.ts'
 import { isBelow, recordLeaf } from './roots.ts'
@@ -69,18 +70,18 @@ interface ProofFile {
 }
 
 /**
- * Judges a proof file in either form. Without a policy all is checked but the signatures, and what is right cannot be judged
- * further. Does not throw, whatever the bytes are.
+ * Judges a proof file in either form, by its bytes or as JSON that was parsed. Without a policy all is checked but the signatures, and what is right cannot be judged
+ * further. Does not throw, whatever the file holds.
  */
-export function judgeProof(bytes: Uint8Array, policy: Policy | undefined): ProofVerdict {
+export function judgeProof(file: Uint8Array | JsonObject, policy: Policy | undefined): ProofVerdict {
   const open = (head: Uint8Array): OpenedHead => (policy === undefined ? unsignedHead(head) : openHead(head, policy))
-  const judged = judgeOpened(bytes, open)
+  const judged = judgeOpened(file, open)
   return policy === undefined && 'facts' in judged ? needsPolicy : judged
 }
 
-function judgeOpened(bytes: Uint8Array, open: (head: Uint8Array) => OpenedHead): ProofVerdict {
+function judgeOpened(file: Uint8Array | JsonObject, open: (head: Uint8Array) => OpenedHead): ProofVerdict {
   try {
-    const { document, proof, timestamp } = readFile(bytes)
+    const { document, proof, timestamp } = readFile(file)
     if (document === undefined) return impossible('it has no extra line, which says what the entry is')
     if (document.kind === 'newer') return impossible(newerForm)
     const judged = judge(document, proof, open(proof.head))
@@ -131,8 +132,9 @@ export const needsPolicy = {
 } as const
 const newerForm = 'it is of a form that this version does not know'
 
-function readFile(bytes: Uint8Array): ProofFile {
-  return isJson(bytes) ? parseProofJson(bytes) : readText(bytes)
+function readFile(file: Uint8Array | JsonObject): ProofFile {
+  if (!(file instanceof Uint8Array)) return readProofJson(file)
+  return isJson(file) ? parseProofJson(file) : readText(file)
 }
 
 function readText(bytes: Uint8Array): ProofFile {

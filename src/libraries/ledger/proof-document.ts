@@ -129,10 +129,15 @@ function plainTimestamp({ size, head, hashes, token }: HeadTimestamp): object {
 export function parseProofJson(bytes: Uint8Array): ProofJson {
   const value = parseJson(bytes)
   if (!(value instanceof Map)) throw new DecodeError(what, 'is not an object')
-  const ledger = value.get('ledger')
-  value.delete('ledger')
-  const { index, hashes, head, timestamp } = readShape(what, ledgerShape, ledger)
-  const document = readDocument(value)
+  return readProofJson(value as JsonObject) // names of JSON members are strings
+}
+
+/** As `parseProofJson`, of what was parsed. */
+export function readProofJson(value: JsonObject): ProofJson {
+  const own = new Map(value)
+  own.delete('ledger')
+  const { index, hashes, head, timestamp } = readShape(what, ledgerShape, value.get('ledger'))
+  const document = readDocument(own)
   return { document, proof: { index, hashes, head: utf8(head) }, ...(timestamp !== undefined && { timestamp }) }
 }
 

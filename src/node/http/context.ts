@@ -211,6 +211,8 @@ declare module 'fastify' {
     readonly looseParameters?: boolean
     /** S3 clients read there: their signature is not looked at, the token that goes with it is. */
     readonly isObjectStore?: boolean
+    /** Why this process does not have it. */
+    readonly absent?: string
     /** A problem as the clients of these routes read it. */
     readonly tell?: (problem: Told) => Told
     /** A request without Authorization may have its token as the parameter `p`, the password of old clients of InfluxDB. */

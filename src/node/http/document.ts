@@ -55,7 +55,6 @@ export async function registerDocument(app: FastifyInstance, context: Pick<HttpC
         description: routeTexts.about,
         license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
       },
-      tags: routeTexts.tags,
       components: { securitySchemes: { token: { type: 'http', scheme: 'bearer' } } },
       security: [{}, { token: [] }],
     },
@@ -92,10 +91,12 @@ const headersOfReads = ['access-control-allow-origin', 'access-control-expose-he
 /** The document with each operation completed. Fails on a route that the texts lack. */
 function completeDocument(document: Json, hasPages: boolean): Json {
   const paths: Json = {}
+  const tags = new Set<string>()
   for (const [path, item] of Object.entries(record(document['paths']))) {
     const methods = Object.entries(record(item)).map(([method, operation]) => {
       const key = `${method} ${path}`
       const text = must(routeTexts.operations[key], `texts/operations.json has ${key}`)
+      tags.add(text.tag)
       const renames = /{dataset}|{collection}/.test(path) && method !== 'put' ? { 308: routeTexts.answerOfRenamed } : {}
       const { answers } = hasPages ? text : withoutPages(text)
       const told = { ...text, answers: { ...answers, ...renames } }
@@ -107,6 +108,7 @@ function completeDocument(document: Json, hasPages: boolean): Json {
   const components = record(document['components'])
   return {
     ...document,
+    tags: routeTexts.tags.filter(({ name }) => tags.has(name)),
     paths,
     components: {
       ...components,

@@ -46,13 +46,26 @@ export function registerPaths(app: FastifyInstance): {
     if (nearest === undefined || nearest.methods.has(request.method)) {
       throw new NodeError('RouteNotFound', `There is no route ${path}.`, { hint: 'GET / lists the routes.' })
     }
-    const methods = [...nearest.methods.keys()].sort()
-    request.tell = [...nearest.methods.values()][0]?.tell
+    const configs = [...nearest.methods.values()]
+    request.tell = configs[0]?.tell
+    const methods = [...nearest.methods]
+      .flatMap(([method, { absent }]) => (absent === undefined ? [method] : []))
+      .sort()
+    if (methods.length === 0) throw notAnswered(request, configs[0]?.absent)
     void reply.header('allow', methods.join(', '))
-    throw new NodeError('MethodNotAllowed', `${path} does not take ${request.method}.`, { candidates: methods })
+    // A client that lacks the start of its path, as those of OpenTelemetry do where they are given none.
+    const [longer, meant] = [...known].find(([url, one]) => url.endsWith(path) && one.methods.has(request.method)) ?? []
+    const asked = meant === undefined ? '' : `Did you mean ${longer?.replace(/:(\w+)/g, '{$1}')}? `
+    const hint = `${asked}${meant?.methods.get(request.method)?.absent ?? `${path} takes ${methods.join(', ')}.`}`
+    throw new NodeError('MethodNotAllowed', `${path} does not take ${request.method}.`, { hint, candidates: methods })
   }
   app.setNotFoundHandler(refuseUnknown)
   return { findPath, refuseUnknown }
+}
+
+/** The error for a route that this process does not have. */
+export function notAnswered(request: FastifyRequest, hint = ''): NodeError {
+  return new NodeError('RouteNotFound', `This node does not answer ${request.method} ${shownPath(request)}.`, { hint })
 }
 
 /** The path of a URL with its escapes undone, as routes are matched; a slash that is escaped separates nothing. */

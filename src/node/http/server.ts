@@ -4,7 +4,6 @@
 import { randomUUID } from 'node:crypto'
 import { fastify, type FastifyInstance } from 'fastify'
 import { assert } from '../../libraries/base/assert.ts'
-import { NodeError } from '../../libraries/base/errors.ts'
 import { BlockEvents } from '../answers/block-events.ts'
 import { Followers } from '../answers/followers.ts'
 import { AnswerBudget, registerCompression } from './answer.ts'
@@ -17,7 +16,7 @@ import { answerBrokenRequest, schemaError, sendProblem } from './problem.ts'
 import { Readings } from './readings.ts'
 import { isHandshake } from './record-sockets.ts'
 import { registerSteps } from './request-steps.ts'
-import { registerParameterRules, shownPath } from './request-target.ts'
+import { notAnswered, registerParameterRules } from './request-target.ts'
 import { registerChanges } from './routes/changes.ts'
 import { registerMetadata, registerTail } from './routes/dataset-data.ts'
 import { registerAbout, registerCreation, registerDatasets } from './routes/datasets.ts'
@@ -97,7 +96,11 @@ function registerRoutes(app: FastifyInstance, context: HttpContext): void {
   const reading = replica === undefined ? undefined : readingContext(app, context, replica)
   for (const { every } of context.routes) every?.(app, context, reading)
   for (const name of context.without) {
-    registerAbsent(app, ({ feature }) => feature === name, `It was started without the feature '${name}' (--without).`)
+    registerAbsent(
+      app,
+      ({ feature }) => feature === name,
+      `This node was started without the feature '${name}' (--without).`,
+    )
   }
   registerNode(app, context)
   if (gateway !== undefined) {
@@ -188,11 +191,10 @@ function registerAbsent(app: FastifyInstance, isAbsent: (operation: OperationTex
       method: method.toUpperCase(),
       url,
       schema: { hide: true },
+      config: { absent: hint },
       // Before any body is read.
       onRequest: async (request) => {
-        throw new NodeError('RouteNotFound', `This node does not answer ${request.method} ${shownPath(request)}.`, {
-          hint,
-        })
+        throw notAnswered(request, hint)
       },
       handler: () => undefined,
     })

@@ -2,8 +2,8 @@
 // hashes the release knows, unpacked as they are: nothing of them runs meanwhile. And whether that of the release is here.
 
 import { execFile } from 'node:child_process'
-import { mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { mkdir, mkdtemp, readFile, rename, rm, rmdir } from 'node:fs/promises'
+import { dirname, join, relative } from 'node:path'
 import { promisify } from 'node:util'
 import type { Config } from '../config.ts'
 import { type EngineAbout, engineList } from '../engine/engines.ts'
@@ -26,23 +26,39 @@ export interface ListedEngine extends Pick<EngineAbout, 'version' | 'form' | 'de
   /** With its version. */
   readonly package: string
   readonly digest: string | undefined
+  /** Why the library that is there is not the one that the release knows, and what to do. */
+  readonly fault: string | undefined
 }
 
 /** Those that the release knows, whether they are on this machine or not. */
 export async function listEngines(config: Config): Promise<ListedEngine[]> {
   const { engines } = dataPaths(config.dataDir)
-  const here = await engineList((version) => findNativeEngine(version, engines))
+  const natives = new Map(knownEngines.map(({ version }) => [version, findNativeEngine(version, engines)]))
+  const here = await engineList((version) => natives.get(version))
+  const faults = new Map<string, string | undefined>()
+  for (const [version, native] of natives) faults.set(version, await faultOf(native))
   return knownEngines.flatMap(({ version, packageVersion, portable }) => {
     const listed = (form: ListedEngine['form'], name: string): ListedEngine => {
       const found = here.find((one) => one.version === version && one.form === form)
       const isDefault = form === 'native' && version === engineVersion
-      return { version, form, package: name, default: isDefault, digest: found?.digest }
+      const fault = form === 'native' ? faults.get(version) : undefined
+      return { version, form, package: name, default: isDefault, digest: found?.digest, fault }
     }
     const native = listed('native', `@duckdb/node-api@${packageVersion}`)
     return portable === undefined
       ? [native]
       : [native, listed('portable', `${modulePackage}@${portable.packageVersion}`)]
   })
+}
+
+async function faultOf(engine: NativeEngine | undefined): Promise<string | undefined> {
+  try {
+    await engine?.digest()
+  } catch (error) {
+    if (!(error instanceof NodeError)) return reasonOf(error)
+    return `${error.message} ${error.details.hint ?? ''}`
+  }
+  return undefined
 }
 
 /** Whether statements can run here. */
@@ -92,7 +108,7 @@ export async function addEngine(config: Config, version: string, files: readonly
 /** SHA-256 of its library. */
 async function putEngine(engines: string, known: KnownEngine, files: readonly string[]): Promise<string> {
   const { version } = known
-  await mkdir(engines, { recursive: true, mode: 0o700 })
+  const first = await mkdir(engines, { recursive: true, mode: 0o700 })
   const made = await mkdtemp(join(engines, '.new-'))
   try {
     const wanted = wantedOf(known, made)
@@ -108,7 +124,17 @@ async function putEngine(engines: string, known: KnownEngine, files: readonly st
     return digest
   } finally {
     await rm(made, { recursive: true, force: true })
+    if (first !== undefined) await removeEmpty(engines, first)
   }
+}
+
+/** Removes a directory and those above it up to `last`, as long as they are empty. */
+async function removeEmpty(folder: string, last: string): Promise<void> {
+  const isGone = await rmdir(folder).then(
+    () => true,
+    () => false,
+  )
+  if (isGone && relative(last, folder) !== '') await removeEmpty(dirname(folder), last)
 }
 
 function wantedOf({ version, archives, platforms }: KnownEngine, made: string): Wanted[] {

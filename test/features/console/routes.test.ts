@@ -14,6 +14,15 @@ for (const node of [open, closed]) {
   })
 }
 
+const needy = { query: 'select * from acme.goods where a = $a' }
+await open.call('/q/needy', { method: 'PUT', json: needy })
+// Its dataset is gone.
+await open.ingest('acme/brief', [{ a: 1 }], '?create=true')
+const { id } = (await open.call('/acme/brief')).json as { id: string }
+await open.call('/q/lost', { method: 'PUT', json: { query: 'select * from acme.brief where a = $a' } })
+await open.call('/q/lost-id', { method: 'PUT', json: { query: `select * from "${id}"` } })
+await open.call('/acme/brief?grace=0s', { method: 'DELETE', headers: { 'if-match': '*' } })
+
 const browser = {
   accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8',
   'sec-fetch-mode': 'navigate',
@@ -54,6 +63,22 @@ describe('an address with a page', () => {
     }
     const head = await open.call(path, { token: null, method: 'HEAD', headers: browser })
     expect([head.status, head.headers['content-type'], head.text]).toEqual([200, 'text/html; charset=utf-8', ''])
+  })
+
+  it.each([
+    ['/q/needy?unknown=1', 400, 'for which there is no value'],
+    ['/q/needy?a=1&unknown=1', 400, 'A value is given for $unknown, and the statement has no such parameter.'],
+    ['/q/goods?unknown=1', 400, 'A value is given for $unknown, and the statement has no such parameter.'],
+    ['/q/lost', 404, 'acme/brief, which this query asks, is gone'],
+    ['/q/lost?a=1', 404, 'acme/brief, which this query asks, is gone'],
+    ['/q/lost-id', 404, `${id}, which this query asks, is gone`],
+  ])('%s is %i with the same reason in both', async (path, status, reason) => {
+    const json = await open.call(path)
+    const page = await open.call(path, { headers: browser })
+    expect([json.status, page.status]).toEqual([status, status])
+    expect(json.at('message')).toContain(reason)
+    expect(page.text).toContain(reason)
+    expect(page.text).not.toContain('Not run yet')
   })
 
   it('shows who may not read the same shell, whatever is there', async () => {

@@ -23,7 +23,7 @@ import { ledgerOptions, runsWith } from '../../helpers/features.ts'
 import { patienceMs, until } from '../../helpers/until.ts'
 import { keyText, witnessName } from '../../libraries/ledger/keys.ts'
 
-describe.skipIf(chromium === undefined && process.env['CI'] !== 'true')('a bundle on verify.html in Chromium', () => {
+describe.skipIf(chromium === undefined)('a bundle on verify.html in Chromium', () => {
   let live: LiveNode
   let browser: Browser
   let page: Page

@@ -3,6 +3,7 @@
 import { expect, test } from 'vitest'
 import { utf8 } from '../../../src/libraries/base/bytes.ts'
 import { fromPlain, jsonText } from '../../../src/libraries/base/json/json.ts'
+import { kindOfFile } from '../../../src/libraries/ledger/file-kind.ts'
 import { judgeFile, type Trust } from '../../../src/libraries/ledger/judge-file.ts'
 import { brokenPromiseJson } from '../../../src/libraries/ledger/judge-receipt.ts'
 import { parsePolicy } from '../../../src/libraries/ledger/policy.ts'
@@ -75,6 +76,16 @@ test('each kind of file has its verdict', () => {
   }
   expect(verdicts({ policy })).toEqual(byPolicy)
   expect(verdicts({ policy, signer: nodeKey.did })).toEqual({ ...byPolicy, 'promise broken': 'promise broken' })
+})
+
+test('what told the kind of a document in JSON is judged, any number of times, and its bytes are not read again', () => {
+  const isText = ['proof', 'few witnesses', 'head', 'head, few witnesses', 'statement']
+  for (const [name, bytes] of Object.entries(files).filter(([one]) => !isText.includes(one))) {
+    const kind = kindOfFile(bytes)
+    for (const trust of [{ nowMs }, { nowMs, policy }]) {
+      expect([name, judgeFile(new Uint8Array(), trust, kind)]).toEqual([name, judgeFile(bytes, trust)])
+    }
+  }
 })
 
 test('a proof that does not lead to its head is altered, without a policy too', () => {

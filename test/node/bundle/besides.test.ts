@@ -264,6 +264,18 @@ describe.runIf(runsWith('ledger'))('a bundle with proofs of the ledger', () => {
     expect(both.stderr).toContain('Running the query again gave another output')
     const many = await command(live, ['verify', bundle, bundle, '--policy', needy])
     expect([many.code, many.stdout]).toEqual([13, expect.stringContaining('"verdict":"witness quorum not met"')])
+    const unjudged = await command(live, ['verify', bundle, lie, '-o', 'ndjson'])
+    expect(
+      unjudged.stdout
+        .trim()
+        .split('\n')
+        .map((line): unknown => JSON.parse(line)),
+    ).toMatchObject([
+      { verdict: 'verified', reason: expect.stringContaining('ledger in the bundle: 1; --policy FILE') },
+      { verdict: 'altered', bundle: { ledger: [{ verdict: 'impossible' }] } },
+    ])
+    const table = await command(live, ['verify', bundle, bundle, '-o', 'table'])
+    expect(table.stdout.match(/ledger in the bundle: 1; --policy FILE/g)).toHaveLength(2)
   })
 
   it('is altered where a proof is of another block or dataset, of a batch, cut or changed', async () => {

@@ -56,6 +56,7 @@ describe('methods', () => {
     const answer = await live.call(path, { method })
     expect(answer.refusal).toBe('405 MethodNotAllowed')
     expect(answer.headers.allow).toBe(allow)
+    expect(answer.at('hint')).toBe(`${path} takes ${allow}.`)
   })
 
   it.each([

@@ -1,9 +1,6 @@
 // The golden proofs of the dialect of the portable form, judged by it in Node.js and by the page that runs questions again in
 // Chromium: a share verifies, the rest cannot be told, none is ever another output, and both say the same. docs/engines.md has the share.
 
-import { cpSync, mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { cleanText } from '../../../src/libraries/base/clean-text.ts'
 import { dialect } from '../../../src/node/engine/messages.ts'
@@ -12,17 +9,11 @@ import { hasBrowserEngine } from '../../helpers/browser-engine.ts'
 import { chromium } from '../../helpers/chromium.ts'
 import { runsWith } from '../../helpers/features.ts'
 import { goldenFolder, goldenProofs } from '../../helpers/golden-proofs.ts'
-import { liveNode } from '../../helpers/live-node.ts'
+import { proofNode } from '../../helpers/proof-node.ts'
 import { PortableBench } from '../engine/portable-bench.ts'
 
-const data = mkdtempSync(join(tmpdir(), 'proofstream-golden-'))
-cpSync(join(goldenFolder(dialect), 'store'), join(data, 'store'), { recursive: true })
-const live = await liveNode({ data, 'anonymous-read': 'true' })
+const { live } = await proofNode([goldenFolder(dialect)])
 const proofs = goldenProofs(dialect)
-
-/** Without Chromium it fails in CI, where it starts it. */
-const hasPage = chromium !== undefined || process.env['CI'] === 'true'
-if (!hasPage) console.warn('NOT RUN: no Chromium, so no golden proof is run in a page (apt-get install chromium)')
 
 interface Said {
   readonly query: string
@@ -48,14 +39,17 @@ describe.runIf(hasBrowserEngine)('the portable form', () => {
     expect([of('same').length, of('unknown').length]).toEqual([539, 109])
   })
 
-  test.runIf(hasPage && runsWith('console'))('says of each in Chromium what it says in Node.js', async () => {
-    const bench = await PageBench.open(live.node.url)
-    const inPage: Said[] = []
-    try {
-      for (const { text, query } of proofs) inPage.push({ query, ...(await bench.judge(text)) })
-    } finally {
-      await bench.close()
-    }
-    expect(inPage).toEqual(inNode)
-  })
+  test.runIf(chromium !== undefined && runsWith('console'))(
+    'says of each in Chromium what it says in Node.js',
+    async () => {
+      const bench = await PageBench.open(live.node.url)
+      const inPage: Said[] = []
+      try {
+        for (const { text, query } of proofs) inPage.push({ query, ...(await bench.judge(text)) })
+      } finally {
+        await bench.close()
+      }
+      expect(inPage).toEqual(inNode)
+    },
+  )
 })

@@ -1,10 +1,7 @@
 // Golden proofs of each dialect that has them, sent to this node over their own stores: each verifies, and none that says
 // anything else. Together they call every function that a proof may hold.
 
-import { cpSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { parseJson } from '../../../src/libraries/base/json/json.ts'
 import type { JsonValue } from '../../../src/libraries/base/json/value.ts'
 import { foldAscii } from '../../../src/libraries/model/names.ts'
@@ -23,25 +20,10 @@ import {
 import { dialect as newest, engineVersion } from '../../../src/node/engine/messages.ts'
 import { quoteOffsetWord } from '../../../src/node/engine/sql-text.ts'
 import { goldenDialects, goldenFolder, type GoldenProof, goldenProofs } from '../../helpers/golden-proofs.ts'
-import { type Answer, type LiveNode, startLiveNode } from '../../helpers/live-node.ts'
+import { proofNode } from '../../helpers/proof-node.ts'
 import { treeOf, usePlainEngine } from '../engine/helpers.ts'
 
-let live: LiveNode
-let data = ''
-
-beforeAll(async () => {
-  data = mkdtempSync(join(tmpdir(), 'proofstream-golden-'))
-  for (const dialect of goldenDialects())
-    cpSync(join(goldenFolder(dialect), 'store'), join(data, 'store'), { recursive: true })
-  live = await startLiveNode({ data, 'anonymous-read': 'true' })
-})
-afterAll(async () => {
-  await live.stop()
-  rmSync(data, { recursive: true, force: true })
-})
-
-const verify = (body: string): Promise<Answer> =>
-  live.call('/verify', { method: 'POST', token: null, headers: { 'content-type': 'application/json' }, body })
+const { verify } = await proofNode(goldenDialects().map(goldenFolder))
 
 /** What the node says of each: `verified`, or the kind of its refusal. Four at a time. */
 async function outcomes(texts: readonly string[]): Promise<string[]> {

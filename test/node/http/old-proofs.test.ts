@@ -1,18 +1,18 @@
 // Proofs that nodes of older normalisers signed, sent to this one over the same stores: what it can reproduce verifies, what
 // it renders or refuses otherwise is inconclusive. None is ever called wrong; what was changed since still is.
 
-import { cpSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { verifyOffline } from '../../../src/libraries/proof/verify.ts'
-import { type Answer, type LiveNode, startLiveNode } from '../../helpers/live-node.ts'
+import { goldenFolder } from '../../helpers/golden-proofs.ts'
+import { proofNode } from '../../helpers/proof-node.ts'
 
-const fixtures = join(import.meta.dirname, '..', '..', 'fixtures')
+const folderOf = (version: number): string => goldenFolder(`SqlDuckDb/1.5.6-${version}`)
 const namesOf = (version: number): string[] =>
-  readdirSync(join(fixtures, 'proofs', `1.5.6-${version}`, 'answers')).map((file) => file.replace('.json', ''))
+  readdirSync(join(folderOf(version), 'answers')).map((file) => file.replace('.json', ''))
 const saved = (name: string, version = 1): string =>
-  readFileSync(join(fixtures, 'proofs', `1.5.6-${version}`, 'answers', `${name}.json`), 'utf8')
+  readFileSync(join(folderOf(version), 'answers', `${name}.json`), 'utf8')
 
 /** Asked of normaliser 1 in a way that later ones print or refuse otherwise. */
 const mayBeInconclusive: ReadonlySet<string> = new Set([
@@ -27,22 +27,7 @@ const mayBeInconclusive: ReadonlySet<string> = new Set([
   'sine',
 ])
 
-let live: LiveNode
-let data = ''
-
-beforeAll(async () => {
-  data = mkdtempSync(join(tmpdir(), 'proofstream-old-proofs-'))
-  for (const version of [1, 2])
-    cpSync(join(fixtures, 'proofs', `1.5.6-${version}`, 'store'), join(data, 'store'), { recursive: true })
-  live = await startLiveNode({ data, 'anonymous-read': 'true' })
-})
-afterAll(async () => {
-  await live.stop()
-  rmSync(data, { recursive: true, force: true })
-})
-
-const verify = (body: string): Promise<Answer> =>
-  live.call('/verify', { method: 'POST', token: null, headers: { 'content-type': 'application/json' }, body })
+const { verify } = await proofNode([1, 2].map(folderOf))
 
 describe('a proof of normaliser 1', () => {
   it('is there in every form', () => {

@@ -39,6 +39,8 @@ export async function savedQueryPageOf(
     return { query, limit: limit === undefined ? undefined : Number(limit), saved: { datasets, parameters, address } }
   }
   const isReady = saved.required.every((parameter) => given.has(parameter))
-  const result = isReady ? await resultOf(reading, { request, reply, asked }) : undefined
+  // A value that no parameter takes is refused as programs are told, and does not wait for the others.
+  const isSurplus = [...given.keys()].some((key) => !fields.some((field) => field.name === key))
+  const result = isReady || isSurplus ? await resultOf(reading, { request, reply, asked }) : undefined
   return savedQueryPage({ name, about: saved.about, query: saved.query, fields, limit, mostRows, result })
 }

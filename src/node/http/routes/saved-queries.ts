@@ -149,7 +149,10 @@ export async function listQueries(
   return { queries }
 }
 
-/** One that the caller may run. Throws NodeError `SavedQueryNotFound`; `InvalidRequest` where its datasets have other names by now. */
+/**
+ * One that the caller may run. Throws NodeError `SavedQueryNotFound`; `DatasetNotFound` where one of its datasets is gone,
+ * `InvalidRequest` where they have other names by now.
+ */
 export async function readableQuery(
   context: HttpContext,
   { principal }: Pick<FastifyRequest, 'principal'>,
@@ -159,7 +162,12 @@ export async function readableQuery(
   if (saved === undefined || !(await mayRun(context, principal, saved))) throw queryNotFound(name)
   for (const { id, alias } of saved.datasets) {
     const now = await context.catalog.nameOfId(id)
-    if (now === undefined || foldAscii(now.alias) === foldAscii(alias) || !alias.includes('/')) continue
+    if (now === undefined) {
+      throw new NodeError('DatasetNotFound', `${alias}, which this query asks, is gone.`, {
+        hint: `Save another statement in its place: PUT /q/${name}. Or delete it: DELETE /q/${name}.`,
+      })
+    }
+    if (foldAscii(now.alias) === foldAscii(alias) || !alias.includes('/')) continue
     throw new NodeError('InvalidRequest', `'${alias}', which this query asks, is called '${now.alias}' now.`, {
       hint: `Save it again with that name: PUT /q/${name}.`,
     })
