@@ -128,7 +128,7 @@ async function putBack(seed: number) {
   )
 }
 
-const seeds = Array.from({ length: 6 }, (_, at) => at + 1)
+const seeds = Array.from({ length: 12 }, (_, at) => at + 1)
 
 test.each(seeds)('halts a ledger of which witnesses have seen more, and nothing else (seed %i)', async (seed) => {
   const { grown, before, after, reasons, found, evidence } = await putBack(seed)
