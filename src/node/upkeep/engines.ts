@@ -35,8 +35,10 @@ export async function listEngines(config: Config): Promise<ListedEngine[]> {
   const { engines } = dataPaths(config.dataDir)
   const natives = new Map(knownEngines.map(({ version }) => [version, findNativeEngine(version, engines)]))
   const here = await engineList((version) => natives.get(version))
-  const faults = new Map<string, string | undefined>()
-  for (const [version, native] of natives) faults.set(version, await faultOf(native))
+  const faults = new Map<string, string>()
+  for (const [version, native] of natives) {
+    await native?.digest().catch((error) => faults.set(version, `${reasonOf(error)} ${addingHint(version)}`))
+  }
   return knownEngines.flatMap(({ version, packageVersion, portable }) => {
     const listed = (form: ListedEngine['form'], name: string): ListedEngine => {
       const found = here.find((one) => one.version === version && one.form === form)
@@ -49,16 +51,6 @@ export async function listEngines(config: Config): Promise<ListedEngine[]> {
       ? [native]
       : [native, listed('portable', `${modulePackage}@${portable.packageVersion}`)]
   })
-}
-
-async function faultOf(engine: NativeEngine | undefined): Promise<string | undefined> {
-  try {
-    await engine?.digest()
-  } catch (error) {
-    if (!(error instanceof NodeError)) return reasonOf(error)
-    return `${error.message} ${error.details.hint ?? ''}`
-  }
-  return undefined
 }
 
 /** Whether statements can run here. */
@@ -130,11 +122,8 @@ async function putEngine(engines: string, known: KnownEngine, files: readonly st
 
 /** Removes a directory and those above it up to `last`, as long as they are empty. */
 async function removeEmpty(folder: string, last: string): Promise<void> {
-  const isGone = await rmdir(folder).then(
-    () => true,
-    () => false,
-  )
-  if (isGone && relative(last, folder) !== '') await removeEmpty(dirname(folder), last)
+  const gone = await rmdir(folder).catch(() => 'in use')
+  if (gone === undefined && relative(last, folder) !== '') await removeEmpty(dirname(folder), last)
 }
 
 function wantedOf({ version, archives, platforms }: KnownEngine, made: string): Wanted[] {
