@@ -71,16 +71,16 @@ describe.concurrent('ledger prove', () => {
   })
 
   test('says when to try again, why there is none, and what it does not take', async () => {
-    const refusing = (status: number, kind: string, headers: Record<string, string> = {}): Served =>
-      new Map([
-        [
-          '/receipts/R/proof',
-          (response) => {
-            const body = { status, message: 'It is so.', error: { kind, message: 'It is so.' } }
-            response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body))
-          },
-        ],
-      ])
+    const refusing = (
+      status: number,
+      kind: string,
+      headers: Record<string, string> = {},
+      path = '/receipts/R/proof',
+    ): Served =>
+      withProofs().set(path, (response) => {
+        const body = { status, message: 'It is so.', error: { kind, message: 'It is so.' } }
+        response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body))
+      })
     const young = await run(
       refusing(409, 'NotYetInLedger', { 'retry-after': '45' }),
       'ledger',
@@ -93,6 +93,10 @@ describe.concurrent('ledger prove', () => {
     await expect(readFile(join(folder, 'b.json'))).rejects.toThrow('ENOENT')
     const none = await run(refusing(404, 'NoSuchProof'), 'ledger', 'prove', 'R')
     expect([none.code, none.stderr]).toEqual([3, expect.stringContaining('(404 NoSuchProof)')])
+    // One dataset has the block, and no proof of it: the others do not hide that.
+    const kept = refusing(404, 'NoSuchProof', {}, `/me/lab/blocks/${hash}/proof`)
+    const without = await run(kept, 'ledger', 'prove', hash)
+    expect([without.code, without.stderr]).toEqual([3, expect.stringContaining('(404 NoSuchProof)')])
     const unknown = await run(withProofs(), 'ledger', 'prove', hash)
     expect([unknown.code, unknown.asked.filter((path) => path.includes(hash)).length]).toEqual([3, 2])
     expect((await run(withProofs(), 'ledger', 'prove', 'me/lab@first')).code).toBe(2)

@@ -81,6 +81,7 @@ export const files: Readonly<Record<string, Uint8Array>> = {
   statement: canonicalBytes(signed('proofstream/statement/1', statementDocument)),
   refusal: json({ status: 422, refusal: signed(refusalDomain, signedRefusal()) }),
   'plain receipt': json(receipt({})),
+  'receipt without a signature': json(new Map([...receipt({})].filter(([name]) => name !== 'proof'))),
   promised: json(receipt({ by: future })),
   'was due': json(receipt({ by: past })),
   'promise broken': json({

@@ -41,9 +41,7 @@ export async function prove(context: CommandContext, [what = '']: Args): Promise
   const format = isJson ? 'json' : 'tlog-proof'
   for await (const path of pathsOf(client, what)) {
     const answer = await askForProof(client, path, format).catch((error: unknown) => {
-      const isElsewhere =
-        error instanceof CommandFailure && error.exitCode === exitCodes.notFound && hashForm.test(what)
-      if (isElsewhere) return undefined
+      if (hashForm.test(what) && isElsewhere(error)) return undefined
       throw error
     })
     if (answer === undefined) continue
@@ -57,6 +55,12 @@ export async function prove(context: CommandContext, [what = '']: Args): Promise
     return exitCodes.done
   }
   throw new CommandFailure(exitCodes.notFound, `No dataset that you may read has a block ${what}.`)
+}
+
+/** The dataset that was asked has no such block. One that has it, but no proof of it, says so. */
+function isElsewhere(error: unknown): boolean {
+  if (!(error instanceof CommandFailure) || error.exitCode !== exitCodes.notFound) return false
+  return error.details.kind?.endsWith('NoSuchProof') !== true
 }
 
 /** A proof as the node has it. Throws CommandFailure, which says when there will be one. */

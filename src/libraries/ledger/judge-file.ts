@@ -81,6 +81,9 @@ interface Cannot {
   readonly missing?: 'policy' | 'ledger'
 }
 
+/** As ingest answers: nobody has changed it. */
+const unsigned = 'it is not signed: GET /receipts/{id}?include=signature gives it signed'
+
 /** Judges a file, whose kind may have been told before. Does not throw, whatever the bytes are. */
 export function judgeFile(bytes: Uint8Array, trust: Trust, file: LedgerFile = kindOfFile(bytes)): FileVerdict {
   const { kind } = file
@@ -98,6 +101,7 @@ export function judgeFile(bytes: Uint8Array, trust: Trust, file: LedgerFile = ki
       case 'refusal':
         return { kind, verdict: 'signed', facts: demandSigner(openRefusal(file.document), trust) }
       case 'receipt':
+        if (!file.document.has('proof')) return { kind, verdict: 'impossible', reason: unsigned }
         return judgeReceipt(demandSigner(openReceipt(file.document), trust), trust)
       case 'broken promise':
         return judgeBroken(parseBrokenPromise(file.document), trust)

@@ -162,10 +162,7 @@ function reason(
         ? `${subject} is given more than once.`
         : `${subject} is not of type ${String(params['type'])}.`
     case 'pattern':
-      if (params['pattern'] === trueOrFalse) return `${subject} is neither true nor false.`
-      if (/^\^\(\?:[a-z|]+\)\$$/.test(String(params['pattern'])))
-        return `${subject} is not one of ${String(params['pattern']).slice(4, -2).split('|').join(', ')}.`
-      return `${subject} is not a whole number of at most 15 digits.`
+      return `${subject} ${patternReason(String(params['pattern']))}.`
     case 'maxLength':
       return `${subject} is longer than ${String(params['limit'])} characters.`
     case 'minimum':
@@ -173,6 +170,15 @@ function reason(
     default:
       return `${subject} ${fault?.message ?? 'is not valid'}.`
   }
+}
+
+function patternReason(pattern: string): string {
+  if (pattern === trueOrFalse) return 'is neither true nor false'
+  if (/^\^\(\?:[a-z|-]+\)\$$/.test(pattern)) return `is not one of ${pattern.slice(4, -2).split('|').join(', ')}`
+  const [, digits] = /^\^\[0-9\]\{1,(\d+)\}\$$/.exec(pattern) ?? []
+  return digits === undefined
+    ? 'is not of the form that is described'
+    : `is not a whole number of at most ${digits} digits`
 }
 
 /** Answers with the problem of `error`; what is the node's own fault is logged. */

@@ -101,6 +101,18 @@ test('a proof that does not lead to its head is altered, without a policy too', 
   }
 })
 
+test('a receipt that was never signed is not called altered: the reader learns how to get it signed', () => {
+  const unsigned = new Map(signedReceipt(ledger, 5, {}))
+  unsigned.delete('proof')
+  for (const trust of [{ nowMs }, { nowMs, policy }, { nowMs, policy, signer: nodeKey.did }]) {
+    expect(judgeFile(json(unsigned), trust)).toEqual({
+      kind: 'receipt',
+      verdict: 'impossible',
+      reason: 'it is not signed: GET /receipts/{id}?include=signature gives it signed',
+    })
+  }
+})
+
 test('what a policy must say is missing without one, and what another key has signed is not taken', () => {
   const signed = { statement: 'signed', refusal: 'signed', 'plain receipt': 'signed', answer: 'other' }
   const missing = Object.fromEntries(Object.keys(files).map((name) => [name, 'impossible: policy']))

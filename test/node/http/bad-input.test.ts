@@ -212,6 +212,8 @@ describe('names and parameters', () => {
     ['/acme/goods/metadata?includes=x', "The parameter 'includes' is not known here."],
     ['/acme/goods/metadata?at=1&at=2', "The parameter 'at' is given more than once."],
     ['/acme/goods/tail?limit=ten', "The parameter 'limit' is not a whole number of at most 15 digits."],
+    ['/acme/goods/rows/0/proof?format=xml', "The parameter 'format' is not one of tlog-proof, json."],
+    ['/possession?nonce=x', "The parameter 'nonce' is not of the form that is described."],
     ['/query', "The parameter 'query' is missing."],
     [`/${'a'.repeat(101)}/x/metadata`, "The part 'account' is longer than 100 characters."],
   ])('%s says what is wrong with which', async (path, message) => {

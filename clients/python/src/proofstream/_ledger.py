@@ -135,6 +135,8 @@ def _judge(kind: str, document: Any, data: bytes, trust: _Trust) -> Judged:
     if kind == "refusal":
         return Judged(kind, "signed", facts=_refusal(document, trust))
     if kind == "receipt":
+        if "proof" not in document:
+            return Judged(kind, "impossible", "it is not signed: GET /receipts/{id}?include=signature gives it signed")
         return _judge_receipt(*_receipt(document, trust), trust)
     if kind == "broken promise":
         return _judge_broken(document, trust)
