@@ -8,7 +8,7 @@ import { parseHead } from '../../libraries/ledger/head.ts'
 import { parseNote } from '../../libraries/ledger/note.ts'
 import type { Policy } from '../../libraries/ledger/policy.ts'
 import { verifierKeyText } from '../../libraries/ledger/verifier-key.ts'
-import { ledgerObjectKey } from '../../node/store/layout.ts'
+import { ledgerFolder, ledgerObjectKey } from '../../node/store/layout.ts'
 import type { AskedWitness } from './asked.ts'
 import type { KeeperState } from './keeper.ts'
 import { ledgerRecord } from './ledgers.ts'
@@ -53,6 +53,7 @@ export async function aboutLedger(told: Told): Promise<object> {
   return {
     origin,
     keys: [key],
+    path: `/${ledgerFolder(ledger)}`,
     size: head?.size ?? 0,
     ...(head !== undefined && { root: base64Text(head.root), head: decodeUtf8(headBytes ?? new Uint8Array()) }),
     ...aboutKeeper(told),

@@ -57,6 +57,8 @@ export class Follower implements Vouching {
   #fault: Contradiction | undefined
   #checking: Checking | undefined
   #kept = { size: 0, atMs: 0 }
+  /** Why not all was checked, as the log has it. */
+  #logged: string | undefined
   #compared = 0
   #ordered = 0
 
@@ -126,9 +128,9 @@ export class Follower implements Vouching {
   #begin(head: Head, signed: string): Checking {
     const { logger, origin, copies } = this.#deps
     const ended = this.#check(head, signed)
-      .then(() => undefined)
+      .then(() => (this.#logged = undefined))
       .catch((error: unknown) => {
-        if (error instanceof NotChecked) return error.message
+        if (error instanceof NotChecked) return this.#tellOnce(error.message)
         logger.warn({ origin, err: error }, 'The entries of a ledger could not be checked')
         return 'they cannot be checked now'
       })
@@ -137,6 +139,14 @@ export class Follower implements Vouching {
         copies.waitsFor = undefined
       })
     return { ended }
+  }
+
+  /** The one who reads the log is not always the one who asks. */
+  #tellOnce(reason: string): string {
+    const { logger, origin, signal } = this.#deps
+    if (reason !== this.#logged && !signal.aborted) logger.warn({ origin, reason }, 'A ledger is not vouched for yet')
+    this.#logged = reason
+    return reason
   }
 
   /** Checks the entries below a head that are not yet checked. Each is shown to be below its root first. Throws NotChecked. */

@@ -229,8 +229,12 @@ export function savedQueryKey(name: string): string {
  * on, `ledger/<n>/<name>`.
  */
 export function ledgerObjectKey(ledger: number, name: string): string {
-  const folder = ledger === 1 ? 'ledger' : `ledger/${number('the number of a ledger', ledger)}`
-  return `${folder}/${name}`
+  return `${ledgerFolder(ledger)}/${name}`
+}
+
+/** `ledger`, or `ledger/<n>`: also the path of the routes that show it. */
+export function ledgerFolder(ledger: number): string {
+  return ledger === 1 ? 'ledger' : `ledger/${number('the number of a ledger', ledger)}`
 }
 
 /** `ledger/batches/<number>`: the entries of one batch. */

@@ -115,6 +115,7 @@ test('a rejected batch has a proof, and proofs and audits go on where a ledger i
     const head = (await call(next, '/acme/weather/refs/head')).text
     await prove(next, head, 'new.tlog-proof')
     await policyOf(next, 'new.policy')
+    expect((await call(next, '/ledger')).json()['path']).toBe('/ledger/2')
     await prove(next, (await call(next, '/acme/hidden/refs/head')).text, 'hidden.tlog-proof')
     expect((await run('verify', 'hidden.tlog-proof', '--policy', 'new.policy'))['verdict']).toBe('included')
     const verdicts = async (file: string): Promise<unknown[]> => [

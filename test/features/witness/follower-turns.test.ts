@@ -1,4 +1,5 @@
-// A follower holds a ledger against its copies in turns of the event loop, also where nothing has to be read for it.
+// A follower holds a ledger against its copies in turns of the event loop, also where nothing has to be read for it, and its log
+// says why it does not vouch.
 
 import { expect, test } from 'vitest'
 import { BlockRecords } from '../../../src/features/ledger/block-records.ts'
@@ -50,6 +51,13 @@ test('it compares at most 32 entries in a turn', async () => {
     altered: (reason: string) => new NotChecked(reason),
   }
   const { signal } = new AbortController()
+  const lines: unknown[] = []
+  const logger = { ...silentLogger, warn: (fields: object) => void lines.push(fields) }
+  const elsewhere = { ...ledger, read: async () => undefined }
+  const lost = new Follower({ store, clock, logger, origin, ledger: elsewhere, copies, signal })
+  for (let i = 0; i < 2; i++) await expect(lost.vouch(head, '')).rejects.toThrow('Not all entries')
+  expect(lines).toEqual([{ origin, reason: expect.stringContaining('tile/') }])
+
   const follower = new Follower({ store, clock, logger: silentLogger, origin, ledger, copies, signal })
   const perTurn: number[] = []
   let [isOver, before] = [false, 0]
