@@ -98,6 +98,12 @@ export const mutants: readonly Mutant[] = [
     unit: 'test/node/answers/merged.test.ts',
   },
   {
+    name: 'a sort gives back each zero as it is',
+    from: ' && (sorted <= fewRows || this.#isSharp(top))',
+    to: '',
+    unit: 'test/node/answers/merged.test.ts',
+  },
+  {
     name: 'any library runs',
     from: 'await native.digest()',
     to: 'await Promise.resolve()',
