@@ -102,7 +102,7 @@ export function errorOfEngine(raw: string, place: ErrorPlace): NodeError {
   if (kind === undefined) return new NodeError('Internal', 'The query engine failed.', { cause: raw })
   // Names of tables and functions come from the engine's own catalogue and are left out.
   const candidates = found.type === 'Catalog' ? [] : found.candidates.slice(0, 10)
-  const hint = /argument can not contain NULL values$/.test(found.message) ? nullsHint : undefined
+  const hint = found.message.endsWith('argument can not contain NULL values') ? nullsHint : undefined
   const details = {
     ...positionDetail(found, place.sql),
     ...(candidates.length > 0 && { candidates }),
