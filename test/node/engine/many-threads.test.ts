@@ -109,8 +109,7 @@ describe('with 1, 2 and 8 threads', () => {
     const split: string[] = []
     for (const sql of exactStatements) if (await isSplit(sql)) split.push(sql)
     expect(split.length).toBeGreaterThan(80)
-    for (const sql of [...blockFreeStatements, ...pinnedStatements])
-      expect([sql, await isSplit(sql)]).toEqual([sql, false])
+    for (const sql of pinnedStatements) expect([sql, await isSplit(sql)]).toEqual([sql, false])
   }, 300_000)
 
   it('so has an answer without a proof, where it has one order', async () => {
