@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { dialect } from '../src/node/engine/messages.ts'
 import { goldenFolder } from '../test/helpers/golden-proofs.ts'
 import { serveNode } from '../test/helpers/run-node.ts'
-import { exactStatements, pinnedStatements } from '../test/node/engine/statement-corpus.ts'
+import { blockFreeStatements, exactStatements, pinnedStatements } from '../test/node/engine/statement-corpus.ts'
 import { functionLines } from './golden/functions.ts'
 import { type GoldenDataset, goldenDatasets } from './golden/rows.ts'
 import { type GoldenRequest, requests, statementLines } from './golden/statements.ts'
@@ -118,7 +118,7 @@ async function main(): Promise<void> {
     const made = new Map<string, Made>()
     for (const dataset of goldenDatasets) made.set(dataset.name, await make(ask, dataset))
     const own = [...inTurns(linesOf(functionLines).map(statementOf), 100), ...inTurns(linesOf(statementLines), 20)]
-    const corpus = inTurns([...exactStatements, ...pinnedStatements].map(ofCorpus), 8)
+    const corpus = inTurns([...exactStatements, ...blockFreeStatements, ...pinnedStatements].map(ofCorpus), 8)
     for (const request of [...requests, ...own, ...corpus]) {
       const answer = await prove(ask, request, made)
       if ('proof' in answer) proofs.set(JSON.stringify(JSON.parse(answer.proof).commitment), answer.proof)

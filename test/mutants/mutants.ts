@@ -109,7 +109,13 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'a pinned statement reads merged files',
-    from: "stability !== 'exact' || ",
+    from: '!judged.isBlockFree || ',
+    to: '',
+    unit: 'test/node/answers/merged.test.ts',
+  },
+  {
+    name: 'a sort gives back each zero as it is',
+    from: ' && (sorted <= fewRows || this.#isSharp(top))',
     to: '',
     unit: 'test/node/answers/merged.test.ts',
   },

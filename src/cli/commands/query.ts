@@ -41,7 +41,9 @@ export async function query(context: CommandContext, [sqlOrDash = '']: Args, opt
     json: objectOf({ ...asked, dataFormat: 'JsonAoa', include }),
   })
   if (options.proof !== undefined && answer.headers['answer-stability'] === 'pinned')
-    note('this answer holds for these very blocks: the same rows in other blocks may give another one')
+    note(
+      'this answer holds for these very blocks and this engine: the same rows in other blocks, or on another engine, may give another one',
+    )
   if (options.proof === '-') print(answer.bytes)
   else {
     if (options.proof !== undefined) await saveProof(options.proof, answer)

@@ -158,7 +158,9 @@ function answer(shown: ShownAnswer): Html {
   const { rows, bytes, isCut, ms, stability, datasets } = shown
   const count = rows === undefined ? sizeText(bytes) : `${countText(rows.length)} ${rows.length === 1 ? 'row' : 'rows'}`
   const classText =
-    stability === 'exact' ? 'reproducible from the rows' : 'depends on the order of rows in their blocks'
+    stability === 'exact'
+      ? 'reproducible from the rows'
+      : 'may depend on the order of rows in their blocks, or on the version of the engine'
   return html`<h2 id="answer-title">Answer <small>${count}${isCut ? ', cut: there are more' : ''}, ${Math.round(ms)} ms</small></h2>
 ${isCut ? html`<p class="hint">Raise “Rows at most”, or write a LIMIT, or save all rows below.</p>` : undefined}
 <div data-charts>${charts(shown.charts)}</div>

@@ -109,13 +109,15 @@ interface Execution {
   readonly forProof: boolean
   /** Version of the rules by which the output is spelled (node/engine/messages.ts). */
   readonly normalizer: number
+  /** Its output was signed before. */
+  readonly isSigned?: boolean
 }
 
 /** Runs a bound statement; the output is one JSON object, in parts, as it is hashed. */
 export async function execute(
   deps: BindDeps,
   request: QueryRequest,
-  { bound, tables, caller, withSchema, schemaFormatText, forProof, normalizer }: Execution,
+  { bound, tables, caller, withSchema, schemaFormatText, forProof, normalizer, isSigned = false }: Execution,
 ): Promise<Pick<EngineAnswer, 'rows' | 'truncated' | 'stability'> & { readonly output: readonly Uint8Array[] }> {
   const job = {
     analysis: bound.analysis,
@@ -125,6 +127,7 @@ export async function execute(
     wantSchema: withSchema,
     keyOrder: 'canonical' as const,
     ascii: forProof,
+    isSigned,
     skip: request.skip,
     limit: request.limit,
     ...(request.parameters && { parameters: request.parameters.values }),

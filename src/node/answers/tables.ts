@@ -1,4 +1,4 @@
-// The tables of a bound statement: the files of each dataset that it names, merged ones where its rows alone decide its
+// The tables of a bound statement: the files of each dataset that it names, merged ones where blocks do not show in its
 // answer. Then its run over them, and over the slices where it fails over anything else.
 
 import type { DatasetView } from '../catalog/dataset-chain.ts'
@@ -56,7 +56,7 @@ export async function openTables(deps: BindDeps, bound: BoundQuery, caller: Call
 }
 
 /**
- * Statements over long datasets may read merged files where their rows alone decide their answer, and the order of those is
+ * Statements over long datasets may read merged files where blocks do not show in their answer, and the order of its rows is
  * one. By the chains alone, so that the same question has the same answer whether the files are there or not.
  */
 async function mayReadMerged(
@@ -67,10 +67,11 @@ async function mayReadMerged(
   if (!files.areLong(views)) return false
   const tables = bindings.map(({ parts, view }) => ({ parts, schema: view.schema }))
   const parameters = request.parameters?.values ?? []
-  const asked = { sql: analysis.sql, tables, parameters }
-  const { stability, takesOrder } = await engine.judge(asked, askingOf(catalog, caller))
+  const { skip, limit } = request
+  const asked = { sql: analysis.sql, tables, parameters, rows: { skip, limit } }
+  const judged = await engine.judge(asked, askingOf(catalog, caller))
   // mutant: a pinned statement reads merged files
-  if (stability !== 'exact' || !(takesOrder || request.isProven === true)) return false
+  if (!judged.isBlockFree || !(judged.takesOrder || request.isProven === true)) return false
   files.wantMerged(views)
   return true
 }

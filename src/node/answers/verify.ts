@@ -340,6 +340,7 @@ async function executeAgain(
       schemaFormatText,
       forProof: true,
       normalizer: normalizerOf(request.queryDialect),
+      isSigned: true,
     })
   } catch (error) {
     if (!(error instanceof NodeError && error.kind === 'NotReproducible')) throw error

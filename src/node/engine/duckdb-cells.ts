@@ -21,6 +21,8 @@ export interface CellForm {
   readonly structsAsArrays: boolean
   /** All beyond U+007E is escaped. */
   readonly ascii: boolean
+  /** As in `EngineJob`. */
+  readonly isSigned?: boolean
 }
 
 /**
@@ -41,7 +43,7 @@ type NestedCellsOf = (...of: Parameters<CellsOf>) => NestedCells
 export function cellsOf(type: duckdb.DuckDBType, form: CellForm, column: string): CellsOf {
   const nested = nestedCellsOf(type, form, column)
   if (nested === undefined) {
-    const { facts, read } = scalarColumn(column, type)
+    const { facts, read } = scalarColumn(column, type, form.isSigned)
     const style = form.ascii ? asciiStyle : jsonStyle
     return (vector, rows, out, within) => cellWriter(read(vector, rows, within), facts, out, style)
   }

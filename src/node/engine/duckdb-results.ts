@@ -20,7 +20,7 @@ export interface Rendered {
   readonly truncated: boolean
 }
 
-export interface RenderOptions extends Pick<PlainJob, 'dataFormat' | 'keyOrder' | 'ascii'> {
+export interface RenderOptions extends Pick<PlainJob, 'dataFormat' | 'keyOrder' | 'ascii' | 'isSigned'> {
   /** Output names of the caller's own statement. */
   readonly names: readonly string[]
   /** Rows to write; one more row in the result means that it is truncated. */
@@ -30,11 +30,11 @@ export interface RenderOptions extends Pick<PlainJob, 'dataFormat' | 'keyOrder' 
 
 /** Throws NodeError `ResultTooLarge`, `QueryNotAllowed` (a type without JSON form), `SqlValue`. */
 export async function renderResult(result: duckdb.DuckDBMaterializedResult, options: RenderOptions): Promise<Rendered> {
-  const { limit, ascii } = options
+  const { limit, ascii, isSigned = false } = options
   const layout = must(jsonLayoutOf(options.dataFormat), 'a job names a layout')
   const columns = result.columnTypes().map((type, index) => {
     const name = options.names[index] ?? ''
-    const form = { structsAsArrays: layout.structsAsArrays, ascii }
+    const form = { structsAsArrays: layout.structsAsArrays, ascii, isSigned }
     return { index, name, key: `${stringToken(name, ascii)}:`, cellsOf: cellsOf(type, form, name) }
   })
   if (layout.isKeyed && options.keyOrder === 'canonical') columns.sort((a, b) => compareCodePoints(a.name, b.name))

@@ -44,7 +44,7 @@ import {
   quoteOffsetWord,
   withTypes,
 } from './sql-text.ts'
-import { lastTieOf, mayRace, stabilityOf, takesOrder } from './stability.ts'
+import { isBlockFree, lastTieOf, mayRace, showsRace, stabilityOf, takesOrder } from './stability.ts'
 
 /** A statement that the gate let through. */
 interface Statement {
@@ -130,12 +130,12 @@ export class DuckDbSession {
   }
 
   /** What an analysed statement is over datasets of these columns. Throws NodeError. */
-  async judge({ sql, tables, parameters }: Case): Promise<Judgement> {
+  async judge({ sql, tables, parameters, rows }: Case): Promise<Judgement> {
     const statement = await this.#statement(sql)
     const { node, sql: text, gate } = statement
     const meant = parameters.length === 0 ? node : (await this.#rewriter.printable(node, text, parameters)).node
-    const stability = stabilityIn(gate, meant, tables)
-    return { stability, takesOrder: takesOrder(node) }
+    const isKnown = (gate.volatile ?? gate.catalogue) === undefined
+    return { isBlockFree: isKnown && isBlockFree(meant, tables, rows), takesOrder: takesOrder(node) }
   }
 
   /** Runs a job to its end. Throws NodeError. */
@@ -269,8 +269,9 @@ export class DuckDbSession {
     const meant = rewritten.hasParameters ? written : node
     const isSplit = (job.reproducible || Boolean(job.ordered)) && maySplit(meant, job.tables)
     const isOrdered = job.reproducible || job.ordered === true || isSplit
-    const stability = stabilityIn(gate, meant, job.tables)
-    const isRaced = job.reproducible && stability === 'pinned' && mayRace(node)
+    const isLasting = (gate.volatile ?? gate.catalogue) === undefined
+    const stability = isLasting ? stabilityOf(meant, job.tables, job) : 'pinned'
+    const isRaced = job.reproducible && showsRace(meant, job.tables)
     // Nothing is rewritten: the tree that was judged is that of the text.
     const isAsWritten = written === node && (!isOrdered || keepsOffsetOrder(node)) && isWithin(node, job)
     const tried =
@@ -363,10 +364,6 @@ export class DuckDbSession {
       throw errorOfEngine(raw, { sql, memoryBytes: this.#settings.memoryBytes, dataRoots: this.#settings.dataRoots })
     }
   }
-}
-
-function stabilityIn({ volatile, catalogue }: GateResult, node: JsonObject, tables: Case['tables']): Stability {
-  return volatile || catalogue ? 'pinned' : stabilityOf(node, tables)
 }
 
 /** Types that find the places of errors: NULL has none of its own. */

@@ -57,10 +57,10 @@ type ValuesReader = (
   presence: Presence,
 ) => Pick<Column, 'values' | 'offsets'> & Partial<Presence>
 
-/** A column of values that hold no others. Throws NodeError `QueryNotAllowed` for a type that no answer can hold. */
-export function scalarColumn(name: string, type: duckdb.DuckDBType): ResultColumn {
+/** A column of values that hold no others; `isSigned` as in `EngineJob`. Throws NodeError `QueryNotAllowed` for a type that no answer can hold. */
+export function scalarColumn(name: string, type: duckdb.DuckDBType, isSigned = false): ResultColumn {
   const columnType = scalarTypeOf(type, name)
-  const values = valuesReader(type, columnType)
+  const values = valuesReader(type, columnType, isSigned)
   const isHuge = type.typeId === Id.HUGEINT || type.typeId === Id.UHUGEINT
   return {
     facts: { name, type: columnType, means: isHuge ? 'integer' : 'value' },
@@ -72,12 +72,13 @@ export function scalarColumn(name: string, type: duckdb.DuckDBType): ResultColum
   }
 }
 
-function valuesReader(type: duckdb.DuckDBType, columnType: DataType): ValuesReader {
+function valuesReader(type: duckdb.DuckDBType, columnType: DataType, isSigned: boolean): ValuesReader {
   switch (columnType.kind) {
     case 'Bool':
       return bits
     case 'Decimal':
-      return type.typeId === Id.DECIMAL ? decimals(type.width) : hugeIntegers(type.typeId === Id.UHUGEINT)
+      if (type.typeId === Id.DECIMAL) return isSigned && type.width > 18 ? inPlace(16) : decimals(type.width)
+      return wideNumbers({ digits: 38, isUnsigned: type.typeId === Id.UHUGEINT })
     case 'Binary':
       return heapBytes
     case 'String':
@@ -134,9 +135,9 @@ const bits: ValuesReader = (raw, rows, presence) => {
   return { values: out }
 }
 
-/** Decimals of so many digits, which lie in as few bytes as hold them; widened to 16. */
+/** Decimals of so many digits, which lie in as few bytes as hold them; widened to 16. Throws NodeError `SqlValue`. */
 function decimals(digits: number): ValuesReader {
-  if (digits > 18) return inPlace(16)
+  if (digits > 18) return wideNumbers({ digits, isUnsigned: false })
   const width = digits <= 4 ? 2 : digits <= 9 ? 4 : 8
   return (raw, rows) => {
     const words = typedView<Int16Array | Int32Array>(width === 2 ? Int16Array : Int32Array, memory(raw, rows * width))
@@ -151,12 +152,13 @@ function decimals(digits: number): ValuesReader {
   }
 }
 
-/** The least number of 39 digits. Its upper half is above 2^62. */
-const tooManyDigits = 10n ** 38n
-const suspect = 1n << 62n
-
-/** Integers of 128 bits, of which an answer has those of up to 38 digits. Throws NodeError `SqlValue` at others. */
-function hugeIntegers(isUnsigned: boolean): ValuesReader {
+/**
+ * Numbers of 128 bits, of which an answer has those of so many digits: integers, and decimals, which the engine sums as integers
+ * without a look at their type. Throws NodeError `SqlValue` at others.
+ */
+function wideNumbers({ digits, isUnsigned }: { readonly digits: number; readonly isUnsigned: boolean }): ValuesReader {
+  const tooMany = 10n ** BigInt(digits)
+  const suspect = tooMany >> 64n
   return (raw, rows, presence) => {
     const values = memory(raw, rows * 16)
     const halves = typedView(BigInt64Array, values)
@@ -165,15 +167,17 @@ function hugeIntegers(isUnsigned: boolean): ValuesReader {
       const high = halves[2 * row + 1] ?? 0n
       if (high < suspect && high > (isUnsigned ? -1n : -suspect)) continue
       const value = (high << 64n) + BigInt.asUintN(64, halves[2 * row] ?? 0n)
-      if (value < tooManyDigits && value > (isUnsigned ? -1n : -tooManyDigits)) continue
-      throw integerTooLong()
+      if (value < tooMany && value > (isUnsigned ? -1n : -tooMany)) continue
+      throw numberTooLong(digits)
     }
     return { values }
   }
 }
 
-function integerTooLong(): NodeError {
-  return new NodeError('SqlValue', 'An integer has more than 38 digits.', { hint: 'Cast it to VARCHAR or DOUBLE.' })
+function numberTooLong(digits: number): NodeError {
+  return new NodeError('SqlValue', `A number has more than the ${digits} digits that its column holds.`, {
+    hint: 'Cast it to VARCHAR, or what is added to DOUBLE.',
+  })
 }
 
 /** Dates (of one word of 32 bits) or timestamps (of two); infinite ones are null. */

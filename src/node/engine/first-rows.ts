@@ -20,8 +20,8 @@ export function optimizersLeftOut(top: JsonObject): string {
   return choosesRows(top) ? `${alwaysLeftOut},top_n` : alwaysLeftOut
 }
 
-/** True where telling the scans which rows come too late could change the answer. */
-function choosesRows(top: JsonObject): boolean {
+/** True where telling the scans which rows come too late could change the answer: all rows are sorted then. */
+export function choosesRows(top: JsonObject): boolean {
   return holds(top, (node) => (node !== top && hasLimit(node)) || hasDistinctOn(node)) || ordersOuterJoin(top)
 }
 

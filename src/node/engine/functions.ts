@@ -59,7 +59,7 @@ export const volatileFunctions = names(`
 
 /**
  * Their last digits depend on the processor and the mathematical library (with or without FMA, glibc or musl): they run,
- * but what one machine signs another may not find again. The four operations, sqrt, round and the sums are exact by
+ * but what one machine signs another may not find again. The four operations, sqrt, round and the sums are alike on all by
  * IEEE 754; so are corr, stddev and their like, which are made of those alone, and round_even, whose powers of ten are
  * whole. skewness and kurtosis take third and fourth powers, geomean is exp(avg(ln(x))), wide bins come from log10.
  */
@@ -164,6 +164,24 @@ export const peerFunctions = names('cume_dist dense_rank percent_rank rank rank_
 
 /** Window functions that tell peers apart: exact where the order leaves no peers. */
 export const rowFunctions = names('fill first first_value lag last last_value lead nth_value ntile row_number')
+
+/**
+ * What they give is of one version of the engine, though the text means the same in all: they add and multiply floats in an
+ * order of their own, or give values in the order of a hash or of a collation. Another version, or another program, finds other
+ * last digits (docs/engines.md#duckdb-20). So no statement with one is exact.
+ */
+export const versionFunctions = names(`
+  <-> <=> array_cosine_distance array_cosine_similarity array_cross_product array_distance array_distinct
+  array_dot_product array_inner_product array_negative_dot_product array_negative_inner_product corr covar_pop
+  covar_samp favg fsum icu_sort_key kahan_sum list_cosine_distance list_cosine_similarity list_distance list_distinct
+  list_dot_product list_inner_product list_mode list_negative_dot_product list_negative_inner_product list_product
+  list_sem list_stddev_pop list_stddev_samp list_var_pop list_var_samp mode product regr_avgx regr_avgy regr_intercept
+  regr_r2 regr_slope regr_sxx regr_sxy regr_syy sem stddev stddev_pop stddev_samp sumkahan var_pop var_samp variance
+  wavg weighted_avg
+`)
+
+/** Aggregates of the items of a list: of one version where these are floats, whose sums round and whose zeros are two. */
+export const listAggregates = names('list_avg list_mad list_max list_median list_min list_sum')
 
 /** Macros that are aggregates of floats or of order. */
 export const pinnedMacros = names(`

@@ -9,6 +9,7 @@ import type { Parameter, ParameterName } from '../../libraries/model/parameters.
 import type { DataSchema, OutputSchema } from '../../libraries/model/schema.ts'
 import type { FileOptions } from '../../libraries/columnar/outputs/file-format.ts'
 import type { NativeEngine } from './native-engine.ts'
+import type { RowWindow } from './selects.ts'
 
 /** Release of DuckDB that the pinned package carries; the session refuses to start on another. */
 export const engineVersion = '1.5.6'
@@ -35,7 +36,8 @@ export type Stability = 'exact' | 'pinned'
 
 /** What a statement is over datasets of certain columns. */
 export interface Judgement {
-  readonly stability: Stability
+  /** Other files of the same rows give the same answer. */
+  readonly isBlockFree: boolean
   /** One order of its rows takes little beside finding them. */
   readonly takesOrder: boolean
 }
@@ -45,6 +47,7 @@ export interface Case {
   readonly sql: string
   readonly tables: readonly Pick<EngineTable, 'parts' | 'schema'>[]
   readonly parameters: readonly Parameter[]
+  readonly rows: RowWindow
 }
 
 /** A construct of a statement and where it stands. */
@@ -187,6 +190,8 @@ export interface EngineJob {
   readonly limit: number
   /** Of the rows as text; the limit of that name where absent. */
   readonly resultBytes?: number
+  /** It was signed before: a decimal of more digits than its type has, which is refused since, is printed as it was. */
+  readonly isSigned?: boolean
   /** One for each of `analysis.parameters`; none by default. */
   readonly parameters?: readonly Parameter[]
   /** One for each of `analysis.listings`; none by default. */

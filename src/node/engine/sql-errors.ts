@@ -2,7 +2,7 @@
 // files, settings or other callers is left out and goes to the operator's log instead. Pure.
 
 import { parseJson, toPlain } from '../../libraries/base/json/json.ts'
-import { ownValue } from '../../libraries/base/collections.ts'
+import { defined, ownValue } from '../../libraries/base/collections.ts'
 import type { ErrorKind } from '../../libraries/base/error-table.ts'
 import { DecodeError, type ErrorDetails, NodeError } from '../../libraries/base/errors.ts'
 import { tooDeepJson } from './printable.ts'
@@ -102,9 +102,18 @@ export function errorOfEngine(raw: string, place: ErrorPlace): NodeError {
   if (kind === undefined) return new NodeError('Internal', 'The query engine failed.', { cause: raw })
   // Names of tables and functions come from the engine's own catalogue and are left out.
   const candidates = found.type === 'Catalog' ? [] : found.candidates.slice(0, 10)
-  const details = { ...positionDetail(found, place.sql), ...(candidates.length > 0 && { candidates }) }
+  const hint = found.message.endsWith('argument can not contain NULL values') ? nullsHint : undefined
+  const details = {
+    ...positionDetail(found, place.sql),
+    ...(candidates.length > 0 && { candidates }),
+    ...defined({ hint }),
+  }
   return new NodeError(kind, sentence(found.message), details)
 }
+
+/** Functions over vectors look at the items of all lists that lie in memory. */
+const nullsHint =
+  'Rows that are left out by WHERE count too. Write a value for nulls: list_transform(l, lambda x: coalesce(x, 0)).'
 
 function kindOf(found: EngineMessage): ErrorKind | undefined {
   if (unknownNameSubtypes.has(found.subtype)) return 'SqlUnknownName'

@@ -1,16 +1,20 @@
-// The class of a statement: `exact`, its rows alone decide the answer, or `pinned`, the way in which rows lie in blocks may
-// show. Both are reproducible on the blocks that a proof names. Told from the tree and the columns' types alone, so that
-// anyone with the statement and the schema can derive it; what is not known here is pinned. Pure.
+// The class of a statement: `exact`, its rows alone decide the answer, or `pinned`, the way in which rows lie in blocks or the
+// version of the engine may show. Both are reproducible on the blocks and the engine that a proof names. Told from the tree,
+// the columns' types and how many rows are wanted, so that anyone can derive it; what is not known here is pinned. Pure.
 
 import { JsonNumber, type JsonObject, type JsonValue } from '../../libraries/base/json/value.ts'
 import { foldAscii } from '../../libraries/model/names.ts'
 import { type DataSchema, defaultVocabulary, systemFields } from '../../libraries/model/schema.ts'
+import { choosesRows } from './first-rows.ts'
 import {
   addingAggregates,
+  aggregateByName,
   aggregateFunctions,
   allowedMacros,
   countingAggregates,
   extremeAggregates,
+  listAggregates,
+  machineDependentFunctions,
   names,
   orderedAggregates,
   peerFunctions,
@@ -19,6 +23,7 @@ import {
   rowMakers,
   scalarFunctions,
   sortingAggregates,
+  versionFunctions,
   volatileFunctions,
 } from './functions.ts'
 import type { Stability } from './messages.ts'
@@ -28,11 +33,17 @@ import {
   hasDistinctOn,
   hasLimit,
   hasModifier,
-  holdsAggregate,
   holdsFunction,
   isGrouped,
   isMade,
+  groupKeys,
+  isShown,
+  itemAt,
+  keyOf,
   orderEntries,
+  ordersByHidden,
+  type RowWindow,
+  sortedRows,
 } from './selects.ts'
 import {
   child,
@@ -46,7 +57,6 @@ import {
   present,
   tableParts,
   text,
-  treeText,
 } from './tree.ts'
 import { NamedValues, valueClass } from './value-class.ts'
 
@@ -57,15 +67,38 @@ export interface NamedSchema {
   readonly schema: DataSchema | undefined
 }
 
-/** The class of the statement with this top node, as it is run for a proof: with a total order of its rows. */
-export function stabilityOf(node: JsonObject, tables: readonly NamedSchema[]): Stability {
+/** A sort that keeps more of the first rows than these may give back -0.0 as 0.0: the engine sorts by other means then. */
+const fewRows = 5000
+
+/**
+ * The class of the statement with this top node, as it is run for a proof: with a total order of its rows. Exact is what no
+ * order in which an engine meets the rows changes, and no version of it. So min and max of floats, and what is grouped by
+ * floats, are pinned as their sums are: which of 0.0 and -0.0 comes out is the engine's choice.
+ */
+export function stabilityOf(node: JsonObject, tables: readonly NamedSchema[], rows: RowWindow): Stability {
+  const judge = new Judge(node, tables, { keepsOrder: false })
+  if (judge.isOfVersion(node)) return 'pinned'
   // Without a dataset there are no blocks.
-  return tables.length === 0 || new Judge(node, tables, true).isExact(node) ? 'exact' : 'pinned'
+  const sorted = choosesRows(node) ? Infinity : sortedRows(node, rows)
+  return tables.length === 0 || judge.isExact(node, sorted) ? 'exact' : 'pinned'
+}
+
+/**
+ * True where the way in which rows lie in blocks shows in no answer of this engine, which meets a dataset in the order of
+ * offsets: other files of the same rows may stand in their place.
+ */
+export function isBlockFree(node: JsonObject, tables: readonly NamedSchema[], rows: RowWindow): boolean {
+  return tables.length === 0 || new Judge(node, tables, { keepsOrder: true }).isExact(node, sortedRows(node, rows))
+}
+
+/** True where it `mayRace` and the answer shows in which order the parts came. */
+export function showsRace(node: JsonObject, tables: readonly NamedSchema[]): boolean {
+  return mayRace(node) && tables.length > 0 && !new Judge(node, tables, { keepsOrder: true }).isExact(node)
 }
 
 /** True for what is exact in whatever order the engine meets the rows of a dataset, as it does with several threads. */
 export function isOrderFree(node: JsonObject, tables: readonly NamedSchema[]): boolean {
-  return tables.length === 0 || new Judge(node, tables, false).isExact(node)
+  return tables.length === 0 || new Judge(node, tables, { keepsOrder: false, narrow: true }).isExact(node)
 }
 
 /**
@@ -81,7 +114,7 @@ export function takesOrder(node: JsonObject): boolean {
  * is left, or where the offset of a row decides none.
  */
 export function lastTieOf(node: JsonObject, tables: readonly NamedSchema[]): JsonObject | undefined {
-  return tables.length === 0 ? undefined : new Judge(node, tables, true).lastTie(node)
+  return tables.length === 0 ? undefined : new Judge(node, tables, { keepsOrder: true }).lastTie(node)
 }
 
 /**
@@ -125,25 +158,46 @@ class Judge {
   /** Parts of a name, as JSON → schema. */
   readonly #schemas: ReadonlyMap<string, DataSchema>
 
-  /** `keepsOrder`: a dataset is met in the order of offsets. */
-  constructor(statement: JsonObject, tables: readonly NamedSchema[], keepsOrder: boolean) {
+  /** `keepsOrder`: a dataset is met in the order of offsets. `narrow`: a sum must overflow in every order or in none. */
+  constructor(
+    statement: JsonObject,
+    tables: readonly NamedSchema[],
+    { keepsOrder, narrow = false }: { readonly keepsOrder: boolean; readonly narrow?: boolean },
+  ) {
     this.#keepsOrder = keepsOrder
     const schemas = tables.map(
       ({ parts, schema }) => [JSON.stringify(parts), schema ?? { fields: systemFields(defaultVocabulary) }] as const,
     )
     this.#schemas = new Map(schemas)
     this.#names = new NamedValues(statement, [...this.#schemas.values()])
-    this.#sums = keepsOrder ? this.#names : new NamedValues(statement, [...this.#schemas.values()], { narrow: true })
+    this.#sums = narrow ? new NamedValues(statement, [...this.#schemas.values()], { narrow }) : this.#names
     holds(statement, (node) => {
       for (const entry of objects(child(node, 'cte_map'), 'map')) this.#ctes.add(foldAscii(text(entry, 'key')))
       return false
     })
   }
 
-  isExact(top: JsonObject): boolean {
+  /** `sorted`: so many of the first rows are kept where they are sorted. */
+  isExact(top: JsonObject, sorted = 0): boolean {
     if (!this.#isKnown(top, true, { from: undefined, inOrder: false })) return false
     // What keeps the order of offsets is given no other.
-    return keepsOffsetOrder(top) || this.#hasOneOrder(top)
+    if (keepsOffsetOrder(top)) return true
+    // mutant: a sort gives back each zero as it is
+    return this.#hasOneOrder(top) && (sorted <= fewRows || this.#isSharp(top))
+  }
+
+  /** True where what the statement means leaves its values to the version of the engine, or to the machine. */
+  isOfVersion(top: JsonObject): boolean {
+    return holds(top, (node) => {
+      if (isClass(node, 'COLLATE')) return true
+      const [name, operands] = [functionName(node), list(node, 'children')]
+      const second = aggregateByName.has(name)
+        ? child(operands[1] instanceof Map ? operands[1] : undefined, 'value')
+        : undefined
+      const called = second === undefined ? name : foldAscii(text(second, 'value'))
+      if (versionFunctions.has(called) || machineDependentFunctions.has(called)) return true
+      return (listAggregates.has(name) || aggregateByName.has(name)) && !this.#isSharpValue(operands[0])
+    })
   }
 
   /** Judges a node and all below it. */
@@ -180,7 +234,7 @@ class Judge {
     }
     if (type !== 'SELECT_NODE') return true
     const { inOrder } = this.#around(node)
-    if (hasDistinctOn(node)) return false
+    if (hasDistinctOn(node) || (!isTop && !this.#keepsOrder && this.#sortsBlurred(node))) return false
     if (hasDistinct(node) && !inOrder && (!this.#isSharp(node) || ordersByHidden(node))) return false
     if (!inOrder && !groupKeys(node).every((key) => this.#isSharpValue(key))) return false
     if (isTop || !hasLimit(node)) return true
@@ -267,6 +321,13 @@ class Judge {
     return { from, inOrder: this.#keepsOrder && isOne && ![...select.values()].some(looksAround) }
   }
 
+  /** True where it is sorted by values that the engine may give back as others: 0.0 for -0.0. */
+  #sortsBlurred(node: JsonObject): boolean {
+    const items = list(node, 'select_list')
+    const keys = orderEntries(node).map((order) => (order instanceof Map ? (order.get('expression') ?? null) : null))
+    return keys.some((key) => !this.#isSharpValue(itemAt(key, items) ?? key))
+  }
+
   /** True when equal rows of the node print alike. */
   #isSharp(node: JsonObject): boolean {
     if (text(node, 'type') === 'SELECT_NODE') return list(node, 'select_list').every((item) => this.#isSharpValue(item))
@@ -318,35 +379,6 @@ function ownName(from: JsonObject): string {
   return text(from, 'alias') === '' ? text(from, 'table_name') : text(from, 'alias')
 }
 
-/** True where rows that are alike may be put in order by values of which each has its own. */
-function ordersByHidden(node: JsonObject): boolean {
-  const items = list(node, 'select_list')
-  return orderEntries(node).some((order) => {
-    const key = order instanceof Map ? order.get('expression') : undefined
-    return !isClass(key, 'CONSTANT') && !isClass(key, 'STAR') && !isShown(key ?? null, items)
-  })
-}
-
-/** Expressions that a SELECT groups by: written out, places in the list of outputs, or all outputs without aggregates. */
-function groupKeys(node: JsonObject): JsonValue[] {
-  const items = list(node, 'select_list')
-  if (text(node, 'aggregate_handling') === 'FORCE_AGGREGATES') return items.filter((item) => !holdsAggregate(item))
-  return list(node, 'group_expressions').map((key) => itemAt(key, items) ?? key)
-}
-
-/** `GROUP BY 2`. */
-function itemAt(key: JsonValue, items: readonly JsonValue[]): JsonValue | undefined {
-  const value = isClass(key, 'CONSTANT') ? child(key, 'value')?.get('value') : undefined
-  return value instanceof JsonNumber ? items[Number(value.token) - 1] : undefined
-}
-
-function isShown(key: JsonValue, items: readonly JsonValue[]): boolean {
-  const path = isClass(key, 'COLUMN_REF') ? list(key, 'column_names') : []
-  const isAlias = (item: JsonValue): boolean =>
-    path.length === 1 && item instanceof Map && text(item, 'alias') === path[0] && !holdsAggregate(item)
-  return items.some((item) => keyOf(item) === keyOf(key) || isAlias(item))
-}
-
 function makesRows(value: JsonValue): boolean {
   return holdsFunction(value, (name) => rowMakers.has(name))
 }
@@ -363,9 +395,4 @@ function sortedOperands(node: JsonObject): JsonValue[] | undefined {
 /** True when an expression of the SELECT sees other rows than its own, but for aggregates; rows then lose their order. */
 function looksAround(value: JsonValue): boolean {
   return holds(value, (node) => isClass(node, 'WINDOW') || isClass(node, 'SUBQUERY'))
-}
-
-/** Equal for expressions that are written alike, wherever they stand and whatever they are called. */
-function keyOf(value: JsonValue | undefined): string {
-  return treeText(value ?? null, ['query_location', 'alias'])
 }

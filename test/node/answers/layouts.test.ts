@@ -52,7 +52,7 @@ async function differences(sql: string, seen: Map<string, number>): Promise<stri
   }
   const node = await topNodeOf(plain, quoteOffsetWord(sql).text)
   const isFree = isOrderFree(node, tables)
-  note(`${stabilityOf(node, tables)}${isFree ? ', in any order of rows' : ''}`)
+  note(`${stabilityOf(node, tables, { skip: 0, limit: 100 })}${isFree ? ', in any order of rows' : ''}`)
   if (!isFree) return found.length === 0 ? [] : [sql, ...found]
   for (const [name, session] of threads) {
     const data = await session.ask(sql).catch(String)

@@ -7,7 +7,7 @@ import type { PortableVerdict } from '../../../src/node/engine/portable-verdict.
 import { hasBrowserEngine } from '../../helpers/browser-engine.ts'
 import { liveNode } from '../../helpers/live-node.ts'
 import { PortableBench } from './portable-bench.ts'
-import { exactStatements, pinnedStatements, randomStatement } from './statement-corpus.ts'
+import { blockFreeStatements, exactStatements, pinnedStatements, randomStatement } from './statement-corpus.ts'
 
 const live = await liveNode({ 'anonymous-read': true })
 
@@ -104,7 +104,7 @@ describe.runIf(hasBrowserEngine)('the portable form', () => {
 
   test('gets what a node signed of more than four statements in five, or cannot tell, and never another output', async () => {
     const said = { same: 0, other: [] as string[], unknown: 0 }
-    for (const sql of [...exactStatements, ...pinnedStatements]) {
+    for (const sql of [...exactStatements, ...blockFreeStatements, ...pinnedStatements]) {
       const verdict = await verdictOf(sql)
       if (verdict?.outcome === 'other') said.other.push(`${sql}: ${verdict.why}`)
       else if (verdict !== undefined) said[verdict.outcome]++

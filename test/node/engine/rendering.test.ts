@@ -184,6 +184,10 @@ describe('refusals', () => {
     ["[{'a': 'POINT(1 2)'::GEOMETRY}]", 'QueryNotAllowed'],
     ['row(1, 2)', 'QueryNotAllowed'],
     ['170141183460469231731687303715884105727::HUGEINT', 'SqlValue'],
+    // The engine adds decimals as integers of 128 bits, of a type that does not hold them.
+    ['(SELECT sum(6e37::DECIMAL(38,0)) FROM range(2))', 'SqlValue'],
+    ['(SELECT -sum(6e37::DECIMAL(38,0)) FROM range(2))', 'SqlValue'],
+    ["(SELECT {'a': [sum(6e27::DECIMAL(38,10))]} FROM range(2))", 'SqlValue'],
   ])('%s is refused as %s', async (expression, kind) => {
     expect((await refusal(ask(bench.engine, `SELECT ${expression} AS a`))).kind).toBe(kind)
   })

@@ -1,7 +1,7 @@
 // What the engine throws, by type: a caller's fault is told as one and costs no process, whatever the engine calls it.
 import { describe, expect, test } from 'vitest'
 import { breaksEngine, errorOfEngine } from '../../../src/node/engine/sql-errors.ts'
-import { ask, refusal, useBench } from './helpers.ts'
+import { ask, refusal, schemaOf, systemColumns, useBench, writeSlice } from './helpers.ts'
 
 /** Source: DuckDB 1.5, src/common/exception.cpp, the names of exception types. */
 const types = `
@@ -41,5 +41,26 @@ describe('a statement that fails in the engine', () => {
   ])('%s is %s', async (sql, kind) => {
     expect((await refusal(ask(bench.engine, sql))).kind).toBe(kind)
     expect(await ask(bench.engine, 'select 1')).toBe('[[1]]')
+  })
+
+  test('over the nulls in a list of a row that WHERE leaves out says so, and what to write', async () => {
+    const lists = 'CASE WHEN i % 2 = 0 THEN [1e0, NULL] ELSE [i, 2e0] END AS v'
+    const file = await writeSlice(bench, 'lists', `SELECT ${systemColumns('i')}, ${lists} FROM range(8) r(i)`)
+    const schema = schemaOf({
+      name: 'v',
+      type: { kind: 'List', itemType: { kind: 'Option', inner: { kind: 'Float64' } } },
+    })
+    const options = { tables: { t: { files: [file], schema } } }
+    const error = await refusal(
+      ask(bench.engine, 'select list_distance(v, [1, 2]) from t where offset % 2 = 1', options),
+    )
+    expect([error.kind, error.message]).toEqual([
+      'SqlValue',
+      'list_distance: left argument can not contain NULL values',
+    ])
+    expect(error.details.hint).toContain('left out by WHERE')
+    const mended =
+      'select list_distance(list_transform(v, lambda x: coalesce(x, 0)), [1, 2]) from t where offset % 2 = 1'
+    expect(await ask(bench.engine, mended, options)).toBe('[[0.0],[2.0],[4.0],[6.0]]')
   })
 })

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { ask, askWhole, type AskOptions, useBench } from './helpers.ts'
-import { exactStatements, pinnedStatements, randomStatement } from './statement-corpus.ts'
+import { blockFreeStatements, exactStatements, pinnedStatements, randomStatement } from './statement-corpus.ts'
 import { rowsOf, schemas } from './statement-tables.ts'
 
 const rows = 3000
@@ -64,6 +64,41 @@ describe('a statement whose rows alone decide the answer', () => {
     for (const sql of exactStatements.filter((_, index) => index % 8 === 0)) {
       expect([sql, await answers(sql, [1, 1000])]).toEqual([sql, 1])
     }
+  })
+})
+
+describe('a statement in which blocks do not show, and the version of the engine may', () => {
+  it.each(blockFreeStatements)('%s', async (sql) => {
+    expect(await classOf(sql)).toBe('pinned')
+    expect(await answers(sql, [1, 5, 40])).toBe(1)
+  })
+
+  it.each([
+    'select corr(a, b), covar_pop(a, b), regr_slope(a, b) from (values (1e0, 2e0), (3e0, 5e0), (4e0, 4e0)) v(a, b)',
+    'select list_distance([1e0, 2e0], [3e0, 4e0])',
+    'select stddev(range), kahan_sum(range) from range(9)',
+  ])('without a dataset too: %s', async (sql) => {
+    expect(await classOf(sql)).toBe('pinned')
+  })
+
+  it('is pinned where its last digits are those of the machine, and has no proof', async () => {
+    expect(await classOf('select sin(x), exp(k), k ** 0.5 from t')).toBe('pinned')
+  })
+
+  it.each([
+    'select z, offset from t order by z',
+    'select * from t order by event_time',
+    'select k, x from t order by k',
+  ])('sorts more than 5,000 rows, among which it may lose the sign of a zero: %s', async (sql) => {
+    const classes: string[] = []
+    for (const [text, limit] of [
+      [sql, 4999],
+      [sql, 5000],
+      [`${sql} limit 4000`, 9000],
+      [`${sql} limit 5001`, 10],
+    ] as const)
+      classes.push((await askWhole(bench.engine, text, { tables: layouts.get(1) ?? {}, limit })).stability)
+    expect(classes).toEqual(['exact', 'pinned', 'exact', 'pinned'])
   })
 })
 

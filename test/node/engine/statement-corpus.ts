@@ -73,15 +73,7 @@ export const exactStatements: readonly string[] = [
   'select arg_max(x, offset), arg_min(z, offset) from t',
   'select g, arg_max(x, offset) as newest from t group by g',
   'select g, max_by(k, t.offset) as newest from t group by g',
-  // One dataset is read in the order of offsets: of 0.0 and -0.0 the first is the same one.
-  'select max(x), min(z) from t',
-  'select g, max(x) from t group by g',
-  'select max(to_days(k)) from t',
-  'select max(g collate nocase) from t',
-  'select median(x), quantile_cont(x, 0.5) from t',
-  'select distinct x from t',
-  'select z, count(*) from t group by z',
-  'select x, g, count(*) from t group by all',
+  // The offset is the last tie-breaker of values that are equal and print differently.
   'select z from t order by z limit 20',
   'select z from t where k in (select k from u) order by z',
   'select z, x from t order by all desc limit 30',
@@ -91,14 +83,11 @@ export const exactStatements: readonly string[] = [
   'select q, z from t order by q desc limit 40',
   'select z from t order by q limit 700',
   'select q, z, x from t where z = 0 order by q desc, z limit 600',
-  'select q, max(z), min(z) from t group by q order by q desc limit 3',
-  'select g, max(z), min(x), median(z) from t group by g order by 2, 3',
   // Distinct and sets.
   'select distinct g from t',
   'select distinct k, m, b from t',
   'select distinct d from t order by d desc limit 5',
   'select distinct l from t',
-  'select distinct g from t order by m',
   'select distinct t.g as h, t.k from t join u using (k) order by t.k, h, 1',
   'select distinct t.g from t join u using (k) order by all',
   'select k from t union select m from t',
@@ -184,6 +173,37 @@ export const exactStatements: readonly string[] = [
   'select list(range), sum(range / 3), first(range) from range(9)',
   'values (0e0), (-0e0), (1e0)',
   'select sqrt(2e0) as root, 0.1e0 + 0.2e0 as sum',
+]
+
+/**
+ * Blocks do not show: one dataset is read in the order of offsets, so that of values that are equal and print differently
+ * (0.0 and -0.0) the first is the same one. Another version of the engine takes another, or finds other last digits.
+ */
+export const blockFreeStatements: readonly string[] = [
+  'select max(x), min(z) from t',
+  'select g, max(x) from t group by g',
+  'select max(to_days(k)) from t',
+  'select max(g collate nocase) from t',
+  'select median(x), quantile_cont(x, 0.5) from t',
+  'select distinct x from t',
+  'select z, count(*) from t group by z',
+  'select x, g, count(*) from t group by all',
+  'select q, max(z), min(z) from t group by q order by q desc limit 3',
+  'select g, max(z), min(x), median(z) from t group by g order by 2, 3',
+  'select distinct g from t order by m',
+  'select max(s), min([z]) from t',
+  'select quantile_disc(z, 0.5), quantile_cont(x, [0.2, 0.8]) from t',
+  'select list_distance([x, z], [z, 1]), list_cosine_similarity([k, 1e0], [m, 2e0]) from t where x > 1',
+  'select [x, 1] <-> [z, 2], list_inner_product([x], [z]) from t where x > 1',
+  'select list_sum([x, z]), list_avg([x, 1]), list_min([z]) from t',
+  "select list_aggregate([x, z], 'sum'), list_aggregate(l, 'var_pop') from t",
+  'select list_stddev_pop(l), list_product(l), list_distinct(l) from t',
+  "select list_aggr(l, 'stddev') from t where k = 3",
+  'select g from t order by g collate nocase',
+  'select z, offset from t where k in (select k from u order by offset limit 3) order by z',
+  'select z, offset from t order by z limit 10%',
+  'select count(*) from (select z from t order by z) where signbit(z)',
+  'select sum(n) from (select z::varchar as v, count(*) as n from t group by z)',
 ]
 
 /** How rows lie in blocks may show, or is not known not to. */
