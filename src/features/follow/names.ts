@@ -22,14 +22,13 @@ import { removeChain } from '../../node/store/remove-chain.ts'
 import type { Listed } from './origin.ts'
 
 /** The name record of a dataset as the origin tells of it; `before`: the one that it has here. */
-export function nameOf({ id, alias, visibility }: Listed, before: NameRecord | undefined): NameRecord {
+export function nameOf({ head: _, ...told }: Listed, before: NameRecord | undefined): NameRecord {
+  const { alias } = told
   const born = before?.born ?? before?.alias ?? alias
   return {
-    id,
-    alias,
+    ...told,
     log: originLog,
     partition: 0,
-    visibility,
     ...(foldAscii(born) === foldAscii(alias) ? {} : { born }),
   }
 }

@@ -2,7 +2,7 @@
 // what its hash says or is fetched again; a body that breaks off goes on where it broke.
 
 import { Exchange, pause, pauseMs, ProofstreamError, unreachable } from '../../libraries/client/exchange.ts'
-import type { Visibility } from '../../libraries/odf/chain/records.ts'
+import type { NameRecord } from '../../libraries/odf/chain/records.ts'
 import type { FollowOptions } from './options.ts'
 import {
   type DatasetId,
@@ -34,10 +34,7 @@ const datasetsMost = 200_000
 const triesMost = 5
 
 /** A dataset as the origin tells of it. */
-export interface Listed {
-  readonly id: DatasetId
-  readonly alias: string
-  readonly visibility: Visibility
+export interface Listed extends Pick<NameRecord, 'id' | 'alias' | 'visibility' | 'ledger' | 'proofs'> {
   readonly head: Hash
 }
 
@@ -272,7 +269,7 @@ function isPartFrom(answer: Response, start: number): boolean {
 }
 
 function listedOf(value: unknown): Listed {
-  const { id, alias, visibility, head } = membersOf(value)
+  const { id, alias, visibility, head, ledger, proofs } = membersOf(value)
   const parts = typeof alias === 'string' ? alias.split('/') : []
   const isWhole = typeof id === 'string' && datasetIdPattern.test(id) && typeof head === 'string'
   if (!isWhole || typeof alias !== 'string' || parts.length !== 2 || !parts.every(isName) || !hashPattern.test(head)) {
@@ -280,7 +277,16 @@ function listedOf(value: unknown): Listed {
   }
   // What does not say that anyone may read it is private.
   const seenBy = visibility === 'public' ? 'public' : 'private'
-  return { id, alias, visibility: seenBy, head }
+  const isPublic = seenBy === 'public'
+  return {
+    id,
+    alias,
+    visibility: seenBy,
+    head,
+    // What follows from the visibility is not said again.
+    ...(ledger === !isPublic && { ledger: !isPublic }),
+    ...(proofs === 'rows' && { proofs }),
+  }
 }
 
 function membersOf(value: unknown): Readonly<Record<string, unknown>> {

@@ -8,6 +8,7 @@ import { NodeError } from '../../libraries/base/errors.ts'
 import { parseVerifierKey } from '../../libraries/ledger/verifier-key.ts'
 import { emptyRoot } from '../../libraries/ledger/tree.ts'
 import { type Settings, settingsOf } from '../../node/options.ts'
+import { readText } from '../../node/machine/disk/files.ts'
 import { dataPaths, ledgerEvidenceKey, ledgerEvidenceOf, ledgerObjectKey } from '../../node/store/layout.ts'
 import type { ObjectStore } from '../../node/store/object-store.ts'
 import { putOnce } from '../../node/store/records.ts'
@@ -58,11 +59,22 @@ export async function renewLedger(
     throw new NodeError('InvalidParameter', `The origin '${name}' ${fault}.`, { hint: 'Name another.' })
   }
   const head = await shownOf(store, newest, old)
+  const seen = await largestSeen(store, newest, old)
+  const isUnused = old.previous !== undefined && head === undefined && seen === undefined
+  if (isUnused && (await readText(ledgerKeyFile(firstKeyFile, newest))) !== undefined) {
+    throw new NodeError(
+      'InvalidParameter',
+      `The ledger '${old.origin}' took another's place and has shown no head yet.`,
+      {
+        hint: 'Start the node: it keeps that ledger.',
+      },
+    )
+  }
   const previous = {
     origin: old.origin,
     size: head?.head.size ?? 0,
     root: base64Text(head?.head.root ?? emptyRoot),
-    ...defined({ seen: await largestSeen(store, newest, old) }),
+    ...defined({ seen }),
     reason,
   }
   const keyFile = ledgerKeyFile(firstKeyFile, ledger)

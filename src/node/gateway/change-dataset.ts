@@ -53,7 +53,7 @@ export function changeOf(body: JsonValue | undefined, chain: DatasetChain): Chan
   const freshnessMs = member('freshness', (value) => (value === null ? 0 : freshnessOf(value)))
   const ingest = member('ingest', (value) => (value === null ? {} : ingestOf(value, vocabulary, schema)))
   const alias = member('alias', aliasTextOf)
-  const proofs = member('proofs', (value): 'rows' | 'batches' => (value === null ? 'batches' : proofsOf(value)))
+  const proofs = member('proofs', (value) => (value === null ? 'batches' : proofsOf(value)))
   const ledger = member('ledger', (value) => stillEntered(ledgerOf(value), chain))
   const change = {
     ...descriptionOf(member),

@@ -74,7 +74,8 @@ export function newDatasetOf(alias: Alias, body: JsonValue | undefined, columnsL
     alias,
     visibility: member('visibility', visibilityOf) ?? 'public',
     ...defined({ freshnessMs, ingest, schema, vocab }),
-    ...defined({ ledger: member('ledger', ledgerOf), proofs: member('proofs', proofsOf) }),
+    ...defined({ ledger: member('ledger', ledgerOf) }),
+    ...(member('proofs', proofsOf) === 'rows' && { proofs: 'rows' }),
     ...descriptionOf(member),
   }
 }
@@ -185,9 +186,9 @@ export function ledgerOf(value: JsonValue): boolean {
 }
 
 /** Throws NodeError `InvalidRequest`. */
-export function proofsOf(value: JsonValue): 'rows' {
-  if (value === 'rows') return value
-  throw invalid("proofs is not 'rows'.", ['rows'])
+export function proofsOf(value: JsonValue): 'rows' | 'batches' {
+  if (value === 'rows' || value === 'batches') return value
+  throw invalid("proofs is not 'rows' or 'batches'.", ['rows', 'batches'])
 }
 
 export function freshnessOf(value: JsonValue): number {

@@ -69,6 +69,19 @@ test('who may read what is as the origin says', async () => {
   await expect.poll(async () => (await replica?.call('/acme/goods', { token: null }))?.status).toBe(200)
 })
 
+test('what is entered and can be proved is as the origin says', async () => {
+  const [replica] = made
+  const said = async (dataset: string): Promise<unknown[]> => {
+    const answer = await replica?.call(`/acme/${dataset}`)
+    return [answer?.at('ledger'), answer?.at('proofs')]
+  }
+  await origin.call('/acme/outside', { method: 'PUT', json: { ledger: false } })
+  await expect.poll(() => said('outside')).toEqual([false, undefined])
+  expect(await said('goods')).toEqual([true, undefined])
+  await origin.call('/acme/outside', { method: 'PATCH', json: { ledger: true, proofs: 'rows' } })
+  await expect.poll(() => said('outside')).toEqual([true, 'rows'])
+})
+
 test('it refuses what would change a dataset, and names the origin', async () => {
   const [replica] = made
   for (const [method, path] of [

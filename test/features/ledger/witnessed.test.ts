@@ -99,6 +99,8 @@ test('a node tells who has cosigned, and readers judge its heads by the policy t
     .slice(1)
   const renewed = await runCommand([...renewal, '--data', data], {})
   expect([renewed.code, JSON.parse(renewed.stdout)]).toMatchObject([0, { origin: `${origin}/2`, previous: origin }])
+  const twice = await runCommand([...renewal, '--data', data], {})
+  expect([twice.code, twice.stderr]).toEqual([2, expect.stringContaining(`'${origin}/2' took another's place and has shown no head`)])
   const next = await serveNode(data, flags)
   try {
     await expect.poll(async () => (await about(next.url)).size).toBeGreaterThan(0)
