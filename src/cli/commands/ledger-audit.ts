@@ -1,7 +1,7 @@
 // `ledger audit`: recomputes a ledger from its entries, holds its head against the policy and against the head of the last audit,
 // and its entries against the chains that the caller may read. Memory does not grow with the ledger.
 
-import { readFile, rename, writeFile } from 'node:fs/promises'
+import { rename, writeFile } from 'node:fs/promises'
 import { type JsonObject, type JsonValue, systemClock } from '../../index.ts'
 import { base64Text } from '../../libraries/base/base64.ts'
 import { decodeUtf8, toHex } from '../../libraries/base/bytes.ts'
@@ -15,6 +15,7 @@ import { Chains, type ChainsReport, type Finding, type OnFinding } from '../audi
 import { type NodeClient, openClient } from '../client.ts'
 import type { Args, CommandContext } from '../context.ts'
 import { CommandFailure, type ExitCode, exitCodes, failureOf, note } from '../failure.ts'
+import { readNamed } from '../given-file.ts'
 import { itemsAt, objectOf, textAt } from '../json-values.ts'
 import { openedHead, witnessedMembers } from '../judged.ts'
 import { type KnownPolicy, policyOfFile, policyOfNode, tilesOf } from '../ledger-policy.ts'
@@ -115,7 +116,7 @@ function addressesOf(url: string): { readonly server: string; readonly ledger: s
 
 /** The head of the last audit. Throws CommandFailure where the file has another thing. */
 async function earlierHead(file: string, known: KnownPolicy): Promise<Head | undefined> {
-  const bytes = await readFile(file).catch((error: unknown) => {
+  const bytes = await readNamed(file).catch((error: unknown) => {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
     throw error
   })
