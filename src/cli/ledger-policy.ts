@@ -1,10 +1,10 @@
 // Whom a check trusts: the policy of a file, else that of the server that is asked, and never anything of what is checked.
 
-import { readFile } from 'node:fs/promises'
 import { DecodeError } from '../libraries/base/errors.ts'
 import { parsePolicy, type Policy } from '../libraries/ledger/policy.ts'
 import { type NodeClient, openClient } from './client.ts'
 import type { CommandContext } from './context.ts'
+import { readNamed } from './given-file.ts'
 import { CommandFailure, exitCodes, failureOf } from './failure.ts'
 import { itemsAt, textAt } from './json-values.ts'
 import { LedgerTiles } from './ledger-tiles.ts'
@@ -17,7 +17,7 @@ export interface KnownPolicy {
 
 /** The policy of the file. Throws CommandFailure. */
 export async function policyOfFile(file: string): Promise<KnownPolicy> {
-  return { policy: parsed(await readFile(file), { name: file, code: exitCodes.refused }), name: file }
+  return { policy: parsed(await readNamed(file), { name: file, code: exitCodes.refused }), name: file }
 }
 
 /** The policy that a node says of itself. Throws CommandFailure (verificationImpossible). */

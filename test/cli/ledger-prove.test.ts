@@ -100,6 +100,8 @@ describe.concurrent('ledger prove', () => {
     const unknown = await run(withProofs(), 'ledger', 'prove', hash)
     expect([unknown.code, unknown.asked.filter((path) => path.includes(hash)).length]).toEqual([3, 2])
     expect((await run(withProofs(), 'ledger', 'prove', 'me/lab@first')).code).toBe(2)
+    const whole = await run(withProofs(), 'ledger', 'prove', 'me/lab')
+    expect([whole.code, whole.stderr]).toEqual([2, expect.stringContaining('account/dataset@offset')])
   })
 
   test('and what follows on the page that tells of it', async () => {

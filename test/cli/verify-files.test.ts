@@ -185,6 +185,14 @@ describe.concurrent('the promise of a receipt', () => {
     expect((await verify(receipt, '--policy', there, '--server', nowhere)).lines[0]?.verdict).toBe('included')
   })
 
+  test('is a file, as the policy is one', async () => {
+    const receipt = await save('file', signedReceipt(ledger, 8, { by: future }))
+    for (const args of [[tmpdir()], [receipt, '--policy', tmpdir()]]) {
+      const { code, stderr } = await verify(...(args as [string, ...string[]]), '--offline')
+      expect([code, stderr]).toEqual([2, expect.stringContaining(`${tmpdir()} is a directory`)])
+    }
+  })
+
   test('is not yet due, with or without the ledger', async () => {
     const receipt = await save('young', signedReceipt(ledger, 8, { by: future }))
     await using node = await serve(servedLedger(blocks(5)).files)

@@ -1,8 +1,8 @@
 // `ledger audit`: recomputes a ledger from its entries, holds its head against the policy and against the head of the last audit,
 // and its entries against the chains that the caller may read. Memory does not grow with the ledger.
 
-import { readFile, rename, writeFile } from 'node:fs/promises'
-import { type JsonObject, systemClock } from '../../index.ts'
+import { rename, writeFile } from 'node:fs/promises'
+import { type JsonObject, type JsonValue, systemClock } from '../../index.ts'
 import { base64Text } from '../../libraries/base/base64.ts'
 import { decodeUtf8, toHex } from '../../libraries/base/bytes.ts'
 import { durationMs } from '../../libraries/base/clock.ts'
@@ -14,8 +14,9 @@ import { verifierKeyText } from '../../libraries/ledger/verifier-key.ts'
 import { Chains, type ChainsReport, type Finding, type OnFinding } from '../audit-chains.ts'
 import { type NodeClient, openClient } from '../client.ts'
 import type { Args, CommandContext } from '../context.ts'
-import { CommandFailure, type ExitCode, exitCodes, failureOf } from '../failure.ts'
-import { objectOf, textAt } from '../json-values.ts'
+import { CommandFailure, type ExitCode, exitCodes, failureOf, note } from '../failure.ts'
+import { readNamed } from '../given-file.ts'
+import { itemsAt, objectOf, textAt } from '../json-values.ts'
 import { openedHead, witnessedMembers } from '../judged.ts'
 import { type KnownPolicy, policyOfFile, policyOfNode, tilesOf } from '../ledger-policy.ts'
 import { LedgerTiles } from '../ledger-tiles.ts'
@@ -73,10 +74,12 @@ export async function auditLedger(context: CommandContext, [url = '']: Args, opt
     const audit = { client, known, tiles, status, findings: new Findings() }
     const { order, chains } = await auditEntries(audit, shown.opened, before?.opened)
     if (options.state !== undefined) await saveHead(options.state, shown.bytes)
-    const dueMs = systemClock.nowMs() - (await delayMs(client)) - graceMs
+    const about = await aboutLedger(client)
+    const dueMs = systemClock.nowMs() - delayMs(about) - graceMs
     const compared = await chains.compare(dueMs, (blocks) => status.show(`chains: ${blocks} blocks`))
     status.clear()
-    return report(context, audit, { opened: shown.opened, before: before?.opened, order, compared })
+    const successor = successorOf(shown.opened.head.origin, about)
+    return report(context, audit, { opened: shown.opened, before: before?.opened, order, compared, successor })
   } catch (error) {
     status.clear()
     tellFault(context, failureOf(error), heads)
@@ -113,7 +116,7 @@ function addressesOf(url: string): { readonly server: string; readonly ledger: s
 
 /** The head of the last audit. Throws CommandFailure where the file has another thing. */
 async function earlierHead(file: string, known: KnownPolicy): Promise<Head | undefined> {
-  const bytes = await readFile(file).catch((error: unknown) => {
+  const bytes = await readNamed(file).catch((error: unknown) => {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
     throw error
   })
@@ -226,10 +229,22 @@ function statementOf(bytes: Uint8Array, { index, tiles }: { readonly index: numb
   }
 }
 
-/** In which time a block has to be an entry, as the node says it. */
-async function delayMs(client: NodeClient): Promise<number> {
+/** What the node says of its ledger; undefined where it has none. */
+async function aboutLedger(client: NodeClient) {
   const answer = await client.call({ path: '/ledger', isAnonymous: true, accepts: [404] })
-  return (answer.status === 200 ? durationMs(textAt(answer.json(), 'delay') ?? '') : undefined) ?? 60_000
+  return answer.status === 200 ? answer.json() : undefined
+}
+
+/** In which time a block has to be an entry, as the node says it. */
+function delayMs(about: JsonValue | undefined): number {
+  return durationMs(textAt(about, 'delay') ?? '') ?? 60_000
+}
+
+/** The ledger that took the place of this one, as the node says it. */
+function successorOf(origin: string, about: JsonValue | undefined): string | undefined {
+  const origins = [...itemsAt(about, 'former'), about].map((one) => textAt(one, 'origin'))
+  const at = origins.indexOf(origin)
+  return at < 0 ? undefined : origins[at + 1]
 }
 
 interface Result {
@@ -237,6 +252,7 @@ interface Result {
   readonly before: OpenedHead | undefined
   readonly order: Order
   readonly compared: ChainsReport
+  readonly successor: string | undefined
 }
 
 const columns = ['finding', 'dataset', 'sequence', 'index', 'about']
@@ -244,7 +260,7 @@ const columns = ['finding', 'dataset', 'sequence', 'index', 'about']
 function report(
   { form }: CommandContext,
   { findings, known, tiles }: Audit,
-  { opened, before, order, compared }: Result,
+  { opened, before, order, compared, successor }: Result,
 ): ExitCode {
   const { head, quorum, witnessed } = opened
   const [verdict, code]: [string, ExitCode] =
@@ -257,6 +273,7 @@ function report(
     verdict,
     code,
     ledger: objectOf({ origin: head.origin, size: head.size, root: base64Text(head.root), address: tiles.address }),
+    successor,
     since: before?.head.size,
     quorum,
     witnessed: witnessedMembers(witnessed),
@@ -272,5 +289,7 @@ function report(
     printObject(form, summary)
   } else if (form === 'json') printObject(form, objectOf({ ...Object.fromEntries(summary), told: lines }))
   else printObjects(form, columns, lines)
+  if (successor !== undefined)
+    note(`${head.origin} was renewed: ${successor} took its place; get its policy to audit it`)
   return code
 }

@@ -79,6 +79,9 @@ async function* pathsOf(client: NodeClient, what: string): AsyncGenerator<string
     if (/^\d{1,16}$/.test(place)) return yield `${dataset}/rows/${place}/proof`
     throw new CommandFailure(exitCodes.usage, `'${place}' is neither an offset nor the hash of a block.`)
   }
+  if (what.includes('/')) {
+    throw new CommandFailure(exitCodes.usage, `'${what}' names no row: write it as account/dataset@offset.`)
+  }
   if (!hashForm.test(what)) return yield `/receipts/${encodeURIComponent(what)}/proof`
   for await (const page of pagesOf(client, { path: '/datasets' }, { items: 'datasets', cursor: 'after' })) {
     for (const dataset of page) yield `${datasetPath(textAt(dataset, 'alias') ?? '')}/blocks/${what}/proof`

@@ -155,7 +155,8 @@ export class Ledger implements FeatureCode {
   ): () => Promise<void> {
     const { publisher } = keeper
     const unsubscribe = catalog.onAdvance(({ chain, fromSequence }) =>
-      waiting.heard(chain.name, chain.blocks.length - fromSequence),
+      // One that was opened is told from 0 on: which of its blocks are entries already, a look over all names says.
+      waiting.heard(chain.name, fromSequence === 0 ? 0 : chain.blocks.length - fromSequence),
     )
     const onError = (err: unknown): void => logger.warn({ err }, 'The ledger could not be kept up and is tried again')
     const everyMs = Math.max(250, delayMs / stepsPerDelay)

@@ -86,7 +86,7 @@ export class WaitingDatasets {
       // One that is damaged is written anew with the next commit.
       const hint = await readHint(store, id).catch(undefinedIfDamaged)
       const blocks = hint === undefined ? 1 : hint.sequence + 1 - next
-      if (blocks > 0) this.note(id, this.#noted.has(id) ? 0 : blocks)
+      if (blocks > 0) this.note(id, Math.max(0, blocks - (this.#noted.get(id)?.blocks ?? 0)))
     }
   }
 

@@ -162,7 +162,10 @@ export function judgePromise(
       reason: `A head that the witnesses signed after ${by} does not hold the promised entry.`,
     }
   }
-  if (nowMs <= promise.byMs + graceMs) return { verdict: 'promised, not yet due', reason: `It is due at ${by}.` }
+  if (nowMs <= promise.byMs + graceMs) {
+    const grace = `It was due at ${by}, and counts as broken only a minute later.`
+    return { verdict: 'promised, not yet due', reason: nowMs <= promise.byMs ? `It is due at ${by}.` : grace }
+  }
   return {
     verdict: 'impossible',
     reason: `It was due at ${by}, and no head that the policy's witnesses signed since shows it or its absence.`,

@@ -153,6 +153,10 @@ test('a rejected batch has a proof, and proofs and audits go on where a ledger i
       'of the new ledger': renewed,
       'of the old ledger': old,
     })
+    expect(await run('ledger', 'audit', next.url, '--policy', 'old.policy')).toMatchObject({
+      successor: 'data.example/ledger/2',
+      stderr: expect.stringContaining('data.example/ledger/2 took its place'),
+    })
     const said = await run('ledger', 'statements', '--server', next.url)
     expect(said).toMatchObject({ code: 0, index: 0, ledger: { origin: 'data.example/ledger/2' } })
     await writeFile(join(folder, 'late.json'), (await call(next, `/receipts/${id}?include=signature`)).text)

@@ -45,6 +45,7 @@ interface About {
   readonly state: string
   readonly reason?: string
   readonly quorum: string
+  readonly behind: { readonly blocks: number }
   readonly witnesses: { name: string; state: string; at?: string }[]
   readonly former: { origin: string; size: number }[]
 }
@@ -74,6 +75,10 @@ test('a node tells who has cosigned, and readers judge its heads by the policy t
     expect([ready.status, await ready.json()]).toMatchObject([200, { ledger: { origin, state: 'running' } }])
     const metrics = await text(`${node.url}/metrics`)
     expect(Number(/^\w*ledger_cosignatures_total (\d+)/m.exec(metrics)?.[1])).toBeGreaterThan(0)
+    const token = (await readFile(join(data, 'token'), 'utf8')).trim()
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/x-ndjson', prefer: 'wait=20' }
+    const body = { method: 'POST', headers, body: '{"a":0}\n' }
+    expect((await fetch(`${node.url}/acme/weather/ingest?create=true`, body)).status).toBe(200)
   } finally {
     await node.end('SIGTERM')
   }
@@ -89,6 +94,8 @@ test('a node tells who has cosigned, and readers judge its heads by the policy t
     const body = { method: 'POST', headers, body: '{"a":1}\n' }
     const posted = await fetch(`${restored.url}/acme/weather/ingest?create=true`, body)
     expect([posted.status, (await fetch(`${restored.url}/readyz`)).status]).toEqual([200, 200])
+    // What was there at the start is not looked at while it is halted.
+    expect((await about(restored.url)).behind.blocks).toBe(1)
   } finally {
     await restored.end('SIGTERM')
   }
@@ -100,7 +107,10 @@ test('a node tells who has cosigned, and readers judge its heads by the policy t
   const renewed = await runCommand([...renewal, '--data', data], {})
   expect([renewed.code, JSON.parse(renewed.stdout)]).toMatchObject([0, { origin: `${origin}/2`, previous: origin }])
   const twice = await runCommand([...renewal, '--data', data], {})
-  expect([twice.code, twice.stderr]).toEqual([2, expect.stringContaining(`'${origin}/2' took another's place and has shown no head`)])
+  expect([twice.code, twice.stderr]).toEqual([
+    2,
+    expect.stringContaining(`'${origin}/2' took another's place and has shown no head`),
+  ])
   const next = await serveNode(data, flags)
   try {
     await expect.poll(async () => (await about(next.url)).size).toBeGreaterThan(0)

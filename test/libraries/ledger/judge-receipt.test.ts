@@ -132,8 +132,9 @@ describe('a promise', () => {
     const promise = promiseOf(5, long)
     expect(judge(promise, undefined, promise.byMs + 60_000)).toMatchObject({
       verdict: 'promised, not yet due',
-      reason: `It is due at ${long}.`,
+      reason: `It was due at ${long}, and counts as broken only a minute later.`,
     })
+    expect(judge(promise, undefined, promise.byMs)).toMatchObject({ reason: `It is due at ${long}.` })
     expect(judge(promise, undefined, promise.byMs + 60_001).verdict).toBe('impossible')
   })
 })
