@@ -10,6 +10,7 @@ import {
   type NameRecord,
   originLog,
 } from '../../libraries/odf/chain/records.ts'
+import { defined } from '../../libraries/base/collections.ts'
 import { sameValue } from '../../libraries/base/compare.ts'
 import { DecodeError } from '../../libraries/base/errors.ts'
 import type { DatasetId } from '../../libraries/base/ids/identifiers.ts'
@@ -22,13 +23,16 @@ import { removeChain } from '../../node/store/remove-chain.ts'
 import type { Listed } from './origin.ts'
 
 /** The name record of a dataset as the origin tells of it; `before`: the one that it has here. */
-export function nameOf({ head: _, ...told }: Listed, before: NameRecord | undefined): NameRecord {
-  const { alias } = told
+export function nameOf(told: Listed, before: NameRecord | undefined): NameRecord {
+  const { id, alias, visibility, ledger, proofs } = told
   const born = before?.born ?? before?.alias ?? alias
   return {
-    ...told,
+    id,
+    alias,
     log: originLog,
     partition: 0,
+    visibility,
+    ...defined({ ledger, proofs }),
     ...(foldAscii(born) === foldAscii(alias) ? {} : { born }),
   }
 }
