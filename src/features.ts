@@ -8,6 +8,7 @@ import { lineProtocolFacts } from './features/line-protocol/facts.ts'
 import { mqttOptions } from './features/mqtt/options.ts'
 import { otlpJsonFacts, otlpProtobufFacts } from './features/otlp/facts.ts'
 import { shapefileFacts } from './features/shapefile/facts.ts'
+import type { inspectLedger } from './features/ledger/put-back.ts'
 import type { checkWitness } from './features/witness/check.ts'
 
 export const features = [
@@ -60,6 +61,8 @@ export const features = [
     name: 'ledger',
     about: 'every block of public datasets in one signed tree, so that nobody can be shown another history',
     options: ledgerOptions,
+    inspect: async (_paths: object, store?: Parameters<typeof inspectLedger>[0]) =>
+      store === undefined ? [] : (await import('./features/ledger/put-back.ts')).inspectLedger(store),
     check: async (...given: Parameters<typeof checkLedgers>) =>
       (await import('./features/ledger/check.ts')).checkLedgers(...given),
     load: async () => new (await import('./features/ledger/feature.ts')).Ledger(),

@@ -24,8 +24,8 @@ export interface Feature {
   readonly options?: OptionGroup<unknown>
   /** Formats of ingest that it brings. */
   readonly formats?: readonly KnownFormat[]
-  /** What `doctor` finds in what it keeps in the data directory. */
-  readonly inspect?: (paths: DataPaths) => Promise<readonly Finding[]>
+  /** What `doctor` finds in what it keeps in the data directory, and in the store, where that is there and can be read. */
+  readonly inspect?: (paths: DataPaths, store?: ObjectStore) => Promise<readonly Finding[]>
   /** What `fsck` checks of what it keeps in the store. */
   readonly check?: (store: ObjectStore, add: AddProblem) => Promise<void>
   /** Nothing of its code is loaded before. Absent where it is a format alone (node/formats/registry.ts). */

@@ -1,23 +1,21 @@
 // The way out for a ledger that cannot go on, because entries or its key are lost: another with a new key, which says whose place
 // it takes and why. The old one stays where it was. No node may be running.
 
-import { base64Text, fromBase64 } from '../../libraries/base/base64.ts'
+import { base64Text } from '../../libraries/base/base64.ts'
 import { decodeUtf8 } from '../../libraries/base/bytes.ts'
 import { defined } from '../../libraries/base/collections.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
-import { parseVerifierKey } from '../../libraries/ledger/verifier-key.ts'
 import { emptyRoot } from '../../libraries/ledger/tree.ts'
 import { type Settings, settingsOf } from '../../node/options.ts'
 import { readText } from '../../node/machine/disk/files.ts'
-import { dataPaths, ledgerEvidenceKey, ledgerEvidenceOf, ledgerObjectKey } from '../../node/store/layout.ts'
+import { dataPaths, ledgerObjectKey } from '../../node/store/layout.ts'
 import type { ObjectStore } from '../../node/store/object-store.ts'
 import { putOnce } from '../../node/store/records.ts'
-import { ownHead, type ShownHead } from './ask-witness.ts'
 import { ensureLedgerKey, ledgerVerifierKey } from './identity.ts'
 import { ledgerKeyFile, ledgerRecord, newestLedger, originsUpTo } from './ledgers.ts'
 import { ledgerOptions, originForm } from './options.ts'
+import { largestSeen, shownOf } from './put-back.ts'
 import { originCodec, type OriginRecord } from './records.ts'
-import { evidenceCodec } from './regression.ts'
 
 export interface Renewal extends OriginRecord {
   /** Number of the new ledger in its store. */
@@ -74,7 +72,7 @@ export async function renewLedger(
     origin: old.origin,
     size: head?.head.size ?? 0,
     root: base64Text(head?.head.root ?? emptyRoot),
-    ...defined({ seen }),
+    ...defined({ seen: seen && decodeUtf8(seen.note) }),
     reason,
   }
   const keyFile = ledgerKeyFile(firstKeyFile, ledger)
@@ -84,21 +82,4 @@ export async function renewLedger(
   throw new NodeError('InvalidParameter', 'Another renewal was first.', {
     hint: 'Start the node: it keeps that ledger.',
   })
-}
-
-async function shownOf(store: ObjectStore, ledger: number, { key }: OriginRecord): Promise<ShownHead | undefined> {
-  const bytes = await store.get(ledgerObjectKey(ledger, 'checkpoint'))
-  return bytes && ownHead(bytes, parseVerifierKey(key))
-}
-
-/** The note of the largest head that a witness has shown and that the ledger could not have. */
-async function largestSeen(store: ObjectStore, ledger: number, { key }: OriginRecord): Promise<string | undefined> {
-  let largest: ShownHead | undefined
-  for (const name of await store.list(ledgerEvidenceOf(ledger))) {
-    const bytes = await store.get(ledgerEvidenceKey(ledger, name))
-    const note = bytes && fromBase64(evidenceCodec.decode(bytes).note)
-    const shown = note && ownHead(note, parseVerifierKey(key))
-    if (shown !== undefined && shown.head.size > (largest?.head.size ?? -1)) largest = shown
-  }
-  return largest && decodeUtf8(largest.note)
 }

@@ -3,7 +3,7 @@
 
 import type { Config } from '../config.ts'
 import { featuresBut } from '../feature.ts'
-import { logDriverOf } from '../open-storage.ts'
+import { logDriverOf, openStoreThatIs } from '../open-storage.ts'
 import { dataPaths } from '../store/layout.ts'
 import { checkEngine } from './engines.ts'
 import { fail, type Finding, reasonOf } from './finding.ts'
@@ -34,10 +34,17 @@ export async function inspect(config: Config, onCheck: (name: string) => void): 
   return findings
 }
 
-async function inspectFeatures({ without, dataDir }: Config): Promise<readonly Finding[]> {
-  const paths = dataPaths(dataDir)
-  const found = await Promise.all(featuresBut(without).map(async ({ inspect }) => (await inspect?.(paths)) ?? []))
-  return found.flat()
+async function inspectFeatures(config: Config): Promise<readonly Finding[]> {
+  const paths = dataPaths(config.dataDir)
+  // Why it cannot be read has been told.
+  const store = await openStoreThatIs(config, 'read').catch(() => undefined)
+  const features = featuresBut(config.without)
+  try {
+    const found = await Promise.all(features.map(async ({ inspect }) => (await inspect?.(paths, store)) ?? []))
+    return found.flat()
+  } finally {
+    await store?.close()
+  }
 }
 
 async function inspectLogOf(config: Config): Promise<readonly Finding[]> {

@@ -99,6 +99,8 @@ test('a node tells who has cosigned, and readers judge its heads by the policy t
   } finally {
     await restored.end('SIGTERM')
   }
+  const doctor = await runCommand(['doctor', '--data', data], {})
+  expect(doctor.stdout).toMatch(/A witness holds a head of \d+ entries of .*LedgerRegressed/)
   const renewal = blockOf(page, 'proofstream ledger renew')
     .trim()
     .replace("'entries were lost'", 'lost')
@@ -106,6 +108,7 @@ test('a node tells who has cosigned, and readers judge its heads by the policy t
     .slice(1)
   const renewed = await runCommand([...renewal, '--data', data], {})
   expect([renewed.code, JSON.parse(renewed.stdout)]).toMatchObject([0, { origin: `${origin}/2`, previous: origin }])
+  expect((await runCommand(['doctor', '--data', data], {})).stdout).not.toContain('LedgerRegressed')
   const twice = await runCommand([...renewal, '--data', data], {})
   expect([twice.code, twice.stderr]).toEqual([
     2,
