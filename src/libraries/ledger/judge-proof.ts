@@ -133,7 +133,8 @@ export const needsPolicy = {
 const newerForm = 'it is of a form that this version does not know'
 
 function readFile(file: Uint8Array | JsonObject): ProofFile {
-  if (!(file instanceof Uint8Array)) return readProofJson(file)
+  // Bytes may be of another realm, as those of a frame are.
+  if (file instanceof Map) return readProofJson(file)
   return isJson(file) ? parseProofJson(file) : readText(file)
 }
 
