@@ -60,7 +60,7 @@ function datasetText({ id, alias, blockHash, blockTime }: AskedDataset, times: F
 function stabilityText({ stability }: Findings): string {
   if (stability === 'exact') return 'exact: the same rows give this answer, however they lie in blocks'
   if (stability === 'pinned')
-    return 'pinned: these very blocks and this engine; the same rows in other blocks, or on another engine, may give another answer'
+    return 'pinned: other blocks with the same rows, or another engine, may give another answer'
   return 'these very blocks; whether it is exact for other blocks with the same rows is for a node to say'
 }
 
