@@ -4,11 +4,11 @@
 import { followOptions } from './features/follow/options.ts'
 import type { checkLedgers } from './features/ledger/check.ts'
 import { ledgerOptions } from './features/ledger/options.ts'
+import type { inspectLedger } from './features/ledger/put-back.ts'
 import { lineProtocolFacts } from './features/line-protocol/facts.ts'
 import { mqttOptions } from './features/mqtt/options.ts'
 import { otlpJsonFacts, otlpProtobufFacts } from './features/otlp/facts.ts'
 import { shapefileFacts } from './features/shapefile/facts.ts'
-import type { inspectLedger } from './features/ledger/put-back.ts'
 import type { checkWitness } from './features/witness/check.ts'
 
 export const features = [

@@ -41,9 +41,7 @@ export async function query(context: CommandContext, [sqlOrDash = '']: Args, opt
     json: objectOf({ ...asked, dataFormat: 'JsonAoa', include }),
   })
   if (options.proof !== undefined && answer.headers['answer-stability'] === 'pinned')
-    note(
-      'this answer holds for these very blocks and this engine: the same rows in other blocks, or on another engine, may give another one',
-    )
+    note('this answer is pinned: other blocks with the same rows, or another engine, may give another one')
   if (options.proof === '-') print(answer.bytes)
   else {
     if (options.proof !== undefined) await saveProof(options.proof, answer)

@@ -2,7 +2,7 @@
 // what its hash says or is fetched again; a body that breaks off goes on where it broke.
 
 import { Exchange, pause, pauseMs, ProofstreamError, unreachable } from '../../libraries/client/exchange.ts'
-import type { NameRecord } from '../../libraries/odf/chain/records.ts'
+import { isEntered, type NameRecord } from '../../libraries/odf/chain/records.ts'
 import type { FollowOptions } from './options.ts'
 import {
   type DatasetId,
@@ -277,14 +277,13 @@ function listedOf(value: unknown): Listed {
   }
   // What does not say that anyone may read it is private.
   const seenBy = visibility === 'public' ? 'public' : 'private'
-  const isPublic = seenBy === 'public'
   return {
     id,
     alias,
     visibility: seenBy,
     head,
     // What follows from the visibility is not said again.
-    ...(ledger === !isPublic && { ledger: !isPublic }),
+    ...(typeof ledger === 'boolean' && ledger !== isEntered({ visibility: seenBy }) && { ledger }),
     ...(proofs === 'rows' && { proofs }),
   }
 }

@@ -29,6 +29,8 @@ export interface RenewOptions {
   readonly reason: string
 }
 
+const startNode = { hint: 'Start the node: it keeps that ledger.' }
+
 /** Where the key of the first ledger is, as the options of a node say. */
 interface Place {
   readonly settings: Settings
@@ -60,13 +62,7 @@ export async function renewLedger(
   const seen = await largestSeen(store, newest, old)
   const isUnused = old.previous !== undefined && head === undefined && seen === undefined
   if (isUnused && (await readText(ledgerKeyFile(firstKeyFile, newest))) !== undefined) {
-    throw new NodeError(
-      'InvalidParameter',
-      `The ledger '${old.origin}' took another's place and has shown no head yet.`,
-      {
-        hint: 'Start the node: it keeps that ledger.',
-      },
-    )
+    throw new NodeError('InvalidParameter', `The renewed ledger '${old.origin}' has shown no head yet.`, startNode)
   }
   const previous = {
     origin: old.origin,
@@ -79,7 +75,5 @@ export async function renewLedger(
   const value = { origin: name, key: ledgerVerifierKey(name, await ensureLedgerKey(keyFile)), previous }
   const put = await putOnce(store, ledgerObjectKey(ledger, 'origin'), { codec: originCodec, value })
   if (put.outcome === 'won') return { ...value, ledger, keyFile }
-  throw new NodeError('InvalidParameter', 'Another renewal was first.', {
-    hint: 'Start the node: it keeps that ledger.',
-  })
+  throw new NodeError('InvalidParameter', 'Another renewal was first.', startNode)
 }

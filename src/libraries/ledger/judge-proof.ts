@@ -70,8 +70,8 @@ interface ProofFile {
 }
 
 /**
- * Judges a proof file in either form, by its bytes or as JSON that was parsed. Without a policy all is checked but the signatures, and what is right cannot be judged
- * further. Does not throw, whatever the file holds.
+ * Judges a proof file in either form, by its bytes or as JSON that was parsed. Without a policy all is checked but the
+ * signatures, and what is right cannot be judged further. Does not throw, whatever the file holds.
  */
 export function judgeProof(file: Uint8Array | JsonObject, policy: Policy | undefined): ProofVerdict {
   const open = (head: Uint8Array): OpenedHead => (policy === undefined ? unsignedHead(head) : openHead(head, policy))

@@ -134,8 +134,7 @@ export class DuckDbSession {
     const statement = await this.#statement(sql)
     const { node, sql: text, gate } = statement
     const meant = parameters.length === 0 ? node : (await this.#rewriter.printable(node, text, parameters)).node
-    const isKnown = (gate.volatile ?? gate.catalogue) === undefined
-    return { isBlockFree: isKnown && isBlockFree(meant, tables, rows), takesOrder: takesOrder(node) }
+    return { isBlockFree: isLasting(gate) && isBlockFree(meant, tables, rows), takesOrder: takesOrder(node) }
   }
 
   /** Runs a job to its end. Throws NodeError. */
@@ -269,8 +268,7 @@ export class DuckDbSession {
     const meant = rewritten.hasParameters ? written : node
     const isSplit = (job.reproducible || Boolean(job.ordered)) && maySplit(meant, job.tables)
     const isOrdered = job.reproducible || job.ordered === true || isSplit
-    const isLasting = (gate.volatile ?? gate.catalogue) === undefined
-    const stability = isLasting ? stabilityOf(meant, job.tables, job) : 'pinned'
+    const stability = isLasting(gate) ? stabilityOf(meant, job.tables, job) : 'pinned'
     const isRaced = job.reproducible && showsRace(meant, job.tables)
     // Nothing is rewritten: the tree that was judged is that of the text.
     const isAsWritten = written === node && (!isOrdered || keepsOffsetOrder(node)) && isWithin(node, job)
@@ -364,6 +362,11 @@ export class DuckDbSession {
       throw errorOfEngine(raw, { sql, memoryBytes: this.#settings.memoryBytes, dataRoots: this.#settings.dataRoots })
     }
   }
+}
+
+/** False for what another moment answers otherwise, or another catalogue. */
+function isLasting({ volatile, catalogue }: GateResult): boolean {
+  return (volatile ?? catalogue) === undefined
 }
 
 /** Types that find the places of errors: NULL has none of its own. */

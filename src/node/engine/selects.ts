@@ -98,6 +98,7 @@ export function itemAt(key: JsonValue, items: readonly JsonValue[]): JsonValue |
   return value instanceof JsonNumber ? items[Number(value.token) - 1] : undefined
 }
 
+/** True for an expression that the SELECT puts out, as it is written there or by its other name. */
 export function isShown(key: JsonValue, items: readonly JsonValue[]): boolean {
   const path = isClass(key, 'COLUMN_REF') ? list(key, 'column_names') : []
   const isAlias = (item: JsonValue): boolean =>

@@ -97,7 +97,7 @@ function differenceTo(chain: DatasetChain, change: Change): Change {
     alias,
     freshnessMs,
     ingest,
-    // As it would be without a word of its own.
+    // With the visibility that is asked for, where nothing is said of the ledger.
     ledger: isEntered({ ...chain.name, ...defined({ visibility: change.visibility }) }),
     proofs,
     ...(info === undefined ? {} : { info: withoutKind(info) }),

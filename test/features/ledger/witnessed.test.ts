@@ -112,7 +112,7 @@ test('a node tells who has cosigned, and readers judge its heads by the policy t
   const twice = await runCommand([...renewal, '--data', data], {})
   expect([twice.code, twice.stderr]).toEqual([
     2,
-    expect.stringContaining(`'${origin}/2' took another's place and has shown no head`),
+    expect.stringContaining(`The renewed ledger '${origin}/2' has shown no head`),
   ])
   const next = await serveNode(data, flags)
   try {
