@@ -10,7 +10,7 @@ import type { Logger } from '../../libraries/base/logger.ts'
 import type { CreateHeader } from '../log/messages.gen.ts'
 import { DecodeError, HaltError } from '../../libraries/base/errors.ts'
 import type { DatasetId } from '../../libraries/base/ids/identifiers.ts'
-import type { PlacedCommit } from '../store/heads.ts'
+import { type PlacedCommit, readHead } from '../store/heads.ts'
 import { putName } from '../store/names.ts'
 import { rejectionOf, type Rejects } from '../store/records.ts'
 import { type Committer, noTrace, type PlanOwner, type TraceContext, withMessage } from './committer.ts'
@@ -298,6 +298,7 @@ export class DatasetWorker implements PlanOwner {
       ? 'taken'
       : foldCreation(header, position)
     if (created === undefined || created === 'taken') {
+      if (await this.#isUnread(position)) return
       const why = created === 'taken' ? 'its name belongs to another dataset' : 'its schema cannot be stored'
       return logger.warn({ dataset: id, position }, `a creation is dropped: ${why}`)
     }
@@ -375,9 +376,17 @@ export class DatasetWorker implements PlanOwner {
     return absence !== undefined
   }
 
-  /** Undefined as `#isAbsent` says. */
+  /** True for a chain that came while this process slept: it is read. Its name may be another dataset's since. */
+  async #isUnread(position: number): Promise<boolean> {
+    if ((await readHead(this.#run.store, this.id)) === undefined) return false
+    if (this.#takesMessages) this.lose(position)
+    return true
+  }
+
+  /** Undefined as `#isAbsent` and `#isUnread` say. */
   async #knownState(position: number): Promise<DatasetState | undefined> {
-    if (this.#state !== undefined || (await this.#isAbsent(position))) return this.#state
+    if (this.#state !== undefined || (await this.#isAbsent(position)) || (await this.#isUnread(position)))
+      return this.#state
     throw new HaltError('ChainRegressed', `dataset ${this.id} has messages in the log, but no chain in the store`)
   }
 }

@@ -200,3 +200,35 @@ test('a builder goes on with a dataset that was deleted while it slept, and is r
   await Promise.all([late.builder.stop(), other.builder.stop()])
   expect(await rowCount(shared, first)).toBe(5)
 })
+
+test("a builder goes on with a dataset that was renamed while it slept, and whose name is another one's", async () => {
+  const log = openMemoryLog()
+  const writer = new TestWriter('w')
+  const shared = openMemoryStore()
+  await log.append(0, [writer.create(first, 'acme/first')])
+  const { opened, open } = gate()
+  // It has found no chain, and sleeps before it takes the creation.
+  let sleeps = false
+  const list = async (key: string): Promise<readonly string[]> => {
+    if (key.startsWith('deletions/')) {
+      sleeps = true
+      await opened
+    }
+    return await shared.list(key)
+  }
+  const late = await start(log, { ...shared, list })
+  await until('it sleeps', () => sleeps)
+  await log.append(0, [writer.change(first, { alias: 'acme/moved' }), writer.create(second, 'acme/first')])
+  const other = await start(log, shared)
+  await drained(log, other)
+  open()
+  const cuts = [
+    { dataset: first, sequence: 4 },
+    { dataset: second, sequence: 3 },
+  ]
+  await log.append(0, [writer.rows(first, [{ rows: 3 }]), writer.rows(second, [{ rows: 2 }]), writer.cut(cuts)])
+  await drained(log, late)
+  expect(late.builder.status().halted).toEqual([])
+  await Promise.all([late.builder.stop(), other.builder.stop()])
+  expect([await rowCount(shared, first), await rowCount(shared, second)]).toEqual([3, 2])
+})
