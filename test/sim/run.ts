@@ -282,7 +282,7 @@ async function clocksTrusted(fleet: Fleet): Promise<void> {
 function witnessedBy(world: World, seed: number): ConstructorParameters<typeof SimulatedLedger>[3] {
   const own = randomOf(~seed)
   if (own.next() < 0.5) return {}
-  return { witnesses: new SimulatedWitnesses(world, logKey, own), waitMs: own.next() < 0.3 ? 2_000 : undefined }
+  return { witnesses: new SimulatedWitnesses(world, logKey, own, true), waitMs: own.next() < 0.3 ? 2_000 : undefined }
 }
 
 /** Waits until keepers have entered what they have heard of, and the witnesses have cosigned that. */

@@ -1,5 +1,6 @@
 // The witnesses of a simulated ledger, two or three, and their quorum: each decides as a real one, keeps what it has signed, and
-// comes and goes, answers late or not at all, by a chance of its own. What keepers have asked and been told is noted.
+// comes and goes, answers late or not at all, by a chance of its own. The third may be a liar. What keepers have asked and been
+// told is noted.
 
 import type { Exchange } from '../../src/features/ledger/exchange.ts'
 import { utf8 } from '../../src/libraries/base/bytes.ts'
@@ -13,6 +14,14 @@ class SimulatedWitness extends WitnessInMemory {
   isAway = false
   /** Times that it went away: what is under way then is lost, after it was decided or before. */
   lives = 0
+  /** It answers what is not so, half of the time. */
+  isLiar = false
+}
+
+interface Said {
+  readonly status: number
+  readonly text: string
+  readonly holdsNoMore?: boolean
 }
 
 export class SimulatedWitnesses {
@@ -20,16 +29,18 @@ export class SimulatedWitnesses {
   readonly policy: Policy
   /** What a witness has refused that no ledger may ask: a head that does not go on from what it holds. */
   readonly contradicted: string[] = []
-  readonly counts = { cosigned: 0, conflicts: 0, unanswered: 0 }
+  readonly counts = { cosigned: 0, conflicts: 0, unanswered: 0, lies: 0 }
   readonly #world: World
   readonly #random: Random
   readonly #slowMs: number
   /** Witnesses that have said to a process that they hold no larger tree than it has. */
   readonly #told = new WeakMap<Process, Set<string>>()
+  /** Lines of cosignatures, of any witness for any head. */
+  readonly #lines: string[] = []
   #isCalm = false
 
-  /** `logKey` is that of the ledger. */
-  constructor(world: World, logKey: string, random: Random) {
+  /** `logKey` is that of the ledger. `mayLie`: where there are three, one of them may. */
+  constructor(world: World, logKey: string, random: Random, mayLie = false) {
     this.#world = world
     this.#random = random
     const count = this.#random.between(2, 3)
@@ -38,8 +49,9 @@ export class SimulatedWitnesses {
     const names = this.all.map((_, at) => `W${at + 1}`).join(' ')
     const lines = this.all.map((witness, at) => witness.lineAt(`http://w${at + 1}`))
     this.policy = parsePolicy(utf8([...lines, `group G 2 ${names}`, 'quorum G', ''].join('\n')))
-    for (const witness of this.all) {
+    for (const [at, witness] of this.all.entries()) {
       witness.logKey = logKey
+      witness.isLiar = mayLie && at === 2 && this.#random.next() < 0.5
       this.#comeOrGo(witness, this.#random.next() < 0.5)
     }
   }
@@ -84,15 +96,30 @@ export class SimulatedWitnesses {
     const retryAfter = 1_000
     if (!this.#isCalm && this.#random.next() < 0.02) return { status: 503, bytes: new Uint8Array(), retryAfter }
     const shown = witness.shownAt(pathname)
-    const decided = body === undefined ? undefined : this.#decide(witness, name, body)
+    const isLie = witness.isLiar && this.#random.next() < 0.5
+    let said: Said = { status: shown === undefined ? 404 : 200, text: isLie ? changed(shown ?? '') : (shown ?? '') }
+    if (body !== undefined) said = isLie ? this.#lie(body) : this.#decide(witness, name, body)
+    if (isLie) this.counts.lies++
     await this.#delay()
     if (witness.lives !== lives) throw new RangeError('the connection was reset')
-    if (decided?.holdsNoMore === true) this.#tell(process, name)
-    const { status, text } = decided ?? { status: shown === undefined ? 404 : 200, text: shown ?? '' }
-    return { status, bytes: utf8(text), retryAfter }
+    if (said.holdsNoMore === true) this.#tell(process, name)
+    return { status: said.status, bytes: utf8(said.text), retryAfter }
   }
 
-  #decide(witness: SimulatedWitness, name: string, body: Uint8Array) {
+  /** Lines of others, of other heads or of nobody, sizes that it does not hold, refusals without a reason. */
+  #lie(body: Uint8Array): Said {
+    const { size } = parseAddCheckpoint(body).head
+    const line = this.#lines[this.#random.between(0, this.#lines.length - 1)] ?? ''
+    const sizes = [size + this.#random.between(1, 1_000), size, this.#random.between(0, size), -1]
+    const lies = [
+      ...[line, changed(line), `${line}${line}`, '', 'a page'].map((text) => ({ status: 200, text })),
+      ...sizes.map((told) => ({ status: 409, text: `${told}\n`, holdsNoMore: told <= size })),
+      ...[403, 404, 422, 500].map((status) => ({ status, text: '', holdsNoMore: status === 404 })),
+    ]
+    return lies[this.#random.between(0, lies.length - 1)] ?? { status: 500, text: '' }
+  }
+
+  #decide(witness: SimulatedWitness, name: string, body: Uint8Array): Said {
     witness.seconds = startSeconds + Math.floor(this.#world.nowMs / 1_000)
     const { size } = parseAddCheckpoint(body).head
     const decision = witness.addCheckpoint(body)
@@ -103,6 +130,7 @@ export class SimulatedWitnesses {
       this.contradicted.push(`${name} holds ${witness.last.size} entries and refused a head of ${size}: ${status}`)
     }
     const text = 'body' in decision ? decision.body : decision.reason
+    if (status === 200) this.#lines.push(text)
     return { status, text, holdsNoMore: status === 200 || (status === 409 && Number(text) <= size) }
   }
 
@@ -122,5 +150,8 @@ export class SimulatedWitnesses {
     this.#world.schedule(this.#random.next() * 8_000, () => this.#comeOrGo(witness, !isAway))
   }
 }
+
+/** With one letter changed: a signature over it, or in it, is not good. */
+const changed = (text: string): string => text.replace(/[A-Z](?=[^A-Z]*$)/, (letter) => letter.toLowerCase())
 
 const startSeconds = Date.parse('2026-03-01T00:00:00Z') / 1_000

@@ -124,7 +124,7 @@ function ofAnswer({ verdict, reproduction, open, failure }: CheckedAnswer): Judg
 }
 
 /** With the time of a proof, where that was checked. Throws DecodeError where its time stamp is not good. */
-async function timed(verdict: FileVerdict, judged: Judged, { trusted }: FileJudging): Promise<Judged> {
+async function timed(verdict: FileVerdict, judged: Judged, { trusted, options }: FileJudging): Promise<Judged> {
   if (verdict.kind !== 'proof' || verdict.verdict === 'altered' || verdict.verdict === 'impossible') return judged
   const { stamp } = verdict
   if (stamp === undefined) {
@@ -134,9 +134,15 @@ async function timed(verdict: FileVerdict, judged: Judged, { trusted }: FileJudg
     const reason = 'Its time stamp is not checked: name the CA of its authority with --tsa-ca FILE.'
     return { ...judged, reason: judged.reason ?? reason }
   }
-  const { checkTimestamp } = await import('../../libraries/ledger/timestamp-trust.ts')
-  const { atMs, authority } = await checkTimestamp(stamp.token, stamp.text, trusted)
-  return { ...judged, facts: { ...judged.facts, timestamp: objectOf({ at: timeText(atMs), authority }) } }
+  const { checkTimestamp, UnknownAuthority } = await import('../../libraries/ledger/timestamp-trust.ts')
+  try {
+    const { atMs, authority } = await checkTimestamp(stamp.token, stamp.text, trusted)
+    return { ...judged, facts: { ...judged.facts, timestamp: objectOf({ at: timeText(atMs), authority }) } }
+  } catch (error) {
+    if (!(error instanceof UnknownAuthority)) throw error
+    const reason = `Its time stamp is of an authority that no certificate of ${options.tsaCa} vouches for.`
+    return { ...judged, verdict: 'impossible', code: exitCodes.verificationImpossible, reason }
+  }
 }
 
 /** Throws CommandFailure where the file has no certificates. */

@@ -27,6 +27,13 @@ export interface CheckedTimestamp {
   readonly authority: string
 }
 
+/** A time stamp that may be good: none of the certificates that the reader trusts vouches for its authority. */
+export class UnknownAuthority extends DecodeError {
+  constructor() {
+    super('time stamp', 'is of an authority that no trusted certificate vouches for')
+  }
+}
+
 const oids = {
   contentType: '1.2.840.113549.1.9.3',
   messageDigest: '1.2.840.113549.1.9.4',
@@ -81,7 +88,7 @@ export function readCertificates(pem: string): TrustedCertificates {
   })
 }
 
-/** Checks a response over a text by the certificates that are trusted. Throws DecodeError where anything is not as it must be. */
+/** Checks a response over a text by the certificates that are trusted. Throws UnknownAuthority, DecodeError where anything is not as it must be. */
 export async function checkTimestamp(
   response: Uint8Array,
   text: string,
@@ -182,7 +189,7 @@ async function checkChain(
   for (let last = certificate; path.length < 2 || !isTrusted(last); path.push(last)) {
     if (path.length > mostAbove) refuse('has a chain of certificates that is too long')
     const next = await issuerOf(last, [...trusted, ...others.filter((one) => !path.includes(one))])
-    if (next === undefined) return refuse('is of an authority that no trusted certificate vouches for')
+    if (next === undefined) throw new UnknownAuthority()
     checkIssuer(next, path.length - 1)
     last = next
   }

@@ -13,7 +13,8 @@ import { runCommand, runShell } from '../../helpers/run-node.ts'
 import { OpensslAuthority } from '../../helpers/openssl-authority.ts'
 
 const authority = new OpensslAuthority()
-afterAll(() => authority.remove())
+const stranger = new OpensslAuthority()
+afterAll(() => [authority, stranger].map((one) => one.remove()))
 /** Certificates beside its own, made before any time stamp. */
 const others = ['critical,timeStamping', 'timeStamping', 'critical,timeStamping,serverAuth'].map(
   (purpose) => [purpose, authority.another([`extendedKeyUsage=${purpose}`])] as const,
@@ -100,6 +101,13 @@ test('a proof in JSON has a time that is checked offline, and is refused with a 
     }
     expect([purpose, await verify('anew.json', ...by)]).toMatchObject([purpose, isRight ? { code: 0 } : refused])
   }
+  // Of whom it is cannot be told by the CA of another.
+  await writeFile(join(folder, 'another-ca.pem'), stranger.file('ca.pem'))
+  expect(await verify('proof.json', '--tsa-ca', 'another-ca.pem')).toMatchObject({
+    code: 11,
+    verdict: 'impossible',
+    reason: 'Its time stamp is of an authority that no certificate of another-ca.pem vouches for.',
+  })
   // As docs/ledger.md has it.
   const size = String(timestamp.size)
   await writeFile(join(folder, 'policy.txt'), `log ${key}\nquorum none\n`)
