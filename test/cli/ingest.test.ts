@@ -31,6 +31,20 @@ function posted(stub: StubNode): readonly Asked[] {
 }
 
 describe.concurrent('ingest', () => {
+  test('says of a file that is too large for one batch how it goes in several, where it can be cut', async () => {
+    const hint = 'Send smaller batches.'
+    await using stub = await taking(problem(413, 'BodyTooLarge', 'The body is larger than 9 bytes.', { hint }))
+    await writeFile(join(folder, "a day's.ndjson"), rows)
+    await writeFile(join(folder, 'day.ndjson.gz'), gzipSync(rows))
+    const cut = await ingest(stub.url, ["a day's.ndjson"])
+    expect(cut.code).toBe(5)
+    const command = "cat 'a day'\\''s.ndjson' | npx proofstream ingest me/lab --format ndjson"
+    expect(cut.stderr).toContain(`hint: ${hint} What comes through a pipe goes in batches: ${command}\n`)
+    for (const args of [['day.ndjson.gz'], []]) {
+      expect((await ingest(stub.url, args)).stderr).toContain(`hint: ${hint}\n`)
+    }
+  })
+
   test('sends stdin as NDJSON, waits for the block and prints the receipt', async () => {
     await using stub = await taking({ body: receipt() })
     const { code, stdout, stderr } = await ingest(stub.url, [])

@@ -7,7 +7,7 @@ import type { CommandContext, NodeOptions } from '../context.ts'
 import { asTyped, exitCodes } from '../failure.ts'
 import { objectOf } from '../json-values.ts'
 import { createStatusLine, printObjects } from '../output.ts'
-import { print } from '../terminal.ts'
+import { print, shellWord } from '../terminal.ts'
 
 /** Runs all checks. Resolves to 0 when none fails, 6 when only what is elsewhere does, else 9. Throws as `loadConfig`. */
 export async function doctor(context: CommandContext, options: NodeOptions): Promise<number> {
@@ -45,10 +45,6 @@ function placeOf({ entry }: CommandContext, { flags, configFile }: NodeOptions):
     .filter(([, value]) => value !== undefined)
     .map(([name, value]) => ` --${name} ${shellWord(String(value))}`)
     .join('')
-}
-
-function shellWord(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
 }
 
 function lines(findings: readonly Finding[]): string[] {

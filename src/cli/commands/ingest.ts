@@ -22,6 +22,7 @@ import {
 } from '../piped-lines.ts'
 import type { BodyPlace } from '../problem.ts'
 import { type Ingested, ReceiptPrinter } from '../receipt-text.ts'
+import { shellWord } from '../terminal.ts'
 import { WarningTeller } from '../warnings.ts'
 import { type Batch, ingestHeaders, type IngestOptions, ingestQuery, keyOf, waitSeconds } from './ingest-request.ts'
 import { sendStream } from './ingest-stream.ts'
@@ -297,7 +298,7 @@ async function sendSource(sending: Sending, batch: Batch, known: Known): Promise
     sending.warnings.tell(source.label, receipt)
     return { label: source.label, receipt, replayed: answer.headers['idempotent-replayed'] === 'true' }
   } catch (error) {
-    throw withKey(error, source.label, key)
+    throw withHint(error, source, key, sending.dataset)
   } finally {
     status.clear()
     isSent()
@@ -310,13 +311,20 @@ function againHint(label: string, key: string | undefined): string {
 }
 
 /** Where the tries are used up, the key is what makes another one safe. */
-function withKey(error: unknown, label: string, key: string | undefined): unknown {
-  if (!(error instanceof CommandFailure) || error.details.retryable !== true) return error
-  return new CommandFailure(error.exitCode, error.message, {
-    ...error.details,
-    hint: againHint(label, key).replace(/^t/, 'T'),
-    cause: error,
-  })
+function withHint(error: unknown, source: IngestSource, key: string | undefined, dataset: string): unknown {
+  if (!(error instanceof CommandFailure)) return error
+  const { kind = '', retryable, hint: told } = error.details
+  const again = retryable === true ? againHint(source.label, key).replace(/^t/, 'T') : undefined
+  const piped = kind.endsWith('BodyTooLarge') ? pipeHint(source, dataset) : undefined
+  const hint = again ?? (piped === undefined ? told : [told, piped].filter(Boolean).join(' '))
+  return new CommandFailure(error.exitCode, error.message, { ...error.details, ...defined({ hint }), cause: error })
+}
+
+/** Lines that are too many for one batch fit into several. */
+function pipeHint({ label, format, contentEncoding }: IngestSource, dataset: string): string | undefined {
+  if (label === 'stdin' || format.kind === 'file' || !format.isLines || contentEncoding !== undefined) return undefined
+  const command = `cat ${shellWord(label)} | proofstream ingest ${dataset} --format ${format.name}`
+  return `What comes through a pipe goes in batches: ${command}`
 }
 
 function tellRetry(failure: CommandFailure, pauseMs: number): void {

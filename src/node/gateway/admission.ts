@@ -69,7 +69,7 @@ interface Shortage {
 
 /** A body that was let in. */
 export interface Admitted {
-  /** The body has turned out to take `bytes`. Throws `Saturated`, `QuotaExceeded`. */
+  /** The body has turned out to take `bytes`. Throws `Saturated`, `QuotaExceeded`, `BodyTooLarge`. */
   grow(bytes: number): void
   /** The body had `bytes`, which count against the rate of its caller. */
   spend(bytes: number): void
@@ -150,9 +150,10 @@ export class AdmissionQueue {
   /**
    * Admits a body of about `bytes` from `caller`, after a wait of up to two seconds. A body that is alone is admitted at any
    * size that the memory allows, and so is the only one of its caller where the node has room. Throws `Saturated`,
-   * `QuotaExceeded`.
+   * `QuotaExceeded`, `BodyTooLarge` for one that the memory never allows.
    */
   async enter(caller: string, bytes: number): Promise<Admitted> {
+    if (memoryOf(bytes) > this.#memoryBytes) throw this.#neverFits()
     const shortage = this.#shortage(caller, bytes)
     if (shortage === undefined && !this.#queues.has(caller)) return this.#admit(caller, bytes)
     if (shortage !== undefined && this.#waiting >= waitingMost) throw this.#refusal(shortage)
@@ -274,6 +275,7 @@ export class AdmissionQueue {
     return {
       grow: (to) => {
         if (to <= own) return
+        if (memoryOf(to) > this.#memoryBytes) throw this.#neverFits()
         const [before, after] = [this.#counted(own), this.#counted(to)]
         const shortage =
           (after > before ? this.#byteShortage(held, before, after - before) : undefined) ??
@@ -343,33 +345,34 @@ export class AdmissionQueue {
   }
 
   #refusal({ name, retryAfterSeconds }: Shortage): NodeError {
-    if (name === 'memory') return this.#memoryRefusal(retryAfterSeconds)
-    const isOwn = name !== this.#kind.requests && name !== this.#kind.bytes
+    const isOwn = name !== this.#kind.requests && name !== this.#kind.bytes && name !== 'memory'
+    const value = name === 'memory' ? this.#memoryBytes : this.#limits[name]
     return new NodeError(isOwn ? 'QuotaExceeded' : 'Saturated', messages[name], {
       hint: 'Send it again when Retry-After has passed.',
-      limit: { name, value: this.#limits[name], unit: limitTable[name].unit },
+      limit: { name, value, unit: name === 'memory' ? 'bytes' : limitTable[name].unit },
       retryAfterSeconds,
     })
   }
 
-  #memoryRefusal(retryAfterSeconds: number): NodeError {
-    const aloneBytes = Math.floor(this.#memoryBytes / memoryPerByte)
+  #neverFits(): NodeError {
+    const value = Math.floor(this.#memoryBytes / memoryPerByte)
     const leastMiB = (ownMemoryBytes + memoryPerByte * rowGroupBytes) / (1024 * 1024)
-    return new NodeError('Saturated', 'The node has too little memory for this body beside those in flight.', {
-      hint:
-        aloneBytes < rowGroupBytes
-          ? `A body of more than ${aloneBytes} bytes never fits: send smaller batches, or give the node ${leastMiB} MiB.`
-          : 'Send it again when Retry-After has passed.',
-      limit: { name: 'memory', value: this.#memoryBytes, unit: 'bytes' },
-      retryAfterSeconds,
-    })
+    return new NodeError(
+      'BodyTooLarge',
+      `The body is larger than ${value} bytes, which is what this node has memory for.`,
+      {
+        hint: `Send smaller batches, or give the node ${leastMiB} MiB.`,
+        limit: { name: 'memory', value, unit: 'bytes' },
+      },
+    )
   }
 }
 
 const overShare: Shortage = { name: 'callerShare', retryAfterSeconds: 1 }
 
 const full = 'The node has as many bodies in flight as it can hold.'
-const messages: Readonly<Record<keyof AdmissionLimits, string>> = {
+const messages: Readonly<Record<Shortage['name'], string>> = {
+  memory: 'The node has too little memory for this body beside those in flight.',
   openIngestRequests: full,
   openIngestBytes: full,
   openJsonRequests: full,

@@ -281,13 +281,18 @@ describe('the memory of the process', () => {
 
   test('bounds what one body and all together may come to take, and a body that grows', async () => {
     const rig = new Rig(limits, 572 * MiB)
-    expect(await rig.refusal('a', 245 * MiB)).toEqual(['Saturated', 'memory', 1])
+    // Not at any time: it is told so at once.
+    await expect(rig.queue.enter('a', 245 * MiB)).rejects.toMatchObject({
+      kind: 'BodyTooLarge',
+      message: `The body is larger than ${23.5 * MiB} bytes, which is what this node has memory for.`,
+      details: { hint: 'Send smaller batches, or give the node 896 MiB.' },
+    })
     const first = await rig.enter('a', 20 * MiB)
     expect(await rig.refusal('b', 10 * MiB)).toEqual(['Saturated', 'memory', 1])
     first.leave()
     const growing = await rig.enter('b', MiB)
     growing.grow(23 * MiB)
-    expect(() => growing.grow(24 * MiB)).toThrow(/too little memory/)
+    expect(() => growing.grow(24 * MiB)).toThrow(/what this node has memory for/)
     growing.leave()
     const again = await rig.enter('c', 23 * MiB)
     again.leave()
