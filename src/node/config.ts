@@ -1,6 +1,7 @@
 // The node's options table: flags, environment, config file, defaults, help and docs. The only reader of process.env.
 
 import { readFileSync } from 'node:fs'
+import { totalmem } from 'node:os'
 import { logDrivers, storeDrivers } from '../drivers.ts'
 import { features } from '../features.ts'
 import { limitOption, limitOptions, type Limits, limitsOf } from '../libraries/base/limits.ts'
@@ -292,7 +293,8 @@ function assemble(values: OptionValues): Config {
   const groups = optionGroups(without)
   const isUrl = isStoreUrl(store, groups)
   const read = groups.map(({ name, read }): [string, unknown] => [name, read(values, awsEnvironment())])
-  const limits = limitsOf(Object.fromEntries(limitOptions.map(([name]) => [name, number(limitOption(name) ?? '')])))
+  const given = Object.fromEntries(limitOptions.map(([name]) => [name, number(limitOption(name) ?? '')]))
+  const limits = limitsOf(given, machineMemoryBytes())
   return {
     dataDir: text('data'),
     storeDir: isUrl ? undefined : store,
@@ -369,4 +371,9 @@ function readConfigFile(path: string): RawValues {
 export function packageVersion(): string {
   const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
   return (JSON.parse(manifest) as { version: string }).version // our manifest
+}
+
+/** Bytes of memory that this process and those that it starts may have: of their container, else of the machine. */
+export function machineMemoryBytes(): number {
+  return Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY)
 }

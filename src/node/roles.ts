@@ -2,19 +2,20 @@
 // except that a gateway asks a builder of its own process what it would otherwise learn from the store.
 
 import type { Deletion } from '../libraries/odf/chain/records.ts'
-import { availableParallelism, totalmem } from 'node:os'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { type Builder, type BuilderHalt, startBuilder } from './builder/builder.ts'
 import { openBuildNotes } from './builder/poison.ts'
 import { declareLog, otherLogs } from './builder/resume.ts'
 import type { Catalog } from './catalog/catalog.ts'
 import { Outcomes } from './catalog/outcomes.ts'
-import type { Config } from './config.ts'
+import { type Config, machineMemoryBytes } from './config.ts'
 import { SpaceReserve } from './machine/disk/space.ts'
 import { Engines } from './engine/engines.ts'
 import { Gateway } from './gateway/gateway.ts'
 import { type AgingLog, HaltedDatasets, LogWatch } from './gateway/log-watch.ts'
 import type { Clock } from '../libraries/base/clock.ts'
+import { queriesInMemory } from '../libraries/base/limits.ts'
 import type { Logger } from '../libraries/base/logger.ts'
 import type { Announcements } from './log/announcements.ts'
 import type { EventLog } from './log/event-log.ts'
@@ -113,7 +114,7 @@ export async function openGateway(shared: Shared, parts: GatewayParts): Promise<
     logger,
     limits: config.limits,
     threads: work,
-    memoryBytes: memoryBytes(),
+    memoryBytes: machineMemoryBytes(),
     metrics,
     stream: config.stream,
     newDatasets: config.newDatasets,
@@ -145,7 +146,7 @@ export function openQueries(shared: Shared): Engines {
   const engines = new Engines({
     enginesDir: paths.engines,
     cores: availableParallelism(),
-    processes: limits.concurrentQueries === 0 ? availableParallelism() : limits.concurrentQueries,
+    processes: limits.concurrentQueries || Math.min(availableParallelism(), queriesInMemory(machineMemoryBytes())),
     exportSlots: limits.exportSlots,
     exportMs: limits.exportMs,
     exportBytes: limits.exportBytes,
@@ -203,11 +204,6 @@ function mergedDir({ cache }: DataPaths): string {
 /** The files of a replica's answers. */
 export function openAnswerFiles({ config, paths, clock }: Shared): AnswerFiles {
   return new AnswerFiles({ dir: join(paths.cache, 'answers'), mostBytes: config.limits.answerFileBytes, clock })
-}
-
-/** Memory that this process may have: its container's, else the machine's. */
-function memoryBytes(): number {
-  return Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY)
 }
 
 function textOf(halt: BuilderHalt | undefined): string | undefined {

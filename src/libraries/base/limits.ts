@@ -9,9 +9,15 @@ interface LimitRow {
   readonly isOption?: true
   /** The limit that it is a part or a multiple of. */
   readonly from?: { readonly limit: string; readonly times: number; readonly over: number }
+  /** At most the memory beside the node itself over this: what is fine on a server must not end a small board. */
+  readonly ofMemory?: number
 }
 
 const MiB = 1024 * 1024
+/** Of the memory, this much is for the node itself. */
+const ownBytes = 256 * MiB
+/** And this much is there for each query, or answer that is a file. */
+const memoryPerQuery = 512 * MiB
 
 export const limitTable = {
   bodyBytes: {
@@ -63,7 +69,7 @@ export const limitTable = {
   },
   queryMs: { isOption: true, value: 30_000, unit: 'ms', text: 'one query' },
   // An answer is held whole until it is signed; what is larger is a file, by export.
-  resultBytes: { value: 256 * MiB, unit: 'bytes', text: 'the rows of one answer' },
+  resultBytes: { ofMemory: 4, value: 256 * MiB, unit: 'bytes', text: 'the rows of one answer' },
   resultRows: { isOption: true, value: 100_000, unit: 'rows', text: 'rows of one answer' },
   // Statements that programs write are some KiB; what is judged and rewritten is the whole of it.
   sqlBytes: {
@@ -73,18 +79,30 @@ export const limitTable = {
   },
   // A hundred columns of 2,500 datasets, in memory for one statement.
   listingRows: { value: 250_000, unit: 'rows', text: 'a table of information_schema, while a statement reads it' },
-  queryMemoryBytes: { isOption: true, value: 1024 * MiB, unit: 'bytes', text: 'memory of one query process' },
+  queryMemoryBytes: {
+    isOption: true,
+    ofMemory: 2,
+    value: 1024 * MiB,
+    unit: 'bytes',
+    text: 'memory of one query process, at most half of what the machine or its container has beyond 256 MiB',
+  },
   concurrentQueries: {
     isOption: true,
     value: 0,
     unit: 'queries',
-    text: 'queries at the same time; 0 means one per core',
+    text: 'queries at the same time; 0 means one per core, and at most one per 512 MiB of memory beyond 256 MiB',
   },
   // With a second each on one core, the last one has waited a minute.
   queuedQueries: { value: 64, unit: 'queries', text: 'queries that wait for a free process' },
   exportBytes: { isOption: true, value: 16 * 1024 * MiB, unit: 'bytes', text: 'one answer streamed as a file' },
   exportMs: { isOption: true, value: 30 * 60_000, unit: 'ms', text: 'one answer streamed as a file' },
-  exportSlots: { isOption: true, value: 2, unit: 'answers', text: 'answers streamed as files at the same time' },
+  exportSlots: {
+    isOption: true,
+    ofMemory: memoryPerQuery,
+    value: 2,
+    unit: 'answers',
+    text: 'answers streamed as files at the same time, at most as many as there may be queries in the memory',
+  },
   cacheBytes: {
     isOption: true,
     value: 24 * 1024 * MiB,
@@ -110,7 +128,7 @@ export const limitTable = {
     text: 'part of cacheBytes for slices from packs, or from a remote store. Slices unused the longest go first',
   },
   // Two of the largest answers.
-  answerBytes: { value: 512 * MiB, unit: 'bytes', text: 'answers of queries on their way to callers' },
+  answerBytes: { ofMemory: 2, value: 512 * MiB, unit: 'bytes', text: 'answers of queries on their way to callers' },
   callerAnswerShare: {
     from: { limit: 'callerShare', times: 1, over: 2 },
     value: 25,
@@ -119,6 +137,7 @@ export const limitTable = {
   },
   // The answers of some dashboards.
   keptAnswerBytes: {
+    ofMemory: 8,
     value: 64 * MiB,
     unit: 'bytes',
     text: 'answers kept for repeated queries over the same blocks, beside answerBytes',
@@ -177,6 +196,7 @@ export const limitTable = {
   },
   // Six datasets with a million keys each.
   keyMemoryBytes: {
+    ofMemory: 8,
     value: 128 * MiB,
     unit: 'bytes',
     text: 'memory for idempotency keys. Sets unused the longest are dropped, and read from the store again when needed',
@@ -207,14 +227,31 @@ const rows: readonly (readonly [string, LimitRow])[] = Object.entries(limitTable
 /** The limits that are options. */
 export const limitOptions = rows.filter(([, { isOption }]) => isOption === true)
 
-/** Every limit: as `given`, else what follows from the limit that it is a part of, else the value of the table. */
-export function limitsOf(given: Partial<Limits> = {}): Limits {
+/**
+ * Every limit: as `given`, else what follows from the limit that it is a part of, else the value of the table. None takes more
+ * than its part of `memoryBytes`, those of the machine.
+ */
+export function limitsOf(given: Partial<Limits> = {}, memoryBytes = Number.POSITIVE_INFINITY): Limits {
   const values: Record<string, number> = { ...given }
-  for (const [name, { value, from }] of rows) if (from === undefined) values[name] ??= value
+  const left = memoryBeside(memoryBytes)
+  for (const [name, { value, from, ofMemory = 0 }] of rows) {
+    const most = Math.max(1, Math.floor(left / ofMemory))
+    if (from === undefined) values[name] = Math.min(values[name] ?? value, most)
+  }
   for (const [name, { from }] of rows) {
     if (from !== undefined) values[name] ??= Math.floor(((values[from.limit] ?? 0) * from.times) / from.over)
   }
   return values as Limits // a value for every row of the table
+}
+
+/** What is left beside the node itself. */
+function memoryBeside(memoryBytes: number): number {
+  return Math.max(memoryBytes - ownBytes, memoryBytes / 4)
+}
+
+/** So many queries have room in the memory of the machine. */
+export function queriesInMemory(memoryBytes: number): number {
+  return Math.max(1, Math.floor(memoryBeside(memoryBytes) / memoryPerQuery))
 }
 
 /** The option, without dashes, that sets a limit or what it is a part of; undefined for constants. */

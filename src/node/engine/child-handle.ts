@@ -1,6 +1,7 @@
 // The parent's end of one engine process: sends it one job, waits at most so long, and kills it when it overstays.
 
 import { type ChildProcess, fork } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
 import { getCompileCacheDir } from 'node:module'
 import { defined } from '../../libraries/base/collections.ts'
 import { must } from '../../libraries/base/assert.ts'
@@ -22,7 +23,7 @@ import {
   streamWindowBytes,
   type ToChild,
 } from './messages.ts'
-import { outOfMemory } from './sql-errors.ts'
+import { endedForMemory, outOfMemory } from './sql-errors.ts'
 
 /** Time that an interrupted query has to end by itself. */
 const interruptGraceMs = 250
@@ -93,11 +94,12 @@ export class ChildHandle {
   /** Starts a process with the engine in a folder. */
   constructor(settings: ChildSettings, engineFolder: string, clock: Clock) {
     this.#process = startProcess(engineFolder)
+    endsFirst(this.#process.pid)
     this.#settings = settings
     this.#clock = clock
     this.exited = new Promise((resolve) => {
       this.#process.on('exit', (code, signal) => {
-        this.#ended(`it ended with ${signal ?? code}`)
+        this.#ended(`it ended with ${signal ?? code}`, signal)
         resolve()
       })
       this.#process.on('error', (error) => {
@@ -257,9 +259,12 @@ export class ChildHandle {
     this.#finish((pending) => pending.reject(error))
   }
 
-  #ended(why: string): void {
+  #ended(why: string, signal?: NodeJS.Signals | null): void {
     this.#state = 'spent'
-    const fault = new NodeError('Internal', 'The query engine failed.', { cause: `the process died: ${why}` })
+    const cause = `the process died: ${why}`
+    // Nobody here has killed it: the machine had no memory left.
+    const fault =
+      signal === 'SIGKILL' ? endedForMemory(cause) : new NodeError('Internal', 'The query engine failed.', { cause })
     this.#finish((pending) => pending.reject(this.#ending ?? fault))
   }
 
@@ -281,6 +286,16 @@ function startProcess(engineFolder: string): ChildProcess {
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   })
+}
+
+/** Linux ends this process before any other where memory runs out: a query is lost, and not the node. */
+export function endsFirst(pid: number | undefined): void {
+  if (process.platform !== 'linux' || pid === undefined) return
+  try {
+    writeFileSync(`/proc/${pid}/oom_score_adj`, '1000')
+  } catch {
+    // It has ended already, or nobody may say so here: then the memory that each holds decides.
+  }
 }
 
 function notStarted(cause?: string): NodeError {

@@ -79,11 +79,13 @@ const anyone: Asking = { caller: { key: ['anonymous'], mayRead: () => false }, s
 export function openEngine(options: EngineOptions): Engine {
   const { native } = options
   const within = { name: 'queryMs', value: options.queryMs } as const
-  const queries = new Lane(options, { workers: options.processes, spares: 1, within })
-  const own = new Lane(options, { workers: 1, spares: 1, within })
+  // Where there is room for one query alone, nothing stands ready beside it.
+  const spares = options.processes > 1 ? 1 : 0
+  const queries = new Lane(options, { workers: options.processes, spares, within })
+  const own = new Lane(options, { workers: 1, spares, within })
   const exports = new Lane(options, {
     workers: options.exportSlots,
-    spares: 1,
+    spares,
     within: { name: 'exportMs', value: options.exportMs },
   })
   const load: Engine['load'] = () => {

@@ -72,8 +72,12 @@ export class Lane {
     } catch (error) {
       // A cancelled query ends with whatever the interrupted engine said.
       if (by.signal.aborted) throw cancelled()
-      if (error instanceof NodeError && error.kind === 'Internal') {
-        this.#options.logger.error({ reason: reasonOf(error.details.cause) }, 'a query failed inside the engine')
+      const cause = error instanceof NodeError ? error.details.cause : undefined
+      if (
+        error instanceof NodeError &&
+        (error.kind === 'Internal' || (error.kind === 'Saturated' && cause !== undefined))
+      ) {
+        this.#options.logger.error({ reason: reasonOf(cause) }, 'a query failed inside the engine')
       }
       throw error
     } finally {

@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url'
 import type { Clock } from '../../libraries/base/clock.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
 import { cancelled } from './cancelled.ts'
-import { startMs } from './child-handle.ts'
+import { endsFirst, startMs } from './child-handle.ts'
 import type { FromPortable, PortableJob, ToPortable } from './portable-messages.ts'
 import type { PortableVerdict } from './portable-verdict.ts'
 
@@ -62,6 +62,7 @@ class PortableProcess {
     this.#heardMs = limits.clock.monotonicMs()
     this.verdict = new Promise((resolve, reject) => (this.#settle = { resolve, reject }))
     this.#process = startProcess(job)
+    endsFirst(this.#process.pid)
     this.#exited = new Promise((resolve) => {
       this.#process.on('exit', (code, signal) => {
         this.#unknown(`its process ended with ${signal ?? code}`)

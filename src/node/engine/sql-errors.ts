@@ -153,6 +153,15 @@ export function outOfMemory(memoryBytes: number): NodeError {
   })
 }
 
+/** What a query ends with whose process the system has ended. */
+export function endedForMemory(cause: string): NodeError {
+  return new NodeError('Saturated', 'The machine had too little memory left for the query.', {
+    hint: 'Send it again when less runs beside it, ask for less at once, or give the node more memory.',
+    retryAfterSeconds: 1,
+    cause,
+  })
+}
+
 /** True when the engine may be in any state after this error. */
 export function breaksEngine(error: unknown): boolean {
   if (!(error instanceof NodeError)) return true

@@ -82,9 +82,15 @@ test('a process that is killed fails its job, and is not used again', async () =
   const running = refusal(child.perform(run(endless), patient))
   process.kill(must(child.pid, 'a running process has a pid'), 'SIGKILL')
   const error = await running
-  expect([error.kind, error.details.cause]).toEqual(['Internal', 'the process died: it ended with SIGKILL'])
+  // Only the kernel does so, where memory runs out.
+  expect([error.kind, error.details.cause]).toEqual(['Saturated', 'the process died: it ended with SIGKILL'])
   expect(child.usable).toBe(false)
   expect((await refusal(child.perform(run('SELECT 1'), patient))).kind).toBe('Internal')
+})
+
+test.runIf(process.platform === 'linux')('the kernel ends it before others where memory runs out', async () => {
+  const child = await open()
+  expect(readFileSync(`/proc/${child.pid}/oom_score_adj`, 'utf8').trim()).toBe('1000')
 })
 
 test('an interrupted query leaves the process usable', async () => {
