@@ -77,10 +77,8 @@ const anyone: Asking = { caller: { key: ['anonymous'], mayRead: () => false }, s
 
 /** An engine without processes: they start when they are needed, and end when nobody has asked for a minute. */
 export function openEngine(options: EngineOptions): Engine {
-  const { native } = options
+  const { native, spares = 1 } = options
   const within = { name: 'queryMs', value: options.queryMs } as const
-  // Where there is room for one query alone, nothing stands ready beside it.
-  const spares = options.processes > 1 ? 1 : 0
   const queries = new Lane(options, { workers: options.processes, spares, within })
   const own = new Lane(options, { workers: 1, spares, within })
   const exports = new Lane(options, {

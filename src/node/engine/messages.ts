@@ -268,6 +268,8 @@ export interface EngineOptions {
   readonly cores: number
   /** Queries of callers at the same time, each in a process of its own. */
   readonly processes: number
+  /** Processes that stand ready beside those at work while there is work: 1 where this is absent. */
+  readonly spares?: number
   /** Streamed answers at the same time, each in a process of its own beside those. */
   readonly exportSlots: number
   readonly exportMs: number

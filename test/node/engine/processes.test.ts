@@ -29,7 +29,10 @@ afterEach(() => {
 
 const mebibyte = 1024 * 1024
 
-async function engineWithTables(processes: number): Promise<{
+async function engineWithTables(
+  processes: number,
+  spares = 1,
+): Promise<{
   bench: Bench
   pids: number[]
   read(name: string, dataset: string): Promise<string>
@@ -40,11 +43,11 @@ async function engineWithTables(processes: number): Promise<{
     await ready.call(this)
     started++
   })
-  const bench = await openBench({ processes, isOpen: (dataset) => open.has(dataset), queueLimit: 100 })
+  const bench = await openBench({ processes, spares, isOpen: (dataset) => open.has(dataset), queueLimit: 100 })
   onTestFinished(bench.close)
   await ask(bench.engine, 'SELECT 0')
   // The one at work and a spare one.
-  await expect.poll(() => started).toBe(2)
+  await expect.poll(() => started).toBe(1 + spares)
   const files = [await writeSlice(bench, 'slice', `SELECT ${systemColumns('0')}`)]
   const table = { files, schema: schemaOf() }
   const names = ['public/a', 'public/b', 'alice/private', 'bob/private']
@@ -65,8 +68,12 @@ async function engineWithTables(processes: number): Promise<{
 }
 
 describe('a process that has read a private dataset', () => {
-  test.each([1, 2])('serves nobody who may not read it, of %i at work', async (processes) => {
-    const { pids, read } = await engineWithTables(processes)
+  test.each([
+    [1, 0],
+    [1, 1],
+    [2, 1],
+  ])('serves nobody who may not read it, of %i at work and %i ready', async (processes, spares) => {
+    const { pids, read } = await engineWithTables(processes, spares)
     const pidsOf = async (name: string, dataset: string): Promise<Set<number>> => {
       const from = pids.length
       expect(await read(name, dataset)).toBe('[[1]]')
@@ -113,8 +120,8 @@ describe('a process that has read a private dataset', () => {
     expect(pids.at(-1)).not.toBe(process)
   })
 
-  test('costs two callers in turn no more than a start each', async () => {
-    const { read, pids } = await engineWithTables(1)
+  test.each([0, 1])('costs two callers in turn no more than a start each, with %i ready', async (spares) => {
+    const { read, pids } = await engineWithTables(1, spares)
     for (let i = 0; i < 6; i++) {
       const name = i % 2 === 0 ? 'alice' : 'bob'
       expect(await read(name, `${name}/private`)).toBe('[[1]]')

@@ -1,0 +1,36 @@
+// Limits of memory follow from what the machine has, so that the defaults suit a small board and a server.
+
+import { expect, test } from 'vitest'
+import { limitsOf, limitTable, queriesInMemory } from '../../../src/libraries/base/limits.ts'
+
+const MiB = 1024 * 1024
+const bounded = [
+  'queryMemoryBytes',
+  'resultBytes',
+  'answerBytes',
+  'keptAnswerBytes',
+  'keyMemoryBytes',
+  'exportSlots',
+] as const
+
+function inMemory(memoryBytes: number): readonly number[] {
+  const limits = limitsOf({}, memoryBytes)
+  return bounded.map((name) => limits[name] / (name === 'exportSlots' ? 1 : MiB))
+}
+
+test('what a node may take for queries fits beside it, in any memory', () => {
+  expect(inMemory(64 * MiB)).toEqual([8, 4, 8, 2, 2, 1])
+  expect(inMemory(512 * MiB)).toEqual([128, 64, 128, 32, 32, 1])
+  expect(inMemory(1024 * MiB)).toEqual([384, 192, 384, 64, 96, 1])
+  expect(inMemory(4096 * MiB)).toEqual([1024, 256, 512, 64, 128, 2])
+  expect([64, 512, 1024, 2048, 4096].map((one) => queriesInMemory(one * MiB))).toEqual([1, 1, 1, 3, 7])
+})
+
+test('a limit that is given is lowered to what there is, and never raised; no other depends on the memory', () => {
+  expect(limitsOf({ queryMemoryBytes: 4096 * MiB }, 1024 * MiB).queryMemoryBytes).toBe(384 * MiB)
+  expect(limitsOf({ queryMemoryBytes: MiB }, 1024 * MiB).queryMemoryBytes).toBe(MiB)
+  const [small, large] = [limitsOf({}, MiB), limitsOf()]
+  const changed = Object.keys(limitTable).filter((name) => Reflect.get(small, name) !== Reflect.get(large, name))
+  expect(changed.sort()).toEqual([...bounded].sort())
+  for (const name of bounded) expect(large[name]).toBe(limitTable[name].value)
+})
