@@ -211,6 +211,8 @@ export function loadConfig(flags: RawValues, configFile?: string): Config {
 /** Every option of the table, as `loadConfig` reads it. Throws as `loadConfig`, but for what options say together. */
 export function readOptions(flags: RawValues, configFile?: string): readonly ReadOption[] {
   const file = configFile === undefined ? {} : readConfigFile(configFile)
+  const limits: Readonly<Record<string, number>> = limitsOf({}, machineMemoryBytes())
+  const defaults = new Map(limitOptions.map(([name]) => [limitOption(name), limits[name]]))
   const sourcesOf = (row: OptionRow) =>
     [
       ['flag', flags[row.name]],
@@ -218,7 +220,9 @@ export function readOptions(flags: RawValues, configFile?: string): readonly Rea
       ['file', file[row.name]],
     ] as const
   const read = (row: OptionRow): ReadOption => {
-    const [source, raw] = sourcesOf(row).find(([, value]) => isGiven(value)) ?? (['default', row.default] as const)
+    const [source, raw] =
+      sourcesOf(row).find(([, value]) => isGiven(value)) ??
+      (['default', defaults.get(row.name) ?? row.default] as const)
     return { row, source, value: raw === undefined ? undefined : parseValue(row, raw) }
   }
   const without = optionTable.filter(({ name }) => name === 'without').flatMap((row) => read(row).value ?? [])

@@ -3,7 +3,7 @@
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { clientEnvironment, loadConfig, optionTable, readOptions, strayVariables } from '../../src/node/config.ts'
 import { runsWith } from '../helpers/features.ts'
 import { kafkaOptions } from '../../src/drivers/kafka/options.ts'
@@ -80,6 +80,21 @@ describe('an option', () => {
     )
     expect(faultOf({}, fileOf('[]'))).toContain('is not a JSON object')
     expect(faultOf({}, fileOf('{'))).toContain('cannot be read as JSON')
+  })
+
+  test('defaults of memory suit a small container, what is set holds', () => {
+    onTestFinished(() => void vi.restoreAllMocks())
+    vi.spyOn(process, 'constrainedMemory').mockReturnValue(512 * 1024 * 1024)
+    const name = 'limit-query-memory-bytes'
+    expect(loadConfig({}).limits.queryMemoryBytes).toBe(128 * 1024 * 1024)
+    expect(readOptions({}).find(({ row }) => row.name === name)).toMatchObject({
+      source: 'default',
+      value: 134_217_728,
+    })
+    expect(loadConfig({ [name]: '1073741824' }).limits).toMatchObject({
+      queryMemoryBytes: 1_073_741_824,
+      exportSlots: 1,
+    })
   })
 
   test('sets a limit and what is a part of it; the others are as the table says', () => {

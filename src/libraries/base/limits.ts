@@ -9,7 +9,7 @@ interface LimitRow {
   readonly isOption?: true
   /** The limit that it is a part or a multiple of. */
   readonly from?: { readonly limit: string; readonly times: number; readonly over: number }
-  /** At most the memory beside the node itself over this: what is fine on a server must not end a small board. */
+  /** By itself at most the memory beside the node over this: what is fine on a server must not end a small board. */
   readonly ofMemory?: number
 }
 
@@ -84,7 +84,7 @@ export const limitTable = {
     ofMemory: 2,
     value: 1024 * MiB,
     unit: 'bytes',
-    text: 'memory of one query process, at most half of what the machine or its container has beyond 256 MiB',
+    text: 'memory of one query process. Where it is not set, at most half of what the machine or its container has beyond 256 MiB',
   },
   concurrentQueries: {
     isOption: true,
@@ -101,7 +101,7 @@ export const limitTable = {
     ofMemory: memoryPerQuery,
     value: 2,
     unit: 'answers',
-    text: 'answers streamed as files at the same time, at most as many as there may be queries in the memory',
+    text: 'answers streamed as files at the same time. Where it is not set, at most one per 512 MiB of memory beyond 256 MiB',
   },
   cacheBytes: {
     isOption: true,
@@ -228,15 +228,15 @@ const rows: readonly (readonly [string, LimitRow])[] = Object.entries(limitTable
 export const limitOptions = rows.filter(([, { isOption }]) => isOption === true)
 
 /**
- * Every limit: as `given`, else what follows from the limit that it is a part of, else the value of the table. None takes more
- * than its part of `memoryBytes`, those of the machine.
+ * Every limit: as `given`, else what follows from the limit that it is a part of, else the value of the table, or what suits a
+ * machine with `memoryBytes`.
  */
 export function limitsOf(given: Partial<Limits> = {}, memoryBytes = Number.POSITIVE_INFINITY): Limits {
   const values: Record<string, number> = { ...given }
   const left = memoryBeside(memoryBytes)
   for (const [name, { value, from, ofMemory = 0 }] of rows) {
     const most = Math.max(1, Math.floor(left / ofMemory))
-    if (from === undefined) values[name] = Math.min(values[name] ?? value, most)
+    if (from === undefined) values[name] ??= Math.min(value, most)
   }
   for (const [name, { from }] of rows) {
     if (from !== undefined) values[name] ??= Math.floor(((values[from.limit] ?? 0) * from.times) / from.over)

@@ -26,9 +26,8 @@ test('what a node may take for queries fits beside it, in any memory', () => {
   expect([64, 512, 1024, 2048, 4096].map((one) => queriesInMemory(one * MiB))).toEqual([1, 1, 1, 3, 7])
 })
 
-test('a limit that is given is lowered to what there is, and never raised; no other depends on the memory', () => {
-  expect(limitsOf({ queryMemoryBytes: 4096 * MiB }, 1024 * MiB).queryMemoryBytes).toBe(384 * MiB)
-  expect(limitsOf({ queryMemoryBytes: MiB }, 1024 * MiB).queryMemoryBytes).toBe(MiB)
+test('what is given holds in any memory, and no other limit depends on it', () => {
+  expect(limitsOf({ queryMemoryBytes: 4096 * MiB }, 1024 * MiB).queryMemoryBytes).toBe(4096 * MiB)
   const [small, large] = [limitsOf({}, MiB), limitsOf()]
   const changed = Object.keys(limitTable).filter((name) => Reflect.get(small, name) !== Reflect.get(large, name))
   expect(changed.sort()).toEqual([...bounded].sort())
