@@ -76,6 +76,10 @@ describe('the unit of systemd', () => {
     expect(loadConfig(Object.fromEntries(options))).toMatchObject({ listenPort: 8080, anonymousRead: false })
   })
 
+  it('goes on where the kernel ends a query process, which systemd takes for a reason to stop', () => {
+    expect(unit).toMatch(/^OOMPolicy=continue$/m)
+  })
+
   it.runIf(has('systemd-analyze'))('is one, and well closed', () => {
     const path = join(repository, 'deploy/proofstream.service')
     expect(run('systemd-analyze', 'verify', path)).toBe('')
