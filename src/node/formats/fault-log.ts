@@ -1,5 +1,6 @@
-// Collects the faults of one body: the first hundred with their places, and how many there are in all.
+// Collects the faults of one body: the first with their places, up to a hundred, and how many there are in all.
 
+import { utf8 } from '../../libraries/base/bytes.ts'
 import { defined } from '../../libraries/base/collections.ts'
 import { shortened } from '../../libraries/base/shortened.ts'
 import { foldAscii } from '../../libraries/model/names.ts'
@@ -9,6 +10,8 @@ import { maxNameBytes } from '../../libraries/model/schema.ts'
 /** Records at the start of a body that columns are inferred from. */
 export const sampleRecords = 10_000
 const maxErrors = 100
+/** Of the errors that are told, as JSON: names of control characters take six times their length there. */
+const maxToldBytes = 192 * 1024
 const maxExcerptChars = 80
 /** Names stand in messages, and a name may be as long as a record. */
 const maxMessageChars = 600
@@ -73,6 +76,7 @@ export class FaultLog {
   hint: string | undefined = undefined
   /** What a fault of no record is in. */
   whole = 'The header'
+  private toldBytes = 0
   private countedRecord = -1
   private countedBytes = 0
   private countedLine = 1
@@ -80,7 +84,7 @@ export class FaultLog {
   /** Notes a fault of record number `record` (undefined: of a CSV header), whose first byte is at `place`. */
   add(fault: Fault, record: number | undefined, place: RecordPlace): void {
     this.total += 1
-    if (this.errors.length >= maxErrors) return
+    if (this.isFull) return
     const { kind, message, bytes, at, end, column, pointer } = fault
     this.addBounded({
       ...defined({ record }),
@@ -108,17 +112,23 @@ export class FaultLog {
   /** A fault whose bytes are no longer at hand. */
   addBare(error: RecordError): void {
     this.total += 1
-    if (this.errors.length < maxErrors) this.addBounded(error)
+    if (!this.isFull) this.addBounded(error)
+  }
+
+  private get isFull(): boolean {
+    return this.errors.length >= maxErrors || this.toldBytes > maxToldBytes
   }
 
   /** A pointer that is too long is left out: a part of it would lead elsewhere. */
   private addBounded({ column, pointer, message, ...error }: RecordError): void {
-    this.errors.push({
+    const bounded = {
       ...error,
       ...(column === undefined ? {} : { column: shortened(column, maxNameBytes) }),
       ...(pointer === undefined || pointer.length > maxPointerChars ? {} : { pointer }),
       message: shortened(message, maxMessageChars),
-    })
+    }
+    this.toldBytes += utf8(JSON.stringify(bounded)).length
+    if (this.toldBytes <= maxToldBytes) this.errors.push(bounded)
   }
 
   /** The error that tells the caller all of it. `inferred`: the columns were guessed from this very body; `isWhole`: it was read to its end. */
