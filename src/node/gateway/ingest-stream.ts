@@ -7,6 +7,7 @@ import type { Readable } from 'node:stream'
 import { defined } from '../../libraries/base/collections.ts'
 import type { EndlessFormat } from '../formats/format.ts'
 import { joinedWarnings } from '../../libraries/base/warnings.ts'
+import { must } from '../../libraries/base/assert.ts'
 import type { Clock } from '../../libraries/base/clock.ts'
 import type { Limits } from '../../libraries/base/limits.ts'
 import { NodeError, type RecordError } from '../../libraries/base/errors.ts'
@@ -71,6 +72,8 @@ export interface StreamDeps {
      * Durable when it resolves.
      */
     place(batch: LineBatch, turn: Turn): Promise<StreamReceipt>
+    /** A batch as it is placed, with blank lines that come before it. */
+    whole(batch: LineBatch): LineBatch
     /** What was told as durable and the log refused all the same; with `waits` it is waited for what is not decided yet. */
     refused(waits: boolean): Promise<RefusedRecords | undefined>
   }
@@ -244,9 +247,10 @@ export class IngestStream {
     try {
       await this.#placeWhole(batch, turn)
     } catch (error) {
-      const misfit = misfitOf(error, batch)
+      const whole = this.#deps.batches.whole(batch)
+      const misfit = misfitOf(error, whole)
       if (misfit === undefined) throw error
-      const { before } = batch.split(misfit.number)
+      const { before } = whole.split(misfit.number)
       if (before !== undefined) await this.#placeWhole(before, turn)
       throw misfit.error
     }
@@ -265,7 +269,7 @@ export class IngestStream {
         rest = rest.split(receipt.numbers.last + 1).rest
       } catch (error) {
         if (rest !== undefined && isTooWide(error) && rest.rows > 1) {
-          const halves = rest.split(rest.first + Math.ceil((rest.last + 1 - rest.first) / 2))
+          const halves = rest.split(must(rest.numberOf(Math.ceil(rest.rows / 2)), 'it has such a row'))
           if (halves.before !== undefined) await this.#placeWhole(halves.before, turn)
           rest = halves.rest
           continue

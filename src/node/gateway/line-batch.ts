@@ -35,9 +35,12 @@ export class LineBatch implements LineBatchFacts {
     this.#endsAfter = endsAfter
   }
 
-  /** The records before `number`, and the others; each undefined where none of them is a row. */
-  split(number: number): { readonly before: LineBatch | undefined; readonly rest: LineBatch | undefined } {
-    if (number > this.last) return { before: this, rest: undefined }
+  /**
+   * The records before `number`, and the others; each undefined where none of them is a row. `blank`: the others, where they
+   * are blank lines alone, whose numbers are used up all the same.
+   */
+  split(number: number): Readonly<Record<'before' | 'rest' | 'blank', LineBatch | undefined>> {
+    if (number > this.last) return { before: this, rest: undefined, blank: undefined }
     let at = this.headerBytes
     let rows = 0
     for (const record of this.#records()) {
@@ -46,11 +49,21 @@ export class LineBatch implements LineBatchFacts {
       at = record.end
     }
     const header = this.bytes.subarray(0, this.headerBytes)
-    const rest = concatBytes([header, this.bytes.subarray(at)])
+    const before = this.#part({ first: this.first, last: number - 1, rows, bytes: this.bytes.subarray(0, at) })
+    const bytes = concatBytes([header, this.bytes.subarray(at)])
+    const others = this.#part({ first: number, last: this.last, rows: this.rows - rows, bytes })
     return {
-      before: this.#part({ first: this.first, last: number - 1, rows, bytes: this.bytes.subarray(0, at) }),
-      rest: this.#part({ first: number, last: this.last, rows: this.rows - rows, bytes: rest }),
+      before: before.rows === 0 ? undefined : before,
+      ...(others.rows === 0 ? { rest: undefined, blank: others } : { rest: others, blank: undefined }),
     }
+  }
+
+  /** The same behind blank lines that come before it. */
+  behind(blank: LineBatch): LineBatch {
+    const { first } = blank
+    const [header, own] = [this.bytes.subarray(0, this.headerBytes), this.bytes.subarray(this.headerBytes)]
+    const bytes = concatBytes([header, blank.bytes.subarray(blank.headerBytes), own])
+    return this.#part({ first, last: this.last, rows: this.rows, bytes })
   }
 
   /** Number of the record that `line` of the bytes, from 1 on, is in; undefined for a line of the header. */
@@ -72,8 +85,8 @@ export class LineBatch implements LineBatchFacts {
     return undefined
   }
 
-  #part(facts: Omit<LineBatchFacts, 'headerBytes'>): LineBatch | undefined {
-    return facts.rows === 0 ? undefined : new LineBatch({ ...facts, headerBytes: this.headerBytes }, this.#endsAfter)
+  #part(facts: Omit<LineBatchFacts, 'headerBytes'>): LineBatch {
+    return new LineBatch({ ...facts, headerBytes: this.headerBytes }, this.#endsAfter)
   }
 
   *#records(): Generator<{ readonly number: number; start: number; end: number; isBlank: boolean }> {

@@ -80,6 +80,8 @@ export class StreamBatches {
   /** What the chain knows of the producer under this epoch. */
   #mark: HeldMark | undefined
   #hasBegun: boolean
+  /** Blank lines after the records that the chain has: the next batch begins with them, so that no number is missing. */
+  #blank: LineBatch | undefined
   readonly #undecided: UndecidedBatches
 
   constructor(
@@ -107,9 +109,10 @@ export class StreamBatches {
     // What the first batch finds out counts for the others.
     if (!this.#hasBegun || this.#chain === undefined) await turn()
     await this.#demandTaken()
+    const whole = this.whole(batch)
     for (let cuts = 0; ; cuts++) {
       try {
-        return await this.#append(this.#pieceOf(batch), turn)
+        return await this.#append(this.#pieceOf(whole), turn)
       } catch (error) {
         if (this.#hasBegun) throw error
         await this.#lookAgain(error)
@@ -118,11 +121,17 @@ export class StreamBatches {
     }
   }
 
+  /** A batch with the blank lines before it whose numbers no other batch has. */
+  whole(batch: LineBatch): LineBatch {
+    return this.#blank?.last === batch.first - 1 ? batch.behind(this.#blank) : batch
+  }
+
   /** Up to the last number that the chain has, or from there on: a range is taken whole or not at all. */
   #pieceOf(batch: LineBatch): LineBatch {
     const { last } = this.#mark ?? batch
     if (last < batch.first || last >= batch.last) return batch
-    const { before, rest } = batch.split(last + 1)
+    const { before, rest, blank } = batch.split(last + 1)
+    this.#blank = blank
     return before ?? rest ?? batch
   }
 

@@ -39,9 +39,10 @@ class Connection {
     return connection
   }
 
-  send(from: number, to: number): void {
+  /** Then `blanks` lines, each of which uses up a number. */
+  send(from: number, to: number, blanks = 0): void {
     const numbers = Array.from({ length: to - from + 1 }, (_, at) => ({ n: from + at }))
-    this.#body.push(utf8(ndjson(numbers)))
+    this.#body.push(utf8(`${ndjson(numbers)}${' \n'.repeat(blanks)}`))
   }
 
   /** Records that fill more than 64 KiB: such bodies are not read whole. */
@@ -123,6 +124,30 @@ test('a batch that is there in part when its turn comes is cut again, and each r
     [16, 20, 0],
     [21, 22, 0],
   ])
+})
+
+test('blank lines behind records that are there keep their numbers: nothing is missing before the next batch', async () => {
+  const rig = await withDataset({ stream })
+  const one = await Connection.open(rig, 0)
+  one.send(0, 3)
+  expect(await one.told(1)).toEqual([[0, 3, 0]])
+  const two = await Connection.open(rig, 2)
+  two.send(2, 3, 2)
+  expect(await two.told(1)).toEqual([[2, 3, 2]])
+  two.send(6, 7)
+  expect(await two.told(2)).toEqual([
+    [2, 3, 2],
+    [4, 7, 0],
+  ])
+  // Sent again, whoever cuts it: none is stored twice, and none is taken for another.
+  const again = await Connection.open(rig, 4)
+  again.send(4, 3, 2)
+  again.send(6, 8)
+  expect(await again.told(2)).toEqual([
+    [4, 7, 2],
+    [8, 8, 0],
+  ])
+  expect(await rowsOf(rig)).toBe(7)
 })
 
 test('a batch of a long body is tried, cut and read again as a short one', async () => {
