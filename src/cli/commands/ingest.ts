@@ -313,11 +313,12 @@ function againHint(label: string, key: string | undefined): string {
 /** Where the tries are used up, the key is what makes another one safe. */
 function withHint(error: unknown, source: IngestSource, key: string | undefined, dataset: string): unknown {
   if (!(error instanceof CommandFailure)) return error
-  const { kind = '', retryable, hint: told } = error.details
+  const { kind = '', retryable, hint: told = '' } = error.details
   const again = retryable === true ? againHint(source.label, key).replace(/^t/, 'T') : undefined
   const piped = kind.endsWith('BodyTooLarge') ? pipeHint(source, dataset) : undefined
-  const hint = again ?? (piped === undefined ? told : [told, piped].filter(Boolean).join(' '))
-  return new CommandFailure(error.exitCode, error.message, { ...error.details, ...defined({ hint }), cause: error })
+  if (again === undefined && piped === undefined) return error
+  const hint = again ?? `${told} ${piped}`.trim()
+  return new CommandFailure(error.exitCode, error.message, { ...error.details, hint, cause: error })
 }
 
 /** Lines that are too many for one batch fit into several. */

@@ -52,10 +52,8 @@ export class LineBatch implements LineBatchFacts {
     const before = this.#part({ first: this.first, last: number - 1, rows, bytes: this.bytes.subarray(0, at) })
     const bytes = concatBytes([header, this.bytes.subarray(at)])
     const others = this.#part({ first: number, last: this.last, rows: this.rows - rows, bytes })
-    return {
-      before: before.rows === 0 ? undefined : before,
-      ...(others.rows === 0 ? { rest: undefined, blank: others } : { rest: others, blank: undefined }),
-    }
+    const [rest, blank] = others.rows > 0 ? [others] : [undefined, others]
+    return { before: before.rows > 0 ? before : undefined, rest, blank }
   }
 
   /** The same behind blank lines that come before it. */

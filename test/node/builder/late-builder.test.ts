@@ -169,13 +169,9 @@ test('a builder whose place was packed and swept meanwhile has lost, though noth
   expect(await sweepChain(store, first, { beforeMs: 0 })).toBe(1)
 })
 
-test('a builder goes on with a dataset that was deleted while it slept, and is restored later', async () => {
-  const log = openMemoryLog()
-  const writer = new TestWriter('w')
-  const shared = openMemoryStore()
-  await log.append(0, [writer.create(first, 'acme/first')])
+/** A builder that has found no chain, and sleeps before it takes the creation, until `open`. */
+async function asleep(log: EventLog, shared: ObjectStore) {
   const { opened, open } = gate()
-  // It has found no chain, and sleeps before it takes the creation.
   let sleeps = false
   const list = async (key: string): Promise<readonly string[]> => {
     if (key.startsWith('deletions/')) {
@@ -186,6 +182,15 @@ test('a builder goes on with a dataset that was deleted while it slept, and is r
   }
   const late = await start(log, { ...shared, list })
   await until('it sleeps', () => sleeps)
+  return { late, open }
+}
+
+test('a builder goes on with a dataset that was deleted while it slept, and is restored later', async () => {
+  const log = openMemoryLog()
+  const writer = new TestWriter('w')
+  const shared = openMemoryStore()
+  await log.append(0, [writer.create(first, 'acme/first')])
+  const { late, open } = await asleep(log, shared)
   await log.append(0, [writer.rows(first, [{ rows: 3 }]), writer.delete(first)])
   // The other one goes on, so that the floor stays where it is.
   const other = await start(log, shared)
@@ -206,18 +211,7 @@ test("a builder goes on with a dataset that was renamed while it slept, and whos
   const writer = new TestWriter('w')
   const shared = openMemoryStore()
   await log.append(0, [writer.create(first, 'acme/first')])
-  const { opened, open } = gate()
-  // It has found no chain, and sleeps before it takes the creation.
-  let sleeps = false
-  const list = async (key: string): Promise<readonly string[]> => {
-    if (key.startsWith('deletions/')) {
-      sleeps = true
-      await opened
-    }
-    return await shared.list(key)
-  }
-  const late = await start(log, { ...shared, list })
-  await until('it sleeps', () => sleeps)
+  const { late, open } = await asleep(log, shared)
   await log.append(0, [writer.change(first, { alias: 'acme/moved' }), writer.create(second, 'acme/first')])
   const other = await start(log, shared)
   await drained(log, other)
