@@ -18,13 +18,17 @@ const together = [
 const ownProjects = [...together, 'scenario', 'crash', 'docs', 'kafka', 'sim', 'syscalls', 'mutants', 'package']
 
 /** The runner ends what hangs, and nothing that a busy machine only slows down: a fact that does not come fails before. */
-const limits = { testTimeout: 1_200_000, hookTimeout: 1_200_000, expect: { poll: { timeout: 300_000 } } }
+const limits = {
+  testTimeout: 1_200_000,
+  hookTimeout: 1_200_000,
+  expect: { poll: { timeout: 300_000 } },
+  alias: [{ find: /^fast-check$/, replacement: join(import.meta.dirname, 'test/helpers/properties.ts') }],
+}
 const long = { ...limits, testTimeout: 7_200_000 }
 
 const exclude = process.env['TEST_TIER'] === 'fast' ? slowFiles : []
 const folder = (name: string): string => `test/${name}/**/*.test.ts`
 const pages = ['test/helpers/pages.ts']
-const properties = ['test/helpers/properties.ts']
 
 export default defineConfig({
   test: {
@@ -46,7 +50,6 @@ export default defineConfig({
           include: together.map(folder),
           exclude,
           globalSetup: pages,
-          setupFiles: properties,
           maxWorkers: 2,
           isolate: false,
         },

@@ -1,6 +1,6 @@
 // A node that dies at each point of a request: while a body comes, before and while it answers, while it runs a query.
 // Points behind the request, between a batch and its block, are in test/syscalls. POINT_REPEATS says how often each is
-// tried (default 1), CRASH_SEED repeats the choices.
+// tried (default 1), SEED repeats the choices.
 
 import { once } from 'node:events'
 import { mkdirSync } from 'node:fs'
@@ -14,9 +14,9 @@ import { type ServedNode, startServed } from '../history/chaos.ts'
 import { type Answer, type BatchSent, type History, judge } from '../history/history.ts'
 import { type Address, randomOf, readBack } from '../history/load.ts'
 import { checkStore } from '../../src/index.ts'
+import { seed } from '../helpers/seed.ts'
 
 const repeats = Number(process.env['POINT_REPEATS'] ?? 1)
-const seed = Number(process.env['CRASH_SEED'] ?? Math.floor(Math.random() * 2 ** 31))
 const random = randomOf(seed)
 const alias = 'acme/points'
 const rows = 400
@@ -113,7 +113,7 @@ const points: Readonly<Record<string, (socket: Socket, id: string) => Promise<un
   },
 }
 
-test(`dies at each point of a request ${repeats} times, and no promise breaks (CRASH_SEED=${seed})`, async () => {
+test(`dies at each point of a request ${repeats} times, and no promise breaks (SEED=${seed})`, async () => {
   const batches: BatchSent[] = []
   const counts: Record<string, number> = {}
   let order = 0

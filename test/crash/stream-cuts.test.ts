@@ -9,14 +9,15 @@ import { expect, test } from 'vitest'
 import { type ServedNode, startServed } from '../history/chaos.ts'
 import { type Address, randomOf, Seen } from '../history/load.ts'
 import { checkStore } from '../../src/index.ts'
-import { judgeStreams, makeDatasets, sendStreams, streamCuts, streamSeed } from './stream-senders.ts'
+import { judgeStreams, makeDatasets, sendStreams, streamCuts } from './stream-senders.ts'
+import { seed } from '../helpers/seed.ts'
 
 /** Of so many cuts one is a kill of the node. */
 const cutsPerKill = 75
 
-test(`cuts and kills of streams lose nothing and store nothing twice (STREAM_CUTS=${streamCuts} STREAM_SEED=${streamSeed})`, async () => {
+test(`cuts and kills of streams lose nothing and store nothing twice (STREAM_CUTS=${streamCuts} SEED=${seed})`, async () => {
   const dir = await mkdtemp(join(tmpdir(), 'proofstream-cuts-'))
-  const random = randomOf(streamSeed)
+  const random = randomOf(seed)
   const seen = new Seen()
   const tuning = {
     cut: { burstBlocks: 100_000, openAgeMs: 200, waitAgeMs: 20 },

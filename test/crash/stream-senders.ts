@@ -1,6 +1,6 @@
 // Senders of numbered streams over real connections, each cut at a random byte, in NDJSON and in CSV, by POST and over
 // WebSocket: they come back, to any gateway, with what they were not told of. Each record is a batch of one row to the checker. STREAM_CUTS says how many
-// connections are cut or lost with a process (default 150), STREAM_SEED repeats the choices; by default it is the day's.
+// connections are cut or lost with a process (default 150), SEED other choices.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'
@@ -9,7 +9,6 @@ import { type Address, type Random, readBack, type Seen } from '../history/load.
 import { PostConnection, SocketConnection, type StreamConnection } from './stream-connections.ts'
 
 export const streamCuts = Number(process.env['STREAM_CUTS'] ?? 150)
-export const streamSeed = Number(process.env['STREAM_SEED'] ?? Math.floor(Date.now() / 86_400_000))
 
 export const streamAliases = ['cuts/a', 'cuts/b', 'cuts/c'] as const
 const senderCount = 12

@@ -1,6 +1,6 @@
 // Two gateways, two builders and two replicas that share nothing but a broker and a bucket, under load, while processes of each
 // role are killed and frozen and the bucket fails: answers are lost after the write, bodies are cut, it wants peace. Then
-// history and store are judged. STORM_CYCLES says how many processes are killed (default 15), STORM_SEED repeats choices.
+// history and store are judged. STORM_CYCLES says how many processes are killed (default 15), SEED repeats choices.
 
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -12,9 +12,9 @@ import { testKeys } from '../helpers/buckets.ts'
 import { Broker } from '../helpers/kafka-broker.ts'
 import { newPrefix, noKafka } from '../helpers/kafka-shared.ts'
 import { Fleet } from './storm-fleet.ts'
+import { seed } from '../helpers/seed.ts'
 
 const cycles = Number(process.env['STORM_CYCLES'] ?? 15)
-const seed = Number(process.env['STORM_SEED'] ?? Math.floor(Math.random() * 2 ** 31))
 const random = randomOf(seed)
 const names = ['gateway-1', 'gateway-2', 'builder-1', 'builder-2', 'replica-1', 'replica-2']
 const store = 's3://tests/storm'
@@ -61,7 +61,7 @@ describe.skipIf(noKafka)('a storm over a bucket', () => {
     await rm(dir, { recursive: true, force: true })
   })
 
-  test(`breaks no promise over ${cycles} kills of processes (STORM_SEED=${seed})`, async () => {
+  test(`breaks no promise over ${cycles} kills of processes (SEED=${seed})`, async () => {
     const seen = new Seen()
     let isOver = false
     const loading = fleet.load(seen, () => isOver)

@@ -1,7 +1,7 @@
 // Two gateways, four builders and two replicas over one broker, under load, while everything goes wrong: processes of
 // each role are killed and frozen, the broker is frozen for 30 s and killed, a gateway is cut off from it,
 // acknowledgements are lost. Then peace; history and store are judged. STORM_CYCLES says how many processes are killed
-// (default 48), STORM_SEED repeats the choices of a run.
+// (default 48), SEED repeats the choices of a run.
 
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -13,9 +13,9 @@ import { Broker, freePorts } from '../helpers/kafka-broker.ts'
 import { KafkaProxy, produceKey } from '../helpers/kafka-proxy.ts'
 import { newPrefix, noKafka } from '../helpers/kafka-shared.ts'
 import { Fleet } from './storm-fleet.ts'
+import { seed } from '../helpers/seed.ts'
 
 const cycles = Number(process.env['STORM_CYCLES'] ?? 48)
-const seed = Number(process.env['STORM_SEED'] ?? Math.floor(Math.random() * 2 ** 31))
 const random = randomOf(seed)
 const names = ['gateway-1', 'gateway-2', 'builder-1', 'builder-2', 'builder-3', 'builder-4', 'replica-1', 'replica-2']
 
@@ -77,7 +77,7 @@ describe.skipIf(noKafka)('a storm', () => {
     await thawn
   }
 
-  test(`breaks no promise over ${cycles} kills of processes (STORM_SEED=${seed})`, async () => {
+  test(`breaks no promise over ${cycles} kills of processes (SEED=${seed})`, async () => {
     const seen = new Seen()
     let isOver = false
     const loading = fleet.load(seen, () => isOver)

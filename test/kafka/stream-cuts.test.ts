@@ -9,18 +9,19 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { randomOf, Seen } from '../history/load.ts'
 import { checkStore } from '../../src/index.ts'
-import { judgeStreams, makeDatasets, sendStreams, streamCuts, streamSeed } from '../crash/stream-senders.ts'
+import { judgeStreams, makeDatasets, sendStreams, streamCuts } from '../crash/stream-senders.ts'
 import { newPrefix, noKafka, sharedKafka } from '../helpers/kafka-shared.ts'
 import { Fleet } from './storm-fleet.ts'
+import { seed } from '../helpers/seed.ts'
 
 /** Of so many cuts one is a kill of a process. */
 const cutsPerKill = 75
 const names = ['gateway-1', 'gateway-2', 'builder-1', 'builder-2', 'replica-1']
 
 describe.skipIf(noKafka)('streams over several gateways', () => {
-  test(`lose nothing and store nothing twice (STREAM_CUTS=${streamCuts} STREAM_SEED=${streamSeed})`, async () => {
+  test(`lose nothing and store nothing twice (STREAM_CUTS=${streamCuts} SEED=${seed})`, async () => {
     const dir = await mkdtemp(join(tmpdir(), 'proofstream-cuts-'))
-    const random = randomOf(streamSeed)
+    const random = randomOf(seed)
     const seen = new Seen()
     const brokersOf = (): string => sharedKafka().broker
     const fleet = new Fleet({ dir, names, brokersOf, topicPrefix: newPrefix(), random })

@@ -1,7 +1,7 @@
 // The tests are tested with bugs: each mutant of the source must be caught by the simulation, or by the test that it
 // names, or those are worth nothing. A mutant is a copy of the repository in a temporary directory with one change;
-// MUTANT_SEEDS says how many seeds there are (default 400), of which the odd ones run; MUTANTS, how many mutants have their
-// turn today (default all).
+// MUTANT_SEEDS says how many seeds there are (default 400), of which the odd ones run; MUTANTS, how many mutants
+// have their turn, each so many from SEED on (default all).
 
 import { execFile } from 'node:child_process'
 import { cp, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, test } from 'vitest'
+import { seed } from '../helpers/seed.ts'
 import { filesUnder } from '../helpers/sources.ts'
 import { type Mutant, mutants, planted } from './mutants.ts'
 
@@ -26,9 +27,9 @@ const copied = [
 ]
 const sources = filesUnder('src')
 const seeds = process.env['MUTANT_SEEDS'] ?? '400'
-const perDay = Number(process.env['MUTANTS'] ?? mutants.length)
-const firstOfToday = (Math.floor(Date.now() / 86_400_000) * perDay) % mutants.length
-const ofToday = mutants.filter((_mutant, at) => (at + mutants.length - firstOfToday) % mutants.length < perDay)
+const wanted = Number(process.env['MUTANTS'] ?? mutants.length)
+const first = (seed * wanted) % mutants.length
+const chosen = mutants.filter((_mutant, at) => (at + mutants.length - first) % mutants.length < wanted)
 
 let home = ''
 beforeAll(async () => {
@@ -69,7 +70,7 @@ function tried(
 
 describe.concurrent('the tests', () => {
   // One half of the seeds is enough: two mutants run at the same time.
-  test.for(ofToday)('catch a node with $name', async (mutant, { expect }) => {
+  test.for(chosen)('catch a node with $name', async (mutant, { expect }) => {
     const copy = await copyOf(mutant.name)
     const { path, text } = planted(sources, mutant)
     await writeFile(join(copy, path), text)
@@ -91,7 +92,7 @@ describe.concurrent('the tests', () => {
   test('pass the same copy without a change', async ({ expect }) => {
     const copy = await copyOf('unchanged')
     expect(await tried(copy, { test: 'seeds' }, '20')).toMatchObject({ status: 0 })
-    for (const unit of new Set(ofToday.flatMap((mutant) => mutant.unit ?? []))) {
+    for (const unit of new Set(chosen.flatMap((mutant) => mutant.unit ?? []))) {
       expect(await tried(copy, { unit }, '20')).toMatchObject({ status: 0 })
     }
   })

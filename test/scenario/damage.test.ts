@@ -13,8 +13,8 @@ import { must } from '../../src/libraries/base/assert.ts'
 import { type RunningNode, startNode } from '../../src/node/node.ts'
 import { type Answer, send, startLiveNode } from '../helpers/live-node.ts'
 import { until } from '../helpers/until.ts'
+import { seed } from '../helpers/seed.ts'
 
-const seed = Number(process.env['DAMAGE_SEED'] ?? 1)
 const random = randomOf(seed)
 /** Changed bits for each kind, beside one file that is cut off. */
 const flips = Number(process.env['DAMAGE_FLIPS'] ?? 2)
@@ -199,7 +199,7 @@ function newestOf(files: readonly string[]): string[] {
   return files.filter((file) => positionOf(file) === newest)
 }
 
-test.each(kinds)(`a changed $name is told and never served (DAMAGE_SEED=${seed})`, async ({ name, path, toldBy }) => {
+test.each(kinds)(`a changed $name is told and never served (SEED=${seed})`, async ({ name, path, toldBy }) => {
   const files = newestOf(whole.files.filter((file) => path.test(file)))
   expect(files).not.toEqual([])
   const done: string[] = []

@@ -1,6 +1,6 @@
 // Each system call of a node's first start that makes something durable fails in turn: killed at, EIO, ENOSPC. Then the
 // node starts again on what is there: it must start, with a token that opens it, and keep key and token that were told.
-// FIRST_START_RUNS says how many of all these runs to make (default 24, `all` for each), SYSCALL_SEED which ones.
+// FIRST_START_RUNS says how many of all these runs to make (default 24, `all` for each), SEED which ones.
 
 import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -11,6 +11,7 @@ import { loadConfig } from '../../src/node/config.ts'
 import { startNode } from '../../src/node/node.ts'
 import { orderFaults, parseTrace } from './order.ts'
 import { type Injection, injectionsOf, runTraced, type TracedRun, whyNoStrace } from './trace.ts'
+import { seed } from '../helpers/seed.ts'
 
 const workload = fileURLToPath(new URL('first-start-workload.ts', import.meta.url))
 const calls = [
@@ -25,7 +26,6 @@ const calls = [
   'mkdir,mkdirat',
 ] as const
 const wanted = process.env['FIRST_START_RUNS'] ?? '24'
-const seed = Number(process.env['SYSCALL_SEED'] ?? Math.floor(Math.random() * 2 ** 31))
 
 const missing = whyNoStrace()
 
@@ -84,7 +84,7 @@ describe.skipIf(missing !== undefined)('a first start', () => {
     expect(orderFaults(parseTrace(run.trace))).toEqual([])
   })
 
-  test(`interrupted anywhere is finished by the next one (FIRST_START_RUNS=${wanted} SYSCALL_SEED=${seed})`, async () => {
+  test(`interrupted anywhere is finished by the next one (FIRST_START_RUNS=${wanted} SEED=${seed})`, async () => {
     const { run } = await runIn()
     const { all, chosen } = injectionsOf(parseTrace(run.trace), calls, { wanted, seed })
     const bad: object[] = []

@@ -2,7 +2,7 @@
 // unlink of one run from an empty directory to the last commit is killed at, ends with EIO, or with ENOSPC. Afterwards
 // the node starts again on what is there, callers repeat what was not acknowledged, and history and store are judged.
 // SYSCALL_RUNS says how many of all these runs to make (default 40, `all` for each), SYSCALL_REPEATS how often to kill
-// at each named point (default 5, with `all` 100), SYSCALL_SEED which ones.
+// at each named point (default 5, with `all` 100), SEED which ones.
 
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -17,11 +17,11 @@ import { orderFaults, parseTrace, type TracedCall } from './order.ts'
 import { crashPoints } from './points.ts'
 import { postsOf } from './posts.ts'
 import { type Injection, injectionsOf, runTraced, type TracedRun, whyNoStrace } from './trace.ts'
+import { seed } from '../helpers/seed.ts'
 
 const unlinks = 'unlink,unlinkat'
 const calls = ['write', 'pwrite64', 'fsync', 'fdatasync', 'link,linkat', 'rename,renameat,renameat2', unlinks] as const
 const wanted = process.env['SYSCALL_RUNS'] ?? '40'
-const seed = Number(process.env['SYSCALL_SEED'] ?? Math.floor(Math.random() * 2 ** 31))
 /** Kills at each named point. */
 const repeats = wanted === 'all' ? 100 : Number(process.env['SYSCALL_REPEATS'] ?? 5)
 const drainWithinMs = 20_000
@@ -118,7 +118,7 @@ describe.skipIf(missing !== undefined)('under strace', () => {
     expect(made.filter(({ isSaid }) => isSaid).length).toBeGreaterThan(3)
   })
 
-  test(`whatever call fails, no promise breaks (SYSCALL_RUNS=${wanted} SYSCALL_SEED=${seed})`, async () => {
+  test(`whatever call fails, no promise breaks (SYSCALL_RUNS=${wanted} SEED=${seed})`, async () => {
     const { calls: made } = await calibrate()
     const { all, chosen } = injectionsOf(made, calls, { wanted, seed })
     const counts: Record<string, number> = {}
@@ -131,7 +131,7 @@ describe.skipIf(missing !== undefined)('under strace', () => {
     expect((counts['not reached'] ?? 0) * 2).toBeLessThan(chosen.length)
   })
 
-  test(`killed at each point between a batch and its block, no promise breaks (${repeats} times, SYSCALL_SEED=${seed})`, async () => {
+  test(`killed at each point between a batch and its block, no promise breaks (${repeats} times, SEED=${seed})`, async () => {
     const { calls: made } = await calibrate()
     const points = crashPoints(made.filter(({ ours }) => ours))
     expect([...points.keys()]).toEqual(expect.arrayContaining(expectedPoints))

@@ -1,5 +1,5 @@
-// Shapefiles with damaged bytes, in their files or in the zip: whatever becomes of one, it is rows or a NodeError. The seed
-// is that of the day; SHAPEFILE_DAMAGE=10000 tries as many, SHAPEFILE_SEED repeats one.
+// Shapefiles with damaged bytes, in their files or in the zip: whatever becomes of one, it is rows or a NodeError. SHAPEFILE_DAMAGE=10000
+// tries as many, SEED others.
 
 import { expect, test } from 'vitest'
 import { shapefile } from '../../../src/features/shapefile/format.ts'
@@ -7,10 +7,9 @@ import { NodeError } from '../../../src/libraries/base/errors.ts'
 import { readFileBody } from '../../node/formats/reading.ts'
 import { fixture } from './reading.ts'
 import { entriesOf, zipOf } from './zips.ts'
+import { seed } from '../../helpers/seed.ts'
 
-const env = process.env
-const seed = Number(env['SHAPEFILE_SEED'] ?? Math.floor(Date.now() / 86_400_000))
-const trials = Number(env['SHAPEFILE_DAMAGE'] ?? 400)
+const trials = Number(process.env['SHAPEFILE_DAMAGE'] ?? 400)
 const names = ['values', 'polygons', 'lines-zm', 'points-m', 'multipoints', 'public-holes', 'page-932', 'page-850']
 
 /** Numbers from 0 to below `below`, the same for the same seed. */

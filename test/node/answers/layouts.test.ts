@@ -14,9 +14,9 @@ import type { Answer } from '../../helpers/live-node.ts'
 import { datasets, schemaFor } from './layout-data.ts'
 import { type Layouts, makeLayouts, openThreads, type Threads } from './layout-nodes.ts'
 import { StatementMaker } from './layout-statements.ts'
+import { seed } from '../../helpers/seed.ts'
 
 const count = Number(process.env['STATEMENTS'] ?? 150)
-const seed = Number(process.env['SEED'] ?? Date.now() % 2 ** 31)
 
 let layouts: Layouts | undefined
 const plain = usePlainEngine()

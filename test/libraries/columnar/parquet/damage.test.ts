@@ -1,12 +1,12 @@
 // Damaged files: flipped bits, bytes left out, tails cut off. Nothing crashes or hangs, every refusal is an error of the
-// table, and where pages have checksums no damage of a page is ever read as other rows. A sample by the seed of the day
-// (PARQUET_SEED to repeat one); PARQUET_DAMAGES=10000 for more.
+// table, and where pages have checksums no damage of a page is ever read as other rows. A sample by a seed
+// (SEED to repeat one); PARQUET_DAMAGES=10000 for more.
 
 import { expect, test } from 'vitest'
 import { NodeError } from '../../../../src/libraries/base/errors.ts'
 import { fixture, type ReadColumn, readAll } from './parquet-helper.ts'
+import { seed } from '../../../helpers/seed.ts'
 
-const seed = Number(process.env['PARQUET_SEED'] ?? Math.floor(Date.now() / 86_400_000))
 const damages = Number(process.env['PARQUET_DAMAGES'] ?? 500)
 
 /** Files with checksums, and some without. */

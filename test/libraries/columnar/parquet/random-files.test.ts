@@ -1,5 +1,5 @@
-// Random files of pyarrow, where python3 has it (pip install pyarrow); skipped elsewhere. Ten by the seed of the day
-// (PARQUET_SEED to repeat one); PARQUET_FILES=1000 for more. The script is that of the fixtures.
+// Random files of pyarrow, where python3 has it (pip install pyarrow); skipped elsewhere. Ten by a seed
+// (SEED to repeat one); PARQUET_FILES=1000 for more. The script is that of the fixtures.
 
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { readAll } from './parquet-helper.ts'
+import { seed } from '../../../helpers/seed.ts'
 
-const seed = Number(process.env['PARQUET_SEED'] ?? Math.floor(Date.now() / 86_400_000))
 const files = Number(process.env['PARQUET_FILES'] ?? 10)
 const python = process.env['PYTHON'] ?? 'python3'
 const script = join(import.meta.dirname, '../../../fixtures/parquet/make.py')

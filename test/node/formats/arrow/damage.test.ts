@@ -1,5 +1,5 @@
-// Damaged Arrow streams and files: bits, lengths and ends of the fixtures changed by a seed of the day (ARROW_DAMAGE=10000 for
-// more, ARROW_SEED for the same again). Whatever is changed, the reader ends in rows or in a NodeError that says where.
+// Damaged Arrow streams and files: bits, lengths and ends of the fixtures changed by a seed (ARROW_DAMAGE=10000 for
+// more, SEED for the same again). Whatever is changed, the reader ends in rows or in a NodeError that says where.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,10 +8,10 @@ import { openArrow } from '../../../../src/node/formats/arrow/format.ts'
 import { NodeError } from '../../../../src/libraries/base/errors.ts'
 import { defaultLimits } from '../../../helpers/default-limits.ts'
 import { bodyFile } from '../reading.ts'
+import { seed } from '../../../helpers/seed.ts'
 
 const folder = join(import.meta.dirname, '../../../fixtures/arrow')
 const runs = Number(process.env['ARROW_DAMAGE'] ?? 500)
-const seed = Number(process.env['ARROW_SEED'] ?? new Date().toISOString().slice(0, 10).replaceAll('-', ''))
 /** Where the node would say that rows take too much. */
 const mostRows = 200_000
 
