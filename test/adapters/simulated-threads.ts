@@ -5,7 +5,7 @@ import { formatNamed } from '../helpers/formats.ts'
 import { BodyTask } from '../../src/node/machine/work/body-task.ts'
 import { ColumnTask } from '../../src/node/machine/work/column-task.ts'
 import type { Beginning, TaskKind, Tasks, TaskWork } from '../../src/node/machine/work/tasks.ts'
-import { handedOver } from '../../src/node/machine/work/thread-messages.ts'
+import { Handover } from '../../src/node/machine/work/handover.ts'
 import { type Task, type TaskThreads, ThreadLost } from '../../src/node/machine/work/work-pool.ts'
 
 export interface SimulatedThreadsOptions {
@@ -39,18 +39,20 @@ export class SimulatedThreads implements TaskThreads {
 
   #begin<K extends TaskKind>(beginning: Beginning): Task<K> {
     const { compress, wait, isLost } = this.#options
-    const work = workOf(copied(beginning), compress)
+    const work = workOf(structuredClone(beginning), compress)
     let last: Promise<unknown> = Promise.resolve()
     let lost = false
     const answer = async (message: Tasks[K]['to']): Promise<Tasks[K]['from']> => {
       await wait()
       lost ||= isLost()
       if (lost) throw new ThreadLost('a thread was lost: by chance')
-      return copied(work.take(message)) as Tasks[K]['from'] // it answers what was begun
+      const over = new Handover()
+      const answered = work.take(message, over)
+      return structuredClone(answered, { transfer: over.buffers }) as Tasks[K]['from'] // it answers what was begun
     }
     return {
-      say: (message) => {
-        const sent = copied(message)
+      say: (message, over) => {
+        const sent = structuredClone(message, { transfer: over?.buffers ?? [] })
         const said = last.then(() => answer(sent))
         last = said.catch(() => undefined)
         return said
@@ -68,9 +70,4 @@ function workOf(beginning: Beginning, compress: (bytes: Uint8Array) => Uint8Arra
   const format = formatNamed(beginning.settings.format.name)
   if (format.kind !== 'stream') throw new TypeError('a format that is a stream')
   return new BodyTask(format, beginning.settings) as TaskWork // of its kind
-}
-
-function copied<T>(message: T): T {
-  const { value, buffers } = handedOver(message)
-  return structuredClone(value, { transfer: buffers })
 }

@@ -16,6 +16,7 @@ import {
   rowGroupBytes,
   rowGroupRows,
 } from '../../libraries/columnar/parquet/write-slice.ts'
+import { Handover } from '../machine/work/handover.ts'
 import type { Task, TaskThreads } from '../machine/work/work-pool.ts'
 
 /** The columns of one slice. */
@@ -131,15 +132,15 @@ class SharedColumns implements ColumnWork {
   }
 
   async encode({ columns }: PiecedRows): Promise<ColumnChunk[]> {
-    const shares = this.#tasks.map(() => new Map<number, Column>())
+    const shares = this.#tasks.map(() => ({ columns: new Map<number, Column>(), over: new Handover() }))
     this.#owners ??= sharedOut(columns.map(bytesOf), this.#tasks.length)
     for (const place of this.#fields.keys()) {
       const share = must(shares[this.#owners[place] ?? 0], 'a task')
-      share.set(place, joined(columns.shift() ?? []))
+      share.columns.set(place, share.over.column(joined(columns.shift() ?? [])))
     }
     const chunks = new Map<number, ColumnChunk>()
-    const said = shares.map(async (share, i) => {
-      const answer = await must(this.#tasks[i], 'a task').say({ kind: 'rows', columns: share })
+    const said = shares.map(async ({ columns: share, over }, i) => {
+      const answer = await must(this.#tasks[i], 'a task').say({ kind: 'rows', columns: share }, over)
       if (answer.kind === 'chunks') for (const [place, chunk] of answer.chunks) chunks.set(place, chunk)
     })
     await Promise.all(said)

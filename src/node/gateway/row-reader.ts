@@ -8,6 +8,7 @@ import { must } from '../../libraries/base/assert.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
 import type { RecordBatch } from '../../libraries/model/schema.ts'
 import type { BodySettings, FromBodyRows, RowMessages, ToBodyRows } from '../machine/work/body-task.ts'
+import { Handover } from '../machine/work/handover.ts'
 import { type Task, type TaskThreads, ThreadLost } from '../machine/work/work-pool.ts'
 
 /** Rows with an event time each: columns of this thread, messages of another. */
@@ -120,12 +121,13 @@ class ThreadReader implements RowReader {
     this.#task = undefined
   }
 
-  #say(message: ToBodyRows): Promise<FromBodyRows> {
-    return must(this.#task, 'a task goes on').say(message).catch(told)
+  #say(message: ToBodyRows, over?: Handover): Promise<FromBodyRows> {
+    return must(this.#task, 'a task goes on').say(message, over).catch(told)
   }
 
   #send(): void {
-    const block = this.#say({ kind: 'bytes', bytes: this.#block.subarray(0, this.#filled) })
+    const over = new Handover()
+    const block = this.#say({ kind: 'bytes', bytes: over.take(this.#block.subarray(0, this.#filled)) }, over)
     // Its failure is met when its turn comes.
     block.catch(() => {})
     this.#underWay.push(block)

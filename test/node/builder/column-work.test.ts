@@ -18,7 +18,7 @@ import {
 } from '../../../src/libraries/model/schema.ts'
 import { compressor } from '../../../src/node/open-storage.ts'
 import type { ObjectStore } from '../../../src/node/store/object-store.ts'
-import { handedOver } from '../../../src/node/machine/work/thread-messages.ts'
+import { Handover } from '../../../src/node/machine/work/handover.ts'
 import { ThreadPool } from '../../../src/node/machine/work/thread-pool.ts'
 import type { Task } from '../../../src/node/machine/work/work-pool.ts'
 import { appendText } from '../../helpers/slices.ts'
@@ -172,29 +172,30 @@ test('work that breaks fails with what broke it', async () => {
   await pool.close()
 })
 
-test('only arrays that are all of their buffer move to another thread', () => {
+test('what is named moves to another thread, of a part of a buffer a copy does, and nothing else moves', () => {
   const whole = Uint8Array.of(1, 2, 3)
   const part = new Uint8Array(Uint8Array.of(4, 5, 6, 7).buffer, 1, 2)
   const pooled = Buffer.from('pooled')
-  const numbers = new Int32Array(4).subarray(2)
-  const { value, buffers } = handedOver({
-    whole,
-    twice: whole,
-    map: new Map([[1, { part }]]),
-    pooled,
-    numbers,
-    none: new Uint8Array(0),
-  })
-  expect(buffers).toHaveLength(4)
-  expect(buffers).toContain(whole.buffer)
-  expect(buffers).not.toContain(part.buffer)
-  const there = structuredClone(value, { transfer: buffers })
-  expect(there).toMatchObject({
-    whole: Uint8Array.of(1, 2, 3),
-    twice: Uint8Array.of(1, 2, 3),
-    numbers: new Int32Array(2),
-  })
-  expect([toHex(part), pooled.toString(), whole.length]).toEqual(['0506', 'pooled', 0])
+  const unnamed = Uint8Array.of(8, 9)
+  const [values, validity, items] = [Uint8Array.of(1), Uint8Array.of(3), Uint8Array.of(5)]
+  const offsets = new Int32Array(4).subarray(2)
+  const none = new Uint8Array(0)
+  const over = new Handover()
+  const bare = { name: 'a', type: { kind: 'String' }, nullable: true, rows: 1, nullCount: 0 } as const
+  const message = {
+    whole: over.take(whole),
+    twice: over.take(whole),
+    map: new Map([[1, { part: over.take(part) }]]),
+    pooled: over.take(pooled),
+    none: over.take(none),
+    unnamed,
+    column: over.column({ ...bare, values, validity, offsets, child: { ...bare, values: items } }),
+  }
+  const there = structuredClone(message, { transfer: over.buffers })
+  expect(there).toMatchObject({ twice: Uint8Array.of(1, 2, 3), map: new Map([[1, { part: Uint8Array.of(5, 6) }]]) })
+  expect(there.column).toMatchObject({ values: Uint8Array.of(1), offsets: new Int32Array(2) })
+  expect([whole, values, validity, items].map(({ length }) => length)).toEqual([0, 0, 0, 0])
+  expect([toHex(part), pooled.toString(), toHex(unnamed), offsets.length]).toEqual(['0506', 'pooled', '0809', 2])
 })
 
 function never(): never {

@@ -7,6 +7,7 @@ import { buildSlice } from '../../../src/node/builder/build-slice.ts'
 import { EarlySlices } from '../../../src/node/builder/early-slice.ts'
 import { ColumnTask } from '../../../src/node/machine/work/column-task.ts'
 import type { TaskKind, Tasks } from '../../../src/node/machine/work/tasks.ts'
+import { Handover } from '../../../src/node/machine/work/handover.ts'
 import type { Task, TaskThreads } from '../../../src/node/machine/work/work-pool.ts'
 import { KeptRows, readBatches, RowMemory } from '../../../src/node/builder/rows.ts'
 import { openMemoryLog } from '../../adapters/memory-log.ts'
@@ -23,7 +24,7 @@ function ownThreads(most = Number.POSITIVE_INFINITY): TaskThreads & { begun: num
     threads.begun++
     const task = new ColumnTask(settings as Tasks['columns']['settings'], (bytes) => compressor.compress(bytes))
     const say = async (message: Tasks[K]['to']): Promise<Tasks[K]['from']> =>
-      task.take(message as Tasks['columns']['to']) as Tasks[K]['from'] // slices are all that is worked on here
+      task.take(message as Tasks['columns']['to'], new Handover()) as Tasks[K]['from'] // slices are all that is worked on here
     return [{ say, end: () => threads.ended++ }]
   }
   return threads

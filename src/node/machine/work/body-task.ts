@@ -7,6 +7,7 @@ import type { ParsedBody, ReaderOptions, RecordReader, StreamFormat } from '../.
 import { type SentFacts, SentRows, type SentRowsOptions } from '../../formats/sent-rows.ts'
 import { must } from '../../../libraries/base/assert.ts'
 import type { Field, RecordBatch } from '../../../libraries/model/schema.ts'
+import type { Handover } from './handover.ts'
 
 export interface BodySettings {
   readonly format: Pick<StreamFormat, 'name' | 'module'>
@@ -58,23 +59,24 @@ export class BodyTask {
   }
 
   /** Throws as the reader: it is used up then. */
-  take(message: ToBodyRows): FromBodyRows {
+  take(message: ToBodyRows, over: Handover): FromBodyRows {
     const reader = this.#reader
     if (message.kind === 'bytes') {
       reader.push(message.bytes)
-      return { rows: this.#messagesOf(reader.take()), fits: reader.fits, block: message.bytes }
+      const rows = this.#messagesOf(reader.take(), over)
+      return { rows, fits: reader.fits, block: over.take(message.bytes) }
     }
     const { batches, ...ended } = reader.finish()
-    const rows = this.#messagesOf(batches)
+    const rows = this.#messagesOf(batches, over)
     return { rows, fits: reader.fits, ended: { ...ended, ...this.#sent.finish() } }
   }
 
-  #messagesOf(batches: readonly RecordBatch[]): RowMessages[] {
+  #messagesOf(batches: readonly RecordBatch[], over: Handover): RowMessages[] {
     const { fields } = this.#settings
     return batches.map((batch) => {
       const brought = broughtRows(this.#sent.take(batch))
       const { rows, places } = brought
-      const messages = arrowBatchMessages(fieldsAt(fields, places), brought)
+      const messages = arrowBatchMessages(fieldsAt(fields, places), brought).map((message) => over.take(message))
       return { rows, places, bytes: batchBytes(brought), cells: cellsOf(brought), messages }
     })
   }

@@ -6,6 +6,7 @@ import { must } from '../../../libraries/base/assert.ts'
 import type { Column, Field } from '../../../libraries/model/schema.ts'
 import { parquetLeaf } from '../../../libraries/columnar/parquet/file-schema.ts'
 import { codecs, type ColumnChunk, encodeColumn } from '../../../libraries/columnar/parquet/write-slice.ts'
+import type { Handover } from './handover.ts'
 
 /** Zstandard. */
 export type Compress = (bytes: Uint8Array) => Uint8Array
@@ -36,9 +37,9 @@ export class ColumnTask {
   }
 
   /** Throws AssertionFailed for columns that are not of the fields. */
-  take(message: ToSliceColumns): FromSliceColumns {
+  take(message: ToSliceColumns, over: Handover): FromSliceColumns {
     if (message.kind === 'end') {
-      const digests = new Map(Array.from(this.#hashes, ([place, hash]) => [place, hash.digest()]))
+      const digests = new Map(Array.from(this.#hashes, ([place, hash]) => [place, over.take(hash.digest())]))
       return { kind: 'digests', digests }
     }
     const chunks = new Map<number, ColumnChunk>()
@@ -50,7 +51,7 @@ export class ColumnTask {
       const steps = encodeColumn(parquetLeaf(field), column, this.#compress)
       let step = steps.next()
       while (step.done !== true) step = steps.next()
-      chunks.set(place, step.value)
+      chunks.set(place, { ...step.value, parts: step.value.parts.map((part) => over.take(part)) })
       // Pages that are not compressed may be views of the column.
       if (step.value.codec !== codecs.uncompressed) freeColumn(column)
     }

@@ -4,6 +4,7 @@
 import type { Field } from '../../../libraries/model/schema.ts'
 import type { BodySettings, FromBodyRows, ToBodyRows } from './body-task.ts'
 import type { Compress, FromSliceColumns, ToSliceColumns } from './column-task.ts'
+import type { Handover } from './handover.ts'
 
 export interface Tasks {
   /** The columns of a slice, hashed and encoded (column-task.ts). */
@@ -23,7 +24,8 @@ export type Beginning = { [K in TaskKind]: { readonly task: K; readonly settings
 
 /** A task that has begun. */
 export interface TaskWork {
-  take(message: Tasks[TaskKind]['to']): Tasks[TaskKind]['from']
+  /** The answer, which may hand memory over. */
+  take(message: Tasks[TaskKind]['to'], over: Handover): Tasks[TaskKind]['from']
 }
 
 export async function beginTask(beginning: Beginning, compress: Compress): Promise<TaskWork> {

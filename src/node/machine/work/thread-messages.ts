@@ -1,6 +1,5 @@
-// What is said between a pool and its threads: jobs, tasks, answers, errors of the work, and arrays that move.
+// What is said between a pool and its threads: jobs, tasks, answers, errors of the work.
 
-import { copyBytes } from '../../../libraries/base/bytes.ts'
 import type { ErrorKind } from '../../../libraries/base/error-table.ts'
 import { type ErrorDetails, NodeError } from '../../../libraries/base/errors.ts'
 import type { JobKind } from './jobs.ts'
@@ -33,27 +32,4 @@ export function toldError(error: unknown): ToldError {
 /** The error of the work again, in the thread that asked. */
 export function nodeErrorOf({ error }: Extract<ToldError, { kind: 'failed' }>): NodeError {
   return new NodeError(error.kind, error.message, error.details)
-}
-
-/**
- * A message of plain values, maps and arrays of bytes, with the buffers to transfer: arrays that are all of their buffer
- * move to the other thread, the others are copied first, so that nothing moves of which someone else has a part.
- */
-export function handedOver<T>(message: T): { readonly value: T; readonly buffers: ArrayBuffer[] } {
-  const buffers = new Set<ArrayBuffer>()
-  const own = (value: unknown): unknown => {
-    if (value instanceof Uint8Array || value instanceof Int32Array) {
-      const isWhole = value.byteLength === value.buffer.byteLength && value.buffer instanceof ArrayBuffer
-      const array = isWhole ? value : value instanceof Int32Array ? value.slice() : copyBytes(value)
-      // Arrays of no bytes are often one for all.
-      if (array.byteLength > 0 && array.buffer instanceof ArrayBuffer) buffers.add(array.buffer)
-      return array
-    }
-    if (value instanceof Map) return new Map(Array.from(value, ([key, one]) => [key, own(one)]))
-    if (Array.isArray(value)) return value.map(own)
-    if (typeof value !== 'object' || value === null) return value
-    return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, own(one)]))
-  }
-  // `as`: the same shape.
-  return { value: own(message) as T, buffers: [...buffers] }
 }

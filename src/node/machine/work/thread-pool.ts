@@ -8,13 +8,14 @@ import type { Clock } from '../../../libraries/base/clock.ts'
 import { NodeError } from '../../../libraries/base/errors.ts'
 import { type JobKind, type JobResult, type JobSettings, received, runJob } from './jobs.ts'
 import type { Beginning, TaskKind, Tasks } from './tasks.ts'
-import { type FromThread, handedOver, nodeErrorOf, type ToThread } from './thread-messages.ts'
+import { Handover } from './handover.ts'
+import { type FromThread, nodeErrorOf, type ToThread } from './thread-messages.ts'
 import { type Task, ThreadLost, type WorkPool } from './work-pool.ts'
 
 /** Up to this size a job is done sooner than it is handed over, and holds the event loop for a few milliseconds. */
 export const inlineBytes = 64 * 1024
 /** The same of a slice, whose rows are often twenty times as many bytes. */
-const inlineSliceBytes = 4 * 1024
+export const inlineSliceBytes = 4 * 1024
 /** A thread that had a larger job is ended, which gives its memory back. */
 const wornBytes = 8 * 1024 * 1024
 /** A thread that had no work for so long is ended, which gives its memory back. */
@@ -119,10 +120,10 @@ export class ThreadPool implements WorkPool {
 
   #begin<K extends TaskKind>(beginning: Beginning): Task<K> {
     const worker = this.#take('task', beginning.task)
-    this.#send(worker, { kind: 'begin', beginning })
+    worker.postMessage({ kind: 'begin', beginning } satisfies ToThread)
     return {
-      say: async (message) => {
-        const answer = await this.#ask(worker, { kind: 'say', message })
+      say: async (message, over) => {
+        const answer = await this.#ask(worker, { kind: 'say', message }, over)
         if (answer.kind === 'failed') throw nodeErrorOf(answer)
         if (answer.kind === 'broken') throw new AssertionFailed(`a thread broke: ${answer.reason}`)
         return answer.answer as Tasks[K]['from'] // it answers what was begun
@@ -143,7 +144,9 @@ export class ThreadPool implements WorkPool {
     // Whoever waits for a job keeps the process alive.
     worker.ref()
     try {
-      const answer = await this.#ask(worker, job.message)
+      const over = new Handover()
+      const pieces = job.message.pieces.map((piece) => over.take(piece))
+      const answer = await this.#ask(worker, { ...job.message, pieces }, over)
       if (answer.kind === 'answer') job.resolve(answer.answer)
       else job.reject(answer.kind === 'broken' ? broken(answer.reason) : nodeErrorOf(answer))
     } catch (lost) {
@@ -199,18 +202,13 @@ export class ThreadPool implements WorkPool {
     this.#idle.delete(worker)
   }
 
-  #ask(worker: Worker, message: ToThread): Promise<FromThread> {
+  #ask(worker: Worker, message: ToThread, over?: Handover): Promise<FromThread> {
     return new Promise((resolve, reject) => {
       const use = this.#busy.get(worker)
       if (use === undefined) return reject(new ThreadLost('the thread of the task has ended'))
       use.waiting.push({ resolve, reject })
-      this.#send(worker, message)
+      worker.postMessage(message, over?.buffers)
     })
-  }
-
-  #send(worker: Worker, message: ToThread): void {
-    const { value, buffers } = handedOver(message)
-    worker.postMessage(value, buffers)
   }
 
   #start(): Worker {

@@ -6,7 +6,8 @@ import { zstdCompressSync } from 'node:zlib'
 import { must } from '../../../libraries/base/assert.ts'
 import type { JobKind, JobSettings } from './jobs.ts'
 import { beginTask, type TaskWork } from './tasks.ts'
-import { type FromThread, handedOver, type ToThread, toldError } from './thread-messages.ts'
+import { Handover } from './handover.ts'
+import { type FromThread, type ToThread, toldError } from './thread-messages.ts'
 
 const port = must(parentPort ?? undefined, 'this file runs as a thread')
 let task: Promise<TaskWork> | undefined
@@ -19,24 +20,22 @@ port.on('message', (message: ToThread) => {
     return
   }
   last = last.then(async () => {
-    const { value, buffers } = await answerTo(message)
-    port.postMessage(value, buffers)
+    const over = new Handover()
+    port.postMessage(await answerTo(message, over), over.buffers)
   })
 })
 
-async function answerTo(
-  message: Exclude<ToThread, { kind: 'begin' }>,
-): Promise<{ readonly value: FromThread; readonly buffers: ArrayBuffer[] }> {
+async function answerTo(message: Exclude<ToThread, { kind: 'begin' }>, over: Handover): Promise<FromThread> {
   try {
     if (message.kind === 'say') {
       const work = await must(task, 'a task has begun')
-      return handedOver({ kind: 'answer', answer: work.take(message.message) })
+      return { kind: 'answer', answer: work.take(message.message, over) }
     }
     const { runJob } = await import('./jobs.ts')
     const { job, pieces } = message
     const settings = message.settings as JobSettings<JobKind> // as the pool was asked
-    return { value: { kind: 'answer', answer: await runJob(job, pieces, settings) }, buffers: [] }
+    return { kind: 'answer', answer: await runJob(job, pieces, settings) }
   } catch (error) {
-    return { value: toldError(error), buffers: [] }
+    return toldError(error)
   }
 }

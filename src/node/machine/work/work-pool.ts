@@ -4,10 +4,12 @@
 import { AssertionFailed } from '../../../libraries/base/assert.ts'
 import type { JobKind, JobResult, JobSettings } from './jobs.ts'
 import type { TaskKind, Tasks } from './tasks.ts'
+import type { Handover } from './handover.ts'
 
 export interface WorkPool {
   /**
-   * Runs a job over the bytes of `pieces`, which are gone from the caller's hands afterwards. Throws what the job throws;
+   * Runs a job over the bytes of `pieces`, which are gone from the caller's hands afterwards; settings are copied, and stay.
+   * Throws what the job throws;
    * NodeErrors `Saturated` when the queue is full, `Draining` when the pool is closed, `BodyTooLarge` when the job takes
    * more memory than a thread has, `Internal` when it breaks its thread, `QueryTimeout` when `signal` aborts first.
    */
@@ -35,11 +37,11 @@ export type TaskThreads = Pick<WorkPool, 'begin'>
 /** A thread that belongs to one caller until he ends the task. */
 export interface Task<K extends TaskKind> {
   /**
-   * The answer to `message`, whose arrays are gone from the caller's hands afterwards. Messages are answered in order.
-   * Throws the NodeErrors of the work, AssertionFailed when it breaks, ThreadLost when its thread does: what is lost can
+   * The answer to `message`, of which what is `over` is gone from the caller's hands afterwards, and all else is copied.
+   * Messages are answered in order. Throws the NodeErrors of the work, AssertionFailed when it breaks, ThreadLost when its thread does: what is lost can
    * be done again, elsewhere.
    */
-  say(message: Tasks[K]['to']): Promise<Tasks[K]['from']>
+  say(message: Tasks[K]['to'], over?: Handover): Promise<Tasks[K]['from']>
   /** Gives the thread back. To be called once; answers that are still due are never given. */
   end(): void
 }
