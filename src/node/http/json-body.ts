@@ -21,6 +21,8 @@ export function registerJsonBodies(app: FastifyInstance, context: BodyContext): 
   // Of any type: fastify looks a pattern up once for each type, and `*` at each request.
   app.addContentTypeParser(/^/, (request: FastifyRequest, payload: Readable, done) => {
     if (request.routeOptions.config.stream === true) return done(null, payload)
+    const { 'content-length': length = '0', 'transfer-encoding': coding } = request.headers
+    if (length === '0' && coding === undefined && isOptional(request)) return done(null)
     if (!isJson(request.headers['content-type'])) return done(unsupportedType(request))
     return readBody(context, request, { payload, admission })
   })
@@ -41,6 +43,7 @@ async function readBody(
   try {
     await body.read(request, payload, admission)
     const pieces = body.take()
+    if (pieces.every(({ length }) => length === 0) && isOptional(request)) return undefined
     if (reads === 'proof') {
       const settings = { values: valuesLimit('jsonValues', context.limits), sqlBytes: context.limits.sqlBytes }
       return await context.work.run('proof', pieces, { settings, signal: gone.signal })
@@ -52,6 +55,11 @@ async function readBody(
     socket.off('close', leave)
     body.leave()
   }
+}
+
+/** Whether an empty body is none, of whatever type it is said to be: many clients name one on a request without a body. */
+function isOptional({ routeOptions }: FastifyRequest): boolean {
+  return routeOptions.schema?.body === undefined
 }
 
 function valuesLimit(name: LimitName, limits: Limits): { readonly name: string; readonly value: number } {

@@ -60,10 +60,9 @@ export function registerSteps(app: FastifyInstance, context: HttpContext): void 
   const goOn = (request: FastifyRequest, reply: FastifyReply, principal: Principal): void => {
     admitCaller(request, principal)
     demandWellEscaped(request.url)
-    const isUnknown = request.is404 && request.method === 'QUERY'
     // An address that others answer under one method is no dataset under another.
     const isOfDatasets = changing.has(request.method) && request.routeOptions.url === '/:account/:dataset'
-    if (isUnknown || (isOfDatasets && findPath(request.url)?.methods.has(request.method) === false)) {
+    if (request.is404 || (isOfDatasets && findPath(request.url)?.methods.has(request.method) === false)) {
       refuseUnknown(request, reply)
     }
     if (request.routeOptions.config.endless !== true) bodies.begin(request.raw)

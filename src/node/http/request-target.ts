@@ -21,8 +21,8 @@ interface KnownPath {
 export type FindPath = (url: string) => KnownPath | undefined
 
 /**
- * Answers requests that no route takes. Register before the routes. QUERY, which no route takes, fastify would refuse for
- * its missing Content-Type before: `refuseUnknown` is to be called first.
+ * Answers requests that no route takes. Register before the routes. fastify would refuse their bodies before:
+ * `refuseUnknown` is to be called first.
  */
 export function registerPaths(app: FastifyInstance): {
   readonly findPath: FindPath
