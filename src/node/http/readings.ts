@@ -6,8 +6,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Clock } from '../../libraries/base/clock.ts'
 import type { OpenFile } from '../answers/files.ts'
 
-/** Who asks where a file ends begins to read it, unless a reading has been going on until so short a time ago. */
+/** Who asks where a file begins or ends begins to read it, unless a reading has been going on until so short a time ago, */
 const sameReadingMs = 5_000
+/** and began so short a time ago: others come again and again. */
+const longestShareMs = 60_000
 /** A reader that asks for a part later than this has given up. */
 const longestPauseMs = 60 * 60_000
 const mostReadings = 256
@@ -16,6 +18,9 @@ interface Reading {
   readonly file: OpenFile
   /** Requests under way. */
   active: number
+  /** Its first bytes were asked for since its end was. */
+  isFromStart: boolean
+  readonly beganMs: number
   lastMs: number
 }
 
@@ -46,13 +51,20 @@ export class Readings {
     const key = JSON.stringify([reader, headers['user-agent'], headers.accept, url])
     const held = this.#readings.get(key)
     const asksForEnd = method === 'HEAD' || headers.range?.startsWith('bytes=-') === true
-    const pauseMs = held === undefined || held.active > 0 ? 0 : this.#clock.monotonicMs() - held.lastMs
+    const asksForStart = headers.range?.startsWith('bytes=0-') === true
+    const nowMs = this.#clock.monotonicMs()
+    const pauseMs = held === undefined || held.active > 0 ? 0 : nowMs - held.lastMs
+    const startsOver = asksForStart && held?.isFromStart === true && held.active === 0 && !headers['if-range']
     const goesOn =
       held !== undefined &&
-      pauseMs <= (asksForEnd ? sameReadingMs : longestPauseMs) &&
+      !startsOver &&
+      (asksForEnd || asksForStart
+        ? pauseMs <= sameReadingMs && nowMs - held.beganMs <= longestShareMs
+        : pauseMs <= longestPauseMs) &&
       isThere(held.file.tag) &&
       areSame(held.file, newest)
-    const reading: Reading = goesOn ? held : { file: newest, active: 0, lastMs: 0 }
+    const reading: Reading = goesOn ? held : { file: newest, active: 0, isFromStart: false, beganMs: nowMs, lastMs: 0 }
+    reading.isFromStart = asksForStart || (reading.isFromStart && !asksForEnd)
     this.#readings.delete(key)
     this.#readings.set(key, reading)
     const [oldest] = this.#readings.keys()

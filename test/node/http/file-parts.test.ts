@@ -167,6 +167,17 @@ describe('a URL without a block', () => {
   })
 })
 
+it('a reader of a URL without a block that reads from the front again reads the newest file', async () => {
+  const heads: unknown[] = []
+  for (let n = 0; n < 2; n++) {
+    const answer = await part('/acme/parts/export', 'bytes=0-', { headers: { 'user-agent': 'from the front' } })
+    expect(answer.headers['dataset-head']).toContain(await head())
+    heads.push(answer.headers['dataset-head'])
+    await live.ingest('acme/parts', rowsFrom(50_000 + n, 1))
+  }
+  expect(new Set(heads).size).toBe(2)
+})
+
 it('a cache is empty after a restart, and one of no bytes keeps nothing', async () => {
   const none = await startLiveNode({}, { limits: { answerFileBytes: 0 } })
   try {
