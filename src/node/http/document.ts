@@ -229,6 +229,7 @@ function errorResponse(
     ...shared,
     'cache-control',
     ...(status === 401 ? ['www-authenticate'] : []),
+    ...(kinds.includes('RecordsDoNotFit') ? ['ingest-warnings'] : []),
     ...(status === 416 ? ['content-range'] : []),
     ...(status === 429 || status === 503 || kinds.includes('NotYetInLedger') ? ['retry-after'] : []),
     ...(status >= 400 ? ['connection'] : []),

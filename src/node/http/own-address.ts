@@ -10,7 +10,7 @@ import type { Alias } from '../../libraries/model/names.ts'
 import { demandNotRenamed } from './access.ts'
 import { clientSignal } from './connections.ts'
 import type { GatewayContext } from './context.ts'
-import { bodyOf, count, visibleChain } from './routes/ingest.ts'
+import { bodyOf, count, tellWarnings, visibleChain } from './routes/ingest.ts'
 
 export interface Exchange {
   readonly request: FastifyRequest
@@ -54,6 +54,7 @@ export async function storeAt(
   const answer = await context.gateway.ingest({ alias, chain, tokenId: principal.tokenId, controls, body, caller })
   count(context, answer)
   const { misfits, body: told } = answer
+  tellWarnings(reply, answer.told)
   if (misfits === undefined && answer.replayed) void reply.header('idempotent-replayed', 'true')
   if (misfits === undefined && 'receiptId' in told) void reply.header('receipt-id', told.receiptId)
   return { records: 'receiptId' in told ? told.records.received : 0, misfits }

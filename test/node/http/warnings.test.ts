@@ -1,6 +1,6 @@
 // What a node takes although it changes or doubts it is told in the answer to the batch, wherever it came in.
 
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { runsWith } from '../../helpers/features.ts'
 import { HttpStream } from '../../helpers/http-stream.ts'
 import { type Answer, liveNode } from '../../helpers/live-node.ts'
@@ -118,4 +118,50 @@ it.each([
   expect(answer.at('eventTime')).toEqual({ from: 'received' })
   expect(answer.at('warnings')).toEqual([expect.stringContaining(column)])
   expect(answer.at('warnings.0')).toContain(way)
+})
+
+describe('in a header, where the answer has no body for them', () => {
+  const told = ({ headers }: Answer): unknown => headers['ingest-warnings']
+  const send = (path: string, body: string, type: string, prefer = 'respond-async'): Promise<Answer> =>
+    live.call(path, { method: 'POST', headers: { 'content-type': type, prefer }, body })
+
+  it('of a caller who wants none', async () => {
+    const answer = await send('/w/minimal/ingest?create=true', row(fine), 'application/x-ndjson', 'return=minimal')
+    expect([answer.text, told(answer)]).toEqual(['', `%"${cut('record 0')}"`])
+    expect(told(await post('/w/minimal/ingest', row(fine)))).toBeUndefined()
+  })
+
+  it.runIf(runsWith('line-protocol')).each(['/api/v2/write?bucket=w/influx2', '/write?db=w/influx1'])(
+    'of InfluxDB: %s',
+    async (address) => {
+      const wrongUnit = await send(`${address}&precision=us`, 'm v=1 1769860800', 'text/plain')
+      expect([wrongUnit.status, told(wrongUnit)]).toEqual([204, expect.stringContaining('January 1970')])
+      const cutOff = await send(address, 'm v=1 1769860800000000001', 'text/plain')
+      expect([cutOff.status, told(cutOff)]).toEqual([204, `%"${cut('record 0')}"`])
+      const partial = await send(address, 'm v=2 1769860800000000001\nm v="x" 1769860800000000001', 'text/plain')
+      expect([partial.status, told(partial)]).toEqual([422, expect.stringContaining('finer digits')])
+      const plain = await send(address, 'm v=3 1769860800000000000', 'text/plain')
+      expect([plain.status, told(plain)]).toEqual([204, undefined])
+    },
+  )
+
+  it.runIf(runsWith('otlp'))('of OpenTelemetry', async () => {
+    const body = '{"resourceLogs":[{"scopeLogs":[{"logRecords":[{"timeUnixNano":"1769860800000000001"}]}]}]}'
+    const answer = await send('/w/otlp/v1/logs', body, 'application/json')
+    expect([answer.status, told(answer)]).toEqual([200, expect.stringContaining('finer digits')])
+  })
+
+  it('in ASCII, as much as fits, whatever columns are called', async () => {
+    const names = Array.from({ length: 18 }, (_, n) => `zeit ü"%${n}${'ß'.repeat(90)}`)
+    const body = JSON.stringify(Object.fromEntries(names.map((name) => [name, '9007199254740993'])))
+    const numbers = body.replaceAll('"9007199254740993"', '900719925474099312345')
+    const answer = await send(
+      '/w/names/ingest?create=true',
+      numbers,
+      'application/x-ndjson',
+      'respond-async, return=minimal',
+    )
+    expect([answer.status, String(told(answer)).length < 4200]).toEqual([202, true])
+    expect(told(answer)).toMatch(/^%"[ !#-~]*zeit %c3%bc%22%250[ !#-~]*"(?:, %"[ !#-~]*")*$/)
+  })
 })

@@ -2,11 +2,12 @@
 // what became of it, asked at any gateway as long as the chain exists.
 
 import type { Readable } from 'node:stream'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { can, canSee, datasetNotFound, demand, demandCreate } from '../../access/scopes.ts'
 import type { DatasetChain } from '../../catalog/dataset-chain.ts'
 import { formats, formatsWithout, ingestMediaTypes } from '../../formats/registry.ts'
+import type { BatchRemarks } from '../../gateway/batch-remarks.ts'
 import { readControls } from '../../gateway/controls.ts'
 import type { IngestAnswer, IngestRequest } from '../../gateway/gateway.ts'
 import { presetNames, presets } from '../../formats/presets.ts'
@@ -55,6 +56,9 @@ export const IngestQuery = Type.Object({
   ),
 })
 
+/** Clients bound the bytes of headers; one sentence always has room. */
+const mostWarningChars = 4096
+
 export function registerIngest(app: FastifyInstance, context: GatewayContext): void {
   const known = formatsWithout(context.without)
   const titles = known.map(({ title }) => title)
@@ -101,7 +105,10 @@ export function registerIngest(app: FastifyInstance, context: GatewayContext): v
       const { receiptId } = answer.body
       void reply.code(answer.status)
       if (answer.status === 202 || controls.isMinimal) void reply.header('location', `/receipts/${receiptId}`)
-      if (controls.isMinimal) return reply.header('receipt-id', receiptId).send()
+      if (controls.isMinimal) {
+        tellWarnings(reply, told)
+        return reply.header('receipt-id', receiptId).send()
+      }
       return reply.send({ ...answer.body, ...(answer.replayed && { replayed: true }), ...told })
     },
   )
@@ -167,6 +174,19 @@ export function count(context: GatewayContext, answer: IngestAnswer): void {
   if ('dryRun' in answer.body || answer.replayed) return
   context.metrics.ingestedRecords.inc(answer.body.records.received)
   context.metrics.ingestedBytes.inc(answer.body.bytes)
+}
+
+/** Warnings of an answer without a body for them: in a header, as a list of display strings of RFC 9651. */
+export function tellWarnings(reply: FastifyReply, { warnings = [] }: BatchRemarks): void {
+  let chars = 0
+  const texts = warnings
+    .map((text) => `%"${text.replace(/[^ !#$&-~]/gu, escapedBytes)}"`)
+    .filter(({ length }) => (chars += length) <= mostWarningChars)
+  if (texts.length > 0) void reply.header('ingest-warnings', texts.join(', '))
+}
+
+function escapedBytes(character: string): string {
+  return Buffer.from(character).toString('hex').replace(/../g, '%$&')
 }
 
 export function registerReceipts(app: FastifyInstance, context: GatewayContext): void {
