@@ -3,8 +3,8 @@
 
 import type { DatasetView } from '../catalog/dataset-chain.ts'
 import type { Engines } from '../engine/engines.ts'
-import { portableBytesMost } from '../engine/portable-tables.ts'
-import type { PortableVerdict } from '../engine/portable-verdict.ts'
+import { portableBytesMost } from '../../libraries/proof/rerun/tables.ts'
+import type { PortableVerdict } from '../../libraries/proof/rerun/verdict.ts'
 import { nextTurn } from '../../libraries/base/clock.ts'
 import { must } from '../../libraries/base/assert.ts'
 import { NodeError } from '../../libraries/base/errors.ts'

@@ -5,7 +5,8 @@ import { NodeError } from '../../libraries/base/errors.ts'
 import type { JsonObject } from '../../libraries/base/json/value.ts'
 import { type GateResult, notAllowed, notProvable, sampleConstruct } from './gate.ts'
 import { keepsOffsetOrder } from './rewriter.ts'
-import { type QuotedSql, sampleClause } from './sql-text.ts'
+import type { QuotedSql } from '../../libraries/model/offset-word.ts'
+import { sampleClause } from './sql-text.ts'
 
 /** Throws NodeError `NotReproducible` for what another run, or another machine, would answer differently. */
 export function checkReproducible(sql: QuotedSql, { volatile, machineDependent, catalogue }: GateResult): void {

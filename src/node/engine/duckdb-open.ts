@@ -5,7 +5,7 @@ import { assert } from '../../libraries/base/assert.ts'
 import { accessors, binding } from './binding.ts'
 import { DuckDbSession } from './duckdb-session.ts'
 import { registerSpatialFunctions } from './duckdb-spatial.ts'
-import { sessionNames } from './functions.ts'
+import { sessionNames } from '../../libraries/model/sql-functions.ts'
 import type { ChildSettings } from './messages.ts'
 
 /** Opens an instance, sets it up and locks it. Throws the engine's errors. */

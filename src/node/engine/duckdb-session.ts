@@ -36,14 +36,8 @@ import type { Printable } from './printable.ts'
 import { keepsOffsetOrder, Rewriter, unfaithful, withTotalOrder } from './rewriter.ts'
 import { isWithin } from './selects.ts'
 import { errorOfEngine } from './sql-errors.ts'
-import {
-  checkStatementKind,
-  parameterPlaces,
-  positionOfByte,
-  type QuotedSql,
-  quoteOffsetWord,
-  withTypes,
-} from './sql-text.ts'
+import { type QuotedSql, quoteOffsetWord } from '../../libraries/model/offset-word.ts'
+import { checkStatementKind, parameterPlaces, positionOfByte, withTypes } from './sql-text.ts'
 import { isBlockFree, lastTieOf, mayRace, showsRace, stabilityOf, takesOrder } from './stability.ts'
 
 /** A statement that the gate let through. */

@@ -13,7 +13,7 @@ import { addingHint, engineAbsent, findNativeEngine, type NativeEngine } from '.
 import type { PortableJob } from './portable-messages.ts'
 import { findPortableModule, type PortableModule } from './portable-module.ts'
 import { judgeApart, type ReadSlice } from './portable-process.ts'
-import type { PortableVerdict } from './portable-verdict.ts'
+import type { PortableVerdict } from '../../libraries/proof/rerun/verdict.ts'
 
 const othersMost = 2
 const portablesMost = 2

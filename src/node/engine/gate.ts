@@ -19,7 +19,7 @@ import {
   sessionNames,
   spatialFunctions,
   volatileFunctions,
-} from './functions.ts'
+} from '../../libraries/model/sql-functions.ts'
 import { type Construct, type ListingName, listingNames, listingSchema, type TableName } from './messages.ts'
 import { isPlainStructure, jsonDepth, recursiveJsonFunctions, structuredJsonFunctions } from './printable.ts'
 import { families, type Rule, shapes } from './tree-grammar.ts'

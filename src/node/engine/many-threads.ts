@@ -3,7 +3,7 @@
 // not known here has one thread. Rules: docs/decisions/answers.md#threads. Pure.
 
 import type { JsonObject } from '../../libraries/base/json/value.ts'
-import { spatialFunctions } from './functions.ts'
+import { spatialFunctions } from '../../libraries/model/sql-functions.ts'
 import { keepsOffsetOrder } from './rewriter.ts'
 import { hasLimit, hasModifier, isMade } from './selects.ts'
 import { isOrderFree, type NamedSchema } from './stability.ts'

@@ -13,7 +13,7 @@ import {
   rowSetMacros,
   scalarFunctions,
   sortingAggregates,
-} from './functions.ts'
+} from '../../libraries/model/sql-functions.ts'
 import type { Given, Narrowing } from './messages.ts'
 import { keepsOffsetOrder } from './rewriter.ts'
 import { child, functionName, holds, isClass, isWholeStar, list, objects, present, text } from './tree.ts'

@@ -3,10 +3,11 @@
 
 import { zstdDecompressSync } from 'node:zlib'
 import { concatBytes } from '../../libraries/base/bytes.ts'
+import { dialectOf } from './messages.ts'
 import { connectDriver } from './portable-driver.ts'
-import { PortableEngine } from './portable-engine.ts'
+import { PortableEngine } from '../../libraries/proof/rerun/engine.ts'
 import type { FromPortable, PortableJob, ToPortable } from './portable-messages.ts'
-import { type PortableVerdict, rerun } from './portable-verdict.ts'
+import { type PortableVerdict, rerun } from '../../libraries/proof/rerun/verdict.ts'
 
 const pageBytes = 65_536
 /** What the engine takes beside the memory that its settings count. */
@@ -39,6 +40,7 @@ async function judged(job: PortableJob): Promise<PortableVerdict> {
     await send({ kind: 'ready' })
     return await rerun(engine, {
       version,
+      dialect: dialectOf(version),
       proof,
       tables: tables.map(({ slices, ...table }, at) => ({ ...table, slices: slicesOf(at, slices) })),
       decompress: (page, length) => zstdDecompressSync(page, { maxOutputLength: length }),

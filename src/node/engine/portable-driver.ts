@@ -7,7 +7,7 @@ import { compileFunction } from 'node:vm'
 import { decodeUtf8, toHex } from '../../libraries/base/bytes.ts'
 import { nextTurn } from '../../libraries/base/clock.ts'
 import { sha256 } from '../../libraries/base/ids/native-crypto.ts'
-import { EngineFailure, type EnginePort, type PortListener } from './portable-engine.ts'
+import { EngineFailure, type EnginePort, type PortListener } from '../../libraries/proof/rerun/engine.ts'
 import type { KnownFile, PortableModule } from './portable-module.ts'
 
 /** What the driver may load. */

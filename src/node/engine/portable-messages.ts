@@ -3,7 +3,7 @@
 import type { DataSchema } from '../../libraries/model/schema.ts'
 import type { ReadProof } from '../../libraries/proof/read-proof.ts'
 import type { KnownFile } from './portable-module.ts'
-import type { PortableVerdict } from './portable-verdict.ts'
+import type { PortableVerdict } from '../../libraries/proof/rerun/verdict.ts'
 
 /** A proof to be run again. */
 export interface PortableJob {

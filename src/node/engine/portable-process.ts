@@ -12,7 +12,7 @@ import { NodeError } from '../../libraries/base/errors.ts'
 import { cancelled } from './cancelled.ts'
 import { endsFirst, startMs } from './child-handle.ts'
 import type { FromPortable, PortableJob, ToPortable } from './portable-messages.ts'
-import type { PortableVerdict } from './portable-verdict.ts'
+import type { PortableVerdict } from '../../libraries/proof/rerun/verdict.ts'
 
 const watchEveryMs = 50
 /** All that a proof runs takes no more than so many statements at their limit. */

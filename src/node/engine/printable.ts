@@ -7,7 +7,7 @@ import { must } from '../../libraries/base/assert.ts'
 import { JsonNumber, type JsonObject, type JsonValue } from '../../libraries/base/json/value.ts'
 import { foldAscii } from '../../libraries/model/names.ts'
 import type { Parameter } from '../../libraries/model/parameters.ts'
-import { names } from './functions.ts'
+import { names } from '../../libraries/model/sql-functions.ts'
 import { listingSchema } from './messages.ts'
 import { child, functionName, holdsHere, isClass, list, nodeOf, nowhere, text, treeText } from './tree.ts'
 

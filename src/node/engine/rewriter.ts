@@ -9,17 +9,22 @@ import { assert, must } from '../../libraries/base/assert.ts'
 import { NodeError, type TextPosition } from '../../libraries/base/errors.ts'
 import { JsonNumber, type JsonObject, type JsonValue } from '../../libraries/base/json/value.ts'
 import type { Parameter } from '../../libraries/model/parameters.ts'
-import { aggregateFunctions, allowedMacros, rowSetMacros, scalarFunctions } from './functions.ts'
+import {
+  aggregateFunctions,
+  allowedMacros,
+  rowSetMacros,
+  scalarFunctions,
+} from '../../libraries/model/sql-functions.ts'
 import { type GateResult, gateStatement, notAllowed } from './gate.ts'
 import { listingSchema } from './messages.ts'
 import { firstDifference, jsonCheckStatement, type Printable, printable } from './printable.ts'
 import { parseEngineMessage, tooDeep } from './sql-errors.ts'
+import type { QuotedSql } from '../../libraries/model/offset-word.ts'
 import {
   checkStatementKind,
   numberTooLarge,
   positionOfByte,
   positionOfCodePoint,
-  type QuotedSql,
   unquotedNameHint,
 } from './sql-text.ts'
 import {

@@ -1,7 +1,7 @@
 // Parts of a SELECT in the syntax tree: what orders, cuts, groups its rows or makes them distinct. Pure.
 
 import { JsonNumber, type JsonObject, type JsonValue } from '../../libraries/base/json/value.ts'
-import { aggregateFunctions, pinnedMacros } from './functions.ts'
+import { aggregateFunctions, pinnedMacros } from '../../libraries/model/sql-functions.ts'
 import { child, functionName, holdsHere, isClass, list, objects, present, text, treeText } from './tree.ts'
 
 /** True for one whose rows are made of many: groups, or distinct rows. */

@@ -6,7 +6,8 @@ import { defined, ownValue } from '../../libraries/base/collections.ts'
 import type { ErrorKind } from '../../libraries/base/error-table.ts'
 import { DecodeError, type ErrorDetails, NodeError } from '../../libraries/base/errors.ts'
 import { tooDeepJson } from './printable.ts'
-import { positionOfByte, positionOfCodePoint, type QuotedSql } from './sql-text.ts'
+import type { QuotedSql } from '../../libraries/model/offset-word.ts'
+import { positionOfByte, positionOfCodePoint } from './sql-text.ts'
 
 /** An error as the engine reports it (setting errors_as_json). */
 export interface EngineMessage {

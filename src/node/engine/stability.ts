@@ -25,7 +25,7 @@ import {
   sortingAggregates,
   versionFunctions,
   volatileFunctions,
-} from './functions.ts'
+} from '../../libraries/model/sql-functions.ts'
 import type { Stability } from './messages.ts'
 import { keepsOffsetOrder } from './rewriter.ts'
 import {

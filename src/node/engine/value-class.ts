@@ -12,7 +12,7 @@ import {
   numberFunctions,
   operandFunctions,
   otherFunctions,
-} from './functions.ts'
+} from '../../libraries/model/sql-functions.ts'
 import { child, functionName, holdsHere, isClass, list, objects, text } from './tree.ts'
 
 /**

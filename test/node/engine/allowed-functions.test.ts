@@ -9,7 +9,7 @@ import {
   scalarFunctions,
   spatialFunctions,
   volatileFunctions,
-} from '../../../src/node/engine/functions.ts'
+} from '../../../src/libraries/model/sql-functions.ts'
 import { foldAscii } from '../../../src/libraries/model/names.ts'
 import { usePlainEngine } from './helpers.ts'
 

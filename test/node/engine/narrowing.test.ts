@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { gateStatement } from '../../../src/node/engine/gate.ts'
 import type { Narrowing } from '../../../src/node/engine/messages.ts'
 import { columnsOf, narrowingOf } from '../../../src/node/engine/narrowing.ts'
-import { quoteOffsetWord } from '../../../src/node/engine/sql-text.ts'
+import { quoteOffsetWord } from '../../../src/libraries/model/offset-word.ts'
 import { topNodeOf, usePlainEngine } from './helpers.ts'
 import { pinnedStatements } from './statement-corpus.ts'
 

@@ -6,11 +6,11 @@ import { parseJson } from '../../../src/libraries/base/json/json.ts'
 import type { DataSchema } from '../../../src/libraries/model/schema.ts'
 import { schemaFromJson } from '../../../src/libraries/odf/odf-json.ts'
 import { readProof } from '../../../src/libraries/proof/read-proof.ts'
-import { engineVersion } from '../../../src/node/engine/messages.ts'
+import { dialect, engineVersion } from '../../../src/node/engine/messages.ts'
 import { connectDriver } from '../../../src/node/engine/portable-driver.ts'
-import { PortableEngine } from '../../../src/node/engine/portable-engine.ts'
+import { PortableEngine } from '../../../src/libraries/proof/rerun/engine.ts'
 import { findPortableModule } from '../../../src/node/engine/portable-module.ts'
-import { type PortableVerdict, rerun } from '../../../src/node/engine/portable-verdict.ts'
+import { type PortableVerdict, rerun } from '../../../src/libraries/proof/rerun/verdict.ts'
 import type { LiveNode } from '../../helpers/live-node.ts'
 
 interface BlockJson {
@@ -62,6 +62,7 @@ export class PortableBench {
     try {
       return await rerun(engine, {
         version: engineVersion,
+        dialect,
         proof,
         tables,
         decompress: (page, length) => zstdDecompressSync(page, { maxOutputLength: length }),

@@ -3,7 +3,7 @@
 
 import fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
-import type { PortableVerdict } from '../../../src/node/engine/portable-verdict.ts'
+import type { PortableVerdict } from '../../../src/libraries/proof/rerun/verdict.ts'
 import { hasBrowserEngine } from '../../helpers/browser-engine.ts'
 import { liveNode } from '../../helpers/live-node.ts'
 import { PortableBench } from './portable-bench.ts'

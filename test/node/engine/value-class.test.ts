@@ -2,7 +2,12 @@
 // type proves the kind; and what is called exact is the same in whatever order its operands come.
 import { DuckDBInstance, type DuckDBConnection } from '@duckdb/node-api'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { addingAggregates, scalarFunctions, aggregateFunctions, isDenied } from '../../../src/node/engine/functions.ts'
+import {
+  addingAggregates,
+  scalarFunctions,
+  aggregateFunctions,
+  isDenied,
+} from '../../../src/libraries/model/sql-functions.ts'
 import { NamedValues, valueClass } from '../../../src/node/engine/value-class.ts'
 import { must } from '../../../src/libraries/base/assert.ts'
 import { foldAscii } from '../../../src/libraries/model/names.ts'

@@ -1,6 +1,6 @@
 // DuckDB in the browser: the worker of @duckdb/duckdb-wasm, as the node that serves the page hands it out.
 
-import { EngineFailure, PortableEngine } from '../../../node/engine/portable-engine.ts'
+import { EngineFailure, PortableEngine } from '../../../libraries/proof/rerun/engine.ts'
 
 const notInstalled =
   'This node has no engine for browsers. Its operator can install @duckdb/duckdb-wasm beside it. With a bundle, proofstream verify --bundle runs the query without any node.'

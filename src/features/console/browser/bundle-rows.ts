@@ -7,8 +7,8 @@ import { concatBytes } from '../../../libraries/base/bytes.ts'
 import { dataOf, type MetadataBlock } from '../../../libraries/model/events.ts'
 import type { DatasetPin } from '../../../libraries/model/query.ts'
 import type { DataSchema } from '../../../libraries/model/schema.ts'
-import { EngineFailure } from '../../../node/engine/portable-engine.ts'
-import { portableBytesMost, type PortableTable } from '../../../node/engine/portable-tables.ts'
+import { EngineFailure } from '../../../libraries/proof/rerun/engine.ts'
+import { portableBytesMost, type PortableTable } from '../../../libraries/proof/rerun/tables.ts'
 
 /** Chains and slices of a bundle, as they come out of it. */
 export class BundleRows {

@@ -12,8 +12,8 @@ import { verifyOffline } from '../../../libraries/proof/verify.ts'
 import { neededEngine } from '../../../node/engine/needed-engine.ts'
 import { type BundleFindings, checkBundle, isBundle } from './bundle-file.ts'
 import { engineLines, ledgerTexts } from './bundle-lines.ts'
-import { type PortableVerdict, rerun } from '../../../node/engine/portable-verdict.ts'
-import { engineVersion } from '../../../node/engine/messages.ts'
+import { type PortableVerdict, rerun } from '../../../libraries/proof/rerun/verdict.ts'
+import { dialect, engineVersion } from '../../../node/engine/messages.ts'
 import { readProof } from '../../../libraries/proof/read-proof.ts'
 import { element } from './element.ts'
 import { BundleRows, decompress } from './bundle-rows.ts'
@@ -72,7 +72,7 @@ async function judge(file: Blob, own: number): Promise<void> {
     try {
       say('Running the query…')
       const tables = rows.tables(proof.request.datasets ?? [])
-      showVerdict(own, await rerun(engine, { version: engineVersion, proof, tables, decompress }), found)
+      showVerdict(own, await rerun(engine, { version: engineVersion, dialect, proof, tables, decompress }), found)
     } finally {
       engine.close()
     }

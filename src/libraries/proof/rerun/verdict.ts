@@ -3,24 +3,23 @@
 // its text has it, in each order that its text allows: the same output speaks for the answer. Other rows speak against it only
 // where nothing but the rows can decide them; else it cannot be told here.
 
-import { lexSql, type SqlToken } from '../../libraries/model/sql-lexer.ts'
-import { canonicalBytes, canonicalText } from '../../libraries/base/json/canonical.ts'
-import { parseJson } from '../../libraries/base/json/json.ts'
-import type { JsonValue } from '../../libraries/base/json/value.ts'
-import { hashText } from '../../libraries/base/ids/identifiers.ts'
-import { createSha3256 } from '../../libraries/base/ids/native-crypto.ts'
-import { DecodeError, NodeError } from '../../libraries/base/errors.ts'
-import { foldAscii } from '../../libraries/model/names.ts'
-import type { Parameter } from '../../libraries/model/parameters.ts'
-import type { Decompress } from '../../libraries/columnar/parquet/read-slice.ts'
-import { schemaBytes } from '../../libraries/odf/schema-formats.ts'
-import type { ReadProof } from '../../libraries/proof/read-proof.ts'
-import { dialectOf } from './messages.ts'
-import { EngineFailure, type PortableEngine } from './portable-engine.ts'
-import { cellsOf, columnsOf, outputTypeOf, type ResultColumn, type Rows, runningVersion } from './portable-rows.ts'
-import { faultOf, isExact } from './portable-statements.ts'
-import { type LoadedColumns, loadTables, type PortableTable } from './portable-tables.ts'
-import { quoteOffsetWord } from './sql-text.ts'
+import { lexSql, type SqlToken } from '../../model/sql-lexer.ts'
+import { canonicalBytes, canonicalText } from '../../base/json/canonical.ts'
+import { parseJson } from '../../base/json/json.ts'
+import type { JsonValue } from '../../base/json/value.ts'
+import { hashText } from '../../base/ids/identifiers.ts'
+import { createSha3256 } from '../../base/ids/native-crypto.ts'
+import { DecodeError, NodeError } from '../../base/errors.ts'
+import { foldAscii } from '../../model/names.ts'
+import type { Parameter } from '../../model/parameters.ts'
+import type { Decompress } from '../../columnar/parquet/read-slice.ts'
+import { schemaBytes } from '../../odf/schema-formats.ts'
+import type { ReadProof } from '../read-proof.ts'
+import { EngineFailure, type PortableEngine } from './engine.ts'
+import { cellsOf, columnsOf, outputTypeOf, type ResultColumn, type Rows, runningVersion } from './rows.ts'
+import { faultOf, isExact } from './statements.ts'
+import { type LoadedColumns, loadTables, type PortableTable } from './tables.ts'
+import { quoteOffsetWord } from '../../model/offset-word.ts'
 
 /** `same`: this output follows from those blocks. `other`: it does not. `unknown`: it cannot be told here, and why. */
 export type PortableVerdict =
@@ -31,6 +30,8 @@ export type PortableVerdict =
 export interface PortableCase {
   /** Of the engine that runs. */
   readonly version: string
+  /** That of answers signed with it. */
+  readonly dialect: string
   readonly proof: ReadProof
   readonly tables: readonly PortableTable[]
   /** Zstandard, for pages of slices. */
@@ -59,10 +60,9 @@ function unknown(why: string): PortableVerdict {
 
 async function judge(
   engine: PortableEngine,
-  { version, proof, tables, decompress }: PortableCase,
+  { version, dialect, proof, tables, decompress }: PortableCase,
 ): Promise<PortableVerdict> {
   const { query, queryDialect, skip, limit, parameters } = proof.request
-  const dialect = dialectOf(version)
   if (queryDialect !== dialect) return unknown(`Its dialect is ${queryDialect}, and this engine runs ${dialect}.`)
   const given = parameters?.values ?? []
   const text = quoteOffsetWord(filled(query, given)).text

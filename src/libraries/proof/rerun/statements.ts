@@ -1,8 +1,8 @@
 // Which statements the portable engine is asked to run, and which of them nothing but rows can decide: judged by their words,
 // for there is no parser of ours where it runs.
 
-import { foldAscii } from '../../libraries/model/names.ts'
-import type { SqlToken } from '../../libraries/model/sql-lexer.ts'
+import { foldAscii } from '../../model/names.ts'
+import type { SqlToken } from '../../model/sql-lexer.ts'
 import {
   aggregateFunctions,
   allowedMacros,
@@ -13,7 +13,7 @@ import {
   scalarFunctions,
   sessionNames,
   volatileFunctions,
-} from './functions.ts'
+} from '../../model/sql-functions.ts'
 
 const byChance = new Set([...volatileFunctions, ...clockNames, ...sessionNames, 'sample', 'tablesample'])
 

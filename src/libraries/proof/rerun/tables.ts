@@ -1,12 +1,12 @@
 // The rows of datasets as tables of the portable engine: each name of a statement stands for the rows that its dataset had at
 // its block, read from slices whose hashes were checked, with the columns of the schema at that block.
 
-import { nullColumn } from '../../libraries/columnar/arrow/null-column.ts'
-import { encodeArrowStream } from '../../libraries/columnar/arrow/ipc.ts'
-import { sqlTypeName } from '../../libraries/model/sql-types.ts'
-import { type DataSchema, type Field, innerType } from '../../libraries/model/schema.ts'
-import { type Decompress, openSlice } from '../../libraries/columnar/parquet/read-slice.ts'
-import { EngineFailure, type PortableEngine } from './portable-engine.ts'
+import { nullColumn } from '../../columnar/arrow/null-column.ts'
+import { encodeArrowStream } from '../../columnar/arrow/ipc.ts'
+import { sqlTypeName } from '../../model/sql-types.ts'
+import { type DataSchema, type Field, innerType } from '../../model/schema.ts'
+import { type Decompress, openSlice } from '../../columnar/parquet/read-slice.ts'
+import { EngineFailure, type PortableEngine } from './engine.ts'
 
 /** They are held in memory once more by the engine. */
 export const portableBytesMost = 512 * 1024 * 1024

@@ -2,10 +2,10 @@
 // the Arrow library that this needs is taken. One statement at a time, in memory, without files, network and extensions.
 // Its opener says where the worker runs: in a browser, or in a process of a node (portable-child.ts).
 
-import { ArrowStreamReader } from '../../libraries/columnar/arrow/ipc-reader.ts'
-import { DecodeError } from '../../libraries/base/errors.ts'
-import { parseJson } from '../../libraries/base/json/json.ts'
-import type { RecordBatch } from '../../libraries/model/schema.ts'
+import { ArrowStreamReader } from '../../columnar/arrow/ipc-reader.ts'
+import { DecodeError } from '../../base/errors.ts'
+import { parseJson } from '../../base/json/json.ts'
+import type { RecordBatch } from '../../model/schema.ts'
 
 export interface PortableAnswer {
   readonly requestId: number

@@ -1,12 +1,12 @@
 // Rows out of the portable engine, as the values of a signed output: each type is asked for in a form that says all of it, and
 // printed as nodes print it.
 
-import { must } from '../../libraries/base/assert.ts'
-import { isPresent } from '../../libraries/columnar/arrow/columns.ts'
-import { longsOf, numbersOf } from '../../libraries/columnar/arrow/numbers.ts'
-import { decodeUtf8 } from '../../libraries/base/bytes.ts'
-import { JsonNumber, type JsonValue } from '../../libraries/base/json/value.ts'
-import { type Column, type DataType, noZone, type RecordBatch, type TimeUnit } from '../../libraries/model/schema.ts'
+import { must } from '../../base/assert.ts'
+import { isPresent } from '../../columnar/arrow/columns.ts'
+import { longsOf, numbersOf } from '../../columnar/arrow/numbers.ts'
+import { decodeUtf8 } from '../../base/bytes.ts'
+import { JsonNumber, type JsonValue } from '../../base/json/value.ts'
+import { type Column, type DataType, noZone, type RecordBatch, type TimeUnit } from '../../model/schema.ts'
 import {
   dateText,
   float32Token,
@@ -15,8 +15,8 @@ import {
   timeNanosText,
   timestampMicrosText,
   timestampNanosText,
-} from '../../libraries/columnar/outputs/value-text.ts'
-import type { PortableEngine } from './portable-engine.ts'
+} from '../../columnar/outputs/value-text.ts'
+import type { PortableEngine } from './engine.ts'
 
 export type Rows = readonly (readonly JsonValue[])[]
 
