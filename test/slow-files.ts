@@ -21,7 +21,7 @@ export const slowFiles: string[] = [
   'test/features/mqtt/subscription.test.ts',
   'test/docs/{client,devices,metrics,on-disk,operators,readme,replicas}.test.ts',
   // Nodes that are started again and again, or copied from.
-  'test/scenario/{adopt-log,backup,damage,far-store,halted-dataset,lost-rows,mqtt,packed,portable-engine,reject,senders,store-that-fails}.test.ts',
+  'test/scenario/{adopt-log,backup,damage,far-store,halted-dataset,lost-rows,mqtt,packed,reject,senders,store-that-fails}.test.ts',
   'test/features/follow/{behind,damaged-copy,damaged-packs,hostile-answers,hostile-origin,other-software}.test.ts',
   'test/node/bundle/bundle.test.ts',
   'test/features/ledger/{renewed,time-stamper}.test.ts',
@@ -29,7 +29,7 @@ export const slowFiles: string[] = [
   // Long chains, large bodies, many processes, each value of many.
   'test/node/answers/{layouts,merged,settings}.test.ts',
   'test/node/catalog/{cold-open,known-ids,packed-chain}.test.ts',
-  'test/node/engine/{foreign-files,hostile,limits,many-threads,portable,processes,stability,streamed-types,value-class}.test.ts',
+  'test/node/engine/{foreign-files,hostile,limits,many-threads,processes,stability,streamed-types,value-class}.test.ts',
   'test/node/builder/{column-work,replay}.test.ts',
   'test/node/gateway/{apart,costs,first-posts,large-batch,row-reader}.test.ts',
   'test/node/http/{answers-under-way,caller-gone,compression,connections,events,events-of-packs,file-parts,large-json,odd-places}.test.ts',

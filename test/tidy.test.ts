@@ -166,8 +166,7 @@ describe('the repository', () => {
       // that are asked (1,350 lines), those that a node is (850), and the commands that prove, verify and audit (1,800). Last by
       // the follower of a ledger, which checks every entry before it signs (900), and its time stamps (1,050, which call pkijs).
       // One judgement of all kinds of files (200), in the place of those of the page and the command. The JavaScript
-      // client judges these files (140). And by engines of other versions, which a command adds (650), and their
-      // portable form on nodes, whose judgement left the page (830). Of the tests
+      // client judges these files (140). And by engines of other versions, which a command adds (650). Of the tests
       // the last hold the Python client against that judgement, with thousands of changed files (580), and send
       // the golden proofs of each dialect to a node (200). Bundles that say which engine they need and carry proofs of a ledger, for
       // the command and the pages (470, and 440 of tests). The golden proofs in a browser, and

@@ -30,7 +30,7 @@ import { errorTable } from '../libraries/base/error-table.ts'
 import { DecodeError, NodeError } from '../libraries/base/errors.ts'
 import type { MetadataBlock } from '../libraries/model/events.ts'
 import type { JsonValue } from '../libraries/base/json/value.ts'
-import { keptOutputBytes, type ReadProof, readProof } from '../libraries/proof/read-proof.ts'
+import { type ReadProof, readProof } from '../libraries/proof/read-proof.ts'
 import type { Chains } from './answers/pin.ts'
 import { Files } from './files/files.ts'
 import { type Rerun, type RerunDeps, runAgain } from './answers/verify.ts'
@@ -119,12 +119,7 @@ async function verifyIn(dir: string, file: string, options: BundleOptions): Prom
   const engines = openOwnEngines(dir, options)
   try {
     await engines.current.prove()
-    const keepsOutput = bytes.length <= keptOutputBytes
-    const saved = parseJson(bytes, { maxDepth })
-    const proof = readProof(keepsOutput ? saved : withoutOutput(saved), {
-      sqlBytes: options.limits.sqlBytes,
-      keepsOutput,
-    })
+    const proof = readProof(withoutOutput(parseJson(bytes, { maxDepth })), options.limits.sqlBytes)
     const rerun = await rerunOver({ dir, chains, engines, limits: options.limits }, proof)
     return { outcome: 'run', verdict, contents, ledger, rerun, failure: undefined }
   } catch (error) {

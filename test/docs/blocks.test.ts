@@ -58,7 +58,7 @@ const table: Readonly<Record<string, Entry | Readonly<Record<string, Entry>>>> =
   'docs/engines.md': {
     'proofstream engine list': run('scenario/engines', 'the command tells which engines are here'),
     'npm pack': run('scenario/engines', 'the archives as files'),
-    'npm install': run('node/engine/known-engines', 'it is the version that the release knows'),
+    'npm install': run('features/console/rerun-files', 'it is the version that the page takes'),
   },
   'docs/errors.md': not('made by scripts/generate.ts; test/docs/error-examples.test.ts brings its bodies about'),
   'docs/formats.md': readme,

@@ -5,25 +5,19 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { repository } from './sources.ts'
 
-/** Makes the copy; its folder is the caller's to remove. With `portable`, the engine of browsers is installed beside it. */
-export async function withoutNative({ portable }: { readonly portable: boolean }): Promise<{
+/** Makes the copy; its folder is the caller's to remove. */
+export async function withoutNative(): Promise<{
   readonly dir: string
   /** Path of its program. */
   readonly program: string
-  /** Folder of its portable engine. */
-  readonly module: string
 }> {
   const dir = await mkdtemp(join(tmpdir(), 'proofstream-without-'))
   for (const name of ['src', 'bin', 'texts', 'streams', 'package.json'])
     await cp(join(repository, name), join(dir, name), { recursive: true })
   const modules = join(repository, 'node_modules')
   const packages = join(dir, 'node_modules')
-  const module = join(packages, '@duckdb', 'duckdb-wasm')
   await mkdir(packages)
   for (const name of await readdir(modules))
     if (name !== '@duckdb' && !name.startsWith('.')) await symlink(join(modules, name), join(packages, name))
-  const own = join(modules, '@duckdb', 'duckdb-wasm')
-  for (const name of portable ? ['package.json', 'dist/duckdb-eh.wasm', 'dist/duckdb-node-eh.worker.cjs'] : [])
-    await cp(join(own, name), join(module, name))
-  return { dir, program: join(dir, 'bin', 'proofstream.js'), module }
+  return { dir, program: join(dir, 'bin', 'proofstream.js') }
 }

@@ -52,10 +52,8 @@ async function proofOf(node: LiveNode, dialect: string, output: object = {}): Pr
   return JSON.stringify({ ...signed, ...signProof(commit(bytes), key) })
 }
 
-/** Those of /info but for portable forms, which only some machines have. */
-async function nativesOf(node: LiveNode): Promise<{ readonly version: string; readonly default: boolean }[]> {
-  const engines = (await node.call('/info')).at('engines') as { version: string; form: string; default: boolean }[]
-  return engines.filter(({ form }) => form === 'native')
+async function enginesOf(node: LiveNode): Promise<{ readonly version: string; readonly default: boolean }[]> {
+  return (await node.call('/info')).at('engines') as { version: string; default: boolean }[]
 }
 
 async function verified(node: LiveNode, body: string): Promise<Answer> {
@@ -64,14 +62,12 @@ async function verified(node: LiveNode, body: string): Promise<Answer> {
 
 test('the command tells which engines are here, by the digest of the library', async () => {
   const listed = (await engine(bare, 'list')).stdout.trim().split('\n')
-  const all = listed.flatMap(
-    (line) => JSON.parse(line) as { version: string; form: string; state: string; digest?: string }[],
-  )
-  expect(all.find(({ version, form }) => version === older && form === 'native')).toMatchObject({ state: 'not here' })
+  const all = listed.flatMap((line) => JSON.parse(line) as { version: string; state: string; digest?: string }[])
+  expect(all.find(({ version }) => version === older)).toMatchObject({ state: 'not here' })
   const bindings = `node-bindings-${process.platform}-${process.arch}`
   const digest = toHex(sha256(await readFile(join(repository, 'node_modules/@duckdb', bindings, libraryName))))
   expect(all.find(({ state }) => state === 'default')).toMatchObject({ version: '1.5.6', digest })
-  expect(await nativesOf(bare)).toEqual([{ version: '1.5.6', form: 'native', digest, default: true }])
+  expect(await enginesOf(bare)).toEqual([{ version: '1.5.6', digest, default: true }])
 })
 
 test('another version, and another archive, are refused, and nothing is left', async () => {
@@ -85,7 +81,7 @@ test('another version, and another archive, are refused, and nothing is left', a
   await writeFile(other, 'no archive')
   const refused = await engine(bare, 'add', older, '--file', other)
   expect([refused.code === 0, refused.stderr]).toEqual([false, expect.stringContaining('is another archive')])
-  expect(await nativesOf(bare)).toHaveLength(1)
+  expect(await enginesOf(bare)).toHaveLength(1)
   expect(existsSync(join(bare.dataDir, 'engines'))).toBe(false)
   const nowhere = join(bare.dataDir, 'no', 'node')
   expect((await runCommand(['engine', 'add', older, '--file', other, '--data', nowhere])).code).not.toBe(0)
@@ -99,12 +95,11 @@ test.runIf(isHere)('a proof of its dialect runs on it; new statements do not', a
     200,
     {
       version: older,
-      form: 'native',
       dialect: `SqlDuckDb/${older}-3`,
       digest: expect.stringMatching(/^[0-9a-f]{64}$/),
     },
   ])
-  expect((await nativesOf(live)).map(({ version, default: isDefault }) => [version, isDefault])).toEqual([
+  expect((await enginesOf(live)).map(({ version, default: isDefault }) => [version, isDefault])).toEqual([
     ['1.5.6', true],
     [older, false],
   ])
@@ -126,7 +121,7 @@ test.runIf(isHere)('so does one over a bundle, and where the library is another 
   const bundle = join(live.dataDir, 'bundle.tar')
   expect(await runCommand(['bundle', proof, '-o', bundle], { env: there })).toMatchObject({ code: 0 })
   const offline = await runCommand(['verify', '--bundle', bundle], { env: there })
-  expect([offline.code, offline.stdout]).toEqual([0, expect.stringContaining(`"version":"${older}","form":"native"`)])
+  expect([offline.code, offline.stdout]).toEqual([0, expect.stringContaining(`"version":"${older}"`)])
 
   const copy = join(bare.dataDir, 'engines', older)
   await cp(join(live.dataDir, 'engines', older), copy, { recursive: true })
@@ -139,10 +134,10 @@ test.runIf(isHere)('so does one over a bundle, and where the library is another 
     'VerificationInconclusive::EngineUnavailable',
     expect.stringContaining(`proofstream engine add ${older}`),
   ])
-  expect(await nativesOf(bare)).toHaveLength(1)
+  expect(await enginesOf(bare)).toHaveLength(1)
   const listed = await engine(bare, 'list', '-o', 'ndjson')
   const lines = listed.stdout.trim().split('\n')
-  const line = lines.find((one) => one.includes(`"version":"${older}","form":"native"`)) ?? ''
+  const line = lines.find((one) => one.includes(`"version":"${older}"`)) ?? ''
   const toDo = expect.stringMatching(/is not known: its library is [0-9a-f]{64}\. .*proofstream engine add 1\.5\.5/)
   expect(JSON.parse(line)).toMatchObject({ state: 'not usable', reason: toDo })
   expect(listed.stderr).toEqual(toDo)
@@ -154,5 +149,5 @@ test.runIf(isHere && isOnPage)('without a registry it takes the archives as file
   const page = await readFile(join(repository, 'docs/engines.md'), 'utf8')
   const [, block = ''] = /```sh\n(npm pack[^]*?)```/.exec(page) ?? []
   const ran = await runShell(block, { cwd: await mkdtemp(join(live.dataDir, 'archives-')), env })
-  expect([ran.code, ran.stdout]).toEqual([0, expect.stringContaining(`"version":"${older}","form":"native"`)])
+  expect([ran.code, ran.stdout]).toEqual([0, expect.stringContaining(`"version":"${older}"`)])
 })

@@ -12,12 +12,12 @@ export async function listEngines(context: CommandContext, { flags, configFile }
   const engines = await list(config)
   printObjects(
     context.form,
-    ['version', 'form', 'state', 'package', 'digest'],
-    engines.map(({ version, form, digest, fault, ...one }) => {
+    ['version', 'state', 'package', 'digest'],
+    engines.map(({ version, digest, fault, ...one }) => {
       const here = one.default ? 'default' : 'here'
       const missing = fault === undefined ? 'not here' : 'not usable'
       const state = digest === undefined ? missing : here
-      return objectOf({ version, form, state, package: one.package, digest, reason: fault })
+      return objectOf({ version, state, package: one.package, digest, reason: fault })
     }),
   )
   for (const { fault } of engines) if (fault !== undefined) note(fault)
@@ -31,8 +31,8 @@ export async function addEngine(
 ): Promise<number> {
   const { addEngine: add } = await import('../../node/upkeep/engines.ts')
   const config = context.entry.loadConfig({ 'log-level': 'warn', ...flags }, configFile)
-  const { form, digest, default: isDefault } = await add(config, version, files)
-  printObject(context.form, objectOf({ version, form, digest }))
+  const { digest, default: isDefault } = await add(config, version, files)
+  printObject(context.form, objectOf({ version, digest }))
   note(`proofs of DuckDB ${version} run on it from now on, in ${config.dataDir}`)
   if (isDefault) note('statements run on it in nodes that start from now on')
   return exitCodes.done

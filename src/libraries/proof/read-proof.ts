@@ -2,7 +2,6 @@
 // needs. What is left is small, however large the answer was.
 
 import { type Hash, datasetIdBytes, multihashBytes, multihashText } from '../base/ids/identifiers.ts'
-import { canonicalText } from '../base/json/canonical.ts'
 import { fromPlain } from '../base/json/json.ts'
 import { checked, list, object, optional, refuse, type Shape, ShapeError, text } from '../base/json/shape.ts'
 import { utf8 } from '../base/bytes.ts'
@@ -20,14 +19,9 @@ export interface ReadProof {
   /** `schemaFormat` as the input spells it, if it does. */
   readonly schemaFormatText: string | undefined
   readonly outputHash: Hash
-  /** The output as JSON text, where it was given and is kept. */
-  readonly output?: string
   /** did:key of the signer. */
   readonly signer: string
 }
-
-/** Of a saved answer whose output is kept for running it again. */
-export const keptOutputBytes = 256 * 1024
 
 /** Datasets that a query may pin, as in a request. */
 const maxPins = 1000
@@ -35,18 +29,14 @@ const maxAliasChars = 210
 
 /**
  * Shape, hashes and signature of a saved answer, in the order of docs/spec/http.md §5. Throws NodeErrors `InvalidRequest`,
- * `BodyTooLarge` for a statement over `sqlBytes`, and those of `checkProof`. `keepsOutput`: for who compares its rows.
+ * `BodyTooLarge` for a statement over `sqlBytes`, and those of `checkProof`.
  */
-export function readProof(
-  value: JsonValue,
-  { sqlBytes, keepsOutput }: { readonly sqlBytes: number; readonly keepsOutput: boolean },
-): ReadProof {
+export function readProof(value: JsonValue, sqlBytes: number): ReadProof {
   const body = readProofBody(value)
   const input = readInput(body.input)
   checkProof(body)
   demandSqlSize(input.request, sqlBytes)
-  const output = keepsOutput && body.output !== undefined ? { output: canonicalText(body.output) } : {}
-  return { ...input, ...output, outputHash: body.commitment.outputHash, signer: body.proof.signer }
+  return { ...input, outputHash: body.commitment.outputHash, signer: body.proof.signer }
 }
 
 /** Throws NodeError `BodyTooLarge` for a statement over its limit; its parameters have another such limit. */

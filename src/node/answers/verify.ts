@@ -4,9 +4,9 @@ import { defined } from '../../libraries/base/collections.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import { viewOf } from '../catalog/dataset-chain.ts'
 import type { Engine } from '../engine/engine.ts'
-import type { EngineAbout, Engines } from '../engine/engines.ts'
+import type { Engines } from '../engine/engines.ts'
 import { notProvable } from '../engine/gate.ts'
-import { dialectOf, normalizerVersion, type Stability } from '../engine/messages.ts'
+import { normalizerVersion, type Stability } from '../engine/messages.ts'
 import { addingHint } from '../engine/native-engine.ts'
 import { versionOf } from '../engine/needed-engine.ts'
 import { type Hash, datasetIdPattern } from '../../libraries/base/ids/identifiers.ts'
@@ -24,7 +24,6 @@ import { type BindDeps, bindQuery } from './bind.ts'
 import { openTables } from './tables.ts'
 import { aliasOfParts, askingOf, type Caller, Reader, sequenceAt } from './pin.ts'
 import { execute, type ReplicaDeps } from './query.ts'
-import { judgePortable } from './verify-portable.ts'
 
 /** What a question is run again with: an engine for each version. */
 export interface RerunDeps extends BindDeps {
@@ -44,12 +43,10 @@ export interface Rerun {
   readonly engine: {
     readonly name: string
     readonly version: string
-    readonly form: EngineAbout['form']
-    /** SHA-256 of its library or module, in hex. */
+    /** SHA-256 of its library, in hex. */
     readonly digest: string
     readonly dialect: string
-    /** A portable form has no parser that tells. */
-    readonly stability?: Stability
+    readonly stability: Stability
   }
   /** What the file does not say or may say wrongly: found while the query was run again. */
   readonly answer: {
@@ -97,7 +94,8 @@ export async function verifyProof(deps: VerifyDeps, proof: ReadProof, caller: Ca
       answer: { ...asked(request), ...answer },
       signer: did,
       relation,
-      ...defined({ retired, stability: engine.stability }),
+      stability: engine.stability,
+      ...defined({ retired }),
       blockTimes: new Map(answer.datasets.map(({ blockHash = '', blockTime }) => [blockHash, blockTime])),
       isReproduced: true,
     }),
@@ -125,47 +123,12 @@ export async function runAgain(deps: RerunDeps, given: ProofToRun, caller: Calle
   const version = versionOf(given.proof.request.queryDialect)
   const use = async (engine: Engine): Promise<Rerun> => await runOn({ ...deps, engine }, given, caller)
   if (version === undefined) return await use(deps.engine)
-  const native = await deps.engines.using(version, use)
-  if (native !== undefined) return native
-  const portable = await runPortable(deps, version, { given, caller })
-  if (portable !== undefined && 'engine' in portable) return portable
-  return await use(deps.engine).catch((error: unknown) => {
-    if (portable === undefined || !(error instanceof NodeError) || error.kind !== unavailable) throw error
-    throw new NodeError(unavailable, `${error.message} Its portable form cannot tell. ${portable.why}`, error.details)
-  })
-}
-
-/** On the portable form of a version: undefined where it is not here, and why it cannot tell. */
-async function runPortable(
-  deps: RerunDeps,
-  version: string,
-  { given, caller }: { readonly given: ProofToRun; readonly caller: Caller },
-): Promise<Rerun | { readonly why: string } | undefined> {
-  const { request, outputHash } = given.proof
-  if (request.queryDialect !== dialectOf(version) || !deps.engines.hasPortable(version)) return undefined
-  checkLimit(request.limit, deps.limits.resultRows)
-  const datasets = await checkPins(deps, request, caller)
-  const found = await judgePortable(deps, version, { proof: given.proof, caller })
-  if (found === undefined) return undefined
-  const { digest, verdict } = found
-  if (verdict.outcome === 'other') throw outputMismatch({ expected_hash: outputHash }, verdict.why)
-  if (verdict.outcome !== 'same') return verdict
-  const { rows, isCut } = verdict
-  return {
-    engine: { name: deps.engine.name, version, form: 'portable', digest, dialect: dialectOf(version) },
-    answer: { rows, extent: isCut ? 'cut' : 'whole', ...(isCut && { truncated: true as const }), datasets },
-  }
-}
-
-function outputMismatch(extra: Readonly<Record<string, string>>, why?: string): NodeError {
-  const more = why === undefined ? '' : `: ${why}`
-  const text = `Running the query again gave another output than the one that was signed${more}.`
-  return new NodeError('VerificationFailed::OutputMismatch', text, { extra })
+  return (await deps.engines.using(version, use)) ?? (await use(deps.engine))
 }
 
 async function runOn(deps: BindDeps, { proof, hashOf }: ProofToRun, caller: Caller): Promise<Rerun> {
   const { request } = proof
-  const { name, version, form, dialect } = deps.engine
+  const { name, version, dialect } = deps.engine
   const isOurs = isOwnDialect(request.queryDialect, dialect)
   const inconclusive = (what: string, hint = hintOf(request.queryDialect, version), cause?: unknown): NodeError =>
     new NodeError(unavailable, `The proof names ${request.queryDialect}; this node ${what}.`, {
@@ -185,10 +148,14 @@ async function runOn(deps: BindDeps, { proof, hashOf }: ProofToRun, caller: Call
   const actual = await hashOf(output)
   if (actual !== proof.outputHash) {
     if (!isOurs) throw inconclusive(`runs ${dialect} and got another output`)
-    throw outputMismatch({ expected_hash: proof.outputHash, actual_hash: actual })
+    throw new NodeError(
+      'VerificationFailed::OutputMismatch',
+      'Running the query again gave another output than the one that was signed.',
+      { extra: { expected_hash: proof.outputHash, actual_hash: actual } },
+    )
   }
   return {
-    engine: { name, version, form, digest: await deps.engine.digest(), dialect, stability },
+    engine: { name, version, digest: await deps.engine.digest(), dialect, stability },
     answer: { rows, extent: truncated ? 'cut' : 'whole', ...(truncated && { truncated }), datasets },
   }
 }

@@ -289,7 +289,7 @@ function startProcess(engineFolder: string): ChildProcess {
 }
 
 /** Linux ends this process before any other where memory runs out: a query is lost, and not the node. */
-export function endsFirst(pid: number | undefined): void {
+function endsFirst(pid: number | undefined): void {
   if (process.platform !== 'linux' || pid === undefined) return
   try {
     writeFileSync(`/proc/${pid}/oom_score_adj`, '1000')

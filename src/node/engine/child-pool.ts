@@ -242,7 +242,7 @@ export class ChildPool {
 }
 
 /** A process ends that takes more, where the engine may take `memoryBytes`. */
-export function killBytesOf(memoryBytes: number): number {
+function killBytesOf(memoryBytes: number): number {
   return memoryBytes + Math.max(512 * mebibyte, Math.floor(memoryBytes / 2))
 }
 

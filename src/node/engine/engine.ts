@@ -24,9 +24,7 @@ import {
 export interface Engine {
   readonly name: 'duckdb'
   readonly version: string
-  /** `native`: a process with the library of DuckDB for this machine. */
-  readonly form: 'native'
-  /** SHA-256 of that library, in hex. Throws NodeError `EngineUnavailable` for one that the release does not know. */
+  /** SHA-256 of the library of DuckDB for this machine, in hex. Throws NodeError `EngineUnavailable` for one that the release does not know. */
   digest(): Promise<string>
   readonly normalizerVersion: number
   /** Full dialect name: language, engine version, normaliser version. */
@@ -110,7 +108,6 @@ export function openEngine(options: EngineOptions): Engine {
   return {
     name: 'duckdb',
     version: native.version,
-    form: 'native',
     digest: async () => await native.digest(),
     normalizerVersion,
     dialect: dialectOf(native.version),

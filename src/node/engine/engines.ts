@@ -1,23 +1,17 @@
 // The engines of a node: the one of the release, on which new statements run, and those of other versions, which a proof asks for
-// by its dialect, or their portable forms. The caller of a proof chooses: so no more than two others have processes at a time, one
-// each, and no more than two proofs a process of a portable form.
+// by its dialect. The caller of a proof chooses: so no more than two others have processes at a time, one each.
 
 import { NodeError } from '../../libraries/base/errors.ts'
 import type { Logger } from '../../libraries/base/logger.ts'
-import { draining, killBytesOf } from './child-pool.ts'
+import { draining } from './child-pool.ts'
 import { type Engine, openEngine } from './engine.ts'
 import { knownEngines } from './known-engines.ts'
 import { dialect, type EngineOptions, engineVersion, normalizerVersion } from './messages.ts'
 import { reasonOf } from './sql-errors.ts'
 import { addingHint, engineAbsent, findNativeEngine, type NativeEngine } from './native-engine.ts'
-import type { PortableJob } from './portable-messages.ts'
-import { findPortableModule, type PortableModule } from './portable-module.ts'
-import { judgeApart, type ReadSlice } from './portable-process.ts'
-import type { PortableVerdict } from '../../libraries/proof/rerun/verdict.ts'
 
 const othersMost = 2
-const portablesMost = 2
-/** Proofs that may wait for one of these, of each kind. */
+/** Proofs that may wait for one of these. */
 const waitingMost = 16
 
 export interface EnginesOptions extends Omit<EngineOptions, 'native'> {
@@ -28,8 +22,7 @@ export interface EnginesOptions extends Omit<EngineOptions, 'native'> {
 /** An engine that is on this machine. */
 export interface EngineAbout {
   readonly version: string
-  readonly form: 'native' | 'portable'
-  /** SHA-256 of its library or module, in hex. */
+  /** SHA-256 of its library, in hex. */
   readonly digest: string
   readonly default: boolean
 }
@@ -50,9 +43,6 @@ export class Engines {
   readonly #waiting = new WaitingLine()
   /** By version: their libraries are read once. */
   readonly #natives = new Map<string, NativeEngine>()
-  readonly #modules = new Map<string, PortableModule>()
-  #portables = 0
-  readonly #waitingPortables = new WaitingLine()
   readonly #closing = new AbortController()
 
   constructor(options: EnginesOptions) {
@@ -79,53 +69,21 @@ export class Engines {
     }
   }
 
-  hasPortable(version: string): boolean {
-    return this.#module(version) !== undefined
-  }
-
-  /**
-   * Runs a proof on the portable form of this version, in a process of its own. Undefined where it is not here. Throws
-   * NodeError `Saturated`, `Draining`, and what `judgeApart` throws.
-   */
-  async portable(
-    version: string,
-    proof: Omit<PortableJob, 'version' | 'module' | 'driver' | 'memoryBytes'>,
-    { read, signal }: { readonly read: ReadSlice; readonly signal: AbortSignal },
-  ): Promise<{ readonly verdict: PortableVerdict; readonly digest: string } | undefined> {
-    const found = this.#module(version)
-    if (found === undefined) return undefined
-    while (!this.#closing.signal.aborted && this.#portables >= portablesMost) await this.#waitingPortables.wait()
-    if (this.#closing.signal.aborted) throw draining()
-    this.#portables++
-    try {
-      if (!(await isKnown(found, this.#options.logger))) return undefined
-      const { module, driver } = found
-      const { memoryBytes, queryMs, clock } = this.#options
-      const verdict = await judgeApart({ ...proof, version, module, driver, memoryBytes }, read, {
-        queryMs,
-        killBytes: killBytesOf(memoryBytes),
-        clock,
-        signal: AbortSignal.any([signal, this.#closing.signal]),
-      })
-      return { verdict, digest: module.digest }
-    } finally {
-      this.#portables--
-      this.#waitingPortables.next()
-    }
-  }
-
   /** Those that are on this machine and that the release knows. */
   async list(): Promise<EngineAbout[]> {
-    return await engineList(
-      (version) => this.#native(version),
-      (version) => this.#module(version),
-    )
+    const found: EngineAbout[] = []
+    for (const { version } of knownEngines) {
+      const digest = await this.#native(version)
+        ?.digest()
+        .catch(() => undefined)
+      if (digest !== undefined) found.push({ version, digest, default: version === engineVersion })
+    }
+    return found
   }
 
   async close(): Promise<void> {
     this.#closing.abort(draining())
     this.#waiting.end()
-    this.#waitingPortables.end()
     await Promise.all(
       [this.current, ...[...this.#others.values()].map(({ engine }) => engine)].map((one) => one.close()),
     )
@@ -137,13 +95,6 @@ export class Engines {
     const before = this.#natives.get(version)
     if (found === undefined || found.folder === before?.folder) return found && before
     this.#natives.set(version, found)
-    return found
-  }
-
-  /** Its files are read once: they lie beside the node, and change with it. */
-  #module(version: string): PortableModule | undefined {
-    const found = this.#modules.get(version) ?? findPortableModule(version)
-    if (found !== undefined) this.#modules.set(version, found)
     return found
   }
 
@@ -214,7 +165,7 @@ class WaitingLine {
 }
 
 /** False where its files are others than those that the release knows. */
-async function isKnown(engine: NativeEngine | PortableModule, logger: Logger): Promise<boolean> {
+async function isKnown(engine: NativeEngine, logger: Logger): Promise<boolean> {
   try {
     await engine.digest()
     return true
@@ -224,29 +175,12 @@ async function isKnown(engine: NativeEngine | PortableModule, logger: Logger): P
   }
 }
 
-/** Those that are on this machine and that the release knows. */
-export async function engineList(
-  find: (version: string) => NativeEngine | undefined,
-  findModule = findPortableModule,
-): Promise<EngineAbout[]> {
-  const found: EngineAbout[] = []
-  for (const { version } of knownEngines) {
-    for (const [form, engine] of [['native', find(version)] as const, ['portable', findModule(version)] as const]) {
-      const digest = await engine?.digest().catch(() => undefined)
-      const isDefault = form === 'native' && version === engineVersion
-      if (digest !== undefined) found.push({ version, form, digest, default: isDefault })
-    }
-  }
-  return found
-}
-
 /** In the place of the engine of the release, where it is not on this machine: a node without it starts, and says so. */
 function absentEngine(): Engine {
   const refuse = async (): Promise<never> => await Promise.reject(engineAbsent(engineVersion))
   return {
     name: 'duckdb',
     version: engineVersion,
-    form: 'native',
     digest: refuse,
     normalizerVersion,
     dialect,

@@ -1,5 +1,5 @@
-// The engines that this release knows: the package of each on npm, the hashes of its archives as npm has them, the SHA-256
-// of the library itself by platform, and of the files of its portable form. Nothing else is run.
+// The engines that this release knows: the package of each on npm, the hashes of its archives as npm has them, and the SHA-256
+// of the library itself by platform. Nothing else is run.
 // `test/node/engine/known-engines.test.ts` holds them against the lock file and what is installed.
 
 export interface KnownEngine {
@@ -10,16 +10,6 @@ export interface KnownEngine {
   /** Integrity of the archives that every platform needs, by package. */
   readonly archives: Readonly<Record<string, string>>
   readonly platforms: Readonly<Record<string, KnownLibrary>>
-  /** The same version as WebAssembly, where there is one. */
-  readonly portable?: KnownModule
-}
-
-/** A release of `@duckdb/duckdb-wasm`: SHA-256 of each of its files that is run, in hex. */
-export interface KnownModule {
-  readonly packageVersion: string
-  readonly module: string
-  /** What speaks for the module: a script. */
-  readonly driver: string
 }
 
 /** The package `@duckdb/node-bindings-<platform>`. */
@@ -72,11 +62,6 @@ export const knownEngines: readonly KnownEngine[] = [
         archive: 'sha512-5Rpn5WXEG5gY/u7Keh+c4kuwG/LiE31pCP9CoCohv+u0aFensk/yRIQVW/CXuIoITky9xFhdRzaWUtAnGTYxJQ==',
         library: '7e90bdef028d57b45490d6f53530e3c012a5d9abdc4c6723449200663dc84ed0',
       },
-    },
-    portable: {
-      packageVersion: '1.33.1-dev65.0',
-      module: '7ba4e2ea49b0f8851e90b9ce404cc810d1dd998edabfc1d3677351ba2db0419a',
-      driver: '84ea10f1663b154dd421d82bba8aa5fd09a8525d215ad62600cad005fe8616d1',
     },
   },
   {

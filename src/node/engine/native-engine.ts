@@ -109,7 +109,7 @@ function versionAt(path: string): string | undefined {
 }
 
 /** Path of what an installed package has under this name; undefined where it is not installed. */
-export function resolved(load: NodeJS.Require, name: string): string | undefined {
+function resolved(load: NodeJS.Require, name: string): string | undefined {
   try {
     return load.resolve(name)
   } catch (error) {
@@ -123,7 +123,7 @@ function isMissing(error: unknown): boolean {
 }
 
 /** In hex; undefined where there is no such file. */
-export async function sha256Of(path: string): Promise<string | undefined> {
+async function sha256Of(path: string): Promise<string | undefined> {
   const handle = await open(path).catch((error: unknown) => {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
     throw error

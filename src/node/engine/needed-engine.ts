@@ -21,19 +21,16 @@ export function neededEngine(dialect: string): EngineFile {
   return {
     dialect,
     ...(version !== undefined && { engine: { name: 'duckdb', version } }),
-    forms: known === undefined ? [] : formsOf(known),
+    forms: known === undefined ? [] : [nativeForm(known)],
     needs,
   }
 }
 
-function formsOf({ packageVersion, platforms, portable }: KnownEngine): EngineForm[] {
+function nativeForm({ packageVersion, platforms }: KnownEngine): EngineForm {
   const libraries = Object.entries(platforms).map(([platform, { library }]) => [platform, library] as const)
-  const native = {
+  return {
     form: 'native',
     package: `@duckdb/node-api@${packageVersion}`,
     libraries: Object.fromEntries(libraries),
   }
-  if (portable === undefined) return [native]
-  const { packageVersion: version, module } = portable
-  return [native, { form: 'portable', package: `@duckdb/duckdb-wasm@${version}`, libraries: { wasm: module } }]
 }

@@ -6,10 +6,9 @@ import { mkdir, mkdtemp, readFile, rename, rm, rmdir } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import { promisify } from 'node:util'
 import type { Config } from '../config.ts'
-import { type EngineAbout, engineList } from '../engine/engines.ts'
+import type { EngineAbout } from '../engine/engines.ts'
 import { type KnownEngine, knownEngines } from '../engine/known-engines.ts'
 import { addedFolder, addingHint, findNativeEngine, ownPlatforms, NativeEngine } from '../engine/native-engine.ts'
-import { modulePackage } from '../engine/portable-module.ts'
 import { engineVersion } from '../engine/messages.ts'
 import { dataPaths } from '../store/layout.ts'
 import { fail, type Finding, ok, reasonOf, warn } from './finding.ts'
@@ -21,8 +20,8 @@ const run = promisify(execFile)
 /** npm is a script of the shell there. */
 const shell = process.platform === 'win32'
 
-/** A form of a version that the release knows. `digest`: SHA-256 of its library or module, where it is on this machine. */
-export interface ListedEngine extends Pick<EngineAbout, 'version' | 'form' | 'default'> {
+/** A version that the release knows. `digest`: SHA-256 of its library, where it is on this machine. */
+export interface ListedEngine extends Pick<EngineAbout, 'version' | 'default'> {
   /** With its version. */
   readonly package: string
   readonly digest: string | undefined
@@ -31,26 +30,18 @@ export interface ListedEngine extends Pick<EngineAbout, 'version' | 'form' | 'de
 }
 
 /** Those that the release knows, whether they are on this machine or not. */
-export async function listEngines(config: Config): Promise<ListedEngine[]> {
-  const { engines } = dataPaths(config.dataDir)
-  const natives = new Map(knownEngines.map(({ version }) => [version, findNativeEngine(version, engines)]))
-  const here = await engineList((version) => natives.get(version))
-  const faults = new Map<string, string>()
-  for (const [version, native] of natives) {
-    await native?.digest().catch((error) => faults.set(version, `${reasonOf(error)} ${addingHint(version)}`))
-  }
-  return knownEngines.flatMap(({ version, packageVersion, portable }) => {
-    const listed = (form: ListedEngine['form'], name: string): ListedEngine => {
-      const found = here.find((one) => one.version === version && one.form === form)
-      const isDefault = form === 'native' && version === engineVersion
-      const fault = form === 'native' ? faults.get(version) : undefined
-      return { version, form, package: name, default: isDefault, digest: found?.digest, fault }
-    }
-    const native = listed('native', `@duckdb/node-api@${packageVersion}`)
-    return portable === undefined
-      ? [native]
-      : [native, listed('portable', `${modulePackage}@${portable.packageVersion}`)]
-  })
+export async function listEngines({ dataDir }: Config): Promise<ListedEngine[]> {
+  return await Promise.all(
+    knownEngines.map(async ({ version, packageVersion }) => {
+      const one = { version, package: `@duckdb/node-api@${packageVersion}`, default: version === engineVersion }
+      try {
+        const digest = await findNativeEngine(version, dataPaths(dataDir).engines)?.digest()
+        return { ...one, digest, fault: undefined }
+      } catch (error) {
+        return { ...one, digest: undefined, fault: `${reasonOf(error)} ${addingHint(version)}` }
+      }
+    }),
+  )
 }
 
 /** Whether statements can run here. */
@@ -94,7 +85,7 @@ export async function addEngine(config: Config, version: string, files: readonly
     ?.digest()
     .catch(() => undefined)
   const digest = there ?? (await putEngine(engines, known, files))
-  return { version, form: 'native', digest, default: version === engineVersion }
+  return { version, digest, default: version === engineVersion }
 }
 
 /** SHA-256 of its library. */

@@ -31,7 +31,7 @@ describe('GET /assets/rerun/{file}', () => {
   })
 
   it('names the release of the engine that it was tested with', () => {
-    for (const path of ['src/features/console/rerun.ts', 'docs/decisions/console.md'])
+    for (const path of ['src/features/console/rerun.ts', 'docs/decisions/console.md', 'docs/engines.md'])
       expect(readFileSync(path, 'utf8')).toContain(browserEngineVersion)
   })
 

@@ -10,9 +10,6 @@ import { openEngine } from '../../../src/node/engine/engine.ts'
 import { knownEngines } from '../../../src/node/engine/known-engines.ts'
 import { engineVersion } from '../../../src/node/engine/messages.ts'
 import { addingHint, libraryName, NativeEngine } from '../../../src/node/engine/native-engine.ts'
-import { connectDriver } from '../../../src/node/engine/portable-driver.ts'
-import { findPortableModule, PortableModule } from '../../../src/node/engine/portable-module.ts'
-import { browserEngineVersion, hasBrowserEngine } from '../../helpers/browser-engine.ts'
 import { repository } from '../../helpers/sources.ts'
 import { benchOptions } from './helpers.ts'
 
@@ -68,34 +65,6 @@ test('a library with one more byte runs in no process', async () => {
     await rm(dir, { recursive: true })
   }
 })
-
-test.runIf(hasBrowserEngine)(
-  'the portable form is that of the peer, and one whose files have one more byte runs in no process',
-  async () => {
-    const known = must(ofRelease.portable, 'the release has a portable form')
-    expect(known.packageVersion).toBe(browserEngineVersion)
-    const page = await readFile(join(repository, 'docs/engines.md'), 'utf8')
-    expect(page).toContain(`\nnpm install @duckdb/duckdb-wasm@${browserEngineVersion}\n`)
-    const installed = must(findPortableModule(engineVersion), 'it is installed')
-    expect(await installed.digest()).toBe(known.module)
-    const dir = await mkdtemp(join(tmpdir(), 'proofstream-module-'))
-    try {
-      for (const changed of ['module', 'driver'] as const) {
-        const paths = { module: join(dir, 'module'), driver: join(dir, 'driver') }
-        for (const name of ['module', 'driver'] as const) await cp(installed[name].path, paths[name])
-        const copy = new PortableModule(engineVersion, known, paths)
-        expect(await new PortableModule(engineVersion, known, paths).digest()).toBe(known.module)
-        await appendFile(paths[changed], '\n')
-        await expect(copy.digest()).rejects.toMatchObject({ kind: 'EngineUnavailable' })
-        // Its process does not rely on what was checked before.
-        const listener = { answer: () => {}, fault: () => {} }
-        expect(() => connectDriver(copy, listener, async () => {})).toThrow(/its files are others/)
-      }
-    } finally {
-      await rm(dir, { recursive: true })
-    }
-  },
-)
 
 test('an engine that is closed while its library is read starts no process', async () => {
   const before = processes()

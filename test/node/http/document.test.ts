@@ -4,7 +4,6 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import { describe, expect, it } from 'vitest'
 import { runsWith } from '../../helpers/features.ts'
 import { fixedLimits, limitTable } from '../../../src/libraries/base/limits.ts'
-import { hasBrowserEngine } from '../../helpers/browser-engine.ts'
 import { liveNode } from '../../helpers/live-node.ts'
 
 const live = await liveNode({}, { limits: { sqlBytes: 777 } })
@@ -255,10 +254,7 @@ describe('the node', () => {
       roles: ['gateway', 'builder', 'replica'],
       log: { kind: 'file', partitions: 1 },
       engine: { name: 'duckdb', version: expect.any(String), dialect: expect.stringMatching(/^SqlDuckDb\//) },
-      engines: [
-        { version: '1.5.6', form: 'native', digest, default: true },
-        ...(hasBrowserEngine ? [{ version: '1.5.6', form: 'portable', digest, default: false }] : []),
-      ],
+      engines: [{ version: '1.5.6', digest, default: true }],
       isMultiTenant: true,
     })
   })

@@ -39,7 +39,6 @@ describe('a proof', () => {
       engine: {
         name: 'duckdb',
         version: expect.any(String),
-        form: 'native',
         digest: expect.stringMatching(/^[0-9a-f]{64}$/),
         dialect: saved.at('input.queryDialect'),
         stability: saved.headers['answer-stability'],

@@ -10,13 +10,10 @@ export async function openBrowserEngine(base: URL): Promise<PortableEngine> {
   const script = new URL('duckdb-browser-eh.worker.js', base)
   const { ok } = await fetch(script, { method: 'HEAD' })
   if (!ok) throw new EngineFailure(notInstalled)
-  return await PortableEngine.open(
-    ({ answer, fault }) => {
-      const worker = new Worker(script)
-      worker.onmessage = ({ data }) => answer(data)
-      worker.onerror = ({ message }) => fault(message)
-      return { send: (message) => worker.postMessage(message), close: () => worker.terminate() }
-    },
-    { module: new URL('duckdb-eh.wasm', base).href },
-  )
+  return await PortableEngine.open(({ answer, fault }) => {
+    const worker = new Worker(script)
+    worker.onmessage = ({ data }) => answer(data)
+    worker.onerror = ({ message }) => fault(message)
+    return { send: (message) => worker.postMessage(message), close: () => worker.terminate() }
+  }, new URL('duckdb-eh.wasm', base).href)
 }

@@ -67,12 +67,15 @@ async function judge(file: Blob, own: number): Promise<void> {
     const found = await checkBundle(bundle, {}, { onProgress, rows })
     if (found.kind !== 'whole') return showFault(own, found)
     say('Starting the engine…')
-    const proof = readProof(parseJson(found.proof, { maxDepth }), { sqlBytes: Infinity, keepsOutput: true })
+    const saved = parseJson(found.proof, { maxDepth })
+    const proof = readProof(saved, Infinity)
+    const output = saved instanceof Map ? saved.get('output') : undefined
     const engine = await openBrowserEngine(new URL('.', document.baseURI))
     try {
       say('Running the query…')
       const tables = rows.tables(proof.request.datasets ?? [])
-      showVerdict(own, await rerun(engine, { version: engineVersion, dialect, proof, tables, decompress }), found)
+      const of = { version: engineVersion, dialect, proof, output, tables, decompress }
+      showVerdict(own, await rerun(engine, of), found)
     } finally {
       engine.close()
     }

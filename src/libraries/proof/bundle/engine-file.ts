@@ -7,7 +7,7 @@ import { DecodeError } from '../../base/errors.ts'
 
 /** What of an engine runs: a library for each platform, in a package of npm. */
 export interface EngineForm {
-  /** `native` or `portable`. */
+  /** `native`: a library for each platform. */
   readonly form: string
   /** Name and version. */
   readonly package: string

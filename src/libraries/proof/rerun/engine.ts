@@ -1,6 +1,6 @@
 // DuckDB as WebAssembly: the worker of @duckdb/duckdb-wasm, spoken to in its own messages, so that neither its interface nor
 // the Arrow library that this needs is taken. One statement at a time, in memory, without files, network and extensions.
-// Its opener says where the worker runs: in a browser, or in a process of a node (portable-child.ts).
+// Its opener says where the worker runs.
 
 import { ArrowStreamReader } from '../../columnar/arrow/ipc-reader.ts'
 import { DecodeError } from '../../base/errors.ts'
@@ -65,16 +65,12 @@ export class PortableEngine {
   }
 
   /** Starts the engine of a module. Throws EngineFailure. */
-  static async open(
-    connect: (listener: PortListener) => EnginePort,
-    { module, memoryBytes }: { readonly module: string; readonly memoryBytes?: number },
-  ): Promise<PortableEngine> {
+  static async open(connect: (listener: PortListener) => EnginePort, module: string): Promise<PortableEngine> {
     const engine = new PortableEngine(connect)
     await engine.#ask('INSTANTIATE', [module, null])
     await engine.#ask('OPEN', { path: ':memory:' })
     engine.#connection = await engine.#ask('CONNECT', null)
-    const memory = memoryBytes === undefined ? [] : [`memory_limit = '${Math.floor(memoryBytes / 1024)}KiB'`]
-    for (const setting of [...settings, ...memory, 'lock_configuration = true']) await engine.query(`SET ${setting}`)
+    for (const setting of [...settings, 'lock_configuration = true']) await engine.query(`SET ${setting}`)
     return engine
   }
 

@@ -1,5 +1,5 @@
-// The question of a proof, run again by the portable engine, and its output compared with the one that was signed: in a page, on
-// a node and by the command. There is no parser of ours here (the engine lacks the one that nodes use), so a statement runs as
+// The question of a proof, run again by the portable engine, and its output compared with the one that was signed, in a page.
+// There is no parser of ours here (the engine lacks the one that nodes use), so a statement runs as
 // its text has it, in each order that its text allows: the same output speaks for the answer. Other rows speak against it only
 // where nothing but the rows can decide them; else it cannot be told here.
 
@@ -33,6 +33,8 @@ export interface PortableCase {
   /** That of answers signed with it. */
   readonly dialect: string
   readonly proof: ReadProof
+  /** That of the saved answer, where it came with its rows. */
+  readonly output: JsonValue | undefined
   readonly tables: readonly PortableTable[]
   /** Zstandard, for pages of slices. */
   readonly decompress: Decompress
@@ -60,7 +62,7 @@ function unknown(why: string): PortableVerdict {
 
 async function judge(
   engine: PortableEngine,
-  { version, dialect, proof, tables, decompress }: PortableCase,
+  { version, dialect, proof, output, tables, decompress }: PortableCase,
 ): Promise<PortableVerdict> {
   const { query, queryDialect, skip, limit, parameters } = proof.request
   if (queryDialect !== dialect) return unknown(`Its dialect is ${queryDialect}, and this engine runs ${dialect}.`)
@@ -82,7 +84,7 @@ async function judge(
     if (outputHashOf(proof, columns, { kept, isCut }) === proof.outputHash)
       return { outcome: 'same', why: `${kept.length} rows, each as it was signed.`, rows: kept.length, isCut }
   }
-  return otherwise(proof, { columns, tried, text, tokens, loaded })
+  return otherwise(proof.request, output, { columns, tried, text, tokens, loaded })
 }
 
 interface Tried {
@@ -94,14 +96,16 @@ interface Tried {
 }
 
 /** What another output says. */
-function otherwise({ request, output }: ReadProof, { columns, tried, text, tokens, loaded }: Tried): PortableVerdict {
+function otherwise(
+  { skip, limit, parameters }: ReadProof['request'],
+  output: JsonValue | undefined,
+  { columns, tried, text, tokens, loaded }: Tried,
+): PortableVerdict {
   if (output === undefined) return unknown('The output differs, and its rows are not in the file to be compared.')
-  const members = parseJson(output, { maxDepth })
   const names = columns.map(({ name }) => name)
-  const signed = signedRows(members, names)
+  const signed = signedRows(output, names)
   if (signed === undefined) return unknown('The rows are not in the file, or their columns have other names here.')
-  const { skip, limit, parameters } = request
-  const isWhole = skip === 0 && members instanceof Map && !members.has('truncated')
+  const isWhole = skip === 0 && output instanceof Map && !output.has('truncated')
   const found = tried[0] ?? []
   const difference = differenceOf(signed, found.slice(skip, skip + limit), names) ?? 'what stands beside them'
   const hasSame = tried.some((rows) => sameRows(rows, signed))

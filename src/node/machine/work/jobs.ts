@@ -14,7 +14,7 @@ import { DecodeError, NodeError } from '../../../libraries/base/errors.ts'
 import { JsonNumber, type JsonValue } from '../../../libraries/base/json/value.ts'
 import { type Column, type DataType, innerType } from '../../../libraries/model/schema.ts'
 import { openSlice } from '../../../libraries/columnar/parquet/read-slice.ts'
-import { keptOutputBytes, type ReadProof, readProof } from '../../../libraries/proof/read-proof.ts'
+import { type ReadProof, readProof } from '../../../libraries/proof/read-proof.ts'
 import { checkSliceRows, type ExpectedSlice, type SliceCheck } from '../../../libraries/odf/chain/check-slice.ts'
 import { inflatePage } from './inflate-page.ts'
 import type { RowLeaves, RowLeavesOf } from './row-leaves.ts'
@@ -42,7 +42,7 @@ const jobs = {
   proof: (bytes: Uint8Array, { values, sqlBytes }: ProofSettings): ReadProof =>
     readProof(
       inWords(() => parse(bytes, values)),
-      { sqlBytes, keepsOutput: bytes.length <= keptOutputBytes },
+      sqlBytes,
     ),
   /** The sha3-256 multihash. */
   hash: (bytes: Uint8Array, _settings: undefined): Hash => sha3Hash(bytes),

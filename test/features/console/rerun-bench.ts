@@ -1,15 +1,16 @@
-// The portable engine in this process, over what a node hands out: one answer after the other is judged, each over tables of its own.
+// The engine for browsers in this process, over what a node hands out: one answer after the other is judged, each over tables of its own.
 
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { compileFunction } from 'node:vm'
 import { zstdDecompressSync } from 'node:zlib'
-import { must } from '../../../src/libraries/base/assert.ts'
+import { nextTurn } from '../../../src/libraries/base/clock.ts'
 import { parseJson } from '../../../src/libraries/base/json/json.ts'
 import type { DataSchema } from '../../../src/libraries/model/schema.ts'
 import { schemaFromJson } from '../../../src/libraries/odf/odf-json.ts'
 import { readProof } from '../../../src/libraries/proof/read-proof.ts'
 import { dialect, engineVersion } from '../../../src/node/engine/messages.ts'
-import { connectDriver } from '../../../src/node/engine/portable-driver.ts'
-import { PortableEngine } from '../../../src/libraries/proof/rerun/engine.ts'
-import { findPortableModule } from '../../../src/node/engine/portable-module.ts'
+import { type EnginePort, PortableEngine, type PortListener } from '../../../src/libraries/proof/rerun/engine.ts'
 import { type PortableVerdict, rerun } from '../../../src/libraries/proof/rerun/verdict.ts'
 import type { LiveNode } from '../../helpers/live-node.ts'
 
@@ -27,7 +28,19 @@ interface Stored {
   readonly slices: readonly Uint8Array[]
 }
 
-export class PortableBench {
+const load = createRequire(import.meta.url)
+const dist = '@duckdb/duckdb-wasm/dist'
+
+/** Starts the driver of the package for Node.js, which speaks as its worker does; one in a process. */
+function connectDriver({ answer }: PortListener): EnginePort {
+  Object.assign(globalThis, { postMessage: answer })
+  const text = readFileSync(load.resolve(`${dist}/duckdb-node-eh.worker.cjs`), 'utf8')
+  compileFunction(text, ['require', 'module', '__dirname'])(load, { exports: {} }, '')
+  const tell = Reflect.get(globalThis, 'onmessage') as (event: { readonly data: object }) => Promise<void>
+  return { send: (message) => void nextTurn().then(async () => await tell({ data: message })), close: () => {} }
+}
+
+export class EngineBench {
   readonly engine: PortableEngine
   readonly #live: LiveNode
   /** By block. */
@@ -38,20 +51,16 @@ export class PortableBench {
     this.#live = live
   }
 
-  static async open(live: LiveNode): Promise<PortableBench> {
-    const module = must(findPortableModule(engineVersion), 'it is installed')
-    await module.digest()
-    const engine = await PortableEngine.open((listener) => connectDriver(module, listener, async () => {}), {
-      module: module.module.path,
-      memoryBytes: 1024 * 1024 * 1024,
-    })
-    return new PortableBench(engine, live)
+  static async open(live: LiveNode): Promise<EngineBench> {
+    const engine = await PortableEngine.open(connectDriver, load.resolve(`${dist}/duckdb-eh.wasm`))
+    return new EngineBench(engine, live)
   }
 
   /** What the engine says of a saved answer, over the rows that its datasets have at their blocks. */
   async judge(answer: Uint8Array): Promise<PortableVerdict> {
     const { engine } = this
-    const proof = readProof(parseJson(answer), { sqlBytes: 100_000, keepsOutput: true })
+    const saved = parseJson(answer)
+    const proof = readProof(saved, 100_000)
     const pins = proof.request.datasets ?? []
     const tables = await Promise.all(
       pins.map(async ({ id, alias, blockHash = '' }) => {
@@ -64,6 +73,7 @@ export class PortableBench {
         version: engineVersion,
         dialect,
         proof,
+        output: saved instanceof Map ? saved.get('output') : undefined,
         tables,
         decompress: (page, length) => zstdDecompressSync(page, { maxOutputLength: length }),
       })

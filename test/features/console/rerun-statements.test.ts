@@ -1,4 +1,4 @@
-// What the portable form of the engine can run, and what it says: of the statements of the corpus that a node signs it gets the
+// What the engine for browsers can run, and what it says: of the statements of the corpus that a node signs it gets the
 // same output, or cannot tell, and never another. Which it cannot run is a list, which docs/engines.md sums up.
 
 import fc from 'fast-check'
@@ -6,8 +6,13 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import type { PortableVerdict } from '../../../src/libraries/proof/rerun/verdict.ts'
 import { hasBrowserEngine } from '../../helpers/browser-engine.ts'
 import { liveNode } from '../../helpers/live-node.ts'
-import { PortableBench } from './portable-bench.ts'
-import { blockFreeStatements, exactStatements, pinnedStatements, randomStatement } from './statement-corpus.ts'
+import { EngineBench } from './rerun-bench.ts'
+import {
+  blockFreeStatements,
+  exactStatements,
+  pinnedStatements,
+  randomStatement,
+} from '../../node/engine/statement-corpus.ts'
 
 const live = await liveNode({ 'anonymous-read': true })
 
@@ -68,8 +73,8 @@ const rowsOf = (from: number, to: number): object[] =>
     }
   })
 
-describe.runIf(hasBrowserEngine)('the portable form', () => {
-  let bench: PortableBench
+describe.runIf(hasBrowserEngine)('the engine for browsers', () => {
+  let bench: EngineBench
 
   beforeAll(async () => {
     const schema = {
@@ -90,7 +95,7 @@ describe.runIf(hasBrowserEngine)('the portable form', () => {
       )
     const names = Array.from({ length: 30 }, (_, n) => ({ k: n % 9, name: `n${n}`, w: n / 3 }))
     await live.ingest('acme/u', names, '?create=true&integers=int64')
-    bench = await PortableBench.open(live)
+    bench = await EngineBench.open(live)
   })
 
   /** What it says of an answer that the node signed; undefined where the node signs none. */
@@ -109,7 +114,7 @@ describe.runIf(hasBrowserEngine)('the portable form', () => {
       if (verdict?.outcome === 'other') said.other.push(`${sql}: ${verdict.why}`)
       else if (verdict !== undefined) said[verdict.outcome]++
     }
-    console.log(`statements in the portable form: ${said.same} the same, ${said.unknown} cannot be told`)
+    console.log(`statements in the engine for browsers: ${said.same} the same, ${said.unknown} cannot be told`)
     expect(said.other).toEqual([])
     expect(said.same / (said.same + said.unknown)).toBeGreaterThan(0.8)
     await fc.assert(
