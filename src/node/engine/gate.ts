@@ -23,7 +23,8 @@ import {
 import { type Construct, type ListingName, listingNames, listingSchema, type TableName } from './messages.ts'
 import { isPlainStructure, jsonDepth, recursiveJsonFunctions, structuredJsonFunctions } from './printable.ts'
 import { families, type Rule, shapes } from './tree-grammar.ts'
-import { child, functionName, isClass, list, location, present, tableParts, text } from './tree.ts'
+import { child, functionName, holdsHere, isClass, list, location, present, tableParts, text } from './tree.ts'
+import { missingKeys } from './windows.ts'
 
 /** What the gate knows of a statement that it let through. */
 export interface GateResult {
@@ -70,6 +71,7 @@ const maxDepth = 1000
 const maxNodes = 400_000
 const maxCtes = 100
 const maxTables = 1000
+const maxMissingKeys = 10_000
 
 /** Schemas of the engine itself; no account has such a name. */
 const engineSchemas = new Set([listingSchema, 'information_schema', 'main', 'memory', 'pg_catalog', 'system', 'temp'])
@@ -85,6 +87,7 @@ export function gateStatement(
 ): GateResult {
   const gate = new Gate(locate, listingsIn)
   gate.visit('query', node, new Set(), 0)
+  gate.judgeWindows(node)
   return gate.result()
 }
 
@@ -162,7 +165,8 @@ class Gate {
     if (kind === 'table BASE_TABLE') this.#judgeTable(node, scope)
     else if (kind === 'table SHOW_REF') this.#judgeShow(node)
     else if (kind === 'table call') this.#judgeTableFunction(node)
-    else if (kind === 'expression FUNCTION' || kind === 'expression WINDOW') this.#judgeFunction(node)
+    else if (kind === 'expression FUNCTION') this.#judgeFunction(node)
+    else if (kind === 'expression WINDOW') this.#judgeWindow(node)
     else if (kind === 'expression COLUMN_REF') this.#judgeColumn(node)
     else if (kind === 'expression PARAMETER') this.#parameters.add(foldAscii(text(node, 'identifier')))
     else if (kind === 'type info UNBOUND_TYPE_INFO') this.#judgeType(node)
@@ -257,6 +261,19 @@ class Gate {
     if (aggregateByName.has(name)) this.#judgeAggregateName(operands[1], written)
     if (volatileFunctions.has(name) || (name === 'age' && operands.length === 1)) this.#noteVolatile(`${written}()`)
     if (machineDependentFunctions.has(name)) this.#noteMachineDependent(written)
+  }
+
+  /** One window with `PARTITION BY COLUMNS(…)` is many, which cannot be given keys of different numbers. */
+  #judgeWindow(node: JsonObject): void {
+    this.#judgeFunction(node)
+    const isMany = holdsHere(list(node, 'partitions'), (key) => isClass(key, 'STAR'))
+    if (isMany) this.#deny('COLUMNS() in PARTITION BY', 'Write the columns out.')
+  }
+
+  /** Bounds what keeping the windows of a statement with this top node apart adds to it. */
+  judgeWindows(top: JsonObject): void {
+    const added = [...missingKeys(top).values()].reduce((sum, count) => sum + count, 0)
+    if (added > maxMissingKeys) this.#deny('so many windows with other keys in one SELECT', 'Split it with WITH.')
   }
 
   /** Refused by name, or not a function of this engine at all. */

@@ -16,6 +16,7 @@ import {
 } from '../../libraries/model/sql-functions.ts'
 import type { Given, Narrowing } from './messages.ts'
 import { keepsOffsetOrder } from './rewriter.ts'
+import { isGrouped } from './selects.ts'
 import { child, functionName, holds, isClass, isWholeStar, list, objects, present, text } from './tree.ts'
 
 type Comparison = Narrowing['conditions'][number]
@@ -94,9 +95,7 @@ function isExactAnyway(node: JsonObject): boolean {
 
 /** `SELECT columns … ORDER BY column LIMIT n`, or the same without an order, which is that of offsets. */
 function firstRows(node: JsonObject, look: Look): Narrowing['first'] {
-  const isPlain = ['having', 'qualify'].every((name) => !present(node, name))
-  const isGrouped = list(node, 'group_expressions').length > 0 || list(node, 'group_sets').length > 0
-  if (!isPlain || isGrouped || text(node, 'aggregate_handling') !== 'STANDARD_HANDLING') return undefined
+  if (isGrouped(node) || present(node, 'qualify')) return undefined
   if (!list(node, 'select_list').every(isPlainItem)) return undefined
   const [order, limit, ...more] = modifiersOf(node)
   if (more.length > 0 || (order === undefined && !keepsOffsetOrder(node))) return undefined

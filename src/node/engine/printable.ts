@@ -10,6 +10,7 @@ import type { Parameter } from '../../libraries/model/parameters.ts'
 import { names } from '../../libraries/model/sql-functions.ts'
 import { listingSchema } from './messages.ts'
 import { child, functionName, holdsHere, isClass, list, nodeOf, nowhere, text, treeText } from './tree.ts'
+import { missingKeys } from './windows.ts'
 
 /** A column of a SELECT whose text, and so its name, the casts have changed. */
 export interface Renamed {
@@ -32,7 +33,11 @@ interface Findings {
 }
 
 export type Printable = Readonly<Findings> & { readonly node: JsonObject }
-type Writing = Findings & { readonly jsonCheck: JsonObject; readonly parameters: ReadonlyMap<string, Parameter> }
+type Writing = Findings & {
+  readonly jsonCheck: JsonObject
+  readonly parameters: ReadonlyMap<string, Parameter>
+  readonly missing: ReadonlyMap<JsonObject, number>
+}
 
 /**
  * The tree with constants that survive printing, constants in the place of parameters, and with its JSON checked
@@ -41,7 +46,7 @@ type Writing = Findings & { readonly jsonCheck: JsonObject; readonly parameters:
 export function printable(node: JsonObject, jsonCheck: JsonObject, parameters: readonly Parameter[] = []): Printable {
   const byName = new Map(parameters.map((parameter) => [foldAscii(parameter.name), parameter]))
   const findings = { renamed: [], unnamed: undefined, hasParameters: false, readsListings: false, checksJson: false }
-  const writing: Writing = { jsonCheck, parameters: byName, ...findings }
+  const writing: Writing = { jsonCheck, parameters: byName, missing: missingKeys(node), ...findings }
   const changed = writtenMembers(node, writing)
   return { ...writing, node: changed }
 }
@@ -62,7 +67,7 @@ function written(value: JsonValue, writing: Writing): JsonValue {
     writing.readsListings = true
     return new Map(value).set('schema_name', listingSchema)
   }
-  const changed = writtenMembers(value, writing)
+  const changed = withConstantKeys(writtenMembers(value, writing), writing.missing.get(value) ?? 0)
   if (!isRecursiveJson(changed)) return changed
   writing.checksJson = true
   return withCheckedJson(changed, writing.jsonCheck)
@@ -71,6 +76,14 @@ function written(value: JsonValue, writing: Writing): JsonValue {
 /** True for a table of information_schema; the gate has let through those that there are. */
 function isListing(node: JsonObject): boolean {
   return text(node, 'type') === 'BASE_TABLE' && foldAscii(text(node, 'schema_name')) === 'information_schema'
+}
+
+/** The window, parted by so many constants as well. */
+function withConstantKeys(window: JsonObject, count: number): JsonObject {
+  // mutant: windows share partitions that are too large
+  if (count === 0) return window
+  const keys = Array.from({ length: count }, () => constantOf(new Map(), { type: 'VARCHAR', text: '' }))
+  return new Map(window).set('partitions', [...list(window, 'partitions'), ...keys])
 }
 
 /** The same object where nothing changes. */
@@ -112,7 +125,7 @@ function writtenConstant(constant: JsonObject): JsonObject {
 }
 
 /** The constant that a parameter stands for: a text or NULL as a literal is, all else a cast of its token. */
-function constantOf(place: JsonObject, { type, text: value }: Parameter): JsonObject {
+function constantOf(place: JsonObject, { type, text: value }: Omit<Parameter, 'name'>): JsonObject {
   const constant = nodeOf({
     class: 'CONSTANT',
     type: 'VALUE_CONSTANT',

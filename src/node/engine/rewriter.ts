@@ -18,6 +18,7 @@ import {
 import { type GateResult, gateStatement, notAllowed } from './gate.ts'
 import { listingSchema } from './messages.ts'
 import { firstDifference, jsonCheckStatement, type Printable, printable } from './printable.ts'
+import { isGrouped } from './selects.ts'
 import { parseEngineMessage, tooDeep } from './sql-errors.ts'
 import type { QuotedSql } from '../../libraries/model/offset-word.ts'
 import {
@@ -245,9 +246,7 @@ export function withTotalOrder(node: JsonObject, columns: number, lastTie: JsonO
 export function keepsOffsetOrder(node: JsonObject): boolean {
   if (text(node, 'type') !== 'SELECT_NODE' || text(child(node, 'from_table'), 'type') !== 'BASE_TABLE') return false
   if (list(child(node, 'cte_map'), 'map').length > 0) return false
-  const isGrouped = list(node, 'group_expressions').length > 0 || list(node, 'group_sets').length > 0
-  if (isGrouped || text(node, 'aggregate_handling') !== 'STANDARD_HANDLING') return false
-  if (['having', 'qualify', 'sample'].some((name) => present(node, name))) return false
+  if (isGrouped(node) || present(node, 'qualify') || present(node, 'sample')) return false
   const onlyLimits = objects(node, 'modifiers').every((modifier) => text(modifier, 'type') === 'LIMIT_MODIFIER')
   return onlyLimits && !holds(node, looksBeyondItsRow)
 }

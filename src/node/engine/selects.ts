@@ -63,7 +63,8 @@ export function orderEntries(node: JsonObject): JsonValue[] {
 }
 
 export function isGrouped(node: JsonObject): boolean {
-  if (list(node, 'group_expressions').length > 0 || text(node, 'aggregate_handling') === 'FORCE_AGGREGATES') return true
+  if (['group_expressions', 'group_sets'].some((name) => list(node, name).length > 0)) return true
+  if (text(node, 'aggregate_handling') === 'FORCE_AGGREGATES') return true
   return present(node, 'having') || list(node, 'select_list').some(holdsAggregate)
 }
 
