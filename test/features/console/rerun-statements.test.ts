@@ -135,6 +135,13 @@ describe.runIf(hasBrowserEngine)('the engine for browsers', () => {
     expect(verdict).toMatchObject({ outcome: 'unknown', why: expect.stringContaining('This engine cannot run it') })
   })
 
+  test.each([
+    'select offset, sum(k) over (partition by g, g order by offset) a, sum(k) over (partition by g, b order by offset) c from t',
+    'select sum(k) over (partition by "g") a, sum(k) over (partition by "b" order by offset) c from t',
+  ])('does not judge %s, whose windows it may confuse', async (sql) => {
+    expect(await verdictOf(sql)).toMatchObject({ outcome: 'unknown', why: expect.stringContaining('other partitions') })
+  })
+
   test('tells of a syntax error in words, not in JSON', async () => {
     for (const sql of ['pragma database_list', 'select * from (pragma "a\nb")'])
       await expect(bench.engine.query(`SELECT * FROM (${sql})`)).rejects.toThrow(

@@ -49,7 +49,25 @@ export function faultOf(tokens: readonly SqlToken[], sql: string): string | unde
     depth += text === '(' ? 1 : text === ')' ? -1 : 0
     if (depth < 0) return 'Its parentheses do not match.'
   }
-  return depth === 0 ? undefined : 'Its parentheses do not match.'
+  if (depth !== 0) return 'Its parentheses do not match.'
+  return hasOtherPartitions(tokens, sql)
+    ? 'It has windows with other partitions, which this engine may compute over the same ones.'
+    : undefined
+}
+
+/** Whether two windows have other keys in their texts: the engine takes some for the same (docs/decisions/query-engine.md). */
+function hasOtherPartitions(tokens: readonly SqlToken[], sql: string): boolean {
+  const keys = tokens.flatMap(({ kind, text, start }, at) => {
+    if (kind !== 'word' || text !== 'partition') return []
+    let depth = 0
+    const end = tokens.find((token, place) => {
+      if (place <= at) return false
+      if (token.kind === 'symbol') depth += token.text === '(' ? 1 : token.text === ')' ? -1 : 0
+      return depth < 0 || (depth === 0 && token.kind === 'word' && /^(?:order|rows|range|groups)$/.test(token.text))
+    })
+    return [sql.slice(start, end?.start).trim()]
+  })
+  return new Set(keys).size > 1
 }
 
 /** Functions and words that stand before a parenthesis in statements whose rows alone decide the answer. */
