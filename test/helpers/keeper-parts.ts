@@ -4,8 +4,9 @@ import { BlockRecords } from '../../src/features/ledger/block-records.ts'
 import { LedgerKeys } from '../../src/features/ledger/ledger-keys.ts'
 import { LeftEntries } from '../../src/features/ledger/left-entries.ts'
 import { Places } from '../../src/features/ledger/places.ts'
+import { SetAside } from '../../src/features/ledger/set-aside.ts'
 import { WaitingDatasets } from '../../src/features/ledger/waiting.ts'
-import { systemClock } from '../../src/libraries/base/clock.ts'
+import { type Clock, systemClock } from '../../src/libraries/base/clock.ts'
 import { silentLogger } from '../../src/libraries/base/logger.ts'
 import { Catalog } from '../../src/node/catalog/catalog.ts'
 import { openLocalAnnouncements } from '../../src/node/log/announcements.ts'
@@ -17,9 +18,10 @@ export interface KeeperParts {
   readonly keys: LedgerKeys
   readonly waiting: WaitingDatasets
   readonly left: LeftEntries
+  readonly aside: SetAside
 }
 
-export function keeperParts(store: ObjectStore): KeeperParts {
+export function keeperParts(store: ObjectStore, { clock = systemClock }: { readonly clock?: Clock } = {}): KeeperParts {
   const logger = silentLogger
   const catalog = new Catalog({ store, announcements: openLocalAnnouncements(logger), logger })
   const keys = new LedgerKeys(store)
@@ -27,7 +29,8 @@ export function keeperParts(store: ObjectStore): KeeperParts {
     store,
     work: { run: (kind, pieces, { settings }) => runJob(kind, pieces, settings) },
   })
-  const waiting = new WaitingDatasets({ catalog, store, keys, records, clock: systemClock, logger })
-  const left = new LeftEntries({ store, catalog, keys, records, places: new Places(store, 1), logger })
-  return { catalog, keys, waiting, left }
+  const aside = new SetAside({ clock, logger })
+  const waiting = new WaitingDatasets({ catalog, store, keys, records, clock, aside })
+  const left = new LeftEntries({ store, catalog, keys, records, places: new Places(store, 1), aside, logger })
+  return { catalog, keys, waiting, left, aside }
 }

@@ -8,6 +8,7 @@ import { policyOf } from '../../src/features/ledger/policy-file.ts'
 import { LeftEntries } from '../../src/features/ledger/left-entries.ts'
 import { Places } from '../../src/features/ledger/places.ts'
 import { batchCodec, type BatchRecord, stateCodec } from '../../src/features/ledger/records.ts'
+import { SetAside } from '../../src/features/ledger/set-aside.ts'
 import { WaitingDatasets } from '../../src/features/ledger/waiting.ts'
 import { must } from '../../src/libraries/base/assert.ts'
 import { base64Text } from '../../src/libraries/base/base64.ts'
@@ -91,7 +92,7 @@ export class SimulatedLedger {
   /** Runs a keeper in a process. */
   keep(by: KeptBy): Keeping {
     const { catalog, process } = by
-    const { keeper, waiting } = this.keeperOf(by)
+    const { keeper, waiting, aside } = this.keeperOf(by)
     const unsubscribe = catalog.onAdvance(({ chain, fromSequence }) =>
       waiting.heard(chain.name, chain.blocks.length - fromSequence),
     )
@@ -105,7 +106,7 @@ export class SimulatedLedger {
     const { publisher } = keeper
     if (this.witnesses !== undefined) works.push(repeat(() => publisher.tick(), { everyMs: publishMs, clock, onError }))
     return {
-      waiting: () => waiting.load.datasets,
+      waiting: () => waiting.load.datasets + aside.datasets,
       stop: async () => {
         unsubscribe()
         if (this.witnesses !== undefined) await publisher.close()
@@ -115,7 +116,7 @@ export class SimulatedLedger {
   }
 
   /** A keeper as a process has it. What it says of itself changes with the process now and then. */
-  keeperOf({ process, store, catalog, logger }: KeptBy): { keeper: Keeper; waiting: WaitingDatasets } {
+  keeperOf({ process, store, catalog, logger }: KeptBy) {
     const { clock } = process
     const told = this.#told(logger)
     const records = new BlockRecords({
@@ -123,11 +124,13 @@ export class SimulatedLedger {
       work: { run: () => Promise.reject(new RangeError('no rows are proven')) },
     })
     const keys = new LedgerKeys(store)
-    const waiting = new WaitingDatasets({ catalog, store, keys, records, clock, logger: told })
+    const aside = new SetAside({ clock, logger: told })
+    const waiting = new WaitingDatasets({ catalog, store, keys, records, clock, aside })
     const facts = { ledger: { origin, keys: ['key'] }, version: process.world.pick(['1', '1', '1', '2']), engines: [] }
-    const left = new LeftEntries({ store, catalog, keys, records, places: new Places(store, 1), logger: told })
+    const places = new Places(store, 1)
+    const left = new LeftEntries({ store, catalog, keys, records, places, aside, logger: told })
     const own = { clock, logger: told, waiting, left, facts, nodeKey, ledger: 1, origin, signer: this.#signer }
-    return { keeper: new Keeper({ ...own, store, ...this.#witnessed(process, store) }), waiting }
+    return { keeper: new Keeper({ ...own, store, ...this.#witnessed(process, store) }), waiting, aside }
   }
 
   /** What else a keeper has whose ledger is witnessed: it enters nothing before a quorum has said that it holds no more. */

@@ -14,7 +14,9 @@ import type { KeeperState } from './keeper.ts'
 import { ledgerRecord } from './ledgers.ts'
 import { policyOf } from './policy-file.ts'
 import { quorumOver, readHead } from './published.ts'
+import type { Publisher } from './publisher.ts'
 import { originCodec } from './records.ts'
+import type { SetAside } from './set-aside.ts'
 import { newestStamps } from './stamps.ts'
 import type { WaitingLoad } from './waiting.ts'
 
@@ -25,6 +27,8 @@ export interface KeeperStatus {
   /** Undefined: heads without their quorum are never shown. */
   readonly waitMs: number | undefined
   readonly waiting: WaitingLoad
+  readonly unshown: Publisher['unshown']
+  readonly aside: Pick<SetAside, 'datasets' | 'sinceMs' | 'has'>
   readonly witnesses: readonly AskedWitness[]
 }
 
@@ -38,14 +42,40 @@ export interface Told {
   readonly policy: Policy | undefined
 }
 
-/** Seconds since the first block began to wait, 0 where none does. */
-export function secondsBehind(sinceMs: number | undefined, clock: Clock): number {
-  return sinceMs === undefined ? 0 : Math.max(0, clock.nowMs() - sinceMs) / 1000
+/** How many blocks no head has that is shown, and how long the first of them waits; without those that are set aside. */
+export function behindOf({ waiting, unshown }: KeeperStatus, clock: Clock): { blocks: number; seconds: number } {
+  const waitsMs = [clock.nowMs() - (waiting.sinceMs ?? clock.nowMs()), unshownMs(unshown, clock)]
+  return { blocks: waiting.blocks + unshown.entries, seconds: Math.max(0, ...waitsMs) / 1000 }
+}
+
+function unshownMs({ sinceMs }: KeeperStatus['unshown'], clock: Clock): number {
+  return sinceMs === undefined ? 0 : clock.monotonicMs() - sinceMs
+}
+
+/** A ledger that is late promises nothing. */
+export function standingOf(status: KeeperStatus, clock: Clock): 'running' | 'late' | 'halted' {
+  const { state, delayMs, waitMs = 0, waiting, unshown } = status
+  if (state.kind === 'halted') return 'halted'
+  const isLate = clock.nowMs() - (waiting.sinceMs ?? clock.nowMs()) > delayMs
+  const isUnshown = unshownMs(unshown, clock) > delayMs + waitMs
+  return state.kind !== 'running' || isLate || isUnshown ? 'late' : 'running'
+}
+
+/** What `GET /ledger` and `/readyz` say of the keeper. */
+export function toldKeeper(status: KeeperStatus, { clock, policy }: Pick<Told, 'clock' | 'policy'>): object {
+  const { datasets, sinceMs } = status.aside
+  const seconds = Math.max(0, clock.nowMs() - (sinceMs ?? clock.nowMs())) / 1000
+  return {
+    state: standingOf(status, clock),
+    ...defined({ reason: reasonOf(status, policy) }),
+    behind: behindOf(status, clock),
+    ...(datasets > 0 && { aside: { datasets, seconds } }),
+  }
 }
 
 /** What `GET /ledger` says. Throws DecodeError where the store has damaged records of it. */
 export async function aboutLedger(told: Told): Promise<object> {
-  const { get, ledger } = told
+  const { get, ledger, status } = told
   const bytes = (await get(ledgerObjectKey(ledger, 'origin'))) ?? new Uint8Array()
   const { origin, key } = originCodec.decode(bytes)
   const headBytes = await get(ledgerObjectKey(ledger, 'checkpoint'))
@@ -56,30 +86,19 @@ export async function aboutLedger(told: Told): Promise<object> {
     path: `/${ledgerFolder(ledger)}`,
     size: head?.size ?? 0,
     ...(head !== undefined && { root: base64Text(head.root), head: decodeUtf8(headBytes ?? new Uint8Array()) }),
-    ...aboutKeeper(told),
+    ...(status && { delay: `${status.delayMs / 1000}s`, ...toldKeeper(status, told) }),
     ...aboutWitnesses(told, key, headBytes),
     timestamps: await newestStamps(told, ledger),
     former: await formerLedgers(told),
   }
 }
 
-function aboutKeeper({ status, clock, policy }: Told): object {
-  if (status === undefined) return {}
-  const { state, delayMs, waiting } = status
-  const seconds = secondsBehind(waiting.sinceMs, clock)
-  const isLate = state.kind === 'unconfirmed' || seconds * 1000 > delayMs
-  return {
-    delay: `${delayMs / 1000}s`,
-    state: state.kind === 'halted' ? 'halted' : isLate ? 'late' : 'running',
-    ...defined({ reason: reasonOf(state, policy) }),
-    behind: { blocks: waiting.blocks, seconds },
-  }
-}
-
-function reasonOf(state: KeeperState, policy: Policy | undefined): string | undefined {
+function reasonOf({ state, aside }: KeeperStatus, policy: Policy | undefined): string | undefined {
   if (state.kind === 'halted') return state.reason
   if (state.kind === 'unconfirmed')
     return 'No quorum of witnesses has said since the start that it holds no larger tree.'
+  if (state.kind === 'stuck') return 'The ledger cannot be kept up; the log of the node says why.'
+  if (aside.datasets > 0) return 'Some datasets cannot be entered now; the log of the node says which, and why.'
   return policy === undefined ? 'Without a policy nobody outside knows what this ledger was.' : undefined
 }
 

@@ -14,7 +14,7 @@ import { instantMs } from '../../libraries/model/instant.ts'
 import { isEntered, type NameRecord } from '../../libraries/odf/chain/records.ts'
 import type { LedgerAnswers, LedgerBlock, LedgerPromise, LedgerProof } from '../../node/http/context.ts'
 import type { ObjectStore } from '../../node/store/object-store.ts'
-import type { KeeperStatus } from './about.ts'
+import { type KeeperStatus, standingOf } from './about.ts'
 import type { BlockRecords } from './block-records.ts'
 import { type Included, includedAt, type LedgerTree } from './inclusion.ts'
 import { LedgerKeys, type Tagger } from './ledger-keys.ts'
@@ -81,11 +81,11 @@ export class Answers implements LedgerAnswers {
   }
 
   async promiseOf(name: NameRecord, block: LedgerBlock): Promise<LedgerPromise | undefined> {
-    const { clock, delayMs, waitMs, status } = this.#deps
+    const { clock, waitMs, status } = this.#deps
     const kept = status()
     const nowMs = clock.nowMs()
-    const isLate = nowMs - (kept?.waiting.sinceMs ?? nowMs) > delayMs
-    if (kept?.state.kind !== 'running' || isLate || waitMs === undefined) return undefined
+    const isKept = kept !== undefined && standingOf(kept, clock) === 'running' && !kept.aside.has(name.id)
+    if (!isKept || waitMs === undefined) return undefined
     const tree = await this.#tree()
     if (tree === undefined || !(await this.#isEntered(tree, name))) return undefined
     const byMs = this.#byMs(block)

@@ -80,12 +80,6 @@ export class BlockRecords {
     }
   }
 
-  /** True where a block has a checkpoint of an older release. Throws HaltError `ChainBroken`. */
-  async isOfOlder(chain: DatasetChain, block: ChainBlock): Promise<boolean> {
-    const hash = block.kind === 'AddData' ? await this.#checkpoints.hashOf(chain, block) : undefined
-    return hash !== undefined && (await this.#checkpoints.read(chain, hash)).bodies === undefined
-  }
-
   /**
    * What is over the rows of a block; shown is that with the offset `wanted`. Undefined where it has no rows, or values that
    * are printed in no one way. Throws HaltError `ChainBroken`, and as `WorkPool.run`.

@@ -4,7 +4,7 @@ import { must } from '../../libraries/base/assert.ts'
 import { noRoot } from '../../libraries/ledger/entry.ts'
 import type { DatasetChain } from '../../node/catalog/dataset-chain.ts'
 import type { ChainBlock } from '../../node/catalog/packed-blocks.ts'
-import type { Below, BlockRecords } from './block-records.ts'
+import type { BlockRecords } from './block-records.ts'
 import type { Tagger } from './ledger-keys.ts'
 
 /** Blocks whose roots are made at a time. */
@@ -27,31 +27,14 @@ export async function* entriesOf(
     const blocks = Array.from({ length: Math.min(atOnce, end - from) }, (_, i) =>
       must(chain.blocks.at(from + i), 'the chain has blocks up to its head'),
     )
-    const isOld = await isOfOlder(chain, blocks, deps.records)
-    yield await Promise.all(blocks.map((block) => entryOf(chain, block, { ...deps, isOld })))
+    yield await Promise.all(blocks.map((block) => entryOf(chain, block, deps)))
   }
 }
 
-/** A long history of an older release has no hashes of bodies: where both of its ends have none, what is between is not read. */
-async function isOfOlder(chain: DatasetChain, blocks: readonly ChainBlock[], records: BlockRecords): Promise<boolean> {
-  if (blocks.length < blocksAtOnce) return false
-  const ends = [blocks.at(0), blocks.at(-1)].filter((block) => block !== undefined)
-  const old = await Promise.all(ends.map((block) => records.isOfOlder(chain, block)))
-  return !old.includes(false)
-}
-
-async function entryOf(
-  chain: DatasetChain,
-  block: ChainBlock,
-  { key, records, isOld }: EntryDeps & { readonly isOld: boolean },
-): Promise<Uint8Array> {
+async function entryOf(chain: DatasetChain, block: ChainBlock, { key, records }: EntryDeps): Promise<Uint8Array> {
   const { sequence, hash } = block
   const open = { chain, block, secret: key.secretOf(sequence) }
-  const batches = isOld ? undefined : await records.batches(open)
+  const batches = await records.batches(open)
   const rows = chain.name.proofs === 'rows' ? await records.rows(open) : undefined
-  return key.entryOf({ sequence, hash, batchRoot: rootOver(batches), rowRoot: rootOver(rows) })
-}
-
-function rootOver(below: Below | undefined): Uint8Array {
-  return below?.root ?? noRoot
+  return key.entryOf({ sequence, hash, batchRoot: batches?.root ?? noRoot, rowRoot: rows?.root ?? noRoot })
 }

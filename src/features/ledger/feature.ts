@@ -16,7 +16,7 @@ import { Answers, type AnswersDeps, stepsPerDelay } from './answers.ts'
 import { BlockRecords } from './block-records.ts'
 import { claimOrigin, defaultOrigin, ensureLedgerKey, ledgerVerifierKey } from './identity.ts'
 import { newestTree } from './newest-tree.ts'
-import { Keeper, type KeeperState } from './keeper.ts'
+import { Keeper } from './keeper.ts'
 import { LedgerKeys } from './ledger-keys.ts'
 import { LeftEntries } from './left-entries.ts'
 import { Places } from './places.ts'
@@ -24,8 +24,9 @@ import { ledgerKeyFile, ledgerRecord, newestLedger, originsUpTo } from './ledger
 import { type LedgerOptions, ledgerOptions } from './options.ts'
 import { readAskedPolicy, refuseOwnWitness } from './policy-file.ts'
 import { registerProofs, registerReceiptProofs } from './proof-routes.ts'
-import { type KeeperStatus, secondsBehind } from './about.ts'
+import { behindOf, type KeeperStatus, standingOf, toldKeeper } from './about.ts'
 import { registerLedger } from './routes.ts'
+import { SetAside } from './set-aside.ts'
 import type { StatementFacts } from './statement.ts'
 import { TimeStamper } from './time-stamper.ts'
 import { WaitingDatasets } from './waiting.ts'
@@ -122,26 +123,36 @@ export class Ledger implements FeatureCode {
     if (refusal !== undefined) return this.#halt(parts, options, refusal)
     const keys = new LedgerKeys(store)
     const records = new BlockRecords({ store, work })
-    const waiting = new WaitingDatasets({ catalog, store, keys, records, clock, logger })
+    const aside = new SetAside({ clock, logger })
+    const waiting = new WaitingDatasets({ catalog, store, keys, records, clock, aside })
     const previous = (await ledgerRecord(store, ledger))?.previous
     const facts = { ledger: { origin, keys: [key] }, version, engines: statedEngines(), ...defined({ previous }) }
-    const left = new LeftEntries({ store, catalog, keys, records, places: new Places(store, ledger), logger })
+    const left = new LeftEntries({ store, catalog, keys, records, places: new Places(store, ledger), aside, logger })
     parts.beforeRemoval.push((deletion) => left.handOver(deletion))
     const of = { ledger, origin, signer, facts, policy, waitMs }
     const keeper = new Keeper({ store, clock, logger, waiting, left, nodeKey, ...of })
     const stamper = tsa && new TimeStamper({ store, clock, logger, ledger, key: parseVerifierKey(key), tsa })
     opened.push(this.#run(parts, { keeper, waiting, delayMs }))
     if (stamper !== undefined) opened.push(runStamper(parts, stamper, keeper))
-    this.#status = () => ({
+    const status = (): KeeperStatus => ({
       state: keeper.state,
       delayMs,
       waitMs,
       waiting: waiting.load,
+      unshown: keeper.publisher.unshown,
+      aside,
       witnesses: keeper.publisher.witnesses,
     })
-    this.#measure(metrics, { keeper, waiting, clock })
+    this.#status = status
+    measure(metrics, status, clock)
+    const cosigned = 'Heads of the ledger that a witness has cosigned.'
+    metrics.counter('ledger_cosignatures_total', cosigned, () => keeper.publisher.cosignatures)
     if (stamper !== undefined) measureStamps(metrics, stamper)
-    health.tell('ledger', () => toldState(origin, keeper.state, stamper))
+    health.tell('ledger', () => ({
+      origin,
+      ...toldKeeper(status(), { clock, policy }),
+      ...defined({ timestamps: stamper?.told }),
+    }))
   }
 
   /** Keeps it up until what this returns is called. */
@@ -171,33 +182,28 @@ export class Ledger implements FeatureCode {
     }
   }
 
-  #measure(
-    metrics: Metrics,
-    { keeper, waiting, clock }: { readonly keeper: Keeper; readonly waiting: WaitingDatasets; readonly clock: Clock },
-  ): void {
-    const { publisher } = keeper
-    const late = 'Datasets with blocks that are not in the ledger.'
-    metrics.gauge('ledger_waiting_datasets', late, () => waiting.load.datasets)
-    metrics.gauge('ledger_behind_blocks', 'Blocks that are not in the ledger.', () => waiting.load.blocks)
-    const behind = 'How long the first block waits that is not in the ledger.'
-    metrics.gauge('ledger_behind_seconds', behind, () => secondsBehind(waiting.load.sinceMs, clock))
-    const cosigned = 'Heads of the ledger that a witness has cosigned.'
-    metrics.counter('ledger_cosignatures_total', cosigned, () => publisher.cosignatures)
-  }
-
-  #halt({ logger, health }: FeatureParts, { delayMs, waitMs }: LedgerOptions, reason: string): void {
+  #halt({ logger, health, clock, metrics }: FeatureParts, { delayMs, waitMs }: LedgerOptions, reason: string): void {
     logger.error({ reason }, 'The ledger is not kept; all else goes on')
-    const state = { kind: 'halted', reason } as const
-    const waiting = { datasets: 0, blocks: 0, sinceMs: undefined }
-    health.tell('ledger', () => toldState(undefined, state))
-    this.#status = () => ({ state, delayMs, waitMs, waiting, witnesses: [] })
+    const none = { entries: 0, datasets: 0, blocks: 0, sinceMs: undefined }
+    const aside = new SetAside({ clock, logger })
+    const status = { state: { kind: 'halted', reason }, delayMs, waitMs, waiting: none, unshown: none, aside } as const
+    health.tell('ledger', () => toldKeeper({ ...status, witnesses: [] }, { clock, policy: undefined }))
+    this.#status = () => ({ ...status, witnesses: [] })
+    measure(metrics, this.#status, clock)
   }
 }
 
-/** What `/readyz` says beside its readiness, which the ledger does not change. */
-function toldState(origin: string | undefined, state: KeeperState, stamper?: TimeStamper): object {
-  const reason = state.kind === 'halted' ? state.reason : undefined
-  return defined({ origin, state: state.kind, reason, timestamps: stamper?.told })
+function measure(metrics: Metrics, status: () => KeeperStatus, clock: Clock): void {
+  const waiting = 'Datasets with blocks that are not in the ledger.'
+  metrics.gauge('ledger_waiting_datasets', waiting, () => status().waiting.datasets)
+  const aside = 'Datasets whose blocks cannot be entered now.'
+  metrics.gauge('ledger_aside_datasets', aside, () => status().aside.datasets)
+  const blocks = 'Blocks that no head has that is shown.'
+  metrics.gauge('ledger_behind_blocks', blocks, () => behindOf(status(), clock).blocks)
+  const seconds = 'How long the first block waits that no head has that is shown.'
+  metrics.gauge('ledger_behind_seconds', seconds, () => behindOf(status(), clock).seconds)
+  const late = '1 while the ledger is late, stuck or halted.'
+  metrics.gauge('ledger_late', late, () => Number(standingOf(status(), clock) !== 'running'))
 }
 
 /** Looks for heads to stamp until what this returns is called. A keeper that may sign nothing has nothing stamped. */

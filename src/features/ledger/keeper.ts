@@ -31,6 +31,8 @@ const statesKept = 2
 const mostBlocks = mostBatchEntries - 1
 /** How often all names are looked over, for blocks of which no commit was heard. */
 const sweepMs = 3_600_000
+/** A step is shorter than that, unless what it waits for does not come. */
+const longestStepMs = 60_000
 
 export interface KeeperDeps {
   readonly store: ObjectStore
@@ -56,6 +58,8 @@ export type KeeperState =
   | { readonly kind: 'running' }
   /** Since the start no quorum of witnesses has said that it holds no larger tree. Nothing is entered meanwhile. */
   | { readonly kind: 'unconfirmed' }
+  /** The last step has failed, or none has come to its end for a minute. */
+  | { readonly kind: 'stuck' }
   | { readonly kind: 'halted'; readonly reason: string }
 
 export class Keeper {
@@ -70,6 +74,9 @@ export class Keeper {
   /** The facts were held against the last statement. */
   #hasStated = false
   #halted: KeeperState | undefined
+  #hasFailed = false
+  /** When the last step came to its end, by the monotonic clock. */
+  #endedMs: number
 
   constructor(deps: KeeperDeps) {
     this.#deps = deps
@@ -80,10 +87,14 @@ export class Keeper {
     this.#regression = new Regression({ store, clock, ledger, key })
     this.#files = new TreeFiles(store, ledger)
     this.#oldTiles = new OldTiles({ store, clock, ledger })
+    this.#endedMs = clock.monotonicMs()
   }
 
   get state(): KeeperState {
-    return this.#halted ?? { kind: this.publisher.isConfirmed ? 'running' : 'unconfirmed' }
+    if (this.#halted !== undefined) return this.#halted
+    if (!this.publisher.isConfirmed) return { kind: 'unconfirmed' }
+    const isStuck = this.#hasFailed || this.#deps.clock.monotonicMs() - this.#endedMs > longestStepMs
+    return { kind: isStuck ? 'stuck' : 'running' }
   }
 
   /**
@@ -94,7 +105,10 @@ export class Keeper {
     if (this.#halted !== undefined) return
     try {
       await this.#step()
+      this.#hasFailed = false
+      this.#endedMs = this.#deps.clock.monotonicMs()
     } catch (error) {
+      this.#hasFailed = true
       if (!(error instanceof HaltError) && !(error instanceof DecodeError)) throw error
       this.#halted = { kind: 'halted', reason: error.message }
       this.#deps.logger.error({ reason: error.message }, 'The ledger halts; all else goes on')

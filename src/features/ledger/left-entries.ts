@@ -2,8 +2,10 @@
 // store until a keeper has appended them. So a keeper that is late or halted holds no removal up, and no block is missing.
 
 import { base64Text, fromBase64 } from '../../libraries/base/base64.ts'
-import { HaltError } from '../../libraries/base/errors.ts'
+import { toHex } from '../../libraries/base/bytes.ts'
+import { DecodeError, HaltError } from '../../libraries/base/errors.ts'
 import type { Logger } from '../../libraries/base/logger.ts'
+import { parseEntry } from '../../libraries/ledger/entry.ts'
 import { type Deletion, isEntered } from '../../libraries/odf/chain/records.ts'
 import type { Catalog } from '../../node/catalog/catalog.ts'
 import { ledgerLeftKey, ledgerLeftOf, ledgerLeftPrefix } from '../../node/store/layout.ts'
@@ -16,6 +18,7 @@ import type { History } from './history.ts'
 import type { LedgerKeys } from './ledger-keys.ts'
 import type { Places } from './places.ts'
 import { leftCodec } from './records.ts'
+import type { SetAside } from './set-aside.ts'
 
 export interface LeftDeps {
   readonly store: ObjectStore
@@ -23,6 +26,7 @@ export interface LeftDeps {
   readonly keys: LedgerKeys
   readonly records: BlockRecords
   readonly places: Places
+  readonly aside: SetAside
   readonly logger: Logger
 }
 
@@ -58,7 +62,7 @@ export class LeftEntries {
     if (await isRemovalBegun(store, name.id)) return
     const key = await (isEntered(name) ? keys.of(name.id) : keys.stored(name.id))
     if (key === undefined) return
-    const next = await places.nextOf(key.tag)
+    const next = (await places.history()).nextOf(key.tag)
     if (next === 0 && !isEntered(name)) return
     const chain = await catalog.chainOf(name)
     const waiting: Uint8Array[] = []
@@ -86,7 +90,8 @@ export class LeftEntries {
     const taken: Uint8Array[] = []
     for (const tag of this.#tags) {
       const next = history.nextOf(tag)
-      const mine = await this.#waiting(tag, next)
+      const mine = await this.#deps.aside.trying(tag, () => this.#waiting(tag, next))
+      if (mine === undefined) continue
       if (mine.length === 0) this.#tags.delete(tag)
       taken.push(...mine.slice(0, most - taken.length))
       if (taken.length >= most) break
@@ -101,9 +106,17 @@ export class LeftEntries {
       const entries = (await readRecord(store, ledgerLeftKey(tag, start), leftCodec)) ?? []
       const at = next + waiting.length
       if (start + entries.length <= next) await store.delete(ledgerLeftKey(tag, start))
-      else if (start <= at) waiting.push(...entries.slice(at - start).flatMap((text) => fromBase64(text) ?? []))
+      else if (start <= at) waiting.push(...entries.slice(at - start).map((text, i) => entryIn(text, tag, at + i)))
       if (waiting.length >= entriesPerRecord) break
     }
     return waiting
   }
+}
+
+/** Throws DecodeError for bytes that are not the entry of this block. */
+function entryIn(text: string, tag: string, sequence: number): Uint8Array {
+  const bytes = fromBase64(text) ?? new Uint8Array()
+  const entry = parseEntry(bytes)
+  if (entry.kind === 'block' && toHex(entry.datasetTag) === tag && entry.sequence === sequence) return bytes
+  throw new DecodeError('entries that are left', 'are not those of the blocks of their dataset')
 }

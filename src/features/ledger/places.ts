@@ -24,7 +24,7 @@ export class Places {
    * DecodeError or HaltError where what is stored of the ledger is damaged.
    */
   async indexOf(tag: string, sequence: number): Promise<number | undefined> {
-    const history = await this.#readOn()
+    const history = await this.history()
     if (sequence >= history.nextOf(tag)) return undefined
     const open = history.placeOf(tag, sequence)
     if (open !== undefined) return open
@@ -34,13 +34,8 @@ export class Places {
     return indexes?.[sequence % placesPerGroup]
   }
 
-  /** Sequence of the block of a dataset that is entered next. Throws as `indexOf`. */
-  async nextOf(tag: string): Promise<number> {
-    return (await this.#readOn()).nextOf(tag)
-  }
-
-  /** One after the other: each reads on where the one before has stopped, or failed. */
-  async #readOn(): Promise<History> {
+  /** The ledger as far as it is stored. One after the other: each reads on where the one before has stopped, or failed. */
+  async history(): Promise<History> {
     const before = this.#history
     const next = this.#readFrom(before)
     this.#history = next

@@ -14,7 +14,15 @@ import type { ObjectStore } from '../../node/store/object-store.ts'
 import { type ShownHead, askWitness, shownHead } from './ask-witness.ts'
 import { AskedWitness, type Reply } from './asked.ts'
 import { type Exchange, exchange } from './exchange.ts'
-import { type Cosigned, type CosignedHead, type HeadsDeps, keepMet, quorumOver, showHead } from './published.ts'
+import {
+  type Cosigned,
+  type CosignedHead,
+  type HeadsDeps,
+  keepMet,
+  quorumOver,
+  readHeads,
+  showHead,
+} from './published.ts'
 import { storedConsistency } from './stored-tiles.ts'
 
 export interface PublisherDeps {
@@ -56,10 +64,14 @@ export class Publisher {
   /** The one that witnesses are asked for. */
   #current: SignedHead | undefined
   #shown: CosignedHead | undefined
+  /** What earlier lives have shown was looked for. */
+  #hasLooked = false
   /** The head that was shown last, or would have been, had a larger one not been there; the store is not asked for it again. */
   #tried: string | undefined
   /** Lines came since then, or the store may have another head by now. */
   #isChanged = false
+  /** When the first head was signed that no head that is shown reaches. */
+  #unshownMs: number | undefined
   #isConfirmed = false
   #seen: Seen[] = []
   /** Heads are shown one after the other. */
@@ -98,6 +110,12 @@ export class Publisher {
     this.#isConfirmed ||= quorumOf(this.#deps.policy, names) !== 'not met'
   }
 
+  /** Entries that no head that is shown has, and since when the first of them waits, by the monotonic clock. */
+  get unshown(): { readonly entries: number; readonly sinceMs: number | undefined } {
+    const entries = (this.#signed.at(-1)?.head.size ?? 0) - (this.#shown?.head.size ?? 0)
+    return this.#hasLooked && entries > 0 ? { entries, sinceMs: this.#unshownMs } : { entries: 0, sinceMs: undefined }
+  }
+
   /** Heads that witnesses have shown since this was called last. */
   takeSeen(): readonly Seen[] {
     const seen = this.#seen
@@ -117,7 +135,9 @@ export class Publisher {
     const head = { origin, ...tree }
     const text = headText(head)
     const own = signNote(text, origin, signer)
-    this.#signed.push({ head, text, own, lines: new Map(), sinceMs: clock.monotonicMs() })
+    const sinceMs = clock.monotonicMs()
+    this.#signed.push({ head, text, own, lines: new Map(), sinceMs })
+    this.#unshownMs ??= sinceMs
   }
 
   /** Asks the witnesses that are to be asked now, without waiting for them, and shows what can be shown. */
@@ -201,6 +221,8 @@ export class Publisher {
 
   async #showNow(): Promise<void> {
     if (this.#stop.signal.aborted) return
+    if (!this.#hasLooked) this.#shown = (await readHeads(this.#heads)).shown
+    this.#hasLooked = true
     const signed = this.#signed.filter(({ head }) => head.size > 0)
     // mutant: a head is shown before its quorum
     const met = signed.findLast((one) => quorumOver(this.#deps.policy, one) !== 'not met')
@@ -209,7 +231,8 @@ export class Publisher {
     if (next !== undefined && (this.#isChanged || next.text !== this.#tried)) {
       this.#isChanged = false
       this.#tried = undefined
-      this.#shown = await showHead(this.#heads, next)
+      const { size } = (this.#shown = await showHead(this.#heads, next)).head
+      this.#unshownMs = signed.find(({ head }) => head.size > size)?.sinceMs
       if (met !== undefined && met !== next) await keepMet(this.#heads, met)
       this.#tried = next.text
     }

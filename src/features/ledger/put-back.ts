@@ -1,14 +1,30 @@
-// What the store of a ledger shows of itself, and what others have shown of it: where that is larger, the store is an older copy.
+// What the store of a ledger shows of itself, what others have shown of it (where that is larger, the store is an older copy), and
+// what it lacks.
 
 import { fromBase64 } from '../../libraries/base/base64.ts'
+import { systemClock } from '../../libraries/base/clock.ts'
 import { parseVerifierKey } from '../../libraries/ledger/verifier-key.ts'
+import { instantMs } from '../../libraries/model/instant.ts'
+import { isEntered } from '../../libraries/odf/chain/records.ts'
+import { readHint } from '../../node/store/heads.ts'
 import { ledgerEvidenceKey, ledgerEvidenceOf, ledgerObjectKey } from '../../node/store/layout.ts'
+import { loadBlock } from '../../node/store/load-block.ts'
+import { listNames, readName } from '../../node/store/names.ts'
 import type { ObjectStore } from '../../node/store/object-store.ts'
-import { fail, type Finding } from '../../node/upkeep/finding.ts'
+import { fail, type Finding, warn } from '../../node/upkeep/finding.ts'
 import { ownHead, type ShownHead } from './ask-witness.ts'
+import { LedgerKeys } from './ledger-keys.ts'
 import { ledgerRecord, newestLedger } from './ledgers.ts'
+import { Places } from './places.ts'
 import type { OriginRecord } from './records.ts'
 import { evidenceCodec } from './regression.ts'
+import { isDamage } from './set-aside.ts'
+
+/** A block is an entry by then, whatever the delay is that is usual. */
+const patienceMs = 600_000
+/** Datasets that `doctor` looks at. */
+const mostLooked = 1_000
+const looksAtOnce = 16
 
 /** The head that the store shows. */
 export async function shownOf(
@@ -40,10 +56,49 @@ export async function largestSeen(
 export async function inspectLedger(store: ObjectStore): Promise<readonly Finding[]> {
   const ledger = await newestLedger(store)
   const record = await ledgerRecord(store, ledger)
-  const seen = record && (await largestSeen(store, ledger, record))
-  const size = (record && (await shownOf(store, ledger, record))?.head.size) ?? 0
-  if (record === undefined || seen === undefined || seen.head.size <= size) return []
+  if (record === undefined) return []
+  const seen = await largestSeen(store, ledger, record)
+  const size = (await shownOf(store, ledger, record))?.head.size ?? 0
+  if (seen === undefined || seen.head.size <= size) return await lagOf(store, ledger, size)
   const others = `A witness holds a head of ${seen.head.size} entries of ${record.origin}`
   const found = `${others}, and this store shows ${size}: the ledger halts (LedgerRegressed), all else goes on.`
   return [fail('ledger', found, 'docs/halts.md says what ends the halt.')]
+}
+
+/** What is not in the ledger yet: entries that no head has that is shown, and datasets with a block that waits for minutes. */
+async function lagOf(store: ObjectStore, ledger: number, shown: number): Promise<Finding[]> {
+  const places = new Places(store, ledger)
+  const { size } = (await places.history()).head
+  const unshown = `The head of the ledger that is shown has ${shown} of ${size} entries.`
+  const hint = 'Where that stays so, GET /ledger says which witnesses have not signed, and the log of the builder why.'
+  const names = (await listNames(store)).slice(0, mostLooked)
+  const waiting: string[] = []
+  for (let at = 0; at < names.length; at += looksAtOnce) {
+    const some = names.slice(at, at + looksAtOnce)
+    const found = await Promise.all(some.map((alias) => isWaiting(store, places, alias).catch(ifDamaged)))
+    waiting.push(...some.filter((_, i) => found[i]))
+  }
+  const which = `The ledger lacks blocks of ${waiting.length} datasets that are minutes old: ${waiting.slice(0, 5).join(', ')}.`
+  const why = 'The log of the builder says why. proofstream fsck finds what is missing or damaged.'
+  return [
+    shown < size ? [warn('ledger', unshown, hint)] : [],
+    waiting.length > 0 ? [fail('ledger', which, why)] : [],
+  ].flat()
+}
+
+/** True where the last block of a dataset is no entry for minutes. */
+async function isWaiting(store: ObjectStore, places: Places, alias: string): Promise<boolean> {
+  const name = await readName(store, alias)
+  const head = name && isEntered(name) ? await readHint(store, name.id) : undefined
+  if (name === undefined || head === undefined) return false
+  const key = await new LedgerKeys(store).stored(name.id)
+  if (key !== undefined && head.sequence < (await places.history()).nextOf(key.tag)) return false
+  const { systemTime } = await loadBlock(store, name, head.hash)
+  return systemClock.nowMs() - instantMs(systemTime) > patienceMs
+}
+
+/** What cannot be read cannot be entered. */
+function ifDamaged(error: unknown): boolean {
+  if (isDamage(error)) return true
+  throw error
 }

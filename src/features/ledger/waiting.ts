@@ -2,10 +2,9 @@
 // names has found. Those are entered whose name says so, and those that were once.
 
 import type { Clock } from '../../libraries/base/clock.ts'
-import { DecodeError, HaltError } from '../../libraries/base/errors.ts'
+import { DecodeError } from '../../libraries/base/errors.ts'
 import type { DatasetId } from '../../libraries/base/ids/identifiers.ts'
 import { isEntered, type NameRecord } from '../../libraries/odf/chain/records.ts'
-import type { Logger } from '../../libraries/base/logger.ts'
 import type { Catalog } from '../../node/catalog/catalog.ts'
 import type { DatasetChain } from '../../node/catalog/dataset-chain.ts'
 import { readHint } from '../../node/store/heads.ts'
@@ -14,6 +13,7 @@ import type { History } from './history.ts'
 import type { BlockRecords } from './block-records.ts'
 import { entriesOf } from './entries.ts'
 import type { LedgerKeys, Tagger } from './ledger-keys.ts'
+import { isDamage, mostInARow, type SetAside } from './set-aside.ts'
 
 export interface WaitingDeps {
   readonly catalog: Catalog
@@ -21,14 +21,24 @@ export interface WaitingDeps {
   readonly keys: LedgerKeys
   readonly records: BlockRecords
   readonly clock: Clock
-  readonly logger: Logger
+  readonly aside: SetAside
 }
+
+/** A look goes on to the next dataset after so long: one with many large blocks holds up no other. */
+const takeMs = 1_000
 
 /** A dataset that waits: since when by the wall clock, how often it was noted, and about how many blocks of it wait. */
 interface Noted {
   readonly sinceMs: number
   readonly count: number
   readonly blocks: number
+}
+
+/** Where entries go, how many there may be, and until when they are made, by the monotonic clock. */
+interface Room {
+  readonly entries: Uint8Array[]
+  readonly most: number
+  readonly untilMs: number
 }
 
 /** Entries to append, and the datasets that have all of theirs among them, as they were noted then. */
@@ -53,9 +63,12 @@ export class WaitingDatasets {
     this.#deps = deps
   }
 
-  /** How many wait, about how many blocks of them, and since when the first, in milliseconds since 1970. */
+  /**
+   * How many wait, about how many blocks of them, and since when the first, in milliseconds since 1970; without those that are
+   * set aside.
+   */
   get load(): WaitingLoad {
-    const noted = [...this.#noted.values()]
+    const noted = [...this.#noted].flatMap(([id, one]) => (this.#deps.aside.has(id) ? [] : [one]))
     return {
       datasets: noted.length,
       blocks: noted.reduce((sum, { blocks }) => sum + blocks, 0),
@@ -73,31 +86,43 @@ export class WaitingDatasets {
     this.#noted.set(id, { sinceMs, count: count + 1, blocks: blocks + more })
   }
 
-  /** Looks over all names for datasets whose head is beyond the ledger. */
+  /** Looks over all names for datasets whose head is beyond the ledger. Those that cannot be looked at are tried as they are entered. */
   async sweep(history: History): Promise<void> {
-    const { catalog, store, keys } = this.#deps
-    for (const name of await catalog.names()) {
-      const { id } = name
-      const key = await this.#opened(() => (isEntered(name) ? keys.of(id) : keys.held(id)))
-      if (key === undefined) continue
-      const next = history.nextOf(key.tag)
-      if (!isEntered(name) && next === 0) continue
-      if (next > 0) this.#entered.add(id)
-      // One that is damaged is written anew with the next commit.
-      const hint = await readHint(store, id).catch(undefinedIfDamaged)
-      const blocks = hint === undefined ? 1 : hint.sequence + 1 - next
-      if (blocks > 0) this.note(id, Math.max(0, blocks - (this.#noted.get(id)?.blocks ?? 0)))
+    let inARow = 0
+    for (const name of await this.#deps.catalog.names()) {
+      const blocks = await this.#blocksOf(name, history).catch((error: unknown) => {
+        if (!isDamage(error) && ++inARow === mostInARow) throw error
+        return 1
+      })
+      if (blocks > 0) this.note(name.id, Math.max(0, blocks - (this.#noted.get(name.id)?.blocks ?? 0)))
     }
+  }
+
+  /** About how many blocks of a dataset wait. */
+  async #blocksOf(name: NameRecord, history: History): Promise<number> {
+    const { store, keys } = this.#deps
+    const { id } = name
+    const key = await (isEntered(name) ? keys.of(id) : keys.held(id))
+    if (key === undefined) return 0
+    const next = history.nextOf(key.tag)
+    if (!isEntered(name) && next === 0) return 0
+    if (next > 0) this.#entered.add(id)
+    // One that is damaged is written anew with the next commit.
+    const hint = await readHint(store, id).catch(undefinedIfDamaged)
+    return hint === undefined ? 1 : hint.sequence + 1 - next
   }
 
   /** Entries of blocks that wait, at most `most`; those of one dataset in order. */
   async take(history: History, most: number): Promise<Taken> {
+    const { clock, aside } = this.#deps
+    const untilMs = clock.monotonicMs() + takeMs
     const entries: Uint8Array[] = []
     const done = new Map<DatasetId, number>()
-    for (const [id, { count }] of this.#noted) {
-      if (entries.length >= most) break
-      const isDone = await this.#enter(id, history, { entries, most })
-      if (isDone) done.set(id, count)
+    // What is left of one has its turn after all others.
+    for (const [id, { count }] of new Map(this.#noted)) {
+      if (entries.length >= most || (entries.length > 0 && clock.monotonicMs() >= untilMs)) break
+      const isDone = await aside.trying(id, () => this.#enter(id, history, { entries, most, untilMs }))
+      if (isDone === true) done.set(id, count)
     }
     return { entries, done }
   }
@@ -107,27 +132,25 @@ export class WaitingDatasets {
     for (const [id, count] of done) if (this.#noted.get(id)?.count === count) this.#noted.delete(id)
   }
 
-  /** False where blocks of it are left. A dataset that cannot be read is left to the next look over all. */
-  async #enter(
-    id: DatasetId,
-    history: History,
-    { entries, most }: { readonly entries: Uint8Array[]; readonly most: number },
-  ): Promise<boolean> {
-    const { records } = this.#deps
-    const found = await this.#opened(() => this.#find(id))
+  /** False where blocks of it are left. */
+  async #enter(id: DatasetId, history: History, { entries, most, untilMs }: Room): Promise<boolean> {
+    const { clock, records } = this.#deps
+    const found = await this.#find(id)
     if (found === undefined) return true
     const { chain, key } = found
     const start = history.nextOf(key.tag)
     if (!isEntered(chain.name) && start === 0) return true
     this.#entered.add(id)
-    const end = Math.min(chain.blocks.length, start + most - entries.length)
-    const isMade = await this.#opened(async () => {
-      for await (const made of entriesOf(chain, { start, end }, { key, records })) entries.push(...made)
-      return true
-    })
+    const before = entries.length
+    const end = Math.min(chain.blocks.length, start + most - before)
+    for await (const made of entriesOf(chain, { start, end }, { key, records })) {
+      entries.push(...made)
+      if (clock.monotonicMs() >= untilMs) break
+    }
+    const blocks = chain.blocks.length - start - (entries.length - before)
     const noted = this.#noted.get(id)
-    if (noted !== undefined) this.#noted.set(id, { ...noted, blocks: chain.blocks.length - end })
-    return isMade === undefined || end >= chain.blocks.length
+    if (noted !== undefined && this.#noted.delete(id)) this.#noted.set(id, { ...noted, blocks })
+    return blocks <= 0
   }
 
   /** The chain and the key of a dataset; of a deleted one, while these are there. */
@@ -141,17 +164,6 @@ export class WaitingDatasets {
     const deletion = await catalog.deletionOf(id)
     const key = deletion && (await keys.stored(id))
     return deletion && key && { chain: await catalog.chainOf(deletion.name), key }
-  }
-
-  /** Undefined where a dataset or its key cannot be read: others go on. */
-  async #opened<T>(open: () => Promise<T>): Promise<T | undefined> {
-    try {
-      return await open()
-    } catch (error) {
-      if (!(error instanceof HaltError)) throw error
-      this.#deps.logger.error({ reason: error.message }, 'A dataset that cannot be read is not entered in the ledger')
-      return undefined
-    }
   }
 }
 

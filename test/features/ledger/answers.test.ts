@@ -41,6 +41,8 @@ const running: KeeperStatus = {
   delayMs: 1_000,
   waitMs: 30_000,
   waiting: { datasets: 0, blocks: 0, sinceMs: undefined },
+  unshown: { entries: 0, sinceMs: undefined },
+  aside: { datasets: 0, sinceMs: undefined, has: () => false },
   witnesses: [],
 }
 
@@ -180,7 +182,10 @@ describe('a promise', () => {
     const states: (KeeperStatus | undefined)[] = [
       undefined,
       { ...running, state: { kind: 'halted', reason: 'x' } },
+      { ...running, state: { kind: 'stuck' } },
       { ...running, waiting: { datasets: 1, blocks: 1, sinceMs: 900 } },
+      { ...running, waitMs: 500, unshown: { entries: 1, sinceMs: 400 } },
+      { ...running, aside: { datasets: 1, sinceMs: 1_900, has: (id) => id === name.id } },
     ]
     for (const status of states) {
       expect(await ledger.answers({ clock, status: () => status }).promiseOf(name, blockOf(7))).toBeUndefined()

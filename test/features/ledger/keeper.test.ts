@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { Keeper } from '../../../src/features/ledger/keeper.ts'
 import { Places } from '../../../src/features/ledger/places.ts'
 import { batchCodec, entriesOf } from '../../../src/features/ledger/records.ts'
-import { decodeUtf8, toHex } from '../../../src/libraries/base/bytes.ts'
+import { decodeUtf8, toHex, utf8 } from '../../../src/libraries/base/bytes.ts'
 import { systemClock } from '../../../src/libraries/base/clock.ts'
 import { silentLogger } from '../../../src/libraries/base/logger.ts'
 import { nameCodec } from '../../../src/libraries/odf/chain/records.ts'
@@ -20,7 +20,8 @@ import { nodeKeyFromSeed } from '../../../src/libraries/proof/sign.ts'
 import { removeChain } from '../../../src/node/store/remove-chain.ts'
 import type { ObjectStore } from '../../../src/node/store/object-store.ts'
 import { openMemoryStore } from '../../adapters/memory-store.ts'
-import { keeperParts } from '../../helpers/keeper-parts.ts'
+import { handClock } from '../../helpers/hand-clock.ts'
+import { keeperParts, type KeeperParts } from '../../helpers/keeper-parts.ts'
 import { chainObjects, nameObject } from '../../helpers/long-chain.ts'
 
 const idOf = (at: number): string => `did:odf:fed01${String(at).repeat(64)}`
@@ -41,12 +42,21 @@ async function storeWithChains(): Promise<ObjectStore> {
   return store
 }
 
+interface Kept {
+  readonly keeper: Keeper
+  readonly parts: KeeperParts
+}
+
+function keptOn(store: ObjectStore, { version = '1', clock = systemClock } = {}): Kept {
+  const parts = keeperParts(store, { clock })
+  const facts = { ledger: { origin, keys: ['key'] }, version, engines: [] }
+  const of = { store, clock, logger: silentLogger, ledger: 1, origin, signer, facts, nodeKey }
+  return { keeper: new Keeper({ ...of, ...parts }), parts }
+}
+
 /** A keeper of a process of its own. Versions differ so that each says something new of itself. */
 function keeperOn(store: ObjectStore, version = '1'): Keeper {
-  const { waiting, left } = keeperParts(store)
-  const logger = silentLogger
-  const facts = { ledger: { origin, keys: ['key'] }, version, engines: [] }
-  return new Keeper({ store, clock: systemClock, logger, ledger: 1, origin, signer, waiting, left, facts, nodeKey })
+  return keptOn(store, { version }).keeper
 }
 
 const changing = ['put', 'replace', 'delete', 'get', 'list'] as const
@@ -233,6 +243,83 @@ describe('keepers', () => {
     await remove(0)
     await keeperOn(store, '2').step()
     expect([await faultsOf(store, heads), await store.list('ledger-left')]).toEqual([[], []])
+  })
+
+  test.each([
+    ['are missing', () => undefined],
+    ['are damaged', () => new Uint8Array(7)],
+    ['cannot be read', () => Promise.reject(new TypeError('of a kind that nobody has thought of'))],
+  ])('set a dataset aside whose objects %s, enter all others, and enter it when they are back', async (_, read) => {
+    const heads: Uint8Array[] = []
+    const own = noteHeads(await storeWithChains(), heads)
+    let isAway = true
+    const isGone = (key: string): boolean => isAway && key.startsWith(`datasets/${idOf(0).slice('did:odf:'.length)}`)
+    const store = { ...own, get: async (key: string) => (isGone(key) ? await read() : await own.get(key)) }
+    const clock = handClock()
+    const { keeper, parts } = keptOn(store, { clock })
+    for (let steps = 0; steps < 3; steps++) await keeper.step()
+    const { aside, waiting } = parts
+    expect([keeper.state.kind, aside.datasets, aside.has(idOf(0))]).toEqual(['running', 1, true])
+    expect(waiting.load).toEqual({ datasets: 0, blocks: 0, sinceMs: undefined })
+    expect(await faultsOf(own, heads)).toEqual(['datasets have 3,273 of 3,6,273 blocks'])
+    isAway = false
+    await keeper.step()
+    expect(aside.datasets).toBe(1)
+    await clock.advance(120_000)
+    await keeper.step()
+    expect([aside.datasets, aside.sinceMs, await faultsOf(own, heads)]).toEqual([0, undefined, []])
+  })
+
+  test('say that they are stuck where the files of the tree cannot be stored, and go on when they can', async () => {
+    const own = await storeWithChains()
+    let isFull = true
+    const put: ObjectStore['put'] = async (key, bytes) => {
+      if (isFull && key.startsWith('ledger/tile/')) throw new TypeError('a file is in the place of its folder')
+      return await own.put(key, bytes)
+    }
+    const keeper = keeperOn({ ...own, put })
+    expect(keeper.state.kind).toBe('running')
+    for (let steps = 0; steps < 2; steps++) await expect(keeper.step()).rejects.toThrow('in the place of its folder')
+    expect(keeper.state.kind).toBe('stuck')
+    isFull = false
+    await keeper.step()
+    expect([keeper.state.kind, await faultsOf(own, [])]).toEqual(['running', []])
+  })
+
+  test('are stuck where a step does not end', async () => {
+    const own = await storeWithChains()
+    const clock = handClock()
+    const { keeper } = keptOn({ ...own, list: () => new Promise(() => {}) }, { clock })
+    void keeper.step()
+    await clock.advance(60_001)
+    expect(keeper.state.kind).toBe('stuck')
+  })
+
+  test('are held up by no store that is away as by many datasets at fault', async () => {
+    const own = await storeWithChains()
+    for (let at = 3; at < 9; at++) {
+      for (const { key, bytes } of chainObjects({ dataset: idOf(at), blocks: 1 })) await own.put(key, bytes)
+      const { key, bytes } = nameObject(idOf(at), `acme/d${at}`)
+      await own.put(key, bytes)
+    }
+    let reads = 0
+    const away = async (key: string): Promise<Uint8Array | undefined> => {
+      if (!key.startsWith('datasets/') || key.endsWith('refs/head')) return await own.get(key)
+      reads++
+      throw new TypeError('the store is away')
+    }
+    const { keeper, parts } = keptOn({ ...own, get: away })
+    await expect(keeper.step()).rejects.toThrow('the store is away')
+    expect([parts.aside.datasets, keeper.state.kind, reads]).toEqual([3, 'stuck', reads])
+  })
+
+  test('leave out what was handed over of a dataset and is damaged, and go on with all others', async () => {
+    const store = await storeWithChains()
+    await store.put(`ledger-left/${'ab'.repeat(32)}/0`, utf8('["AAAA"]'))
+    await store.put(`ledger-left/${'cd'.repeat(32)}/0`, utf8('{'))
+    const { keeper, parts } = keptOn(store)
+    await keeper.step()
+    expect([keeper.state.kind, parts.aside.datasets, await faultsOf(store, [])]).toEqual(['running', 2, []])
   })
 
   test('halt where a batch does not follow, and sign nothing more', async () => {

@@ -69,11 +69,22 @@ describe('a head', () => {
       clock.aheadMs += 3_600_000
       await publishing.tick()
       await settled(publishing)
-      expect(await shown()).toBeUndefined()
+      expect([await shown(), publishing.unshown.entries]).toEqual([undefined, size])
     }
+    // Of the first, though a later one was signed.
+    expect(clock.monotonicMs() - (publishing.unshown.sinceMs ?? 0)).toBeGreaterThanOrEqual(2 * 3_600_000)
     for (const witness of witnesses) witness.logKey = logKey
     clock.aheadMs += 60_000
     await showing(publishing, 6, ['W1', 'W2', 'W3'])
+    expect(publishing.unshown).toEqual({ entries: 0, sinceMs: undefined })
+    for (const witness of witnesses.slice(0, 2)) witness.logKey = undefined
+    await publishing.offer(await grow(9))
+    await settled(publishing)
+    expect([(await shown())?.size, publishing.unshown.entries]).toEqual([6, 3])
+    // The next life knows what this one has shown.
+    const next = publisher({ waitMs: undefined })
+    await next.offer(await grow(9))
+    expect(next.unshown.entries).toBe(3)
   })
 
   test('is not held up by one that does not answer, and the wait is that of the first entry', async () => {
