@@ -8,6 +8,7 @@ import type { Limits } from '../../libraries/base/limits.ts'
 import type { RecordError } from '../../libraries/base/errors.ts'
 import type { DataType, Field, RecordBatch, Vocabulary } from '../../libraries/model/schema.ts'
 import type { FieldPlace } from './field-place.ts'
+import type { WantedRecords } from './presets.ts'
 
 /** One folder of `formats/` makes one or two of these. */
 export type Format = StreamFormat | FileFormat
@@ -107,6 +108,8 @@ export interface FormatOptions {
   readonly flatten?: boolean
   /** Where in the body the array of records is; `*` stands for each element of an array. Absent: the body is it. */
   readonly records?: readonly string[]
+  /** Which objects of JSON are records; absent: all. */
+  readonly only?: WantedRecords
   /** True where a record without event time is a fault. */
   readonly demandsEventTime?: boolean
   /** Numeric event times are epochs of this unit; absent: event times are text. */

@@ -1,6 +1,12 @@
 // What the bodies of known producers need, by the name of `preset`: parameters of ingest, and a body as the producer's own
 // documentation shows it (tested: test/scenario/presets.test.ts; how to configure each: docs/devices.md). Data.
 
+/** Objects whose member has another text are left out. */
+export interface WantedRecords {
+  readonly member: string
+  readonly texts: readonly string[]
+}
+
 export interface Preset {
   readonly about: string
   /** Where the producer's documentation shows the body. */
@@ -10,6 +16,8 @@ export interface Preset {
   readonly readAs?: Readonly<Record<string, string>>
   /** Query parameters that it stands for; one that is given beside it counts instead. */
   readonly parameters: Readonly<Record<string, string>>
+  /** Where its producer sends other messages too, which are no rows. */
+  readonly only?: WantedRecords
   readonly example: string
 }
 
@@ -57,6 +65,7 @@ export const presets = {
     source: 'https://owntracks.org/booklet/tech/json/',
     mediaType: json,
     parameters: { flatten, eventTime: 'tst', eventTimeUnit: 's', dedupe },
+    only: { member: '_type', texts: ['location', 'transition'] },
     example:
       '{"_type":"location","tid":"jj","acc":15,"alt":154,"batt":53,"conn":"w","lat":48.85833,"lon":2.29513,"t":"u","tst":1497508651,"vel":54,"topic":"owntracks/jjolie/phone"}',
   },

@@ -34,7 +34,7 @@ interface EventTimeSource {
 /** `before`: the shape of the dataset as the batch found it. */
 export function remarksOn(controls: IngestControls, body: TypedBody, before: Shape | undefined): BatchRemarks {
   const { rows, undated, shape } = body
-  if (rows === 0) return {}
+  if (rows === 0) return body.warnings.length === 0 ? {} : { warnings: body.warnings }
   const otherwise = controls.eventTimeMs === undefined ? 'received' : 'header'
   const all = undated === rows
   const warnings = [...body.warnings, ...(all ? unnamedTime(controls, shape, before) : [])]

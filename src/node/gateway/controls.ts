@@ -3,9 +3,9 @@
 // than was meant, is refused. Pure.
 
 import type { IngestRules } from '../../libraries/odf/chain/records.ts'
-import { type Preset, presetNames, presets } from '../formats/presets.ts'
+import { type Preset, presetNames, presets, type WantedRecords } from '../formats/presets.ts'
 import { mediaTypeOf, parametersOf } from '../formats/registry.ts'
-import { ownValue } from '../../libraries/base/collections.ts'
+import { defined, ownValue } from '../../libraries/base/collections.ts'
 import { similarNames } from '../../libraries/base/compare.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
 import { parseRfc3339Ms } from '../../libraries/model/instant.ts'
@@ -47,6 +47,8 @@ export interface IngestControls {
   readonly dedupe: string | undefined
   /** Records that can be read and do not fit are left out and told; set by routes, not by callers. */
   readonly leavesOutMisfits?: boolean
+  /** What of a producer's messages are rows. */
+  readonly only?: WantedRecords
   /** JSON pointer to the array of records. */
   readonly records: string | undefined
   /** Objects in objects are columns; undefined: nothing was said. */
@@ -110,6 +112,7 @@ export function readControls(headers: Headers, given: Query, kept: IngestRules =
     integers: choice(query, 'integers', ['int64', 'float64']),
     timeZone: choice(query, 'timeZone', ['UTC']),
     dedupe: dedupe(query, headers),
+    ...defined({ only: preset?.only }),
     // The empty pointer is the body.
     records: query['records'] === '' ? undefined : word(query, 'records'),
     flatten: query['flatten'] === undefined ? undefined : flag(query, 'flatten'),

@@ -316,10 +316,11 @@ export class Gateway {
     const body = await typedBody(source, target)
     cost.spend()
     try {
-      if (request.chain === undefined) demandRecords(body)
+      const isNothing = controls.only !== undefined && body.rows === 0 && body.warnings.length > 0
+      if (request.chain === undefined && !isNothing) demandRecords(body)
       demandLines(body, request.streamed)
       demandLikelyTimes(body, request.chain)
-      if (controls.dryRun) {
+      if (controls.dryRun || (isNothing && request.chain === undefined)) {
         const told = remarksOn(controls, body, target.shape)
         return { dryRun: true, records: body.rows, fields: body.shape.fields, told }
       }

@@ -237,12 +237,12 @@ function demandNoColumn<T extends Pick<FormatOptions, 'eventTime'>>(fields: read
 
 function formatOptions(source: BodySource, vocabulary: Vocabulary): Omit<FormatOptions, 'vocabulary'> {
   const { limits, format, controls } = source
-  const { timeZone, eventTimeUnit, integers } = controls
+  const { timeZone, eventTimeUnit, integers, only } = controls
   return {
     recordBytes: limits.recordBytes,
     jsonDepth: limits.jsonDepth,
     ...placesOf(controls, format.format, vocabulary),
-    ...defined({ timeZone, eventTimeUnit, integers, csvHeader: format.csvHeader }),
+    ...defined({ timeZone, eventTimeUnit, integers, only, csvHeader: format.csvHeader }),
   }
 }
 

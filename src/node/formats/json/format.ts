@@ -28,7 +28,7 @@ class LineReader extends ObjectReader {
   }
 
   protected override compiledOf(): CompiledLines | undefined {
-    return CompiledLines.of(this.columns.plan, this.options)
+    return this.options.only === undefined ? CompiledLines.of(this.columns.plan, this.options) : undefined
   }
 
   protected override tryRecord(bytes: Uint8Array, start: number): number {

@@ -33,16 +33,31 @@ import { letterN } from './value.ts'
 /** Is told a member of an object, whose value is from `at` to `after`. */
 export type Visit = (name: string, at: number, after: number) => void
 
+/** The text that makes a whole object no record; undefined for a record, and for what cannot be read. */
+function otherKind(scanner: JsonScanner, { only }: Pick<InferOptions, 'only'>, bytes: Uint8Array): string | undefined {
+  if (only === undefined) return undefined
+  const { length } = bytes
+  const open = skipSpace(bytes, 0, length)
+  const isWhole =
+    bytes[open] === openBrace && skipSpace(bytes, scanner.check(bytes, open, length, 1), length) === length
+  const at = isWhole ? scanner.find(bytes, open, length, [only.member]) : -1
+  if (at < 0 || bytes[at] !== quote) return undefined
+  const text = stringText(scanner.scratch, bytes, at + 1, scanner.check(bytes, at, length, 1) - 1)
+  return only.texts.includes(text) ? undefined : text
+}
+
 export class ObjectInferrer extends BodyInferrer {
   private readonly scanner: JsonScanner
   private readonly document = new DocumentWatch()
   private readonly isPointed: boolean
   private readonly eventTimePath: readonly string[] | undefined
   private readonly flatten: boolean
+  private readonly only: Pick<InferOptions, 'only'>
 
   constructor(options: InferOptions, framer: Framer) {
     super(options, framer)
     this.flatten = options.flatten === true
+    this.only = options
     this.isPointed = options.records !== undefined
     this.eventTimePath = options.eventTime?.kind === 'path' ? options.eventTime.path : undefined
     this.scanner = new JsonScanner(options.jsonDepth)
@@ -57,7 +72,7 @@ export class ObjectInferrer extends BodyInferrer {
       const after = this.scanner.check(bytes, at, end, 1)
       const next = after < 0 ? end : skipSpace(bytes, after, end)
       if (after < 0 || (next < end && !holdsLineEnd(bytes, after, next))) return
-      if (bytes[at] === openBrace) {
+      if (bytes[at] === openBrace && otherKind(this.scanner, this.only, bytes.subarray(at, after)) === undefined) {
         this.learn(bytes, at, after)
         this.learnEventTime(bytes, at, after)
       }
@@ -137,6 +152,7 @@ export class ObjectInferrer extends BodyInferrer {
 
 export abstract class ObjectReader<Objects extends RecordCore = JsonRecordReader> extends BodyReader {
   protected readonly objects: Objects
+  private kinds: JsonScanner | undefined = undefined
 
   constructor(
     options: ReaderOptions,
@@ -154,7 +170,7 @@ export abstract class ObjectReader<Objects extends RecordCore = JsonRecordReader
   }
 
   attempt(bytes: Uint8Array, start: number): number {
-    if (this.faults.total > 0 || this.feed.utf8.dirty) return -1
+    if (this.faults.total > 0 || this.feed.utf8.dirty || this.options.only !== undefined) return -1
     const after = this.tryRecord(bytes, start)
     if (after < 0 || after - start > this.options.recordBytes) {
       this.columns.undoRow()
@@ -187,11 +203,22 @@ export abstract class ObjectReader<Objects extends RecordCore = JsonRecordReader
 
   /** Reads the one record that `bytes[start, end)` is, and ends its row; false when where it ends is not known. */
   protected readOnly(bytes: Uint8Array, start: number, end: number): boolean {
+    const kind = this.options.only && this.otherKindOf(bytes.subarray(start, end))
+    if (kind !== undefined) {
+      const about = `A message of the type '${kind}' is no row of this preset, and is left out`
+      this.columns.warnings.add(about, this.records)
+      return true
+    }
     const after = this.readRecord(bytes, start, end)
     const rest = after < 0 ? end : skipSpace(bytes, after, end)
     if (rest < end) this.surplus(bytes, rest, end)
     this.columns.endRow(end - start)
     return after >= 0 || !this.objects.broken
+  }
+
+  private otherKindOf(bytes: Uint8Array): string | undefined {
+    this.kinds ??= new JsonScanner(this.options.jsonDepth)
+    return otherKind(this.kinds, this.options, bytes)
   }
 
   /** A fault of the last record: something follows it. */

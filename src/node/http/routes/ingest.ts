@@ -17,6 +17,7 @@ import { HaltError, NodeError } from '../../../libraries/base/errors.ts'
 import type { Alias } from '../../../libraries/model/names.ts'
 import { schemaToJson } from '../../../libraries/odf/odf-json.ts'
 import { aliasOf, demandNotRenamed } from '../access.ts'
+import { isBinaryEvent, structuredEvent } from '../binary-event.ts'
 import { clientSignal } from '../connections.ts'
 import type { GatewayContext } from '../context.ts'
 import { DatasetParams } from '../request-target.ts'
@@ -125,9 +126,11 @@ export async function ingestRequest(context: GatewayContext, request: FastifyReq
   if (chain === undefined && (query['create'] ?? 'false') === 'false') throw datasetNotFound(alias.text)
   if (chain === undefined) demandCreate(request.principal, alias.text)
   demand(request.principal, 'ingest', alias.text, chain?.name ?? { alias: alias.text, visibility: 'public' })
-  const controls = readControls(request.headers, query, chain?.name.ingest)
+  const isEvent = query['preset'] === 'cloudevents' && isBinaryEvent(request)
+  const { headers, body } = isEvent ? await structuredEvent(context, request) : request
+  const controls = readControls(headers, query, chain?.name.ingest)
   if (controls.create || query['unknownFields'] === 'add') demandCreate(request.principal, alias.text)
-  return { alias, chain, tokenId: request.principal.tokenId, controls, body: bodyOf(request.body) }
+  return { alias, chain, tokenId: request.principal.tokenId, controls, body: bodyOf(body) }
 }
 
 /**
