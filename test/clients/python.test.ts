@@ -186,6 +186,8 @@ told(lambda: node.ingest('acme', [{'a': 1}]))
 told(lambda: node.ingest('acme/rows', [{'f': float('nan')}]))
 told(lambda: node.ingest('acme/rows', [{'event_time': datetime.datetime(2026, 1, 1)}]))
 told(lambda: node.ingest('acme/rows', b'a,b'))
+for row in ({1: 2}, {None: 2}, {'a': [{True: decimal.Decimal(1)}]}): told(lambda: node.ingest('acme/keys', [row], create=True))
+told(lambda: node.export('acme/rows', 'rows.arrow'))
 told(lambda: proofstream.Node('http://127.0.0.1:9', attempts=1).query('select 1'))
 told(lambda: node.query('select random()', proof=True))
 `
@@ -194,6 +196,10 @@ told(lambda: node.query('select random()', proof=True))
       'NodeError DatasetNotFound 404',
       'ValueError  ',
       'ValueError  ',
+      'TypeError  ',
+      'ValueError  ',
+      'TypeError  ',
+      'TypeError  ',
       'TypeError  ',
       'ValueError  ',
       'Unreachable  ',
@@ -225,9 +231,25 @@ for status in (301, 302, 303, 307, 308):
     told(lambda: there.ingest(f's{status}/x', [{'a': 1}]))
     told(lambda: there.export(f's{status}/x', os.path.join(tempfile.mkdtemp(), 'a.csv')))
 told(lambda: there._call('GET', '/s308/moved/x', None, {}))
+for status in (301, 303, 307, 308): told(lambda: there._call('POST', f'/s{status}/moved/x', b'row', {}))
+node.ingest('acme/former', [{'n': 1}], create=True)
+node._call('PATCH', '/acme/former', b'{"alias":"acme/latter"}', {'Content-Type': 'application/json'})
+print(node.ingest('acme/former', [{'n': 2}])['dataset']['alias'], [row['n'] for row in node.tail('acme/former')])
+path = os.path.join(tempfile.mkdtemp(), 'all.csv')
+print(node.export('acme/former', path) == os.path.getsize(path))
 `
     const refused = [301, 302, 303, 307, 308].flatMap((status) => Array<string>(3).fill(`NodeError ${status}`))
-    expect((await python(program)).split('\n')).toEqual([...refused, `b'{"data":[{"n":1}]}'`, ''])
+    expect((await python(program)).split('\n')).toEqual([
+      ...refused,
+      `b'{"data":[{"n":1}]}'`,
+      'NodeError 301',
+      'NodeError 303',
+      `b'{"data":[{"n":1}]}'`,
+      `b'{"data":[{"n":1}]}'`,
+      'acme/latter [1.0, 2.0]',
+      'True',
+      '',
+    ])
     expect(heard).toEqual([])
     for (const server of [other, first]) server.close()
   })
@@ -335,6 +357,7 @@ told('spans', pandas.DataFrame({'c': pandas.to_timedelta(['1s', '2s'])}))
 told('odd', pandas.DataFrame({'c': pandas.Categorical(['a', None]), 'b': [b'x', None], 't': [at[0], pandas.NaT], 'n': pandas.array([2**60, pandas.NA], dtype='Int64')}))
 told('datetime64', [{'t': numpy.datetime64('2024-01-01T00:00:00.000000001')}])
 told('array', [{'t': numpy.array([7])}])
+told('missing', [{'t': value, 'd': decimal.Decimal(1)} for value in (at[0], pandas.NaT, pandas.NA, numpy.datetime64('NaT'), None)])
 told('scalars', [{'i': numpy.int64(2**60), 'f': numpy.float32(0.5), 'b': numpy.bool_(True)}])
 `
     expect((await python(program)).split('\n')).toEqual([
@@ -353,9 +376,23 @@ told('scalars', [{'i': numpy.int64(2**60), 'f': numpy.float32(0.5), 'b': numpy.b
       "[{'c': 'a', 'b': b'x', 't': datetime.datetime(2024, 1, 1, 0, 0, tzinfo=datetime.timezone.utc), 'n': 1152921504606846976}, {'c': None, 'b': None, 't': None, 'n': None}]",
       'TypeError datetime64 has no form in JSON',
       'TypeError ndarray has no form in JSON',
+      `[{'t': datetime.datetime(2024, 1, 1, 0, 0, tzinfo=datetime.timezone.utc), 'd': 1.0}${", {'t': None, 'd': 1.0}".repeat(4)}]`,
       "[{'i': 1152921504606846976, 'f': 0.5, 'b': True}]",
       '',
     ])
+  })
+
+  it.runIf(hasFrames)('names files as what reads them calls them', async () => {
+    const program = `
+import pandas, polars, pyarrow
+folder = tempfile.mkdtemp()
+read = {'parquet': polars.read_parquet, 'csv': polars.read_csv, 'ndjson': polars.read_ndjson, 'arrows': polars.read_ipc_stream}
+for ending, reader in read.items():
+    path = os.path.join(folder, 'rows.' + ending)
+    node.export('acme/rows', path)
+    print(ending, len(reader(path)))
+`
+    expect(await python(program)).toBe('parquet 2\ncsv 2\nndjson 2\narrows 2\n')
   })
 
   it('does what its README shows', async () => {

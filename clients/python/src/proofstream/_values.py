@@ -161,6 +161,9 @@ def _slowly(value: Any) -> str:
 def _plain(value: Any) -> Any:
     if isinstance(value, Decimal):
         raise _HasDecimal
+    # Of pandas, and of numpy: what is missing, in the forms of times and of any type.
+    if type(value).__name__ in ("NaTType", "NAType") or (type(value).__name__ == "datetime64" and value != value):
+        return None
     if isinstance(value, datetime):
         if value.tzinfo is None:
             raise TypeError(f"{value!r} has no time zone: give it one, such as timezone.utc")

@@ -57,9 +57,13 @@ class _SameOrigin(HTTPRedirectHandler):
         if (asked.scheme, asked.netloc) != (wanted.scheme, wanted.netloc):
             where = f"{wanted.scheme}://{wanted.hostname}"
             raise NodeError(code, "Unknown", f"{req.host} sends this request to {where}, which was not asked.", {})
-        if req.get_method() != "GET":
+        method = req.get_method()
+        if method != "GET" and code < 307:
             return None
-        return Request(newurl, headers=dict(req.header_items()), method="GET")
+        return Request(newurl, data=req.data, headers=dict(req.header_items()), method=method)
+
+    # Python before 3.11 does not know this status, with which a node answers.
+    http_error_308 = HTTPRedirectHandler.http_error_302
 
 
 _OPENER = build_opener(_SameOrigin)
@@ -237,8 +241,10 @@ class Node:
     def export(self, dataset: str, path: Union[str, "os.PathLike[str]"], format: Optional[str] = None) -> int:
         """Saves a whole dataset in offset order and returns its bytes. The format is that of the file's name, or `format`:
         Parquet, Arrow, Csv, NdJson, GeoJson. The file appears when it is complete."""
-        known = {".parquet": "Parquet", ".arrow": "Arrow", ".csv": "Csv", ".ndjson": "NdJson", ".geojson": "GeoJson"}
+        known = {".parquet": "Parquet", ".arrows": "Arrow", ".csv": "Csv", ".ndjson": "NdJson", ".geojson": "GeoJson"}
         chosen = format or known.get(Path(path).suffix.lower())
+        if format is None and Path(path).suffix.lower() == ".arrow":
+            raise ValueError("a node sends Arrow as a stream, whose files end in .arrows: .arrow is the other form")
         if chosen is None:
             raise ValueError(f"the name of the file says no format: give one of {', '.join(known.values())}")
         target = Path(path)
@@ -360,5 +366,18 @@ def _body(rows: Rows, media_type: Optional[str]) -> "tuple[bytes, str]":
     return b"".join(_line(row) for row in rows), _MEDIA_TYPES[".ndjson"]
 
 
+def _demand_names(value: Any) -> None:
+    """TypeError for a key that is no text, which JSON would make one of."""
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            if not isinstance(name, str):
+                raise TypeError(f"{name!r} is the name of a value, and no text: a column has a text as its name")
+            _demand_names(inner)
+    elif isinstance(value, (list, tuple)):
+        for inner in value:
+            _demand_names(inner)
+
+
 def _line(row: Mapping[str, Any]) -> bytes:
+    _demand_names(row)
     return _values.json_line(dict(row)).encode("utf-8") + b"\n"
