@@ -82,7 +82,7 @@ describe.concurrent('verify', () => {
   })
 
   test('shows what was asked of what, and how much of it came', async () => {
-    const file = join(repository, 'test', 'fixtures', 'proofs', '1.5.6-1', 'answers', 'join.json')
+    const file = join(repository, 'test', 'fixtures', 'answers', 'join.json')
     const { code, stdout } = await run(['verify', file, '--offline', '-o', 'table'])
     expect(code).toBe(0)
     expect(stdout).toMatch(/^question +select s\.name, max\(w\.rain\) as most from acme\.weather w join /m)
@@ -130,7 +130,7 @@ describe.concurrent('verify', () => {
   })
 
   test('adds what the node found: the time of the block, exact or pinned, whose key it is', async () => {
-    const file = join(repository, 'test', 'fixtures', 'proofs', '1.5.6-1', 'answers', 'join.json')
+    const file = join(repository, 'test', 'fixtures', 'answers', 'join.json')
     const saved = JSON.parse(await readFile(file, 'utf8')) as { input: { datasets: object[] }; proof: object }
     const datasets = saved.input.datasets.map((one) => ({ ...one, blockTime: '2026-01-02T03:04:05Z' }))
     const answer = {

@@ -83,7 +83,7 @@ describe.concurrent('verify', () => {
     )
     const head = await save('head', headOf(blocks(9)))
     const other = await save('other', `log ${keyText('other.example', 1, 1)}\nquorum none\n`)
-    const answer = join(repository, 'test', 'fixtures', 'proofs', '1.5.6-1', 'answers', 'join.json')
+    const answer = join(repository, 'test', 'fixtures', 'answers', 'join.json')
     const all = await verify(good, few, changed, head, answer, 'none', '--offline', '--policy', policy)
     expect([all.code, all.lines.map(({ verdict, code }) => [verdict, code])]).toEqual([
       13,
@@ -119,7 +119,7 @@ describe.concurrent('verify', () => {
   })
 
   test('says how an answer is checked where no node is', async () => {
-    const answer = join(repository, 'test', 'fixtures', 'proofs', '1.5.6-1', 'answers', 'join.json')
+    const answer = join(repository, 'test', 'fixtures', 'answers', 'join.json')
     const { code, stderr } = await verify(answer, '--server', nowhere)
     expect([code, stderr]).toEqual([6, expect.stringContaining('--offline checks hashes and signature')])
   })
@@ -302,10 +302,7 @@ describe.concurrent('the promise of a receipt', () => {
 })
 
 test('an answer is told as before, whatever the policy is', async () => {
-  const answer = await readFile(
-    join(repository, 'test', 'fixtures', 'proofs', '1.5.6-1', 'answers', 'join.json'),
-    'utf8',
-  )
+  const answer = await readFile(join(repository, 'test', 'fixtures', 'answers', 'join.json'), 'utf8')
   await save('answer.json', answer)
   const { code, lines } = await verify('answer.json', '--offline', '--policy', policy)
   expect([code, lines[0]]).toEqual([0, expect.objectContaining({ ok: true, checks: expect.anything() })])

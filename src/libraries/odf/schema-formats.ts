@@ -45,7 +45,7 @@ function schemaValue(schema: OutputSchema, format: SchemaFormat): JsonValue {
 }
 
 /** The schema with times that have no zone said as those of ODF are. */
-export function withoutLocalTimes({ fields }: OutputSchema): OutputSchema {
+function withoutLocalTimes({ fields }: OutputSchema): OutputSchema {
   return { fields: fields.map(withoutLocal) }
 }
 

@@ -10,7 +10,7 @@ export interface AskedDataset {
   /** The name in the statement. */
   readonly alias?: string
   readonly blockHash?: string
-  /** When the block was made, as it was signed: since normaliser 3. */
+  /** When the block was made, as it was signed: by our nodes alone. */
   readonly blockTime?: string
 }
 
@@ -47,11 +47,10 @@ export function readSignedAnswer({ input, output }: Pick<ProofBody, 'input' | 'o
   }
 }
 
-/** Our outputs say when they are cut since normaliser 2; of all others only one below its limit is surely whole. */
+/** Our outputs say when they are cut; of all others only one below its limit is surely whole. */
 function extentOf(rows: number | undefined, limit: number | undefined, dialect: string | undefined): Extent {
   if (rows === undefined) return 'unknown'
-  const normaliser = Number(/^SqlDuckDb\/.*-(\d{1,9})$/.exec(dialect ?? '')?.[1] ?? 0)
-  return normaliser >= 2 || (limit !== undefined && rows < limit) ? 'whole' : 'unknown'
+  return /^SqlDuckDb\/.*-\d{1,9}$/.test(dialect ?? '') || (limit !== undefined && rows < limit) ? 'whole' : 'unknown'
 }
 
 /** `100 rows, cut by limit 100`. */

@@ -2,7 +2,7 @@
 // those of tail.ts and metadata.ts too, from members that are JSON text already.
 
 import { notProvable } from '../engine/gate.ts'
-import { type EngineAnswer, type EngineTable, normalizerVersion } from '../engine/messages.ts'
+import type { EngineAnswer, EngineTable } from '../engine/messages.ts'
 import { sha3256 } from '../../libraries/base/ids/native-crypto.ts'
 import { canonicalBytes } from '../../libraries/base/json/canonical.ts'
 import { fromPlain } from '../../libraries/base/json/json.ts'
@@ -10,7 +10,7 @@ import { must } from '../../libraries/base/assert.ts'
 import { concatBytes, toHex, utf8 } from '../../libraries/base/bytes.ts'
 import { parametersJson } from '../../libraries/model/parameters.ts'
 import { checkDialect, type PinnedDataset, type QueryRequest } from '../../libraries/model/query.ts'
-import { schemaBytes, withoutLocalTimes } from '../../libraries/odf/schema-formats.ts'
+import { schemaBytes } from '../../libraries/odf/schema-formats.ts'
 import { jsonLayoutOf } from '../../libraries/columnar/outputs/layouts.ts'
 import { commit } from '../../libraries/proof/commitment.ts'
 import { type NodeKey, signProof } from '../../libraries/proof/sign.ts'
@@ -84,7 +84,6 @@ async function answerBound(
     withSchema: request.include.includes('Schema') || request.includeAbsent,
     schemaFormatText: request.schemaFormat,
     forProof: withProof,
-    normalizer: normalizerVersion,
   })
   const members: [string, JsonText][] = [['output', output]]
   if (request.include.includes('Input')) members.unshift(['input', input])
@@ -107,8 +106,6 @@ interface Execution {
   readonly schemaFormatText: string | undefined
   /** Reproducible, and in the canonical form. */
   readonly forProof: boolean
-  /** Version of the rules by which the output is spelled (node/engine/messages.ts). */
-  readonly normalizer: number
   /** Its output was signed before. */
   readonly isSigned?: boolean
 }
@@ -117,7 +114,7 @@ interface Execution {
 export async function execute(
   deps: BindDeps,
   request: QueryRequest,
-  { bound, tables, caller, withSchema, schemaFormatText, forProof, normalizer, isSigned = false }: Execution,
+  { bound, tables, caller, withSchema, schemaFormatText, forProof, isSigned = false }: Execution,
 ): Promise<Pick<EngineAnswer, 'rows' | 'truncated' | 'stability'> & { readonly output: readonly Uint8Array[] }> {
   const job = {
     analysis: bound.analysis,
@@ -140,12 +137,10 @@ export async function execute(
   const output = outputOf({
     data,
     dataFormat: request.dataFormatText,
-    // Before version 3 a time without a zone was said to be of UTC.
-    schema: schema && schemaBytes(normalizer < 3 ? withoutLocalTimes(schema) : schema, request.schemaFormat),
+    schema: schema && schemaBytes(schema, request.schemaFormat),
     schemaFormat: schemaFormatText,
-    // Version 1 did not say.
     // mutant: a cut answer is signed as whole
-    truncated: truncated && normalizer > 1,
+    truncated,
   })
   return { output, rows, truncated, stability }
 }

@@ -6,7 +6,7 @@ import { viewOf } from '../catalog/dataset-chain.ts'
 import type { Engine } from '../engine/engine.ts'
 import type { Engines } from '../engine/engines.ts'
 import { notProvable } from '../engine/gate.ts'
-import { normalizerVersion, type Stability } from '../engine/messages.ts'
+import type { Stability } from '../engine/messages.ts'
 import { addingHint } from '../engine/native-engine.ts'
 import { versionOf } from '../engine/needed-engine.ts'
 import { type Hash, datasetIdPattern } from '../../libraries/base/ids/identifiers.ts'
@@ -274,12 +274,6 @@ async function deletedOf(
   return undefined
 }
 
-/** The version of the rules by which the output of a proof is spelled; of what names none, the one that runs. */
-function normalizerOf(dialect: string): number {
-  const version = /-(\d{1,9})$/.exec(dialect)?.[1]
-  return version === undefined ? normalizerVersion : Number(version)
-}
-
 async function executeAgain(
   deps: BindDeps,
   { request, schemaFormatText }: ReadProof,
@@ -306,7 +300,6 @@ async function executeAgain(
       withSchema: request.include.includes('Schema'),
       schemaFormatText,
       forProof: true,
-      normalizer: normalizerOf(request.queryDialect),
       isSigned: true,
     })
   } catch (error) {

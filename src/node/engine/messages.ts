@@ -14,11 +14,7 @@ import type { RowWindow } from './selects.ts'
 /** Release of DuckDB that the pinned package carries; the session refuses to start on another. */
 export const engineVersion = '1.5.6'
 
-/**
- * Raised whenever the rewriting of statements or the rendering of answers changes bytes. 2: an output from which rows
- * were left out says so. 3: a pin has the time of its block, a proof the schema of its rows, a time without a zone none in
- * that schema, and footers are no answers (docs/decisions/answers.md).
- */
+/** Raised whenever the rewriting of statements or the rendering of answers changes bytes: golden proofs show it. */
 export const normalizerVersion = 3
 
 /** Language, version of the engine, version of the normaliser. */

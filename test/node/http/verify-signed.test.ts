@@ -138,18 +138,13 @@ describe('a proof signed elsewhere', () => {
     expect((await verify(signed({ input: { query } }))).refusal).toBe(refusal)
   })
 
-  it('says that rows were left out, but for the first normaliser', async () => {
+  it('says that rows were left out', async () => {
     const cut = { limit: 1 }
     const [first] = output['data'] as unknown[]
     const [bare, telling] = [{ data: [first] }, { data: [first], truncated: true }]
-    const old = { ...cut, queryDialect: 'SqlDuckDb/1.5.6-1' }
     expect((await verify(signed({ input: cut, output: telling }))).at('ok')).toBe(true)
     expect((await verify(signed({ input: cut, output: bare }))).at('error.kind')).toBe(
       'VerificationFailed::OutputMismatch',
-    )
-    expect((await verify(signed({ input: old, output: bare }))).at('ok')).toBe(true)
-    expect((await verify(signed({ input: old, output: telling }))).at('error.kind')).toBe(
-      'VerificationInconclusive::EngineUnavailable',
     )
   })
 
