@@ -120,6 +120,8 @@ function isFiller(byte: number): boolean {
   return byte === space || byte === 0 || byte === 0x09
 }
 
+const emptyHint = 'Leave a cell without a number empty, which is null, or write the column as text (type C).'
+
 const isDigit = (byte: number): boolean => byte >= zero && byte <= nine
 
 /** A number in digits, as it stands; what JSON does not allow of it (`+1`, `.5`, `5.`, leading zeros) is put right. */
@@ -152,7 +154,7 @@ function number(out: JsonText, bytes: Uint8Array, start: number, end: number): C
   if (isRead) return undefined
   out.at = before
   addNull(out)
-  return { kind: 'WrongType', message: 'The cell is not a number.' }
+  return { kind: 'WrongType', message: 'The cell is not a number.', hint: emptyHint }
 }
 
 /** Adds the exponent that is `bytes[start, end)`; false where it is none. */
@@ -216,7 +218,7 @@ function double(out: JsonText, bytes: Uint8Array, start: number): CellFault {
   else addNull(out)
   return Number.isFinite(value)
     ? undefined
-    : { kind: 'OutOfRange', message: `The cell holds ${value}, which is not a number of JSON.` }
+    : { kind: 'OutOfRange', message: `The cell holds ${value}, which is not a number of JSON.`, hint: emptyHint }
 }
 
 /** A whole number of ten-thousandths. */

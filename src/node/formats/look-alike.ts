@@ -45,6 +45,7 @@ const hints = {
   tabbedCells: 'The body is rows of text: send it as text/tab-separated-values.',
   lines: 'The body has one JSON object a line: send it as application/x-ndjson.',
   document: 'The body is one JSON document: send it as application/json.',
+  returns: "Its lines end in carriage returns alone, as on an old Mac. Write line feeds: tr '\\r' '\\n' < IN > OUT.",
   oneLine: 'The body has no line end: curl --data leaves line ends out, --data-binary keeps them.',
 } as const
 
@@ -99,7 +100,17 @@ export function lookAlike(head: Uint8Array, format: string): Look | undefined {
   // Files that are no text.
   if (format === 'otlp-protobuf' || magics.some(([, , own]) => own === format)) return undefined
   if (!isWholeUtf8(head)) return 'latin1'
-  return format === 'csv' || format === 'tsv' ? lookOfCells(text, format) : lookOfJson(text, format)
+  const line = endOfLines(head)
+  if (line === 'returns') return line
+  return format === 'csv' || format === 'tsv' ? lookOfCells(text, format, line) : lookOfJson(text, format, line)
+}
+
+/** What is wrong with the line ends of all that is seen; of a body that goes on, nobody knows whether it has any. */
+function endOfLines(head: Uint8Array): 'returns' | 'oneLine' | undefined {
+  const text = latin1.decode(head).trimEnd()
+  if (text.includes('\n')) return undefined
+  if (/\r[^\r]/.test(text)) return 'returns'
+  return head.length < headBytes ? 'oneLine' : undefined
 }
 
 /** Workbooks are zips, whose first names tell them. */
@@ -120,7 +131,7 @@ function startOf(head: Uint8Array, bytes: number): string {
     .trimStart()
 }
 
-function lookOfCells(text: string, format: 'csv' | 'tsv'): Look | undefined {
+function lookOfCells(text: string, format: 'csv' | 'tsv', ends: Look | undefined): Look | undefined {
   if (/^\[\s*[{\]]/.test(text)) return 'document'
   if (text.startsWith('{')) return isLines(text) ? 'lines' : 'document'
   const line = (/^[^\r\n]*/.exec(text)?.[0] ?? '').replaceAll(/"(?:[^"]|"")*"/g, '')
@@ -129,16 +140,16 @@ function lookOfCells(text: string, format: 'csv' | 'tsv'): Look | undefined {
   if (semicolons > commas && semicolons > tabs) return 'semicolons'
   const separator = format === 'tsv' ? tabs : commas
   if (format === 'tsv' ? commas > tabs : tabs > commas) return format === 'tsv' ? 'commas' : 'tabs'
-  return separator > 0 && !/[\r\n]/.test(text) ? 'oneLine' : undefined
+  return separator > 0 ? ends : undefined
 }
 
-function lookOfJson(text: string, format: string): Look | undefined {
+function lookOfJson(text: string, format: string, ends: Look | undefined): Look | undefined {
   const line = (/^[^\n]*/.exec(text)?.[0] ?? '').trimEnd()
   if (/^(?:"[^"]*"|[\w .:+-]+)(?:[,;\t](?:"[^"]*"|[\w .:+-]*))+$/.test(line)) {
     return line.includes('\t') && !line.includes(',') ? 'tabbedCells' : 'cells'
   }
   if (format === 'ndjson' && (line.startsWith('[') || line === '{')) return 'document'
-  if (format === 'ndjson' && line === text.trimEnd() && /\}\s*\{/.test(line)) return 'oneLine'
+  if (format === 'ndjson' && /\}\s*\{/.test(line) && ends !== undefined) return ends
   return format === 'json' && isLines(text) ? 'lines' : undefined
 }
 

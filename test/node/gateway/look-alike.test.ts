@@ -167,6 +167,11 @@ const wrong: readonly (readonly [string, string, string | Uint8Array, string])[]
   ['zstd without its header', ndjson, zstdCompressSync(Buffer.from(rows)), 'Content-Encoding: zstd'],
   ['a zip archive', csv, Buffer.from('504b030414000000080000002100', 'hex'), 'Unpack'],
   ['a Parquet file', json, Buffer.from('50415231150415301534', 'hex'), 'Parquet'],
+  ['carriage returns alone', csv, 'station,celsius\rs1,21.5\rs2,22.5\r', "tr '\\r' '\\n'"],
+  ['carriage returns between objects', ndjson, '{"a":1}\r{"a":2}\r', "tr '\\r' '\\n'"],
+  ['carriage returns in a long body', csv, `a,b\r${'1,2\r'.repeat(20_000)}`, "tr '\\r' '\\n'"],
+  ['one line', csv, 'a,b1,23,4', 'no line end'],
+  ['a name that is there twice', csv, 'id,name,value,Value,\n1,a,2,3,4\n', "'Value' twice"],
   ['Latin-1', csv, latin1, 'WINDOWS-1252'],
   ['Latin-1 in JSON', json, Buffer.from('[{"name":"Zürich"}]', 'latin1'), 'WINDOWS-1252'],
   ['UTF-16', csv, Buffer.from('\ufeffa,b\n1,2\n', 'utf16le'), 'UTF-16'],
@@ -226,6 +231,27 @@ describe('a body that is something else', () => {
     const answer = await post('odd/body', csv, 'a,b\n1,2\n', '?create=yes')
     expect([answer.status, answer.at('error.kind')]).toEqual([400, 'InvalidParameter'])
     expect((await post('odd/body', csv, 'a,b\n1,2\n', '?create=false')).status).toBe(404)
+  })
+
+  test.each([
+    ['too many columns', (count: number) => Array.from({ length: 2 * count }, (_, n) => `c${n}`)],
+    ['a name twice', (count: number) => [...Array.from({ length: count }, (_, n) => `c${n}`), 'c0']],
+  ])('a long header line is not said to have no end: %s', async (_, named) => {
+    for (const count of [100, 500, 2500]) {
+      const header = named(count)
+      const line = header.map((__, n) => String(n)).join(',')
+      const answer = await post(
+        'odd/long',
+        csv,
+        `${header.join(',')}\n${`${line}\n`.repeat(50)}`,
+        '?create=true&dryRun=true',
+      )
+      expect(String(answer.at('hint'))).not.toContain('line end')
+    }
+  })
+
+  test('names that differ in case alone are told so', async () => {
+    expect((await post('odd/case', json, '{"id":1,"Id":2}')).at('errors.0.message')).toContain('letter case')
   })
 
   test('a fault of another kind keeps its own hint', async () => {

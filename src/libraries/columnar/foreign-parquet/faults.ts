@@ -14,6 +14,10 @@ export interface Place {
 const rewriteHint =
   'Write the file anew, for example with pyarrow.parquet.write_table(pyarrow.parquet.read_table(path), path).'
 
+/** What to do about a column whose type stays what it is when the same file is written anew. */
+export const castHint =
+  'Cast the column before the file is written, with pyarrow: durations and times of days to int64, long decimals to string.'
+
 /** The error for a file that is damaged, or says of itself what is not so. `reason` follows the name of the place. */
 export function malformed(place: Place, reason: string, cause?: unknown): NodeError {
   return new NodeError('MalformedBody', `${placeText(place)} ${reason}. Nothing was stored.`, {
@@ -23,9 +27,9 @@ export function malformed(place: Place, reason: string, cause?: unknown): NodeEr
 }
 
 /** The error for a file that is sound and has what is not read here. */
-export function notRead(place: Place, reason: string, cause?: unknown): NodeError {
+export function notRead(place: Place, reason: string, cause?: unknown, hint = rewriteHint): NodeError {
   return new NodeError('UnsupportedEncoding', `${placeText(place)} ${reason}. Nothing was stored.`, {
-    hint: rewriteHint,
+    hint,
     cause,
   })
 }

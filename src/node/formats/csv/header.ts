@@ -110,6 +110,8 @@ export interface Doubted {
 export function headerDoubt(cells: CsvCells, cell: number, { bytes, end, place, ...about }: Doubted): NodeError {
   const { mediaType, columns } = about
   const text = excerptOf(cells.source(cell), cells.starts[cell] ?? 0, cells.ends[cell] ?? 0)
+  const isRepeated =
+    text !== '' && cellTexts(cells).filter((one) => foldAscii(one.trim()) === foldAscii(text)).length > 1
   const message =
     columns.length === 0
       ? `The first line does not read as a header: '${text}' is not a column name, or a repeated one.`
@@ -121,7 +123,9 @@ export function headerDoubt(cells: CsvCells, cell: number, { bytes, end, place, 
   const known = columns.length === 0 ? '' : ` Its columns are ${nameList(columns)}.`
   return new NodeError('RecordsDoNotFit', `${message} Nothing was stored.`, {
     ...details,
-    hint: `Say header=present or header=absent in the media type: ${mediaType}; header=absent.${known}`,
+    hint: isRepeated
+      ? `The line has '${text}' twice: give one of them another name.`
+      : `Say header=present or header=absent in the media type: ${mediaType}; header=absent.${known}`,
   })
 }
 

@@ -195,7 +195,7 @@ export class CsvReader extends BodyReader {
       let message = ''
       if (seen.has(folded)) {
         kind = 'DuplicateField'
-        message = `The header names '${name}' twice.`
+        message = `The header names '${name}' twice; letter case does not count.`
       } else if (column === reservedName) {
         kind = 'ReservedColumn'
         message = `'${name}' is a system column; the node fills it.`

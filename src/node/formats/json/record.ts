@@ -296,7 +296,7 @@ export class JsonRecordReader extends JsonValueReader implements RecordCore {
     const other = pointer === undefined || pointer === this.pointer() ? undefined : pointer
     const message =
       other === undefined
-        ? `The name '${this.keyText()}' occurs twice in one record.`
+        ? `The name '${this.keyText()}' occurs twice in one record; letter case does not count.`
         : `'${other}' and '${this.pointer()}' have one name, '${this.plan.prefix}${this.keyText()}'.`
     this.note('DuplicateField', message, keyAt, this.keyEnd + 1)
     return this.pass()

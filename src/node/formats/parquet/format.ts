@@ -15,7 +15,7 @@ import type { BodyFile } from '../../../libraries/columnar/body-file.ts'
 import type { FileFormat } from '../format.ts'
 import { readBatches } from '../../../libraries/columnar/foreign-parquet/batches.ts'
 import { CellCount, tooManyColumns } from '../../../libraries/columnar/file-limits.ts'
-import { located, malformed, notRead } from '../../../libraries/columnar/foreign-parquet/faults.ts'
+import { castHint, located, malformed, notRead } from '../../../libraries/columnar/foreign-parquet/faults.ts'
 import { type GeoColumns, geoColumns, geoKey } from '../../../libraries/columnar/foreign-parquet/geo-columns.ts'
 import { calendarKeys, withCalendar } from '../../../libraries/columnar/foreign-parquet/old-calendar.ts'
 import { codecFault, pageSource } from './page-source.ts'
@@ -97,11 +97,13 @@ function refusalOf(
   { codecs, durations, geo }: Refusals,
 ): NodeError | undefined {
   for (const { index, path, leafType } of leaves) {
-    if (leafType.refusal !== undefined) return notRead({ column: path }, leafType.refusal.reason, leafType.refusal)
+    if (leafType.refusal !== undefined)
+      return notRead({ column: path }, leafType.refusal.reason, leafType.refusal, castHint)
     const codec = codecs.get(index)
     if (codec !== undefined) return codec
   }
-  if (durations.includes(name)) return notRead({ column: name }, 'is a duration, for which no column has a type')
+  if (durations.includes(name))
+    return notRead({ column: name }, 'is a duration, for which no column has a type', undefined, castHint)
   const refusal = geo.refused.get(name)
   return refusal instanceof UnsupportedParquet ? notRead({ column: name }, refusal.reason, refusal) : refusal
 }

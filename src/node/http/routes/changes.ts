@@ -14,8 +14,8 @@ import { datasetIdPattern } from '../../../libraries/base/ids/identifiers.ts'
 import { durationMs } from '../../../libraries/base/clock.ts'
 import { NodeError } from '../../../libraries/base/errors.ts'
 import type { JsonValue } from '../../../libraries/base/json/value.ts'
-import { parseAliasText } from '../../../libraries/model/names.ts'
-import { datasetOf, nameOf } from '../access.ts'
+import { foldAscii, parseAliasText } from '../../../libraries/model/names.ts'
+import { aliasOf, datasetOf, nameOf } from '../access.ts'
 import type { GatewayContext } from '../context.ts'
 import { DatasetParams } from '../request-target.ts'
 import { listed, unknownId } from './datasets.ts'
@@ -103,7 +103,8 @@ function registerDeletion(app: FastifyInstance, context: GatewayContext): void {
     '/:account/:dataset',
     { config, schema: { params: DatasetParams, querystring: DeleteQuery } },
     async (request, reply) => {
-      const { chain } = await datasetOf(catalog, request, 'create')
+      const found = datasetOf(catalog, request, 'create')
+      const { chain } = await found.catch((error: unknown) => withDeletion(context, request, error))
       return reply.header('cache-control', 'no-cache').send(await remove(request, chain))
     },
   )
@@ -129,6 +130,22 @@ async function visible(
   const deletion = await catalog.deletionOf(idOf(id))
   if (deletion !== undefined && canSee(principal, deletion.name)) demandKnown(deletion, clock.nowMs())
   throw unknownId(id)
+}
+
+/** Throws `error`; of a missing dataset with the deletion of its name, where the caller can take that back. */
+async function withDeletion(
+  { catalog, clock }: GatewayContext,
+  { params, principal }: FastifyRequest,
+  error: unknown,
+): Promise<never> {
+  if (!(error instanceof NodeError) || error.kind !== 'DatasetNotFound') throw error
+  const { folded } = aliasOf({ params })
+  const named = (await catalog.deletions()).filter(({ name }) => foldAscii(name.alias) === folded)
+  const mine = named.filter(({ name, until }) => keeps(principal, name) && clock.nowMs() < Date.parse(until))
+  const [last] = mine.sort((a, b) => (a.at < b.at ? 1 : -1))
+  if (last === undefined) throw error
+  const hint = `It was deleted at ${last.at}, and can be restored until ${last.until}: POST /datasets/${last.name.id}/restore.`
+  throw new NodeError(error.kind, error.message, { ...error.details, hint })
 }
 
 function idOf(text: string): string {

@@ -77,6 +77,7 @@ describe('single things', () => {
     expect(await refusal(fixture('duration.parquet'))).toMatchObject({
       kind: 'UnsupportedEncoding',
       message: expect.stringContaining('"d" is a duration'),
+      details: { hint: expect.stringContaining('int64') },
     })
   })
 
