@@ -208,7 +208,7 @@ export function addTokenCommands(program: Command, runner: Runner): void {
       collect,
     )
     .option('--count <tokens>', 'number of tokens, named <name>-0001 and so on (default name: device)', positiveNumber)
-    .option('--datasets <patterns>', "with --count: limit each token to datasets, such as 'fleet/{name}'", commaList)
+    .option('--datasets <patterns>', "limit each token to datasets by its name, such as 'fleet/{name}'", commaList)
     .option('--expires <when>', 'a duration such as 30d or 12h, or a time such as 2030-01-31T00:00:00Z')
     .action(runner<TokenOptions>(async (...given) => (await code.facts()).createToken(...given)))
   token

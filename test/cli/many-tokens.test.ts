@@ -58,7 +58,6 @@ test('may read and be bound as the flags say; without a name and scopes it is de
 test.each([
   ['no name', ['--scope', 'read'], 2],
   ['no scope', ['reader'], 2],
-  ['datasets without a count', ['reader', '--scope', 'read', '--datasets', 'a/*'], 2],
   ['no count', ['--count', '0'], 2],
   ['a name that is none of a dataset', ['my pump', '--count', '2', '--datasets', 'fleet/{name}'], 5],
 ])('refuses %s', async (_, args, code) => {
@@ -68,7 +67,10 @@ test.each([
 test('says that a token without --dataset is good for all', async () => {
   const all = await token('create', 'reader', '--scope', 'read')
   const some = await token('create', 'reader', '--scope', 'read', '--dataset', 'acme/*')
-  expect([all.stderr, some.stderr].map((text) => text.includes('good for every dataset'))).toEqual([true, false])
+  const named = await token('create', 'roof', '--scope', 'ingest', '--datasets', 'lab/*,lab2/{name}', '-o', 'ndjson')
+  expect(Object(JSON.parse(named.stdout)).datasets).toEqual(['lab/*', 'lab2/roof'])
+  const told = [all, some, named].map(({ stderr }) => stderr.includes('good for every dataset'))
+  expect(told).toEqual([true, false, false])
 })
 
 test('prints what was made before a failure', async () => {

@@ -43,8 +43,8 @@ export async function createToken(context: CommandContext, [name]: Args, options
     const datasets = options.datasets ?? dataset
     return createTokens(context, { count, name: name ?? 'device', scopes: scope ?? ['ingest'], datasets, expiresAt })
   }
-  if (name === undefined || scope === undefined || options.datasets !== undefined) throw incomplete()
-  const datasets = dataset === undefined ? undefined : [...dataset]
+  if (name === undefined || scope === undefined) throw incomplete()
+  const datasets = (dataset ?? options.datasets)?.map((pattern) => pattern.replaceAll('{name}', name))
   const body = objectOf({ name, scopes: [...scope], datasets, expiresAt })
   const client = await openClient(context)
   const made = (await client.call({ method: 'POST', path: '/tokens', json: body })).json()
@@ -55,7 +55,7 @@ export async function createToken(context: CommandContext, [name]: Args, options
 }
 
 function incomplete(): CommandFailure {
-  return new CommandFailure(exitCodes.usage, 'A token takes a name and a --scope; --datasets goes with --count.', {
+  return new CommandFailure(exitCodes.usage, 'A token takes a name and a --scope, or a --count.', {
     hint: "For instance: token create reader --scope read, or token create --count 500 --datasets 'fleet/{name}'.",
   })
 }

@@ -52,6 +52,8 @@ const FileQuery = Type.Object({
 })
 
 const idPrefix = 'did:odf:'
+/** Between the levels of a namespace. */
+const levelEnd = '\u001f'
 /** The catalog, and as Trino asks for it, to whom `config` tells this prefix of paths: the same but for types. */
 const catalogs = [
   { form: 'exact', root: '/iceberg/v1/namespaces' },
@@ -182,6 +184,14 @@ function storageOf(
   }
 }
 
+/** What a path may mean: clients split a name at its dots (`a.b.t`), and those of accounts and datasets have dots inside. */
+function aliasesOf(levels: readonly string[], dataset: string): string[] {
+  const parts = [...levels, dataset]
+  return levels.map(
+    (_, end) => `${parts.slice(0, parts.length - 1 - end).join('.')}/${parts.slice(-1 - end).join('.')}`,
+  )
+}
+
 /** The dataset in the path and the block as of which it is asked for. Throws NodeErrors `DatasetNotFound`, `BlockNotFound`. */
 async function tableOf(
   context: ReplicaContext,
@@ -189,7 +199,11 @@ async function tableOf(
 ): Promise<{ readonly chain: DatasetChain; readonly sequence: number }> {
   const { namespace, table } = request.params as { readonly namespace: string; readonly table: string } // TableParams
   const [dataset = '', at] = table.split('@')
-  const chain = await new Reader(context.catalog, mayRead(request)).need(`${namespace}/${dataset}`)
+  const reader = new Reader(context.catalog, mayRead(request))
+  const [first = '', ...others] = aliasesOf(namespace.split(levelEnd), dataset)
+  let chain = await reader.find(first)
+  for (const other of others) chain ??= await reader.find(other)
+  if (chain === undefined) throw await reader.missing(first)
   if (at === undefined) return { chain, sequence: chain.headSequence }
   const sequence = /^\d{1,9}$/.test(at) ? Number(at) : await sequenceAt(context.catalog, chain, at)
   if (sequence !== undefined && sequence <= chain.headSequence) return { chain, sequence }
@@ -320,7 +334,9 @@ async function datasetsOf(
 ): Promise<readonly [NameRecord, ...NameRecord[]]> {
   const { namespace } = request.params as { readonly namespace: string } // NamespaceParams validated it
   const accounts = await accountsOf(context, request)
-  const found = accounts.find(([first]) => foldAscii(accountOf(first)) === foldAscii(namespace))
+  const found = accounts.find(
+    ([first]) => foldAscii(accountOf(first)) === foldAscii(namespace.replaceAll(levelEnd, '.')),
+  )
   if (found !== undefined) return found
   throw new NodeError('DatasetNotFound', `There is no account '${namespace.slice(0, 100)}' with a dataset.`, {
     hint: 'GET /iceberg/v1/namespaces lists the accounts with datasets that you may read.',

@@ -45,6 +45,38 @@ describe('the catalog', () => {
     expect((await live.call(`${root}/acme/views`)).at('identifiers')).toEqual([])
   })
 
+  it('finds what clients split at the dots of its name', async () => {
+    for (const alias of ['a.b/t', 'a/b.u', 'a.b.c/v.w']) await live.ingest(alias, [{ n: 1 }], '?create=true')
+    const uuid = async (namespace: string, table: string): Promise<unknown> => {
+      const answer = await live.call(`${root}/${encodeURIComponent(namespace)}/tables/${table}`)
+      return [answer.status, answer.at('metadata.location')]
+    }
+    const pairs: [[string, string], [string, string]][] = [
+      [
+        ['a\u001fb', 't'],
+        ['a.b', 't'],
+      ],
+      [
+        ['A\u001fb', 'U@1'],
+        ['a', 'b.u@1'],
+      ],
+      [
+        ['a\u001fb\u001fc\u001fv', 'w'],
+        ['a.b.c', 'v.w'],
+      ],
+    ]
+    for (const [split, whole] of pairs) {
+      expect(await uuid(...split)).toEqual(await uuid(...whole))
+      expect(await uuid(...split)).toEqual([200, expect.any(String)])
+    }
+    expect((await live.call(`${root}/a%1Fb/tables`)).at('identifiers')).toEqual([{ namespace: ['a.b'], name: 't' }])
+    expect(await uuid('a\u001fb', 'x')).toEqual([404, undefined])
+    expect(await uuid('hidden\u001fx', 'secret')).toEqual([404, undefined])
+    for (const alias of ['a.b/t', 'a/b.u', 'a.b.c/v.w']) {
+      await live.call(`/${alias}`, { method: 'DELETE', headers: { 'if-match': '*' } })
+    }
+  })
+
   it('has a prefix for Trino, under which columns have the types that it reads', async () => {
     const add = {
       fields: [

@@ -111,7 +111,9 @@ export function headerDoubt(cells: CsvCells, cell: number, { bytes, end, place, 
   const { mediaType, columns } = about
   const text = excerptOf(cells.source(cell), cells.starts[cell] ?? 0, cells.ends[cell] ?? 0)
   const isRepeated =
-    text !== '' && cellTexts(cells).filter((one) => foldAscii(one.trim()) === foldAscii(text)).length > 1
+    columns.length === 0 &&
+    text !== '' &&
+    cellTexts(cells).filter((one) => foldAscii(one.trim()) === foldAscii(text)).length > 1
   const message =
     columns.length === 0
       ? `The first line does not read as a header: '${text}' is not a column name, or a repeated one.`
@@ -124,7 +126,7 @@ export function headerDoubt(cells: CsvCells, cell: number, { bytes, end, place, 
   return new NodeError('RecordsDoNotFit', `${message} Nothing was stored.`, {
     ...details,
     hint: isRepeated
-      ? `The line has '${text}' twice: give one of them another name.`
+      ? `The line has '${text}' twice: if it is a header, give one of them another name; if it is a row, say header=absent in the media type: ${mediaType}; header=absent.`
       : `Say header=present or header=absent in the media type: ${mediaType}; header=absent.${known}`,
   })
 }
