@@ -43,7 +43,7 @@ export async function checkBundleFile(
   const unjudged = known === undefined ? found.ledger.filter(({ verdict: one }) => one === 'impossible').length : 0
   const { rows, blocks, slices, bytes } = found.contents
   const held = objectOf({ rows, blocks, slices, bytes, ledger: ledger.map(({ shown }) => shown) })
-  const rerun = found.failure && rerunFailure(found.failure, found.contents.engine?.needs)
+  const rerun = found.failure && rerunFailure(found.failure, found.contents.engine.needs)
   const isFailed = rerun?.exitCode === exitCodes.verificationFailed
   return {
     verdict,

@@ -1,9 +1,8 @@
-// What a bundle holds beside proof, blocks and slices: the engine that its query needs, and proofs of a ledger. Bundles of the
-// first version have neither, and verify for ever; what was changed, swapped or forged is told.
+// What a bundle holds beside proof, blocks and slices: the engine that its query needs, and proofs of a ledger. What was
+// changed, swapped or forged is told.
 
 import { existsSync, readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import fc from 'fast-check'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { concatBytes, utf8 } from '../../../src/libraries/base/bytes.ts'
@@ -20,8 +19,6 @@ import { neededEngine } from '../../../src/node/engine/needed-engine.ts'
 import { verifyBundle } from '../../../src/node/verify-bundle.ts'
 import { ledgerOptions, runsWith } from '../../helpers/features.ts'
 import { liveNode } from '../../helpers/live-node.ts'
-import { runCommand } from '../../helpers/run-node.ts'
-import { repository } from '../../helpers/sources.ts'
 import { until } from '../../helpers/until.ts'
 import { keyText, witnessName } from '../../libraries/ledger/keys.ts'
 import {
@@ -29,7 +26,6 @@ import {
   command,
   type File,
   filesOf,
-  folder,
   isGnuTar,
   isPython,
   newPath,
@@ -64,23 +60,6 @@ async function told(path: string): Promise<string> {
   if (found.outcome === 'bundle') return `${found.fault.outcome}: ${found.fault.sentence}`
   return found.outcome === 'proof' ? found.verdict.kind : (found.failure?.error.kind ?? 'passed')
 }
-
-describe('a bundle of the first version', () => {
-  it('is read and run again as ever, and holds what it held', async () => {
-    const path = join(repository, 'test/fixtures/bundles/v1.tar')
-    const { code, stdout, stderr } = await runCommand(['verify', '--bundle', path], { cwd: folder })
-    expect({ code, stderr, said: JSON.parse(stdout) as unknown }).toMatchObject({
-      code: 0,
-      stderr: '',
-      said: { ok: true, bundle: { rows: 5, blocks: 5, slices: 2, bytes: 20_480, ledger: [] } },
-    })
-    const files = await filesOf(path)
-    expect(readFileSync(await repacked(files)).equals(readFileSync(path))).toBe(true)
-    const engine = { path: 'engine.json', bytes: canonicalBytes(fromPlain(neededEngine(dialect))) }
-    const upgraded = await repacked(files.toSpliced(2, 0, engine), (manifest) => (manifest.version = 1))
-    expect(await told(upgraded)).toMatch(/^noBundle: .*engine is not a member that is known here/)
-  })
-})
 
 describe('engine.json', () => {
   const [known] = knownEngines
@@ -149,12 +128,10 @@ describe('engine.json', () => {
     const twice = await packed([first, saved, engine, engine, ...objects])
     expect(await told(twice)).toMatch(/^failed: Where datasets\/.* must come stands "engine\.json"/)
     expect(await of(new Uint8Array(64 * 1024 + 1))).toBe('impossible: engine.json has more than 65536 bytes.')
-    expect(await told(await repacked([first, saved, ...objects], (manifest) => (manifest.version = 2)))).toMatch(
-      /^noBundle: .*engine is missing/,
-    )
+    expect(await told(await repacked([first, saved, ...objects]))).toMatch(/^noBundle: .*engine is missing/)
     const entry = (JSON.parse(Buffer.from(first.bytes).toString()) as { engine: [string, number] }).engine
     const missing = await repacked([first, saved, ...objects], (manifest) =>
-      Object.assign(manifest, { version: 2, engine: entry, ledger: [] }),
+      Object.assign(manifest, { engine: entry, ledger: [] }),
     )
     expect(await told(missing)).toMatch(/^failed: Where engine\.json must come stands "datasets/)
   })

@@ -105,7 +105,7 @@ with tarfile.open(sys.argv[1], 'r:') as tar:
     read = lambda name: tar.extractfile(name).read()
     folder = lambda of: of['id'][len('did:odf:'):]
     manifest = json.loads(read('manifest.json'))
-    assert manifest['version'] == 2
+    assert manifest['version'] == 1
     expected = [('proof.json', manifest['proof']), ('engine.json', manifest['engine'])]
     for of in manifest['ledger']:
         expected += [(f"ledger/{folder(of)}/{of['block']}.tlog-proof", of['proof'])]
@@ -136,8 +136,7 @@ interface PlainManifest {
 }
 
 /**
- * A bundle of these files under a manifest that is true of them; `change` makes it say something else. Without `engine.json` it is
- * of version 1.
+ * A bundle of these files under a manifest that is true of them; `change` makes it say something else.
  */
 export async function repacked(
   parts: readonly File[],
@@ -150,7 +149,7 @@ export async function repacked(
   const objects = others.filter((file) => file !== engine && !ledger.includes(file))
   const manifest: PlainManifest = {
     kind: 'proofstream-bundle',
-    version: engine === undefined ? 1 : 2,
+    version: 1,
     proof: proof === undefined ? ['', 0] : entry(proof),
     ...(engine && {
       engine: entry(engine),

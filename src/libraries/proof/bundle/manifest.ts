@@ -4,19 +4,7 @@
 
 import { datasetIdPattern, hashPattern } from '../../base/ids/identifiers.ts'
 import { parseJson } from '../../base/json/json.ts'
-import {
-  checked,
-  list,
-  map,
-  natural,
-  object,
-  oneOf,
-  recordCodec,
-  refuse,
-  type Shape,
-  text,
-  tuple,
-} from '../../base/json/shape.ts'
+import { checked, list, map, natural, object, oneOf, recordCodec, refuse, text, tuple } from '../../base/json/shape.ts'
 import { DecodeError } from '../../base/errors.ts'
 import { JsonNumber } from '../../base/json/value.ts'
 import { fileBytesMost, tarBytes } from './tar.ts'
@@ -38,9 +26,14 @@ export class BundleFault extends DecodeError {
 /** An object by its sha3-256 multihash, and its size in bytes. */
 export type Entry = readonly [hash: string, sizeBytes: number]
 
-interface AnyManifest {
+export interface Manifest {
   readonly kind: 'proofstream-bundle'
+  readonly version: 1
   readonly proof: Entry
+  /** Of `engine.json`. */
+  readonly engine: Entry
+  /** Proofs that a ledger has pinned blocks: by id, then block, each block at most once. */
+  readonly ledger: readonly { readonly id: string; readonly block: string; readonly proof: Entry }[]
   /** By id. */
   readonly datasets: readonly {
     readonly id: string
@@ -50,18 +43,6 @@ interface AnyManifest {
     readonly slices: readonly Entry[]
   }[]
 }
-
-/** The version that is written. */
-export interface Manifest extends AnyManifest {
-  readonly version: 2
-  /** Of `engine.json`. */
-  readonly engine: Entry
-  /** Proofs that a ledger has pinned blocks: by id, then block, each block at most once. */
-  readonly ledger: readonly { readonly id: string; readonly block: string; readonly proof: Entry }[]
-}
-
-/** A manifest of any version that is read: the first had neither engine nor proofs of a ledger. */
-export type ReadManifest = Manifest | (AnyManifest & { readonly version: 1 })
 
 export const manifestPath = 'manifest.json'
 export const proofPath = 'proof.json'
@@ -79,22 +60,16 @@ export const blockBytesMost = 16 * 1024 * 1024
 const sizeBytes = checked(natural, (size) => (size > fileBytesMost ? 'is not less than 8 GiB' : undefined))
 const entry = tuple(text(hashPattern), sizeBytes)
 
-const anyMembers = {
-  kind: oneOf('proofstream-bundle'),
-  proof: entry,
-  datasets: checked(
-    list(object({ id: text(datasetIdPattern), blocks: list(entry, { least: 1 }), slices: list(entry) })),
-    (datasets) => orderFault(datasets.map(({ id }) => id)),
-  ),
-}
-const is = <const V extends number>(version: V): Shape<V> =>
-  map(natural, (value) => (value === version ? version : refuse(`is not ${version}`)))
-
 const codec = recordCodec<Manifest>(
   'manifest',
   object({
-    ...anyMembers,
-    version: is(2),
+    kind: oneOf('proofstream-bundle'),
+    version: map(natural, (version) => (version === 1 ? (1 as const) : refuse('is not 1'))),
+    proof: entry,
+    datasets: checked(
+      list(object({ id: text(datasetIdPattern), blocks: list(entry, { least: 1 }), slices: list(entry) })),
+      (datasets) => orderFault(datasets.map(({ id }) => id)),
+    ),
     engine: entry,
     ledger: checked(
       list(object({ id: text(datasetIdPattern), block: text(hashPattern), proof: entry })),
@@ -103,7 +78,6 @@ const codec = recordCodec<Manifest>(
     ),
   }),
 )
-const firstCodec = recordCodec<ReadManifest>('manifest', object({ ...anyMembers, version: is(1) }))
 
 function orderFault(ids: readonly string[]): string | undefined {
   return ids.every((id, at) => at === 0 || (ids[at - 1] ?? '') < id) ? undefined : 'are not in the order of their ids'
@@ -122,23 +96,23 @@ export function encodeManifest(manifest: Manifest): Uint8Array {
   return bytes
 }
 
-function objectsOf({ datasets }: AnyManifest): number {
+function objectsOf({ datasets }: Manifest): number {
   return datasets.reduce((sum, { blocks, slices }) => sum + blocks.length + slices.length, 0)
 }
 
 /** Throws BundleFault. */
-export function decodeManifest(bytes: Uint8Array): ReadManifest {
+export function decodeManifest(bytes: Uint8Array): Manifest {
   try {
     const value = parseJson(bytes, { maxDepth: 8, maxValues: 4 * objectsMost })
     const version =
       value instanceof Map && value.get('kind') === 'proofstream-bundle' ? value.get('version') : undefined
-    if (version instanceof JsonNumber && /^[3-9]$|^[1-9]\d+$/.test(version.token)) {
+    if (version instanceof JsonNumber && /^[2-9]$|^[1-9]\d+$/.test(version.token)) {
       throw new BundleFault(
         'impossible',
-        `It is a bundle of version ${version.token.slice(0, 20)}; this program reads versions 1 and 2.`,
+        `It is a bundle of version ${version.token.slice(0, 20)}; this program reads version 1.`,
       )
     }
-    return (version instanceof JsonNumber && version.token === '1' ? firstCodec : codec).decode(bytes)
+    return codec.decode(bytes)
   } catch (error) {
     if (error instanceof BundleFault || !(error instanceof DecodeError)) throw error
     throw new BundleFault('noBundle', `It is no bundle: its ${error.message}.`)
@@ -153,13 +127,11 @@ export interface BundleFile {
 }
 
 /** The files after the manifest, in their order; paths of objects are those of a store, so that they unpack as one. */
-export function* bundleFiles(manifest: ReadManifest): Generator<BundleFile, undefined> {
+export function* bundleFiles(manifest: Manifest): Generator<BundleFile, undefined> {
   const file = (path: string, [hash, sizeBytes]: Entry): BundleFile => ({ path, hash, sizeBytes })
   yield file(proofPath, manifest.proof)
-  if (manifest.version !== 1) {
-    yield file(enginePath, manifest.engine)
-    for (const { id, block, proof } of manifest.ledger) yield file(ledgerPath(id, block), proof)
-  }
+  yield file(enginePath, manifest.engine)
+  for (const { id, block, proof } of manifest.ledger) yield file(ledgerPath(id, block), proof)
   for (const { id, blocks, slices } of manifest.datasets) {
     for (const block of blocks) yield file(objectPath(id, 'blocks', block[0]), block)
     for (const slice of slices) yield file(objectPath(id, 'data', slice[0]), slice)
@@ -176,6 +148,6 @@ export function ledgerPath(id: string, block: string): string {
 }
 
 /** Bytes of the whole bundle. */
-export function bundleBytes(manifest: ReadManifest, manifestBytes: number): number {
+export function bundleBytes(manifest: Manifest, manifestBytes: number): number {
   return tarBytes([manifestBytes, ...[...bundleFiles(manifest)].map(({ sizeBytes }) => sizeBytes)])
 }

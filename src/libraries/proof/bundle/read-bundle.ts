@@ -22,7 +22,7 @@ import {
   manifestBytesMost,
   manifestPath,
   proofBytesMost,
-  type ReadManifest,
+  type Manifest,
 } from './manifest.ts'
 import { ByteSource, readTarHeader, tarEnd, tarHeader, tarPadding } from './tar.ts'
 
@@ -71,8 +71,8 @@ export interface BundleSizes {
 /** What a bundle holds. */
 export interface BundleContents extends BundleSizes {
   readonly rows: number
-  /** A hint. A bundle of the first version has none. */
-  readonly engine: EngineFile | undefined
+  /** A hint. */
+  readonly engine: EngineFile
 }
 
 /** Reads `chunks` to their end. Throws BundleFault, and what `taker` throws. */
@@ -97,7 +97,7 @@ export async function readBundle(chunks: AsyncIterable<Uint8Array>, taker: Bundl
 
 async function readManifest(
   source: ByteSource,
-): Promise<{ readonly manifest: ReadManifest; readonly manifestBytes: number }> {
+): Promise<{ readonly manifest: Manifest; readonly manifestBytes: number }> {
   const header = await source.header()
   const said = header && readTarHeader(header)
   if (header === undefined || said?.path !== manifestPath) {
@@ -159,7 +159,7 @@ class Reader {
   }
 }
 
-function comparePins({ datasets }: ReadManifest, pins: Pins): void {
+function comparePins({ datasets }: Manifest, pins: Pins): void {
   const missing = [...pins.keys()].find((id) => !datasets.some((dataset) => dataset.id === id))
   if (missing !== undefined)
     throw new BundleFault('failed', `The proof names the dataset ${missing}, which is not here.`)
@@ -171,10 +171,9 @@ function comparePins({ datasets }: ReadManifest, pins: Pins): void {
 /** Reads what stands between the proof and the datasets; resolves with what is said of the engine. */
 async function readBesides(
   reader: Reader,
-  manifest: ReadManifest,
+  manifest: Manifest,
   { asked: { pins, dialect }, taker }: { readonly asked: Asked; readonly taker: BundleTaker },
-): Promise<EngineFile | undefined> {
-  if (manifest.version === 1) return undefined
+): Promise<EngineFile> {
   const engine = decodeEngineFile(await reader.whole(engineBytesMost), dialect)
   for (const { id, block } of manifest.ledger) {
     if (pins.get(id)?.has(block) !== true) {
@@ -191,7 +190,7 @@ async function readBesides(
 /** Reads the blocks and slices of a dataset; resolves with how many rows it has. */
 async function readChain(
   reader: Reader,
-  { id, blocks, slices }: ReadManifest['datasets'][number],
+  { id, blocks, slices }: Manifest['datasets'][number],
   { pins, taker }: { readonly pins: Pins; readonly taker: BundleTaker },
 ): Promise<number> {
   const walk = new ChainWalk(id)

@@ -106,7 +106,7 @@ export async function planBundle(
   }
   const manifest: Manifest = {
     kind: 'proofstream-bundle',
-    version: 2,
+    version: 1,
     proof: entryOf(proof),
     engine: entryOf(engine),
     ledger: ledger.map(({ id, block, bytes }) => ({ id, block, proof: entryOf(bytes) })),
