@@ -84,8 +84,8 @@ export class Chains {
   }
 
   async #openOne(alias: string, id: string): Promise<void> {
-    // An older node knows no such part (400); a dataset may go meanwhile.
-    const call = { path: `${datasetPath(alias)}/metadata`, query: { include: 'ledger' }, accepts: [400, 404, 410] }
+    // A dataset may go meanwhile.
+    const call = { path: `${datasetPath(alias)}/metadata`, query: { include: 'ledger' }, accepts: [404, 410] }
     const answer = await this.#client.call(call)
     const told = answer.status === 200 ? memberAt(answer.json(), 'output', 'ledger') : undefined
     if (told === undefined) {

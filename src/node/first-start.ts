@@ -10,26 +10,17 @@ import type { Logger } from '../libraries/base/logger.ts'
 import { DecodeError, NodeError } from '../libraries/base/errors.ts'
 import { generateNodeKey, type NodeKey, nodeKeyFromJson, nodeKeyToJson } from '../libraries/proof/sign.ts'
 
-/**
- * The node's key; made where there is none. An empty file is what an interrupted start of an older version left: no
- * key was ever used from it. Throws NodeError `InvalidParameter` for a file that holds anything else than a key.
- */
-export async function ensureNodeKey(path: string, logger: Logger): Promise<NodeKey> {
+/** The node's key; made where there is none. Throws NodeError `InvalidParameter` for a file that holds anything else than a key. */
+export async function ensureNodeKey(path: string): Promise<NodeKey> {
   const held = await readText(path)
-  if (held !== undefined && held !== '') return readKey(path, held)
-  const text = nodeKeyToJson(generateNodeKey())
-  if (held === undefined) {
-    await createPrivate(path, text).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== 'ENOENT') throw error
-      throw new NodeError('InvalidParameter', `The node key cannot be made: there is no directory ${dirname(path)}.`, {
-        hint: 'Make the directory, or name another file with --node-key.',
-        cause: error,
-      })
+  if (held !== undefined) return readKey(path, held)
+  await createPrivate(path, nodeKeyToJson(generateNodeKey())).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error
+    throw new NodeError('InvalidParameter', `The node key cannot be made: there is no directory ${dirname(path)}.`, {
+      hint: 'Make the directory, or name another file with --node-key.',
+      cause: error,
     })
-  } else {
-    logger.warn({ path }, 'the file of the node key is empty, because an earlier start was interrupted; a key is made')
-    await replacePrivate(path, text)
-  }
+  })
   return readKey(path, must(await readText(path), 'the key that was written is there'))
 }
 
@@ -48,7 +39,8 @@ function readKey(path: string, text: string): NodeKey {
 /**
  * The first admin token, made once and written for curl and the local command line. Its text is durable under
  * `<path>.new` before the store knows it, and gets its name after that: so no admin token is ever without its text. Who
- * puts a text there before a start chooses the token: processes without a lasting directory share one so. An empty file is what an interrupted start of an older version left; a damaged one is for a person to judge.
+ * puts a text there before a start chooses the token: processes without a lasting directory share one so. An
+ * empty file is made again: its bytes never reached the disk. A damaged one is for a person to judge.
  */
 export async function ensureAdminToken(tokens: TokenRegistry, path: string, logger: Logger): Promise<void> {
   const held = await readText(path)

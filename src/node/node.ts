@@ -195,7 +195,7 @@ async function assignmentOf({ assignment }: OpenedLog, { store }: Shared): Promi
 /** Opens gateway and replica, if the process has these roles, and the server. */
 async function serve(parts: Parts, failed: Promise<unknown>): Promise<RunningNode> {
   const { config, paths, clock, logger, store, catalog, work, opened, features, origin } = parts
-  const nodeKey = await ensureNodeKey(config.nodeKeyFile ?? paths.nodeKey, logger)
+  const nodeKey = await ensureNodeKey(config.nodeKeyFile ?? paths.nodeKey)
   await refuseRetired(store, nodeKey)
   const tokens = new TokenRegistry({ store, clock, logger, anonymousRead: config.anonymousRead })
   if (origin !== undefined) await ensureAdminToken(tokens, paths.token, logger)

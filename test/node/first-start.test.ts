@@ -104,29 +104,25 @@ describe('the admin token', () => {
 })
 
 describe('the node key', () => {
-  test.each([
-    ['nothing', undefined],
-    ['an empty file', ''],
-  ])('is made after %s, for its user alone, and kept', async (_what, left) => {
+  test('is made where there is none, for its user alone, and kept', async () => {
     const path = join(dir, 'node.json')
-    if (left !== undefined) await writeFile(path, left)
-    const { did } = await ensureNodeKey(path, silentLogger)
-    expect((await ensureNodeKey(path, silentLogger)).did).toBe(did)
+    const { did } = await ensureNodeKey(path)
+    expect((await ensureNodeKey(path)).did).toBe(did)
     expect(await readdir(dir)).toEqual(['node.json'])
     expect((await stat(path)).mode & 0o777).toBe(0o600)
   })
 
-  test('is not made where a file holds something else', async () => {
+  test.each(['{"type":"Ed25519"', ''])('is not made where a file holds something else: %s', async (held) => {
     const path = join(dir, 'node.json')
-    await writeFile(path, '{"type":"Ed25519"')
-    await expect(ensureNodeKey(path, silentLogger)).rejects.toMatchObject({ kind: 'InvalidParameter' })
+    await writeFile(path, held)
+    await expect(ensureNodeKey(path)).rejects.toMatchObject({ kind: 'InvalidParameter' })
   })
 
   test('says which directory is missing, and is one when many start at once', async () => {
     const missing = join(dir, 'none', 'node.json')
-    await expect(ensureNodeKey(missing, silentLogger)).rejects.toThrow(`there is no directory ${join(dir, 'none')}`)
+    await expect(ensureNodeKey(missing)).rejects.toThrow(`there is no directory ${join(dir, 'none')}`)
     const path = join(dir, 'shared.json')
-    const keys = await Promise.all(Array.from({ length: 20 }, () => ensureNodeKey(path, silentLogger)))
+    const keys = await Promise.all(Array.from({ length: 20 }, () => ensureNodeKey(path)))
     expect(new Set(keys.map(({ did }) => did)).size).toBe(1)
   })
 })
