@@ -72,6 +72,7 @@ const exitTexts: Readonly<Record<keyof typeof exitCodes, string>> = {
   verificationImpossible: 'verification impossible: dataset, block or engine missing',
   promiseBroken: 'a promise of a receipt was broken, and others can see it',
   quorumNotMet: 'all is right, but too few of the witnesses of the policy have signed',
+  notJudged: 'not judged: without a policy, a signer or entries of the ledger nobody can say',
   interrupted: 'interrupted',
 }
 

@@ -20,6 +20,7 @@ export const exitCodes = {
   verificationImpossible: 11,
   promiseBroken: 12,
   quorumNotMet: 13,
+  notJudged: 14,
   interrupted: 130,
 } as const
 

@@ -2,9 +2,16 @@
 
 import type { JsonObject } from '../index.ts'
 import { base64Text } from '../libraries/base/base64.ts'
-import type { FileVerdict, HeadFacts, ReceiptFacts } from '../libraries/ledger/judge-file.ts'
+import type { FileVerdict } from '../libraries/ledger/judge-file.ts'
 import type { ProofFacts } from '../libraries/ledger/judge-proof.ts'
-import { type OpenedHead, openHead, type Witnessed, witnessedText } from '../libraries/ledger/open-head.ts'
+import type { ReceiptFacts } from '../libraries/ledger/judge-receipt.ts'
+import {
+  type HeadFacts,
+  type OpenedHead,
+  openHead,
+  type Witnessed,
+  witnessedText,
+} from '../libraries/ledger/open-head.ts'
 import type { CommandContext } from './context.ts'
 import { CommandFailure, type ExitCode, exitCodes } from './failure.ts'
 import { objectOf } from './json-values.ts'
@@ -37,6 +44,12 @@ const codes: Readonly<Record<LedgerVerdict['verdict'], ExitCode>> = {
   impossible: exitCodes.verificationImpossible,
   'promise broken': exitCodes.promiseBroken,
   'witness quorum not met': exitCodes.quorumNotMet,
+  'not judged': exitCodes.notJudged,
+}
+
+/** The verdict that goes with a code. */
+export function wordOf(code: ExitCode): string {
+  return Object.entries(codes).find(([, one]) => one === code && one !== exitCodes.done)?.[0] ?? 'failed'
 }
 
 type LedgerVerdict = Exclude<FileVerdict, { readonly kind: 'other' }>
@@ -48,9 +61,8 @@ export function told(verdict: LedgerVerdict, policy?: string): Judged {
 }
 
 function factsOf(verdict: LedgerVerdict): NonNullable<Judged['facts']> {
-  if (verdict.verdict === 'altered' || verdict.verdict === 'impossible') {
-    return 'facts' in verdict && verdict.facts !== undefined ? receiptMembers(verdict.facts) : {}
-  }
+  const missing = 'missing' in verdict ? verdict.missing : undefined
+  if (!('facts' in verdict)) return { missing }
   switch (verdict.kind) {
     case 'proof': {
       const quorum = verdict.verdict === 'included' ? verdict.quorum : 'not met'
@@ -63,21 +75,21 @@ function factsOf(verdict: LedgerVerdict): NonNullable<Judged['facts']> {
     case 'refusal':
       return { ...verdict.facts }
     default:
-      return receiptMembers(verdict.facts)
+      return { missing, ...receiptMembers(verdict.facts) }
   }
 }
 
-function proofMembers({ kind, dataset, sequence, block, record, ledger, witnessed }: ProofFacts): Judged['facts'] {
-  const { origin, size, root, index } = ledger
-  return {
-    kind,
-    dataset,
-    sequence,
-    block,
-    record: record && objectOf({ value: record.value, index: record.index, count: record.count }),
-    ledger: objectOf({ origin, size, root: base64Text(root), index }),
-    witnessed: witnessedMembers(witnessed),
+function proofMembers(facts: ProofFacts): Judged['facts'] {
+  const { origin, size, root, index } = facts.ledger
+  const ledger = objectOf({ origin, size, root: base64Text(root), index })
+  const of = { kind: facts.kind, ledger, witnessed: witnessedMembers(facts.witnessed) }
+  if (facts.kind === 'statement') {
+    const { node, time, retired } = facts.statement
+    return { ...of, node, time, retired: retired.map(objectOf) }
   }
+  const { dataset, sequence, block, record } = facts
+  const shown = record && objectOf({ value: record.value, index: record.index, count: record.count })
+  return { ...of, dataset, sequence, block, record: shown }
 }
 
 function headMembers({ ledger: { origin, size, root }, quorum, witnessed }: HeadFacts): NonNullable<Judged['facts']> {
@@ -86,20 +98,30 @@ function headMembers({ ledger: { origin, size, root }, quorum, witnessed }: Head
 }
 
 function receiptMembers(facts: ReceiptFacts): NonNullable<Judged['facts']> {
-  const { signer, receiptId, status, dataset, block, promise, head, index } = facts
+  const { signer, time, receiptId, status, dataset, bodyHash, block, offsets, promise, head, index } = facts
+  const { boundBy, retired, shown } = facts
   const by = promise && new Date(promise.byMs).toISOString()
   const ledger = promise && objectOf({ origin: promise.ledger, size: head?.ledger.size, index })
   const witnessed = head && witnessedMembers(head.witnessed)
+  const claims = { block, bodyHash, status, offsets }
   return {
     signer,
+    boundBy: typeof boundBy === 'object' ? objectOf(boundBy) : boundBy,
+    retired: retired && objectOf(retired),
+    time,
     receiptId,
     status,
     dataset,
+    bodyHash,
     block: block && objectOf(block),
+    offsets: offsets && objectOf(offsets),
     by,
     ledger,
     quorum: head?.quorum,
     witnessed,
+    shown: shown && [...shown],
+    // The others are the word of the signer alone.
+    claimed: shown && Object.entries(claims).flatMap(([name, value]) => (value && !shown.includes(name) ? [name] : [])),
   }
 }
 
@@ -111,6 +133,6 @@ export function witnessedMembers(witnessed: readonly Witnessed[]): JsonObject[] 
 export function openedHead(bytes: Uint8Array, { policy, name }: KnownPolicy): OpenedHead & { readonly ok: true } {
   const opened = openHead(bytes, policy)
   if (opened.ok) return opened
-  const code = opened.fault === 'unknown' ? exitCodes.verificationImpossible : exitCodes.verificationFailed
+  const code = opened.fault === 'unknown' ? exitCodes.notJudged : exitCodes.verificationFailed
   throw new CommandFailure(code, `The head is not good by the policy ${name}: ${opened.reason}.`)
 }

@@ -20,16 +20,16 @@ export async function policyOfFile(file: string): Promise<KnownPolicy> {
   return { policy: parsed(await readNamed(file), { name: file, code: exitCodes.refused }), name: file }
 }
 
-/** The policy that a node says of itself. Throws CommandFailure (verificationImpossible). */
+/** The policy that a node says of itself. Throws CommandFailure (notJudged). */
 export async function policyOfNode(client: NodeClient): Promise<KnownPolicy> {
   const name = `of ${client.server}`
   const hint = 'Name one with --policy FILE; its author says whom to trust.'
   try {
     const answer = await client.call({ path: '/ledger/policy', isAnonymous: true, headers: { accept: 'text/plain' } })
-    return { policy: parsed(answer.bytes, { name, code: exitCodes.verificationImpossible }), name }
+    return { policy: parsed(answer.bytes, { name, code: exitCodes.notJudged }), name }
   } catch (error) {
     const { message } = failureOf(error)
-    throw new CommandFailure(exitCodes.verificationImpossible, `There is no policy to judge by. ${message}`, {
+    throw new CommandFailure(exitCodes.notJudged, `There is no policy to judge by. ${message}`, {
       hint,
       cause: error,
     })
@@ -43,7 +43,7 @@ export async function policyFor(
 ): Promise<KnownPolicy> {
   if (policy !== undefined) return await policyOfFile(policy)
   if (offline !== true) return await policyOfNode(await openClient(context))
-  throw new CommandFailure(exitCodes.verificationImpossible, 'There is no policy to judge by.', {
+  throw new CommandFailure(exitCodes.notJudged, 'There is no policy to judge by.', {
     hint: 'Name one with --policy FILE.',
   })
 }
@@ -66,7 +66,7 @@ export async function tilesOf(client: NodeClient, names: readonly string[]): Pro
   return new LedgerTiles(`${client.server}/ledger${number > 1 ? `/${number}` : ''}`)
 }
 
-function parsed(bytes: Uint8Array, { name, code }: { readonly name: string; readonly code: 5 | 11 }): Policy {
+function parsed(bytes: Uint8Array, { name, code }: { readonly name: string; readonly code: 5 | 14 }): Policy {
   try {
     return parsePolicy(bytes)
   } catch (error) {

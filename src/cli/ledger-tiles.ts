@@ -3,12 +3,15 @@
 
 import { equalBytes, toHex } from '../libraries/base/bytes.ts'
 import { BodyTooLong, boundedPieces } from '../libraries/base/bounded-body.ts'
+import { DecodeError } from '../libraries/base/errors.ts'
 import { sha256 } from '../libraries/base/ids/native-crypto.ts'
+import { type Entry, parseEntry, type StatementEntry } from '../libraries/ledger/entry.ts'
 import { maxNoteBytes } from '../libraries/ledger/note.ts'
+import { parseStatement, type SignedStatement } from '../libraries/ledger/statement.ts'
 import { TileReader, type TileSource } from '../libraries/ledger/tile-reader.ts'
 import { TiledTree } from '../libraries/ledger/tiled-tree.ts'
 import { fullTileWidth, tileIn, tileName } from '../libraries/ledger/tiles.ts'
-import { leafHash, type TreeHead } from '../libraries/ledger/tree.ts'
+import { checkConsistency, leafHash, type TreeHead } from '../libraries/ledger/tree.ts'
 import { withRetries } from './client.ts'
 import { CommandFailure, exitCodes } from './failure.ts'
 
@@ -23,7 +26,7 @@ const ahead = 6
 export interface Scan {
   readonly head: TreeHead
   /** Each entry, in order. */
-  readonly each: (entry: Uint8Array, index: number) => void
+  readonly each: (entry: Entry, index: number, bytes: Uint8Array) => void
   /** Told after each bundle, with how many there are up to there. */
   readonly onSize?: (size: number) => void
   /** A head that was seen before: the entries have to lead to it on the way. */
@@ -46,17 +49,26 @@ export class LedgerTiles implements TileSource {
     return await this.#there('checkpoint', maxNoteBytes)
   }
 
-  /** The bytes of the statement with this hash. */
-  async statement(hash: Uint8Array): Promise<Uint8Array> {
+  /** The statement with this hash, which is an entry with this index, and its bytes. */
+  async statement(
+    { hash }: StatementEntry,
+    index: number,
+  ): Promise<{ readonly bytes: Uint8Array; readonly statement: SignedStatement }> {
     const name = `statements/${toHex(hash)}`
     const bytes = await this.#there(name, maxStatementBytes)
     if (!equalBytes(sha256(bytes), hash)) throw this.altered(`${name} has another hash`)
-    return bytes
+    try {
+      return { bytes, statement: parseStatement(bytes) }
+    } catch (error) {
+      if (!(error instanceof DecodeError)) throw error
+      throw this.altered(`the statement that is entry ${index} is none: ${error.message}`)
+    }
   }
 
-  /** The entries of a tree of this size that are in its bundle with this number. */
-  async bundle(size: number, index: number): Promise<Uint8Array[]> {
-    return await this.#reader.entries(size, index)
+  /** The first entry below a head. */
+  async first({ size }: TreeHead): Promise<Entry | undefined> {
+    const [bytes] = await this.#reader.entries(size, 0)
+    return bytes && this.#entry(bytes, 0)
   }
 
   /** The inclusion proof of an entry. It shows something where it leads to a root that is signed. */
@@ -64,12 +76,18 @@ export class LedgerTiles implements TileSource {
     return await this.#reader.inclusion(index, size)
   }
 
+  /** True where the entries of a tree go on from those of an older one. */
+  async goesOn(older: TreeHead, newer: TreeHead): Promise<boolean> {
+    const isSmaller = older.size > 0 && older.size < newer.size
+    return checkConsistency(older, newer, isSmaller ? await this.#reader.consistency(older.size, newer.size) : [])
+  }
+
   /** Reads all entries below a head, and throws where they do not lead to its root. Memory does not grow with the tree. */
   async scan({ head, each, onSize, earlier, isWithTiles }: Scan): Promise<void> {
     const tree = new TiledTree()
     for await (const entries of this.#bundles(head.size)) {
       for (const entry of entries) {
-        each(entry, tree.size)
+        each(this.#entry(entry, tree.size), tree.size, entry)
         tree.append(leafHash(entry))
         if (tree.size === earlier?.size && !equalBytes(tree.root(), earlier.root)) {
           throw this.altered(`its first ${tree.size} entries are others than those of the head that was seen before`)
@@ -95,13 +113,25 @@ export class LedgerTiles implements TileSource {
     const count = Math.ceil(size / fullTileWidth)
     for (let next = 0, at = 0; at < count; at++) {
       for (; next < count && next < at + ahead; next++) {
-        const bundle = this.bundle(size, next)
+        const bundle = this.#reader.entries(size, next)
         // Where an earlier one fails, nobody waits for this one.
         bundle.catch(() => {})
         waiting.push(bundle)
       }
       yield (await waiting.shift()) ?? []
     }
+  }
+
+  #entry(bytes: Uint8Array, index: number): Entry {
+    try {
+      const entry = parseEntry(bytes)
+      if (entry.kind !== 'newer') return entry
+    } catch (error) {
+      if (!(error instanceof DecodeError)) throw error
+      throw this.altered(`entry ${index} is none: ${error.message}`)
+    }
+    const message = `Entry ${index} is of a kind that this version does not know: the ledger is newer.`
+    throw new CommandFailure(exitCodes.verificationImpossible, message)
   }
 
   async #there(name: string, mostBytes: number): Promise<Uint8Array> {

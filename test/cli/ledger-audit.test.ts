@@ -189,6 +189,7 @@ describe.concurrent('an audit', () => {
         ledger: { origin: 'other.example', keys: [keyText('other.example', 1, 1)] },
         version: '1',
         engines: [],
+        retired: [],
         time: '2026-05-01T00:00:00Z',
       },
       nodeKey,

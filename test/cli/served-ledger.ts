@@ -20,7 +20,7 @@ export type Served = Map<string, Uint8Array | string | ((response: ServerRespons
 /** The statement with which a ledger begins, by the key of its node. */
 export function firstStatement(key: NodeKey = nodeKey): Uint8Array {
   const ledger = { origin, keys: [keyText(origin, 1, 1)] }
-  return statementBytes({ ledger, version: '0.3.0', engines: [], time: '2026-05-01T00:00:00.000Z' }, key)
+  return statementBytes({ ledger, version: '0.3.0', engines: [], retired: [], time: '2026-05-01T00:00:00.000Z' }, key)
 }
 
 export function headOf(entries: readonly Uint8Array[], witnesses?: readonly number[]): Uint8Array {

@@ -10,14 +10,14 @@ import { fromPlain, jsonText, parseJson } from '../../src/libraries/base/json/js
 import type { JsonObject } from '../../src/libraries/base/json/value.ts'
 import { cosign } from '../../src/libraries/ledger/cosignature.ts'
 import { headText } from '../../src/libraries/ledger/head.ts'
-import { brokenPromiseJson } from '../../src/libraries/ledger/judge-receipt.ts'
+import { brokenPromiseJson } from '../../src/libraries/ledger/signed-receipt.ts'
 import { noteOf, signatureLine, signNote } from '../../src/libraries/ledger/note.ts'
 import { proofJsonText } from '../../src/libraries/ledger/proof-document.ts'
 import { receiptDomain, refusalDomain, signDocument } from '../../src/libraries/ledger/signed-document.ts'
 import type { Random } from '../history/load.ts'
 import { origin, signedHead, signer, smallOrderSigner, witnessName } from '../libraries/ledger/keys.ts'
 import { kinds, SmallLedger } from '../libraries/ledger/proofs.ts'
-import { signedReceipt, signedRefusal } from '../libraries/ledger/receipts.ts'
+import { otherHash, signedReceipt, signedRefusal } from '../libraries/ledger/receipts.ts'
 
 const ledger = new SmallLedger(9)
 const nodeSigner = signer(7)
@@ -36,11 +36,9 @@ function signed(domain: string, document: JsonObject): JsonObject {
   return signDocument(domain, unsigned, node)
 }
 
-const receipt = (more: { by?: string; entry?: Uint8Array }): JsonObject =>
+const receipt = (more: { by?: string; hash?: string }): JsonObject =>
   signed(receiptDomain, signedReceipt(ledger, 5, more))
 
-const swapped = Uint8Array.from(ledger.blocks[5]!.entry)
-swapped[50]! ^= 1
 const { index, hashes, head } = ledger.proof(5, 9, 'block')
 const found = { entry: ledger.blocks[5]!.entry, index, hashes }
 const stamp = { size: 9, head: Buffer.from(head).toString(), token: Uint8Array.of(1, 2, 3) }
@@ -56,6 +54,7 @@ const statement = {
   version: '1',
   engines: [{ name: 'DuckDB', version: '1', sha256: 'a'.repeat(64) }],
   time: past,
+  retired: [],
   previous: { origin, size: 3, root: 'r', reason: 'lost', seen: 's' },
 }
 // An object becomes a JSON object.
@@ -85,10 +84,10 @@ export const files: Readonly<Record<string, Uint8Array>> = {
   promised: json(receipt({ by: future })),
   'was due': json(receipt({ by: past })),
   'promise broken': json({
-    evidence: brokenPromiseJson({ receipt: receipt({ by: past, entry: swapped }), head, found }),
+    evidence: brokenPromiseJson({ receipt: receipt({ by: past, hash: otherHash }), head, found, proofs: [] }),
   }),
-  'promise kept': json(brokenPromiseJson({ receipt: receipt({ by: past }), head, found })),
-  'entry not there': json(brokenPromiseJson({ receipt: receipt({ by: past }), head })),
+  'promise kept': json(brokenPromiseJson({ receipt: receipt({ by: past }), head, found, proofs: [] })),
+  'entry not there': json(brokenPromiseJson({ receipt: receipt({ by: past }), head, proofs: [] })),
   answer: json({ input: {}, commitment: {}, proof: {} }),
 }
 
@@ -130,7 +129,9 @@ export const edges: Readonly<Record<string, Uint8Array>> = {
     head: noteOf({ text: others, signatures: [signNote(others, otherOrigin, signer(2))] }),
     hashes,
   }),
-  'the entry beside the promised one': json(brokenPromiseJson({ receipt: receipt({ by: past }), head, found: beside })),
+  'the entry beside the promised one': json(
+    brokenPromiseJson({ receipt: receipt({ by: past }), head, found: beside, proofs: [] }),
+  ),
 }
 
 type Change = (bytes: Uint8Array, random: Random) => Uint8Array

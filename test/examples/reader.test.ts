@@ -160,7 +160,7 @@ for line in open(sys.argv[2]):
     expect(stderr).toBe('')
     return stdout.trim().split('\n').map(Number)
   }
-  const codes = { included: 0, altered: 1, impossible: 2, 'witness quorum not met': 2 } as const
+  const codes = { included: 0, altered: 1, impossible: 2, 'witness quorum not met': 2, 'not judged': 2 } as const
   const expected = (proof: Uint8Array): number => codes[judgeProof(proof, policy).verdict]
 
   it('prints what it shows, and of whom it is', async () => {

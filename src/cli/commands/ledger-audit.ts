@@ -6,10 +6,8 @@ import { type JsonObject, type JsonValue, systemClock } from '../../index.ts'
 import { base64Text } from '../../libraries/base/base64.ts'
 import { decodeUtf8, toHex } from '../../libraries/base/bytes.ts'
 import { durationMs } from '../../libraries/base/clock.ts'
-import { DecodeError } from '../../libraries/base/errors.ts'
-import { parseEntry } from '../../libraries/ledger/entry.ts'
+import type { StatementEntry } from '../../libraries/ledger/entry.ts'
 import { Order } from '../../libraries/ledger/order.ts'
-import { parseStatement } from '../../libraries/ledger/statement.ts'
 import { verifierKeyText } from '../../libraries/ledger/verifier-key.ts'
 import { Chains, type ChainsReport, type Finding, type OnFinding } from '../audit-chains.ts'
 import { type NodeClient, openClient } from '../client.ts'
@@ -17,7 +15,7 @@ import type { Args, CommandContext } from '../context.ts'
 import { CommandFailure, type ExitCode, exitCodes, failureOf, note } from '../failure.ts'
 import { readNamed } from '../given-file.ts'
 import { itemsAt, objectOf, textAt } from '../json-values.ts'
-import { openedHead, witnessedMembers } from '../judged.ts'
+import { openedHead, witnessedMembers, wordOf } from '../judged.ts'
 import { type KnownPolicy, policyOfFile, policyOfNode, tilesOf } from '../ledger-policy.ts'
 import { LedgerTiles } from '../ledger-tiles.ts'
 import { createStatusLine, printObject, printObjects, type StatusLine } from '../output.ts'
@@ -97,9 +95,8 @@ interface Head {
 
 /** What cannot be trusted is data, too: the heads that were signed, the one that was kept first. */
 function tellFault({ form }: CommandContext, { exitCode, message }: CommandFailure, heads: readonly Head[]): void {
-  const isFault = exitCode === exitCodes.verificationFailed || exitCode === exitCodes.verificationImpossible
-  if (!isFault) return
-  const verdict = exitCode === exitCodes.verificationFailed ? 'altered' : 'impossible'
+  const verdict = wordOf(exitCode)
+  if (verdict === 'failed') return
   const texts = heads.map(({ bytes }) => decodeUtf8(bytes))
   printObject(form, objectOf({ verdict, code: exitCode, reason: message, heads: texts }))
 }
@@ -180,15 +177,14 @@ async function auditEntries(
   const chains: Chains = new Chains(client, onFinding)
   await chains.open((done) => status.show(`datasets: ${done}`))
   const order = new Order()
-  const statements: { readonly hash: Uint8Array; readonly index: number }[] = []
+  const statements: { readonly entry: StatementEntry; readonly index: number }[] = []
   await tiles.scan({
     head,
     isWithTiles: true,
     ...(before !== undefined && { earlier: before.head }),
-    each: (bytes, index) => {
-      const entry = entryAt(bytes, index, tiles)
+    each: (entry, index) => {
       if (entry.kind === 'statement') {
-        if (statements.length < mostStatements) statements.push({ hash: entry.hash, index })
+        if (statements.length < mostStatements) statements.push({ entry, index })
         return
       }
       if (index === 0) findings.add({ finding: 'no statement', index, about: 'the first entry is not a statement' })
@@ -200,33 +196,12 @@ async function auditEntries(
     onSize: (done) => status.show(`ledger: ${done} of ${head.size} entries`),
   })
   const key = known.policy.logs.find((log) => log.key.name === head.origin)?.key
-  for (const { hash, index } of statements) {
-    const { ledger } = statementOf(await tiles.statement(hash), { index, tiles })
+  for (const { entry, index } of statements) {
+    const { ledger } = (await tiles.statement(entry, index)).statement
     if (ledger.origin === head.origin && key !== undefined && ledger.keys.includes(verifierKeyText(key))) continue
     findings.add({ finding: 'another ledger', index, about: `the statement is of ${ledger.origin}, or of other keys` })
   }
   return { order, chains }
-}
-
-function entryAt(bytes: Uint8Array, index: number, tiles: LedgerTiles) {
-  try {
-    const entry = parseEntry(bytes)
-    if (entry.kind !== 'newer') return entry
-  } catch (error) {
-    if (!(error instanceof DecodeError)) throw error
-    throw tiles.altered(`entry ${index} is none: ${error.message}`)
-  }
-  const message = `Entry ${index} is of a kind that this version does not know: the ledger is newer.`
-  throw new CommandFailure(exitCodes.verificationImpossible, message)
-}
-
-function statementOf(bytes: Uint8Array, { index, tiles }: { readonly index: number; readonly tiles: LedgerTiles }) {
-  try {
-    return parseStatement(bytes)
-  } catch (error) {
-    if (!(error instanceof DecodeError)) throw error
-    throw tiles.altered(`the statement that is entry ${index} is none: ${error.message}`)
-  }
 }
 
 /** What the node says of its ledger; undefined where it has none. */

@@ -2,8 +2,7 @@
 
 import { writeFile } from 'node:fs/promises'
 import { fromPlain, type JsonObject, type JsonValue } from '../../index.ts'
-import { parseEntry } from '../../libraries/ledger/entry.ts'
-import { parseStatement } from '../../libraries/ledger/statement.ts'
+import type { StatementEntry } from '../../libraries/ledger/entry.ts'
 import { type Answer, datasetPath, type NodeClient, openClient } from '../client.ts'
 import type { Args, CommandContext } from '../context.ts'
 import { CommandFailure, exitCodes, note } from '../failure.ts'
@@ -103,26 +102,26 @@ export async function listStatements(context: CommandContext): Promise<number> {
   const origin = known.policy.logs[0]?.key.name ?? ''
   const tiles = await tilesFor(context, known, origin)
   const { head } = openedHead(await tiles.head(), known)
-  const found: { readonly index: number; readonly hash: Uint8Array }[] = []
+  const found: { readonly index: number; readonly entry: StatementEntry }[] = []
   const status = createStatusLine()
   await tiles
     .scan({
       head,
       each: (entry, index) => {
-        const parsed = parseEntry(entry)
-        if (parsed.kind === 'statement') found.push({ index, hash: parsed.hash })
+        if (entry.kind === 'statement') found.push({ index, entry })
       },
       onSize: (done) => status.show(`ledger: ${done} of ${head.size} entries`),
     })
     .finally(() => status.clear())
   const lines: JsonValue[] = []
-  for (const { index, hash } of found) {
-    const { time, version, node, engines, ledger, previous } = parseStatement(await tiles.statement(hash))
+  for (const { index, entry } of found) {
+    const { statement } = await tiles.statement(entry, index)
+    const { time, version, node, engines } = statement
     const names = engines.map(({ name, version }) => `${name} ${version}`)
     lines.push(
       context.form === 'table'
         ? objectOf({ index, time, version, engines: names, node })
-        : objectOf({ index, ...jsonMembers({ time, version, node, engines, ledger, previous }) }),
+        : objectOf({ index, ...jsonMembers(statement) }),
     )
   }
   printObjects(context.form, ['index', 'time', 'version', 'engines', 'node'], lines)

@@ -40,7 +40,7 @@ export async function checkBundleFile(
   const { verdict } = found
   if (found.outcome === 'proof') return { verdict, failure: offlineFailure(found.verdict, file) }
   const ledger = found.ledger.map((one) => judgedProof(one, known))
-  const unjudged = known === undefined ? found.ledger.filter(({ verdict: one }) => one === 'impossible').length : 0
+  const unjudged = known === undefined ? found.ledger.filter(({ verdict: one }) => one === 'not judged').length : 0
   const { rows, blocks, slices, bytes } = found.contents
   const held = objectOf({ rows, blocks, slices, bytes, ledger: ledger.map(({ shown }) => shown) })
   const rerun = found.failure && rerunFailure(found.failure, found.contents.engine.needs)
@@ -73,7 +73,7 @@ function judgedProof(
 ): { readonly shown: JsonObject; readonly failure: CommandFailure | undefined } {
   const { verdict, code, reason = '', facts } = told({ kind: 'proof', ...finding }, known?.name)
   const { dataset, block } = finding
-  const isGood = code === exitCodes.done || (known === undefined && verdict === 'impossible')
+  const isGood = code === exitCodes.done || (known === undefined && verdict === 'not judged')
   const message = cleanText(`The ledger's proof of block ${block} of ${dataset}: ${verdict}, ${reason}.`)
   return {
     shown: objectOf({ dataset, block, verdict, ...facts, ...(reason !== '' && { reason }) }),

@@ -1,33 +1,34 @@
-// `verify` for files of any kind, one or many: each is judged by itself and told in one line, and the exit code is the largest.
-// What concerns a ledger is judged by a policy, and a receipt's promise by the ledger itself.
+// `verify` for files of any kind, one or many: each is told in one line, and the exit code is the largest. What concerns a ledger is
+// judged by a policy, a receipt also by the proofs among the files and by the ledger itself.
 
 import { type JsonObject, systemClock } from '../../index.ts'
 import { decodeUtf8 } from '../../libraries/base/bytes.ts'
 import { timeText } from '../../libraries/base/clock.ts'
 import { DecodeError } from '../../libraries/base/errors.ts'
 import { kindOfFile, type LedgerFile } from '../../libraries/ledger/file-kind.ts'
-import { type FileVerdict, judgeFile } from '../../libraries/ledger/judge-file.ts'
+import { type FileVerdict, judgeFile, type ReceiptKind } from '../../libraries/ledger/judge-file.ts'
+import { type Beside, besideOf } from '../../libraries/ledger/judge-receipt.ts'
+import type { Policy } from '../../libraries/ledger/policy.ts'
 import type { TrustedCertificates } from '../../libraries/ledger/timestamp-trust.ts'
 import type { CommandContext } from '../context.ts'
-import { CommandFailure, type ExitCode, exitCodes, failureOf, note } from '../failure.ts'
+import { CommandFailure, exitCodes, failureOf, note } from '../failure.ts'
 import { isTar, readGiven } from '../given-file.ts'
 import { objectOf } from '../json-values.ts'
-import { type Judged, type Judging, told } from '../judged.ts'
+import { type Judged, type Judging, told, wordOf } from '../judged.ts'
 import { type KnownPolicy, policyFor } from '../ledger-policy.ts'
 import { printObject, printObjects } from '../output.ts'
 import { checkAnswer, type CheckedAnswer, type VerifyOptions } from './verify-answer.ts'
 import { checkBundleFile } from './verify-bundle.ts'
-import { judgeBroken, judgeReceipt } from './verify-receipt.ts'
 
 /** Answers are judged with more. */
-type FileJudging = Judging & { readonly options: VerifyOptions; readonly trusted: TrustedCertificates | undefined }
+type FileJudging = Judging & {
+  readonly options: VerifyOptions
+  readonly trusted: TrustedCertificates | undefined
+  /** What the proofs among the files show. */
+  readonly beside: (policy: Policy) => Beside
+}
 
 const columns = ['file', 'verdict', 'code', 'reason']
-const answerWords: Partial<Record<ExitCode, string>> = {
-  [exitCodes.verificationFailed]: 'altered',
-  [exitCodes.verificationImpossible]: 'impossible',
-  [exitCodes.quorumNotMet]: 'witness quorum not met',
-}
 
 /** A file that was read, and what it is. */
 export interface GivenFile {
@@ -46,11 +47,15 @@ export async function verifyFiles(
   // A policy that cannot be read is the fault of the command, not of a file.
   if (options.policy !== undefined) await policy()
   const trusted = options.tsaCa === undefined ? undefined : await trustedIn(options.tsaCa)
-  const judging: FileJudging = { context, options, trusted, policy, nowMs: systemClock.nowMs() }
+  const evidence = await Promise.all(files.map(async (file, at) => (at === 0 && given) || (await heldOf(file, files))))
+  let held: Beside | undefined
+  const proofs = evidence.flatMap((one) => (one?.kind.kind === 'proof' ? [one.bytes] : []))
+  const beside = (by: Policy): Beside => (held ??= besideOf(proofs, by))
+  const judging: FileJudging = { context, options, trusted, policy, beside, nowMs: systemClock.nowMs() }
   const lines: JsonObject[] = []
   let code: number = exitCodes.done
   for (const [at, file] of files.entries()) {
-    const judged = await judge(judging, file, at === 0 ? given : undefined).catch(failed)
+    const judged = await judge(judging, file, evidence[at]).catch(failed)
     code = Math.max(code, judged.code)
     const line = objectOf({
       file,
@@ -77,7 +82,15 @@ export async function verifyFiles(
 function failed(error: unknown): Judged {
   const failure = failureOf(error)
   const { exitCode, message } = failure
-  return { verdict: answerWords[exitCode] ?? 'failed', code: exitCode, reason: message }
+  return { verdict: wordOf(exitCode), code: exitCode, reason: message }
+}
+
+/** A file among others that is about a ledger. Others are read when their turn comes. */
+async function heldOf(file: string, files: readonly string[]): Promise<GivenFile | undefined> {
+  if (files.length === 1 || (await isTar(file).catch(() => true))) return undefined
+  const bytes = await readGiven(file).catch(() => new Uint8Array())
+  const kind = kindOfFile(bytes)
+  return kind.kind === 'other' && file !== '-' ? undefined : { bytes, kind }
 }
 
 async function judge(judging: FileJudging, file: string, given: GivenFile | undefined): Promise<Judged> {
@@ -90,13 +103,13 @@ async function judge(judging: FileJudging, file: string, given: GivenFile | unde
   try {
     const { verdict, known } = await judgedAlone({ bytes, kind }, judging)
     if (verdict.kind === 'other') return ofAnswer(await checkAnswer(context, bytes, { ...options, file }))
-    const isOpen = 'missing' in verdict || verdict.verdict === 'promised, not yet due'
-    if (known !== undefined && isOpen && options.offline !== true) {
-      if (kind.kind === 'receipt') return await judgeReceipt(kind.document, { ...judging, known })
-      if (kind.kind === 'broken promise') return await judgeBroken(kind.document, { ...judging, known })
+    if (known !== undefined && options.offline !== true) {
+      const judged = await judgedByLedger({ bytes, kind }, verdict, { ...judging, known })
+      if (judged !== undefined) return judged
     }
     const judged = await timed(verdict, told(verdict, known?.name), judging)
-    if (verdict.verdict !== 'signed' || verdict.kind === 'head' || options.signer !== undefined) return judged
+    const isNamed = !('facts' in verdict) || !('signer' in verdict.facts) || options.signer !== undefined
+    if (verdict.verdict !== 'signed' || isNamed) return judged
     const reason = `It is signed by ${verdict.facts.signer}. Name the signer you expect with --signer.`
     return { ...judged, reason }
   } catch (error) {
@@ -108,13 +121,50 @@ async function judge(judging: FileJudging, file: string, given: GivenFile | unde
 /** What the file says by itself. The policy is asked for where it takes one. */
 async function judgedAlone(
   { bytes, kind }: GivenFile,
-  { options: { signer }, nowMs, policy }: Judging,
+  { options: { signer }, nowMs, policy, beside }: FileJudging,
 ): Promise<{ readonly verdict: FileVerdict; readonly known?: KnownPolicy }> {
-  const verdict = judgeFile(bytes, { signer, nowMs }, kind)
+  const verdict = judgeFile(bytes, { signer, nowMs }, { file: kind })
   if (!('missing' in verdict)) return { verdict }
   const known = await policy()
-  return { verdict: judgeFile(bytes, { policy: known.policy, signer, nowMs }, kind), known }
+  const all = { file: kind, beside: beside(known.policy) }
+  return { verdict: judgeFile(bytes, { policy: known.policy, signer, nowMs }, all), known }
 }
+
+/** The verdict on a promise by all entries of its ledger; undefined where the file makes none. Throws CommandFailure. */
+async function judgedByLedger(
+  { bytes, kind }: GivenFile,
+  alone: FileVerdict,
+  judging: FileJudging & { readonly known: KnownPolicy },
+): Promise<Judged | undefined> {
+  const { known, options, nowMs } = judging
+  const isReceipt = kind.kind === 'receipt' || kind.kind === 'broken promise'
+  const promise = isReceipt && 'facts' in alone && 'receiptId' in alone.facts ? alone.facts.promise : undefined
+  if (promise === undefined || !isReceipt || ('missing' in alone && alone.missing === 'policy')) return undefined
+  const { evidenceOf, readLedgers } = await import('./verify-receipt.ts')
+  const reading = await readLedgers(promise, judging).catch((error: unknown) => {
+    const judged = told(alone as PromiseFile, known.name) // it has a promise
+    // What is good by the files stays so where the ledger has not begun, or cannot be reached.
+    const isAbsent = failureOf(error).exitCode !== exitCodes.verificationFailed
+    if (judged.code !== exitCodes.done || !isAbsent) throw error
+    return { ...judged, facts: { ...judged.facts, unread: [promise.ledger] } }
+  })
+  if ('verdict' in reading) return reading
+  const [files, read] = [judging.beside(known.policy), reading.beside]
+  const beside = {
+    statements: [...files.statements, ...read.statements],
+    places: [...files.places, ...read.places],
+    absent: read.absent,
+  }
+  const trust = { policy: known.policy, signer: options.signer, nowMs }
+  const verdict = judgeFile(bytes, trust, { file: kind, beside }) as PromiseFile // of the same file
+  const judged = told(verdict, known.name)
+  const unread = reading.unread.length > 0 ? [...reading.unread] : undefined
+  const receipt = kind.kind === 'receipt' ? kind.document : (kind.document.get('receipt') as JsonObject) // it was read
+  const evidence = verdict.verdict === 'promise broken' ? await evidenceOf(verdict, receipt, reading) : undefined
+  return { ...judged, facts: { ...judged.facts, unread, evidence } }
+}
+
+type PromiseFile = FileVerdict & { readonly kind: ReceiptKind }
 
 function ofAnswer({ verdict, reproduction, open, failure }: CheckedAnswer): Judged {
   const bundle = reproduction?.bundle
@@ -125,7 +175,7 @@ function ofAnswer({ verdict, reproduction, open, failure }: CheckedAnswer): Judg
 
 /** With the time of a proof, where that was checked. Throws DecodeError where its time stamp is not good. */
 async function timed(verdict: FileVerdict, judged: Judged, { trusted, options }: FileJudging): Promise<Judged> {
-  if (verdict.kind !== 'proof' || verdict.verdict === 'altered' || verdict.verdict === 'impossible') return judged
+  if (verdict.kind !== 'proof' || !('facts' in verdict)) return judged
   const { stamp } = verdict
   if (stamp === undefined) {
     return trusted === undefined ? judged : { ...judged, reason: judged.reason ?? 'It has no time stamp.' }
@@ -141,7 +191,7 @@ async function timed(verdict: FileVerdict, judged: Judged, { trusted, options }:
   } catch (error) {
     if (!(error instanceof UnknownAuthority)) throw error
     const reason = `Its time stamp is of an authority that no certificate of ${options.tsaCa} vouches for.`
-    return { ...judged, verdict: 'impossible', code: exitCodes.verificationImpossible, reason }
+    return { ...judged, verdict: 'not judged', code: exitCodes.notJudged, reason }
   }
 }
 

@@ -1,174 +1,177 @@
-// Signed receipts as `verify` judges them: was the promise kept? The ledger says, read by anybody: the entry is there under a head
-// that enough have signed, or a broken promise is shown in a form that others can check.
+// The ledger of a promise as anybody may read it, for `verify`: which of its entries answer the promise, what its statements and those of
+// ledgers that took its place say of keys, and what of this others need to see that a promise was broken.
 
-import type { JsonObject } from '../../index.ts'
-import { equalBytes } from '../../libraries/base/bytes.ts'
-import { DecodeError } from '../../libraries/base/errors.ts'
-import { parseEntry, promisedBytes } from '../../libraries/ledger/entry.ts'
+import type { JsonObject, JsonValue } from '../../index.ts'
+import { fromBase64 } from '../../libraries/base/base64.ts'
+import { parseJson } from '../../libraries/base/json/json.ts'
+import { entryBytes, type StatementEntry } from '../../libraries/ledger/entry.ts'
 import {
+  type Absent,
   answersPromise,
-  brokenPromiseJson,
-  type LedgerPromise,
-  type Looked,
-  lookedIn,
-  openReceipt,
-  parseBrokenPromise,
-  type SignedReceipt,
+  type Beside,
+  headFacts,
+  keepsPromise,
+  type Placed,
+  type PromiseVerdict,
+  type Stated,
 } from '../../libraries/ledger/judge-receipt.ts'
-import { judgePromised } from '../../libraries/ledger/judge-file.ts'
-import { parseStatement } from '../../libraries/ledger/statement.ts'
-import { CommandFailure, exitCodes } from '../failure.ts'
-import { type Judged, type Judging, openedHead, told } from '../judged.ts'
+import type { HeadFacts } from '../../libraries/ledger/open-head.ts'
+import { proofJson } from '../../libraries/ledger/proof-document.ts'
+import { type BrokenPromise, brokenPromiseJson, type LedgerPromise } from '../../libraries/ledger/signed-receipt.ts'
+import { statementEntry } from '../../libraries/ledger/statement.ts'
+import { CommandFailure, exitCodes, failureOf } from '../failure.ts'
+import { type Judging, openedHead } from '../judged.ts'
 import { type KnownPolicy, tilesFor } from '../ledger-policy.ts'
 import type { LedgerTiles } from '../ledger-tiles.ts'
 import { createStatusLine } from '../output.ts'
 
-/** Entries are looked for in so many bundles at the end before all are read: what is promised is young, mostly. */
-const bundlesAtEnd = 8
-/** More statements are not asked for. */
-const mostStatements = 100
-
-type OpenHead = Looked['opened']
-
-/** What was read of a ledger for a promise. */
-interface Reading {
-  readonly looked: Looked
-  /** Hashes of the statements among the entries; undefined where not all entries were read. */
-  readonly statements: readonly Uint8Array[] | undefined
-}
-
-/** A receipt that is signed, and whose ledger the policy knows. */
-export async function judgeReceipt(document: JsonObject, judging: Known): Promise<Judged> {
-  const receipt = promisingReceipt(document)
-  const { promise } = receipt
-  const tiles = await tilesFor(judging.context, judging.known, promise.ledger)
-  let head: Uint8Array
-  try {
-    head = await tiles.head()
-  } catch (error) {
-    // Before it is due nothing is wrong with a ledger that has not begun, or cannot be reached.
-    const judged = judgedPromise(receipt, undefined, judging)
-    if (judged.code === exitCodes.done) return judged
-    throw error
-  }
-  const reading = await read(tiles, openedFor(promise, head, judging.known), promise)
-  return await withEvidence({ receipt, document, head, reading, tiles }, judging)
-}
-
-/** A file that says that a promise was broken, and does not contradict itself: the ledger is read anew. */
-export async function judgeBroken(document: JsonObject, judging: Known): Promise<Judged> {
-  const { receipt: signed, head } = parseBrokenPromise(document)
-  const receipt = promisingReceipt(signed)
-  const { promise } = receipt
-  const tiles = await tilesFor(judging.context, judging.known, promise.ledger)
-  const reading = await readAll(tiles, openedFor(promise, head, judging.known), promise)
-  return await withEvidence({ receipt, document: signed, head, reading, tiles }, judging)
-}
-
-function promisingReceipt(document: JsonObject): Promising {
-  const { promise, ...receipt } = openReceipt(document)
-  if (promise === undefined) throw new DecodeError('receipt', 'promises nothing')
-  return { ...receipt, promise }
-}
-
-type Promising = SignedReceipt & { readonly promise: LedgerPromise }
-
-interface Source {
-  readonly receipt: Promising
-  readonly document: JsonObject
-  readonly head: Uint8Array
-  readonly reading: Reading
-  readonly tiles: LedgerTiles
-}
-
-/** The verdict; that a promise was broken only where the signer is the node of the ledger, and with what shows it. */
-async function withEvidence({ receipt, document, head, reading, tiles }: Source, judging: Known): Promise<Judged> {
-  const { looked, statements = [] } = reading
-  const judged = judgedPromise(receipt, looked, judging)
-  if (judged.code !== exitCodes.promiseBroken) return judged
-  const isKnown = judging.options.signer !== undefined || (await isNodeOf(receipt, tiles, statements))
-  if (!isKnown) return unknownSigner(receipt)
-  const { opened, found } = looked
-  const shown = found && { ...found, hashes: await tiles.inclusion(found.index, opened.head.size) }
-  const evidence = brokenPromiseJson({ receipt: document, head, ...(shown && { found: shown }) })
-  return { ...judged, facts: { ...judged.facts, evidence } }
-}
+/** The newest statements of a ledger are asked for; the last one names all keys. */
+const mostStatements = 1_000
 
 type Known = Judging & { readonly known: KnownPolicy }
 
-function judgedPromise(receipt: Promising, looked: Looked | undefined, { known, nowMs }: Known): Judged {
-  return told({ kind: 'receipt', ...judgePromised(receipt, looked, { policy: known.policy, nowMs }) }, known.name)
+/** A ledger that is open at a head. */
+interface Source {
+  readonly tiles: LedgerTiles
+  readonly note: Uint8Array
+  readonly head: HeadFacts
 }
 
-/** Anybody can sign a promise in the name of a ledger. */
-function unknownSigner({ signer }: SignedReceipt): Judged {
-  const reason = `The promise is not kept, but no statement of the ledger names its signer: if ${signer} is the node, say so with --signer.`
-  return { verdict: 'impossible', code: exitCodes.verificationImpossible, reason }
+/** What a ledger shows of a promise, and those that took its place. */
+export interface Reading {
+  readonly beside: Beside
+  /** Ledgers of the policy that could not be read, and may have taken its place. */
+  readonly unread: readonly string[]
+  readonly own: Source
+  readonly sources: readonly Source[]
+  /** Bytes of the statements that were read. */
+  readonly texts: ReadonlyMap<Stated, Uint8Array>
 }
 
-function openedFor({ ledger }: LedgerPromise, head: Uint8Array, known: KnownPolicy): OpenHead {
-  const opened = openedHead(head, known)
-  if (opened.head.origin === ledger) return opened
-  throw new DecodeError('ledger head', `is of ${opened.head.origin}, not of ${ledger}`)
+/** Reads all entries. Throws CommandFailure. */
+export async function readLedgers(promise: LedgerPromise, judging: Known): Promise<Reading> {
+  const own = await sourceOf(promise.ledger, judging)
+  const { next, unread } = await successorsOf(promise.ledger, judging)
+  const texts = new Map<Stated, Uint8Array>()
+  const places: Placed[] = []
+  await readAll(own, texts, (entry, index) => {
+    if (answersPromise(promise, entry)) places.push({ head: own.head, index, entry })
+  })
+  for (const source of next) await readAll(source, texts)
+  // Where both are there, the promise was kept, whatever else is wrong.
+  const [place] = [...places.filter(({ entry }) => keepsPromise(promise, entry)), ...places]
+  const absent = place === undefined ? [{ head: own.head }, ...(await endsOf(own, texts.keys()))] : []
+  const beside = { statements: [...texts.keys()], places: place ? [place] : [], absent }
+  return { beside, unread, own, sources: [own, ...next], texts }
 }
 
-/** Looks at the end of the ledger first; that the promised entry is not there takes all of it. */
-async function read(tiles: LedgerTiles, opened: OpenHead, promise: LedgerPromise): Promise<Reading> {
-  const { size } = opened.head
-  const last = Math.ceil(size / 256) - 1
-  for (let at = last; at >= 0 && at > last - bundlesAtEnd; at--) {
-    const entries = await tiles.bundle(size, at)
-    const place = entries.findIndex((entry) => equalBytes(entry.subarray(0, promisedBytes), promise.entry))
-    const entry = entries[place]
-    if (entry === undefined) continue
-    const index = at * 256 + place
-    const hashes = await tiles.inclusion(index, size)
-    const looked = lookedIn({ receipt: new Map(), head: new Uint8Array(), found: { entry, index, hashes } }, opened)
-    if (looked !== undefined) return { looked, statements: undefined }
+async function sourceOf(origin: string, { context, known }: Known): Promise<Source> {
+  const tiles = await tilesFor(context, known, origin)
+  const note = await tiles.head()
+  const head = headFacts(openedHead(note, known))
+  if (head.ledger.origin === origin) return { tiles, note, head }
+  throw new CommandFailure(
+    exitCodes.verificationImpossible,
+    `At ${tiles.address} is ${head.ledger.origin}, not ${origin}.`,
+  )
+}
+
+/** The ledgers of the policy that say, one after another, that they took the place. What they say is judged later. */
+async function successorsOf(
+  origin: string,
+  judging: Known,
+): Promise<{ readonly next: Source[]; readonly unread: string[] }> {
+  const others = judging.known.policy.logs.map(({ key }) => key.name).filter((name) => name !== origin)
+  const unread: string[] = []
+  const claims: { readonly of: string; readonly source: Source }[] = []
+  for (const other of new Set(others)) {
+    try {
+      const source = await sourceOf(other, judging)
+      const first = await source.tiles.first(source.head.ledger)
+      const claim =
+        first?.kind === 'statement' ? (await source.tiles.statement(first, 0)).statement.previous : undefined
+      if (claim !== undefined) claims.push({ of: claim.origin, source })
+    } catch (error) {
+      if (failureOf(error).exitCode === exitCodes.verificationFailed) throw error
+      unread.push(other)
+    }
   }
-  return await readAll(tiles, opened, promise)
+  const next: Source[] = []
+  for (const origins = [origin]; origins.length > 0;) {
+    const at = origins.pop()
+    const found = claims.filter(({ of, source }) => of === at && !next.includes(source))
+    next.push(...found.map(({ source }) => source))
+    origins.push(...found.map(({ source }) => source.head.ledger.origin))
+  }
+  return { next, unread }
 }
 
-async function readAll(tiles: LedgerTiles, opened: OpenHead, promise: LedgerPromise): Promise<Reading> {
-  let found: Looked['found']
-  const statements: Uint8Array[] = []
+/** Takes the statements of a ledger into `texts`. */
+async function readAll(
+  { tiles, head }: Source,
+  texts: Map<Stated, Uint8Array>,
+  each: (entry: Uint8Array, index: number) => void = () => {},
+): Promise<void> {
+  const found: { readonly entry: StatementEntry; readonly index: number }[] = []
   const status = createStatusLine()
-  const { size } = opened.head
   try {
     await tiles.scan({
-      head: opened.head,
-      each: (entry, index) => {
-        if (answersPromise(promise, entry)) {
-          const isKept = equalBytes(entry.subarray(0, promisedBytes), promise.entry)
-          // Where both are there, the promise was kept, whatever else is wrong.
-          if (found === undefined || isKept) found = { entry, index }
-        } else if (entry[0] === 2 && statements.length < mostStatements) {
-          const parsed = parseEntry(entry)
-          if (parsed.kind === 'statement') statements.push(parsed.hash)
-        }
+      head: head.ledger,
+      each: (entry, index, bytes) => {
+        if (entry.kind === 'statement') found.push({ entry, index })
+        if (found.length > mostStatements) found.shift()
+        each(bytes, index)
       },
-      onSize: (done) => status.show(`ledger: ${done} of ${size} entries`),
+      onSize: (done) => status.show(`ledger: ${done} of ${head.ledger.size} entries`),
     })
   } finally {
     status.clear()
   }
-  return { looked: { opened, ...(found !== undefined && { found }) }, statements }
+  for (const { entry, index } of found) {
+    const { bytes, statement } = await tiles.statement(entry, index)
+    const { origin } = statement.ledger
+    if (origin !== head.ledger.origin) throw tiles.altered(`the statement that is entry ${index} is of ${origin}`)
+    texts.set({ head, index, statement }, bytes)
+  }
 }
 
-/** A statement that is an entry of the ledger names the signer of the receipt as its node. */
-async function isNodeOf(
-  { signer, promise }: SignedReceipt,
-  tiles: LedgerTiles,
-  statements: readonly Uint8Array[],
-): Promise<boolean> {
-  for (const hash of statements) {
-    try {
-      const { node, ledger } = parseStatement(await tiles.statement(hash))
-      if (node === signer && ledger.origin === promise?.ledger) return true
-    } catch (error) {
-      // One that cannot be had names nobody.
-      if (!(error instanceof DecodeError) && !(error instanceof CommandFailure)) throw error
-    }
+/** The trees with which a ledger ended, as those say that took its place, where its entries lead to them. */
+async function endsOf({ tiles, head }: Source, all: Iterable<Stated>): Promise<Absent[]> {
+  const ends = new Map<string, Absent>()
+  for (const { statement } of all) {
+    const { previous } = statement
+    const root = previous && fromBase64(previous.root)
+    if (previous?.origin !== head.ledger.origin || root === undefined) continue
+    const end = { size: previous.size, root }
+    const name = `${previous.size} ${previous.root}`
+    if (!ends.has(name) && (await tiles.goesOn(end, head.ledger))) ends.set(name, { head, end })
   }
-  return false
+  return [...ends.values()]
+}
+
+/** The file by which others see that the promise of the receipt was broken. Throws CommandFailure. */
+export async function evidenceOf(
+  { by }: PromiseVerdict & { readonly verdict: 'promise broken' },
+  receipt: JsonObject,
+  { own, sources, texts }: Reading,
+): Promise<JsonValue> {
+  const proofs: JsonObject[] = []
+  let found: BrokenPromise['found']
+  for (const one of new Set(by)) {
+    const { index, proof } = one
+    if (proof?.document !== undefined && proof.document.kind !== 'newer') {
+      proofs.push(proofJson(proof.document, proof.proof))
+      continue
+    }
+    const source = sources.find(({ head }) => head === one.head) ?? own
+    const hashes = await source.tiles.inclusion(index, source.head.ledger.size)
+    if ('entry' in one) found = { entry: one.entry, index, hashes }
+    const bytes = 'statement' in one ? texts.get(one) : undefined
+    if (bytes === undefined) continue
+    const statement = parseJson(bytes) as JsonObject // of a statement that was read
+    const document = { kind: 'statement', entry: entryBytes(statementEntry(bytes)), statement } as const
+    proofs.push(proofJson(document, { index, hashes, head: source.note }))
+  }
+  const isShown = found === undefined && by.some((one) => 'entry' in one)
+  return brokenPromiseJson({ receipt, ...(!isShown && { head: own.note }), ...(found && { found }), proofs })
 }

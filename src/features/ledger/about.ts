@@ -40,6 +40,8 @@ export interface Told {
   readonly status: KeeperStatus | undefined
   /** That of the options, of every ledger. */
   readonly policy: Policy | undefined
+  /** Hash of the newest statement. */
+  readonly statement: () => Promise<string | undefined>
 }
 
 /** How many blocks no head has that is shown, and how long the first of them waits; without those that are set aside. */
@@ -86,6 +88,7 @@ export async function aboutLedger(told: Told): Promise<object> {
     path: `/${ledgerFolder(ledger)}`,
     size: head?.size ?? 0,
     ...(head !== undefined && { root: base64Text(head.root), head: decodeUtf8(headBytes ?? new Uint8Array()) }),
+    ...defined({ statement: await told.statement() }),
     ...(status && { delay: `${status.delayMs / 1000}s`, ...toldKeeper(status, told) }),
     ...aboutWitnesses(told, key, headBytes),
     timestamps: await newestStamps(told, ledger),

@@ -1,18 +1,24 @@
 // What the ledger says of single blocks: what is promised of one, the proof of it or of a record in it, by when there is to be
 // one, and what readers of a dataset recompute its entries by.
 
-import { base64Text } from '../../libraries/base/base64.ts'
 import { decodeUtf8, toHex } from '../../libraries/base/bytes.ts'
 import { type Clock, timeText } from '../../libraries/base/clock.ts'
-import { DecodeError, NodeError } from '../../libraries/base/errors.ts'
-import { noRoot, promisedBytes } from '../../libraries/ledger/entry.ts'
+import { DecodeError, HaltError, NodeError } from '../../libraries/base/errors.ts'
+import { parseJson } from '../../libraries/base/json/json.ts'
+import type { JsonObject } from '../../libraries/base/json/value.ts'
 import type { Quorum } from '../../libraries/ledger/policy.ts'
-import { documentBytes, type HeadTimestamp, type ProofDocument } from '../../libraries/ledger/proof-document.ts'
+import {
+  type BlockDocument,
+  documentBytes,
+  type HeadTimestamp,
+  type ProofDocument,
+} from '../../libraries/ledger/proof-document.ts'
 import { blockSalt, secretsToJson } from '../../libraries/ledger/secrets.ts'
 import { type TlogProof, tlogProofText } from '../../libraries/ledger/tlog-proof.ts'
 import { instantMs } from '../../libraries/model/instant.ts'
 import { isEntered, type NameRecord } from '../../libraries/odf/chain/records.ts'
 import type { LedgerAnswers, LedgerBlock, LedgerPromise, LedgerProof } from '../../node/http/context.ts'
+import { ledgerObjectKey } from '../../node/store/layout.ts'
 import type { ObjectStore } from '../../node/store/object-store.ts'
 import { type KeeperStatus, standingOf } from './about.ts'
 import type { BlockRecords } from './block-records.ts'
@@ -27,8 +33,8 @@ export const stepsPerDelay = 4
 export interface AnswersDeps {
   readonly store: ObjectStore
   readonly clock: Clock
-  /** The newest ledger of the store, if it has one. */
-  readonly tree: () => Promise<LedgerTree | undefined>
+  /** The n-th ledger of the store, else the newest, if it has one. */
+  readonly tree: (number?: number) => Promise<LedgerTree | undefined>
   readonly records: BlockRecords
   /** From a commit to the entry, and from that to a head with it. */
   readonly delayMs: number
@@ -40,9 +46,15 @@ export interface AnswersDeps {
 
 /** A proof, by when there is to be one, or why there is none and never will be. */
 export type Proven =
-  | { readonly kind: 'proven'; readonly document: ProofDocument; readonly proof: TlogProof; readonly quorum: Quorum }
-  /** Without a time where it is in no block yet. */
-  | { readonly kind: 'not yet'; readonly byMs?: number }
+  | {
+      readonly kind: 'proven'
+      readonly tree: LedgerTree
+      readonly document: ProofDocument
+      readonly proof: TlogProof
+      readonly quorum: Quorum
+    }
+  /** Without a time where it is in no block yet; `what` is not. */
+  | { readonly kind: 'not yet'; readonly byMs?: number; readonly what?: string }
   | Never
 
 export interface Never {
@@ -53,7 +65,7 @@ export interface Never {
 
 /** What the document of any proof of a block has, and what its salts are made of. */
 export interface OpenEntry {
-  readonly any: Pick<ProofDocument, 'entry' | 'dataset'>
+  readonly any: Pick<BlockDocument, 'entry' | 'dataset'>
   readonly secret: Uint8Array
 }
 
@@ -93,8 +105,9 @@ export class Answers implements LedgerAnswers {
     const isDue = nowMs > byMs
     if (isDue && (await this.#included(tree, name, block)) === undefined) return undefined
     const key = await this.#keys.of(name.id)
-    const entry = key.entryOf({ ...block, batchRoot: noRoot, rowRoot: noRoot }).subarray(0, promisedBytes)
-    return { ledger: tree.origin, by: timeText(isDue ? nowMs : byMs), entry: base64Text(entry) }
+    const ofBlock = blockSalt(key.secretOf(block.sequence))
+    const by = timeText(isDue ? nowMs : byMs)
+    return { ledger: tree.origin, by, datasetSalt: toHex(key.salt), blockSalt: toHex(ofBlock) }
   }
 
   async proofOf(name: NameRecord, block: LedgerBlock): Promise<LedgerProof> {
@@ -123,13 +136,40 @@ export class Answers implements LedgerAnswers {
     const any = { entry, dataset: { id: name.id, salt: key.salt } }
     const document = await shown({ any, secret: key.secretOf(block.sequence) })
     if (document.kind === 'never') return document
-    return { kind: 'proven', document, proof: { ...proof, extra: documentBytes(document) }, quorum }
+    return { kind: 'proven', tree, document, proof: { ...proof, extra: documentBytes(document) }, quorum }
   }
 
-  /** The first time stamp of a head that holds the entry with this index. Throws as `prove`. */
-  async timestampOf(index: number): Promise<HeadTimestamp | undefined> {
-    const tree = await this.#tree()
-    return tree && (await undamaged(stampedAt(tree, index)))
+  /** The proof of a statement of the n-th ledger, by its hash in hex. Undefined where that has none. Throws as `prove`. */
+  async proveStatement(ledger: number, hash: string): Promise<Proven | undefined> {
+    const tree = await undamaged(this.#deps.tree(ledger))
+    const bytes = tree && (await tree.store.get(ledgerObjectKey(ledger, `statements/${hash}`)))
+    if (tree === undefined || bytes === undefined) return undefined
+    const index = (await undamaged(this.#placesOf(tree).history())).placeOfStatement(hash)
+    if (index === undefined) return { kind: 'never', why: 'It is none of the last statements in the ledger.' }
+    const included = await undamaged(includedAt(tree, index))
+    if (included === undefined) return { kind: 'not yet', what: 'The statement is below no head' }
+    const statement = await undamaged(Promise.resolve(bytes).then(parseJson))
+    if (!(statement instanceof Map)) throw new NodeError('StoreUnavailable', 'The stored statement is damaged.')
+    const { entry, proof, quorum } = included
+    const document = { kind: 'statement', entry, statement: statement as JsonObject } as const // names are strings
+    return { kind: 'proven', tree, document, proof: { ...proof, extra: documentBytes(document) }, quorum }
+  }
+
+  /** Hash of the newest statement in hex; undefined where there is none, and where the ledger in the store is damaged. */
+  async newestStatement(): Promise<string | undefined> {
+    try {
+      const tree = await this.#deps.tree()
+      const statement = tree && (await this.#placesOf(tree).history()).statement
+      return statement === '' ? undefined : statement
+    } catch (error) {
+      if (error instanceof DecodeError || error instanceof HaltError) return undefined
+      throw error
+    }
+  }
+
+  /** The first time stamp of a head that holds what was proven. Throws as `prove`. */
+  async timestampOf({ tree, proof }: Proven & { readonly kind: 'proven' }): Promise<HeadTimestamp | undefined> {
+    return await undamaged(stampedAt(tree, proof.index))
   }
 
   async #tree(): Promise<LedgerTree | undefined> {
@@ -148,10 +188,14 @@ export class Answers implements LedgerAnswers {
     return key && included && { ...included, key }
   }
 
-  async #indexOf({ store, ledger }: LedgerTree, { tag }: Tagger, sequence: number): Promise<number | undefined> {
+  async #indexOf(tree: LedgerTree, { tag }: Tagger, sequence: number): Promise<number | undefined> {
+    return await undamaged(this.#placesOf(tree).indexOf(tag, sequence))
+  }
+
+  #placesOf({ store, ledger }: LedgerTree): Places {
     const places = this.#places.get(ledger) ?? new Places(store, ledger)
     this.#places.set(ledger, places)
-    return await undamaged(places.indexOf(tag, sequence))
+    return places
   }
 
   /** Those whose name says so are, and those that were once. */

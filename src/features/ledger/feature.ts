@@ -48,9 +48,10 @@ export class Ledger implements FeatureCode {
   })
   readonly routes: OptionalRoutes = {
     every: (app, context) => {
-      registerLedger(app, { context, status: () => this.#status?.(), policy: () => this.#policy })
+      const of = { context, answers: this.#answers }
+      registerLedger(app, { ...of, status: () => this.#status?.(), policy: () => this.#policy })
       if (context.gateway === undefined && context.replica === undefined) return
-      registerProofs(app, { context, answers: this.#answers })
+      registerProofs(app, of)
     },
     gateway: (app, context) => registerReceiptProofs(app, { context, answers: this.#answers }),
     ledger: {
@@ -70,7 +71,7 @@ export class Ledger implements FeatureCode {
     const { origin, delayMs, waitMs } = options
     const records = new BlockRecords({ store, work })
     const of = { store, clock, records, delayMs, waitMs }
-    const tree: AnswersDeps['tree'] = async () => await newestTree(store, policy)
+    const tree: AnswersDeps['tree'] = async (number) => await newestTree(store, policy, number)
     this.#open(new Answers({ ...of, tree, status: () => this.#status?.() }))
     if (!parts.config.roles.includes('builder')) return
     if (origin !== undefined) return await this.#keep(parts, { ...options, origin })

@@ -8,7 +8,7 @@ import { parseEntry } from '../../libraries/ledger/entry.ts'
 import { type TileFile, TiledTree } from '../../libraries/ledger/tiled-tree.ts'
 import { entryBundle, fullTileWidth, type Tile } from '../../libraries/ledger/tiles.ts'
 import { leafHash, type TreeHead } from '../../libraries/ledger/tree.ts'
-import { type BatchRecord, entriesOf, placesPerGroup, type StateRecord, storedTree } from './records.ts'
+import { type BatchRecord, entriesOf, mostStatements, placesPerGroup, type StateRecord, storedTree } from './records.ts'
 
 /** Where the entries of 64 blocks of a dataset are in the tree. */
 export interface PlaceGroup {
@@ -38,14 +38,14 @@ export class History {
   /** Entries of the bundle that is not full. */
   #bundle: Uint8Array[]
   #batches: number
-  #statement: string
+  #statements: StateRecord['statements']
   readonly #entered: Map<string, Entered>
 
   private constructor(batches: number, tree: TiledTree, bundle: Uint8Array[], state?: StateRecord) {
     this.#batches = batches
     this.#tree = tree
     this.#bundle = bundle
-    this.#statement = state?.statement ?? ''
+    this.#statements = state?.statements ?? []
     this.#entered = new Map(state?.next.map(({ tag, ...entered }) => [tag, entered]))
   }
 
@@ -69,7 +69,12 @@ export class History {
 
   /** Hash of the last statement in hex; empty before the first. */
   get statement(): string {
-    return this.#statement
+    return this.#statements.at(-1)?.hash ?? ''
+  }
+
+  /** Index of the entry of one of the last statements, by its hash in hex. */
+  placeOfStatement(hash: string): number | undefined {
+    return this.#statements.find((one) => one.hash === hash)?.index
   }
 
   get head(): TreeHead {
@@ -111,7 +116,7 @@ export class History {
     const next = this.#nextAfter(entries)
     const bundles = this.#addToBundles(entries)
     for (const entry of entries) this.#tree.append(leafHash(entry))
-    this.#statement = next.statement
+    this.#statements = next.statements.slice(-mostStatements)
     this.#batches++
     return { tiles: [...bundles, ...this.#tree.takeTiles()], places: this.#place(next.places) }
   }
@@ -121,20 +126,20 @@ export class History {
     const next = [...this.#entered].map(([tag, { sequence, places }]) => ({ tag, sequence, places: [...places] }))
     return {
       tree: storedTree(this.head),
-      statement: this.#statement,
+      statements: this.#statements,
       next: next.sort((a, b) => (a.tag < b.tag ? -1 : 1)),
     }
   }
 
-  /** What follows from entries: indexes of blocks by the tags of their datasets, and the last statement. */
-  #nextAfter(entries: readonly Uint8Array[]): { places: Map<string, number[]>; statement: string } {
+  /** What follows from entries: indexes of blocks by the tags of their datasets, and the statements. */
+  #nextAfter(entries: readonly Uint8Array[]): { places: Map<string, number[]>; statements: StateRecord['statements'] } {
     const places = new Map<string, number[]>()
-    let statement = this.#statement
+    const statements = [...this.#statements]
     for (const [at, bytes] of entries.entries()) {
       const entry = parseEntry(bytes)
       if (entry.kind === 'newer') throw new HaltError('ChainBroken', 'the ledger has entries of a newer release')
       if (entry.kind === 'statement') {
-        statement = toHex(entry.hash)
+        statements.push({ hash: toHex(entry.hash), index: this.#tree.size + at })
         continue
       }
       const tag = toHex(entry.datasetTag)
@@ -149,7 +154,7 @@ export class History {
       added.push(this.#tree.size + at)
       places.set(tag, added)
     }
-    return { places, statement }
+    return { places, statements }
   }
 
   /** Notes where entries are; the groups of places that are full now. */

@@ -3,11 +3,13 @@
 // so two keepers can sign one tree only; what one of them has done the other takes over. Nothing is entered after a start before a
 // quorum of witnesses has said that it holds no larger tree.
 
+import { isDeepStrictEqual } from 'node:util'
 import { type Clock, timeText } from '../../libraries/base/clock.ts'
 import { DecodeError, HaltError } from '../../libraries/base/errors.ts'
 import type { Logger } from '../../libraries/base/logger.ts'
 import type { Policy } from '../../libraries/ledger/policy.ts'
 import { signatureTypes, type Signer, verifierKey, verifierKeyText } from '../../libraries/ledger/verifier-key.ts'
+import type { Statement } from '../../libraries/ledger/statement.ts'
 import type { NodeKey } from '../../libraries/proof/sign.ts'
 import { ledgerBatchKey, ledgerObjectKey, ledgerStateKey, ledgerStatesOf } from '../../node/store/layout.ts'
 import type { ObjectStore } from '../../node/store/object-store.ts'
@@ -21,7 +23,7 @@ import { Publisher } from './publisher.ts'
 import { readHistory } from './read-history.ts'
 import { batchCodec, type BatchRecord, batchesPerState, mostBatchEntries, stateCodec } from './records.ts'
 import { Regression } from './regression.ts'
-import { putStatement, saysFacts, type StatementFacts } from './statement.ts'
+import { putStatement, retiredKeys, saysFacts, type StatementFacts } from './statement.ts'
 import { TreeFiles } from './tree-files.ts'
 import type { WaitingDatasets } from './waiting.ts'
 
@@ -33,6 +35,8 @@ const mostBlocks = mostBatchEntries - 1
 const sweepMs = 3_600_000
 /** A step is shorter than that, unless what it waits for does not come. */
 const longestStepMs = 60_000
+/** How often it is looked whether a key of the node was retired. */
+const keysMs = 10_000
 
 export interface KeeperDeps {
   readonly store: ObjectStore
@@ -71,8 +75,10 @@ export class Keeper {
   readonly #files: TreeFiles
   #statedAt = 0
   #sweptMs = Number.NEGATIVE_INFINITY
-  /** The facts were held against the last statement. */
-  #hasStated = false
+  #keysMs = Number.NEGATIVE_INFINITY
+  #retired: Statement['retired'] = []
+  /** The former keys of the last statement against which the facts were held, or that is to be put; undefined before. */
+  #stated: Statement['retired'] | undefined
   #halted: KeeperState | undefined
   #hasFailed = false
   /** When the last step came to its end, by the monotonic clock. */
@@ -154,10 +160,19 @@ export class Keeper {
 
   /** The entry of a new statement, where one is due. */
   async #statement(history: History): Promise<Uint8Array[]> {
-    const { store, clock, facts, nodeKey, ledger } = this.#deps
+    const { store, clock, nodeKey, ledger } = this.#deps
+    if (clock.monotonicMs() - this.#keysMs >= keysMs) {
+      this.#retired = await retiredKeys(store)
+      this.#keysMs = clock.monotonicMs()
+    }
+    const retired = this.#retired
+    // Other nodes over the store state other facts: what was stated once is not stated again, but for keys.
+    if (this.#stated !== undefined && isDeepStrictEqual(this.#stated, retired)) return []
     const { statement: hash } = history
-    this.#hasStated ||= hash !== '' && (await saysFacts(store, { ...facts, node: nodeKey.did }, { ledger, hash }))
-    if (this.#hasStated) return []
+    const facts = { ...this.#deps.facts, retired }
+    const isSaid = hash !== '' && (await saysFacts(store, { ...facts, node: nodeKey.did }, { ledger, hash }))
+    if (isSaid) this.#stated = retired
+    if (isSaid) return []
     return [await putStatement(store, { ...facts, time: timeText(clock.nowMs()) }, { ledger, key: nodeKey })]
   }
 
@@ -173,7 +188,7 @@ export class Keeper {
       await this.#catchUp(history)
       return false
     }
-    this.#hasStated = true
+    this.#stated = this.#retired
     await this.#takeIn(history, batch)
     return true
   }

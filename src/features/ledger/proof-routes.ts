@@ -1,4 +1,4 @@
-// GET …/proof: that the ledger has a block, a batch or a row, as a file that a stranger checks without this node. A caller who is shown
+// GET …/proof: that the ledger has a block, a batch, a row or a statement, as a file that a stranger checks without this node. A caller who is shown
 // the block, the receipt or the row may have it; it shows the salts of what it proves and no others.
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -19,7 +19,7 @@ import { DatasetParams, DecimalText } from '../../node/http/request-target.ts'
 import { type Answers, blockShown, type Never, type Proven } from './answers.ts'
 import { batchShown, never, rowShown } from './record-proofs.ts'
 
-const ProofQuery = Type.Object(
+export const ProofQuery = Type.Object(
   {
     format: Type.Optional(
       Type.String({
@@ -50,7 +50,10 @@ export function registerProofs(app: FastifyInstance, { context, answers }: Proof
       const { hash } = request.params as { hash: string } // validated above
       const { block } = await viewAt(context.catalog, chain, hashOf(hash))
       const ledger = await answers
-      return await send(request, reply, { ledger, proven: await ledger.prove(chain.name, block, blockShown(block)) })
+      return await sendProof(request, reply, {
+        ledger,
+        proven: await ledger.prove(chain.name, block, blockShown(block)),
+      })
     },
   )
   const ofRow = Type.Object({ ...DatasetParams.properties, offset: DecimalText('Offset of the row in the dataset.') })
@@ -61,7 +64,7 @@ export function registerProofs(app: FastifyInstance, { context, answers }: Proof
       const { chain } = await datasetOf(context.catalog, request, 'read')
       const { offset } = request.params as { offset: string } // validated above
       const ledger = await answers
-      return await send(request, reply, { ledger, proven: await proveRow(ledger, chain, Number(offset)) })
+      return await sendProof(request, reply, { ledger, proven: await proveRow(ledger, chain, Number(offset)) })
     },
   )
 }
@@ -78,7 +81,7 @@ export function registerReceiptProofs(app: FastifyInstance, { context, answers }
         return (sender !== undefined && sender === principal.tokenId) || can(principal, 'read', dataset)
       })
       const ledger = await answers
-      return await send(request, reply, { ledger, proven: await proveBatch(ledger, found) })
+      return await sendProof(request, reply, { ledger, proven: await proveBatch(ledger, found) })
     },
   )
 }
@@ -103,17 +106,18 @@ async function proveRow(ledger: Answers, chain: DatasetChain, offset: number): P
   return await ledger.prove(chain.name, block, rowShown({ records: ledger.records, chain, block }, offset))
 }
 
-async function send(
+/** Sends a proof. Throws NodeErrors `NoSuchProof`, `NotYetInLedger`. */
+export async function sendProof(
   request: FastifyRequest,
   reply: FastifyReply,
   { ledger, proven }: { readonly ledger: Answers; readonly proven: Proven },
 ): Promise<FastifyReply> {
   if (proven.kind === 'never') throw noSuchProof(proven)
-  if (proven.kind === 'not yet') throw notYet(ledger, proven.byMs)
+  if (proven.kind === 'not yet') throw notYet(ledger, proven)
   const { document, proof, quorum } = proven
   const { format } = request.query as Static<typeof ProofQuery> // ProofQuery validated it
   const body =
-    format === 'json' ? proofJsonText(document, proof, await ledger.timestampOf(proof.index)) : tlogProofText(proof)
+    format === 'json' ? proofJsonText(document, proof, await ledger.timestampOf(proven)) : tlogProofText(proof)
   if (body === undefined) {
     const why = `The proof has a line of more than ${maxExtraLine} characters, which readers in Go do not take.`
     throw noSuchProof({ kind: 'never', why, hint: 'Ask for it with format=json.' })
@@ -122,14 +126,14 @@ async function send(
   return reply.type(format === 'json' ? 'application/json; charset=utf-8' : 'text/plain; charset=utf-8').send(body)
 }
 
+type Coming = Proven & { readonly kind: 'not yet' }
+
 function noSuchProof({ why, hint }: Never): NodeError {
   return new NodeError('NoSuchProof', why, defined({ hint }))
 }
 
-function notYet({ stepSeconds }: Answers, byMs: number | undefined): NodeError {
+function notYet({ stepSeconds }: Answers, { byMs, what = 'The batch is in no block' }: Coming): NodeError {
   const message =
-    byMs === undefined
-      ? 'The batch is in no block yet.'
-      : `No head of the ledger has it yet. It is due at ${timeText(byMs)}.`
+    byMs === undefined ? `${what} yet.` : `No head of the ledger has it yet. It is due at ${timeText(byMs)}.`
   return new NodeError('NotYetInLedger', message, { hint: 'Ask again.', retryAfterSeconds: stepSeconds })
 }

@@ -41,13 +41,16 @@ export const stateCodec = recordCodec(
   'ledger state',
   object({
     tree: treeShape,
-    /** SHA-256 of the last statement. */
-    statement: hex,
+    /** The last statements, newest last: the SHA-256 of each and the index of its entry. */
+    statements: list(object({ hash: hex, index: natural }), { least: 1 }),
     /** Of each dataset the next sequence to enter, and where the entries are that fill no group of places yet. */
     next: list(object({ tag: hex, sequence: natural, places: list(natural) })),
   }),
 )
 export type StateRecord = ReturnType<typeof stateCodec.decode>
+
+/** So many statements of a ledger have proofs: a node makes one when its version or a key is another. */
+export const mostStatements = 1_000
 
 /** Blocks of a dataset whose places lie in one object. */
 export const placesPerGroup = 64

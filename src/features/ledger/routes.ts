@@ -9,14 +9,18 @@ import { parseTileName } from '../../libraries/ledger/tiles.ts'
 import type { HttpContext } from '../../node/http/context.ts'
 import { ledgerObjectKey } from '../../node/store/layout.ts'
 import { aboutLedger, type KeeperStatus, type Told } from './about.ts'
+import type { Answers } from './answers.ts'
 import { newestLedger } from './ledgers.ts'
 import { policyOf } from './policy-file.ts'
+import { ProofQuery, sendProof } from './proof-routes.ts'
 import { originCodec } from './records.ts'
 
 interface LedgerRoutes {
   readonly context: HttpContext
   readonly status: () => KeeperStatus | undefined
   readonly policy: () => Policy | undefined
+  /** There once the feature has started. */
+  readonly answers: Promise<Answers>
 }
 
 declare module 'fastify' {
@@ -30,12 +34,13 @@ const immutable = 'public, max-age=31536000, immutable'
 
 const headType = 'text/plain; charset=utf-8'
 
-export function registerLedger(app: FastifyInstance, { context, status, policy }: LedgerRoutes): void {
+export function registerLedger(app: FastifyInstance, { context, status, policy, answers }: LedgerRoutes): void {
   const get = context.stored
   /** Of the newest ledger. Throws NodeError `RouteNotFound` where the store has none. */
   const told = async (): Promise<Told> => {
     const ledger = await newestLedger({ get })
-    if (ledger > 0) return { get, clock: context.clock, ledger, status: status(), policy: policy() }
+    const statement = async (): Promise<string | undefined> => await (await answers).newestStatement()
+    if (ledger > 0) return { get, clock: context.clock, ledger, status: status(), policy: policy(), statement }
     throw new NodeError('RouteNotFound', 'This node has no ledger.', {
       hint: 'A gateway that builds keeps one, unless --without ledger.',
     })
@@ -55,20 +60,27 @@ export function registerLedger(app: FastifyInstance, { context, status, policy }
       .type(headType)
       .send(policyText(policyOf(key, policy)))
   })
-  registerTree(app, '/ledger', { get })
-  registerTree(app, '/ledger/:ledger', { get })
+  registerTree(app, '/ledger', { get, answers })
+  registerTree(app, '/ledger/:ledger', { get, answers })
 }
 
 /** What one tree shows, the first under `/ledger`, the n-th under `/ledger/<n>`. */
-function registerTree(app: FastifyInstance, prefix: string, { get }: Pick<Told, 'get'>): void {
+function registerTree(
+  app: FastifyInstance,
+  prefix: string,
+  { get, answers }: Pick<Told, 'get'> & Pick<LedgerRoutes, 'answers'>,
+): void {
+  const numberOf = ({ params }: FastifyRequest): number => {
+    const { ledger = '1' } = params as { ledger?: string } // of the path
+    return prefix === '/ledger' || /^(?:[2-9]|[1-9]\d{1,4})$/.test(ledger) ? Number(ledger) : 0
+  }
   const send = async (
-    { params }: FastifyRequest,
+    request: FastifyRequest,
     reply: FastifyReply,
     { name, mediaType }: { readonly name: string; readonly mediaType: string },
   ): Promise<FastifyReply> => {
-    const { ledger = '1' } = params as { ledger?: string } // of the path
-    const isNumber = prefix === '/ledger' || /^(?:[2-9]|[1-9]\d{1,4})$/.test(ledger)
-    const bytes = isNumber ? await get(ledgerObjectKey(Number(ledger), name)) : undefined
+    const ledger = numberOf(request)
+    const bytes = ledger > 0 ? await get(ledgerObjectKey(ledger, name)) : undefined
     if (bytes === undefined) throw notThere(name)
     const caching = name === 'checkpoint' ? 'no-cache' : immutable
     return reply.header('cache-control', caching).type(mediaType).send(bytes)
@@ -84,6 +96,15 @@ function registerTree(app: FastifyInstance, prefix: string, { get }: Pick<Told, 
     const { hash } = request.params as { hash: string } // of the path
     if (!/^[0-9a-f]{64}$/.test(hash)) throw notThere(`statements/${hash}`)
     return send(request, reply, { name: `statements/${hash}`, mediaType: 'application/json' })
+  })
+  const ofProof = hide ? { hide } : { params, querystring: ProofQuery }
+  app.get(`${prefix}/statements/:hash/proof`, { schema: ofProof }, async (request, reply) => {
+    const { hash } = request.params as { hash: string } // of the path
+    const [ledger, number] = [await answers, numberOf(request)]
+    const isHash = number > 0 && /^[0-9a-f]{64}$/.test(hash)
+    const proven = isHash ? await ledger.proveStatement(number, hash) : undefined
+    if (proven === undefined) throw notThere(`statements/${hash}`)
+    return await sendProof(request, reply, { ledger, proven })
   })
   const ofStamp = Type.Object({
     name: Type.String({ maxLength: 100, description: 'Size of a head, and `.tsr` or `.head`.' }),

@@ -94,8 +94,11 @@ export interface Receipt {
   readonly times: { readonly received: string; readonly accepted: string; readonly committed?: string }
   /** Why it was rejected. */
   readonly errors?: readonly { readonly kind: string; readonly message: string }[]
-  /** Of a signed receipt: the ledger has an entry that begins with these bytes by then. */
-  readonly promise?: { readonly ledger: string; readonly by: string; readonly entry: string }
+  /** Of a signed receipt: its batch in the records of the ledger, and when it was signed. */
+  readonly batchId?: string
+  readonly time?: string
+  /** Of a signed receipt: the ledger has the entry that follows from these salts by then. */
+  readonly promise?: Readonly<Record<'ledger' | 'by' | 'datasetSalt' | 'blockSalt', string>>
   /** Of a signed receipt: the signature of the node. */
   readonly proof?: { readonly type: string; readonly verificationMethod: string; readonly proofValue: string }
 }

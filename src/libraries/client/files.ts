@@ -6,7 +6,8 @@ import { systemClock } from '../base/clock.ts'
 import { DecodeError } from '../base/errors.ts'
 import { toPlain } from '../base/json/json.ts'
 import { type FileVerdict as JudgedFile, judgeFile } from '../ledger/judge-file.ts'
-import type { ProofFacts } from '../ledger/judge-proof.ts'
+import type { BlockFacts, StatementFacts } from '../ledger/judge-proof.ts'
+import { besideOf } from '../ledger/judge-receipt.ts'
 import { parsePolicy, type Policy } from '../ledger/policy.ts'
 import { type OfflineSuccess, verifyOffline } from '../proof/verify.ts'
 import { ProofstreamError } from './exchange.ts'
@@ -18,6 +19,8 @@ export interface VerifyOptions {
   readonly policy?: string | Uint8Array
   /** did:key that must have signed an answer, a receipt, a refusal or a statement. */
   readonly signer?: string
+  /** Other files that were given with it: proofs of a ledger, which show whose promise a receipt is and what became of it. */
+  readonly beside?: readonly (string | Uint8Array)[]
   /** When a promise is judged; now by default. */
   readonly now?: Date
 }
@@ -26,11 +29,13 @@ export interface VerifyOptions {
 export type AnswerVerdict = OfflineSuccess & { readonly kind: 'answer'; readonly verdict: 'verified' }
 
 /** What a proof shows: a batch or a row as a plain object, in which whole numbers beyond ±(2^53-1) are bigints. */
-export interface ShownFacts extends Omit<ProofFacts, 'record'> {
+export interface ShownFacts extends Omit<BlockFacts, 'record'> {
   readonly record?: { readonly value: Row; readonly index: number; readonly count: number }
 }
 
-type Shown<V> = V extends { readonly facts: ProofFacts } ? Omit<V, 'facts'> & { readonly facts: ShownFacts } : V
+type Shown<V> = V extends { readonly facts: BlockFacts | StatementFacts }
+  ? Omit<V, 'facts'> & { readonly facts: ShownFacts | StatementFacts }
+  : V
 
 /** On a file about a ledger that is intact. */
 export type LedgerVerdict = Shown<Exclude<JudgedFile, { readonly kind: 'other' } | { readonly verdict: 'altered' }>>
@@ -46,21 +51,25 @@ export function verifiedAnswer(answer: string | Uint8Array, signer: string | und
 }
 
 /** Throws ProofstreamError: `Altered`, for an answer as `verifiedAnswer`, `InvalidParameter` for options that cannot be read. */
-export function judgedFile(file: string | Uint8Array, { policy, signer, now }: VerifyOptions): FileVerdict {
+export function judgedFile(
+  file: string | Uint8Array,
+  { policy, signer, beside = [], now }: VerifyOptions,
+): FileVerdict {
   const nowMs = now?.getTime() ?? systemClock.nowMs()
   if (Number.isNaN(nowMs)) throw invalid('The date is none.')
   const trust = { policy: policy === undefined ? undefined : policyOf(policy), signer, nowMs }
-  const verdict = judgeFile(bytesOf(file), trust)
+  const verdict = judgeFile(bytesOf(file), trust, { beside: besideOf(beside.map(bytesOf), trust.policy) })
   if (verdict.kind === 'other') return { ...verifiedAnswer(file, signer), kind: 'answer', verdict: 'verified' }
   if (verdict.verdict !== 'altered') {
-    const isShown = verdict.kind === 'proof' && verdict.verdict !== 'impossible'
-    return isShown ? { ...verdict, facts: shown(verdict.facts) } : verdict
+    return verdict.kind === 'proof' && 'facts' in verdict ? { ...verdict, facts: shown(verdict.facts) } : verdict
   }
   const message = `The file (${verdict.kind}) is not what was signed: ${verdict.reason}.`
   throw new ProofstreamError(0, { error: { kind: 'Altered' }, message, verdict })
 }
 
-function shown({ record, ...facts }: ProofFacts): ShownFacts {
+function shown(all: BlockFacts | StatementFacts): ShownFacts | StatementFacts {
+  if (all.kind === 'statement') return all
+  const { record, ...facts } = all
   if (record === undefined) return facts
   const value = toPlain(record.value, { largeIntegers: 'bigint' }) as Row // of an object
   return { ...facts, record: { ...record, value } }

@@ -48,6 +48,17 @@ export function blockTag(salt: Uint8Array, hash: string): Uint8Array {
   return hmacSha256(salt, multihashBytes(hash))
 }
 
+/** How the entry of a block begins: what a receipt promises. Throws DecodeError where the hash is none. */
+export function promisedEntry(of: {
+  readonly dataset: { readonly id: string; readonly salt: Uint8Array }
+  readonly block: { readonly hash: string; readonly sequence: number; readonly salt: Uint8Array }
+}): Uint8Array {
+  const { dataset, block } = of
+  const tags = { datasetTag: datasetTag(dataset.salt, dataset.id), blockTag: blockTag(block.salt, block.hash) }
+  const entry = { kind: 'block', ...tags, sequence: block.sequence, batchRoot: noRoot, rowRoot: noRoot } as const
+  return entryBytes(entry).subarray(0, promisedBytes)
+}
+
 export function entryBytes(entry: Entry): Uint8Array {
   if (entry.kind === 'statement') return concatBytes([Uint8Array.of(kinds.statement), entry.hash])
   const { datasetTag, sequence, blockTag, batchRoot, rowRoot } = entry

@@ -4,7 +4,7 @@ import { decodeUtf8 } from '../base/bytes.ts'
 import { DecodeError } from '../base/errors.ts'
 import { parseJson } from '../base/json/json.ts'
 import type { JsonObject } from '../base/json/value.ts'
-import { brokenPromiseType } from './judge-receipt.ts'
+import { brokenPromiseType } from './signed-receipt.ts'
 import { maxNoteBytes } from './note.ts'
 
 /** `other`: an answer, a bundle, or nothing that is known. `document` is what is signed; of a proof in JSON, all of it. */

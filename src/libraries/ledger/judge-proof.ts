@@ -3,11 +3,13 @@
 
 import { equalBytes, utf8 } from '../base/bytes.ts'
 import { DecodeError } from '../base/errors.ts'
+import { sha256 } from '../base/ids/native-crypto.ts'
+import { canonicalBytes } from '../base/json/canonical.ts'
 import type { JsonObject } from '../base/json/value.ts'
-import { blockTag, type BlockEntry, datasetTag, noRoot, parseEntry } from './entry.ts'
+import { blockTag, type BlockEntry, datasetTag, type Entry, noRoot, parseEntry } from './entry.ts'
 import { parseNote } from './note.ts'
-import { type OpenedHead, openHead, unsignedHead, type Witnessed } from './open-head.ts'
-import type { Policy } from './policy.ts'
+import { type HeadFacts, type OpenedHead, openHead, unsignedHead, type Witnessed } from './open-head.ts'
+import { knows, type Policy } from './policy.ts'
 import {
   type HeadTimestamp,
   parseDocument,
@@ -18,12 +20,22 @@ import {
   type RecordDocument,
 } from './proof-document.ts'
 import { isBelow, recordLeaf } from './roots.ts'
+import { parseStatement, type SignedStatement } from './statement.ts'
 import { checkInclusion, leafHash } from './tree.ts'
 import { parseTlogProof, type TlogProof } from './tlog-proof.ts'
 
-/** What a proof shows. */
-export interface ProofFacts {
-  readonly kind: ProofDocument['kind']
+/** What a proof shows of the tree. */
+interface PlaceFacts {
+  readonly ledger: HeadFacts['ledger'] & {
+    /** Of the entry. */
+    readonly index: number
+  }
+  readonly witnessed: readonly Witnessed[]
+}
+
+/** What the proof of a block, a batch or a row shows. */
+export interface BlockFacts extends PlaceFacts {
+  readonly kind: Exclude<ProofDocument['kind'], 'statement'>
   /** DID of the dataset. */
   readonly dataset: string
   /** Of the block in its chain. */
@@ -32,15 +44,15 @@ export interface ProofFacts {
   readonly block?: string
   /** The batch or the row, and its place among those of the block. */
   readonly record?: { readonly value: JsonObject; readonly index: number; readonly count: number }
-  readonly ledger: {
-    readonly origin: string
-    readonly size: number
-    readonly root: Uint8Array
-    /** Of the entry. */
-    readonly index: number
-  }
-  readonly witnessed: readonly Witnessed[]
 }
+
+/** What the proof of a statement shows. */
+export interface StatementFacts extends PlaceFacts {
+  readonly kind: 'statement'
+  readonly statement: SignedStatement
+}
+
+export type ProofFacts = BlockFacts | StatementFacts
 
 /** A time stamp over a head that holds the entry. Its signature is not checked here, so its time is no fact. */
 export interface BoundTimestamp {
@@ -60,28 +72,49 @@ export type ProofVerdict =
   | (Stamped & { readonly verdict: 'witness quorum not met'; readonly facts: ProofFacts; readonly reason: string })
   /** The bytes are not what was signed. */
   | { readonly verdict: 'altered'; readonly reason: string }
-  /** It cannot be judged: without a policy, of a ledger that the policy does not know, or of a newer form. */
-  | { readonly verdict: 'impossible'; readonly reason: string; readonly missing?: 'policy' }
+  /** It is of a newer form. */
+  | { readonly verdict: 'impossible'; readonly reason: string }
+  | NeedsPolicy
 
-interface ProofFile {
+/** There is no policy, or it does not know the ledger. */
+export interface NeedsPolicy {
+  readonly verdict: 'not judged'
+  readonly missing: 'policy'
+  readonly reason: string
+}
+
+/** A file of a proof, nothing of it checked. */
+export interface ProofFile {
   readonly document: ReadDocument | undefined
   readonly proof: TlogProof
   readonly timestamp?: HeadTimestamp
 }
 
 /**
- * Judges a proof file in either form, by its bytes or as JSON that was parsed. Without a policy all is checked but the
- * signatures, and what is right cannot be judged further. Does not throw, whatever the file holds.
+ * Judges a proof file in either form, by its bytes or as JSON that was parsed. Without a policy that knows its ledger all is
+ * checked but the signatures, and what is right cannot be judged further. Does not throw, whatever the file holds.
  */
-export function judgeProof(file: Uint8Array | JsonObject, policy: Policy | undefined): ProofVerdict {
-  const open = (head: Uint8Array): OpenedHead => (policy === undefined ? unsignedHead(head) : openHead(head, policy))
+export function judgeProof(file: Uint8Array | JsonObject | ProofFile, policy: Policy | undefined): ProofVerdict {
+  const open = (head: Uint8Array): OpenedHead => {
+    const opened = policy && openHead(head, policy)
+    const isUnknown = opened?.ok === false && opened.fault === 'unknown'
+    return opened === undefined || isUnknown ? unsignedHead(head) : opened
+  }
   const judged = judgeOpened(file, open)
-  return policy === undefined && 'facts' in judged ? needsPolicy : judged
+  const known = 'facts' in judged ? policyFor(judged.facts.ledger.origin, policy) : judged
+  return 'verdict' in known ? known : judged
 }
 
-function judgeOpened(file: Uint8Array | JsonObject, open: (head: Uint8Array) => OpenedHead): ProofVerdict {
+/** The policy, where it knows this ledger; else what the reader has not said. */
+export function policyFor(origin: string, policy: Policy | undefined): Policy | NeedsPolicy {
+  const lacks = { verdict: 'not judged', missing: 'policy' } as const
+  if (policy === undefined) return { ...lacks, reason: 'whom to trust is not in the file: it takes a policy' }
+  return knows(policy, origin) ? policy : { ...lacks, reason: `the policy has no log ${origin}` }
+}
+
+function judgeOpened(file: Uint8Array | JsonObject | ProofFile, open: (head: Uint8Array) => OpenedHead): ProofVerdict {
   try {
-    const { document, proof, timestamp } = readFile(file)
+    const { document, proof, timestamp } = 'proof' in file ? file : readProof(file)
     if (document === undefined) return impossible('it has no extra line, which says what the entry is')
     if (document.kind === 'newer') return impossible(newerForm)
     const judged = judge(document, proof, open(proof.head))
@@ -124,15 +157,10 @@ function judgeOf(bytes: Uint8Array, of: ExpectedBlock, policy: Policy | undefine
   }
 }
 
-/** Why nothing is good where there is no policy. */
-export const needsPolicy = {
-  verdict: 'impossible',
-  reason: 'whom to trust is not in the file: it takes a policy',
-  missing: 'policy',
-} as const
 const newerForm = 'it is of a form that this version does not know'
 
-function readFile(file: Uint8Array | JsonObject): ProofFile {
+/** Reads a proof in either form. Throws DecodeError. */
+export function readProof(file: Uint8Array | JsonObject): ProofFile {
   // Bytes may be of another realm, as those of a frame are.
   if (file instanceof Map) return readProofJson(file)
   return isJson(file) ? parseProofJson(file) : readText(file)
@@ -152,22 +180,16 @@ function isJson(bytes: Uint8Array): boolean {
 function judge(document: ProofDocument, { index, hashes }: TlogProof, opened: OpenedHead): ProofVerdict {
   const entry = parseEntry(document.entry)
   if (entry.kind === 'newer') return impossible('its entry is of a newer ledger')
-  if (entry.kind !== 'block') return altered('its entry is not that of a block')
-  const fault = faultOf(document, entry)
-  if (fault !== undefined) return altered(fault)
-  if (!opened.ok) return opened.fault === 'unknown' ? impossible(opened.reason) : altered(opened.reason)
+  const shown = shownBy(document, entry)
+  if (!opened.ok) return altered(opened.reason)
   const { head, quorum, witnessed } = opened
+  if (shown.kind === 'statement' && shown.statement.ledger.origin !== head.origin) {
+    return altered('its statement is of another ledger')
+  }
   if (!checkInclusion(leafHash(document.entry), { index, size: head.size, path: hashes }, head.root)) {
     return altered('the entry is not at this place of the tree')
   }
-  const facts: ProofFacts = {
-    kind: document.kind,
-    dataset: document.dataset.id,
-    sequence: entry.sequence,
-    ...shownBy(document),
-    ledger: { origin: head.origin, size: head.size, root: head.root, index },
-    witnessed,
-  }
+  const facts = { ...shown, ledger: { ...head, index }, witnessed }
   if (quorum !== 'not met') return { verdict: 'included', facts, quorum }
   const count = witnessed.length === 1 ? '1 witness has' : `${witnessed.length} witnesses have`
   return {
@@ -198,25 +220,36 @@ function boundStamp(
   return isHeld ? { text: opened.note.text, token } : undefined
 }
 
-/** What of the document does not follow from the entry. */
-function faultOf(document: ProofDocument, entry: BlockEntry): string | undefined {
-  const { id, salt } = document.dataset
-  if (!equalBytes(datasetTag(salt, id), entry.datasetTag)) return 'the entry is of another dataset'
-  if (document.kind !== 'block')
-    return isOfEntry(document, entry) ? undefined : `the entry has no such ${document.kind}`
+type Shown = Omit<BlockFacts, keyof PlaceFacts> | Omit<StatementFacts, keyof PlaceFacts>
+
+/** What the document shows. Throws DecodeError where something of it does not follow from the entry. */
+function shownBy(document: ProofDocument, entry: Entry): Shown {
+  if (document.kind === 'statement') {
+    const bytes = canonicalBytes(document.statement)
+    if (entry.kind !== 'statement' || !equalBytes(sha256(bytes), entry.hash)) refuse('is not that of the statement')
+    return { kind: 'statement', statement: parseStatement(bytes) }
+  }
+  if (entry.kind !== 'block') return refuse('is not that of a block')
+  const { kind, dataset } = document
+  if (!equalBytes(datasetTag(dataset.salt, dataset.id), entry.datasetTag)) refuse('is of another dataset')
+  const shown = { kind, dataset: dataset.id, sequence: entry.sequence }
+  if (kind !== 'block') {
+    if (!isOfEntry(document, entry)) refuse(`has no such ${kind}`)
+    const { record: value, index, count } = document
+    return { ...shown, record: { value, index, count } }
+  }
   const { block } = document
-  return equalBytes(blockTag(block.salt, block.hash), entry.blockTag) ? undefined : 'the entry is of another block'
+  if (!equalBytes(blockTag(block.salt, block.hash), entry.blockTag)) refuse('is of another block')
+  return { ...shown, block: block.hash }
+}
+
+function refuse(reason: string): never {
+  throw new DecodeError('ledger entry', reason)
 }
 
 function isOfEntry(document: RecordDocument, entry: BlockEntry): boolean {
   const root = document.kind === 'batch' ? entry.batchRoot : entry.rowRoot
   return !equalBytes(root, noRoot) && isBelow(root, recordLeaf(document.salt, document.record), document)
-}
-
-function shownBy(document: ProofDocument): Pick<ProofFacts, 'block' | 'record'> {
-  if (document.kind === 'block') return { block: document.block.hash }
-  const { record, index, count } = document
-  return { record: { value: record, index, count } }
 }
 
 function altered(reason: string): ProofVerdict {

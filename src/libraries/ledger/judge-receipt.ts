@@ -1,120 +1,123 @@
-// Receipts and refusals that a node has signed, and the verdict on what a receipt promises: that its block is an entry of a ledger by
-// a time. Kept or broken follows from the receipt and what the ledger has signed, so that a stranger can say it.
+// The verdict on what a signed receipt promises: that its block is an entry of a ledger by a time. Whose promise it is and what became
+// of it follow from the receipt, from what the reader trusts, and from what the ledger has signed, so that a stranger can say it.
 
-import { base64Text, fromBase64 } from '../base/base64.ts'
-import { decodeUtf8, equalBytes, utf8 } from '../base/bytes.ts'
+import { base64Text } from '../base/base64.ts'
+import { equalBytes } from '../base/bytes.ts'
 import { DecodeError } from '../base/errors.ts'
+import { canonicalText } from '../base/json/canonical.ts'
 import { fromPlain } from '../base/json/json.ts'
-import { list, map, natural, object, oneOf, optional, readShape, refuse, text } from '../base/json/shape.ts'
 import type { JsonObject, JsonValue } from '../base/json/value.ts'
-import { blockEntryBytes, parseEntry, promisedBytes } from './entry.ts'
-import type { OpenedHead } from './open-head.ts'
-import { type Policy, quorumOf } from './policy.ts'
-import { receiptDomain, refusalDomain, signerOf } from './signed-document.ts'
-import { checkInclusion, hashBytes, leafHash } from './tree.ts'
-
-/** Of the file that shows that a promise was broken. */
-export const brokenPromiseType = 'proofstream/broken-promise/1'
+import { blockEntryBytes, promisedBytes } from './entry.ts'
+import { judgeProof, policyFor, type ProofFile, readProof } from './judge-proof.ts'
+import type { HeadFacts, OpenedHead } from './open-head.ts'
+import { type Policy, type Quorum, quorumOf } from './policy.ts'
+import type { LedgerPromise, SignedReceipt } from './signed-receipt.ts'
+import type { SignedStatement, Statement } from './statement.ts'
+import { hashBytes, type TreeHead } from './tree.ts'
 
 /** Clocks of a node and of witnesses may differ by so much. */
 const graceMs = 60_000
+const dayMs = 86_400_000
 
-/** What a receipt promises. */
-export interface LedgerPromise {
-  /** Origin of the ledger. */
-  readonly ledger: string
-  readonly byMs: number
-  /** The entry as far as it is promised: tag of the dataset, sequence, tag of the block. */
+/** What the reader trusts. Nothing of it comes from the file. */
+export interface Trust {
+  readonly policy?: Policy | undefined
+  /** did:key that must have signed a receipt, a refusal or a statement. */
+  readonly signer?: string | undefined
+  readonly nowMs: number
+}
+
+/** An entry below a head that its ledger has signed, and the proof of it, where it came as one. */
+interface Shown {
+  readonly head: HeadFacts
+  readonly index: number
+  readonly proof?: ProofFile
+}
+
+/** A statement of a node about itself that is an entry of its ledger. */
+export interface Stated extends Shown {
+  readonly statement: SignedStatement
+}
+
+/** The entry of a block; `batch` is the record of a batch that is shown to be in it. */
+export interface Placed extends Shown {
   readonly entry: Uint8Array
+  readonly batch?: JsonObject
 }
 
-export interface SignedReceipt {
-  /** did:key. */
-  readonly signer: string
-  readonly receiptId: string
-  readonly status: string
-  /** DID of the dataset. */
-  readonly dataset: string
-  readonly block?: { readonly hash: string; readonly sequence: number }
-  readonly promise?: LedgerPromise
+/** All entries below a head were read, and the promised one is not among them. */
+export interface Absent {
+  readonly head: HeadFacts
+  /** A smaller tree to which they lead on the way. */
+  readonly end?: TreeHead
 }
 
-export interface SignedRefusal {
-  readonly signer: string
-  readonly dataset: string
-  readonly bodyHash: string
-  /** Of the error table. */
-  readonly kind: string
-  readonly time: string
+/** What there is beside a receipt, all of it by a policy that knows its ledger. */
+export interface Beside {
+  readonly statements: readonly Stated[]
+  readonly places: readonly Placed[]
+  readonly absent: readonly Absent[]
 }
 
-const time = map(text(), (value) => {
-  const ms = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/.test(value) ? Date.parse(value) : Number.NaN
-  // Date.parse takes 30 February for 2 March, and 24:00.
-  const isThere = !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(value.slice(0, 10))
-  return isThere ? ms : refuse('is not a time in UTC')
-})
-const bytesText = map(text(), (value) => fromBase64(value) ?? refuse('is not base64'))
-const hash = map(bytesText, (bytes) => (bytes.length === hashBytes ? bytes : refuse('is not a hash')))
-const promised = map(bytesText, (bytes) => {
-  const entry = bytes.length === promisedBytes ? parseEntry(whole(bytes)) : undefined
-  return entry?.kind === 'block' ? { bytes, sequence: entry.sequence } : refuse('is not the beginning of an entry')
-})
-const more = { others: 'ignored' } as const
-const receiptShape = object(
-  {
-    receiptId: text(),
-    status: text(),
-    dataset: object({ id: text() }, more),
-    block: optional(object({ hash: text(), sequence: natural }, more)),
-    promise: optional(object({ ledger: text(), by: time, entry: promised })),
-  },
-  more,
-)
-const refusalShape = object({ dataset: (value) => value, bodyHash: text(), kind: text(), time: text() }, more)
-const anyObject = (value: unknown): JsonObject =>
-  // Names of JSON members are strings; the value comes out of parseJson.
-  value instanceof Map ? (value as JsonObject) : refuse('is not an object')
-const brokenShape = object({
-  type: oneOf(brokenPromiseType),
-  receipt: anyObject,
-  head: map(text(), utf8),
-  found: optional(object({ entry: bytesText, index: natural, hashes: list(hash) })),
-})
+export const nothing: Beside = { statements: [], places: [], absent: [] }
 
-/** The bytes of an entry of which only the beginning is known. */
-function whole(beginning: Uint8Array): Uint8Array {
-  const bytes = new Uint8Array(blockEntryBytes)
-  bytes.set(beginning)
-  return bytes
+type Promising = SignedReceipt & { readonly promise: LedgerPromise }
+
+export interface ReceiptFacts extends SignedReceipt {
+  /** What says that the signer is the node of the ledger. */
+  readonly boundBy?: 'reader' | { readonly ledger: string; readonly index: number; readonly size: number }
+  /** Since when the signer signs nothing. */
+  readonly retired?: Pick<Statement['retired'][number], 'at' | 'why'>
+  /** The head under which the promised entry is, or is not. */
+  readonly head?: HeadFacts
+  /** The place of the entry, where it is there. */
+  readonly index?: number
+  /** Facts that the entry and the proofs beside show; the others are the word of the signer alone. */
+  readonly shown?: readonly string[]
 }
 
-/** A signed receipt. Throws DecodeError where it is none, or is not what was signed. */
-export function openReceipt(document: JsonObject): SignedReceipt {
-  const signer = signerOf(receiptDomain, document)
-  const { receiptId, status, dataset, block, promise } = readShape('receipt', receiptShape, document)
-  if (promise !== undefined && promise.entry.sequence !== block?.sequence) {
-    throw new DecodeError('receipt', 'promises an entry of another block than its own')
+type Outcome =
+  | { readonly verdict: 'included' }
+  | { readonly verdict: 'witness quorum not met' | 'promised, not yet due'; readonly reason: string }
+  /** `by`: entries that show it, and statements that it rests on. */
+  | { readonly verdict: 'promise broken'; readonly reason: string; readonly by: readonly (Placed | Stated)[] }
+  | { readonly verdict: 'not judged'; readonly missing: 'policy' | 'signer' | 'ledger'; readonly reason: string }
+
+export type PromiseVerdict = Outcome & { readonly facts: ReceiptFacts }
+type Became = Outcome & { readonly facts: Partial<ReceiptFacts> }
+
+/** What the proofs among these files show by the policy. What they are worth by themselves is judged elsewhere. */
+export function besideOf(files: readonly (Uint8Array | JsonObject)[], policy: Policy | undefined): Beside {
+  const statements: Stated[] = []
+  const places: Placed[] = []
+  for (const file of files) {
+    const proof = readable(file)
+    const judged = proof && judgeProof(proof, policy)
+    if (judged === undefined || !('facts' in judged) || proof?.document === undefined) continue
+    const { index, ...ledger } = judged.facts.ledger
+    const quorum: Quorum = judged.verdict === 'included' ? judged.quorum : 'not met'
+    const shown = { head: { ledger, quorum, witnessed: judged.facts.witnessed }, index, proof }
+    if (judged.facts.kind === 'statement') statements.push({ ...shown, statement: judged.facts.statement })
+    else if (proof.document.kind !== 'newer') {
+      const { kind, record } = judged.facts
+      const batch = kind === 'batch' && record !== undefined ? { batch: record.value } : {}
+      places.push({ ...shown, entry: proof.document.entry, ...batch })
+    }
   }
-  return {
-    signer,
-    receiptId,
-    status,
-    dataset: dataset.id,
-    ...(block !== undefined && { block }),
-    ...(promise !== undefined && {
-      promise: { ledger: promise.ledger, byMs: promise.by, entry: promise.entry.bytes },
-    }),
+  return { statements, places, absent: [] }
+}
+
+function readable(file: Uint8Array | JsonObject): ProofFile | undefined {
+  try {
+    return readProof(file)
+  } catch (error) {
+    if (error instanceof DecodeError) return undefined
+    throw error
   }
 }
 
-/** A signed refusal. Throws as `openReceipt`. */
-export function openRefusal(document: JsonObject): SignedRefusal {
-  const signer = signerOf(refusalDomain, document)
-  const { dataset, bodyHash, kind, time } = readShape('refusal', refusalShape, document)
-  const id = dataset instanceof Map ? dataset.get('id') : dataset
-  if (typeof id !== 'string') throw new DecodeError('refusal', 'names no dataset')
-  return { signer, dataset: id, bodyHash, kind, time }
+export function headFacts({ head: ledger, quorum, witnessed }: OpenedHead & { readonly ok: true }): HeadFacts {
+  return { ledger, quorum, witnessed }
 }
 
 /** True where the entry has the dataset and the sequence that are promised: it is the promised one, or breaks the promise. */
@@ -123,93 +126,163 @@ export function answersPromise({ entry: promised }: LedgerPromise, entry: Uint8A
   return entry.length === blockEntryBytes && equalBytes(entry.subarray(0, upToBlock), promised.subarray(0, upToBlock))
 }
 
-export type PromiseVerdict =
-  | { readonly verdict: 'included'; readonly index: number; readonly quorum: 'met' | 'none' }
-  | { readonly verdict: 'witness quorum not met'; readonly index: number; readonly reason: string }
-  | { readonly verdict: 'promised, not yet due'; readonly reason: string }
-  | { readonly verdict: 'promise broken'; readonly reason: string }
-  | { readonly verdict: 'impossible'; readonly reason: string }
-
-/** What was read of a ledger up to a head: the entry that answers the promise, or none among all of them. */
-export interface Looked {
-  readonly opened: OpenedHead & { readonly ok: true }
-  readonly found?: { readonly entry: Uint8Array; readonly index: number }
+/** True where it begins as promised. */
+export function keepsPromise({ entry: promised }: LedgerPromise, entry: Uint8Array): boolean {
+  return entry.length === blockEntryBytes && equalBytes(entry.subarray(0, promisedBytes), promised)
 }
 
-/** What has become of a promise. Without `looked` nothing is known of the ledger. That a node has signed the receipt is not judged here. */
-export function judgePromise(
-  promise: LedgerPromise,
-  looked: Looked | undefined,
-  { policy, nowMs }: { readonly policy: Policy; readonly nowMs: number },
-): PromiseVerdict {
-  const by = new Date(promise.byMs).toISOString()
-  if (looked?.found !== undefined) {
-    const { entry, index } = looked.found
-    if (!equalBytes(entry.subarray(0, promisedBytes), promise.entry)) {
-      return { verdict: 'promise broken', reason: 'The ledger has another block in the place of the promised one.' }
-    }
-    const { quorum } = looked.opened
-    if (quorum !== 'not met') return { verdict: 'included', index, quorum }
-    return {
-      verdict: 'witness quorum not met',
-      index,
-      reason: 'The entry is there, under a head that too few witnesses signed.',
-    }
+/** Whose promise it is, and what became of it. The signature is good, and the signer is the one whom the reader names. */
+export function judgePromise(receipt: Promising, beside: Beside, trust: Trust): PromiseVerdict {
+  const { promise, signer, time } = receipt
+  const policy = policyFor(promise.ledger, trust.policy)
+  if ('verdict' in policy) return { ...policy, facts: receipt }
+  const line = lineOf(promise.ledger, beside.statements, trust.signer)
+  const named = namedIn(line, signer)
+  const { retired } = named ?? {}
+  const boundBy = trust.signer === undefined ? named?.boundBy : 'reader'
+  const facts = { ...receipt, ...(boundBy && { boundBy }), ...(retired && { retired }) }
+  const notOf = (reason: string) => ({ verdict: 'not judged', missing: 'signer', reason, facts }) as const
+  if (boundBy === undefined) {
+    const who = `Nothing says that ${signer} is the node of ${promise.ledger}.`
+    return notOf(`${who} Name it, or give the proof of a statement of that ledger.`)
   }
-  if (looked !== undefined && isSignedAfter(looked.opened, policy, promise.byMs + graceMs)) {
-    return {
-      verdict: 'promise broken',
-      reason: `A head that the witnesses signed after ${by} does not hold the promised entry.`,
-    }
+  const gone =
+    retired && `The key of the signer ${retired.why === 'leaked' ? 'leaked' : 'was changed'} at ${retired.at}`
+  if (retired !== undefined && Date.parse(time) > Date.parse(retired.at))
+    return notOf(`${gone}, and signed after that.`)
+  const became = becameOf(receipt, { beside, line, policy, nowMs: trust.nowMs })
+  if (
+    retired?.why === 'leaked' &&
+    (became.verdict === 'promise broken' || became.verdict === 'promised, not yet due')
+  ) {
+    return notOf(`${gone}: that its promise is not kept may be the work of a thief.`)
+  }
+  const judged = { ...became, facts: { ...facts, ...became.facts } }
+  return judged.verdict === 'promise broken' ? { ...judged, by: [...judged.by, ...(named ? [named.by] : [])] } : judged
+}
+
+/**
+ * The statements of a ledger, and of those that took its place one after another, oldest first. Anybody can claim a place: it counts
+ * where the key that signs the claim is one of the earlier ledger.
+ */
+function lineOf(origin: string, statements: readonly Stated[], signer: string | undefined): readonly Stated[] {
+  const line: Stated[] = []
+  const keys = new Set(signer === undefined ? [] : [signer])
+  const origins = new Set<string>()
+  for (let next: string | undefined = origin; next !== undefined && !origins.has(next);) {
+    const current: string = next
+    origins.add(current)
+    const own = statements.filter(({ head }) => head.ledger.origin === current).sort((a, b) => a.index - b.index)
+    line.push(...own)
+    for (const key of own.flatMap(keysOf)) keys.add(key)
+    next = statements.find(({ statement }) => statement.previous?.origin === current && keys.has(statement.node))?.head
+      .ledger.origin
+  }
+  return line
+}
+
+function keysOf({ statement }: Stated): string[] {
+  return [statement, ...statement.retired].map(({ node }) => node)
+}
+
+interface Named extends Pick<ReceiptFacts, 'boundBy' | 'retired'> {
+  readonly by: Stated
+}
+
+/** What counts of what statements say of a key: the last of them, and before all that it leaked. */
+function namedIn(line: readonly Stated[], signer: string): Named | undefined {
+  const all = line.flatMap((by): Named[] => {
+    const { head, index, statement } = by
+    const { size, origin: ledger } = head.ledger
+    const former = statement.retired.find(({ node }) => node === signer)
+    if (former === undefined && statement.node !== signer) return []
+    const { at, why } = former ?? {}
+    return [{ by, boundBy: { ledger, index, size }, ...(at && why && { retired: { at, why } }) }]
+  })
+  return all.findLast(({ retired }) => retired?.why === 'leaked') ?? all.at(-1)
+}
+
+interface Found {
+  readonly beside: Beside
+  readonly line: readonly Stated[]
+  readonly policy: Policy
+  readonly nowMs: number
+}
+
+function becameOf(receipt: Promising, { beside, line, policy, nowMs }: Found): Became {
+  const { promise } = receipt
+  const places = beside.places.filter(
+    ({ head, entry }) => head.ledger.origin === promise.ledger && answersPromise(promise, entry),
+  )
+  const batches = places.flatMap((by) => {
+    const fault = by.batch && faultOfBatch(receipt, by.batch)
+    return fault === undefined ? [] : [{ by, fault }]
+  })
+  const other = batches.find(({ fault }) => fault !== '')
+  if (other !== undefined) return broken(`The batch has another ${other.fault} in the ledger.`, other.by)
+  const worth = (one: Placed): number =>
+    (one.head.quorum === 'not met' ? 0 : 2) + (batches.some(({ by }) => by === one) ? 1 : 0)
+  const [best] = places.filter(({ entry }) => keepsPromise(promise, entry)).sort((a, b) => worth(b) - worth(a))
+  if (best !== undefined) {
+    const { head, index } = best
+    const shown = ['dataset', 'block', ...(worth(best) % 2 === 1 ? ['bodyHash', 'status', 'offsets'] : [])]
+    const facts = { head, index, shown }
+    if (head.quorum !== 'not met') return { verdict: 'included', facts }
+    const reason = 'The entry is there, under a head that too few witnesses signed.'
+    return { verdict: 'witness quorum not met', reason, facts }
+  }
+  const [instead] = places
+  if (instead !== undefined) return broken('The ledger has another block in the place of the promised one.', instead)
+  const by = new Date(promise.byMs).toISOString()
+  const absent = beside.absent.filter(({ head }) => head.ledger.origin === promise.ledger)
+  if (absent.some(({ head }) => isSignedAfter(head, policy, promise.byMs + graceMs))) {
+    return broken(`A head that the witnesses signed after ${by} does not hold the promised entry.`)
+  }
+  const next = line.findLast(({ statement: { previous } }) => previous?.origin === promise.ledger)
+  if (next !== undefined && absent.some(({ end }) => end && isEnd(end, next.statement))) {
+    const reason = `${next.head.ledger.origin} took the place of the ledger, which ended without the promised entry.`
+    const link = line.findLast(
+      (one) => one.head.ledger.origin === promise.ledger && keysOf(one).includes(next.statement.node),
+    )
+    return broken(reason, next, ...(link ? [link] : []))
   }
   if (nowMs <= promise.byMs + graceMs) {
-    const grace = `It was due at ${by}, and counts as broken only a minute later.`
-    return { verdict: 'promised, not yet due', reason: nowMs <= promise.byMs ? `It is due at ${by}.` : grace }
+    return { verdict: 'promised, not yet due', reason: dueText(promise, receipt.time, nowMs), facts: {} }
   }
-  return {
-    verdict: 'impossible',
-    reason: `It was due at ${by}, and no head that the policy's witnesses signed since shows it or its absence.`,
-  }
+  const reason = `It was due at ${by}, and nothing that was given shows whether the ledger has it.`
+  return { verdict: 'not judged', missing: 'ledger', reason, facts: {} }
+}
+
+/** The member that the batch in the ledger has otherwise than the receipt; empty where none, undefined where it is another batch. */
+function faultOfBatch(receipt: SignedReceipt, record: JsonObject): string | undefined {
+  // The id of a key comes again after it was rejected.
+  const isAgain = record.get('status') === 'rejected' && receipt.idempotencyKey !== undefined
+  if (record.get('id') !== receipt.batchId || isAgain) return undefined
+  const text = (value: JsonValue | undefined): string => canonicalText(value ?? null)
+  const names = ['bodyHash', 'status', 'offsets'] as const
+  return names.find((name) => text(record.get(name)) !== text(fromPlain(receipt[name] ?? null))) ?? ''
+}
+
+function broken(reason: string, ...by: readonly (Placed | Stated)[]): Became {
+  return { verdict: 'promise broken', reason, by, facts: {} }
 }
 
 /** A quorum signed the head later than this. What the ledger itself says of time does not count. */
-function isSignedAfter({ witnessed }: Looked['opened'], policy: Policy, ms: number): boolean {
+function isSignedAfter({ witnessed }: HeadFacts, policy: Policy, ms: number): boolean {
   const late = witnessed.filter(({ at }) => at * 1000 > ms).map(({ name }) => name)
   return quorumOf(policy, late) === 'met'
 }
 
-/** A broken promise as a file: the signed receipt, and what the ledger has signed against it. */
-export interface BrokenPromise {
-  readonly receipt: JsonObject
-  /** The signed head, a note. */
-  readonly head: Uint8Array
-  /** The entry in the promised place, and its path; without it the entries below the head do not have the promised one. */
-  readonly found?: { readonly entry: Uint8Array; readonly index: number; readonly hashes: readonly Uint8Array[] }
+/** The tree is that with which the ledger ended whose place the node says was taken. */
+function isEnd({ size, root }: TreeHead, { previous }: Statement): boolean {
+  return previous?.size === size && previous.root === base64Text(root)
 }
 
-export function brokenPromiseJson({ receipt, head, found }: BrokenPromise): JsonValue {
-  return fromPlain({
-    type: brokenPromiseType,
-    receipt,
-    head: decodeUtf8(head),
-    ...(found && {
-      found: { entry: base64Text(found.entry), index: found.index, hashes: found.hashes.map(base64Text) },
-    }),
-  })
-}
-
-/** Reads such a file; nothing is checked yet. Throws DecodeError. */
-export function parseBrokenPromise(document: JsonObject): BrokenPromise {
-  const { type: _, ...broken } = readShape('broken promise', brokenShape, document)
-  return broken
-}
-
-/** What the file shows by itself: the entry, where it is in the tree of the head. Throws DecodeError where it is not. */
-export function lookedIn({ found }: BrokenPromise, opened: Looked['opened']): Looked | undefined {
-  if (found === undefined) return undefined
-  const { entry, index, hashes } = found
-  if (!checkInclusion(leafHash(entry), { index, size: opened.head.size, path: hashes }, opened.head.root)) {
-    throw new DecodeError('ledger entry', 'is not at this place of the tree')
-  }
-  return { opened, found: { entry, index } }
+function dueText({ byMs }: LedgerPromise, time: string, nowMs: number): string {
+  const by = new Date(byMs).toISOString()
+  if (nowMs > byMs) return `It was due at ${by}, and counts as broken only a minute later.`
+  const days = Math.floor((byMs - Date.parse(time)) / dayMs)
+  return days < 1
+    ? `It is due at ${by}.`
+    : `It is due only at ${by}, ${days} days after it was signed: no node asks for so long.`
 }

@@ -11,38 +11,38 @@ export {
   noRoot,
   parseEntry,
   promisedBytes,
+  promisedEntry,
   type StatementEntry,
 } from './entry.ts'
 export { kindOfFile, type LedgerFile } from './file-kind.ts'
 export { type Head, headText, parseHead } from './head.ts'
+export { type FileFault, type FileVerdict, type Given, judgeFile, type ReceiptKind } from './judge-file.ts'
 export {
-  type FileFault,
-  type FileVerdict,
-  type HeadFacts,
-  judgeFile,
-  judgePromised,
-  type ReceiptFacts,
-  type ReceiptKind,
-  type Trust,
-} from './judge-file.ts'
-export { type BoundTimestamp, judgeProof, type ProofFacts, type ProofVerdict } from './judge-proof.ts'
+  type BlockFacts,
+  type BoundTimestamp,
+  judgeProof,
+  type NeedsPolicy,
+  type ProofFacts,
+  type ProofFile,
+  type ProofVerdict,
+  readProof,
+  type StatementFacts,
+} from './judge-proof.ts'
 export {
+  type Absent,
   answersPromise,
-  type BrokenPromise,
-  brokenPromiseJson,
+  type Beside,
+  besideOf,
   judgePromise,
-  type LedgerPromise,
-  type Looked,
-  lookedIn,
-  openReceipt,
-  openRefusal,
-  parseBrokenPromise,
+  keepsPromise,
+  type Placed,
   type PromiseVerdict,
-  type SignedReceipt,
-  type SignedRefusal,
+  type ReceiptFacts,
+  type Stated,
+  type Trust,
 } from './judge-receipt.ts'
 export { type Note, noteOf, type NoteSignature, parseNote, signatureLine, signNote, verifyNote } from './note.ts'
-export { type OpenedHead, openHead, type Witnessed } from './open-head.ts'
+export { type HeadFacts, type OpenedHead, openHead, type Witnessed } from './open-head.ts'
 export {
   parsePolicy,
   type Policy,
@@ -62,6 +62,7 @@ export {
   type ProofJson,
   proofJsonText,
   type RecordDocument,
+  type StatementDocument,
 } from './proof-document.ts'
 export {
   batchRecord,
@@ -88,7 +89,17 @@ export {
   SecretWalk,
 } from './secrets.ts'
 export { receiptDomain, refusalDomain, signDocument, signerOf } from './signed-document.ts'
-export { parseStatement, type Statement, statementBytes, statementEntry } from './statement.ts'
+export {
+  type BrokenPromise,
+  brokenPromiseJson,
+  type LedgerPromise,
+  openReceipt,
+  openRefusal,
+  parseBrokenPromise,
+  type SignedReceipt,
+  type SignedRefusal,
+} from './signed-receipt.ts'
+export { parseStatement, type SignedStatement, type Statement, statementBytes, statementEntry } from './statement.ts'
 export {
   consistencyProof,
   consistencyTiles,

@@ -5,7 +5,8 @@ import { DecodeError } from '../base/errors.ts'
 import { cosignedAt } from './cosignature.ts'
 import { type Head, parseHead } from './head.ts'
 import { isBy, type Note, parseNote, verifyNote } from './note.ts'
-import { type Policy, type Quorum, quorumOf } from './policy.ts'
+import { knows, type Policy, type Quorum, quorumOf } from './policy.ts'
+import { isKnown } from './verifier-key.ts'
 
 /** A witness of the policy that has cosigned, and when. */
 export interface Witnessed {
@@ -16,6 +17,13 @@ export interface Witnessed {
 }
 
 const lastSecond = Date.parse('9999-12-31T23:59:59Z') / 1000
+
+/** A signed head, and which witnesses have signed it. */
+export interface HeadFacts {
+  readonly ledger: Head
+  readonly quorum: Quorum
+  readonly witnessed: readonly Witnessed[]
+}
 
 /** When it has signed: RFC 3339, unless its clock says a year that has no such text. */
 export function witnessedText({ at }: Witnessed): string {
@@ -50,13 +58,13 @@ export function openHead(bytes: Uint8Array, policy: Policy): OpenedHead {
   const read = unsignedHead(bytes)
   if (!read.ok) return read
   const { note, head } = read
-  if (!policy.logs.some(({ key }) => key.name === head.origin)) {
+  if (!knows(policy, head.origin)) {
     return { ok: false, fault: 'unknown', reason: `the policy has no log ${head.origin}` }
   }
   const reason = faultOfLogs(note, head, policy)
   if (reason !== undefined) return { ok: false, fault: 'forged', reason }
   const witnessed: Witnessed[] = []
-  for (const { name, key } of policy.witnesses) {
+  for (const { name, key } of policy.witnesses.filter((one) => isKnown(one.key))) {
     const times = note.signatures
       .filter((line) => isBy(line, key))
       .map(({ signature }) => cosignedAt(note.text, key, signature))

@@ -4,7 +4,8 @@
 import { decodeUtf8, equalBytes } from '../base/bytes.ts'
 import { DecodeError } from '../base/errors.ts'
 import {
-  parseVerifierKey,
+  isKnown,
+  parseAnyKey,
   signatureTypes,
   type SignatureType,
   type VerifierKey,
@@ -17,7 +18,7 @@ export interface PolicyLog {
   readonly url?: string
 }
 
-/** A witness. Its name holds for this policy only. */
+/** A witness. Its name holds for this policy only. One with a key of a newer type counts, and cannot have signed. */
 export interface PolicyWitness extends PolicyLog {
   readonly name: string
 }
@@ -147,12 +148,13 @@ function define(draft: Draft, name: string): void {
 function keyOf(draft: Draft, octets: string, type: SignatureType): VerifierKey {
   let key: VerifierKey
   try {
-    key = parseVerifierKey(nameText(octets))
+    key = parseAnyKey(nameText(octets))
   } catch (error) {
     if (error instanceof DecodeError) refuse(draft, `has a key that cannot be read: ${error.message}`)
     throw error
   }
-  if (key.type !== type) refuse(draft, `has a key for signatures of the type ${key.type}, not ${type}`)
+  const isNewer = type === signatureTypes.cosignature && !isKnown(key)
+  if (key.type !== type && !isNewer) refuse(draft, `has a key for signatures of the type ${key.type}, not ${type}`)
   return key
 }
 
@@ -166,6 +168,11 @@ function withUrl(url: string | undefined): { readonly url?: string } {
 
 function refuse({ line }: Draft, reason: string): never {
   throw new DecodeError('policy', `line ${line} ${reason}`)
+}
+
+/** True where the policy has a ledger. */
+export function knows({ logs }: Policy, origin: string): boolean {
+  return logs.some(({ key }) => key.name === origin)
 }
 
 /** Whether the quorum has witnessed, where the witnesses with these names have. */

@@ -32,7 +32,14 @@ export interface RecordDocument extends AnyDocument {
   readonly path: readonly Uint8Array[]
 }
 
-export type ProofDocument = BlockDocument | RecordDocument
+/** What the node says of itself, with its signature. */
+export interface StatementDocument {
+  readonly kind: 'statement'
+  readonly entry: Uint8Array
+  readonly statement: JsonObject
+}
+
+export type ProofDocument = BlockDocument | RecordDocument | StatementDocument
 
 /** A document that this version cannot read: it has another version or kind. */
 export type ReadDocument = ProofDocument | { readonly kind: 'newer' }
@@ -59,7 +66,8 @@ const what = 'proof'
 const hashText = map(text(/^[0-9a-f]{64}$/), (hex) => fromHex(hex) ?? refuse('is not hex'))
 const bytesText = map(text(), (base64) => fromBase64(base64) ?? refuse('is not base64'))
 const pathHash = map(bytesText, (bytes) => (bytes.length === hashBytes ? bytes : refuse('is not a hash')))
-const record: Shape<JsonObject> = (value) =>
+/** Any object. */
+export const anyObject: Shape<JsonObject> = (value) =>
   // Names of JSON members are strings; the value comes out of parseJson.
   value instanceof Map ? (value as JsonObject) : refuse('is not an object')
 
@@ -73,10 +81,11 @@ const blockShape = object({
   kind: oneOf('block'),
   block: object({ hash: text(hashPattern), salt: hashText }),
 })
+const statementShape = object({ v: natural, kind: oneOf('statement'), entry: bytesText, statement: anyObject })
 const recordShape = object({
   ...anyMembers,
   kind: oneOf('batch', 'row'),
-  record,
+  record: anyObject,
   salt: hashText,
   index: natural,
   count: natural,
@@ -91,8 +100,11 @@ const ledgerShape = object({
 const marks = object({ v: natural, kind: text() }, { others: 'ignored' })
 
 function plainDocument(document: ProofDocument): Record<string, unknown> {
-  const { entry, dataset, kind } = document
-  const any = { v: version, kind, entry: base64Text(entry), dataset: { id: dataset.id, salt: toHex(dataset.salt) } }
+  const { kind } = document
+  const head = { v: version, kind, entry: base64Text(document.entry) }
+  if (kind === 'statement') return { ...head, statement: document.statement }
+  const { id, salt: datasetSalt } = document.dataset
+  const any = { ...head, dataset: { id, salt: toHex(datasetSalt) } }
   if (kind === 'block') return { ...any, block: { hash: document.block.hash, salt: toHex(document.block.salt) } }
   const { record, salt, index, count, path } = document
   return { ...any, record, salt: toHex(salt), index, count, path: path.map(base64Text) }
@@ -111,14 +123,19 @@ export function parseDocument(bytes: Uint8Array): ReadDocument {
 }
 
 /** The JSON form: the document with the member `ledger`. */
-export function proofJsonText(document: ProofDocument, proof: TlogProof, timestamp?: HeadTimestamp): string {
+export function proofJsonText(...of: Parameters<typeof proofJson>): string {
+  return jsonText(proofJson(...of))
+}
+
+/** The same as a value. */
+export function proofJson(document: ProofDocument, proof: TlogProof, timestamp?: HeadTimestamp): JsonObject {
   const ledger = {
     index: proof.index,
     hashes: proof.hashes.map(base64Text),
     head: decodeUtf8(proof.head),
     ...(timestamp !== undefined && { timestamp: plainTimestamp(timestamp) }),
   }
-  return jsonText(fromPlain({ ...plainDocument(document), ledger }))
+  return fromPlain({ ...plainDocument(document), ledger }) as JsonObject // of an object
 }
 
 function plainTimestamp({ size, head, hashes, token }: HeadTimestamp): object {
@@ -146,6 +163,10 @@ function readDocument(value: JsonValue): ReadDocument {
   if (v !== version) return { kind: 'newer' }
   if (kind === 'block') {
     const { v: _, ...document } = readShape(what, blockShape, value)
+    return document
+  }
+  if (kind === 'statement') {
+    const { v: _, ...document } = readShape(what, statementShape, value)
     return document
   }
   if (kind !== 'batch' && kind !== 'row') return { kind: 'newer' }

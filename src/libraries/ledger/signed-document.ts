@@ -6,7 +6,7 @@ import { DecodeError } from '../base/errors.ts'
 import { base64urlText, decodeMultibase, parseDidKey } from '../base/ids/identifiers.ts'
 import { canonicalBytes } from '../base/json/canonical.ts'
 import { fromPlain } from '../base/json/json.ts'
-import { object, oneOf, readShape, text } from '../base/json/shape.ts'
+import { checked, object, oneOf, readShape, text } from '../base/json/shape.ts'
 import type { JsonObject } from '../base/json/value.ts'
 import { signatureFault } from '../proof/check.ts'
 import { proofType } from '../proof/commitment.ts'
@@ -18,6 +18,14 @@ export const refusalDomain = 'proofstream/refusal/1'
 
 const proofShape = object({ type: oneOf(proofType), verificationMethod: text(), proofValue: text() })
 const signatureBytes = 64
+
+/** A time in signed documents: RFC 3339 in UTC. `Date.parse` takes it; of what lies below a millisecond nothing counts. */
+export const utcText = checked(text(), (value) => {
+  const ms = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/.test(value) ? Date.parse(value) : Number.NaN
+  // Date.parse takes 30 February for 2 March, and 24:00.
+  const isThere = !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(value.slice(0, 10))
+  return isThere ? undefined : 'is not a time in UTC'
+})
 
 /** The document with its `proof`. What is signed in one domain is nothing in another. */
 export function signDocument(domain: string, document: JsonObject, key: Pick<NodeKey, 'did' | 'sign'>): JsonObject {

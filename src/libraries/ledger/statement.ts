@@ -9,7 +9,7 @@ import { fromPlain, parseJson } from '../base/json/json.ts'
 import { list, natural, object, type ObjectOf, oneOf, optional, readShape, text } from '../base/json/shape.ts'
 import type { NodeKey } from '../proof/sign.ts'
 import type { StatementEntry } from './entry.ts'
-import { signDocument, signerOf } from './signed-document.ts'
+import { signDocument, signerOf, utcText } from './signed-document.ts'
 
 const type = 'proofstream/statement/1'
 
@@ -22,13 +22,18 @@ const members = {
   version: text(),
   engines: list(object({ name: text(), version: text(), sha256: text(/^[0-9a-f]{64}$/) })),
   /** RFC 3339 UTC. */
-  time: text(),
+  time: utcText,
+  /** The former keys of the node, and since when they sign nothing. */
+  retired: list(object({ node: text(), at: utcText, why: oneOf('rotated', 'leaked') })),
   /** Of a ledger that takes another's place: where that one ended, the larger head that was seen of it, and why. */
   previous: optional(object({ origin: text(), size: natural, root: text(), seen: optional(text()), reason: text() })),
 }
 const signedShape = object({ ...members, proof: (value) => value })
 
 export type Statement = Omit<ObjectOf<typeof members>, 'type' | 'node'>
+
+/** A statement, and the did:key that has signed it. */
+export type SignedStatement = Statement & { readonly node: string }
 
 /** The bytes of a statement by the node with this key: canonical JSON. */
 export function statementBytes(statement: Statement, key: Pick<NodeKey, 'did' | 'sign'>): Uint8Array {
@@ -37,7 +42,7 @@ export function statementBytes(statement: Statement, key: Pick<NodeKey, 'did' | 
 }
 
 /** The statement of these bytes, and the node that has signed it. Throws DecodeError: also where another has signed. */
-export function parseStatement(bytes: Uint8Array): Statement & { readonly node: string } {
+export function parseStatement(bytes: Uint8Array): SignedStatement {
   const value = parseJson(bytes)
   const { type: _, proof: __, ...statement } = readShape('statement', signedShape, value)
   if (!(value instanceof Map) || signerOf(type, value) !== statement.node) {

@@ -14,8 +14,9 @@ export type SignatureType = (typeof signatureTypes)[keyof typeof signatureTypes]
 export interface VerifierKey {
   readonly name: string
   readonly id: number
-  readonly type: SignatureType
-  /** 32 bytes. */
+  /** One of `signatureTypes`, or of a witness one that is not known here: then it signs nothing that can be checked. */
+  readonly type: number
+  /** 32 bytes, where the type is known. */
   readonly publicKey: Uint8Array
 }
 
@@ -33,7 +34,7 @@ export function isKeyName(name: string): boolean {
 }
 
 /** The key with this name, with the id that follows from name, type and key. */
-export function verifierKey(name: string, type: SignatureType, publicKey: Uint8Array): VerifierKey {
+export function verifierKey(name: string, type: number, publicKey: Uint8Array): VerifierKey {
   return { name, id: keyId(name, type, publicKey), type, publicKey }
 }
 
@@ -53,17 +54,27 @@ function idText(id: number): string {
 
 /** The key of a text. Throws DecodeError: for types that are not known here, too. */
 export function parseVerifierKey(text: string): VerifierKey {
+  const key = parseAnyKey(text)
+  return isKnown(key) ? key : refuse(`has signatures of the type ${key.type}, which is not known here`)
+}
+
+export function isKnown({ type }: VerifierKey): boolean {
+  return Object.values<number>(signatureTypes).includes(type)
+}
+
+/** The key of a text, also of a type that is not known here; what follows from its bytes is not checked then. */
+export function parseAnyKey(text: string): VerifierKey {
   const [, name = '', id = '', base64 = ''] = /^([^+]*)\+([0-9a-f]{8})\+(.*)$/s.exec(text) ?? []
   if (!isKeyName(name)) return refuse('is not of the form name+key id+base64')
   const bytes = fromBase64(base64)
   if (bytes === undefined || bytes.length === 0) return refuse('has no base64 of a key')
   const [type = 0] = bytes
-  const known = Object.values(signatureTypes).find((one) => one === type)
-  if (known === undefined) return refuse(`has signatures of the type ${type}, which is not known here`)
   const publicKey = bytes.subarray(1)
+  const newer = { name, id: Number.parseInt(id, 16), type, publicKey }
+  if (!isKnown(newer)) return newer
   if (publicKey.length !== publicKeyBytes)
     return refuse(`has ${publicKey.length} bytes of a key, not ${publicKeyBytes}`)
-  const key = verifierKey(name, known, publicKey)
+  const key = verifierKey(name, type, publicKey)
   return idText(key.id) === id ? key : refuse('has a key id that does not follow from name and key')
 }
 

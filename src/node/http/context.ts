@@ -115,12 +115,8 @@ export interface LedgerBlock {
   readonly systemTime: Instant
 }
 
-/** What is promised of a block: that the ledger has its entry, of which these are the first bytes in base64, by then. */
-export interface LedgerPromise {
-  readonly ledger: string
-  readonly by: string
-  readonly entry: string
-}
+/** What is promised of a block: that the ledger has the entry which follows from these salts, in hex, by then. */
+export type LedgerPromise = Readonly<Record<'ledger' | 'by' | 'datasetSalt' | 'blockSalt', string>>
 
 /** The proof of a block as a file, by when there is to be one, or why there is none. */
 export type LedgerProof = { readonly proof: string } | { readonly notYet: string } | { readonly noProof: string }

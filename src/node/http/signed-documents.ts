@@ -16,17 +16,18 @@ import { type HttpContext, ledgerOf } from './context.ts'
 /** Record errors that a refusal names. */
 const mostErrors = 10
 
-/** The receipt with `proof`; of a committed block with `promise`, where the ledger makes one. */
+/** The receipt with `batchId`, `time` and `proof`; of a committed block with `promise`, where the ledger makes one. */
 export async function signedReceipt(
   context: HttpContext,
-  { receipt, chain }: { readonly receipt: Receipt; readonly chain: DatasetChain },
+  { receipt, chain, batchId }: { readonly receipt: Receipt; readonly chain: DatasetChain; readonly batchId: string },
 ): Promise<JsonObject> {
   const { block, times } = receipt
   const promise =
     block === undefined || times.committed === undefined
       ? undefined
       : await ledgerOf(context)?.promiseOf(chain.name, { ...block, systemTime: times.committed })
-  return signed(context, receiptDomain, { ...receipt, ...defined({ promise }) })
+  const time = timeText(context.clock.nowMs())
+  return signed(context, receiptDomain, { ...receipt, batchId, time, ...defined({ promise }) })
 }
 
 /** The error with its refusal, where the whole body was read and is what was refused; else as it is. */

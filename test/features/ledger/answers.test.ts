@@ -11,9 +11,8 @@ import type { LedgerTree } from '../../../src/features/ledger/inclusion.ts'
 import { LedgerKeys } from '../../../src/features/ledger/ledger-keys.ts'
 import { batchCodec, placesCodec } from '../../../src/features/ledger/records.ts'
 import { newestTree } from '../../../src/features/ledger/newest-tree.ts'
-import { fromBase64 } from '../../../src/libraries/base/base64.ts'
-import { toHex, utf8 } from '../../../src/libraries/base/bytes.ts'
-import { noRoot } from '../../../src/libraries/ledger/entry.ts'
+import { fromHex, toHex, utf8 } from '../../../src/libraries/base/bytes.ts'
+import { noRoot, promisedEntry } from '../../../src/libraries/ledger/entry.ts'
 import { judgeProof } from '../../../src/libraries/ledger/judge-proof.ts'
 import { parsePolicy } from '../../../src/libraries/ledger/policy.ts'
 import { parseTileName, tileName } from '../../../src/libraries/ledger/tiles.ts'
@@ -164,11 +163,19 @@ describe('a promise', () => {
     await ledger.grow(5)
     const clock = handClock()
     const answers = ledger.answers({ clock })
-    const entry = expect.stringMatching(/^[A-Za-z\d+/]+=*$/)
-    const inTime = { ledger: origin, by: new Date(soon).toISOString(), entry }
+    const salt = expect.stringMatching(/^[0-9a-f]{64}$/)
+    const inTime = { ledger: origin, by: new Date(soon).toISOString(), datasetSalt: salt, blockSalt: salt }
     expect(await answers.promiseOf(name, blockOf(7))).toEqual(inTime)
     expect(await answers.promiseOf(name, blockOf(4))).toEqual(inTime)
-    expect(fromBase64((await answers.promiseOf(name, blockOf(7)))?.entry ?? '')).toHaveLength(73)
+    const promise = await answers.promiseOf(name, blockOf(4))
+    const [dataset, block] = [promise?.datasetSalt, promise?.blockSalt].map((text) => fromHex(text ?? '')!)
+    const { hash } = blockOf(4)
+    const promised = promisedEntry({
+      dataset: { id: name.id, salt: dataset! },
+      block: { hash, sequence: 4, salt: block! },
+    })
+    const key = await new LedgerKeys(ledger.store).of(name.id)
+    expect(key.entryOf({ ...blockOf(4), batchRoot: noRoot, rowRoot: noRoot }).subarray(0, 73)).toEqual(promised)
     await clock.advance(soon + 1)
     expect(await answers.promiseOf(name, blockOf(7))).toBeUndefined()
     expect(await answers.promiseOf(name, blockOf(4))).toEqual({ ...inTime, by: new Date(soon + 1).toISOString() })

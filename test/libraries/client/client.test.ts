@@ -159,6 +159,8 @@ describe('ingest', () => {
   it('has the members that the document of the node says', async () => {
     const keys: Record<keyof Receipt, true> = {
       receiptId: true,
+      batchId: true,
+      time: true,
       status: true,
       dataset: true,
       records: true,

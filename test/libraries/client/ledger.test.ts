@@ -11,14 +11,14 @@ import {
   type ReceiptAnswer,
 } from '../../../src/libraries/client/client.ts'
 import { jsonText } from '../../../src/libraries/base/json/json.ts'
-import { brokenPromiseJson } from '../../../src/libraries/ledger/judge-receipt.ts'
+import { brokenPromiseJson } from '../../../src/libraries/ledger/signed-receipt.ts'
 import { generateNodeKey } from '../../../src/libraries/proof/sign.ts'
 import { runsWith } from '../../helpers/features.ts'
 import { type LiveNode, startLiveNode } from '../../helpers/live-node.ts'
 import { until } from '../../helpers/until.ts'
 import { keyText, twoOfThree } from '../ledger/keys.ts'
 import { SmallLedger } from '../ledger/proofs.ts'
-import { nodeKey, signedReceipt } from '../ledger/receipts.ts'
+import { nodeKey, otherHash, signedReceipt } from '../ledger/receipts.ts'
 
 /** Verifying asks nobody. */
 const offline = new ProofstreamClient('http://127.0.0.1:1', { fetch: () => Promise.reject(new Error('asked')) })
@@ -64,6 +64,8 @@ describe.runIf(runsWith('ledger'))('with a ledger', () => {
     const { proof, promise, ...rest } = signed.receipt
     expect({ ...rest, proof, promise }).toEqual({
       ...plain.receipt,
+      batchId: expect.any(String),
+      time: expect.stringMatching(/Z$/),
       proof: expect.objectContaining({ verificationMethod: live.node.did }),
       promise: expect.objectContaining({ ledger: 'data.example/ledger' }),
     })
@@ -82,11 +84,17 @@ describe.runIf(runsWith('ledger'))('with a ledger', () => {
       facts: { signer: live.node.did, receiptId: receipt.receiptId },
     })
     const later = new Date(by.getTime() + 3_600_000)
-    expect(offline.verify(signed.text, { policy, now: later })).toMatchObject({
-      verdict: 'impossible',
-      missing: 'ledger',
+    const notJudged = (missing: string): object => ({ verdict: 'not judged', missing })
+    expect(offline.verify(signed.text, { policy, now: later })).toMatchObject(notJudged('signer'))
+    const named = { policy, signer: live.node.did, now: later }
+    expect(offline.verify(signed.text, named)).toMatchObject(notJudged('ledger'))
+    expect(offline.verify(signed.text, {})).toMatchObject(notJudged('policy'))
+    const hash = String((await live.call('/ledger')).at('statement'))
+    const beside = [await node.proof(receipt), (await live.call(`/ledger/statements/${hash}/proof`)).text]
+    expect(offline.verify(signed.text, { policy, now: later, beside })).toMatchObject({
+      verdict: 'included',
+      facts: { boundBy: { ledger: 'data.example/ledger', index: 0 }, shown: expect.arrayContaining(['offsets']) },
     })
-    expect(offline.verify(signed.text, {})).toMatchObject({ verdict: 'impossible', missing: 'policy' })
     const committed = signed.text.replace('"received":2', '"received":3')
     expect(committed).not.toBe(signed.text)
     expect(await refusal(() => offline.verify(committed, { policy }))).toEqual([0, 'Altered'])
@@ -97,7 +105,7 @@ describe.runIf(runsWith('ledger'))('with a ledger', () => {
       const refused = await refusal(() => offline.verify(changed, { policy }))
       const kind = Array.isArray(refused) ? refused[1] : offline.verify(changed, { policy }).verdict
       // What is no receipt any more is judged as an answer; one whose proof has another name is not signed.
-      expect(['Altered', 'InvalidRequest', 'MalformedJson', 'impossible']).toContain(kind)
+      expect(['Altered', 'InvalidRequest', 'MalformedJson', 'impossible', 'not judged']).toContain(kind)
     }
   })
 
@@ -117,7 +125,7 @@ describe.runIf(runsWith('ledger'))('with a ledger', () => {
       for (const file of [text, json, new TextEncoder().encode(text)]) {
         const judged = offline.verify(file, { policy })
         if (judged.kind !== 'proof' || judged.verdict !== 'included') throw new Error(JSON.stringify(judged))
-        expect(judged.facts.record?.value).toEqual(value)
+        expect('record' in judged.facts ? judged.facts.record?.value : undefined).toEqual(value)
         expect(judged).toMatchObject({
           quorum: 'none',
           facts: { kind, dataset: receipt.dataset.id, sequence: receipt.block?.sequence },
@@ -139,8 +147,12 @@ describe.runIf(runsWith('ledger'))('with a ledger', () => {
   test('a policy of another ledger cannot judge a proof, and one that nobody can read is refused', async () => {
     const text = await node.proof(receipt)
     const other = `log ${keyText('other.example', 1, 1)}\nquorum none\n`
-    expect(offline.verify(text, { policy: other })).toMatchObject({ kind: 'proof', verdict: 'impossible' })
-    expect(offline.verify(text, {})).toMatchObject({ verdict: 'impossible', missing: 'policy' })
+    expect(offline.verify(text, { policy: other })).toMatchObject({
+      kind: 'proof',
+      verdict: 'not judged',
+      missing: 'policy',
+    })
+    expect(offline.verify(text, {})).toMatchObject({ verdict: 'not judged', missing: 'policy' })
     const demanding = `${policy.replace(/^quorum.*\n/m, '')}${twoOfThree.replace(/^log.*\n/gm, '')}`
     expect(offline.verify(text, { policy: demanding })).toMatchObject({ verdict: 'witness quorum not met' })
     expect(await refusal(() => offline.verify(text, { policy: 'trust me\n' }))).toEqual([0, 'InvalidParameter'])
@@ -204,13 +216,11 @@ describe.runIf(runsWith('ledger'))('with a ledger', () => {
 
 test('a promise that was broken is a verdict for a signer that is named', () => {
   const ledger = new SmallLedger(9)
-  const entry = Uint8Array.from(ledger.blocks[5]!.entry)
-  entry[50]! ^= 1
   const { index, hashes, head } = ledger.proof(5, 9, 'block')
-  const receipt = signedReceipt(ledger, 5, { by: '2026-05-01T00:00:00.000Z', entry })
+  const receipt = signedReceipt(ledger, 5, { by: '2026-05-01T00:00:00.000Z', hash: otherHash })
   const found = { entry: ledger.blocks[5]!.entry, index, hashes }
-  const text = jsonText(brokenPromiseJson({ receipt, head, found }))
+  const text = jsonText(brokenPromiseJson({ receipt, head, found, proofs: [] }))
   const judged = offline.verify(text, { policy: twoOfThree, signer: nodeKey.did })
   expect(judged).toMatchObject({ kind: 'broken promise', verdict: 'promise broken' })
-  expect(offline.verify(text, { policy: twoOfThree })).toMatchObject({ verdict: 'impossible', missing: 'ledger' })
+  expect(offline.verify(text, { policy: twoOfThree })).toMatchObject({ verdict: 'not judged', missing: 'signer' })
 })

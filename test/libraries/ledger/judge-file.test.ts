@@ -4,15 +4,16 @@ import { expect, test } from 'vitest'
 import { utf8 } from '../../../src/libraries/base/bytes.ts'
 import { fromPlain, jsonText } from '../../../src/libraries/base/json/json.ts'
 import { kindOfFile } from '../../../src/libraries/ledger/file-kind.ts'
-import { judgeFile, type Trust } from '../../../src/libraries/ledger/judge-file.ts'
-import { brokenPromiseJson } from '../../../src/libraries/ledger/judge-receipt.ts'
+import { judgeFile } from '../../../src/libraries/ledger/judge-file.ts'
+import type { Trust } from '../../../src/libraries/ledger/judge-receipt.ts'
 import { parsePolicy } from '../../../src/libraries/ledger/policy.ts'
 import { proofJsonText } from '../../../src/libraries/ledger/proof-document.ts'
+import { brokenPromiseJson } from '../../../src/libraries/ledger/signed-receipt.ts'
 import { statementBytes } from '../../../src/libraries/ledger/statement.ts'
 import { generateNodeKey } from '../../../src/libraries/proof/sign.ts'
 import { keyText, origin, signedHead, twoOfThree } from './keys.ts'
 import { SmallLedger } from './proofs.ts'
-import { nodeKey, signedReceipt, signedRefusal } from './receipts.ts'
+import { nodeKey, otherHash, signedReceipt, signedRefusal } from './receipts.ts'
 
 const ledger = new SmallLedger(9)
 const [past, future] = ['2026-05-01T00:00:00.000Z', '2099-01-01T00:00:00.000Z']
@@ -20,14 +21,12 @@ const nowMs = Date.parse('2026-06-01T00:00:00Z')
 const policy = parsePolicy(utf8(twoOfThree))
 const json = (value: unknown): Uint8Array => utf8(jsonText(fromPlain(value)))
 
-const other = Uint8Array.from(ledger.blocks[5]!.entry)
-other[50]! ^= 1
 const { index, hashes, head } = ledger.proof(5, 9, 'block')
-const kept = { receipt: signedReceipt(ledger, 5, { by: past }), head }
-const swapped = { receipt: signedReceipt(ledger, 5, { by: past, entry: other }), head }
+const kept = { receipt: signedReceipt(ledger, 5, { by: past }), head, proofs: [] }
+const swapped = { ...kept, receipt: signedReceipt(ledger, 5, { by: past, hash: otherHash }) }
 const found = { entry: ledger.blocks[5]!.entry, index, hashes }
 const time = '2026-05-01T00:00:00.000Z'
-const statement = { ledger: { origin, keys: ['k'] }, version: '1', engines: [], time }
+const statement = { ledger: { origin, keys: ['k'] }, version: '1', engines: [], retired: [], time }
 
 const files = {
   proof: ledger.text(5, 9, 'row'),
@@ -66,16 +65,23 @@ test('each kind of file has its verdict', () => {
     statement: 'signed',
     refusal: 'signed',
     'plain receipt': 'signed',
-    promised: 'promised, not yet due',
-    'was due': 'impossible: ledger',
     // Anybody can sign a promise in the name of a ledger.
-    'promise broken': 'impossible: ledger',
-    'promise kept': 'included',
-    'entry not there': 'impossible: ledger',
+    promised: 'not judged: signer',
+    'was due': 'not judged: signer',
+    'promise broken': 'not judged: signer',
+    'promise kept': 'not judged: signer',
+    'entry not there': 'not judged: signer',
     answer: 'other',
   }
   expect(verdicts({ policy })).toEqual(byPolicy)
-  expect(verdicts({ policy, signer: nodeKey.did })).toEqual({ ...byPolicy, 'promise broken': 'promise broken' })
+  expect(verdicts({ policy, signer: nodeKey.did })).toEqual({
+    ...byPolicy,
+    promised: 'promised, not yet due',
+    'was due': 'not judged: ledger',
+    'promise broken': 'promise broken',
+    'promise kept': 'included',
+    'entry not there': 'not judged: ledger',
+  })
 })
 
 test('what told the kind of a document in JSON is judged, any number of times, and its bytes are not read again', () => {
@@ -83,7 +89,7 @@ test('what told the kind of a document in JSON is judged, any number of times, a
   for (const [name, bytes] of Object.entries(files).filter(([one]) => !isText.includes(one))) {
     const kind = kindOfFile(bytes)
     for (const trust of [{ nowMs }, { nowMs, policy }]) {
-      expect([name, judgeFile(new Uint8Array(), trust, kind)]).toEqual([name, judgeFile(bytes, trust)])
+      expect([name, judgeFile(new Uint8Array(), trust, { file: kind })]).toEqual([name, judgeFile(bytes, trust)])
     }
   }
 })
@@ -115,15 +121,10 @@ test('a receipt that was never signed is not called altered: the reader learns h
 
 test('what a policy must say is missing without one, and what another key has signed is not taken', () => {
   const signed = { statement: 'signed', refusal: 'signed', 'plain receipt': 'signed', answer: 'other' }
-  const missing = Object.fromEntries(Object.keys(files).map((name) => [name, 'impossible: policy']))
+  const missing = Object.fromEntries(Object.keys(files).map((name) => [name, 'not judged: policy']))
   expect(verdicts({})).toEqual({ ...missing, ...signed })
   const unknown = parsePolicy(utf8(`log ${keyText('other.example', 1, 1)}\nquorum none\n`))
-  const impossible = Object.fromEntries(Object.keys(files).map((name) => [name, 'impossible']))
-  expect(verdicts({ policy: unknown })).toEqual({
-    ...impossible,
-    ...signed,
-    'promise broken': 'impossible',
-  })
+  expect(verdicts({ policy: unknown })).toEqual({ ...missing, ...signed })
   const others = verdicts({ policy, signer: generateNodeKey().did })
   const byNode = ['statement', 'refusal', 'plain receipt', 'promised', 'was due', 'promise broken', 'promise kept']
   expect(byNode.map((name) => others[name])).toEqual(Array(byNode.length).fill('altered'))
@@ -135,7 +136,7 @@ test('no document with a changed byte is taken', () => {
     for (let at = 0; at < files[name].length; at += 7) {
       const changed = Uint8Array.from(files[name])
       changed[at]! ^= 1
-      const judged = judgeFile(changed, { policy, nowMs })
+      const judged = judgeFile(changed, { policy, nowMs, ...(name === 'promised' && { signer: nodeKey.did }) })
       // A witness whose key is no longer named may be missed, and no more than that.
       const taken = ['included', 'signed', 'promised, not yet due', 'promise broken']
       const isTaken = judged.kind !== 'other' && taken.includes(judged.verdict)

@@ -11,7 +11,8 @@ import {
   documentBytes,
   parseDocument,
   parseProofJson,
-  type ProofDocument,
+  type BlockDocument,
+  type RecordDocument,
   proofJsonText,
 } from '../../../src/libraries/ledger/proof-document.ts'
 import { maxExtraLine, parseTlogProof, tlogProofText } from '../../../src/libraries/ledger/tlog-proof.ts'
@@ -26,7 +27,7 @@ const judge = (bytes: Uint8Array | string, by = policy): ProofVerdict =>
   judgeProof(typeof bytes === 'string' ? utf8(bytes) : bytes, by)
 
 /** What the facts of a document name. */
-function shownOf(document: ProofDocument): object {
+function shownOf(document: BlockDocument | RecordDocument): object {
   if (document.kind === 'block') return { block: document.block.hash, record: undefined }
   const { record: value, index, count } = document
   return { block: undefined, record: { value, index, count } }
@@ -102,7 +103,7 @@ describe('a proof', () => {
       judge(withExtra((value) => (value['v'] = 2))).verdict,
       judge(withExtra((value) => (value['kind'] = 'column'))).verdict,
       judge(withExtra((value) => (value['entry'] = newer))).verdict,
-    ]).toEqual(Array(5).fill('impossible'))
+    ]).toEqual(['not judged', ...Array<string>(4).fill('impossible')])
     const statement = Buffer.from([2, ...Array<number>(32).fill(1)]).toString('base64')
     expect(judge(withExtra((value) => (value['entry'] = statement))).verdict).toBe('altered')
     expect(judge(withExtra((value) => (value['more'] = 1))).verdict).toBe('altered')
@@ -112,7 +113,7 @@ describe('a proof', () => {
     const document = ledger.blocks[4]!.documents.row
     const entry = Uint8Array.from(document.entry).fill(0, 105)
     const proof = { ...ledger.proof(4, 9, 'row'), extra: documentBytes({ ...document, entry }) }
-    expect(judge(tlogProofText(proof)!)).toMatchObject({ verdict: 'altered', reason: 'the entry has no such row' })
+    expect(judge(tlogProofText(proof)!)).toMatchObject({ verdict: 'altered', reason: 'ledger entry: has no such row' })
   })
 
   test('whose extra line would be too long is not written as text, and judged as JSON', () => {

@@ -1,49 +1,32 @@
-// What a signed receipt promises, and when it is kept or broken: judged by a stranger who has the policy and what the ledger signed.
+// What a signed receipt promises, and when it is kept or broken: what the vectors beside this file do not say, because it takes all
+// entries of a ledger, and the words in which it is told.
 
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { utf8 } from '../../../src/libraries/base/bytes.ts'
 import { fromPlain, jsonText, parseJson } from '../../../src/libraries/base/json/json.ts'
 import type { JsonObject } from '../../../src/libraries/base/json/value.ts'
-import { blockEntryBytes } from '../../../src/libraries/ledger/entry.ts'
 import { kindOfFile } from '../../../src/libraries/ledger/file-kind.ts'
+import { type Absent, besideOf, headFacts, judgePromise } from '../../../src/libraries/ledger/judge-receipt.ts'
+import { openHead } from '../../../src/libraries/ledger/open-head.ts'
+import { parsePolicy } from '../../../src/libraries/ledger/policy.ts'
 import {
-  answersPromise,
   brokenPromiseJson,
-  judgePromise,
-  type LedgerPromise,
-  lookedIn,
   openReceipt,
   openRefusal,
   parseBrokenPromise,
-} from '../../../src/libraries/ledger/judge-receipt.ts'
-import { openHead } from '../../../src/libraries/ledger/open-head.ts'
-import { parsePolicy } from '../../../src/libraries/ledger/policy.ts'
+} from '../../../src/libraries/ledger/signed-receipt.ts'
 import { generateNodeKey } from '../../../src/libraries/proof/sign.ts'
-import { signedHead, twoOfThree } from './keys.ts'
+import { keyText, origin, signedHead, twoOfThree } from './keys.ts'
 import { SmallLedger } from './proofs.ts'
 import { nodeKey, signedReceipt, signedRefusal } from './receipts.ts'
+import { blockOf, didOf, receiptOf, SmallTree, statementOf } from './small-node.ts'
 
 const ledger = new SmallLedger(40)
-const policy = parsePolicy(utf8(twoOfThree))
-const nobody = parsePolicy(utf8(twoOfThree.replace('quorum G', 'quorum none')))
+const policy = parsePolicy(utf8(`${twoOfThree}log ${keyText('next.example/ledger', 2, 1)}\n`))
+const timeOf = (ms: number): string => new Date(ms).toISOString()
 /** Witnesses sign at 1,780,000,001 and later. */
 const witnessedMs = 1_780_000_001_000
-const timeOf = (ms: number): string => new Date(ms).toISOString()
 const long = timeOf(witnessedMs - 120_000)
-
-function opened(size: number, witnesses = [1, 3], by = policy) {
-  const head = openHead(signedHead({ size, root: ledger.root(size) }, { witnesses }), by)
-  if (!head.ok) throw new Error(head.reason)
-  return head
-}
-
-function promiseOf(index: number, by: string): LedgerPromise {
-  const { promise } = openReceipt(signedReceipt(ledger, index, { by }))
-  if (promise === undefined) throw new Error('no promise')
-  return promise
-}
-
-const at = (index: number) => ({ entry: ledger.blocks[index]!.entry, index })
 
 test('a receipt says who has signed it and what is promised, and no changed one is taken', () => {
   const receipt = signedReceipt(ledger, 5, { by: '2026-05-28T20:26:40.000Z' })
@@ -69,12 +52,15 @@ test('a receipt says who has signed it and what is promised, and no changed one 
   }
   // What is signed in one domain is nothing in another.
   expect(() => openRefusal(receipt)).toThrow('signature')
-  const other = { key: generateNodeKey(), by: long, more: { block: { hash: 'f', sequence: 7 } } }
-  expect(() => openReceipt(signedReceipt(ledger, 5, other))).toThrow('another block')
+  for (const more of [{ block: undefined }, { status: 'rejected' }]) {
+    const other = { key: generateNodeKey(), by: long, more }
+    expect(() => openReceipt(signedReceipt(ledger, 5, other))).toThrow('promises the entry of a block and has none')
+  }
   const members: object[] = [
-    { promise: { ledger: 'a', by: 'soon', entry: 'AQ==' } },
     { promise: { ledger: 'a', by: long, entry: 'AQ==' } },
     { promise: { ledger: 'a', by: long } },
+    { batchId: undefined },
+    { time: 'now' },
   ]
   for (const more of members) expect(() => openReceipt(signedReceipt(ledger, 5, { more }))).toThrow('receipt: ')
   // Date.parse takes days and hours that are not there.
@@ -88,76 +74,116 @@ test('a receipt says who has signed it and what is promised, and no changed one 
   }
 })
 
-describe('a promise', () => {
-  const judge = (promise: LedgerPromise, looked?: Parameters<typeof judgePromise>[1], nowMs = witnessedMs) =>
-    judgePromise(promise, looked, { policy, nowMs })
+const [first, block, next] = [statementOf(7, { origin, key: 1 }), blockOf(0, 0), blockOf(0, 1)]
+const short = new SmallTree(origin, 1, [first, block])
+const proofOfFirst = short.text(first.documents.statement)
 
-  test('is kept by its entry, under a head that enough have signed', () => {
-    const promise = promiseOf(5, long)
-    expect(ledger.blocks.filter(({ entry }) => answersPromise(promise, entry))).toHaveLength(1)
-    expect(judge(promise, { opened: opened(9), found: at(5) })).toEqual({
-      verdict: 'included',
-      index: 5,
-      quorum: 'met',
-    })
-    expect(judge(promise, { opened: opened(9, [2]), found: at(5) }).verdict).toBe('witness quorum not met')
-    const alone = { opened: opened(9, [], nobody), found: at(5) }
-    expect(judgePromise(promise, alone, { policy: nobody, nowMs: witnessedMs })).toMatchObject({ quorum: 'none' })
+/** The verdict where all entries below a head were read that has the first block and not the next, which is promised. */
+function judgeAbsent({
+  witnesses = [1, 3],
+  by = long,
+  nowMs = witnessedMs,
+  files = [proofOfFirst],
+  end,
+  policy: of = policy,
+}: {
+  witnesses?: number[]
+  by?: string
+  nowMs?: number
+  files?: Uint8Array[]
+  end?: Absent['end']
+  policy?: typeof policy
+} = {}) {
+  const opened = openHead(short.head({ witnesses }), of)
+  if (!opened.ok) throw new Error(opened.reason)
+  const { promise, ...rest } = openReceipt(receiptOf(next, { by }))
+  const absent = [{ head: headFacts(opened), ...(end && { end }) }]
+  return judgePromise({ ...rest, promise: promise! }, { ...besideOf(files, of), absent }, { policy: of, nowMs })
+}
+
+test('a promise is broken by a later head without the entry, if a quorum says that it is later by a minute', () => {
+  expect(judgeAbsent()).toMatchObject({
+    verdict: 'promise broken',
+    reason: `A head that the witnesses signed after ${long} does not hold the promised entry.`,
+    facts: { boundBy: { ledger: origin, index: 0, size: 2 } },
+    by: [{ index: 0 }],
   })
+  expect(judgeAbsent({ by: timeOf(witnessedMs - 61_000) }).verdict).toBe('promise broken')
+  expect(judgeAbsent({ by: timeOf(witnessedMs - 60_000) }).verdict).toBe('promised, not yet due')
+  expect(judgeAbsent({ witnesses: [1] })).toMatchObject({ verdict: 'not judged', missing: 'ledger' })
+  const nobody = parsePolicy(utf8(twoOfThree.replace('quorum G', 'quorum none')))
+  expect(judgeAbsent({ witnesses: [], policy: nobody })).toMatchObject({ verdict: 'not judged', missing: 'ledger' })
+  expect(judgeAbsent({ files: [] })).toMatchObject({ verdict: 'not judged', missing: 'signer' })
+})
 
-  test('is broken by another block in its place, whoever has signed the head', () => {
-    const entry = Uint8Array.from(ledger.blocks[5]!.entry)
-    entry[50]! ^= 1
-    const promise = promiseOf(5, timeOf(witnessedMs + 1e9))
-    expect(answersPromise(promise, entry)).toBe(true)
-    expect(judge(promise, { opened: opened(9, []), found: { entry, index: 5 } }).verdict).toBe('promise broken')
-    // Roots are not promised.
-    const roots = Uint8Array.from(ledger.blocks[5]!.entry).fill(7, 73)
-    expect(judge(promise, { opened: opened(9), found: { entry: roots, index: 5 } }).verdict).toBe('included')
-    expect(answersPromise(promise, entry.subarray(0, 73))).toBe(false)
-    expect(answersPromise(promise, new Uint8Array(blockEntryBytes))).toBe(false)
+test('a promise is broken by the end of a ledger whose place another took, signed by a key of the first one', () => {
+  const previous = short.previous()
+  const end = { size: 2, root: short.root() }
+  const next = (node: number) => statementOf(node, { origin: 'next.example/ledger', key: 2, previous })
+  const proof = (one: typeof first, of = 'next.example/ledger', key = 2): Uint8Array =>
+    new SmallTree(of, key, [one]).text(one.documents.statement)
+  const due = { by: '2099-01-01T00:00:00.000Z', end }
+  expect(judgeAbsent({ ...due, files: [proofOfFirst, proof(next(7))] })).toMatchObject({
+    verdict: 'promise broken',
+    reason: 'next.example/ledger took the place of the ledger, which ended without the promised entry.',
   })
+  for (const files of [[proofOfFirst], [proofOfFirst, proof(next(66))]]) {
+    expect(judgeAbsent({ ...due, files }).verdict).toBe('promised, not yet due')
+  }
+  for (const other of [undefined, { size: 1, root: short.root(1) }, { size: 2, root: short.root(1) }]) {
+    const judged = judgeAbsent({ ...due, end: other, files: [proofOfFirst, proof(next(7))] })
+    expect(judged.verdict).toBe('promised, not yet due')
+  }
+  const leaked = statementOf(8, { origin, key: 1, retired: [{ node: 7, at: '2026-06-01T00:00:00Z', why: 'leaked' }] })
+  const files = [proofOfFirst, proof(leaked, origin, 1), proof(next(8))]
+  expect(judgeAbsent({ ...due, files })).toMatchObject({ verdict: 'not judged', missing: 'signer' })
+})
 
-  test('is broken by a later head without it, if a quorum says that it is later by a minute', () => {
-    const without = { opened: opened(5) }
-    expect(judge(promiseOf(5, long), without)).toMatchObject({ verdict: 'promise broken' })
-    expect(judge(promiseOf(5, timeOf(witnessedMs - 61_000)), without).verdict).toBe('promise broken')
-    expect(judge(promiseOf(5, timeOf(witnessedMs - 60_000)), without).verdict).toBe('promised, not yet due')
-    expect(judge(promiseOf(5, long), { opened: opened(5, [1]) }).verdict).toBe('impossible')
-    const alone = { opened: opened(5, [], nobody) }
-    expect(judgePromise(promiseOf(5, long), alone, { policy: nobody, nowMs: witnessedMs }).verdict).toBe('impossible')
-  })
-
-  test('is a promise until a minute after its time, and then nobody knows without the ledger', () => {
-    const promise = promiseOf(5, long)
-    expect(judge(promise, undefined, promise.byMs + 60_000)).toMatchObject({
-      verdict: 'promised, not yet due',
-      reason: `It was due at ${long}, and counts as broken only a minute later.`,
-    })
-    expect(judge(promise, undefined, promise.byMs)).toMatchObject({ reason: `It is due at ${long}.` })
-    expect(judge(promise, undefined, promise.byMs + 60_001).verdict).toBe('impossible')
+test('a promise is one until a minute after its time, and what is far off is said to be', () => {
+  const judge = (by: string, nowMs: number) => judgeAbsent({ by, nowMs, witnesses: [] })
+  const by = '2026-05-28T20:21:30.000Z'
+  const byMs = Date.parse(by)
+  expect(judge(by, byMs)).toMatchObject({ verdict: 'promised, not yet due', reason: `It is due at ${by}.` })
+  const late = `It was due at ${by}, and counts as broken only a minute later.`
+  expect(judge(by, byMs + 60_000)).toMatchObject({ verdict: 'promised, not yet due', reason: late })
+  expect(judge(by, byMs + 60_001)).toMatchObject({ verdict: 'not judged', missing: 'ledger' })
+  const days = (Date.parse('9999-12-31T23:59:59Z') - Date.parse('2026-05-28T20:20:00Z')) / 86_400_000
+  expect(judge('9999-12-31T23:59:59Z', byMs)).toMatchObject({
+    verdict: 'promised, not yet due',
+    reason: `It is due only at 9999-12-31T23:59:59.000Z, ${Math.floor(days)} days after it was signed: no node asks for so long.`,
   })
 })
 
-test('a broken promise is a file, which shows the entry in the promised place', () => {
-  const { index, hashes } = ledger.proof(5, 9, 'block')
+test('whose key is gone is said with the time', () => {
+  const gone = (why: 'rotated' | 'leaked', at: string): unknown => {
+    const told = statementOf(8, { origin, key: 1, retired: [{ node: 7, at, why }] })
+    return judgeAbsent({ files: [new SmallTree(origin, 1, [told]).text(told.documents.statement)] })
+  }
+  const [before, after] = ['2026-05-28T20:19:00.000Z', '2026-05-28T20:21:00.000Z']
+  expect([gone('rotated', before), gone('leaked', before), gone('leaked', after)]).toMatchObject([
+    { reason: `The key of the signer was changed at ${before}, and signed after that.` },
+    { reason: `The key of the signer leaked at ${before}, and signed after that.` },
+    { reason: `The key of the signer leaked at ${after}: that its promise is not kept may be the work of a thief.` },
+  ])
+  expect(judgeAbsent({ files: [] })).toMatchObject({ reason: expect.stringContaining(didOf(7)) })
+})
+
+test('a broken promise is a file, which goes to text and back', () => {
+  const { index, hashes, head } = ledger.proof(5, 9, 'block')
   const found = { entry: ledger.blocks[5]!.entry, index, hashes }
-  const broken = { receipt: signedReceipt(ledger, 5, { by: long }), head: ledger.proof(5, 9, 'block').head, found }
+  const broken = { receipt: signedReceipt(ledger, 5, { by: long }), head, found, proofs: [] }
   const document = parseJson(jsonText(brokenPromiseJson(broken))) as JsonObject
   const read = parseBrokenPromise(document)
   expect(openReceipt(read.receipt).signer).toBe(nodeKey.did)
-  expect(lookedIn(read, opened(9))).toMatchObject({ found: { index: 5 } })
-  expect(() => lookedIn({ ...read, found: { ...found, index: 4 } }, opened(9))).toThrow('not at this place')
+  expect({ ...read, receipt: broken.receipt }).toEqual(broken)
   expect(() => parseBrokenPromise(new Map([...document, ['more', 1 as never]]))).toThrow('broken promise: ')
-  const { found: _, ...bare } = broken
-  expect(lookedIn(parseBrokenPromise(brokenPromiseJson(bare) as JsonObject), opened(9))).toBeUndefined()
 })
 
 test('each kind of file is told by what it holds', () => {
   const receipt = signedReceipt(ledger, 5, { by: long })
   const refusal = signedRefusal()
   const head = signedHead({ size: 9, root: ledger.root(9) })
-  const broken = brokenPromiseJson({ receipt, head })
+  const broken = brokenPromiseJson({ receipt, head, proofs: [] })
   const json = (value: unknown): Uint8Array => utf8(jsonText(fromPlain(value)))
   expect(
     [

@@ -4,7 +4,7 @@ import { utf8 } from '../../../src/libraries/base/bytes.ts'
 import { fromPlain } from '../../../src/libraries/base/json/json.ts'
 import type { JsonObject } from '../../../src/libraries/base/json/value.ts'
 import { blockTag, datasetTag, entryBytes } from '../../../src/libraries/ledger/entry.ts'
-import type { ProofDocument } from '../../../src/libraries/ledger/proof-document.ts'
+import type { BlockDocument, RecordDocument } from '../../../src/libraries/ledger/proof-document.ts'
 import { batchSalt, recordLeaf, recordsRoot, rowSalt } from '../../../src/libraries/ledger/roots.ts'
 import { allSecrets, blockSalt, datasetSaltOf, secretOf } from '../../../src/libraries/ledger/secrets.ts'
 import { inclusionProof } from '../../../src/libraries/ledger/tile-proofs.ts'
@@ -28,7 +28,7 @@ const recordsOf = (kind: string, sequence: number, count: number): JsonObject[] 
 
 interface Block {
   readonly entry: Uint8Array
-  readonly documents: Readonly<Record<Kind, ProofDocument>>
+  readonly documents: { readonly block: BlockDocument } & Readonly<Record<'batch' | 'row', RecordDocument>>
 }
 
 /** Entry and documents of block `sequence` of dataset `number`. */

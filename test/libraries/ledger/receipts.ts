@@ -1,38 +1,39 @@
 // Signed receipts and refusals for the blocks of a small ledger, as a node makes them.
 
-import { base64Text } from '../../../src/libraries/base/base64.ts'
+import { toHex } from '../../../src/libraries/base/bytes.ts'
 import { fromPlain } from '../../../src/libraries/base/json/json.ts'
 import type { JsonObject } from '../../../src/libraries/base/json/value.ts'
-import { parseEntry, promisedBytes } from '../../../src/libraries/ledger/entry.ts'
 import { receiptDomain, refusalDomain, signDocument } from '../../../src/libraries/ledger/signed-document.ts'
 import { generateNodeKey, type NodeKey } from '../../../src/libraries/proof/sign.ts'
 import { origin } from './keys.ts'
 import type { SmallLedger } from './proofs.ts'
 
 export const nodeKey = generateNodeKey()
+/** Hash of a block that no ledger has. */
+export const otherHash = `f1620${'5'.repeat(64)}`
 
-/** The receipt of the block at this index of the ledger; `entry` is promised in its place, `by` is RFC 3339. */
+/** The receipt of the block at this index of the ledger; `hash` is named and promised in its place, `by` is RFC 3339. */
 export function signedReceipt(
   ledger: SmallLedger,
   index: number,
   {
     by,
-    entry = ledger.blocks[index]!.entry,
+    hash,
     key = nodeKey,
     more = {},
-  }: { by?: string; entry?: Uint8Array; key?: NodeKey; more?: object },
+  }: { by?: string | undefined; hash?: string | undefined; key?: NodeKey; more?: object },
 ): JsonObject {
-  const { documents } = ledger.blocks[index]!
-  const parsed = parseEntry(entry)
-  if (parsed.kind !== 'block' || documents.block.kind !== 'block') throw new Error('no block')
-  const promise = { ledger: origin, by, entry: base64Text(entry.subarray(0, promisedBytes)) }
+  const { block, dataset } = ledger.blocks[index]!.documents.block
+  const salts = { datasetSalt: toHex(dataset.salt), blockSalt: toHex(block.salt) }
   const receipt = {
     receiptId: 'R'.repeat(40),
+    batchId: 'batch',
+    time: '2026-05-01T00:00:00.000Z',
     status: 'committed',
-    dataset: { id: documents.block.dataset.id, alias: 'me/lab' },
-    block: { hash: documents.block.block.hash, sequence: parsed.sequence },
+    dataset: { id: dataset.id, alias: 'me/lab' },
+    block: { hash: hash ?? block.hash, sequence: Math.floor(index / 3) },
     bodyHash: `f1220${'0'.repeat(64)}`,
-    ...(by !== undefined && { promise }),
+    ...(by !== undefined && { promise: { ledger: origin, by, ...salts } }),
     ...more,
   }
   // An object becomes a JSON object.

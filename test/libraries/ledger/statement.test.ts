@@ -19,6 +19,7 @@ const statement = {
   version: '0.3.0',
   engines: [{ name: 'duckdb', version: '1.5.6', sha256: 'ab'.repeat(32) }],
   time: '2026-07-22T10:00:00.000Z',
+  retired: [{ node: 'did:key:zOld', at: '2026-07-21T10:00:00.000Z', why: 'leaked' as const }],
 }
 const previous = { origin: 'old.example/ledger', size: 7, root: 'AAAA', reason: 'the key is lost' }
 
@@ -42,6 +43,7 @@ describe('a statement', () => {
     ['another member', '"time"', '"more":1,"time"'],
     ['white space', '{', '{ '],
     ['another type', 'statement/1', 'statement/2'],
+    ['another reason', '"leaked"', '"lost"'],
     ['no key', /"keys":\[[^\]]*\]/, '"keys":[]'],
     ['another signature', /"proofValue":"u./, '"proofValue":"u_'],
   ])('with %s is refused', (_, from, to) => {

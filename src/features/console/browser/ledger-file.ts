@@ -6,11 +6,12 @@ import { utf8 } from '../../../libraries/base/bytes.ts'
 import { jsonText } from '../../../libraries/base/json/json.ts'
 import { systemClock } from '../../../libraries/base/clock.ts'
 import { cleanText } from '../../../libraries/base/clean-text.ts'
-import { type HeadFacts, judgeFile, type ReceiptFacts } from '../../../libraries/ledger/judge-file.ts'
+import { judgeFile } from '../../../libraries/ledger/judge-file.ts'
 import type { ProofFacts } from '../../../libraries/ledger/judge-proof.ts'
-import type { SignedRefusal } from '../../../libraries/ledger/judge-receipt.ts'
-import { type Witnessed, witnessedText } from '../../../libraries/ledger/open-head.ts'
+import type { ReceiptFacts } from '../../../libraries/ledger/judge-receipt.ts'
+import { type HeadFacts, type Witnessed, witnessedText } from '../../../libraries/ledger/open-head.ts'
 import { parsePolicy, type Policy, type Quorum } from '../../../libraries/ledger/policy.ts'
+import type { SignedRefusal } from '../../../libraries/ledger/signed-receipt.ts'
 import { element } from './element.ts'
 
 export interface Shown {
@@ -32,19 +33,19 @@ export function judgeLedgerFile(bytes: Uint8Array, { policy: text, signer }: Tru
   const judged = judgeFile(bytes, { policy, signer: named, nowMs: systemClock.nowMs() })
   if (judged.kind === 'other') return undefined
   if (judged.verdict === 'altered') return bad(judged.reason)
-  if (judged.verdict === 'impossible') {
-    if (!('missing' in judged)) return unjudged(judged.reason)
+  if (judged.verdict === 'impossible') return unjudged(judged.reason)
+  if (judged.verdict === 'not judged') {
     if (judged.missing === 'policy') return unjudged(reason ?? judged.reason)
-    if (judged.kind !== 'receipt' || judged.facts === undefined) return unjudged(inLedger)
-    return {
-      tone: 'unjudged',
-      headline: '? Signed, and the promise was due',
-      content: ofReceipt(judged.facts, inLedger),
-    }
+    const why = judged.missing === 'signer' ? judged.reason : `${judged.reason} ${inLedger}`
+    return { tone: 'unjudged', headline: '? Signed, and not judged', content: ofReceipt(judged.facts, why) }
   }
   if (judged.verdict === 'witness quorum not met') {
     const facts =
-      judged.kind === 'proof' ? proofLines(judged.facts) : judged.kind === 'head' ? headLines(judged.facts) : []
+      judged.kind === 'proof'
+        ? proofLines(judged.facts)
+        : judged.kind === 'head'
+          ? headLines(judged.facts)
+          : receiptLines(judged.facts)
     const why = element('p', '', judged.reason ?? '')
     return { tone: 'unjudged', headline: '? Witness quorum not met', content: [why, list(facts)] }
   }
@@ -61,11 +62,9 @@ export function judgeLedgerFile(bytes: Uint8Array, { policy: text, signer }: Tru
       return good(unchanged, list(refusalLines(judged.facts)))
     default: {
       const isPromised = judged.verdict === 'promised, not yet due'
-      if (isPromised || judged.verdict === 'signed') {
-        return good(isPromised ? '✓ Promised, not yet due' : unchanged, ...ofReceipt(judged.facts, judged.reason))
-      }
+      const content = ofReceipt(judged.facts, 'reason' in judged ? judged.reason : '')
+      if (isPromised) return good('✓ Promised, not yet due', ...content)
       const isBroken = judged.verdict === 'promise broken'
-      const content = ofReceipt(judged.facts, judged.reason)
       return isBroken ? { tone: 'bad', headline: '✗ The promise was broken', content } : good(unchanged, ...content)
     }
   }
@@ -84,15 +83,23 @@ export function policyOf(text: string): { readonly policy?: Policy; readonly rea
   }
 }
 
-function ofReceipt({ signer, status, dataset, block, promise }: ReceiptFacts, about = ''): HTMLElement[] {
-  const facts = list([
+function ofReceipt(facts: ReceiptFacts, about = ''): HTMLElement[] {
+  const shown = list(receiptLines(facts))
+  return about === '' ? [shown] : [shown, element('p', '', cleanText(about))]
+}
+
+function receiptLines({ signer, status, dataset, block, promise, boundBy, retired, shown }: ReceiptFacts): Pair[] {
+  const by = typeof boundBy === 'object' ? `entry ${boundBy.index} of ${boundBy.ledger}` : boundBy && 'you'
+  return [
     ['status', status],
     ['dataset', dataset],
     ...(block === undefined ? [] : [['block', `${block.hash}, sequence ${block.sequence}`] as const]),
     ...(promise === undefined ? [] : [['promise', `an entry of ${promise.ledger}`] as const]),
+    ...(shown === undefined ? [] : [['shown by the ledger', shown.join(', ')] as const]),
     ['signer', signer],
-  ])
-  return about === '' ? [facts] : [facts, element('p', '', about)]
+    ...(by === undefined ? [] : [['named as the node by', by] as const]),
+    ...(retired === undefined ? [] : [[`${retired.why} at`, retired.at] as const]),
+  ]
 }
 
 function refusalLines({ signer, dataset, kind, time }: SignedRefusal): Pair[] {
@@ -110,8 +117,20 @@ function headLines({ ledger, witnessed }: HeadFacts): Pair[] {
 
 type Pair = readonly [name: string, text: string]
 
-function proofLines({ kind, dataset, sequence, block, record, ledger, witnessed }: ProofFacts): Pair[] {
+function proofLines(facts: ProofFacts): Pair[] {
+  const { ledger, witnessed } = facts
   const { origin, size, index } = ledger
+  if (facts.kind === 'statement') {
+    const { node, time, retired } = facts.statement
+    return [
+      ['node', node],
+      ['time', time],
+      ...retired.map(({ node: key, why, at }) => [`${why} at ${at}`, key] as const),
+      ['ledger', `${origin}: entry ${index} of ${size}`],
+      ...witnessLines(witnessed),
+    ]
+  }
+  const { kind, dataset, sequence, block, record } = facts
   return [
     ...(record === undefined ? [] : [[kind, jsonText(record.value)] as const]),
     ...(record === undefined ? [] : [['place', `${record.index + 1} of ${record.count} in its block`] as const]),
