@@ -5,19 +5,28 @@ import { mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { fromPlain, jsonText } from '../../src/libraries/base/json/json.ts'
-import { proofJsonText } from '../../src/libraries/ledger/proof-document.ts'
+import { toHex } from '../../src/libraries/base/bytes.ts'
+import { canonicalBytes } from '../../src/libraries/base/json/canonical.ts'
+import { fromPlain, jsonText, parseJson } from '../../src/libraries/base/json/json.ts'
+import type { JsonObject } from '../../src/libraries/base/json/value.ts'
+import { documentBytes, type ProofDocument, proofJsonText } from '../../src/libraries/ledger/proof-document.ts'
+import { inclusionProof } from '../../src/libraries/ledger/tile-proofs.ts'
+import { hashesByLevel } from '../../src/libraries/ledger/tiled-tree.ts'
+import { tlogProofText } from '../../src/libraries/ledger/tlog-proof.ts'
+import { leafHash } from '../../src/libraries/ledger/tree.ts'
 import { generateNodeKey } from '../../src/libraries/proof/sign.ts'
 import { runCommand } from '../helpers/run-node.ts'
 import { repository } from '../helpers/sources.ts'
 import { keyText, origin, signedHead, twoOfThree } from '../libraries/ledger/keys.ts'
 import { SmallLedger } from '../libraries/ledger/proofs.ts'
 import { nodeKey, signedReceipt, signedRefusal } from '../libraries/ledger/receipts.ts'
-import { firstStatement, headOf, serve, servedLedger } from './served-ledger.ts'
+import { blockOf, receiptOf, SmallTree, statementOf } from '../libraries/ledger/small-node.ts'
+import { firstStatement, headOf, serve, servedLedger, servedTree } from './served-ledger.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'proofstream-verify-'))
 const ledger = new SmallLedger(600)
 const nowhere = 'http://127.0.0.1:9'
+const named = ['--signer', nodeKey.did]
 const [past, future] = ['2026-05-01T00:00:00.000Z', '2099-01-01T00:00:00.000Z']
 
 async function save(name: string, content: Uint8Array | string | object): Promise<string> {
@@ -97,7 +106,7 @@ describe.concurrent('verify', () => {
       ],
     ])
     const unknown = await verify(good, head, '--policy', other)
-    expect([unknown.code, unknown.lines.map(({ code }) => code)]).toEqual([11, [11, 11]])
+    expect([unknown.code, unknown.lines.map(({ code }) => code)]).toEqual([14, [14, 14]])
     const table = await verify(good, changed, '--policy', policy, '-o', 'table')
     expect(table.stdout).toMatch(/^changed\.tlog-proof +│ altered +│ +10 │ the entry is not at this place/m)
     expect((await verify(good, '--policy', policy, '-o', 'table')).stdout).toMatch(/^ledger\.index +5$/m)
@@ -132,8 +141,9 @@ describe.concurrent('verify', () => {
     expect(stderr).toContain(`judged by the policy of ${node.url}`)
     for (const args of [['--offline'], ['--server', nowhere]]) {
       const none = await verify(good, ...args)
-      expect([none.code, none.lines[0]?.['reason']]).toEqual([
-        11,
+      expect([none.code, none.lines[0]?.verdict, none.lines[0]?.['reason']]).toEqual([
+        14,
+        'not judged',
         expect.stringContaining('There is no policy to judge by'),
       ])
     }
@@ -193,19 +203,60 @@ describe.concurrent('the promise of a receipt', () => {
     }
   })
 
-  test('is not yet due, with or without the ledger', async () => {
+  test('is not yet due, with the ledger or without it for who knows the signer', async () => {
     const receipt = await save('young', signedReceipt(ledger, 8, { by: future }))
     await using node = await serve(servedLedger(blocks(5)).files)
-    for (const args of [['--server', node.url], ['--offline'], ['--server', nowhere]]) {
+    for (const args of [
+      ['--server', node.url],
+      ...[['--offline'], ['--server', nowhere]].map((to) => [...named, ...to]),
+    ]) {
       const { code, lines } = await verify(receipt, '--policy', policy, ...args)
       expect([code, lines[0]]).toEqual([
         0,
-        expect.objectContaining({ verdict: 'promised, not yet due', reason: `It is due at ${future}.` }),
+        expect.objectContaining({
+          verdict: 'promised, not yet due',
+          reason: expect.stringContaining(`It is due only at ${future}, 26543 days after it was signed`),
+        }),
       ])
     }
+    expect((await verify(receipt, '--policy', policy, ...named, '--server', nowhere)).lines[0]).toMatchObject({
+      boundBy: 'reader',
+      unread: [origin],
+    })
     const old = await save('old', signedReceipt(ledger, 8, { by: past }))
-    expect((await verify(old, '--policy', policy, '--offline')).lines[0]).toMatchObject({ verdict: 'impossible' })
+    const alone = await verify(old, '--policy', policy, '--offline')
+    expect([alone.code, alone.lines[0]]).toMatchObject([14, { verdict: 'not judged', missing: 'signer' }])
+    expect((await verify(old, '--policy', policy, '--offline', ...named)).lines[0]).toMatchObject({ missing: 'ledger' })
     expect((await verify(old, '--policy', policy, '--server', nowhere)).code).toBe(6)
+  })
+
+  test('is judged by the proofs beside it, in any order, without asking anybody', async () => {
+    const { entries, head } = servedLedger(blocks(9))
+    const tree = hashesByLevel(entries.map(leafHash))
+    const proofOf = (index: number, document: ProofDocument): Uint8Array =>
+      tlogProofText({
+        extra: documentBytes(document),
+        index,
+        hashes: inclusionProof(index, entries.length, tree),
+        head,
+      })!
+    const statement = parseJson(firstStatement()) as JsonObject
+    const files = [
+      await save('1.tlog-proof', proofOf(6, ledger.blocks[5]!.documents.block)),
+      await save('kept.json', signedReceipt(ledger, 5, { by: past })),
+      await save('0.tlog-proof', proofOf(0, { kind: 'statement', entry: entries[0]!, statement })),
+    ]
+    const { code, lines } = await verify(...files, '--policy', policy, '--offline')
+    expect([code, lines.map(({ verdict }) => verdict)]).toEqual([0, Array(3).fill('included')])
+    expect(lines[1]).toMatchObject({
+      boundBy: { ledger: origin, index: 0, size: 10 },
+      ledger: { origin, size: 10, index: 6 },
+      shown: ['dataset', 'block'],
+      claimed: ['bodyHash', 'status'],
+    })
+    expect(lines[2]).toMatchObject({ kind: 'statement', node: nodeKey.did, retired: [] })
+    const without = await verify(files[0]!, files[1]!, '--policy', policy, '--offline')
+    expect([without.code, without.lines[1]]).toMatchObject([14, { missing: 'signer' }])
   })
 
   test('is broken by a later head without the entry, and by another block in its place: both are files that verify takes', async () => {
@@ -222,25 +273,80 @@ describe.concurrent('the promise of a receipt', () => {
     const files = [await save('late.json', late.stdout), await save('swapped.json', swapped.stdout)]
     const again = await verify(files[0]!, '--policy', policy, '--server', without.url)
     expect([again.code, again.lines[0]?.verdict]).toEqual([12, 'promise broken'])
-    // The entry is in the file: nobody is asked by whoever knows the signer.
-    const offline = ['--policy', policy, '--offline', '--signer', nodeKey.did]
-    expect((await verify(files[1]!, ...offline)).code).toBe(12)
-    expect((await verify(files[0]!, ...offline)).code).toBe(11)
-    expect((await verify(files[1]!, '--policy', policy, '--offline')).code).toBe(11)
+    // The entry and the statement are in the file: nobody is asked. That it lacks the entry, all entries say.
+    const offline = ['--policy', policy, '--offline']
+    expect((await verify(files[1]!, ...offline)).lines[0]).toMatchObject({
+      code: 12,
+      boundBy: { ledger: origin, index: 0, size: 10 },
+    })
+    expect((await verify(files[0]!, ...offline)).lines[0]).toMatchObject({ code: 14, missing: 'ledger' })
     const changed = swapped.stdout.replace('"index":9', '"index":8')
     expect((await verify(await save('forged.json', changed), ...offline)).code).toBe(10)
   })
 
-  test('that a stranger signs in the name of the ledger is not broken by it', async () => {
+  test('that a stranger signs in the name of the ledger is not judged, whatever the ledger has', async () => {
     const stranger = generateNodeKey()
-    const receipt = await save('stranger', signedReceipt(ledger, 8, { by: past, key: stranger }))
-    await using node = await serve(servedLedger(blocks(8)).files)
-    const judged = await verify(receipt, '--policy', policy, '--server', node.url)
-    expect([judged.code, judged.lines[0]?.['reason']]).toEqual([
-      11,
-      expect.stringContaining('no statement of the ledger names'),
+    await using node = await serve(servedLedger(blocks(9)).files)
+    for (const [index, by] of [
+      [5, past],
+      [5, future],
+      [20, past],
+      [20, future],
+    ] as const) {
+      const receipt = await save(`stranger-${index}-${by}`, signedReceipt(ledger, index, { by, key: stranger }))
+      const judged = await verify(receipt, '--policy', policy, '--server', node.url)
+      expect([judged.code, judged.lines[0]]).toMatchObject([14, { missing: 'signer' }])
+      expect(judged.lines[0]?.['reason']).toContain(`Nothing says that ${stranger.did} is the node of ${origin}`)
+      const trusted = await verify(receipt, '--policy', policy, '--server', node.url, '--signer', stranger.did)
+      expect(trusted.lines[0]).toMatchObject({ boundBy: 'reader', code: index === 5 || by === future ? 0 : 12 })
+    }
+  })
+
+  test('of a ledger that was renewed is judged by its end, and by what the next one says of keys', async () => {
+    const old = new SmallTree(origin, 1, [statementOf(7, { origin, key: 1 }), blockOf(0, 0)])
+    const nextOrigin = 'node.example/ledger/2'
+    const retired = [{ node: 7, at: '2026-05-28T20:25:00.000Z', why: 'leaked' }] as const
+    const first = statementOf(7, { origin: nextOrigin, key: 2, previous: old.previous() })
+    const told = statementOf(8, { origin: nextOrigin, key: 2, previous: old.previous(), retired })
+    const served = (next: readonly (typeof first)[]) => {
+      const tree = new SmallTree(nextOrigin, 2, next)
+      const files = servedTree(old.entries, old.head())
+      for (const [path, file] of servedTree(tree.entries, tree.head()))
+        files.set(path.replace('/ledger', '/ledger/2'), file)
+      const place = (one: typeof first, at: string): unknown =>
+        files.set(`${at}/statements/${toHex(one.entry.subarray(1))}`, canonicalBytes(one.documents.statement.statement))
+      place(statementOf(7, { origin, key: 1 }), '/ledger')
+      for (const one of next) place(one, '/ledger/2')
+      return files
+    }
+    const receipts = [
+      await save('renewed-kept', receiptOf(blockOf(0, 0))),
+      await save('renewed-lost', receiptOf(blockOf(0, 1), { by: future })),
+      await save('renewed-thief', receiptOf(blockOf(0, 0), { time: '2026-05-28T20:26:00.000Z', by: future })),
+    ]
+    const codesBy = async (files: ReturnType<typeof served>, withNext = true) => {
+      await using node = await serve(files)
+      const both = twoOfThree.replace(/^(log .*)$/m, `$1 ${node.url}/ledger`)
+      const line = `log ${keyText(nextOrigin, 2, 1)} ${node.url}/ledger/2\n`
+      const file = await save(`renewed-policy-${files.size}-${String(withNext)}`, withNext ? both + line : both)
+      const judged = await verify(...(receipts as [string]), '--policy', file, '--server', nowhere)
+      return { judged: judged.lines.map(({ code }) => code), lines: judged.lines, file }
+    }
+    expect((await codesBy(served([first]), false)).judged).toEqual([0, 0, 0])
+    const { judged, lines } = await codesBy(served([first]))
+    expect(judged).toEqual([0, 12, 0])
+    expect(lines[1]?.['reason']).toContain('took the place of the ledger, which ended without the promised entry')
+    const evidence = lines[1]?.['evidence'] as { readonly proofs: readonly object[] } // as it is printed
+    expect(evidence.proofs).toMatchObject([{ kind: 'statement' }, { kind: 'statement' }])
+    expect((await codesBy(served([first, told]))).lines).toMatchObject([
+      { code: 0, retired: { why: 'leaked' }, boundBy: { ledger: nextOrigin, index: 1 } },
+      { code: 14, missing: 'signer' },
+      { code: 14, missing: 'signer' },
     ])
-    expect((await verify(receipt, '--policy', policy, '--server', node.url, '--signer', stranger.did)).code).toBe(12)
+    // That one hides what it said.
+    const hidden = served([first, told])
+    hidden.delete(`/ledger/2/statements/${toHex(told.entry.subarray(1))}`)
+    expect((await codesBy(hidden)).judged).toEqual([11, 11, 11])
   })
 
   test('is not judged by a ledger that is not as it was signed', async () => {
@@ -274,7 +380,7 @@ describe.concurrent('the promise of a receipt', () => {
       'a bundle of another tree': await judge((files) =>
         files.set(entries, small.get('/ledger/tile/entries/000.p/9')!),
       ),
-      'a tile without end': await judge((files) => junk(files, '/ledger/tile/0/000')),
+      'a bundle without end': await judge((files) => junk(files, entries)),
       'a head without end': await judge((files) => junk(files, '/ledger/checkpoint')),
       'no tile': await judge((files) => files.delete(entries)),
       'a head by another key': await judge((files) =>
@@ -292,7 +398,7 @@ describe.concurrent('the promise of a receipt', () => {
       good: 0,
       'an entry is another': 10,
       'a bundle of another tree': 10,
-      'a tile without end': 10,
+      'a bundle without end': 10,
       'a head without end': 10,
       'no tile': 11,
       'a head by another key': 10,
