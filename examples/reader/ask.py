@@ -12,6 +12,7 @@ was hashed. So nothing here writes JSON, and numbers are never read as floats be
 A file that was opened in an editor or pretty-printed since is put back into that form where nothing else was changed.
 --proof checks that a block, a batch or a row is in a ledger: the policy says which keys count, nothing in the file does.
 Exit code 0: checked. 1: the answer is not what the key signed. 2: no answer, or nothing that could be judged.
+--proof ends with the codes of proofstream verify, 0, 10, 11, 13 or 14: docs/spec/ledger.md#verdicts
 """
 
 import argparse
@@ -75,11 +76,13 @@ def check(text, signer=None):
         raise Forged("the commitment is not canonical")
     proof = json.loads(parts["proof"])
     did = proof["verificationMethod"]
-    if proof["type"] != "Ed25519Signature2020" or not did.startswith("did:key:z"):
+    if proof["type"] != "Ed25519Signature2020" or not re.fullmatch("did:key:z[2-9A-Za-z]+", did):
         raise Forged("the proof is of another type")
     key = base58(did[len("did:key:z") :])
     signature = base64.urlsafe_b64decode(proof["proofValue"][1:] + "==")
-    if key[:2] != b"\xed\x01" or not verify(key[2:], parts["commitment"].encode("ascii"), signature):
+    spelled = "u" + base64.urlsafe_b64encode(signature).decode("ascii").rstrip("=")
+    good = key[:2] == b"\xed\x01" and proof["proofValue"] == spelled
+    if not good or not verify(key[2:], parts["commitment"].encode("ascii"), signature):
         raise Forged("the signature is not of this key over this commitment")
     if signer is not None and did != signer:
         raise Forged(f"it is signed by {did}")
@@ -162,9 +165,23 @@ def verify(key, message, signature):
     left, right = times(s, base), add(r, times(h, public))
     return all((left[i] * right[2] - right[i] * left[2]) % P == 0 for i in (0, 1))
 
-# Proofs of the ledger: https://c2sp.org/tlog-proof, tlog-policy, signed-note, tlog-checkpoint and tlog-cosignature.
-ED25519, COSIGNATURE = 1, 4
-MOST = 2**53 - 1
+
+# Proofs of the ledger: docs/spec/ledger.md#proofs, and tlog-proof, tlog-policy and signed-note of https://c2sp.org.
+ED25519, COSIGNATURE, MOST = 1, 4, 2**53 - 1
+ANOTHER = "proofstream verify judges receipts, statements and all else about a ledger"
+CODES = {"included": 0, "altered": 10, "impossible": 11, "witness quorum not met": 13, "not judged": 14}
+TEXT, HEX = "(?s:.*)", "[0-9a-f]{64}"
+ANY = {"v": int, "kind": TEXT, "entry": TEXT, "dataset": {"id": f"did:odf:fed01{HEX}", "salt": HEX}}
+RECORD = {**ANY, "record": dict, "salt": HEX, "index": int, "count": int, "path": [TEXT]}
+SHAPES = {"block": {**ANY, "block": {"hash": f"f1620{HEX}", "salt": HEX}}, "batch": RECORD, "row": RECORD}
+
+
+class Unjudged(Exception):
+    """What is known of a file is right, and not enough: a verdict, and why."""
+
+
+class Number(str):
+    """A number of JSON as it was written."""
 
 
 def forged_unless(holds, why):
@@ -186,100 +203,108 @@ def size_of(text):
     return int(text)
 
 
-def key_of(text, kind):
+def key_of(text, kind, others):
     """Name, id and public key of a line of a policy."""
-    name, number, data = text.split("+", 2)
+    form = re.fullmatch(r"([^+\s]+)\+([0-9a-f]{8})\+(.*)", text)
+    name, number, data = form.groups() if form else ("", "", "")
     key = from_base64(data)
-    if key is None or len(key) != 33 or key[0] != kind:
-        raise ValueError(f"the policy has a key that is of another type: {name}")
-    if hashlib.sha256(name.encode() + b"\n" + key).digest()[:4].hex() != number:
-        raise ValueError(f"the policy has a key whose id does not follow from it: {name}")
+    if not key or key[1:] in [other for _, _, other in others]:
+        raise ValueError("has a key that cannot be read, or that of a line above")
+    if kind == COSIGNATURE and key[0] not in (ED25519, COSIGNATURE):
+        return name, None, key[1:]  # Of a newer type: it has signed nothing that can be checked here.
+    if len(key) != 33 or key[0] != kind or hashlib.sha256(name.encode() + b"\n" + key).digest()[:4].hex() != number:
+        raise ValueError("has a key of another type, or whose id does not follow from it")
     return name, bytes.fromhex(number), key[1:]
 
 
-def read_policy(text):
-    """Keys of logs, keys of witnesses by their names, groups in order, and the name of the quorum."""
-    logs, witnesses, groups, quorum = [], {}, [], None
-    for line in text.split("\n"):
-        words = line.split()
-        if not words or words[0].startswith("#"):
-            continue
-        known = {*witnesses, *(name for name, _, _ in groups)}
-        if words[0] == "log" and len(words) in (2, 3):
-            logs.append(key_of(words[1], ED25519))
-        elif words[0] == "witness" and len(words) in (3, 4) and words[1] not in known | {"none"}:
-            witnesses[words[1]] = key_of(words[2], COSIGNATURE)
-        elif words[0] == "group" and len(words) > 3 and words[1] not in known | {"none"} and known >= {*words[3:]}:
-            least = {"any": 1, "all": len(words) - 3}.get(words[2]) or int(words[2])
-            if not 0 < least <= len(words) - 3:
-                raise ValueError("the policy has a threshold that its group cannot reach, or always does")
-            groups.append((words[1], least, words[3:]))
-        elif words[0] == "quorum" and len(words) == 2 and quorum is None and words[1] in known | {"none"}:
-            quorum = words[1]
-        else:
-            raise ValueError(f"the policy has a line that is none: {line}")
-    if quorum is None:
-        raise ValueError("the policy has no quorum")
-    return logs, witnesses, groups, quorum
+def read_policy(data):
+    """Keys of logs, keys of witnesses by their names, groups in order, and the quorum. ValueError names the line."""
+    policy, free = ([], {}, [], []), set()  # Free are names that are not yet a member of a group.
+    for number, line in enumerate(data.decode("utf-8", "surrogateescape").split("\n"), 1):
+        try:
+            if re.search("[\0-\x08\x0b-\x1f\x7f]", line) or len(data) > 262144:
+                raise ValueError("has a control character, or there are too many")
+            read_line([word for word in re.split("[ \t]+", line) if word] or ["#"], policy, free)
+        except ValueError as error:
+            raise ValueError(f"line {number} of the policy {error}") from error
+    if not policy[3]:
+        raise ValueError("the policy has no quorum line")
+    return (*policy[:3], policy[3][0])
+
+
+def read_line(words, policy, free):
+    (logs, witnesses, groups, quorum), (word, *items) = policy, words
+    known = {*witnesses, *(name for name, _, _ in groups)}
+    if word == "log" and len(items) in (1, 2):
+        logs.append(key_of(items[0], ED25519, logs))
+    elif word == "witness" and len(items) in (2, 3) and items[0] not in known | {"none"}:
+        witnesses[items[0]] = key_of(items[1], COSIGNATURE, witnesses.values())
+        free.add(items[0])
+    elif word == "group" and len(items) > 2 and items[0] not in known | {"none"}:
+        name, least, *of = items
+        least = {"any": "1", "all": str(len(of))}.get(least, least)
+        if not re.fullmatch("[1-9][0-9]{0,5}", least) or int(least) > len(of):
+            raise ValueError(f"has a threshold that is not one from 1 to {len(of)}")
+        if not free >= {*of} or len({*of}) < len(of):
+            raise ValueError("has a member that no line above defines, or that is a member already")
+        groups.append((name, int(least), of))
+        free.symmetric_difference_update({name, *of})
+    elif word == "quorum" and len(items) == 1 and not quorum and items[0] in known | {"none"}:
+        quorum.append(items[0])
+    elif not word.startswith("#"):
+        raise ValueError("is none of log, witness, group and a first quorum, with new names and those of lines above")
 
 
 def read_note(data):
-    """The text of a signed note, and its signatures: name, key id, bytes."""
-    forged_unless(len(data) <= 131072, "the head is too long")
+    """The text of a signed note, and its signatures, lists by name and key id."""
     text, end, lines = data.decode("utf-8").rpartition("\n\n")
-    forged_unless(end and lines.endswith("\n"), "the head is no note")
-    forged_unless(not re.search("[\0-\x09\x0b-\x1f]", text + lines), "the head has a control character")
-    signatures = []
+    good = end and lines.endswith("\n") and not re.search("[\0-\x09\x0b-\x1f]", text + lines)
+    forged_unless(good and len(data) <= 131072 and lines.count("\n") <= 100, "the head is no note, or too long")
+    signatures = {}
     for line in lines[:-1].split("\n"):
         mark, name, data = (line.split(" ", 2) + ["", ""])[:3]
         signature = from_base64(data)
         good = mark == "\u2014" and name and not re.search(r"[\s+]", name) and signature and len(signature) > 4
         forged_unless(good, "the head has a line of a signature that is none")
-        signatures.append((name, signature[:4], signature[4:]))
-    forged_unless(len(signatures) <= 100, "the head has too many signatures")
+        signatures.setdefault((name, signature[:4]), []).append(signature[4:])
     return text + "\n", signatures
 
 
-def cosigned_at(text, key, signature):
-    seconds = int.from_bytes(signature[:8], "big")
-    message = f"cosignature/v1\ntime {seconds}\n{text}".encode()
-    return seconds if seconds <= MOST and verify(key, message, signature[8:]) else None
-
-
 def open_head(data, policy):
-    """Origin, size and root of a head, the witnesses that have signed it and when, and whether they are enough."""
+    """Origin, size and root of a head, when which witnesses have signed it, and the verdict on what is below it."""
     logs, witnesses, groups, quorum = policy
     text, signatures = read_note(data)
     lines = text[:-1].split("\n")
     forged_unless(len(lines) >= 3 and "" not in lines, "the head is not of three lines")
-    origin, size, root = lines[0], size_of(lines[1]), from_base64(lines[2])
-    forged_unless(root is not None and len(root) == 32, "the head has no root")
+    origin, size, [root] = lines[0], size_of(lines[1]), hashes_of(lines[2:3])
     if origin not in [name for name, _, _ in logs]:
-        raise ValueError(f"the policy has no log {origin}")
+        return origin, size, root, {}, ("not judged", f"the policy has no log {origin}")
     signed = False
     for name, number, key in logs:
-        for signature in [one for by, known_by, one in signatures if (by, known_by) == (name, number)]:
+        for signature in signatures.get((name, number), []):
             forged_unless(verify(key, text.encode(), signature), f"the signature of {name} is not good")
             signed = signed or name == origin
     forged_unless(signed, "the head is not signed by its ledger")
     times = {}
     for witness, (name, number, key) in witnesses.items():
-        found = [cosigned_at(text, key, one) for by, known_by, one in signatures if (by, known_by) == (name, number)]
-        forged_unless(None not in found, f"the cosignature of {name} is not good")
-        if found:
-            times[witness] = min(found)
+        for signature in signatures.get((name, number), []):
+            at = int.from_bytes(signature[:8], "big")
+            good = at <= MOST and verify(key, f"cosignature/v1\ntime {at}\n{text}".encode(), signature[8:])
+            forged_unless(good, f"the cosignature of {name} is not good")
+            times[witness] = min(at, times.get(witness, at))
     enough = {*times}
     for group, least, members_of_it in groups:
         if sum(member in enough for member in members_of_it) >= least:
             enough.add(group)
-    return origin, size, root, times, quorum == "none" or quorum in enough
+    few = quorum != "none" and quorum not in enough
+    return origin, size, root, times, ("witness quorum not met", "too few have signed the head") if few else None
 
 
 def root_from(leaf, index, size, path):
     """The root to which a leaf leads (RFC 9162, 2.1.3.2), or None."""
     if index >= size:
         return None
-    node, last, root = index, size - 1, leaf
+    node, last, root = index, size - 1, hashlib.sha256(b"\0" + leaf).digest()
     for beside in path:
         if last == 0:
             return None
@@ -293,10 +318,6 @@ def root_from(leaf, index, size, path):
     return root if last == 0 else None
 
 
-def leaf_hash(data):
-    return hashlib.sha256(b"\0" + data).digest()
-
-
 def hashes_of(lines):
     hashes = [from_base64(line) for line in lines]
     forged_unless(all(one is not None and len(one) == 32 for one in hashes), "it has a hash that is none")
@@ -308,102 +329,116 @@ def once(pairs):
     return dict(pairs)
 
 
+def canonical(value, depth=64):
+    """The one text of a value of JSON that is hashed: docs/spec/proof.md#canonical-json. Forged where it has none."""
+    if isinstance(value, Number):
+        return re.sub("[eE]([0-9])", r"e+\1", value).replace("E", "e") if value != "-0" else "0"
+    if isinstance(value, str):
+        forged_unless(not re.search("[\ud800-\udfff]", value), "it has half of a surrogate pair")
+    elif isinstance(value, (dict, list)):
+        forged_unless(depth > 0, "it is nested too deeply")
+        if isinstance(value, list):
+            return f"[{','.join(canonical(item, depth - 1) for item in value)}]"
+        return "{" + ",".join(f"{canonical(name)}:{canonical(value[name], depth - 1)}" for name in sorted(value)) + "}"
+    return json.dumps(value).replace("\x7f", "\\u007f")
+
+
+def fits(value, shape):
+    """Whether a value is what its shape says: a text of a pattern, a number, a list, an object."""
+    if shape is int:
+        return isinstance(value, Number) and size_of(value) >= 0
+    if isinstance(shape, str):
+        return type(value) is str and re.fullmatch(shape, value)
+    if isinstance(shape, list):
+        return isinstance(value, list) and all(fits(item, shape[0]) for item in value)
+    if shape is dict or not isinstance(value, dict):
+        return isinstance(value, dict)
+    return value.keys() == shape.keys() and all(fits(value[name], member) for name, member in shape.items())
+
+
 def shown_by(extra):
-    """The entry, and what it shows, of the canonical JSON of an extra line."""
-    text = extra.decode("ascii")
-    told = json.loads(text, object_pairs_hook=once)
-    if told["v"] != 1 or told["kind"] not in ("block", "batch", "row"):
-        raise ValueError("it is of a newer form")
-    parts = members(text)
-    more = ["block"] if told["kind"] == "block" else ["record", "salt", "index", "count", "path"]
-    known = {"v", "kind", "entry", "dataset", *more}
-    tight = "{" + ",".join(f'"{name}":{parts[name]}' for name in sorted(parts)) + "}"
-    canonical = parts.keys() == known and parts["v"] == "1" and tight == text == as_sent(text)
-    forged_unless(canonical, "its extra line is not canonical")
-    entry = from_base64(told["entry"])
-    forged_unless(entry, "it has no entry")
+    """The entry, a line about it, and what it shows: of the canonical JSON of an extra line."""
+    told = json.loads(extra, object_pairs_hook=once, parse_int=Number, parse_float=Number, parse_constant=size_of)
+    text = canonical(told)
+    known = isinstance(told, dict) and type(told.get("kind")) is str and isinstance(told.get("v"), Number)
+    version = float(told["v"]) if known else -1.0
+    forged_unless(version.is_integer() and 0 <= version <= MOST, "it has no version or kind")
+    kind = told["kind"]
+    if version != 1 or kind not in SHAPES:
+        raise Unjudged("impossible", f"this program does not know its kind {kind[:40]!r}; {ANOTHER}")
+    entry = from_base64(told["entry"]) if fits(told, SHAPES[kind]) and text == extra else None
+    forged_unless(entry, "it has other members than its kind, or is not canonical")
+    root = root_of(told)
     if entry[0] not in (1, 2):
-        raise ValueError("its entry is of a newer ledger")
-    forged_unless(entry[0] == 1 and len(entry) == 137, "its entry is not that of a block")
-    sequence = int.from_bytes(entry[33:41], "big")
-    forged_unless(sequence <= MOST, "its entry has a sequence that is none")
+        raise Unjudged("impossible", f"its entry is of a newer ledger; {ANOTHER}")
+    sequence, did = int.from_bytes(entry[33:41], "big"), told["dataset"]["id"]
+    tag = hmac.digest(bytes.fromhex(told["dataset"]["salt"]), did.encode(), "sha256")
+    forged_unless(entry[0] == 1 and len(entry) == 137 and sequence <= MOST, "its entry is not that of a block")
+    forged_unless(tag == entry[1:33], "the entry is of another dataset")
+    has = {"block": entry[41:73], "batch": entry[73:105], "row": entry[105:]}[kind]
+    forged_unless(root == has and (kind == "block" or has != bytes(32)), f"the entry has no such {kind}")
+    shown = told["block"]["hash"] if kind == "block" else canonical(told["record"])
+    return entry, f"of: {did}, block {sequence} of its chain", shown
 
-    def salt_of(value):
-        forged_unless(re.fullmatch("[0-9a-f]{64}", value), "it has a salt that is none")
-        return bytes.fromhex(value)
 
-    def tag(salt, data):
-        return hmac.digest(salt_of(salt), data, "sha256")
-
-    dataset = told["dataset"]
-    did = re.fullmatch("did:odf:fed01[0-9a-f]{64}", dataset["id"])
-    forged_unless(dataset.keys() == {"id", "salt"} and did, "it names no dataset")
-    forged_unless(tag(dataset["salt"], did[0].encode()) == entry[1:33], "the entry is of another dataset")
+def root_of(told):
+    """The tag of a block, or the root that has a record at its place; None where there is none."""
     if told["kind"] == "block":
-        block = told["block"]
-        number = re.fullmatch("f(1620[0-9a-f]{64})", block["hash"])
-        forged_unless(block.keys() == {"hash", "salt"} and number, "it names no block")
-        forged_unless(tag(block["salt"], bytes.fromhex(number[1])) == entry[41:73], "the entry is of another block")
-        return entry, sequence, did[0], block["hash"]
-    forged_unless(isinstance(told["record"], dict), "its record is none")
-    index, count = size_of(parts["index"]), size_of(parts["count"])
-    leaf = leaf_hash(salt_of(told["salt"]) + parts["record"].encode("ascii"))
-    tree = root_from(leaf, index, count, hashes_of(told["path"]))
-    root = entry[73:105] if told["kind"] == "batch" else entry[105:]
-    found = tree is not None and hashlib.sha256(count.to_bytes(8, "big") + tree).digest() == root
-    forged_unless(found and root != bytes(32), f"the entry has no such {told['kind']}")
-    return entry, sequence, did[0], parts["record"]
+        return hmac.digest(bytes.fromhex(told["block"]["salt"]), bytes.fromhex(told["block"]["hash"][1:]), "sha256")
+    leaf = bytes.fromhex(told["salt"]) + canonical(told["record"]).encode()
+    tree = root_from(leaf, int(told["index"]), int(told["count"]), hashes_of(told["path"]))
+    return tree and hashlib.sha256(int(told["count"]).to_bytes(8, "big") + tree).digest()
 
 
 def check_proof(data, policy):
-    """What a .tlog-proof shows. Raises Forged, and ValueError where the policy or this program cannot judge it."""
-    forged_unless(len(data) <= 200000, "it is too long")
+    """What a .tlog-proof shows, and lines about it. Raises Forged, and Unjudged."""
     head_text, end, head = data.partition(b"\n\n")
     first, *lines = head_text.decode("utf-8").split("\n")
     forged_unless(end and first == "c2sp.org/tlog-proof@v1", "it is no tlog-proof, or one without a head")
     extra = lines.pop(0) if lines and lines[0].startswith("extra ") else None
-    forged_unless(extra is None or len(extra) <= 60000, "its extra line is too long")
-    shown = None if extra is None else from_base64(extra[len("extra ") :])
-    forged_unless(extra is None or shown is not None, "its extra line is not base64")
+    shown = from_base64(extra[len("extra ") :]) if extra and len(extra) <= 60000 else None
+    forged_unless(extra is None or shown is not None, "its extra line is too long, or not base64")
     forged_unless(lines and lines[0].startswith("index ") and len(lines) <= 54, "it has no index, or too many hashes")
     index, path = size_of(lines[0][len("index ") :]), hashes_of(lines[1:])
     if shown is None:
-        raise ValueError("it has no extra line, which says what the entry is")
-    entry, sequence, dataset, what = shown_by(shown)
-    origin, size, root, times, enough = open_head(head, policy)
-    forged_unless(root_from(leaf_hash(entry), index, size, path) == root, "the entry is not at this place of the tree")
-    if not enough:
-        raise ValueError("too few witnesses of the policy have signed the head")
-    seen = [f"witness: {name} at {seconds} s since 1970" for name, seconds in times.items()]
-    return what, [f"of: {dataset}, block {sequence} of its chain", f"ledger: {origin}, entry {index} of {size}", *seen]
+        raise Unjudged("impossible", f"it has no extra line, which says what the entry is; {ANOTHER}")
+    entry, about, what = shown_by(shown.decode("utf-8"))
+    origin, size, root, times, lack = open_head(head, policy)
+    forged_unless(root_from(entry, index, size, path) == root, "the entry is not at this place of the tree")
+    if lack:
+        raise Unjudged(*lack)
+    seen = (f"witness: {name} at {seconds} s since 1970" for name, seconds in times.items())
+    return what, [about, f"ledger: {origin}, entry {index} of {size}", *seen]
+
+
+def judge(data, policy):
+    """The verdict on a file, then what it shows or why not, and lines about it."""
+    if not data[:200].decode("latin-1").lstrip("\t\n\v\f\r \xa0").startswith("c2sp.org/tlog-proof@"):
+        return "impossible", f"this program judges .tlog-proof alone; {ANOTHER}", []
+    try:
+        return ("included", *check_proof(data, policy))
+    except Unjudged as why:
+        return (*why.args, [])
+    except (Forged, ValueError, RecursionError) as why:
+        return "altered", str(why), []
 
 
 def prove(proof_file, policy_file):
     try:
-        with open(policy_file, encoding="utf-8") as file:
-            policy = read_policy(file.read())
-        with open(proof_file, "rb") as file:
-            data = file.read(300000)
-        try:
-            what, lines = check_proof(data, policy)
-        except UnicodeError as error:
-            raise Forged("it is not UTF-8") from error
-        except (LookupError, TypeError, AttributeError, json.JSONDecodeError) as error:
-            raise Forged("its extra line is not of the right form") from error
-    except Forged as why:
-        sys.exit(f"Do not trust this proof: {why}.")
-    except (OSError, ValueError, LookupError, RecursionError) as error:
+        with open(policy_file, "rb") as policy, open(proof_file, "rb") as file:
+            verdict, what, lines = judge(file.read(300000), read_policy(policy.read(300000)))
+    except (OSError, ValueError) as error:
         print(f"This cannot be judged: {error}", file=sys.stderr)
         sys.exit(2)
-    print(what)
-    for line in lines:
+    if verdict == "included":
+        print(what)
+    for line in lines or [f"{verdict}: {what}." + " Do not trust this proof." * (verdict == "altered")]:
         print(line, file=sys.stderr)
+    sys.exit(CODES[verdict])
 
 
 def post(url, text, token):
-    headers = {"Content-Type": "application/json"}
-    if token is not None:
-        headers["Authorization"] = f"Bearer {token}"
+    headers = {"Content-Type": "application/json", **({"Authorization": f"Bearer {token}"} if token else {})}
     with urllib.request.urlopen(urllib.request.Request(url, text.encode("ascii"), headers)) as answer:
         return answer.read().decode("utf-8")
 
@@ -430,11 +465,8 @@ def main():
     options.add_argument("--server", default=os.environ.get("PROOFSTREAM_SERVER", "http://localhost:8080"))
     options.add_argument("--token")
     options.add_argument("--param", metavar="NAME=TEXT", action="append", default=[])
-    options.add_argument("--save", metavar="FILE")
-    options.add_argument("--check", metavar="FILE")
-    options.add_argument("--signer", metavar="DID")
-    options.add_argument("--proof", metavar="FILE")
-    options.add_argument("--policy", metavar="FILE")
+    for name, what in {"save": "FILE", "check": "FILE", "signer": "DID", "proof": "FILE", "policy": "FILE"}.items():
+        options.add_argument(f"--{name}", metavar=what)
     options.add_argument("--again", action="store_true")
     given = options.parse_args()
     if not all("=" in param for param in given.param):

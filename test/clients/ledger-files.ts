@@ -10,20 +10,17 @@ import { fromPlain, jsonText, parseJson } from '../../src/libraries/base/json/js
 import type { JsonObject } from '../../src/libraries/base/json/value.ts'
 import { cosign } from '../../src/libraries/ledger/cosignature.ts'
 import { headText } from '../../src/libraries/ledger/head.ts'
-import { brokenPromiseJson } from '../../src/libraries/ledger/signed-receipt.ts'
 import { noteOf, signatureLine, signNote } from '../../src/libraries/ledger/note.ts'
 import { proofJsonText } from '../../src/libraries/ledger/proof-document.ts'
 import { receiptDomain, refusalDomain, signDocument } from '../../src/libraries/ledger/signed-document.ts'
 import type { Random } from '../history/load.ts'
-import { origin, signedHead, signer, smallOrderSigner, witnessName } from '../libraries/ledger/keys.ts'
-import { kinds, SmallLedger } from '../libraries/ledger/proofs.ts'
-import { otherHash, signedReceipt, signedRefusal } from '../libraries/ledger/receipts.ts'
+import { origin, signer, witnessName } from '../libraries/ledger/keys.ts'
+import { SmallLedger } from '../libraries/ledger/proofs.ts'
 
-const ledger = new SmallLedger(9)
+export const ledger = new SmallLedger(9)
 const nodeSigner = signer(7)
 export const node = { did: didKeyText(nodeSigner.publicKey), sign: (bytes: Uint8Array) => nodeSigner.sign(bytes) }
 
-const [past, future] = ['2026-05-01T00:00:00.000Z', '2099-01-01T00:00:00.000Z']
 /** Of another ledger of the policy, by the key 2. */
 export const otherOrigin = 'other.example/ledger'
 const json = (value: unknown): Uint8Array => utf8(jsonText(fromPlain(value)))
@@ -36,33 +33,14 @@ function signed(domain: string, document: JsonObject): JsonObject {
   return signDocument(domain, unsigned, node)
 }
 
-const receipt = (more: { by?: string; hash?: string }): JsonObject =>
-  signed(receiptDomain, signedReceipt(ledger, 5, more))
-
-const { index, hashes, head } = ledger.proof(5, 9, 'block')
-const found = { entry: ledger.blocks[5]!.entry, index, hashes }
+const { hashes, head } = ledger.proof(5, 9, 'block')
 const stamp = { size: 9, head: Buffer.from(head).toString(), token: Uint8Array.of(1, 2, 3) }
 const asJson = (...more: Parameters<typeof proofJsonText> extends [unknown, unknown, ...infer M] ? M : never) =>
   utf8(proofJsonText(ledger.blocks[5]!.documents.row, ledger.proof(5, 9, 'row'), ...more))
 const early = ledger.proof(5, 7, 'row')
 
-const headLines = headText({ origin, size: 9, root: ledger.root(9) })
-const statement = {
-  type: 'proofstream/statement/1',
-  ledger: { origin, keys: ['k'] },
-  node: node.did,
-  version: '1',
-  engines: [{ name: 'DuckDB', version: '1', sha256: 'a'.repeat(64) }],
-  time: past,
-  retired: [],
-  previous: { origin, size: 3, root: 'r', reason: 'lost', seen: 's' },
-}
-// An object becomes a JSON object.
-const statementDocument = fromPlain(statement) as JsonObject
-
+/** Kinds that the vectors have not. */
 export const files: Readonly<Record<string, Uint8Array>> = {
-  ...Object.fromEntries(kinds.map((kind) => [`proof of a ${kind}`, ledger.text(5, 9, kind)])),
-  'proof as JSON': asJson(),
   'proof with a time stamp': asJson(stamp),
   'proof with an early time stamp': asJson({
     size: 7,
@@ -70,24 +48,6 @@ export const files: Readonly<Record<string, Uint8Array>> = {
     token: Uint8Array.of(1),
     hashes: early.hashes,
   }),
-  'proof of a block as JSON': utf8(proofJsonText(ledger.blocks[5]!.documents.block, ledger.proof(5, 9, 'block'))),
-  'few witnesses': ledger.text(5, 9, 'row', { witnesses: [2] }),
-  head: signedHead({ size: 9, root: ledger.root(9) }, { stranger: true }),
-  'head, few witnesses': signedHead({ size: 9, root: ledger.root(9) }, { witnesses: [] }),
-  'head, by a point of small order': utf8(
-    noteOf({ text: headLines, signatures: [signNote(headLines, origin, smallOrderSigner(1))] }),
-  ),
-  statement: canonicalBytes(signed('proofstream/statement/1', statementDocument)),
-  refusal: json({ status: 422, refusal: signed(refusalDomain, signedRefusal()) }),
-  'plain receipt': json(receipt({})),
-  'receipt without a signature': json(new Map([...receipt({})].filter(([name]) => name !== 'proof'))),
-  promised: json(receipt({ by: future })),
-  'was due': json(receipt({ by: past })),
-  'promise broken': json({
-    evidence: brokenPromiseJson({ receipt: receipt({ by: past, hash: otherHash }), head, found, proofs: [] }),
-  }),
-  'promise kept': json(brokenPromiseJson({ receipt: receipt({ by: past }), head, found, proofs: [] })),
-  'entry not there': json(brokenPromiseJson({ receipt: receipt({ by: past }), head, proofs: [] })),
   answer: json({ input: {}, commitment: {}, proof: {} }),
 }
 
@@ -99,13 +59,12 @@ const strangers = (count: number): Uint8Array =>
   ])
 const withExtra = (change: (extra: string) => string): Uint8Array =>
   Buffer.from(
-    latin1(files['proof of a row']!).replace(/(?<=\nextra ).*/, (base64) =>
+    latin1(ledger.text(5, 9, 'row')).replace(/(?<=\nextra ).*/, (base64) =>
       Buffer.from(change(Buffer.from(base64, 'base64').toString())).toString('base64'),
     ),
     'latin1',
   )
 const others = headText({ origin: otherOrigin, size: 9, root: ledger.root(9) })
-const beside = { ...ledger.proof(4, 9, 'block'), entry: ledger.blocks[4]!.entry }
 
 /** Files at the edge of what is taken. */
 export const edges: Readonly<Record<string, Uint8Array>> = {
@@ -129,9 +88,6 @@ export const edges: Readonly<Record<string, Uint8Array>> = {
     head: noteOf({ text: others, signatures: [signNote(others, otherOrigin, signer(2))] }),
     hashes,
   }),
-  'the entry beside the promised one': json(
-    brokenPromiseJson({ receipt: receipt({ by: past }), head, found: beside, proofs: [] }),
-  ),
 }
 
 type Change = (bytes: Uint8Array, random: Random) => Uint8Array
@@ -255,7 +211,7 @@ const signedAgain: Change = (bytes, random) => {
 }
 
 const headSignedAgain: Change = (bytes, random) => {
-  const at = Buffer.from(bytes).lastIndexOf(`${origin}\n9\n`)
+  const at = Buffer.from(bytes).lastIndexOf(`${origin}\n`)
   const end = Buffer.from(bytes).indexOf('\n\n', at)
   if (at < 0 || end < 0) return bytes
   const text = Buffer.from(oneOf(random, [lines, put, flipped])(bytes.subarray(at, end + 1), random)).toString()
@@ -276,6 +232,40 @@ const changes = [flipped, put, atEnds, cut, lines, numbers, members, texts, extr
 export function changed(bytes: Uint8Array, random: Random): Uint8Array {
   const once = oneOf(random, changes)(bytes, random)
   return once.length > 0 && random.between(0, 9) === 0 ? oneOf(random, changes)(once, random) : once
+}
+
+/** Policies that a careless reader takes for this one, or for one that asks for less. */
+export function otherPolicies(text: string): readonly Uint8Array[] {
+  const witness = /^witness W1 (.*)$/m.exec(text)?.[1] ?? ''
+  const quorum = /^group G 2 W1 W2 W3\nquorum G$/m
+  const groups = [
+    ...['+2', '02', '2.0', '2e0', '-1', '0', '4', 'ANY', '\u0662', '\u00b2', '0x2', '1_0', '2 2'].map(
+      (n) => `G ${n} W1 W2 W3`,
+    ),
+    ...['W1 W1 W2', 'W1 W1', 'G W1', 'W1 W4', 'none W1', 'W1\u00a0W2', ''].map((members) => `G 2 ${members}`),
+    ...['none', 'W1', 'any'].map((name) => `${name} 2 W1 W2 W3`),
+    'G 1 W1\ngroup H 2 G W1',
+    'G 1 W1\ngroup G 1 W2',
+  ]
+  const [spaces, ends] = [
+    ['\u00a0', '\u2003', '\u3000', '\v', '\f', '\x1c', '\x85', '\t', '  '],
+    ['\r\n', '\r', '\u2028', '\n\n', '\n \n'],
+  ]
+  return [
+    ...groups.map((group) => text.replace(quorum, `group ${group}\nquorum G`)),
+    ...spaces.flatMap((space) => [text.replaceAll(' ', space), text.replace('G 2', `G${space}2`), `${space}${text}`]),
+    ...ends.map((end) => text.replaceAll('\n', end)),
+    ...['', 'quorum G\n', '#\n', '\u00fc\n', '\0'].map((more) => text + more),
+    text.replace(/^group/m, `witness W4 ${witness}\ngroup`).replace('W2 W3', 'W4'),
+    text.replace(/^log (.*)$/m, 'log $1\nlog $1'),
+    text.replace(/\+[0-9a-f]{8}\+/g, (id) => id.toUpperCase()),
+    text.replace(/=$/m, ''),
+    `\u{feff}${text}`,
+    text.replace(/\n$/, ''),
+    'quorum none\n',
+    '',
+    '#'.repeat(262_145),
+  ].map(utf8)
 }
 
 /** The text of a policy changed: words, and what any file is changed by. */

@@ -22,10 +22,6 @@ FEW_WITNESSES = "fewer witnesses have signed the head than the policy asks for"
 _Signature = Tuple[str, bytes, bytes]
 
 
-class UnknownLedger(Exception):
-    """The policy has no such ledger. No ValueError, which says that bytes are not what was signed."""
-
-
 @dataclass(frozen=True)
 class Head:
     """A head that its ledger has signed, and what the witnesses of a policy have."""
@@ -46,17 +42,23 @@ class Head:
         return {"ledger": ledger, "quorum": self.quorum, "witnessed": witnessed}
 
 
+def lack_of(origin: str, policy: Optional[Policy]) -> str:
+    """Why the policy does not say whether what is of this ledger counts; empty where it does."""
+    if policy is None:
+        return "whom to trust is not in the file: it takes a policy"
+    return "" if policy.has_log(origin) else f"the policy has no log {origin}"
+
+
 def open_head(data: bytes, policy: Optional[Policy]) -> Head:
-    """Judges a head; without a policy its form alone. ValueError where it is none or a signature that counts is not good; UnknownLedger."""
+    """Judges a head; its form alone, where the policy does not know its ledger. ValueError where it is none or a signature that
+    counts is not good."""
     text, signatures = parse_note(data)
     lines = text[:-1].split("\n")
     if len(lines) < 3 or "" in lines:
         raise ValueError("the head is not of three lines or more, none of them empty")
     origin, size, root = lines[0], parse_size(lines[1]), hash_of(lines[2])
-    if policy is None:
+    if policy is None or not policy.has_log(origin):
         return Head(text, origin, size, root, "none", {})
-    if not policy.has_log(origin):
-        raise UnknownLedger(f"the policy has no log {origin}")
     is_signed = False
     for key in policy.logs:
         for signature in _by(key, signatures):

@@ -10,12 +10,14 @@ from dataclasses import dataclass
 from typing import Any, Dict, List, Optional, Tuple
 
 from . import _json
+from ._documents import DEPTH, parse_statement
 from ._head import (
     FEW_WITNESSES,
     MOST,
     MOST_NOTE_BYTES,
-    UnknownLedger,
+    Head,
     hash_of,
+    lack_of,
     leaf_hash,
     open_head,
     parse_note,
@@ -25,8 +27,6 @@ from ._head import (
 from ._policy import Policy, from_base64
 from ._shape import base64_of, hash_text, hex_of, list_of, members, natural, text_of
 
-#: Arrays and objects inside one another, in files about a ledger.
-DEPTH = 64
 ENTRY_BYTES = 137
 _NO_ROOT = bytes(32)
 _FIRST_LINE = "c2sp.org/tlog-proof@v1"
@@ -48,17 +48,40 @@ class _Place:
     head: bytes
 
 
-def judge_proof(data: bytes, policy: Optional[Policy]) -> Tuple[str, str, Dict[str, Any]]:
-    """Verdict, reason and facts. ValueError where the bytes are not what was signed; UnknownLedger and Newer.
+@dataclass(frozen=True)
+class Proven:
+    """An entry that is below a head. `lack` says why the policy does not know whether that counts; else it is empty."""
 
-    Without a policy all is checked but signatures: the verdict then says no more than that nothing else is wrong.
+    entry: bytes
+    head: Head
+    index: int
+    #: By their names in JSON.
+    facts: Dict[str, Any]
+    #: What the proof says beside the path.
+    document: Dict[str, Any]
+    lack: str
+
+    def verdict(self) -> Tuple[str, str, Dict[str, Any]]:
+        """Verdict, reason and facts."""
+        if self.lack:
+            return "not judged", self.lack, {}
+        few = self.head.quorum == "not met"
+        return ("witness quorum not met", FEW_WITNESSES, self.facts) if few else ("included", "", self.facts)
+
+
+def open_proof(data: bytes, policy: Optional[Policy]) -> Proven:
+    """What a proof shows. ValueError where the bytes are not what was signed; Newer.
+
+    Where the policy does not know its ledger, all is checked but signatures.
     """
     is_json = data.lstrip(b" \t\n\r").startswith(b"{")
     document, place, timestamp = _of_json(data) if is_json else _of_text(data)
     if document is None:
         raise Newer("it has no extra line, which says what the entry is")
-    entry, shown = _shown(document, is_json)
+    entry, shown = _shown(document)
     head = open_head(place.head, policy)
+    if "statement" in document and document["statement"]["ledger"]["origin"] != head.origin:
+        raise ValueError("its statement is of another ledger")
     leaf = leaf_hash(entry)
     if root_from(leaf, place.index, head.size, place.hashes) != head.root:
         raise ValueError("the entry is not at this place of the tree")
@@ -66,9 +89,7 @@ def judge_proof(data: bytes, policy: Optional[Policy]) -> Tuple[str, str, Dict[s
         raise ValueError("its time stamp is of a head that is not shown to hold the entry")
     facts = {**shown, **head.facts()}
     facts["ledger"]["index"] = place.index
-    if head.quorum != "not met":
-        return "included", "", facts
-    return "witness quorum not met", FEW_WITNESSES, facts
+    return Proven(entry, head, place.index, facts, document, lack_of(head.origin, policy))
 
 
 def _of_text(data: bytes) -> Tuple[Any, _Place, None]:
@@ -112,7 +133,7 @@ def _of_json(data: bytes) -> Tuple[Any, _Place, Optional[Dict[str, Any]]]:
 def _is_newer(document: Any) -> bool:
     marks = members(document, "the proof", ("v", "kind"), others=True)
     version, kind = natural(marks["v"]), text_of(marks["kind"])
-    return version != 1 or kind not in ("block", "batch", "row")
+    return version != 1 or kind not in ("block", "batch", "row", "statement")
 
 
 def _has_plain_numbers(document: Any) -> bool:
@@ -121,11 +142,13 @@ def _has_plain_numbers(document: Any) -> bool:
     return all(number == str(natural(number)) for number in numbers)
 
 
-def _shown(document: Any, is_json: bool) -> Tuple[bytes, Dict[str, Any]]:
+def _shown(document: Any) -> Tuple[bytes, Dict[str, Any]]:
     """The entry, and what it shows: each member follows from it."""
     if _is_newer(document):
         raise Newer("it is of a form that this version does not know")
     kind = document["kind"]
+    if kind == "statement":
+        return _stated(document)
     more = ("block",) if kind == "block" else ("record", "salt", "index", "count", "path")
     members(document, "the proof", ("v", "kind", "entry", "dataset", *more))
     dataset = members(document["dataset"], "dataset", ("id", "salt"))
@@ -142,6 +165,16 @@ def _shown(document: Any, is_json: bool) -> Tuple[bytes, Dict[str, Any]]:
     if shown.pop("root") != root or (kind != "block" and root == _NO_ROOT):
         raise ValueError(f"the entry has no such {kind}")
     return entry, {"kind": kind, "dataset": did, "sequence": sequence, **shown}
+
+
+def _stated(document: Any) -> Tuple[bytes, Dict[str, Any]]:
+    members(document, "the proof", ("v", "kind", "entry", "statement"))
+    entry = base64_of(document["entry"])
+    text = _json.canonical(members(document["statement"], "the statement", (), others=True))
+    if sequence_of(entry) is not None or entry[1:] != hashlib.sha256(text).digest():
+        raise ValueError("the entry is not that of the statement")
+    statement = parse_statement(text)
+    return entry, {"kind": "statement", **{name: statement[name] for name in ("node", "time", "retired")}}
 
 
 def _block(document: Any) -> Dict[str, Any]:
@@ -179,7 +212,7 @@ def _is_bound(timestamp: Dict[str, Any], leaf: bytes, place: _Place, policy: Opt
     """Whether the stamped head is of the same ledger and holds the entry at its place."""
     try:
         stamped = open_head(timestamp["head"], policy)
-    except (ValueError, UnknownLedger):
+    except ValueError:
         return False
     text, _ = parse_note(place.head)
     path = timestamp["hashes"]

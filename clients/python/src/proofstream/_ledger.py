@@ -5,26 +5,21 @@ The same as src/libraries/ledger/judge-file.ts of Proofstream. What each kind ho
 
 import re
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta, timezone
-from typing import Any, Dict, List, Optional, Tuple, Union
+from datetime import datetime, timezone
+from typing import Any, Dict, Iterable, List, Optional, Tuple, Union
 
-from . import _ed25519, _json, proof
-from ._head import FEW_WITNESSES, MOST_NOTE_BYTES, UnknownLedger, leaf_hash, open_head, root_from
-from ._inclusion import DEPTH, ENTRY_BYTES, Newer, judge_proof, sequence_of
+from . import _json, proof
+from ._documents import DEPTH, STATEMENT, ms_of, open_refusal, parse_statement
+from ._head import FEW_WITNESSES, MOST_NOTE_BYTES, lack_of, leaf_hash, open_head, root_from
+from ._inclusion import Newer, open_proof
 from ._policy import Policy, parse_policy
-from ._shape import base64_of, hash_text, hex_of, list_of, members, natural, text_of
+from ._receipt import Beside, OtherSigner, Placed, Promise, Trust, beside_of, judge_promise, open_receipt
+from ._shape import base64_of, hash_text, list_of, members, natural, text_of
 
-_STATEMENT, _BROKEN = "proofstream/statement/1", "proofstream/broken-promise/1"
-_RECEIPT, _REFUSAL = "proofstream/receipt/1", "proofstream/refusal/1"
-#: The bytes of an entry that a receipt promises: kind, tag of the dataset, sequence, tag of the block.
-_PROMISED_BYTES = 73
-#: Clocks of a node and of witnesses may differ by so much.
-_GRACE_MS = 60_000
+_BROKEN = "proofstream/broken-promise/1"
 _MOST_JSON_BYTES = 64 * 1024 * 1024
 #: White space of browsers, in Latin-1.
 _SPACE = "\t\n\v\f\r \xa0"
-_NEEDS_POLICY = "whom to trust is not in the file: it takes a policy"
-_NOT_THERE = "that the promised entry is not there is seen in all entries of the ledger"
 
 
 @dataclass(frozen=True)
@@ -33,12 +28,14 @@ class Judged:
 
     #: `proof`, `head`, `statement`, `refusal`, `receipt` or `broken promise`.
     kind: str
-    #: `included`, `signed`, `promised, not yet due`, `promise broken`, `witness quorum not met` or `impossible`.
+    #: `included`, `signed`, `promised, not yet due`, `promise broken`, `witness quorum not met`, `not judged` or `impossible`.
     verdict: str
     #: Why, where the verdict is none of the first three, or what is still open; else empty.
     reason: str = ""
     #: What the file shows, named as `proofstream verify -o json` does. Times of witnesses are in seconds since 1970.
     facts: Dict[str, Any] = field(default_factory=dict)
+    #: What it takes where the verdict is `not judged`: `policy`, `signer` or `ledger`; else empty.
+    missing: str = ""
 
     @property
     def is_good(self) -> bool:
@@ -46,49 +43,41 @@ class Judged:
         return self.verdict in ("included", "signed", "promised, not yet due")
 
 
-@dataclass(frozen=True)
-class _Trust:
-    policy: Optional[Policy]
-    signer: Optional[str]
-    now_ms: int
-
-    def is_signer(self, did: str) -> str:
-        if self.signer is not None and did != self.signer:
-            raise _OtherSigner(f"it is signed by {did}, not by {self.signer}")
-        return did
-
-
-class _OtherSigner(ValueError):
-    pass
-
-
 def verify(
     file: Union[str, bytes],
     signer: Optional[str] = None,
     *,
     policy: Union[str, bytes, Policy, None] = None,
+    beside: Iterable[Union[str, bytes]] = (),
     now: Optional[datetime] = None,
 ) -> Union[proof.Checked, Judged]:
     """Checks a file as it was received: a saved answer, or a proof, head, receipt, refusal or statement of a ledger.
 
     Raises ProofError where it is not what was signed, and ValueError for a policy that cannot be read. `signer` is the
     did:key that must have signed an answer, a receipt, a refusal or a statement. `policy` says which ledgers and witnesses
-    count. `now`, a time with its zone, decides whether a promise is due.
+    count. `beside` are proofs of the batch of a receipt, or of statements that name its signer. `now`, a time with its zone,
+    decides whether a promise is due.
     """
-    data = file.encode("utf-8", "surrogatepass") if isinstance(file, str) else bytes(file)
+    data = _bytes_of(file)
     trusted = parse_policy(policy) if isinstance(policy, (str, bytes)) else policy
     kind, document = _kind_of(data)
     if kind is None:
         return proof.verify(file, signer)
-    now_ms = _ms_of(datetime.now(timezone.utc) if now is None else now)
+    trust = Trust(trusted, signer, ms_of(datetime.now(timezone.utc) if now is None else now))
     try:
-        return _judge(kind, document, data, _Trust(trusted, signer, now_ms))
-    except _OtherSigner as error:
+        if kind in ("receipt", "broken promise"):
+            return _judge_receipt(kind, document, beside_of([_bytes_of(one) for one in beside], trusted), trust)
+        return _judge(kind, document, data, trust)
+    except OtherSigner as error:
         raise proof.ProofError("failed", "OtherSigner", str(error)) from None
     except ValueError as error:
         raise proof.ProofError("failed", "Altered", f"the {kind} is not what was signed: {error}") from error
-    except (Newer, UnknownLedger) as error:
+    except Newer as error:
         return Judged(kind, "impossible", str(error))
+
+
+def _bytes_of(file: Union[str, bytes]) -> bytes:
+    return file.encode("utf-8", "surrogatepass") if isinstance(file, str) else bytes(file)
 
 
 def _kind_of(data: bytes) -> Tuple[Optional[str], Any]:
@@ -115,7 +104,7 @@ def _kind_of_json(document: Dict[str, Any]) -> Tuple[Optional[str], Any]:
         return _kind_of_json(document["evidence"])
     if document.get("type") == _BROKEN:
         return "broken promise", document
-    if document.get("type") == _STATEMENT:
+    if document.get("type") == STATEMENT:
         return "statement", None
     if "entry" in document and "ledger" in document:
         return "proof", None
@@ -129,178 +118,68 @@ def _kind_of_json(document: Dict[str, Any]) -> Tuple[Optional[str], Any]:
     return ("refusal", refusal) if is_refusal else (None, None)
 
 
-def _judge(kind: str, document: Any, data: bytes, trust: _Trust) -> Judged:
-    if kind == "statement":
-        return Judged(kind, "signed", facts={"signer": trust.is_signer(_statement(data))})
-    if kind == "refusal":
-        return Judged(kind, "signed", facts=_refusal(document, trust))
-    if kind == "receipt":
-        if "proof" not in document:
-            return Judged(kind, "impossible", "it is not signed: GET /receipts/{id}?include=signature gives it signed")
-        return _judge_receipt(*_receipt(document, trust), trust)
-    if kind == "broken promise":
-        return _judge_broken(document, trust)
-    proven = judge_proof(data, trust.policy) if kind == "proof" else None
-    if trust.policy is None:
-        return Judged(kind, "impossible", _NEEDS_POLICY)
-    if proven is not None:
-        return Judged(kind, *proven)
-    head = open_head(data, trust.policy)
-    if head.quorum != "not met":
-        return Judged(kind, "signed", facts=head.facts())
-    return Judged(kind, "witness quorum not met", FEW_WITNESSES, head.facts())
+def _judge(kind: str, document: Any, data: bytes, trust: Trust) -> Judged:
+    if kind in ("statement", "refusal"):
+        facts = {"signer": parse_statement(data)["node"]} if kind == "statement" else open_refusal(document)
+        trust.demand(facts["signer"])
+        return Judged(kind, "signed", facts=facts)
+    if kind == "proof":
+        verdict, reason, facts = open_proof(data, trust.policy).verdict()
+    else:
+        head = open_head(data, trust.policy)
+        lack, few = lack_of(head.origin, trust.policy), head.quorum == "not met"
+        verdict, reason = ("witness quorum not met", FEW_WITNESSES) if few else ("signed", "")
+        verdict, reason, facts = ("not judged", lack, {}) if lack else (verdict, reason, head.facts())
+    return Judged(kind, verdict, reason, facts, "policy" if verdict == "not judged" else "")
 
 
-def _signer_of(domain: str, document: Dict[str, Any]) -> str:
-    """The did:key that has signed a document."""
-    signed = members(document.get("proof"), "proof", ("type", "verificationMethod", "proofValue"))
-    if text_of(signed["type"]) != proof.PROOF_TYPE:
-        raise ValueError(f"the signature is none of the type {proof.PROOF_TYPE}")
-    did, signature = text_of(signed["verificationMethod"]), proof.decoded(signed["proofValue"], "proof.proofValue", 64)
-    unsigned = {name: value for name, value in document.items() if name != "proof"}
-    message = domain.encode("ascii") + b"\n" + _json.canonical(unsigned)
-    if len(signature) != 64 or not _ed25519.is_signed(proof.key_of(did), message, signature):
-        raise ValueError("the signature is not of this key over this document")
-    return did
-
-
-def _statement(data: bytes) -> str:
-    value = _json.parse(data.decode("utf-8"), DEPTH)
-    needed = ("type", "ledger", "node", "version", "engines", "time", "proof")
-    statement = members(value, "the statement", needed, ("previous",))
-    ledger = members(statement["ledger"], "ledger", ("origin", "keys"))
-    texts = [text_of(ledger["origin"]), *(text_of(statement[name]) for name in ("type", "node", "version", "time"))]
-    if not list_of(ledger["keys"], text_of) or texts[1] != _STATEMENT:
-        raise ValueError("the statement has no keys")
-    for engine in list_of(statement["engines"], lambda one: members(one, "an engine", ("name", "version", "sha256"))):
-        text_of(engine["name"]), text_of(engine["version"]), hex_of(engine["sha256"])
-    if "previous" in statement:
-        previous = members(statement["previous"], "previous", ("origin", "size", "root", "reason"), ("seen",))
-        natural(previous["size"])
-        for name, member in previous.items():
-            if name != "size":
-                text_of(member)
-    if _signer_of(_STATEMENT, value) != statement["node"]:
-        raise ValueError("the statement is not signed by its node")
-    if _json.canonical(value) != data:
-        raise ValueError("the statement is not canonical JSON")
-    return texts[2]
-
-
-def _refusal(document: Dict[str, Any], trust: _Trust) -> Dict[str, Any]:
-    signer = _signer_of(_REFUSAL, document)
-    refusal = members(document, "the refusal", ("dataset", "bodyHash", "kind", "time"), others=True)
-    dataset = refusal["dataset"]
-    facts = {"signer": signer, "dataset": text_of(dataset.get("id") if isinstance(dataset, dict) else dataset)}
-    facts.update({name: text_of(refusal[name]) for name in ("bodyHash", "kind", "time")})
-    trust.is_signer(signer)
-    return facts
-
-
-@dataclass(frozen=True)
-class _Promise:
-    ledger: str
-    by_ms: int
-    by: str
-    entry: bytes
-
-
-def _receipt(document: Dict[str, Any], trust: _Trust) -> Tuple[Dict[str, Any], Optional[_Promise]]:
-    """What a signed receipt says, and what it promises."""
-    signer = _signer_of(_RECEIPT, document)
-    receipt = members(document, "the receipt", ("receiptId", "status", "dataset"), others=True)
-    dataset = members(receipt["dataset"], "dataset", ("id",), others=True)
-    facts: Dict[str, Any] = {"signer": signer, "dataset": text_of(dataset["id"])}
-    facts.update({name: text_of(receipt[name]) for name in ("receiptId", "status")})
-    if "block" in receipt:
-        block = members(receipt["block"], "block", ("hash", "sequence"), others=True)
-        facts["block"] = {"hash": text_of(block["hash"]), "sequence": natural(block["sequence"])}
-    promise = None
-    if "promise" in receipt:
-        promised = members(receipt["promise"], "promise", ("ledger", "by", "entry"))
-        ms, by = _time_of(text_of(promised["by"]))
-        promise = _Promise(text_of(promised["ledger"]), ms, by, base64_of(promised["entry"]))
-        if len(promise.entry) != _PROMISED_BYTES or promise.entry[:1] != b"\1":
-            raise ValueError("what is promised is not the beginning of an entry")
-        if sequence_of(promise.entry + bytes(ENTRY_BYTES - _PROMISED_BYTES)) != facts.get("block", {}).get("sequence"):
-            raise ValueError("the receipt promises an entry of another block than its own")
-        facts.update(by=by, ledger={"origin": promise.ledger})
-    trust.is_signer(signer)
-    return facts, promise
-
-
-def _cannot(promise: _Promise, trust: _Trust) -> str:
-    """Why the policy does not say whether this ledger counts; empty where it does."""
-    if trust.policy is None:
-        return _NEEDS_POLICY
-    return "" if trust.policy.has_log(promise.ledger) else f"the policy has no log {promise.ledger}, which the receipt is about"
-
-
-def _judge_receipt(facts: Dict[str, Any], promise: Optional[_Promise], trust: _Trust) -> Judged:
+def _judge_receipt(kind: str, document: Any, beside: Beside, trust: Trust) -> Judged:
+    broken = document if kind == "broken promise" else None
+    if broken is not None:
+        members(broken, kind, ("type", "receipt", "proofs"), ("head", "found"))
+        document = members(broken["receipt"], "the receipt", (), others=True)
+    elif "proof" not in document:
+        return Judged(kind, "impossible", "it is not signed: GET /receipts/{id}?include=signature gives it signed")
+    receipt = open_receipt(document)
+    trust.demand(receipt.facts["signer"])
+    promise = receipt.promise
+    if broken is not None:
+        if promise is None:
+            raise ValueError("it has a receipt without a promise")
+        beside = _beside_in(broken, promise, beside, trust.policy)
     if promise is None:
-        return Judged("receipt", "signed", facts=facts)
-    why = _cannot(promise, trust)
-    if why:
-        return Judged("receipt", "impossible", why, facts)
-    if trust.now_ms <= promise.by_ms + _GRACE_MS:
-        return Judged("receipt", "promised, not yet due", f"It is due at {promise.by}.", facts)
-    return Judged("receipt", "impossible", f"It was due at {promise.by}: whether it was kept, the ledger shows.", facts)
+        bound = {} if trust.signer is None else {"boundBy": "reader"}
+        return Judged(kind, "signed", facts={**receipt.facts, **bound})
+    return Judged(kind, *judge_promise(receipt, promise, beside, trust))
 
 
-def _judge_broken(document: Dict[str, Any], trust: _Trust) -> Judged:
-    """What the file shows by itself. Whose key has promised takes the reader, or a statement in the ledger."""
-    kind = "broken promise"
-    broken = members(document, kind, ("type", "receipt", "head"), ("found",))
-    head_bytes = text_of(broken["head"]).encode("utf-8")
-    found = _found(broken["found"]) if "found" in broken else None
-    facts, promise = _receipt(members(broken["receipt"], "receipt", (), others=True), trust)
-    if promise is None:
-        raise ValueError("it has a receipt without a promise")
-    why = _cannot(promise, trust)
-    if why or trust.policy is None:
-        return Judged(kind, "impossible", why, facts)
-    try:
-        head = open_head(head_bytes, trust.policy)
-    except UnknownLedger as error:
-        raise ValueError(str(error)) from None
+def _beside_in(broken: Dict[str, Any], promise: Promise, beside: Beside, policy: Optional[Policy]) -> Beside:
+    """What the file of a broken promise has beside its receipt, before what is beside the file."""
+    files = [_json.canonical(one) for one in list_of(broken["proofs"], lambda one: members(one, "a proof", (), others=True))]
+    for file in files:
+        try:
+            open_proof(file, policy)
+        except Newer:
+            pass  # It shows nothing.
+    own = beside_of(files, policy)
+    return Beside([*own.statements, *beside.statements], [*_place_in(broken, promise, policy), *own.places, *beside.places])
+
+
+def _place_in(broken: Dict[str, Any], promise: Promise, policy: Optional[Policy]) -> List[Placed]:
+    """The entry that the file has in the promised place."""
+    found = members(broken["found"], "found", ("entry", "index", "hashes")) if "found" in broken else None
+    if "head" not in broken:
+        if found is not None:
+            raise ValueError("it has an entry without a head")
+        return []
+    head = open_head(text_of(broken["head"]).encode("utf-8"), policy)
     if head.origin != promise.ledger:
-        raise ValueError(f"the head is of {head.origin}, not of {promise.ledger}")
+        raise ValueError(f"it has a head of {head.origin}, not of {promise.ledger}")
     if found is None:
-        return Judged(kind, "impossible", _NOT_THERE, facts)
-    entry, index, hashes = found
-    if root_from(leaf_hash(entry), index, head.size, hashes) != head.root:
-        raise ValueError("the entry is not at this place of the tree")
-    if len(entry) != ENTRY_BYTES or entry[:41] != promise.entry[:41]:
+        return []
+    entry, index = base64_of(found["entry"]), natural(found["index"])
+    if root_from(leaf_hash(entry), index, head.size, list_of(found["hashes"], hash_text)) != head.root:
+        raise ValueError("it has an entry that is not at its place")
+    if not promise.is_answered_by(entry):
         raise ValueError("it has an entry of another dataset or sequence")
-    shown = {**facts, **head.facts()}
-    shown["ledger"] = {"origin": promise.ledger, "size": head.size}
-    if entry[:_PROMISED_BYTES] != promise.entry:
-        if trust.signer is None:
-            why = f"the promise is not kept; whether {facts['signer']} is the node of the ledger is not in the file"
-            return Judged(kind, "impossible", why, facts)
-        return Judged(kind, "promise broken", "The ledger has another block in the place of the promised one.", shown)
-    shown["ledger"]["index"] = index
-    if head.quorum == "not met":
-        return Judged(kind, "witness quorum not met", FEW_WITNESSES, shown)
-    return Judged(kind, "included", "", shown)
-
-
-def _found(value: Any) -> Tuple[bytes, int, List[bytes]]:
-    found = members(value, "found", ("entry", "index", "hashes"))
-    return base64_of(found["entry"]), natural(found["index"]), list_of(found["hashes"], hash_text)
-
-
-def _time_of(text: str) -> Tuple[int, str]:
-    """A time in UTC (RFC 3339) as milliseconds since 1970, and in the spelling of nodes."""
-    found = re.fullmatch(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d+))?Z", text, re.ASCII)
-    if found is None:
-        raise ValueError("it has a time that is none in UTC")
-    year, *more = (int(part) for part in found.groups()[:6])
-    # The calendar of Python begins with the year 1. Like the year 0, 400 is a leap year, and long past.
-    begun = datetime(year or 400, *more, tzinfo=timezone.utc)
-    millis = ((found[7] or "") + "000")[:3]
-    return _ms_of(begun) + int(millis), f"{text[:19]}.{millis}Z"
-
-
-def _ms_of(time: datetime) -> int:
-    return (time - datetime(1970, 1, 1, tzinfo=timezone.utc)) // timedelta(milliseconds=1)
+    return [] if lack_of(head.origin, policy) else [Placed(head, index, entry)]

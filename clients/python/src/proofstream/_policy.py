@@ -18,7 +18,7 @@ _FOREIGN = re.compile("[\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205
 
 @dataclass(frozen=True)
 class Key:
-    """A public key with its name. Name and id together say which key it is."""
+    """A public key with its name. Name and id together say which key it is; one of a newer type has no id, and signs nothing here."""
 
     name: str
     id: bytes
@@ -135,13 +135,15 @@ def _key(text: str, kind: int, others: Iterable[Key]) -> Key:
     data = None if found is None else from_base64(found[3])
     if found is None or not is_key_name(found[1]) or data is None:
         raise ValueError("has a key that is not of the form name+key id+base64")
+    if any(other.public == data[1:] for other in others):
+        raise ValueError("has the key of a line above")
+    if kind == COSIGNATURE and data and data[0] not in (ED25519, COSIGNATURE):
+        return Key(found[1], b"", data[0], data[1:])
     if data[:1] != bytes((kind,)) or len(data) != 33:
         raise ValueError(f"has a key that is none of 32 bytes for signatures of the type {kind}")
     digest = hashlib.sha256(found[1].encode("utf-8") + b"\n" + data).digest()
     if digest[:4].hex() != found[2]:
         raise ValueError("has a key id that does not follow from name and key")
-    if any(other.public == data[1:] for other in others):
-        raise ValueError("has the key of a line above")
     return Key(found[1], digest[:4], kind, data[1:])
 
 

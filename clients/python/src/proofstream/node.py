@@ -212,10 +212,23 @@ class Node:
         dataset, at, place = of.partition("@")
         kind = "rows" if place.isdigit() else "blocks"
         what = f"{_path(dataset)}/{kind}/{quote(place, safe='')}" if at else f"receipts/{quote(of, safe='')}"
+        return self._proof(f"/{what}", format, wait)
+
+    def statement(self, format: str = "tlog-proof", wait: float = 90) -> bytes:
+        """The proof of the newest statement of the node about itself: which keys are its own, and since when former ones sign nothing.
+
+        The file as it came: `proofstream.verify` takes it as `beside` of a signed receipt. Otherwise as `proof`.
+        """
+        about = json.loads(self._call("GET", "/ledger", None, {}))
+        if "statement" not in about:
+            raise NodeError(404, "NoSuchProof", "The ledger of this node has no statement yet.", {})
+        return self._proof(f"{about['path']}/statements/{about['statement']}", format, wait)
+
+    def _proof(self, path: str, format: str, wait: float) -> bytes:
         end = time.monotonic() + wait
         while True:
             try:
-                return self._call("GET", f"/{what}/proof?{urlencode({'format': format})}", None, {"Accept": "*/*"})
+                return self._call("GET", f"{path}/proof?{urlencode({'format': format})}", None, {"Accept": "*/*"})
             except NodeError as error:
                 if error.kind != "NotYetInLedger" or time.monotonic() > end:
                     raise

@@ -1,0 +1,266 @@
+"""Signed receipts: what they promise, whose promise it is, and what became of it. docs/spec/ledger.md#whose-promise-it-is
+
+The same as signed-receipt.ts and judge-receipt.ts in src/libraries/ledger of Proofstream, but for a ledger that is read as a whole:
+that an entry is not there is not seen here.
+"""
+
+import hmac
+import re
+from dataclasses import dataclass, field
+from typing import Any, Dict, List, Optional, Sequence, Tuple
+
+from ._documents import signer_of, time_of
+from ._head import Head, lack_of
+from ._inclusion import ENTRY_BYTES, Newer, Proven, open_proof
+from ._policy import Policy
+from ._shape import hex_of, members, natural, text_of
+
+_RECEIPT = "proofstream/receipt/1"
+#: The bytes of an entry that a receipt promises: kind, tag of the dataset, sequence, tag of the block.
+_PROMISED_BYTES = 73
+#: Clocks of a node and of witnesses may differ by so much.
+_GRACE_MS = 60_000
+_DAY_MS = 86_400_000
+
+
+@dataclass(frozen=True)
+class Trust:
+    """What the reader trusts. Nothing of it comes from the file."""
+
+    policy: Optional[Policy]
+    signer: Optional[str]
+    now_ms: int
+
+    def demand(self, did: str) -> None:
+        if self.signer is not None and did != self.signer:
+            raise OtherSigner(f"it is signed by {did}, not by {self.signer}")
+
+
+class OtherSigner(ValueError):
+    pass
+
+
+@dataclass(frozen=True)
+class Promise:
+    ledger: str
+    by_ms: int
+    by: str
+    #: The entry as far as it is promised.
+    entry: bytes
+
+    def is_answered_by(self, entry: bytes) -> bool:
+        """Whether the entry has the dataset and the sequence: it is the promised one, or breaks the promise."""
+        return len(entry) == ENTRY_BYTES and entry[:41] == self.entry[:41]
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """A signed receipt. `facts` are what it says, by their names in JSON."""
+
+    facts: Dict[str, Any]
+    promise: Optional[Promise]
+    batch_id: str
+    #: Where it has one, a batch that was rejected under this key may come again.
+    has_key: bool
+
+
+@dataclass(frozen=True)
+class Placed:
+    """The entry of a block below a head; `batch` is the record of a batch that is shown to be in it."""
+
+    head: Head
+    index: int
+    entry: bytes
+    batch: Optional[Dict[str, Any]] = None
+
+
+@dataclass(frozen=True)
+class Beside:
+    """What there is beside a receipt, all of it by a policy that knows its ledger."""
+
+    statements: List[Proven] = field(default_factory=list)
+    places: List[Placed] = field(default_factory=list)
+
+
+def beside_of(files: Sequence[bytes], policy: Optional[Policy]) -> Beside:
+    """What the proofs among these files show. What they are worth by themselves is judged elsewhere."""
+    beside = Beside()
+    for file in files:
+        try:
+            proven = open_proof(file, policy)
+        except (ValueError, Newer):
+            continue
+        if proven.lack:
+            continue
+        if "statement" in proven.document:
+            beside.statements.append(proven)
+        else:
+            batch = proven.document["record"] if proven.document["kind"] == "batch" else None
+            beside.places.append(Placed(proven.head, proven.index, proven.entry, batch))
+    return beside
+
+
+def open_receipt(document: Dict[str, Any]) -> Receipt:
+    """What a signed receipt says. ValueError where it is none, is not what was signed, or contradicts itself."""
+    signer = signer_of(_RECEIPT, document)
+    needed = ("receiptId", "batchId", "time", "status", "dataset", "bodyHash")
+    receipt = members(document, "the receipt", needed, others=True)
+    did = _form("did:odf:fed01[0-9a-f]{64}", members(receipt["dataset"], "dataset", ("id",), others=True)["id"])
+    facts: Dict[str, Any] = {"signer": signer, "dataset": did}
+    facts.update({name: text_of(receipt[name]) for name in ("receiptId", "time", "status", "bodyHash")})
+    batch_id = text_of(receipt["batchId"])
+    time_of(receipt["time"])
+    if "block" in receipt:
+        block = members(receipt["block"], "block", ("hash", "sequence"), others=True)
+        facts["block"] = {"hash": _form("f1620[0-9a-f]{64}", block["hash"]), "sequence": natural(block["sequence"])}
+    if "offsets" in receipt:
+        offsets = members(receipt["offsets"], "offsets", ("start", "end"), others=True)
+        facts["offsets"] = {name: natural(offsets[name]) for name in ("start", "end")}
+    if "idempotencyKey" in receipt:
+        text_of(receipt["idempotencyKey"])
+    promise = None
+    if "promise" in receipt:
+        promise = _promise(receipt["promise"], facts)
+        facts.update(by=promise.by, ledger={"origin": promise.ledger})
+    return Receipt(facts, promise, batch_id, "idempotencyKey" in receipt)
+
+
+def _form(pattern: str, value: Any) -> str:
+    if not re.fullmatch(pattern, text_of(value)):
+        raise ValueError("it has a text that is not of the right form")
+    return text_of(value)
+
+
+def _promise(value: Any, facts: Dict[str, Any]) -> Promise:
+    promised = members(value, "promise", ("ledger", "by", "datasetSalt", "blockSalt"))
+    ledger, (by_ms, by) = text_of(promised["ledger"]), time_of(promised["by"])
+    of_dataset, of_block = hex_of(promised["datasetSalt"]), hex_of(promised["blockSalt"])
+    block = facts.get("block")
+    if block is None or facts["status"] != "committed":
+        raise ValueError("it promises the entry of a block and has none")
+    dataset_tag = hmac.digest(of_dataset, facts["dataset"].encode("ascii"), "sha256")
+    block_tag = hmac.digest(of_block, bytes.fromhex(block["hash"][1:]), "sha256")
+    return Promise(ledger, by_ms, by, b"\1" + dataset_tag + block["sequence"].to_bytes(8, "big") + block_tag)
+
+
+def judge_promise(receipt: Receipt, promise: Promise, beside: Beside, trust: Trust) -> Tuple[str, str, Dict[str, Any], str]:
+    """Verdict, reason, facts and what is missing. The signature is good, and the signer is the one whom the reader names."""
+    facts, signer = receipt.facts, receipt.facts["signer"]
+    lack = lack_of(promise.ledger, trust.policy)
+    if lack:
+        return "not judged", lack, facts, "policy"
+    bound_by, retired = _named_in(_line_of(promise.ledger, beside.statements, trust.signer), signer)
+    bound_by = bound_by if trust.signer is None else "reader"
+    if bound_by is None:
+        why = f"Nothing says that {signer} is the node of {promise.ledger}."
+        return "not judged", f"{why} Name it, or give the proof of a statement of that ledger.", facts, "signer"
+    facts = {**facts, "boundBy": bound_by, **({} if retired is None else {"retired": retired})}
+    gone = ""
+    if retired is not None:
+        gone = f"The key of the signer {'leaked' if retired['why'] == 'leaked' else 'was changed'} at {retired['at']}"
+        if time_of(facts["time"]) > time_of(retired["at"]):
+            return "not judged", f"{gone}, and signed after that.", facts, "signer"
+    verdict, reason, shown, missing = _became(receipt, promise, beside.places, trust)
+    if retired is not None and retired["why"] == "leaked" and verdict in ("promise broken", "promised, not yet due"):
+        return "not judged", f"{gone}: that its promise is not kept may be the work of a thief.", facts, "signer"
+    return verdict, reason, {**facts, **shown}, missing
+
+
+def _line_of(origin: str, statements: Sequence[Proven], signer: Optional[str]) -> List[Proven]:
+    """The statements of a ledger, and of those that took its place one after another, oldest first.
+
+    Anybody can claim a place: it counts where the key that signs the claim is one of the earlier ledger.
+    """
+    line: List[Proven] = []
+    keys = {signer}
+    origins = set()
+    following: Optional[str] = origin
+    while following is not None and following not in origins:
+        origins.add(following)
+        own = sorted((one for one in statements if one.head.origin == following), key=lambda one: one.index)
+        line += own
+        for one in own:
+            keys.update(node["node"] for node in _keys_of(one))
+        after = [one for one in statements if _previous(one) == following and _keys_of(one)[0]["node"] in keys]
+        following = after[0].head.origin if after else None
+    return line
+
+
+def _keys_of(proven: Proven) -> List[Dict[str, Any]]:
+    """The node of a statement, then its former keys."""
+    statement = proven.document["statement"]
+    return [statement, *statement["retired"]]
+
+
+def _previous(proven: Proven) -> Optional[str]:
+    origin: Optional[str] = proven.document["statement"].get("previous", {}).get("origin")
+    return origin
+
+
+def _named_in(line: Sequence[Proven], signer: str) -> Tuple[Any, Optional[Dict[str, str]]]:
+    """What names a key, and since when it is retired: by the last statement that names it, and before all by one that it leaked."""
+    named: List[Tuple[Any, Optional[Dict[str, str]]]] = []
+    for one in line:
+        node, *former = _keys_of(one)
+        gone = next(({"at": key["at"], "why": key["why"]} for key in former if key["node"] == signer), None)
+        if gone is not None or node["node"] == signer:
+            named.append(({"ledger": one.head.origin, "index": one.index, "size": one.head.size}, gone))
+    leaked = [one for one in named if one[1] is not None and one[1]["why"] == "leaked"]
+    return (leaked or named or [(None, None)])[-1]
+
+
+def _became(receipt: Receipt, promise: Promise, all_places: Sequence[Placed], trust: Trust) -> Tuple[str, str, Dict[str, Any], str]:
+    places = [one for one in all_places if one.head.origin == promise.ledger and promise.is_answered_by(one.entry)]
+    faults = [None if one.batch is None else _fault_of_batch(receipt, one.batch) for one in places]
+    other = next((fault for fault in faults if fault), None)
+    if other:
+        return "promise broken", f"The batch has another {other} in the ledger.", {}, ""
+    kept = [
+        (one.head.quorum != "not met", fault == "", -at)
+        for at, (one, fault) in enumerate(zip(places, faults))
+        if one.entry[:_PROMISED_BYTES] == promise.entry
+    ]
+    if kept:
+        is_enough, has_batch, at = max(kept)
+        shown = _shown_at(places[-at], receipt.facts, has_batch)
+        if is_enough:
+            return "included", "", shown, ""
+        return "witness quorum not met", "The entry is there, under a head that too few witnesses signed.", shown, ""
+    if places:
+        return "promise broken", "The ledger has another block in the place of the promised one.", {}, ""
+    by = promise.by
+    if trust.now_ms > promise.by_ms + _GRACE_MS:
+        return "not judged", f"It was due at {by}, and nothing that was given shows whether the ledger has it.", {}, "ledger"
+    if trust.now_ms > promise.by_ms:
+        return "promised, not yet due", f"It was due at {by}, and counts as broken only a minute later.", {}, ""
+    days = (promise.by_ms - time_of(receipt.facts["time"])[0]) // _DAY_MS
+    late = f"It is due only at {by}, {days} days after it was signed: no node asks for so long."
+    return "promised, not yet due", f"It is due at {by}." if days < 1 else late, {}, ""
+
+
+def _shown_at(one: Placed, said: Dict[str, Any], has_batch: bool) -> Dict[str, Any]:
+    """What the ledger shows of a receipt that it keeps, and what is the word of the signer alone."""
+    shown = ["dataset", "block", *(["bodyHash", "status", "offsets"] if has_batch else [])]
+    claimed = [name for name in ("block", "bodyHash", "status", "offsets") if name in said and name not in shown]
+    ledger = {"origin": one.head.origin, "size": one.head.size, "index": one.index}
+    return {**one.head.facts(), "ledger": ledger, "shown": shown, "claimed": claimed}
+
+
+def _fault_of_batch(receipt: Receipt, record: Dict[str, Any]) -> Optional[str]:
+    """The member that the batch in the ledger has otherwise; empty where none, None where it is another batch."""
+    members(record, "the batch", ("id", "status", "bodyHash"), others=True)
+    for name in ("id", "status", "bodyHash"):
+        text_of(record[name])
+    offsets = record.get("offsets")
+    if "offsets" in record:
+        members(offsets, "offsets", ("start", "end"))
+        offsets = {name: natural(value) for name, value in record["offsets"].items()}
+    said = receipt.facts
+    # The id of a key comes again after it was rejected.
+    if record["id"] != receipt.batch_id or (record["status"] == "rejected" and receipt.has_key):
+        return None
+    if record["bodyHash"] != said["bodyHash"]:
+        return "bodyHash"
+    if record["status"] != said["status"]:
+        return "status"
+    return "" if offsets == said.get("offsets") else "offsets"
