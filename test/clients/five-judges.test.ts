@@ -18,6 +18,7 @@ import { judgeFile } from '../../src/libraries/ledger/judge-file.ts'
 import { besideOf } from '../../src/libraries/ledger/judge-receipt.ts'
 import { parsePolicy } from '../../src/libraries/ledger/policy.ts'
 import { clientEnvironment, loadConfig, optionTable } from '../../src/node/config.ts'
+import { defined } from '../../src/libraries/base/collections.ts'
 import { run } from '../examples/run.ts'
 import { chromium, startChromium } from '../helpers/chromium.ts'
 import { patienceMs } from '../helpers/until.ts'
@@ -39,8 +40,10 @@ const saved = ({ files, policy = '' }: Vector, at: number): readonly string[] =>
     return path
   })
 const timeOf = ({ now }: Vector): number => Date.parse(now)
-const said = vectors.map(({ files: _, policy: __, signer: ___, now: ____, ...rest }) => rest)
-const verdicts = said.map(({ name, verdict, code }) => ({ name, verdict, code }))
+const said = vectors.map(({ name, verdict, code, missing, boundBy, retired, shown }) =>
+  defined({ name, verdict, code, missing, boundBy, retired, shown }),
+)
+const verdicts = vectors.map(({ name, verdict, code }) => ({ name, verdict, code }))
 
 test('the library', () => {
   const judged = vectors.map((vector) => {

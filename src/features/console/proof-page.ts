@@ -13,7 +13,7 @@ export const proofPage: Page = {
 <div id="drop">
 <label for="file">Saved answer, bundle, proof of the ledger, or signed receipt</label>
 <input type="file" id="file" multiple aria-describedby="file-hint">
-<p id="file-hint" class="hint">Choose a file or drop it anywhere on this page. If the rows were saved separately, choose both files. A bundle (.tar) is checked with all its blocks and rows.</p>
+<p id="file-hint" class="hint">Choose a file or drop it anywhere on this page. If the rows were saved separately, choose both files. A receipt is judged with the proofs that you choose with it. A bundle (.tar) is checked with all its blocks and rows.</p>
 </div>
 <label for="text">or its text</label>
 <textarea id="text" rows="4" spellcheck="false" autocomplete="off" placeholder="${'{"commitment":…'}"></textarea>

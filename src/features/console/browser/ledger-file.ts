@@ -6,9 +6,10 @@ import { utf8 } from '../../../libraries/base/bytes.ts'
 import { jsonText } from '../../../libraries/base/json/json.ts'
 import { systemClock } from '../../../libraries/base/clock.ts'
 import { cleanText } from '../../../libraries/base/clean-text.ts'
+import { kindOfFile } from '../../../libraries/ledger/file-kind.ts'
 import { judgeFile } from '../../../libraries/ledger/judge-file.ts'
 import type { ProofFacts } from '../../../libraries/ledger/judge-proof.ts'
-import type { ReceiptFacts } from '../../../libraries/ledger/judge-receipt.ts'
+import { besideOf, type ReceiptFacts } from '../../../libraries/ledger/judge-receipt.ts'
 import { type HeadFacts, type Witnessed, witnessedText } from '../../../libraries/ledger/open-head.ts'
 import { parsePolicy, type Policy, type Quorum } from '../../../libraries/ledger/policy.ts'
 import type { SignedRefusal } from '../../../libraries/ledger/signed-receipt.ts'
@@ -26,11 +27,16 @@ interface Trust {
   readonly signer: string
 }
 
-/** Undefined for a file of another kind: an answer, a bundle. Does not throw. */
-export function judgeLedgerFile(bytes: Uint8Array, { policy: text, signer }: Trust): Shown | undefined {
+/** Of several files a receipt is judged, else the first; the others are beside it. Undefined for answers, bundles. Does not throw. */
+export function judgeLedgerFiles(files: readonly Uint8Array[], { policy: text, signer }: Trust): Shown | undefined {
+  const [first = utf8('')] = files
+  if (kindOfFile(first).kind === 'other') return undefined
   const { policy, reason } = policyOf(text)
   const named = signer === '' ? undefined : signer
-  const judged = judgeFile(bytes, { policy, signer: named, nowMs: systemClock.nowMs() })
+  const bytes = files.find((one) => ['receipt', 'broken promise'].includes(kindOfFile(one).kind)) ?? first
+  const others = files.filter((one) => one !== bytes)
+  const trust = { policy, signer: named, nowMs: systemClock.nowMs() }
+  const judged = judgeFile(bytes, trust, { beside: besideOf(others, policy) })
   if (judged.kind === 'other') return undefined
   if (judged.verdict === 'altered') return bad(judged.reason)
   if (judged.verdict === 'impossible') return unjudged(judged.reason)
@@ -61,11 +67,11 @@ export function judgeLedgerFile(bytes: Uint8Array, { policy: text, signer }: Tru
     case 'refusal':
       return good(unchanged, list(refusalLines(judged.facts)))
     default: {
-      const isPromised = judged.verdict === 'promised, not yet due'
       const content = ofReceipt(judged.facts, 'reason' in judged ? judged.reason : '')
-      if (isPromised) return good('✓ Promised, not yet due', ...content)
-      const isBroken = judged.verdict === 'promise broken'
-      return isBroken ? { tone: 'bad', headline: '✗ The promise was broken', content } : good(unchanged, ...content)
+      if (judged.verdict === 'promised, not yet due') return good('✓ Promised, not yet due', ...content)
+      if (judged.verdict === 'included') return good('✓ The promise was kept', ...content)
+      if (judged.verdict === 'signed') return good(unchanged, ...content)
+      return { tone: 'bad', headline: '✗ The promise was broken', content }
     }
   }
 }

@@ -15,7 +15,7 @@ import { type BundleFindings, checkBundle, isBundle } from './bundle-file.ts'
 import { engineLines, ledgerTexts, type LedgerTexts } from './bundle-lines.ts'
 import { element } from './element.ts'
 import { firstRows } from './first-rows.ts'
-import { judgeLedgerFile, policyOf } from './ledger-file.ts'
+import { judgeLedgerFiles, policyOf } from './ledger-file.ts'
 
 /** An answer of a node has at most 256 MiB; what is larger is none. */
 const maxFileBytes = 300 * 1024 * 1024
@@ -103,28 +103,23 @@ async function judge(given: readonly (File | string)[]): Promise<void> {
   await Promise.race([drawn, systemClock.sleep(drawnWithinMs)])
   const [first] = given
   if (given.length === 1 && first instanceof File && (await isBundle(first))) return await judgeBundle(first, own)
-  const large = given.find((one) => typeof one !== 'string' && one.size > maxFileBytes)
-  if (given.length > 2 || large !== undefined) {
-    const why = large === undefined ? 'These are more than two files.' : 'This file is too large for an answer.'
-    return show('unjudged', 'Cannot be judged here', [element('p', '', why)])
-  }
+  const cannot = (why: string): void => show('unjudged', '? Cannot be judged here', [element('p', '', why)])
+  const size = given.reduce((sum, one) => sum + (typeof one === 'string' ? one.length : one.size), 0)
+  if (size > maxFileBytes) return cannot('This is too large for an answer.')
   let sources: readonly (Uint8Array | string)[]
   try {
     sources = await Promise.all(
       given.map(async (one) => (typeof one === 'string' ? one : new Uint8Array(await one.arrayBuffer()))),
     )
   } catch (error) {
-    if (own !== current) return
-    return show('unjudged', 'Cannot be judged here', [element('p', '', `The file cannot be read: ${String(error)}`)])
+    return own === current ? cannot(`The file cannot be read: ${String(error)}`) : undefined
   }
   if (own !== current) return
-  const [source] = sources
-  if (sources.length === 1 && source !== undefined) {
-    const bytes = typeof source === 'string' ? utf8(`${source}\n`) : source
-    const trust = { policy: parts.policyField.value, signer: parts.signerField.value.trim() }
-    const shown = judgeLedgerFile(bytes, trust)
-    if (shown !== undefined) return show(shown.tone, shown.headline, shown.content)
-  }
+  const files = sources.map((source) => (typeof source === 'string' ? utf8(`${source}\n`) : source))
+  const trust = { policy: parts.policyField.value, signer: parts.signerField.value.trim() }
+  const shown = judgeLedgerFiles(files, trust)
+  if (shown !== undefined) return show(shown.tone, shown.headline, shown.content)
+  if (sources.length > 2) return cannot('These are more than two files, and the first is nothing about a ledger.')
   const { verdict, proof } = verdictOf(sources)
   if (!verdict.ok) return showFailure(verdict)
   showSuccess(verdict)
