@@ -1,12 +1,13 @@
 // verify.html as a person meets it, in a real browser and from a file: it turns green and red where the verifier says so,
 // asks nobody, breaks no rule of its own policy, and shows what files hold as text.
 
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { verifyPage } from '../../../scripts/build-pages.ts'
+import type { Vector } from '../../../scripts/ledger-vectors.ts'
 import { fromPlain, jsonText } from '../../../src/libraries/base/json/json.ts'
 import { proofJsonText } from '../../../src/libraries/ledger/proof-document.ts'
 import { commit } from '../../../src/libraries/proof/commitment.ts'
@@ -15,7 +16,7 @@ import { type OfflineVerdict, verifyOffline } from '../../../src/libraries/proof
 import { type Browser, chromium, type Page, startChromium } from '../../helpers/chromium.ts'
 import { signedHead, twoOfThree } from '../../libraries/ledger/keys.ts'
 import { SmallLedger } from '../../libraries/ledger/proofs.ts'
-import { signedReceipt, signedRefusal } from '../../libraries/ledger/receipts.ts'
+import { nodeKey, signedReceipt, signedRefusal } from '../../libraries/ledger/receipts.ts'
 import { forgeries } from '../../libraries/proof/forgeries.ts'
 import { proofVectors, verifyVectors } from '../../libraries/proof/proof-vectors.ts'
 import { drive } from './driver.ts'
@@ -199,9 +200,10 @@ describe.skipIf(chromium === undefined)('verify.html in Chromium', () => {
       }
       return found
     }
-    const [unchanged, unjudged, bad] = [
+    const [unchanged, unjudged, notJudged, bad] = [
       '✓ Unchanged since it was signed',
       '? Cannot be judged here',
+      '? Signed, and not judged',
       '✗ Do not trust this file',
     ]
     const included = '✓ Included in the ledger, as its witnesses saw it'
@@ -212,8 +214,8 @@ describe.skipIf(chromium === undefined)('verify.html in Chromium', () => {
       changed: bad,
       head: '✓ A head that is signed, as its witnesses saw it',
       'forged head': bad,
-      promised: '✓ Promised, not yet due',
-      'was due': '? Signed, and the promise was due',
+      promised: notJudged,
+      'was due': notJudged,
       'changed receipt': bad,
       refusal: unchanged,
     }
@@ -224,10 +226,27 @@ describe.skipIf(chromium === undefined)('verify.html in Chromium', () => {
     expect(text).toContain('W3, at 2026-05-28T20:26:43.000Z')
     const receipts = { promised: bad, 'was due': bad, refusal: bad }
     expect(await judged(twoOfThree, live.did)).toEqual({ ...byPolicy, ...receipts })
+    const named = { promised: '✓ Promised, not yet due', refusal: `${unchanged} by the key that you named` }
+    expect(await judged(twoOfThree, nodeKey.did)).toEqual({ ...byPolicy, ...named })
     const none = Object.fromEntries(Object.keys(files).map((name) => [name, unjudged]))
-    const alone = { ...none, changed: bad, 'changed receipt': bad, refusal: unchanged }
+    const alone = { ...none, changed: bad, 'forged head': bad, 'changed receipt': bad, refusal: unchanged }
     expect(await judged('')).toEqual(alone)
     expect(await judged('log nonsense')).toEqual(alone)
+  })
+
+  test('judges a receipt with the proofs that are chosen with it, in any order', async () => {
+    const vectors = JSON.parse(readFileSync('test/fixtures/ledger/vectors.json', 'utf8')) as readonly Vector[]
+    const { files } = vectors.find(({ name }) => name === 'receipt with the proof of its batch')!
+    await page.evaluate(`document.querySelector('#policy').value = ${JSON.stringify(twoOfThree)}`)
+    const paths = files.map(({ name, text }) => file(name, text))
+    const kept = await choose(...paths.toReversed())
+    expect(kept.headline).toBe('✓ The promise was kept')
+    expect(kept.text).toContain('entry 0 of node.example/ledger')
+    expect(kept.text).toContain('dataset, block, bodyHash, status, offsets')
+    expect((await choose(...paths.slice(0, 2))).headline).toBe('? Signed, and not judged')
+    const answers = [1, 2, 3].map((n) => file(`${n}.json`, live.responseBodyBytes))
+    expect((await choose(...answers)).text).toContain('These are more than two files')
+    await page.evaluate("document.querySelector('#policy').value = ''")
   })
 
   test('shows hostile texts as text', async () => {
