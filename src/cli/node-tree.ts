@@ -284,7 +284,7 @@ export function addUpkeepCommands(program: Command, runner: Runner, table: reado
   const pack = program
     .command('pack [dataset]')
     .description('pack chains of 256 or more blocks into a few files; no node may be running (default: all datasets)')
-    .option('--sweep', 'then remove the packed files; older releases can then no longer write to the store')
+    .option('--sweep', 'then remove the packed files')
   withNodeOptions(pack, rows).action(
     runner<Values & { readonly sweep?: boolean }>(async (context, [dataset], { sweep, ...options }) =>
       (await code.fsck()).pack(context, { ...nodeOptionsOf(rows, options), dataset, sweep }),

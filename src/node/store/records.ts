@@ -96,8 +96,7 @@ export function readLog(store: ObjectStore, id: string): Promise<LogRecord | und
 
 /**
  * Since when loose copies of what packs hold may be missing (milliseconds since 1970 by the store's clock), or undefined
- * while they are all there. A log record says so, which programs that know of no such stores refuse to read when they
- * start to write. Throws DecodeError.
+ * while they are all there. A log record says so. Throws DecodeError.
  */
 export async function sweptSince(store: ObjectStore): Promise<number | undefined> {
   let sinceMs: number | undefined

@@ -36,10 +36,7 @@ export interface SweepOptions {
   readonly signal?: AbortSignal
 }
 
-/**
- * Marks the store as one whose loose copies may be missing. Programs that know of no such stores do not begin to write to
- * it from then on. Durable when it resolves. Throws DecodeError.
- */
+/** Marks the store as one whose loose copies may be missing. Durable when it resolves. Throws DecodeError. */
 export async function markSwept(store: ObjectStore): Promise<void> {
   for (const id of await store.list(logsPrefix)) {
     const record = await readLog(store, id)
