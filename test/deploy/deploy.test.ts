@@ -87,6 +87,43 @@ describe('the unit of systemd', () => {
   })
 })
 
+describe('a supervisor', () => {
+  const files = ['deploy/proofstream.service', 'deploy/compose.yaml', 'docker-compose.yml', 'Dockerfile']
+  const pods = ['builder', 'gateway', 'replica'].map((role) => `deploy/kubernetes/${role}.yaml`)
+
+  it('runs the node itself, because npm and its shell do not pass SIGTERM on', () => {
+    for (const path of [...files, ...pods]) {
+      const starts = readFileSync(join(repository, path), 'utf8')
+        .split('\n')
+        .filter((line) => /^(?:ExecStart|ENTRYPOINT|CMD|\s*(?:command|args):)/.test(line))
+      expect([path, starts.filter((line) => /\b(?:npx|npm|sh)\b/.test(line))]).toEqual([path, []])
+    }
+    expect(read('proofstream.service')).toContain('bin/proofstream.js serve')
+  })
+
+  it('ends it with SIGTERM: port and lock are free for the next one', async () => {
+    const data = join(folder, 'supervised')
+    const program = join(repository, 'bin/proofstream.js')
+    const listen = `127.0.0.1:${await freePort()}`
+    for (const _ of [1, 2]) {
+      const node = spawn(process.execPath, [program, 'serve', '--data', data, '--listen', listen], { stdio: 'ignore' })
+      const ended = once(node, 'exit')
+      await expect
+        .poll(async () =>
+          fetch(`http://${listen}/readyz`).then(
+            ({ ok }) => ok,
+            () => false,
+          ),
+        )
+        .toBe(true)
+      node.kill('SIGTERM')
+      // It may be ready before it listens for signals: then the signal ends it as it is.
+      expect([0, null]).toContain(Object((await ended) as unknown)[0])
+      await expect(fetch(`http://${listen}/healthz`)).rejects.toThrow()
+    }
+  })
+})
+
 describe('a proxy', () => {
   const started: ChildProcess[] = []
   afterAll(() => {

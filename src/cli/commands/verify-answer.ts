@@ -60,7 +60,11 @@ export async function checkAnswer(
   options: VerifyOptions & { readonly file: string },
 ): Promise<CheckedAnswer> {
   const verdict = verifyOffline(bytes, options.signer === undefined ? {} : { signer: options.signer })
-  if (!verdict.ok) return { verdict, failure: offlineFailure(verdict, options.file) }
+  if (!verdict.ok) {
+    const { exitCode, message, details } = offlineFailure(verdict, options.file)
+    const former = options.offline === true ? '' : await formerKey(context, verdict)
+    return { verdict, failure: new CommandFailure(exitCode, message + former, details) }
+  }
   if (options.offline === true) return { verdict }
   const client = await openClient(context)
   try {
@@ -69,6 +73,20 @@ export async function checkAnswer(
   } catch (error) {
     const failure = withoutNode(error)
     return { verdict, reproduction: { server: client.server, result: resultOf(failure), answer: null }, failure }
+  }
+}
+
+/** Until when the node signed with a key that another was expected of; empty where it names no such key, or does not answer. */
+async function formerKey(context: CommandContext, { kind, signer }: OfflineFailure): Promise<string> {
+  if (kind !== 'OtherSigner') return ''
+  try {
+    const client = await openClient(context)
+    const methods = itemsAt((await client.call({ path: '/.well-known/did.json' })).json(), 'verificationMethod')
+    const key = methods.find((one) => textAt(one, 'controller') === signer) ?? null
+    const until = textAt(key, 'expires') ?? textAt(key, 'revoked')
+    return until === undefined ? '' : ` That was the key of ${client.server} until ${until}.`
+  } catch {
+    return ''
   }
 }
 

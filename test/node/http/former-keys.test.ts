@@ -83,6 +83,12 @@ describe('a node with another key than before', () => {
       await writeFile(file, proof)
       const checked = await runCommand(['verify', file, '--server', after.url, '-o', 'table'])
       expect(checked.stdout).toContain(`retired because it leaked at ${at}`)
+      // Of whom only the present key is expected.
+      const expected = ['verify', file, '--signer', after.did, '--server', after.url]
+      const other = await runCommand(expected)
+      expect(other.code).not.toBe(0)
+      expect(other.stderr).toContain(`That was the key of ${after.url} until ${at}.`)
+      expect((await runCommand([...expected, '--offline'])).stderr).not.toContain('That was the key')
       expect((await checkStore(data)).ok).toBe(true)
     } finally {
       await after.stop()
