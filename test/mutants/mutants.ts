@@ -269,6 +269,18 @@ export const mutants: readonly Mutant[] = [
     unit: 'test/node/engine/windows.test.ts',
   },
   {
+    name: 'rows around a subquery are left out',
+    from: 'comparesAround(top) ?',
+    to: 'false ?',
+    unit: 'test/node/engine/faults.test.ts',
+  },
+  {
+    name: 'an ASOF JOIN finds no partner by NULL',
+    from: 'if (isAsof(node) && holdsHere(',
+    to: 'if (false && holdsHere(',
+    unit: 'test/node/engine/faults.test.ts',
+  },
+  {
     name: 'paths guess columns',
     from: "'hive_partitioning = false'",
     to: "'hive_partitioning = true'",

@@ -6,6 +6,7 @@ import { similarNames } from '../../libraries/base/compare.ts'
 import { NodeError, type TextPosition } from '../../libraries/base/errors.ts'
 import { JsonNumber, type JsonObject, type JsonValue } from '../../libraries/base/json/value.ts'
 import { foldAscii } from '../../libraries/model/names.ts'
+import { faultOf } from './faults.ts'
 import {
   aggregateByName,
   aggregateFunctions,
@@ -23,7 +24,7 @@ import {
 import { type Construct, type ListingName, listingNames, listingSchema, type TableName } from './messages.ts'
 import { isPlainStructure, jsonDepth, recursiveJsonFunctions, structuredJsonFunctions } from './printable.ts'
 import { families, type Rule, shapes } from './tree-grammar.ts'
-import { child, functionName, holdsHere, isClass, list, location, present, tableParts, text } from './tree.ts'
+import { child, functionName, isClass, list, location, present, tableParts, text } from './tree.ts'
 import { missingKeys } from './windows.ts'
 
 /** What the gate knows of a statement that it let through. */
@@ -87,8 +88,15 @@ export function gateStatement(
 ): GateResult {
   const gate = new Gate(locate, listingsIn)
   gate.visit('query', node, new Set(), 0)
-  gate.judgeWindows(node)
+  demandFewKeys(node)
   return gate.result()
+}
+
+/** Bounds what keeping the windows of a statement apart adds to it (windows.ts). */
+function demandFewKeys(top: JsonObject): void {
+  const added = [...missingKeys(top).values()].reduce((sum, count) => sum + count, 0)
+  const construct = 'so many windows with different keys in one SELECT'
+  if (added > maxMissingKeys) throw notAllowed({ construct }, 'Split it with WITH.')
 }
 
 class Gate {
@@ -165,13 +173,14 @@ class Gate {
     if (kind === 'table BASE_TABLE') this.#judgeTable(node, scope)
     else if (kind === 'table SHOW_REF') this.#judgeShow(node)
     else if (kind === 'table call') this.#judgeTableFunction(node)
-    else if (kind === 'expression FUNCTION') this.#judgeFunction(node)
-    else if (kind === 'expression WINDOW') this.#judgeWindow(node)
+    else if (kind === 'expression FUNCTION' || kind === 'expression WINDOW') this.#judgeFunction(node)
     else if (kind === 'expression COLUMN_REF') this.#judgeColumn(node)
     else if (kind === 'expression PARAMETER') this.#parameters.add(foldAscii(text(node, 'identifier')))
     else if (kind === 'type info UNBOUND_TYPE_INFO') this.#judgeType(node)
     else if (kind === 'sample') this.#noteVolatile(sampleConstruct)
     else if (kind === 'table JOIN' && text(node, 'ref_type') === 'POSITIONAL') this.#noteVolatile('POSITIONAL JOIN')
+    const fault = faultOf(node)
+    if (fault !== undefined) this.#deny(fault.construct, fault.hint)
   }
 
   #noteAliases(node: JsonObject): void {
@@ -261,19 +270,6 @@ class Gate {
     if (aggregateByName.has(name)) this.#judgeAggregateName(operands[1], written)
     if (volatileFunctions.has(name) || (name === 'age' && operands.length === 1)) this.#noteVolatile(`${written}()`)
     if (machineDependentFunctions.has(name)) this.#noteMachineDependent(written)
-  }
-
-  /** One window with `PARTITION BY COLUMNS(…)` is many, which cannot be given keys of different numbers. */
-  #judgeWindow(node: JsonObject): void {
-    this.#judgeFunction(node)
-    const isMany = holdsHere(list(node, 'partitions'), (key) => isClass(key, 'STAR'))
-    if (isMany) this.#deny('COLUMNS() in PARTITION BY', 'Write the columns out.')
-  }
-
-  /** Bounds what keeping the windows of a statement with this top node apart adds to it. */
-  judgeWindows(top: JsonObject): void {
-    const added = [...missingKeys(top).values()].reduce((sum, count) => sum + count, 0)
-    if (added > maxMissingKeys) this.#deny('so many windows with other keys in one SELECT', 'Split it with WITH.')
   }
 
   /** Refused by name, or not a function of this engine at all. */
