@@ -4,5 +4,5 @@ import { rowLeaves, type RowLeavesOf } from './machine/work/row-leaves.ts'
 
 /** Throws DecodeError for a slice that cannot be read. */
 export async function rowRoot(slice: Uint8Array, of: RowLeavesOf): Promise<Uint8Array> {
-  return (await rowLeaves(slice, of)).root
+  return (await rowLeaves(slice, of)).tree.root
 }

@@ -1,6 +1,6 @@
 // What a keeper of a ledger works with, in a process of its own over a store: jobs run in this thread.
 
-import { BlockRecords } from '../../src/features/ledger/block-records.ts'
+import { BlockRecords } from '../../src/node/files/block-records.ts'
 import { LedgerKeys } from '../../src/features/ledger/ledger-keys.ts'
 import { LeftEntries } from '../../src/features/ledger/left-entries.ts'
 import { Places } from '../../src/features/ledger/places.ts'

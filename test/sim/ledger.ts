@@ -1,7 +1,7 @@
 // The ledger of one simulated world: keepers in the processes that build, all with one key and origin, and a record of every
 // head that any of them signs or shows, with what it rests on and was not durable by then.
 
-import { BlockRecords } from '../../src/features/ledger/block-records.ts'
+import { BlockRecords } from '../../src/node/files/block-records.ts'
 import { Keeper } from '../../src/features/ledger/keeper.ts'
 import { LedgerKeys } from '../../src/features/ledger/ledger-keys.ts'
 import { policyOf } from '../../src/features/ledger/policy-file.ts'

@@ -4,7 +4,7 @@ import { must } from '../../libraries/base/assert.ts'
 import { noRoot } from '../../libraries/ledger/entry.ts'
 import type { DatasetChain } from '../../node/catalog/dataset-chain.ts'
 import type { ChainBlock } from '../../node/catalog/packed-blocks.ts'
-import type { BlockRecords } from './block-records.ts'
+import type { BlockRecords } from '../../node/files/block-records.ts'
 import type { Tagger } from './ledger-keys.ts'
 
 /** Blocks whose roots are made at a time. */

@@ -13,9 +13,9 @@ import type { OptionalRoutes } from '../../node/http/context.ts'
 import type { Metrics } from '../../node/machine/ops/metrics.ts'
 import { settingsOf } from '../../node/options.ts'
 import { Answers, type AnswersDeps, stepsPerDelay } from './answers.ts'
-import { BlockRecords } from './block-records.ts'
+import { BlockRecords } from '../../node/files/block-records.ts'
 import { claimOrigin, defaultOrigin, ensureLedgerKey, ledgerVerifierKey } from './identity.ts'
-import { newestTree } from './newest-tree.ts'
+import { newestTree } from './inclusion.ts'
 import { Keeper } from './keeper.ts'
 import { LedgerKeys } from './ledger-keys.ts'
 import { LeftEntries } from './left-entries.ts'
@@ -36,6 +36,10 @@ const longestWaitMs = 60_000
 const publishMs = 250
 /** How often it is looked whether a head is to be stamped, at most. */
 const stampMs = 10_000
+
+interface KeptBy extends LedgerOptions {
+  readonly records: BlockRecords
+}
 
 export class Ledger implements FeatureCode {
   /** Undefined while this process keeps none. */
@@ -74,9 +78,9 @@ export class Ledger implements FeatureCode {
     const tree: AnswersDeps['tree'] = async (number) => await newestTree(store, policy, number)
     this.#open(new Answers({ ...of, tree, status: () => this.#status?.() }))
     if (!parts.config.roles.includes('builder')) return
-    if (origin !== undefined) return await this.#keep(parts, { ...options, origin })
+    if (origin !== undefined) return await this.#keep(parts, { ...options, records, origin })
     const stop = new AbortController()
-    const resumed = this.#resume(parts, options, stop.signal)
+    const resumed = this.#resume(parts, { ...options, records }, stop.signal)
     parts.opened.push(async () => {
       stop.abort()
       await resumed
@@ -87,7 +91,7 @@ export class Ledger implements FeatureCode {
    * Goes on with the ledger of the store. Where it has none, a gateway that builds begins one. Nothing waits for that; a store that
    * is away is asked again.
    */
-  async #resume(parts: FeatureParts, options: LedgerOptions, signal: AbortSignal): Promise<void> {
+  async #resume(parts: FeatureParts, options: KeptBy, signal: AbortSignal): Promise<void> {
     for (let waitMs = 1_000; !signal.aborted; waitMs = Math.min(2 * waitMs, longestWaitMs)) {
       try {
         const known = (await originsUpTo(parts.store, await newestLedger(parts.store))).at(-1)
@@ -108,9 +112,9 @@ export class Ledger implements FeatureCode {
   }
 
   /** Goes on with the newest ledger of the store, or begins the first. Throws NodeError `InvalidParameter`. */
-  async #keep(parts: FeatureParts, options: LedgerOptions & { readonly origin: string }): Promise<void> {
-    const { store, clock, logger, catalog, paths, opened, health, nodeKey, metrics, version, work } = parts
-    const { keyFile, delayMs, waitMs, policyFile, tsa } = options
+  async #keep(parts: FeatureParts, options: KeptBy & { readonly origin: string }): Promise<void> {
+    const { store, clock, logger, catalog, paths, opened, health, nodeKey, metrics, version } = parts
+    const { keyFile, delayMs, waitMs, policyFile, tsa, records } = options
     const policy = this.#policy
     const ledger = Math.max(1, await newestLedger(store))
     const known = await originsUpTo(store, ledger)
@@ -123,7 +127,6 @@ export class Ledger implements FeatureCode {
     const refusal = await claimOrigin(store, ledger, { origin, key })
     if (refusal !== undefined) return this.#halt(parts, options, refusal)
     const keys = new LedgerKeys(store)
-    const records = new BlockRecords({ store, work })
     const aside = new SetAside({ clock, logger })
     const waiting = new WaitingDatasets({ catalog, store, keys, records, clock, aside })
     const previous = (await ledgerRecord(store, ledger))?.previous

@@ -3,18 +3,18 @@
 
 import { must } from '../../libraries/base/assert.ts'
 import { DecodeError } from '../../libraries/base/errors.ts'
-import type { Quorum } from '../../libraries/ledger/policy.ts'
+import type { Policy, Quorum } from '../../libraries/ledger/policy.ts'
 import { entriesOfBundle, fullTileWidth, tileIn, tileName } from '../../libraries/ledger/tiles.ts'
 import type { TlogProof } from '../../libraries/ledger/tlog-proof.ts'
 import { ledgerObjectKey } from '../../node/store/layout.ts'
 import type { ObjectStore } from '../../node/store/object-store.ts'
-import { storedInclusion } from './stored-tiles.ts'
+import { ledgerRecord, newestLedger } from './ledgers.ts'
+import { policyOf } from './policy-file.ts'
+import { noteBytes, quorumOver, readHeads } from './published.ts'
+import { needed, storedInclusion, type TreeOf } from './stored-tiles.ts'
 
 /** A ledger of a store. */
-export interface LedgerTree {
-  readonly store: ObjectStore
-  /** Number of the ledger in its store, from 1. */
-  readonly ledger: number
+export interface LedgerTree extends TreeOf {
   readonly origin: string
   /** The head that is shown, and the newest whose quorum is met. Throws DecodeError. */
   readonly heads: () => Promise<readonly ShownHead[]>
@@ -35,7 +35,7 @@ export interface Included {
 }
 
 /** Partial tiles go when a head moves on. */
-const mostTries = 3
+export const mostTries = 3
 
 /**
  * The entry with this index: under the newest head whose quorum is met, where that has it, else under the newest. Undefined
@@ -60,7 +60,33 @@ export async function includedAt(tree: LedgerTree, index: number): Promise<Inclu
 async function storedEntry({ store, ledger }: LedgerTree, index: number, size: number): Promise<Uint8Array> {
   const tile = must(tileIn(size, 'entries', Math.floor(index / fullTileWidth)), 'the tree has the entry')
   const key = ledgerObjectKey(ledger, tileName(tile))
-  const bytes = await store.get(key)
-  if (bytes === undefined) throw new DecodeError('ledger', `lacks ${key}`)
-  return must(entriesOfBundle(bytes, tile.width)[index % fullTileWidth], 'a bundle has the entries of its tree')
+  return must(
+    entriesOfBundle(await needed(store, key), tile.width)[index % fullTileWidth],
+    'a bundle has the entries of its tree',
+  )
+}
+
+/** The n-th, else the newest. Undefined where the store has none. Throws DecodeError where the record of it is damaged. */
+export async function newestTree(
+  store: ObjectStore,
+  policy: Policy | undefined,
+  number?: number,
+): Promise<LedgerTree | undefined> {
+  const newest = await newestLedger(store)
+  const ledger = number ?? newest
+  if (ledger === 0 || ledger > newest) return undefined
+  const record = await ledgerRecord(store, ledger)
+  if (record === undefined) throw new DecodeError('ledger origin', 'is damaged')
+  const deps = { store, ledger, policy: policyOf(record.key, policy) }
+  const heads: LedgerTree['heads'] = async () => {
+    const { shown, met } = await readHeads(deps)
+    return [shown, met]
+      .filter((head) => head !== undefined)
+      .map((head) => ({
+        note: noteBytes(deps.policy, head),
+        size: head.head.size,
+        quorum: quorumOver(deps.policy, head),
+      }))
+  }
+  return { store, ledger, origin: record.origin, heads }
 }

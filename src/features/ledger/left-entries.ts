@@ -12,7 +12,7 @@ import { ledgerLeftKey, ledgerLeftOf, ledgerLeftPrefix } from '../../node/store/
 import type { ObjectStore } from '../../node/store/object-store.ts'
 import { listNumbers, putOnce, readRecord } from '../../node/store/records.ts'
 import { isRemovalBegun } from '../../node/store/remove-chain.ts'
-import type { BlockRecords } from './block-records.ts'
+import type { BlockRecords } from '../../node/files/block-records.ts'
 import { entriesOf } from './entries.ts'
 import type { History } from './history.ts'
 import type { LedgerKeys } from './ledger-keys.ts'

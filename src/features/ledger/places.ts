@@ -1,12 +1,20 @@
 // Where the entry of a block is in the tree: out of the groups of places that the keeper has stored, and for the last blocks of a
 // dataset out of the history, which is read on from where it was. Any process that has the store can ask.
 
-import { ledgerBatchKey, ledgerPlacesKey } from '../../node/store/layout.ts'
+import { rootTiles } from '../../libraries/ledger/tile-proofs.ts'
+import { entriesOfBundle, fullTileWidth, type Tile, tileIn, tileName } from '../../libraries/ledger/tiles.ts'
+import {
+  ledgerBatchKey,
+  ledgerObjectKey,
+  ledgerPlacesKey,
+  ledgerStateKey,
+  ledgerStatesOf,
+} from '../../node/store/layout.ts'
 import type { ObjectStore } from '../../node/store/object-store.ts'
-import { readRecord } from '../../node/store/records.ts'
-import type { History } from './history.ts'
-import { readHistory } from './read-history.ts'
-import { batchCodec, placesCodec, placesPerGroup } from './records.ts'
+import { listNumbers, readRecord } from '../../node/store/records.ts'
+import { History } from './history.ts'
+import { batchCodec, placesCodec, placesPerGroup, stateCodec } from './records.ts'
+import { needed } from './stored-tiles.ts'
 
 export class Places {
   readonly #store: ObjectStore
@@ -55,4 +63,25 @@ export class Places {
       history.takeIn(batch)
     }
   }
+}
+
+/**
+ * The history from the newest state that was stored, and the tiles of its tree; without the batches after it. Throws DecodeError
+ * where an object is damaged or missing.
+ */
+export async function readHistory(store: ObjectStore, ledger: number): Promise<History> {
+  const batches = (await listNumbers(store, ledgerStatesOf(ledger))).at(-1)
+  if (batches === undefined) return History.empty()
+  const state = stateCodec.decode(await needed(store, ledgerStateKey(ledger, batches)))
+  const { size } = state.tree
+  const files = new Map<string, Uint8Array>()
+  for (const tile of rootTiles(size)) {
+    const name = tileName(tile)
+    files.set(name, await needed(store, ledgerObjectKey(ledger, name)))
+  }
+  const read = (tile: Tile): Uint8Array => files.get(tileName(tile)) ?? new Uint8Array()
+  const last = tileIn(size, 'entries', Math.floor(size / fullTileWidth))
+  const bundle =
+    last === undefined ? [] : entriesOfBundle(await needed(store, ledgerObjectKey(ledger, tileName(last))), last.width)
+  return History.from(batches, state, read, bundle)
 }

@@ -13,18 +13,17 @@ import { listNames, readName } from '../../node/store/names.ts'
 import type { ObjectStore } from '../../node/store/object-store.ts'
 import { fail, type Finding, warn } from '../../node/upkeep/finding.ts'
 import { ownHead, type ShownHead } from './ask-witness.ts'
+import type { History } from './history.ts'
 import { LedgerKeys } from './ledger-keys.ts'
 import { ledgerRecord, newestLedger } from './ledgers.ts'
 import { Places } from './places.ts'
 import type { OriginRecord } from './records.ts'
 import { evidenceCodec } from './regression.ts'
-import { isDamage } from './set-aside.ts'
 
 /** A block is an entry by then, whatever the delay is that is usual. */
 const patienceMs = 600_000
 /** Datasets that `doctor` looks at. */
 const mostLooked = 1_000
-const looksAtOnce = 16
 
 /** The head that the store shows. */
 export async function shownOf(
@@ -67,38 +66,31 @@ export async function inspectLedger(store: ObjectStore): Promise<readonly Findin
 
 /** What is not in the ledger yet: entries that no head has that is shown, and datasets with a block that waits for minutes. */
 async function lagOf(store: ObjectStore, ledger: number, shown: number): Promise<Finding[]> {
-  const places = new Places(store, ledger)
-  const { size } = (await places.history()).head
-  const unshown = `The head of the ledger that is shown has ${shown} of ${size} entries.`
-  const hint = 'Where that stays so, GET /ledger says which witnesses have not signed, and the log of the builder why.'
-  const names = (await listNames(store)).slice(0, mostLooked)
-  const waiting: string[] = []
-  for (let at = 0; at < names.length; at += looksAtOnce) {
-    const some = names.slice(at, at + looksAtOnce)
-    const found = await Promise.all(some.map((alias) => isWaiting(store, places, alias).catch(ifDamaged)))
-    waiting.push(...some.filter((_, i) => found[i]))
+  const history = await new Places(store, ledger).history()
+  const findings: Finding[] = []
+  if (shown < history.head.size) {
+    const found = `The head of the ledger that is shown has ${shown} of ${history.head.size} entries.`
+    findings.push(warn('ledger', found, 'Where that stays so, GET /ledger and the log of the builder say why.'))
   }
-  const which = `The ledger lacks blocks of ${waiting.length} datasets that are minutes old: ${waiting.slice(0, 5).join(', ')}.`
-  const why = 'The log of the builder says why. proofstream fsck finds what is missing or damaged.'
+  const waiting: string[] = []
+  // What cannot be read cannot be entered.
+  for (const alias of (await listNames(store)).slice(0, mostLooked))
+    if (await isWaiting(store, history, alias).catch(() => true)) waiting.push(alias)
+  if (waiting.length === 0) return findings
+  const found = `The ledger lacks blocks of ${waiting.length} datasets that are minutes old: ${waiting.slice(0, 5).join(', ')}.`
   return [
-    shown < size ? [warn('ledger', unshown, hint)] : [],
-    waiting.length > 0 ? [fail('ledger', which, why)] : [],
-  ].flat()
+    ...findings,
+    fail('ledger', found, 'The log of the builder says why; proofstream fsck finds what is damaged.'),
+  ]
 }
 
 /** True where the last block of a dataset is no entry for minutes. */
-async function isWaiting(store: ObjectStore, places: Places, alias: string): Promise<boolean> {
+async function isWaiting(store: ObjectStore, history: History, alias: string): Promise<boolean> {
   const name = await readName(store, alias)
   const head = name && isEntered(name) ? await readHint(store, name.id) : undefined
   if (name === undefined || head === undefined) return false
   const key = await new LedgerKeys(store).stored(name.id)
-  if (key !== undefined && head.sequence < (await places.history()).nextOf(key.tag)) return false
+  if (key !== undefined && head.sequence < history.nextOf(key.tag)) return false
   const { systemTime } = await loadBlock(store, name, head.hash)
   return systemClock.nowMs() - instantMs(systemTime) > patienceMs
-}
-
-/** What cannot be read cannot be entered. */
-function ifDamaged(error: unknown): boolean {
-  if (isDamage(error)) return true
-  throw error
 }

@@ -8,7 +8,7 @@ import type { DatasetChain } from '../../node/catalog/dataset-chain.ts'
 import type { ChainBlock } from '../../node/catalog/packed-blocks.ts'
 import type { Receipt } from '../../node/gateway/receipts.ts'
 import type { Never, Shown } from './answers.ts'
-import type { Below, BlockRecords } from './block-records.ts'
+import type { Below, BlockRecords } from '../../node/files/block-records.ts'
 
 /** Where the record is. */
 export interface RecordsIn {
@@ -23,7 +23,7 @@ export function batchShown({ records, ...of }: RecordsIn, batchId: string, recei
     const { batchRoot } = blockEntry(any.entry)
     if (isNone(batchRoot)) return never('Its block has no root of batches: an older release has made or entered it.')
     const wanted = { id: batchId, bodyHash: receipt.bodyHash, status: receipt.status }
-    const { shown } = demandRoot(await records.batches({ ...of, secret }, wanted), batchRoot)
+    const { shown } = demandRoot(await records.inTurn(() => records.batches({ ...of, secret }, wanted)), batchRoot)
     if (shown === undefined) return never('Its block has these records from another batch.')
     const { record, place } = shown
     return { ...any, kind: 'batch', record, salt: batchSalt(secret, place.index), ...place }
@@ -35,7 +35,7 @@ export function rowShown({ records, ...of }: RecordsIn, offset: number): Shown {
   return async ({ any, secret }) => {
     const { rowRoot } = blockEntry(any.entry)
     if (isNone(rowRoot)) return noRows(of.chain)
-    const { shown } = demandRoot(await records.rows({ ...of, secret }, offset), rowRoot)
+    const { shown } = demandRoot(await records.inTurn(() => records.rows({ ...of, secret }, offset)), rowRoot)
     if (shown === undefined) return never('Its block has no such row.')
     return { ...any, kind: 'row', record: shown.record, salt: rowSalt(secret, offset), ...shown.place }
   }

@@ -2,13 +2,10 @@
 // that all other datasets go on.
 
 import type { Clock } from '../../libraries/base/clock.ts'
-import { DecodeError, HaltError } from '../../libraries/base/errors.ts'
 import type { Logger } from '../../libraries/base/logger.ts'
 
 const firstRetryMs = 2_000
 const longestRetryMs = 120_000
-/** Where so many in a row begin to fail, and not because they are damaged, they have no fault of their own: the store is away. */
-export const mostInARow = 3
 
 interface Failing {
   readonly reason: string
@@ -23,7 +20,6 @@ export class SetAside {
   readonly #deps: { readonly clock: Clock; readonly logger: Logger }
   /** By the id or the tag of a dataset. */
   readonly #failing = new Map<string, Failing>()
-  #inARow = 0
 
   constructor(deps: { readonly clock: Clock; readonly logger: Logger }) {
     this.#deps = deps
@@ -43,14 +39,13 @@ export class SetAside {
     return this.#failing.has(dataset)
   }
 
-  /** Undefined where `work` fails, or has failed and is not to be tried again yet. Throws where everything fails. */
+  /** Undefined where `work` fails, or has failed and is not to be tried again yet. */
   async trying<T>(dataset: string, work: () => Promise<T>): Promise<T | undefined> {
     const { clock, logger } = this.#deps
     const before = this.#failing.get(dataset)
     if (before !== undefined && clock.monotonicMs() < before.againMs) return undefined
     try {
       const done = await work()
-      this.#inARow = 0
       if (this.#failing.delete(dataset)) logger.info({ dataset }, 'A dataset is entered in the ledger again')
       return done
     } catch (error) {
@@ -60,13 +55,7 @@ export class SetAside {
       this.#failing.set(dataset, { reason, failures: failures + 1, sinceMs, againMs })
       if (before?.reason !== reason)
         logger.error({ dataset, err: error }, 'A dataset cannot be entered in the ledger now; all others go on')
-      if (before === undefined && !isDamage(error) && ++this.#inARow % mostInARow === 0) throw error
       return undefined
     }
   }
-}
-
-/** What is stored of one dataset is not what it claims to be. */
-export function isDamage(error: unknown): boolean {
-  return error instanceof HaltError || error instanceof DecodeError
 }

@@ -16,9 +16,17 @@ import { emptyRoot, type TreeHead } from '../../libraries/ledger/tree.ts'
 import { ledgerObjectKey } from '../../node/store/layout.ts'
 import type { ObjectStore } from '../../node/store/object-store.ts'
 
-interface TreeOf {
+export interface TreeOf {
   readonly store: ObjectStore
+  /** Number of the ledger in its store, from 1. */
   readonly ledger: number
+}
+
+/** Throws DecodeError where nothing is there. */
+export async function needed(store: ObjectStore, key: string): Promise<Uint8Array> {
+  const bytes = await store.get(key)
+  if (bytes === undefined) throw new DecodeError('ledger', `lacks ${key}`)
+  return bytes
 }
 
 /** The consistency proof from the tree of `older` leaves. Throws DecodeError where a tile is damaged or missing. */
@@ -53,14 +61,14 @@ function inNewest(tiles: readonly Tile[], size: number): Tile[] {
 type TilesByPlace = ReadonlyMap<string, readonly Uint8Array[]>
 
 async function readTiles({ store, ledger }: TreeOf, tiles: readonly Tile[]): Promise<TilesByPlace> {
-  const read = async (tile: Tile): Promise<Uint8Array[] | undefined> => {
-    const bytes = await store.get(ledgerObjectKey(ledger, tileName(tile)))
-    return bytes && hashesOfTile(bytes, tile.width)
-  }
   const found = tiles.map(async (tile) => {
+    const bytes = await store.get(ledgerObjectKey(ledger, tileName(tile)))
     // A partial one may be gone when the full one is there.
-    const hashes = (await read(tile)) ?? (await read({ ...tile, width: fullTileWidth }))
-    if (hashes === undefined) throw new DecodeError('ledger', `lacks ${ledgerObjectKey(ledger, tileName(tile))}`)
+    const full = { ...tile, width: fullTileWidth }
+    const hashes =
+      bytes === undefined
+        ? hashesOfTile(await needed(store, ledgerObjectKey(ledger, tileName(full))), fullTileWidth)
+        : hashesOfTile(bytes, tile.width)
     return [`${tile.level}/${tile.index}`, hashes] as const
   })
   return new Map(await Promise.all(found))

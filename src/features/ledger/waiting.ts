@@ -10,10 +10,10 @@ import type { DatasetChain } from '../../node/catalog/dataset-chain.ts'
 import { readHint } from '../../node/store/heads.ts'
 import type { ObjectStore } from '../../node/store/object-store.ts'
 import type { History } from './history.ts'
-import type { BlockRecords } from './block-records.ts'
+import type { BlockRecords } from '../../node/files/block-records.ts'
 import { entriesOf } from './entries.ts'
 import type { LedgerKeys, Tagger } from './ledger-keys.ts'
-import { isDamage, mostInARow, type SetAside } from './set-aside.ts'
+import type { SetAside } from './set-aside.ts'
 
 export interface WaitingDeps {
   readonly catalog: Catalog
@@ -88,12 +88,8 @@ export class WaitingDatasets {
 
   /** Looks over all names for datasets whose head is beyond the ledger. Those that cannot be looked at are tried as they are entered. */
   async sweep(history: History): Promise<void> {
-    let inARow = 0
     for (const name of await this.#deps.catalog.names()) {
-      const blocks = await this.#blocksOf(name, history).catch((error: unknown) => {
-        if (!isDamage(error) && ++inARow === mostInARow) throw error
-        return 1
-      })
+      const blocks = await this.#blocksOf(name, history).catch(() => 1)
       if (blocks > 0) this.note(name.id, Math.max(0, blocks - (this.#noted.get(name.id)?.blocks ?? 0)))
     }
   }
@@ -118,11 +114,12 @@ export class WaitingDatasets {
     const untilMs = clock.monotonicMs() + takeMs
     const entries: Uint8Array[] = []
     const done = new Map<DatasetId, number>()
-    // What is left of one has its turn after all others.
-    for (const [id, { count }] of new Map(this.#noted)) {
-      if (entries.length >= most || (entries.length > 0 && clock.monotonicMs() >= untilMs)) break
+    for (const [id, noted] of new Map(this.#noted)) {
+      if (entries.length >= most || clock.monotonicMs() >= untilMs) break
+      // What is left of it has its turn after all others.
+      if (this.#noted.delete(id)) this.#noted.set(id, noted)
       const isDone = await aside.trying(id, () => this.#enter(id, history, { entries, most, untilMs }))
-      if (isDone === true) done.set(id, count)
+      if (isDone === true) done.set(id, noted.count)
     }
     return { entries, done }
   }
@@ -149,7 +146,7 @@ export class WaitingDatasets {
     }
     const blocks = chain.blocks.length - start - (entries.length - before)
     const noted = this.#noted.get(id)
-    if (noted !== undefined && this.#noted.delete(id)) this.#noted.set(id, { ...noted, blocks })
+    if (noted !== undefined) this.#noted.set(id, { ...noted, blocks })
     return blocks <= 0
   }
 

@@ -7,7 +7,7 @@ import type { NodeKey } from '../../libraries/proof/sign.ts'
 import type { FeatureCode, FeatureParts, Origin } from '../../node/feature.ts'
 import type { OptionalRoutes } from '../../node/http/context.ts'
 import { settingsOf } from '../../node/options.ts'
-import { BlockRecords } from '../ledger/block-records.ts'
+import { BlockRecords } from '../../node/files/block-records.ts'
 import { defaultOrigin } from '../ledger/identity.ts'
 import { ledgerRecord } from '../ledger/ledgers.ts'
 import { ledgerOptions } from '../ledger/options.ts'
@@ -35,7 +35,8 @@ interface Signers {
 }
 
 export class WitnessFeature implements FeatureCode {
-  #state: Witnessing = { kind: 'none' }
+  /** Until it has started nobody is told that it is none. */
+  #state: Witnessing = { kind: 'starting' }
   readonly #stop = new AbortController()
   readonly #followers = new Map<string, Follower>()
   readonly routes: OptionalRoutes = {
@@ -49,15 +50,14 @@ export class WitnessFeature implements FeatureCode {
   async start(parts: FeatureParts): Promise<void> {
     const { policyFile, origin: given } = settingsOf(parts.config.settings, ledgerOptions) ?? {}
     const { gateway, origin, paths } = parts
-    if (policyFile === undefined || (gateway === undefined && origin === undefined)) return
-    const { logs } = await readPolicy(policyFile)
+    const isSome = policyFile !== undefined && (gateway !== undefined || origin !== undefined)
+    const { logs } = isSome ? await readPolicy(policyFile) : { logs: [] }
     const followed = origin === undefined ? [] : logs.filter(({ url }) => url !== undefined)
     const others = logs.filter((log) => !followed.includes(log))
     const witness = others.length === 0 ? undefined : await keyOf(parts, paths.witnessKey)
     const follower = followed.length === 0 ? undefined : await keyOf(parts, paths.followerKey)
     const some = follower ?? witness
-    if (some === undefined) return
-    this.#state = { kind: 'starting' }
+    if (some === undefined) return void (this.#state = { kind: 'none' })
     // A replica has no ledger of its own, whose name it would have.
     const name = given ?? (origin === undefined ? undefined : defaultOrigin(parts.config.allowedHosts, some))
     const started = nameOf(parts, name, this.#stop.signal).then((own) => {

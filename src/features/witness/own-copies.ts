@@ -12,7 +12,7 @@ import type { NameRecord } from '../../libraries/odf/chain/records.ts'
 import type { Catalog } from '../../node/catalog/catalog.ts'
 import type { DatasetChain } from '../../node/catalog/dataset-chain.ts'
 import type { Origin } from '../../node/feature.ts'
-import type { BlockRecords } from '../ledger/block-records.ts'
+import type { BlockRecords } from '../../node/files/block-records.ts'
 import { inTime, NotChecked } from './followed-ledger.ts'
 
 const lookMs = 250

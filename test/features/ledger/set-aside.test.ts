@@ -55,7 +55,7 @@ class Node {
     const headers = { 'content-type': 'application/x-ndjson', prefer: 'wait=20' }
     const body = rows.map((row) => `${JSON.stringify(row)}\n`).join('')
     const answer = await this.call(`/${alias}/ingest?create=true`, { method: 'POST', headers, body })
-    expect(answer.status).toBe(200)
+    if (answer.status !== 200) throw new Error(await answer.text())
     return (await answer.json()) as never // as the route answers
   }
 

@@ -2,7 +2,7 @@
 // says why it does not vouch.
 
 import { expect, test } from 'vitest'
-import { BlockRecords } from '../../../src/features/ledger/block-records.ts'
+import { BlockRecords } from '../../../src/node/files/block-records.ts'
 import { Keeper } from '../../../src/features/ledger/keeper.ts'
 import { Follower } from '../../../src/features/witness/follower.ts'
 import { NotChecked } from '../../../src/features/witness/followed-ledger.ts'

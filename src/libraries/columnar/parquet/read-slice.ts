@@ -40,6 +40,8 @@ export interface SliceReaderOptions {
   readonly decompress?: Decompress
   /** Names of the columns to read; absent: all. */
   readonly columns?: readonly string[]
+  /** Whether the row group with the rows [start, end) is read; the others come without columns. Absent: all are. */
+  readonly isRead?: (start: number, end: number) => boolean
 }
 
 /** A slice's columns, in the file's order, and its rows in parts: one batch per row group. */
@@ -64,7 +66,7 @@ export function openSlice(bytes: Uint8Array, options: SliceReaderOptions = {}): 
   const columns = fileColumns(footer.schema, maxDepth).map(sliceColumn)
   const wanted = columns.filter(({ field }) => options.columns?.includes(field.name) ?? true)
   const source = sliceSource(bytes, options.decompress)
-  const batches = readRowGroups(footer, { all: columns.length, wanted, source, bytes: bytes.length })
+  const batches = readRowGroups(footer, { ...options, all: columns.length, wanted, source, bytes: bytes.length })
   return { fields: wanted.map(({ field }) => field), rows: footer.rows, batches }
 }
 
@@ -150,14 +152,18 @@ interface OpenSlice {
   readonly wanted: readonly SliceColumn[]
   readonly source: PageSource
   readonly bytes: number
+  readonly isRead?: SliceReaderOptions['isRead']
 }
 
 async function* readRowGroups(footer: Footer, slice: OpenSlice): AsyncGenerator<RecordBatch> {
+  let start = 0
   for (let index = 0; index < footer.rowGroups; index++) {
     const group = footer.rowGroup(index)
     if (group.chunks.length !== slice.all) damaged('has a row group without all columns')
     const columns: Column[] = []
-    for (const column of slice.wanted) columns.push(await readColumn(column, group, slice))
+    const wanted = (slice.isRead?.(start, start + group.rows) ?? true) ? slice.wanted : []
+    for (const column of wanted) columns.push(await readColumn(column, group, slice))
+    start += group.rows
     yield { rows: group.rows, columns }
   }
 }

@@ -1,6 +1,7 @@
 // The root over the rows of a slice. A leaf is a row: each as the JSON object that `/tail` prints, in canonical form, with its salt
 // before it. For the job `rowLeaves`.
 
+import { must } from '../../../libraries/base/assert.ts'
 import { ByteBuffer } from '../../../libraries/base/byte-buffer.ts'
 import { concatBytes } from '../../../libraries/base/bytes.ts'
 import { nextTurn } from '../../../libraries/base/clock.ts'
@@ -13,6 +14,7 @@ import type { FileColumn } from '../../../libraries/columnar/outputs/file-format
 import { ndJson } from '../../../libraries/columnar/outputs/ndjson/format.ts'
 import { openSlice } from '../../../libraries/columnar/parquet/read-slice.ts'
 import { recordLeaf, type RecordPlace, rowSalt } from '../../../libraries/ledger/roots.ts'
+import { fullTileWidth } from '../../../libraries/ledger/tiles.ts'
 import {
   type Column,
   type DataType,
@@ -22,7 +24,7 @@ import {
   type RecordBatch,
 } from '../../../libraries/model/schema.ts'
 import { inflatePage } from './inflate-page.ts'
-import { recordTree } from './record-tree.ts'
+import { placeIn, tileStart, type UpperTree, upperTree } from './record-tree.ts'
 
 export interface RowLeavesOf {
   /** Of the block. */
@@ -31,21 +33,29 @@ export interface RowLeavesOf {
   readonly start: number
   /** Offset of the row whose record is wanted. */
   readonly wanted?: number
+  /** The tree over all rows, where it is known: then only the tile of the row that is wanted is read and hashed. */
+  readonly tree?: UpperTree
 }
 
 export interface RowLeaves {
-  readonly root: Uint8Array
-  /** The row that is wanted: its place, and its record as canonical JSON. */
-  readonly shown?: { readonly place: RecordPlace; readonly record: string }
+  readonly tree: UpperTree
+  /** The row that is wanted: its leaf, its place, and its record as canonical JSON. */
+  readonly shown?: { readonly leaf: Uint8Array; readonly place: RecordPlace; readonly record: string }
 }
 
 const rowsAtOnce = 512
 const lineEnd = 10
 const text: DataType = { kind: 'String' }
 
-/** The root over all rows, and the row that is wanted. Throws DecodeError for a slice that cannot be read. */
-export async function rowLeaves(bytes: Uint8Array, { secret, start, wanted }: RowLeavesOf): Promise<RowLeaves> {
-  const { fields, batches } = openSlice(bytes, { decompress: inflatePage })
+/** The tree over all rows, and the row that is wanted. Throws DecodeError for a slice that cannot be read. */
+export async function rowLeaves(bytes: Uint8Array, of: RowLeavesOf): Promise<RowLeaves> {
+  const { secret, start, wanted, tree: known } = of
+  const index = wanted === undefined ? -1 : wanted - start
+  const [first, last] = known === undefined ? [0, Infinity] : [tileStart(index), tileStart(index) + fullTileWidth]
+  const { fields, batches } = openSlice(bytes, {
+    decompress: inflatePage,
+    isRead: (from, to) => from < last && first < to,
+  })
   const writer = ndJson.begin(
     fields.map(fileColumn),
     { escapeFormulas: false, geometry: undefined },
@@ -53,23 +63,26 @@ export async function rowLeaves(bytes: Uint8Array, { secret, start, wanted }: Ro
   )
   const hashes: Uint8Array[] = []
   let record: string | undefined
+  let row = 0
   for await (const batch of batches) {
-    for (let from = 0; from < batch.rows; from += rowsAtOnce) {
-      const part = printable(sliceBatch(batch, from, Math.min(from + rowsAtOnce, batch.rows)))
+    const end = Math.min(batch.rows, last - row)
+    for (let from = Math.max(0, first - row); from < end; from += rowsAtOnce) {
+      const part = printable(sliceBatch(batch, from, Math.min(from + rowsAtOnce, end)))
       for (const line of linesOf(concatBytes([...writer.rows(part)]))) {
-        const offset = start + hashes.length
-        const row = parseJson(line)
-        hashes.push(recordLeaf(rowSalt(secret, offset), row))
-        if (offset === wanted) record = canonicalText(row)
+        const at = first + hashes.length
+        const value = parseJson(line)
+        hashes.push(recordLeaf(rowSalt(secret, start + at), value))
+        if (at === index) record = canonicalText(value)
       }
       await nextTurn()
     }
+    row += batch.rows
   }
-  const { root, placeOf } = await recordTree(hashes)
-  return {
-    root,
-    ...(wanted !== undefined && record !== undefined && { shown: { place: placeOf(wanted - start), record } }),
-  }
+  const tree = known ?? (await upperTree(hashes))
+  if (record === undefined) return { tree }
+  const tile = hashes.slice(tileStart(index) - first, tileStart(index) - first + fullTileWidth)
+  const leaf = must(tile[index % fullTileWidth], 'the row is in its tile')
+  return { tree, shown: { leaf, place: placeIn(tree, index, tile), record } }
 }
 
 function fileColumn({ name, type }: Pick<Field, 'name' | 'type'>): FileColumn {

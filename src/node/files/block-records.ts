@@ -4,19 +4,29 @@
 import { must } from '../../libraries/base/assert.ts'
 import { concatBytes } from '../../libraries/base/bytes.ts'
 import { nextTurn } from '../../libraries/base/clock.ts'
-import { DecodeError } from '../../libraries/base/errors.ts'
+import { defined } from '../../libraries/base/collections.ts'
+import { DecodeError, NodeError } from '../../libraries/base/errors.ts'
+import type { Hash } from '../../libraries/base/ids/identifiers.ts'
 import { parseJson } from '../../libraries/base/json/json.ts'
 import type { JsonObject, JsonValue } from '../../libraries/base/json/value.ts'
 import { noRoot } from '../../libraries/ledger/entry.ts'
-import { batchRecords, batchSalt, type BlockRoots, recordLeaf, type RecordPlace } from '../../libraries/ledger/roots.ts'
-import type { DatasetChain } from '../../node/catalog/dataset-chain.ts'
-import { Checkpoints } from '../../node/catalog/outcomes.ts'
-import type { ChainBlock, SliceRef } from '../../node/catalog/packed-blocks.ts'
-import { recordTree } from '../../node/machine/work/record-tree.ts'
-import type { WorkPool } from '../../node/machine/work/work-pool.ts'
-import { dataKey } from '../../node/store/layout.ts'
-import { readPieces } from '../../node/store/load-block.ts'
-import type { ObjectStore } from '../../node/store/object-store.ts'
+import {
+  batchRecords,
+  batchSalt,
+  type BlockRoots,
+  isBelow,
+  recordLeaf,
+  type RecordPlace,
+} from '../../libraries/ledger/roots.ts'
+import { fullTileWidth } from '../../libraries/ledger/tiles.ts'
+import type { DatasetChain } from '../catalog/dataset-chain.ts'
+import { Checkpoints } from '../catalog/outcomes.ts'
+import type { ChainBlock, SliceRef } from '../catalog/packed-blocks.ts'
+import { placeIn, tileStart, type UpperTree, upperTree } from '../machine/work/record-tree.ts'
+import type { WorkPool } from '../machine/work/work-pool.ts'
+import { dataKey } from '../store/layout.ts'
+import { readPieces } from '../store/load-block.ts'
+import type { ObjectStore } from '../store/object-store.ts'
 
 export interface RecordsDeps {
   readonly store: ObjectStore
@@ -43,10 +53,22 @@ export interface Below {
 /** A piece is hashed in 2 ms. */
 const pieceBytes = 128 * 1024
 const leavesAtOnce = 1_000
+/** Memory of upper levels: those of 64 million rows. */
+export const treeBytesMost = 8 * 1024 * 1024
+/** A tree takes that beside its hashes. */
+const treeBytesLeast = 512
+/** Proofs that wait, and the one that is made. */
+export const mostProofs = 64
 
 export class BlockRecords {
   readonly #deps: RecordsDeps
   readonly #checkpoints: Checkpoints
+  /** Upper levels of the trees of rows, by the hashes of their blocks, least recently used first. */
+  readonly #trees = new Map<Hash, UpperTree>()
+  #treeBytes = 0
+  /** Proofs that wait for their turn, and the one that is made. */
+  #proofs = 0
+  #turn: Promise<unknown> = Promise.resolve()
 
   constructor(deps: RecordsDeps) {
     this.#deps = deps
@@ -68,8 +90,11 @@ export class BlockRecords {
       if (hashes.length % leavesAtOnce === 0) await nextTurn()
     }
     const at = wanted === undefined ? -1 : records.findIndex((record) => isWanted(record, wanted))
-    const { root, placeOf } = await recordTree(hashes)
-    return at < 0 ? { root } : { root, shown: { place: placeOf(at), record: objectOf(records[at]) } }
+    const tree = await upperTree(hashes)
+    const { root } = tree
+    if (at < 0) return { root }
+    const tile = hashes.slice(tileStart(at), tileStart(at) + fullTileWidth)
+    return { root, shown: { place: placeIn(tree, at, tile), record: objectOf(records[at]) } }
   }
 
   /** Its roots, as a reader recomputes them. They throw as `batches` and `rows`. */
@@ -92,16 +117,55 @@ export class BlockRecords {
     const pieces: Uint8Array[] = []
     const object = { key: dataKey(id, hash), hash, sizeBytes, words: `slice ${hash} of ${alias}` }
     await readPieces(this.#deps.store, object, { pieceBytes, take: (piece) => void pieces.push(piece) })
-    const settings = { secret, start, ...(wanted !== undefined && { wanted }) }
+    const known = this.#trees.get(block.hash)
+    const settings = { secret, start, ...(wanted !== undefined && defined({ wanted, tree: known })) }
     try {
       // What is handed over is gone: the store may hold what it has given.
-      const { root, shown } = await this.#deps.work.run('rowLeaves', [concatBytes(pieces)], { settings })
-      return { root, ...(shown && { shown: { place: shown.place, record: objectOf(parseJson(shown.record)) } }) }
+      const { tree, shown } = await this.#deps.work.run('rowLeaves', [concatBytes(pieces)], { settings })
+      this.#keep(block.hash, tree)
+      const { root } = tree
+      if (shown === undefined) return { root }
+      const { place, record, leaf } = shown
+      return { root: isBelow(root, leaf, place) ? root : noRoot, shown: { place, record: objectOf(parseJson(record)) } }
     } catch (error) {
       if (error instanceof DecodeError) return undefined
       throw error
     }
   }
+
+  /**
+   * Proofs that strangers ask for are made one after the other: they take a core at most, and no thread from bodies for long.
+   * Throws NodeError `Saturated` where too many wait, and what `work` throws.
+   */
+  async inTurn<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#proofs >= mostProofs) {
+      throw new NodeError('Saturated', 'Too many proofs of rows and batches are asked for at once.', {
+        hint: 'Ask again in a moment.',
+        retryAfterSeconds: 2,
+      })
+    }
+    this.#proofs++
+    const made = this.#turn.then(work).finally(() => this.#proofs--)
+    this.#turn = made.catch(() => undefined)
+    return await made
+  }
+
+  /** Keeps the tree of a block for its next proof; the least recently used ones go. */
+  #keep(hash: Hash, tree: UpperTree): void {
+    const before = this.#trees.get(hash)
+    this.#trees.delete(hash)
+    this.#trees.set(hash, tree)
+    this.#treeBytes += sizeOf(tree) - (before === undefined ? 0 : sizeOf(before))
+    for (const [oldest, one] of this.#trees) {
+      if (this.#treeBytes <= treeBytesMost) break
+      this.#trees.delete(oldest)
+      this.#treeBytes -= sizeOf(one)
+    }
+  }
+}
+
+function sizeOf({ tiles, rest }: UpperTree): number {
+  return tiles.length + rest.length + treeBytesLeast
 }
 
 function sliceOf({ chain, block }: Pick<OpenBlock, 'chain' | 'block'>): SliceRef | undefined {
