@@ -34,7 +34,8 @@ async function shownRow(alias: string, offset: number): Promise<unknown> {
     bytes,
     parsePolicy(utf8(`log ${String((await live.call('/ledger')).at('keys.0'))}\nquorum none\n`)),
   )
-  if (verdict.verdict !== 'included') throw new Error(`${text} ${JSON.stringify(verdict)}`)
+  if (verdict.verdict !== 'included' || verdict.facts.kind !== 'row')
+    throw new Error(`${text} ${JSON.stringify(verdict)}`)
   return verdict.facts.record && toPlain(verdict.facts.record.value)
 }
 
