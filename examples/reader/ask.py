@@ -98,13 +98,13 @@ def rows_of(output):
 
 
 def extent(asked, output):
-    """How many rows, and whether that is all. Nodes say since version 2 of their dialect when rows were left out."""
+    """How many rows, and whether that is all. Nodes that name the version of their engine say when rows were left out."""
     count = len(rows_of(output))
     rows = f"{count} row{'' if count == 1 else 's'}"
     if output.get("truncated"):
         return f"{rows}, cut by limit {asked['limit']}"
     version = asked.get("queryDialect", "").rpartition("-")[2]
-    if count < asked.get("limit", 0) or (version.isdigit() and int(version) > 1):
+    if count < asked.get("limit", 0) or version.isdigit():
         return f"{rows}, none left out"
     return f"{rows}; whether more were left out is not said"
 

@@ -186,8 +186,7 @@ def _extent(asked: Dict[str, Any], output: Optional[Dict[str, Any]]) -> str:
         return "cut"
     if not isinstance(data, list):
         return "unknown"
-    version = re.fullmatch(r"SqlDuckDb/.*-(\d{1,9})", str(asked.get("queryDialect", "")))
     limit = asked.get("limit")
-    if version is not None and int(version[1]) >= 2:
+    if re.fullmatch(r"SqlDuckDb/.*-\d{1,9}", str(asked.get("queryDialect", ""))) is not None:
         return "whole"
     return "whole" if isinstance(limit, int) and len(data) < limit else "unknown"
