@@ -26,7 +26,8 @@ export async function structuredEvent(
   { headers, body }: FastifyRequest,
 ): Promise<{ readonly headers: FastifyRequest['headers']; readonly body: Readable }> {
   const { 'content-digest': digest, 'content-encoding': encoding, 'content-type': type, ...rest } = headers
-  const bytes = body === undefined ? Buffer.alloc(0) : await read(context, body as Readable, { digest, encoding })
+  const stream = body as Readable | undefined // of a route whose bodies are streams
+  const bytes = stream === undefined ? Buffer.alloc(0) : await read(context, stream, { digest, encoding })
   const attributes = Object.entries(rest).flatMap(([name, value]) =>
     /^ce-(?!data$)[a-z0-9]+$/.test(name) ? [[name.slice(3), decoded(String(value))]] : [],
   )
