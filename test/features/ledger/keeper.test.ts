@@ -295,6 +295,33 @@ describe('keepers', () => {
     expect(keeper.state.kind).toBe('stuck')
   })
 
+  test('enter a dataset of more blocks than a batch takes, and what is left of one', async () => {
+    const blocks = 600
+    const store = openMemoryStore()
+    for (const at of [4, 5]) {
+      for (const { key, bytes } of chainObjects({ dataset: idOf(at), blocks })) await store.put(key, bytes)
+      const { key, bytes } = nameObject(idOf(at), `acme/d${at}`)
+      await store.put(key, bytes)
+    }
+    const { parts, keeper } = keptOn(store)
+    const length = (await parts.catalog.byId(idOf(4)))?.blocks.length ?? 0
+    const name = must(await parts.catalog.nameOf('acme/d5'))
+    const when = '2026-01-01T00:00:00.000Z'
+    await store.put(headKey(idOf(5)), new Uint8Array())
+    await parts.left.handOver({ state: 'deleted', name, at: when, until: when })
+    const [tag] = await store.list('ledger-left')
+    expect(await store.list(`ledger-left/${tag}`)).toHaveLength(2)
+    await removeChain(store, idOf(5), new AbortController().signal)
+    await store.delete('names/acme/d5')
+    await keeper.step()
+    const numbers = await store.list('ledger/batches')
+    const batches = await Promise.all(numbers.map((at) => store.get(`ledger/batches/${at}`)))
+    const counts = batches.map((bytes) => batchCodec.decode(must(bytes)).entries.length)
+    expect(Math.max(...counts)).toBeLessThanOrEqual(512)
+    expect(counts.reduce((sum, count) => sum + count, 0)).toBe(2 * length + 1)
+    expect([keeper.state.kind, length > 512, await store.list('ledger-left')]).toEqual(['running', true, []])
+  })
+
   test('enter blocks that take long some at a time, so that all datasets have their turns', async () => {
     const heads: Uint8Array[] = []
     const own = noteHeads(await storeWithChains(), heads)

@@ -1,5 +1,5 @@
 // The ledger of a real node at sizes beyond those at which it changes its way: row roots in threads, slices in pieces, trees of rows
-// of several tiles.
+// of several tiles. docs/decisions/sizes.md lists these sizes.
 
 import { describe, expect, test } from 'vitest'
 import { utf8 } from '../../../src/libraries/base/bytes.ts'
