@@ -120,7 +120,12 @@ test('a replica says that it is a follower, and has no ledger of its own', () =>
 test('it cosigns the ledger of the node that it follows, whose quorum it is', async () => {
   await node.ingest('acme/rows', [{ a: 1 }, { a: 2 }], '?create=true')
   expect((await node.call('/acme/rows', { method: 'PATCH', json: { proofs: 'rows' } })).status).toBe(200)
+  // Of one block the rows are hashed at once, of the other in threads, here and there.
   await node.ingest('acme/rows', [{ a: 3 }])
+  await node.ingest(
+    'acme/rows',
+    Array.from({ length: 4_000 }, (_, i) => ({ a: (i ** 3 * 7_919) % 1_000_003 })),
+  )
   await node.ingest('acme/others', [{ b: 1 }], '?create=true')
   await entered('met')
   const entries = await entriesOfNode()
