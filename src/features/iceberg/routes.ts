@@ -201,9 +201,9 @@ async function tableOf(
   const [dataset = '', at] = table.split('@')
   const reader = new Reader(context.catalog, mayRead(request))
   const [first = '', ...others] = aliasesOf(namespace.split(levelEnd), dataset)
-  let chain = await reader.find(first)
-  for (const other of others) chain ??= await reader.find(other)
-  if (chain === undefined) throw await reader.missing(first)
+  let found = await reader.find(first)
+  for (const other of others) found ??= await reader.find(other)
+  const chain = found ?? (await reader.need(first))
   if (at === undefined) return { chain, sequence: chain.headSequence }
   const sequence = /^\d{1,9}$/.test(at) ? Number(at) : await sequenceAt(context.catalog, chain, at)
   if (sequence !== undefined && sequence <= chain.headSequence) return { chain, sequence }

@@ -34,11 +34,8 @@ export async function structuredEvent(
   const event = JSON.stringify({ ...Object.fromEntries(attributes), ...(type && { datacontenttype: type }) })
   const data = bytes.length === 0 ? '' : await dataOf(context, bytes, mediaTypeOf(type))
   const whole = Buffer.from(`${event.slice(0, -1)}${data}}`)
-  const length = String(whole.length)
-  return {
-    headers: { ...rest, 'content-type': 'application/cloudevents+json', 'content-length': length },
-    body: bodyOf(whole),
-  }
+  const own = { 'content-type': 'application/cloudevents+json', 'content-length': String(whole.length) }
+  return { headers: { ...rest, ...own }, body: bodyOf(whole) }
 }
 
 async function read(
