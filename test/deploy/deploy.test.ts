@@ -119,7 +119,7 @@ describe('a supervisor', () => {
       node.kill('SIGTERM')
       // It may be ready before it listens for signals: then the signal ends it as it is.
       expect([0, null]).toContain(Object((await ended) as unknown)[0])
-      await expect(fetch(`http://${listen}/healthz`)).rejects.toThrow()
+      await expect(fetch(`http://${listen}/healthz`)).rejects.toThrow('fetch failed')
     }
   })
 })
