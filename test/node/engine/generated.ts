@@ -126,7 +126,8 @@ class Maker {
     const all = `select x.id as i, y.id as j, ${one()} as n, ${one()} as m, ${one()} as o from ${from}`
     return this.#one(
       () => all,
-      () => `select * from (${all}) q where q.n ${this.#word('<=|=')} ${1 + this.#next(3)}`,
+      () =>
+        `select * from (${all.replaceAll('max(x.s)', 'max(x.v)')}) q where q.n ${this.#word('<=|=')} ${1 + this.#next(3)}`,
     )
   }
 
