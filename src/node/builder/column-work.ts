@@ -1,8 +1,8 @@
 // Who hashes and encodes the columns of a slice: this thread, with a turn of the event loop after what takes its time, or
 // threads that share them out. The bytes are the same.
 
-import { concatColumns, fixedWidth, freeColumn } from '../../libraries/columnar/arrow/columns.ts'
-import { nullColumn } from '../../libraries/columnar/arrow/null-column.ts'
+import { fixedWidth, freeColumn } from '../../libraries/columnar/arrow/columns.ts'
+import { joinedPieces } from '../../libraries/columnar/arrow/null-column.ts'
 import { ColumnHash } from '../../libraries/columnar/arrow/logical-hash.ts'
 import { must } from '../../libraries/base/assert.ts'
 import { nextTurn } from '../../libraries/base/clock.ts'
@@ -40,34 +40,28 @@ export function columnWork(
   { rows, payloadBytes }: { readonly rows: number; readonly payloadBytes: number },
   by: { readonly compress: (bytes: Uint8Array) => Uint8Array; readonly threads?: TaskThreads | undefined },
 ): ColumnWork {
-  // Columns that no row brings are not logged, but built.
-  const rowBytes = fields.reduce((sum, { type }) => sum + (fixedWidth(innerType(type)) ?? 4), 0)
-  const isWide = Math.max(payloadBytes / rows, rowBytes) > rowGroupBytes / rowGroupRows
-  const most = isWide ? 0 : fields.length
+  const most = payloadBytes / rows > groupedRowBytes || isWide(fields) ? 0 : fields.length
   const tasks = by.threads?.begin('columns', fields, { bytes: payloadBytes, most }) ?? []
   return tasks.length === 0 ? new OwnColumns(fields, by.compress) : new SharedColumns(fields, tasks)
 }
 
-/** The work on columns of rows that are not all known, by a thread; undefined where none is free. */
+/** Rows of more bytes end row groups by them. */
+const groupedRowBytes = rowGroupBytes / rowGroupRows
+
+/** Whether rows of nothing but nulls would: columns that no row brings are not logged, but built. */
+function isWide(fields: readonly Field[]): boolean {
+  return fields.reduce((sum, { type }) => sum + (fixedWidth(innerType(type)) ?? 4), 0) > groupedRowBytes
+}
+
+/** The work on columns of rows that are not all known, by a thread; undefined where none is free, and for wide rows. */
 export function threadColumns(fields: readonly Field[], threads: TaskThreads | undefined): ColumnWork | undefined {
+  if (isWide(fields)) return undefined
   const tasks = threads?.begin('columns', fields, { bytes: Number.POSITIVE_INFINITY, most: 1 }) ?? []
   return tasks.length === 0 ? undefined : new SharedColumns(fields, tasks)
 }
 
 /** Columns after which other work has its turn: a slice may have thousands. */
 const columnsPerTurn = 16
-
-/** One column of pieces; nulls alone are no copies of them. */
-function joined(pieces: readonly Column[]): Column {
-  const [first] = pieces
-  let rows = 0
-  for (const piece of pieces) {
-    if (piece.nullCount < piece.rows) return concatColumns(pieces)
-    rows += piece.rows
-  }
-  if (first === undefined || pieces.length === 1 || rows === 0) return concatColumns(pieces)
-  return nullColumn({ name: first.name, type: { kind: 'Option', inner: first.type } }, rows)
-}
 
 class OwnColumns implements ColumnWork {
   readonly #fields: readonly Field[]
@@ -77,7 +71,7 @@ class OwnColumns implements ColumnWork {
   constructor(fields: readonly Field[], compress: (bytes: Uint8Array) => Uint8Array) {
     this.#fields = fields
     this.#compress = compress
-    this.#hashes = fields.map((field) => new ColumnHash(field))
+    this.#hashes = fields.map((field) => new ColumnHash(field, fields.length))
   }
 
   see({ columns }: PiecedRows): void {
@@ -91,7 +85,7 @@ class OwnColumns implements ColumnWork {
     for (const field of this.#fields) {
       if (chunks.length % columnsPerTurn === columnsPerTurn - 1) await nextTurn()
       const pieces = columns.shift() ?? []
-      const column = joined(pieces)
+      const column = joinedPieces(pieces)
       const steps = encodeColumn(parquetLeaf(field), column, this.#compress)
       let step = steps.next()
       for (; step.done !== true; step = steps.next()) await nextTurn()
@@ -136,7 +130,7 @@ class SharedColumns implements ColumnWork {
     this.#owners ??= sharedOut(columns.map(bytesOf), this.#tasks.length)
     for (const place of this.#fields.keys()) {
       const share = must(shares[this.#owners[place] ?? 0], 'a task')
-      share.columns.set(place, share.over.column(joined(columns.shift() ?? [])))
+      share.columns.set(place, share.over.column(joinedPieces(columns.shift() ?? [])))
     }
     const chunks = new Map<number, ColumnChunk>()
     const said = shares.map(async ({ columns: share, over }, i) => {

@@ -4,7 +4,6 @@
 //   coming ──► ended ──► over          any ──► over: given up, dropped, or taken
 
 import { ArrowStreamReader } from '../../libraries/columnar/arrow/ipc-reader.ts'
-import { assert } from '../../libraries/base/assert.ts'
 import type { Clock } from '../../libraries/base/clock.ts'
 import type { DatasetId } from '../../libraries/base/ids/identifiers.ts'
 import { type DataSchema, type Field, sameType } from '../../libraries/model/schema.ts'
@@ -206,14 +205,15 @@ class EarlySlice {
     for (const batch of this.#stream.push(payload)) {
       if (this.isOver) return
       this.#into ??= this.#begin()
+      if (this.#into === undefined) return this.over()
       for (const piece of this.#into.aligned.pieces(batch)) await this.#into.groups.add(piece)
     }
   }
 
-  #begin(): Into {
+  #begin(): Into | undefined {
     const fields = this.batch.schema?.fields.slice(addedColumns) ?? this.#stream.fields ?? []
     const columns = threadColumns(fields, this.#deps.threads)
-    assert(columns !== undefined, 'a thread is free')
+    if (columns === undefined) return undefined
     this.#isWorking = true
     const groups = new RowGroups({ columns, take: async (group) => this.#take(group) })
     return { fields, aligned: new AlignedRows(fields), groups }

@@ -10,12 +10,13 @@ import {
   type PiecedRows,
   RowGroupCut,
   rowGroupRows,
+  wideColumns,
 } from '../../libraries/columnar/parquet/write-slice.ts'
 import { pieceBytes, pieceRows } from './aligned-rows.ts'
 import type { ColumnWork } from './column-work.ts'
 
 const pieceBatches = 1024
-/** So many batches are joined once, with their row group; more would be small ones, which cost more than their rows. */
+/** So many batches are joined once, with their row group; more, or any of many columns, cost more than their rows. */
 const keptPiecesMost = 16
 const dayMs = 86_400_000
 const earliestMs = Date.parse('0000-01-01T00:00:00Z')
@@ -91,7 +92,9 @@ export class RowGroups {
     if (this.#waiting.length === 0) return
     // So many bytes took their time to be decoded.
     if (this.#waitingBytes >= pieceBytes) await nextTurn()
-    const batches = this.#waiting.length > keptPiecesMost ? [concatBatches(this.#waiting)] : this.#waiting
+    const isWide = must(this.#waiting[0], 'a batch').columns.length >= wideColumns
+    const isMany = this.#waiting.length > (isWide ? 1 : keptPiecesMost)
+    const batches = isMany ? [concatBatches(this.#waiting)] : this.#waiting
     const rows = this.#waitingRows
     this.#waiting = []
     this.#waitingRows = 0

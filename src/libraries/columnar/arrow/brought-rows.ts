@@ -68,7 +68,7 @@ export function bytesWith(fields: readonly Field[], places: Iterable<number>, br
     bytes += missing * (fixedWidth(innerType(type)) ?? 4)
     columns += 1
   }
-  return bytes + columnBytes * columns * (batches + Math.floor(bytes / cutBytes))
+  return bytes + columnBytes * columns * (batches + Math.floor(bytes / cutBytes(columns)))
 }
 
 /** Whether the fields that no row brings would be the larger part of a message. */

@@ -11,7 +11,9 @@ import { encodeSchemaMetadata, messageHeaders, metadataV5 } from './ipc-schema.t
 /** Begins each message, and is the end mark with a length of 0. */
 export const continuation = 0xffffffff
 const endMarkBytes = 8
-export const cutBytes = 120 * 1024
+const cutBytesLeast = 120 * 1024
+/** Of a column in each message, which says some 100 bytes of it. */
+const cutColumnBytes = 512
 
 // Schema messages by the list of fields that they were made for.
 const schemaMessages = new WeakMap<readonly Field[], Uint8Array>()
@@ -53,9 +55,17 @@ export function arrowBatchMessage(fields: readonly Field[], batch: RecordBatch):
   return out
 }
 
-/** The messages of a batch that is cut, so that a part of the log holds several whole ones: who reads it joins nothing. */
+/** Bytes of rows with so many columns that are cut into several messages. */
+export function cutBytes(columns: number): number {
+  return Math.max(cutBytesLeast, cutColumnBytes * columns)
+}
+
+/**
+ * The messages of a batch that is cut, so that a part of the log holds several whole ones, where columns are not many: who
+ * reads it joins nothing.
+ */
 export function arrowBatchMessages(fields: readonly Field[], batch: RecordBatch): Uint8Array[] {
-  const rows = Math.ceil(batch.rows / Math.ceil(batchBytes(batch) / cutBytes))
+  const rows = Math.ceil(batch.rows / Math.ceil(batchBytes(batch) / cutBytes(fields.length)))
   const messages: Uint8Array[] = []
   for (let at = 0; at < batch.rows; at += rows) {
     messages.push(arrowBatchMessage(fields, sliceBatch(batch, at, Math.min(at + rows, batch.rows))))

@@ -19,7 +19,7 @@ export interface LogicalHash {
 
 /** A logical hash over rows of `fields`, whose types a column can hold (lists of lists included). */
 export function createLogicalHash(fields: readonly Field[]): LogicalHash {
-  const leaves = fields.map((field) => new ColumnHash(field))
+  const leaves = fields.map((field) => new ColumnHash(field, fields.length))
   return {
     update: (batch) => {
       assert(batch.columns.length === leaves.length, 'a batch has a column for each field')
@@ -38,10 +38,12 @@ export function createLogicalHash(fields: readonly Field[]): LogicalHash {
 /** The hash of one column of rows: its type first, then its values row by row. */
 export class ColumnHash {
   readonly #type: DataType
-  readonly #sink = new HashSink()
+  readonly #sink: HashSink
 
-  constructor(field: Field) {
+  /** One of so many that are hashed at the same time. */
+  constructor(field: Field, columns: number) {
     this.#type = innerType(field.type)
+    this.#sink = new HashSink(Math.floor(scratchBytes / columns))
     writeType(this.#sink, this.#type)
   }
 
@@ -70,6 +72,10 @@ export function logicalHashOf(fields: readonly Field[], digests: readonly Uint8A
 
 const smallestScratchBytes = 512
 const largestScratchBytes = 262_144
+/** Of a column among thousands; it holds a value that is copied. */
+const leastScratchBytes = 8192
+/** Scratch of all columns of a hash. */
+const scratchBytes = 16 * 1024 * 1024
 const zeroBytes = new Uint8Array(64 * 1024)
 // Longer values go to the hash straight away.
 const longestCopyBytes = 4096
@@ -79,8 +85,14 @@ class HashSink {
   private readonly hash: IncrementalHash = createSha3256()
   private scratch = viewed(new Uint8Array(smallestScratchBytes))
   private used = 0
+  private readonly mostBytes: number
   /** Zeros that come after what is in the scratch buffer. */
   private zerosAfter = 0
+
+  /** Of about so many bytes of scratch at most. */
+  constructor(mostBytes = largestScratchBytes) {
+    this.mostBytes = Math.min(largestScratchBytes, Math.max(leastScratchBytes, mostBytes))
+  }
 
   byte(value: number): void {
     this.need(1)
@@ -143,8 +155,8 @@ class HashSink {
     if (this.zerosAfter > 0) this.flush()
     const { bytes } = this.scratch
     if (this.used + length <= bytes.length) return
-    if (bytes.length < largestScratchBytes) {
-      const longer = Math.min(largestScratchBytes, Math.max(bytes.length * 8, 16_384))
+    if (bytes.length < this.mostBytes) {
+      const longer = Math.min(this.mostBytes, Math.max(bytes.length * 8, 16_384))
       this.scratch = viewed(grown(bytes.subarray(0, this.used), longer))
     } else this.flush()
   }

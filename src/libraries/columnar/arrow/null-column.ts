@@ -3,7 +3,7 @@
 
 import { assert, must } from '../../base/assert.ts'
 import { type Column, type Field, innerType, isOptional } from '../../model/schema.ts'
-import { columnLayout, fixedWidth, itemName, makeColumn } from './columns.ts'
+import { columnLayout, concatColumns, fixedWidth, itemName, makeColumn } from './columns.ts'
 
 const sharedBytesMost = 1024 * 1024
 /** Longer than any array over it: memory that is not all an array's own is neither freed nor moved to a thread. */
@@ -26,6 +26,18 @@ export function nullColumn(field: Field, rows: number): Column {
     offsets: layout === 'bytes' || layout === 'list' ? zeroWords(rows + 1) : undefined,
     child: type.kind === 'List' ? nullColumn({ name: itemName, type: type.itemType }, 0) : undefined,
   })
+}
+
+/** One column of pieces; nulls alone are no copies of them. */
+export function joinedPieces(pieces: readonly Column[]): Column {
+  const [first] = pieces
+  let rows = 0
+  for (const piece of pieces) {
+    if (piece.nullCount < piece.rows) return concatColumns(pieces)
+    rows += piece.rows
+  }
+  if (first === undefined || pieces.length === 1 || rows === 0) return concatColumns(pieces)
+  return nullColumn({ name: first.name, type: { kind: 'Option', inner: first.type } }, rows)
 }
 
 function zeroBytes(length: number): Uint8Array {

@@ -4,6 +4,7 @@
 // Source: Apache Parquet, parquet.thrift; file properties as in docs of Open Data Fabric, "Data slices".
 
 import { concatColumns, joinedBytes, slicePieces } from '../arrow/columns.ts'
+import { joinedPieces } from '../arrow/null-column.ts'
 import { assert, must } from '../../base/assert.ts'
 import { concatBytes, freeBytes, utf8 } from '../../base/bytes.ts'
 import { type Column, type Field, innerType, type RecordBatch } from '../../model/schema.ts'
@@ -28,6 +29,10 @@ import {
 export const rowGroupRows = 131_072
 /** A row group also ends after the batch with which it holds this much. */
 export const rowGroupBytes = 64 * 1024 * 1024
+
+/** So many columns are many. */
+export const wideColumns = 128
+const joinedAtOnce = 8
 
 /** Columns of fewer rows, and of less than `stepBytes`, are written without a step between them. */
 const stepRows = 4096
@@ -68,6 +73,8 @@ export class RowGroupCut {
   private pending: PiecedRows[] = []
   private rows = 0
   private bytes = 0
+  /** Those of the pending ones that are not joined. */
+  private loose = 0
 
   /** `besideBytes`: of each row in columns that are not among those that are added. */
   constructor(besideBytes = 0) {
@@ -80,13 +87,22 @@ export class RowGroupCut {
     while (from < batch.rows) {
       const to = Math.min(batch.rows, from + rowGroupRows - this.rows)
       const columns = batch.columns.map((pieces) => slicePieces(pieces, from, to))
-      this.pending.push({ rows: to - from, columns })
+      this.keep({ rows: to - from, columns })
       this.rows += to - from
       this.bytes += this.besideBytes * (to - from)
       for (const pieces of columns) this.bytes += joinedBytes(pieces)
       if (this.rows === rowGroupRows || this.bytes >= rowGroupBytes) yield* this.rest()
       from = to
     }
+  }
+
+  /** Of many columns pieces are joined soon: each costs more than the few rows that it has. */
+  private keep(batch: PiecedRows): void {
+    const { pending } = this
+    pending.push(batch)
+    if (batch.columns.length < wideColumns || ++this.loose < joinedAtOnce) return
+    pending.push(joinedRows(pending.splice(-joinedAtOnce)))
+    this.loose = 0
   }
 
   /** What is left, if anything, as a group. */
@@ -97,8 +113,16 @@ export class RowGroupCut {
     this.pending = []
     this.rows = 0
     this.bytes = 0
+    this.loose = 0
     yield { rows, columns: first.columns.map((_, i) => pending.flatMap((batch) => must(batch.columns[i], 'a column'))) }
   }
+}
+
+function joinedRows(batches: readonly PiecedRows[]): PiecedRows {
+  const columns = must(batches[0], 'rows').columns.map((_, i) => {
+    return [joinedPieces(batches.flatMap((batch) => must(batch.columns[i], 'a column')))]
+  })
+  return { rows: batches.reduce((sum, { rows }) => sum + rows, 0), columns }
 }
 
 /** What the footer says of a row group. */

@@ -45,7 +45,7 @@ export class ColumnTask {
     const chunks = new Map<number, ColumnChunk>()
     for (const [place, column] of message.columns) {
       const field = must(this.#fields[place], 'a field for each column')
-      const hash = this.#hashes.get(place) ?? new ColumnHash(field)
+      const hash = this.#hashes.get(place) ?? new ColumnHash(field, this.#fields.length)
       this.#hashes.set(place, hash)
       hash.update(column)
       const steps = encodeColumn(parquetLeaf(field), column, this.#compress)
