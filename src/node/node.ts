@@ -17,6 +17,7 @@ import { ensureAdminToken, ensureNodeKey } from './first-start.ts'
 import type { Gateway } from './gateway/gateway.ts'
 import type { LogWatch } from './gateway/log-watch.ts'
 import type { NodeFacts } from './http/context.ts'
+import { valueBytes } from './http/json-body.ts'
 import { createServer } from './http/server.ts'
 import { sha3256 } from '../libraries/base/ids/native-crypto.ts'
 import { must } from '../libraries/base/assert.ts'
@@ -365,7 +366,7 @@ function measured({ metrics, announcements, builder, watch }: Parts, engine: Eng
 function workOptions({ verifyBytes, jsonValues, openJsonRequests }: Limits): ThreadPoolOptions {
   const mebibyte = 1024 * 1024
   // Text of one or two bytes a character, and what a value takes at most; the rest of a thread is small.
-  const heapMiB = 128 + Math.ceil((3 * verifyBytes + 256 * jsonValues) / mebibyte)
+  const heapMiB = 128 + Math.ceil((3 * verifyBytes + valueBytes * jsonValues) / mebibyte)
   const cores = availableParallelism()
   return {
     clock: systemClock,

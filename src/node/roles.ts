@@ -114,7 +114,6 @@ export async function openGateway(shared: Shared, parts: GatewayParts): Promise<
     logger,
     limits: config.limits,
     threads: work,
-    memoryBytes: machineMemoryBytes(),
     metrics,
     stream: config.stream,
     newDatasets: config.newDatasets,

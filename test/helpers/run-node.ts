@@ -98,15 +98,16 @@ export interface ServedNode {
   readonly end: (signal: 'SIGTERM' | 'SIGINT' | 'SIGKILL') => Promise<Pick<Finished, 'code' | 'signal'>>
 }
 
-/** Runs `proofstream serve` on a free port over `dataDir`, as `program`; resolves when it says that it is ready. */
+/** Runs `proofstream serve` on a free port over `dataDir`, as `program` of `file`; resolves when it says that it is ready. */
 export async function serveNode(
   dataDir: string,
   args: readonly string[] = [],
   env: Readonly<Record<string, string | undefined>> = {},
   program: readonly string[] = [programPath],
+  file = process.execPath,
 ): Promise<ServedNode> {
   const serve = ['serve', '--data', dataDir, '--listen', '127.0.0.1:0', ...args]
-  const child = spawn(process.execPath, [...program, ...serve], {
+  const child = spawn(file, [...program, ...serve], {
     cwd: repository,
     env: { ...cleanEnvironment(), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -50,6 +50,7 @@ class LogsReader extends ObjectReader {
 
   override finish(): ParsedBody {
     const bytes = this.#export.all()
+    this.columns.sentBytes = bytes.length
     this.#read(
       bytes,
       new LogRows(bytes.length, rowOptions(this.options, this.options.fields), (line) => this.#add(line)),

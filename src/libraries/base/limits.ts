@@ -11,6 +11,8 @@ interface LimitRow {
   readonly from?: { readonly limit: string; readonly times: number; readonly over: number }
   /** By itself at most the memory beside the node over this: what is fine on a server must not end a small board. */
   readonly ofMemory?: number
+  /** The same of bodyMemoryBytes. */
+  readonly ofBodies?: number
 }
 
 const MiB = 1024 * 1024
@@ -19,12 +21,26 @@ const ownBytes = 256 * MiB
 /** And this much is there for each query, or answer that is a file. */
 const memoryPerQuery = 512 * MiB
 
+/** Memory of bodies of batches, from the first byte on until their rows are in a block. */
+export const bodyMemory = {
+  /** Of the memory, this much is not for bodies: the node itself, and a block that is built. */
+  besideBytes: 384 * MiB,
+  /** At the greediest stage; a cell counts as so many bytes: a row takes one in each column that its body brings. */
+  perByte: 8,
+  cellBytes: 2,
+  /** What is larger goes through memory in pieces. */
+  mostBytes: 512 * MiB,
+  /** With so much memory every body has room. */
+  wantedMiB: 896,
+  of: (bytes: number): number => Math.min(bodyMemory.perByte * bytes, bodyMemory.mostBytes),
+} as const
+
 export const limitTable = {
   bodyBytes: {
     isOption: true,
     value: 256 * MiB,
     unit: 'bytes',
-    text: 'one request body as sent, or four times as much after decompression',
+    text: 'one request body as sent, or four times as much after decompression, where bodyMemoryBytes has room for it',
   },
   inflatedBytes: {
     from: { limit: 'bodyBytes', times: 4, over: 1 },
@@ -52,11 +68,12 @@ export const limitTable = {
   // A schema of 2,000 columns has a tenth.
   requestJsonValues: { value: 50_000, unit: 'values', text: 'values in a JSON request other than a proof' },
   // A proof with an answer of 100,000 rows of some columns.
-  verifyBytes: { value: 64 * MiB, unit: 'bytes', text: 'a proof sent to /verify' },
+  verifyBytes: { ofBodies: 16, value: 64 * MiB, unit: 'bytes', text: 'a proof sent to /verify' },
   // That proof again.
-  jsonValues: { value: 1_000_000, unit: 'values', text: 'values in a proof sent to /verify' },
+  jsonValues: { ofBodies: 1024, value: 1_000_000, unit: 'values', text: 'values in a proof sent to /verify' },
   // Two of the largest proofs.
   openJsonBytes: {
+    from: { limit: 'verifyBytes', times: 2, over: 1 },
     value: 128 * MiB,
     unit: 'bytes',
     text: 'decompressed JSON requests and proofs being read at the same time, without those of up to 64 KiB',
@@ -154,7 +171,13 @@ export const limitTable = {
     isOption: true,
     value: 512 * MiB,
     unit: 'bytes',
-    text: 'bodies being parsed and logged at the same time. A cell counts as at least a byte, a body as at most 32 MiB, and data gathered by streams twice',
+    text: 'bodies being parsed and logged at the same time. A cell counts as at least two bytes, a body as at most 32 MiB, and data gathered by streams twice',
+  },
+  // As much as openIngestBytes can take.
+  bodyMemoryBytes: {
+    value: 4096 * MiB,
+    unit: 'bytes',
+    text: 'memory for bodies that are being read: eight times the bytes of a batch, at least 16 for a cell and at most 512 MiB; of JSON what its bytes and values may take. At most what the machine or its container has beyond 384 MiB',
   },
   // A batch in work takes some KiB beside its body.
   openIngestRequests: { value: 4096, unit: 'requests', text: 'batches being parsed and published at the same time' },
@@ -190,6 +213,7 @@ export const limitTable = {
   },
   catalogBytes: {
     isOption: true,
+    ofMemory: 4,
     value: 256 * MiB,
     unit: 'bytes',
     text: 'memory for chains. Chains unused the longest are dropped, and read from the store again when needed',
@@ -233,9 +257,11 @@ export const limitOptions = rows.filter(([, { isOption }]) => isOption === true)
  */
 export function limitsOf(given: Partial<Limits> = {}, memoryBytes = Number.POSITIVE_INFINITY): Limits {
   const values: Record<string, number> = { ...given }
-  const left = memoryBeside(memoryBytes)
-  for (const [name, { value, from, ofMemory = 0 }] of rows) {
-    const most = Math.max(1, Math.floor(left / ofMemory))
+  const left = memoryBeside(memoryBytes, ownBytes)
+  const bodies = Math.min(limitTable.bodyMemoryBytes.value, memoryBeside(memoryBytes, bodyMemory.besideBytes))
+  values['bodyMemoryBytes'] ??= bodies
+  for (const [name, { value, from, ofMemory = 0, ofBodies = 0 }] of rows) {
+    const most = Math.max(1, Math.floor(Math.min(left / ofMemory, bodies / ofBodies)))
     if (from === undefined) values[name] ??= Math.min(value, most)
   }
   for (const [name, { from }] of rows) {
@@ -244,14 +270,14 @@ export function limitsOf(given: Partial<Limits> = {}, memoryBytes = Number.POSIT
   return values as Limits // a value for every row of the table
 }
 
-/** What is left beside the node itself. */
-function memoryBeside(memoryBytes: number): number {
-  return Math.max(memoryBytes - ownBytes, memoryBytes / 4)
+/** What is left beside what the node takes itself. */
+function memoryBeside(memoryBytes: number, besideBytes: number): number {
+  return Math.max(memoryBytes - besideBytes, memoryBytes / 4)
 }
 
 /** So many queries have room in the memory of the machine. */
 export function queriesInMemory(memoryBytes: number): number {
-  return Math.max(1, Math.floor(memoryBeside(memoryBytes) / memoryPerQuery))
+  return Math.max(1, Math.floor(memoryBeside(memoryBytes, ownBytes) / memoryPerQuery))
 }
 
 /** The option, without dashes, that sets a limit or what it is a part of; undefined for constants. */

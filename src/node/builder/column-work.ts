@@ -15,6 +15,7 @@ import {
   type PiecedRows,
   rowGroupBytes,
   rowGroupRows,
+  wideColumns,
 } from '../../libraries/columnar/parquet/write-slice.ts'
 import { Handover } from '../machine/work/handover.ts'
 import type { Task, TaskThreads } from '../machine/work/work-pool.ts'
@@ -91,7 +92,9 @@ class OwnColumns implements ColumnWork {
       for (; step.done !== true; step = steps.next()) await nextTurn()
       chunks.push(step.value)
       // Pages that are not compressed may be views of the column.
-      if (pieces.length > 1 && step.value.codec !== codecs.uncompressed) freeColumn(column)
+      if (step.value.codec === codecs.uncompressed || pieces.length < 2) continue
+      freeColumn(column)
+      if (this.#fields.length >= wideColumns) for (const piece of pieces) freeColumn(piece)
     }
     return chunks
   }

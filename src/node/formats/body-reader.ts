@@ -50,6 +50,7 @@ export abstract class BodyReader implements RecordReader, RecordSink {
   }
 
   push(chunk: Uint8Array): void {
+    this.columns.sentBytes += chunk.length
     this.feed.push(chunk)
   }
 

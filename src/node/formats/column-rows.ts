@@ -1,11 +1,12 @@
 // The rows of the columns that a reader fills: a builder for each column that comes, batches cut by rows and bytes, and what is
 // warned of in the row that is open.
 
-import { type ColumnBuilder, createColumnBuilder } from '../../libraries/columnar/arrow/column-builder.ts'
+import { type ColumnBuilder, createColumnBuilder, freeBuilt } from '../../libraries/columnar/arrow/column-builder.ts'
 import { nullColumn } from '../../libraries/columnar/arrow/null-column.ts'
 import { must } from '../../libraries/base/assert.ts'
 import { Warnings } from '../../libraries/base/warnings.ts'
 import type { Column, Field, RecordBatch } from '../../libraries/model/schema.ts'
+import { type CellBound, demandCells, demandHeld } from './cell-bound.ts'
 import type { TablePlan } from './column-plan.ts'
 
 /** Most bodies are small: buffers of so few rows are cheap to make. */
@@ -33,16 +34,24 @@ export class ColumnRows {
   private met = 0
   private inputBytes = 0
   private failed = false
+  /** Bytes of the body so far. */
+  sentBytes = 0
+  private readonly bound: CellBound | undefined
+  /** Those of the batches that are complete. */
+  private heldCells = 0
+  /** Columns with a value so far, by their place in the plan. */
+  private readonly brought = new Set<number>()
 
-  constructor(plan: TablePlan) {
+  constructor(plan: TablePlan, bound: CellBound | undefined) {
     this.plan = plan
+    this.bound = bound
   }
 
   /** The builder of the column at `index`, for its value in the row that is open. */
   builder(index: number): ColumnBuilder {
     const builder = (this.builders[index] ??= createColumnBuilder(this.field(index), firstRows))
+    if (builder.rows === 0) this.met += 1
     if (builder.rows < this.rows && !this.failed) builder.appendNulls(this.rows)
-    else if (builder.rows === 0) this.met += 1
     return builder
   }
 
@@ -113,14 +122,20 @@ export class ColumnRows {
   fail(): void {
     if (this.failed) return
     this.failed = true
-    this.batches = []
+    this.free()
     this.cut()
+  }
+
+  private free(): void {
+    for (const { columns } of this.batches) freeBuilt(columns)
+    this.batches = []
   }
 
   /** The batches that are complete; they are given once. */
   take(): readonly RecordBatch[] {
     const { batches } = this
     this.batches = []
+    this.heldCells = 0
     return batches
   }
 
@@ -134,9 +149,24 @@ export class ColumnRows {
     const { rows } = this
     if (this.failed) this.builders.length = 0
     else this.batches.push({ rows, columns: this.plan.columns.map((_, index) => this.column(index)) })
+    try {
+      if (this.bound !== undefined) this.demandCells(this.bound)
+    } catch (error) {
+      this.free()
+      throw error
+    }
     this.rows = 0
     this.inputBytes = 0
     this.met = 0
+  }
+
+  /** Throws NodeError `BodyTooLarge` for more cells than the bytes so far may have, or than may be held. */
+  private demandCells(bound: CellBound): void {
+    this.heldCells += this.rows * this.met
+    demandHeld(this.heldCells, bound)
+    for (const [index, { nullCount, rows }] of this.batches.at(-1)?.columns.entries() ?? [])
+      if (nullCount < rows) this.brought.add(index)
+    demandCells(this.doneRows * this.brought.size, this.sentBytes, bound)
   }
 
   /** The rows of a column; event times that are missing are filled in later. */

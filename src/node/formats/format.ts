@@ -7,6 +7,7 @@ import type { BodyFile } from '../../libraries/columnar/body-file.ts'
 import type { Limits } from '../../libraries/base/limits.ts'
 import type { RecordError } from '../../libraries/base/errors.ts'
 import type { DataType, Field, RecordBatch, Vocabulary } from '../../libraries/model/schema.ts'
+import type { CellBound } from './cell-bound.ts'
 import type { FieldPlace } from './field-place.ts'
 import type { WantedRecords } from './presets.ts'
 
@@ -137,6 +138,8 @@ export interface ReaderOptions extends FormatOptions {
   readonly leavesOutMisfits?: boolean
   /** Columns that `Inferred.valueless` left out of the schema: they may stand in the input without a value. */
   readonly valueless?: readonly string[]
+  /** What rows may cost, of formats that are no files. */
+  readonly cells?: CellBound
 }
 
 /** A body whose every record fits. */

@@ -18,6 +18,7 @@ import {
   type TimeFault,
   TimeScan,
 } from '../../libraries/base/calendar.ts'
+import type { CellBound } from './cell-bound.ts'
 import { type ColumnPlan, missingReason, type TablePlan, valueCode } from './column-plan.ts'
 import type { EpochUnit } from './format.ts'
 import { earlyEpochs, earlySeconds, epochExponent, isStorableTime, timeReasons } from './time-rules.ts'
@@ -44,6 +45,7 @@ export interface TypedColumnsOptions {
   readonly eventTimeUnit?: EpochUnit
   /** `float64`: integers that a float would round are rounded, with a warning; else they are faults. */
   readonly integers?: 'int64' | 'float64'
+  readonly cells?: CellBound
 }
 
 /** The columns of one body, and what values become in them. */
@@ -57,7 +59,7 @@ export class TypedColumns extends ColumnRows {
   private readonly decimal = new NumberScan()
 
   constructor(plan: TablePlan, options: TypedColumnsOptions) {
-    super(plan)
+    super(plan, options.cells)
     this.utc = options.timeZone === 'UTC'
     this.eventTimeUnit = options.eventTimeUnit
     this.mayRound = options.integers === 'float64'

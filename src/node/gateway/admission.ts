@@ -3,17 +3,10 @@
 // of what others leave free, or sends more than its rates allow, gets 429. Nothing is read of a body that is not let in.
 
 import type { Clock } from '../../libraries/base/clock.ts'
-import { type Limits, limitTable } from '../../libraries/base/limits.ts'
+import { bodyMemory, type Limits, limitTable } from '../../libraries/base/limits.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
 import { CallerRates } from './caller-rates.ts'
 
-/** Of what the process may have, this much is not for bodies. */
-const ownMemoryBytes = 384 * 1024 * 1024
-/** A body comes to take so many times its bytes, up to a row group of them: while it is read, and while its block is built. */
-const memoryPerByte = 8
-const rowGroupBytes = 64 * 1024 * 1024
-/** A node takes bodies of this size whatever little memory it has. */
-const leastBodyBytes = 4 * 1024 * 1024
 /** How long a request waits for room. Refusals come this late, so that a client that repeats at once costs the others little. */
 const patienceMs = 2_000
 const tickMs = 100
@@ -27,6 +20,7 @@ export type AdmissionLimits = Pick<
   | 'openIngestBytes'
   | 'openJsonRequests'
   | 'openJsonBytes'
+  | 'bodyMemoryBytes'
   | 'callerShare'
   | 'callerRequestRate'
   | 'callerByteRate'
@@ -56,14 +50,23 @@ export const ofJson: AdmissionKind = {
   hasRates: false,
 }
 
+/** What bodies of all kinds may come to take. */
+export class BodyMemory {
+  takenBytes = 0
+}
+
+/** What a body of so many bytes comes to take. */
+type MemoryOf = (bytes: number) => number
+
 interface AdmissionOptions {
   readonly kind?: AdmissionKind
-  readonly memoryBytes?: number | undefined
+  /** Shared with other queues. */
+  readonly memory?: BodyMemory | undefined
 }
 
 /** Why a body is not let in: the limit that it meets, and when to ask again. */
 interface Shortage {
-  readonly name: keyof AdmissionLimits | 'memory'
+  readonly name: keyof AdmissionLimits
   readonly retryAfterSeconds: number
 }
 
@@ -96,8 +99,12 @@ interface Held {
   bytes: number
 }
 
-interface Waiting {
+interface Wanted {
   readonly bytes: number
+  readonly memoryOf: MemoryOf
+}
+
+interface Waiting extends Wanted {
   readonly untilMs: number
   readonly resolve: (admitted: Admitted) => void
   readonly reject: (error: NodeError) => void
@@ -115,18 +122,15 @@ export class AdmissionQueue {
   #waiting = 0
   #isTicking = false
   #openBytes = 0
-  /** Memory that bodies may come to take together, and that those in flight may. */
-  readonly #memoryBytes: number
-  #memoryTaken = 0
+  readonly #memory: BodyMemory
 
-  /** `memoryBytes` is what the process may have in all, where what is let in counts against that. */
   constructor(
     limits: AdmissionLimits,
     clock: Clock,
-    { kind = ofIngest, memoryBytes = Number.POSITIVE_INFINITY }: AdmissionOptions = {},
+    { kind = ofIngest, memory = new BodyMemory() }: AdmissionOptions = {},
   ) {
     this.#limits = limits
-    this.#memoryBytes = Math.max(memoryBytes - ownMemoryBytes, memoryPerByte * leastBodyBytes)
+    this.#memory = memory
     this.#clock = clock
     this.#kind = kind
     this.#rates = new CallerRates(kind.hasRates ? limits : { callerRequestRate: 0, callerByteRate: 0 }, clock)
@@ -152,26 +156,27 @@ export class AdmissionQueue {
    * size that the memory allows, and so is the only one of its caller where the node has room. Throws `Saturated`,
    * `QuotaExceeded`, `BodyTooLarge` for one that the memory never allows.
    */
-  async enter(caller: string, bytes: number): Promise<Admitted> {
-    if (memoryOf(bytes) > this.#memoryBytes) throw this.#neverFits()
-    const shortage = this.#shortage(caller, bytes)
-    if (shortage === undefined && !this.#queues.has(caller)) return this.#admit(caller, bytes)
+  async enter(caller: string, bytes: number, memoryOf: MemoryOf = bodyMemory.of): Promise<Admitted> {
+    if (memoryOf(bytes) > this.#limits.bodyMemoryBytes) throw this.#neverFits()
+    const wanted = { bytes, memoryOf }
+    const shortage = this.#shortage(caller, wanted)
+    if (shortage === undefined && !this.#queues.has(caller)) return this.#admit(caller, wanted)
     if (shortage !== undefined && this.#waiting >= waitingMost) throw this.#refusal(shortage)
     return new Promise((resolve, reject) => {
       const queue = this.#queues.get(caller) ?? []
-      queue.push({ bytes, untilMs: this.#clock.monotonicMs() + patienceMs, resolve, reject })
+      queue.push({ ...wanted, untilMs: this.#clock.monotonicMs() + patienceMs, resolve, reject })
       this.#queues.set(caller, queue)
       this.#waiting++
       if (!this.#isTicking) void this.#tick()
     })
   }
 
-  #shortage(caller: string, bytes: number): Shortage | undefined {
+  #shortage(caller: string, { bytes, memoryOf }: Wanted): Shortage | undefined {
     const held = this.#callers.get(caller) ?? { requests: 0, bytes: 0 }
     return (
       this.#requestShortage(held) ??
       this.#byteShortage(held, 0, this.#counted(bytes)) ??
-      this.#memoryShortage(0, bytes) ??
+      this.#memoryShortage(memoryOf(bytes)) ??
       this.#rates.shortage(caller)
     )
   }
@@ -198,10 +203,9 @@ export class AdmissionQueue {
     return Math.min(bytes, this.#kind.countedBytesMost)
   }
 
-  /** A body of `own` bytes turns out to have `to`. */
-  #memoryShortage(own: number, to: number): Shortage | undefined {
-    const isOver = this.#memoryTaken + memoryOf(to) - memoryOf(own) > this.#memoryBytes
-    return isOver && to > own ? { name: 'memory', retryAfterSeconds: 1 } : undefined
+  #memoryShortage(more: number): Shortage | undefined {
+    const isOver = more > 0 && this.#memory.takenBytes + more > this.#limits.bodyMemoryBytes
+    return isOver ? { name: 'bodyMemoryBytes', retryAfterSeconds: 1 } : undefined
   }
 
   #share(free: number): number {
@@ -219,7 +223,7 @@ export class AdmissionQueue {
       const held = this.#heldBy(caller)
       held.bytes += to - own
       this.#all.bytes += to - own
-      this.#memoryTaken += to - own
+      this.#memory.takenBytes += to - own
       const isLess = to < own
       own = to
       this.#forget(caller, held)
@@ -240,9 +244,8 @@ export class AdmissionQueue {
   }
 
   #gatherShortage(caller: string, own: number, to: number): Shortage | undefined {
-    const shortage = this.#byteShortage(this.#callers.get(caller) ?? { requests: 0, bytes: 0 }, own, to - own)
-    if (shortage !== undefined || this.#memoryTaken + to - own <= this.#memoryBytes) return shortage
-    return { name: 'memory', retryAfterSeconds: 1 }
+    const held = this.#callers.get(caller) ?? { requests: 0, bytes: 0 }
+    return this.#byteShortage(held, own, to - own) ?? this.#memoryShortage(to - own)
   }
 
   #heldBy(caller: string): Held {
@@ -255,7 +258,7 @@ export class AdmissionQueue {
     if (requests === 0 && bytes === 0) this.#callers.delete(caller)
   }
 
-  #admit(caller: string, bytes: number): Admitted {
+  #admit(caller: string, { bytes, memoryOf }: Wanted): Admitted {
     const all = this.#all
     const held = this.#heldBy(caller)
     this.#rates.take(caller)
@@ -263,7 +266,7 @@ export class AdmissionQueue {
     const change = (to: number): void => {
       const more = this.#counted(to) - this.#counted(own)
       this.#openBytes += to - own
-      this.#memoryTaken += memoryOf(to) - memoryOf(own)
+      this.#memory.takenBytes += memoryOf(to) - memoryOf(own)
       held.bytes += more
       all.bytes += more
       own = to
@@ -275,11 +278,11 @@ export class AdmissionQueue {
     return {
       grow: (to) => {
         if (to <= own) return
-        if (memoryOf(to) > this.#memoryBytes) throw this.#neverFits()
+        if (memoryOf(to) > this.#limits.bodyMemoryBytes) throw this.#neverFits()
         const [before, after] = [this.#counted(own), this.#counted(to)]
         const shortage =
           (after > before ? this.#byteShortage(held, before, after - before) : undefined) ??
-          this.#memoryShortage(own, to)
+          this.#memoryShortage(memoryOf(to) - memoryOf(own))
         if (shortage !== undefined) throw this.#refusal(shortage)
         change(to)
       },
@@ -307,12 +310,12 @@ export class AdmissionQueue {
       // To the end of the line.
       this.#queues.delete(caller)
       if (first === undefined) continue
-      const canEnter = this.#shortage(caller, first.bytes) === undefined
+      const canEnter = this.#shortage(caller, first) === undefined
       refusedInARow = canEnter ? 0 : refusedInARow + 1
       if (canEnter) {
         queue.shift()
         this.#waiting--
-        first.resolve(this.#admit(caller, first.bytes))
+        first.resolve(this.#admit(caller, first))
       }
       if (queue.length > 0) this.#queues.set(caller, queue)
     }
@@ -333,10 +336,10 @@ export class AdmissionQueue {
     const nowMs = this.#clock.monotonicMs()
     for (const [caller, queue] of this.#queues) {
       let late = 0
-      for (const { untilMs, bytes, reject } of queue) {
-        if (untilMs > nowMs) break
+      for (const waiting of queue) {
+        if (waiting.untilMs > nowMs) break
         late++
-        reject(this.#refusal(this.#shortage(caller, bytes) ?? overShare))
+        waiting.reject(this.#refusal(this.#shortage(caller, waiting) ?? overShare))
       }
       this.#waiting -= late
       queue.splice(0, late)
@@ -345,26 +348,22 @@ export class AdmissionQueue {
   }
 
   #refusal({ name, retryAfterSeconds }: Shortage): NodeError {
-    const isOwn = name !== this.#kind.requests && name !== this.#kind.bytes && name !== 'memory'
-    const value = name === 'memory' ? this.#memoryBytes : this.#limits[name]
-    return new NodeError(isOwn ? 'QuotaExceeded' : 'Saturated', messages[name], {
+    const isOfNode = name === this.#kind.requests || name === this.#kind.bytes || name === 'bodyMemoryBytes'
+    return new NodeError(isOfNode ? 'Saturated' : 'QuotaExceeded', messages[name], {
       hint: 'Send it again when Retry-After has passed.',
-      limit: { name, value, unit: name === 'memory' ? 'bytes' : limitTable[name].unit },
+      limit: { name, value: this.#limits[name], unit: limitTable[name].unit },
       retryAfterSeconds,
     })
   }
 
   #neverFits(): NodeError {
-    const value = Math.floor(this.#memoryBytes / memoryPerByte)
-    const leastMiB = (ownMemoryBytes + memoryPerByte * rowGroupBytes) / (1024 * 1024)
-    return new NodeError(
-      'BodyTooLarge',
-      `The body is larger than ${value} bytes, which is what this node has memory for.`,
-      {
-        hint: `Send smaller batches, or give the node ${leastMiB} MiB.`,
-        limit: { name: 'memory', value, unit: 'bytes' },
-      },
-    )
+    const { bodyMemoryBytes: value } = this.#limits
+    const most = Math.floor(value / bodyMemory.perByte)
+    const message = `The body takes more memory than this node has for bodies, as one of ${most} bytes or ${Math.floor(most / bodyMemory.cellBytes)} cells would.`
+    return new NodeError('BodyTooLarge', message, {
+      hint: `Send fewer records at a time, or give the node ${bodyMemory.wantedMiB} MiB.`,
+      limit: { name: 'bodyMemoryBytes', value, unit: 'bytes' },
+    })
   }
 }
 
@@ -372,7 +371,7 @@ const overShare: Shortage = { name: 'callerShare', retryAfterSeconds: 1 }
 
 const full = 'The node has as many bodies in flight as it can hold.'
 const messages: Readonly<Record<Shortage['name'], string>> = {
-  memory: 'The node has too little memory for this body beside those in flight.',
+  bodyMemoryBytes: 'The node has too little memory for this body beside those in flight.',
   openIngestRequests: full,
   openIngestBytes: full,
   openJsonRequests: full,
@@ -380,9 +379,4 @@ const messages: Readonly<Record<Shortage['name'], string>> = {
   callerShare: 'This caller has as many bodies in flight as its share allows.',
   callerRequestRate: 'This token sends more batches than its rate allows.',
   callerByteRate: 'This token sends more bytes than its rate allows.',
-}
-
-/** What a body of so many bytes comes to take. */
-function memoryOf(bytes: number): number {
-  return memoryPerByte * Math.min(bytes, rowGroupBytes)
 }

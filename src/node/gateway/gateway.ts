@@ -21,7 +21,7 @@ import type { DatasetId } from '../../libraries/base/ids/identifiers.ts'
 import type { Alias } from '../../libraries/model/names.ts'
 import type { GatewayLoad, Metrics } from '../machine/ops/metrics.ts'
 import type { TaskThreads } from '../machine/work/work-pool.ts'
-import { AdmissionQueue, type Admitted } from './admission.ts'
+import { AdmissionQueue, BodyMemory, type Admitted } from './admission.ts'
 import { BodyCost } from './body-cost.ts'
 import type { IngestControls } from './controls.ts'
 import { fateOf, isPassed, placeOf } from './fate.ts'
@@ -52,8 +52,6 @@ export interface GatewayDeps {
   readonly clock: Clock
   readonly logger: Logger
   readonly limits: Limits
-  /** What the process may have in all; without it bodies are not bounded by memory. */
-  readonly memoryBytes?: number
   readonly metrics?: Metrics | undefined
   readonly spoolDir: string
   /** Threads that read long bodies. */
@@ -120,6 +118,8 @@ export class Gateway {
     readonly demandOpen: (chain: DatasetChain) => void
   }
   readonly #pace: BlockPace
+  /** Shared with other bodies. */
+  readonly bodyMemory = new BodyMemory()
   readonly #admission: AdmissionQueue
   /** Creations in flight, by folded alias. */
   readonly #creations = new Map<string, ReturnType<typeof createDataset>>()
@@ -136,7 +136,7 @@ export class Gateway {
       demandOpen: (chain) => this.#demandOpen(chain),
     }
     this.#pace = new BlockPace(deps)
-    this.#admission = new AdmissionQueue(deps.limits, deps.clock, { memoryBytes: deps.memoryBytes })
+    this.#admission = new AdmissionQueue(deps.limits, deps.clock, { memory: this.bodyMemory })
   }
 
   /** What is in flight. */

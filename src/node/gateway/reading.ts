@@ -79,6 +79,9 @@ export interface BodyFacts {
   readonly bytes: number
 }
 
+/** Bytes whose rows are held at once, with several times as many cells. */
+const pieceBytes = 64 * 1024
+
 /** A body being read into rows. */
 export class Reading {
   readonly #reader: RowReader
@@ -108,10 +111,12 @@ export class Reading {
 
   /** Takes the next bytes, and lets go of the rows that are complete. */
   async push(chunk: Uint8Array): Promise<true> {
-    // A small body is read at once, and waits for nothing.
-    const read = this.#reader.push(chunk)
-    const adding = this.#add(read instanceof Promise ? await read : read)
-    if (adding !== undefined) await adding
+    for (let at = 0; at < chunk.length; at += pieceBytes) {
+      // A small body is read at once, and waits for nothing.
+      const read = this.#reader.push(chunk.subarray(at, at + pieceBytes))
+      const adding = this.#add(read instanceof Promise ? await read : read)
+      if (adding !== undefined) await adding
+    }
     return true
   }
 
@@ -181,6 +186,7 @@ function readerOptions(source: BodySource, shape: Shape, inferred: Inferred | un
     fields,
     eventTimeType,
     unknownFields: source.controls.unknownFields === 'ignore' ? 'ignore' : 'reject',
+    ...(source.format.format.kind === 'stream' ? { cells: source.cost.bound } : {}),
     ...(source.controls.leavesOutMisfits === true ? { leavesOutMisfits: true } : {}),
     ...(inferred === undefined ? {} : { valueless: inferred.valueless }),
     ...(inferred?.csvHeader === undefined ? {} : { csvHeader: inferred.csvHeader }),

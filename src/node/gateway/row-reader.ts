@@ -30,6 +30,9 @@ export interface RowReader {
 }
 
 const blockBytes = 256 * 1024
+/** Of rows of many columns, whose cells are several times their bytes. */
+const wideBlockBytes = 64 * 1024
+const wideColumns = 256
 const blocksUnderWay = 2
 const noBytes = new Uint8Array(0)
 
@@ -42,7 +45,7 @@ export function rowReader(
   const about = { bytes: by.bytes ?? Number.POSITIVE_INFINITY, most: 1 }
   const { name, module } = format
   const [task] = by.threads?.begin('body', { format: { name, module }, ...against }, about) ?? []
-  return task === undefined ? new OwnReader(format, against) : new ThreadReader(task)
+  return task === undefined ? new OwnReader(format, against) : new ThreadReader(task, against.fields.length)
 }
 
 class OwnReader implements RowReader {
@@ -88,19 +91,22 @@ class ThreadReader implements RowReader {
   #underWay: Promise<FromBodyRows>[] = []
   fits = true
 
-  constructor(task: Task<'body'>) {
+  readonly #blockBytes: number
+
+  constructor(task: Task<'body'>, columns: number) {
     this.#task = task
+    this.#blockBytes = columns < wideColumns ? blockBytes : wideBlockBytes
   }
 
   async push(chunk: Uint8Array): Promise<readonly RowMessages[]> {
     const rows: RowMessages[] = []
     for (let rest = chunk; rest.length > 0;) {
-      if (this.#filled === 0) this.#block = this.#spare.pop() ?? new Uint8Array(blockBytes)
-      const piece = rest.subarray(0, blockBytes - this.#filled)
+      if (this.#filled === 0) this.#block = this.#spare.pop() ?? new Uint8Array(this.#blockBytes)
+      const piece = rest.subarray(0, this.#blockBytes - this.#filled)
       this.#block.set(piece, this.#filled)
       this.#filled += piece.length
       rest = rest.subarray(piece.length)
-      if (this.#filled < blockBytes) break
+      if (this.#filled < this.#blockBytes) break
       if (this.#underWay.length === blocksUnderWay) rows.push(...(await this.#next()))
       this.#send()
     }
@@ -138,7 +144,7 @@ class ThreadReader implements RowReader {
   async #next(): Promise<readonly RowMessages[]> {
     const answer = await this.#underWay.shift()
     this.fits &&= answer?.fits === true
-    if (answer?.block?.length === blockBytes) this.#spare.push(answer.block)
+    if (answer?.block?.length === this.#blockBytes) this.#spare.push(answer.block)
     return answer?.rows ?? []
   }
 }

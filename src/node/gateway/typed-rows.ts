@@ -10,6 +10,7 @@ import {
   leavesOut,
   rowsWith,
 } from '../../libraries/columnar/arrow/brought-rows.ts'
+import { freeBuilt } from '../../libraries/columnar/arrow/column-builder.ts'
 import { batchBytes, concatBatches } from '../../libraries/columnar/arrow/columns.ts'
 import { arrowStreamEnd, arrowStreamStart } from '../../libraries/columnar/arrow/ipc.ts'
 import { assert } from '../../libraries/base/assert.ts'
@@ -30,6 +31,8 @@ export interface TypedRowsOptions {
   readonly open?: (() => LargeBatch) | undefined
   /** Most bytes that the rows may take as columns. */
   readonly mostBytes: number
+  /** Columns are in memory of their own, that of builders. */
+  readonly isBuilt?: boolean
   /** Told how many cells the rows take; may throw to end the reading. */
   readonly onCells: (cells: number) => void
 }
@@ -56,6 +59,7 @@ export function typedRowsOf(
     fields: shape.payloadFields,
     spoolDir,
     open: toLog && ((): LargeBatch => toLog(shape)),
+    isBuilt: fileBytes === undefined,
     mostBytes: Math.min(inflatedBytes, ofFile),
     onCells: (cells) => cost.fill(cells, fileBytes === undefined ? 'stream' : 'file'),
   })
@@ -67,7 +71,7 @@ export interface RowsSource {
   readonly limits: Limits
   /** Where rows of a shape go that are many; absent where it is not known yet. */
   readonly toLog?: ((shape: Shape) => LargeBatch) | undefined
-  readonly cost: Pick<BodyCost, 'read' | 'fill'>
+  readonly cost: Pick<BodyCost, 'read' | 'fill' | 'bound'>
 }
 
 export class TypedRows {
@@ -141,6 +145,7 @@ export class TypedRows {
     for (const rows of this.#held.splice(0)) {
       if (many instanceof RowsSpool) await many.append(rows)
       else for (const message of await messagesOf(rows, fields, [...fields.keys()])) await many.append(message)
+      if ('columns' in rows && this.#options.isBuilt === true) freeBuilt(rows.columns)
     }
     return many
   }

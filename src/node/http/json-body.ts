@@ -9,14 +9,18 @@ import { bodyChunks } from '../gateway/read-body.ts'
 import type { LimitName, Limits } from '../../libraries/base/limits.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
 import { inlineBytes } from '../machine/work/thread-pool.ts'
+import type { Gateway } from '../gateway/gateway.ts'
 import type { HttpContext } from './context.ts'
 import { unsupportedType } from './problem.ts'
 
-type BodyContext = Pick<HttpContext, 'limits' | 'clock' | 'work'>
+type BodyContext = Pick<HttpContext, 'limits' | 'clock' | 'work'> & {
+  readonly gateway?: Pick<Gateway, 'bodyMemory'> | undefined
+}
 
 /** Takes `application/json` and `application/*+json` with any parameters; everything else is 415, except streams. */
 export function registerJsonBodies(app: FastifyInstance, context: BodyContext): void {
-  const admission = new AdmissionQueue(context.limits, context.clock, { kind: ofJson })
+  const memory = context.gateway?.bodyMemory
+  const admission = new AdmissionQueue(context.limits, context.clock, { kind: ofJson, memory })
   app.removeAllContentTypeParsers()
   // Of any type: fastify looks a pattern up once for each type, and `*` at each request.
   app.addContentTypeParser(/^/, (request: FastifyRequest, payload: Readable, done) => {
@@ -68,6 +72,8 @@ function valuesLimit(name: LimitName, limits: Limits): { readonly name: string; 
 
 /** Bytes are gathered in pieces of this size, which threads are handed without a copy. */
 const pieceBytes = 1024 * 1024
+/** What a value of JSON takes at most. */
+export const valueBytes = 256
 
 /** The inflated bytes of one body, counted while they are read. */
 class Body {
@@ -97,11 +103,18 @@ class Body {
       if (this.#bytes > this.#limits[this.#limit]) throw tooLarge(this.#limit, this.#limits)
       if (this.#bytes > inlineBytes) {
         // Until now it held no more than a connection may.
-        this.#admitted ??= await admission.enter(callerOf(request), Math.max(announcedBytes, this.#bytes))
+        const bytes = Math.max(announcedBytes, this.#bytes)
+        this.#admitted ??= await admission.enter(callerOf(request), bytes, (most) => this.#memoryOf(most))
         this.#admitted.grow(this.#bytes)
       }
       this.#add(chunk)
     }
+  }
+
+  /** The bytes twice, their text, and values of two bytes or more. */
+  #memoryOf(bytes: number): number {
+    const values = this.#limits[this.#limit === 'verifyBytes' ? 'jsonValues' : 'requestJsonValues']
+    return 5 * bytes + valueBytes * Math.min(bytes / 2, values)
   }
 
   /** The bytes, which are no longer held here. */

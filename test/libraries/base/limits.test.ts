@@ -23,6 +23,14 @@ test('what a node may take for queries fits beside it, in any memory', () => {
   expect(inMemory(512 * MiB)).toEqual([128, 64, 128, 32, 32, 1])
   expect(inMemory(1024 * MiB)).toEqual([384, 192, 384, 64, 96, 1])
   expect(inMemory(4096 * MiB)).toEqual([1024, 256, 512, 64, 128, 2])
+  const bodies = (memory: number): readonly number[] => {
+    const { bodyMemoryBytes, verifyBytes, jsonValues, openJsonBytes, catalogBytes } = limitsOf({}, memory * MiB)
+    return [...[bodyMemoryBytes, verifyBytes, openJsonBytes, catalogBytes].map((one) => one / MiB), jsonValues]
+  }
+  expect(bodies(64)).toEqual([16, 1, 2, 4, 16_384])
+  expect(bodies(512)).toEqual([128, 8, 16, 64, 131_072])
+  expect(bodies(1024)).toEqual([640, 40, 80, 192, 655_360])
+  expect(bodies(2048)).toEqual([1664, 64, 128, 256, 1_000_000])
   expect([64, 512, 1024, 2048, 4096].map((one) => queriesInMemory(one * MiB))).toEqual([1, 1, 1, 3, 7])
 })
 
@@ -30,6 +38,7 @@ test('what is given holds in any memory, and no other limit depends on it', () =
   expect(limitsOf({ queryMemoryBytes: 4096 * MiB }, 1024 * MiB).queryMemoryBytes).toBe(4096 * MiB)
   const [small, large] = [limitsOf({}, MiB), limitsOf()]
   const changed = Object.keys(limitTable).filter((name) => Reflect.get(small, name) !== Reflect.get(large, name))
-  expect(changed.sort()).toEqual([...bounded].sort())
+  const ofBodies = ['bodyMemoryBytes', 'jsonValues', 'openJsonBytes', 'verifyBytes']
+  expect(changed.sort()).toEqual([...bounded, ...ofBodies, 'catalogBytes'].sort())
   for (const name of bounded) expect(large[name]).toBe(limitTable[name].value)
 })

@@ -14,13 +14,13 @@ class Rig {
   #nowMs = 0
   readonly #sleeping: { readonly atMs: number; readonly wake: () => void }[] = []
 
-  constructor(limits: Partial<AdmissionLimits> = {}, memoryBytes?: number) {
+  constructor(limits: Partial<AdmissionLimits> = {}) {
     const clock: Clock = {
       ...systemClock,
       monotonicMs: () => this.#nowMs,
       sleep: (ms) => new Promise((wake) => this.#sleeping.push({ atMs: this.#nowMs + ms, wake })),
     }
-    this.queue = new AdmissionQueue({ ...defaultLimits(), ...limits }, clock, { memoryBytes })
+    this.queue = new AdmissionQueue({ ...defaultLimits(), ...limits }, clock)
   }
 
   async pass(ms: number): Promise<void> {
@@ -276,40 +276,38 @@ describe('the rates of a caller', () => {
   })
 })
 
-describe('the memory of the process', () => {
+describe('the memory for bodies', () => {
   const limits = { openIngestBytes: 1024 * MiB, callerShare: 100 }
 
   test('bounds what one body and all together may come to take, and a body that grows', async () => {
-    const rig = new Rig(limits, 572 * MiB)
+    const rig = new Rig({ ...limits, bodyMemoryBytes: 188 * MiB })
     // Not at any time: it is told so at once.
     await expect(rig.queue.enter('a', 245 * MiB)).rejects.toMatchObject({
       kind: 'BodyTooLarge',
-      message: `The body is larger than ${23.5 * MiB} bytes, which is what this node has memory for.`,
-      details: { hint: 'Send smaller batches, or give the node 896 MiB.' },
+      message: `The body takes more memory than this node has for bodies, as one of ${23.5 * MiB} bytes or ${11.75 * MiB} cells would.`,
+      details: {
+        hint: 'Send fewer records at a time, or give the node 896 MiB.',
+        limit: { name: 'bodyMemoryBytes', value: 188 * MiB, unit: 'bytes' },
+      },
     })
     const first = await rig.enter('a', 20 * MiB)
-    expect(await rig.refusal('b', 10 * MiB)).toEqual(['Saturated', 'memory', 1])
+    expect(await rig.refusal('b', 10 * MiB)).toEqual(['Saturated', 'bodyMemoryBytes', 1])
     first.leave()
     const growing = await rig.enter('b', MiB)
     growing.grow(23 * MiB)
-    expect(() => growing.grow(24 * MiB)).toThrow(/what this node has memory for/)
+    expect(() => growing.grow(24 * MiB)).toThrow(/more memory than this node has/)
     growing.leave()
     const again = await rig.enter('c', 23 * MiB)
     again.leave()
   })
 
   test('lets the largest bodies in where a row group has room, one beside the other where two have', async () => {
-    const one = new Rig(limits, 896 * MiB)
+    const one = new Rig({ ...limits, bodyMemoryBytes: 512 * MiB })
     const held = await one.enter('a', 256 * MiB)
-    expect(await one.refusal('b', 64 * MiB)).toEqual(['Saturated', 'memory', 1])
+    expect(await one.refusal('b', 64 * MiB)).toEqual(['Saturated', 'bodyMemoryBytes', 1])
     held.leave()
-    const two = new Rig(limits, 1408 * MiB)
+    const two = new Rig({ ...limits, bodyMemoryBytes: 1024 * MiB })
     await two.enter('a', 256 * MiB)
     await two.enter('b', 256 * MiB)
-  })
-
-  test('is never so little that no body fits', async () => {
-    const rig = new Rig(limits, 1)
-    await rig.enter('a', 4 * MiB)
   })
 })

@@ -54,7 +54,7 @@ function read(bytes: number) {
       limits: defaultLimits(),
       spoolDir,
       fallbackMs: 7,
-      cost: { read: () => {}, fill: () => {} },
+      cost: { read: () => {}, fill: () => {}, bound: { least: 2 ** 30, perByte: 16, bodyMemoryBytes: 2 ** 32 } },
     },
     { vocabulary, shape },
   )

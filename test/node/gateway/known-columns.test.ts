@@ -48,7 +48,7 @@ async function outcome(mediaType: string, chunks: readonly string[]): Promise<Ou
     limits,
     spoolDir,
     fallbackMs: 7,
-    cost: { read: () => {}, fill: () => {} },
+    cost: { read: () => {}, fill: () => {}, bound: { least: 2 ** 30, perByte: 16, bodyMemoryBytes: 2 ** 32 } },
   }
   try {
     const body = await typedBody(source, { vocabulary, shape })

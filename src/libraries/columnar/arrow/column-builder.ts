@@ -95,7 +95,7 @@ export class ColumnBuilder {
   /** Appends nulls up to so many rows. */
   appendNulls(rows: number): void {
     assert(this.nullable && rows >= this.rows, 'nulls only in a nullable column')
-    while (this.capacityRows < rows) this.grow()
+    if (this.capacityRows < rows) this.grow(withSlack(rows))
     this.validity ??= onesOf(this.capacityRows, this.rows)
     clearBits(this.validity, this.rows, rows)
     if (this.layout === 'fixed') this.bytes.fill(0, this.rows * this.width, rows * this.width)
@@ -283,8 +283,8 @@ export class ColumnBuilder {
     return this.rows
   }
 
-  private grow(): void {
-    const rows = this.capacityRows === 0 ? this.startRows : this.capacityRows * 2
+  private grow(least = 0): void {
+    const rows = Math.max(least, this.capacityRows === 0 ? this.startRows : this.capacityRows * 2)
     this.capacityRows = rows
     if (this.validity !== undefined) this.validity = grownBytes(this.validity, (rows + 7) >> 3)
     if (this.layout === 'bytes' || this.layout === 'list') this.offsets = grownWords(this.offsets, rows + 1)
@@ -346,6 +346,7 @@ function grownBytes(old: Uint8Array, length: number): Uint8Array {
   const at = length > smallBytes ? -1 : takePlace(length)
   const out = at < 0 ? new Uint8Array(length) : new Uint8Array(slab, at, length)
   if (old.length > 0) out.set(old)
+  freeOwn(old)
   return out
 }
 
@@ -353,5 +354,22 @@ function grownWords(old: Int32Array, length: number): Int32Array {
   const at = 4 * length > smallBytes ? -1 : takePlace(4 * length)
   const out = at < 0 ? new Int32Array(length) : new Int32Array(slab, at, length)
   if (old.length > 0) out.set(old)
+  freeOwn(old)
   return out
+}
+
+/** Gives back what is no place in a slab. */
+function freeOwn({ buffer }: ArrayBufferView): void {
+  const isOwn = buffer.byteLength > smallBytes && buffer.byteLength !== slabBytes
+  if (isOwn && buffer instanceof ArrayBuffer) buffer.transfer(0)
+}
+
+/** Gives the memory of columns back at once that builders have made and nobody reads any more (`freeBytes`). */
+export function freeBuilt(columns: readonly Column[]): void {
+  for (const { rows, nullCount, values, validity, offsets, child } of columns) {
+    // Columns of nulls share theirs.
+    if (nullCount === rows) continue
+    for (const array of [values, validity, offsets]) if (array !== undefined) freeOwn(array)
+    if (child !== undefined) freeBuilt([child])
+  }
 }

@@ -3,7 +3,7 @@
 // one row group: a dictionary page (where it pays) and one data page of version 1.
 // Source: Apache Parquet, parquet.thrift; file properties as in docs of Open Data Fabric, "Data slices".
 
-import { concatColumns, joinedBytes, slicePieces } from '../arrow/columns.ts'
+import { concatColumns, freeColumn, joinedBytes, slicePieces } from '../arrow/columns.ts'
 import { joinedPieces } from '../arrow/null-column.ts'
 import { assert, must } from '../../base/assert.ts'
 import { concatBytes, freeBytes, utf8 } from '../../base/bytes.ts'
@@ -101,7 +101,9 @@ export class RowGroupCut {
     const { pending } = this
     pending.push(batch)
     if (batch.columns.length < wideColumns || ++this.loose < joinedAtOnce) return
-    pending.push(joinedRows(pending.splice(-joinedAtOnce)))
+    const loose = pending.splice(-joinedAtOnce)
+    pending.push(joinedRows(loose))
+    for (const { columns } of loose) for (const pieces of columns) for (const piece of pieces) freeColumn(piece)
     this.loose = 0
   }
 

@@ -1,6 +1,7 @@
 // A task of a thread: it reads the rows of a body, and makes messages for the log of them.
 
 import { broughtRows, cellsOf, fieldsAt } from '../../../libraries/columnar/arrow/brought-rows.ts'
+import { freeBuilt } from '../../../libraries/columnar/arrow/column-builder.ts'
 import { batchBytes } from '../../../libraries/columnar/arrow/columns.ts'
 import { arrowBatchMessages } from '../../../libraries/columnar/arrow/ipc.ts'
 import type { ParsedBody, ReaderOptions, RecordReader, StreamFormat } from '../../formats/format.ts'
@@ -77,7 +78,9 @@ export class BodyTask {
       const brought = broughtRows(this.#sent.take(batch))
       const { rows, places } = brought
       const messages = arrowBatchMessages(fieldsAt(fields, places), brought).map((message) => over.take(message))
-      return { rows, places, bytes: batchBytes(brought), cells: cellsOf(brought), messages }
+      const counted = { bytes: batchBytes(brought), cells: cellsOf(brought) }
+      freeBuilt(brought.columns)
+      return { rows, places, ...counted, messages }
     })
   }
 }
