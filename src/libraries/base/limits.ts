@@ -173,9 +173,9 @@ export const limitTable = {
     unit: 'bytes',
     text: 'bodies being parsed and logged at the same time. A cell counts as at least two bytes, a body as at most 32 MiB, and data gathered by streams twice',
   },
-  // As much as openIngestBytes can take.
+  // Twice what the bodies that openIngestBytes lets in can take.
   bodyMemoryBytes: {
-    value: 4096 * MiB,
+    value: 8192 * MiB,
     unit: 'bytes',
     text: 'memory for bodies that are being read: eight times the bytes of a batch, at least 16 for a cell and at most 512 MiB; of JSON what its bytes and values may take. At most what the machine or its container has beyond 384 MiB',
   },

@@ -12,7 +12,7 @@ export interface CellBound {
   readonly bodyMemoryBytes: number
 }
 
-const heldShare = 4
+const heldShare = 2
 
 /** Throws NodeError `BodyTooLarge` for more cells than so many bytes may have. */
 export function demandCells(

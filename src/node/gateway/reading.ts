@@ -80,7 +80,7 @@ export interface BodyFacts {
 }
 
 /** Bytes whose rows are held at once, with several times as many cells. */
-const pieceBytes = 64 * 1024
+const pieceBytes = 256 * 1024
 
 /** A body being read into rows. */
 export class Reading {

