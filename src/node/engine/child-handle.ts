@@ -91,9 +91,9 @@ export class ChildHandle {
   /** Why the process is about to end, when it is not a fault. */
   #ending: NodeError | undefined
 
-  /** Starts a process with the engine in a folder. */
-  constructor(settings: ChildSettings, engineFolder: string, clock: Clock) {
-    this.#process = startProcess(engineFolder)
+  /** Starts a process with the engine in a folder, as long as its files are in this state. */
+  constructor(settings: ChildSettings, engine: { readonly folder: string; readonly state: string }, clock: Clock) {
+    this.#process = startProcess(engine)
     endsFirst(this.#process.pid)
     this.#settings = settings
     this.#clock = clock
@@ -275,13 +275,14 @@ export class ChildHandle {
   }
 }
 
-function startProcess(engineFolder: string): ChildProcess {
+function startProcess({ folder, state }: { readonly folder: string; readonly state: string }): ChildProcess {
   // The entry lies beside this file: as TypeScript in a checkout, as JavaScript in the published package.
   const entry = new URL(import.meta.url.endsWith('.ts') ? './child.ts' : './child.js', import.meta.url)
   // Where this process keeps its compiled code, the child finds its own: it is ready in a third of the time.
   const compiled = getCompileCacheDir()
-  return fork(entry, [`${engineFlag}${engineFolder}`], {
-    execArgv: [],
+  return fork(entry, [`${engineFlag}${state}=${folder}`], {
+    // Results of the engine are given back when the collector finds them (child.ts).
+    execArgv: ['--expose-gc'],
     env: { TZ: 'UTC', ...defined({ NODE_COMPILE_CACHE: compiled }) },
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],

@@ -207,9 +207,9 @@ export class ChildPool {
   async #spawn(): Promise<void> {
     const { clock, native } = this.#options
     // mutant: any library runs
-    await native.digest()
+    const state = await native.state()
     if (this.#closing.signal.aborted) throw draining()
-    const child = new ChildHandle(this.#settings, native.folder, clock)
+    const child = new ChildHandle(this.#settings, { folder: native.folder, state }, clock)
     this.#children.add(child)
     void child.exited.then(() => {
       this.#children.delete(child)

@@ -10,13 +10,16 @@ export interface KnownEngine {
   /** Integrity of the archives that every platform needs, by package. */
   readonly archives: Readonly<Record<string, string>>
   readonly platforms: Readonly<Record<string, KnownLibrary>>
+  /** SHA-256 of the names and digests of the files in `lib` of `@duckdb/node-api`, as native-engine.ts writes them, in hex. */
+  readonly modules: string
 }
 
 /** The package `@duckdb/node-bindings-<platform>`. */
 export interface KnownLibrary {
   readonly archive: string
-  /** SHA-256 of its library, in hex. */
+  /** SHA-256 of its library and of `duckdb.node`, in hex. */
   readonly library: string
+  readonly addon: string
 }
 
 export const knownEngines: readonly KnownEngine[] = [
@@ -29,38 +32,47 @@ export const knownEngines: readonly KnownEngine[] = [
       '@duckdb/node-bindings':
         'sha512-/pWlTyvKC1d16iSMJCBAPwlmzoeXRs5Y9cqG+TpKd/YAW6Ke05FJg099v/Im2bkS9BgznNyNcAK1NxA1eQhSUw==',
     },
+    modules: '9bf03c77333a5cf0700332550dd86b95c31f131fdfdc315f4682c24b0714df8b',
     platforms: {
       'darwin-arm64': {
         archive: 'sha512-KFT/J/pyouuAD1jftAIfcWVRdorg+c/yVR/BJL8LJKrST+mYC4d7QSuQ+iXSYbFpHENUAeZUagXrMPtZT8Xzsg==',
         library: '75a519cb914ae36ca22cff0995a8a2e8c9a46990b8c0a479514f741a0d93f344',
+        addon: '5381b6dee307f7e3f9974aae01b1e479b9464f4b52d2da011b1357bdefecfc62',
       },
       'darwin-x64': {
         archive: 'sha512-tVwUZNvdQoaPJhrh3q2e6jxm1MhahNHJQK/pvCyco46NX0mEuGzlw9i0n2MArgsyzccdCwScOK9ctbyr+3oMbQ==',
         library: '75a519cb914ae36ca22cff0995a8a2e8c9a46990b8c0a479514f741a0d93f344',
+        addon: '2036f3c0b1387b579495e994eca4230b76990c3adb581b45e566b37083fbf29d',
       },
       'linux-arm64': {
         archive: 'sha512-3jnUaDil1BrF/6vAZwVaInJ1xoBaWGHB4PDiUnzJWKCo8a8TLx9j7/gPyPl/UGRBftrYIuTihRZSfF4mWMgtWA==',
         library: '23686593dba4ec22c6e581bb1c843b3964e84c4bc4d0063d8b4daddd2e20e30a',
+        addon: '437e268d6ad3e59a0bd250713a4258ca5f505ff1c43326579deae2906676b54d',
       },
       'linux-arm64-musl': {
         archive: 'sha512-j6dcNLWnFvlQyKMtl36HyeDsOaetXFoj0dH21Q9MbLjABNuJs5ekDV6zMSEda/g5+z1Tm6r2KFOS8j3tGUCRiw==',
         library: '2b322fee1f171915e5f19182277f63b9a2f1b409bb731cb93491de6a149b2417',
+        addon: '9566059728e8f576398ffcbb85fcd4be784a509b09e9b5b028477057acda3254',
       },
       'linux-x64': {
         archive: 'sha512-IXcrZJE6kEqM0Z4wwdVnGBHX/frOS33VPNAwDXQ/Q+Fs84b058Qe94chrCCIcNJlG8Y3UHIUU4eBeCQxW5mN1Q==',
         library: '3f4962cdd266eab2b479a5b5a4a6d063d279b2954ae814ed00385d553b747633',
+        addon: 'ff7fc7f2c2bcba140c29d09d0f486b891c6c4d9fe694e38a11a853b40e2a5d96',
       },
       'linux-x64-musl': {
         archive: 'sha512-PVzIEZqp7QN07WBgjmIH0cK2GKXR735KmL6wnghTzRnhHWrePxx3MjZB9zZHI8tB73wdF8luarBm4EgqSjGyVA==',
         library: 'b08c938d495995864a84ab0c5d38e1e8e6dddcc9fddbbc26c85fc09ad48ececb',
+        addon: '86626424b93ff25538e3317c9961fcc77b1cfb1ee2a2692ca8fd8e04a23855f4',
       },
       'win32-arm64': {
         archive: 'sha512-nzNTZx9rus5QpuX+KH6UOPNeZp8yF25TxV6DiUly4RKgR5mu6xo8c7a7lS80AqxTJfJ9BwUIiqlCuYKWztRM5A==',
         library: 'f4652f29d0bec2ebc8f87d6242551051b93faa89ec6e427669e4e690f269bc1e',
+        addon: '591f79bafc4f2af88ae14f7397b295fee716d5f44fe90b4be853ba5bb3e8d3dc',
       },
       'win32-x64': {
         archive: 'sha512-5Rpn5WXEG5gY/u7Keh+c4kuwG/LiE31pCP9CoCohv+u0aFensk/yRIQVW/CXuIoITky9xFhdRzaWUtAnGTYxJQ==',
         library: '7e90bdef028d57b45490d6f53530e3c012a5d9abdc4c6723449200663dc84ed0',
+        addon: '74301fec16800a0cde8f53c276a2ce95cb0be397cd596afb21e3a75a8ce11b00',
       },
     },
   },
@@ -73,38 +85,47 @@ export const knownEngines: readonly KnownEngine[] = [
       '@duckdb/node-bindings':
         'sha512-sR7x91TfBunLqLbdvrcdiPCU+VGEQFPicxh1STZM402fuHW2ituPTAo2bY3IlntsvJShltrKF4R6B+JYPlAPZg==',
     },
+    modules: '9bf03c77333a5cf0700332550dd86b95c31f131fdfdc315f4682c24b0714df8b',
     platforms: {
       'darwin-arm64': {
         archive: 'sha512-WJdeLTFy4pRg60rkbp9smtlP1iIQ8ErtIJkxS+2LQtM1ZZMSByyW+3WPpNoKe7IwPtVl2fLlPw7tDmQW4Z974g==',
         library: 'b9027d18ef3e8d960568f77e946a83ca68009cb22d71cf7f94de842afdd094d8',
+        addon: 'ba396b8fc069b1c34d1b5d3bdb7f54b1ddef160b6f440b2539fcef89720e9947',
       },
       'darwin-x64': {
         archive: 'sha512-rN0KjX13MwVQ5V5ufykolty/tf4SaafOpGWcUA1Cegf98jPeRdsJsEE1IMXn8n3u6WvMSZEVJmHJ3ma4Hr7Vzg==',
         library: 'b9027d18ef3e8d960568f77e946a83ca68009cb22d71cf7f94de842afdd094d8',
+        addon: 'c7d75d167487bc96d3bd2a54969f0fb816c5415c3a1d064b3e88966acaf4e4c3',
       },
       'linux-arm64': {
         archive: 'sha512-CafH2AIvXtpwDynG3KB/4uEOHRGlFoB7auCRMIwH3BKNIobsANV5LSpDJ3tfyRCFIsK6e8AT1eseWVnu2Dv3cw==',
         library: 'd00d007f3f7ca1f2896a5e4b89c2ce141bf0508506a9d6d56f9598b8e59d074e',
+        addon: '51b959ad6a5b57cfa3e9a5d20bffebe0e58974222efcddcd97c85e12700dbbb1',
       },
       'linux-arm64-musl': {
         archive: 'sha512-00z3mYHUBAucp3L73EoftKDdaGOaV8ENELejiT+PK7dFjTzdXxqhJwZ1LaQV1/zEhIecz+x23f6WvFhWw+7XXQ==',
         library: 'b7ca0fcde2828167e9b5d8741d0eb5dbe520d67b0a4687f19cf2974fd59d11c3',
+        addon: '12d8c980901c88eea2d5c7622f364a50800e639714458d16de486365c0c48f6d',
       },
       'linux-x64': {
         archive: 'sha512-kCyq6BXhn6QXfwF8yVdVKriSSHP+rfVWcJ56cG8qZzlOZpxyvT5WGm6jMshxg4ditLlOsHsIN/D47RYrcjXuHQ==',
         library: 'fc23f12e376c47be520f75221288281906e7942e8fd6f6ce4849198ba60d0405',
+        addon: '778d45b3d918a8d3b6dfeb819472472d3ff85d427110973fc9c1b0d462514c15',
       },
       'linux-x64-musl': {
         archive: 'sha512-S5qEc7F+GjXt85T2xArjjvN5oc/IjtH6zsLJsuo8N3fQolheBCefemIMdZoK2Jik8a0sBxidiS6Ld4qprMPPDw==',
         library: 'f9f9884b72a730751fdf4d6dd96368153f2f6c8b7358162c819166788dbd60bc',
+        addon: 'bf0160e4c5a1c0b1fc821252553883c8f16f07112385df35cf066ac4a60cbe73',
       },
       'win32-arm64': {
         archive: 'sha512-L3Mroc23xhqOowWVElni8LgEmsm5e9DdG1y2pLka/1ug3Pl2vpQMl1Phxwz4UEMF8DOBbMgN5BBNrYwG2BFo+g==',
         library: 'ca938da6e124d6c91fcbff5983860ebc3753576e5b04c11ad8bc9135853aa752',
+        addon: 'e4e6d94b1c8d30497222356ce7761fd3a50c8a121cf484d7eae54fef818ea9c1',
       },
       'win32-x64': {
         archive: 'sha512-mBGFn8netT/AAhK4TOG6Fw47+Db68CxCVtQ9qfxZc1kZAjds+aYrh17Fd/u5CbTDdxILsrcyuF8q9cUcm54kQA==',
         library: '2b7468a4ad844429e6af2fde0b5f91893e8130a5686a88f11442ab547c7ede46',
+        addon: 'a587a097a6ce7f370e12cf6530a187813cabd03aba36a6caeaba6912e01a3d63',
       },
     },
   },

@@ -316,7 +316,7 @@ export interface PlainJob extends Omit<EngineJob, 'tables'>, PlainTables {
 }
 export interface PlainStreamJob extends Omit<StreamJob, 'tables'>, PlainTables {}
 
-/** Argument of a process: the folder of the package of its engine. */
+/** Argument of a process: the state of the files of its engine, =, and the folder of its package. */
 export const engineFlag = '--engine='
 
 export interface ChildSettings {

@@ -2,7 +2,7 @@
 // hashes the release knows, unpacked as they are: nothing of them runs meanwhile. And whether that of the release is here.
 
 import { execFile } from 'node:child_process'
-import { mkdir, mkdtemp, readFile, rename, rm, rmdir } from 'node:fs/promises'
+import { constants, mkdir, mkdtemp, open, rename, rm, rmdir } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import { promisify } from 'node:util'
 import type { Config } from '../config.ts'
@@ -19,6 +19,8 @@ import { base64Text } from '../../libraries/base/base64.ts'
 const run = promisify(execFile)
 /** npm is a script of the shell there. */
 const shell = process.platform === 'win32'
+/** Of one archive; the largest that is known has 26 MB. */
+const archiveMost = 128 * 1024 * 1024
 
 /** A version that the release knows. `digest`: SHA-256 of its library, where it is on this machine. */
 export interface ListedEngine extends Pick<EngineAbout, 'version' | 'default'> {
@@ -97,9 +99,11 @@ async function putEngine(engines: string, known: KnownEngine, files: readonly st
     const wanted = wantedOf(known, made)
     const archives = files.length > 0 ? files : await fetched(wanted, known, made)
     const found = await matched(wanted, archives)
-    for (const { folder, file } of found) {
+    for (const { folder, bytes } of found) {
       await mkdir(folder, { recursive: true })
-      await run('tar', ['-xzf', file, '-C', folder, '--strip-components=1'])
+      const unpacked = run('tar', ['-xzf', '-', '-C', folder, '--strip-components=1'])
+      unpacked.child.stdin?.end(bytes)
+      await unpacked
     }
     const digest = await new NativeEngine(known, addedFolder(made, '.')).digest()
     await rm(join(engines, version), { recursive: true, force: true })
@@ -156,27 +160,41 @@ async function fetched(
   }
 }
 
-/** Which file is which archive, by its hash. Throws NodeError `InvalidParameter` for one that is none, or that is missing. */
+/** The bytes of each archive, found among files by their hash. Throws NodeError `InvalidParameter` for one that is none, or that is missing. */
 async function matched(
   wanted: readonly Wanted[],
   files: readonly string[],
-): Promise<{ readonly folder: string; readonly file: string }[]> {
-  const found = new Map<string, string>()
+): Promise<{ readonly folder: string; readonly bytes: Uint8Array }[]> {
+  const found = new Map<string, Uint8Array>()
   for (const file of files) {
     const state = createSha2('sha512')
-    state.update(await readFile(file))
+    const bytes = await archiveIn(file)
+    state.update(bytes)
     const integrity = `sha512-${base64Text(state.digest())}`
     if (!wanted.some((one) => one.integrity === integrity)) {
       const names = wanted.map(({ name }) => name).join(', ')
       throw new NodeError('InvalidParameter', `${file} is another archive: expected one of ${names}.`)
     }
-    found.set(integrity, file)
+    found.set(integrity, bytes)
   }
   return wanted.map(({ name, integrity, folder }) => {
-    const file = found.get(integrity)
-    if (file === undefined) throw new NodeError('InvalidParameter', `The archive of ${name} is missing.`)
-    return { folder, file }
+    const bytes = found.get(integrity)
+    if (bytes === undefined) throw new NodeError('InvalidParameter', `The archive of ${name} is missing.`)
+    return { folder, bytes }
   })
+}
+
+/** All of a file, read once: what is hashed is what is unpacked. Throws NodeError `InvalidParameter` for what is no archive. */
+async function archiveIn(file: string): Promise<Uint8Array> {
+  // A pipe that nobody writes into must not be waited for.
+  const handle = await open(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
+  try {
+    const stat = await handle.stat()
+    if (stat.isFile() && stat.size <= archiveMost) return await handle.readFile()
+    throw new NodeError('InvalidParameter', `${file} is no archive: expected a file of ${archiveMost} bytes at most.`)
+  } finally {
+    await handle.close()
+  }
 }
 
 function isMusl(): boolean {

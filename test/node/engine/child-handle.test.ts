@@ -28,7 +28,8 @@ const patientClock: Clock = {
 }
 
 async function open(clock = systemClock): Promise<ChildHandle> {
-  const child = new ChildHandle(settings, benchOptions.native.folder, clock)
+  const { native } = benchOptions
+  const child = new ChildHandle(settings, { folder: native.folder, state: await native.state() }, clock)
   onTestFinished(async () => {
     child.kill(new NodeError('Draining', 'the test is over'))
     await child.exited

@@ -1,15 +1,24 @@
-// Which native engines may run: those of the release, by the hashes of their archives and of their libraries. The list says the
+// Which native engines may run: those of the release, by the hashes of their archives and of their files. The list says the
 // same as the lock file and as what is installed. A process of another library never starts.
 
-import { appendFile, cp, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { appendFile, cp, mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { must } from '../../../src/libraries/base/assert.ts'
+import { systemClock } from '../../../src/libraries/base/clock.ts'
+import { ChildHandle } from '../../../src/node/engine/child-handle.ts'
 import { openEngine } from '../../../src/node/engine/engine.ts'
 import { knownEngines } from '../../../src/node/engine/known-engines.ts'
 import { engineVersion } from '../../../src/node/engine/messages.ts'
+<<<<<<< HEAD
 import { addingHint, libraryName, NativeEngine } from '../../../src/node/engine/native-engine.ts'
+=======
+import { addingHint, filesOf, libraryName, NativeEngine } from '../../../src/node/engine/native-engine.ts'
+import { connectDriver } from '../../../src/node/engine/portable-driver.ts'
+import { findPortableModule, PortableModule } from '../../../src/node/engine/portable-module.ts'
+import { browserEngineVersion, hasBrowserEngine } from '../../helpers/browser-engine.ts'
+>>>>>>> ca1de9ec (Every file of an engine that runs is known, and is looked at each time a process starts; archives are read once)
 import { repository } from '../../helpers/sources.ts'
 import { benchOptions } from './helpers.ts'
 
@@ -17,6 +26,15 @@ const ofRelease = must(
   knownEngines.find(({ version }) => version === engineVersion),
   'the engine of the release',
 )
+
+const childSettings = {
+  engineVersion,
+  memoryBytes: 2 ** 28,
+  killBytes: 2 ** 30,
+  resultBytes: 2 ** 20,
+  exportBytes: 2 ** 20,
+  dataRoots: ['/nowhere'],
+}
 
 test('the archives of the release are those of the lock file, for every platform', async () => {
   const { packages } = JSON.parse(await readFile(join(repository, 'package-lock.json'), 'utf8')) as {
@@ -40,30 +58,72 @@ test('every version has the same platforms, and no hash stands twice but for the
   for (const { platforms } of knownEngines) expect(Object.keys(platforms)).toEqual(names)
   const all = knownEngines.flatMap(({ archives, platforms }) => [
     ...Object.values(archives),
-    ...Object.values(platforms).flatMap(({ archive, library }) => [archive, library]),
+    ...Object.values(platforms).flatMap(({ archive, library, addon }) => [archive, library, addon]),
   ])
   expect(all.length - new Set(all).size).toBe(knownEngines.length)
 })
 
-test('a library with one more byte runs in no process', async () => {
-  const dir = await mkdtemp(join(tmpdir(), 'proofstream-library-'))
-  try {
+describe('an engine with another file', () => {
+  const bindings = `node-bindings-${process.platform}-${process.arch}`
+  const others = [
+    join(bindings, libraryName),
+    join(bindings, 'duckdb.node'),
+    'node-api/lib/DuckDBVector.js',
+    // A module is looked for under its name alone first.
+    'node-api/lib/DuckDBVector',
+  ]
+
+  /** A copy of the packages of the release. */
+  async function copied(): Promise<string> {
+    const dir = await mkdtemp(join(tmpdir(), 'proofstream-library-'))
+    onTestFinished(async () => await rm(dir, { recursive: true }))
     const modules = join(dir, 'node_modules', '@duckdb')
-    const bindings = `node-bindings-${process.platform}-${process.arch}`
     await mkdir(modules, { recursive: true })
-    for (const name of ['node-api', 'node-bindings', bindings]) {
+    for (const name of ['node-api', 'node-bindings', bindings])
       await cp(join(repository, 'node_modules', '@duckdb', name), join(modules, name), { recursive: true })
-    }
+    return modules
+  }
+
+  test.each(others)('%s runs in no process', async (path) => {
+    const modules = await copied()
     const folder = join(modules, 'node-api')
     expect(await new NativeEngine(ofRelease, folder).digest()).toBe(await benchOptions.native.digest())
-    await appendFile(join(modules, bindings, libraryName), 'x')
-    const engine = openEngine({ ...benchOptions, dataRoots: [dir], native: new NativeEngine(ofRelease, folder) })
+    await appendFile(join(modules, path), 'x')
+    const engine = openEngine({ ...benchOptions, dataRoots: [modules], native: new NativeEngine(ofRelease, folder) })
+    onTestFinished(async () => await engine.close())
     await expect(engine.prove()).rejects.toMatchObject({ kind: 'Internal' })
     await expect(engine.analyze('SELECT 1')).rejects.toMatchObject({ kind: 'EngineUnavailable' })
-    await engine.close()
-  } finally {
-    await rm(dir, { recursive: true })
-  }
+  })
+
+  test.each(others)('%s, changed while the node runs, runs in no process from then on', async (path) => {
+    const modules = await copied()
+    const native = new NativeEngine(ofRelease, join(modules, 'node-api'))
+    const state = await native.state()
+    await appendFile(join(modules, path), 'x')
+    await expect(native.state()).rejects.toMatchObject({ kind: 'EngineUnavailable' })
+    // What its parent has read is not what it finds: it ends before it loads anything.
+    const child = new ChildHandle(childSettings, { folder: native.folder, state }, systemClock)
+    await expect(child.ready()).rejects.toMatchObject({ kind: 'Internal' })
+    await child.exited
+    await expect(native.digest()).rejects.toMatchObject({ kind: 'EngineUnavailable' })
+  })
+
+  test('a file that was written again as it was is read again, and runs', async () => {
+    const modules = await copied()
+    const native = new NativeEngine(ofRelease, join(modules, 'node-api'))
+    const [digest, state] = [await native.digest(), await native.state()]
+    const path = join(modules, bindings, 'duckdb.node')
+    await writeFile(path, await readFile(path))
+    expect(await native.digest()).toBe(digest)
+    expect(await native.state()).not.toBe(state)
+  })
+
+  test('a machine without the library has no engine', async () => {
+    const modules = await copied()
+    expect(filesOf(join(modules, 'node-api'))?.library).toBe(join(await realpath(modules), bindings, libraryName))
+    await rm(join(modules, bindings), { recursive: true })
+    expect(filesOf(join(modules, 'node-api'))).toBeUndefined()
+  })
 })
 
 test('an engine that is closed while its library is read starts no process', async () => {
