@@ -3,8 +3,9 @@
 
 import { flushCompileCache } from 'node:module'
 import { concatBytes } from '../../libraries/base/bytes.ts'
-import { systemClock } from '../../libraries/base/clock.ts'
+import { nextTurn, systemClock } from '../../libraries/base/clock.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
+import { collect } from './duckdb-groups.ts'
 import { openSession } from './duckdb-open.ts'
 import type { DuckDbSession, SessionAnswer } from './duckdb-session.ts'
 import type { ChildSettings, FromChild, PlainError, PlainStreamJob, ToChild } from './messages.ts'
@@ -26,6 +27,9 @@ let outbox: Outbox | undefined
 let wornBytes = Number.POSITIVE_INFINITY
 let killBytes = Number.POSITIVE_INFINITY
 let isWatched = false
+/** Memory when it was given back last, and what may come to it before that is done again. */
+let restBytes = 0
+let keptMost = Number.POSITIVE_INFINITY
 
 process.on('message', (message) => {
   // Only the parent's ChildHandle writes to this channel.
@@ -46,6 +50,7 @@ async function receive(message: ToChild): Promise<void> {
   try {
     await answer(message)
   } catch (error) {
+    await giveBack()
     await send({ kind: 'failed', error: plainError(error) })
   }
   jobs--
@@ -60,6 +65,8 @@ async function start(settings: ChildSettings): Promise<void> {
   }
   killBytes = settings.killBytes
   wornBytes = killBytes / 2
+  restBytes = process.memoryUsage.rss()
+  keptMost = settings.memoryBytes / 8
   await send({ kind: 'ready' })
   // A process like this one is killed in the end, before it would keep its compiled code for the next.
   flushCompileCache()
@@ -74,7 +81,7 @@ async function answer(message: Extract<ToChild, { kind: 'analyze' | 'judge' | 'r
 }
 
 async function sendAnswer({ rows, truncated, stability, schema, bytes, pieces }: SessionAnswer): Promise<void> {
-  if (process.memoryUsage.rss() > wornBytes) await send({ kind: 'worn' })
+  await giveBack()
   const all = packed(pieces)
   const first = all.next().value ?? new Uint8Array()
   const rest = new Promise<boolean>((resolve) => (onRest = resolve))
@@ -86,11 +93,25 @@ async function sendAnswer({ rows, truncated, stability, schema, bytes, pieces }:
 async function sendStream(from: DuckDbSession, job: PlainStreamJob): Promise<void> {
   try {
     const end = await from.stream(job, (stability) => (outbox = new Outbox(send, { clock: systemClock, stability })))
-    if (process.memoryUsage.rss() > wornBytes) await send({ kind: 'worn' })
+    await giveBack()
     await outbox?.end(end)
   } finally {
     outbox = undefined
   }
+}
+
+/**
+ * Gives back the memory of a large result before its job ends: it belongs to the engine, which counts it against the next
+ * statement until the collector has found that nobody holds it. A process that keeps too much all the same is used no more.
+ */
+async function giveBack(): Promise<void> {
+  if (process.memoryUsage.rss() - restBytes > keptMost) {
+    collect()
+    // What it finds is given back on later turns.
+    for (let turn = 0; turn < 3; turn++) await nextTurn()
+    restBytes = process.memoryUsage.rss()
+  }
+  if (process.memoryUsage.rss() > wornBytes) await send({ kind: 'worn' })
 }
 
 function interrupt(): void {

@@ -177,7 +177,7 @@ function structCells(members: readonly Member[], brackets: '[]' | '{}'): NestedC
   }
 }
 
-function memberOf(vectors: readonly duckdb.DuckDBVector[] | undefined, at: number): duckdb.DuckDBVector {
+export function memberOf(vectors: readonly duckdb.DuckDBVector[] | undefined, at: number): duckdb.DuckDBVector {
   return must(vectors?.[at], 'a struct has a vector for each member')
 }
 
@@ -187,15 +187,8 @@ function unionCells(type: duckdb.DuckDBUnionType, form: CellForm, column: string
     cells: cellsOf(type.memberTypes[at] ?? type, form, column),
   }))
   return (vector, rows, out, within) => {
-    const struct = rawOf(must(rawOf(vector).structVector, 'unions have structs'))
-    const tags = rawOf(memberOf(struct.entryVectors, 0))
-    const presence = presenceOf(tags, rows, presenceOf(struct, rows, within).validity)
-    const tagOf = memory(tags, rows)
-    const used = members.map(() => new Uint8Array((rows + 7) >> 3))
-    for (let row = 0; row < rows; row++) {
-      if (isSet(presence, row)) setBit(must(used[tagOf[row] ?? 0], 'the tag of a union is one of its members'), row)
-    }
-    const writers = members.map(({ cells }, at) => cells(memberOf(struct.entryVectors, at + 1), rows, out, used[at]))
+    const { presence, vectors, tagOf, used } = unionParts(type, vector, rows, within)
+    const writers = members.map(({ cells }, at) => cells(memberOf(vectors, at + 1), rows, out, used[at]))
     return {
       presence,
       write: (row) => {
@@ -206,4 +199,28 @@ function unionCells(type: duckdb.DuckDBUnionType, form: CellForm, column: string
       },
     }
   }
+}
+
+/** The parts of a vector of unions: which rows have a value, of which member, and the vectors of the members, behind one other. */
+export function unionParts(
+  { memberTags }: duckdb.DuckDBUnionType,
+  vector: duckdb.DuckDBVector,
+  rows: number,
+  within?: Uint8Array,
+): {
+  readonly presence: Presence
+  readonly vectors: readonly duckdb.DuckDBVector[] | undefined
+  readonly tagOf: Uint8Array
+  /** By member, the rows that have it. */
+  readonly used: readonly Uint8Array[]
+} {
+  const struct = rawOf(must(rawOf(vector).structVector, 'unions have structs'))
+  const tags = rawOf(memberOf(struct.entryVectors, 0))
+  const presence = presenceOf(tags, rows, presenceOf(struct, rows, within).validity)
+  const tagOf = memory(tags, rows)
+  const used = memberTags.map(() => new Uint8Array((rows + 7) >> 3))
+  for (let row = 0; row < rows; row++) {
+    if (isSet(presence, row)) setBit(must(used[tagOf[row] ?? 0], 'the tag of a union is one of its members'), row)
+  }
+  return { presence, vectors: struct.entryVectors, tagOf, used }
 }

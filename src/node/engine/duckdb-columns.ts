@@ -34,9 +34,9 @@ export function resultColumn(
   if (list !== undefined) return list
   return {
     facts: { name, type: { kind: 'String' }, means: 'json' },
-    read: (vector, rows) => {
+    read: (vector, rows, within) => {
       const out = new ByteBuffer(startBytes)
-      const { presence, write } = nested(vector, rows, out)
+      const { presence, write } = nested(vector, rows, out, within)
       const texts = writtenTexts(out, rows, presence, write)
       return makeColumn({ name, type: { kind: 'String' }, nullable: true, rows, ...presence, ...texts })
     },

@@ -1,6 +1,6 @@
 // From a result of the engine to an answer: its rows as text in an output format (libraries/columnar/outputs/layouts.ts), chunk by chunk,
-// counted while they are written. Only materialised results come here: the binding ends a streaming one silently when the
-// query fails.
+// counted while they are found: the engine makes no more of them than are read. The binding ends a streaming result silently when
+// the query fails; what tells the two ends apart is that a result that failed is no streaming result any more.
 
 import type * as duckdb from '@duckdb/node-api'
 import { compareCodePoints } from '../../libraries/base/json/canonical.ts'
@@ -10,6 +10,7 @@ import { NodeError } from '../../libraries/base/errors.ts'
 import { jsonLayoutOf, type OutputRows, type OutputSink } from '../../libraries/columnar/outputs/layouts.ts'
 import { stringToken } from '../../libraries/columnar/outputs/value-text.ts'
 import { cellsOf } from './duckdb-cells.ts'
+import { rowGroups, rowSizes } from './duckdb-groups.ts'
 import type { PlainJob } from './messages.ts'
 
 export interface Rendered {
@@ -28,11 +29,12 @@ export interface RenderOptions extends Pick<PlainJob, 'dataFormat' | 'keyOrder' 
   readonly resultBytes: number
 }
 
-/** Throws NodeError `ResultTooLarge`, `QueryNotAllowed` (a type without JSON form), `SqlValue`. */
-export async function renderResult(result: duckdb.DuckDBMaterializedResult, options: RenderOptions): Promise<Rendered> {
+/** Undefined where the query failed on its way. Throws NodeError `ResultTooLarge`, `QueryNotAllowed` (a type without JSON form), `SqlValue`. */
+export async function renderResult(result: duckdb.DuckDBResult, options: RenderOptions): Promise<Rendered | undefined> {
   const { limit, ascii, isSigned = false } = options
   const layout = must(jsonLayoutOf(options.dataFormat), 'a job names a layout')
-  const columns = result.columnTypes().map((type, index) => {
+  const types = result.columnTypes()
+  const columns = types.map((type, index) => {
     const name = options.names[index] ?? ''
     const form = { structsAsArrays: layout.structsAsArrays, ascii, isSigned }
     return { index, name, key: `${stringToken(name, ascii)}:`, cellsOf: cellsOf(type, form, name) }
@@ -41,19 +43,27 @@ export async function renderResult(result: duckdb.DuckDBMaterializedResult, opti
   const sink = new BoundedPieces(options.resultBytes)
   const keys = columns.map(({ key }) => key)
   const writer = layout.begin(sink, keys)
+  const { isStreaming } = result
   let rows = 0
-  for (let at = 0; at < result.chunkCount; at++) {
-    // A chunk is had without a thread; between two, what this process is told is heard.
-    if (at > 0) await nextTurn()
-    const chunk = result.getChunk(at)
-    const count = Math.min(chunk.rowCount, limit - rows)
-    const cells: OutputRows['cells'] = (at, out) => {
-      const column = must(columns[at], 'one key for each column')
-      return column.cellsOf(chunk.getColumnVector(column.index), count, out)
+  for (;;) {
+    const chunk = await result.fetchChunk()
+    if (chunk === null || chunk.rowCount === 0) break
+    const count = Math.max(0, Math.min(chunk.rowCount, limit - rows))
+    const sizes = rowSizes(chunk, types, count)
+    sink.check(sizes.reduce((sum, size) => sum + size, 0))
+    for (const { from, to, within } of rowGroups(sizes)) {
+      const cells: OutputRows['cells'] = (at, out) => {
+        const column = must(columns[at], 'one key for each column')
+        const write = column.cellsOf(chunk.getColumnVector(column.index), to, out, within)
+        return from === 0 ? write : (row) => write(from + row)
+      }
+      writer.rows({ count: to - from, cells })
+      // Between two groups, what this process is told is heard.
+      if (to < count) await nextTurn()
     }
-    if (count > 0) writer.rows({ count, cells })
     rows += chunk.rowCount
   }
+  if (result.isStreaming !== isStreaming) return undefined
   writer.end()
   return { pieces: sink.pieces, bytes: sink.bytes, rows: Math.min(rows, limit), truncated: rows > limit }
 }

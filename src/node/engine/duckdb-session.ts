@@ -1,7 +1,7 @@
 // One locked instance of DuckDB in a child process: gate, views, preparation of the caller's own text, the rewritten
 // statement, its run, its rendering. One query at a time.
 
-import type { DuckDBConnection, DuckDBMaterializedResult, DuckDBPreparedStatement } from '@duckdb/node-api'
+import type { DuckDBConnection, DuckDBPreparedStatement, DuckDBResult } from '@duckdb/node-api'
 import { assert, must } from '../../libraries/base/assert.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
 import type { JsonObject } from '../../libraries/base/json/value.ts'
@@ -16,6 +16,7 @@ import { type StreamSink, streamResult } from './duckdb-stream.ts'
 import { outputSchemaOf } from './duckdb-types.ts'
 import { Views } from './duckdb-views.ts'
 import { HeldLists, type HeldTable } from './file-lists.ts'
+import { cancelled } from './cancelled.ts'
 import { checkDuplicates, checkReproducible, demandOffsetOrder, raced } from './demands.ts'
 import { optimizersLeftOut } from './first-rows.ts'
 import { type GateResult, gateStatement, notAllowed } from './gate.ts'
@@ -70,7 +71,7 @@ type Wanted = Pick<PlainJob, 'analysis' | 'tables' | 'reproducible' | 'ordered' 
 }
 
 /** What a text gave that ran before its plan was there. */
-type Tried = { readonly sql: string } & ({ readonly result: DuckDBMaterializedResult } | { readonly error: unknown })
+type Tried = { readonly sql: string } & ({ readonly result: DuckDBResult } | { readonly error: unknown })
 
 export interface SessionAnswer extends Rendered {
   readonly schema: OutputSchema | undefined
@@ -149,14 +150,25 @@ export class DuckDbSession {
     const changed = result.columnTypes().find((type, index) => String(type) !== plan.types[index])
     if (changed !== undefined) throw unfaithful(`a column of type ${String(changed)}`)
     const schema = job.wantSchema ? outputSchemaOf(plan.names, result.columnTypes()) : undefined
-    return { ...(await renderResult(result, options)), schema, stability: plan.stability }
+    const rendered =
+      (await renderResult(result, options)) ?? (await renderResult(await this.#foundAgain(plan.sql), options))
+    return { ...must(rendered, 'what was run to its end is there'), schema, stability: plan.stability }
+  }
+
+  /** The rows of a statement that failed when some of them were there: nothing tells why but another run, on one thread. */
+  async #foundAgain(sql: string): Promise<DuckDBResult> {
+    if (this.#isInterrupted) throw cancelled()
+    return await this.#guard(undefined, async () => {
+      await this.#setThreads(1)
+      return await this.#connection.run(sql)
+    })
   }
 
   /** The rows of a plan. What fails on several threads is run on one, whose outcome counts. Throws the engine's errors. */
   async #found(
     { sql, isSplit }: Pick<Plan, 'sql' | 'isSplit'>,
     { tables, threads }: Pick<PlainJob, 'tables' | 'threads'>,
-  ): Promise<DuckDBMaterializedResult> {
+  ): Promise<DuckDBResult> {
     const tried = this.#tried?.sql === sql ? this.#tried : undefined
     if (tried !== undefined && 'error' in tried) throw tried.error
     if (tried !== undefined) return tried.result
@@ -164,13 +176,12 @@ export class DuckDbSession {
     // mutant: threads split what the order of rows decides
     const wanted = isSplit ? (isLong ? threads : Math.min(threads, this.#threads)) : 1
     await this.#setThreads(wanted)
-    if (wanted === 1) return await this.#connection.run(sql)
     try {
-      return await this.#connection.run(sql)
+      return await this.#connection.stream(sql)
     } catch (error) {
-      if (this.#isInterrupted) throw error
+      if (this.#isInterrupted || wanted === 1) throw error
       await this.#setThreads(1)
-      return await this.#connection.run(sql)
+      return await this.#connection.stream(sql)
     }
   }
 
@@ -198,15 +209,9 @@ export class DuckDbSession {
     const plan = await this.#planOf({ ...job, reproducible: false }, tables)
     checkDuplicates(plan.names)
     const format = must(fileFormatOf(job.format), 'a job names a file format')
-    const { exportBytes } = this.#settings
-    const options = {
-      format,
-      options: job.options,
-      names: plan.names,
-      limit: job.limit,
-      isKept: job.isKept === true,
-      exportBytes,
-    }
+    const { exportBytes, resultBytes: rowBytes } = this.#settings
+    const { options: fileOptions, limit, isKept = false } = job
+    const options = { format, options: fileOptions, names: plan.names, limit, isKept, exportBytes, rowBytes }
     const sink = open(plan.stability)
     return await this.#guard(undefined, async () => await streamResult(this.#connection, plan.sql, sink, options))
   }
@@ -286,11 +291,7 @@ export class DuckDbSession {
    * Runs a text that nothing is rewritten of: preparing it would plan it once more. What fails is kept for its turn, since
    * preparing it tells the place.
    */
-  async #try(
-    sql: string,
-    isSplit: boolean,
-    { tables, threads }: Wanted,
-  ): Promise<DuckDBMaterializedResult | undefined> {
+  async #try(sql: string, isSplit: boolean, { tables, threads }: Wanted): Promise<DuckDBResult | undefined> {
     if (threads === undefined) return undefined
     try {
       const result = await this.#found({ sql, isSplit }, { tables, threads })

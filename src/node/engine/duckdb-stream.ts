@@ -3,12 +3,14 @@
 // fails; what tells the two ends apart is that a result that failed is no streaming result any more.
 
 import { constants, zstdCompressSync } from 'node:zlib'
-import type { DuckDBConnection, DuckDBDataChunk, DuckDBResult } from '@duckdb/node-api'
+import type { DuckDBConnection, DuckDBDataChunk, DuckDBResult, DuckDBType } from '@duckdb/node-api'
 import { assert } from '../../libraries/base/assert.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
 import type { RecordBatch } from '../../libraries/model/schema.ts'
+import { sliceBatch } from '../../libraries/columnar/arrow/columns.ts'
 import type { FileFormat, FileOptions, FileWriter } from '../../libraries/columnar/outputs/file-format.ts'
 import { resultColumn } from './duckdb-columns.ts'
+import { type RowGroup, rowGroups, rowSizes } from './duckdb-groups.ts'
 import type { ResultColumn } from './duckdb-vectors.ts'
 import type { StreamEnd } from './messages.ts'
 
@@ -30,6 +32,8 @@ export interface StreamOptions {
   /** What was sent is shown to nobody before the end. */
   readonly isKept: boolean
   readonly exportBytes: number
+  /** Of one row. */
+  readonly rowBytes: number
 }
 
 /**
@@ -45,11 +49,12 @@ export async function streamResult(
   const result = await connection.stream(sql)
   assert(result.isStreaming, 'a result that streams says so')
   const { format, names } = options
-  const columns = result.columnTypes().map((type, at) => resultColumn(names[at] ?? '', type, format))
+  const types = result.columnTypes()
+  const columns = types.map((type, at) => resultColumn(names[at] ?? '', type, format))
   const facts = columns.map((column) => column.facts)
   const writer = format.begin(facts, options.options, { compress })
   const out = new BoundedSink(sink, options.exportBytes)
-  const end = await writeRows(result, { columns, writer, out, limit: options.limit })
+  const end = await writeRows(result, { ...options, types, columns, writer, out })
   if (!result.isStreaming) await failAgain(connection, sql, options.isKept ? 0 : sink.sentBytes)
   await out.all(writer.end())
   return end
@@ -62,16 +67,16 @@ function compress(bytes: Uint8Array): Uint8Array {
   return zstdCompressSync(bytes, zstdOptions)
 }
 
-interface Rows {
+interface Rows extends Pick<StreamOptions, 'limit' | 'rowBytes'> {
+  readonly types: readonly DuckDBType[]
   readonly columns: readonly ResultColumn[]
   readonly writer: FileWriter
   readonly out: BoundedSink
-  readonly limit: number | undefined
 }
 
 async function writeRows(
   result: DuckDBResult,
-  { columns, writer, out, limit = Number.POSITIVE_INFINITY }: Rows,
+  { types, columns, writer, out, rowBytes, limit = Number.POSITIVE_INFINITY }: Rows,
 ): Promise<StreamEnd> {
   let rows = 0
   let coming = result.fetchChunk()
@@ -80,8 +85,10 @@ async function writeRows(
       const chunk = await coming
       if (chunk === null || chunk.rowCount === 0) break
       coming = result.fetchChunk()
-      const wanted = Math.min(chunk.rowCount, limit - rows)
-      if (wanted > 0) await out.all(writer.rows(batchOf(chunk, columns, wanted)))
+      const wanted = Math.max(0, Math.min(chunk.rowCount, limit - rows))
+      const sizes = rowSizes(chunk, types, wanted)
+      if (sizes.some((size) => size > rowBytes)) throw rowTooLarge(rowBytes)
+      for (const group of rowGroups(sizes)) await out.all(writer.rows(batchOf(chunk, columns, group)))
       rows += chunk.rowCount
     }
   } finally {
@@ -91,9 +98,13 @@ async function writeRows(
   return { rows: Math.min(rows, limit), truncated: rows > limit }
 }
 
-/** The first `rows` rows of a chunk. */
-function batchOf(chunk: DuckDBDataChunk, columns: readonly ResultColumn[], rows: number): RecordBatch {
-  return { rows, columns: columns.map(({ read }, at) => read(chunk.getColumnVector(at), rows)) }
+function batchOf(
+  chunk: DuckDBDataChunk,
+  columns: readonly ResultColumn[],
+  { from, to, within }: RowGroup,
+): RecordBatch {
+  const all = columns.map(({ read }, at) => read(chunk.getColumnVector(at), to, within))
+  return sliceBatch({ rows: to, columns: all }, from, to)
 }
 
 /**
@@ -125,6 +136,13 @@ class BoundedSink {
       await this.#sink.write(piece)
     }
   }
+}
+
+function rowTooLarge(most: number): NodeError {
+  return new NodeError('ResultTooLarge', `A row of the answer is larger than ${most} bytes.`, {
+    hint: 'Ask for fewer columns, or for parts of their values.',
+    limit: { name: 'resultBytes', value: most, unit: 'bytes' },
+  })
 }
 
 function tooLarge(most: number): NodeError {

@@ -12,7 +12,8 @@ export interface TextVector {
   readonly isPresent: (row: number) => boolean
 }
 
-const entryBytes = 16
+/** Of each text in a vector. */
+export const textEntryBytes = 16
 /** Texts of up to so many bytes lie in the vector. */
 const shortBytes = 12
 /** No page of memory of a machine that Node runs on is smaller. */
@@ -31,7 +32,7 @@ export function textBytes(vector: TextVector): { readonly values: Uint8Array; re
   const { view, rows } = vector
   const offsets = offsetsOf(vector)
   const values = viewed(new Uint8Array(offsets[rows] ?? 0))
-  const own = { bytes: new Uint8Array(view.buffer, view.byteOffset, rows * entryBytes), view }
+  const own = { bytes: new Uint8Array(view.buffer, view.byteOffset, rows * textEntryBytes), view }
   const pages = pagesOf(view, offsets)
   let run: Run | undefined
   for (let row = 0; row < rows; row++) {
@@ -39,7 +40,7 @@ export function textBytes(vector: TextVector): { readonly values: Uint8Array; re
     const length = (offsets[row + 1] ?? 0) - at
     if (length === 0) continue
     if (length <= shortBytes) {
-      const from = row * entryBytes + 4
+      const from = row * textEntryBytes + 4
       copyInOrder(values, at, own, from, from + length)
       continue
     }
@@ -57,7 +58,7 @@ function offsetsOf({ view, rows, isPresent }: TextVector): Int32Array {
   const offsets = new Int32Array(rows + 1)
   let total = 0
   for (let row = 0; row < rows; row++) {
-    if (isPresent(row)) total += view.getUint32(row * entryBytes, true)
+    if (isPresent(row)) total += view.getUint32(row * textEntryBytes, true)
     if (total > mostBytes) throw textsTooLong()
     offsets[row + 1] = total
   }
@@ -66,7 +67,7 @@ function offsetsOf({ view, rows, isPresent }: TextVector): Int32Array {
 
 /** Pointers of user space are far below 2^53. */
 function addressOf(view: DataView, row: number): number {
-  const at = row * entryBytes + 8
+  const at = row * textEntryBytes + 8
   return view.getUint32(at, true) + view.getUint32(at + 4, true) * 2 ** 32
 }
 
@@ -106,7 +107,7 @@ function runWith(pages: Pages, address: number): Run {
   return run
 }
 
-const entry = new DataView(new ArrayBuffer(entryBytes))
+const entry = new DataView(new ArrayBuffer(textEntryBytes))
 
 /** The engine's memory, through an entry as a vector would hold it. */
 function fetch(start: number, end: number): Run {

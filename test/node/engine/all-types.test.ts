@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { DuckDBInstance } from '@duckdb/node-api'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { must } from '../../../src/libraries/base/assert.ts'
 import { renderResult } from '../../../src/node/engine/duckdb-results.ts'
 import { outputSchemaOf } from '../../../src/node/engine/duckdb-types.ts'
 import { NodeError } from '../../../src/libraries/base/errors.ts'
@@ -42,7 +43,8 @@ async function describeColumn(name: string): Promise<object> {
     values.push(
       await orKind(async () => {
         const options = { names: ['a'], dataFormat: 'JsonAos', keyOrder: 'canonical', ascii: true } as const
-        const { pieces } = await renderResult(await connection.run(sql), { ...options, limit: 1, resultBytes: 10_000 })
+        const rendered = await renderResult(await connection.run(sql), { ...options, limit: 1, resultBytes: 10_000 })
+        const { pieces } = must(rendered, 'it runs to its end')
         return Buffer.concat(pieces).toString().slice('[{"a":'.length, -'}]'.length)
       }),
     )

@@ -5,7 +5,8 @@ import { DuckDBInstance, type DuckDBMaterializedResult } from '@duckdb/node-api'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { keepByteOrderMarks } from '../../../src/node/engine/duckdb-open.ts'
-import { renderResult } from '../../../src/node/engine/duckdb-results.ts'
+import { must } from '../../../src/libraries/base/assert.ts'
+import { type Rendered, renderResult } from '../../../src/node/engine/duckdb-results.ts'
 import { assert } from '../../../src/libraries/base/assert.ts'
 import { NodeError } from '../../../src/libraries/base/errors.ts'
 import { answerByValues } from '../../helpers/answer-by-values.ts'
@@ -39,6 +40,10 @@ async function found(sql: string): Promise<{ names: string[]; again: () => DuckD
   return { names: result.columnNames(), again }
 }
 
+async function rendered(...of: Parameters<typeof renderResult>): Promise<Rendered> {
+  return must(await renderResult(...of), 'it runs to its end')
+}
+
 /** The kind of a refusal, or the answer. */
 async function orKind(make: () => Promise<string>): Promise<string> {
   try {
@@ -56,7 +61,7 @@ async function checkSame(sql: string, limit = 1e9): Promise<string> {
   for (const form of forms) {
     const options = { ...form, names, limit }
     one = await orKind(async () => {
-      const { pieces, bytes } = await renderResult(again(), { ...options, resultBytes: 1e9 })
+      const { pieces, bytes } = await rendered(again(), { ...options, resultBytes: 1e9 })
       const answer = Buffer.concat(pieces)
       expect(answer).toHaveLength(bytes)
       return answer.toString('latin1')
@@ -272,10 +277,19 @@ describe('answers are the same bytes as ever', () => {
   })
 })
 
+test('rows of large values are read in groups', async () => {
+  const value = (at: number): string =>
+    `CASE WHEN i % 5 = ${at} THEN NULL ELSE repeat(chr(97 + i::INT), 20 + i::INT) END`
+  const holding = `[${value(0)}, NULL, 'a'] AS l, {'a': ${value(1)}, 'b': [${value(2)}]} AS s, map(['k'], [${value(3)}]) AS m`
+  const more = `array_value('b', ${value(4)}) AS a, ${value(0)} AS t, ${value(1)}::BLOB AS b, i, [i, NULL] AS n`
+  const union = `CASE WHEN i % 2 = 0 THEN union_value(n := ${value(2)}) END AS u`
+  await checkSame(`SELECT ${holding}, ${more}, ${union}, repeat('x', 5000000) AS x FROM range(7) r(i)`)
+})
+
 test.each(layouts)('%s has room for as many bytes as it is told, and for not one less', async (dataFormat) => {
   const { names, again } = await found(`SELECT i, repeat('é', (i % 9)::INT) AS t, [i] AS l FROM range(3000) r(i)`)
   const options = { dataFormat, names, ascii: false, keyOrder: 'column', limit: 1e9 } as const
-  const { bytes } = await renderResult(again(), { ...options, resultBytes: 1e9 })
+  const { bytes } = await rendered(again(), { ...options, resultBytes: 1e9 })
   await renderResult(again(), { ...options, resultBytes: bytes })
   for (const resultBytes of [0, 1, 5000, bytes - 1]) {
     await expect(renderResult(again(), { ...options, resultBytes })).rejects.toMatchObject({ kind: 'ResultTooLarge' })

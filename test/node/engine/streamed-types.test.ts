@@ -48,13 +48,17 @@ async function streamed(format: string, sql: string, limit?: number): Promise<Ui
     limit,
     isKept: false,
     exportBytes: 1e9,
+    rowBytes: 1e9,
   })
   return concatBytes(parts)
 }
 
 async function lines(sql: string): Promise<string> {
   const options = { dataFormat: 'JsonAos', keyOrder: 'column', ascii: false, limit: 1e6, resultBytes: 1e9 } as const
-  const { pieces } = await renderResult(await connection.run(sql), { ...options, names: await namesOf(sql) })
+  const { pieces } = must(
+    await renderResult(await connection.run(sql), { ...options, names: await namesOf(sql) }),
+    'it runs to its end',
+  )
   return Buffer.from(concatBytes(pieces)).toString()
 }
 

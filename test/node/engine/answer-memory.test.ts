@@ -1,0 +1,105 @@
+// What an answer takes of a query process: a bound of it holds while the answer is made, and what was taken is given back, so
+// that the next statement of the same size is answered. Measured as the most memory that the process ever had.
+
+import { readFileSync } from 'node:fs'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { must } from '../../../src/libraries/base/assert.ts'
+import { systemClock } from '../../../src/libraries/base/clock.ts'
+import { NodeError } from '../../../src/libraries/base/errors.ts'
+import { ChildHandle, type Outcome } from '../../../src/node/engine/child-handle.ts'
+import { engineVersion, type ToChild } from '../../../src/node/engine/messages.ts'
+import { benchOptions } from './helpers.ts'
+
+const mebibyte = 1024 * 1024
+const settings = {
+  engineVersion,
+  memoryBytes: 384 * mebibyte,
+  killBytes: 1024 * mebibyte,
+  resultBytes: 48 * mebibyte,
+  exportBytes: 1024 * mebibyte,
+  dataRoots: ['/nowhere'],
+}
+const within = { name: 'queryMs', value: 120_000 } as const
+
+async function open(): Promise<ChildHandle> {
+  const { native } = benchOptions
+  const child = new ChildHandle(settings, { folder: native.folder, state: await native.state() }, systemClock)
+  onTestFinished(async () => {
+    child.kill(new NodeError('Draining', 'the test is over'))
+    await child.exited
+  })
+  await child.ready()
+  return child
+}
+
+/** The most memory that the process had so far. */
+function highestBytes({ pid }: ChildHandle): number {
+  const [, kibibytes] = /VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
+  return Number(must(kibibytes, 'Linux tells')) * 1024
+}
+
+function jobOf(sql: string): Pick<Extract<ToChild, { kind: 'run' }>['job'], 'analysis' | 'tables' | 'forget'> & {
+  readonly reproducible: false
+  readonly skip: 0
+} {
+  const none = { volatile: undefined, catalogue: undefined, narrowing: undefined, columns: undefined }
+  const analysis = { sql, tables: [], isRaced: false, isProvable: true, listings: [], parameters: [], ...none }
+  return { analysis, tables: [], forget: false, reproducible: false, skip: 0 }
+}
+
+/** Rows of the answer, or the limit that it met. */
+async function outcomeOf(child: ChildHandle, message: ToChild): Promise<number | string | undefined> {
+  const reader = { begin: () => undefined, more: async () => await Promise.resolve() }
+  try {
+    const found: Outcome = await child.perform(() => message, { within, signal: undefined, reader })
+    return found.kind === 'answer' ? found.answer.rows : found.kind === 'streamed' ? found.end.rows : found.kind
+  } catch (error) {
+    return error instanceof NodeError ? error.details.limit?.name : String(error)
+  }
+}
+
+function run(sql: string, dataFormat = 'JsonAoa'): ToChild {
+  const job = { ...jobOf(sql), threads: 1, dataFormat, wantSchema: false, keyOrder: 'column', ascii: false } as const
+  return { kind: 'run', job: { ...job, limit: 100_000 } }
+}
+
+function stream(sql: string, format: string): ToChild {
+  const options = { escapeFormulas: false, geometry: undefined }
+  return { kind: 'stream', job: { ...jobOf(sql), format, options, limit: undefined, inOffsetOrder: false } }
+}
+
+const text = "repeat('x', 100000 + (i % 10)::INT)"
+/** What the engine takes itself for the rows of one vector of 2,048, and for what it has of the next. */
+const ofEngine = 640 * mebibyte
+
+describe.runIf(process.platform === 'linux')('the memory of a process', () => {
+  test.each([text, `{'a': ['b', ${text}]}`, `map(['k'], [${text}::BLOB])`])(
+    '%s of many rows is refused before it is copied, and then one of few is answered',
+    async (value) => {
+      const child = await open()
+      const before = highestBytes(child)
+      expect(await outcomeOf(child, run(`SELECT ${value} AS v FROM range(1000) r(i)`))).toBe('resultBytes')
+      expect(highestBytes(child) - before).toBeLessThan(ofEngine)
+      const next = child.usable ? child : await open()
+      expect(await outcomeOf(next, run(`SELECT ${value} AS v FROM range(400) r(i)`))).toBe(400)
+    },
+  )
+
+  test('answers that fit follow one another', async () => {
+    const child = await open()
+    const before = highestBytes(child)
+    for (let at = 0; at < 6; at++)
+      expect(await outcomeOf(child, run(`SELECT ${text} AS v, ${at} FROM range(400) r(i)`))).toBe(400)
+    expect(child.usable).toBe(true)
+    expect(highestBytes(child) - before).toBeLessThan(450 * mebibyte)
+  })
+
+  test.each(['Csv', 'Parquet'])('large rows leave as %s, none larger than an answer', async (format) => {
+    const child = await open()
+    const before = highestBytes(child)
+    expect(await outcomeOf(child, stream(`SELECT ${text} AS v FROM range(2000) r(i)`, format))).toBe(2000)
+    expect(highestBytes(child) - before).toBeLessThan(ofEngine)
+    const row = stream(`SELECT repeat('x', ${49 * mebibyte}) AS v`, format)
+    expect(await outcomeOf(child.usable ? child : await open(), row)).toBe('resultBytes')
+  })
+})
