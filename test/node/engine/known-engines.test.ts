@@ -11,14 +11,7 @@ import { ChildHandle } from '../../../src/node/engine/child-handle.ts'
 import { openEngine } from '../../../src/node/engine/engine.ts'
 import { knownEngines } from '../../../src/node/engine/known-engines.ts'
 import { engineVersion } from '../../../src/node/engine/messages.ts'
-<<<<<<< HEAD
-import { addingHint, libraryName, NativeEngine } from '../../../src/node/engine/native-engine.ts'
-=======
 import { addingHint, filesOf, libraryName, NativeEngine } from '../../../src/node/engine/native-engine.ts'
-import { connectDriver } from '../../../src/node/engine/portable-driver.ts'
-import { findPortableModule, PortableModule } from '../../../src/node/engine/portable-module.ts'
-import { browserEngineVersion, hasBrowserEngine } from '../../helpers/browser-engine.ts'
->>>>>>> ca1de9ec (Every file of an engine that runs is known, and is looked at each time a process starts; archives are read once)
 import { repository } from '../../helpers/sources.ts'
 import { benchOptions } from './helpers.ts'
 
