@@ -39,7 +39,7 @@ beforeAll(async () => {
 })
 
 const rowsOf = async (sql: string, reproducible = false): Promise<unknown[][]> =>
-  JSON.parse(await ask(bench.engine, sql, { tables, limit: 5000, reproducible })) as unknown[][]
+  JSON.parse(await ask(bench.engine, sql, { tables, limit: 1_000_000, reproducible })) as unknown[][]
 
 /** As both have them: SQLite has no booleans. */
 const sorted = (rows: readonly (readonly unknown[])[]): string[] =>
