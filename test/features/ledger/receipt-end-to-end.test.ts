@@ -17,7 +17,11 @@ afterAll(() => rm(folder, { recursive: true }))
 const data = join(folder, 'node')
 const flags = ['--ledger-origin', 'data.example/ledger', '--ledger-delay', '1s']
 
-async function call(node: ServedNode, path: string, init: RequestInit = {}): Promise<string> {
+async function call(
+  node: ServedNode,
+  path: string,
+  init: Omit<RequestInit, 'headers'> & { readonly headers?: Readonly<Record<string, string>> } = {},
+): Promise<string> {
   const authorization = `Bearer ${(await readFile(join(data, 'token'), 'utf8')).trim()}`
   const answer = await fetch(node.url + path, { ...init, headers: { authorization, ...init.headers } })
   return await answer.text()
@@ -67,11 +71,11 @@ async function receiptOf(node: ServedNode, name: string): Promise<readonly [rece
 test('a receipt is judged by its files and by the ledger, and no longer by a key that leaked', async () => {
   const first = await serveNode(data, flags)
   const former = nodeKeyFromJson(await readFile(join(data, 'keys', 'node.json'), 'utf8'))
-  const kept: (readonly [string, string])[] = []
+  let kept: readonly [string, string] = ['', '']
   try {
     await save('policy', await call(first, '/ledger/policy'))
     const of = await receiptOf(first, 'kept')
-    kept.push(of)
+    kept = of
     const statement = await statementProof(first, 'first.tlog-proof', /"retired":\[\]/)
     const files = [...of, statement] as const
     const byFiles = {
@@ -114,7 +118,7 @@ test('a receipt is judged by its files and by the ledger, and no longer by a key
   expect(await runCommand(['key', 'rotate', '--data', data, '--leaked'])).toMatchObject({ code: 0 })
   const next = await serveNode(data, flags)
   try {
-    const [[receipt = '', proof = ''] = []] = kept
+    const [receipt, proof] = kept
     const leaked = await statementProof(next, 'leaked.tlog-proof', /"why":"leaked"/)
     const told = { retired: { why: 'leaked' }, signer: former.did }
     expect((await verify(receipt, proof, leaked, '--offline'))[0]).toMatchObject({ verdict: 'included', ...told })

@@ -1,0 +1,193 @@
+// Vectors of refusals, statements and receipts by themselves, and of whose promise a receipt is.
+
+import { jsonText } from '../../src/libraries/base/json/json.ts'
+import { canonicalBytes } from '../../src/libraries/base/json/canonical.ts'
+import { type JsonObject } from '../../src/libraries/base/json/value.ts'
+import { didOf, domains, object, receiptOf, signedBy } from '../../test/libraries/ledger/small-node.ts'
+import {
+  allShown,
+  blockShown,
+  log,
+  lines,
+  ofOthers,
+  first,
+  rotated,
+  leaked,
+  rotatedBefore,
+  rotatedAgain,
+  instead,
+  tree,
+  swapped,
+  keys,
+  foreign,
+  treeC,
+  text,
+  add,
+  none,
+  firstProof,
+  batchProof,
+  blockProof,
+  byFirst,
+  byReader,
+  originA,
+  originC,
+  atLeak,
+  next,
+} from './model.ts'
+
+// Refusals, statements and receipts by themselves.
+const refusal = signedBy(7, domains.refusal, {
+  dataset: { id: next.dataset.id, alias: 'me/lab' },
+  bodyHash: next.batchRecord.get('bodyHash'),
+  kind: 'SchemaMismatch',
+  errors: [],
+  time: '2026-05-28T20:20:00.000Z',
+})
+add('refusal', 'signed', [refusal], none)
+add('refusal in its problem', 'signed', [object({ status: 422, refusal })], none)
+add('refusal by another than the one that is named', 'altered', [refusal], { ...none, signer: didOf(8) })
+add('refusal that is changed', 'altered', [jsonText(refusal).replace('SchemaMismatch', 'SchemaConflict')], none)
+add('statement by itself', 'signed', [canonicalBytes(first.documents.statement.statement)], none)
+add('statement that is not canonical', 'altered', [` ${jsonText(first.documents.statement.statement)}`], none)
+const plain = receiptOf(next, { by: null })
+add('receipt without a promise', 'signed', [plain], none)
+add('receipt without a promise, by the one that is named', 'signed', [plain], { ...none, ...byReader })
+add('receipt without a promise, by another than the one that is named', 'altered', [plain], {
+  ...none,
+  signer: didOf(8),
+})
+add('receipt that is not signed', 'impossible', [new Map([...plain].filter(([name]) => name !== 'proof'))], none)
+add('receipt without a time', 'altered', [signedBy(7, domains.receipt, without(plain, 'time'))])
+add('receipt without the id of its batch', 'altered', [signedBy(7, domains.receipt, without(plain, 'batchId'))])
+
+function without(document: JsonObject, ...names: readonly string[]): object {
+  return new Map([...document].filter(([name]) => name !== 'proof' && !names.includes(name)))
+}
+
+// Whose promise it is.
+export const receipt = receiptOf(next)
+add('receipt without a policy', 'not judged: policy', [receipt], none)
+add('receipt about a ledger that the policy lacks', 'not judged: policy', [receipt, batchProof], {
+  ...byReader,
+  boundBy: undefined as never, // the policy counts first
+  policy: ofOthers,
+})
+add('receipt whose signer nobody names', 'not judged: signer', [receipt])
+add('receipt whose signer nobody names, with the proof of its batch', 'not judged: signer', [receipt, batchProof])
+add('receipt whose signer a statement names, without an entry', 'not judged: ledger', [receipt, firstProof], byFirst)
+add('receipt whose signer the reader names, without an entry', 'not judged: ledger', [receipt], byReader)
+add('receipt of a stranger', 'not judged: signer', [receiptOf(next, { key: 66 }), batchProof, firstProof])
+add('receipt of a stranger that is due in 2099', 'not judged: signer', [
+  receiptOf(next, { key: 66, by: '2099-01-01T00:00:00.000Z' }),
+  firstProof,
+])
+add(
+  'receipt of a stranger whom a statement of another ledger names',
+  'not judged: signer',
+  [receiptOf(next, { key: 66 }), batchProof, firstProof, treeC.text(foreign.documents.statement)],
+  { policy: lines(log(originA, 1), log(originC, 3), 'quorum none') },
+)
+add('receipt with a statement that is no entry', 'not judged: signer', [
+  receipt,
+  batchProof,
+  canonicalBytes(first.documents.statement.statement),
+])
+add('receipt with an altered proof of a statement', 'not judged: signer', [
+  receipt,
+  batchProof,
+  text(firstProof).replace('\nindex 0\n', '\nindex 1\n'),
+])
+add('receipt by another than the one that is named', 'altered', [receipt, batchProof], { signer: didOf(8) })
+add('receipt that is changed', 'altered', [jsonText(receipt).replace('me/lab', 'me/lob'), batchProof, firstProof])
+const fewWitnesses = tree.text(first.documents.statement, { witnesses: [] })
+add(
+  'receipt whose signer is named below a head that the ledger alone signed',
+  'included',
+  [receipt, blockProof, fewWitnesses],
+  { ...byFirst, ...blockShown },
+)
+
+// Keys that are retired.
+export const proofOf = (one: typeof first): Uint8Array => keys.text(one.documents.statement)
+const late = receiptOf(next, { time: '2026-05-28T20:26:00.000Z', by: '2026-05-28T20:27:30.000Z' })
+const atOnce = receiptOf(next, { time: atLeak, by: '2026-05-28T20:26:30.000Z' })
+const statedAt = (index: number) => ({ boundBy: { ledger: originA, index, size: 9 } }) as const
+const rotatedFact = { retired: { at: atLeak, why: 'rotated' } }
+export const leakedFact = { retired: { at: atLeak, why: 'leaked' } }
+add('receipt from before its key was changed', 'included', [receipt, batchProof, proofOf(first), proofOf(rotated)], {
+  ...statedAt(4),
+  ...rotatedFact,
+  ...allShown,
+})
+add('receipt from the moment when its key was changed', 'included', [atOnce, batchProof, proofOf(rotated)], {
+  ...statedAt(4),
+  ...rotatedFact,
+})
+add(
+  'receipt from after its key was changed',
+  'not judged: signer',
+  [late, batchProof, proofOf(first), proofOf(rotated)],
+  {
+    ...statedAt(4),
+    ...rotatedFact,
+  },
+)
+add(
+  'receipt from after its key was changed, where the reader names it',
+  'not judged: signer',
+  [late, batchProof, proofOf(rotated)],
+  { ...byReader, ...rotatedFact },
+)
+add(
+  'receipt from after its key was changed, of which nobody tells',
+  'included',
+  [late, batchProof, proofOf(first)],
+  statedAt(0),
+)
+add('receipt by the key that took the place', 'included', [receiptOf(next, { key: 8 }), batchProof, proofOf(rotated)], {
+  ...statedAt(4),
+})
+add('receipt whose key leaked later', 'included', [receipt, batchProof, proofOf(leaked)], {
+  ...statedAt(5),
+  ...leakedFact,
+})
+add('receipt from after its key leaked', 'not judged: signer', [late, batchProof, proofOf(first), proofOf(leaked)], {
+  ...statedAt(5),
+  ...leakedFact,
+})
+add(
+  'receipt whose key leaked, though it is said to be rotated later and earlier',
+  'not judged: signer',
+  [late, batchProof, proofOf(rotated), proofOf(leaked), proofOf(rotatedAgain)],
+  { ...statedAt(5), ...leakedFact },
+)
+add(
+  'receipt whose key was rotated earlier by one statement and later by the newest',
+  'included',
+  [receipt, batchProof, proofOf(rotatedBefore), proofOf(rotatedAgain)],
+  { ...statedAt(8), ...rotatedFact },
+)
+add(
+  'receipt whose key leaked, and another block is in its place',
+  'not judged: signer',
+  [receipt, swapped.text(instead.documents.block), proofOf(leaked)],
+  { ...statedAt(5), ...leakedFact },
+)
+add(
+  'receipt whose key was changed, and another block is in its place',
+  'promise broken',
+  [receipt, swapped.text(instead.documents.block), proofOf(rotated)],
+  { ...statedAt(4), ...rotatedFact },
+)
+add(
+  'receipt whose key leaked, not yet due',
+  'not judged: signer',
+  [receiptOf(next, { by: '2099-01-01T00:00:00.000Z' }), proofOf(leaked)],
+  { ...statedAt(5), ...leakedFact },
+)
+add(
+  'receipt whose key leaked, under a head of one witness',
+  'witness quorum not met',
+  [receipt, tree.text(next.documents.batch, { witnesses: [2] }), proofOf(leaked)],
+  { ...statedAt(5), ...leakedFact },
+)
