@@ -129,7 +129,10 @@ async function makeLedger(store: ObjectStore, dir: string): Promise<void> {
   const open = sequence % placesPerGroup
   const places = Array.from({ length: open }, (_, i) => (sequence - open + i) * ownEvery)
   const next = [{ tag: key.tag, sequence, places }]
-  await store.put(ledgerStateKey(1, 1), stateCodec.encode({ tree: storedTree(head), statements: [{ hash: '0'.repeat(64), index: 0 }], next }))
+  await store.put(
+    ledgerStateKey(1, 1),
+    stateCodec.encode({ tree: storedTree(head), statements: [{ hash: '0'.repeat(64), index: 0 }], next }),
+  )
   await claimOrigin(store, 1, { origin, key: ledgerVerifierKey(origin, signer) })
   const of = { store, clock: systemClock, logger: silentLogger, ledger: 1, origin, signer, policy, waitMs: 0 }
   await new Publisher(of).offer(head)

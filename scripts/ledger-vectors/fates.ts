@@ -1,7 +1,7 @@
 // Vectors of what became of promises: kept, broken, not yet due, and of ledgers whose place another took.
 
-import { type JsonObject } from '../../src/libraries/base/json/value.ts'
-import { type ProofDocument } from '../../src/libraries/ledger/proof-document.ts'
+import type { JsonObject } from '../../src/libraries/base/json/value.ts'
+import type { ProofDocument } from '../../src/libraries/ledger/proof-document.ts'
 import { brokenPromiseJson } from '../../src/libraries/ledger/signed-receipt.ts'
 import { object, receiptOf, SmallTree } from '../../test/libraries/ledger/small-node.ts'
 import {

@@ -2,7 +2,7 @@
 
 import { decodeUtf8 } from '../../src/libraries/base/bytes.ts'
 import { jsonText } from '../../src/libraries/base/json/json.ts'
-import { type JsonObject } from '../../src/libraries/base/json/value.ts'
+import type { JsonObject } from '../../src/libraries/base/json/value.ts'
 import { signatureTypes } from '../../src/libraries/ledger/verifier-key.ts'
 import { keyText, witnessName } from '../../test/libraries/ledger/keys.ts'
 import { blockOf, didOf, SmallTree, statementOf } from '../../test/libraries/ledger/small-node.ts'

@@ -2,7 +2,7 @@
 
 import { headText } from '../../src/libraries/ledger/head.ts'
 import { noteOf, signNote } from '../../src/libraries/ledger/note.ts'
-import { type ProofDocument } from '../../src/libraries/ledger/proof-document.ts'
+import type { ProofDocument } from '../../src/libraries/ledger/proof-document.ts'
 import { verifierKey, verifierKeyText } from '../../src/libraries/ledger/verifier-key.ts'
 import { keyText, signer, smallOrderSigner } from '../../test/libraries/ledger/keys.ts'
 import { SmallTree, statementOf } from '../../test/libraries/ledger/small-node.ts'

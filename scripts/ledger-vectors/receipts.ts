@@ -2,7 +2,7 @@
 
 import { jsonText } from '../../src/libraries/base/json/json.ts'
 import { canonicalBytes } from '../../src/libraries/base/json/canonical.ts'
-import { type JsonObject } from '../../src/libraries/base/json/value.ts'
+import type { JsonObject } from '../../src/libraries/base/json/value.ts'
 import { didOf, domains, object, receiptOf, signedBy } from '../../test/libraries/ledger/small-node.ts'
 import {
   allShown,
