@@ -73,7 +73,7 @@ describe.concurrent('an audit', () => {
     const { code, stdout } = await runCommand(['ledger', 'audit', `${node.url}/ledger/`], { cwd: folder })
     expect([code, JSON.parse(stdout)]).toEqual([0, expect.objectContaining({ policy: `of ${node.url}` })])
     files.delete('/ledger/policy')
-    expect((await runCommand(['ledger', 'audit', node.url], { cwd: folder })).code).toBe(11)
+    expect((await runCommand(['ledger', 'audit', node.url], { cwd: folder })).code).toBe(14)
     expect((await runCommand(['ledger', 'audit', 'here'], { cwd: folder })).code).toBe(2)
     const { stdout: table } = await runCommand(['ledger', 'audit', node.url, '--policy', policy, '-o', 'table'])
     expect(table).toMatch(/^verdict +consistent$/m)
