@@ -9,6 +9,8 @@ import { must } from '../../src/libraries/base/assert.ts'
 import { jsonText } from '../../src/libraries/base/json/json.ts'
 import { headText } from '../../src/libraries/ledger/head.ts'
 import { noteOf, signNote } from '../../src/libraries/ledger/note.ts'
+import { commit } from '../../src/libraries/proof/commitment.ts'
+import { nodeKeyFromSeed, signProof } from '../../src/libraries/proof/sign.ts'
 import { tlogProofText } from '../../src/libraries/ledger/tlog-proof.ts'
 import { type LiveNode, startLiveNode } from '../helpers/live-node.ts'
 import { origin, smallOrderSigner, twoOfThree } from '../libraries/ledger/keys.ts'
@@ -69,6 +71,27 @@ describe('the reader example', () => {
     expect(await readFile(file, 'utf8')).not.toBe(answer.text)
     const { code, stdout, stderr } = await ask('--check', file)
     expect([code, stdout, stderr]).toEqual([1, '', expect.stringContaining(reason)])
+  })
+
+  it('takes the proofs of every signer', async () => {
+    const signed = Array.from({ length: 30 }, (_, seed) => {
+      const { commitment, proof } = signProof(
+        commit({ input: new Map(), output: new Map() }),
+        nodeKeyFromSeed(new Uint8Array(32).fill(seed)),
+      )
+      return JSON.stringify({ commitment, input: {}, output: {}, proof, subQueries: [] })
+    })
+    const program = `
+import sys
+sys.path.insert(0, "examples/reader")
+import ask
+for line in sys.stdin: print(ask.check(line.strip())[2])
+`
+    const { stdout, stderr } = await run('python3', ['-B', '-c', program], { input: signed.join('\n') })
+    expect([stdout.split('\n').slice(0, -1), stderr]).toEqual([
+      signed.map((text) => JSON.parse(text).proof.verificationMethod),
+      '',
+    ])
   })
 
   it('asks with values for parameters, and says which were signed', async () => {

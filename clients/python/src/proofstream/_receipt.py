@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
+from . import _json
 from ._documents import signer_of, time_of
 from ._head import Head, lack_of
 from ._inclusion import ENTRY_BYTES, Newer, Proven, open_proof
@@ -114,7 +115,7 @@ def open_receipt(document: Dict[str, Any]) -> Receipt:
         block = members(receipt["block"], "block", ("hash", "sequence"), others=True)
         facts["block"] = {"hash": _form("f1620[0-9a-f]{64}", block["hash"]), "sequence": natural(block["sequence"])}
     if "offsets" in receipt:
-        offsets = members(receipt["offsets"], "offsets", ("start", "end"), others=True)
+        offsets = members(receipt["offsets"], "offsets", ("start", "end"))
         facts["offsets"] = {name: natural(offsets[name]) for name in ("start", "end")}
     if "idempotencyKey" in receipt:
         text_of(receipt["idempotencyKey"])
@@ -248,19 +249,12 @@ def _shown_at(one: Placed, said: Dict[str, Any], has_batch: bool) -> Dict[str, A
 
 def _fault_of_batch(receipt: Receipt, record: Dict[str, Any]) -> Optional[str]:
     """The member that the batch in the ledger has otherwise; empty where none, None where it is another batch."""
-    members(record, "the batch", ("id", "status", "bodyHash"), others=True)
-    for name in ("id", "status", "bodyHash"):
-        text_of(record[name])
-    offsets = record.get("offsets")
-    if "offsets" in record:
-        members(offsets, "offsets", ("start", "end"))
-        offsets = {name: natural(value) for name, value in record["offsets"].items()}
-    said = receipt.facts
+    said = dict(receipt.facts, id=receipt.batch_id)
+    if "offsets" in said:
+        said["offsets"] = {name: _json.Number(value) for name, value in said["offsets"].items()}
+    names = ("id", "bodyHash", "status", "offsets")
+    others = [name for name in names if _json.canonical(record.get(name)) != _json.canonical(said.get(name))]
     # The id of a key comes again after it was rejected.
-    if record["id"] != receipt.batch_id or (record["status"] == "rejected" and receipt.has_key):
+    if "id" in others or (record.get("status") == "rejected" and receipt.has_key):
         return None
-    if record["bodyHash"] != said["bodyHash"]:
-        return "bodyHash"
-    if record["status"] != said["status"]:
-        return "status"
-    return "" if offsets == said.get("offsets") else "offsets"
+    return others[0] if others else ""
