@@ -4,7 +4,7 @@
 import { readFileSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
 import { expect, test } from 'vitest'
-import type { Vector } from '../../scripts/ledger-vectors.ts'
+import type { Vector } from '../../scripts/ledger-vectors/model.ts'
 import { told } from '../../src/cli/judged.ts'
 import { must } from '../../src/libraries/base/assert.ts'
 import { equalBytes, utf8 } from '../../src/libraries/base/bytes.ts'
