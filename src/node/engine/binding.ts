@@ -31,7 +31,8 @@ function loadKnown(): Loaded {
   const before = new Set(Object.keys(load.cache))
   // The package of bindings chooses a library by what else is installed; this one was chosen, and its addon is known.
   const name = load.resolve('@duckdb/node-bindings')
-  load.cache[name] = Object.assign(new Module(name), { exports: load(files.addon) as unknown, loaded: true })
+  const exports: unknown = load(files.addon)
+  load.cache[name] = Object.assign(new Module(name), { exports, loaded: true })
   const found = loadFrom(load, '.')
   const known = new Set([name, files.addon, ...files.modules])
   assert(stateOf(files) === state, 'the files of the engine have not changed while they were loaded')

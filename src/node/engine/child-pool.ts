@@ -206,7 +206,6 @@ export class ChildPool {
 
   async #spawn(): Promise<void> {
     const { clock, native } = this.#options
-    // mutant: any library runs
     const state = await native.state()
     if (this.#closing.signal.aborted) throw draining()
     const child = new ChildHandle(this.#settings, { folder: native.folder, state }, clock)

@@ -141,6 +141,7 @@ function libraryStateOf(files: EngineFiles): string {
 }
 
 function foundIn({ found, state }: Looked): { readonly digest: string; readonly state: string } {
+  // mutant: any library runs
   if (found instanceof NodeError) throw found
   return { digest: found, state }
 }
