@@ -44,31 +44,9 @@ describe('export', () => {
     expect(Object.keys(JSON.parse(await text('all.json'))[0])).toHaveLength(7)
   })
 
-  test('of chosen columns and rows', async () => {
-    await run('export', 'acme/many', '-o', 'some.csv', '--columns', 'name,k', '--where', 'k >= 2498')
-    expect(await text('some.csv')).toBe('name,k\r\n"n""2498,",2498\r\n"n""2499,",2499\r\n')
-    const { code, stderr } = await run('export', 'acme/many', '-o', 'none.csv', '--where', 'k > nosuch')
-    expect([code, await stat(join(folder, 'none.csv')).catch(() => 'no file')]).toEqual([5, 'no file'])
-    expect(stderr).toContain('k > nosuch\n')
-  })
-
-  test('of geometries has the tokens with which they came', async () => {
-    await run('export', 'acme/points', '-o', 'points.geojson')
-    expect(await text('points.geojson')).toContain('[1.50,2]')
-  })
-
   test.each(fileForms.map(({ extensions }) => extensions[0]))('knows a file that ends in %s', async (extension) => {
     const { code } = await run('export', 'acme/points', '-o', `form.${extension}`)
     expect([code, (await stat(join(folder, `form.${extension}`))).size > 0]).toEqual([0, true])
-  })
-
-  test('can be ingested again', async () => {
-    await run('export', 'acme/many', '-o', 'again.csv', '--no-system')
-    const { code } = await run('ingest', 'acme/again', 'again.csv')
-    expect(code).toBe(0)
-    const sql = 'select k, name, share from "acme/again" except select k, name, share from "acme/many"'
-    expect((await live.query(sql)).at('output.data')).toEqual([])
-    expect((await live.query('select count(*) from "acme/again"')).at('output.data')).toEqual([[count]])
   })
 })
 
@@ -126,13 +104,4 @@ describe('query', () => {
   test('tells what there is', async () => {
     expect((await run('query', 'show tables')).stdout).toContain('{"name":"acme/many"}\n')
   })
-})
-
-test('tail saves the newest', async () => {
-  await run('tail', 'acme/many', '-n', '2', '-o', 'tail.csv')
-  expect((await text('tail.csv')).split('\r\n').slice(1)).toEqual([
-    expect.stringMatching(/^2498,/),
-    expect.stringMatching(/^2499,/),
-    '',
-  ])
 })

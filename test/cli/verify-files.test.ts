@@ -7,21 +7,15 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { toHex } from '../../src/libraries/base/bytes.ts'
 import { canonicalBytes } from '../../src/libraries/base/json/canonical.ts'
-import { fromPlain, jsonText, parseJson } from '../../src/libraries/base/json/json.ts'
-import type { JsonObject } from '../../src/libraries/base/json/value.ts'
-import { documentBytes, type ProofDocument, proofJsonText } from '../../src/libraries/ledger/proof-document.ts'
-import { inclusionProof } from '../../src/libraries/ledger/tile-proofs.ts'
-import { hashesByLevel } from '../../src/libraries/ledger/tiled-tree.ts'
-import { tlogProofText } from '../../src/libraries/ledger/tlog-proof.ts'
-import { leafHash } from '../../src/libraries/ledger/tree.ts'
-import { generateNodeKey } from '../../src/libraries/proof/sign.ts'
+import { fromPlain, jsonText } from '../../src/libraries/base/json/json.ts'
+import { proofJsonText } from '../../src/libraries/ledger/proof-document.ts'
 import { runCommand } from '../helpers/run-node.ts'
 import { repository } from '../helpers/sources.ts'
 import { keyText, origin, signedHead, twoOfThree } from '../libraries/ledger/keys.ts'
 import { SmallLedger } from '../libraries/ledger/proofs.ts'
-import { nodeKey, signedReceipt, signedRefusal } from '../libraries/ledger/receipts.ts'
+import { nodeKey, signedReceipt } from '../libraries/ledger/receipts.ts'
 import { blockOf, receiptOf, SmallTree, statementOf } from '../libraries/ledger/small-node.ts'
-import { firstStatement, headOf, serve, servedLedger, servedTree } from './served-ledger.ts'
+import { headOf, serve, servedLedger, servedTree } from './served-ledger.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'proofstream-verify-'))
 const ledger = new SmallLedger(600)
@@ -148,23 +142,6 @@ describe.concurrent('verify', () => {
       ])
     }
   })
-
-  test('says who has signed a refusal, a statement or a receipt without a promise', async () => {
-    const files = [
-      await save('refusal', { status: 422, refusal: signedRefusal() }),
-      await save('statement', firstStatement()),
-      await save('plain', signedReceipt(ledger, 5, {})),
-    ]
-    const named = await verify(...files, '--signer', nodeKey.did, '--offline')
-    expect([named.code, named.lines]).toEqual([
-      0,
-      files.map((file) => expect.objectContaining({ file, verdict: 'signed', signer: nodeKey.did })),
-    ])
-    expect(named.lines[0]).not.toHaveProperty('reason')
-    const other = await verify(...files, '--signer', generateNodeKey().did, '--offline')
-    expect([other.code, other.lines.map(({ verdict }) => verdict)]).toEqual([10, Array(3).fill('altered')])
-    expect((await verify(files[2]!, '--offline')).lines[0]?.['reason']).toContain('--signer')
-  })
 })
 
 describe.concurrent('the promise of a receipt', () => {
@@ -230,35 +207,6 @@ describe.concurrent('the promise of a receipt', () => {
     expect((await verify(old, '--policy', policy, '--server', nowhere)).code).toBe(6)
   })
 
-  test('is judged by the proofs beside it, in any order, without asking anybody', async () => {
-    const { entries, head } = servedLedger(blocks(9))
-    const tree = hashesByLevel(entries.map(leafHash))
-    const proofOf = (index: number, document: ProofDocument): Uint8Array =>
-      tlogProofText({
-        extra: documentBytes(document),
-        index,
-        hashes: inclusionProof(index, entries.length, tree),
-        head,
-      })!
-    const statement = parseJson(firstStatement()) as JsonObject
-    const files = [
-      await save('1.tlog-proof', proofOf(6, ledger.blocks[5]!.documents.block)),
-      await save('kept.json', signedReceipt(ledger, 5, { by: past })),
-      await save('0.tlog-proof', proofOf(0, { kind: 'statement', entry: entries[0]!, statement })),
-    ]
-    const { code, lines } = await verify(...files, '--policy', policy, '--offline')
-    expect([code, lines.map(({ verdict }) => verdict)]).toEqual([0, Array(3).fill('included')])
-    expect(lines[1]).toMatchObject({
-      boundBy: { ledger: origin, index: 0, size: 10 },
-      ledger: { origin, size: 10, index: 6 },
-      shown: ['dataset', 'block'],
-      claimed: ['bodyHash', 'status'],
-    })
-    expect(lines[2]).toMatchObject({ kind: 'statement', node: nodeKey.did, retired: [] })
-    const without = await verify(files[0]!, files[1]!, '--policy', policy, '--offline')
-    expect([without.code, without.lines[1]]).toMatchObject([14, { missing: 'signer' }])
-  })
-
   test('is broken by a later head without the entry, and by another block in its place: both are files that verify takes', async () => {
     const receipt = await save('broken', signedReceipt(ledger, 8, { by: past }))
     await using without = await serve(servedLedger(blocks(8)).files)
@@ -282,24 +230,6 @@ describe.concurrent('the promise of a receipt', () => {
     expect((await verify(files[0]!, ...offline)).lines[0]).toMatchObject({ code: 14, missing: 'ledger' })
     const changed = swapped.stdout.replace('"index":9', '"index":8')
     expect((await verify(await save('forged.json', changed), ...offline)).code).toBe(10)
-  })
-
-  test('that a stranger signs in the name of the ledger is not judged, whatever the ledger has', async () => {
-    const stranger = generateNodeKey()
-    await using node = await serve(servedLedger(blocks(9)).files)
-    for (const [index, by] of [
-      [5, past],
-      [5, future],
-      [20, past],
-      [20, future],
-    ] as const) {
-      const receipt = await save(`stranger-${index}-${by}`, signedReceipt(ledger, index, { by, key: stranger }))
-      const judged = await verify(receipt, '--policy', policy, '--server', node.url)
-      expect([judged.code, judged.lines[0]]).toMatchObject([14, { missing: 'signer' }])
-      expect(judged.lines[0]?.['reason']).toContain(`Nothing says that ${stranger.did} is the node of ${origin}`)
-      const trusted = await verify(receipt, '--policy', policy, '--server', node.url, '--signer', stranger.did)
-      expect(trusted.lines[0]).toMatchObject({ boundBy: 'reader', code: index === 5 || by === future ? 0 : 12 })
-    }
   })
 
   test('of a ledger that was renewed is judged by its end, and by what the next one says of keys', async () => {

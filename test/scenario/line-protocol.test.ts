@@ -3,7 +3,6 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { datasetCalls } from '../helpers/dataset-calls.ts'
 import { type Answer, liveNode } from '../helpers/live-node.ts'
@@ -71,15 +70,6 @@ describe('what is stored', () => {
     const key = { headers: { 'idempotency-key': 'k' } }
     expect((await write(second('lp/twice'), 'm v=4', key)).status).toBe(204)
     expect((await write(second('lp/twice'), 'm v=4', key)).headers['idempotent-replayed']).toBe('true')
-  })
-
-  test('may come in gzip, and with what token a client knows to send', async () => {
-    const headers = { 'content-encoding': 'gzip', authorization: `Token ${live.adminToken}` }
-    expect((await write(second('lp/gzip'), gzipSync('m v=1 1'), { headers })).status).toBe(204)
-    const basic = Buffer.from(`any:${live.adminToken}`).toString('base64')
-    const answer = await write('/write?db=lp/gzip', 'm v=2 2', { headers: { authorization: `Basic ${basic}` } })
-    expect(answer.status).toBe(204)
-    expect(await rows('lp/gzip', 2, 'v')).toEqual([[1], [2]])
   })
 
   test('may come with the token as password of the first interface, where there is no header', async () => {

@@ -6,7 +6,6 @@ import { copyFile, mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { presets } from '../../src/node/formats/presets.ts'
 import { hasMosquitto } from '../helpers/mosquitto.ts'
 import { MqttDevice, reading, sendAll } from '../helpers/mqtt-device.ts'
 import { brokerOf, Taker } from '../helpers/mqtt-taker.ts'
@@ -14,49 +13,6 @@ import { serveNode } from '../helpers/run-node.ts'
 import { until } from '../helpers/until.ts'
 
 describe.skipIf(!hasMosquitto)('messages of a broker', () => {
-  test('become rows: by preset, with their topic; what can never be a row is kept in quarantine', async () => {
-    const broker = await brokerOf()
-    const taker = await Taker.start(broker.url, [
-      'sensors/+/up=acme/sensors?create=true&topic=topic',
-      'v3/+/devices/+/up=acme/uplinks?create=true&preset=ttn',
-    ])
-    const device = await MqttDevice.connect(broker.port, 'device')
-    const { topic, payload } = reading('d1', 1)
-    await device.publish(topic, payload)
-    await device.publish('sensors/d2/up', `[${payload},\n${payload}]`)
-    await taker.becomes('select topic, n from "acme/sensors" order by topic', [
-      ['sensors/d1/up', 1],
-      ['sensors/d2/up', 1],
-      ['sensors/d2/up', 1],
-    ])
-    await device.publish('v3/app1/devices/dev1/up', presets.ttn.example)
-    // A repeat by the device, and the same bytes from another one.
-    await device.publish('v3/app1/devices/dev1/up', presets.ttn.example)
-    await device.publish('v3/app1/devices/dev2/up', presets.ttn.example)
-    await taker.becomes('select end_device_ids_device_id, count(*) from "acme/uplinks" group by all', [['dev1', 2]])
-    await device.publish('sensors/d3/up', 'go offline')
-    await device.publish('sensors/d3/up', Buffer.of(0xff, 0))
-    await device.publish('sensors/d3/up', '{"n":"many"}')
-    await device.publish('sensors/d3/up', `{"n":1,"text":"${'x'.repeat(1_200_000)}"}`)
-    await taker.becomes(
-      'select kind, dataset, topic, payload_base64, payload_bytes from "acme/quarantine" order by all',
-      [
-        ['BodyTooLarge', 'acme/sensors', 'sensors/d3/up', null, 1_200_017],
-        ['MalformedBody', 'acme/sensors', 'sensors/d3/up', '/wA=', 2],
-        ['MalformedBody', 'acme/sensors', 'sensors/d3/up', null, 10],
-        ['WrongType', 'acme/sensors', 'sensors/d3/up', null, 12],
-      ],
-    )
-    expect(await taker.query('select payload from "acme/quarantine" where payload_bytes < 13 order by all')).toEqual([
-      ['go offline'],
-      ['{"n":"many"}'],
-      [null],
-    ])
-    expect(await taker.metric('quarantined_messages_total')).toBe(4)
-    expect(await taker.metric('unacknowledged_messages')).toBe(0)
-    device.close()
-  })
-
   test('with TLS, a user and a certificate of the node; a wrong password is tried again, not forgotten', async () => {
     const dir = await mkdtemp(join(tmpdir(), 'proofstream-mqtt-tls-'))
     const openssl = (...args: string[]): void => {
@@ -117,22 +73,6 @@ describe.skipIf(!hasMosquitto)('messages of a broker', () => {
     ])
     expect(await taker.query('select count(*) from "acme/sensors" where n = 1')).toEqual([[1]])
     device.close()
-  })
-
-  test('two nodes share the messages of a subscription', async () => {
-    const broker = await brokerOf()
-    const routes = ['$share/nodes/sensors/+/up=acme/sensors?create=true']
-    const takers = await Promise.all([Taker.start(broker.url, routes), Taker.start(broker.url, routes)])
-    const messages = Array.from({ length: 400 }, (_, n) => reading('d1', n))
-    await sendAll(broker.port, 'd1', messages)
-    const listOf = async (taker: Taker): Promise<string[]> => {
-      const [[list] = []] = await taker.query(`select string_agg(n::varchar, ',') from "acme/sensors"`)
-      return typeof list === 'string' ? list.split(',') : []
-    }
-    const seen = async (): Promise<string[]> => (await Promise.all(takers.map(listOf))).flat()
-    await until('each message is at one of them', async () => (await seen()).length === messages.length)
-    expect(new Set(await seen()).size).toBe(messages.length)
-    for (const taker of takers) expect(await taker.metric('stored_messages_total')).toBeGreaterThan(0)
   })
 
   test(

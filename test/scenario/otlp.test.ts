@@ -122,17 +122,6 @@ describe('what is stored', () => {
     const rows = (await stored('otlp/timeless', 2, 'epoch_ms(event_time), body')) as [number, string][]
     for (const [ms, text] of rows) expect([ms >= before && ms <= Date.now(), text]).toEqual([true, 'when?'])
   })
-
-  test('has the attributes as one text where that is asked for', async () => {
-    expect((await send('otlp/flat', exportOf([record]), {}, { query: '?flatten=false' })).status).toBe(200)
-    expect(await stored('otlp/flat', 1, 'attributes, resource, scope')).toEqual([
-      [
-        '{"n":9007199254740993,"bar":2.0,"wet":false,"http":{"status":503},"tags":["a",null,"AQI="],"none":null}',
-        '{"service.name":"pump"}',
-        '{"name":"main","version":"1"}',
-      ],
-    ])
-  })
 })
 
 describe('what is told', () => {
@@ -179,23 +168,6 @@ describe('what is told', () => {
     expect(Buffer.from(message).toString('utf8')).toMatch(/^Record 1: .*'attributes_a_b'\. All others are stored\.$/)
     const broken = await send('otlp/partial', Buffer.from('0affff', 'hex'), protobuf)
     expect([broken.status, String(broken.at('hint'))]).toEqual([400, expect.stringMatching(/^Send an ExportLogs/)])
-  })
-
-  test('of a batch with the preset: nothing is stored', async () => {
-    const pairs = { kvlistValue: { values: [{ key: 'b', value: value('y') }] } }
-    const other = {
-      ...record,
-      attributes: [
-        { key: 'a_b', value: value('x') },
-        { key: 'a', value: pairs },
-      ],
-    }
-    const post = await live.call('/otlp/whole/ingest?create=true&preset=otlp-logs', {
-      method: 'POST',
-      body: exportOf([record, other]),
-      headers: json,
-    })
-    expect([post.refusal, post.at('errors.0.record')]).toEqual(['422 RecordsDoNotFit', 1])
   })
 
   test.each([

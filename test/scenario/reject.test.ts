@@ -1,11 +1,10 @@
-// The operator's way out with the program's own commands, beside a running node: rows that no block can hold are rejected,
-// a message that cannot be read is skipped, and both without a restart.
+// The operator's way out with the program's own commands, beside a running node: a message that cannot be read is skipped,
+// without a restart. Rows that no block can hold: test/docs/operators.test.ts.
 
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import { systemClock } from '../../src/libraries/base/clock.ts'
 import { silentLogger } from '../../src/libraries/base/logger.ts'
 import { openFileLog } from '../../src/node/log/file/file-log.ts'
-import { compressor } from '../../src/node/open-storage.ts'
 import { TestWriter } from '../node/builder/support.ts'
 import { type LiveNode, startLiveNode } from '../helpers/live-node.ts'
 import { runCommand } from '../helpers/run-node.ts'
@@ -14,53 +13,12 @@ let live: LiveNode
 
 beforeEach(async () => {
   live = await startLiveNode()
-  const { compress } = compressor
-  vi.spyOn(compressor, 'compress').mockImplementation((bytes) => {
-    if (Buffer.from(bytes).includes('poison ')) throw new RangeError('a bug')
-    return compress(bytes)
-  })
 })
 afterEach(async () => {
-  vi.restoreAllMocks()
   await live.stop()
 })
 
 const waitMs = { interval: 200 }
-
-function post(texts: readonly string[], prefer: string) {
-  return live.call('/acme/a/ingest', {
-    method: 'POST',
-    headers: { 'content-type': 'application/x-ndjson', prefer },
-    body: texts.map((text) => `${JSON.stringify({ text })}\n`).join(''),
-  })
-}
-
-test('rows that halt their dataset are rejected, their receipt says by whom and why, and new rows go on', async () => {
-  await live.ingest('acme/a', [{ text: 'first' }], '?create=true')
-  await live.ingest('acme/b', [{ n: 1 }], '?create=true')
-  const poison = await post(
-    Array.from({ length: 200 }, (_, i) => `poison ${i}`),
-    'respond-async',
-  )
-  expect(poison.status).toBe(202)
-  const position = Number(poison.at('log.position'))
-  await expect.poll(async () => (await post(['no'], 'wait=1')).at('message'), waitMs).toMatch(/PoisonBlock/)
-  expect((await live.ingest('acme/b', [{ n: 2 }])).at('status')).toBe('committed')
-  const reject = (at: number) =>
-    runCommand(
-      `log reject acme/a --data ${live.dataDir} --position ${at} --reason`.split(' ').concat('a bug of the writer'),
-    )
-  await expect.poll(async () => (await reject(position + 1)).stderr, waitMs).toContain(`--position ${position}`)
-  const done = await reject(position)
-  expect(done).toMatchObject({ code: 0, stderr: expect.stringContaining('within 10 s') as string })
-  const receipt = () => live.call(`/receipts/${String(poison.at('receiptId'))}`)
-  await expect.poll(async () => (await receipt()).at('status'), waitMs).toBe('rejected')
-  expect((await receipt()).at('errors.0.message')).toMatch(/^Rejected by an operator \(.+\): a bug of the writer$/)
-  await expect.poll(async () => (await post(['more'], 'wait=10')).at('status'), waitMs).toBe('committed')
-  const rows = (await live.query('select text from "acme/a" order by offset')).at('output.data') as string[][]
-  expect(rows.map(([text]) => text).filter((text) => text !== 'no')).toEqual(['first', 'more'])
-  expect(await runCommand(['fsck', live.dataDir])).toMatchObject({ code: 0 })
-})
 
 test('a message that cannot be read is skipped', async () => {
   await live.ingest('acme/a', [{ text: 'first' }], '?create=true')

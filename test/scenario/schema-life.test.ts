@@ -1,13 +1,12 @@
 // The life of a schema on a real node: declared, inferred, extended; what was proven before stays proven.
 
 import { describe, expect, test } from 'vitest'
-import { columnTexts, datasetCalls } from '../helpers/dataset-calls.ts'
+import { datasetCalls } from '../helpers/dataset-calls.ts'
 import { liveNode } from '../helpers/live-node.ts'
 
 const live = await liveNode({ 'limit-columns': 12 })
 
 const { put, post, rowsOf, columnsOf } = datasetCalls(() => live)
-const csv = { 'content-type': 'text/csv' }
 
 async function eventKinds(alias: string): Promise<string> {
   const blocks = (await live.call(`/${alias}/blocks?limit=1000`)).at('blocks') as { event: { kind: string } }[]
@@ -42,16 +41,6 @@ describe('a new column', () => {
     expect(pinned.at('output.data')).toEqual([[0, 0, 'Oslo']])
   })
 
-  test('does not come from a field that has no value, nor where unknown fields are ignored', async () => {
-    await live.ingest('acme/quiet', [{ a: 1 }], '?create=true')
-    const nothing = await live.ingest('acme/quiet', [{ a: 2, b: null }], '?unknownFields=add')
-    expect(nothing.at('status')).toBe('committed')
-    const ignored = await live.ingest('acme/quiet', [{ a: 3, c: 'x' }], '?unknownFields=ignore')
-    expect(ignored.at('status')).toBe('committed')
-    expect(await columnsOf('acme/quiet')).toEqual(['a: Float64?'])
-    expect(await rowsOf('acme/quiet', 'a')).toEqual([[1], [2], [3]])
-  })
-
   test.each([
     ['offset', 'ReservedColumn'],
     ['OP', 'ReservedColumn'],
@@ -63,14 +52,6 @@ describe('a new column', () => {
       expect([answer.status, answer.at('errors.0.kind')]).toEqual([422, kind])
     }
     expect(await columnsOf('acme/reserved')).toEqual(['a: Float64?'])
-  })
-
-  test('that differs in case alone is the column that is there', async () => {
-    await live.ingest('acme/case', [{ City: 'Oslo' }], '?create=true')
-    expect((await live.ingest('acme/case', [{ CITY: 'Rome' }], '?unknownFields=add')).at('status')).toBe('committed')
-    expect(await columnsOf('acme/case')).toEqual(['City: String?'])
-    const twice = await live.ingest('acme/case', [{ city: 'Rome', CITY: 'Rome' }], '?unknownFields=add')
-    expect(twice.at('errors.0.kind')).toBe('DuplicateField')
   })
 
   test('is refused when there would be too many', async () => {
@@ -146,31 +127,6 @@ describe('declared types', () => {
     expect([missing, nothing].map((one) => one.at('errors.0.kind'))).toEqual(['MissingRequired', 'MissingRequired'])
   })
 
-  test('take values from CSV too', async () => {
-    const cells =
-      'true,"ä ""x""",127,0,9223372036854775807,-0.5,.5,-0.0000000001,2026-02-28,2026-02-28 00:00:00Z,2026-02-28T00:00:00.5Z,CAFE'
-    expect((await post('acme/types', `${cells}\r\n`, csv)).at('status')).toBe('committed')
-    const answer = await live.query(`select ${typeNames} from "acme/types" order by offset desc limit 1`)
-    expect(answer.text).toContain(
-      '[[true,"ä \\"x\\"",127,0,9223372036854775807,-0.5,0.5,"-0.0000000001","2026-02-28","2026-02-28T00:00:00Z","2026-02-28T00:00:00.500Z","cafe"]]',
-    )
-  })
-
-  test.each([
-    ['i8', '128', 'OutOfRange'],
-    ['u64', '-1', 'OutOfRange'],
-    ['i64', '9223372036854775808', 'OutOfRange'],
-    ['i64', '1.5', 'WrongType'],
-    ['f64', '1e400', 'OutOfRange'],
-    ['money', '0.00000000001', 'WrongType'],
-    ['day', '"2026-02-30"', 'BadDate'],
-    ['at', '"2026-02-28T00:00:00"', 'BadTimestamp'],
-    ['raw', '"0"', 'WrongType'],
-  ])('refuse in column %s the value %s', async (name, value, kind) => {
-    const answer = await post('acme/types', `{"flag":true,"${name}":${value}}\n`, {})
-    expect([answer.status, answer.at('errors.0.kind'), answer.at('errors.0.column')]).toEqual([422, kind, name])
-  })
-
   test('may be lists', async () => {
     const fields = [
       { name: 'tags', type: 'List(String)?' },
@@ -187,21 +143,6 @@ describe('declared types', () => {
     expect(answer.text).toContain('[[["a",""],[9007199254740993,null],["2026-01-01T00:00:00.000001Z"]],[[],[],null]]')
     const tail = await live.call('/acme/lists/tail')
     expect(tail.text).toContain('"tags":["a",""],"scores":[9007199254740993,null]')
-  })
-
-  test.each([
-    [{ name: 'offset', type: 'Int64' }, 'InvalidColumnName'],
-    [{ name: 'Op', type: 'Int64' }, 'InvalidColumnName'],
-    [{ name: '', type: 'Int64' }, 'InvalidColumnName'],
-    [{ name: 'a\nb', type: 'Int64' }, 'InvalidColumnName'],
-    [{ name: 'A', type: 'Int64' }, 'InvalidColumnName'],
-    [{ name: 'x', type: 'Float16' }, 'InvalidRequest'],
-    [{ name: 'x', type: 'Int128' }, 'InvalidRequest'],
-    [{ name: 'event_time', type: 'String' }, 'InvalidRequest'],
-  ])('cannot be %j beside a column a', async (field, kind) => {
-    const answer = await put('acme/never', { schema: { fields: [{ name: 'a', type: 'Int64' }, field] } })
-    expect([answer.status, answer.at('error.kind')]).toEqual([422, kind])
-    expect(await live.head('acme/never')).toBeUndefined()
   })
 })
 
@@ -266,16 +207,6 @@ describe('a dataset that a batch would make', () => {
 describe('a dry run', () => {
   const rows = '{"city":"Oslo","event_time":"2026-01-01T00:00:00Z","n":1}\n'
 
-  test('of a missing dataset needs create, and makes none', async () => {
-    expect((await post('acme/dry', rows, {}, '?dryRun=true')).status).toBe(404)
-    const answer = await post('acme/dry', rows, {}, '?dryRun=true&create=true&integers=int64')
-    expect(answer.status).toBe(200)
-    expect([answer.at('dryRun'), answer.at('records')]).toEqual([true, 1])
-    expect(columnTexts(answer.at('schema'))).toEqual(['city: String?', 'event_time: Timestamp', 'n: Int64?'])
-    expect(await live.head('acme/dry')).toBeUndefined()
-    expect((await post('acme/dry', '', {}, '?dryRun=true&create=true')).at('error.kind')).toBe('NothingToInfer')
-  })
-
   test('gives a schema that can be declared, and then means the same', async () => {
     const answer = await post('acme/dry', rows, {}, '?dryRun=true&create=true')
     expect((await put('acme/declared', { schema: answer.at('schema') })).status).toBe(201)
@@ -284,19 +215,5 @@ describe('a dry run', () => {
       ['declared', 'inferred'].map((name) => live.call(`/acme/${name}/metadata?include=schema&schemaFormat=OdfJson`)),
     )
     expect(schemas[0]?.at('output.schema')).toEqual(schemas[1]?.at('output.schema'))
-  })
-
-  test('of an existing dataset judges the rows and stores nothing', async () => {
-    await live.ingest('acme/there', [{ n: 1 }], '?create=true')
-    const head = await live.head('acme/there')
-    const fits = await post('acme/there', '{"n":2}\n{"n":3}\n', {}, '?dryRun=true')
-    expect([fits.at('records'), columnTexts(fits.at('schema'))]).toEqual([2, ['n: Float64?']])
-    const more = await post('acme/there', '{"n":2,"x":"a"}\n', {}, '?dryRun=true&unknownFields=add')
-    expect(columnTexts(more.at('schema'))).toEqual(['n: Float64?', 'x: String?'])
-    const refused = await post('acme/there', '{"n":"x"}\n', {}, '?dryRun=true')
-    expect([refused.status, refused.at('errors.0.kind')]).toEqual([422, 'WrongType'])
-    const none = await post('acme/there', '', {}, '?dryRun=true')
-    expect([none.status, none.at('records')]).toEqual([200, 0])
-    expect(await live.head('acme/there')).toBe(head)
   })
 })

@@ -10,15 +10,11 @@ import {
   type Receipt,
   type ReceiptAnswer,
 } from '../../../src/libraries/client/client.ts'
-import { jsonText } from '../../../src/libraries/base/json/json.ts'
-import { brokenPromiseJson } from '../../../src/libraries/ledger/signed-receipt.ts'
 import { generateNodeKey } from '../../../src/libraries/proof/sign.ts'
 import { runsWith } from '../../helpers/features.ts'
 import { type LiveNode, startLiveNode } from '../../helpers/live-node.ts'
 import { until } from '../../helpers/until.ts'
 import { keyText, twoOfThree } from '../ledger/keys.ts'
-import { SmallLedger } from '../ledger/proofs.ts'
-import { nodeKey, otherHash, signedReceipt } from '../ledger/receipts.ts'
 
 /** Verifying asks nobody. */
 const offline = new ProofstreamClient('http://127.0.0.1:1', { fetch: () => Promise.reject(new Error('asked')) })
@@ -166,11 +162,6 @@ describe.runIf(runsWith('ledger'))('with a ledger', () => {
     expect(await refusal(() => offline.verify(text, { policy, now }))).toEqual([0, 'InvalidParameter'])
   })
 
-  test('what the ledger says by itself is judged, too', async () => {
-    const head = await live.call('/ledger/checkpoint')
-    expect(offline.verify(head.bytes, { policy })).toMatchObject({ kind: 'head', verdict: 'signed' })
-  })
-
   test('what never has a proof says so, and what has none yet after the repeats', async () => {
     await live.call('/acme/hidden', { method: 'PUT', json: { visibility: 'private' } })
     const hidden = await node.ingest('acme/hidden', [{ a: 1 }], { create: true, waitSeconds: 30 })
@@ -218,15 +209,4 @@ describe.runIf(runsWith('ledger'))('with a ledger', () => {
     const { did: another } = generateNodeKey()
     expect(await refusal(() => offline.verify(text, { signer: another }))).toEqual([0, 'OtherSigner'])
   })
-})
-
-test('a promise that was broken is a verdict for a signer that is named', () => {
-  const ledger = new SmallLedger(9)
-  const { index, hashes, head } = ledger.proof(5, 9, 'block')
-  const receipt = signedReceipt(ledger, 5, { by: '2026-05-01T00:00:00.000Z', hash: otherHash })
-  const found = { entry: ledger.blocks[5]!.entry, index, hashes }
-  const text = jsonText(brokenPromiseJson({ receipt, head, found, proofs: [] }))
-  const judged = offline.verify(text, { policy: twoOfThree, signer: nodeKey.did })
-  expect(judged).toMatchObject({ kind: 'broken promise', verdict: 'promise broken' })
-  expect(offline.verify(text, { policy: twoOfThree })).toMatchObject({ verdict: 'not judged', missing: 'signer' })
 })

@@ -1,17 +1,16 @@
-// Files of every kind, judged by what they hold and a policy: nobody is asked, and nothing that is changed is taken.
+// What the vectors of test/fixtures/ledger do not say of files of every kind: their kind may be known before, and nothing that
+// is changed is taken.
 
 import { expect, test } from 'vitest'
 import { utf8 } from '../../../src/libraries/base/bytes.ts'
 import { fromPlain, jsonText } from '../../../src/libraries/base/json/json.ts'
 import { kindOfFile } from '../../../src/libraries/ledger/file-kind.ts'
 import { judgeFile } from '../../../src/libraries/ledger/judge-file.ts'
-import type { Trust } from '../../../src/libraries/ledger/judge-receipt.ts'
 import { parsePolicy } from '../../../src/libraries/ledger/policy.ts'
 import { proofJsonText } from '../../../src/libraries/ledger/proof-document.ts'
 import { brokenPromiseJson } from '../../../src/libraries/ledger/signed-receipt.ts'
 import { statementBytes } from '../../../src/libraries/ledger/statement.ts'
-import { generateNodeKey } from '../../../src/libraries/proof/sign.ts'
-import { keyText, origin, signedHead, twoOfThree } from './keys.ts'
+import { origin, signedHead, twoOfThree } from './keys.ts'
 import { SmallLedger } from './proofs.ts'
 import { nodeKey, otherHash, signedReceipt, signedRefusal } from './receipts.ts'
 
@@ -45,45 +44,6 @@ const files = {
   answer: json({ input: {}, commitment: {}, proof: {} }),
 }
 
-function verdicts(trust: Partial<Trust>): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(files).map(([name, bytes]) => {
-      const judged = judgeFile(bytes, { nowMs, ...trust })
-      if (judged.kind === 'other') return [name, 'other']
-      return [name, 'missing' in judged ? `${judged.verdict}: ${judged.missing}` : judged.verdict]
-    }),
-  )
-}
-
-test('each kind of file has its verdict', () => {
-  const byPolicy = {
-    proof: 'included',
-    'proof as JSON': 'included',
-    'few witnesses': 'witness quorum not met',
-    head: 'signed',
-    'head, few witnesses': 'witness quorum not met',
-    statement: 'signed',
-    refusal: 'signed',
-    'plain receipt': 'signed',
-    // Anybody can sign a promise in the name of a ledger.
-    promised: 'not judged: signer',
-    'was due': 'not judged: signer',
-    'promise broken': 'not judged: signer',
-    'promise kept': 'not judged: signer',
-    'entry not there': 'not judged: signer',
-    answer: 'other',
-  }
-  expect(verdicts({ policy })).toEqual(byPolicy)
-  expect(verdicts({ policy, signer: nodeKey.did })).toEqual({
-    ...byPolicy,
-    promised: 'promised, not yet due',
-    'was due': 'not judged: ledger',
-    'promise broken': 'promise broken',
-    'promise kept': 'included',
-    'entry not there': 'not judged: ledger',
-  })
-})
-
 test('what told the kind of a document in JSON is judged, any number of times, and its bytes are not read again', () => {
   const isText = ['proof', 'few witnesses', 'head', 'head, few witnesses', 'statement']
   for (const [name, bytes] of Object.entries(files).filter(([one]) => !isText.includes(one))) {
@@ -92,43 +52,6 @@ test('what told the kind of a document in JSON is judged, any number of times, a
       expect([name, judgeFile(new Uint8Array(), trust, { file: kind })]).toEqual([name, judgeFile(bytes, trust)])
     }
   }
-})
-
-test('a proof that does not lead to its head is altered, without a policy too', () => {
-  const [text, json] = [files.proof, files['proof as JSON']].map((bytes) => Buffer.from(bytes).toString())
-  for (const wrong of [
-    text?.replace('\nindex 5\n', '\nindex 6\n'),
-    json?.replace('"ledger":{"index":5', '"ledger":{"index":6'),
-  ]) {
-    expect([text, json]).not.toContain(wrong)
-    for (const trust of [{ nowMs }, { nowMs, policy }]) {
-      expect(judgeFile(utf8(wrong ?? ''), trust)).toMatchObject({ kind: 'proof', verdict: 'altered' })
-    }
-  }
-})
-
-test('a receipt that was never signed is not called altered: the reader learns how to get it signed', () => {
-  const unsigned = new Map(signedReceipt(ledger, 5, {}))
-  unsigned.delete('proof')
-  for (const trust of [{ nowMs }, { nowMs, policy }, { nowMs, policy, signer: nodeKey.did }]) {
-    expect(judgeFile(json(unsigned), trust)).toEqual({
-      kind: 'receipt',
-      verdict: 'impossible',
-      reason: 'it is not signed: GET /receipts/{id}?include=signature gives it signed',
-    })
-  }
-})
-
-test('what a policy must say is missing without one, and what another key has signed is not taken', () => {
-  const signed = { statement: 'signed', refusal: 'signed', 'plain receipt': 'signed', answer: 'other' }
-  const missing = Object.fromEntries(Object.keys(files).map((name) => [name, 'not judged: policy']))
-  expect(verdicts({})).toEqual({ ...missing, ...signed })
-  const unknown = parsePolicy(utf8(`log ${keyText('other.example', 1, 1)}\nquorum none\n`))
-  expect(verdicts({ policy: unknown })).toEqual({ ...missing, ...signed })
-  const others = verdicts({ policy, signer: generateNodeKey().did })
-  const byNode = ['statement', 'refusal', 'plain receipt', 'promised', 'was due', 'promise broken', 'promise kept']
-  expect(byNode.map((name) => others[name])).toEqual(Array(byNode.length).fill('altered'))
-  expect(others['proof']).toBe('included')
 })
 
 test('no document with a changed byte is taken', () => {

@@ -177,39 +177,6 @@ describe('a producer', () => {
     expect((await post(path, '{"n":0}\n', producer('p', 0, 2))).status).toBe(200)
     expect(await values(alias)).toEqual([1, 2, 0])
   })
-
-  it('of which there are two under one epoch is told, and the records of each are whole ranges', async () => {
-    const alias = await dataset()
-    const one = openStream(`/${alias}/stream`, producer('p', 0)).send(0, 1, 2)
-    await one.told(2)
-    const two = openStream(`/${alias}/stream`, producer('p', 2)).send(102, '\n', 104, 105)
-    await two.told(5)
-    for (let sent = 0; sent < 200 && one.lines.at(-1)?.ended !== true; sent++) {
-      one.send(1_000)
-      await new Promise((resolve) => setTimeout(resolve, 50))
-    }
-    expect(one.lines.at(-1)).toMatchObject({ problem: { error: { kind: 'ProducerFenced' } } })
-    expect(await two.end()).toEqual({ ended: true, last: 5 })
-    // Number 2 is that of the first to send it.
-    expect(await values(alias)).toEqual([0, 1, 2, 104, 105])
-    const gap = await post(`/${alias}/stream`, '{"n":1003}\n', producer('p', 9))
-    expect([gap.refusal, gap.at('error.expected')]).toEqual(['409 SequenceGap', 6])
-  })
-
-  it('that a higher epoch replaces is told', async () => {
-    const alias = await dataset()
-    const old = openStream(`/${alias}/stream`, producer('p', 0, 0)).send(0)
-    await old.told(0)
-    const next = openStream(`/${alias}/stream`, producer('p', 0, 1)).send(10)
-    await next.told(0)
-    for (let sent = 0; sent < 200 && old.lines.at(-1)?.ended !== true; sent++) {
-      old.send(1)
-      await new Promise((resolve) => setTimeout(resolve, 50))
-    }
-    expect(old.lines.at(-1)).toMatchObject({ problem: { error: { kind: 'ProducerFenced' } } })
-    await next.end()
-    expect(await values(alias)).toEqual([0, 10])
-  })
 })
 
 it('receipts that nobody reads give way to the latest, and the records go on', async () => {
