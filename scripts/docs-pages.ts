@@ -21,7 +21,7 @@ export function configurationPage(): string {
     'Each option of a node is a flag of `proofstream serve`, an environment variable, or a member of the JSON file that',
     '`--config` names. The member has the name in the table, without dashes in front. The first of these with a value',
     'decides, or the default. With an unknown or malformed option, as a flag or in the file, the node does not start,',
-    'and the error names the option. `proofstream config` shows every value and its source.',
+    'and the error names the option. `proofstream doctor` shows those that are set, and where.',
     '',
     'Durations are a number and `ms`, `s`, `m` or `h`; milliseconds without a unit. Lists are separated by commas. In',
     'the file they are arrays.',

@@ -25,7 +25,7 @@ export const slowFiles: string[] = [
   'test/features/follow/{behind,damaged-copy,damaged-packs,hostile-answers,hostile-origin,other-software}.test.ts',
   'test/node/bundle/bundle.test.ts',
   'test/features/ledger/{renewed,time-stamper}.test.ts',
-  'test/cli/{config,doctor,exit-codes,follow,hostile-node,ingest,ingest-pipe,lifecycle,many-tokens,pack,save,start-faults}.test.ts',
+  'test/cli/{doctor,exit-codes,follow,hostile-node,ingest,ingest-pipe,lifecycle,many-tokens,pack,save,start-faults}.test.ts',
   // Long chains, large bodies, many processes, each value of many.
   'test/node/answers/{layouts,merged,settings}.test.ts',
   'test/node/catalog/{cold-open,known-ids,packed-chain}.test.ts',

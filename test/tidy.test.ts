@@ -193,7 +193,7 @@ describe('the repository', () => {
     expect([...rooms].filter((room) => room.startsWith('node/')).length).toBeLessThanOrEqual(13)
   })
 
-  test('has at most 61 options of a node and 41 commands, as the help shows them', () => {
+  test('has at most 61 options of a node and 38 commands, as the help shows them', () => {
     const program = createProgram({ clientEnvironment, loadConfig, optionTable }, [], async () => {})
     const serve = program.commands.find((command) => command.name() === 'serve')
     const flags = serve?.helpInformation().match(/^ +--/gm) ?? []
@@ -209,7 +209,7 @@ describe('the repository', () => {
     const commands = commandsOf(program)
     expect(commands).toContain('export')
     // Six of them are of the ledger, one the way out where it cannot go on.
-    expect(commands.length).toBeLessThanOrEqual(41)
+    expect(commands.length).toBeLessThanOrEqual(38)
   })
 
   test('has no dead test file', () => {

@@ -25,13 +25,9 @@ export function addLedgerCommands(ledger: Command, runner: Runner): void {
   ledger
     .command('audit <url>')
     .description(
-      'recompute the ledger of a node from its entries, check its head by the policy, and compare it with the chains that you may read',
+      'recompute the ledger of a node from its entries, check its head by the policy, compare it with the chains that you may read, and list what the node has said of itself',
     )
     .option('--policy <file>', 'which ledgers and witnesses count (default: the policy of the node, which is named)')
     .option('--state <file>', 'keep the head here, and check that the ledger goes on from the one that is there')
     .action(runner<AuditOptions>(async (...given) => (await code.audit()).auditLedger(...given)))
-  ledger
-    .command('statements')
-    .description('list what a node has said of itself in its ledger: its key, its version, its engines')
-    .action(runner(async (context) => (await code.ledger()).listStatements(context)))
 }

@@ -13,7 +13,6 @@ type Values = Readonly<Record<string, unknown>>
 /** The code of commands, loaded when one of them runs. */
 const code = {
   backup: () => import('./commands/backup.ts'),
-  config: () => import('./commands/config.ts'),
   demo: () => import('./commands/demo.ts'),
   doctor: () => import('./commands/doctor.ts'),
   engine: () => import('./commands/engine.ts'),
@@ -23,10 +22,11 @@ const code = {
   ledgerRenew: () => import('./commands/ledger-renew.ts'),
   log: () => import('./commands/log.ts'),
   serve: () => import('./commands/serve.ts'),
+  streams: () => import('./commands/streams.ts'),
   witness: () => import('./commands/witness.ts'),
 } as const
 
-/** `serve`, `config` and `doctor`, with a flag for each row of the options table. */
+/** `serve` and `doctor`, with a flag for each row of the options table. */
 export function addNodeCommands(program: Command, runner: Runner, table: readonly OptionRow[]): void {
   const serve = program
     .command('serve')
@@ -41,16 +41,9 @@ export function addNodeCommands(program: Command, runner: Runner, table: readonl
     .command('demo')
     .description('load real data into a running node, and suggest what to try')
     .action(runner(async (context) => (await code.demo()).demo(context)))
-  withNodeOptions(program.command('config'), table)
-    .description('print every option of a node, its value and its source; takes the options of serve')
-    .action(
-      runner<Values>(async (context, _, options) =>
-        (await code.config()).showConfig(context, nodeOptionsOf(table, options)),
-      ),
-    )
   withNodeOptions(program.command('doctor'), table)
     .description(
-      'check volumes, secrets, log, store, halts and Kafka, and say what to do, without changing anything. Takes the options of serve',
+      'show the options that are set, check volumes, secrets, log, store, halts, engines and Kafka, and say what to do, without changing anything. Takes the options of serve',
     )
     .action(
       runner<Values>(async (context, _, options) =>
@@ -122,7 +115,7 @@ export function addStreamsCommands(program: Command, runner: Runner, table: read
       .description(streamsCommands[action])
       .action(
         runner<Values>(async (context, _, options) =>
-          (await code.config()).runStreams(context, action, nodeOptionsOf(rows, options)),
+          (await code.streams()).runStreams(context, action, nodeOptionsOf(rows, options)),
         ),
       )
   }
@@ -250,17 +243,10 @@ function addKeyCommands(program: Command, runner: Runner, rows: readonly OptionR
   )
 }
 
-/** `engine list | add`, with the option that says where the data directory is. */
+/** `engine add`, with the option that says where the data directory is. */
 function addEngineCommands(program: Command, runner: Runner, table: readonly OptionRow[]): void {
   const rows = table.filter(({ name }) => name === 'data')
   const engine = program.command('engine').description('the engines on which proofs of other versions are run again')
-  withNodeOptions(engine.command('list'), rows)
-    .description('show the versions that this release knows, and which of them are on this machine')
-    .action(
-      runner<Values>(async (context, _, options) =>
-        (await code.engine()).listEngines(context, nodeOptionsOf(rows, options)),
-      ),
-    )
   const add = engine
     .command('add <version>')
     .description('add the engine of a version, from the registry that npm is set to. Nodes may be running')

@@ -237,7 +237,7 @@ export function readOptions(flags: RawValues, configFile?: string): readonly Rea
   if (flag !== undefined) throw invalidOption(`Unknown option '${flag}'.`)
   const member = unknownIn(file)
   if (member !== undefined) {
-    const hint = "which is not an option; 'proofstream config' lists all."
+    const hint = "which is not an option; 'proofstream serve --help' lists all."
     throw invalidOption(`The config file '${configFile}' names '${member}', ${hint}`)
   }
   return rows.map(read)

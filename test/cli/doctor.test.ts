@@ -90,9 +90,38 @@ describe('before the first start', () => {
     expect(row(rows, 'engine')).toMatchObject({ status: 'ok', found: expect.stringContaining('is here') })
     expect(row((await doctor(parent, ['--roles', 'gateway,builder'])).rows, 'engine')).toBeUndefined()
     expect(await readdir(parent)).toEqual([])
-    const wrong = await doctor(parent, ['--partitions', '-1'])
-    expect([wrong.code, wrong.stdout]).toEqual([2, ''])
-    expect(wrong.stderr).toContain("'partitions' is '-1'")
+    for (const [args, code, words] of [
+      [['--partitions', '-1'], 2, "'partitions' is '-1'"],
+      [['--roles', 'builder'], 2, 'gateway and builder go together'],
+      [['--s3-endpoint', 'http://127.0.0.1:1'], 2, 's3-endpoint'],
+      [['--config', join(parent, 'none.json')], 3, 'none.json'],
+    ] as const) {
+      const wrong = await doctor(parent, args)
+      expect([wrong.code, wrong.stdout, wrong.stderr]).toEqual([code, '', expect.stringContaining(words)])
+    }
+  })
+
+  test('each option that is set is told once, and where; no password is shown', async () => {
+    const folder = await freshFolder()
+    const file = join(folder, 'options.json')
+    await writeFile(file, '{"partitions": 3, "log-level": "warn", "delete-grace": "2s"}')
+    const env = { PROOFSTREAM_LOG_LEVEL: 'debug', PROOFSTREAM_NODE_KEY: join(folder, 'key') }
+    const args = ['--data', folder, '--config', file, '--partitions', '8', '--allowed-hosts', 'a.example,b.example']
+    const { stdout } = await runCommand(['doctor', '-o', 'json', ...args], { env })
+    const set = (JSON.parse(stdout) as Row[]).filter(({ check }) => check === 'option').map(({ found }) => found)
+    expect(set.sort()).toEqual([
+      'allowed-hosts is a.example,b.example (flag)',
+      `data is ${folder} (flag)`,
+      `delete-grace is 2000 (${file})`,
+      'log-level is debug (PROOFSTREAM_LOG_LEVEL)',
+      `node-key is ${join(folder, 'key')} (PROOFSTREAM_NODE_KEY)`,
+      'partitions is 8 (flag)',
+    ])
+    const secret = { PROOFSTREAM_KAFKA_SASL_PASSWORD: 'hunter2', PROOFSTREAM_KAFKA_SASL_USERNAME: 'me' }
+    const kafka = ['--log', 'kafka', '--kafka-brokers', '127.0.0.1:1']
+    const hidden = await runCommand(['doctor', '--data', folder, ...kafka], { env: secret })
+    expect(hidden.stdout).toContain('kafka-sasl-password is ******** (PROOFSTREAM_KAFKA_SASL_PASSWORD)')
+    expect(hidden.stdout).not.toContain('hunter2')
   })
 
   test('a path that is no directory is told', async () => {

@@ -56,6 +56,7 @@ describe.concurrent('an audit', () => {
         policy,
         findings: 0,
         entered: 3,
+        statements: [{ index: 0, time: expect.any(String), version: '0.3.0', node: nodeKey.did }],
         compared: { datasets: 0, blocks: 0, recomputed: 0, waiting: 0, unknown: 0, outside: 0 },
       },
     })

@@ -56,7 +56,7 @@ const table: Readonly<Record<string, Entry | Readonly<Record<string, Entry>>>> =
     ...all(devices, 'proofstream query', 'awk', 'map $ssl_client_s_dn'),
   },
   'docs/engines.md': {
-    'proofstream engine list': run('scenario/engines', 'the command tells which engines are here'),
+    'proofstream doctor': run('scenario/engines', 'the command tells which engines are here'),
     'npm pack': run('scenario/engines', 'the archives as files'),
     'npm install': run('features/console/rerun-files', 'it is the version that the page takes'),
   },

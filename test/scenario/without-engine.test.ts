@@ -28,9 +28,8 @@ test('without an engine a node starts, and names what is missing where it is nee
     const verified = await asked('/verify', proof)
     expect([verified.at('error.kind'), verified.at('hint')]).toEqual([unavailable, toDo])
     await bare.end('SIGTERM')
-    const listed = await runProgram([copy.program, 'engine', 'list', '-o', 'ndjson', '--data', live.dataDir])
-    const [line = ''] = listed.stdout.split('\n')
-    expect(JSON.parse(line)).toMatchObject({ version: '1.5.6', state: 'not here' })
+    const looked = await runProgram([copy.program, 'doctor', '-o', 'ndjson', '--data', live.dataDir])
+    expect(looked.stdout).toContain('DuckDB 1.5.6 is not on this machine.')
     const offline = await runProgram([copy.program, 'verify', '--bundle', bundle])
     const said = offline.stdout + offline.stderr
     expect([offline.code, said, said]).toEqual([11, expect.stringContaining(unavailable), toDo])

@@ -1,7 +1,9 @@
-// `doctor`: looks at an installation and says of each thing whether it is well, and what to do where it is not.
+// `doctor`: looks at an installation and says of each thing whether it is well, and what to do where it is not. First come the
+// options that are set.
 // Nothing is changed.
 
-import type { Finding } from '../../node/upkeep/finding.ts'
+import { readOptions, refuseIdleOptions, variableOf } from '../../index.ts'
+import { type Finding, ok } from '../../node/upkeep/finding.ts'
 import { cleanText } from '../../libraries/base/clean-text.ts'
 import type { CommandContext, NodeOptions } from '../context.ts'
 import { asTyped, exitCodes } from '../failure.ts'
@@ -9,15 +11,18 @@ import { objectOf } from '../json-values.ts'
 import { createStatusLine, printObjects } from '../output.ts'
 import { print, shellWord } from '../terminal.ts'
 
-/** Runs all checks. Resolves to 0 when none fails, 6 when only what is elsewhere does, else 9. Throws as `loadConfig`. */
+/** Runs all checks. Resolves to 0 when none fails, 6 when only what is elsewhere does, else 9. Throws where `serve` would. */
 export async function doctor(context: CommandContext, options: NodeOptions): Promise<number> {
   const config = context.entry.loadConfig(options.flags, options.configFile)
+  const set = optionsSet(options)
   const { inspect } = await import('../../node/upkeep/inspect.ts')
   const status = createStatusLine()
   const show = (name: string): void => status.show(`looking at ${name}`, true)
   const place = placeOf(context, options)
   const found = await inspect(config, show).finally(() => status.clear())
-  const findings = found.map((one) => (one.hint === undefined ? one : { ...one, hint: hintAt(one.hint, place) }))
+  const findings = [...set, ...found].map((one) =>
+    one.hint === undefined ? one : { ...one, hint: hintAt(one.hint, place) },
+  )
   if (context.form === 'table') print(lines(findings).join(''))
   else
     printObjects(
@@ -28,6 +33,18 @@ export async function doctor(context: CommandContext, options: NodeOptions): Pro
   const failed = findings.filter((finding) => finding.status === 'fail')
   if (failed.length === 0) return exitCodes.done
   return failed.every(({ isRemote }) => isRemote === true) ? exitCodes.unreachable : exitCodes.environment
+}
+
+/** Each option that is set, and where. The others are as docs/configuration.md has them. */
+function optionsSet({ flags, configFile }: NodeOptions): Finding[] {
+  const options = readOptions(flags, configFile)
+  refuseIdleOptions(options)
+  return options.flatMap(({ row, value, source }) => {
+    if (source === 'default') return []
+    const from = source === 'environment' ? variableOf(row) : source === 'file' ? configFile : 'flag'
+    const shown = row.isSecret === true ? '********' : String(value)
+    return ok('option', `${row.name} is ${shown} (${from})`)
+  })
 }
 
 /** A command of a hint looks at the same installation. */

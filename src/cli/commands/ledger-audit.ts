@@ -70,14 +70,21 @@ export async function auditLedger(context: CommandContext, [url = '']: Args, opt
     const named = ledger === undefined ? await tilesOf(client, names) : new LedgerTiles(ledger)
     const { tiles, shown } = await currentHead(named, known, heads)
     const audit = { client, known, tiles, status, findings: new Findings() }
-    const { order, chains } = await auditEntries(audit, shown.opened, before?.opened)
+    const { order, chains, statements } = await auditEntries(audit, shown.opened, before?.opened)
     if (options.state !== undefined) await saveHead(options.state, shown.bytes)
     const about = await aboutLedger(client)
     const dueMs = systemClock.nowMs() - delayMs(about) - graceMs
     const compared = await chains.compare(dueMs, (blocks) => status.show(`chains: ${blocks} blocks`))
     status.clear()
     const successor = successorOf(shown.opened.head.origin, about)
-    return report(context, audit, { opened: shown.opened, before: before?.opened, order, compared, successor })
+    return report(context, audit, {
+      opened: shown.opened,
+      before: before?.opened,
+      order,
+      statements,
+      compared,
+      successor,
+    })
   } catch (error) {
     status.clear()
     tellFault(context, failureOf(error), heads)
@@ -170,21 +177,21 @@ async function auditEntries(
   { client, known, tiles, status, findings }: Audit,
   { head }: OpenedHead,
   before: OpenedHead | undefined,
-): Promise<{ readonly order: Order; readonly chains: Chains }> {
+): Promise<{ readonly order: Order; readonly chains: Chains; readonly statements: JsonValue[] }> {
   const onFinding: OnFinding = (finding) => {
     findings.add({ ...finding, ...(finding.dataset !== undefined && { dataset: chains.nameOf(finding.dataset) }) })
   }
   const chains: Chains = new Chains(client, onFinding)
   await chains.open((done) => status.show(`datasets: ${done}`))
   const order = new Order()
-  const statements: { readonly entry: StatementEntry; readonly index: number }[] = []
+  const entries: { readonly entry: StatementEntry; readonly index: number }[] = []
   await tiles.scan({
     head,
     isWithTiles: true,
     ...(before !== undefined && { earlier: before.head }),
     each: (entry, index) => {
       if (entry.kind === 'statement') {
-        if (statements.length < mostStatements) statements.push({ entry, index })
+        if (entries.length < mostStatements) entries.push({ entry, index })
         return
       }
       if (index === 0) findings.add({ finding: 'no statement', index, about: 'the first entry is not a statement' })
@@ -196,12 +203,14 @@ async function auditEntries(
     onSize: (done) => status.show(`ledger: ${done} of ${head.size} entries`),
   })
   const key = known.policy.logs.find((log) => log.key.name === head.origin)?.key
-  for (const { entry, index } of statements) {
-    const { ledger } = (await tiles.statement(entry, index)).statement
+  const statements: JsonValue[] = []
+  for (const { entry, index } of entries) {
+    const { ledger, time, version, node } = (await tiles.statement(entry, index)).statement
+    statements.push(objectOf({ index, time, version, node }))
     if (ledger.origin === head.origin && key !== undefined && ledger.keys.includes(verifierKeyText(key))) continue
     findings.add({ finding: 'another ledger', index, about: `the statement is of ${ledger.origin}, or of other keys` })
   }
-  return { order, chains }
+  return { order, chains, statements }
 }
 
 /** What the node says of its ledger; undefined where it has none. */
@@ -226,6 +235,7 @@ interface Result {
   readonly opened: OpenedHead
   readonly before: OpenedHead | undefined
   readonly order: Order
+  readonly statements: JsonValue[]
   readonly compared: ChainsReport
   readonly successor: string | undefined
 }
@@ -235,7 +245,7 @@ const columns = ['finding', 'dataset', 'sequence', 'index', 'about']
 function report(
   { form }: CommandContext,
   { findings, known, tiles }: Audit,
-  { opened, before, order, compared, successor }: Result,
+  { opened, before, order, statements, compared, successor }: Result,
 ): ExitCode {
   const { head, quorum, witnessed } = opened
   const [verdict, code]: [string, ExitCode] =
@@ -255,6 +265,7 @@ function report(
     policy: known.name,
     findings: findings.count,
     entered: order.datasets,
+    statements,
     compared: objectOf({ ...compared }),
   })
   const lines = findings.told.map((finding) => objectOf({ ...finding }))

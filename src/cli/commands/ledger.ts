@@ -1,15 +1,12 @@
-// `ledger status | prove | statements`: how the ledger of a node is doing, a proof as a file, and what the node has said of itself.
+// `ledger status | prove`: how the ledger of a node is doing, and a proof as a file.
 
 import { writeFile } from 'node:fs/promises'
-import { fromPlain, type JsonObject, type JsonValue } from '../../index.ts'
-import type { StatementEntry } from '../../libraries/ledger/entry.ts'
+import type { JsonObject } from '../../index.ts'
 import { type Answer, datasetPath, type NodeClient, openClient } from '../client.ts'
 import type { Args, CommandContext } from '../context.ts'
 import { CommandFailure, exitCodes, note } from '../failure.ts'
-import { objectOf, textAt } from '../json-values.ts'
-import { openedHead } from '../judged.ts'
-import { policyOfNode, tilesFor } from '../ledger-policy.ts'
-import { createStatusLine, printObject, printObjects } from '../output.ts'
+import { textAt } from '../json-values.ts'
+import { printObject } from '../output.ts'
 import { pagesOf } from '../pages.ts'
 import { problemFailure } from '../problem.ts'
 import { print } from '../terminal.ts'
@@ -94,41 +91,4 @@ function notYet(failure: CommandFailure, retryAfter: string | undefined): Comman
     ...failure.details,
     hint: `Try again in ${retryAfter} s.`,
   })
-}
-
-/** What the node has said of itself, oldest first: each statement is an entry of the ledger. Throws CommandFailure. */
-export async function listStatements(context: CommandContext): Promise<number> {
-  const known = await policyOfNode(await openClient(context))
-  const origin = known.policy.logs[0]?.key.name ?? ''
-  const tiles = await tilesFor(context, known, origin)
-  const { head } = openedHead(await tiles.head(), known)
-  const found: { readonly index: number; readonly entry: StatementEntry }[] = []
-  const status = createStatusLine()
-  await tiles
-    .scan({
-      head,
-      each: (entry, index) => {
-        if (entry.kind === 'statement') found.push({ index, entry })
-      },
-      onSize: (done) => status.show(`ledger: ${done} of ${head.size} entries`),
-    })
-    .finally(() => status.clear())
-  const lines: JsonValue[] = []
-  for (const { index, entry } of found) {
-    const { statement } = await tiles.statement(entry, index)
-    const { time, version, node, engines } = statement
-    const names = engines.map(({ name, version }) => `${name} ${version}`)
-    lines.push(
-      context.form === 'table'
-        ? objectOf({ index, time, version, engines: names, node })
-        : objectOf({ index, ...jsonMembers(statement) }),
-    )
-  }
-  printObjects(context.form, ['index', 'time', 'version', 'engines', 'node'], lines)
-  return exitCodes.done
-}
-
-function jsonMembers(plain: object): Record<string, JsonValue> {
-  const value = fromPlain(JSON.parse(JSON.stringify(plain)))
-  return value instanceof Map ? Object.fromEntries(value) : {}
 }

@@ -175,7 +175,7 @@ export function engineAbsent(version: string): NodeError {
 export function addingHint(version: string): string {
   const known = knownEngines.find((one) => one.version === version)
   if (known === undefined)
-    return 'This release knows no engine of that version. proofstream engine list shows those that it knows.'
+    return 'This release knows no engine of that version. proofstream doctor shows those that it knows.'
   return `Its operator adds ${apiPackage} ${known.packageVersion} with: proofstream engine add ${version}`
 }
 

@@ -1,5 +1,5 @@
-// `engine list` and `engine add`: the engines of other versions, which only proofs use. What is added are archives of npm whose
-// hashes the release knows, unpacked as they are: nothing of them runs meanwhile. And whether that of the release is here.
+// `engine add`: the engines of other versions, which only proofs use. What is added are archives of npm whose hashes the release
+// knows, unpacked as they are: nothing of them runs meanwhile. And which engines are here, as `doctor` shows them.
 
 import { execFile } from 'node:child_process'
 import { constants, mkdir, mkdtemp, open, rename, rm, rmdir } from 'node:fs/promises'
@@ -22,43 +22,23 @@ const shell = process.platform === 'win32'
 /** Of one archive; the largest that is known has 26 MB. */
 const archiveMost = 128 * 1024 * 1024
 
-/** A version that the release knows. `digest`: SHA-256 of its library, where it is on this machine. */
-export interface ListedEngine extends Pick<EngineAbout, 'version' | 'default'> {
-  /** With its version. */
-  readonly package: string
-  readonly digest: string | undefined
-  /** Why the library that is there is not the one that the release knows, and what to do. */
-  readonly fault: string | undefined
-}
-
-/** Those that the release knows, whether they are on this machine or not. */
-export async function listEngines({ dataDir }: Config): Promise<ListedEngine[]> {
-  return await Promise.all(
-    knownEngines.map(async ({ version, packageVersion }) => {
-      const one = { version, package: `@duckdb/node-api@${packageVersion}`, default: version === engineVersion }
-      try {
-        const digest = await findNativeEngine(version, dataPaths(dataDir).engines)?.digest()
-        return { ...one, digest, fault: undefined }
-      } catch (error) {
-        return { ...one, digest: undefined, fault: `${reasonOf(error)} ${addingHint(version)}` }
-      }
-    }),
-  )
-}
-
-/** Whether statements can run here. */
-export async function checkEngine({ dataDir }: Config): Promise<readonly Finding[]> {
-  const found = findNativeEngine(engineVersion, dataPaths(dataDir).engines)
-  const name = `DuckDB ${engineVersion}`
-  if (found === undefined) return [warn('engine', `${name} is not on this machine.`, addingHint(engineVersion))]
-  try {
-    const digest = await found.digest()
-    return [
-      ok('engine', `${name} is here, and its library is the one that this release knows (${digest.slice(0, 16)}…).`),
-    ]
-  } catch (error) {
-    return [fail('engine', reasonOf(error), addingHint(engineVersion))]
-  }
+/** The engines that the release knows: whether statements can run here, and proofs of other versions. */
+export async function checkEngines({ dataDir }: Config): Promise<readonly Finding[]> {
+  const checked = knownEngines.map(async ({ version }): Promise<Finding> => {
+    const name = `DuckDB ${version}`
+    const found = findNativeEngine(version, dataPaths(dataDir).engines)
+    if (found === undefined) {
+      if (version === engineVersion) return warn('engine', `${name} is not on this machine.`, addingHint(version))
+      return ok('engine', `${name} is not on this machine; only its proofs need it: proofstream engine add ${version}`)
+    }
+    try {
+      const digest = await found.digest()
+      return ok('engine', `${name} is here, and its library is the one that this release knows (${digest}).`)
+    } catch (error) {
+      return fail('engine', reasonOf(error), addingHint(version))
+    }
+  })
+  return await Promise.all(checked)
 }
 
 /** An archive that is needed, and the folder of its package. */
@@ -77,10 +57,7 @@ export async function addEngine(config: Config, version: string, files: readonly
   const known = knownEngines.find((one) => one.version === version)
   if (known === undefined) {
     const candidates = knownEngines.map((one) => one.version)
-    throw new NodeError('InvalidParameter', `This release knows no engine DuckDB ${version}.`, {
-      hint: 'proofstream engine list',
-      candidates,
-    })
+    throw new NodeError('InvalidParameter', `This release knows no engine DuckDB ${version}.`, { candidates })
   }
   const { engines } = dataPaths(config.dataDir)
   const there = await findNativeEngine(version, engines)

@@ -5,7 +5,7 @@ import type { Config } from '../config.ts'
 import { featuresBut } from '../feature.ts'
 import { logDriverOf, openStoreThatIs } from '../open-storage.ts'
 import { dataPaths } from '../store/layout.ts'
-import { checkEngine } from './engines.ts'
+import { checkEngines } from './engines.ts'
 import { fail, type Finding, reasonOf } from './finding.ts'
 import { checkPrivateFiles, checkVolumes } from './machine.ts'
 import { checkState } from './state.ts'
@@ -17,7 +17,7 @@ export async function inspect(config: Config, onCheck: (name: string) => void): 
     ['volumes', () => checkVolumes(config)],
     ['files', () => checkPrivateFiles(config)],
     ['state', () => checkState(config)],
-    ['engine', async () => (config.roles.includes('replica') ? await checkEngine(config) : [])],
+    ['engine', async () => (config.roles.includes('replica') ? await checkEngines(config) : [])],
     ['features', () => inspectFeatures(config)],
     ...(config.log === 'file' ? [] : [[config.log, () => inspectLogOf(config)] as const]),
   ]

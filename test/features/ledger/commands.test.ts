@@ -56,9 +56,9 @@ test('an audit of a real node goes on from the last one', async () => {
   const typed = await runShell(script, { cwd: folder })
   expect([typed.code, typed.stdout]).toEqual([0, expect.stringContaining('"verdict":"consistent"')])
   const byNode = await run('ledger', 'audit', live.node.url)
-  expect([byNode.code, byNode.lines]).toEqual([0, [expect.objectContaining({ policy: `of ${live.node.url}` })]])
-  const statements = await run('ledger', 'statements')
-  expect([statements.code, statements.lines]).toEqual([0, [expect.objectContaining({ index: 0, node: live.node.did })]])
+  const statements = [expect.objectContaining({ index: 0, node: live.node.did })]
+  const expected = expect.objectContaining({ policy: `of ${live.node.url}`, statements })
+  expect([byNode.code, byNode.lines]).toEqual([0, [expected]])
   const status = await run('ledger', 'status')
   expect([status.code, status.lines]).toEqual([
     0,

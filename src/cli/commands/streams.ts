@@ -1,0 +1,31 @@
+// `streams`: the topics of Kafka beside their contracts. No node is asked.
+
+import type { JsonValue } from '../../index.ts'
+import type { CommandContext, NodeOptions } from '../context.ts'
+import { CommandFailure, exitCodes, failureOf, note } from '../failure.ts'
+import { objectOf } from '../json-values.ts'
+import { printObjects } from '../output.ts'
+
+/** Compares the topics, after `apply` has changed them; what differs goes to stdout. */
+export async function runStreams(
+  context: CommandContext,
+  action: 'check' | 'apply',
+  { flags, configFile }: NodeOptions,
+): Promise<number> {
+  const config = context.entry.loadConfig({ 'log-level': 'warn', ...flags, log: 'kafka' }, configFile)
+  const { openStreams } = await import('../../node/open-storage.ts')
+  const streams = await openStreams(config)
+  const topics = await (action === 'apply' ? streams.apply() : streams.compare()).catch(unreachable)
+  const rows = topics.flatMap(({ differences }) => differences).map((one): JsonValue => objectOf({ ...one }))
+  if (rows.length > 0) printObjects(context.form, ['topic', 'setting', 'found', 'wanted'], rows)
+  for (const { topic, partitions, replicas, differences } of topics) {
+    if (differences.length === 0) note(`${topic} fits its contract (partitions: ${partitions}, copies: ${replicas})`)
+  }
+  return rows.length > 0 ? exitCodes.conflict : exitCodes.done
+}
+
+/** Brokers that do not answer are no fault of this machine. */
+function unreachable(error: unknown): never {
+  const { message, details } = failureOf(error)
+  throw new CommandFailure(exitCodes.unreachable, message, { ...details, retryable: true })
+}
