@@ -107,10 +107,11 @@ export function lookAlike(head: Uint8Array, format: string): Look | undefined {
 
 /** What is wrong with the line ends of all that is seen; of a body that goes on, nobody knows whether it has any. */
 function endOfLines(head: Uint8Array): 'returns' | 'oneLine' | undefined {
-  const text = latin1.decode(head).trimEnd()
-  if (text.includes('\n')) return undefined
-  if (/\r[^\r]/.test(text)) return 'returns'
-  return head.length < headBytes ? 'oneLine' : undefined
+  const text = latin1.decode(head)
+  const inside = text.trimEnd()
+  if (inside.includes('\n')) return undefined
+  if (/\r[^\r]/.test(inside)) return 'returns'
+  return head.length < headBytes && !text.includes('\n') ? 'oneLine' : undefined
 }
 
 /** Workbooks are zips, whose first names tell them. */
