@@ -70,6 +70,7 @@ export async function openBuilder(
     compressor,
     threads: work,
     options: config.cut,
+    stateBytesMost: config.limits.catalogBytes,
     keepLoose: config.keepLoose,
     metrics,
     notes: openBuildNotes(paths.builds),

@@ -18,7 +18,7 @@ import { putName } from '../store/names.ts'
 import { putCommit, readCommit } from '../store/records.ts'
 import { buildCommit, type BuildDeps, type BuiltCommit } from './build-block.ts'
 import type { CommitWatch } from './commit-watch.ts'
-import { type BlockPlan, planBytes } from './dataset-state.ts'
+import { type BlockPlan, buildBytes, planBytes } from './dataset-state.ts'
 import type { ChainTip } from './load-dataset.ts'
 import type { NameIndex } from './name-index.ts'
 import type { Packer } from './packer.ts'
@@ -31,7 +31,7 @@ const waitingPlans = 64
 const waitingBytes = 64 * 1024 * 1024
 const firstRetryMs = 100
 const longestRetryMs = 5_000
-/** Blocks of at most so many logged bytes are built beside large ones. */
+/** Blocks of at most so many bytes are built beside large ones. */
 const smallBlockBytes = 4 * 1024 * 1024
 const tracesMost = 64
 
@@ -79,9 +79,9 @@ export function withMessage(trace: TraceContext, header: MessageHeader): TraceCo
 export class BuildTurns {
   #last: Promise<unknown> = Promise.resolve()
 
-  /** Runs `build` of a block of so many logged bytes. */
-  run<T>(payloadBytes: number, build: () => Promise<T>): Promise<T> {
-    if (payloadBytes <= smallBlockBytes) return build()
+  /** Runs `build` of a block of so many bytes (see `buildBytes`). */
+  run<T>(bytes: number, build: () => Promise<T>): Promise<T> {
+    if (bytes <= smallBlockBytes) return build()
     const turn = this.#last.then(build)
     this.#last = turn.catch(() => undefined)
     return turn
@@ -209,7 +209,7 @@ export class Committer {
 
   /** Runs `work` as one of few; a creation also waits for that of its name before it, a large block for the large one. */
   async #inTurn(plan: BlockPlan, work: () => Promise<void>): Promise<void> {
-    if (plan.kind === 'data') return this.#deps.turns.run(plan.payloadBytes, () => this.#asOneOfFew(work))
+    if (plan.kind === 'data') return this.#deps.turns.run(buildBytes(plan), () => this.#asOneOfFew(work))
     const name = foldAscii(plan.header.alias)
     const turn = (this.#creations.get(name) ?? Promise.resolve()).then(() => this.#asOneOfFew(work))
     this.#creations.set(name, turn)

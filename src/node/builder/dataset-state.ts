@@ -15,6 +15,7 @@ import {
 import type { ProducersHeld } from '../../libraries/odf/chain/producers.ts'
 import type { NameRecord } from '../../libraries/odf/chain/records.ts'
 import { assert } from '../../libraries/base/assert.ts'
+import { bodyMemory } from '../../libraries/base/limits.ts'
 import type { ChangeHeader, CreateHeader, DeleteHeader, RestoreHeader, RowsHeader } from '../log/messages.gen.ts'
 import type { DatasetId, Hash } from '../../libraries/base/ids/identifiers.ts'
 import type { AddPushSource, MetadataEvent, SetVocab } from '../../libraries/model/events.ts'
@@ -227,6 +228,11 @@ export function stateBytes(state: DatasetState): number {
 export function planBytes(plan: BlockPlan): number {
   if (plan.kind === 'creation') return 4096
   return 4096 + plan.checkpoint.outcomes.length * 500 + plan.sources.length * 200
+}
+
+/** What tells how much memory a block takes while it is built: columns that no row brings are not logged, but built. */
+export function buildBytes({ payloadBytes, rows, schema }: Pick<DataPlan, 'payloadBytes' | 'rows' | 'schema'>): number {
+  return Math.max(payloadBytes, bodyMemory.cellBytes * rows * (schema?.fields.length ?? 0))
 }
 
 /** Name of the one push source and of the source state of every dataset. */

@@ -9,7 +9,7 @@ import { AssertionFailed } from '../../libraries/base/assert.ts'
 import { DecodeError, HaltError } from '../../libraries/base/errors.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import { buildCommit, type BuildDeps } from './build-block.ts'
-import type { BlockPlan, DataPlan } from './dataset-state.ts'
+import { type BlockPlan, buildBytes, type DataPlan } from './dataset-state.ts'
 import { endBlock } from './fold.ts'
 import { type ChainTip, loadDataset } from './load-dataset.ts'
 import { decodeEntry, foldMessage, type MessageSource } from './rows.ts'
@@ -87,7 +87,7 @@ export function isFault(error: unknown): boolean {
   )
 }
 
-/** Blocks of more logged bytes than this are noted: no smaller one takes the memory of a process. */
+/** Blocks of more bytes than this are noted: no smaller one takes the memory of a process. */
 export const notedBytes = 32 * 1024 * 1024
 const deathsMost = 2
 const MiB = 1024 * 1024
@@ -120,15 +120,15 @@ export function openBuildNotes(dir: string): BuildNotes {
  * it twice, and what notes and `build` throw.
  */
 export async function noted<T>(notes: BuildNotes | undefined, plan: DataPlan, build: () => Promise<T>): Promise<T> {
-  if (notes === undefined || plan.payloadBytes <= notedBytes) return build()
-  const { dataset, sequence, firstChange, next, payloadBytes } = plan
+  if (notes === undefined || buildBytes(plan) <= notedBytes) return build()
+  const { dataset, sequence, firstChange, next } = plan
   const name = `${dataset.replaceAll(':', '-')}-${sequence}-${firstChange}`
   const deaths = await notes.begin(name, `${dataset} block ${sequence}, messages ${firstChange} to ${next - 1}`)
   try {
     if (deaths >= deathsMost) {
       throw new HaltError(
         'PoisonBlock',
-        `the process ended twice while block ${sequence} was built from ${Math.ceil(payloadBytes / MiB)} MiB; ` +
+        `the process ended twice while block ${sequence} was built from ${Math.ceil(buildBytes(plan) / MiB)} MiB; ` +
           'start it again with more memory, or reject its message',
       )
     }

@@ -7,6 +7,7 @@ import type { LogEntry } from '../log/event-log.ts'
 import { type DecodedMessage, decodeMessage } from '../log/messages.ts'
 import { HaltError } from '../../libraries/base/errors.ts'
 import type { DatasetId } from '../../libraries/base/ids/identifiers.ts'
+import { limitTable } from '../../libraries/base/limits.ts'
 import { dataKey } from '../store/layout.ts'
 import type { Rejects } from '../store/records.ts'
 import { Committer, type CommitterDeps } from './committer.ts'
@@ -20,7 +21,6 @@ import { DatasetWorker, type Run } from './worker.ts'
 /** Work on messages goes on at most this long before the event loop turns. */
 const turnMs = 5
 const retryMs = 1_000
-const memoryBytes = 256 * 1024 * 1024
 /** Messages whose datasets are looked at together. */
 const aheadMessages = 256
 const chainsAtOnce = 16
@@ -36,6 +36,8 @@ export interface SessionDeps
   readonly early: EarlySlices
   /** How much of the log may wait for open blocks; default 250,000 messages or 1 GiB. */
   readonly replayMost?: ReplayMost
+  /** Memory of datasets above which idle ones are dropped; limit `catalogBytes`. */
+  readonly stateBytesMost?: number
 }
 
 /** What a restart may have to read again because of blocks that are open: sparse ones are ended for it. */
@@ -61,6 +63,7 @@ export class Session {
    */
   readonly #reading = new Map<DatasetId, Promise<LoadedDataset | undefined>>()
   readonly #replayMost: ReplayMost
+  readonly #stateBytesMost: number
   /** Positions that lie a piece of that apart, the oldest first, and what came since the last one. */
   readonly #marks: number[] = []
   #sinceMark = { messages: 0, bytes: 0 }
@@ -91,6 +94,7 @@ export class Session {
         findCulprit({ store, build, source: { log, partition, rejects: this.#run.rejects } }, plan, tip),
     })
     this.#replayMost = deps.replayMost ?? defaultReplayMost
+    this.#stateBytesMost = deps.stateBytesMost ?? limitTable.catalogBytes.value
     this.#run = { ...deps, ...start, committer, kept, onStale: (worker) => void this.#rebase(worker) }
   }
 
@@ -179,9 +183,9 @@ export class Session {
     return this.#inTurn(async () => {
       let bytes = 0
       for (const worker of this.#workers.values()) bytes += worker.memoryBytes
-      if (bytes <= memoryBytes) return
+      if (bytes <= this.#stateBytesMost) return
       for (const worker of this.workers.sort((a, b) => a.lastUsed - b.lastUsed)) {
-        if (bytes <= memoryBytes) return
+        if (bytes <= this.#stateBytesMost) return
         if (!worker.isIdle) continue
         bytes -= worker.memoryBytes
         this.#workers.delete(worker.id)

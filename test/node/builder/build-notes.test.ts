@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createColumnBuilder } from '../../../src/libraries/columnar/arrow/column-builder.ts'
 import { encodeArrowStream } from '../../../src/libraries/columnar/arrow/ipc.ts'
 import { BuildTurns } from '../../../src/node/builder/committer.ts'
+import { buildBytes } from '../../../src/node/builder/dataset-state.ts'
 import { type BuildNotes, notedBytes, openBuildNotes } from '../../../src/node/builder/poison.ts'
 import { must } from '../../../src/libraries/base/assert.ts'
 import type { EventLog } from '../../../src/node/log/event-log.ts'
@@ -141,4 +142,11 @@ test('large blocks are built one after the other, small ones at once', async () 
   expect(began).toEqual(['c', 'a', 'b'])
   for (const end of ends) end()
   await Promise.all(running)
+})
+
+test('a block of few logged bytes and many columns is as large as its cells', () => {
+  const fields = Array.from({ length: 1900 }, (_, i) => ({ name: `c${i}`, type: timestampMs }))
+  const plan = { payloadBytes: 1_000_000, rows: 100_000, schema: { fields } }
+  expect(buildBytes(plan)).toBeGreaterThan(notedBytes)
+  expect(buildBytes({ ...plan, rows: 1 })).toBe(1_000_000)
 })
