@@ -193,14 +193,14 @@ describe('the repository', () => {
     expect([...rooms].filter((room) => room.startsWith('node/')).length).toBeLessThanOrEqual(13)
   })
 
-  test('has at most 61 options of a node and 38 commands, as the help shows them', () => {
+  test('has at most 59 options of a node and 38 commands, as the help shows them', () => {
     const program = createProgram({ clientEnvironment, loadConfig, optionTable }, [], async () => {})
     const serve = program.commands.find((command) => command.name() === 'serve')
     const flags = serve?.helpInformation().match(/^ +--/gm) ?? []
     expect(flags.length).toBe(optionTable.length + 1)
     // Seven of them are of the ledger: its name, its key, its delay, its witnesses and how long they are waited for, and the
     // authority that stamps its heads, and how often.
-    expect(flags.length).toBeLessThanOrEqual(61)
+    expect(flags.length).toBeLessThanOrEqual(59)
     // A group of commands has no arguments of its own; `export`, which is a command and has one, has.
     const commandsOf = (command: Command): string[] => [
       ...(command.commands.length === 0 || command.registeredArguments.length > 0 ? [command.name()] : []),

@@ -20,8 +20,8 @@ export type Witnessing =
 
 export function registerWitness(app: FastifyInstance, context: HttpContext, state: () => Witnessing): void {
   const { limits, clock } = context
-  // As other requests that lie in memory as a whole; callers have the rates of batches.
-  const admission = new AdmissionQueue(limits, clock, { kind: { ...ofJson, hasRates: true } })
+  // As other requests that lie in memory as a whole.
+  const admission = new AdmissionQueue(limits, clock, { kind: ofJson })
   app.decorate('witnessKeys', () => {
     const now = state()
     return now.kind === 'running' ? defined({ follower: now.follower?.key, witness: now.witness?.key }) : {}

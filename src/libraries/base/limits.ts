@@ -187,18 +187,6 @@ export const limitTable = {
     unit: 'percent',
     text: 'share of the free part of these limits that one caller may take: openIngestBytes, openIngestRequests, openJsonBytes, openJsonRequests, queuedQueries, listeners, and half of it of answerBytes',
   },
-  callerRequestRate: {
-    isOption: true,
-    value: 0,
-    unit: 'requests/s',
-    text: 'batches of one token, averaged over 10 s; 0 means no limit',
-  },
-  callerByteRate: {
-    isOption: true,
-    value: 0,
-    unit: 'bytes/s',
-    text: 'decompressed bytes of one token, or cells if a body has more cells than bytes, averaged over 10 s; 0 means no limit',
-  },
   // What comes while a block is made, at 10,000 a second.
   mqttInFlight: {
     value: 1_000,

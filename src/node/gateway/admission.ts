@@ -1,11 +1,10 @@
 // Bounds the requests in flight and the bytes of their bodies: of ingest, and of large JSON requests. A request that does
 // not fit waits its turn for up to two seconds; then a full node answers 503, and a caller that holds more than its share
-// of what others leave free, or sends more than its rates allow, gets 429. Nothing is read of a body that is not let in.
+// of what others leave free gets 429. Nothing is read of a body that is not let in.
 
 import type { Clock } from '../../libraries/base/clock.ts'
 import { bodyMemory, type Limits, limitTable } from '../../libraries/base/limits.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
-import { CallerRates } from './caller-rates.ts'
 
 /** How long a request waits for room. Refusals come this late, so that a client that repeats at once costs the others little. */
 const patienceMs = 2_000
@@ -16,14 +15,7 @@ const waitingMost = 16_384
 /** What of the limits an admission keeps to. */
 export type AdmissionLimits = Pick<
   Limits,
-  | 'openIngestRequests'
-  | 'openIngestBytes'
-  | 'openJsonRequests'
-  | 'openJsonBytes'
-  | 'bodyMemoryBytes'
-  | 'callerShare'
-  | 'callerRequestRate'
-  | 'callerByteRate'
+  'openIngestRequests' | 'openIngestBytes' | 'openJsonRequests' | 'openJsonBytes' | 'bodyMemoryBytes' | 'callerShare'
 >
 
 /** What is let in: the limits of all of it, and what one body counts at most. */
@@ -31,8 +23,6 @@ interface AdmissionKind {
   readonly requests: 'openIngestRequests' | 'openJsonRequests'
   readonly bytes: 'openIngestBytes' | 'openJsonBytes'
   readonly countedBytesMost: number
-  /** The rates of a caller are those of its batches. */
-  readonly hasRates: boolean
 }
 
 /** A batch counts 32 MiB at most: it never holds more in memory, the rest of a larger one lies in a file. */
@@ -40,14 +30,12 @@ const ofIngest: AdmissionKind = {
   requests: 'openIngestRequests',
   bytes: 'openIngestBytes',
   countedBytesMost: 32 * 1024 * 1024,
-  hasRates: true,
 }
 /** A JSON request lies in memory as a whole. */
 export const ofJson: AdmissionKind = {
   requests: 'openJsonRequests',
   bytes: 'openJsonBytes',
   countedBytesMost: Number.POSITIVE_INFINITY,
-  hasRates: false,
 }
 
 /** What bodies of all kinds may come to take. */
@@ -74,8 +62,6 @@ interface Shortage {
 export interface Admitted {
   /** The body has turned out to take `bytes`. Throws `Saturated`, `QuotaExceeded`, `BodyTooLarge`. */
   grow(bytes: number): void
-  /** The body had `bytes`, which count against the rate of its caller. */
-  spend(bytes: number): void
   /** The body takes no memory any more. Idempotent. */
   leave(): void
 }
@@ -114,7 +100,6 @@ export class AdmissionQueue {
   readonly #limits: AdmissionLimits
   readonly #clock: Clock
   readonly #kind: AdmissionKind
-  readonly #rates: CallerRates
   readonly #all: Held = { requests: 0, bytes: 0 }
   readonly #callers = new Map<string, Held>()
   /** Those who wait, by caller; the caller whose turn is next comes first. */
@@ -133,7 +118,6 @@ export class AdmissionQueue {
     this.#memory = memory
     this.#clock = clock
     this.#kind = kind
-    this.#rates = new CallerRates(kind.hasRates ? limits : { callerRequestRate: 0, callerByteRate: 0 }, clock)
   }
 
   /** Bytes of the bodies in flight. */
@@ -176,8 +160,7 @@ export class AdmissionQueue {
     return (
       this.#requestShortage(held) ??
       this.#byteShortage(held, 0, this.#counted(bytes)) ??
-      this.#memoryShortage(memoryOf(bytes)) ??
-      this.#rates.shortage(caller)
+      this.#memoryShortage(memoryOf(bytes))
     )
   }
 
@@ -261,7 +244,6 @@ export class AdmissionQueue {
   #admit(caller: string, { bytes, memoryOf }: Wanted): Admitted {
     const all = this.#all
     const held = this.#heldBy(caller)
-    this.#rates.take(caller)
     let own = 0
     const change = (to: number): void => {
       const more = this.#counted(to) - this.#counted(own)
@@ -286,7 +268,6 @@ export class AdmissionQueue {
         if (shortage !== undefined) throw this.#refusal(shortage)
         change(to)
       },
-      spend: (spent) => this.#rates.spend(caller, spent),
       leave: () => {
         if (!isOpen) return
         isOpen = false
@@ -321,7 +302,7 @@ export class AdmissionQueue {
     }
   }
 
-  /** Rates refill by themselves, and patience ends. */
+  /** Patience ends; what waits behind a request that is refused may fit. */
   async #tick(): Promise<void> {
     this.#isTicking = true
     while (this.#waiting > 0) {
@@ -348,8 +329,7 @@ export class AdmissionQueue {
   }
 
   #refusal({ name, retryAfterSeconds }: Shortage): NodeError {
-    const isOfNode = name === this.#kind.requests || name === this.#kind.bytes || name === 'bodyMemoryBytes'
-    return new NodeError(isOfNode ? 'Saturated' : 'QuotaExceeded', messages[name], {
+    return new NodeError(name === 'callerShare' ? 'QuotaExceeded' : 'Saturated', messages[name], {
       hint: 'Send it again when Retry-After has passed.',
       limit: { name, value: this.#limits[name], unit: limitTable[name].unit },
       retryAfterSeconds,
@@ -377,6 +357,4 @@ const messages: Readonly<Record<Shortage['name'], string>> = {
   openJsonRequests: full,
   openJsonBytes: full,
   callerShare: 'This caller has as many bodies in flight as its share allows.',
-  callerRequestRate: 'This token sends more batches than its rate allows.',
-  callerByteRate: 'This token sends more bytes than its rate allows.',
 }

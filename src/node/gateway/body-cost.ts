@@ -1,5 +1,5 @@
 // What a body costs beside its bytes: the cells that its rows take in the columns that they bring. A cell counts as two
-// bytes at least in what is admitted, as one against rates; and a body has no more of them than its bytes allow.
+// bytes at least in what is admitted, and a body has no more of them than its bytes allow.
 
 import { bodyMemory, type Limits } from '../../libraries/base/limits.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
@@ -17,14 +17,14 @@ type CostLimits = Pick<Limits, 'cellRatio' | 'inflatedRatio' | 'bodyMemoryBytes'
 
 export class BodyCost {
   readonly #limits: CostLimits
-  readonly #admitted: Pick<Admitted, 'grow' | 'spend'>
+  readonly #admitted: Pick<Admitted, 'grow'>
   /** Of formats that are read as they come. */
   readonly bound: CellBound
   #bytes = 0
   #cells = 0
 
   /** `isStreamed`: of a batch that a stream was cut into. */
-  constructor(limits: CostLimits, admitted: Pick<Admitted, 'grow' | 'spend'>, isStreamed: boolean) {
+  constructor(limits: CostLimits, admitted: Pick<Admitted, 'grow'>, isStreamed: boolean) {
     this.#limits = limits
     this.#admitted = admitted
     const { cellRatio: perByte, bodyMemoryBytes } = limits
@@ -46,11 +46,6 @@ export class BodyCost {
     if (cells <= this.#cells) return
     this.#cells = cells
     this.#grow()
-  }
-
-  /** Counts all of it against the rate of the caller. */
-  spend(): void {
-    this.#admitted.spend(Math.max(this.#bytes, this.#cells))
   }
 
   #grow(): void {

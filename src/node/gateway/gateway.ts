@@ -314,7 +314,6 @@ export class Gateway {
     const source = { ...read, limits, spoolDir, toLog, threads, fallbackMs, cost }
     const target = targetOf(request.chain)
     const body = await typedBody(source, target)
-    cost.spend()
     try {
       const isNothing = controls.only !== undefined && body.rows === 0 && body.warnings.length > 0
       if (request.chain === undefined && !isNothing) demandRecords(body)

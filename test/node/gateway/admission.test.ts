@@ -225,57 +225,6 @@ describe('those who wait', () => {
   })
 })
 
-describe('the rates of a caller', () => {
-  async function enterAndLeave(rig: Rig, caller: string, times: number): Promise<void> {
-    for (let i = 0; i < times; i++) (await rig.enter(caller, 1)).leave()
-  }
-
-  test('let ten seconds of batches through at once, then as many as come free, each caller by itself', async () => {
-    const rig = new Rig({ callerRequestRate: 2 })
-    await enterAndLeave(rig, 'a', 20)
-    let later = 0
-    for (let i = 0; i < 4; i++)
-      void rig.queue.enter('a', 1).then(
-        () => later++,
-        () => {},
-      )
-    await rig.queue.enter('b', 1)
-    await rig.pass(1_100)
-    expect([later, rig.queue.waitingRequests]).toEqual([2, 2])
-    await rig.pass(3_600_000)
-    await enterAndLeave(rig, 'a', 20)
-    expect(await rig.refusal('a', 1)).toEqual(['let in'])
-  })
-
-  test('take the bytes of a batch when they are known, and say when they are paid', async () => {
-    const rig = new Rig({ callerByteRate: 100 })
-    const large = await rig.enter('a', 1)
-    large.spend(1_000)
-    large.spend(800)
-    expect(await rig.refusal('a', 1)).toEqual(['QuotaExceeded', 'callerByteRate', 6])
-    await rig.pass(7_000)
-    await rig.enter('a', 1)
-  })
-
-  test('are none unless they are set', async () => {
-    const rig = new Rig()
-    await enterAndLeave(rig, 'a', 10_000)
-    const admitted = await rig.enter('a', 1)
-    admitted.spend(Number.MAX_SAFE_INTEGER)
-    await rig.enter('a', 1)
-  })
-
-  test('forget callers who have been quiet, and no one else', async () => {
-    const rig = new Rig({ callerRequestRate: 1, callerByteRate: 1 })
-    const debtor = await rig.enter('in debt', 1)
-    debtor.spend(1_000)
-    for (let i = 0; i < 10_000; i++) await enterAndLeave(rig, `caller ${i}`, 1)
-    await rig.pass(10_000)
-    await enterAndLeave(rig, 'new', 10)
-    expect(await rig.refusal('in debt', 1)).toEqual(['QuotaExceeded', 'callerByteRate', 978])
-  })
-})
-
 describe('the memory for bodies', () => {
   const limits = { openIngestBytes: 1024 * MiB, callerShare: 100 }
 

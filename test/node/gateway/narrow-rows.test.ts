@@ -1,17 +1,16 @@
-// Rows cost what they bring, however wide their dataset is: in the log, in cells that are counted, and against rates.
+// Rows cost what they bring, however wide their dataset is: in the log, and in cells that are counted.
 
 import { afterEach, expect, test } from 'vitest'
 import { decodeMessage } from '../../../src/node/log/messages.ts'
 import { ArrowStreamReader } from '../../../src/libraries/columnar/arrow/ipc-reader.ts'
-import { defaultLimits } from '../../helpers/default-limits.ts'
-import { kindOf, ndjson, receiptOf, Rig } from './support.ts'
+import { ndjson, receiptOf, Rig } from './support.ts'
 
 let rig: Rig
 let wide: Readonly<Record<string, number>>
 
 /** A dataset of so many columns, and a row that brings them all. */
-async function wideDataset(width: number, more: ConstructorParameters<typeof Rig>[0] = {}): Promise<void> {
-  rig = await new Rig(more).build()
+async function wideDataset(width: number): Promise<void> {
+  rig = await new Rig().build()
   wide = Object.fromEntries(Array.from({ length: width }, (_, i) => [`c${i}`, i]))
   await rig.rows('a/b', [wide], { query: { create: 'true' } })
 }
@@ -80,14 +79,6 @@ test('rows that would take far more cells than bytes are refused, and a stream s
     details: { limit: { name: 'cellRatio', value: 16, unit: 'times' } },
   })
   expect(await logged()).toEqual(before)
-})
-
-test('cells count against the rate of their sender as bytes do', async () => {
-  await wideDataset(400, { limits: { ...defaultLimits(), callerByteRate: 20_000 } })
-  const body = ndjson([wide]) + '{"c0":1}\n'.repeat(1000)
-  expect(body.length).toBeLessThan(20_000)
-  await rig.post('a/b', body)
-  expect(await kindOf(rig.post('a/b', ndjson([{ c0: 1 }])))).toBe('QuotaExceeded')
 })
 
 test('nor do columns of nulls take more in the log than half of the texts beside them', async () => {

@@ -8,7 +8,7 @@ import { ConnectionTurns } from '../../../src/node/http/connections.ts'
 import { must } from '../../../src/libraries/base/assert.ts'
 import { startLiveNode, liveNode } from '../../helpers/live-node.ts'
 
-const live = await liveNode({ 'limit-caller-request-rate': 100_000 })
+const live = await liveNode()
 await live.ingest('acme/goods', [{ n: 0 }], '?create=true')
 
 function post(n: number, more = ''): string {
