@@ -3,9 +3,8 @@
 
 import { Point } from '@noble/ed25519'
 import { ed25519Verify } from '../base/ids/native-crypto.ts'
-import { type CanonicalForm, canonicalForms } from '../base/json/canonical.ts'
 import { littleEndian } from '../base/bytes.ts'
-import { DecodeError, NodeError } from '../base/errors.ts'
+import { NodeError } from '../base/errors.ts'
 import type { Hash } from '../base/ids/identifiers.ts'
 import type { JsonValue } from '../base/json/value.ts'
 import { commitmentBytes, hashCanonical, proofType } from './commitment.ts'
@@ -27,19 +26,15 @@ export const proofSteps = [
  */
 export function checkProof(body: ProofBody): void {
   for (const step of proofSteps) step.check(body)
-  if (body.output !== undefined) checkOutput(body.output, body.commitment.outputHash, ['verbatim'])
+  if (body.output !== undefined) checkOutput(body.output, body.commitment.outputHash)
 }
 
 /**
- * The form in which `output` has the hash `expected`. Throws NodeError when none fits: `InvalidRequest::RewrittenOutput` where
- * its values are those that were signed, else `InvalidRequest::OutputHash`.
+ * Throws NodeError where `output` has not the hash `expected`: `InvalidRequest::RewrittenOutput` where its values are those
+ * that were signed, else `InvalidRequest::OutputHash`.
  */
-export function checkOutput(
-  output: JsonValue,
-  expected: Hash,
-  forms: readonly CanonicalForm[] = canonicalForms,
-): CanonicalForm {
-  for (const form of forms) if (outputHash(output, form) === expected) return form
+export function checkOutput(output: JsonValue, expected: Hash): void {
+  if (hashCanonical(output) === expected) return
   if (isRewritten(output, expected)) {
     throw new NodeError(
       'InvalidRequest::RewrittenOutput',
@@ -51,16 +46,6 @@ export function checkOutput(
     'InvalidRequest::OutputHash',
     "The output is not the one that was signed: commitment.outputHash doesn't match its hash.",
   )
-}
-
-/** Undefined where the form has no spelling for a number of the output. */
-function outputHash(output: JsonValue, form: CanonicalForm): Hash | undefined {
-  try {
-    return hashCanonical(output, form)
-  } catch (error) {
-    if (error instanceof DecodeError) return undefined
-    throw error
-  }
 }
 
 function checkType({ proof }: ProofBody): void {

@@ -2,7 +2,7 @@
 // canonical text, 259 bytes, is what sign.ts signs and check.ts checks.
 
 import { type Hash, sha3Hash } from '../base/ids/identifiers.ts'
-import { canonicalBytes, type CanonicalForm } from '../base/json/canonical.ts'
+import { canonicalBytes } from '../base/json/canonical.ts'
 import { assert } from '../base/assert.ts'
 import type { JsonValue } from '../base/json/value.ts'
 
@@ -19,8 +19,8 @@ export type Committed = JsonValue | Uint8Array
 export const commitmentTextBytes = 259
 
 /** The sha3-256 multihash of `value` in canonical JSON. */
-export function hashCanonical(value: Committed, form: CanonicalForm = 'verbatim'): Hash {
-  return sha3Hash(value instanceof Uint8Array ? value : canonicalBytes(value, form))
+export function hashCanonical(value: Committed): Hash {
+  return sha3Hash(value instanceof Uint8Array ? value : canonicalBytes(value))
 }
 
 /** The commitment of an answer; no `subQueries` is the empty list. */

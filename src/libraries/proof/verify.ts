@@ -1,8 +1,7 @@
 // Public as `@proofstream/verify` and `proofstream/verify`: checks a saved answer offline. Needs no node, no dataset,
 // no engine; touches the platform in libraries/base/ids/native-crypto.ts alone. Also reads proofs of deployed Open Data
-// Fabric nodes of any age.
+// Fabric nodes since January 2026.
 
-import type { CanonicalForm } from '../base/json/canonical.ts'
 import { parseJson } from '../base/json/json.ts'
 import { JsonError } from '../base/json/parser.ts'
 import { NodeError, type TextPosition } from '../base/errors.ts'
@@ -42,8 +41,8 @@ export interface OfflineSuccess {
   readonly ok: true
   /** did:key of who signed. */
   readonly signer: string
-  /** How the numbers of the output were spelled when it was hashed; absent when no output was given. */
-  readonly canonicalForm?: CanonicalForm
+  /** How the numbers of the output were spelled when it was hashed: as text. Absent when no output was given. */
+  readonly canonicalForm?: 'verbatim'
   readonly commitment: Commitment
   /** What was hashed, with every token as it came; absent when no output was given. */
   readonly output?: JsonValue
@@ -108,14 +107,14 @@ export function verifyOffline(answer: Uint8Array | string, options: OfflineOptio
     }
     name = 'outputHash'
     const { output, commitment } = body
-    const form = output === undefined ? undefined : checkOutput(output, commitment.outputHash)
-    checks.push({ name, result: form === undefined ? 'absent' : 'passed' })
+    if (output !== undefined) checkOutput(output, commitment.outputHash)
+    checks.push({ name, result: output === undefined ? 'absent' : 'passed' })
     if (options.signer !== undefined && options.signer !== signer) return otherSigner(signer, options.signer, checks)
     checks.push({ name: 'signer', result: options.signer === undefined ? 'absent' : 'passed' })
     return {
       ok: true,
       signer,
-      ...(form === undefined || output === undefined ? {} : { canonicalForm: form, output }),
+      ...(output === undefined ? {} : { canonicalForm: 'verbatim', output }),
       commitment,
       answer: readSignedAnswer(body),
       checks,

@@ -10,9 +10,6 @@ from typing import Any, List, Tuple
 
 MOST_DEPTH = 128
 
-#: How numbers were spelled when an answer was hashed: today's form first.
-FORMS = ("verbatim", "verbatim-2025", "exponent-2024")
-
 
 class Number(str):
     """A number of JSON as it was written."""
@@ -34,10 +31,10 @@ def parse(text: str, most_depth: int = MOST_DEPTH) -> Any:
     return value
 
 
-def canonical(value: Any, form: str = "verbatim") -> bytes:
-    """The canonical bytes of what `parse` returned. ValueError where the form has no spelling for a number."""
+def canonical(value: Any) -> bytes:
+    """The canonical bytes of what `parse` returned."""
     out: List[str] = []
-    _write(value, form, out)
+    _write(value, out)
     return "".join(out).encode("ascii")
 
 
@@ -73,7 +70,7 @@ def _check(value: Any, depth_left: int) -> None:
         raise ValueError("a text has half of a surrogate pair")
 
 
-def _write(value: Any, form: str, out: List[str]) -> None:
+def _write(value: Any, out: List[str]) -> None:
     if value is None:
         out.append("null")
     elif value is True:
@@ -81,7 +78,7 @@ def _write(value: Any, form: str, out: List[str]) -> None:
     elif value is False:
         out.append("false")
     elif isinstance(value, Number):
-        out.append(_number(value, form))
+        out.append(_number(value))
     elif isinstance(value, str):
         out.append(_text(value))
     elif isinstance(value, list):
@@ -89,7 +86,7 @@ def _write(value: Any, form: str, out: List[str]) -> None:
         for place, item in enumerate(value):
             if place > 0:
                 out.append(",")
-            _write(item, form, out)
+            _write(item, out)
         out.append("]")
     else:
         out.append("{")
@@ -97,7 +94,7 @@ def _write(value: Any, form: str, out: List[str]) -> None:
             if place > 0:
                 out.append(",")
             out.append(_text(name) + ":")
-            _write(value[name], form, out)
+            _write(value[name], out)
         out.append("}")
 
 
@@ -106,32 +103,11 @@ def _text(value: str) -> str:
     return json.dumps(value).replace("\x7f", "\\u007f")
 
 
-def _number(token: str, form: str) -> str:
-    if form == "exponent-2024":
-        return _exponent(token)
+def _number(token: str) -> str:
     if token == "-0":
         return "0"
     head, mark, exponent = token.replace("E", "e").partition("e")
     if mark == "":
         return token
     signed = exponent if exponent[0] in "+-" else f"+{exponent}"
-    text = f"{head}e{signed}"
-    return text.replace("e+", "e") if form == "verbatim-2025" else text
-
-
-def _exponent(token: str) -> str:
-    """Integers of 64 bits stay; every other number is a double in the shortest digits, `2.53707E3`."""
-    if re.fullmatch(r"-?\d{1,20}", token) and token != "-0" and -(2**63) <= int(token) < 2**64:
-        return token
-    number = float(token)
-    if number in (float("inf"), float("-inf")):
-        raise ValueError("a number is beyond a double")
-    if number == 0:
-        return "-0E0" if token.startswith("-") else "0E0"
-    digits, _, exponent = repr(abs(number)).partition("e")
-    whole, _, fraction = digits.partition(".")
-    significant = (whole + fraction).lstrip("0")
-    leading = len(whole) - 1 if whole != "0" else -1 - (len(fraction) - len(fraction.lstrip("0")))
-    significant = significant.rstrip("0")
-    mantissa = significant[0] + ("." + significant[1:] if len(significant) > 1 else "")
-    return f"{'-' if number < 0 else ''}{mantissa}E{leading + int(exponent or 0)}"
+    return f"{head}e{signed}"

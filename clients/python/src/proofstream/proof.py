@@ -42,7 +42,7 @@ class Checked:
     input: Dict[str, Any]
     #: The signed rows; None where the answer was saved without them.
     output: Optional[Dict[str, Any]]
-    #: How numbers were spelled when the output was hashed.
+    #: How numbers were spelled when the output was hashed: `verbatim`, as text. None without rows.
     form: Optional[str]
     #: `whole`: no row was left out; `cut`: rows beyond the limit were; `unknown`: the answer does not tell.
     extent: str
@@ -64,10 +64,12 @@ def verify(answer: Union[str, bytes], signer: Optional[str] = None) -> Checked:
     signed = _json.canonical(commitment)
     if not _ed25519.is_signed(proof["key"], signed, proof["signature"]):
         raise _failed("BadSignature", "the signature is not of this key over this commitment")
-    form = None if body["output"] is None else _form_of(body["output"], commitment["outputHash"])
+    if body["output"] is not None:
+        _demand_output(body["output"], commitment["outputHash"])
     if signer is not None and signer != proof["did"]:
         raise ProofError("failed", "OtherSigner", f"it is signed by {proof['did']}, not by {signer}")
     output = None if body["output"] is None else _json.plain(body["output"])
+    form = None if output is None else "verbatim"
     asked = _json.plain(body["input"])
     return Checked(proof["did"], asked, output, form, _extent(asked, output))
 
@@ -76,17 +78,13 @@ def _failed(kind: str, message: str) -> ProofError:
     return ProofError("failed", f"InvalidRequest::{kind}", message)
 
 
-def _hash(value: Any, form: str = "verbatim") -> str:
-    return "f1620" + hashlib.sha3_256(_json.canonical(value, form)).hexdigest()
+def _hash(value: Any) -> str:
+    return "f1620" + hashlib.sha3_256(_json.canonical(value)).hexdigest()
 
 
-def _form_of(output: Any, expected: str) -> str:
-    for form in _json.FORMS:
-        try:
-            if _hash(output, form) == expected:
-                return form
-        except ValueError:
-            pass  # The form has no spelling for a number of it.
+def _demand_output(output: Any, expected: str) -> None:
+    if _hash(output) == expected:
+        return
     if is_rewritten(output, lambda spelled: _hash(spelled) == expected):
         message = "read as doubles the numbers are those that were signed: a JSON library has printed them again"
         raise ProofError("impossible", "InvalidRequest::RewrittenOutput", message)

@@ -1,61 +1,49 @@
 // Canonical JSON: the one spelling of a value that is hashed and signed. Pure ASCII, no white space, members sorted
 // by the UTF-8 bytes of their names, number tokens verbatim but for three normalisations.
-// Source: measured on deployed Open Data Fabric nodes. Rules: docs/spec/proof.md#canonical-json, eras:
-// docs/decisions/answers.md#canonical-form.
+// Source: measured on deployed Open Data Fabric nodes. Rules: docs/spec/proof.md#canonical-json.
 
 import { ByteBuffer } from '../byte-buffer.ts'
 import { decodeUtf8, utf8 } from '../bytes.ts'
-import { DecodeError } from '../errors.ts'
 import { JsonNumber, type JsonObject, type JsonValue } from './value.ts'
 
-/**
- * Forms of numbers that nodes have signed: `verbatim` is today's and the only one we write; `verbatim-2025` prints
- * exponents without `+`; `exponent-2024` prints every double as `d.dddE±x`.
- */
-export const canonicalForms = ['verbatim', 'verbatim-2025', 'exponent-2024'] as const
-export type CanonicalForm = (typeof canonicalForms)[number]
-
-/** Canonical text of `value`, ASCII only. Throws as `canonicalBytes`. */
-export function canonicalText(value: JsonValue, form: CanonicalForm = 'verbatim'): string {
-  return decodeUtf8(canonicalBytes(value, form))
+/** Canonical text of `value`, ASCII only. */
+export function canonicalText(value: JsonValue): string {
+  return decodeUtf8(canonicalBytes(value))
 }
 
-/**
- * The canonical bytes of `value`, ASCII only. Throws DecodeError where `exponent-2024` has no spelling (a number
- * beyond a double); never for the other forms.
- */
-export function canonicalBytes(value: JsonValue, form: CanonicalForm = 'verbatim'): Uint8Array {
+/** The canonical bytes of `value`, ASCII only. */
+export function canonicalBytes(value: JsonValue): Uint8Array {
   const out = new ByteBuffer(1024)
-  writeValue(out, value, form)
+  writeValue(out, value)
   return out.take()
 }
 
-function writeValue(out: ByteBuffer, value: JsonValue, form: CanonicalForm): void {
+function writeValue(out: ByteBuffer, value: JsonValue): void {
   if (value === null) out.ascii('null')
   else if (typeof value === 'string') writeString(out, value)
   else if (typeof value === 'boolean') out.ascii(value ? 'true' : 'false')
-  else if (value instanceof JsonNumber) out.ascii(numberText(value.token, form))
-  else if (Array.isArray(value)) writeArray(out, value, form)
-  else writeObject(out, value, form)
+  else if (value instanceof JsonNumber) out.ascii(numberText(value.token))
+  else if (Array.isArray(value)) writeArray(out, value)
+  else writeObject(out, value)
 }
 
-function writeArray(out: ByteBuffer, items: readonly JsonValue[], form: CanonicalForm): void {
+function writeArray(out: ByteBuffer, items: readonly JsonValue[]): void {
   let separator = '['
   for (const item of items) {
     out.ascii(separator)
-    writeValue(out, item, form)
+    writeValue(out, item)
     separator = ','
   }
   out.ascii(items.length === 0 ? '[]' : ']')
 }
 
-function writeObject(out: ByteBuffer, members: JsonObject, form: CanonicalForm): void {
+function writeObject(out: ByteBuffer, members: JsonObject): void {
   let separator = '{'
   for (const name of sortedNames(members)) {
     out.ascii(separator)
     writeString(out, name)
     out.ascii(':')
-    writeValue(out, members.get(name) ?? null, form)
+    writeValue(out, members.get(name) ?? null)
     separator = ','
   }
   out.ascii(members.size === 0 ? '{}' : '}')
@@ -83,35 +71,14 @@ function codePointRank(unit: number): number {
   return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x2800 : unit
 }
 
-function numberText(token: string, form: CanonicalForm): string {
-  if (form === 'exponent-2024') return exponentText(token)
-  const text = verbatimText(token)
-  return form === 'verbatim-2025' ? text.replace('e+', 'e') : text
-}
-
 /** `E` becomes `e`, an exponent without sign gets `+`, the integer `-0` becomes `0`; the rest of the token stays. */
-function verbatimText(token: string): string {
+function numberText(token: string): string {
   if (token === '-0') return '0'
   const at = token.search(/[eE]/)
   if (at < 0) return token
   const exponent = token.slice(at + 1)
   const signed = exponent.startsWith('+') || exponent.startsWith('-') ? exponent : `+${exponent}`
   return `${token.slice(0, at)}e${signed}`
-}
-
-const maxU64 = 2n ** 64n - 1n
-const minI64 = -(2n ** 63n)
-
-/** Integers of 64 bits stay; every other number is a double in the shortest digits, `2.53707E3`. */
-function exponentText(token: string): string {
-  if (/^-?\d{1,20}$/.test(token) && token !== '-0') {
-    const integer = BigInt(token)
-    if (integer >= minI64 && integer <= maxU64) return token
-  }
-  const number = Number(token)
-  if (!Number.isFinite(number)) throw new DecodeError('canonical JSON', 'a number is beyond a double')
-  if (Object.is(number, -0)) return '-0E0'
-  return number.toExponential().replace('e+', 'E').replace('e-', 'E-')
 }
 
 /** Room is made for so many escaped code units at a time, so that a long text does not take six times its size. */
