@@ -8,7 +8,7 @@ import { systemClock } from '../../../src/libraries/base/clock.ts'
 import { type Logger, silentLogger } from '../../../src/libraries/base/logger.ts'
 import type { EventLog } from '../../../src/node/log/event-log.ts'
 import { openFileLog } from '../../../src/node/log/file/file-log.ts'
-import { type FrameForm, newIdentityText, writeFrame } from '../../../src/node/log/file/frame.ts'
+import { writeFrame } from '../../../src/node/log/file/frame.ts'
 import { HaltError, NodeError } from '../../../src/libraries/base/errors.ts'
 import { readAll } from './contract-suite.ts'
 import { SimulatedDisk, systemError } from '../../adapters/simulated-disk.ts'
@@ -252,33 +252,26 @@ describe.each(['EIO', 'ENOSPC'])('when one operation of the disk fails with %s, 
 
 describe('the number of a log', () => {
   const id = '/log/id'
-  /** A log of an older version: its frames have no number. */
-  async function olderLog(): Promise<SimulatedDisk> {
-    const disk = new SimulatedDisk(['/log'])
-    await (await open(disk)).close()
-    disk.corrupt(id, () => utf8(`${'ab'.repeat(16)}\n`))
-    return disk
-  }
 
-  /** A message full of bytes that would be frames written after its own was durable, in one form or the other. */
-  function deceit(position: number, form: FrameForm): Uint8Array {
+  /** A message full of bytes that would be frames written after its own was durable, in a log of that seed. */
+  function deceit(position: number, seed: number): Uint8Array {
     const out = new Uint8Array(10 * 40)
     let at = 0
     for (let n = 1; n <= 10; n++) {
-      const frame = { position: position + n, mark: position + n, message: new Uint8Array(16), form }
+      const frame = { position: position + n, mark: position + n, message: new Uint8Array(16), seed }
       at = writeFrame(out, at, frame)
     }
     return out
   }
 
   test('keeps frame-like bytes of a message from passing for frames, wherever it is torn', async () => {
-    const forms = fc.record({ isNumbered: fc.boolean(), seed: fc.constantFrom(0, 1, 0xffff_ffff) })
+    const seeds = fc.constantFrom(0, 1, 0xffff_ffff)
     await fc.assert(
-      fc.asyncProperty(forms, fc.integer({ min: 0, max: 423 }), async (form, torn) => {
+      fc.asyncProperty(seeds, fc.integer({ min: 0, max: 423 }), async (seed, torn) => {
         const disk = new SimulatedDisk(['/log'])
         const log = await open(disk)
         await log.append(0, [message(0, 50)])
-        await log.append(0, [deceit(1, form)])
+        await log.append(0, [deceit(1, seed)])
         await log.close()
         const start = 24 + 50
         disk.corrupt(segment, (bytes) => bytes.map((byte, i) => (i === start + torn ? byte ^ 0x41 : byte)))
@@ -286,22 +279,6 @@ describe('the number of a log', () => {
       }),
       { numRuns: 60 },
     )
-  })
-
-  test('is missing in older logs, which go on as they are', async () => {
-    const disk = await olderLog()
-    for (let life = 0; life < 3; life++) {
-      const log = await open(disk)
-      await log.append(0, [message(life, 300)])
-      expect(log.id).toBe('ab'.repeat(16))
-      await log.close()
-    }
-    const messages = await messagesOf(disk)
-    expect(messages.every((bytes, i) => isMessage(i, bytes))).toBe(true)
-    expect(messages.length).toBe(3)
-    // The frames of a log are never read in the other form: all of them would look torn.
-    disk.corrupt(id, () => utf8(newIdentityText()))
-    await expect(open(disk)).rejects.toMatchObject({ reason: 'LogDamaged' })
   })
 
   test('cannot be lost or changed without the log refusing to start', async () => {

@@ -50,8 +50,8 @@ export async function openFileLog(options: FileLogOptions): Promise<EventLog> {
   await makeDurableDirectory(directory, files)
   const unlock = files.lock(directory)
   try {
-    const { id, form } = await readOrMakeIdentity(files, directory)
-    const at = { files, directory, segmentBytes, logger, form }
+    const { id, seed } = await readOrMakeIdentity(files, directory)
+    const at = { files, directory, segmentBytes, logger, seed }
     prepareContract()
     const recovered = await recoverLog(at)
     const tail = new Tail(recovered.end.position, tailBytes)

@@ -14,14 +14,7 @@ export const frameHeaderBytes = 24
 /** Largest message that the file log takes; a larger length in a frame is nonsense. */
 export const maxMessageBytes = 16 * 1024 * 1024
 
-/** How the frames of a log are written. */
-export interface FrameForm {
-  /** The log has a number: bit 31 of each length is set, and checksums begin with the number's. */
-  readonly isNumbered: boolean
-  readonly seed: number
-}
-
-/** Set in the length of numbered frames, so that the two forms are never taken for each other. */
+/** Set in each length: the checksum begins with that of the log's number, the `seed` of its frames. */
 const numberedBit = 0x8000_0000
 const twoTo32 = 0x1_0000_0000
 
@@ -37,30 +30,30 @@ export interface FrameHeader {
 export function writeFrame(
   out: Uint8Array,
   at: number,
-  frame: { readonly position: number; readonly mark: number; readonly message: Uint8Array; readonly form: FrameForm },
+  frame: { readonly position: number; readonly mark: number; readonly message: Uint8Array; readonly seed: number },
 ): number {
-  const { position, mark, message, form } = frame
+  const { position, mark, message, seed } = frame
   const end = at + frameHeaderBytes + message.length
   const view = viewOf(out)
-  view.setUint32(at, message.length + (form.isNumbered ? numberedBit : 0), true)
+  view.setUint32(at, message.length + numberedBit, true)
   view.setUint32(at + 8, position % twoTo32, true)
   view.setUint32(at + 12, Math.floor(position / twoTo32), true)
   view.setUint32(at + 16, mark % twoTo32, true)
   view.setUint32(at + 20, Math.floor(mark / twoTo32), true)
   out.set(message, at + frameHeaderBytes)
   const sum = isSealed(message) ? sealedCrc32c : crc32c(message)
-  view.setUint32(at + 4, joinedCrc32c(headerCrc(out, at, form), sum, message.length), true)
+  view.setUint32(at + 4, joinedCrc32c(headerCrc(out, at, seed), sum, message.length), true)
   return end
 }
 
 /**
- * Header of the frame at `at`, or undefined when the bytes there cannot be one: too few, of another form, a length above
+ * Header of the frame at `at`, or undefined when the bytes there cannot be one: too few, a length without its bit or above
  * the largest, a position or mark beyond 2^53, a mark above the position. The checksum is not looked at.
  */
-export function readFrameHeader(bytes: Uint8Array, at: number, form: FrameForm): FrameHeader | undefined {
+export function readFrameHeader(bytes: Uint8Array, at: number): FrameHeader | undefined {
   if (at + frameHeaderBytes > bytes.length) return undefined
   const view = viewOf(bytes)
-  const length = view.getUint32(at, true) - (form.isNumbered ? numberedBit : 0)
+  const length = view.getUint32(at, true) - numberedBit
   if (length < 0) return undefined
   const position = view.getUint32(at + 8, true) + view.getUint32(at + 12, true) * twoTo32
   const mark = view.getUint32(at + 16, true) + view.getUint32(at + 20, true) * twoTo32
@@ -75,27 +68,13 @@ export function readFrameHeader(bytes: Uint8Array, at: number, form: FrameForm):
 export function messageInFrame(
   bytes: Uint8Array,
   at: number,
-  { length, checksum, form }: FrameHeader & { readonly form: FrameForm },
+  { length, checksum, seed }: FrameHeader & { readonly seed: number },
 ): Uint8Array | undefined {
   const message = bytes.subarray(at + frameHeaderBytes, at + frameHeaderBytes + length)
   const sum = crc32c(message)
-  if (checksum !== joinedCrc32c(headerCrc(bytes, at, form), sum, length)) return undefined
+  if (checksum !== joinedCrc32c(headerCrc(bytes, at, seed), sum, length)) return undefined
   if (sum === sealedCrc32c) rememberSealed(message)
   return message
-}
-
-/**
- * True when the bytes where frame `position` should begin are one of the other form: then the identity of the log is
- * not that of its frames. `bytes` need not hold the whole frame.
- */
-export function hasOtherForm(bytes: Uint8Array, { position, form }: { position: number; form: FrameForm }): boolean {
-  const other: FrameForm = { isNumbered: !form.isNumbered, seed: 0 }
-  const header = readFrameHeader(bytes, 0, other)
-  if (header?.position !== position || header.mark > position) return false
-  // The number of numbered frames is not known here; that bit of a length says enough.
-  if (other.isNumbered) return true
-  if (frameHeaderBytes + header.length > bytes.length) return false
-  return messageInFrame(bytes, 0, { ...header, form: other }) !== undefined
 }
 
 function viewOf(bytes: Uint8Array): DataView {
@@ -103,23 +82,19 @@ function viewOf(bytes: Uint8Array): DataView {
 }
 
 /** The checksum of what stands before the message: the number of the log, length, position and mark. */
-function headerCrc(bytes: Uint8Array, at: number, form: FrameForm): number {
-  return crc32c(bytes, at + 8, at + frameHeaderBytes, crc32c(bytes, at, at + 4, form.seed))
+function headerCrc(bytes: Uint8Array, at: number, seed: number): number {
+  return crc32c(bytes, at + 8, at + frameHeaderBytes, crc32c(bytes, at, at + 4, seed))
 }
 
-/** Who a file log is, and how its frames are written. */
+/** Which log a file log is, and what the checksums of its frames begin with. */
 export interface LogIdentity {
   readonly id: string
-  readonly form: FrameForm
+  readonly seed: number
 }
 
-/** Frames of older logs. */
-export const plainForm: FrameForm = { isNumbered: false, seed: 0 }
-
-// The text of `id`: `<32 hex digits>` is an older log, whose frames have no number. `<32 hex digits> <16 hex digits>
-// <8 hex digits>`: id, number, and the checksum of both, because with a wrong number every frame would look torn.
-const plain = /^([0-9a-f]{32})\n$/
-const numbered = /^([0-9a-f]{32}) ([0-9a-f]{16}) ([0-9a-f]{8})\n$/
+// The text of `id`: `<32 hex digits> <16 hex digits> <8 hex digits>`: id, number, and the checksum of both, because with
+// a wrong number every frame would look torn.
+const identity = /^([0-9a-f]{32}) ([0-9a-f]{16}) ([0-9a-f]{8})\n$/
 
 /** The text of a new log's `id`. */
 export function newIdentityText(): string {
@@ -129,14 +104,12 @@ export function newIdentityText(): string {
 
 /** Throws HaltError `LogDamaged` when the text is none of a log's. */
 export function parseIdentity(text: string): LogIdentity {
-  const [, old] = plain.exec(text) ?? []
-  if (old !== undefined) return { id: old, form: plainForm }
-  const [, id = '', number = '', checksum] = numbered.exec(text) ?? []
+  const [, id = '', number = '', checksum] = identity.exec(text) ?? []
   const bytes = fromHex(number)
   if (bytes === undefined || checksum !== checksumOf(`${id} ${number}`)) {
     throw new HaltError('LogDamaged', 'the file id does not hold the identity of a log')
   }
-  return { id, form: { isNumbered: true, seed: crc32c(bytes) } }
+  return { id, seed: crc32c(bytes) }
 }
 
 /** Without its identity the frames of a log cannot be told from torn ones. */

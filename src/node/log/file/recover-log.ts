@@ -16,14 +16,11 @@ import { utf8 } from '../../../libraries/base/bytes.ts'
 import type { Logger } from '../../../libraries/base/logger.ts'
 import { HaltError } from '../../../libraries/base/errors.ts'
 import {
-  type FrameForm,
   type FrameHeader,
   frameHeaderBytes,
   messageInFrame,
-  hasOtherForm,
   maxMessageBytes,
   parseIdentity,
-  plainForm,
   readFrameHeader,
   withoutIdentity,
 } from './frame.ts'
@@ -156,7 +153,7 @@ async function findEnd(file: OpenFile, segment: Segment): Promise<Place> {
       from: Number.POSITIVE_INFINITY,
       below: Number.POSITIVE_INFINITY,
       stepBytes,
-      form: segment.form,
+      seed: segment.seed,
       note: (frame) => segment.note(frame),
     })
     place = run.next
@@ -170,7 +167,7 @@ async function findEnd(file: OpenFile, segment: Segment): Promise<Place> {
  */
 async function clearTail(at: LogDirectory, file: OpenFile, end: Place): Promise<number> {
   const size = await file.size()
-  const tornBytes = await tornBytesAfter(file, { ...end, form: at.form }, size)
+  const tornBytes = await tornBytesAfter(file, { ...end, seed: at.seed }, size)
   if (tornBytes === 0) return size
   at.logger.warn({ position: end.position, bytes: tornBytes }, tornText)
   await file.truncate(end.offset)
@@ -196,12 +193,7 @@ function damagedFrame(position: number): HaltError {
  * Bytes after the last good frame, up to the last one that is not zero. Throws HaltError `LogDamaged` when they are not
  * a torn write: a later frame says that this one was durable, or so much would have to be searched for one.
  */
-async function tornBytesAfter(
-  file: OpenFile,
-  end: Place & { readonly form: FrameForm },
-  size: number,
-): Promise<number> {
-  const { form } = end
+async function tornBytesAfter(file: OpenFile, end: Place & { readonly seed: number }, size: number): Promise<number> {
   let used = 0
   let budget = searchBudgetBytes
   // Steps overlap by one frame header, so that a frame that begins near the end of a step is seen whole.
@@ -210,15 +202,15 @@ async function tornBytesAfter(
   for (let at = end.offset; at < size; at += stepBytes) {
     const part = chunk.subarray(0, await file.read(chunk, at))
     if (part.equals(zeros.subarray(0, part.length))) continue
-    if (at === end.offset && hasOtherForm(part, end)) throw damagedFrame(end.position)
     used = at - end.offset + usedBytes(part)
     for (let i = 0; i < Math.min(part.length, stepBytes); i++) {
-      const header = frameAbove(part, i, { position: end.position, distance: at + i - end.offset, form })
+      const header = frameAbove(part, i, { position: end.position, distance: at + i - end.offset })
       if (header === undefined || at + i + frameHeaderBytes + header.length > size) continue
       const frame = Buffer.allocUnsafeSlow(frameHeaderBytes + header.length)
       await file.read(frame, at + i)
       budget -= frame.length
-      if (messageInFrame(frame, 0, { ...header, form }) !== undefined || budget < 0) throw damagedFrame(end.position)
+      if (messageInFrame(frame, 0, { ...header, seed: end.seed }) !== undefined || budget < 0)
+        throw damagedFrame(end.position)
     }
   }
   return used
@@ -231,11 +223,11 @@ async function tornBytesAfter(
 function frameAbove(
   bytes: Uint8Array,
   at: number,
-  bad: { readonly position: number; readonly distance: number; readonly form: FrameForm },
+  bad: { readonly position: number; readonly distance: number },
 ): FrameHeader | undefined {
   // The length's highest byte alone tells most offsets apart.
   if (((bytes[at + 3] ?? 0) & 0x7f) * 0x100_0000 > maxMessageBytes) return undefined
-  const header = readFrameHeader(bytes, at, bad.form)
+  const header = readFrameHeader(bytes, at)
   if (header === undefined || header.mark <= bad.position) return undefined
   return (header.position - bad.position) * frameHeaderBytes <= bad.distance ? header : undefined
 }
@@ -296,19 +288,20 @@ export async function inspectLog(directory: string): Promise<LogInspection> {
   const firsts = await listSegments({ files, directory })
   if (idText === undefined && firsts.length > 0) throw withoutIdentity()
   const identity = idText === undefined ? undefined : parseIdentity(idText)
-  const form = identity?.form ?? plainForm
+  // Without an identity there are no segments.
+  const seed = identity?.seed ?? 0
   let end = firsts[0] ?? 0
   let tornBytes = 0
   for (const [index, first] of firsts.entries()) {
     if (first !== end)
       throw new HaltError('LogDamaged', `the messages from position ${end} to ${first - 1} are missing`)
-    const segment = new Segment({ files, directory, form }, first)
+    const segment = new Segment({ files, directory, seed }, first)
     const next = firsts[index + 1]
     await withFile(files, segment.path, 'read', async (file) => {
       const place = await findEnd(file, segment)
       end = place.position
       // A segment that others follow ends where the next one begins.
-      if (next === undefined) tornBytes = await tornBytesAfter(file, { ...place, form }, await file.size())
+      if (next === undefined) tornBytes = await tornBytesAfter(file, { ...place, seed }, await file.size())
       else if (end !== next) throw damagedFrame(end)
     })
   }

@@ -162,7 +162,7 @@ export class SegmentWriter {
     let at = 0
     let position = mark
     for (const message of messages) {
-      at = writeFrame(out, at, { position, mark, message, form: this.#at.form })
+      at = writeFrame(out, at, { position, mark, message, seed: this.#at.seed })
       position++
     }
     return out

@@ -7,7 +7,7 @@ import { must } from '../../../libraries/base/assert.ts'
 import { HaltError } from '../../../libraries/base/errors.ts'
 import type { LogEntry } from '../event-log.ts'
 import { readStepBytes, readStepEntries } from '../tail.ts'
-import { type FrameForm, frameHeaderBytes, messageInFrame, readFrameHeader } from './frame.ts'
+import { frameHeaderBytes, messageInFrame, readFrameHeader } from './frame.ts'
 
 /** A frame boundary: the frame of `position` begins at `offset` bytes of the file. */
 export interface Place {
@@ -24,24 +24,24 @@ export interface FrameRun {
 
 const indexStepBytes = 64 * 1024
 
-/** Where segments lie, and how their frames are written. */
+/** Where segments lie, and what the checksums of their frames begin with. */
 export interface SegmentsPlace {
   readonly files: FileSystem
   readonly directory: string
-  readonly form: FrameForm
+  readonly seed: number
 }
 
 export class Segment {
   readonly first: number
   readonly path: string
-  readonly form: FrameForm
+  readonly seed: number
   readonly #files: FileSystem
   /** Places in rising order, at least 64 KiB apart, of a prefix of the file. */
   readonly #index: Place[]
 
   constructor(at: SegmentsPlace, first: number) {
     this.#files = at.files
-    this.form = at.form
+    this.seed = at.seed
     this.first = first
     this.path = join(at.directory, `${first}.segment`)
     this.#index = [{ position: first, offset: 0 }]
@@ -59,7 +59,7 @@ export class Segment {
    */
   async read(from: number, below: number, stepBytes = readStepBytes): Promise<LogEntry[]> {
     return withFile(this.#files, this.path, 'read', async (file) => {
-      const wanted = { from, below, stepBytes, form: this.form, note: (at: Place) => this.note(at) }
+      const wanted = { from, below, stepBytes, seed: this.seed, note: (at: Place) => this.note(at) }
       let place = this.#placeBefore(from)
       for (;;) {
         const run = await readFrames(file, place, wanted)
@@ -87,7 +87,7 @@ interface Wanted {
   readonly from: number
   readonly below: number
   readonly stepBytes: number
-  readonly form: FrameForm
+  readonly seed: number
   readonly note: (place: Place) => void
 }
 
@@ -102,7 +102,7 @@ export async function readFrames(file: OpenFile, start: Place, wanted: Wanted): 
   let { position } = start
   let at = 0
   while (position < wanted.below && entries.length < readStepEntries) {
-    const header = readFrameHeader(chunk, at, wanted.form)
+    const header = readFrameHeader(chunk, at)
     const end = header === undefined ? at + frameHeaderBytes : at + frameHeaderBytes + header.length
     if (end > chunk.length && chunk.length === asked) {
       // The chunk, not the file, ends within this frame: it begins the next step, or is read whole if it is the first.
@@ -111,9 +111,9 @@ export async function readFrames(file: OpenFile, start: Place, wanted: Wanted): 
       chunk = await readChunk(file, start.offset, asked)
       continue
     }
-    const { form } = wanted
+    const { seed } = wanted
     const isWhole = header?.position === position && end <= chunk.length
-    const bytes = isWhole ? messageInFrame(chunk, at, { ...header, form }) : undefined
+    const bytes = isWhole ? messageInFrame(chunk, at, { ...header, seed }) : undefined
     if (bytes === undefined) return { entries, next: { position, offset: start.offset + at }, bad: true }
     wanted.note({ position, offset: start.offset + at })
     if (position >= wanted.from) entries.push({ position, bytes })
