@@ -125,14 +125,6 @@ describe('PUT and PATCH', () => {
     expect((await post('kept/put', '{"ts":"2026-01-31T12:00:00Z","n":1}')).refusal).toBe('422 RecordsDoNotFit')
   })
 
-  test('PATCH takes the scope admin', async () => {
-    await put('kept/rights', {})
-    const body = { method: 'POST', json: { name: 'one', scopes: ['create', 'ingest', 'read'] } } as const
-    const token = String((await live.call('/tokens', body)).at('token'))
-    const asked = await live.call('/kept/rights', { method: 'PATCH', json: { ingest: { dedupe: 'body' } }, token })
-    expect(asked.refusal).toBe('403 Forbidden')
-  })
-
   test.each([
     ['an empty one', {}],
     ['no object', 'ttn'],

@@ -1,13 +1,12 @@
 // verify.html as a person meets it, in a real browser and from a file: it turns green and red where the verifier says so,
 // asks nobody, breaks no rule of its own policy, and shows what files hold as text.
 
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { verifyPage } from '../../../scripts/build-pages.ts'
-import type { Vector } from '../../../scripts/ledger-vectors/model.ts'
 import { fromPlain, jsonText } from '../../../src/libraries/base/json/json.ts'
 import { proofJsonText } from '../../../src/libraries/ledger/proof-document.ts'
 import { commit } from '../../../src/libraries/proof/commitment.ts'
@@ -231,21 +230,6 @@ describe.skipIf(chromium === undefined)('verify.html in Chromium', () => {
     const alone = { ...none, changed: bad, 'forged head': bad, 'changed receipt': bad, refusal: unchanged }
     expect(await judged('')).toEqual(alone)
     expect(await judged('log nonsense')).toEqual(alone)
-  })
-
-  test('judges a receipt with the proofs that are chosen with it, in any order', async () => {
-    const vectors = JSON.parse(readFileSync('test/fixtures/ledger/vectors.json', 'utf8')) as readonly Vector[]
-    const { files } = vectors.find(({ name }) => name === 'receipt with the proof of its batch')!
-    await page.evaluate(`document.querySelector('#policy').value = ${JSON.stringify(twoOfThree)}`)
-    const paths = files.map(({ name, text }) => file(name, text))
-    const kept = await choose(...paths.toReversed())
-    expect(kept.headline).toBe('✓ The promise was kept')
-    expect(kept.text).toContain('entry 0 of node.example/ledger')
-    expect(kept.text).toContain('dataset, block, bodyHash, status, offsets')
-    expect((await choose(...paths.slice(0, 2))).headline).toBe('? Signed, and not judged')
-    const answers = [1, 2, 3].map((n) => file(`${n}.json`, live.responseBodyBytes))
-    expect((await choose(...answers)).text).toContain('These are more than two files')
-    await page.evaluate("document.querySelector('#policy').value = ''")
   })
 
   test('shows hostile texts as text', async () => {

@@ -112,29 +112,12 @@ describe('records that do not fit', () => {
     expect(await live.head('acme/goods')).toBe(headBefore)
   })
 
-  it('reports the first hundred faults and how many there are', async () => {
-    const answer = await live.ingest(
-      'acme/goods',
-      Array.from({ length: 250 }, () => ({ name: 'x' })),
-    )
-    expect(answer.status).toBe(422)
-    expect(answer.at('errors')).toHaveLength(100)
-    expect(answer.at('errorsTotal')).toBe(250)
-  })
-
   it('stores none of a batch in which one record is wrong', async () => {
     const answer = await live.ingest('acme/goods', [{ id: 2 }, { id: 3 }, { id: 'four' }])
     expect(answer.status).toBe(422)
     const rows = await live.query('select count(*) from "acme/goods"')
     expect(rows.at('output.data')).toEqual([[1]])
     expect(await live.head('acme/goods')).toBe(headBefore)
-  })
-
-  it('creates no dataset for records that cannot be read', async () => {
-    const call = { method: 'POST', headers: { 'content-type': ndjson }, body: '{"a":1}\nnot json\n' }
-    const answer = await live.call('/acme/never/ingest?create=true', call)
-    expect(answer.at('error.kind')).toBe('RecordsDoNotFit')
-    expect((await live.call('/acme/never/metadata')).at('error.kind')).toBe('DatasetNotFound')
   })
 })
 

@@ -374,17 +374,6 @@ describe('GeoJSON', () => {
     ).toEqual(['Oslo', 'nowhere'])
   })
 
-  it('goes out where it meets a box', async () => {
-    const names = async (bbox: string): Promise<unknown> => {
-      const { features: found } = JSON.parse((await live.call(`/acme/places/export?format=GeoJson&bbox=${bbox}`)).text)
-      return found.map(({ properties }: { properties: { name: string } }) => properties.name)
-    }
-    expect(await names('10,59,11,60')).toEqual(['Oslo'])
-    expect(await names('10.75,59.91,0,11,60,100')).toEqual(['Oslo'])
-    expect(await names('170,-90,-170,90')).toEqual([])
-    expect(await names('-180,-90,180,90')).toEqual(['Oslo'])
-  })
-
   it('takes its geometry from the column that is named, and refuses what is none', async () => {
     const text = `select '{"type":"Point","coordinates":[1,2]}' as shape, 3 as n`
     const answer = await live.call(query({ format: 'GeoJson', geometry: 'shape' }, text))

@@ -93,23 +93,6 @@ describe('a receipt', () => {
   })
 })
 
-describe('an empty batch', () => {
-  it('is received and makes no block', async () => {
-    const before = await live.head('acme/log')
-    for (const body of ['', '\n\n']) {
-      const answer = await post('/acme/log/ingest', body)
-      expect([answer.status, answer.at('records.received'), answer.at('block')]).toEqual([200, 0, undefined])
-    }
-    expect(await live.head('acme/log')).toBe(before)
-  })
-
-  it('creates no dataset', async () => {
-    const answer = await post('/acme/empty/ingest?create=true', '')
-    expect(answer.refusal).toBe('422 NothingToInfer')
-    expect((await live.call('/acme/empty/metadata')).status).toBe(404)
-  })
-})
-
 describe('dryRun', () => {
   it('infers and stores nothing', async () => {
     const answer = await post('/acme/dry/ingest?create=true&dryRun=true', '{"a":1,"b":"x"}\n{"a":2,"b":null}\n')
@@ -144,12 +127,6 @@ describe('Idempotency-Key', () => {
     expect(await count('acme/log')).toBe(before + 1)
   })
 
-  it('refuses another body under the same key', async () => {
-    const headers = { 'idempotency-key': 'two', prefer: 'wait=20' }
-    await post('/acme/log/ingest', '{"n":11}', headers)
-    expect((await post('/acme/log/ingest', '{"n":12}', headers)).refusal).toBe('409 IdempotencyKeyReused')
-  })
-
   it('is not used up by a batch that was refused', async () => {
     const headers = { 'idempotency-key': 'three', prefer: 'wait=20' }
     expect((await post('/acme/log/ingest', '{"n":"x"}', headers)).status).toBe(422)
@@ -165,10 +142,6 @@ describe('Idempotency-Key', () => {
     expect(new Set(answers.map((answer) => JSON.stringify(answer.at('offsets')))).size).toBe(1)
     expect(answers.filter((answer) => answer.headers['idempotent-replayed'] === undefined)).toHaveLength(1)
     expect(await count('acme/log')).toBe(before + 1)
-  })
-
-  it.each(['with space', 'a'.repeat(256)])('must not be %j', async (key) => {
-    expect((await post('/acme/log/ingest', '{"n":1}', { 'idempotency-key': key })).refusal).toBe('400 InvalidParameter')
   })
 })
 
@@ -187,18 +160,6 @@ describe('If-Match', () => {
     })
     expect(bare.status).toBe(200)
     expect(await count('acme/guarded')).toBe(3)
-  })
-
-  it('lets one of many in', async () => {
-    await live.ingest('acme/race', [{ n: 0 }], '?create=true')
-    const head = String(await live.head('acme/race'))
-    const answers = await Promise.all(
-      Array.from({ length: 6 }, (_, n) =>
-        post('/acme/race/ingest', `{"n":${n}}`, { 'if-match': head, prefer: 'wait=20' }),
-      ),
-    )
-    expect(answers.map((answer) => answer.status).toSorted((a, b) => a - b)).toEqual([200, 412, 412, 412, 412, 412])
-    expect(await count('acme/race')).toBe(2)
   })
 })
 
@@ -264,11 +225,6 @@ describe('limits', () => {
     const answer = await post('/acme/log/ingest', row.repeat(2_000_000), {}, true)
     expect([answer.status, answer.headers.connection]).toEqual([413, 'close'])
   })
-
-  it('refuse a record over recordBytes, with its place', async () => {
-    const answer = await post('/acme/log/ingest', `{"n":1}\n{"n":2,"x":"${'y'.repeat(50_001)}"}\n`)
-    expect(answer.at('errors.0')).toMatchObject({ record: 1, line: 2, kind: 'RecordTooLarge' })
-  })
 })
 
 describe('connections', () => {
@@ -312,19 +268,6 @@ describe('a dataset that is made by its first batch', () => {
     )
     expect(answers.map((answer) => answer.status)).toEqual([200, 200, 200, 200, 200])
     expect(await count('acme/born')).toBe(5)
-  })
-
-  it('grows a column that a later batch brings, where that is allowed', async () => {
-    await live.ingest('acme/grows', [{ a: 1 }], '?create=true')
-    expect((await live.ingest('acme/grows', [{ a: 1, b: 'x' }])).at('errors.0.kind')).toBe('UnknownField')
-    expect((await live.ingest('acme/grows', [{ a: 1, b: 'x' }], '?unknownFields=ignore')).status).toBe(200)
-    expect((await live.ingest('acme/grows', [{ a: 2, b: 'x' }], '?unknownFields=add')).status).toBe(200)
-    const rows = await live.query('select a, b from "acme/grows" order by offset')
-    expect(rows.at('output.data')).toEqual([
-      [1, null],
-      [1, null],
-      [2, 'x'],
-    ])
   })
 
   it('takes its event time from the record, the header or the clock', async () => {

@@ -172,32 +172,6 @@ describe('PUT', () => {
     expect(answers.map((answer) => answer.status).toSorted((a, b) => a - b)).toEqual([200, 200, 200, 200, 201])
     expect(new Set(answers.map((answer) => answer.at('id'))).size).toBe(1)
   })
-
-  it.each([
-    [{ colour: 'red' }, 'InvalidRequest'],
-    [{ visibility: 'hidden' }, 'InvalidRequest'],
-    [{ schema: { fields: [{ name: 'a', type: 'Int65' }] } }, 'InvalidRequest'],
-    [{ schema: { fields: [{ name: 'a' }] } }, 'InvalidRequest'],
-    [{ schema: { fields: [{ name: '', type: 'Int64' }] } }, 'InvalidColumnName'],
-    [{ schema: { fields: [{ name: 'a\n', type: 'Int64' }] } }, 'InvalidColumnName'],
-    [
-      {
-        schema: {
-          fields: [
-            { name: 'a', type: 'Int64' },
-            { name: 'A', type: 'Int64' },
-          ],
-        },
-      },
-      'InvalidColumnName',
-    ],
-    [{ info: { colour: 'red' } }, 'InvalidRequest'],
-    [[], 'InvalidRequest'],
-  ])('refuses %j', async (json, kind) => {
-    const answer = await live.call('/acme/refused', { method: 'PUT', json })
-    expect([answer.status, answer.at('error.kind')]).toEqual([422, kind])
-    expect((await live.call('/acme/refused/metadata')).status).toBe(404)
-  })
 })
 
 describe('lists', () => {
