@@ -34,7 +34,7 @@ export const slowFiles: string[] = [
   'test/node/gateway/{apart,costs,first-posts,large-batch,row-reader}.test.ts',
   'test/node/http/{answers-under-way,caller-gone,compression,connections,events,events-of-packs,file-parts,large-json,odd-places}.test.ts',
   'test/node/http/{golden-*,odd-texts,pipelining,process-per-rights,quotas,round-trip,slow-file-reader,stream,stream-by-socket}.test.ts',
-  'test/node/http/{stream-of-cells,waiting-rights}.test.ts',
+  'test/node/http/waiting-rights.test.ts',
   'test/features/shapefile/damage.test.ts',
   'test/node/formats/arrow/round-trip.test.ts',
   'test/libraries/columnar/parquet/{codecs,damage,wide}.test.ts',

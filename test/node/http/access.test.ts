@@ -89,15 +89,6 @@ describe('scopes', () => {
     expect(await kinds(ingest)).toEqual(['Forbidden', 200, 'Forbidden', 'Forbidden'])
     expect(await kinds(create)).toEqual(['Forbidden', 'Forbidden', 'Forbidden', 'UnsupportedMediaType'])
   })
-
-  it('with patterns cover the datasets that fit, and no others', async () => {
-    const token = await makeToken(['read', 'ingest', 'create'], { datasets: ['ACME/*'] })
-    expect((await live.call('/acme/secret/metadata', { token })).status).toBe(200)
-    expect((await live.call('/other/open/ingest', { ...row, token })).status).toBe(403)
-    expect((await live.call('/other/new', { method: 'PUT', token, json: {} })).status).toBe(403)
-    const create = await live.call('/other/new/ingest?create=true', { ...row, token })
-    expect(create.refusal).toBe('403 Forbidden')
-  })
 })
 
 describe('a hidden dataset', () => {
