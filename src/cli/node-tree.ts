@@ -19,11 +19,10 @@ const code = {
   facts: () => import('./commands/node-facts.ts'),
   fsck: () => import('./commands/fsck.ts'),
   key: () => import('./commands/key.ts'),
-  ledgerRenew: () => import('./commands/ledger-renew.ts'),
+  ledger: () => import('./commands/ledger.ts'),
   log: () => import('./commands/log.ts'),
   serve: () => import('./commands/serve.ts'),
   streams: () => import('./commands/streams.ts'),
-  witness: () => import('./commands/witness.ts'),
 } as const
 
 /** `serve` and `doctor`, with a flag for each row of the options table. */
@@ -168,7 +167,7 @@ export function addRenewCommand(ledger: Command, runner: Runner, table: readonly
     .requiredOption('--reason <text>', 'why, for the readers of the old ledger')
   withNodeOptions(renew, rows).action(
     runner<Values & { readonly reason: string }>(async (context, [origin], options) =>
-      (await code.ledgerRenew()).renewLedger(context, {
+      (await code.ledger()).renewLedger(context, {
         ...nodeOptionsOf(rows, options),
         origin,
         reason: options.reason,
@@ -186,7 +185,7 @@ export function addWitnessCommand(ledger: Command, runner: Runner): void {
     .requiredOption('--data <directory>', 'where its key is and what it has cosigned; never put it back from a copy')
     .requiredOption('--name <name>', 'name of its key, such as witness.example.org/w1')
     .option('--listen <host:port>', 'address to answer at', '127.0.0.1:8090')
-    .action(runner<AloneOptions>(async (context, _, options) => (await code.witness()).runWitness(context, options)))
+    .action(runner<AloneOptions>(async (context, _, options) => (await code.serve()).runWitness(context, options)))
 }
 
 export function addTokenCommands(program: Command, runner: Runner): void {

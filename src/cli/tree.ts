@@ -10,9 +10,9 @@ import type { DeleteOptions, RestoreOptions } from './commands/deleting.ts'
 import type { ExportOptions } from './commands/export.ts'
 import type { ExportIcebergOptions } from './commands/export-iceberg.ts'
 import type { IngestOptions } from './commands/ingest-request.ts'
+import type { AuditOptions } from './commands/ledger-audit.ts'
 import type { QueryOptions, TailOptions } from './commands/query.ts'
 import type { VerifyOptions } from './commands/verify-answer.ts'
-import { addLedgerCommands } from './ledger-tree.ts'
 import { fileFormNames } from './file-forms.ts'
 import { collect, durationOption, positiveNumber, type Runner, wholeNumber } from './context.ts'
 import {
@@ -27,6 +27,7 @@ import {
 
 /** The code of commands, loaded when one of them runs. */
 const code = {
+  audit: () => import('./commands/ledger-audit.ts'),
   bundle: () => import('./commands/bundle.ts'),
   dataset: () => import('./commands/dataset.ts'),
   deleting: () => import('./commands/deleting.ts'),
@@ -34,6 +35,7 @@ const code = {
   exportIceberg: () => import('./commands/export-iceberg.ts'),
   facts: () => import('./commands/node-facts.ts'),
   ingest: () => import('./commands/ingest.ts'),
+  ledger: () => import('./commands/ledger.ts'),
   query: () => import('./commands/query.ts'),
   verify: () => import('./commands/verify.ts'),
 } as const
@@ -56,6 +58,28 @@ export function addCommands(
   addWitnessCommand(ledger, runner)
   addTokenCommands(program, runner)
   addUpkeepCommands(program, runner, table)
+}
+
+/** Adds to the group `ledger`. */
+function addLedgerCommands(ledger: Command, runner: Runner): void {
+  ledger
+    .command('status')
+    .description('show how the ledger of a node is doing: its size, its witnesses, how late it is')
+    .action(runner(async (context) => (await code.ledger()).ledgerStatus(context)))
+  ledger
+    .command('prove <what>')
+    .description(
+      'save the proof that something is in the ledger (-o FILE.tlog-proof or FILE.json), or print it. It takes the id of a receipt, the hash of a block, or account/dataset@offset for a row',
+    )
+    .action(runner(async (context, args) => (await code.ledger()).prove(context, args)))
+  ledger
+    .command('audit <url>')
+    .description(
+      'recompute the ledger of a node from its entries, check its head by the policy, compare it with the chains that you may read, and list what the node has said of itself',
+    )
+    .option('--policy <file>', 'which ledgers and witnesses count (default: the policy of the node, which is named)')
+    .option('--state <file>', 'keep the head here, and check that the ledger goes on from the one that is there')
+    .action(runner<AuditOptions>(async (...given) => (await code.audit()).auditLedger(...given)))
 }
 
 function addLifeCommands(dataset: Command, runner: Runner): void {

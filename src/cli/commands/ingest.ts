@@ -1,8 +1,11 @@
 // `ingest`: each file is one batch, a pipe of lines is many. A batch is sent until the node took it or refused it for
 // good, always under one key, so that nothing is stored twice. Prints what the node holds: receipts.
 
+import { styleText } from 'node:util'
 import { defined } from '../../libraries/base/collections.ts'
 import { type JsonValue, systemClock } from '../../index.ts'
+import { cleanText } from '../../libraries/base/clean-text.ts'
+import { kindOfWarning } from '../../libraries/base/warnings.ts'
 import { defaultFormat } from '../../node/formats/registry.ts'
 import { type Answer, datasetPath, type NodeClient, openClient, withRetries } from '../client.ts'
 import type { Args, CommandContext } from '../context.ts'
@@ -23,9 +26,22 @@ import {
 import type { BodyPlace } from '../problem.ts'
 import { type Ingested, ReceiptPrinter } from '../receipt-text.ts'
 import { shellWord } from '../terminal.ts'
-import { WarningTeller } from '../warnings.ts'
 import { type Batch, ingestHeaders, type IngestOptions, ingestQuery, keyOf, waitSeconds } from './ingest-request.ts'
 import { sendStream } from './ingest-stream.ts'
+
+/** What a node warns of in its answers to batches, on stderr: each kind once in a run, yellow on a terminal. */
+class WarningTeller {
+  readonly #told = new Set<string>()
+
+  /** Tells the warnings of the answer to the batch `label` whose kinds were not told before. */
+  tell(label: string, answer: JsonValue): void {
+    for (const warning of itemsAt(answer, 'warnings')) {
+      if (typeof warning !== 'string' || this.#told.has(kindOfWarning(warning))) continue
+      this.#told.add(kindOfWarning(warning))
+      note(styleText('yellow', `warning: ${label}: ${cleanText(warning)}`, { stream: process.stderr }))
+    }
+  }
+}
 
 interface Sending {
   readonly client: NodeClient

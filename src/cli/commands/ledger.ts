@@ -1,11 +1,12 @@
-// `ledger status | prove`: how the ledger of a node is doing, and a proof as a file.
+// `ledger status | prove | renew`: how the ledger of a node is doing, a proof as a file, and another ledger in the place of one
+// that cannot go on, for which no node may run.
 
 import { writeFile } from 'node:fs/promises'
 import type { JsonObject } from '../../index.ts'
 import { type Answer, datasetPath, type NodeClient, openClient } from '../client.ts'
-import type { Args, CommandContext } from '../context.ts'
+import type { Args, CommandContext, NodeOptions } from '../context.ts'
 import { CommandFailure, exitCodes, note } from '../failure.ts'
-import { textAt } from '../json-values.ts'
+import { objectOf, textAt } from '../json-values.ts'
 import { printObject } from '../output.ts'
 import { pagesOf } from '../pages.ts'
 import { problemFailure } from '../problem.ts'
@@ -91,4 +92,22 @@ function notYet(failure: CommandFailure, retryAfter: string | undefined): Comman
     ...failure.details,
     hint: `Try again in ${retryAfter} s.`,
   })
+}
+
+export interface RenewCommand extends NodeOptions {
+  readonly origin: string | undefined
+  readonly reason: string
+}
+
+/** Who the new ledger is goes to stdout. */
+export async function renewLedger(context: CommandContext, command: RenewCommand): Promise<number> {
+  const { withStore } = await import('../../node/upkeep/repair.ts')
+  const { renewLedger: renew } = await import('../../features/ledger/renew.ts')
+  const config = context.entry.loadConfig({ 'log-level': 'warn', ...command.flags }, command.configFile)
+  const { origin, key, previous, keyFile } = await withStore(config, (store) => renew(store, config, command))
+  printObject(context.form, objectOf({ origin, key, keyFile, previous: previous?.origin, size: previous?.size }))
+  note(
+    `nodes over this store keep ${origin} from their next start; ${previous?.origin ?? 'the old one'} stays readable`,
+  )
+  return exitCodes.done
 }

@@ -1,13 +1,13 @@
-// `serve`: runs a node in this process until a signal stops it.
+// `serve`: runs a node in this process until a signal stops it. `ledger witness`: a witness of other ledgers, without a node.
 
 import { flushCompileCache } from 'node:module'
 import { resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { styleText } from 'node:util'
+import type { AloneOptions } from '../../features/witness/alone.ts'
 import { readOptions, refuseIdleOptions, type RunningNode } from '../../index.ts'
 import type { CommandContext, NodeOptions } from '../context.ts'
 import { CommandFailure, exitCodes, note } from '../failure.ts'
-import { stopSignal } from '../stop-signal.ts'
 import { print } from '../terminal.ts'
 
 /** For the end of a node that cannot go on. */
@@ -32,6 +32,37 @@ export async function serve(context: CommandContext, options: NodeOptions): Prom
   await Promise.race([node.stop().catch(() => {}), sleep(stopWithinMs, undefined, { ref: false })])
   const reason = failure.error instanceof Error ? failure.error.message : String(failure.error)
   throw new CommandFailure(exitCodes.failed, `The node stopped by itself: ${reason}`, { cause: failure.error })
+}
+
+/** Runs a witness. Prints its address and its key, then resolves when it was stopped. */
+export async function runWitness(_context: CommandContext, options: AloneOptions): Promise<number> {
+  const { startWitness } = await import('../../features/witness/alone.ts')
+  const witness = await startWitness(options)
+  const stopped = stopSignal()
+  const { url, key, ledgers } = witness
+  if (process.stdout.isTTY) note(`Witness of ${ledgers} ledgers at ${url}\nKey  ${key}`)
+  else print(`${JSON.stringify({ event: 'ready', url, key, ledgers, pid: process.pid })}\n`)
+  const failure = await Promise.race([stopped.then(() => undefined), witness.failed.then((error) => ({ error }))])
+  await witness.stop()
+  if (failure === undefined) return exitCodes.done
+  throw new CommandFailure(exitCodes.failed, 'The witness stopped: nothing can be stored any more.', {
+    cause: failure.error,
+  })
+}
+
+/** Resolves at the first SIGINT or SIGTERM; a second one ends the process at once. */
+function stopSignal(): Promise<void> {
+  let asked = false
+  return new Promise((stop) => {
+    const onSignal = (): void => {
+      if (asked) process.exit(exitCodes.interrupted)
+      asked = true
+      if (process.stderr.isTTY) note('\nStopping: finishing what is in flight. Press again to stop at once.')
+      stop()
+    }
+    process.on('SIGINT', onSignal)
+    process.on('SIGTERM', onSignal)
+  })
 }
 
 /** A few lines for a person, or one line of JSON for a program. */
