@@ -108,10 +108,27 @@ const foreignDialects: ReadonlySet<string> = new Set([
   'risingwave',
 ])
 
-/** Throws NodeError `UnsupportedDialect`, `EngineUnavailable` unless `dialect` is ours; `full` names engine and version. */
+const fullDialect = /^SqlDuckDb\/((?:(?:0|[1-9]\d{0,3})\.){2}(?:0|[1-9]\d{0,3}))-([1-9]\d{0,3})$/
+
+/**
+ * Version of the engine in a dialect that a release up to this one may have signed: neither it nor the version of its rules is
+ * later than in `full`. Undefined for all others.
+ */
+export function engineOfDialect(dialect: string, full: string): string | undefined {
+  const [asked, own] = [fullDialect.exec(dialect), fullDialect.exec(full)]
+  if (asked === null || own === null || Number(asked[2]) > Number(own[2])) return undefined
+  const [version = '', newest = ''] = [asked[1], own[1]]
+  const sortable = (one: string): string => one.replaceAll(/\d+/g, (digits) => digits.padStart(4, '0'))
+  return sortable(version) > sortable(newest) ? undefined : version
+}
+
+/**
+ * Throws NodeError unless `dialect` is ours: `EngineUnavailable` for one of an earlier release, `UnsupportedDialect` for all
+ * others. `full` names the engine and version that run.
+ */
 export function checkDialect(dialect: string, full: string): void {
   if (dialect === 'SqlDuckDb' || dialect === full) return
-  if (/^SqlDuckDb\/.{1,40}$/.test(dialect)) {
+  if (engineOfDialect(dialect, full) !== undefined) {
     throw new NodeError('EngineUnavailable', `This node runs ${full}, not ${dialect}.`, {
       candidates: ['SqlDuckDb', full],
     })
@@ -120,6 +137,9 @@ export function checkDialect(dialect: string, full: string): void {
   throw new NodeError(
     'UnsupportedDialect',
     `The query dialect '${dialect.slice(0, 80)}'${known} is not one that runs here.`,
-    { hint: 'Use SqlDuckDb.', candidates: ['SqlDuckDb', full] },
+    {
+      hint: dialect.startsWith('SqlDuckDb/') ? 'Use SqlDuckDb. A later release may know it.' : 'Use SqlDuckDb.',
+      candidates: ['SqlDuckDb', full],
+    },
   )
 }

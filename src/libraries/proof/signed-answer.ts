@@ -50,7 +50,9 @@ export function readSignedAnswer({ input, output }: Pick<ProofBody, 'input' | 'o
 /** Our outputs say when they are cut; of all others only one below its limit is surely whole. */
 function extentOf(rows: number | undefined, limit: number | undefined, dialect: string | undefined): Extent {
   if (rows === undefined) return 'unknown'
-  return /^SqlDuckDb\/.*-\d{1,9}$/.test(dialect ?? '') || (limit !== undefined && rows < limit) ? 'whole' : 'unknown'
+  return /^SqlDuckDb\/\d+\.\d+\.\d+-\d{1,9}$/.test(dialect ?? '') || (limit !== undefined && rows < limit)
+    ? 'whole'
+    : 'unknown'
 }
 
 /** `100 rows, cut by limit 100`. */

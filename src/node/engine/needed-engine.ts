@@ -2,11 +2,13 @@
 // page of the proof that it checked. A pure function of the table of known engines, so that all of one release say the same.
 
 import type { EngineFile, EngineForm } from '../../libraries/proof/bundle/engine-file.ts'
+import { engineOfDialect } from '../../libraries/model/query.ts'
 import { type KnownEngine, knownEngines } from './known-engines.ts'
+import { dialect as ownDialect } from './messages.ts'
 
-/** Of the engine that a dialect names. */
+/** Of the engine of a dialect that this release or an earlier one may have signed; undefined for all others. */
 export function versionOf(dialect: string): string | undefined {
-  return /^SqlDuckDb\/([\d.]{1,30})-\d{1,9}$/.exec(dialect)?.[1]
+  return engineOfDialect(dialect, ownDialect)
 }
 
 /** What the release says of the engine of a dialect. */

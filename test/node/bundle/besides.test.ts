@@ -83,8 +83,16 @@ describe('engine.json', () => {
       forms: [],
       needs: 'To run this query again takes DuckDB 1.4.3, which the release that says so does not know.',
     })
-    expect(neededEngine('SqlDataFusion')).toMatchObject({ forms: [], needs: expect.stringContaining('an engine') })
-    expect(neededEngine('SqlDataFusion')).not.toHaveProperty('engine')
+    for (const other of [
+      'SqlDataFusion',
+      'SqlDuckDb/1.5.6',
+      'SqlDuckDb/1.5.6-99',
+      'SqlDuckDb/9.9.9-3',
+      'SqlDuckDb/..-3',
+    ]) {
+      expect(neededEngine(other)).toMatchObject({ forms: [], needs: expect.stringContaining('an engine') })
+      expect(neededEngine(other)).not.toHaveProperty('engine')
+    }
   })
 
   it('of another dialect, of another shape or spelling, too large, missing or twice is refused', async () => {

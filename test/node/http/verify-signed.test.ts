@@ -83,7 +83,7 @@ describe('a proof signed elsewhere', () => {
 
   it('by another engine version is tried, and never accused', async () => {
     const dialect = { queryDialect: 'SqlDuckDb/0.9.2-1' }
-    expect((await verify(signed({ input: dialect }))).at('ok')).toBe(true)
+    expect((await verify(signed({ input: dialect }))).json).toMatchObject({ ok: true, engine: { version: '1.5.6' } })
     const answer = await verify(signed({ input: dialect, output: { data: [['Oslo'], ['Paris']] } }))
     expect(answer.refusal).toBe('400 VerificationInconclusive::EngineUnavailable')
     expect(answer.at('error')).toMatchObject({ proof_engine: 'SqlDuckDb/0.9.2-1', node_engine: input.queryDialect })
@@ -96,11 +96,28 @@ describe('a proof signed elsewhere', () => {
     ['a statement that gives another answer each time here', 'select now() as city'],
     ['a value that is none here', "select cast('x' as integer) as city"],
   ])('by another engine version, with %s, is never accused', async (_, query) => {
-    for (const queryDialect of ['SqlDuckDb/1.5.6-1', 'SqlDuckDb/2.0.0-9']) {
+    for (const queryDialect of ['SqlDuckDb/1.5.6-1', 'SqlDuckDb/1.4.10-3']) {
       expect((await verify(signed({ input: { query, datasets: [], queryDialect } }))).refusal).toBe(
         '400 VerificationInconclusive::EngineUnavailable',
       )
     }
+  })
+
+  it.each([
+    '1.5.6',
+    '1.5.6-0',
+    '1.5.6-03',
+    '1.5.6-99',
+    '1.5.7-3',
+    '1.10.0-3',
+    '9.9.9-3',
+    '01.5.6-3',
+    '1.5-3',
+    '../../x-3',
+  ])('by a dialect that no release up to this one has, %s, is not called right', async (version) => {
+    const queryDialect = `SqlDuckDb/${version}`
+    expect((await verify(signed({ input: { queryDialect } }))).refusal).toBe('400 UnsupportedDialect')
+    expect((await live.query('select 1', { queryDialect })).refusal).toBe('400 UnsupportedDialect')
   })
 
   it('runs with the values that were signed, or says what is wrong with them', async () => {
