@@ -29,7 +29,7 @@ export const slowFiles: string[] = [
   // Long chains, large bodies, many processes, each value of many.
   'test/node/answers/{layouts,merged,settings}.test.ts',
   'test/node/catalog/{cold-open,known-ids,packed-chain}.test.ts',
-  'test/node/engine/{foreign-files,hostile,limits,many-threads,processes,stability,streamed-types,value-class}.test.ts',
+  'test/node/engine/{answer-memory,foreign-files,hostile,limits,many-threads,processes,stability,streamed-types,value-class}.test.ts',
   'test/node/builder/{column-work,replay}.test.ts',
   'test/node/gateway/{apart,costs,first-posts,large-batch,row-reader}.test.ts',
   'test/node/http/{answers-under-way,caller-gone,compression,connections,events,events-of-packs,file-parts,large-json,odd-places}.test.ts',

@@ -81,7 +81,7 @@ describe.runIf(process.platform === 'linux')('the memory of a process', () => {
       expect(await outcomeOf(child, run(`SELECT ${value} AS v FROM range(1000) r(i)`))).toBe('resultBytes')
       expect(highestBytes(child) - before).toBeLessThan(ofEngine)
       const next = child.usable ? child : await open()
-      expect(await outcomeOf(next, run(`SELECT ${value} AS v FROM range(400) r(i)`))).toBe(400)
+      expect(await outcomeOf(next, run(`SELECT ${value} AS v FROM range(200) r(i)`))).toBe(200)
     },
   )
 
