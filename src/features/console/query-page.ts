@@ -42,7 +42,7 @@ export interface ShownAnswer {
   /** There are more rows than were asked for. */
   readonly isCut: boolean
   readonly ms: number
-  readonly stability: 'exact' | 'pinned'
+  readonly stability: 'exact' | 'pinned' | undefined
   readonly datasets: readonly { readonly alias: string; readonly blockHash: string }[]
   /** The same rows with a proof; or why there is none. */
   readonly proof: Saved | { readonly reason: string }
@@ -167,7 +167,7 @@ ${isCut ? html`<p class="hint">Raise “Rows at most”, or write a LIMIT, or sa
 ${where(shown.map, (found) => map(found, '#row-'))}
 ${rows === undefined ? tooLarge(shown) : table(shown, rows)}
 <dl class="facts">
-<div><dt>Class</dt><dd><code>${stability}</code>: ${classText}</dd></div>
+${stability && html`<div><dt>Class</dt><dd><code>${stability}</code>: ${classText}</dd></div>`}
 ${datasets.map(({ alias, blockHash }) => html`<div><dt>${alias}, at block</dt><dd>${shortHash(blockHash)}</dd></div>`)}
 </dl>
 ${ways(shown)}`

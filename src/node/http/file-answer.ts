@@ -164,7 +164,7 @@ function sendStream(
   { answer, stream: { start, pieces } }: { readonly answer: FileAnswer; readonly stream: AnswerStream },
 ): FastifyReply {
   const { end, first, stability } = start
-  void reply.header('answer-stability', stability)
+  if (answer.file.tag !== undefined) void reply.header('answer-stability', stability)
   describe(context, reply, answer, end?.rows ?? answer.file.rowsAtMost)
   context.watchReader(reply.raw)
   if (end !== undefined) {

@@ -21,3 +21,20 @@ test.each<[string, number | undefined]>([
 ])('%s asks for %s rows', (sql, rows) => {
   expect(ownLimit(sql)).toBe(rows)
 })
+
+test.each<[string, number | undefined]>([
+  ['select * from a.b limit $n', 400],
+  ['select * from a.b limit $N offset 20;', 400],
+  ['select * from a.b limit $text', 300],
+  ['select * from a.b limit $other', undefined],
+  ['select * from a.b limit $half', undefined],
+  ['select * from a.b limit $n + 1', undefined],
+  ['select $n', undefined],
+])('%s asks for %s rows with its values', (sql, rows) => {
+  const values = [
+    { name: 'n', type: 'BIGINT', text: '400' },
+    { name: 'Text', type: 'VARCHAR', text: '300' },
+    { name: 'half', type: 'DOUBLE', text: '1.5' },
+  ] as const
+  expect(ownLimit(sql, values)).toBe(rows)
+})

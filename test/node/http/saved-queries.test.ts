@@ -55,6 +55,15 @@ describe('a saved query', () => {
     expect(csv.text.split('\r\n')).toEqual(['device,celsius', 's2,21.5', ''])
   })
 
+  it('has as many rows as the value of its LIMIT says', async () => {
+    await save('long', 'select range from range(500), (select count(*) from acme.readings) limit $n', {
+      parameters: { n: 150 },
+    })
+    expect(await rowsAt('/q/long')).toHaveLength(150)
+    expect(await rowsAt('/q/long?n=400')).toHaveLength(400)
+    expect(await rowsAt('/q/long?n=400&limit=3')).toHaveLength(3)
+  })
+
   it('has a proof that verifies, of the values in force', async () => {
     await save('proven', byDevice, { parameters: { device: 's1', above: 0 } })
     const proven = await live.call('/q/proven?above=21&include=proof')

@@ -133,11 +133,11 @@ async function answerOf(context: ReplicaContext, { request, reply, ...running }:
     })
   }
   const begunMs = context.clock.nowMs()
-  const limit = asked.limit ?? usualLimit(asked.query, mostRows)
   const { datasets, parameters } = asked.saved ?? {}
+  const limit = asked.limit ?? usualLimit(asked.query, mostRows, parameters?.values)
   const form = { query: asked.query, datasets, limit, dataFormat: 'JsonAoa', include: ['Schema'] }
   const query = await inItsPlace(request, async () => {
-    const wanted = { ...normalise(form, context), ...defined({ parameters }) }
+    const wanted = normalise(form, context, defined({ parameters }))
     return await openQuery(context.replica, wanted, callerOf(context, request, reply))
   })
   const { body, truncated, stability } = await query.answer()
@@ -156,7 +156,7 @@ async function answerOf(context: ReplicaContext, { request, reply, ...running }:
     bytes,
     isCut: truncated,
     ms,
-    stability,
+    stability: query.tag === undefined ? undefined : stability,
     datasets: query.pinned,
     isPinned: asked.saved === undefined,
     ...waysOut(

@@ -229,7 +229,7 @@ export async function respond(
   if (format !== undefined) return await respondFile(context, request, { reply, asked, values, format })
   const { query, ledger } = await inItsPlace(request, async () => {
     const { include, ledger } = askedOfLedger(context, asked.include)
-    const normalised = { ...normalise({ ...asked, include }, context), ...present(values()) }
+    const normalised = normalise({ ...asked, include }, context, present(values()))
     return { query: await openQuery(context.replica, normalised, callerOf(context, request, reply)), ledger }
   })
   void reply.header('cache-control', query.isOfCaller ? 'no-store' : 'no-cache')
@@ -239,7 +239,7 @@ export async function respond(
   const answer = await query.answer()
   if (isExplained(asked)) tellScan(reply, query.scan)
   if (answer.truncated) void reply.header('result-truncated', 'true')
-  void reply.header('answer-stability', answer.stability)
+  if (query.tag !== undefined) void reply.header('answer-stability', answer.stability)
   if (ledger === undefined) return sendAnswer(context, reply, answer)
   const body = await withLedger(context, answer.body, { pinned: query.pinned, ledger })
   return sendAnswer(context, reply, { ...answer, body })
@@ -319,10 +319,13 @@ export async function inItsPlace<T>({ method }: FastifyRequest, read: () => Prom
   }
 }
 
-/** The request with its defaults. Throws NodeError `InvalidParameter`. */
-export function normalise(asked: AskedQuery, { limits }: ReplicaContext): QueryRequest {
-  const { resultRows } = limits
-  const limit = asked.limit ?? usualLimit(asked.query, resultRows)
+/** The request with its defaults, and what stands beside the statement. Throws NodeError `InvalidParameter`. */
+export function normalise(
+  asked: AskedQuery,
+  { limits: { resultRows } }: ReplicaContext,
+  beside: Pick<QueryRequest, 'parameters' | 'pins'>,
+): QueryRequest {
+  const limit = asked.limit ?? usualLimit(asked.query, resultRows, beside.parameters?.values)
   const window = readWindow({ ...asked, limit }, 'JsonAoa', resultRows)
   const schemaFormat = readSchemaFormat(asked.schemaFormat)
   return {
@@ -335,6 +338,7 @@ export function normalise(asked: AskedQuery, { limits }: ReplicaContext): QueryR
     includeAbsent: asked.include === undefined,
     datasets: asked.datasets?.map(pinOf),
     explain: isExplained(asked),
+    ...beside,
   }
 }
 
