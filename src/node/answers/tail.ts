@@ -48,7 +48,7 @@ interface OpenTail {
   /** Names the bytes of the answer. */
   readonly tag: string
   /** Rows `[rows - skip - limit, rows - skip)`. */
-  answer(): Promise<Omit<QueryAnswer, 'stability'>>
+  answer(): Promise<QueryAnswer>
 }
 
 /** Throws NodeError `DatasetNotFound`, `BlockNotFound`. */
@@ -57,10 +57,12 @@ export async function openTail(deps: ReplicaDeps, request: TailRequest, caller: 
   const view = request.at === undefined ? viewOf(chain) : await viewAt(deps.catalog, chain, request.at)
   const head = view.block.hash
   const { skip, limit, dataFormat, schemaFormat } = request
+  const tag = answerTag(deps.engine.dialect, { tail: head, skip, limit, dataFormat, schemaFormat })
   return {
     head,
-    tag: answerTag(deps.engine.dialect, { tail: head, skip, limit, dataFormat, schemaFormat }),
-    answer: async () => await answerTail(deps, request, { view, caller }),
+    tag,
+    answer: async () =>
+      await deps.answers.of(tag, caller, async (by) => await answerTail(deps, request, { view, caller: by })),
   }
 }
 
@@ -68,13 +70,13 @@ async function answerTail(
   deps: ReplicaDeps,
   { skip, limit, dataFormat, schemaFormat }: TailRequest,
   { view, caller }: { readonly view: DatasetView; readonly caller: Caller },
-): Promise<Omit<QueryAnswer, 'stability'>> {
+): Promise<QueryAnswer> {
   const truncated = tailWindow(view, { skip, limit }).start > 0
   const data = await tailRows(deps, view, { skip, limit, dataFormat, asking: askingOf(deps.catalog, caller) })
   const fields = view.schema ?? { fields: systemFields(view.vocabulary) }
   const schema = schemaFormat && schemaBytes(fields, schemaFormat)
   const body = outputOf({ data, dataFormat, schema, schemaFormat, truncated })
-  return { body, mediaType: mediaTypeOf(dataFormat), truncated }
+  return { body, mediaType: mediaTypeOf(dataFormat), truncated, stability: 'exact' }
 }
 
 /** Rows `[rows - skip - limit, rows - skip)` of a dataset as JSON text. Throws as `Engine.run`; HaltError `ChainBroken`. */

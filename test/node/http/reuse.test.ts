@@ -159,3 +159,18 @@ it('sixteen callers with one statement are one run', async () => {
   expect(await runsOf(all)).toBe(1)
   expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1)
 })
+
+it('three hundred who wait for news of one dataset are one run', async () => {
+  const headers = { 'if-none-match': (await live.call('/acme/twin/tail')).headers.etag }
+  const answers: Answer[] = []
+  const all = async (): Promise<void> => {
+    const waiting = Array.from({ length: 300 }, async () => await live.call('/acme/twin/tail?wait=25', { headers }))
+    const listeners = async (): Promise<string> => (await live.call('/metrics')).text
+    await expect.poll(listeners, { timeout: 20_000 }).toMatch(/listeners\S* 300$/m)
+    await live.ingest('acme/twin', [{ n: 4 }])
+    answers.push(...(await Promise.all(waiting)))
+  }
+  expect(await runsOf(all)).toBe(1)
+  const [first = '', ...others] = new Set(answers.map(({ status, text }) => `${status} ${text}`))
+  expect([first.slice(0, 4), others]).toEqual(['200 ', []])
+}, 60_000)
