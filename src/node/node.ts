@@ -12,6 +12,8 @@ import { type Config, packageVersion } from './config.ts'
 import { lockDirectory } from './machine/disk/directory-lock.ts'
 import { makeDurableDirectory, nodeFileSystem } from './machine/disk/files.ts'
 import type { Engine } from './engine/engine.ts'
+import { engineVersion } from './engine/messages.ts'
+import { engineAbsent } from './engine/native-engine.ts'
 import { type FeatureCode, loadFeatures, type Origin, originOf } from './feature.ts'
 import { ensureAdminToken, ensureNodeKey } from './first-start.ts'
 import type { Gateway } from './gateway/gateway.ts'
@@ -209,6 +211,7 @@ async function serve(parts: Parts, failed: Promise<unknown>): Promise<RunningNod
   // A process with this role alone has opened the store for reading only, unless it follows another node.
   if (engine !== undefined && (config.roles.length > 1 || origin !== undefined)) await putSigner(store, nodeKey.did)
   const health = createHealth(parts, engine)
+  if (engines?.isComplete === false) health.tell('off', () => ({ queries: engineAbsent(engineVersion).message }))
   const app = await createServer({
     routes: features.flatMap(({ routes = [] }) => routes),
     without: config.without,

@@ -23,6 +23,10 @@ test('without an engine a node starts, and names what is missing where it is nee
     const asked = async (path: string, body: string) =>
       await send(bare.url, path, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
     expect((await send(bare.url, '/info', {})).at('engines')).toEqual([])
+    expect((await send(bare.url, '/readyz', {})).json).toMatchObject({
+      ok: true,
+      off: { queries: 'The engine DuckDB 1.5.6 is not on this machine.' },
+    })
     const query = await asked('/query', JSON.stringify({ query: 'SELECT 1 AS one' }))
     expect([query.refusal, query.at('hint')]).toEqual(['400 EngineUnavailable', toDo])
     const verified = await asked('/verify', proof)

@@ -37,7 +37,8 @@ export class Engines {
   readonly #options: EnginesOptions
   /** That of the release, or one that refuses every statement where it is not on this machine. */
   readonly current: Engine
-  readonly #isComplete: boolean
+  /** False where `current` refuses all. */
+  readonly isComplete: boolean
   /** By version, the one asked for last at the end. */
   readonly #others = new Map<string, Other>()
   readonly #waiting = new WaitingLine()
@@ -48,7 +49,7 @@ export class Engines {
   constructor(options: EnginesOptions) {
     this.#options = options
     const native = this.#native(engineVersion)
-    this.#isComplete = native !== undefined
+    this.isComplete = native !== undefined
     this.current = native === undefined ? absentEngine() : openEngine({ ...options, native })
     if (native === undefined) options.logger.warn({ hint: addingHint(engineVersion) }, 'no engine runs statements here')
   }
@@ -58,7 +59,7 @@ export class Engines {
    * `Saturated`, `Draining`, and what `use` throws.
    */
   async using<T>(version: string, use: (engine: Engine) => Promise<T>): Promise<T | undefined> {
-    if (version === this.current.version && this.#isComplete) return await use(this.current)
+    if (version === this.current.version && this.isComplete) return await use(this.current)
     const other = await this.#take(version)
     if (other === undefined) return undefined
     try {
