@@ -75,7 +75,7 @@ function addLedgerCommands(ledger: Command, runner: Runner): void {
   ledger
     .command('audit <url>')
     .description(
-      'recompute the ledger of a node from its entries, check its head by the policy, compare it with the chains that you may read, and list what the node has said of itself',
+      'recompute the ledger of a node from its entries, check its head by the policy, compare it with chains that you may read; list its statements',
     )
     .option('--policy <file>', 'which ledgers and witnesses count (default: the policy of the node, which is named)')
     .option('--state <file>', 'keep the head here, and check that the ledger goes on from the one that is there')

@@ -73,9 +73,9 @@ async function lagOf(store: ObjectStore, ledger: number, shown: number): Promise
     findings.push(warn('ledger', found, 'Where that stays so, GET /ledger and the log of the builder say why.'))
   }
   const waiting: string[] = []
-  // What cannot be read cannot be entered.
+  // What cannot be read is damaged, as other findings say.
   for (const alias of (await listNames(store)).slice(0, mostLooked))
-    if (await isWaiting(store, history, alias).catch(() => true)) waiting.push(alias)
+    if (await isWaiting(store, history, alias).catch(() => false)) waiting.push(alias)
   if (waiting.length === 0) return findings
   const found = `The ledger lacks blocks of ${waiting.length} datasets that are minutes old: ${waiting.slice(0, 5).join(', ')}.`
   return [

@@ -54,7 +54,9 @@ test('an id whose last character has other spare bits is none', () => {
   fc.assert(
     fc.property(notes, (note) => {
       const id = encodeReceiptId(note, secret)
-      const others = Array.from(alphabet).map((last) => id.slice(0, -1) + last).filter((other) => other !== id)
+      const others = Array.from(alphabet)
+        .map((last) => id.slice(0, -1) + last)
+        .filter((other) => other !== id)
       for (const other of others) expect(decodeReceiptId(other, secret)).toBeUndefined()
     }),
     { numRuns: 20 },
