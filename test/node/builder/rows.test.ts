@@ -143,7 +143,7 @@ describe('a large batch that finds no room', () => {
     const fold = new FoldHarness(id, new KeptRows(new RowMemory(0), early))
     const [first, ...parts] = [create(), ...large()]
     await fold.takeAll([first, ...parts.slice(0, -1)])
-    await vi.waitFor(() => expect(threads.begun).toBe(1))
+    await expect.poll(() => threads.begun).toBe(1)
     early.drop(({ dataset }) => dataset !== id)
     expect(threads.ended).toBe(0)
     const { plan } = await fold.take(parts.at(-1) ?? new Uint8Array()).then(() => fold.take(cut()))
@@ -165,7 +165,7 @@ describe('a large batch that finds no room', () => {
     if (small?.kind !== 'data') throw new Error('a cut ends a block')
     expect(await early.take(small)).toBeUndefined()
     await fold.take(parts.at(-1) ?? new Uint8Array())
-    await vi.waitFor(() => expect([threads.begun, threads.ended]).toEqual([1, 1]))
+    await expect.poll(() => [threads.begun, threads.ended]).toEqual([1, 1])
     const { plan } = await fold.take(writer.cut([{ dataset: id, sequence: fold.state.nextSequence }]))
     if (plan?.kind !== 'data') throw new Error('a cut ends a block')
     expect((await early.take(plan))?.rows).toBe(300_000)
@@ -177,7 +177,7 @@ describe('a large batch that finds no room', () => {
     const clock = { ...systemClock, sleep: async () => {} }
     const fold = new FoldHarness(id, new KeptRows(new RowMemory(0), new EarlySlices({ clock, threads })))
     await fold.takeAll([create(), ...large().slice(0, 4)])
-    await vi.waitFor(() => expect([threads.begun, threads.ended]).toEqual([1, 1]))
+    await expect.poll(() => [threads.begun, threads.ended]).toEqual([1, 1])
   })
 })
 
