@@ -160,32 +160,19 @@ describe('the repository', () => {
       places.filter(([, floor, , file]) => floor !== 'cli' && file !== undefined).map((at) => at.slice(1, 3).join('/')),
     )
     expect({
-      // Up by what makes a node fast: the compiled reader (1,830 lines, two thirds of them AssemblyScript), slices begun early,
-      // one question on all cores; and by a first hour: charts and maps, an SQL page, places of two columns, keys that change,
-      // queries with an address. And by the ledger: its library, whose judges are written in Go, roots, and the witnesses
-      // that are asked (1,350 lines), those that a node is (850), and the commands that prove, verify and audit (1,800). Last by
-      // the follower of a ledger, which checks every entry before it signs (900), and its time stamps (1,050, which call pkijs).
-      // One judgement of all kinds of files (200), in the place of those of the page and the command. The JavaScript
-      // client judges these files (140). And by engines of other versions, which a command adds (650). Of the tests
-      // the last hold the Python client against that judgement, with thousands of changed files (580), and send
-      // the golden proofs of each dialect to a node (200). Bundles that say which engine they need and carry proofs of a ledger, for
-      // the command and the pages (470, and 440 of tests). The golden proofs in a browser, and
-      // bundles that a page makes (210 of tests). Witnesses and authorities that others wrote, bad authorities, and
-      // ledgers that are renewed (700 of tests). The turns of a follower, and what pages and commands suggest (170 of tests).
-      // What the version of the engine decides is told apart from what blocks do (130), errors that say more (120), and
-      // witnesses in the simulation (420 of tests), one of them a liar. And by a builder that looks again for a chain,
-      // and a node that stays where memory is short (60, and 60 of tests). And faults that are bounded in bytes (10),
-      // and blank lines of streams that keep their numbers (30).
-      src: linesOf('src') > 118_260,
-      libraries: linesOf('src/libraries') > 28_500,
-      node: linesOf('src/node') > 55_680,
-      features: linesOf('src/features') > 23_100,
-      test: linesOf('test') > 100_000,
+      // `node` and `cli` only fall. A library or a feature that is widened takes out as much elsewhere.
+      src: linesOf('src') > 119_000,
+      libraries: linesOf('src/libraries') > 28_870,
+      node: linesOf('src/node') > 55_860,
+      features: linesOf('src/features') > 23_270,
+      cli: linesOf('src/cli') > 7_090,
+      test: linesOf('test') > 101_100,
     }).toEqual({
       src: false,
       libraries: false,
       node: false,
       features: false,
+      cli: false,
       test: false,
     })
     // The last of them is the witness, which runs without the rest of a ledger.
