@@ -232,14 +232,14 @@ describe.runIf(runsWith('ledger'))('a bundle with proofs of the ledger', () => {
       },
     })
     const open = await verified(bundle)
-    expect(open).toMatchObject({ code: 0, verdicts: ['impossible'], said: { ok: true } })
+    expect(open).toMatchObject({ code: 0, verdicts: ['not judged'], said: { ok: true } })
     expect(open.stderr).toContain('--policy FILE judges')
     expect(await verified(bundle, '--policy', needy)).toMatchObject({
       code: 13,
       verdicts: ['witness quorum not met'],
       said: { ok: false, checks: { reproduction: 'passed' } },
     })
-    expect(await verified(bundle, '--policy', other)).toMatchObject({ code: 11, verdicts: ['impossible'] })
+    expect(await verified(bundle, '--policy', other)).toMatchObject({ code: 14, verdicts: ['not judged'] })
     expect((await verified(bundle, '--policy', bundle)).code).toBe(5)
     const wrong = signedByStranger(proof, { output: { data: [['x', 1]] } })
     const lie = await repacked(files.map((file, at) => (at === 1 ? { ...file, bytes: utf8(wrong) } : file)))
@@ -257,7 +257,7 @@ describe.runIf(runsWith('ledger'))('a bundle with proofs of the ledger', () => {
         .map((line): unknown => JSON.parse(line)),
     ).toMatchObject([
       { verdict: 'verified', reason: expect.stringContaining('ledger in the bundle: 1; --policy FILE') },
-      { verdict: 'altered', bundle: { ledger: [{ verdict: 'impossible' }] } },
+      { verdict: 'altered', bundle: { ledger: [{ verdict: 'not judged' }] } },
     ])
     const table = await command(live, ['verify', bundle, bundle, '-o', 'table'])
     expect(table.stdout.match(/ledger in the bundle: 1; --policy FILE/g)).toHaveLength(2)
@@ -292,7 +292,7 @@ describe.runIf(runsWith('ledger'))('a bundle with proofs of the ledger', () => {
       (_, start: string, one: string) => start + (one === 'A' ? 'B' : 'A'),
     )
     const forged = await withProof(utf8(resigned))
-    expect(await verified(forged)).toMatchObject({ code: 0, verdicts: ['impossible'] })
+    expect(await verified(forged)).toMatchObject({ code: 0, verdicts: ['not judged'] })
     expect(await verified(forged, '--policy', single)).toMatchObject({ code: 10, verdicts: ['altered'] })
   })
 
