@@ -21,7 +21,7 @@ export const slowFiles: string[] = [
   'test/features/mqtt/subscription.test.ts',
   'test/docs/{client,devices,metrics,on-disk,operators,readme,replicas}.test.ts',
   // Nodes that are started again and again, or copied from.
-  'test/scenario/{adopt-log,backup,damage,far-store,halted-dataset,lost-rows,mqtt,packed,reject,senders,store-that-fails}.test.ts',
+  'test/scenario/{adopt-log,backup,damage,far-store,halted-dataset,lost-rows,mqtt,packed,reject,senders,small-memory,store-that-fails}.test.ts',
   'test/features/follow/{behind,damaged-copy,damaged-packs,hostile-answers,hostile-origin,other-software}.test.ts',
   'test/node/bundle/bundle.test.ts',
   'test/features/ledger/{renewed,time-stamper}.test.ts',

@@ -25,8 +25,8 @@ export class SmallNode {
     this.#dir = dir
   }
 
-  async start(): Promise<void> {
-    const program = [programPath]
+  /** `program` is what comes before its arguments. */
+  async start(program: readonly string[] = [programPath]): Promise<void> {
     const [file = '', ...before] = this.group.command
     this.#node = await serveNode(this.#dir, [], {}, [...before, process.execPath, ...program], file)
     this.#token = (await readFile(join(this.#dir, 'token'), 'utf8')).trim()
@@ -49,6 +49,7 @@ export class SmallNode {
         headers: {
           'content-type': type,
           'content-encoding': 'gzip',
+          prefer: 'respond-async',
           ...(more.anonymous === true ? {} : { authorization: `Bearer ${this.#token}` }),
         },
       })
