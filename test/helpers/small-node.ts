@@ -86,6 +86,6 @@ export class SmallNode {
       body: JSON.stringify({ query: `select count(*) as n from "a/${dataset}"` }),
       headers: { 'content-type': 'application/json', authorization: `Bearer ${this.#token}` },
     })
-    return Number(/"n":\s*"?(\d+)/.exec(await response.text())?.[1])
+    return Number(/"data":\[\[(\d+)\]\]/.exec(await response.text())?.[1])
   }
 }
