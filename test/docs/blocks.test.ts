@@ -94,6 +94,7 @@ const table: Readonly<Record<string, Entry | Readonly<Record<string, Entry>>>> =
     'curl -sSf': run('features/ledger/beside-answers'),
     'proofstream ledger status': run('features/ledger/commands'),
     'proofstream ledger prove': run('cli/ledger-prove'),
+    'HASH=': not('another node is asked; test/features/ledger/receipt-end-to-end.test.ts fetches the same of its own'),
     'curl -s https://data.example.org/ledger/policy': run('features/witness/alone', 'another node is asked'),
     'URL=': run('features/witness/follower', 'another node is asked'),
   },

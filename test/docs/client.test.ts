@@ -49,7 +49,7 @@ test('docs/client.md: its programs store, ask with a proof, check it, keep recei
   expect([stderr, stdout]).toEqual([
     '',
     expect.stringMatching(
-      /^\[\{"sensor":"s1","warmest":21\.5\}\]\ndid:key:\w+ 1\nreceipt promised, not yet due\nproof included\nacme\/alarms \[[^]*alarm: 1,?\n/,
+      /^\[\{"sensor":"s1","warmest":21\.5\}\]\ndid:key:\w+ 1\nreceipt included\nproof included\nacme\/alarms \[[^]*alarm: 1,?\n/,
     ),
   ])
 })

@@ -36,7 +36,7 @@ const sweepMs = 3_600_000
 /** A step is shorter than that, unless what it waits for does not come. */
 const longestStepMs = 60_000
 /** How often it is looked whether a key of the node was retired. */
-const keysMs = 10_000
+const keysMs = 300_000
 
 export interface KeeperDeps {
   readonly store: ObjectStore

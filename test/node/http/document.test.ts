@@ -55,6 +55,7 @@ describe('the OpenAPI document', () => {
           'GET /ledger/checkpoint',
           'GET /ledger/policy',
           'GET /ledger/statements/{hash}',
+          'GET /ledger/statements/{hash}/proof',
           'GET /ledger/timestamps/{name}',
           'POST /ledger/witness/add-checkpoint',
           'GET /ledger/witness/{origin}/checkpoint',
