@@ -41,13 +41,16 @@ describe('a receipt', () => {
     if (runsWith('ledger')) await until('a ledger', async () => (await live.call('/ledger')).at('state') === 'running')
     const [plain, signed] = [await live.call(path), await live.call(`${path}?include=signature`)]
     expect(signerOf(receiptDomain, objectOf(signed.json))).toBe(live.node.did)
-    const { proof, promise, ...receipt } = signed.json as Record<string, unknown>
+    const { proof, promise, time, batchId, ...receipt } = signed.json as Record<string, unknown>
     expect({ receipt, proof }).toEqual({ receipt: plain.json, proof: expect.anything() })
-    const promised = { ledger: expect.stringMatching(/^ledger-/), by: expect.any(String), entry: expect.any(String) }
+    expect([time, batchId]).toEqual([expect.stringMatching(/Z$/), expect.stringMatching(/^[\w-]{43}$/)])
+    const salt = expect.stringMatching(/^[0-9a-f]{64}$/)
+    const ledger = expect.stringMatching(/^ledger-/)
+    const promised = { ledger, by: expect.any(String), datasetSalt: salt, blockSalt: salt }
     expect(promise).toEqual(runsWith('ledger') ? promised : undefined)
     expect(signed.headers['cache-control']).toBe('no-cache')
     expect((await live.call(`${path}?include=ledger`)).refusal).toBe('400 InvalidParameter')
-    for (const name of Object.keys(receipt)) {
+    for (const name of ['time', 'batchId', ...Object.keys(receipt)]) {
       const changed = objectOf({ ...(signed.json as object), [name]: 'another' })
       expect(() => signerOf(receiptDomain, changed)).toThrow('not satisfied')
     }
