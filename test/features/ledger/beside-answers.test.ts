@@ -5,11 +5,10 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { base64Text } from '../../../src/libraries/base/base64.ts'
 import { fromHex, toHex, utf8 } from '../../../src/libraries/base/bytes.ts'
 import { fromPlain, parseJson } from '../../../src/libraries/base/json/json.ts'
 import type { JsonObject } from '../../../src/libraries/base/json/value.ts'
-import { blockTag, datasetTag, entryBytes, noRoot } from '../../../src/libraries/ledger/entry.ts'
+import { blockTag, datasetTag, entryBytes, noRoot, promisedEntry } from '../../../src/libraries/ledger/entry.ts'
 import { judgeProof } from '../../../src/libraries/ledger/judge-proof.ts'
 import { parsePolicy } from '../../../src/libraries/ledger/policy.ts'
 import { parseTlogProof } from '../../../src/libraries/ledger/tlog-proof.ts'
@@ -50,11 +49,14 @@ describe('a signed receipt', () => {
   test('promises the entry that comes', async () => {
     await until('a ledger', async () => ((await live.call('/ledger')).at('size') === undefined ? undefined : true))
     const signed = await signedReceipt(live, 'acme/promised')
-    const { by, entry, ledger } = signed.at('promise') as Record<string, string>
+    const { by, ledger, datasetSalt = '', blockSalt: salt = '' } = signed.at('promise') as Record<string, string>
     expect(ledger).toBe('data.example/ledger')
     expect(Date.parse(String(by)) - Date.parse(String(signed.at('times.committed')))).toBe(31_000)
     const came = await proofOf('acme/promised', String(signed.at('block.hash')))
-    expect(base64Text(came.entry.subarray(0, 73))).toBe(entry)
+    const dataset = { id: String(signed.at('dataset.id')), salt: fromHex(datasetSalt) ?? utf8('') }
+    const block = { hash: String(signed.at('block.hash')), sequence: Number(signed.at('block.sequence')) }
+    const promised = promisedEntry({ dataset, block: { ...block, salt: fromHex(salt) ?? utf8('') } })
+    expect(toHex(came.entry.subarray(0, 73))).toBe(toHex(promised))
   })
 
   test('and its proof are had as the page says', async () => {

@@ -104,8 +104,8 @@ test('a proof in JSON has a time that is checked offline, and is refused with a 
   // Of whom it is cannot be told by the CA of another.
   await writeFile(join(folder, 'another-ca.pem'), stranger.file('ca.pem'))
   expect(await verify('proof.json', '--tsa-ca', 'another-ca.pem')).toMatchObject({
-    code: 11,
-    verdict: 'impossible',
+    code: 14,
+    verdict: 'not judged',
     reason: 'Its time stamp is of an authority that no certificate of another-ca.pem vouches for.',
   })
   // As docs/ledger.md has it.
