@@ -24,7 +24,7 @@ describe.concurrent('query', () => {
     ['all.csv', 'Csv', 'a\n1.0\n'],
     ['all.NDJSON', 'NdJson', ndjson],
     ['all.parquet', 'Parquet', 'PAR1…PAR1'],
-    ['all.arrow', 'Arrow', 'ARROW'],
+    ['all.arrows', 'Arrow', 'ARROW'],
     ['all.geojson', 'GeoJson', '{}'],
     ['all.geojsonl', 'NdGeoJson', '{}\n'],
   ])('-o %s asks for %s and saves it byte for byte', async (name, dataFormat, body) => {
