@@ -10,20 +10,12 @@ import { concatBytes, freeBytes, utf8 } from '../../base/bytes.ts'
 import { type Column, type Field, innerType, type RecordBatch } from '../../model/schema.ts'
 import { type ColumnGroup, groupLeaves, type ParquetLeaf, parquetLeaf, writeParquetSchema } from './file-schema.ts'
 import type { Bounds } from './footer.ts'
-import { type LeafValues, leafValues } from './leaf.ts'
+import { leafValues } from './leaf.ts'
 import { encodings, pageTypes } from './page-header.ts'
 import { leafBounds } from './statistics.ts'
 import { ThriftWriter } from './thrift.ts'
-import {
-  bitmapRun,
-  bitWidth,
-  dictionaryIndices,
-  dictionaryOf,
-  packedRun,
-  pageOfValues,
-  plainValues,
-  repeatedRun,
-} from './write-values.ts'
+import { levelBytes } from './write-levels.ts'
+import { dictionaryIndices, dictionaryOf, pageOfValues, plainValues } from './write-values.ts'
 
 /** Rows of a row group, except the last one's. */
 export const rowGroupRows = 131_072
@@ -391,29 +383,4 @@ function totalBytes(parts: readonly Uint8Array[]): number {
   let total = 0
   for (const part of parts) total += part.length
   return total
-}
-
-/** Repetition and definition levels, each with its length in front; nothing for a required column. */
-function levelBytes(leaf: ParquetLeaf, values: LeafValues): Uint8Array {
-  if (values.levels !== undefined) {
-    const { definition, repetition } = values.levels
-    const runs = [
-      packedRun(repetition, bitWidth(leaf.maxRepetition)),
-      packedRun(definition, bitWidth(leaf.maxDefinition)),
-    ]
-    return concatBytes(runs.flatMap(withLength))
-  }
-  if (leaf.maxDefinition === 0) return new Uint8Array(0)
-  return concatBytes(withLength(presenceRun(values)))
-}
-
-function presenceRun({ rows, nullCount, validity }: LeafValues): Uint8Array {
-  if (validity === undefined || nullCount === 0) return repeatedRun(rows, 1, 1)
-  return nullCount === rows ? repeatedRun(rows, 0, 1) : bitmapRun(validity, rows)
-}
-
-function withLength(run: Uint8Array): Uint8Array[] {
-  const length = new Uint8Array(4)
-  new DataView(length.buffer).setUint32(0, run.length, true)
-  return [length, run]
 }
