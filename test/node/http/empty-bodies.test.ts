@@ -38,7 +38,7 @@ describe.each(operations)('%s %s', (method, template) => {
   })
 })
 
-test.each(['/ledger', '/health', '/datasets'])('PUT of any type is no method of %s', async (path) => {
+test.each(['/limits', '/readyz', '/datasets'])('PUT of any type is no method of %s', async (path) => {
   for (const type of ['text/plain', 'application/json']) {
     const answer = await live.call(path, { method: 'PUT', headers: { 'content-type': type }, body: '{' })
     expect(answer.refusal).toBe('405 MethodNotAllowed')
