@@ -1,5 +1,5 @@
 // The levels in front of a page's values: which are there, and where lists begin. RLE runs, each with its length.
-// Source: parquet-format, Encodings.md
+// Source: Apache Parquet, the page on encodings.
 
 import { concatBytes } from '../../base/bytes.ts'
 import type { ParquetLeaf } from './file-schema.ts'
