@@ -145,7 +145,7 @@ export class Answers implements LedgerAnswers {
     const bytes = tree && (await tree.store.get(ledgerObjectKey(ledger, `statements/${hash}`)))
     if (tree === undefined || bytes === undefined) return undefined
     const index = (await undamaged(this.#placesOf(tree).history())).placeOfStatement(hash)
-    if (index === undefined) return { kind: 'never', why: 'It is none of the last statements in the ledger.' }
+    if (index === undefined) return { kind: 'never', why: 'The ledger has no such statement among its last 1,000.' }
     const included = await undamaged(includedAt(tree, index))
     if (included === undefined) return { kind: 'not yet', what: 'The statement is below no head' }
     const statement = await undamaged(Promise.resolve(bytes).then(parseJson))
