@@ -160,6 +160,11 @@ export const mutants: readonly Mutant[] = [
     unit: 'test/node/store/pack-crash.test.ts',
   },
   {
+    name: 'a pack goes before the one that replaces it is durable',
+    to: '',
+    unit: 'test/node/store/repack-crash.test.ts',
+  },
+  {
     name: 'no fsync of the log',
     from: 'this.#file.writeDurably(',
     to: 'this.#file.write(',

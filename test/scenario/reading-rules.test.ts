@@ -71,5 +71,3 @@ describe('CSV', () => {
     expect(await columnsOf('acme/doubt')).toEqual(['column_1: String?', 'column_2: Int64?'])
   })
 })
-
-describe('how times and numbers are read', () => {})

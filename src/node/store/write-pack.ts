@@ -75,7 +75,12 @@ async function dropReplaced(store: ObjectStore, id: DatasetId): Promise<void> {
   for (let level = 0; level < packLevelMost && covering.length > 0; level++) {
     for (const number of await listNumbers(store, packLevelPrefix(id, level))) {
       const from = number * spanOf(level)
-      if (!covering.some((pack) => pack.level > level && from >= pack.from && from < pack.to)) continue
+      const cover = covering.find((pack) => pack.level > level && from >= pack.from && from < pack.to)
+      if (cover === undefined) continue
+      // Whoever made it may have stopped before its name was durable.
+      // mutant: a pack goes before the one that replaces it is durable
+      await store.makeDurable(packLevelPrefix(id, cover.level))
+      // mutant end
       const key = packKey(id, level, number)
       const bytes = await store.get(key)
       if (bytes !== undefined) await store.delete(packFileKey(id, packCodec.decode(bytes).hash))

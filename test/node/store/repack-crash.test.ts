@@ -80,3 +80,29 @@ test.for(Object.entries(ends))('a process that ends %s at any step', async ([, e
   expect(await listNumbers(store, commitsPrefix(dataset))).toEqual([28, 29])
   expect(await readLog(store, 'log')).toMatchObject({ storeFormat: 2 })
 })
+
+test('a pack goes only once the one that replaces it is durable, whoever has left that named alone', async () => {
+  const disk = new SimulatedDisk([`${root}/.tmp`])
+  const opened = async (): Promise<ObjectStore> => withPacks(await openDirectoryStore(root, disk.files))
+  const store = await opened()
+  await putLog(store, { id: 'log', kind: 'file', partitions: 1 })
+  await putAll(store, objects)
+  await packChain(store, dataset, 3)
+  await markSwept(store)
+  await sweepChain(store, dataset, { beforeMs: 0 })
+  // The process that packs hangs before the name of the larger pack is on the platter, and another one goes on.
+  const seen = new Promise<void>((resolve) => {
+    disk.before = (operation, path) => {
+      if (operation !== 'syncDirectory' || !path.endsWith('packs/1')) return undefined
+      resolve()
+      disk.before = () => {}
+      return new Promise<void>(() => {})
+    }
+  })
+  void packChain(store, dataset, 7)
+  await seen
+  await packChain(await opened(), dataset, 7)
+  disk.crash(() => false)
+  const after = await opened()
+  for (const { key, bytes } of objects) expect({ key, bytes: await after.get(key) }).toEqual({ key, bytes })
+})
