@@ -18,6 +18,7 @@ import { type FeatureCode, loadFeatures, type Origin, originOf } from './feature
 import { ensureAdminToken, ensureNodeKey } from './first-start.ts'
 import type { Gateway } from './gateway/gateway.ts'
 import type { LogWatch } from './gateway/log-watch.ts'
+import { answerBeforeStart } from './http/before-start.ts'
 import type { NodeFacts } from './http/context.ts'
 import { valueBytes } from './http/json-body.ts'
 import { createServer } from './http/server.ts'
@@ -31,7 +32,7 @@ import type { EventLog } from './log/event-log.ts'
 import type { PartitionAssignment } from './log/partitions.ts'
 import type { Role } from '../libraries/model/names.ts'
 import type { OpenedLog, Opening } from './driver.ts'
-import { closeAll, isCopy, openConfiguredStore, openLog } from './open-storage.ts'
+import { closeAll, isCopy, isDirectoryStore, openConfiguredStore, openLog } from './open-storage.ts'
 import { Health, SpaceWatch } from './machine/ops/health.ts'
 import { collectWhenIdle } from './machine/ops/idle-memory.ts'
 import { createLogger } from './machine/ops/logger.ts'
@@ -154,11 +155,12 @@ async function openShared(
   const isWriter = has(config, 'gateway') || has(config, 'builder') || isCopy(config)
   const metrics = new Metrics()
   const onRequest = metrics.countStoreRequests()
-  const store = await openConfiguredStore(config, isWriter ? 'write' : 'read', {
-    ...opening,
-    onRequest,
-    patienceMs: bucketPatienceMs,
-  })
+  const { listenHost, listenPort, limits } = config
+  // A bucket may be away for a while: who watches over the process hears that it waits.
+  const isFar = !isDirectoryStore(config)
+  const isOpen = isFar ? await answerBeforeStart(listenHost, listenPort, limits.requestHeaderMs) : undefined
+  const watch = { ...opening, onRequest, patienceMs: bucketPatienceMs }
+  const store = await openConfiguredStore(config, isWriter ? 'write' : 'read', watch).finally(isOpen)
   opened.push(() => store.close())
   // Only the commits of its own file log are all made and announced in this process; others may write to the store too.
   const heardLog = config.log === 'file' && has(config, 'builder') ? log?.id : undefined

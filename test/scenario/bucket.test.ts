@@ -10,7 +10,9 @@ import { checkStore } from '../../src/index.ts'
 import { startNode } from '../../src/node/node.ts'
 import { type Fault, startS3Stub, type S3Stub } from '../adapters/s3-stub.ts'
 import { testKeys } from '../helpers/buckets.ts'
+import { freePort } from '../helpers/free-port.ts'
 import { type LiveNode, send, startLiveNode } from '../helpers/live-node.ts'
+import { until } from '../helpers/until.ts'
 
 const faults: readonly Fault[] = [
   'lost',
@@ -119,4 +121,21 @@ test('a bucket that is away is 503, says nothing of where it lies, and is used a
   expect(answer.headers['retry-after']).toBe('5')
   expect(answer.text).not.toContain(new URL(stub.url).port)
   expect((await node.ingest('acme/w', [{ n: 23 }])).status).toBe(200)
+})
+
+test('a node that waits for its bucket says that it lives and is not ready, and then begins', async () => {
+  away = true
+  const listen = `127.0.0.1:${await freePort()}`
+  const starting = startLiveNode({ ...options(), listen, without: 'ledger' })
+  const ask = (path: string) => send(`http://${listen}`, path, {}).catch(() => undefined)
+  await until('it lives', async () => (await ask('/healthz'))?.status === 200)
+  const ready = await ask('/readyz?x=1')
+  expect([ready?.status, ready?.at('ok'), ready?.at('reasons.store')]).toEqual([503, false, expect.any(String)])
+  const other = await ask('/datasets')
+  expect([other?.refusal, other?.headers['retry-after']]).toEqual(['503 StoreUnavailable', '5'])
+  away = false
+  const begun = await starting
+  await until('it is ready', async () => (await begun.call('/readyz')).status === 200)
+  expect(begun.node.url).toBe(`http://${listen}`)
+  await begun.stop()
 })

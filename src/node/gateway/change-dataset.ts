@@ -6,7 +6,7 @@ import { type Deletion, isEntered, type NameRecord } from '../../libraries/odf/c
 import type { Catalog } from '../catalog/catalog.ts'
 import { type DatasetChain, viewOf } from '../catalog/dataset-chain.ts'
 import { randomText } from '../../libraries/base/ids/native-crypto.ts'
-import type { Clock } from '../../libraries/base/clock.ts'
+import { type Clock, timeText } from '../../libraries/base/clock.ts'
 import { must } from '../../libraries/base/assert.ts'
 import { sameValue } from '../../libraries/base/compare.ts'
 import type { ChangeHeader } from '../log/messages.gen.ts'
@@ -24,6 +24,8 @@ import { nameTaken, rejection } from './refusals.ts'
 const commitWithinMs = 15_000
 const lookMs = 50
 const idBytes = 32
+/** No right clock stands before this: the program was not made yet. Machines without a battery start in 1970. */
+const programMadeMs = Date.UTC(2026, 0)
 
 /** What is to be changed: each member as a whole. */
 export type Change = Pick<
@@ -139,15 +141,22 @@ export async function changeDataset(deps: ChangeDeps, chain: DatasetChain, asked
 
 /**
  * Deletes the dataset, if `after`, where given, is the last block with rows or schema. Resolves with what is noted of it,
- * when this process no longer finds it. Throws as `settle`.
+ * when this process no longer finds it. Throws NodeError `LogUnavailable` where the clock is years behind, as the grace would be
+ * over once it is right, and as `settle`.
  */
 export async function deleteDataset(
   deps: ChangeDeps,
   chain: DatasetChain,
   { after, graceMs }: { readonly after: number | undefined; readonly graceMs: number },
 ): Promise<Deletion> {
-  const { catalog } = deps
+  const { catalog, clock } = deps
   const { id, alias } = chain.name
+  if (graceMs > 0 && clock.nowMs() < programMadeMs) {
+    throw new NodeError('LogUnavailable', `'${alias}' cannot be deleted now: it is ${timeText(clock.nowMs())} here.`, {
+      hint: 'Set the clock of the node first: until it is right, nobody can say how long the dataset can be restored.',
+      retryAfterSeconds: 30,
+    })
+  }
   let deletion: Deletion | undefined
   await settle(deps, chain, { kind: 'delete', graceMs, ...defined({ after }) }, async () => {
     deletion = await catalog.deletionOf(id)

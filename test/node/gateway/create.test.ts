@@ -1,4 +1,4 @@
-// Creations: what a caller gets when the builder is slow, and when somebody else was faster.
+// Creations: what a caller gets when the builder is slow, and when somebody else was faster. Deletions by a clock that is wrong.
 
 import { expect, test } from 'vitest'
 import { viewOf } from '../../../src/node/catalog/dataset-chain.ts'
@@ -78,4 +78,18 @@ test('a dataset without schema gets it from its first batch, under its own vocab
   expect(schema?.fields.map(({ name }) => name)).toEqual(['offset', 'op', 'system_time', 'when', 'n'])
   const kinds = [...chain.blocks].map(({ kind }) => kind)
   expect(kinds).toEqual(['Seed', 'SetVocab', 'AddPushSource', 'SetDataSchema', 'AddPushSource', 'AddData'])
+})
+
+test('a dataset is not deleted for a while by a clock of 1970: it could not be restored once the clock is right', async () => {
+  const now = { ms: Date.parse('1970-01-01T00:00:30Z') }
+  const rig = await rigOf({ clock: { ...systemClock, nowMs: () => now.ms } }).build()
+  const { chain } = await rig.gateway.create({ alias, visibility: 'public', schema: schemaOf() })
+  const remove = (graceMs: number) => rig.gateway.delete(chain, { ifMatch: '*', graceMs })
+  expect(await kindOf(remove(60_000))).toBe('LogUnavailable')
+  expect((await rig.headers()).map(({ kind }) => kind)).not.toContain('delete')
+  now.ms = Date.parse('2026-03-01T00:00:00Z')
+  const deletion = await remove(60_000)
+  expect((await rig.gateway.restore(deletion, 'a/b')).name.id).toBe(chain.name.id)
+  now.ms = 0
+  expect(await remove(0)).toMatchObject({ name: { alias: 'a/b' } })
 })
