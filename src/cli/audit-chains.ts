@@ -34,8 +34,8 @@ const entryBytes = 3 * keptBytes
 /** A dataset that the caller may read, and what the ledger has of it. */
 interface Chain {
   readonly alias: string
-  readonly tag: string
-  readonly secrets: SecretWalk
+  /** Undefined where the ledger should have it, and has nothing of it yet. */
+  readonly secrets: SecretWalk | undefined
   /** Of its entries in order the first 16 bytes of block tag, batch root and row root. */
   kept: Uint8Array
   /** How many they are. */
@@ -77,24 +77,25 @@ export class Chains {
     const list = { path: '/datasets' }
     for await (const page of pagesOf(this.#client, list, { items: 'datasets', cursor: 'after' })) {
       for (const dataset of page) {
-        await this.#openOne(textAt(dataset, 'alias') ?? '', textAt(dataset, 'id') ?? '')
+        await this.#openOne(dataset)
         onDataset(this.#byTag.size + this.#outside)
       }
     }
   }
 
-  async #openOne(alias: string, id: string): Promise<void> {
+  async #openOne(dataset: JsonValue): Promise<void> {
+    const [alias, id] = [textAt(dataset, 'alias') ?? '', textAt(dataset, 'id') ?? '']
     // A dataset may go meanwhile.
     const call = { path: `${datasetPath(alias)}/metadata`, query: { include: 'ledger' }, accepts: [404, 410] }
     const answer = await this.#client.call(call)
     const told = answer.status === 200 ? memberAt(answer.json(), 'output', 'ledger') : undefined
-    if (told === undefined) {
-      this.#outside++
-      return
-    }
-    const { salt, secrets } = readSecrets(told, alias)
-    const tag = toHex(datasetTag(salt, id))
-    this.#byTag.set(tag, { alias, tag, secrets, kept: new Uint8Array(), entered: 0, newFrom: Number.POSITIVE_INFINITY })
+    const open = { alias, kept: new Uint8Array(), entered: 0, newFrom: Number.POSITIVE_INFINITY }
+    if (told !== undefined) {
+      const { salt, secrets } = readSecrets(told, alias)
+      this.#byTag.set(toHex(datasetTag(salt, id)), { ...open, secrets })
+    } else if (answer.status === 200 && memberAt(dataset, 'ledger') === true) {
+      this.#byTag.set(id, { ...open, secrets: undefined })
+    } else this.#outside++
   }
 
   /** An entry in its place; `isNew`: it was not there at the last audit. */
@@ -159,7 +160,7 @@ export class Chains {
       this.#onFinding({ finding: 'missing', dataset, sequence, about: `the block of ${time} is not in the ledger` })
       return undefined
     }
-    const secret = chain.secrets.secretOf(sequence)
+    const secret = chain.secrets?.secretOf(sequence)
     if (secret === undefined) return 'unknown'
     const hash = textAt(block, 'hash') ?? ''
     const [tag, batches, rows] = [0, 1, 2].map((place) => {

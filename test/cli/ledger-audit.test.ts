@@ -51,6 +51,8 @@ describe.concurrent('an audit', () => {
         verdict: 'consistent',
         code: 0,
         ledger: { origin, size: 701, root: expect.any(String), address: `${url}/ledger` },
+        headAt: '2026-05-28T20:26:43.000Z',
+        ageSeconds: expect.any(Number),
         quorum: 'met',
         witnessed: [expect.objectContaining({ name: 'W1' }), expect.objectContaining({ name: 'W3' })],
         policy,
@@ -221,7 +223,11 @@ describe.concurrent('an audit by somebody who may read datasets', () => {
   async function audited(
     entries: readonly Uint8Array[],
     length: number,
-    { systemTime = '2026-05-01T00:00:00.000Z', first = {} }: { systemTime?: string; first?: object } = {},
+    {
+      systemTime = '2026-05-01T00:00:00.000Z',
+      first = {},
+      list = [],
+    }: { systemTime?: string; first?: object; list?: readonly object[] } = {},
   ) {
     const { files } = servedLedger(entries)
     const listed = Array.from({ length }, (_, i) => ({
@@ -233,9 +239,12 @@ describe.concurrent('an audit by somebody who may read datasets', () => {
     }))
     const keys = secretsToJson(secretsUpTo(allSecrets(key), length - 1))
     const others = [{ id: `did:odf:fed01${'cd'.repeat(32)}`, alias: 'me/private' }]
-    files.set('/datasets', JSON.stringify({ datasets: [{ id, alias: 'me/lab' }, ...others] }))
+    files.set('/datasets', JSON.stringify({ datasets: [{ id, alias: 'me/lab' }, ...others, ...list] }))
     files.set('/me/lab/metadata', JSON.stringify({ output: { ledger: { salt: toHex(salt), keys } } }))
     files.set('/me/private/metadata', JSON.stringify({ output: {} }))
+    files.set('/me/late/metadata', JSON.stringify({ output: {} }))
+    files.set('/me/late/blocks', JSON.stringify({ blocks: listed.slice(-1) }))
+    files.set('/ledger', JSON.stringify({ origin, state: 'late', behind: { blocks: 3, seconds: 900 } }))
     files.set('/me/lab/blocks', JSON.stringify({ blocks: listed }))
     return await audit(files)
   }
@@ -257,6 +266,22 @@ describe.concurrent('an audit by somebody who may read datasets', () => {
     ])
     const young = await audited(entries(8), 9, { systemTime: new Date(Date.now() + 60_000).toISOString() })
     expect([young.code, young.summary['compared']]).toEqual([0, expect.objectContaining({ waiting: 1 })])
+  })
+
+  test('finds a dataset of which the ledger should have blocks and has none, and says what the node says', async () => {
+    const late = { id: `did:odf:fed01${'ef'.repeat(32)}`, alias: 'me/late', ledger: true }
+    const found = await audited(entries(9), 9, { list: [late] })
+    expect([found.code, found.findings]).toEqual([
+      10,
+      [expect.objectContaining({ finding: 'missing', dataset: 'me/late', sequence: 0 })],
+    ])
+    expect(found.summary).toMatchObject({ state: 'late', behind: { blocks: 3, seconds: 900 } })
+    const young = await audited(entries(9), 9, {
+      list: [late],
+      systemTime: new Date(Date.now() + 60_000).toISOString(),
+    })
+    expect([young.code, young.summary['compared']]).toEqual([0, expect.objectContaining({ waiting: 1, outside: 1 })])
+    expect((await audited(entries(9), 9, { list: [{ ...late, ledger: false }] })).code).toBe(0)
   })
 
   test('finds an entry of another block, and one that the chain does not have', async () => {

@@ -7,6 +7,7 @@ import { base64Text } from '../../libraries/base/base64.ts'
 import { decodeUtf8, toHex } from '../../libraries/base/bytes.ts'
 import { durationMs } from '../../libraries/base/clock.ts'
 import type { StatementEntry } from '../../libraries/ledger/entry.ts'
+import { witnessedText } from '../../libraries/ledger/open-head.ts'
 import { Order } from '../../libraries/ledger/order.ts'
 import { verifierKeyText } from '../../libraries/ledger/verifier-key.ts'
 import { Chains, type ChainsReport, type Finding, type OnFinding } from '../audit-chains.ts'
@@ -14,7 +15,7 @@ import { type NodeClient, openClient } from '../client.ts'
 import type { Args, CommandContext } from '../context.ts'
 import { CommandFailure, type ExitCode, exitCodes, failureOf, note } from '../failure.ts'
 import { readNamed } from '../given-file.ts'
-import { itemsAt, objectOf, textAt } from '../json-values.ts'
+import { itemsAt, memberAt, objectOf, textAt } from '../json-values.ts'
 import { openedHead, witnessedMembers, wordOf } from '../judged.ts'
 import { type KnownPolicy, policyOfFile, policyOfNode, tilesOf } from '../ledger-policy.ts'
 import { LedgerTiles } from '../ledger-tiles.ts'
@@ -76,15 +77,8 @@ export async function auditLedger(context: CommandContext, [url = '']: Args, opt
     const dueMs = systemClock.nowMs() - delayMs(about) - graceMs
     const compared = await chains.compare(dueMs, (blocks) => status.show(`chains: ${blocks} blocks`))
     status.clear()
-    const successor = successorOf(shown.opened.head.origin, about)
-    return report(context, audit, {
-      opened: shown.opened,
-      before: before?.opened,
-      order,
-      statements,
-      compared,
-      successor,
-    })
+    const { opened } = shown
+    return report(context, audit, { opened, before: before?.opened, order, statements, compared, about })
   } catch (error) {
     status.clear()
     tellFault(context, failureOf(error), heads)
@@ -237,7 +231,7 @@ interface Result {
   readonly order: Order
   readonly statements: JsonValue[]
   readonly compared: ChainsReport
-  readonly successor: string | undefined
+  readonly about: JsonValue | undefined
 }
 
 const columns = ['finding', 'dataset', 'sequence', 'index', 'about']
@@ -245,9 +239,12 @@ const columns = ['finding', 'dataset', 'sequence', 'index', 'about']
 function report(
   { form }: CommandContext,
   { findings, known, tiles }: Audit,
-  { opened, before, order, statements, compared, successor }: Result,
+  { opened, before, order, statements, compared, about }: Result,
 ): ExitCode {
   const { head, quorum, witnessed } = opened
+  const successor = successorOf(head.origin, about)
+  // The head is as old as its newest cosignature: a ledger that adds nothing looks no worse by that.
+  const newest = witnessed.toSorted((one, other) => other.at - one.at)[0]
   const [verdict, code]: [string, ExitCode] =
     findings.count > 0
       ? ['contradicted', exitCodes.verificationFailed]
@@ -259,6 +256,11 @@ function report(
     code,
     ledger: objectOf({ origin: head.origin, size: head.size, root: base64Text(head.root), address: tiles.address }),
     successor,
+    headAt: newest && witnessedText(newest),
+    ageSeconds: newest && Math.round(systemClock.nowMs() / 1000 - newest.at),
+    // The word of the node.
+    state: textAt(about, 'state'),
+    behind: memberAt(about, 'behind'),
     since: before?.head.size,
     quorum,
     witnessed: witnessedMembers(witnessed),
