@@ -3,6 +3,7 @@
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { once } from 'node:events'
+import type { Socket } from 'node:net'
 import { systemClock as clock } from '../../libraries/base/clock.ts'
 import { assert } from '../../libraries/base/assert.ts'
 import { errorTable } from '../../libraries/base/error-table.ts'
@@ -102,10 +103,30 @@ function serverOf(answers: Answers): Server {
     },
     (request, response) => void answers.send(request, response),
   )
-  server.maxConnections = connectionsMost
+  boundConnections(server, connectionsMost)
   // Of a connection on which nothing moves, also of one that takes no answer.
   server.timeout = requestMs
   return server
+}
+
+/** Where more than `most` are open, the oldest goes of the address that has most of them: who holds many keeps out nobody else. */
+export function boundConnections(server: Server, most: number): void {
+  const byAddress = new Map<string, Set<Socket>>()
+  let count = 0
+  server.on('connection', (socket) => {
+    const { remoteAddress = '' } = socket
+    const own = byAddress.get(remoteAddress) ?? new Set<Socket>()
+    byAddress.set(remoteAddress, own.add(socket))
+    count++
+    socket.once('close', () => {
+      count--
+      own.delete(socket)
+      if (own.size === 0) byAddress.delete(remoteAddress)
+    })
+    if (count <= most) return
+    const [oldest] = [...byAddress.values()].reduce((one, other) => (other.size > one.size ? other : one))
+    oldest?.destroy()
+  })
 }
 
 class Answers {

@@ -6,9 +6,11 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { defined } from '../../libraries/base/collections.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
+import { maxAddCheckpointBytes } from '../../libraries/ledger/witness.ts'
 import { AdmissionQueue, ofJson } from '../../node/gateway/admission.ts'
 import { bodyChunks } from '../../node/gateway/read-body.ts'
 import type { HttpContext } from '../../node/http/context.ts'
+import { inlineBytes } from '../../node/machine/work/thread-pool.ts'
 import { demandLength, notCosigned, readBody, readRequest, type Witness } from './witness.ts'
 
 /** Whether this process is a witness. */
@@ -20,7 +22,7 @@ export type Witnessing =
 
 export function registerWitness(app: FastifyInstance, context: HttpContext, state: () => Witnessing): void {
   const { limits, clock } = context
-  // As other requests that lie in memory as a whole.
+  // As JSON: without those of up to 64 KiB.
   const admission = new AdmissionQueue(limits, clock, { kind: ofJson })
   app.decorate('witnessKeys', () => {
     const now = state()
@@ -30,7 +32,9 @@ export function registerWitness(app: FastifyInstance, context: HttpContext, stat
   app.post('/ledger/witness/add-checkpoint', { config: { stream: true, describes } }, async (request, reply) => {
     const witnesses = running(state())
     demandLength(request.headers['content-length'])
-    const admitted = await admission.enter(callerOf(request), Number(request.headers['content-length'] ?? 0))
+    const bytes = Number(request.headers['content-length'] ?? maxAddCheckpointBytes)
+    // A small one that does not come to an end takes nobody's turn.
+    const admitted = bytes > inlineBytes ? await admission.enter(callerOf(request), bytes) : undefined
     try {
       const payload = request.body as Readable // of a route that reads streams
       const body = await readBody(bodyChunks(payload, undefined, limits, { update: () => {} }))
@@ -39,7 +43,7 @@ export function registerWitness(app: FastifyInstance, context: HttpContext, stat
       const answer = await (others.find((witness) => witness.knows(asked.head.origin)) ?? first).answer(asked)
       return await reply.code(answer.status).type(answer.mediaType).send(answer.body)
     } finally {
-      admitted.leave()
+      admitted?.leave()
     }
   })
   const params = Type.Object({

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { boundConnections } from '../../../src/features/witness/alone.ts'
 import { cosignaturesIn } from '../../../src/libraries/ledger/witness.ts'
 import { utf8 } from '../../../src/libraries/base/bytes.ts'
 import { parseVerifierKey } from '../../../src/libraries/ledger/verifier-key.ts'
@@ -75,6 +76,33 @@ test('connections that keep still, bodies without end, and requests by the thous
   expect(flood.told().match(/HTTP\/1\.1 404/g)).toHaveLength(5_001)
   // Nothing comes on them any more.
   await Promise.all([still.closed, large.closed])
+})
+
+test('of too many connections the oldest goes of the address that has most, so that all others are answered', async () => {
+  const server = createServer((_, response) => response.end('here'))
+  boundConnections(server, 4)
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const { port } = server.address() as AddressInfo // it listens on a port
+  const open = async (localAddress: string, text: string) => {
+    const socket = connect({ port, host: '127.0.0.1', localAddress })
+    await once(socket, 'connect')
+    socket.write(text)
+    return socket.setEncoding('utf8')
+  }
+  const header = 'GET / HTTP/1.1\r\nHost: x\r\n'
+  const quiet = await open('127.0.0.2', header)
+  const slow: Socket[] = []
+  for (let i = 0; i < 20; i++) slow.push((await open('127.0.0.1', header)).on('error', () => {}))
+  await until('those beyond four are gone', () => slow.filter(({ destroyed }) => !destroyed).length === 3)
+  expect(slow.findIndex(({ destroyed }) => !destroyed)).toBe(17)
+  for (const address of ['127.0.0.3', '127.0.0.1']) {
+    const [answer] = (await once(await open(address, `${header}\r\n`), 'data')) as [string]
+    expect(answer).toContain('200 OK')
+  }
+  quiet.write('\r\n')
+  expect(((await once(quiet, 'data')) as [string])[0]).toContain('200 OK')
+  server.closeAllConnections()
+  server.close()
 })
 
 test('cosigns, and goes on where it was whenever it is killed', async () => {

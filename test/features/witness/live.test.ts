@@ -1,7 +1,9 @@
 // A real node as a witness: open to everyone, each status code of the specification, one key that no backup has, and none at all
 // over a store that was put back.
 
+import { once } from 'node:events'
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
@@ -39,6 +41,22 @@ const witnessKey = async (node: LiveNode): Promise<string> =>
 test.each(refused)('%s is refused with %i', async (_, status, body) => {
   for (const chunked of [false, true]) expect((await add(body, chunked)).status).toBe(status)
   expect((await live.call(headPath, { token: null })).status).toBe(404)
+})
+
+test('bodies that do not come to an end keep nobody out, not even from the same address', async () => {
+  const { hostname, port } = new URL(live.node.url)
+  const slow = await Promise.all(
+    Array.from({ length: 80 }, async () => {
+      const socket = connect(Number(port), hostname).on('error', () => {})
+      socket.write('POST /ledger/witness/add-checkpoint HTTP/1.1\r\nHost: localhost\r\nContent-Length: 500\r\n\r\nold')
+      await once(socket, 'connect')
+      return socket
+    }),
+  )
+  // What is sent after it is read: those before are being read, too.
+  expect((await add('x')).status).toBe(400)
+  expect((await add('x')).status).toBe(400)
+  for (const socket of slow) socket.destroy()
 })
 
 test('of several requests at once with one old size one is answered, and all learn the new one', async () => {
