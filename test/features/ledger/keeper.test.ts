@@ -17,6 +17,7 @@ import { parseNote } from '../../../src/libraries/ledger/note.ts'
 import { entriesOfBundle, tileIn, tileName } from '../../../src/libraries/ledger/tiles.ts'
 import { leafHash, treeRoot } from '../../../src/libraries/ledger/tree.ts'
 import { nodeKeyFromSeed } from '../../../src/libraries/proof/sign.ts'
+import { putRetired, putSigner } from '../../../src/node/store/signers.ts'
 import { removeChain } from '../../../src/node/store/remove-chain.ts'
 import type { ObjectStore } from '../../../src/node/store/object-store.ts'
 import { openMemoryStore } from '../../adapters/memory-store.ts'
@@ -284,6 +285,30 @@ describe('keepers', () => {
     isFull = false
     await keeper.step()
     expect([keeper.state.kind, await faultsOf(own, [])]).toEqual(['running', []])
+  })
+
+  test('state that a key was retired at the next look for keys, five minutes after the last', async () => {
+    const store = await storeWithChains()
+    const clock = handClock()
+    const { keeper } = keptOn(store, { clock })
+    const statements = async (): Promise<string[]> =>
+      await Promise.all(
+        (await store.list('ledger/statements')).map(async (hash) =>
+          decodeUtf8(must(await store.get(`ledger/statements/${hash}`))),
+        ),
+      )
+    await keeper.step()
+    const { did } = nodeKeyFromSeed(new Uint8Array(32).fill(9))
+    const retired = { at: '2026-05-01T00:00:00.000Z', why: 'leaked' } as const
+    await putSigner(store, did)
+    await putRetired(store, did, retired)
+    await clock.advance(299_999)
+    await keeper.step()
+    expect((await statements()).filter((text) => text.includes(did))).toEqual([])
+    await clock.advance(1)
+    for (let steps = 0; steps < 2; steps++) await keeper.step()
+    const all = (await statements()).map((text) => JSON.parse(text) as { retired: object[] })
+    expect(all.filter((one) => one.retired.length > 0).map((one) => one.retired)).toEqual([[{ node: did, ...retired }]])
   })
 
   test('are stuck where a step does not end', async () => {
