@@ -2,16 +2,22 @@
 
 import { zstdCompressSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import { concatBytes } from '../../../src/libraries/base/bytes.ts'
+import { concatBytes, u64Bytes, utf8 } from '../../../src/libraries/base/bytes.ts'
 import { NodeError } from '../../../src/libraries/base/errors.ts'
 import { sha3Hash } from '../../../src/libraries/base/ids/identifiers.ts'
+import { sha256 } from '../../../src/libraries/base/ids/native-crypto.ts'
+import { canonicalBytes } from '../../../src/libraries/base/json/canonical.ts'
+import { fromPlain } from '../../../src/libraries/base/json/json.ts'
+import { batchSalt, isBelow } from '../../../src/libraries/ledger/roots.ts'
+import { leafHash, treeRoot } from '../../../src/libraries/ledger/tree.ts'
+import { encodeCheckpoint } from '../../../src/libraries/odf/chain/checkpoint.ts'
 import { int64RangeColumn } from '../../../src/libraries/columnar/arrow/columns.ts'
 import { encodeSlice } from '../../../src/libraries/columnar/parquet/write-slice.ts'
 import { BlockRecords, mostProofs, treeBytesMost } from '../../../src/node/files/block-records.ts'
 import { runJob } from '../../../src/node/machine/work/jobs.ts'
 import type { UpperTree } from '../../../src/node/machine/work/record-tree.ts'
 import type { RowLeavesOf } from '../../../src/node/machine/work/row-leaves.ts'
-import { dataKey } from '../../../src/node/store/layout.ts'
+import { checkpointKey, dataKey } from '../../../src/node/store/layout.ts'
 import { openMemoryStore } from '../../adapters/memory-store.ts'
 import { datasetId } from '../builder/support.ts'
 
@@ -40,6 +46,62 @@ async function recordsOver(made?: Partial<UpperTree>) {
   }
   return { known, records: new BlockRecords({ store, work: { run: run as never } }) } // row leaves are all that is asked for
 }
+
+describe('the batches of a block', () => {
+  test.each([1, 999, 1_000, 1_001, 2_500])(
+    'of which there are %i have one root, and each its place below it',
+    async (count) => {
+      const store = openMemoryStore()
+      const outcomes = Array.from({ length: count }, (_, index) => {
+        return {
+          id: `w-${index}`,
+          position: index,
+          index: 0,
+          status: { kind: 'committed', start: index, end: index } as const,
+        }
+      })
+      const bodies = outcomes.map(({ id }) => sha3Hash(utf8(id)))
+      const { log, moved, earlier } = { log: '0'.repeat(32), moved: 0, earlier: {} }
+      const bytes = encodeCheckpoint({
+        ...{
+          number: 0,
+          log,
+          partition: 0,
+          next: count,
+          moved,
+          outcomes,
+          bodies,
+          attempts: [],
+          writers: [],
+          ids: [],
+          earlier,
+        },
+        sliceWriter: 'slice-1, zstd 1.5.7',
+      })
+      await store.put(checkpointKey(id, sha3Hash(bytes)), bytes)
+      const chain = {
+        name: { id, alias: 'acme/a' },
+        checkpointAt: () => sha3Hash(bytes),
+        checkpointBytes: () => bytes.length,
+      }
+      const open = { chain, block: { kind: 'AddData', hash: 'one', sequence: 0 }, secret } as never // as above
+      const records = new BlockRecords({ store, work: { run: () => Promise.reject(new TypeError('of rows')) } })
+      const leaves = outcomes.map(({ id, position }, at) => {
+        const record = { id, bodyHash: bodies[at], status: 'committed', offsets: { start: position, end: position } }
+        return leafHash(concatBytes([batchSalt(secret, at), canonicalBytes(fromPlain(record))]))
+      })
+      const root = sha256(concatBytes([u64Bytes(count), treeRoot(leaves)]))
+      for (const at of new Set([0, Math.min(999, count - 1), Math.min(1_000, count - 1), count - 1])) {
+        const below = await records.batches(open, { id: `w-${at}`, bodyHash: bodies[at]!, status: 'committed' })
+        expect(below?.root).toEqual(root)
+        expect(below?.shown?.place).toMatchObject({ index: at, count })
+        expect(below?.shown && isBelow(root, leaves[at]!, below.shown.place)).toBe(true)
+      }
+      const other = await records.batches(open, { id: 'w-0', bodyHash: bodies[0]!, status: 'rejected' })
+      expect(other).toEqual({ root })
+    },
+  )
+})
 
 describe('the rows of a block', () => {
   test('are hashed once for all proofs of them, which are those that are made anew', async () => {
