@@ -148,6 +148,17 @@ describe('a .shx', () => {
 })
 
 describe('faults of records', () => {
+  test.each(['NaN', '-nan', 'inf'])('name for %s in a column of numbers what can be written instead', async (word) => {
+    const zip = patched(values, '.dbf', (b) => {
+      const [first, width] = [b.readUInt16LE(8) + 1, b.readUInt8(32 + 16)]
+      b.write(word.padStart(width), first)
+    })
+    const { kind, details } = await errorOf(zip)
+    expect(kind).toBe('RecordsDoNotFit')
+    expect(details.errors).toMatchObject([{ record: 0, column: 'n', kind: 'WrongType' }])
+    expect(details.hint).toContain('empty, which is null')
+  })
+
   test('are told with record and column, up to a hundred', async () => {
     const { kind, details } = await errorOf(fixture('broken.zip'))
     expect([kind, details.errorsTotal]).toEqual(['RecordsDoNotFit', 6])
