@@ -108,6 +108,11 @@ add(
   byFirst,
 )
 add(
+  'receipt with offsets of more members than two',
+  'altered',
+  withFirst(lie({ offsets: { start: 0, end: 2, rows: 3 } }), batchProof),
+)
+add(
   'receipt with false offsets, and the proof of its block alone',
   'included',
   withFirst(lie({ offsets: { start: 0, end: 9 } }), blockProof),

@@ -36,13 +36,15 @@ import {
 } from './model.ts'
 
 // Refusals, statements and receipts by themselves.
-const refusal = signedBy(7, domains.refusal, {
+const refused = {
   dataset: { id: next.dataset.id, alias: 'me/lab' },
   bodyHash: next.batchRecord.get('bodyHash'),
   kind: 'SchemaMismatch',
   errors: [],
   time: '2026-05-28T20:20:00.000Z',
-})
+}
+const refusal = signedBy(7, domains.refusal, refused)
+add('refusal with a time that is none', 'altered', [signedBy(7, domains.refusal, { ...refused, time: 'soon' })], none)
 add('refusal', 'signed', [refusal], none)
 add('refusal in its problem', 'signed', [object({ status: 422, refusal })], none)
 add('refusal by another than the one that is named', 'altered', [refusal], { ...none, signer: didOf(8) })
@@ -191,3 +193,32 @@ add(
   [receipt, tree.text(next.documents.batch, { witnesses: [2] }), proofOf(leaked)],
   { ...statedAt(5), ...leakedFact },
 )
+
+// What a key signs that promises nothing.
+const plainLate = receiptOf(next, { by: null, time: '2026-05-28T20:26:00.000Z' })
+const refusalLate = signedBy(7, domains.refusal, { ...refused, time: '2026-05-28T20:26:00.000Z' })
+for (const [what, early, later] of [
+  ['receipt without a promise', plain, plainLate],
+  ['refusal', refusal, refusalLate],
+] as const) {
+  const [byRotated, byLeaked] = [
+    { ...statedAt(4), ...rotatedFact },
+    { ...statedAt(5), ...leakedFact },
+  ]
+  add(`${what} whose signer a statement names`, 'signed', [early, proofOf(first)], statedAt(0))
+  add(`${what} from before its key was changed`, 'signed', [early, proofOf(rotated)], byRotated)
+  add(`${what} from after its key was changed`, 'not judged: signer', [later, proofOf(rotated)], byRotated)
+  add(`${what} whose key leaked later, by its own word`, 'not judged: signer', [early, proofOf(leaked)], byLeaked)
+  add(`${what} from after its key leaked`, 'not judged: signer', [later, proofOf(first), proofOf(leaked)], byLeaked)
+  add(`${what} whose key leaked, where the reader names it`, 'not judged: signer', [early, proofOf(leaked)], {
+    ...byReader,
+    ...leakedFact,
+  })
+  add(`${what} whose key leaked by a ledger that the policy lacks`, 'signed', [early, proofOf(leaked)], {
+    policy: ofOthers,
+  })
+  add(`${what} of another key than one that leaked`, 'signed', [
+    what === 'refusal' ? signedBy(8, domains.refusal, refused) : receiptOf(next, { by: null, key: 8 }),
+    proofOf(leaked),
+  ])
+}

@@ -4,7 +4,7 @@ import type { JsonObject } from '../index.ts'
 import { base64Text } from '../libraries/base/base64.ts'
 import type { FileVerdict } from '../libraries/ledger/judge-file.ts'
 import type { ProofFacts } from '../libraries/ledger/judge-proof.ts'
-import type { ReceiptFacts } from '../libraries/ledger/judge-receipt.ts'
+import type { ReceiptFacts, SignerFacts } from '../libraries/ledger/judge-receipt.ts'
 import {
   type HeadFacts,
   type OpenedHead,
@@ -73,7 +73,7 @@ function factsOf(verdict: LedgerVerdict): NonNullable<Judged['facts']> {
     case 'statement':
       return { signer: verdict.facts.signer }
     case 'refusal':
-      return { ...verdict.facts }
+      return { missing, ...verdict.facts, ...signerMembers(verdict.facts) }
     default:
       return { missing, ...receiptMembers(verdict.facts) }
   }
@@ -98,16 +98,14 @@ function headMembers({ ledger: { origin, size, root }, quorum, witnessed }: Head
 }
 
 function receiptMembers(facts: ReceiptFacts): NonNullable<Judged['facts']> {
-  const { signer, time, receiptId, status, dataset, bodyHash, block, offsets, promise, head, index } = facts
-  const { boundBy, retired, shown } = facts
+  const { signer, time, receiptId, status, dataset, bodyHash, block, offsets, promise, head, index, shown } = facts
   const by = promise && new Date(promise.byMs).toISOString()
   const ledger = promise && objectOf({ origin: promise.ledger, size: head?.ledger.size, index })
   const witnessed = head && witnessedMembers(head.witnessed)
   const claims = { block, bodyHash, status, offsets }
   return {
     signer,
-    boundBy: typeof boundBy === 'object' ? objectOf(boundBy) : boundBy,
-    retired: retired && objectOf(retired),
+    ...signerMembers(facts),
     time,
     receiptId,
     status,
@@ -122,6 +120,13 @@ function receiptMembers(facts: ReceiptFacts): NonNullable<Judged['facts']> {
     shown: shown && [...shown],
     // The others are the word of the signer alone.
     claimed: shown && Object.entries(claims).flatMap(([name, value]) => (value && !shown.includes(name) ? [name] : [])),
+  }
+}
+
+function signerMembers({ boundBy, retired }: SignerFacts) {
+  return {
+    boundBy: typeof boundBy === 'object' ? objectOf(boundBy) : boundBy,
+    retired: retired && objectOf(retired),
   }
 }
 

@@ -26,6 +26,7 @@ type FileJudging = Judging & {
   readonly trusted: TrustedCertificates | undefined
   /** What the proofs among the files show. */
   readonly beside: (policy: Policy) => Beside
+  readonly hasProofs: boolean
 }
 
 const columns = ['file', 'verdict', 'code', 'reason']
@@ -51,7 +52,8 @@ export async function verifyFiles(
   let held: Beside | undefined
   const proofs = evidence.flatMap((one) => (one?.kind.kind === 'proof' ? [one.bytes] : []))
   const beside = (by: Policy): Beside => (held ??= besideOf(proofs, by))
-  const judging: FileJudging = { context, options, trusted, policy, beside, nowMs: systemClock.nowMs() }
+  const hasProofs = proofs.length > 0
+  const judging: FileJudging = { context, options, trusted, policy, beside, hasProofs, nowMs: systemClock.nowMs() }
   const lines: JsonObject[] = []
   let code: number = exitCodes.done
   for (const [at, file] of files.entries()) {
@@ -108,8 +110,8 @@ async function judge(judging: FileJudging, file: string, given: GivenFile | unde
       if (judged !== undefined) return judged
     }
     const judged = await timed(verdict, told(verdict, known?.name), judging)
-    const isNamed = !('facts' in verdict) || !('signer' in verdict.facts) || options.signer !== undefined
-    if (verdict.verdict !== 'signed' || isNamed) return judged
+    const isNamed = options.signer !== undefined || !('facts' in verdict) || 'boundBy' in verdict.facts
+    if (verdict.verdict !== 'signed' || isNamed || !('signer' in verdict.facts)) return judged
     const reason = `It is signed by ${verdict.facts.signer}. Name the signer you expect with --signer.`
     return { ...judged, reason }
   } catch (error) {
@@ -121,11 +123,15 @@ async function judge(judging: FileJudging, file: string, given: GivenFile | unde
 /** What the file says by itself. The policy is asked for where it takes one. */
 async function judgedAlone(
   { bytes, kind }: GivenFile,
-  { options: { signer }, nowMs, policy, beside }: FileJudging,
+  { options: { signer }, nowMs, policy, beside, hasProofs }: FileJudging,
 ): Promise<{ readonly verdict: FileVerdict; readonly known?: KnownPolicy }> {
   const verdict = judgeFile(bytes, { signer, nowMs }, { file: kind })
-  if (!('missing' in verdict)) return { verdict }
-  const known = await policy()
+  // Proofs beside it may say that its key leaked.
+  const isHeld =
+    hasProofs && (verdict.kind === 'refusal' || (verdict.kind === 'receipt' && verdict.verdict === 'signed'))
+  if (!('missing' in verdict) && !isHeld) return { verdict }
+  const known = await (isHeld ? policy().catch(() => undefined) : policy())
+  if (known === undefined) return { verdict }
   const all = { file: kind, beside: beside(known.policy) }
   return { verdict: judgeFile(bytes, { policy: known.policy, signer, nowMs }, all), known }
 }

@@ -11,10 +11,12 @@ import {
   besideOf,
   headFacts,
   judgePromise,
+  judgeSigned,
   nothing,
   type Placed,
   type PromiseVerdict,
   type ReceiptFacts,
+  type SignerFacts,
   type Trust,
 } from './judge-receipt.ts'
 import { type HeadFacts, openHead, unsignedHead } from './open-head.ts'
@@ -44,11 +46,15 @@ export type FileVerdict =
     }
   | (NeedsPolicy & { readonly kind: 'head' })
   | { readonly kind: 'statement'; readonly verdict: 'signed'; readonly facts: Statement & { readonly signer: string } }
-  | { readonly kind: 'refusal'; readonly verdict: 'signed'; readonly facts: SignedRefusal }
+  | (SignedVerdict<SignedRefusal & SignerFacts> & { readonly kind: 'refusal' })
   /** It promises nothing. */
-  | { readonly kind: 'receipt'; readonly verdict: 'signed'; readonly facts: ReceiptFacts }
+  | (SignedVerdict<ReceiptFacts> & { readonly kind: 'receipt' })
   | (PromiseVerdict & { readonly kind: ReceiptKind })
   | FileFault
+
+type SignedVerdict<F> =
+  | { readonly verdict: 'signed'; readonly facts: F }
+  | { readonly verdict: 'not judged'; readonly missing: 'signer'; readonly reason: string; readonly facts: F }
 
 export type FileFault = { readonly kind: Exclude<LedgerFile['kind'], 'other'>; readonly reason: string } & (
   | { readonly verdict: 'altered' }
@@ -85,7 +91,7 @@ export function judgeFile(
         return { kind, verdict: 'signed', facts: demandSigner({ signer, ...statement }, trust) }
       }
       case 'refusal':
-        return { kind, verdict: 'signed', facts: demandSigner(openRefusal(file.document), trust) }
+        return { kind, ...judgeSigned(demandSigner(openRefusal(file.document), trust), beside, trust) }
       case 'receipt':
         if (!file.document.has('proof')) return { kind, verdict: 'impossible', reason: unsigned }
         return judgeReceipt(file.document, trust, beside)
@@ -120,7 +126,7 @@ function judgeReceipt(document: JsonObject, trust: Trust, beside: Beside): FileV
   const facts = demandSigner(openReceipt(document), trust)
   const { promise } = facts
   if (promise !== undefined) return { kind: 'receipt', ...judgePromise({ ...facts, promise }, beside, trust) }
-  return { kind: 'receipt', verdict: 'signed', facts: { ...facts, ...(trust.signer && { boundBy: 'reader' }) } }
+  return { kind: 'receipt', ...judgeSigned(facts, beside, trust) }
 }
 
 /** The receipt in it is judged, by what is in it, too. */

@@ -63,11 +63,15 @@ export const nothing: Beside = { statements: [], places: [], absent: [] }
 
 type Promising = SignedReceipt & { readonly promise: LedgerPromise }
 
-export interface ReceiptFacts extends SignedReceipt {
+/** What is known of a key. */
+export interface SignerFacts {
   /** What says that the signer is the node of the ledger. */
   readonly boundBy?: 'reader' | { readonly ledger: string; readonly index: number; readonly size: number }
   /** Since when the signer signs nothing. */
   readonly retired?: Pick<Statement['retired'][number], 'at' | 'why'>
+}
+
+export interface ReceiptFacts extends SignedReceipt, SignerFacts {
   /** The head under which the promised entry is, or is not. */
   readonly head?: HeadFacts
   /** The place of the entry, where it is there. */
@@ -131,31 +135,56 @@ export function keepsPromise({ entry: promised }: LedgerPromise, entry: Uint8Arr
   return entry.length === blockEntryBytes && equalBytes(entry.subarray(0, promisedBytes), promised)
 }
 
+/**
+ * What a good signature says by itself. Nothing dates it but the word of the signer, so it says nothing where a statement has that
+ * the key leaked, nor where the key was changed before.
+ */
+export function judgeSigned<F extends Pick<SignedReceipt, 'signer' | 'time'>>(signed: F, beside: Beside, trust: Trust) {
+  const named = namedIn(
+    beside.statements.toSorted((a, b) => a.index - b.index),
+    signed.signer,
+  )
+  const facts = { ...signed, ...standing(named, trust) }
+  const { retired } = facts
+  if (retired === undefined || (retired.why === 'rotated' && !isLater(signed, retired)))
+    return { verdict: 'signed', facts } as const
+  const reason = `${goneText(retired)}: nothing shows that this was signed before.`
+  return { verdict: 'not judged', missing: 'signer', reason, facts } as const
+}
+
+function standing(named: Named | undefined, trust: Trust): SignerFacts {
+  const boundBy = trust.signer === undefined ? named?.boundBy : 'reader'
+  return { ...(boundBy && { boundBy }), ...(named?.retired && { retired: named.retired }) }
+}
+
+type Retired = NonNullable<SignerFacts['retired']>
+
+const isLater = ({ time }: Pick<SignedReceipt, 'time'>, { at }: Retired): boolean => Date.parse(time) > Date.parse(at)
+
+const goneText = ({ why, at }: Retired): string =>
+  `The key of the signer ${why === 'leaked' ? 'leaked' : 'was changed'} at ${at}`
+
 /** Whose promise it is, and what became of it. The signature is good, and the signer is the one whom the reader names. */
 export function judgePromise(receipt: Promising, beside: Beside, trust: Trust): PromiseVerdict {
-  const { promise, signer, time } = receipt
+  const { promise, signer } = receipt
   const policy = policyFor(promise.ledger, trust.policy)
   if ('verdict' in policy) return { ...policy, facts: receipt }
   const line = lineOf(promise.ledger, beside.statements, trust.signer)
   const named = namedIn(line, signer)
-  const { retired } = named ?? {}
-  const boundBy = trust.signer === undefined ? named?.boundBy : 'reader'
-  const facts = { ...receipt, ...(boundBy && { boundBy }), ...(retired && { retired }) }
+  const { boundBy, retired } = standing(named, trust)
+  const facts = { ...receipt, ...standing(named, trust) }
   const notOf = (reason: string) => ({ verdict: 'not judged', missing: 'signer', reason, facts }) as const
   if (boundBy === undefined) {
     const who = `Nothing says that ${signer} is the node of ${promise.ledger}.`
     return notOf(`${who} Name it, or give the proof of a statement of that ledger.`)
   }
-  const gone =
-    retired && `The key of the signer ${retired.why === 'leaked' ? 'leaked' : 'was changed'} at ${retired.at}`
-  if (retired !== undefined && Date.parse(time) > Date.parse(retired.at))
-    return notOf(`${gone}, and signed after that.`)
+  if (retired && isLater(receipt, retired)) return notOf(`${goneText(retired)}, and signed after that.`)
   const became = becameOf(receipt, { beside, line, policy, nowMs: trust.nowMs })
   if (
     retired?.why === 'leaked' &&
     (became.verdict === 'promise broken' || became.verdict === 'promised, not yet due')
   ) {
-    return notOf(`${gone}: that its promise is not kept may be the work of a thief.`)
+    return notOf(`${goneText(retired)}: that its promise is not kept may be the work of a thief.`)
   }
   const judged = { ...became, facts: { ...facts, ...became.facts } }
   return judged.verdict === 'promise broken' ? { ...judged, by: [...judged.by, ...(named ? [named.by] : [])] } : judged
@@ -185,7 +214,7 @@ function keysOf({ statement }: Stated): string[] {
   return [statement, ...statement.retired].map(({ node }) => node)
 }
 
-interface Named extends Pick<ReceiptFacts, 'boundBy' | 'retired'> {
+interface Named extends SignerFacts {
   readonly by: Stated
 }
 

@@ -70,7 +70,7 @@ const receiptShape = object(
   },
   more,
 )
-const refusalShape = object({ dataset: (value) => value, bodyHash: text(), kind: text(), time: text() }, more)
+const refusalShape = object({ dataset: (value) => value, bodyHash: text(), kind: text(), time: utcText }, more)
 const brokenShape = object({
   type: oneOf(brokenPromiseType),
   receipt: anyObject,

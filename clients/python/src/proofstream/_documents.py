@@ -63,6 +63,7 @@ def open_refusal(document: Dict[str, Any]) -> Dict[str, Any]:
     signer = signer_of(_REFUSAL, document)
     refusal = members(document, "the refusal", ("dataset", "bodyHash", "kind", "time"), others=True)
     dataset = refusal["dataset"]
+    time_of(refusal["time"])
     facts = {"signer": signer, "dataset": text_of(dataset.get("id") if isinstance(dataset, dict) else dataset)}
     return {**facts, **{name: text_of(refusal[name]) for name in ("bodyHash", "kind", "time")}}
 

@@ -13,7 +13,7 @@ from ._documents import DEPTH, STATEMENT, ms_of, open_refusal, parse_statement
 from ._head import FEW_WITNESSES, MOST_NOTE_BYTES, lack_of, leaf_hash, open_head, root_from
 from ._inclusion import Newer, open_proof
 from ._policy import Policy, parse_policy
-from ._receipt import Beside, OtherSigner, Placed, Promise, Trust, beside_of, judge_promise, open_receipt
+from ._receipt import Beside, OtherSigner, Placed, Promise, Trust, beside_of, judge_promise, judge_signed, open_receipt
 from ._shape import base64_of, hash_text, list_of, members, natural, text_of
 
 _BROKEN = "proofstream/broken-promise/1"
@@ -65,9 +65,9 @@ def verify(
         return proof.verify(file, signer)
     trust = Trust(trusted, signer, ms_of(datetime.now(timezone.utc) if now is None else now))
     try:
-        if kind in ("receipt", "broken promise"):
+        if kind in ("receipt", "broken promise", "refusal"):
             return _judge_receipt(kind, document, beside_of([_bytes_of(one) for one in beside], trusted), trust)
-        return _judge(kind, document, data, trust)
+        return _judge(kind, data, trust)
     except OtherSigner as error:
         raise proof.ProofError("failed", "OtherSigner", str(error)) from None
     except ValueError as error:
@@ -118,9 +118,9 @@ def _kind_of_json(document: Dict[str, Any]) -> Tuple[Optional[str], Any]:
     return ("refusal", refusal) if is_refusal else (None, None)
 
 
-def _judge(kind: str, document: Any, data: bytes, trust: Trust) -> Judged:
-    if kind in ("statement", "refusal"):
-        facts = {"signer": parse_statement(data)["node"]} if kind == "statement" else open_refusal(document)
+def _judge(kind: str, data: bytes, trust: Trust) -> Judged:
+    if kind == "statement":
+        facts = {"signer": parse_statement(data)["node"]}
         trust.demand(facts["signer"])
         return Judged(kind, "signed", facts=facts)
     if kind == "proof":
@@ -134,6 +134,10 @@ def _judge(kind: str, document: Any, data: bytes, trust: Trust) -> Judged:
 
 
 def _judge_receipt(kind: str, document: Any, beside: Beside, trust: Trust) -> Judged:
+    if kind == "refusal":
+        refused = open_refusal(document)
+        trust.demand(refused["signer"])
+        return Judged(kind, *judge_signed(refused, beside, trust))
     broken = document if kind == "broken promise" else None
     if broken is not None:
         members(broken, kind, ("type", "receipt", "proofs"), ("head", "found"))
@@ -148,8 +152,7 @@ def _judge_receipt(kind: str, document: Any, beside: Beside, trust: Trust) -> Ju
             raise ValueError("it has a receipt without a promise")
         beside = _beside_in(broken, promise, beside, trust.policy)
     if promise is None:
-        bound = {} if trust.signer is None else {"boundBy": "reader"}
-        return Judged(kind, "signed", facts={**receipt.facts, **bound})
+        return Judged(kind, *judge_signed(receipt.facts, beside, trust))
     return Judged(kind, *judge_promise(receipt, promise, beside, trust))
 
 

@@ -144,6 +144,25 @@ def _promise(value: Any, facts: Dict[str, Any]) -> Promise:
     return Promise(ledger, by_ms, by, b"\1" + dataset_tag + block["sequence"].to_bytes(8, "big") + block_tag)
 
 
+def judge_signed(facts: Dict[str, Any], beside: Beside, trust: Trust) -> Tuple[str, str, Dict[str, Any], str]:
+    """What a good signature says by itself. Nothing but the word of the signer dates it, so a key that leaked says nothing."""
+    bound_by, retired = _named_in(sorted(beside.statements, key=lambda one: one.index), facts["signer"])
+    facts = {**facts, **_standing(bound_by, retired, trust)}
+    if retired is None or (retired["why"] == "rotated" and time_of(facts["time"]) <= time_of(retired["at"])):
+        return "signed", "", facts, ""
+    return "not judged", f"{_gone(retired)}: nothing shows that this was signed before.", facts, "signer"
+
+
+def _standing(bound_by: Any, retired: Optional[Dict[str, str]], trust: Trust) -> Dict[str, Any]:
+    bound_by = bound_by if trust.signer is None else "reader"
+    known = {"boundBy": bound_by, "retired": retired}
+    return {name: value for name, value in known.items() if value is not None}
+
+
+def _gone(retired: Dict[str, str]) -> str:
+    return f"The key of the signer {'leaked' if retired['why'] == 'leaked' else 'was changed'} at {retired['at']}"
+
+
 def judge_promise(receipt: Receipt, promise: Promise, beside: Beside, trust: Trust) -> Tuple[str, str, Dict[str, Any], str]:
     """Verdict, reason, facts and what is missing. The signature is good, and the signer is the one whom the reader names."""
     facts, signer = receipt.facts, receipt.facts["signer"]
@@ -151,19 +170,16 @@ def judge_promise(receipt: Receipt, promise: Promise, beside: Beside, trust: Tru
     if lack:
         return "not judged", lack, facts, "policy"
     bound_by, retired = _named_in(_line_of(promise.ledger, beside.statements, trust.signer), signer)
-    bound_by = bound_by if trust.signer is None else "reader"
-    if bound_by is None:
+    standing = _standing(bound_by, retired, trust)
+    if "boundBy" not in standing:
         why = f"Nothing says that {signer} is the node of {promise.ledger}."
         return "not judged", f"{why} Name it, or give the proof of a statement of that ledger.", facts, "signer"
-    facts = {**facts, "boundBy": bound_by, **({} if retired is None else {"retired": retired})}
-    gone = ""
-    if retired is not None:
-        gone = f"The key of the signer {'leaked' if retired['why'] == 'leaked' else 'was changed'} at {retired['at']}"
-        if time_of(facts["time"]) > time_of(retired["at"]):
-            return "not judged", f"{gone}, and signed after that.", facts, "signer"
+    facts = {**facts, **standing}
+    if retired is not None and time_of(facts["time"]) > time_of(retired["at"]):
+        return "not judged", f"{_gone(retired)}, and signed after that.", facts, "signer"
     verdict, reason, shown, missing = _became(receipt, promise, beside.places, trust)
     if retired is not None and retired["why"] == "leaked" and verdict in ("promise broken", "promised, not yet due"):
-        return "not judged", f"{gone}: that its promise is not kept may be the work of a thief.", facts, "signer"
+        return "not judged", f"{_gone(retired)}: that its promise is not kept may be the work of a thief.", facts, "signer"
     return verdict, reason, {**facts, **shown}, missing
 
 

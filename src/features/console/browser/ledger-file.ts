@@ -9,7 +9,7 @@ import { cleanText } from '../../../libraries/base/clean-text.ts'
 import { kindOfFile } from '../../../libraries/ledger/file-kind.ts'
 import { judgeFile } from '../../../libraries/ledger/judge-file.ts'
 import type { ProofFacts } from '../../../libraries/ledger/judge-proof.ts'
-import { besideOf, type ReceiptFacts } from '../../../libraries/ledger/judge-receipt.ts'
+import { besideOf, type ReceiptFacts, type SignerFacts } from '../../../libraries/ledger/judge-receipt.ts'
 import { type HeadFacts, type Witnessed, witnessedText } from '../../../libraries/ledger/open-head.ts'
 import { parsePolicy, type Policy, type Quorum } from '../../../libraries/ledger/policy.ts'
 import type { SignedRefusal } from '../../../libraries/ledger/signed-receipt.ts'
@@ -33,7 +33,7 @@ export function judgeLedgerFiles(files: readonly Uint8Array[], { policy: text, s
   if (kindOfFile(first).kind === 'other') return undefined
   const { policy, reason } = policyOf(text)
   const named = signer === '' ? undefined : signer
-  const bytes = files.find((one) => ['receipt', 'broken promise'].includes(kindOfFile(one).kind)) ?? first
+  const bytes = files.find((one) => ['receipt', 'broken promise', 'refusal'].includes(kindOfFile(one).kind)) ?? first
   const others = files.filter((one) => one !== bytes)
   const trust = { policy, signer: named, nowMs: systemClock.nowMs() }
   const judged = judgeFile(bytes, trust, { beside: besideOf(others, policy) })
@@ -43,7 +43,8 @@ export function judgeLedgerFiles(files: readonly Uint8Array[], { policy: text, s
   if (judged.verdict === 'not judged') {
     if (judged.missing === 'policy') return unjudged(reason ?? judged.reason)
     const why = judged.missing === 'signer' ? judged.reason : `${judged.reason} ${inLedger}`
-    return { tone: 'unjudged', headline: '? Signed, and not judged', content: ofReceipt(judged.facts, why) }
+    const content = judged.kind === 'refusal' ? ofRefusal(judged.facts, why) : ofReceipt(judged.facts, why)
+    return { tone: 'unjudged', headline: '? Signed, and not judged', content }
   }
   if (judged.verdict === 'witness quorum not met') {
     const facts =
@@ -65,7 +66,7 @@ export function judgeLedgerFiles(files: readonly Uint8Array[], { policy: text, s
     case 'statement':
       return good(unchanged, list([['signer', judged.facts.signer]]))
     case 'refusal':
-      return good(unchanged, list(refusalLines(judged.facts)))
+      return good(unchanged, ...ofRefusal(judged.facts))
     default: {
       const content = ofReceipt(judged.facts, 'reason' in judged ? judged.reason : '')
       if (judged.verdict === 'promised, not yet due') return good('✓ Promised, not yet due', ...content)
@@ -89,32 +90,40 @@ export function policyOf(text: string): { readonly policy?: Policy; readonly rea
   }
 }
 
-function ofReceipt(facts: ReceiptFacts, about = ''): HTMLElement[] {
-  const shown = list(receiptLines(facts))
+const ofReceipt = (facts: ReceiptFacts, about = ''): HTMLElement[] => withReason(receiptLines(facts), about)
+
+function withReason(pairs: readonly Pair[], about: string): HTMLElement[] {
+  const shown = list(pairs)
   return about === '' ? [shown] : [shown, element('p', '', cleanText(about))]
 }
 
-function receiptLines({ signer, status, dataset, block, promise, boundBy, retired, shown }: ReceiptFacts): Pair[] {
-  const by = typeof boundBy === 'object' ? `entry ${boundBy.index} of ${boundBy.ledger}` : boundBy && 'you'
+function receiptLines({ status, dataset, block, promise, shown, ...signed }: ReceiptFacts): Pair[] {
   return [
     ['status', status],
     ['dataset', dataset],
     ...(block === undefined ? [] : [['block', `${block.hash}, sequence ${block.sequence}`] as const]),
     ...(promise === undefined ? [] : [['promise', `an entry of ${promise.ledger}`] as const]),
     ...(shown === undefined ? [] : [['shown by the ledger', shown.join(', ')] as const]),
+    ...signerLines(signed),
+  ]
+}
+
+function signerLines({ signer, boundBy, retired }: SignerFacts & { readonly signer: string }): Pair[] {
+  const by = typeof boundBy === 'object' ? `entry ${boundBy.index} of ${boundBy.ledger}` : boundBy && 'you'
+  return [
     ['signer', signer],
     ...(by === undefined ? [] : [['named as the node by', by] as const]),
     ...(retired === undefined ? [] : [[`${retired.why} at`, retired.at] as const]),
   ]
 }
 
-function refusalLines({ signer, dataset, kind, time }: SignedRefusal): Pair[] {
-  return [
+function ofRefusal({ dataset, kind, time, ...signed }: SignedRefusal & SignerFacts, about = ''): HTMLElement[] {
+  const what: Pair[] = [
     ['refused', kind],
     ['dataset', dataset],
     ['time', time],
-    ['signer', signer],
   ]
+  return withReason([...what, ...signerLines(signed)], about)
 }
 
 function headLines({ ledger, witnessed }: HeadFacts): Pair[] {
