@@ -44,9 +44,11 @@ export class LedgerTiles implements TileSource {
     this.address = address.replace(/\/+$/, '')
   }
 
-  /** The signed head, a note. Throws CommandFailure, as all here. */
+  /** The signed head, a note. Throws CommandFailure, as all here: `notJudged` where no head was ever shown. */
   async head(): Promise<Uint8Array> {
-    return await this.#there('checkpoint', maxNoteBytes)
+    const bytes = await this.read('checkpoint', maxNoteBytes)
+    if (bytes !== undefined) return bytes
+    throw new CommandFailure(exitCodes.notJudged, `The ledger at ${this.address} has shown no head.`)
   }
 
   /** The statement with this hash, which is an entry with this index, and its bytes. */

@@ -143,6 +143,7 @@ describe.concurrent('an audit', () => {
       ),
       'a tile without end': await changed(endless('/ledger/tile/0/000')),
       'entries without end': await changed(endless('/ledger/tile/entries/002.p/189')),
+      'no head': await changed((files) => files.delete('/ledger/checkpoint')),
       'no tile': await changed((files) => files.delete('/ledger/tile/1/000.p/2')),
       'no statement': await changed((files) => {
         for (const path of files.keys()) if (path.includes('/statements/')) files.delete(path)
@@ -157,6 +158,7 @@ describe.concurrent('an audit', () => {
       'a larger head over the same tiles': 11,
       'a tile without end': 10,
       'entries without end': 10,
+      'no head': 14,
       'no tile': 11,
       'no statement': 11,
     })

@@ -207,6 +207,15 @@ describe.concurrent('the promise of a receipt', () => {
     expect((await verify(old, '--policy', policy, '--server', nowhere)).code).toBe(6)
   })
 
+  test('is judged by the files where its ledger has never shown a head', async () => {
+    const { files } = servedLedger(blocks(8))
+    files.delete('/ledger/checkpoint')
+    await using node = await serve(files)
+    const old = await save('headless', signedReceipt(ledger, 8, { by: past }))
+    const { code, lines } = await verify(old, '--policy', policy, '--server', node.url, ...named)
+    expect([code, lines[0]]).toMatchObject([14, { verdict: 'not judged', missing: 'ledger', unread: [origin] }])
+  })
+
   test('is broken by a later head without the entry, and by another block in its place: both are files that verify takes', async () => {
     const receipt = await save('broken', signedReceipt(ledger, 8, { by: past }))
     await using without = await serve(servedLedger(blocks(8)).files)

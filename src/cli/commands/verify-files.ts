@@ -149,9 +149,10 @@ async function judgedByLedger(
   const { evidenceOf, readLedgers } = await import('./verify-receipt.ts')
   const reading = await readLedgers(promise, judging).catch((error: unknown) => {
     const judged = told(alone as PromiseFile, known.name) // it has a promise
-    // What is good by the files stays so where the ledger has not begun, or cannot be reached.
-    const isAbsent = failureOf(error).exitCode !== exitCodes.verificationFailed
-    if (judged.code !== exitCodes.done || !isAbsent) throw error
+    // Where the ledger has shown no head it is as the files have it, and what is good by them also where it cannot be reached.
+    const { exitCode } = failureOf(error)
+    const isOpen = judged.code === exitCodes.done || exitCode === exitCodes.notJudged
+    if (!isOpen || exitCode === exitCodes.verificationFailed) throw error
     return { ...judged, facts: { ...judged.facts, unread: [promise.ledger] } }
   })
   if ('verdict' in reading) return reading
