@@ -10,13 +10,14 @@ Python's standard library only. An answer with a proof is canonical JSON: the by
 was hashed. So nothing here writes JSON, and numbers are never read as floats before they are hashed.
 --again has the server run the question again over the blocks that the answer names, and prints what it found.
 A file that was opened in an editor or pretty-printed since is put back into that form where nothing else was changed.
---proof checks that a block, a batch or a row is in a ledger: the policy says which keys count, nothing in the file does.
+--proof checks that a block, a batch, a row or a statement is in a ledger: the policy says which keys count, nothing in the file does.
 Exit code 0: checked. 1: the answer is not what the key signed. 2: no answer, or nothing that could be judged.
 --proof ends with the codes of proofstream verify, 0, 10, 11, 13 or 14: docs/spec/ledger.md#verdicts
 """
 
 import argparse
 import base64
+import datetime
 import hashlib
 import hmac
 import json
@@ -74,7 +75,14 @@ def check(text, signer=None):
             raise Forged(f"{part} does not hash to {name}")
     if list(signed) != ["inputHash", "outputHash", "subQueriesHash"]:
         raise Forged("the commitment is not canonical")
-    proof = json.loads(parts["proof"])
+    did = signer_of(json.loads(parts["proof"]), parts["commitment"])
+    if signer is not None and did != signer:
+        raise Forged(f"it is signed by {did}")
+    return json.loads(parts["input"]), json.loads(parts["output"]), did
+
+
+def signer_of(proof, text):
+    """The DID of the key that has signed a text. Raises Forged."""
     did = proof["verificationMethod"]
     if proof["type"] != "Ed25519Signature2020" or not re.fullmatch(r"did:key:z(?!1)\w+", did):
         raise Forged("the proof is of another type")
@@ -82,11 +90,9 @@ def check(text, signer=None):
     signature = base64.urlsafe_b64decode(proof["proofValue"][1:] + "==")
     spelled = "u" + base64.urlsafe_b64encode(signature).decode("ascii").rstrip("=")
     good = key[:2] == b"\xed\x01" and proof["proofValue"] == spelled
-    if not good or not verify(key[2:], parts["commitment"].encode("ascii"), signature):
-        raise Forged("the signature is not of this key over this commitment")
-    if signer is not None and did != signer:
-        raise Forged(f"it is signed by {did}")
-    return json.loads(parts["input"]), json.loads(parts["output"]), did
+    if not good or not verify(key[2:], text.encode("ascii"), signature):
+        raise Forged("the signature is not of this key over this commitment or statement")
+    return did
 
 
 def rows_of(output):
@@ -168,12 +174,20 @@ def verify(key, message, signature):
 
 # Proofs of the ledger: docs/spec/ledger.md#proofs, and tlog-proof, tlog-policy and signed-note of https://c2sp.org.
 ED25519, COSIGNATURE, MOST = 1, 4, 2**53 - 1
-ANOTHER = "proofstream verify judges receipts, statements and all else about a ledger"
+ANOTHER = "proofstream verify judges receipts and all else about a ledger"
 CODES = {"included": 0, "altered": 10, "impossible": 11, "witness quorum not met": 13, "not judged": 14}
 TEXT, HEX = "(?s:.*)", "[0-9a-f]{64}"
-ANY = {"v": int, "kind": TEXT, "entry": TEXT, "dataset": {"id": f"did:odf:fed01{HEX}", "salt": HEX}}
+BARE = {"v": int, "kind": TEXT, "entry": TEXT}
+ANY = {**BARE, "dataset": {"id": f"did:odf:fed01{HEX}", "salt": HEX}}
 RECORD = {**ANY, "record": dict, "salt": HEX, "index": int, "count": int, "path": [TEXT]}
 SHAPES = {"block": {**ANY, "block": {"hash": f"f1620{HEX}", "salt": HEX}}, "batch": RECORD, "row": RECORD}
+SHAPES["statement"] = {**BARE, "statement": dict}
+SIGNED = {"type": TEXT, "verificationMethod": TEXT, "proofValue": TEXT}
+RETIRED = {"node": TEXT, "at": TEXT, "why": "rotated|leaked"}
+ENGINE = {"name": TEXT, "version": TEXT, "sha256": HEX}
+OF_NODE = {"type": "proofstream/statement/1", "ledger": {"origin": TEXT, "keys": [TEXT]}, "node": TEXT, "version": TEXT}
+STATEMENT = {**OF_NODE, "engines": [ENGINE], "time": TEXT, "retired": [RETIRED], "proof": SIGNED}
+PREVIOUS = {"origin": TEXT, "size": int, "root": TEXT, "reason": TEXT}
 
 
 class Unjudged(Exception):
@@ -368,9 +382,11 @@ def shown_by(extra):
         raise Unjudged("impossible", f"this program does not know its kind {kind[:40]!r}; {ANOTHER}")
     entry = from_base64(told["entry"]) if fits(told, SHAPES[kind]) and text == extra else None
     forged_unless(entry, "it has other members than its kind, or is not canonical")
-    root = root_of(told)
+    root = root_of(told) if kind != "statement" else None
     if entry[0] not in (1, 2):
         raise Unjudged("impossible", f"its entry is of a newer ledger; {ANOTHER}")
+    if kind == "statement":
+        return entry, *stated(told["statement"], entry)
     sequence, did = int.from_bytes(entry[33:41], "big"), told["dataset"]["id"]
     tag = hmac.digest(bytes.fromhex(told["dataset"]["salt"]), did.encode(), "sha256")
     forged_unless(entry[0] == 1 and len(entry) == 137 and sequence <= MOST, "its entry is not that of a block")
@@ -378,7 +394,23 @@ def shown_by(extra):
     has = {"block": entry[41:73], "batch": entry[73:105], "row": entry[105:]}[kind]
     forged_unless(root == has and (kind == "block" or has != bytes(32)), f"the entry has no such {kind}")
     shown = told["block"]["hash"] if kind == "block" else canonical(told["record"])
-    return entry, f"of: {did}, block {sequence} of its chain", shown
+    return entry, f"of: {did}, block {sequence} of its chain", shown, None
+
+
+def stated(statement, entry):
+    """A line about a statement of a node of itself, its text, and the ledger that it is of."""
+    renewed = [{}, {"previous": PREVIOUS}, {"previous": {**PREVIOUS, "seen": TEXT}}]
+    good = any(fits(statement, {**STATEMENT, **more}) for more in renewed) and statement["ledger"]["keys"]
+    forged_unless(good, "its statement has other members than a statement")
+    for time in (statement["time"], *(former["at"] for former in statement["retired"])):
+        forged_unless(re.fullmatch(r"[0-9T:-]{19}(\.[0-9]+)?Z", time), "its statement has a time that is none in UTC")
+        datetime.datetime.strptime(time[:19], "%Y-%m-%dT%H:%M:%S")
+    is_entry = entry == b"\2" + hashlib.sha256(canonical(statement).encode()).digest()
+    forged_unless(is_entry, "the entry is not that of the statement")
+    unsigned = canonical({name: value for name, value in statement.items() if name != "proof"})
+    signer = signer_of(statement["proof"], f"{statement['type']}\n{unsigned}")
+    forged_unless(signer == statement["node"], "the statement is not signed by its node")
+    return f"of: {signer}", canonical(statement), statement["ledger"]["origin"]
 
 
 def root_of(told):
@@ -402,9 +434,10 @@ def check_proof(data, policy):
     index, path = size_of(lines[0][len("index ") :]), hashes_of(lines[1:])
     if shown is None:
         raise Unjudged("impossible", f"it has no extra line, which says what the entry is; {ANOTHER}")
-    entry, about, what = shown_by(shown.decode("utf-8"))
+    entry, about, what, stated_of = shown_by(shown.decode("utf-8"))
     origin, size, root, times, lack = open_head(head, policy)
     forged_unless(root_from(entry, index, size, path) == root, "the entry is not at this place of the tree")
+    forged_unless(stated_of in (None, origin), "its statement is of another ledger")
     if lack:
         raise Unjudged(*lack)
     seen = (f"witness: {name} at {seconds} s since 1970" for name, seconds in times.items())
@@ -419,7 +452,7 @@ def judge(data, policy):
         return ("included", *check_proof(data, policy))
     except Unjudged as why:
         return (*why.args, [])
-    except (Forged, ValueError, RecursionError) as why:
+    except (Forged, ValueError, ArithmeticError, RecursionError) as why:
         return "altered", str(why), []
 
 
