@@ -22,11 +22,8 @@ import {
   type Text,
   add,
   none,
-  firstProof,
-  batchProof,
-  blockProof,
-  byFirst,
-  byReader,
+  proofs,
+  bound,
   blockShown,
   originA,
   originB,
@@ -38,13 +35,19 @@ import {
 import { receipt, proofOf, leakedFact } from './receipts.ts'
 
 // What became of it.
-const withFirst = (one: JsonObject, ...files: readonly Text[]): Text[] => [one, ...files, firstProof]
-add('receipt with the proof of its batch', 'included', withFirst(receipt, batchProof), { ...byFirst, ...allShown })
-add('receipt with the proof of its batch as JSON', 'included', withFirst(receipt, tree.json(next.documents.batch)), {
-  ...byFirst,
+const withFirst = (one: JsonObject, ...files: readonly Text[]): Text[] => [one, ...files, proofs.first]
+add('receipt with the proof of its batch', 'included', withFirst(receipt, proofs.batch), {
+  ...bound.first,
   ...allShown,
 })
-add('receipt with the proof of its block', 'included', withFirst(receipt, blockProof), { ...byFirst, ...blockShown })
+add('receipt with the proof of its batch as JSON', 'included', withFirst(receipt, tree.json(next.documents.batch)), {
+  ...bound.first,
+  ...allShown,
+})
+add('receipt with the proof of its block', 'included', withFirst(receipt, proofs.block), {
+  ...bound.first,
+  ...blockShown,
+})
 add(
   'receipt with the proof of a row of its block',
   'included',
@@ -59,8 +62,8 @@ add(
     ...blockShown,
   },
 )
-add('receipt by the one that the reader names, with the proof of its batch', 'included', [receipt, batchProof], {
-  ...byReader,
+add('receipt by the one that the reader names, with the proof of its batch', 'included', [receipt, proofs.batch], {
+  ...bound.reader,
   ...allShown,
 })
 add(
@@ -81,10 +84,10 @@ add(
 add(
   'receipt under heads of one witness and of two',
   'included',
-  withFirst(receipt, tree.text(next.documents.batch, { witnesses: [2] }), blockProof),
+  withFirst(receipt, tree.text(next.documents.batch, { witnesses: [2] }), proofs.block),
   blockShown,
 )
-add('receipt under a head where nobody is asked for', 'included', withFirst(receipt, batchProof), {
+add('receipt under a head where nobody is asked for', 'included', withFirst(receipt, proofs.batch), {
   policy: nobody,
   ...allShown,
 })
@@ -92,30 +95,30 @@ const lie = (more: object): JsonObject => receiptOf(next, { more })
 add(
   'receipt with a false hash of its body',
   'promise broken',
-  withFirst(lie({ bodyHash: other.batchRecord.get('bodyHash') }), batchProof),
-  byFirst,
+  withFirst(lie({ bodyHash: other.batchRecord.get('bodyHash') }), proofs.batch),
+  bound.first,
 )
 add(
   'receipt with false offsets',
   'promise broken',
-  withFirst(lie({ offsets: { start: 0, end: 9 } }), batchProof),
-  byFirst,
+  withFirst(lie({ offsets: { start: 0, end: 9 } }), proofs.batch),
+  bound.first,
 )
 add(
   'receipt without the offsets of its batch',
   'promise broken',
-  withFirst(lie({ offsets: undefined }), batchProof),
-  byFirst,
+  withFirst(lie({ offsets: undefined }), proofs.batch),
+  bound.first,
 )
 add(
   'receipt with offsets of more members than two',
   'altered',
-  withFirst(lie({ offsets: { start: 0, end: 2, rows: 3 } }), batchProof),
+  withFirst(lie({ offsets: { start: 0, end: 2, rows: 3 } }), proofs.batch),
 )
 add(
   'receipt with false offsets, and the proof of its block alone',
   'included',
-  withFirst(lie({ offsets: { start: 0, end: 9 } }), blockProof),
+  withFirst(lie({ offsets: { start: 0, end: 9 } }), proofs.block),
   blockShown,
 )
 const lost = (more: object): JsonObject =>
@@ -124,7 +127,7 @@ add(
   'receipt that calls a rejected batch committed',
   'promise broken',
   withFirst(lost({}), tree.text(next.documents.rejected)),
-  byFirst,
+  bound.first,
 )
 add(
   'receipt of a key whose batch was rejected once',
@@ -135,47 +138,47 @@ add(
 add(
   'receipt with a false block',
   'promise broken',
-  withFirst(lie({ block: { hash: instead.block.hash, sequence: 1 } }), batchProof),
-  byFirst,
+  withFirst(lie({ block: { hash: instead.block.hash, sequence: 1 } }), proofs.batch),
+  bound.first,
 )
 add(
   'receipt with a false dataset',
   'not judged: ledger',
-  withFirst(lie({ dataset: { id: other.dataset.id, alias: 'me/x' } }), batchProof),
-  byFirst,
+  withFirst(lie({ dataset: { id: other.dataset.id, alias: 'me/x' } }), proofs.batch),
+  bound.first,
 )
 add(
   'receipt with a false sequence',
   'not judged: ledger',
-  withFirst(lie({ block: { hash: next.block.hash, sequence: 5 } }), batchProof),
-  byFirst,
+  withFirst(lie({ block: { hash: next.block.hash, sequence: 5 } }), proofs.batch),
+  bound.first,
 )
 add(
   'receipt with another salt',
   'promise broken',
-  withFirst(receiptOf(next, { promise: { blockSalt: '0'.repeat(64) } }), batchProof),
-  byFirst,
+  withFirst(receiptOf(next, { promise: { blockSalt: '0'.repeat(64) } }), proofs.batch),
+  bound.first,
 )
 add(
   'receipt with another block in the promised place',
   'promise broken',
   withFirst(receipt, swapped.text(instead.documents.block)),
-  byFirst,
+  bound.first,
 )
 add(
   'receipt with another block in the promised place, below a head that the ledger alone signed',
   'promise broken',
   withFirst(receipt, swapped.text(instead.documents.block, { witnesses: [] })),
-  byFirst,
+  bound.first,
 )
 add(
   'receipt with its entry in one head and another block in another',
   'included',
-  withFirst(receipt, swapped.text(instead.documents.block), blockProof),
+  withFirst(receipt, swapped.text(instead.documents.block), proofs.block),
   blockShown,
 )
-add('receipt with a promise and no block', 'altered', withFirst(lie({ block: undefined }), batchProof))
-add('receipt with a promise and not committed', 'altered', withFirst(lie({ status: 'accepted' }), batchProof))
+add('receipt with a promise and no block', 'altered', withFirst(lie({ block: undefined }), proofs.batch))
+add('receipt with a promise and not committed', 'altered', withFirst(lie({ status: 'accepted' }), proofs.batch))
 add('receipt with a salt that is none', 'altered', withFirst(receiptOf(next, { promise: { datasetSalt: 'ab' } })))
 add(
   'receipt that promises the beginning of an entry',
@@ -190,7 +193,7 @@ for (const by of ['2026-02-30T00:00:00Z', '2026-05-01T24:00:00Z', '2026-05-01T00
 const due = '2026-06-01T00:00:00.000Z'
 const young = receiptOf(next, { by: due })
 add('receipt that is not yet due', 'promised, not yet due', withFirst(young), {
-  ...byFirst,
+  ...bound.first,
   now: '2026-05-31T00:00:00.000Z',
 })
 add('receipt a minute after it was due', 'promised, not yet due', withFirst(young), { now: '2026-06-01T00:01:00.000Z' })
@@ -198,7 +201,7 @@ add('receipt more than a minute after it was due', 'not judged: ledger', withFir
   now: '2026-06-01T00:01:00.001Z',
 })
 add('receipt that is due in 9999', 'promised, not yet due', withFirst(receiptOf(next, { by: '9999-12-31T23:59:59Z' })))
-add('receipt that is due later, and is there', 'included', withFirst(young, batchProof), {
+add('receipt that is due later, and is there', 'included', withFirst(young, proofs.batch), {
   now: '2026-05-31T00:00:00.000Z',
 })
 
@@ -210,8 +213,8 @@ const swap = swapped.proof(instead.documents.block)
 const found = { entry: instead.entry, index: swap.index, hashes: swap.hashes }
 const statedIn = proofIn(tree, first.documents.statement)
 const evidence = broken({ receipt, head: swap.head, found, proofs: [statedIn] })
-add('broken promise', 'promise broken', [evidence], byFirst)
-add('broken promise in what verify prints', 'promise broken', [object({ file: 'a', evidence })], byFirst)
+add('broken promise', 'promise broken', [evidence], bound.first)
+add('broken promise in what verify prints', 'promise broken', [object({ file: 'a', evidence })], bound.first)
 add('broken promise without a policy', 'not judged: policy', [evidence], none)
 add('broken promise without a statement', 'not judged: signer', [
   broken({ receipt, head: swap.head, found, proofs: [] }),
@@ -220,13 +223,13 @@ add(
   'broken promise without a statement, of the one that the reader names',
   'promise broken',
   [broken({ receipt, head: swap.head, found, proofs: [] })],
-  byReader,
+  bound.reader,
 )
 add(
   'broken promise without a statement, with its proof beside',
   'promise broken',
-  [broken({ receipt, head: swap.head, found, proofs: [] }), firstProof],
-  byFirst,
+  [broken({ receipt, head: swap.head, found, proofs: [] }), proofs.first],
+  bound.first,
 )
 add(
   'broken promise by the proof of a batch',
@@ -237,7 +240,7 @@ add(
       proofs: [proofIn(tree, next.documents.batch), statedIn],
     }),
   ],
-  byFirst,
+  bound.first,
 )
 add('broken promise whose entry is not at its place', 'altered', [
   broken({ receipt, head: swap.head, found: { ...found, index: 2 }, proofs: [statedIn] }),
@@ -249,13 +252,13 @@ add(
   'broken promise with the promised entry',
   'included',
   [broken({ receipt, head: tree.head(), found: foundIn(tree, next.documents.block), proofs: [statedIn] })],
-  { ...byFirst, ...blockShown },
+  { ...bound.first, ...blockShown },
 )
 add(
   'broken promise without an entry, which takes the ledger',
   'not judged: ledger',
   [broken({ receipt, head: short.head(), proofs: [statedIn] })],
-  byFirst,
+  bound.first,
 )
 add('broken promise with an altered proof', 'altered', [
   broken({ receipt, head: swap.head, found, proofs: [object({ ...Object.fromEntries(statedIn), x: 1 })] }),

@@ -118,10 +118,15 @@ export function add(
 }
 
 export const none = { policy: undefined } as unknown as { policy: string } // left out of the file
-export const firstProof = tree.text(first.documents.statement)
-export const batchProof = tree.text(next.documents.batch)
-export const blockProof = tree.text(next.documents.block)
-export const byFirst = { boundBy: { ledger: originA, index: 0, size: 4 } } as const
-export const byReader = { signer: didOf(7), boundBy: 'reader' } as const
+export const proofs = {
+  first: tree.text(first.documents.statement),
+  batch: tree.text(next.documents.batch),
+  block: tree.text(next.documents.block),
+}
+/** Whom a verdict names. */
+export const bound = {
+  first: { boundBy: { ledger: originA, index: 0, size: 4 } },
+  reader: { signer: didOf(7), boundBy: 'reader' },
+} as const
 export const allShown = { shown: ['dataset', 'block', 'bodyHash', 'status', 'offsets'] }
 export const blockShown = { shown: ['dataset', 'block'] }

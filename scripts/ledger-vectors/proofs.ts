@@ -22,8 +22,7 @@ import {
   text,
   add,
   none,
-  firstProof,
-  blockProof,
+  proofs,
   originA,
   other,
   next,
@@ -34,11 +33,11 @@ for (const [kind, document] of Object.entries(next.documents)) {
   add(`proof of a ${kind}`, 'included', [tree.text(document)])
   add(`proof of a ${kind} as JSON`, 'included', [tree.json(document)])
 }
-add('proof of a statement', 'included', [firstProof])
+add('proof of a statement', 'included', [proofs.first])
 add('proof of a statement as JSON', 'included', [tree.json(first.documents.statement)])
-add('proof without a policy', 'not judged: policy', [blockProof], none)
-add('proof of a statement without a policy', 'not judged: policy', [firstProof], none)
-add('proof of a ledger that the policy lacks', 'not judged: policy', [blockProof], { policy: ofOthers })
+add('proof without a policy', 'not judged: policy', [proofs.block], none)
+add('proof of a statement without a policy', 'not judged: policy', [proofs.first], none)
+add('proof of a ledger that the policy lacks', 'not judged: policy', [proofs.block], { policy: ofOthers })
 add('proof under a head of one witness', 'witness quorum not met', [tree.text(next.documents.row, { witnesses: [2] })])
 add(
   'proof under a head of one witness, where nobody is asked for',
@@ -46,17 +45,17 @@ add(
   [tree.text(next.documents.row, { witnesses: [2] })],
   { policy: nobody },
 )
-add('proof with another index', 'altered', [text(blockProof).replace('\nindex 3\n', '\nindex 2\n')])
+add('proof with another index', 'altered', [text(proofs.block).replace('\nindex 3\n', '\nindex 2\n')])
 add(
   'proof with another index, without a policy',
   'altered',
-  [text(blockProof).replace('\nindex 3\n', '\nindex 2\n')],
+  [text(proofs.block).replace('\nindex 3\n', '\nindex 2\n')],
   none,
 )
 add(
   'proof with another index, of a ledger that the policy lacks',
   'altered',
-  [text(blockProof).replace('\nindex 3\n', '\nindex 2\n')],
+  [text(proofs.block).replace('\nindex 3\n', '\nindex 2\n')],
   { policy: ofOthers },
 )
 const extraOf = (document: ProofDocument, change: (json: string) => string): string => {
@@ -92,7 +91,7 @@ add('proof of a newer kind', 'impossible', [
   extraOf(next.documents.block, (json) => json.replace('"kind":"block"', '"kind":"bundle"')),
 ])
 add('proof of a newer version', 'impossible', [extraOf(next.documents.block, (json) => json.replace('"v":1', '"v":2'))])
-add('proof without an extra line', 'impossible', [text(blockProof).replace(/\nextra .*/, '')])
+add('proof without an extra line', 'impossible', [text(proofs.block).replace(/\nextra .*/, '')])
 add('proof of a statement in which another member is signed', 'altered', [
   extraOf(first.documents.statement, (json) => json.replace('"version":"0.3.0"', '"version":"0.3.1"')),
 ])
@@ -126,8 +125,8 @@ add('head with a bad line of a witness', 'altered', [text(head).replace(/(— w3
 const newerKey = verifierKeyText(verifierKey('pq.example/witness', 6, new Uint8Array(1_312).fill(5)))
 const withNewer = (least: number): string =>
   lines(log(originA, 1), ...three, `witness PQ ${newerKey}`, `group G ${least} W1 W2 W3 PQ`, 'quorum G')
-add('policy with a witness whose key is of a newer type', 'included', [blockProof], { policy: withNewer(2) })
-add('policy whose quorum needs the witness with the newer key', 'witness quorum not met', [blockProof], {
+add('policy with a witness whose key is of a newer type', 'included', [proofs.block], { policy: withNewer(2) })
+add('policy whose quorum needs the witness with the newer key', 'witness quorum not met', [proofs.block], {
   policy: withNewer(3),
 })
 const refused: Readonly<Record<string, string>> = {
@@ -146,8 +145,8 @@ const refused: Readonly<Record<string, string>> = {
   'a quorum that no line defines': lines(log(originA, 1), 'quorum W1'),
 }
 for (const [what, policy] of Object.entries(refused)) {
-  add(`policy with ${what}`, 'policy refused', [blockProof], { policy })
+  add(`policy with ${what}`, 'policy refused', [proofs.block], { policy })
 }
-add('policy with comments, tabs and blank lines', 'included', [blockProof], {
+add('policy with comments, tabs and blank lines', 'included', [proofs.block], {
   policy: lines('# whom to trust', '', log(originA, 1).replace(' ', '\t '), ...three, 'group G 2 W1 W2 W3', 'quorum G'),
 })

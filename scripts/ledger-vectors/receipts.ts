@@ -24,11 +24,8 @@ import {
   text,
   add,
   none,
-  firstProof,
-  batchProof,
-  blockProof,
-  byFirst,
-  byReader,
+  proofs,
+  bound,
   originA,
   originC,
   atLeak,
@@ -53,7 +50,7 @@ add('statement by itself', 'signed', [canonicalBytes(first.documents.statement.s
 add('statement that is not canonical', 'altered', [` ${jsonText(first.documents.statement.statement)}`], none)
 const plain = receiptOf(next, { by: null })
 add('receipt without a promise', 'signed', [plain], none)
-add('receipt without a promise, by the one that is named', 'signed', [plain], { ...none, ...byReader })
+add('receipt without a promise, by the one that is named', 'signed', [plain], { ...none, ...bound.reader })
 add('receipt without a promise, by another than the one that is named', 'altered', [plain], {
   ...none,
   signer: didOf(8),
@@ -69,44 +66,49 @@ function without(document: JsonObject, ...names: readonly string[]): object {
 // Whose promise it is.
 export const receipt = receiptOf(next)
 add('receipt without a policy', 'not judged: policy', [receipt], none)
-add('receipt about a ledger that the policy lacks', 'not judged: policy', [receipt, batchProof], {
-  ...byReader,
+add('receipt about a ledger that the policy lacks', 'not judged: policy', [receipt, proofs.batch], {
+  ...bound.reader,
   boundBy: undefined as never, // the policy counts first
   policy: ofOthers,
 })
 add('receipt whose signer nobody names', 'not judged: signer', [receipt])
-add('receipt whose signer nobody names, with the proof of its batch', 'not judged: signer', [receipt, batchProof])
-add('receipt whose signer a statement names, without an entry', 'not judged: ledger', [receipt, firstProof], byFirst)
-add('receipt whose signer the reader names, without an entry', 'not judged: ledger', [receipt], byReader)
-add('receipt of a stranger', 'not judged: signer', [receiptOf(next, { key: 66 }), batchProof, firstProof])
+add('receipt whose signer nobody names, with the proof of its batch', 'not judged: signer', [receipt, proofs.batch])
+add(
+  'receipt whose signer a statement names, without an entry',
+  'not judged: ledger',
+  [receipt, proofs.first],
+  bound.first,
+)
+add('receipt whose signer the reader names, without an entry', 'not judged: ledger', [receipt], bound.reader)
+add('receipt of a stranger', 'not judged: signer', [receiptOf(next, { key: 66 }), proofs.batch, proofs.first])
 add('receipt of a stranger that is due in 2099', 'not judged: signer', [
   receiptOf(next, { key: 66, by: '2099-01-01T00:00:00.000Z' }),
-  firstProof,
+  proofs.first,
 ])
 add(
   'receipt of a stranger whom a statement of another ledger names',
   'not judged: signer',
-  [receiptOf(next, { key: 66 }), batchProof, firstProof, treeC.text(foreign.documents.statement)],
+  [receiptOf(next, { key: 66 }), proofs.batch, proofs.first, treeC.text(foreign.documents.statement)],
   { policy: lines(log(originA, 1), log(originC, 3), 'quorum none') },
 )
 add('receipt with a statement that is no entry', 'not judged: signer', [
   receipt,
-  batchProof,
+  proofs.batch,
   canonicalBytes(first.documents.statement.statement),
 ])
 add('receipt with an altered proof of a statement', 'not judged: signer', [
   receipt,
-  batchProof,
-  text(firstProof).replace('\nindex 0\n', '\nindex 1\n'),
+  proofs.batch,
+  text(proofs.first).replace('\nindex 0\n', '\nindex 1\n'),
 ])
-add('receipt by another than the one that is named', 'altered', [receipt, batchProof], { signer: didOf(8) })
-add('receipt that is changed', 'altered', [jsonText(receipt).replace('me/lab', 'me/lob'), batchProof, firstProof])
+add('receipt by another than the one that is named', 'altered', [receipt, proofs.batch], { signer: didOf(8) })
+add('receipt that is changed', 'altered', [jsonText(receipt).replace('me/lab', 'me/lob'), proofs.batch, proofs.first])
 const fewWitnesses = tree.text(first.documents.statement, { witnesses: [] })
 add(
   'receipt whose signer is named below a head that the ledger alone signed',
   'included',
-  [receipt, blockProof, fewWitnesses],
-  { ...byFirst, ...blockShown },
+  [receipt, proofs.block, fewWitnesses],
+  { ...bound.first, ...blockShown },
 )
 
 // Keys that are retired.
@@ -116,19 +118,19 @@ const atOnce = receiptOf(next, { time: atLeak, by: '2026-05-28T20:26:30.000Z' })
 const statedAt = (index: number) => ({ boundBy: { ledger: originA, index, size: 9 } }) as const
 const rotatedFact = { retired: { at: atLeak, why: 'rotated' } }
 export const leakedFact = { retired: { at: atLeak, why: 'leaked' } }
-add('receipt from before its key was changed', 'included', [receipt, batchProof, proofOf(first), proofOf(rotated)], {
+add('receipt from before its key was changed', 'included', [receipt, proofs.batch, proofOf(first), proofOf(rotated)], {
   ...statedAt(4),
   ...rotatedFact,
   ...allShown,
 })
-add('receipt from the moment when its key was changed', 'included', [atOnce, batchProof, proofOf(rotated)], {
+add('receipt from the moment when its key was changed', 'included', [atOnce, proofs.batch, proofOf(rotated)], {
   ...statedAt(4),
   ...rotatedFact,
 })
 add(
   'receipt from after its key was changed',
   'not judged: signer',
-  [late, batchProof, proofOf(first), proofOf(rotated)],
+  [late, proofs.batch, proofOf(first), proofOf(rotated)],
   {
     ...statedAt(4),
     ...rotatedFact,
@@ -137,36 +139,41 @@ add(
 add(
   'receipt from after its key was changed, where the reader names it',
   'not judged: signer',
-  [late, batchProof, proofOf(rotated)],
-  { ...byReader, ...rotatedFact },
+  [late, proofs.batch, proofOf(rotated)],
+  { ...bound.reader, ...rotatedFact },
 )
 add(
   'receipt from after its key was changed, of which nobody tells',
   'included',
-  [late, batchProof, proofOf(first)],
+  [late, proofs.batch, proofOf(first)],
   statedAt(0),
 )
-add('receipt by the key that took the place', 'included', [receiptOf(next, { key: 8 }), batchProof, proofOf(rotated)], {
-  ...statedAt(4),
-})
-add('receipt whose key leaked later', 'included', [receipt, batchProof, proofOf(leaked)], {
+add(
+  'receipt by the key that took the place',
+  'included',
+  [receiptOf(next, { key: 8 }), proofs.batch, proofOf(rotated)],
+  {
+    ...statedAt(4),
+  },
+)
+add('receipt whose key leaked later', 'included', [receipt, proofs.batch, proofOf(leaked)], {
   ...statedAt(5),
   ...leakedFact,
 })
-add('receipt from after its key leaked', 'not judged: signer', [late, batchProof, proofOf(first), proofOf(leaked)], {
+add('receipt from after its key leaked', 'not judged: signer', [late, proofs.batch, proofOf(first), proofOf(leaked)], {
   ...statedAt(5),
   ...leakedFact,
 })
 add(
   'receipt whose key leaked, though it is said to be rotated later and earlier',
   'not judged: signer',
-  [late, batchProof, proofOf(rotated), proofOf(leaked), proofOf(rotatedAgain)],
+  [late, proofs.batch, proofOf(rotated), proofOf(leaked), proofOf(rotatedAgain)],
   { ...statedAt(5), ...leakedFact },
 )
 add(
   'receipt whose key was rotated earlier by one statement and later by the newest',
   'included',
-  [receipt, batchProof, proofOf(rotatedBefore), proofOf(rotatedAgain)],
+  [receipt, proofs.batch, proofOf(rotatedBefore), proofOf(rotatedAgain)],
   { ...statedAt(8), ...rotatedFact },
 )
 add(
@@ -211,7 +218,7 @@ for (const [what, early, later] of [
   add(`${what} whose key leaked later, by its own word`, 'not judged: signer', [early, proofOf(leaked)], byLeaked)
   add(`${what} from after its key leaked`, 'not judged: signer', [later, proofOf(first), proofOf(leaked)], byLeaked)
   add(`${what} whose key leaked, where the reader names it`, 'not judged: signer', [early, proofOf(leaked)], {
-    ...byReader,
+    ...bound.reader,
     ...leakedFact,
   })
   add(`${what} whose key leaked by a ledger that the policy lacks`, 'signed', [early, proofOf(leaked)], {
