@@ -89,7 +89,16 @@ export {
   SecretWalk,
 } from './secrets.ts'
 export { receiptDomain, refusalDomain, signDocument, signerOf } from './signed-document.ts'
-export * from './signed-receipt.ts'
+export {
+  type BrokenPromise,
+  brokenPromiseJson,
+  type LedgerPromise,
+  openReceipt,
+  openRefusal,
+  parseBrokenPromise,
+  type SignedReceipt,
+  type SignedRefusal,
+} from './signed-receipt.ts'
 export { parseStatement, type SignedStatement, type Statement, statementBytes, statementEntry } from './statement.ts'
 export {
   consistencyProof,
