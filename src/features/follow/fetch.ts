@@ -12,7 +12,6 @@ import { blockKey, checkpointKey, dataKey, type PackableKey, packFilesPrefix } f
 import { openBlock } from '../../node/store/load-block.ts'
 import type { ObjectStore } from '../../node/store/object-store.ts'
 import type { WorkPool } from '../../node/machine/work/work-pool.ts'
-import type { Bound } from './bounds.ts'
 import { type CheckedBlock, type FetchedBlock, hashAt, readBlock } from './local-chain.ts'
 import type { ObjectFolder, Origin } from './origin.ts'
 
@@ -226,4 +225,40 @@ export async function datasetOfChain(origin: Origin, alias: string, head: Hash):
     hash = prevBlockHash
   }
   throw new HaltError('ChainBroken', `the chain of ${alias} does not begin with a Seed`)
+}
+
+/** A measure of which so much is taken at the same time; who does not fit waits in line, and one alone always fits. */
+export class Bound {
+  readonly #most: number
+  #taken = 0
+  readonly #waiting: { readonly amount: number; readonly go: () => void }[] = []
+
+  constructor(most: number) {
+    this.#most = most
+  }
+
+  /** Does `work`, which takes `amount`, in its turn. Throws what it throws. */
+  async run<T>(amount: number, work: () => Promise<T>): Promise<T> {
+    if (this.#waiting.length > 0 || !this.#fits(amount)) {
+      await new Promise<void>((go) => this.#waiting.push({ amount, go }))
+    } else this.#taken += amount
+    try {
+      return await work()
+    } finally {
+      this.#taken -= amount
+      this.#next()
+    }
+  }
+
+  #fits(amount: number): boolean {
+    return this.#taken === 0 || this.#taken + amount <= this.#most
+  }
+
+  #next(): void {
+    for (let first = this.#waiting[0]; first !== undefined && this.#fits(first.amount); first = this.#waiting[0]) {
+      this.#waiting.shift()
+      this.#taken += first.amount
+      first.go()
+    }
+  }
 }

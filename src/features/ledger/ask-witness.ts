@@ -2,7 +2,7 @@
 // where the policy says. Source: https://c2sp.org/tlog-witness
 
 import { toHex, utf8 } from '../../libraries/base/bytes.ts'
-import { DecodeError } from '../../libraries/base/errors.ts'
+import { DecodeError, decoded } from '../../libraries/base/errors.ts'
 import { sha256 } from '../../libraries/base/ids/native-crypto.ts'
 import { cosignedAt } from '../../libraries/ledger/cosignature.ts'
 import { type Head, parseHead } from '../../libraries/ledger/head.ts'
@@ -99,13 +99,10 @@ export async function shownHead(
 
 /** The head of these bytes, where they are one that the key has signed. */
 export function ownHead(note: Uint8Array, key: VerifierKey): ShownHead | undefined {
-  try {
+  return decoded(() => {
     const { text, signatures } = parseNote(note)
     const head = parseHead(text)
     const isSigned = signatures.some((line) => isBy(line, key) && verifyNote(text, key, line.signature))
     return isSigned && head.origin === key.name ? { head, note } : undefined
-  } catch (error) {
-    if (error instanceof DecodeError) return undefined
-    throw error
-  }
+  })
 }

@@ -1,7 +1,7 @@
 // The ledgers that a store has had: the first, and those that took another's place. The newest is the one that is kept; the
 // others stay readable where they were.
 
-import { DecodeError } from '../../libraries/base/errors.ts'
+import { decoded } from '../../libraries/base/errors.ts'
 import { ledgerObjectKey } from '../../node/store/layout.ts'
 import type { ObjectStore } from '../../node/store/object-store.ts'
 import { originCodec, type OriginRecord } from './records.ts'
@@ -18,12 +18,7 @@ export async function newestLedger({ get }: Reading): Promise<number> {
 /** Who a ledger is; undefined where there is none, or no whole record of it. */
 export async function ledgerRecord({ get }: Reading, ledger: number): Promise<OriginRecord | undefined> {
   const bytes = await get(ledgerObjectKey(ledger, 'origin'))
-  try {
-    return bytes && originCodec.decode(bytes)
-  } catch (error) {
-    if (error instanceof DecodeError) return undefined
-    throw error
-  }
+  return bytes && decoded(() => originCodec.decode(bytes))
 }
 
 /** File of the key of the n-th ledger, beside that of the first. */

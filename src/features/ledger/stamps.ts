@@ -2,7 +2,7 @@
 
 import { decodeUtf8 } from '../../libraries/base/bytes.ts'
 import { timeText } from '../../libraries/base/clock.ts'
-import { DecodeError } from '../../libraries/base/errors.ts'
+import { DecodeError, decoded } from '../../libraries/base/errors.ts'
 import { parseNote } from '../../libraries/ledger/note.ts'
 import type { HeadTimestamp } from '../../libraries/ledger/proof-document.ts'
 import { ledgerObjectKey, ledgerStampKey, ledgerStampsKey } from '../../node/store/layout.ts'
@@ -14,7 +14,7 @@ import { storedInclusion, type TreeOf } from './stored-tiles.ts'
 /** The newest, smallest size first; none where the record is damaged, which the next time stamp writes anew. */
 export async function newestStamps({ get }: Pick<ObjectStore, 'get'>, ledger: number): Promise<readonly StampRecord[]> {
   const bytes = await get(ledgerStampsKey(ledger))
-  return bytes === undefined ? [] : (readStamped(() => stampsCodec.decode(bytes)) ?? [])
+  return bytes === undefined ? [] : (decoded(() => stampsCodec.decode(bytes)) ?? [])
 }
 
 /** Writes that record anew, from what is stored. */
@@ -43,16 +43,7 @@ async function readStamp({ store, ledger }: TreeOf, size: number): Promise<Stamp
   ])
   if (head === undefined || response === undefined) return undefined
   const { openTimestamp } = await import('../../libraries/ledger/timestamp-token.ts')
-  return readStamped(() => ({ size, at: timeText(openTimestamp(response, parseNote(head).text).atMs) }))
-}
-
-function readStamped<T>(read: () => T): T | undefined {
-  try {
-    return read()
-  } catch (error) {
-    if (error instanceof DecodeError) return undefined
-    throw error
-  }
+  return decoded(() => ({ size, at: timeText(openTimestamp(response, parseNote(head).text).atMs) }))
 }
 
 /** The first stamped head that holds an entry, with the proof that it does; undefined where no stamped head has the entry with this index yet. Throws DecodeError where what is stored is damaged. */

@@ -8,7 +8,8 @@ import { NodeError } from '../../libraries/base/errors.ts'
 import { parseRfc3339Ms } from '../../libraries/model/instant.ts'
 import { foldAscii } from '../../libraries/model/names.ts'
 import { type DataType, type Field, innerType } from '../../libraries/model/schema.ts'
-import { type Box, boxOf, sqlName, sqlText } from '../../node/answers/conditions.ts'
+import { sqlName, sqlText } from '../../libraries/model/sql-types.ts'
+import { type Box, boxOf } from '../../node/answers/conditions.ts'
 
 /** Deepest nesting of parentheses and NOT. */
 const mostDepth = 64

@@ -2,7 +2,7 @@
 // Source: https://c2sp.org/tlog-witness
 
 import type { Readable } from 'node:stream'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import { defined } from '../../libraries/base/collections.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
@@ -10,6 +10,7 @@ import { maxAddCheckpointBytes } from '../../libraries/ledger/witness.ts'
 import { AdmissionQueue, ofJson } from '../../node/gateway/admission.ts'
 import { bodyChunks } from '../../node/gateway/read-body.ts'
 import type { HttpContext } from '../../node/http/context.ts'
+import { callerOf } from '../../node/http/json-body.ts'
 import { inlineBytes } from '../../node/machine/work/thread-pool.ts'
 import { demandLength, notCosigned, readBody, readRequest, type Witness } from './witness.ts'
 
@@ -55,11 +56,6 @@ export function registerWitness(app: FastifyInstance, context: HttpContext, stat
     if (head === undefined) throw notCosigned(origin)
     return await reply.header('cache-control', 'no-cache').type('text/plain; charset=utf-8').send(head)
   })
-}
-
-/** Anonymous callers are told apart by address. */
-function callerOf({ principal, raw }: FastifyRequest): string {
-  return principal.tokenId ?? `address ${raw.socket.remoteAddress ?? ''}`
 }
 
 /** One or both: what they have cosigned lies in one place. */

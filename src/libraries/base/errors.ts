@@ -118,3 +118,13 @@ export class HaltError extends Error {
     this.what = what
   }
 }
+
+/** What `read` returns; undefined where it throws a DecodeError. */
+export function decoded<T>(read: () => T): T | undefined {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof DecodeError) return undefined
+    throw error
+  }
+}

@@ -46,7 +46,7 @@ export function featureExtra(name: string, text: string): FeatureExtra {
 
 /** The object, or null, that a text is the JSON of. */
 export function objectOf(text: string): Readonly<Record<string, unknown>> | null | undefined {
-  const value = valueOf(text)
+  const value = jsonOf(text)
   return typeof value === 'object' && !Array.isArray(value)
     ? (value as Readonly<Record<string, unknown>> | null)
     : undefined
@@ -54,10 +54,11 @@ export function objectOf(text: string): Readonly<Record<string, unknown>> | null
 
 /** True for the text of any JSON value. */
 export function isJson(text: string): boolean {
-  return valueOf(text) !== undefined
+  return jsonOf(text) !== undefined
 }
 
-function valueOf(text: string): unknown {
+/** The JSON of a text; undefined where it is none. */
+export function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {

@@ -4,7 +4,7 @@
 // Sources: RFC 7946 §3.1; https://proj.org/en/stable/specifications/projjson.html; https://geoparquet.org/releases/v1.1.0/ (crs)
 
 import { parseJson, type PlainJson, toPlain } from '../base/json/json.ts'
-import { DecodeError, NodeError } from '../base/errors.ts'
+import { NodeError, decoded } from '../base/errors.ts'
 
 /** Why a geometry cannot be GeoJSON; the message is a sentence. */
 export class GeometryFault extends Error {
@@ -80,12 +80,7 @@ const mostMetadataDepth = 64
 
 /** The JSON that the metadata of a file are; undefined where they are none. */
 export function metadataJson(text: string): PlainJson | undefined {
-  try {
-    return toPlain(parseJson(text, { maxDepth: mostMetadataDepth }))
-  } catch (error) {
-    if (error instanceof DecodeError) return undefined
-    throw error
-  }
+  return decoded(() => toPlain(parseJson(text, { maxDepth: mostMetadataDepth })))
 }
 
 export function isMembers(value: PlainJson | undefined): value is { [name: string]: PlainJson } {

@@ -3,7 +3,7 @@
 
 import { base64Text } from '../base/base64.ts'
 import { equalBytes } from '../base/bytes.ts'
-import { DecodeError } from '../base/errors.ts'
+import { decoded } from '../base/errors.ts'
 import { canonicalText } from '../base/json/canonical.ts'
 import { fromPlain } from '../base/json/json.ts'
 import type { JsonObject, JsonValue } from '../base/json/value.ts'
@@ -95,7 +95,7 @@ export function besideOf(files: readonly (Uint8Array | JsonObject)[], policy: Po
   const statements: Stated[] = []
   const places: Placed[] = []
   for (const file of files) {
-    const proof = readable(file)
+    const proof = decoded(() => readProof(file))
     const judged = proof && judgeProof(proof, policy)
     if (judged === undefined || !('facts' in judged) || proof?.document === undefined) continue
     const { index, ...ledger } = judged.facts.ledger
@@ -109,15 +109,6 @@ export function besideOf(files: readonly (Uint8Array | JsonObject)[], policy: Po
     }
   }
   return { statements, places, absent: [] }
-}
-
-function readable(file: Uint8Array | JsonObject): ProofFile | undefined {
-  try {
-    return readProof(file)
-  } catch (error) {
-    if (error instanceof DecodeError) return undefined
-    throw error
-  }
 }
 
 export function headFacts({ head: ledger, quorum, witnessed }: OpenedHead & { readonly ok: true }): HeadFacts {

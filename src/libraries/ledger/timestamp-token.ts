@@ -92,7 +92,7 @@ function signedData(response: Uint8Array): SignedData {
 type Asn = ReturnType<typeof fromBER>['result']
 
 /** What a sequence holds; nothing where it is none. */
-function childrenOf(value: Asn | undefined): readonly Asn[] {
+export function childrenOf(value: Asn | undefined): readonly Asn[] {
   const isSequence = value?.idBlock.tagClass === 1 && value.idBlock.tagNumber === 16
   // The tag of a sequence says so.
   return isSequence ? ((value as Sequence).valueBlock.value as Asn[]) : []

@@ -17,7 +17,7 @@ import { equalBytes, utf8 } from '../base/bytes.ts'
 import { DecodeError } from '../base/errors.ts'
 import { sha256 } from '../base/ids/native-crypto.ts'
 import { checkDer } from './timestamp-der.ts'
-import { asDecodeError, type OpenedTimestamp, openTimestamp, refuse } from './timestamp-token.ts'
+import { asDecodeError, childrenOf, type OpenedTimestamp, openTimestamp, refuse } from './timestamp-token.ts'
 
 export type TrustedCertificates = readonly Certificate[]
 
@@ -137,12 +137,6 @@ function attribute({ signedAttrs }: SignerInfo, type: string): Asn | undefined {
   const [value, ...more] = found[0]?.values ?? []
   if (found.length > 1 || more.length > 0) refuse('has a signed attribute twice')
   return value as Asn | undefined // as it was parsed
-}
-
-function childrenOf(value: Asn | undefined): readonly Asn[] {
-  const isSequence = value?.idBlock.tagClass === 1 && value.idBlock.tagNumber === 16
-  // The tag of a sequence says so.
-  return isSequence ? ((value as Sequence).valueBlock.value as Asn[]) : []
 }
 
 function octets(value: Asn | undefined): Uint8Array {

@@ -40,3 +40,13 @@ export function sqlTypeName(type: DataType): string {
   if (inner.kind === 'List') return `${sqlTypeName(inner.itemType)}[]`
   return sqlTypeOf(inner) ?? inner.kind.toUpperCase()
 }
+
+/** `name` as an identifier in SQL. */
+export function sqlName(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`
+}
+
+/** `text` as a literal in SQL. */
+export function sqlText(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`
+}

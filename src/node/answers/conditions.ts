@@ -8,6 +8,7 @@ import { maxLatitude, maxLongitude } from '../../libraries/geo/rules.ts'
 import { placesOf } from '../../libraries/geo/turns.ts'
 import { foldAscii } from '../../libraries/model/names.ts'
 import { type Field, innerType } from '../../libraries/model/schema.ts'
+import { sqlName, sqlText } from '../../libraries/model/sql-types.ts'
 
 /** A rectangle in degrees; west is greater than east where it crosses the antimeridian. */
 export interface Box {
@@ -30,16 +31,6 @@ export function boxOf(numbers: readonly number[]): Box | undefined {
 export interface Interval {
   readonly from: string | undefined
   readonly to: string | undefined
-}
-
-/** `name` as an identifier in SQL. */
-export function sqlName(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`
-}
-
-/** `text` as a literal in SQL. */
-export function sqlText(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`
 }
 
 /** The column of geometries, of that name where one is given, or undefined. */

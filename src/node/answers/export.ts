@@ -8,6 +8,7 @@ import { utf8 } from '../../libraries/base/bytes.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
 import { foldAscii } from '../../libraries/model/names.ts'
 import { type Field, systemFields } from '../../libraries/model/schema.ts'
+import { sqlName } from '../../libraries/model/sql-types.ts'
 import { type Box, geometryColumn, type Interval, meets, placeOf, timeConditions } from './conditions.ts'
 import { type FileRequest, type OpenFile, openFileQuery } from './files.ts'
 import { type Caller, viewAt } from './pin.ts'
@@ -103,7 +104,7 @@ function columnList(view: DatasetView, chosen: ExportRequest['columns']): string
       : chosen.map((name) => columnNamed(fields, name))
   const repeated = names.find((name, at) => names.indexOf(name) !== at)
   if (repeated !== undefined) throw new NodeError('InvalidParameter', `columns names '${repeated}' twice.`)
-  return names.map((name) => `"${name.replaceAll('"', '""')}"`).join(', ')
+  return names.map(sqlName).join(', ')
 }
 
 function columnNamed(fields: readonly Field[], name: string): string {

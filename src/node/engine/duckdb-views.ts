@@ -9,7 +9,7 @@ import { foldAscii } from '../../libraries/model/names.ts'
 import { defaultVocabulary, type Field, innerType, systemFields } from '../../libraries/model/schema.ts'
 import type { HeldTable } from './file-lists.ts'
 import { patternOf } from './messages.ts'
-import { sqlTypeOf } from '../../libraries/model/sql-types.ts'
+import { sqlName, sqlText, sqlTypeOf } from '../../libraries/model/sql-types.ts'
 
 /** Views kept for later queries. */
 const keptViews = 64
@@ -87,7 +87,7 @@ export class Views {
   async #create(table: HeldTable, before: Made | undefined): Promise<Pick<Made, 'columns' | 'body'>> {
     const [account] = table.parts
     if (table.parts.length === 2 && account !== undefined && !this.#accounts.has(foldAscii(account))) {
-      await this.#connection.run(`CREATE SCHEMA IF NOT EXISTS ${identifier(account)}`)
+      await this.#connection.run(`CREATE SCHEMA IF NOT EXISTS ${sqlName(account)}`)
       this.#accounts.add(foldAscii(account))
     }
     const { physical, body } = await this.#body(table)
@@ -107,7 +107,7 @@ export class Views {
     const grew = !sameColumns(oldest, newest)
     const physical = grew ? new Map([...oldest, ...newest]) : newest
     const { files, rows, leastOffset, mostOffset } = await this.#partOf(table, paths)
-    const offset = identifier(fields[0]?.name ?? '')
+    const offset = sqlName(fields[0]?.name ?? '')
     const bounds = [
       ...(leastOffset === undefined ? [] : [`${offset} >= ${leastOffset}`]),
       ...(mostOffset === undefined ? [] : [`${offset} <= ${mostOffset}`]),
@@ -190,7 +190,7 @@ function scan(
 }
 
 function listOf(paths: readonly string[]): string {
-  return `[${paths.map((path) => literal(patternOf(path))).join(', ')}]`
+  return `[${paths.map((path) => sqlText(patternOf(path))).join(', ')}]`
 }
 
 function viewKey(parts: readonly string[]): string {
@@ -199,15 +199,7 @@ function viewKey(parts: readonly string[]): string {
 
 /** Names of one part live in the schema `main`, where the engine looks first. */
 function viewName(parts: readonly string[]): string {
-  return parts.length === 1 ? `main.${identifier(parts[0] ?? '')}` : parts.map(identifier).join('.')
-}
-
-function identifier(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`
-}
-
-function literal(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`
+  return parts.length === 1 ? `main.${sqlName(parts[0] ?? '')}` : parts.map(sqlName).join('.')
 }
 
 function sameColumns(a: SliceColumns, b: SliceColumns): boolean {
@@ -216,7 +208,7 @@ function sameColumns(a: SliceColumns, b: SliceColumns): boolean {
 
 /** The column as its schema says: as it lies in the slices where types agree (filters then reach the file). */
 function projection(field: Field, physical: SliceColumns): string {
-  const name = identifier(field.name)
+  const name = sqlName(field.name)
   const stored = physical.get(field.name)
   const wanted = sqlTypeOf(field.type)
   if (stored === undefined) return `CAST(NULL AS ${wanted ?? 'VARCHAR'}) AS ${name}`
@@ -228,7 +220,7 @@ function projection(field: Field, physical: SliceColumns): string {
 
 /** Rows that have an offset and nothing else. */
 function offsetsBody([offset, ...others]: readonly Field[], rows: number): string {
-  const names = [`range AS ${identifier(offset?.name ?? '')}`, projections(others, new Map())]
+  const names = [`range AS ${sqlName(offset?.name ?? '')}`, projections(others, new Map())]
   return `SELECT ${names.join(', ')} FROM range(${rows})`
 }
 

@@ -4,7 +4,7 @@
 import { parseJson, toPlain } from '../../libraries/base/json/json.ts'
 import { defined, ownValue } from '../../libraries/base/collections.ts'
 import type { ErrorKind } from '../../libraries/base/error-table.ts'
-import { DecodeError, type ErrorDetails, NodeError } from '../../libraries/base/errors.ts'
+import { type ErrorDetails, NodeError, decoded } from '../../libraries/base/errors.ts'
 import { tooDeepJson } from './printable.ts'
 import type { QuotedSql } from '../../libraries/model/offset-word.ts'
 import { positionOfByte, positionOfCodePoint } from './sql-text.ts'
@@ -43,15 +43,12 @@ export function parseEngineMessage(raw: string): EngineMessage {
 }
 
 function errorFields(json: string): Map<string, string> | undefined {
-  try {
+  return decoded(() => {
     const value = toPlain(parseJson(json))
     return new Map(
       Object.entries(value ?? {}).map(([name, member]) => [name, typeof member === 'string' ? member : '']),
     )
-  } catch (error) {
-    if (error instanceof DecodeError) return undefined
-    throw error
-  }
+  })
 }
 
 /** Candidates come joined by commas; those of functions hold commas of their own. */

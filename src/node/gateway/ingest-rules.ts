@@ -126,6 +126,6 @@ function demandPlaces(rules: IngestRules, { eventTimeColumn }: Vocabulary, schem
   throw invalid(`ingest.eventTime is '${column.name}', which is a column: a field is one or the other.`)
 }
 
-function invalid(message: string, candidates?: readonly string[]): NodeError {
+export function invalid(message: string, candidates?: readonly string[]): NodeError {
   return new NodeError('InvalidRequest', message, candidates === undefined ? {} : { candidates })
 }

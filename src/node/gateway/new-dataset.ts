@@ -28,7 +28,7 @@ import {
   type Vocabulary,
 } from '../../libraries/model/schema.ts'
 import { eventFromJson, schemaFromJson } from '../../libraries/odf/odf-json.ts'
-import { ingestOf } from './ingest-rules.ts'
+import { ingestOf, invalid } from './ingest-rules.ts'
 import type { Publisher } from './publish.ts'
 import { demandBuilt } from './refusals.ts'
 import { declaredSchema } from './shape.ts'
@@ -203,10 +203,6 @@ export function freshnessOf(value: JsonValue): number {
 export function withoutKind<T extends { readonly kind: string }>(event: T): Omit<T, 'kind'> {
   const { kind: _, ...rest } = event
   return rest
-}
-
-function invalid(message: string, candidates?: readonly string[]): NodeError {
-  return new NodeError('InvalidRequest', message, candidates === undefined ? {} : { candidates })
 }
 
 interface CreateDeps {

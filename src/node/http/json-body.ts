@@ -144,7 +144,7 @@ class Body {
 }
 
 /** Shares are by token; anonymous callers are told apart by address. */
-function callerOf(request: FastifyRequest): string {
+export function callerOf(request: FastifyRequest): string {
   return request.principal.tokenId ?? `address ${request.raw.socket.remoteAddress ?? ''}`
 }
 

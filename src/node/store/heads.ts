@@ -4,7 +4,7 @@
 import type { CommitRecord } from '../../libraries/odf/chain/records.ts'
 import { type DatasetId, type Hash, hashPattern } from '../../libraries/base/ids/identifiers.ts'
 import { utf8 } from '../../libraries/base/bytes.ts'
-import { DecodeError } from '../../libraries/base/errors.ts'
+import { decoded } from '../../libraries/base/errors.ts'
 import { decodeBlock } from '../../libraries/odf/block.ts'
 import { blockKey, commitsPrefix, headKey } from './layout.ts'
 import type { ObjectStore } from './object-store.ts'
@@ -105,12 +105,7 @@ export async function readHint(store: ObjectStore, id: DatasetId): Promise<Chain
 }
 
 function sequenceOf(bytes: Uint8Array): number | undefined {
-  try {
-    return Number(decodeBlock(bytes).block.sequenceNumber)
-  } catch (error) {
-    if (error instanceof DecodeError) return undefined
-    throw error
-  }
+  return decoded(() => Number(decodeBlock(bytes).block.sequenceNumber))
 }
 
 /** Without a hint: the end of the last listed or packed commit. */

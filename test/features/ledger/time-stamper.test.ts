@@ -2,7 +2,7 @@
 // answers that are no time stamps, of which nothing is stored.
 
 import { afterAll, beforeEach, expect, test } from 'vitest'
-import { askAuthority } from '../../../src/features/ledger/ask-authority.ts'
+import { askAuthority } from '../../../src/features/ledger/time-stamper.ts'
 import { TimeStamper } from '../../../src/features/ledger/time-stamper.ts'
 import { utf8 } from '../../../src/libraries/base/bytes.ts'
 import { sha256 } from '../../../src/libraries/base/ids/native-crypto.ts'

@@ -2,7 +2,7 @@
 // its dataset at the first block. Pure; a slice without rows is little but its footer.
 
 import { concatBytes } from '../../base/bytes.ts'
-import { DecodeError, NodeError } from '../../base/errors.ts'
+import { NodeError, decoded } from '../../base/errors.ts'
 import { type DataSchema, type Field, sameType } from '../../model/schema.ts'
 import { decodeBlock, encodeBlock } from '../block.ts'
 import { openSlice } from '../../columnar/parquet/read-slice.ts'
@@ -32,7 +32,7 @@ function firstLost(fields: readonly Field[], there: readonly Field[] | undefined
 
 function fieldsOfSlice(fields: readonly Field[]): readonly Field[] | undefined {
   const file = concatBytes(encodeSlice({ fields }, []))
-  return unlessBroken(() => openSlice(file).fields)
+  return decoded(() => openSlice(file).fields)
 }
 
 function fieldsOfBlock(schema: DataSchema): readonly Field[] | undefined {
@@ -41,15 +41,6 @@ function fieldsOfBlock(schema: DataSchema): readonly Field[] | undefined {
     sequenceNumber: 1,
     event: { kind: 'SetDataSchema', schema },
   })
-  const event = unlessBroken(() => decodeBlock(block))?.block.event
+  const event = decoded(() => decodeBlock(block))?.block.event
   return event?.kind === 'SetDataSchema' ? event.schema?.fields : undefined
-}
-
-function unlessBroken<T>(read: () => T): T | undefined {
-  try {
-    return read()
-  } catch (error) {
-    if (error instanceof DecodeError) return undefined
-    throw error
-  }
 }

@@ -3,7 +3,7 @@
 
 import { nullColumn } from '../../columnar/arrow/null-column.ts'
 import { encodeArrowStream } from '../../columnar/arrow/ipc.ts'
-import { sqlTypeName } from '../../model/sql-types.ts'
+import { sqlName, sqlTypeName } from '../../model/sql-types.ts'
 import { type DataSchema, type Field, innerType } from '../../model/schema.ts'
 import { type Decompress, openSlice } from '../../columnar/parquet/read-slice.ts'
 import { EngineFailure, type PortableEngine } from './engine.ts'
@@ -42,13 +42,13 @@ export async function loadTables(
     haveFloats ||= fields.some(({ type }) => /Float/.test(JSON.stringify(type)))
     for (const { name, type } of fields) if (innerType(type).kind === 'Timestamp') times.add(name.toLowerCase())
     const table = `rows_${number}`
-    const columns = fields.map(({ name, type }) => `${quoted(name)} ${sqlTypeName(type)}`)
+    const columns = fields.map(({ name, type }) => `${sqlName(name)} ${sqlTypeName(type)}`)
     await engine.query(`CREATE TABLE ${table} (${columns.join(', ')})`)
     for await (const slice of slices) await insertSlice(engine, table, { slice, fields, decompress })
-    await engine.query(`CREATE VIEW ${quoted(alias)} AS SELECT * FROM ${table}`)
+    await engine.query(`CREATE VIEW ${sqlName(alias)} AS SELECT * FROM ${table}`)
     const slash = alias.indexOf('/')
     if (slash < 0) continue
-    const [account, name] = [quoted(alias.slice(0, slash)), quoted(alias.slice(slash + 1))]
+    const [account, name] = [sqlName(alias.slice(0, slash)), sqlName(alias.slice(slash + 1))]
     await engine.query(`CREATE SCHEMA IF NOT EXISTS ${account}`)
     await engine.query(`CREATE VIEW ${account}.${name} AS SELECT * FROM ${table}`)
   }
@@ -79,8 +79,4 @@ async function insertSlice(
 
 function optionOf({ type }: Field): Field['type'] {
   return { kind: 'Option', inner: innerType(type) }
-}
-
-function quoted(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`
 }

@@ -7,6 +7,7 @@ import { isPresent, makeColumn } from '../../arrow/columns.ts'
 import { decodeUtf8 } from '../../../base/bytes.ts'
 import { NodeError } from '../../../base/errors.ts'
 import type { Column, DataType } from '../../../model/schema.ts'
+import { jsonOf } from '../../../geo/feature-columns.ts'
 import { Extent, WkbWriter } from '../../../geo/wkb.ts'
 
 /** Members of the column of bounds, in order. */
@@ -92,15 +93,6 @@ export function beginsWithGeometry(column: Column): boolean {
     return geometry === null || new WkbWriter().write(geometry, new Extent()) !== undefined
   }
   return true
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined
-    throw error
-  }
 }
 
 function noGeometry(column: string, text: string): NodeError {
