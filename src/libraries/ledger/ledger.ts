@@ -90,12 +90,12 @@ export {
 } from './secrets.ts'
 export { receiptDomain, refusalDomain, signDocument, signerOf } from './signed-document.ts'
 export {
-  type BrokenPromise,
   brokenPromiseJson,
-  type LedgerPromise,
   openReceipt,
   openRefusal,
   parseBrokenPromise,
+  type BrokenPromise,
+  type LedgerPromise,
   type SignedReceipt,
   type SignedRefusal,
 } from './signed-receipt.ts'
