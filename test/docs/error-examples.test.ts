@@ -59,6 +59,7 @@ const requests: Partial<Record<ErrorKind, () => [string, Call?]>> = {
   QueryNotAllowed: () => sql("select * from read_csv('/etc/passwd')"),
   DuplicateColumn: () => sql('select 1 as id, 2 as id', { dataFormat: 'JsonAos' }),
   UnsupportedDialect: () => sql('select 1', { queryDialect: 'SqlSpark' }),
+  EngineUnavailable: () => sql('select 1', { queryDialect: 'SqlDuckDb/1.0.0-1' }),
   Unauthenticated: () => ['/acme/goods/ingest', { ...post('{}'), token: null }],
   Forbidden: () => ['/acme/goods/ingest', { ...post('{}'), token: narrowToken }],
   DatasetNotFound: () => ['/acme/nothing/tail'],

@@ -28,7 +28,7 @@ test('without an engine a node starts, and names what is missing where it is nee
       off: { queries: 'The engine DuckDB 1.5.6 is not on this machine.' },
     })
     const query = await asked('/query', JSON.stringify({ query: 'SELECT 1 AS one' }))
-    expect([query.refusal, query.at('hint')]).toEqual(['503 EngineUnavailable', toDo])
+    expect([query.refusal, query.at('hint')]).toEqual(['400 EngineUnavailable', toDo])
     const verified = await asked('/verify', proof)
     expect([verified.at('error.kind'), verified.at('hint')]).toEqual([unavailable, toDo])
     await bare.end('SIGTERM')

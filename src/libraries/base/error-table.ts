@@ -19,6 +19,7 @@ export const errorTable = {
   QueryNotAllowed: { status: 400, title: 'The statement does what queries may not do' },
   DuplicateColumn: { status: 400, title: 'Two output columns have the same name' },
   UnsupportedDialect: { status: 400, title: 'The query dialect is not supported' },
+  EngineUnavailable: { status: 400, title: 'The engine version is not available here' },
   'InvalidRequest::InputHash': { status: 400, title: 'The input does not match its hash' },
   'InvalidRequest::SubQueriesHash': { status: 400, title: 'The sub-queries do not match their hash' },
   'InvalidRequest::BadSignature': { status: 400, title: 'The signature is not valid' },
@@ -78,7 +79,6 @@ export const errorTable = {
   LogUnavailable: { status: 503, title: 'The log cannot be written' },
   StoreUnavailable: { status: 503, title: 'The store cannot be reached' },
   CopyBehind: { status: 503, title: 'The copy is behind' },
-  EngineUnavailable: { status: 503, title: 'The engine is not available here' },
   QueryTimeout: { status: 504, title: 'The query took too long' },
   StorageFull: { status: 507, title: 'The storage is full' },
 } as const satisfies Record<string, KindRow>

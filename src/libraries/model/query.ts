@@ -108,9 +108,31 @@ const foreignDialects: ReadonlySet<string> = new Set([
   'risingwave',
 ])
 
-/** Throws NodeError `UnsupportedDialect` unless `dialect` is ours. `full` names the engine and version that run. */
+const fullDialect = /^SqlDuckDb\/((?:(?:0|[1-9]\d{0,3})\.){2}(?:0|[1-9]\d{0,3}))-([1-9]\d{0,3})$/
+
+/**
+ * Version of the engine in a dialect that a release up to this one may have signed: neither it nor the version of its rules is
+ * later than in `full`. Undefined for all others.
+ */
+export function engineOfDialect(dialect: string, full: string): string | undefined {
+  const [asked, own] = [fullDialect.exec(dialect), fullDialect.exec(full)]
+  if (asked === null || own === null || Number(asked[2]) > Number(own[2])) return undefined
+  const [version = '', newest = ''] = [asked[1], own[1]]
+  const sortable = (one: string): string => one.replaceAll(/\d+/g, (digits) => digits.padStart(4, '0'))
+  return sortable(version) > sortable(newest) ? undefined : version
+}
+
+/**
+ * Throws NodeError unless `dialect` is ours: `EngineUnavailable` for one of an earlier release, `UnsupportedDialect` for all
+ * others. `full` names the engine and version that run.
+ */
 export function checkDialect(dialect: string, full: string): void {
   if (dialect === 'SqlDuckDb' || dialect === full) return
+  if (engineOfDialect(dialect, full) !== undefined) {
+    throw new NodeError('EngineUnavailable', `This node runs ${full}, not ${dialect}.`, {
+      candidates: ['SqlDuckDb', full],
+    })
+  }
   const known = foreignDialects.has(dialect) ? ' of other nodes' : ''
   throw new NodeError(
     'UnsupportedDialect',

@@ -183,12 +183,17 @@ function asked({
 }
 
 /**
- * Whether the proof names the engine and normaliser that run here. Others that a release has signed by are tried, and what fails then
- * is no accusation. Throws NodeError `UnsupportedDialect`.
+ * Whether the proof names the engine and normaliser that run here. Another version is tried, and what fails then is no
+ * accusation. Throws NodeError `UnsupportedDialect`.
  */
 function isOwnDialect(named: string, ours: string): boolean {
-  if (versionOf(named) === undefined) checkDialect(named, ours)
-  return named === 'SqlDuckDb' || named === ours
+  try {
+    checkDialect(named, ours)
+    return true
+  } catch (error) {
+    if (error instanceof NodeError && error.kind === 'EngineUnavailable') return false
+    throw error
+  }
 }
 
 /** What a statement is refused for, which is decided by the version that runs. */

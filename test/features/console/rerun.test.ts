@@ -213,7 +213,7 @@ describe.runIf(canRun)('the page that runs questions again', () => {
         'more than one statement',
       ],
       [signedByStranger(floats, { input: { query: 'select 1) as r, (select 1' } }), 'parentheses do not match'],
-      [signedByStranger(floats, { input: { queryDialect: 'SqlDuckDb/1.5.5-2' } }), 'this engine runs SqlDuckDb/'],
+      [signedByStranger(floats, { input: { queryDialect: 'SqlDuckDb/1.4.3-2' } }), 'this engine runs SqlDuckDb/'],
       [signedByStranger(floats, { input: { query: 'select json(\'{}\') as mean from "acme/t"' } }), 'cannot run it'],
     ]
     for (const query of [

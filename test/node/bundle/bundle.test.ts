@@ -220,7 +220,7 @@ describe('a proof that is well signed', () => {
     const { input } = JSON.parse(proof) as { input: { queryDialect: string; query: string } }
     const wrong = {
       rows: { output: { data: [['g0', 1, 2]] } },
-      engine: { input: { queryDialect: 'SqlDuckDb/1.5.5-2' }, output: { data: [['g0', 1, 2]] } },
+      engine: { input: { queryDialect: 'SqlDuckDb/1.4.3-2' }, output: { data: [['g0', 1, 2]] } },
       dialect: { input: { queryDialect: 'SqlDataFusion' } },
       none: { input: { queryDialect: 'SqlDuckDb/9.9.9-3' } },
       clock: { input: { query: `${input.query} having now() is not null` } },
@@ -266,7 +266,7 @@ describe('a proof that is well signed', () => {
     }
     const rows = { output: { data: [['g0', 1, 2]] } }
     expect(await run(rows)).toMatchObject([10, { ok: false, checks: { reproduction: 'failed' } }])
-    const engine = { ...rows, input: { queryDialect: 'SqlDuckDb/1.5.5-2' } }
+    const engine = { ...rows, input: { queryDialect: 'SqlDuckDb/1.4.3-2' } }
     expect(await run(engine)).toMatchObject([11, { ok: false, checks: { reproduction: 'absent' } }])
     expect(await run({}, '--signer', live.node.did)).toMatchObject([10, { ok: false }])
     expect(await run({}, '--offline')).toMatchObject([2, {}])

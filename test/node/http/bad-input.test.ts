@@ -233,7 +233,7 @@ describe('names and parameters', () => {
     ['/query?query=select+1&dataFormat=JsonAos&format=JsonAos', 400, 'InvalidParameter'],
     ['/query?query=select+1&query=select+2', 400, 'InvalidParameter'],
     ['/query?query=select+1&queryDialect=SqlDataFusion', 400, 'UnsupportedDialect'],
-    ['/query?query=select+1&queryDialect=SqlDuckDb/0.1.0-1', 400, 'UnsupportedDialect'],
+    ['/query?query=select+1&queryDialect=SqlDuckDb/0.1.0-1', 400, 'EngineUnavailable'],
     ['/%zz', 400, 'InvalidName'],
     ['/nothing/at/all/here', 404, 'RouteNotFound'],
     ['/info/', 404, 'RouteNotFound'],

@@ -82,11 +82,11 @@ describe('a proof signed elsewhere', () => {
   })
 
   it('by another engine version is tried, and never accused', async () => {
-    const dialect = { queryDialect: 'SqlDuckDb/1.5.5-1' }
+    const dialect = { queryDialect: 'SqlDuckDb/0.9.2-1' }
     expect((await verify(signed({ input: dialect }))).json).toMatchObject({ ok: true, engine: { version: '1.5.6' } })
     const answer = await verify(signed({ input: dialect, output: { data: [['Oslo'], ['Paris']] } }))
     expect(answer.refusal).toBe('400 VerificationInconclusive::EngineUnavailable')
-    expect(answer.at('error')).toMatchObject({ proof_engine: 'SqlDuckDb/1.5.5-1', node_engine: input.queryDialect })
+    expect(answer.at('error')).toMatchObject({ proof_engine: 'SqlDuckDb/0.9.2-1', node_engine: input.queryDialect })
     expect(answer.headers['content-type']).toBe('application/json; charset=utf-8')
   })
 
@@ -96,7 +96,7 @@ describe('a proof signed elsewhere', () => {
     ['a statement that gives another answer each time here', 'select now() as city'],
     ['a value that is none here', "select cast('x' as integer) as city"],
   ])('by another engine version, with %s, is never accused', async (_, query) => {
-    for (const queryDialect of ['SqlDuckDb/1.5.6-1', 'SqlDuckDb/1.5.5-3']) {
+    for (const queryDialect of ['SqlDuckDb/1.5.6-1', 'SqlDuckDb/1.4.10-3']) {
       expect((await verify(signed({ input: { query, datasets: [], queryDialect } }))).refusal).toBe(
         '400 VerificationInconclusive::EngineUnavailable',
       )
@@ -109,8 +109,6 @@ describe('a proof signed elsewhere', () => {
     '1.5.6-03',
     '1.5.6-99',
     '1.5.7-3',
-    '1.5.0-3',
-    '1.0.77-3',
     '1.10.0-3',
     '9.9.9-3',
     '01.5.6-3',
