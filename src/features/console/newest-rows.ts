@@ -169,7 +169,7 @@ async function rowsOf(
   { window = windowRows }: { readonly window?: number } = {},
 ): Promise<JsonValue[][]> {
   if (view.rows === 0) return []
-  const { start, run } = tailWindow(view, { skip: 0, limit: Math.min(window, windowOf(view)) })
+  const rowsRead = tailWindow(view, { skip: 0, limit: Math.min(window, windowOf(view)) })
   const job = {
     reproducible: false,
     dataFormat: 'JsonAoa',
@@ -180,7 +180,7 @@ async function rowsOf(
     limit: Math.max(drawnRows, chartSpans),
   }
   const find = async (by: Caller): Promise<QueryAnswer> => {
-    const tables = [{ ...(await tailTable(deps.files, view, run)), leastOffset: start }]
+    const tables = [await tailTable(deps.files, view, rowsRead)]
     const asking = askingOf(deps.catalog, { ...by, signal: AbortSignal.any([by.signal, AbortSignal.timeout(mostMs)]) })
     const { data } = await deps.objects.reading([view], () => deps.engine.runOwn(statement, { ...job, tables }, asking))
     return { body: [data], mediaType: 'application/json', truncated: false, stability: 'pinned' }

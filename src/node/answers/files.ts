@@ -112,7 +112,8 @@ export async function openFileTail(
   const chain = await new Reader(deps.catalog, caller.mayRead).need(request.alias)
   const view = request.at === undefined ? viewOf(chain) : await viewAt(deps.catalog, chain, request.at)
   const { format, options, skip, limit } = request
-  const { start, end, run, skipped } = tailWindow(view, { skip, limit })
+  const window = tailWindow(view, { skip, limit })
+  const { start, end } = window
   const tail = view.block.hash
   return {
     heads: headsOf([view]),
@@ -125,8 +126,8 @@ export async function openFileTail(
     truncated: start > 0,
     start: async (keeping) => {
       const analysis = await deps.engine.analyze(tailStatement, askingOf(deps.catalog, caller))
-      const over = { tables: [await tailTable(deps.files, view, run)], overSlices: undefined, views: [view] }
-      const job = { analysis, format, options, skip: skipped, limit: end - start, inOffsetOrder: true }
+      const over = { tables: [await tailTable(deps.files, view, window)], overSlices: undefined, views: [view] }
+      const job = { analysis, format, options, skip: 0, limit: end - start, inOffsetOrder: true }
       return await startFile(deps, job, { over, caller, keeping })
     },
   }

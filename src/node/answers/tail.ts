@@ -26,20 +26,24 @@ interface TailRequest {
 /** The statement behind every tail: a scan of one dataset keeps the order of offsets (docs/decisions/answers.md#total-order). */
 export const tailStatement = 'SELECT * FROM "tail"'
 
-/** Rows `[start, end)` of a dataset, the slices that hold them, and how many rows of those slices stand before them. */
+/** Rows `[start, end)` of a dataset, and the slices that hold them. */
 export function tailWindow(
   { rows, slices }: DatasetView,
   { skip, limit }: { readonly skip: number; readonly limit: number },
-): { readonly start: number; readonly end: number; readonly run: SliceRun; readonly skipped: number } {
+): { readonly start: number; readonly end: number; readonly run: SliceRun } {
   const end = Math.max(0, rows - skip)
   const start = Math.max(0, end - limit)
   const run = start < end ? { from: slices.numberWith(start), to: slices.numberWith(end - 1) + 1 } : { from: 0, to: 0 }
-  return { start, end, run, skipped: start - (slices.at(run.from)?.start ?? start) }
+  return { start, end, run }
 }
 
-/** The table of the statement of every tail. Throws as `Files.ofRun`. */
-export async function tailTable(files: Files, view: DatasetView, run: SliceRun): Promise<EngineTable> {
-  return { parts: ['tail'], ...(await files.ofRun(view, run)) }
+type TailWindow = ReturnType<typeof tailWindow>
+
+/** The table of the statement of every tail: the rows of a window and no others. Throws as `Files.ofRun`. */
+export async function tailTable(files: Files, view: DatasetView, window: TailWindow): Promise<EngineTable> {
+  const { start, end, run } = window
+  const rows = { leastOffset: start, mostOffset: end - 1, rows: end - start }
+  return { parts: ['tail'], ...(await files.ofRun(view, run)), ...rows }
 }
 
 /** A tail whose block is chosen and whose rows are not yet read. */
@@ -93,16 +97,16 @@ export async function tailRows(
   },
 ): Promise<Uint8Array> {
   const { asking, resultBytes, dataFormat } = rows
-  const { start, end, run, skipped } = tailWindow(view, rows)
+  const window = tailWindow(view, rows)
   const job = {
-    tables: [await tailTable(deps.files, view, run)],
+    tables: [await tailTable(deps.files, view, window)],
     reproducible: true,
     dataFormat,
     wantSchema: false,
     keyOrder: 'column' as const,
     ascii: false,
-    skip: skipped,
-    limit: end - start,
+    skip: 0,
+    limit: window.end - window.start,
     ...(resultBytes !== undefined && { resultBytes }),
   }
   return (await deps.objects.reading([view], () => deps.engine.runOwn(tailStatement, job, asking))).data

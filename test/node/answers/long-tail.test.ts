@@ -60,10 +60,10 @@ test('a tail reads the slices that it shows once, and a chain two small files of
     slices: new SliceFiles({ store, dir: join(dir, 'slices'), mostBytes: 2 ** 20, clock: systemClock }),
     limits: { queryMs: 1_000 },
   })
-  const { run } = tailWindow(view, { skip: 0, limit: 100 })
+  const window = tailWindow(view, { skip: 0, limit: 100 })
   for (const reads of [100, 0]) {
     read = []
-    const table = await tailTable(files, view, run)
+    const table = await tailTable(files, view, window)
     expect([table.rows, read.length, new Set(read).size]).toEqual([100, reads, reads])
   }
 })
