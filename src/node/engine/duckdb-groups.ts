@@ -1,5 +1,5 @@
-// The rows of a chunk in groups. What a row holds is copied out of the engine's memory when it is read, so a chunk of large
-// values is read a few rows at a time: the copies stay small whatever the values are.
+// The chunks of a result, and the rows of a chunk in groups. What a row holds is copied out of the engine's memory when it is
+// read, so a chunk of large values is read a few rows at a time: the copies stay small whatever the values are.
 
 import type * as duckdb from '@duckdb/node-api'
 import { setBits } from '../../libraries/columnar/arrow/buffers.ts'
@@ -12,12 +12,38 @@ import { isSet, presenceOf, rawOf } from './duckdb-vectors.ts'
 const Id = binding.DuckDBTypeId
 /** Of the values of a group, unless one row has more. */
 const groupBytes = 16 * 1024 * 1024
+/** A chunk has room for 2,048 rows, and each file begins another. The collector frees them: after so many, and those of a result. */
+const chunksHeld = 64
+const chunksLeft = 8
 
 /** Rows [from, to) of a chunk; the bitmap `within` has them alone, and is absent where they begin with the first. */
 export interface RowGroup {
   readonly from: number
   readonly to: number
   readonly within: Uint8Array | undefined
+}
+
+/** The chunks of a result; `isAhead`: the engine works on the next one while one is read. */
+export async function* chunksOf(
+  result: Pick<duckdb.DuckDBResult, 'fetchChunk'>,
+  isAhead: boolean,
+): AsyncGenerator<duckdb.DuckDBDataChunk> {
+  let coming = result.fetchChunk()
+  let count = 0
+  try {
+    for (;;) {
+      const chunk = await coming
+      if (chunk === null || chunk.rowCount === 0) return
+      if (isAhead) coming = result.fetchChunk()
+      yield chunk
+      if (!isAhead) coming = result.fetchChunk()
+      if (++count % chunksHeld === 0) collect('minor')
+    }
+  } finally {
+    // A chunk that is still being made must not meet the next statement. How it ends was told, or is of no interest.
+    await coming.catch(() => undefined)
+    if (count >= chunksLeft) collect('minor')
+  }
 }
 
 /** Bytes that the first `rows` rows of a chunk take at least, however they are written. Nothing is copied. */
@@ -49,8 +75,8 @@ export function* rowGroups(sizes: Float64Array): Generator<RowGroup> {
 }
 
 /** The collector of this process at once, where its parent exposes it: it counts large buffers and results too little. */
-export function collect(): void {
-  globalThis.gc?.()
+export function collect(type: 'major' | 'minor' = 'major'): void {
+  globalThis.gc?.({ type })
 }
 
 function groupOf(from: number, to: number): RowGroup {

@@ -49,10 +49,10 @@ const sessionMacros = [...sessionNames].map(
   (name) => `CREATE MACRO ${name}() AS CAST('${name} is not for queries' AS INTEGER)`,
 )
 
-// A job says how many threads it has (many-threads.ts), and how it is planned (first-rows.ts).
+// A job says how many threads it has (many-threads.ts), how it is planned (first-rows.ts), and whether its files are kept.
 const closingSettings = [
   'SET enable_external_access = false',
-  "SET allowed_configs = ['threads', 'disabled_optimizers']",
+  "SET allowed_configs = ['threads', 'disabled_optimizers', 'enable_external_file_cache']",
   'SET lock_configuration = true',
 ]
 

@@ -10,7 +10,7 @@ import { NodeError } from '../../libraries/base/errors.ts'
 import { jsonLayoutOf, type OutputRows, type OutputSink } from '../../libraries/columnar/outputs/layouts.ts'
 import { stringToken } from '../../libraries/columnar/outputs/value-text.ts'
 import { cellsOf } from './duckdb-cells.ts'
-import { rowGroups, rowSizes } from './duckdb-groups.ts'
+import { chunksOf, rowGroups, rowSizes } from './duckdb-groups.ts'
 import type { PlainJob } from './messages.ts'
 
 export interface Rendered {
@@ -45,9 +45,7 @@ export async function renderResult(result: duckdb.DuckDBResult, options: RenderO
   const writer = layout.begin(sink, keys)
   const { isStreaming } = result
   let rows = 0
-  for (;;) {
-    const chunk = await result.fetchChunk()
-    if (chunk === null || chunk.rowCount === 0) break
+  for await (const chunk of chunksOf(result, false)) {
     const count = Math.max(0, Math.min(chunk.rowCount, limit - rows))
     const sizes = rowSizes(chunk, types, count)
     sink.check(sizes.reduce((sum, size) => sum + size, 0))

@@ -15,7 +15,7 @@ import { type Rendered, renderResult } from './duckdb-results.ts'
 import { type StreamSink, streamResult } from './duckdb-stream.ts'
 import { outputSchemaOf } from './duckdb-types.ts'
 import { Views } from './duckdb-views.ts'
-import { HeldLists, type HeldTable } from './file-lists.ts'
+import { areManySmall, HeldLists, type HeldTable } from './file-lists.ts'
 import { cancelled } from './cancelled.ts'
 import { checkDuplicates, checkReproducible, demandOffsetOrder, raced } from './demands.ts'
 import { optimizersLeftOut } from './first-rows.ts'
@@ -63,6 +63,9 @@ interface Plan {
   readonly isSplit: boolean
 }
 
+/** Settings that a job has its own values of (node/engine/duckdb-open.ts). */
+type Setting = 'threads' | 'disabled_optimizers' | 'enable_external_file_cache'
+
 /** What a plan depends on, beside the statement and its views. */
 type Wanted = Pick<PlainJob, 'analysis' | 'tables' | 'reproducible' | 'ordered' | 'skip' | 'parameters'> & {
   readonly limit: number | undefined
@@ -94,9 +97,8 @@ export class DuckDbSession {
   readonly #lists = new HeldLists()
   readonly #statements = new Map<string, Statement>()
   readonly #trusted = new Map<string, DuckDBPreparedStatement>()
-  /** Those of the engine. */
-  #threads = 1
-  #leftOut = ''
+  /** What jobs have set of the engine. */
+  readonly #now: Record<Setting, string> = { threads: '1', disabled_optimizers: '', enable_external_file_cache: 'true' }
   #tried: Tried | undefined
   #isInterrupted = false
   readonly #rewriter = new Rewriter(async (sql, parameter) => await this.#scalar(sql, parameter))
@@ -159,7 +161,7 @@ export class DuckDbSession {
   async #foundAgain(sql: string): Promise<DuckDBResult> {
     if (this.#isInterrupted) throw cancelled()
     return await this.#guard(undefined, async () => {
-      await this.#setThreads(1)
+      await this.#set('threads', '1')
       return await this.#connection.run(sql)
     })
   }
@@ -174,28 +176,21 @@ export class DuckDbSession {
     if (tried !== undefined) return tried.result
     const isLong = tables.reduce((sum, { rows = 0 }) => sum + rows, 0) >= splitRows
     // mutant: threads split what the order of rows decides
-    const wanted = isSplit ? (isLong ? threads : Math.min(threads, this.#threads)) : 1
-    await this.#setThreads(wanted)
+    const wanted = isSplit ? (isLong ? threads : Math.min(threads, Number(this.#now.threads))) : 1
+    await this.#set('threads', String(wanted))
     try {
       return await this.#connection.stream(sql)
     } catch (error) {
       if (this.#isInterrupted || wanted === 1) throw error
-      await this.#setThreads(1)
+      await this.#set('threads', '1')
       return await this.#connection.stream(sql)
     }
   }
 
-  async #setThreads(count: number): Promise<void> {
-    if (count === this.#threads) return
-    await this.#connection.run(`SET threads = ${count}`)
-    this.#threads = count
-  }
-
-  /** The engine plans without these from now on. */
-  async #leaveOut(optimizers: string): Promise<void> {
-    if (optimizers === this.#leftOut) return
-    await this.#connection.run(`SET disabled_optimizers = '${optimizers}'`)
-    this.#leftOut = optimizers
+  async #set(name: Setting, value: string): Promise<void> {
+    if (this.#now[name] === value) return
+    await this.#connection.run(`SET ${name} = ${value}`)
+    this.#now[name] = value
   }
 
   /** Runs a job and writes its rows as a file while they are found, into the sink that `open` gives. Throws NodeError. */
@@ -238,8 +233,9 @@ export class DuckDbSession {
   async #planOf(job: Wanted, tables: readonly HeldTable[]): Promise<Plan> {
     const statement = await this.#statement(job.analysis.sql)
     checkJob(statement, job)
+    await this.#set('enable_external_file_cache', String(!areManySmall(tables)))
     const views = await this.#guard(undefined, async () => await this.#views.ensure(tables))
-    await this.#leaveOut(optimizersLeftOut(statement.node))
+    await this.#set('disabled_optimizers', `'${optimizersLeftOut(statement.node)}'`)
     const values = JSON.stringify(job.parameters ?? [])
     const key = [job.ordered, job.reproducible, job.skip, job.limit, views, values].join('\n')
     const plan = statement.plans.get(key) ?? (await this.#makePlan(statement, job))

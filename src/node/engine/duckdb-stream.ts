@@ -10,7 +10,7 @@ import type { RecordBatch } from '../../libraries/model/schema.ts'
 import { sliceBatch } from '../../libraries/columnar/arrow/columns.ts'
 import type { FileFormat, FileOptions, FileWriter } from '../../libraries/columnar/outputs/file-format.ts'
 import { resultColumn } from './duckdb-columns.ts'
-import { type RowGroup, rowGroups, rowSizes } from './duckdb-groups.ts'
+import { chunksOf, type RowGroup, rowGroups, rowSizes } from './duckdb-groups.ts'
 import type { ResultColumn } from './duckdb-vectors.ts'
 import type { StreamEnd } from './messages.ts'
 
@@ -79,21 +79,12 @@ async function writeRows(
   { types, columns, writer, out, rowBytes, limit = Number.POSITIVE_INFINITY }: Rows,
 ): Promise<StreamEnd> {
   let rows = 0
-  let coming = result.fetchChunk()
-  try {
-    for (;;) {
-      const chunk = await coming
-      if (chunk === null || chunk.rowCount === 0) break
-      coming = result.fetchChunk()
-      const wanted = Math.max(0, Math.min(chunk.rowCount, limit - rows))
-      const sizes = rowSizes(chunk, types, wanted)
-      if (sizes.some((size) => size > rowBytes)) throw rowTooLarge(rowBytes)
-      for (const group of rowGroups(sizes)) await out.all(writer.rows(batchOf(chunk, columns, group)))
-      rows += chunk.rowCount
-    }
-  } finally {
-    // A chunk that is still being made must not meet the next statement. How it ends was told, or is of no interest.
-    await coming.catch(() => undefined)
+  for await (const chunk of chunksOf(result, true)) {
+    const wanted = Math.max(0, Math.min(chunk.rowCount, limit - rows))
+    const sizes = rowSizes(chunk, types, wanted)
+    if (sizes.some((size) => size > rowBytes)) throw rowTooLarge(rowBytes)
+    for (const group of rowGroups(sizes)) await out.all(writer.rows(batchOf(chunk, columns, group)))
+    rows += chunk.rowCount
   }
   return { rows: Math.min(rows, limit), truncated: rows > limit }
 }

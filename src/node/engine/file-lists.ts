@@ -6,6 +6,9 @@ import type { EngineFiles, EngineTable, PlainTable } from './messages.ts'
 
 /** Paths that a process holds before it is told to forget them all: some tens of megabytes. */
 const keptPaths = 200_000
+/** The engine keeps what it has read of a file, at least 4 KB of each column: not of more files than these with fewer rows. */
+const manyFiles = 256
+const smallRows = 4096
 
 /** The parent's end of the lists, one per process. */
 export class SentLists {
@@ -84,4 +87,9 @@ export class HeldLists {
       return { ...table, signature, whole: { list, to }, files: () => paths.slice(0, to) }
     })
   }
+}
+
+/** True where one of the tables has very many small files. */
+export function areManySmall(tables: readonly Pick<HeldTable, 'files' | 'rows'>[]): boolean {
+  return tables.some(({ files, rows = Infinity }) => files().length > manyFiles && rows < files().length * smallRows)
 }

@@ -1,7 +1,7 @@
 // Both ends of the lists of files: what travels, and what the other end makes of it; then in a process, whose views show
 // exactly the files that are meant while lists grow.
 import { beforeAll, describe, expect, test } from 'vitest'
-import { HeldLists, SentLists } from '../../../src/node/engine/file-lists.ts'
+import { areManySmall, HeldLists, SentLists } from '../../../src/node/engine/file-lists.ts'
 import type { EngineTable, PlainTable } from '../../../src/node/engine/messages.ts'
 import { asking, schemaOf, systemColumns, useBench, writeSlice } from './helpers.ts'
 
@@ -158,4 +158,15 @@ describe('a view over a list that grows', () => {
       '[[4]]',
     ])
   })
+})
+
+test('many files of few rows each are not kept in memory, and others are', () => {
+  const table = (count: number, rows?: number): Parameters<typeof areManySmall>[0][number] => {
+    const files = (): string[] => Array.from({ length: count }, String)
+    return { files, ...(rows !== undefined && { rows }) }
+  }
+  const each = 4096
+  expect(areManySmall([table(257, 257)])).toBe(true)
+  expect(areManySmall([table(257, 257 * each - 1), table(1, 5)])).toBe(true)
+  for (const one of [table(256, 256), table(257, 257 * each), table(257)]) expect(areManySmall([one])).toBe(false)
 })
