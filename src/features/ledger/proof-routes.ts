@@ -14,6 +14,7 @@ import { viewAt } from '../../node/answers/pin.ts'
 import type { DatasetChain } from '../../node/catalog/dataset-chain.ts'
 import { hashOf } from '../../node/catalog/objects.ts'
 import { datasetOf } from '../../node/http/access.ts'
+import { callerKey } from '../../node/http/answer.ts'
 import type { GatewayContext, HttpContext } from '../../node/http/context.ts'
 import { DatasetParams, DecimalText } from '../../node/http/request-target.ts'
 import { type Answers, blockShown, type Never, type Proven, type Shown } from './answers.ts'
@@ -69,7 +70,8 @@ export function registerProofs(app: FastifyInstance, { context, answers }: Proof
       const { chain } = await datasetOf(context.catalog, request, 'read')
       const { offset } = request.params as { offset: string } // validated above
       const ledger = await answers
-      return await sendProof(request, reply, { ledger, proven: await proveRow(ledger, chain, Number(offset)) })
+      const by = callerKey(request)
+      return await sendProof(request, reply, { ledger, proven: await proveRow(ledger, { chain, by }, Number(offset)) })
     },
   )
 }
@@ -86,29 +88,37 @@ export function registerReceiptProofs(app: FastifyInstance, { context, answers }
         return (sender !== undefined && sender === principal.tokenId) || can(principal, 'read', dataset)
       })
       const ledger = await answers
-      return await sendProof(request, reply, { ledger, proven: await proveBatch(ledger, found) })
+      return await sendProof(request, reply, { ledger, proven: await proveBatch(ledger, found, callerKey(request)) })
     },
   )
 }
 
 type FoundReceipt = Awaited<ReturnType<GatewayContext['gateway']['receipt']>>
 
-async function proveBatch(ledger: Answers, { receipt, chain, batchId }: FoundReceipt): Promise<Proven> {
+async function proveBatch(
+  ledger: Answers,
+  { receipt, chain, batchId }: FoundReceipt,
+  by: readonly string[],
+): Promise<Proven> {
   const { status, records } = receipt
   if (status === 'accepted') return { kind: 'not yet' }
   if (status === 'lost') return never('The batch is lost: no block has it, and none will.')
   const block = receipt.block && chain.blocks.at(receipt.block.sequence)
   if (block === undefined || records.received === 0) return never('A batch without records is in no block.')
-  const of = { records: ledger.records, chain, block }
+  const of = { records: ledger.records, chain, block, by }
   return await ledger.prove(chain.name, block, batchShown(of, batchId, receipt))
 }
 
-async function proveRow(ledger: Answers, chain: DatasetChain, offset: number): Promise<Proven> {
+async function proveRow(
+  ledger: Answers,
+  { chain, by }: { readonly chain: DatasetChain; readonly by: readonly string[] },
+  offset: number,
+): Promise<Proven> {
   const { rows } = chain.head
   if (offset >= rows) return never(`'${chain.name.alias}' has ${rows} rows, and none with the offset ${offset}.`)
   const slice = must(chain.slices.at(chain.slices.numberWith(offset)), 'a slice has the row')
   const block = must(chain.blocks.at(slice.sequence), 'a block has the slice')
-  return await ledger.prove(chain.name, block, rowShown({ records: ledger.records, chain, block }, offset))
+  return await ledger.prove(chain.name, block, rowShown({ records: ledger.records, chain, block, by }, offset))
 }
 
 /** Sends a proof. Throws NodeErrors `NoSuchProof`, `NotYetInLedger`. */
@@ -145,18 +155,20 @@ function notYet({ stepSeconds }: Answers, { byMs, what = 'The batch is in no blo
 
 /** Where the record is. */
 interface RecordsIn {
+  /** Key of the caller, by whom proofs take turns. */
+  readonly by: readonly string[]
   readonly records: BlockRecords
   readonly chain: DatasetChain
   readonly block: ChainBlock
 }
 
 /** What the proof of a batch shows, which has this id and receipt. */
-function batchShown({ records, ...of }: RecordsIn, batchId: string, receipt: Receipt): Shown {
+function batchShown({ records, by, ...of }: RecordsIn, batchId: string, receipt: Receipt): Shown {
   return async ({ any, secret }) => {
     const { batchRoot } = blockEntry(any.entry)
     if (isNone(batchRoot)) return never('Its block has no root of batches: an older release has made or entered it.')
     const wanted = { id: batchId, bodyHash: receipt.bodyHash, status: receipt.status }
-    const { shown } = demandRoot(await records.inTurn(() => records.batches({ ...of, secret }, wanted)), batchRoot)
+    const { shown } = demandRoot(await records.inTurn(by, () => records.batches({ ...of, secret }, wanted)), batchRoot)
     if (shown === undefined) return never('Its block has these records from another batch.')
     const { record, place } = shown
     return { ...any, kind: 'batch', record, salt: batchSalt(secret, place.index), ...place }
@@ -164,11 +176,11 @@ function batchShown({ records, ...of }: RecordsIn, batchId: string, receipt: Rec
 }
 
 /** What the proof of a row shows. */
-function rowShown({ records, ...of }: RecordsIn, offset: number): Shown {
+function rowShown({ records, by, ...of }: RecordsIn, offset: number): Shown {
   return async ({ any, secret }) => {
     const { rowRoot } = blockEntry(any.entry)
     if (isNone(rowRoot)) return noRows(of.chain)
-    const { shown } = demandRoot(await records.inTurn(() => records.rows({ ...of, secret }, offset)), rowRoot)
+    const { shown } = demandRoot(await records.inTurn(by, () => records.rows({ ...of, secret }, offset)), rowRoot)
     if (shown === undefined) return never('Its block has no such row.')
     return { ...any, kind: 'row', record: shown.record, salt: rowSalt(secret, offset), ...shown.place }
   }

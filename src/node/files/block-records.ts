@@ -6,7 +6,9 @@ import { concatBytes } from '../../libraries/base/bytes.ts'
 import { nextTurn } from '../../libraries/base/clock.ts'
 import { defined } from '../../libraries/base/collections.ts'
 import { DecodeError, NodeError } from '../../libraries/base/errors.ts'
+import { FairQueue } from '../../libraries/base/fair-queue.ts'
 import type { Hash } from '../../libraries/base/ids/identifiers.ts'
+import { limitTable } from '../../libraries/base/limits.ts'
 import { parseJson } from '../../libraries/base/json/json.ts'
 import type { JsonObject, JsonValue } from '../../libraries/base/json/value.ts'
 import { noRoot } from '../../libraries/ledger/entry.ts'
@@ -57,8 +59,11 @@ const leavesAtOnce = 1_000
 export const treeBytesMost = 8 * 1024 * 1024
 /** A tree takes that beside its hashes. */
 const treeBytesLeast = 512
-/** Proofs that wait, and the one that is made. */
+/** Proofs that wait, and the share of what others leave of them that one caller may have. */
 export const mostProofs = 64
+const { value: sharePercent } = limitTable.callerShare
+
+type Waiter = { readonly key: readonly string[]; readonly begin: () => void }
 
 export class BlockRecords {
   readonly #deps: RecordsDeps
@@ -66,9 +71,8 @@ export class BlockRecords {
   /** Upper levels of the trees of rows, by the hashes of their blocks, least recently used first. */
   readonly #trees = new Map<Hash, UpperTree>()
   #treeBytes = 0
-  /** Proofs that wait for their turn, and the one that is made. */
-  #proofs = 0
-  #turn: Promise<unknown> = Promise.resolve()
+  readonly #waiting = new FairQueue<Waiter>(mostProofs, sharePercent)
+  #isProving = false
 
   constructor(deps: RecordsDeps) {
     this.#deps = deps
@@ -134,20 +138,34 @@ export class BlockRecords {
   }
 
   /**
-   * Proofs that strangers ask for are made one after the other: they take a core at most, and no thread from bodies for long.
-   * Throws NodeError `Saturated` where too many wait, and what `work` throws.
+   * Proofs that strangers ask for are made one after the other, of each caller in turn: they take a core at most, and no thread
+   * from bodies for long. Throws NodeError `Saturated` where too many wait, and what `work` throws.
    */
-  async inTurn<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#proofs >= mostProofs) {
-      throw new NodeError('Saturated', 'Too many proofs of rows and batches are asked for at once.', {
-        hint: 'Ask again in a moment.',
-        retryAfterSeconds: 2,
-      })
+  async inTurn<T>(key: readonly string[], work: () => Promise<T>): Promise<T> {
+    const noRoom = this.#waiting.noRoom(key)
+    if (noRoom !== undefined) {
+      const whose = noRoom === 'share' ? ' of this caller' : ''
+      const details = { hint: 'Ask again in a moment.', retryAfterSeconds: 2 }
+      throw new NodeError('Saturated', `Too many proofs of rows and batches${whose} wait.`, details)
     }
-    this.#proofs++
-    const made = this.#turn.then(work).finally(() => this.#proofs--)
-    this.#turn = made.catch(() => undefined)
-    return await made
+    await new Promise<void>((begin) => {
+      this.#waiting.push(key, { key, begin })
+      this.#next()
+    })
+    try {
+      return await work()
+    } finally {
+      this.#isProving = false
+      this.#next()
+    }
+  }
+
+  #next(): void {
+    const [next] = this.#isProving ? [] : this.#waiting.heads()
+    if (next === undefined) return
+    this.#isProving = true
+    this.#waiting.take(next.key, next)
+    next.begin()
   }
 
   /** Keeps the tree of a block for its next proof; the least recently used ones go. */

@@ -26,10 +26,14 @@ import { addVary } from './origin-rules.ts'
 /** Little enough that a reader at the slowest rate takes one within the window of that rate. */
 const pieceBytes = 15 * 1024
 
+/** By which callers take turns: those without a token are one, and their networks take turns. */
+export function callerKey({ principal: { tokenId }, ip }: FastifyRequest): readonly string[] {
+  return tokenId === undefined ? ['anonymous', networkOf(ip)] : [tokenId]
+}
+
 /** Who asks. The room for the answer is freed when the connection has taken it or is gone. */
 export function callerOf(context: ReplicaContext, request: FastifyRequest, reply: FastifyReply): Caller {
-  const { tokenId } = request.principal
-  const key = tokenId === undefined ? ['anonymous', networkOf(request.ip)] : [tokenId]
+  const key = callerKey(request)
   const room = context.answers.open(key[0] ?? '')
   reply.raw.once('close', () => room.close())
   if (reply.raw.closed) room.close()

@@ -122,27 +122,45 @@ describe('the rows of a block', () => {
     expect(known.slice(-2)).toEqual([true, false])
   })
 
-  test('are proven one after the other, and those who are too many are told to come again', async () => {
+  test('are proven one after the other, of each caller in turn, and those who are too many are told to come again', async () => {
     const { records } = await recordsOver()
-    let [running, most] = [0, 0]
+    const made: string[] = []
     const ends: (() => void)[] = []
-    const prove = async (): Promise<void> => {
-      most = Math.max(most, ++running)
-      await new Promise<void>((end) => ends.push(end))
-      running--
-    }
-    const asked = Array.from({ length: mostProofs }, () => records.inTurn(prove))
-    const refused = await records.inTurn(prove).catch((error: unknown) => error)
-    expect(refused instanceof NodeError && [refused.kind, refused.details.retryAfterSeconds]).toEqual(['Saturated', 2])
-    for (let done = 0; done < mostProofs; done++) {
+    let running = 0
+    const prove = (of: string): Promise<unknown> =>
+      records.inTurn([of], async () => {
+        made.push(of)
+        expect(++running).toBe(1)
+        await new Promise<void>((end) => ends.push(end))
+        running--
+      })
+    // One is made at once; others leave half of the room to this caller.
+    const ofOne = Array.from({ length: 60 }, () => prove('a').catch((error: unknown) => error))
+    const others = ['b', 'c', 'b'].map(prove)
+    const waiting = 1 + mostProofs / 2
+    for (let done = 0; done < waiting + others.length; done++) {
       while (ends.length === 0) await new Promise(setImmediate)
       ends.pop()?.()
     }
-    await Promise.all(asked)
-    expect(most).toBe(1)
-    await expect(records.inTurn(() => Promise.reject(new TypeError('one that fails')))).rejects.toThrow(
-      'one that fails',
+    await Promise.all(others)
+    expect(made.slice(0, 8).join('')).toBe('aabcabaa')
+    expect(made).toHaveLength(waiting + others.length)
+    const refused = (await Promise.all(ofOne)).filter((error) => error instanceof NodeError)
+    expect(refused.map(({ kind, details }) => [kind, details.retryAfterSeconds])).toEqual(
+      Array.from({ length: 60 - waiting }, () => ['Saturated', 2]),
     )
-    expect(await records.inTurn(async () => 7)).toBe(7)
+    const failing = records.inTurn(['a'], () => Promise.reject(new TypeError('one that fails')))
+    await expect(failing).rejects.toThrow('one that fails')
+    expect(await records.inTurn(['a'], async () => 7)).toBe(7)
+  })
+
+  test('have no room where too many callers wait', async () => {
+    const { records } = await recordsOver()
+    let end = (): void => undefined
+    const ended = new Promise<void>((resolve) => (end = resolve))
+    const made = Array.from({ length: mostProofs + 1 }, (_, at) => records.inTurn([String(at)], () => ended))
+    await expect(records.inTurn(['one more'], () => ended)).rejects.toThrow('Too many proofs')
+    end()
+    await Promise.all(made)
   })
 })
