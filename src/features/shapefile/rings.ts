@@ -2,6 +2,8 @@
 // in any order. A ring that runs as a hole and lies in no outer ring is an outer ring of its own, as with GDAL.
 // Source: https://www.esri.com/content/dam/esrisites/sitecore-archive/Files/Pdfs/library/whitepapers/pdfs/shapefile.pdf, Polygon
 
+import { firstIndex } from '../../libraries/base/collections.ts'
+
 /** Coordinates of the vertices of a record: x, y, x, y, …. */
 export type Coordinates = Float64Array
 
@@ -193,14 +195,7 @@ function crossEdge(xy: Coordinates, end: number, byY: readonly Candidate[], from
 }
 
 function firstAtOrAbove(byY: readonly Candidate[], y: number, from = 0, to = byY.length): number {
-  let low = from
-  let high = to
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if ((byY[middle]?.y ?? 0) < y) low = middle + 1
-    else high = middle
-  }
-  return low
+  return firstIndex(from, to, (at) => (byY[at]?.y ?? 0) >= y)
 }
 
 function candidateOf(xy: Coordinates, ring: Ring): Candidate {

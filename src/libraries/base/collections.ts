@@ -1,9 +1,20 @@
-// Collections that JavaScript lacks: a binary heap, a list over packed items, a hash table of numbers; tables asked for names
-// that others have chosen.
+// Collections that JavaScript lacks: a binary heap, a list over packed items, a hash table of numbers; bisection; tables asked
+// for names that others have chosen.
 
 /** What the table has under `name` itself: nothing is under `constructor` that was not put there. */
 export function ownValue<T>(table: Readonly<Record<string, T>>, name: string): T | undefined {
   return Object.hasOwn(table, name) ? table[name] : undefined
+}
+
+/** The first index of `[start, end)` from which on `holds` is true, by bisection; `end` where there is none. */
+export function firstIndex(start: number, end: number, holds: (index: number) => boolean): number {
+  let [low, high] = [start, end]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (holds(middle)) high = middle
+    else low = middle + 1
+  }
+  return low
 }
 
 interface Node<T> {

@@ -5,7 +5,7 @@
 import { eventKinds as kinds, hashIn, type PackSummary } from '../../libraries/odf/chain/pack-summary.ts'
 import { type Hash, hashPattern } from '../../libraries/base/ids/identifiers.ts'
 import { assert } from '../../libraries/base/assert.ts'
-import { SlotTable } from '../../libraries/base/collections.ts'
+import { firstIndex, SlotTable } from '../../libraries/base/collections.ts'
 import { DecodeError } from '../../libraries/base/errors.ts'
 import type { Instant, MetadataEvent } from '../../libraries/model/events.ts'
 import { instantFromMs, instantMs } from '../../libraries/model/instant.ts'
@@ -269,13 +269,7 @@ export class PackedBlocks {
 
   /** First sequence of `[start, end)` from which on `holds` is true, by bisection; `end` when there is none. */
   firstIndex(holds: (sequence: number) => boolean, start = 0, end = this.#length): number {
-    let [low, high] = [start, end]
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      if (holds(middle)) high = middle
-      else low = middle + 1
-    }
-    return low
+    return firstIndex(start, end, holds)
   }
 
   /** The first block whose count at `place` is `count`. */

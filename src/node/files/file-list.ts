@@ -6,6 +6,7 @@ import type { SliceRef } from '../catalog/packed-blocks.ts'
 import { sha256 } from '../../libraries/base/ids/native-crypto.ts'
 import { must } from '../../libraries/base/assert.ts'
 import { toHex, utf8 } from '../../libraries/base/bytes.ts'
+import { firstIndex } from '../../libraries/base/collections.ts'
 import type { GroupTimes } from '../../libraries/columnar/parquet/time-range.ts'
 
 /** Numbers `[from, to)` of slices. */
@@ -112,11 +113,5 @@ export class FileList {
 
 /** Place of the last of `ascending` that is at most `value`; -1 where there is none. */
 function lastAtMost(ascending: readonly number[], value: number): number {
-  let [low, high] = [0, ascending.length]
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if ((ascending[middle] ?? 0) <= value) low = middle + 1
-    else high = middle
-  }
-  return low - 1
+  return firstIndex(0, ascending.length, (at) => (ascending[at] ?? 0) > value) - 1
 }

@@ -1,6 +1,6 @@
 // The columns of a dataset as tables that the readers run over: made once per schema, shared by all its bodies.
 
-import { defined } from '../../libraries/base/collections.ts'
+import { defined, firstIndex } from '../../libraries/base/collections.ts'
 import { assert } from '../../libraries/base/assert.ts'
 import { sameValue } from '../../libraries/base/compare.ts'
 import { foldAscii } from '../../libraries/model/names.ts'
@@ -88,15 +88,10 @@ const sortedNames = new WeakMap<TablePlan['byName'], readonly string[]>()
 
 /** Whether a name of the table begins with `prefix`, folded. Objects by the million may ask. */
 export function hasNameWith(prefix: string, { byName }: Pick<TablePlan, 'byName'>): boolean {
-  let names = sortedNames.get(byName)
-  if (names === undefined) sortedNames.set(byName, (names = [...byName.keys()].sort()))
-  let [from, to] = [0, names.length]
-  while (from < to) {
-    const middle = (from + to) >>> 1
-    if ((names[middle] ?? '') < prefix) from = middle + 1
-    else to = middle
-  }
-  return names[from]?.startsWith(prefix) === true
+  const known = sortedNames.get(byName)
+  const names = known ?? [...byName.keys()].sort()
+  if (known === undefined) sortedNames.set(byName, names)
+  return names[firstIndex(0, names.length, (at) => (names[at] ?? '') >= prefix)]?.startsWith(prefix) === true
 }
 
 export const propertyPrefix = 'property_'

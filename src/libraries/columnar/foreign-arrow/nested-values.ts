@@ -5,6 +5,7 @@
 import type { ColumnBuilder } from '../arrow/column-builder.ts'
 import { must } from '../../base/assert.ts'
 import { utf8 } from '../../base/bytes.ts'
+import { firstIndex } from '../../base/collections.ts'
 import { stringToken } from '../outputs/value-text.ts'
 import type { JsonText } from '../../base/json/json-text.ts'
 import { damaged } from './faults.ts'
@@ -122,13 +123,7 @@ export class Dictionary {
 
   /** The place among the arrays of the value at `index`, which is one. */
   place(index: number): number {
-    let [low, high] = [0, this.#arrays.length - 1]
-    while (low < high) {
-      const middle = (low + high + 1) >> 1
-      if ((this.#starts[middle] ?? 0) <= index) low = middle
-      else high = middle - 1
-    }
-    return low
+    return firstIndex(1, this.#arrays.length, (at) => (this.#starts[at] ?? 0) > index) - 1
   }
 
   array(place: number): ArrowValues {
@@ -246,12 +241,7 @@ export class RunValues extends IndirectValues {
   }
 
   #search(row: number): number {
-    let [low, high] = [0, this.#runs - 1]
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if (this.#endAt(middle) > row) high = middle
-      else low = middle + 1
-    }
-    return this.#isIn(low, row) ? low : damaged(`has no run for row ${row}`)
+    const run = firstIndex(0, this.#runs - 1, (at) => this.#endAt(at) > row)
+    return this.#isIn(run, row) ? run : damaged(`has no run for row ${row}`)
   }
 }

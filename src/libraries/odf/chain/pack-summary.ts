@@ -6,6 +6,7 @@ import { checked, list, natural, object, optional, recordCodec, text } from '../
 import { must } from '../../base/assert.ts'
 import { nextTurn } from '../../base/clock.ts'
 import { concatBytes, copyBytes, fromHex, toHex } from '../../base/bytes.ts'
+import { firstIndex } from '../../base/collections.ts'
 import { DecodeError } from '../../base/errors.ts'
 import { dataOf, type MetadataBlock, type MetadataEvent } from '../../model/events.ts'
 import { instantFromMs, instantMs } from '../../model/instant.ts'
@@ -106,16 +107,11 @@ export function commitIn(
   { commit, block, starts, logs, sequence: first }: PackSummary,
   sequence: number,
 ): CommitRecord | undefined {
-  let [low, high] = [0, starts.length]
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if ((starts[middle] ?? 0) < sequence) low = middle + 1
-    else high = middle
-  }
-  if (starts[low] !== sequence) return undefined
-  const blocks = Array.from({ length: commit.blocks[low] ?? 0 }, (_, i) => hashIn(block.hash, sequence - first + i))
-  const log = must(logs[(commit.log[low] ?? 0) - 1], 'a summary was checked')
-  return { blocks, log, partition: commit.partition[low] ?? 0, next: commit.next[low] ?? 0 }
+  const at = firstIndex(0, starts.length, (index) => (starts[index] ?? 0) >= sequence)
+  if (starts[at] !== sequence) return undefined
+  const blocks = Array.from({ length: commit.blocks[at] ?? 0 }, (_, i) => hashIn(block.hash, sequence - first + i))
+  const log = must(logs[(commit.log[at] ?? 0) - 1], 'a summary was checked')
+  return { blocks, log, partition: commit.partition[at] ?? 0, next: commit.next[at] ?? 0 }
 }
 
 /** Where a chain stands before the first commit of a pack. */

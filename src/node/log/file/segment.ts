@@ -4,6 +4,7 @@
 import { join } from 'node:path'
 import { type FileSystem, type OpenFile, withFile } from '../../machine/disk/files.ts'
 import { must } from '../../../libraries/base/assert.ts'
+import { firstIndex } from '../../../libraries/base/collections.ts'
 import { HaltError } from '../../../libraries/base/errors.ts'
 import type { LogEntry } from '../event-log.ts'
 import { readStepBytes, readStepEntries } from '../tail.ts'
@@ -72,14 +73,8 @@ export class Segment {
 
   /** The last known place at or before `position`. */
   #placeBefore(position: number): Place {
-    let low = 0
-    let high = this.#index.length
-    while (high - low > 1) {
-      const middle = (low + high) >>> 1
-      if (must(this.#index[middle], 'inside the index').position <= position) low = middle
-      else high = middle
-    }
-    return must(this.#index[low], 'inside the index')
+    const place = (at: number): Place => must(this.#index[at], 'inside the index')
+    return place(firstIndex(1, this.#index.length, (at) => place(at).position > position) - 1)
   }
 }
 
