@@ -280,6 +280,12 @@ export const mutants: readonly Mutant[] = [
     unit: 'test/node/engine/faults.test.ts',
   },
   {
+    name: 'other values are compared',
+    from: 'comparesChanged(top) ? ',
+    to: 'false ? ',
+    unit: 'test/node/engine/comparisons.test.ts',
+  },
+  {
     name: 'an ASOF JOIN finds no partner by NULL',
     from: 'if (isAsof(node) && holdsHere(',
     to: 'if (false && holdsHere(',

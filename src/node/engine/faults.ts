@@ -28,7 +28,7 @@ export function faultOf(node: JsonObject): Fault | undefined {
   return { construct: 'an ASOF JOIN in a subquery or on the right of a join', hint }
 }
 
-function isAsof(node: JsonObject): boolean {
+export function isAsof(node: JsonObject): boolean {
   return text(node, 'ref_type') === 'ASOF'
 }
 

@@ -12,6 +12,7 @@ import { openEngine } from '../../../src/node/engine/engine.ts'
 import { knownEngines } from '../../../src/node/engine/known-engines.ts'
 import { engineVersion } from '../../../src/node/engine/messages.ts'
 import { addingHint, filesOf, libraryName, NativeEngine } from '../../../src/node/engine/native-engine.ts'
+import '../../helpers/older-engine.ts'
 import { repository } from '../../helpers/sources.ts'
 import { benchOptions } from './helpers.ts'
 
