@@ -36,8 +36,20 @@ interface EngineFiles {
   readonly modules: readonly string[]
 }
 
-/** The files of the package in a folder; undefined where it has none for this machine. */
+/** The files of the package in a folder; undefined where it has none for this machine, or where one is no file. */
 export function filesOf(folder: string): EngineFiles | undefined {
+  try {
+    const files = foundFiles(folder)
+    if (files === undefined) return undefined
+    const isWhole = [files.library, files.addon, ...files.modules].every((path) => statSync(path).isFile())
+    return isWhole ? files : undefined
+  } catch {
+    // Links in a circle, a folder that may not be read, a manifest that is none: as if it were not here.
+    return undefined
+  }
+}
+
+function foundFiles(folder: string): EngineFiles | undefined {
   const bindings = resolved(createRequire(join(folder, 'package.json')), '@duckdb/node-bindings/package.json')
   if (bindings === undefined) return undefined
   const load = createRequire(bindings)

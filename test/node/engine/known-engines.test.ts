@@ -1,7 +1,8 @@
 // Which native engines may run: those of the release, by the hashes of their archives and of their files. The list says the
 // same as the lock file and as what is installed. A process of another library never starts.
 
-import { appendFile, cp, mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises'
+import { execFileSync } from 'node:child_process'
+import { appendFile, cp, mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -110,6 +111,23 @@ describe('an engine with another file', () => {
     await writeFile(path, await readFile(path))
     expect(await native.digest()).toBe(digest)
     expect(await native.state()).not.toBe(state)
+  })
+
+  test.runIf(process.platform !== 'win32').each([
+    ['a pipe', join(bindings, libraryName), (path: string) => execFileSync('mkfifo', [path])],
+    ['a pipe', join(bindings, 'duckdb.node'), (path: string) => execFileSync('mkfifo', [path])],
+    ['a folder', join(bindings, libraryName), async (path: string) => await mkdir(path)],
+    ['a link to itself', 'node-api/lib/DuckDBVector.js', async (path: string) => await symlink(path, path)],
+    ['a link to a folder', 'node-api/lib/DuckDBVector.js', async (path: string) => await symlink('..', path)],
+    ['nothing', 'node-api/lib', async () => await Promise.resolve()],
+    ['no JSON', 'node-bindings/package.json', async (path: string) => await writeFile(path, '{')],
+  ])('with %s in place of %s is not there', async (_, path, put) => {
+    const modules = await copied()
+    await rm(join(modules, path), { recursive: true })
+    await put(join(modules, path))
+    expect(filesOf(join(modules, 'node-api'))).toBeUndefined()
+    const native = new NativeEngine(ofRelease, join(modules, 'node-api'))
+    await expect(native.state()).rejects.toMatchObject({ kind: 'EngineUnavailable' })
   })
 
   test('a machine without the library has no engine', async () => {
