@@ -142,6 +142,22 @@ describe.runIf(hasBrowserEngine)('the engine for browsers', () => {
     expect(await verdictOf(sql)).toMatchObject({ outcome: 'unknown', why: expect.stringContaining('other partitions') })
   })
 
+  test('plans a correlated subquery as nodes do', async () => {
+    const rows = [
+      { id: 1, views: 100, likes: 10 },
+      { id: 2, views: 150, likes: 20 },
+      { id: 3, likes: 5 },
+      { id: 4, views: 7, likes: 30 },
+    ]
+    await live.ingest('acme/v', rows, '?create=true&integers=int64')
+    const sql = `select count(*) as n from v x where exists (select 1 from (select x.id as c, y.views as d from v y
+      where x.likes > y.likes) z where z.d <> x.likes)`
+    const datasets = [{ id: String((await live.call('/acme/v')).at('id')), alias: 'v' }]
+    const answer = await live.query(sql, { include: ['Proof', 'Schema'], datasets })
+    expect(answer.at('output.data')).toEqual([[2]])
+    expect(await bench.judge(answer.bytes)).toMatchObject({ outcome: 'same' })
+  })
+
   test('tells of a syntax error in words, not in JSON', async () => {
     for (const sql of ['pragma database_list', 'select * from (pragma "a\nb")'])
       await expect(bench.engine.query(`SELECT * FROM (${sql})`)).rejects.toThrow(
