@@ -14,7 +14,8 @@ RUN npm run build && npm pkg delete workspaces && npm install --omit=dev --save-
 
 FROM node:24-slim
 WORKDIR /app
-ENV NODE_ENV=production
+# Of malloc (glibc) what bin/proofstream.js says for a small machine.
+ENV NODE_ENV=production MALLOC_MMAP_THRESHOLD_=65536 MALLOC_ARENA_MAX=2
 COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist

@@ -19,11 +19,10 @@ const program = ['../src/main.ts', '../dist/main.js'].map(pathOf).find(existsSyn
  * What V8 is told for a node: a few helper threads, where four stand in the way of what they help; and, while it knows the
  * flag and there is memory, to collect garbage by the sum of its memory and not at each 32 MiB of arrays.
  */
-function nodeFlags() {
+function nodeFlags(isRoomy) {
   const poolFlag = '--v8-pool-size'
   if ([...execArgv, env.NODE_OPTIONS ?? ''].some((text) => text.includes(poolFlag))) return []
-  const memory = Math.min(totalmem(), process.constrainedMemory?.() || Number.POSITIVE_INFINITY)
-  const isKnown = versions.v8.startsWith('13.6.') && memory >= 2 * 1024 ** 3
+  const isKnown = versions.v8.startsWith('13.6.') && isRoomy
   // Node.js 22 warns of the SQLite that it has.
   const quietFlags = major === 22 ? ['--disable-warning=ExperimentalWarning'] : []
   const poolSize = Math.min(4, Math.max(1, cpus().length >> 1))
@@ -43,7 +42,10 @@ if (program === undefined) {
   if (argv[2] === 'serve' && process.platform !== 'win32' && process.send === undefined) {
     // glibc then takes memory of 64 KiB and more from the system piece by piece, and gives it back so.
     env.MALLOC_MMAP_THRESHOLD_ ??= '65536'
-    process.execve(execPath, [execPath, ...execArgv, ...nodeFlags(), program, ...argv.slice(2)])
+    const isRoomy = Math.min(totalmem(), process.constrainedMemory?.() || Number.POSITIVE_INFINITY) >= 2 * 1024 ** 3
+    // Each thread would keep free memory of its own, up to eight for each core.
+    if (!isRoomy) env.MALLOC_ARENA_MAX ??= '2'
+    process.execve(execPath, [execPath, ...execArgv, ...nodeFlags(isRoomy), program, ...argv.slice(2)])
   }
   module.enableCompileCache?.(env.NODE_COMPILE_CACHE)
   argv[1] = program

@@ -62,6 +62,8 @@ import { ThreadPool, type ThreadPoolOptions } from './machine/work/thread-pool.t
 
 /** A bucket that is away for a moment ends no node that starts. */
 const bucketPatienceMs = 60_000
+/** A thread and what it reads: with less memory there are fewer than cores. */
+const memoryOfThread = 128 * 1024 * 1024
 /** For closing after a start that failed. */
 const closeWithinMs = 10_000
 
@@ -368,11 +370,11 @@ function measured({ metrics, announcements, builder, watch }: Parts, engine: Eng
  * Tasks: a long body while others are read, or all columns of a slice. Jobs read large requests: few, since each may need
  * the memory of the largest one.
  */
-function workOptions({ verifyBytes, jsonValues, openJsonRequests }: Limits): ThreadPoolOptions {
+function workOptions({ verifyBytes, jsonValues, openJsonRequests, bodyMemoryBytes }: Limits): ThreadPoolOptions {
   const mebibyte = 1024 * 1024
   // Text of one or two bytes a character, and what a value takes at most; the rest of a thread is small.
   const heapMiB = 128 + Math.ceil((3 * verifyBytes + valueBytes * jsonValues) / mebibyte)
-  const cores = availableParallelism()
+  const cores = Math.min(availableParallelism(), Math.ceil(bodyMemoryBytes / memoryOfThread))
   return {
     clock: systemClock,
     jobs: Math.min(4, cores),

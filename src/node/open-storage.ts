@@ -3,8 +3,6 @@
 
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
-import { defined } from '../libraries/base/collections.ts'
 import { logDrivers, storeDrivers } from '../drivers.ts'
 import { must } from '../libraries/base/assert.ts'
 import { systemClock as clock } from '../libraries/base/clock.ts'
@@ -13,19 +11,13 @@ import type { Logger } from '../libraries/base/logger.ts'
 import type { Config } from './config.ts'
 import type { LogDriverCode, OpenedLog, Opening, StoreDriver, StorePlace, Streams } from './driver.ts'
 import type { EventLog } from './log/event-log.ts'
+import type { FileLogOptions } from './log/file/file-log.ts'
 import { settingsOf } from './options.ts'
 import { openDirectoryStore, openReadOnlyDirectoryStore } from './store/directory/directory-store.ts'
 import { counted, type StoreOperation } from './store/counted-store.ts'
 import { type DataPaths, dataPaths, logsPrefix } from './store/layout.ts'
 import type { ObjectStore } from './store/object-store.ts'
 import { withPacks } from './store/packed-store.ts'
-
-/** How slices are compressed by this process. */
-export const compressor = {
-  name: `zstd ${process.versions['zstd'] ?? 'unknown'}`,
-  compress: (bytes: Uint8Array) => zstdCompressSync(bytes),
-  decompress: (bytes: Uint8Array) => zstdDecompressSync(bytes),
-}
 
 /** Closes in reverse order of opening, each once. */
 export async function closeAll(opened: Opening['opened']): Promise<void> {
@@ -138,8 +130,11 @@ export async function openLog(config: Config, opening: Opening, openBytes: () =>
   const isReader = !config.roles.includes('gateway') && !config.roles.includes('builder')
   const driven = await logDriverOf(config)
   if (driven !== undefined) return driven.code.open(driven.options, isReader, opening)
+  const tailBytes = config.limits.logMemoryBytes
   const { openLocalAnnouncements } = await import('./log/announcements.ts')
-  const log = isReader ? undefined : await openLogDirectory(dataPaths(config.dataDir).log, opening, openBytes)
+  const log = isReader
+    ? undefined
+    : await openLogDirectory(dataPaths(config.dataDir).log, opening, { openBytes, tailBytes })
   if (log !== undefined) opening.opened.push(() => log.close())
   const announcements = openLocalAnnouncements(opening.logger)
   return { log, announcements, aging: undefined, assignment: undefined, facts: {}, fault: async () => undefined }
@@ -149,10 +144,10 @@ export async function openLog(config: Config, opening: Opening, openBytes: () =>
 export async function openLogDirectory(
   directory: string,
   { logger, onFailure }: Opening,
-  openBytes?: () => number,
+  more: Pick<FileLogOptions, 'openBytes' | 'tailBytes'> = {},
 ): Promise<EventLog> {
   const { openFileLog } = await import('./log/file/file-log.ts')
-  return openFileLog({ directory, clock, logger, onFailure, ...defined({ openBytes }) })
+  return openFileLog({ directory, clock, logger, onFailure, ...more })
 }
 
 /** A driver of a log, with what its options came to. */

@@ -20,7 +20,7 @@ import type { Logger } from '../libraries/base/logger.ts'
 import type { Announcements } from './log/announcements.ts'
 import type { EventLog } from './log/event-log.ts'
 import type { PartitionAssignment } from './log/partitions.ts'
-import { compressor } from './open-storage.ts'
+import { compressor } from './machine/work/zstd-page.ts'
 import { measureBuilder, measureGateway, measureMerged, type Metrics } from './machine/ops/metrics.ts'
 import { AnswerFiles } from './answers/answer-files.ts'
 import type { Merging } from './files/files.ts'
@@ -70,6 +70,7 @@ export async function openBuilder(
     compressor,
     threads: work,
     options: config.cut,
+    limits: config.limits,
     stateBytesMost: config.limits.catalogBytes,
     keepLoose: config.keepLoose,
     metrics,

@@ -42,9 +42,12 @@ describe('serve', () => {
     async () => {
       const node = await serveNode(await mkdtemp(join(tmpdir(), 'proofstream-serve-')), [], {
         NODE_COMPILE_CACHE: undefined,
+        MALLOC_ARENA_MAX: '7',
       })
       const environment = (await readFile(`/proc/${node.pid}/environ`, 'utf8')).split('\0')
       expect(environment).toContain('MALLOC_MMAP_THRESHOLD_=65536')
+      // What the operator sets stays; in a small memory test/scenario/small-memory.test.ts looks at it.
+      expect(environment).toContain('MALLOC_ARENA_MAX=7')
       // Nobody but the owner of the program may write what is run of it.
       expect(environment).toContain(`NODE_COMPILE_CACHE=${compiledFolder}`)
       expect(await node.end('SIGTERM')).toEqual({ code: 0, signal: null })

@@ -101,6 +101,12 @@ describe('a supervisor', () => {
     expect(read('proofstream.service')).toContain('bin/proofstream.js serve')
   })
 
+  it('has the same of malloc in an image, which starts the node without its command', () => {
+    const names = (path: string): readonly string[] =>
+      [...readFileSync(join(repository, path), 'utf8').matchAll(/\bMALLOC_[A-Z_]+/g)].map(([name]) => name)
+    expect(names('Dockerfile')).toEqual(names('bin/proofstream.js'))
+  })
+
   it('ends it with SIGTERM: port and lock are free for the next one', async () => {
     const data = join(folder, 'supervised')
     const program = join(repository, 'bin/proofstream.js')

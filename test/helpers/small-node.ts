@@ -32,6 +32,10 @@ export class SmallNode {
     this.#token = (await readFile(join(this.#dir, 'token'), 'utf8')).trim()
   }
 
+  async environment(): Promise<readonly string[]> {
+    return (await readFile(`/proc/${this.#node?.pid}/environ`, 'utf8')).split('\0')
+  }
+
   async end(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
     await this.#node?.end(signal)
   }

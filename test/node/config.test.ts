@@ -106,6 +106,7 @@ describe('an option', () => {
       ...table,
       bodyBytes: 5,
       inflatedBytes: 20,
+      columnBytes: 20,
       cacheBytes: 601,
       callerShare: 10,
       ...shares,

@@ -46,7 +46,13 @@ export const limitTable = {
     from: { limit: 'bodyBytes', times: 4, over: 1 },
     value: 1024 * MiB,
     unit: 'bytes',
-    text: 'one request body after decompression, four times bodyBytes',
+    text: 'one request body after decompression: four times bodyBytes, where bodyMemoryBytes has room for it',
+  },
+  columnBytes: {
+    from: { limit: 'bodyBytes', times: 4, over: 1 },
+    value: 1024 * MiB,
+    unit: 'bytes',
+    text: 'the rows of one body as columns: four times bodyBytes',
   },
   // Records that repeat themselves inflate 100 times, gzip bombs 1,000 times.
   inflatedRatio: { value: 200, unit: 'times', text: 'decompressed size of a body, relative to its size as sent' },
@@ -179,6 +185,13 @@ export const limitTable = {
     unit: 'bytes',
     text: 'memory for bodies that are being read: eight times the bytes of a batch, at least 16 for a cell and at most 512 MiB; of JSON what its bytes and values may take. At most what the machine or its container has beyond 384 MiB',
   },
+  // What a busy node logs in a second or two.
+  logMemoryBytes: {
+    ofBodies: 16,
+    value: 32 * MiB,
+    unit: 'bytes',
+    text: 'newest messages of the log on file that are kept in memory, and once more rows that wait for their block',
+  },
   // A batch in work takes some KiB beside its body.
   openIngestRequests: { value: 4096, unit: 'requests', text: 'batches being parsed and published at the same time' },
   callerShare: {
@@ -241,7 +254,7 @@ export const limitOptions = rows.filter(([, { isOption }]) => isOption === true)
 
 /**
  * Every limit: as `given`, else what follows from the limit that it is a part of, else the value of the table, or what suits a
- * machine with `memoryBytes`.
+ * machine with `memoryBytes`. No body is larger than what the memory of bodies has room for.
  */
 export function limitsOf(given: Partial<Limits> = {}, memoryBytes = Number.POSITIVE_INFINITY): Limits {
   const values: Record<string, number> = { ...given }
@@ -252,9 +265,13 @@ export function limitsOf(given: Partial<Limits> = {}, memoryBytes = Number.POSIT
     const most = Math.max(1, Math.floor(Math.min(left / ofMemory, bodies / ofBodies)))
     if (from === undefined) values[name] ??= Math.min(value, most)
   }
+  const { perByte, mostBytes } = bodyMemory
+  const largest = bodies < mostBytes ? Math.floor(bodies / perByte) : Number.POSITIVE_INFINITY
+  values['bodyBytes'] = Math.min(values['bodyBytes'] ?? 0, largest)
   for (const [name, { from }] of rows) {
     if (from !== undefined) values[name] ??= Math.floor(((values[from.limit] ?? 0) * from.times) / from.over)
   }
+  values['inflatedBytes'] = Math.min(values['inflatedBytes'] ?? 0, largest)
   return values as Limits // a value for every row of the table
 }
 

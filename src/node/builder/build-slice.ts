@@ -2,7 +2,7 @@
 // and streamed into the file and its logical hash; then the file is checked. At most a few thousand rows are held beside
 // what the slice writer holds, and a large file goes to the store while it is made.
 
-import { sliceBatch } from '../../libraries/columnar/arrow/columns.ts'
+import { freeColumn, sliceBatch } from '../../libraries/columnar/arrow/columns.ts'
 import { createLogicalHash, logicalHashOf } from '../../libraries/columnar/arrow/logical-hash.ts'
 import { type DatasetId, type Hash, hashText } from '../../libraries/base/ids/identifiers.ts'
 import { createSha3256 } from '../../libraries/base/ids/native-crypto.ts'
@@ -254,6 +254,7 @@ async function checkSlice(
   for await (const batch of content.batches) {
     await nextTurn()
     hash.update(batch)
+    for (const column of batch.columns) freeColumn(column)
   }
   await nextTurn()
   if (hash.digest() !== slice.logicalHash) throw new DecodeError(what, 'has other rows than those that were hashed')

@@ -7,6 +7,7 @@ import { defined } from '../../libraries/base/collections.ts'
 import type { Clock } from '../../libraries/base/clock.ts'
 import type { PartitionAssignment } from '../log/partitions.ts'
 import type { DatasetId } from '../../libraries/base/ids/identifiers.ts'
+import { type Limits, limitsOf } from '../../libraries/base/limits.ts'
 import { Assignment } from './assignment.ts'
 import { CommitWatch } from './commit-watch.ts'
 import { BuildTurns } from './committer.ts'
@@ -18,14 +19,17 @@ import { Partition, type PartitionDeps } from './partition.ts'
 import { Remover } from './remover.ts'
 import { declareLog, lastFloorMs } from './resume.ts'
 import { EarlySlices } from './early-slice.ts'
-import { RowMemory } from './rows.ts'
 
 const openBytesFreshMs = 100
+/** Of the memory of bodies, each block that is built beside others counts its bytes within this part. */
+const besideParts = 32
 
 type OwnParts = 'early' | 'governor' | 'mayCut' | 'names' | 'packer' | 'rowMemory' | 'turns' | 'watch'
 
 export interface BuilderDeps extends Omit<PartitionDeps, OwnParts> {
   readonly options?: Partial<CutOptions>
+  /** What rows and blocks may take; that of a large machine by default. */
+  readonly limits?: Pick<Limits, 'bodyMemoryBytes' | 'logMemoryBytes'>
   /** Loose copies of what is packed are not removed. */
   readonly keepLoose?: boolean | undefined
   /** See RemoverDeps. */
@@ -94,6 +98,7 @@ export async function startBuilder(deps: BuilderDeps): Promise<Builder> {
   const { log, store, clock } = deps
   await declareLog(store, log)
   const options = { ...defaultCutOptions, ...deps.options }
+  const { bodyMemoryBytes, logMemoryBytes } = deps.limits ?? limitsOf()
   const budget = new BlockBudget(options.blocksPerSecond)
   const clockWatch = new ClockWatch(clock, await lastFloorMs(store, log))
   const hasJumped = (): boolean => clockWatch.hasJumped()
@@ -105,8 +110,8 @@ export async function startBuilder(deps: BuilderDeps): Promise<Builder> {
     names,
     packer,
     watch,
-    turns: new BuildTurns(),
-    rowMemory: new RowMemory(),
+    turns: new BuildTurns(bodyMemoryBytes / besideParts),
+    rowMemory: { freeBytes: logMemoryBytes },
     early: new EarlySlices(deps),
   }
   const shared = { ...deps, ...own, mayCut: () => !hasJumped() }

@@ -47,13 +47,10 @@ export class ClockWatch {
     const leadMs = this.#clock.nowMs() - atMs
     // One that stands on the border does not come and go.
     const isAway = this.#candidate !== undefined
-    if (Math.abs(leadMs - this.#trustedMs) <= (isAway ? jumpMs / 2 : jumpMs)) {
+    const isNear = Math.abs(leadMs - this.#trustedMs) <= (isAway ? jumpMs / 2 : jumpMs)
+    if (isNear || this.isFar) {
       this.#candidate = undefined
-      return false
-    }
-    if (this.isFar) {
-      this.#candidate = undefined
-      return true
+      return !isNear
     }
     const before = this.#candidate
     const isSame =

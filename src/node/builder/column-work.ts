@@ -9,7 +9,6 @@ import { nextTurn } from '../../libraries/base/clock.ts'
 import { type Column, type Field, innerType } from '../../libraries/model/schema.ts'
 import { parquetLeaf } from '../../libraries/columnar/parquet/file-schema.ts'
 import {
-  codecs,
   type ColumnChunk,
   encodeColumn,
   type PiecedRows,
@@ -92,7 +91,8 @@ class OwnColumns implements ColumnWork {
       for (; step.done !== true; step = steps.next()) await nextTurn()
       chunks.push(step.value)
       // Pages that are not compressed may be views of the column.
-      if (step.value.codec === codecs.uncompressed || pieces.length < 2) continue
+      const isShared = step.value.parts.some(({ buffer }) => buffer === column.values.buffer)
+      if (isShared || pieces.length < 2) continue
       freeColumn(column)
       if (this.#fields.length >= wideColumns) for (const piece of pieces) freeColumn(piece)
     }

@@ -72,19 +72,55 @@ export function withMessage(trace: TraceContext, header: MessageHeader): TraceCo
   return { acceptedMs, traceparents: isNew ? [...traceparents, traceparent] : traceparents }
 }
 
+/** Lets work in that has room, in the order in which it came; alone it always has. */
+class Room {
+  readonly #most: number
+  #taken = 0
+  readonly #waiting: { readonly size: number; readonly begin: () => void }[] = []
+
+  constructor(most: number) {
+    this.#most = most
+  }
+
+  async run<T>(size: number, work: () => Promise<T>): Promise<T> {
+    await new Promise<void>((begin) => {
+      this.#waiting.push({ size, begin })
+      this.#next()
+    })
+    try {
+      return await work()
+    } finally {
+      this.#taken -= size
+      this.#next()
+    }
+  }
+
+  #next(): void {
+    for (let [one] = this.#waiting; one !== undefined; [one] = this.#waiting) {
+      if (this.#taken > 0 && this.#taken + one.size > this.#most) return
+      this.#waiting.shift()
+      this.#taken += one.size
+      one.begin()
+    }
+  }
+}
+
 /**
  * Large blocks of a process are built one after the other, because each takes several times its bytes of memory; small
- * ones go past them.
+ * ones go past them, as many at once as have room.
  */
 export class BuildTurns {
-  #last: Promise<unknown> = Promise.resolve()
+  readonly #large = new Room(1)
+  readonly #small: Room
+
+  /** `smallBytesMost`: of small blocks at once. */
+  constructor(smallBytesMost: number) {
+    this.#small = new Room(smallBytesMost)
+  }
 
   /** Runs `build` of a block of so many bytes (see `buildBytes`). */
   run<T>(bytes: number, build: () => Promise<T>): Promise<T> {
-    if (bytes <= smallBlockBytes) return build()
-    const turn = this.#last.then(build)
-    this.#last = turn.catch(() => undefined)
-    return turn
+    return bytes <= smallBlockBytes ? this.#small.run(bytes, build) : this.#large.run(1, build)
   }
 }
 

@@ -18,18 +18,13 @@ import { attemptKey, type DatasetState, type PayloadSummary, type WholeRows } fr
 import { foldChange, type Rejected } from './fold-change.ts'
 import { foldAbort, type FoldResult, foldRows, needsRows } from './fold.ts'
 
-const keptBytesMost = 32 * 1024 * 1024
 /** What a batch and each of its columns cost beside their bytes, roughly. */
 const batchOverheadBytes = 500
 const columnOverheadBytes = 500
 
 /** How many bytes of rows the builders of one process keep together. */
-export class RowMemory {
+export interface RowMemory {
   freeBytes: number
-
-  constructor(mostBytes = keptBytesMost) {
-    this.freeBytes = mostBytes
-  }
 }
 
 interface RowsMessage {
@@ -304,6 +299,7 @@ class RowsReading {
     const bytes = this.#batches === undefined ? payload : ownBytes(payload)
     this.#unlessFaulty(() => {
       for (const batch of this.#stream.push(bytes)) this.#add(batch)
+      if (!this.isKept) this.#stream.free()
     })
   }
 

@@ -219,10 +219,8 @@ export class Gateway {
   }
 
   async #admit(request: IngestRequest): Promise<TakenBatch | DryRunAnswer> {
-    const admitted = await this.#admission.enter(
-      request.tokenId ?? '',
-      request.controls.contentLength ?? unknownBodyBytes,
-    )
+    const { tokenId = '', controls } = request
+    const admitted = await this.#admission.enter(tokenId, controls.contentLength ?? unknownBodyBytes)
     try {
       const asking = this.#demandRoom()
       if (asking !== undefined) await asking
@@ -382,11 +380,8 @@ export class Gateway {
   }
 
   #refuse(chain: DatasetChain | undefined): void {
-    if (this.#draining.signal.aborted)
-      throw new NodeError('Draining', 'The node is shutting down.', {
-        hint: 'Send it again in a moment.',
-        retryAfterSeconds: 2,
-      })
+    const soon = { hint: 'Send it again in a moment.', retryAfterSeconds: 2 }
+    if (this.#draining.signal.aborted) throw new NodeError('Draining', 'The node is shutting down.', soon)
     if (chain !== undefined) this.#demandOpen(chain)
   }
 

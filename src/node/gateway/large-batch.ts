@@ -2,7 +2,7 @@
 // last part, which says what the batch is, or by an abort (docs/spec/protocol.md §1, §10).
 
 import { defined } from '../../libraries/base/collections.ts'
-import { freeBytes } from '../../libraries/base/bytes.ts'
+import { copyBytes, freeBytes } from '../../libraries/base/bytes.ts'
 import type { Clock } from '../../libraries/base/clock.ts'
 import type { AbortHeader, BatchEntry, Part, RowsHeader } from '../log/messages.gen.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
@@ -86,6 +86,9 @@ export class LargeBatch {
     this.#bytes += bytes.length
     // The last part is kept back: only the end says what the batch is.
     while (this.#bytes > partBytes) await this.#sendPart(this.#take(), {})
+    const rest = this.#pieces.pop() ?? bytes
+    this.#pieces.push(rest === bytes ? rest : copyBytes(rest))
+    if (rest !== bytes) freeBytes(bytes)
   }
 
   /**
@@ -159,19 +162,11 @@ export class LargeBatch {
 }
 
 function tooLate(): NodeError {
-  return new NodeError(
-    'RequestTimeout',
-    'The next rows came more than 5 minutes after those before; nothing was stored.',
-    {
-      hint: 'Send them in smaller batches.',
-    },
-  )
+  const message = 'The next rows came more than 5 minutes after those before; nothing was stored.'
+  return new NodeError('RequestTimeout', message, { hint: 'Send them in smaller batches.' })
 }
 
 function unknownOutcome(): NodeError {
-  return new NodeError(
-    'OutcomeUnknown',
-    'Writing the end of this batch took more than 5 minutes; whether it is stored is not known.',
-    { hint: 'Repeat the request with the same Idempotency-Key.' },
-  )
+  const message = 'Writing the end of this batch took more than 5 minutes; whether it is stored is not known.'
+  return new NodeError('OutcomeUnknown', message, { hint: 'Repeat the request with the same Idempotency-Key.' })
 }

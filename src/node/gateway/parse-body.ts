@@ -236,9 +236,6 @@ export function demandRecords(body: TypedBody): void {
     const message = `Record ${errors[0]?.record}: ${errors[0]?.message} None of the records fits. Nothing was stored.`
     throw new NodeError('RecordsDoNotFit', message, { errors, errorsTotal: total })
   }
-  throw new NodeError(
-    'NothingToInfer',
-    'The body has no records, so there are no columns to create the dataset with.',
-    { hint: 'Send records, or declare the schema with PUT.' },
-  )
+  const message = 'The body has no records, so there are no columns to create the dataset with.'
+  throw new NodeError('NothingToInfer', message, { hint: 'Send records, or declare the schema with PUT.' })
 }

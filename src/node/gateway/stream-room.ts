@@ -47,16 +47,9 @@ export class StreamRoom {
 
   /** What a record that is too late is told: `QuotaExceeded`, `Saturated`, `RequestTimeout`. */
   get lateError(): NodeError {
-    return (
-      this.#refusal ??
-      new NodeError(
-        'RequestTimeout',
-        `A record of more than ${gatheredBytesFree} bytes had no end within ${recordMs} ms.`,
-        {
-          hint: 'A line ends a record. Look for a missing line end or quote, or post each large record as a batch.',
-        },
-      )
-    )
+    const message = `A record of more than ${gatheredBytesFree} bytes had no end within ${recordMs} ms.`
+    const hint = 'A line ends a record. Look for a missing line end or quote, or post each large record as a batch.'
+    return this.#refusal ?? new NodeError('RequestTimeout', message, { hint })
   }
 
   /** Nothing is held any more. Idempotent. */

@@ -53,14 +53,14 @@ export function typedRowsOf(
   shape: Shape,
   fileBytes?: number,
 ): TypedRows {
-  const { inflatedBytes, inflatedRatio } = limits
-  const ofFile = fileBytes === undefined ? inflatedBytes : Math.max(leastTypedBytes, fileBytes * inflatedRatio)
+  const { columnBytes, inflatedRatio } = limits
+  const ofFile = fileBytes === undefined ? columnBytes : Math.max(leastTypedBytes, fileBytes * inflatedRatio)
   return new TypedRows({
     fields: shape.payloadFields,
     spoolDir,
     open: toLog && ((): LargeBatch => toLog(shape)),
     isBuilt: fileBytes === undefined,
-    mostBytes: Math.min(inflatedBytes, ofFile),
+    mostBytes: Math.min(columnBytes, ofFile),
     onCells: (cells) => cost.fill(cells, fileBytes === undefined ? 'stream' : 'file'),
   })
 }
@@ -101,7 +101,7 @@ export class TypedRows {
     if (bytesWith(fields, places, this.#brought) > mostBytes) {
       throw new NodeError('BodyTooLarge', `The rows take more than ${mostBytes} bytes as columns.`, {
         hint: 'Send them in smaller batches. A file may become at most inflatedRatio times as large (GET /limits).',
-        limit: { name: 'inflatedBytes', value: mostBytes, unit: 'bytes' },
+        limit: { name: 'columnBytes', value: mostBytes, unit: 'bytes' },
       })
     }
     onCells(this.#rows * places.length + this.#items)

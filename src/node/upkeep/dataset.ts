@@ -27,7 +27,7 @@ import {
   headKey,
 } from '../store/layout.ts'
 import type { ObjectStore } from '../store/object-store.ts'
-import { inflatePage } from '../machine/work/inflate-page.ts'
+import { inflatePage } from '../machine/work/zstd-page.ts'
 import { checkSliceRows } from '../../libraries/odf/chain/check-slice.ts'
 import { commitNames, committedBlocks, type CoveredBlock, leftFault, linkedBlocks, type Successors } from './commits.ts'
 import { checkPacks } from './packs.ts'

@@ -17,7 +17,6 @@ import type { EventLog } from '../log/event-log.ts'
 import { DecodeError, HaltError, NodeError } from '../../libraries/base/errors.ts'
 import {
   closeAll,
-  compressor,
   isDirectoryStore,
   isThere,
   logDriverOf,
@@ -28,6 +27,7 @@ import {
   openStoreThatIs,
 } from '../open-storage.ts'
 import { createLogger } from '../machine/ops/logger.ts'
+import { compressor } from '../machine/work/zstd-page.ts'
 import { copyStore, type CopyProgress, type CopyReport } from '../store/copy-store.ts'
 import { readHead } from '../store/heads.ts'
 import { dataPaths, logsPrefix } from '../store/layout.ts'

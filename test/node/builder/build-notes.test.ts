@@ -127,7 +127,7 @@ describe('a large block', () => {
 })
 
 test('large blocks are built one after the other, small ones at once', async () => {
-  const turns = new BuildTurns()
+  const turns = new BuildTurns(1e6)
   const began: string[] = []
   const ends: (() => void)[] = []
   const build = (name: string) => () => {
@@ -136,11 +136,32 @@ test('large blocks are built one after the other, small ones at once', async () 
   }
   const running = [turns.run(1e8, build('a')), turns.run(1e8, build('b')), turns.run(10, build('c'))]
   await until('two have begun', () => began.length === 2)
-  expect(began).toEqual(['c', 'a'])
-  ends[1]?.()
+  expect(began).toEqual(['a', 'c'])
+  ends[0]?.()
   await until('the next has begun', () => began.length === 3)
-  expect(began).toEqual(['c', 'a', 'b'])
+  expect(began).toEqual(['a', 'c', 'b'])
   for (const end of ends) end()
+  await Promise.all(running)
+})
+
+test('of small blocks as many are built at once as have room, in turn, and one in any case', async () => {
+  const turns = new BuildTurns(100)
+  const ends = new Map<string, () => void>()
+  const began: string[] = []
+  const build = (name: string) => async () => {
+    began.push(name)
+    await new Promise<void>((resolve) => ends.set(name, resolve))
+    if (name === 'c') throw new Error('it cannot be built')
+  }
+  const sizes = { a: 60, b: 40, c: 1, d: 1000, e: 10 }
+  const running = Object.entries(sizes).map(([name, bytes]) => turns.run(bytes, build(name)).catch(() => undefined))
+  const steps = { a: ['a', 'b', 'c'], b: ['a', 'b', 'c'], c: ['a', 'b', 'c', 'd'], d: ['a', 'b', 'c', 'd', 'e'] }
+  for (const [name, after] of Object.entries(steps)) {
+    ends.get(name)?.()
+    await until(`${name} has made room`, () => began.length === after.length)
+    expect(began).toEqual(after)
+  }
+  ends.get('e')?.()
   await Promise.all(running)
 })
 

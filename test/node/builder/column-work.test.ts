@@ -16,7 +16,7 @@ import {
   type RecordBatch,
   systemFields,
 } from '../../../src/libraries/model/schema.ts'
-import { compressor } from '../../../src/node/open-storage.ts'
+import { compressor } from '../../../src/node/machine/work/zstd-page.ts'
 import type { ObjectStore } from '../../../src/node/store/object-store.ts'
 import { Handover } from '../../../src/node/machine/work/handover.ts'
 import { ThreadPool } from '../../../src/node/machine/work/thread-pool.ts'

@@ -9,7 +9,7 @@ import { ColumnTask } from '../../../src/node/machine/work/column-task.ts'
 import type { TaskKind, Tasks } from '../../../src/node/machine/work/tasks.ts'
 import { Handover } from '../../../src/node/machine/work/handover.ts'
 import type { Task, TaskThreads } from '../../../src/node/machine/work/work-pool.ts'
-import { KeptRows, readBatches, RowMemory } from '../../../src/node/builder/rows.ts'
+import { KeptRows, readBatches } from '../../../src/node/builder/rows.ts'
 import { openMemoryLog } from '../../adapters/memory-log.ts'
 import { openMemoryStore } from '../../adapters/memory-store.ts'
 import { FoldHarness } from './fold-harness.ts'
@@ -64,7 +64,7 @@ test('states, plans and slices are the same whether all rows are kept, some, or 
       for (const id of ['a', 'b', 'c'].map(datasetId)) {
         const readAgain = await builtWith(messages, id)
         for (const mostBytes of [someBytes, 1e9]) {
-          const memory = new RowMemory(mostBytes)
+          const memory = { freeBytes: mostBytes }
           const kept = new KeptRows(memory)
           expect(await builtWith(messages, id, { kept })).toEqual(readAgain)
           expect(memory.freeBytes).toBeGreaterThanOrEqual(0)
@@ -84,7 +84,7 @@ test('states, plans and slices are the same where they are begun while parts com
       const threads = ownThreads()
       const early = new EarlySlices({ clock: systemClock, threads })
       for (const id of ['a', 'b', 'c'].map(datasetId)) {
-        const kept = new KeptRows(new RowMemory(0), early)
+        const kept = new KeptRows({ freeBytes: 0 }, early)
         expect(await builtWith(messages, id, { kept })).toEqual(await builtWith(messages, id))
         kept.close()
       }
@@ -107,7 +107,7 @@ describe('a large batch that finds no room', () => {
   const cut = (): Uint8Array => writer.cut([{ dataset: id, sequence: 3 }])
   const hashesOf = async (messages: readonly Uint8Array[], early?: EarlySlices): Promise<[unknown[], boolean]> => {
     let isEarly = false
-    const kept = new KeptRows(new RowMemory(0), early)
+    const kept = new KeptRows({ freeBytes: 0 }, early)
     const built = await builtWith(messages, id, { kept, onEarly: () => (isEarly = true) })
     return [built, isEarly]
   }
@@ -140,7 +140,7 @@ describe('a large batch that finds no room', () => {
   test('gives its thread back when it is dropped, and answers whoever waits', async () => {
     const threads = ownThreads()
     const early = withSlices(threads)
-    const fold = new FoldHarness(id, new KeptRows(new RowMemory(0), early))
+    const fold = new FoldHarness(id, new KeptRows({ freeBytes: 0 }, early))
     const [first, ...parts] = [create(), ...large()]
     await fold.takeAll([first, ...parts.slice(0, -1)])
     await expect.poll(() => threads.begun).toBe(1)
@@ -157,7 +157,7 @@ describe('a large batch that finds no room', () => {
   test('goes on while other rows of its dataset get blocks, and keeps no thread once it is encoded', async () => {
     const threads = ownThreads()
     const early = withSlices(threads)
-    const fold = new FoldHarness(id, new KeptRows(new RowMemory(0), early))
+    const fold = new FoldHarness(id, new KeptRows({ freeBytes: 0 }, early))
     const others = new TestWriter('others')
     const [first, ...parts] = [create(), ...large()]
     await fold.takeAll([first, ...parts.slice(0, -1), others.rows(id, [{ rows: 5 }])])
@@ -175,7 +175,7 @@ describe('a large batch that finds no room', () => {
   test('gives its thread back where its sender lets it wait', async () => {
     const threads = ownThreads()
     const clock = { ...systemClock, sleep: async () => {} }
-    const fold = new FoldHarness(id, new KeptRows(new RowMemory(0), new EarlySlices({ clock, threads })))
+    const fold = new FoldHarness(id, new KeptRows({ freeBytes: 0 }, new EarlySlices({ clock, threads })))
     await fold.takeAll([create(), ...large().slice(0, 4)])
     await expect.poll(() => [threads.begun, threads.ended]).toEqual([1, 1])
   })
@@ -184,7 +184,7 @@ describe('a large batch that finds no room', () => {
 test('memory is given back as blocks are built, and what finds no room is read again', async () => {
   const id = datasetId('a')
   const writer = new TestWriter('w')
-  const memory = new RowMemory(100_000)
+  const memory = { freeBytes: 100_000 }
   const fold = new FoldHarness(id, new KeptRows(memory))
   const read = vi.spyOn(fold.log, 'read')
   const readAgain = async (rows: number): Promise<number> => {

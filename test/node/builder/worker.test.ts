@@ -6,7 +6,7 @@ import { NameIndex } from '../../../src/node/builder/name-index.ts'
 import { BlockBudget, defaultCutOptions, Governor } from '../../../src/node/builder/governor.ts'
 import { Packer } from '../../../src/node/builder/packer.ts'
 import { LowWaterMarks } from '../../../src/node/builder/resume.ts'
-import { KeptRows, readBatches, RowMemory } from '../../../src/node/builder/rows.ts'
+import { KeptRows, readBatches, type RowMemory } from '../../../src/node/builder/rows.ts'
 import { DatasetWorker, type Run } from '../../../src/node/builder/worker.ts'
 import { sha3Hash } from '../../../src/libraries/base/ids/identifiers.ts'
 import { AssertionFailed } from '../../../src/libraries/base/assert.ts'
@@ -47,7 +47,7 @@ function runOver(memory: RowMemory): Run {
       anchorAt: async (position) => sha3Hash((await log.get(0, position)) ?? new Uint8Array()),
     },
     signal: stop.signal,
-    turns: new BuildTurns(),
+    turns: new BuildTurns(1e6),
     packer: new Packer(shared),
     culpritOf: async () => 0,
     earliestNextCutInMs: () => 0,
@@ -61,7 +61,7 @@ beforeEach(async () => {
   store = openMemoryStore()
   writer = new TestWriter('w')
   stale = []
-  run = runOver(new RowMemory())
+  run = runOver({ freeBytes: 1e7 })
   worker = new DatasetWorker(id, run)
   await worker.load(Promise.resolve(undefined))
 })

@@ -66,7 +66,7 @@ test('a small file may become 64 MiB, and leaves nothing behind when it would be
   await Promise.all([body.typed.discard(), body.kept?.discard()])
   await expect(read(1000)).rejects.toMatchObject({
     kind: 'BodyTooLarge',
-    details: { limit: { name: 'inflatedBytes', value: 64 * mebibyte } },
+    details: { limit: { name: 'columnBytes', value: 64 * mebibyte } },
   })
   expect(given).toBeLessThan(70)
   expect(readdirSync(spoolDir)).toEqual([])

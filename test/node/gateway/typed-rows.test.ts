@@ -68,13 +68,13 @@ test('are spooled when they no longer fit into one part', async () => {
 })
 
 test('that would take too much as columns are refused, however small the body was', async () => {
-  const rig = await new Rig({ limits: { ...defaultLimits(), inflatedBytes: 3_000_000, cellRatio: 1000 } }).build()
+  const rig = await new Rig({ limits: { ...defaultLimits(), columnBytes: 3_000_000, cellRatio: 1000 } }).build()
   const wide = Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`column_${i}`, i]))
   await rig.rows('a/b', [wide], { query: { create: 'true' } })
   const sparse = `{"column_1":1}\n${'{}\n'.repeat(400_000)}`
   await expect(rig.post('a/b', sparse)).rejects.toMatchObject({
     kind: 'BodyTooLarge',
-    details: { limit: { name: 'inflatedBytes' } },
+    details: { limit: { name: 'columnBytes' } },
   })
   expect((await rig.headers()).filter((header) => header.kind === 'rows')).toHaveLength(1)
   await rig.stop()

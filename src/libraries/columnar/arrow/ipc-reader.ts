@@ -2,7 +2,7 @@
 // handed out. Buffers are shared with the input wherever alignment allows.
 // Source: Apache Arrow columnar format, "IPC streaming format", and format/Message.fbs.
 
-import { concatBytes, copyBytes } from '../../base/bytes.ts'
+import { concatBytes, copyBytes, freeBytes } from '../../base/bytes.ts'
 import { DecodeError } from '../../base/errors.ts'
 import { type Column, type Field, innerType, isOptional, type RecordBatch } from '../../model/schema.ts'
 import { FlatBufferReader, type TableCursor } from '../../base/flatbuffer-reader.ts'
@@ -13,6 +13,7 @@ import { continuation } from './ipc.ts'
 
 const what = 'Arrow stream'
 const maxRows = 2 ** 31 - 1
+const noBytes = new Uint8Array(0)
 
 /** Bytes without which the reader cannot go on, and what their absence means at the end of the stream. */
 interface Missing {
@@ -35,6 +36,8 @@ export class ArrowStreamReader {
   #heldBytes = 0
   /** Offset in the stream of the first byte held. */
   #at = 0
+  /** Of several parts, those that held the last whole messages. */
+  #joined: Uint8Array = noBytes
   #missing: Missing | undefined = { bytes: 8, reason: 'ends without an end mark', at: 0 }
 
   /** The columns, once the schema has come. */
@@ -54,6 +57,7 @@ export class ArrowStreamReader {
     const batches: RecordBatch[] = []
     if (this.#missing !== undefined && this.#heldBytes < this.#missing.bytes) return batches
     const held = this.#held.length === 1 ? bytes : concatBytes(this.#held)
+    if (held !== bytes) this.#joined = held
     let from = 0
     while (this.#missing !== undefined) {
       const message = this.#next(held, from)
@@ -65,10 +69,16 @@ export class ArrowStreamReader {
       if (message.batch !== undefined) batches.push(message.batch)
     }
     if (this.#missing === undefined && from < held.length) return fail('goes on after its end mark', this.#at + from)
-    this.#held = from < held.length ? [held.subarray(from)] : []
-    this.#heldBytes = held.length - from
+    const rest = held.subarray(from)
+    this.#held = rest.length === 0 ? [] : [held === bytes ? rest : copyBytes(rest)]
+    this.#heldBytes = rest.length
     this.#at += from
     return batches
+  }
+
+  /** Frees what parts were joined for: nobody has the batches of the last `push` any more. */
+  free(): void {
+    freeBytes(this.#joined)
   }
 
   /** The columns of a stream that has come to its end. */

@@ -4,7 +4,7 @@
 import { type Hash, arrowDigestText } from '../../base/ids/identifiers.ts'
 import { createSha3256, type IncrementalHash } from '../../base/ids/native-crypto.ts'
 import { assert, must } from '../../base/assert.ts'
-import { copyRange, grown, utf8 } from '../../base/bytes.ts'
+import { copyRange, freeBytes, grown, utf8 } from '../../base/bytes.ts'
 import { type Column, type DataType, type Field, type RecordBatch, innerType, timeUnits } from '../../model/schema.ts'
 import { bitAt, copyInOrder, type ViewedBytes, viewed } from './buffers.ts'
 import { columnLayout, fixedWidth } from './columns.ts'
@@ -23,15 +23,12 @@ export function createLogicalHash(fields: readonly Field[]): LogicalHash {
   return {
     update: (batch) => {
       assert(batch.columns.length === leaves.length, 'a batch has a column for each field')
-      for (const [i, leaf] of leaves.entries()) {
-        leaf.update(must(batch.columns[i], 'a column'))
-      }
+      for (const [i, leaf] of leaves.entries()) leaf.update(must(batch.columns[i], 'a column'))
     },
-    digest: () =>
-      logicalHashOf(
-        fields,
-        leaves.map((leaf) => leaf.digest()),
-      ),
+    digest: () => {
+      const digests = leaves.map((leaf) => leaf.digest())
+      return logicalHashOf(fields, digests)
+    },
   }
 }
 
@@ -147,6 +144,7 @@ class HashSink {
 
   digest(): Uint8Array {
     this.flush()
+    freeBytes(this.scratch.bytes)
     return this.hash.digest()
   }
 
@@ -158,6 +156,7 @@ class HashSink {
     if (bytes.length < this.mostBytes) {
       const longer = Math.min(this.mostBytes, Math.max(bytes.length * 8, 16_384))
       this.scratch = viewed(grown(bytes.subarray(0, this.used), longer))
+      freeBytes(bytes)
     } else this.flush()
   }
 

@@ -23,7 +23,8 @@ export function nullColumn(field: Field, rows: number): Column {
     nullCount: rows,
     validity: rows === 0 ? undefined : zeroBytes((rows + 7) >> 3),
     values: zeroBytes(layout === 'bits' ? (rows + 7) >> 3 : width * rows),
-    offsets: layout === 'bytes' || layout === 'list' ? zeroWords(rows + 1) : undefined,
+    offsets:
+      layout === 'bytes' || layout === 'list' ? new Int32Array(bufferOf(4 * (rows + 1)), 0, rows + 1) : undefined,
     child: type.kind === 'List' ? nullColumn({ name: itemName, type: type.itemType }, 0) : undefined,
   })
 }
@@ -42,10 +43,6 @@ export function joinedPieces(pieces: readonly Column[]): Column {
 
 function zeroBytes(length: number): Uint8Array {
   return new Uint8Array(bufferOf(length), 0, length)
-}
-
-function zeroWords(length: number): Int32Array {
-  return new Int32Array(bufferOf(4 * length), 0, length)
 }
 
 function bufferOf(length: number): ArrayBuffer {

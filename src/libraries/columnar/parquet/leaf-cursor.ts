@@ -51,8 +51,9 @@ export class LeafCursor {
     const { refusal } = leaf.leafType
     if (refusal !== undefined) throw refusal
     this.values = new ChunkValues(leaf.leafType)
-    this.definition = new Uint8Array(leaf.maxDefinition > 0 ? pieceEntries : 0)
-    this.repetition = new Uint8Array(leaf.maxRepetition > 0 ? pieceEntries : 0)
+    const most = Math.max(0, Math.min(pieceEntries, pages.entriesLeft))
+    this.definition = new Uint8Array(leaf.maxDefinition > 0 ? most : 0)
+    this.repetition = new Uint8Array(leaf.maxRepetition > 0 ? most : 0)
   }
 
   /** Sees to it that entries are at hand; false when the chunk has no more. */

@@ -60,7 +60,7 @@ export const arrow: FileFormat = {
  */
 export async function openArrow(
   file: BodyFile,
-  limits: Pick<Limits, 'columns' | 'inflatedBytes' | 'inflatedRatio' | 'recordBytes'>,
+  limits: Pick<Limits, 'columns' | 'columnBytes' | 'inflatedRatio' | 'recordBytes'>,
 ): Promise<ColumnarFile> {
   const window = new Window(file, inflateZstd)
   const source = await openArrowSource(window)
@@ -135,11 +135,11 @@ async function countRows(source: ArrowSource, types: DictionaryTypes): Promise<n
 }
 
 /** Refuses at once what would be refused after a long time: each row has an event time at least. */
-function demandRoom(rows: number, { inflatedBytes }: Pick<Limits, 'inflatedBytes'>): void {
-  if (rows * leastRowBytes <= inflatedBytes) return
-  throw new NodeError('BodyTooLarge', `The body has ${rows} rows, which take more than ${inflatedBytes} bytes.`, {
+function demandRoom(rows: number, { columnBytes }: Pick<Limits, 'columnBytes'>): void {
+  if (rows * leastRowBytes <= columnBytes) return
+  throw new NodeError('BodyTooLarge', `The body has ${rows} rows, which take more than ${columnBytes} bytes.`, {
     hint: 'Send them in smaller batches.',
-    limit: { name: 'inflatedBytes', value: inflatedBytes, unit: 'bytes' },
+    limit: { name: 'columnBytes', value: columnBytes, unit: 'bytes' },
   })
 }
 

@@ -8,6 +8,7 @@ import { SpaceReserve } from '../../machine/disk/space.ts'
 import { assert, must } from '../../../libraries/base/assert.ts'
 import { copyBytes } from '../../../libraries/base/bytes.ts'
 import type { Clock } from '../../../libraries/base/clock.ts'
+import { limitTable } from '../../../libraries/base/limits.ts'
 import type { Logger } from '../../../libraries/base/logger.ts'
 import { HaltError, NodeError } from '../../../libraries/base/errors.ts'
 import type { EventLog, LogEntry } from '../event-log.ts'
@@ -20,8 +21,6 @@ import { full, SegmentWriter } from './segment-writer.ts'
 
 const MiB = 1024 * 1024
 const defaultSegmentBytes = 64 * MiB
-/** Newest entries kept in memory, so that readers that keep up do not touch the disk. */
-const tailBytes = 32 * MiB
 /** Most bytes of one group commit (a larger append is a group of its own). */
 const groupBytes = 8 * MiB
 /** Most bytes that wait for their group commit. */
@@ -37,6 +36,8 @@ export interface FileLogOptions {
   /** Called once when a write or fsync failed and the log takes no more: the process should stop. */
   readonly onFailure?: (error: unknown) => void
   readonly segmentBytes?: number
+  /** Newest entries kept in memory, so that readers that keep up do not touch the disk. */
+  readonly tailBytes?: number
   readonly fileSystem?: FileSystem
 }
 
@@ -47,6 +48,7 @@ export interface FileLogOptions {
  */
 export async function openFileLog(options: FileLogOptions): Promise<EventLog> {
   const { directory, logger, fileSystem: files = nodeFileSystem, segmentBytes = defaultSegmentBytes } = options
+  const { tailBytes = limitTable.logMemoryBytes.value } = options
   await makeDurableDirectory(directory, files)
   const unlock = files.lock(directory)
   try {

@@ -22,57 +22,30 @@ const sampleMs = 10
 
 export class Metrics {
   readonly #registry = new Registry()
-  readonly #requestSeconds = new Histogram({
-    name: 'proofstream_http_request_duration_seconds',
-    help: 'Time from request to answer.',
-    labelNames: ['route'],
-    buckets,
-    registers: [this.#registry],
-  })
+  readonly #requestSeconds = this.#histogram('http_request_duration_seconds', 'Time from request to answer.', 'route')
   /** Answers by route and status. */
   readonly #requests = new Map<string, Map<number, number>>()
-  readonly ingestedRecords = new Counter({
-    name: 'proofstream_ingested_records_total',
-    help: 'Records that became durable in the log.',
-    registers: [this.#registry],
-  })
-  readonly ingestedBytes = new Counter({
-    name: 'proofstream_ingested_bytes_total',
-    help: 'Inflated bytes of bodies that became durable in the log.',
-    registers: [this.#registry],
-  })
-  readonly commits = new Counter({
-    name: 'proofstream_commits_total',
-    help: 'Commits that this process announced or saw.',
-    registers: [this.#registry],
-  })
-  readonly acceptedToLoggedSeconds = new Histogram({
-    name: 'proofstream_ingest_accepted_to_logged_seconds',
-    help: 'Time from a checked batch to its being durable in the log.',
-    buckets,
-    registers: [this.#registry],
-  })
-  readonly loggedToCommittedSeconds = new Histogram({
-    name: 'proofstream_builder_logged_to_committed_seconds',
-    help: 'Time from the first message of a block to its commit, by the clocks of gateway and builder.',
-    buckets,
-    registers: [this.#registry],
-  })
-  readonly blockAgeSeconds = new Histogram({
-    name: 'proofstream_block_age_seconds',
-    help: 'Age of a new block when this process learns of it.',
-    buckets,
-    registers: [this.#registry],
-  })
-
+  readonly ingestedRecords = this.#counter('ingested_records_total', 'Records that became durable in the log.')
+  readonly ingestedBytes = this.#counter(
+    'ingested_bytes_total',
+    'Inflated bytes of bodies that became durable in the log.',
+  )
+  readonly commits = this.#counter('commits_total', 'Commits that this process announced or saw.')
+  readonly acceptedToLoggedSeconds = this.#histogram(
+    'ingest_accepted_to_logged_seconds',
+    'Time from a checked batch to its being durable in the log.',
+  )
+  readonly loggedToCommittedSeconds = this.#histogram(
+    'builder_logged_to_committed_seconds',
+    'Time from the first message of a block to its commit, by the clocks of gateway and builder.',
+  )
+  readonly blockAgeSeconds = this.#histogram('block_age_seconds', 'Age of a new block when this process learns of it.')
   #runtime: Promise<void> | undefined
 
   constructor() {
-    const requests = new Counter({
-      name: 'proofstream_http_requests_total',
-      help: 'Answered requests by route and status.',
-      labelNames: ['route', 'status'],
-      registers: [this.#registry],
+    const labelNames = ['route', 'status']
+    const requests = this.#counter('http_requests_total', 'Answered requests by route and status.', {
+      labelNames,
       collect: () => {
         requests.reset()
         for (const [route, statuses] of this.#requests) {
@@ -82,13 +55,22 @@ export class Metrics {
     })
   }
 
+  #histogram(name: string, help: string, ...labelNames: string[]): Histogram {
+    return new Histogram({ name: `proofstream_${name}`, help, labelNames, buckets, registers: [this.#registry] })
+  }
+
+  #counter(
+    name: string,
+    help: string,
+    more: { readonly labelNames?: string[]; readonly collect?: () => void } = {},
+  ): Counter {
+    return new Counter({ name: `proofstream_${name}`, help, ...more, registers: [this.#registry] })
+  }
+
   /** Counts an answer. */
   answered(route: string, status: number, seconds: number): void {
-    let statuses = this.#requests.get(route)
-    if (statuses === undefined) {
-      statuses = new Map()
-      this.#requests.set(route, statuses)
-    }
+    const statuses = this.#requests.get(route) ?? new Map<number, number>()
+    this.#requests.set(route, statuses)
     statuses.set(status, (statuses.get(status) ?? 0) + 1)
     this.#requestSeconds.observe({ route }, seconds)
   }
@@ -118,25 +100,17 @@ export class Metrics {
 
   /** The same for a counter; `read` gives its whole count. */
   counter(name: string, help: string, read: () => number): void {
-    const counter = new Counter({
-      name: `proofstream_${name}`,
-      help,
-      registers: [this.#registry],
-      collect: (): void => {
-        counter.reset()
-        counter.inc(read())
-      },
-    })
+    const collect = (): void => {
+      counter.reset()
+      counter.inc(read())
+    }
+    const counter = this.#counter(name, help, { collect })
   }
 
   /** Adds the requests to the store; returns what counts them. */
   countStoreRequests(): (operation: string, requests: number) => void {
-    const counter = new Counter({
-      name: 'proofstream_store_requests_total',
-      help: 'Requests to the store by operation.',
-      labelNames: ['operation'],
-      registers: [this.#registry],
-    })
+    const labelNames = ['operation']
+    const counter = this.#counter('store_requests_total', 'Requests to the store by operation.', { labelNames })
     return (operation, requests) => counter.inc({ operation }, requests)
   }
 
@@ -248,18 +222,12 @@ export function measureGateway(metrics: Metrics, load: () => GatewayLoad): void 
   metrics.gauge('ingest_open_requests', 'Batches being read, parsed and logged.', () => load().openRequests)
   metrics.gauge('ingest_open_bytes', 'Bytes of the bodies of those.', () => load().openBytes)
   metrics.gauge('ingest_waiting_requests', 'Batches that wait for room, unread.', () => load().waitingRequests)
-  metrics.gauge(
-    'ingest_waiting_callers',
-    'Callers whose logged batch is not yet in a block.',
-    () => load().waitingCallers,
-  )
+  metrics.gauge('ingest_waiting_callers', 'Callers whose batch is in no block yet.', () => load().waitingCallers)
 }
 
 export function measureBuilder(metrics: Metrics, builder: MeasuredBuilder): void {
   metrics.gauge('builder_open_rows', 'Rows read from the log that are in no block yet.', () => builder.openRows())
-  metrics.gauge('builder_open_bytes', 'Logged bytes of these rows, and of incomplete batches.', () =>
-    builder.openBytes(),
-  )
+  metrics.gauge('builder_open_bytes', 'Logged bytes of these, and of incomplete batches.', () => builder.openBytes())
   metrics.gauge('builder_waiting_blocks', 'Blocks that are complete but not committed yet.', () =>
     builder.status().partitions.reduce((sum, { waitingPlans }) => sum + waitingPlans, 0),
   )

@@ -16,7 +16,7 @@ import { type Column, type DataType, innerType } from '../../../libraries/model/
 import { openSlice } from '../../../libraries/columnar/parquet/read-slice.ts'
 import { type ReadProof, readProof } from '../../../libraries/proof/read-proof.ts'
 import { checkSliceRows, type ExpectedSlice, type SliceCheck } from '../../../libraries/odf/chain/check-slice.ts'
-import { inflatePage } from './inflate-page.ts'
+import { inflatePage } from './zstd-page.ts'
 import type { RowLeaves, RowLeavesOf } from './row-leaves.ts'
 import { type MergedBytes, type MergeOrder, mergeSlices } from './merge.ts'
 
@@ -40,10 +40,7 @@ const jobs = {
   tokens: (bytes: Uint8Array, values: ValuesLimit): JsonValue => inWords(() => parse(bytes, values)),
   /** A proof whose hashes and signature are good. Throws as `json` and as `readProof`. */
   proof: (bytes: Uint8Array, { values, sqlBytes }: ProofSettings): ReadProof =>
-    readProof(
-      inWords(() => parse(bytes, values)),
-      sqlBytes,
-    ),
+    readProof(jobs.tokens(bytes, values), sqlBytes),
   /** The sha3-256 multihash. */
   hash: (bytes: Uint8Array, _settings: undefined): Hash => sha3Hash(bytes),
   /** Rows as GeoJSON features. Throws as `featureTexts`. */

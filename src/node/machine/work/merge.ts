@@ -2,7 +2,6 @@
 // trust: bytes are held against their hashes before they are read, and the file is read back, and the rows of each slice in
 // it hashed against what the chain says of them (docs/decisions/packs.md#merged-files).
 
-import { zstdCompressSync } from 'node:zlib'
 import { sliceBatch } from '../../../libraries/columnar/arrow/columns.ts'
 import { nullColumn } from '../../../libraries/columnar/arrow/null-column.ts'
 import { createLogicalHash, type LogicalHash } from '../../../libraries/columnar/arrow/logical-hash.ts'
@@ -14,7 +13,7 @@ import { DecodeError } from '../../../libraries/base/errors.ts'
 import { type Field, type RecordBatch, sameType } from '../../../libraries/model/schema.ts'
 import { openSlice } from '../../../libraries/columnar/parquet/read-slice.ts'
 import { SliceWriter } from '../../../libraries/columnar/parquet/write-slice.ts'
-import { inflatePage } from './inflate-page.ts'
+import { compressPage, inflatePage } from './zstd-page.ts'
 
 /** What is to be merged; schemas are named by their place in `schemas`. */
 export interface MergeOrder {
@@ -41,7 +40,7 @@ const what = 'merged file'
 /** Merges and checks. Throws DecodeError for bytes, columns or rows that are not what the order says. */
 export async function mergeSlices(bytes: Uint8Array, order: MergeOrder): Promise<MergedBytes> {
   const fields = must(order.schemas.at(-1), 'slices have a schema')
-  const writer = new SliceWriter({ fields, compress: (page) => zstdCompressSync(page) })
+  const writer = new SliceWriter({ fields, compress: compressPage })
   const made: Uint8Array[] = []
   let end = 0
   for (const { sizeBytes, hash, schema } of order.parts) {

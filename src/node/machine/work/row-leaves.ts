@@ -23,7 +23,7 @@ import {
   isStorable,
   type RecordBatch,
 } from '../../../libraries/model/schema.ts'
-import { inflatePage } from './inflate-page.ts'
+import { inflatePage } from './zstd-page.ts'
 import { placeIn, tileStart, type UpperTree, upperTree } from './record-tree.ts'
 
 export interface RowLeavesOf {

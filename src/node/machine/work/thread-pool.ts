@@ -88,7 +88,8 @@ export class ThreadPool implements WorkPool {
       return runJob(kind, pieces, settings)
     if (this.#isClosed) throw draining()
     if (signal?.aborted) throw cancelled()
-    if (this.#queue.length >= this.#options.queueLimit) throw saturated()
+    if (this.#queue.length >= this.#options.queueLimit)
+      throw new NodeError('Saturated', 'Too many large requests wait to be read.', { retryAfterSeconds: 1 })
     const result = await new Promise<unknown>((resolve, reject) => {
       const job: Job = { message: { kind: 'job', job: kind, pieces, settings }, bytes, resolve, reject }
       signal?.addEventListener('abort', () => this.#cancel(job), { once: true })
@@ -241,10 +242,6 @@ function isOutOfMemory(lost: unknown): boolean {
 
 function draining(): NodeError {
   return new NodeError('Draining', 'The node is shutting down.', { retryAfterSeconds: 5 })
-}
-
-function saturated(): NodeError {
-  return new NodeError('Saturated', 'Too many large requests wait to be read.', { retryAfterSeconds: 1 })
 }
 
 function cancelled(): NodeError {

@@ -2,12 +2,12 @@
 // thread-pool.ts, never imported; what it needs for a kind of work is loaded with the first of that kind.
 
 import { parentPort } from 'node:worker_threads'
-import { zstdCompressSync } from 'node:zlib'
 import { must } from '../../../libraries/base/assert.ts'
 import type { JobKind, JobSettings } from './jobs.ts'
 import { beginTask, type TaskWork } from './tasks.ts'
 import { Handover } from './handover.ts'
 import { type FromThread, type ToThread, toldError } from './thread-messages.ts'
+import { compressPage } from './zstd-page.ts'
 
 const port = must(parentPort ?? undefined, 'this file runs as a thread')
 let task: Promise<TaskWork> | undefined
@@ -15,7 +15,7 @@ let last: Promise<unknown> = Promise.resolve()
 
 port.on('message', (message: ToThread) => {
   if (message.kind === 'begin') {
-    task = beginTask(message.beginning, (bytes) => zstdCompressSync(bytes))
+    task = beginTask(message.beginning, compressPage)
     task.catch(() => {})
     return
   }

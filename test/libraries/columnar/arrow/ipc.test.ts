@@ -222,6 +222,7 @@ describe('bad Arrow streams', () => {
       const read: Value[][] = []
       for (const [i, from] of [0, ...cuts].entries()) {
         for (const batch of reader.push(bytes.slice(from, cuts[i]))) read.push(...batchRows(batch))
+        reader.free()
       }
       reader.end()
       return read

@@ -48,7 +48,7 @@ describe('an Arrow body that holds much in little', () => {
 
   test('is refused at once, or comes in small pieces: one run of two billion rows', async () => {
     expect((await refusal(fixture('hostile-runs.arrows'))).kind).toBe('BodyTooLarge')
-    const limits = { ...defaultLimits(), inflatedBytes: 2 ** 40 }
+    const limits = { ...defaultLimits(), columnBytes: 2 ** 40 }
     const file = await openArrow(bodyFile(fixture('hostile-runs.arrows')), limits)
     expect(file.rows).toBe(2 ** 31 - 1)
     let pieces = 0
