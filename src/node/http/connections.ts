@@ -9,6 +9,7 @@ import { type Clock, systemClock } from '../../libraries/base/clock.ts'
 import { hasBody } from './slow-clients.ts'
 
 interface Connection {
+  readonly socket: Socket
   /** A request is being handled. */
   isBusy: boolean
   /** Those that have been read and wait for their turn. */
@@ -21,14 +22,15 @@ interface Connection {
  */
 export class ConnectionTurns {
   readonly #connections = new WeakMap<Socket, Connection>()
+  /** A request whose reader gave up has no socket any more, though its answer has gone out and the next request comes. */
+  readonly #of = new WeakMap<IncomingMessage, Connection>()
 
   /** Calls `handle` when the connection's earlier requests are answered: at once where there are none. */
-  take({ socket }: IncomingMessage, handle: () => void): void {
-    let connection = this.#connections.get(socket)
-    if (connection === undefined) {
-      connection = newConnection(socket)
-      this.#connections.set(socket, connection)
-    }
+  take(request: IncomingMessage, handle: () => void): void {
+    const { socket } = request
+    const connection = this.#connections.get(socket) ?? newConnection(socket)
+    this.#connections.set(socket, connection)
+    this.#of.set(request, connection)
     if (!connection.isBusy) {
       connection.isBusy = true
       return handle()
@@ -39,12 +41,11 @@ export class ConnectionTurns {
 
   /** The request is answered: the connection's next one has its turn. */
   pass(request: IncomingMessage): void {
-    const socket = request.socket as Socket | null // none where the request was broken off
-    const connection = socket === null ? undefined : this.#connections.get(socket)
-    if (socket === null || connection === undefined) return
+    const connection = this.#of.get(request)
+    if (connection === undefined || connection.socket.destroyed) return
     const next = connection.waiting.shift()
     connection.isBusy = next !== undefined
-    if (next !== undefined && connection.waiting.length === 0) socket.resume()
+    if (next !== undefined && connection.waiting.length === 0) connection.socket.resume()
     next?.()
   }
 }
@@ -60,7 +61,7 @@ export function closeUnlessRead(request: IncomingMessage, clock: Clock): void {
 }
 
 function newConnection(socket: Socket): Connection {
-  const connection: Connection = { isBusy: false, waiting: [] }
+  const connection: Connection = { socket, isBusy: false, waiting: [] }
   // What reads a body resumes the connection.
   socket.on('resume', () => {
     if (connection.waiting.length > 0) socket.pause()

@@ -2,6 +2,7 @@
 // and held back by TCP when there are more than the node wants to hold.
 
 import { connect, type Socket } from 'node:net'
+import { gzipSync } from 'node:zlib'
 import { fastify } from 'fastify'
 import { expect, test } from 'vitest'
 import { ConnectionTurns } from '../../../src/node/http/connections.ts'
@@ -39,6 +40,24 @@ test('wait for the one before them, so that a slow answer holds back those behin
   await expect.poll(() => text.match(/HTTP\/1\.1 200 /g)?.length).toBe(2)
   expect(text.indexOf('"committed"')).toBeLessThan(text.indexOf('{"ok":true}'))
   socket.destroy()
+})
+
+test('come to their turn after one that was refused before all of its body was read', async () => {
+  const { hostname, port } = new URL(live.node.url)
+  // It inflates to more than its ratio allows, so nothing is read of what follows.
+  const body = Buffer.concat([gzipSync(Buffer.alloc(100_000_000, 10)), Buffer.alloc(150_000)])
+  for (let round = 0; round < 2; round++) {
+    const socket = connect(Number(port), hostname)
+    let text = ''
+    socket.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
+    const head = post(1, `Content-Encoding: gzip\r\n`).split('Content-Length')[0]
+    socket.write(Buffer.concat([Buffer.from(`${head}Content-Length: ${body.length}\r\n\r\n`), body]))
+    await expect.poll(() => text).toContain(' 413 ')
+    socket.write('GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n')
+    await expect.poll(() => text.endsWith('{"ok":true}') || socket.destroyed).toBe(true)
+    expect(socket.destroyed).toBe(false)
+    socket.destroy()
+  }
 })
 
 test('are read no further than one chunk while the one before them is handled, and lose nothing by it', async () => {
