@@ -2,8 +2,8 @@
 
 import { tableFromIPC, tableToIPC } from 'apache-arrow'
 import { encodeArrowStream } from '../src/libraries/columnar/arrow/ipc.ts'
-import { arrow } from '../src/node/formats/arrow/format.ts'
-import { ndjson } from '../src/node/formats/json/format.ts'
+import { arrow } from '../src/libraries/formats/arrow/format.ts'
+import { ndjson } from '../src/libraries/formats/json/format.ts'
 import { must } from '../src/libraries/base/assert.ts'
 import { type Limits, limitTable } from '../src/libraries/base/limits.ts'
 import type { RecordBatch } from '../src/libraries/model/schema.ts'

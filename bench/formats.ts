@@ -1,8 +1,8 @@
 // The readers of text formats: rows and megabytes per second of CPU, the ratio to JSON.parse a line in the same run,
 // and the cost of a body of one row. Run: node bench/formats.ts
 
-import { csv } from '../src/node/formats/csv/format.ts'
-import { json, ndjson } from '../src/node/formats/json/format.ts'
+import { csv } from '../src/libraries/formats/csv/format.ts'
+import { json, ndjson } from '../src/libraries/formats/json/format.ts'
 import { reading, readingFields, readingOptions } from './readings.ts'
 
 type Format = 'csv' | 'json' | 'ndjson'

@@ -1,10 +1,10 @@
 // Reading GeoJSON points: rows per second of CPU next to NDJSON of the same properties, in one run.
 // A part of bench/run.ts.
 
-import type { ReaderOptions } from '../src/node/formats/format.ts'
-import type { StreamFormat } from '../src/node/formats/format.ts'
-import { geojson, ndgeojson } from '../src/node/formats/geojson/format.ts'
-import { ndjson } from '../src/node/formats/json/format.ts'
+import type { ReaderOptions } from '../src/libraries/formats/format.ts'
+import type { StreamFormat } from '../src/libraries/formats/format.ts'
+import { geojson, ndgeojson } from '../src/libraries/formats/geojson/format.ts'
+import { ndjson } from '../src/libraries/formats/json/format.ts'
 import type { Measure } from './measure.ts'
 import { field, reading, readingFields, readingOptions } from './readings.ts'
 

@@ -81,8 +81,8 @@ function programOf(options: Readonly<Record<string, unknown>>, tuning: Tuning): 
   const source = (path: string): string => JSON.stringify(new URL(path, sources).href)
   return `
     import { readFileSync, writeSync } from 'node:fs'
-    import { loadConfig } from ${source('node/config.ts')}
-    import { startNode } from ${source('node/node.ts')}
+    import { loadConfig } from ${source('app/config.ts')}
+    import { startNode } from ${source('app/node.ts')}
     import { tuned } from ${JSON.stringify(tuningSource)}
     const config = tuned(loadConfig(${JSON.stringify(options)}), ${JSON.stringify(tuning)})
     const node = await startNode(config)

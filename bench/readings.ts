@@ -1,6 +1,6 @@
 // Readings of a sensor: what the benchmarks of readers read, and the columns of it.
 
-import type { ReaderOptions } from '../src/node/formats/format.ts'
+import type { ReaderOptions } from '../src/libraries/formats/format.ts'
 import { type DataType, defaultVocabulary, type Field, optional, timestampMs } from '../src/libraries/model/schema.ts'
 
 export const field = (name: string, type: DataType): Field => ({ name, type: optional(type) })

@@ -2,8 +2,8 @@
 // A part of bench/run.ts.
 
 import { crc32, deflateRawSync } from 'node:zlib'
-import type { ReaderOptions } from '../src/node/formats/format.ts'
-import { geojson } from '../src/node/formats/geojson/format.ts'
+import type { ReaderOptions } from '../src/libraries/formats/format.ts'
+import { geojson } from '../src/libraries/formats/geojson/format.ts'
 import { shapefile } from '../src/features/shapefile/format.ts'
 import { type Limits, limitTable } from '../src/libraries/base/limits.ts'
 import { type BenchNode, cpuMicros, startBenchNode } from './machine.ts'

@@ -7,7 +7,7 @@ import { constantColumn, int64RangeColumn, sliceBatch } from '../src/libraries/c
 import { ArrowStreamReader } from '../src/libraries/columnar/arrow/ipc-reader.ts'
 import { encodeArrowStream } from '../src/libraries/columnar/arrow/ipc.ts'
 import { createLogicalHash } from '../src/libraries/columnar/arrow/logical-hash.ts'
-import { ndjson } from '../src/node/formats/json/format.ts'
+import { ndjson } from '../src/libraries/formats/json/format.ts'
 import { must } from '../src/libraries/base/assert.ts'
 import { systemClock } from '../src/libraries/base/clock.ts'
 import { silentLogger } from '../src/libraries/base/logger.ts'

@@ -3,7 +3,7 @@
 
 import { readFile } from 'node:fs/promises'
 
-const folder = new URL('../src/node/formats/compiled/', import.meta.url)
+const folder = new URL('../src/libraries/formats/compiled/', import.meta.url)
 const options = '-O3 --converge --noAssert --runtime stub --enable simd --importMemory --initialMemory 1'
 
 /** The text of `lines.gen.ts`. What the compiler says goes to the terminal. */

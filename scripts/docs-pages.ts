@@ -4,8 +4,8 @@
 import type { Argument, Command, Option } from 'commander'
 import { exitCodes } from '../src/cli/failure.ts'
 import { createProgram } from '../src/cli/program.ts'
-import { formats } from '../src/node/formats/registry.ts'
-import { clientEnvironment, loadConfig, optionTable, variableOf } from '../src/node/config.ts'
+import { formats } from '../src/libraries/formats/registry.ts'
+import { clientEnvironment, loadConfig, optionTable, variableOf } from '../src/app/config.ts'
 import type { OptionRow } from '../src/node/options.ts'
 
 const generated = '<!-- Written by `npm run generate`. -->'

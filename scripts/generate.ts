@@ -20,7 +20,7 @@ const schemas = ['streams/records/v1.schema.json', 'streams/commits/v1.schema.js
 
 const generators: readonly Generator[] = [
   { target: 'src/node/log/messages.gen.ts', generate: () => messageTypes(schemas.map((path) => new URL(path, root))) },
-  { target: 'src/node/formats/compiled/lines.gen.ts', generate: compiledReader },
+  { target: 'src/libraries/formats/compiled/lines.gen.ts', generate: compiledReader },
   { target: 'docs/configuration.md', generate: async () => configurationPage() },
   { target: 'docs/cli.md', generate: async () => commandLinePage() },
   { target: 'docs/errors.md', generate: async () => errorsPage() },

@@ -4,9 +4,9 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { loadConfig } from '../src/node/config.ts'
+import { loadConfig } from '../src/app/config.ts'
 import { errorCatalogue, type ErrorEntry, routeTexts } from '../src/node/http/texts.ts'
-import { startNode } from '../src/node/node.ts'
+import { startNode } from '../src/app/node.ts'
 
 const generated = '<!-- Written by `npm run generate`. -->'
 

@@ -3,21 +3,21 @@
 
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Config, loadConfig } from './node/config.ts'
+import { type Config, loadConfig } from './app/config.ts'
 import type { FsckOptions } from './node/upkeep/fsck.ts'
 import type { DatasetReport, StoreReport } from './node/upkeep/report.ts'
 import type { Logger } from './libraries/base/logger.ts'
 import { NodeError } from './libraries/base/errors.ts'
-import type { RunningNode } from './node/node.ts'
+import type { RunningNode } from './app/node.ts'
 import { schemeOf } from './node/options.ts'
 import type { ObjectStore } from './node/store/object-store.ts'
 
 export { fromPlain, jsonText, parseJson, toPlain } from './libraries/base/json/json.ts'
 export type { PlainJson } from './libraries/base/json/json.ts'
 export { addressText, hasSigned } from './libraries/proof/possession.ts'
-export { loadConfig, optionTable, packageVersion, readOptions, variableOf } from './node/config.ts'
-export { refuseIdleOptions } from './node/idle-options.ts'
-export type { ClientEnvironment, Config, ReadOption } from './node/config.ts'
+export { loadConfig, optionTable, packageVersion, readOptions, variableOf } from './app/config.ts'
+export { refuseIdleOptions } from './app/idle-options.ts'
+export type { ClientEnvironment, Config, ReadOption } from './app/config.ts'
 export type { OptionRow, OptionValue } from './node/options.ts'
 export { systemClock } from './libraries/base/clock.ts'
 export type { Clock } from './libraries/base/clock.ts'
@@ -26,7 +26,7 @@ export type { Logger } from './libraries/base/logger.ts'
 export { DecodeError, HaltError, NodeError } from './libraries/base/errors.ts'
 export { JsonNumber } from './libraries/base/json/value.ts'
 export type { JsonObject, JsonValue } from './libraries/base/json/value.ts'
-export type { RunningNode } from './node/node.ts'
+export type { RunningNode } from './app/node.ts'
 export type { CopyProgress, CopyReport } from './node/store/copy-store.ts'
 export type { FsckOptions } from './node/upkeep/fsck.ts'
 export type { DatasetReport, FsckProgress, Problem, StoreReport } from './node/upkeep/report.ts'
@@ -36,7 +36,7 @@ export type { DatasetReport, FsckProgress, Problem, StoreReport } from './node/u
  * HaltError and what the file system throws.
  */
 export async function startNode(config: Config, logger?: Logger): Promise<RunningNode> {
-  const node = await import('./node/node.ts')
+  const node = await import('./app/node.ts')
   return node.startNode(config, logger)
 }
 
@@ -77,7 +77,7 @@ export async function sweepStore(
 
 /** Opens what `storeRoot` names, or the bucket of an s3:// URL, with the options that the environment has for it. */
 async function openStoreOf(dataDir: string, use: 'read' | 'write'): Promise<ObjectStore> {
-  const { openStore, openStoreThatIs } = await import('./node/open-storage.ts')
+  const { openStore, openStoreThatIs } = await import('./app/open-storage.ts')
   if (schemeOf(dataDir) !== undefined) return openStoreThatIs(loadConfig({ store: dataDir }), use)
   return openStore(await storeRoot(dataDir), use)
 }

@@ -1,6 +1,6 @@
 // The program: reads the arguments, runs the command, ends with its exit code. Started by bin/proofstream.js.
 
-const { clientEnvironment, loadConfig, optionTable } = await import('./node/config.ts')
+const { clientEnvironment, loadConfig, optionTable } = await import('./app/config.ts')
 const { runCommandLine } = await import('./cli/program.ts')
 const exitCode = await runCommandLine(process.argv.slice(2), { clientEnvironment, loadConfig, optionTable })
 // A process that has decided to end ends, whatever is still open: a supervisor waits for it.

@@ -15,7 +15,7 @@ import {
 } from './helpers/sources.ts'
 
 interface Rules {
-  /** Floor, room (`node/log`) or file (`node/config.ts`) of `src/` → what it may import; `import(x)` by `import()` alone. */
+  /** Floor, room (`node/log`) or file (`app/config.ts`) of `src/` → what it may import; `import(x)` by `import()` alone. */
   readonly allowed: ReadonlyMap<string, readonly string[]>
   /** Package → globs of its doors. */
   readonly doors: ReadonlyMap<string, readonly string[]>
@@ -62,7 +62,7 @@ function readRules(markdown: string): Rules {
 const rules = readRules(readFileSync(join(repository, 'docs/ARCHITECTURE.md'), 'utf8'))
 const sources = filesUnder('src')
 
-/** `src/node/log/x.ts` → `node/log`; `src/node/config.ts` → `node/config.ts`; `src/cli/x/y.ts` → `cli`. */
+/** `src/node/log/x.ts` → `node/log`; `src/app/config.ts` → `app/config.ts`; `src/cli/x/y.ts` → `cli`. */
 function unitOf(path: string): string {
   const [, floor = '', room = ''] = path.split('/')
   return floor === 'cli' || room === '' ? floor : `${floor}/${room}`
@@ -258,7 +258,7 @@ describe('the rules about imports', () => {
   test.each([
     ['src/node/builder/a.ts', "import { x } from '../store/layout.ts'\nimport { y } from './fold.ts'"],
     ['src/features/toy/a.ts', "import { x } from '../../node/http/context.ts'"],
-    ['src/features.ts', "const x = await import('./features/toy/feature.ts')"],
+    ['src/app/features.ts', "const x = await import('./features/toy/feature.ts')"],
     ['src/cli/a.ts', "const { startNode } = await import('../node/node.ts')"],
     ['src/node/engine/duckdb-child.ts', "import { DuckDBInstance } from '@duckdb/node-api'"],
     [nodeSeam, "import { createHash } from 'node:crypto'"],

@@ -36,7 +36,7 @@ export const slowFiles: string[] = [
   'test/node/http/{golden-*,odd-texts,pipelining,process-per-rights,quotas,round-trip,slow-file-reader,stream,stream-by-socket}.test.ts',
   'test/node/http/waiting-rights.test.ts',
   'test/features/shapefile/damage.test.ts',
-  'test/node/formats/arrow/round-trip.test.ts',
+  'test/libraries/formats/arrow/round-trip.test.ts',
   'test/libraries/columnar/parquet/{codecs,damage,wide}.test.ts',
   'test/node/store/packs.test.ts',
   'test/drivers/s3/{s3-faults,s3-store,s3-trial}.test.ts',

@@ -5,7 +5,7 @@ import { matchesGlob } from 'node:path'
 import type { Command } from 'commander'
 import { describe, expect, test } from 'vitest'
 import { createProgram } from '../src/cli/program.ts'
-import { clientEnvironment, loadConfig, optionTable } from '../src/node/config.ts'
+import { clientEnvironment, loadConfig, optionTable } from '../src/app/config.ts'
 import vitestConfig from '../vitest.config.ts'
 import {
   codeOnly,

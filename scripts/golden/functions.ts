@@ -1,5 +1,5 @@
 // Calls of every function that a proof may hold: each line is a list of expressions over `golden.mild`, or a whole
-// statement. test/node/http/golden-proofs.test.ts tells which functions of src/libraries/model/sql-functions.ts have no call.
+// statement. test/node/http/golden-proofs.test.ts tells which functions of src/libraries/sql/functions.ts have no call.
 
 export const functionLines = String.raw`
 n % 4, x % 2, p % 3, mod(n, 4), fmod(x, 2), n & 5, n | 5, xor(n, 5), n << 2, n >> 1, ~n where n > 0

@@ -54,7 +54,7 @@ async function rowsRoot(
   { physicalHash, offsetInterval }: DataSlice,
 ): Promise<Uint8Array | undefined> {
   const rows = await bytesOf(client, `${path}/data/${physicalHash}`, physicalHash)
-  const { rowRoot } = await import('../node/row-root.ts')
+  const { rowRoot } = await import('../app/row-root.ts')
   return rows && (await rowRoot(rows, { secret, start: Number(offsetInterval.start) }))
 }
 

@@ -4,8 +4,8 @@
 import { open } from 'node:fs/promises'
 import { basename, extname } from 'node:path'
 import { constants, gunzipSync } from 'node:zlib'
-import { type Look, lookAlike, type MapDocument, mapDocumentOf } from '../node/formats/look-alike.ts'
-import { formats } from '../node/formats/registry.ts'
+import { type Look, lookAlike, type MapDocument, mapDocumentOf } from '../libraries/formats/look-alike.ts'
+import { formats } from '../libraries/formats/registry.ts'
 import { CommandFailure, exitCodes, note } from './failure.ts'
 
 /** What is known of a file that is to be sent. */

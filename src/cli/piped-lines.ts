@@ -3,8 +3,8 @@
 
 import { fstatSync } from 'node:fs'
 import type { Readable } from 'node:stream'
-import type { FormatFacts } from '../node/formats/format.ts'
-import { defaultFormat, formatNamed } from '../node/formats/registry.ts'
+import type { FormatFacts } from '../libraries/formats/format.ts'
+import { defaultFormat, formatNamed } from '../libraries/formats/registry.ts'
 import { systemClock } from '../index.ts'
 
 /** Stdin that another program writes, in a format that can be cut into batches while it comes. */

@@ -2,7 +2,7 @@
 // run, so that help and short commands start at once.
 
 import { Command, CommanderError } from 'commander'
-import type { FormatFacts } from '../node/formats/format.ts'
+import type { FormatFacts } from '../libraries/formats/format.ts'
 import { type CommandContext, contextOf, type Entry, outputOption, type Runner } from './context.ts'
 import { exitCodes, failureOf, printFailure } from './failure.ts'
 import { onSignal } from './interrupt.ts'
@@ -15,7 +15,7 @@ export async function runCommandLine(args: readonly string[], entry: Entry): Pro
   endQuietlyWithoutReader()
   let exitCode: number = exitCodes.done
   // Readers of formats are many modules: they are loaded for the one command that names them.
-  const formats = args.includes('ingest') ? (await import('../node/formats/registry.ts')).formats : []
+  const formats = args.includes('ingest') ? (await import('../libraries/formats/registry.ts')).formats : []
   const program = createProgram(entry, formats, async (command, run) => {
     if (command.name() !== 'serve') process.on('SIGINT', onSignal)
     exitCode = await run(contextOf(command, entry))

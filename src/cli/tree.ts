@@ -2,7 +2,7 @@
 // runs, so that help and short commands start at once. Order here is order in the help and in docs/cli.md.
 
 import { type Command, Option } from 'commander'
-import type { FormatFacts } from '../node/formats/format.ts'
+import type { FormatFacts } from '../libraries/formats/format.ts'
 import type { OptionRow } from '../index.ts'
 import type { BundleOptions } from './commands/bundle.ts'
 import type { CreateOptions, ListOptions, LogOptions, SetOptions } from './commands/dataset.ts'

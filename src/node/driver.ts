@@ -1,4 +1,4 @@
-// What a log or a store must be that is no directory of this machine: the interfaces of all drivers. drivers.ts lists them;
+// What a log or a store must be that is no directory of this machine: the interfaces of all drivers. app/drivers.ts lists them;
 // nothing else of the node loads one.
 
 import type { Logger } from '../libraries/base/logger.ts'

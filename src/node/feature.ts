@@ -1,9 +1,9 @@
-// What a node may do without: the one interface of all optional features. features.ts lists them; nothing else of the node
+// What a node may do without: the one interface of all optional features. app/features.ts lists them; nothing else of the node
 // loads one.
 
 import type { ChainSource } from './catalog/chain-source.ts'
-import { features } from '../features.ts'
-import type { KnownFormat } from './formats/registry.ts'
+import { features } from '../app/features.ts'
+import type { KnownFormat } from '../libraries/formats/registry.ts'
 import type { Gateway } from './gateway/gateway.ts'
 import type { OptionalRoutes } from './http/context.ts'
 import type { Health } from './machine/ops/health.ts'
@@ -12,7 +12,7 @@ import type { NodeKey } from '../libraries/proof/sign.ts'
 import type { DataPaths } from './store/layout.ts'
 import type { ObjectStore } from './store/object-store.ts'
 import type { OptionGroup } from './options.ts'
-import type { Shared } from './roles.ts'
+import type { Shared } from '../app/roles.ts'
 import type { Finding } from './upkeep/finding.ts'
 import type { AddProblem } from './upkeep/report.ts'
 
@@ -28,7 +28,7 @@ export interface Feature {
   readonly inspect?: (paths: DataPaths, store?: ObjectStore) => Promise<readonly Finding[]>
   /** What `fsck` checks of what it keeps in the store. */
   readonly check?: (store: ObjectStore, add: AddProblem) => Promise<void>
-  /** Nothing of its code is loaded before. Absent where it is a format alone (node/formats/registry.ts). */
+  /** Nothing of its code is loaded before. Absent where it is a format alone (libraries/formats/registry.ts). */
   readonly load?: () => Promise<FeatureCode>
 }
 

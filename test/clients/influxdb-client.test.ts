@@ -7,7 +7,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { foldAscii } from '../../src/libraries/model/names.ts'
 import { run } from '../examples/run.ts'
-import { infer, readBytes, readerOptions, rowsOf } from '../node/formats/reading.ts'
+import { infer, readBytes, readerOptions, rowsOf } from '../libraries/formats/reading.ts'
 import { liveNode } from '../helpers/live-node.ts'
 
 const isThere = spawnSync('python3', ['-c', 'import influxdb_client']).status === 0

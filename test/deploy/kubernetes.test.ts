@@ -4,7 +4,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { loadConfig, optionTable } from '../../src/node/config.ts'
+import { loadConfig, optionTable } from '../../src/app/config.ts'
 import { must } from '../../src/libraries/base/assert.ts'
 import { roles } from '../../src/libraries/model/names.ts'
 import { repository } from '../helpers/sources.ts'

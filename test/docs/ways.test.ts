@@ -14,7 +14,7 @@ const met = [
   'node/log/file/file-log.ts',
   'node/builder/partition.ts',
   'node/store/directory/directory-store.ts',
-  'node/engine/child.ts',
+  'node/engine/process/child.ts',
 ]
 
 function filesOf(title: string): string[] {

@@ -4,7 +4,7 @@
 import { expect, it, vi } from 'vitest'
 import { startLiveNode } from '../helpers/live-node.ts'
 
-vi.mock(import('../../src/drivers.ts'), async (original) => {
+vi.mock(import('../../src/app/drivers.ts'), async (original) => {
   const { logDrivers, storeDrivers } = await original()
   const { log, store } = await import('./toy-drivers.ts')
   // A row more in each list, as a commit would add it.
@@ -24,8 +24,8 @@ it('is what a node writes to and reads from', async () => {
 })
 
 it('has its options, which are refused where they have no effect, and its schemes', async () => {
-  const { loadConfig, readOptions } = await import('../../src/node/config.ts')
-  const { refuseIdleOptions } = await import('../../src/node/idle-options.ts')
+  const { loadConfig, readOptions } = await import('../../src/app/config.ts')
+  const { refuseIdleOptions } = await import('../../src/app/idle-options.ts')
   expect(() => loadConfig({ store: 'barn://toys' })).toThrow('expected a directory, or s3://…, box://…')
   expect(() => loadConfig({ log: 'ball' })).toThrow('expected one of file, kafka, toy')
   expect(() => refuseIdleOptions(readOptions({ 'toy-parts': 3 }))).toThrow('it needs the toy log: --log toy')

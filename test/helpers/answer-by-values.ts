@@ -2,7 +2,7 @@
 // which prints vectors. It prints what nodes have signed, and changes only together with the version of the dialect.
 
 import * as duckdb from '@duckdb/node-api'
-import type { RenderOptions } from '../../src/node/engine/duckdb-results.ts'
+import type { RenderOptions } from '../../src/node/engine/duckdb/results.ts'
 import { compareCodePoints } from '../../src/libraries/base/json/canonical.ts'
 import { assert, must } from '../../src/libraries/base/assert.ts'
 import { toHex } from '../../src/libraries/base/bytes.ts'

@@ -1,7 +1,7 @@
 // Every format with its code.
 
-import type { Format } from '../../src/node/formats/format.ts'
-import { formats } from '../../src/node/formats/registry.ts'
+import type { Format } from '../../src/libraries/formats/format.ts'
+import { formats } from '../../src/libraries/formats/registry.ts'
 import { must } from '../../src/libraries/base/assert.ts'
 
 export const loadedFormats: readonly Format[] = await Promise.all(formats.map(async ({ load }) => await load()))

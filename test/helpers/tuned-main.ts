@@ -2,7 +2,7 @@
 // need a node in a process of its own.
 
 import { runCommandLine } from '../../src/cli/program.ts'
-import { clientEnvironment, loadConfig, optionTable } from '../../src/node/config.ts'
+import { clientEnvironment, loadConfig, optionTable } from '../../src/app/config.ts'
 import { type Tuning, tuned } from './tuning.ts'
 
 const [tuning = '{}', ...args] = process.argv.slice(2)

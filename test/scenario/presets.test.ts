@@ -2,7 +2,7 @@
 
 import { readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
-import { type Preset, presetNames, presets } from '../../src/node/formats/presets.ts'
+import { type Preset, presetNames, presets } from '../../src/libraries/formats/presets.ts'
 import { datasetCalls } from '../helpers/dataset-calls.ts'
 import { liveNode } from '../helpers/live-node.ts'
 

@@ -1,4 +1,4 @@
-// What is told of the header of a CSV body, on a real node. What its cells, times and numbers mean: test/node/formats.
+// What is told of the header of a CSV body, on a real node. What its cells, times and numbers mean: test/libraries/formats.
 
 import { describe, expect, test } from 'vitest'
 import { datasetCalls } from '../helpers/dataset-calls.ts'

@@ -2,7 +2,7 @@
 // sometimes while what they sent before is still on its way. Each record is a batch of one row to the checker.
 
 import { Readable } from 'node:stream'
-import { ndjson } from '../../src/node/formats/json/format.ts'
+import { ndjson } from '../../src/libraries/formats/json/format.ts'
 import { readControls } from '../../src/node/gateway/controls.ts'
 import type { IngestStream, StreamLine } from '../../src/node/gateway/ingest-stream.ts'
 import type { BatchSent } from '../history/history.ts'

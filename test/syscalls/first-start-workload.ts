@@ -2,8 +2,8 @@
 
 import { readFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { loadConfig } from '../../src/node/config.ts'
-import { startNode } from '../../src/node/node.ts'
+import { loadConfig } from '../../src/app/config.ts'
+import { startNode } from '../../src/app/node.ts'
 
 const [dir = ''] = process.argv.slice(2)
 const options = { listen: '127.0.0.1:0', 'log-level': 'silent', roles: 'gateway,builder' }

@@ -14,7 +14,7 @@ export interface BackupCommand extends NodeOptions {
 
 /** Prints what was copied. Throws CommandFailure (verification failed) where a dataset is damaged. */
 export async function backup(context: CommandContext, { dir, flags, configFile }: BackupCommand): Promise<number> {
-  const { backup: copy } = await import('../../node/upkeep/repair.ts')
+  const { backup: copy } = await import('../../app/upkeep/repair.ts')
   const config = context.entry.loadConfig({ 'log-level': 'warn', ...flags }, configFile)
   const report = await withProgress('backing up', (onProgress) => copy(config, dir, onProgress))
   tell(context, report)
@@ -32,7 +32,7 @@ export async function restore(
   context: CommandContext,
   { dir, sameLog, flags, configFile }: RestoreCommand,
 ): Promise<number> {
-  const { restore: copy } = await import('../../node/upkeep/repair.ts')
+  const { restore: copy } = await import('../../app/upkeep/repair.ts')
   const config = context.entry.loadConfig({ 'log-level': 'error', ...flags }, configFile)
   const report = await withProgress('restoring', (onProgress) => copy(config, dir, { sameLog, onProgress }))
   tell(context, report)

@@ -15,7 +15,7 @@ import { print, shellWord } from '../terminal.ts'
 export async function doctor(context: CommandContext, options: NodeOptions): Promise<number> {
   const config = context.entry.loadConfig(options.flags, options.configFile)
   const set = optionsSet(options)
-  const { inspect } = await import('../../node/upkeep/inspect.ts')
+  const { inspect } = await import('../../app/upkeep/inspect.ts')
   const status = createStatusLine()
   const show = (name: string): void => status.show(`looking at ${name}`, true)
   const place = placeOf(context, options)

@@ -10,7 +10,7 @@ export async function addEngine(
   context: CommandContext,
   { flags, configFile, version, files }: NodeOptions & { readonly version: string; readonly files: readonly string[] },
 ): Promise<number> {
-  const { addEngine: add } = await import('../../node/upkeep/engines.ts')
+  const { addEngine: add } = await import('../../app/upkeep/engines.ts')
   const config = context.entry.loadConfig({ 'log-level': 'warn', ...flags }, configFile)
   const { digest, default: isDefault } = await add(config, version, files)
   printObject(context.form, objectOf({ version, digest }))

@@ -66,7 +66,7 @@ export async function pack(
   context: CommandContext,
   { dataset, sweep, flags, configFile }: PackCommand,
 ): Promise<number> {
-  const { packDatasets } = await import('../../node/upkeep/repair.ts')
+  const { packDatasets } = await import('../../app/upkeep/repair.ts')
   const config = context.entry.loadConfig({ 'log-level': 'warn', ...flags }, configFile)
   const packed = await packDatasets(config, { alias: dataset, sweep })
   printObjects(

@@ -29,7 +29,7 @@ export async function rotateKey(
   context: CommandContext,
   { leaked, flags, configFile }: NodeOptions & { readonly leaked: boolean },
 ): Promise<number> {
-  const { rotateKey: rotate } = await import('../../node/upkeep/rotate-key.ts')
+  const { rotateKey: rotate } = await import('../../app/upkeep/rotate-key.ts')
   const config = context.entry.loadConfig({ 'log-level': 'warn', ...flags }, configFile)
   const { did, former, retired } = await rotate(config, { leaked })
   printObject(context.form, objectOf({ did, former, retired: retired.at, why: retired.why }))
@@ -43,7 +43,7 @@ export async function tellLeaked(
   context: CommandContext,
   { did, flags, configFile }: NodeOptions & { readonly did: string },
 ): Promise<number> {
-  const { tellLeaked: tell } = await import('../../node/upkeep/rotate-key.ts')
+  const { tellLeaked: tell } = await import('../../app/upkeep/rotate-key.ts')
   const config = context.entry.loadConfig({ 'log-level': 'warn', ...flags }, configFile)
   const { at, why } = await tell(config, did)
   printObject(context.form, objectOf({ did, retired: at, why }))

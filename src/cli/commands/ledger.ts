@@ -101,7 +101,7 @@ export interface RenewCommand extends NodeOptions {
 
 /** Who the new ledger is goes to stdout. */
 export async function renewLedger(context: CommandContext, command: RenewCommand): Promise<number> {
-  const { withStore } = await import('../../node/upkeep/repair.ts')
+  const { withStore } = await import('../../app/upkeep/repair.ts')
   const { renewLedger: renew } = await import('../../features/ledger/renew.ts')
   const config = context.entry.loadConfig({ 'log-level': 'warn', ...command.flags }, command.configFile)
   const { origin, key, previous, keyFile } = await withStore(config, (store) => renew(store, config, command))

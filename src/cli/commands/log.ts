@@ -17,7 +17,7 @@ const columns = ['partition', 'from', 'to', 'dataset', 'reason']
 
 /** What is given up goes to stdout. Throws CommandFailure (conflict) when that is something and loss is not accepted. */
 export async function adoptLog(context: CommandContext, command: AdoptCommand): Promise<number> {
-  const { adopt, logNameOf } = await import('../../node/upkeep/repair.ts')
+  const { adopt, logNameOf } = await import('../../app/upkeep/repair.ts')
   const [old, next] = [logNameOf(command.old), logNameOf(command.next)]
   const log = [old, next].find((name) => name.kind === 'driver')?.driver ?? 'file'
   const config = context.entry.loadConfig({ 'log-level': 'warn', ...command.flags, log }, command.configFile)
@@ -72,7 +72,7 @@ export async function reject(context: CommandContext, command: RejectCommand & N
       'A dataset says which log it is of: --partition and --log go without one.',
     )
   }
-  const { rejectMessage } = await import('../../node/upkeep/repair.ts')
+  const { rejectMessage } = await import('../../app/upkeep/repair.ts')
   const config = context.entry.loadConfig({ 'log-level': 'warn', ...flags }, configFile)
   const of = dataset === undefined ? { log, partition: partition ?? 0 } : { dataset }
   const rejection = await rejectMessage(config, { position, reason, ...of })

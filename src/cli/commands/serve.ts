@@ -17,7 +17,7 @@ const stopWithinMs = 30_000
 export async function serve(context: CommandContext, options: NodeOptions): Promise<number> {
   refuseIdleOptions(readOptions(options.flags, options.configFile))
   const config = context.entry.loadConfig(options.flags, options.configFile)
-  const { startNode } = await import('../../node/node.ts')
+  const { startNode } = await import('../../app/node.ts')
   const node = await startNode(config)
   const stopped = stopSignal()
   announce(node, context.environment.dataDir)

@@ -13,7 +13,7 @@ export async function runStreams(
   { flags, configFile }: NodeOptions,
 ): Promise<number> {
   const config = context.entry.loadConfig({ 'log-level': 'warn', ...flags, log: 'kafka' }, configFile)
-  const { openStreams } = await import('../../node/open-storage.ts')
+  const { openStreams } = await import('../../app/open-storage.ts')
   const streams = await openStreams(config)
   const topics = await (action === 'apply' ? streams.apply() : streams.compare()).catch(unreachable)
   const rows = topics.flatMap(({ differences }) => differences).map((one): JsonValue => objectOf({ ...one }))

@@ -22,7 +22,7 @@ export async function checkBundleFile(
   file: string,
   options: VerifyOptions,
 ): Promise<CheckedAnswer> {
-  const { verifyBundle } = await import('../../node/verify-bundle.ts')
+  const { verifyBundle } = await import('../../app/verify-bundle.ts')
   const known = options.policy === undefined ? undefined : await policyOfFile(options.policy)
   // Slices that were unpacked go when the process ends.
   process.once('SIGTERM', () => process.exit(exitCodes.interrupted))

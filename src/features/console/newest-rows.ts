@@ -9,7 +9,7 @@ import type { CoordinateColumns } from '../../libraries/geo/coordinate-columns.t
 import { concatBytes } from '../../libraries/base/bytes.ts'
 import type { JsonValue } from '../../libraries/base/json/value.ts'
 import { type DataType, type Field, innerType } from '../../libraries/model/schema.ts'
-import { sqlName } from '../../libraries/model/sql-types.ts'
+import { sqlName } from '../../libraries/sql/types.ts'
 import type { QueryAnswer } from '../../node/answers/kept-answers.ts'
 import { askingOf, type Caller } from '../../node/answers/pin.ts'
 import { answerTag, type ReplicaDeps } from '../../node/answers/query.ts'

@@ -1,6 +1,6 @@
 // What this format is, without its code, which is loaded for the first body of it.
 
-import type { StreamFacts } from '../../node/formats/format.ts'
+import type { StreamFacts } from '../../libraries/formats/format.ts'
 
 export const lineProtocolFacts: StreamFacts = {
   kind: 'stream',

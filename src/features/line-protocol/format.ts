@@ -9,7 +9,7 @@ import { must } from '../../libraries/base/assert.ts'
 import { copyBytes, utf8 } from '../../libraries/base/bytes.ts'
 import type { RecordErrorKind } from '../../libraries/base/errors.ts'
 import { foldAscii } from '../../libraries/model/names.ts'
-import { BodyReader } from '../../node/formats/body-reader.ts'
+import { BodyReader } from '../../libraries/formats/body-reader.ts'
 import {
   type ColumnPlan,
   reservedName,
@@ -17,15 +17,21 @@ import {
   tablePlan,
   unknownName,
   valueCode,
-} from '../../node/formats/column-plan.ts'
-import { cutTimes } from '../../node/formats/column-warnings.ts'
-import { CompiledLines } from '../../node/formats/compiled/lines.ts'
-import { FaultLog, unknownFieldMessage } from '../../node/formats/fault-log.ts'
-import type { EpochUnit, InferOptions, ParsedBody, ReaderOptions, StreamFormat } from '../../node/formats/format.ts'
-import { BodyInferrer, type SampledColumn, valueClass } from '../../node/formats/inference.ts'
-import { Scratch } from '../../node/formats/json/text.ts'
-import { exactNumber, NumberScan, scaledInteger, scanNumber } from '../../node/formats/number-scan.ts'
-import { earlySeconds } from '../../node/formats/time-rules.ts'
+} from '../../libraries/formats/column-plan.ts'
+import { cutTimes } from '../../libraries/formats/column-warnings.ts'
+import { CompiledLines } from '../../libraries/formats/compiled/lines.ts'
+import { FaultLog, unknownFieldMessage } from '../../libraries/formats/fault-log.ts'
+import type {
+  EpochUnit,
+  InferOptions,
+  ParsedBody,
+  ReaderOptions,
+  StreamFormat,
+} from '../../libraries/formats/format.ts'
+import { BodyInferrer, type SampledColumn, valueClass } from '../../libraries/formats/inference.ts'
+import { Scratch } from '../../libraries/formats/json/text.ts'
+import { exactNumber, NumberScan, scaledInteger, scanNumber } from '../../libraries/formats/number-scan.ts'
+import { earlySeconds } from '../../libraries/formats/time-rules.ts'
 import { LineProtocolFramer } from './framing.ts'
 import { isPointless, itemKind, LineScan, noValue } from './scan.ts'
 import { lineProtocolFacts } from './facts.ts'

@@ -2,7 +2,7 @@
 // point (blank ones, comments) are left out by who reads them.
 // Source: https://docs.influxdata.com/influxdb/v2/reference/syntax/line-protocol/
 
-import type { Framer } from '../../node/formats/record-feed.ts'
+import type { Framer } from '../../libraries/formats/record-feed.ts'
 import { backslash, comma, equals, hash, lineFeed, quote, space, tab } from './scan.ts'
 
 /** Where in a line: only a quote that begins the value of a field opens a text. */

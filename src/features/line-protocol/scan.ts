@@ -3,7 +3,7 @@
 // Source: https://docs.influxdata.com/influxdb/v2/reference/syntax/line-protocol/, and of escapes what its serialisers write
 
 import { decodeUtf8, grown, grownWords } from '../../libraries/base/bytes.ts'
-import type { Scratch } from '../../node/formats/json/text.ts'
+import type { Scratch } from '../../libraries/formats/json/text.ts'
 
 export const tab = 0x09
 export const lineFeed = 0x0a

@@ -4,7 +4,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { lineProtocolFacts as lineProtocol } from './facts.ts'
-import type { Misfits } from '../../node/formats/format.ts'
+import type { Misfits } from '../../libraries/formats/format.ts'
 import { type IngestControls, readControls } from '../../node/gateway/controls.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
 import { parseAliasText } from '../../libraries/model/names.ts'

@@ -8,7 +8,7 @@ import { NodeError } from '../../libraries/base/errors.ts'
 import { parseRfc3339Ms } from '../../libraries/model/instant.ts'
 import { foldAscii } from '../../libraries/model/names.ts'
 import { type DataType, type Field, innerType } from '../../libraries/model/schema.ts'
-import { sqlName, sqlText } from '../../libraries/model/sql-types.ts'
+import { sqlName, sqlText } from '../../libraries/sql/types.ts'
 import { type Box, boxOf } from '../../node/answers/conditions.ts'
 
 /** Deepest nesting of parentheses and NOT. */

@@ -22,7 +22,7 @@ import {
   placeOf,
   timeConditions,
 } from '../../node/answers/conditions.ts'
-import { sqlName } from '../../libraries/model/sql-types.ts'
+import { sqlName } from '../../libraries/sql/types.ts'
 import { sqlOfCql2, sqlOfEquality } from './cql2.ts'
 import { askingOf, type Caller } from '../../node/answers/pin.ts'
 import type { ReplicaDeps } from '../../node/answers/query.ts'

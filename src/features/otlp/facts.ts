@@ -1,6 +1,6 @@
 // What these formats are, without their code, which is loaded for the first body of them.
 
-import type { StreamFacts } from '../../node/formats/format.ts'
+import type { StreamFacts } from '../../libraries/formats/format.ts'
 
 const logs = { kind: 'stream', isLines: false, nesting: 'objects', hasOwnTime: true } as const
 

@@ -4,7 +4,7 @@
 import { must } from '../../libraries/base/assert.ts'
 import { NodeError, type RecordError } from '../../libraries/base/errors.ts'
 import type { Field } from '../../libraries/model/schema.ts'
-import { tablePlan } from '../../node/formats/column-plan.ts'
+import { tablePlan } from '../../libraries/formats/column-plan.ts'
 import type {
   Inferred,
   Inferrer,
@@ -13,12 +13,12 @@ import type {
   ReaderOptions,
   StreamFacts,
   StreamFormat,
-} from '../../node/formats/format.ts'
-import { FaultLog } from '../../node/formats/fault-log.ts'
-import { ndjson } from '../../node/formats/json/format.ts'
-import { LineFramer } from '../../node/formats/json/framing.ts'
-import { ObjectReader } from '../../node/formats/json/objects.ts'
-import { JsonRecordReader } from '../../node/formats/json/record.ts'
+} from '../../libraries/formats/format.ts'
+import { FaultLog } from '../../libraries/formats/fault-log.ts'
+import { ndjson } from '../../libraries/formats/json/format.ts'
+import { LineFramer } from '../../libraries/formats/json/framing.ts'
+import { ObjectReader } from '../../libraries/formats/json/objects.ts'
+import { JsonRecordReader } from '../../libraries/formats/json/record.ts'
 import { readJsonLogs } from './json.ts'
 import { type LogSink, numberedColumns, type RowOptions } from './log-record.ts'
 import { ExportBytes, LogRows } from './log-rows.ts'

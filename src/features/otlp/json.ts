@@ -5,7 +5,7 @@
 import { isUtf8 } from 'node:buffer'
 import { parseJson } from '../../libraries/base/json/json.ts'
 import type { JsonObject } from '../../libraries/base/json/value.ts'
-import { JsonScanner } from '../../node/formats/json/scanner.ts'
+import { JsonScanner } from '../../libraries/formats/json/scanner.ts'
 import {
   closeBrace,
   closeBracket,
@@ -13,7 +13,7 @@ import {
   openBracket,
   skipSpace,
   stringText,
-} from '../../node/formats/json/text.ts'
+} from '../../libraries/formats/json/text.ts'
 import { originalName, recordOf, resourceOf, scopeIn } from './json-values.ts'
 import { deepestValue, type LogSink, malformedLogs } from './log-record.ts'
 

@@ -4,9 +4,9 @@
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import type { Misfits } from '../../node/formats/format.ts'
-import { presets } from '../../node/formats/presets.ts'
-import { mediaTypeOf } from '../../node/formats/registry.ts'
+import type { Misfits } from '../../libraries/formats/format.ts'
+import { presets } from '../../libraries/formats/presets.ts'
+import { mediaTypeOf } from '../../libraries/formats/registry.ts'
 import { type IngestControls, readControls } from '../../node/gateway/controls.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
 import { aliasOf } from '../../node/http/access.ts'

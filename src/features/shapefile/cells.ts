@@ -3,7 +3,7 @@
 
 import { utf8 } from '../../libraries/base/bytes.ts'
 import { noSuchDay, notADate, readDate } from '../../libraries/base/calendar.ts'
-import { excerptOf } from '../../node/formats/fault-log.ts'
+import { excerptOf } from '../../libraries/formats/fault-log.ts'
 import type { CodePage } from './code-page.ts'
 import type { DbfField } from './dbf.ts'
 import { malformed, type RecordFault, shown } from './faults.ts'

@@ -1,6 +1,6 @@
 // What this format is, without its code, which is loaded for the first body of it.
 
-import type { FileFacts } from '../../node/formats/format.ts'
+import type { FileFacts } from '../../libraries/formats/format.ts'
 
 export const shapefileFacts: FileFacts = {
   kind: 'file',

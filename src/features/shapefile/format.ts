@@ -12,8 +12,8 @@ import type {
   InferOptions,
   Inferred,
   ReaderOptions,
-} from '../../node/formats/format.ts'
-import { ndgeojson } from '../../node/formats/geojson/format.ts'
+} from '../../libraries/formats/format.ts'
+import { ndgeojson } from '../../libraries/formats/geojson/format.ts'
 import { codePageOf } from './code-page.ts'
 import { readDbfHeader } from './dbf.ts'
 import { malformed } from './faults.ts'

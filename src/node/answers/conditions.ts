@@ -8,7 +8,7 @@ import { maxLatitude, maxLongitude } from '../../libraries/geo/rules.ts'
 import { placesOf } from '../../libraries/geo/turns.ts'
 import { foldAscii } from '../../libraries/model/names.ts'
 import { type Field, innerType } from '../../libraries/model/schema.ts'
-import { sqlName, sqlText } from '../../libraries/model/sql-types.ts'
+import { sqlName, sqlText } from '../../libraries/sql/types.ts'
 
 /** A rectangle in degrees; west is greater than east where it crosses the antimeridian. */
 export interface Box {

@@ -2,13 +2,13 @@
 // through the gate like any statement. What runs is one SELECT over one dataset at a block.
 
 import { type DatasetChain, type DatasetView, viewOf } from '../catalog/dataset-chain.ts'
-import { lexSql } from '../../libraries/model/sql-lexer.ts'
+import { lexSql } from '../../libraries/sql/lexer.ts'
 import { positionAt } from '../../libraries/base/json/parser.ts'
 import { utf8 } from '../../libraries/base/bytes.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
 import { foldAscii } from '../../libraries/model/names.ts'
 import { type Field, systemFields } from '../../libraries/model/schema.ts'
-import { sqlName } from '../../libraries/model/sql-types.ts'
+import { sqlName } from '../../libraries/sql/types.ts'
 import { type Box, geometryColumn, type Interval, meets, placeOf, timeConditions } from './conditions.ts'
 import { type FileRequest, type OpenFile, openFileQuery } from './files.ts'
 import { type Caller, viewAt } from './pin.ts'

@@ -2,7 +2,7 @@
 // found. node/answers/export.ts makes queries of this kind out of whole datasets.
 
 import { type DatasetView, viewOf } from '../catalog/dataset-chain.ts'
-import type { AnswerStream } from '../engine/answer-stream.ts'
+import type { AnswerStream } from '../engine/process/answer-stream.ts'
 import type { StreamEnd, StreamJob } from '../engine/messages.ts'
 import { parametersJson } from '../../libraries/model/parameters.ts'
 import { checkDialect, type QueryRequest } from '../../libraries/model/query.ts'

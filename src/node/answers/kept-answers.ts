@@ -2,7 +2,7 @@
 // first, and found once where several callers ask at the same time. Stands between node/answers/query.ts, which has judged on
 // each request what its caller may read before anything is looked up here, and the engine.
 
-import { cancelled, over } from '../engine/cancelled.ts'
+import { cancelled, over } from '../engine/process/cancelled.ts'
 import type { Stability } from '../engine/messages.ts'
 import { concatBytes } from '../../libraries/base/bytes.ts'
 import { NodeError } from '../../libraries/base/errors.ts'

@@ -1,7 +1,7 @@
 // One question: gate → pin → run → output bytes → (with a proof) commitment and signature. Answers are put together here,
 // those of tail.ts and metadata.ts too, from members that are JSON text already.
 
-import { notProvable } from '../engine/gate.ts'
+import { notProvable } from '../../libraries/sql/gate.ts'
 import type { EngineAnswer, EngineTable } from '../engine/messages.ts'
 import { sha3256 } from '../../libraries/base/ids/native-crypto.ts'
 import { canonicalBytes } from '../../libraries/base/json/canonical.ts'

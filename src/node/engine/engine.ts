@@ -3,9 +3,9 @@
 
 import { assert } from '../../libraries/base/assert.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
-import { AnswerPipe, type AnswerStream } from './answer-stream.ts'
-import { cancelled } from './cancelled.ts'
-import { Lane, type Work } from './lane.ts'
+import { AnswerPipe, type AnswerStream } from './process/answer-stream.ts'
+import { cancelled } from './process/cancelled.ts'
+import { Lane, type Work } from './process/lane.ts'
 import {
   type Analysis,
   type Asking,

@@ -3,11 +3,11 @@
 
 import { NodeError } from '../../libraries/base/errors.ts'
 import type { Logger } from '../../libraries/base/logger.ts'
-import { draining } from './child-pool.ts'
+import { draining } from './process/child-pool.ts'
 import { type Engine, openEngine } from './engine.ts'
 import { knownEngines } from './known-engines.ts'
 import { dialect, type EngineOptions, engineVersion, normalizerVersion } from './messages.ts'
-import { reasonOf } from './sql-errors.ts'
+import { reasonOf } from '../../libraries/sql/sql-errors.ts'
 import { addingHint, engineAbsent, findNativeEngine, type NativeEngine } from './native-engine.ts'
 
 const othersMost = 2

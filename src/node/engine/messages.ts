@@ -9,7 +9,7 @@ import type { Parameter, ParameterName } from '../../libraries/model/parameters.
 import type { DataSchema, OutputSchema } from '../../libraries/model/schema.ts'
 import type { FileOptions } from '../../libraries/columnar/outputs/file-format.ts'
 import type { NativeEngine } from './native-engine.ts'
-import type { RowWindow } from './selects.ts'
+import type { RowWindow } from '../../libraries/sql/selects.ts'
 
 /** Release of DuckDB that the pinned package carries; the session refuses to start on another. */
 export const engineVersion = '1.5.6'
@@ -287,7 +287,7 @@ export interface EngineOptions {
   readonly clock: Clock
 }
 
-/** A table as it travels (node/engine/file-lists.ts). */
+/** A table as it travels (node/engine/process/file-lists.ts). */
 export interface PlainTable extends Omit<EngineTable, 'files'> {
   readonly list: string
   readonly files:

@@ -1,5 +1,5 @@
 // The files that a view is made of: all of a dataset up to its block, or those of them that can hold a row which the
-// statement needs (node/engine/narrowing.ts reads that from its tree). Leaving a file out never changes an answer: what each
+// statement needs (libraries/sql/narrowing.ts reads that from its tree). Leaving a file out never changes an answer: what each
 // row left out would have met is known, and cannot fail (docs/decisions/query-engine.md#files-that-a-statement-reads).
 
 import type { DatasetView } from '../catalog/dataset-chain.ts'

@@ -3,7 +3,7 @@
 
 import { bodyMemory, type Limits } from '../../libraries/base/limits.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
-import { type CellBound, demandCells, tooManyCells } from '../formats/cell-bound.ts'
+import { type CellBound, demandCells, tooManyCells } from '../../libraries/formats/cell-bound.ts'
 import type { Admitted } from './admission.ts'
 
 /** Cells that any body may have: of 8 bytes each, as much as is held before anything goes to the log. */

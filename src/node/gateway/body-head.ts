@@ -1,6 +1,12 @@
 // The first bytes of a body: they explain a refusal, and tell a map that came as plain JSON, or a page that came as CSV, from rows.
 
-import { headBytes, lookAlikeHint, mapDocumentOf, markupOf, type OtherDocument } from '../formats/look-alike.ts'
+import {
+  headBytes,
+  lookAlikeHint,
+  mapDocumentOf,
+  markupOf,
+  type OtherDocument,
+} from '../../libraries/formats/look-alike.ts'
 import { concatBytes } from '../../libraries/base/bytes.ts'
 import type { ErrorKind } from '../../libraries/base/error-table.ts'
 import { NodeError } from '../../libraries/base/errors.ts'

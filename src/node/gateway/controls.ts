@@ -3,8 +3,8 @@
 // than was meant, is refused. Pure.
 
 import type { IngestRules } from '../../libraries/odf/chain/records.ts'
-import { type Preset, presetNames, presets, type WantedRecords } from '../formats/presets.ts'
-import { mediaTypeOf, parametersOf } from '../formats/registry.ts'
+import { type Preset, presetNames, presets, type WantedRecords } from '../../libraries/formats/presets.ts'
+import { mediaTypeOf, parametersOf } from '../../libraries/formats/registry.ts'
 import { defined, ownValue } from '../../libraries/base/collections.ts'
 import { similarNames } from '../../libraries/base/compare.ts'
 import { NodeError } from '../../libraries/base/errors.ts'

@@ -2,7 +2,7 @@
 // from the moment on that its first records have told them. Whatever does not fit ends the attempt: reading the body again,
 // from its spool, finds and tells what is wrong.
 
-import type { Inferrer, StreamFormat } from '../formats/format.ts'
+import type { Inferrer, StreamFormat } from '../../libraries/formats/format.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
 import { type BodyFacts, type BodySource, inferOptions, inferredShape, Reading, type TypedBody } from './reading.ts'
 import type { Target } from './shape.ts'

@@ -4,9 +4,9 @@
 
 import { defined } from '../../libraries/base/collections.ts'
 import type { IngestRules } from '../../libraries/odf/chain/records.ts'
-import { pointerPath } from '../formats/field-place.ts'
-import { type Preset, presetNames, presets } from '../formats/presets.ts'
-import { placesTaken } from '../formats/registry.ts'
+import { pointerPath } from '../../libraries/formats/field-place.ts'
+import { type Preset, presetNames, presets } from '../../libraries/formats/presets.ts'
+import { placesTaken } from '../../libraries/formats/registry.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
 import type { JsonValue } from '../../libraries/base/json/value.ts'
 import { foldAscii } from '../../libraries/model/names.ts'

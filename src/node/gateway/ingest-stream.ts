@@ -5,7 +5,7 @@
 
 import type { Readable } from 'node:stream'
 import { defined } from '../../libraries/base/collections.ts'
-import type { EndlessFormat } from '../formats/format.ts'
+import type { EndlessFormat } from '../../libraries/formats/format.ts'
 import { joinedWarnings } from '../../libraries/base/warnings.ts'
 import { must } from '../../libraries/base/assert.ts'
 import type { Clock } from '../../libraries/base/clock.ts'

@@ -2,7 +2,7 @@
 // times; what else lies there is stored, with a warning.
 
 import type { DatasetChain } from '../catalog/dataset-chain.ts'
-import { earlySeconds } from '../formats/time-rules.ts'
+import { earlySeconds } from '../../libraries/formats/time-rules.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
 import type { TypedBody } from './reading.ts'
 

@@ -4,7 +4,7 @@
 import type { Catalog } from '../catalog/catalog.ts'
 import type { DatasetChain } from '../catalog/dataset-chain.ts'
 import type { BatchPlace, DecidedOutcome, Outcomes } from '../catalog/outcomes.ts'
-import type { CsvHeader } from '../formats/format.ts'
+import type { CsvHeader } from '../../libraries/formats/format.ts'
 import type { Clock } from '../../libraries/base/clock.ts'
 import type { Logger } from '../../libraries/base/logger.ts'
 import type { Announcements } from '../log/announcements.ts'

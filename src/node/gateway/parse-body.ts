@@ -2,7 +2,7 @@
 // that does not come to a good end is given back; its first bytes are kept (body-head.ts).
 
 import { defined } from '../../libraries/base/collections.ts'
-import type { FileOptions, Inferred, Inferrer, StreamFormat } from '../formats/format.ts'
+import type { FileOptions, Inferred, Inferrer, StreamFormat } from '../../libraries/formats/format.ts'
 import { sha2HashOfHex, sha2HashText } from '../../libraries/base/ids/identifiers.ts'
 import { createSha2, sha256Hex } from '../../libraries/base/ids/native-crypto.ts'
 import { freeBytes } from '../../libraries/base/bytes.ts'

@@ -1,8 +1,8 @@
 // The parameter `geometry`: which two fields of the records are the point of their column of geometries. A batch that makes a
 // dataset makes that column, with their names as an attribute, so that later batches need not name them. Pure.
 
-import type { PointColumns } from '../formats/points.ts'
-import type { Inferred } from '../formats/format.ts'
+import type { PointColumns } from '../../libraries/formats/points.ts'
+import type { Inferred } from '../../libraries/formats/format.ts'
 import { featureColumns } from '../../libraries/geo/feature-columns.ts'
 import { tooManyColumns } from '../../libraries/columnar/file-limits.ts'
 import { NodeError } from '../../libraries/base/errors.ts'

@@ -4,8 +4,8 @@ import type { Readable } from 'node:stream'
 import { defined } from '../../libraries/base/collections.ts'
 import { broughtRows } from '../../libraries/columnar/arrow/brought-rows.ts'
 import { demandReadBack } from '../../libraries/odf/chain/read-back.ts'
-import { fieldPlaceOf, type Placing, pointerPath } from '../formats/field-place.ts'
-import { type KeyField, type SentFacts, SentRows, type SentRowsOptions } from '../formats/sent-rows.ts'
+import { fieldPlaceOf, type Placing, pointerPath } from '../../libraries/formats/field-place.ts'
+import { type KeyField, type SentFacts, SentRows, type SentRowsOptions } from '../../libraries/formats/sent-rows.ts'
 import type {
   CsvHeader,
   FileReader,
@@ -16,8 +16,8 @@ import type {
   Misfits,
   ReaderOptions,
   StreamFormat,
-} from '../formats/format.ts'
-import type { BodyFormat } from '../formats/registry.ts'
+} from '../../libraries/formats/format.ts'
+import type { BodyFormat } from '../../libraries/formats/registry.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
 import type { Hash } from '../../libraries/base/ids/identifiers.ts'
 import { foldAscii } from '../../libraries/model/names.ts'

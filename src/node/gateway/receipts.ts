@@ -3,7 +3,7 @@
 import { defined } from '../../libraries/base/collections.ts'
 import type { GivenUp } from '../catalog/left-logs.ts'
 import type { NameRecord } from '../../libraries/odf/chain/records.ts'
-import type { CsvHeader } from '../formats/format.ts'
+import type { CsvHeader } from '../../libraries/formats/format.ts'
 import { timeText } from '../../libraries/base/clock.ts'
 import type { DatasetId, Hash } from '../../libraries/base/ids/identifiers.ts'
 import type { Fate } from './fate.ts'

@@ -2,8 +2,8 @@
 // beside it do not wait. Two blocks are under way at most; the rows are the same, and so is what is refused.
 
 import { type BroughtRows, broughtRows } from '../../libraries/columnar/arrow/brought-rows.ts'
-import type { ParsedBody, RecordReader, StreamFormat } from '../formats/format.ts'
-import { type SentFacts, SentRows } from '../formats/sent-rows.ts'
+import type { ParsedBody, RecordReader, StreamFormat } from '../../libraries/formats/format.ts'
+import { type SentFacts, SentRows } from '../../libraries/formats/sent-rows.ts'
 import { must } from '../../libraries/base/assert.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
 import type { RecordBatch } from '../../libraries/model/schema.ts'

@@ -3,7 +3,7 @@
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { can, datasetNotFound, demand, demandCreate } from '../access/scopes.ts'
-import type { Misfits } from '../formats/format.ts'
+import type { Misfits } from '../../libraries/formats/format.ts'
 import type { IngestControls } from '../gateway/controls.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
 import type { Alias } from '../../libraries/model/names.ts'

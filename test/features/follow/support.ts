@@ -5,8 +5,8 @@ import { createServer, type IncomingMessage, request, type ServerResponse } from
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { loadConfig } from '../../../src/node/config.ts'
-import { type RunningNode, startNode } from '../../../src/node/node.ts'
+import { loadConfig } from '../../../src/app/config.ts'
+import { type RunningNode, startNode } from '../../../src/app/node.ts'
 import { type Answer, type Call, send } from '../../helpers/live-node.ts'
 import { type Tuning, tuned } from '../../helpers/tuning.ts'
 

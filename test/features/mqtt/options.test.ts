@@ -3,7 +3,7 @@
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { loadConfig } from '../../../src/node/config.ts'
+import { loadConfig } from '../../../src/app/config.ts'
 import { parseAliasText } from '../../../src/libraries/model/names.ts'
 import { routeOf } from '../../../src/features/mqtt/route.ts'
 import { mqttOptions } from '../../../src/features/mqtt/options.ts'

@@ -1,8 +1,8 @@
 // Exports of OpenTelemetry logs: what a short body may stand for, which spellings are read, and what is not understood.
 
 import { describe, expect, test } from 'vitest'
-import type { Inferred } from '../../../src/node/formats/format.ts'
-import { failure, infer, optionalField, readBytes, readerOptions, rowsOf } from '../../node/formats/reading.ts'
+import type { Inferred } from '../../../src/libraries/formats/format.ts'
+import { failure, infer, optionalField, readBytes, readerOptions, rowsOf } from '../../libraries/formats/reading.ts'
 
 const noFields = readerOptions([], { unknownFields: 'ignore' })
 

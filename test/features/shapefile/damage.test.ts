@@ -4,7 +4,7 @@
 import { expect, test } from 'vitest'
 import { shapefile } from '../../../src/features/shapefile/format.ts'
 import { NodeError } from '../../../src/libraries/base/errors.ts'
-import { readFileBody } from '../../node/formats/reading.ts'
+import { readFileBody } from '../../libraries/formats/reading.ts'
 import { fixture } from './reading.ts'
 import { entriesOf, zipOf } from './zips.ts'
 import { seed } from '../../helpers/seed.ts'

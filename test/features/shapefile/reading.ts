@@ -2,14 +2,14 @@
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { FileOptions } from '../../../src/node/formats/format.ts'
+import type { FileOptions } from '../../../src/libraries/formats/format.ts'
 import { Warnings } from '../../../src/libraries/base/warnings.ts'
 import { layerFeatures } from '../../../src/features/shapefile/features.ts'
 import { openShapefile } from '../../../src/features/shapefile/format.ts'
 import type { Limits } from '../../../src/libraries/base/limits.ts'
 import { NodeError } from '../../../src/libraries/base/errors.ts'
 import { defaultLimits } from '../../helpers/default-limits.ts'
-import { bodyFile } from '../../node/formats/reading.ts'
+import { bodyFile } from '../../libraries/formats/reading.ts'
 
 export const fixtures = join(import.meta.dirname, '../../fixtures/shapefile')
 

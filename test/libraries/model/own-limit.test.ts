@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { ownLimit } from '../../../src/libraries/model/own-limit.ts'
+import { ownLimit } from '../../../src/libraries/sql/own-limit.ts'
 
 test.each<[string, number | undefined]>([
   ['select * from a.b limit 400', 400],

@@ -6,7 +6,7 @@ import {
   machineDependentFunctions,
   peerFunctions,
   scalarFunctions,
-} from '../../../src/libraries/model/sql-functions.ts'
+} from '../../../src/libraries/sql/functions.ts'
 import { must } from '../../../src/libraries/base/assert.ts'
 
 type Kind = 'integer' | 'float' | 'decimal' | 'text' | 'time' | 'bool' | 'bytes' | 'list'

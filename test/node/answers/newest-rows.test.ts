@@ -2,7 +2,7 @@
 // answer is that over all rows, wherever those that count are.
 
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { Lane } from '../../../src/node/engine/lane.ts'
+import { Lane } from '../../../src/node/engine/process/lane.ts'
 import { liveNode } from '../../helpers/live-node.ts'
 
 const rows = 1_100_000

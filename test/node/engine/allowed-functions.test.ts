@@ -9,7 +9,7 @@ import {
   scalarFunctions,
   spatialFunctions,
   volatileFunctions,
-} from '../../../src/libraries/model/sql-functions.ts'
+} from '../../../src/libraries/sql/functions.ts'
 import { foldAscii } from '../../../src/libraries/model/names.ts'
 import { usePlainEngine } from './helpers.ts'
 

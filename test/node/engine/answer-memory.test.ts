@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { must } from '../../../src/libraries/base/assert.ts'
 import { systemClock } from '../../../src/libraries/base/clock.ts'
 import { NodeError } from '../../../src/libraries/base/errors.ts'
-import { ChildHandle, type Outcome } from '../../../src/node/engine/child-handle.ts'
+import { ChildHandle, type Outcome } from '../../../src/node/engine/process/child-handle.ts'
 import { engineVersion, type ToChild } from '../../../src/node/engine/messages.ts'
 import { benchOptions } from './helpers.ts'
 

@@ -1,7 +1,7 @@
 // One engine process: what its death means for the job in flight, and that an interrupt leaves it usable.
 import { readFileSync } from 'node:fs'
 import { expect, onTestFinished, test } from 'vitest'
-import { ChildHandle } from '../../../src/node/engine/child-handle.ts'
+import { ChildHandle } from '../../../src/node/engine/process/child-handle.ts'
 import { engineVersion, type ToChild } from '../../../src/node/engine/messages.ts'
 import { must } from '../../../src/libraries/base/assert.ts'
 import { type Clock, systemClock } from '../../../src/libraries/base/clock.ts'

@@ -1,7 +1,7 @@
 // Both ends of the lists of files: what travels, and what the other end makes of it; then in a process, whose views show
 // exactly the files that are meant while lists grow.
 import { beforeAll, describe, expect, test } from 'vitest'
-import { areManySmall, HeldLists, SentLists } from '../../../src/node/engine/file-lists.ts'
+import { areManySmall, HeldLists, SentLists } from '../../../src/node/engine/process/file-lists.ts'
 import type { EngineTable, PlainTable } from '../../../src/node/engine/messages.ts'
 import { asking, schemaOf, systemColumns, useBench, writeSlice } from './helpers.ts'
 

@@ -16,7 +16,7 @@ import {
   engineVersion,
 } from '../../../src/node/engine/messages.ts'
 import { findNativeEngine } from '../../../src/node/engine/native-engine.ts'
-import { child, objects } from '../../../src/node/engine/tree.ts'
+import { child, objects } from '../../../src/libraries/sql/tree.ts'
 import { parseJson } from '../../../src/libraries/base/json/json.ts'
 import { must } from '../../../src/libraries/base/assert.ts'
 import { systemClock } from '../../../src/libraries/base/clock.ts'

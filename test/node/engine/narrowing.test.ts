@@ -1,10 +1,10 @@
 // What is read from a statement of the rows that it needs: only what is sure, and nothing where a row left out could show.
 
 import { describe, expect, it } from 'vitest'
-import { gateStatement } from '../../../src/node/engine/gate.ts'
+import { gateStatement } from '../../../src/libraries/sql/gate.ts'
 import type { Narrowing } from '../../../src/node/engine/messages.ts'
-import { columnsOf, narrowingOf } from '../../../src/node/engine/narrowing.ts'
-import { quoteOffsetWord } from '../../../src/libraries/model/offset-word.ts'
+import { columnsOf, narrowingOf } from '../../../src/libraries/sql/narrowing.ts'
+import { quoteOffsetWord } from '../../../src/libraries/sql/offset-word.ts'
 import { topNodeOf, usePlainEngine } from './helpers.ts'
 import { pinnedStatements } from './statement-corpus.ts'
 

@@ -2,9 +2,9 @@
 // the engine says so, and tries again.
 
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { ChildHandle, startMs } from '../../../src/node/engine/child-handle.ts'
+import { ChildHandle, startMs } from '../../../src/node/engine/process/child-handle.ts'
 import { openEngine } from '../../../src/node/engine/engine.ts'
-import { sweepMs, unusedMs } from '../../../src/node/engine/child-pool.ts'
+import { sweepMs, unusedMs } from '../../../src/node/engine/process/child-pool.ts'
 import { type Clock, systemClock } from '../../../src/libraries/base/clock.ts'
 import { ask, benchOptions } from './helpers.ts'
 

@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest'
 import type { FromChild } from '../../../src/node/engine/messages.ts'
 import { streamWindowBytes } from '../../../src/node/engine/messages.ts'
-import { Outbox } from '../../../src/node/engine/outbox.ts'
+import { Outbox } from '../../../src/node/engine/process/outbox.ts'
 import { systemClock } from '../../../src/libraries/base/clock.ts'
 import { NodeError } from '../../../src/libraries/base/errors.ts'
 

@@ -2,8 +2,8 @@
 // caller's text to the rewritten one. Our answers against the engine's own on the caller's text.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { firstDifference, jsonCheckStatement, printable } from '../../../src/node/engine/printable.ts'
-import { objects } from '../../../src/node/engine/tree.ts'
+import { firstDifference, jsonCheckStatement, printable } from '../../../src/libraries/sql/printable.ts'
+import { objects } from '../../../src/libraries/sql/tree.ts'
 import { jsonText } from '../../../src/libraries/base/json/json.ts'
 import {
   ask,

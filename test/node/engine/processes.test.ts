@@ -1,8 +1,8 @@
 // Which process a query runs in, with real processes: what one has read stays among those who may read it.
 import { array, assert as assertProperty, asyncProperty, constantFrom, record, uniqueArray } from 'fast-check'
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { ChildHandle } from '../../../src/node/engine/child-handle.ts'
-import { ChildPool } from '../../../src/node/engine/child-pool.ts'
+import { ChildHandle } from '../../../src/node/engine/process/child-handle.ts'
+import { ChildPool } from '../../../src/node/engine/process/child-pool.ts'
 import type { EngineCaller } from '../../../src/node/engine/messages.ts'
 import { systemClock } from '../../../src/libraries/base/clock.ts'
 import { silentLogger } from '../../../src/libraries/base/logger.ts'

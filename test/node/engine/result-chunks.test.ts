@@ -1,7 +1,7 @@
 // The chunks of a result: each has room for 2,048 rows, which only the collector frees, however few rows it has.
 
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { chunksOf } from '../../../src/node/engine/duckdb-groups.ts'
+import { chunksOf } from '../../../src/node/engine/duckdb/groups.ts'
 
 /** When the collector was called over a result of so many chunks, by the number of those that were read. */
 async function collectedAt(chunks: number, { isAhead = false, readMost = Infinity } = {}): Promise<unknown> {

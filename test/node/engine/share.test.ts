@@ -2,7 +2,7 @@
 // memory allows.
 
 import { expect, it, onTestFinished, vi } from 'vitest'
-import { ChildHandle } from '../../../src/node/engine/child-handle.ts'
+import { ChildHandle } from '../../../src/node/engine/process/child-handle.ts'
 import type { EngineOptions } from '../../../src/node/engine/messages.ts'
 import { until } from '../../helpers/until.ts'
 import { ask, type Bench, openBench } from './helpers.ts'

@@ -1,6 +1,6 @@
 // What the engine throws, by type: a caller's fault is told as one and costs no process, whatever the engine calls it.
 import { describe, expect, test } from 'vitest'
-import { breaksEngine, errorOfEngine } from '../../../src/node/engine/sql-errors.ts'
+import { breaksEngine, errorOfEngine } from '../../../src/libraries/sql/sql-errors.ts'
 import { ask, refusal, schemaOf, systemColumns, useBench, writeSlice } from './helpers.ts'
 
 /** Source: DuckDB 1.5, src/common/exception.cpp, the names of exception types. */

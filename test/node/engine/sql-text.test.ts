@@ -2,8 +2,8 @@
 // map back, names of datasets that lack their quotes (the engine says "syntax error"; we say what to write).
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { quoteOffsetWord } from '../../../src/libraries/model/offset-word.ts'
-import { positionOfByte, positionOfCodePoint, unquotedNameHint } from '../../../src/node/engine/sql-text.ts'
+import { quoteOffsetWord } from '../../../src/libraries/sql/offset-word.ts'
+import { positionOfByte, positionOfCodePoint, unquotedNameHint } from '../../../src/libraries/sql/sql-text.ts'
 
 describe('the column', () => {
   test.each([

@@ -1,7 +1,7 @@
 // Streamed answers of the engine: failures early and late, readers that stop or never read, limits of time and room.
 
 import { describe, expect, test } from 'vitest'
-import type { AnswerStream } from '../../../src/node/engine/answer-stream.ts'
+import type { AnswerStream } from '../../../src/node/engine/process/answer-stream.ts'
 import { type Asking, streamWindowBytes, type StreamJob } from '../../../src/node/engine/messages.ts'
 import { systemClock } from '../../../src/libraries/base/clock.ts'
 import { NodeError } from '../../../src/libraries/base/errors.ts'

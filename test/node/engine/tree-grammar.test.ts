@@ -1,7 +1,7 @@
 // The grammar of what the gate lets through, against the engine's own trees: a wide corpus passes, and every part of
 // every tree that is changed into something that nobody permitted is refused.
 import { describe, expect, test } from 'vitest'
-import { gateStatement } from '../../../src/node/engine/gate.ts'
+import { gateStatement } from '../../../src/libraries/sql/gate.ts'
 import { NodeError } from '../../../src/libraries/base/errors.ts'
 import { JsonNumber, type JsonObject, type JsonValue } from '../../../src/libraries/base/json/value.ts'
 import { hiddenPlaces } from './escape-attempts.ts'

@@ -7,8 +7,8 @@ import {
   scalarFunctions,
   aggregateFunctions,
   isDenied,
-} from '../../../src/libraries/model/sql-functions.ts'
-import { NamedValues, valueClass } from '../../../src/node/engine/value-class.ts'
+} from '../../../src/libraries/sql/functions.ts'
+import { NamedValues, valueClass } from '../../../src/libraries/sql/value-class.ts'
 import { must } from '../../../src/libraries/base/assert.ts'
 import { foldAscii } from '../../../src/libraries/model/names.ts'
 import type { JsonObject, JsonValue } from '../../../src/libraries/base/json/value.ts'

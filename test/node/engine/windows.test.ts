@@ -1,5 +1,5 @@
 // Windows of one SELECT are each computed over their own partitions, whatever the engine holds for the same keys: over generated
-// pairs, against SQLite and against the window by itself. Last, what the engine does by itself: when that is right, node/engine/windows.ts
+// pairs, against SQLite and against the window by itself. Last, what the engine does by itself: when that is right, libraries/sql/windows.ts
 // is no longer needed.
 
 import { beforeAll, describe, expect, it } from 'vitest'

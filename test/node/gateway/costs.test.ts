@@ -3,9 +3,9 @@
 
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { formats } from '../../../src/node/formats/registry.ts'
+import { formats } from '../../../src/libraries/formats/registry.ts'
 import { utf8 } from '../../../src/libraries/base/bytes.ts'
-import { optionalField } from '../formats/reading.ts'
+import { optionalField } from '../../libraries/formats/reading.ts'
 import { diagonal, fileBodies, streamBodies, wideFields } from './cost-bodies.ts'
 import { type Cost, CostRig } from './cost-rig.ts'
 

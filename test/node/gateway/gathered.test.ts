@@ -3,7 +3,7 @@
 
 import { Readable } from 'node:stream'
 import { afterEach, expect, test, vi } from 'vitest'
-import { ndjson } from '../../../src/node/formats/json/format.ts'
+import { ndjson } from '../../../src/libraries/formats/json/format.ts'
 import { readControls } from '../../../src/node/gateway/controls.ts'
 import { GatheredBytes } from '../../../src/libraries/base/gathered-bytes.ts'
 import type { StreamLine } from '../../../src/node/gateway/ingest-stream.ts'

@@ -4,7 +4,7 @@
 import { gzipSync, zstdCompressSync } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { lookAlikeHint, mapDocumentOf } from '../../../src/node/formats/look-alike.ts'
+import { lookAlikeHint, mapDocumentOf } from '../../../src/libraries/formats/look-alike.ts'
 import { utf8 } from '../../../src/libraries/base/bytes.ts'
 import { liveNode } from '../../helpers/live-node.ts'
 

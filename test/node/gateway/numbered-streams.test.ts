@@ -3,7 +3,7 @@
 import { Readable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import { problemOf } from '../../../src/node/http/problem.ts'
-import { ndjson as ndjsonFormat } from '../../../src/node/formats/json/format.ts'
+import { ndjson as ndjsonFormat } from '../../../src/libraries/formats/json/format.ts'
 import { readControls } from '../../../src/node/gateway/controls.ts'
 import type { StreamLine } from '../../../src/node/gateway/ingest-stream.ts'
 import { must } from '../../../src/libraries/base/assert.ts'

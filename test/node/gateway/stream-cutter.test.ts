@@ -2,7 +2,7 @@
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { EndlessFormat } from '../../../src/node/formats/format.ts'
+import type { EndlessFormat } from '../../../src/libraries/formats/format.ts'
 import { formatNamed } from '../../helpers/formats.ts'
 import type { LineBatch } from '../../../src/node/gateway/line-batch.ts'
 import { StreamCutter } from '../../../src/node/gateway/stream-cutter.ts'

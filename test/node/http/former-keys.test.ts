@@ -5,9 +5,9 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import { loadConfig } from '../../../src/node/config.ts'
+import { loadConfig } from '../../../src/app/config.ts'
 import { checkStore } from '../../../src/index.ts'
-import { type RunningNode, startNode } from '../../../src/node/node.ts'
+import { type RunningNode, startNode } from '../../../src/app/node.ts'
 import { runCommand } from '../../helpers/run-node.ts'
 
 const data = await mkdtemp(join(tmpdir(), 'proofstream-keys-'))

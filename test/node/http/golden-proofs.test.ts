@@ -16,9 +16,9 @@ import {
   machineDependentFunctions,
   scalarFunctions,
   volatileFunctions,
-} from '../../../src/libraries/model/sql-functions.ts'
+} from '../../../src/libraries/sql/functions.ts'
 import { dialect as newest, engineVersion } from '../../../src/node/engine/messages.ts'
-import { quoteOffsetWord } from '../../../src/libraries/model/offset-word.ts'
+import { quoteOffsetWord } from '../../../src/libraries/sql/offset-word.ts'
 import { goldenDialects, goldenFolder, type GoldenProof, goldenProofs } from '../../helpers/golden-proofs.ts'
 import { proofNode } from '../../helpers/proof-node.ts'
 import { treeOf, usePlainEngine } from '../engine/helpers.ts'

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { runsWith } from '../../helpers/features.ts'
 import { problemFailure } from '../../../src/cli/problem.ts'
 import { deedOf } from '../../../src/features/console/dataset-page.ts'
-import { errorOfEngine } from '../../../src/node/engine/sql-errors.ts'
+import { errorOfEngine } from '../../../src/libraries/sql/sql-errors.ts'
 import { rejection } from '../../../src/node/gateway/refusals.ts'
 import { liveNode } from '../../helpers/live-node.ts'
 

@@ -3,7 +3,7 @@
 
 import { type ClientRequest, request as httpRequest } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { ChildHandle } from '../../../src/node/engine/child-handle.ts'
+import { ChildHandle } from '../../../src/node/engine/process/child-handle.ts'
 import { type LiveNode, startLiveNode } from '../../helpers/live-node.ts'
 
 let live: LiveNode

@@ -1,7 +1,7 @@
 // Over HTTP: the same question of the same blocks is answered from memory, to those who may read, and nothing else is.
 
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { ChildHandle } from '../../../src/node/engine/child-handle.ts'
+import { ChildHandle } from '../../../src/node/engine/process/child-handle.ts'
 import type { ToChild } from '../../../src/node/engine/messages.ts'
 import { type Answer, type LiveNode, startLiveNode } from '../../helpers/live-node.ts'
 

@@ -3,7 +3,7 @@
 import type { FastifyRequest } from 'fastify'
 import { ingestPage } from '../ingest-page.ts'
 import type { Page } from '../layout.ts'
-import { formatsWithout } from '../../../node/formats/registry.ts'
+import { formatsWithout } from '../../../libraries/formats/registry.ts'
 import type { HttpContext } from '../../../node/http/context.ts'
 
 export function ingestPageOf({ limits, without }: HttpContext, request: FastifyRequest): Page {

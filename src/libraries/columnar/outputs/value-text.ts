@@ -1,5 +1,5 @@
 // JSON tokens of single values, as deployed Open Data Fabric nodes print them: floats, times, dates, intervals, bytes.
-// Pure; node/engine/duckdb-results.ts decides which one a column needs.
+// Pure; node/engine/duckdb/results.ts decides which one a column needs.
 
 /** Token of a float64: shortest digits, `.0` on integers, exponents outside 1e-5…1e15; NaN and infinities are null. */
 export function float64Token(value: number): string {

@@ -2,7 +2,7 @@
 // for there is no parser of ours where it runs.
 
 import { foldAscii } from '../../model/names.ts'
-import type { SqlToken } from '../../model/sql-lexer.ts'
+import type { SqlToken } from '../../sql/lexer.ts'
 import {
   aggregateFunctions,
   allowedMacros,
@@ -13,7 +13,7 @@ import {
   scalarFunctions,
   sessionNames,
   volatileFunctions,
-} from '../../model/sql-functions.ts'
+} from '../../sql/functions.ts'
 
 const byChance = new Set([...volatileFunctions, ...clockNames, ...sessionNames, 'sample', 'tablesample'])
 

@@ -3,7 +3,7 @@
 
 import { nullColumn } from '../../columnar/arrow/null-column.ts'
 import { encodeArrowStream } from '../../columnar/arrow/ipc.ts'
-import { sqlName, sqlTypeName } from '../../model/sql-types.ts'
+import { sqlName, sqlTypeName } from '../../sql/types.ts'
 import { type DataSchema, type Field, innerType } from '../../model/schema.ts'
 import { type Decompress, openSlice } from '../../columnar/parquet/read-slice.ts'
 import { EngineFailure, type PortableEngine } from './engine.ts'

@@ -3,7 +3,7 @@
 // its text has it, in each order that its text allows: the same output speaks for the answer. Other rows speak against it only
 // where nothing but the rows can decide them; else it cannot be told here.
 
-import { lexSql, type SqlToken } from '../../model/sql-lexer.ts'
+import { lexSql, type SqlToken } from '../../sql/lexer.ts'
 import { canonicalBytes, canonicalText } from '../../base/json/canonical.ts'
 import { parseJson } from '../../base/json/json.ts'
 import type { JsonValue } from '../../base/json/value.ts'
@@ -19,7 +19,7 @@ import { EngineFailure, type PortableEngine } from './engine.ts'
 import { cellsOf, columnsOf, outputTypeOf, type ResultColumn, type Rows, runningVersion } from './rows.ts'
 import { faultOf, isExact } from './statements.ts'
 import { type LoadedColumns, loadTables, type PortableTable } from './tables.ts'
-import { quoteOffsetWord } from '../../model/offset-word.ts'
+import { quoteOffsetWord } from '../../sql/offset-word.ts'
 
 /** `same`: this output follows from those blocks. `other`: it does not. `unknown`: it cannot be told here, and why. */
 export type PortableVerdict =
@@ -152,7 +152,7 @@ function dataOf(dataFormat: string, columns: readonly ResultColumn[], rows: Rows
   return rows.length === 0 ? new Map() : named((at) => rows.map((row) => row[at] ?? null))
 }
 
-/** The statement with constants in the place of its parameters, as a node writes them: node/engine/printable.ts. */
+/** The statement with constants in the place of its parameters, as a node writes them: libraries/sql/printable.ts. */
 function filled(query: string, given: readonly Parameter[]): string {
   const constants = new Map(given.map((parameter) => [foldAscii(parameter.name), constantOf(parameter)]))
   let [text, at, marks] = ['', 0, 0]

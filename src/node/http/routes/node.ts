@@ -3,7 +3,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { defined } from '../../../libraries/base/collections.ts'
-import { formatsWithout } from '../../formats/registry.ts'
+import { formatsWithout } from '../../../libraries/formats/registry.ts'
 import { fixedLimits, limitOption, limitTable } from '../../../libraries/base/limits.ts'
 import { NodeError } from '../../../libraries/base/errors.ts'
 import { schemaFormats } from '../../../libraries/model/query.ts'

@@ -14,7 +14,7 @@ import {
 import type { FileFormat, FileOptions } from '../../../libraries/columnar/outputs/file-format.ts'
 import { outputFormatNames } from '../../../libraries/columnar/outputs/formats.ts'
 import { jsonLayoutOf } from '../../../libraries/columnar/outputs/layouts.ts'
-import { usualLimit, usualRows } from '../../../libraries/model/own-limit.ts'
+import { usualLimit, usualRows } from '../../../libraries/sql/own-limit.ts'
 import type { ReadProof } from '../../../libraries/proof/read-proof.ts'
 import { openFileQuery } from '../../answers/files.ts'
 import { openQuery } from '../../answers/query.ts'

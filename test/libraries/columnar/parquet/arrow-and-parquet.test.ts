@@ -4,7 +4,7 @@
 import { expect, test } from 'vitest'
 import type { Field } from '../../../../src/libraries/model/schema.ts'
 import { formatNamed } from '../../../helpers/formats.ts'
-import { readFileBody } from '../../../node/formats/reading.ts'
+import { readFileBody } from '../../formats/reading.ts'
 import { columnTexts, fixture } from './parquet-helper.ts'
 
 async function readAs(name: string, file: string): Promise<{ fields: readonly Field[]; columns: unknown[][] }> {

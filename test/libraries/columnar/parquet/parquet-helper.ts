@@ -3,9 +3,9 @@
 
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import type { ColumnarFile } from '../../../../src/node/formats/columnar.ts'
+import type { ColumnarFile } from '../../../../src/libraries/formats/columnar.ts'
 import type { BodyFile } from '../../../../src/libraries/columnar/body-file.ts'
-import { openParquet } from '../../../../src/node/formats/parquet/format.ts'
+import { openParquet } from '../../../../src/libraries/formats/parquet/format.ts'
 import { NodeError } from '../../../../src/libraries/base/errors.ts'
 import { type Column, type Field, innerType, isOptional, typeText } from '../../../../src/libraries/model/schema.ts'
 import { columnValues } from '../arrow/columns-helper.ts'

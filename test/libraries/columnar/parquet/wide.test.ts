@@ -3,8 +3,8 @@
 
 import { describe, expect, test } from 'vitest'
 import { batchBytes } from '../../../../src/libraries/columnar/arrow/columns.ts'
-import type { ColumnarFile } from '../../../../src/node/formats/columnar.ts'
-import { openParquet } from '../../../../src/node/formats/parquet/format.ts'
+import type { ColumnarFile } from '../../../../src/libraries/formats/columnar.ts'
+import { openParquet } from '../../../../src/libraries/formats/parquet/format.ts'
 import { bodyOf, columnTexts, fixture, limits } from './parquet-helper.ts'
 
 const bytes = fixture('wide.parquet')

@@ -4,7 +4,7 @@
 import { readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { collected } from '../../../node/formats/reading.ts'
+import { collected } from '../../formats/reading.ts'
 import { columnTexts, fixture, open, type ReadColumn, readAll, refusal } from './parquet-helper.ts'
 
 const folder = fileURLToPath(new URL('../../../fixtures/parquet', import.meta.url))

@@ -16,7 +16,7 @@ import {
   optional,
   systemFields,
 } from '../../../../src/libraries/model/schema.ts'
-import { failure, infer } from '../../../node/formats/reading.ts'
+import { failure, infer } from '../../formats/reading.ts'
 import { type LiveNode, startLiveNode } from '../../../helpers/live-node.ts'
 
 const string: DataType = { kind: 'String' }

@@ -1,0 +1,267 @@
+// Takes one record of CSV or TSV apart into cells. Source: RFC 4180, with LF as a line end too, and with tabs for commas in TSV.
+
+import { grown, grownWords } from '../../base/bytes.ts'
+import { comma, quote, Scratch } from '../json/text.ts'
+import type { Framer } from '../record-feed.ts'
+
+const carriageReturn = 0x0d
+const tab = 0x09
+
+/** What stands between two cells. */
+export interface Separator {
+  readonly byte: number
+  /** With its article. */
+  readonly name: string
+}
+
+export const commas: Separator = { byte: comma, name: 'a comma' }
+export const tabs: Separator = { byte: tab, name: 'a tab' }
+
+/** A format of cells. */
+export type Dialect = Readonly<{ separator: Separator; mediaType: string }>
+
+/** Why a record's cells cannot be told apart. */
+export type CellFault = 'after-quote' | 'bare-quote' | 'too-many' | undefined
+
+/** Most cells of a record. */
+const maxCells = 16_384
+
+/** A fault as a sentence. */
+export function splitFault(fault: NonNullable<CellFault>, { name }: Separator): string {
+  switch (fault) {
+    case 'after-quote':
+      return `Only ${name} or the end of the line may follow a closing quote.`
+    case 'bare-quote':
+      return 'A cell with a quote in it must be quoted, and the quote doubled.'
+    case 'too-many':
+      return `A record has at most ${maxCells} cells.`
+  }
+}
+
+/** The cells of the record last split: cell i is `source(i)[starts[i], ends[i])`. */
+export class CsvCells {
+  count = 0
+  /** Index of the byte that a fault is about. */
+  faultAt = 0
+  starts: Int32Array = new Int32Array(64)
+  ends: Int32Array = new Int32Array(64)
+  /** Where the cell stands in the record, quotes included. */
+  rawStarts: Int32Array = new Int32Array(64)
+  /** 1 for a quoted cell, 2 for one with doubled quotes, whose text is in `scratch`. */
+  quoted: Uint8Array = new Uint8Array(64)
+  private bytes: Uint8Array = new Uint8Array(0)
+  private readonly scratch = new Scratch()
+  private readonly separator: number
+
+  constructor({ byte }: Separator) {
+    this.separator = byte
+  }
+
+  /** The bytes that cell `cell` lies in. */
+  source(cell: number): Uint8Array {
+    return this.quoted[cell] === 2 ? this.scratch.bytes : this.bytes
+  }
+
+  /** Splits `bytes[start, end)`, a record without its line end (a carriage return before it is dropped). */
+  split(bytes: Uint8Array, start: number, end: number): CellFault {
+    const { separator } = this
+    this.bytes = bytes
+    this.count = 0
+    this.scratch.reset(0)
+    const stop = contentEnd(bytes, start, end)
+    let at = start
+    while (true) {
+      if (this.count === maxCells) {
+        this.faultAt = at
+        return 'too-many'
+      }
+      if (this.count === this.starts.length) this.grow()
+      const cell = this.count
+      this.count += 1
+      this.rawStarts[cell] = at
+      if (at < stop && bytes[at] === quote) {
+        at = this.quotedCell(cell, at, stop)
+        if (at < 0) return 'after-quote'
+      } else {
+        const first = at
+        while (at < stop && bytes[at] !== separator) {
+          if (bytes[at] === quote) {
+            this.faultAt = at
+            return 'bare-quote'
+          }
+          at += 1
+        }
+        this.starts[cell] = first
+        this.ends[cell] = at
+        this.quoted[cell] = 0
+      }
+      if (at >= stop) return undefined
+      at += 1
+    }
+  }
+
+  /** Index of the first NUL outside of quotes, or -1: text has none, where nobody quoted it on purpose. */
+  bareNul(): number {
+    for (let cell = 0; cell < this.count; cell++) {
+      if (this.quoted[cell] !== 0) continue
+      const start = this.starts[cell] ?? 0
+      const found = this.bytes.subarray(start, this.ends[cell]).indexOf(0)
+      if (found >= 0) return start + found
+    }
+    return -1
+  }
+
+  /** Reads the quoted cell that opens at `open`: index after its closing quote, or -1 when something follows it. */
+  private quotedCell(cell: number, open: number, stop: number): number {
+    const { bytes } = this
+    let at = open + 1
+    let doubled = false
+    while (at < stop) {
+      if (bytes[at] === quote) {
+        if (at + 1 < stop && bytes[at + 1] === quote) {
+          doubled = true
+          at += 1
+        } else break
+      }
+      at += 1
+    }
+    this.starts[cell] = open + 1
+    this.ends[cell] = at
+    this.quoted[cell] = 1
+    if (doubled) this.undouble(cell, open + 1, at)
+    const after = at + 1
+    if (after < stop && bytes[after] !== this.separator) {
+      this.faultAt = after
+      return -1
+    }
+    return after
+  }
+
+  private undouble(cell: number, start: number, end: number): void {
+    const { bytes, scratch } = this
+    const first = scratch.length
+    const needed = first + end - start
+    if (scratch.bytes.length < needed) scratch.bytes = grown(scratch.bytes, 2 * needed)
+    for (let at = start; at < end; at++) {
+      scratch.bytes[scratch.length++] = bytes[at] ?? 0
+      if (bytes[at] === quote) at += 1
+    }
+    this.quoted[cell] = 2
+    this.starts[cell] = first
+    this.ends[cell] = scratch.length
+  }
+
+  private grow(): void {
+    const length = 2 * this.starts.length
+    this.starts = grownWords(this.starts, length)
+    this.ends = grownWords(this.ends, length)
+    this.rawStarts = grownWords(this.rawStarts, length)
+    this.quoted = grown(this.quoted, length)
+  }
+}
+
+/** Where the record `bytes[start, end)` ends without the carriage return of its line end. */
+export function contentEnd(bytes: Uint8Array, start: number, end: number): number {
+  return end > start && bytes[end - 1] === carriageReturn ? end - 1 : end
+}
+
+/** True for a record that is no record: nothing between its line ends. */
+export function isBlankLine(bytes: Uint8Array, start: number, end: number): boolean {
+  return start === end || (end - start === 1 && bytes[start] === carriageReturn)
+}
+
+const newline = 0x0a
+
+/** Where in a cell the last byte read stands. */
+type CellState = 'start' | 'plain' | 'quoted' | 'after-quote'
+
+export class CsvFramer implements Framer {
+  line = 1
+  stopped = 0
+  readonly terminatorBytes = 1
+  /** Line of the quote that opened the last quoted cell, and its distance from the start of the record. */
+  quoteLine = 0
+  quoteDistance = 0
+  private readonly separator: number
+  private state: CellState = 'start'
+  private recordLength = 0
+  /** Index of the next quote in the bytes at hand, at or after the last place it was needed; -1: not looked for. */
+  private nextQuote = -1
+
+  constructor({ byte }: Separator) {
+    this.separator = byte
+  }
+
+  /** True when the bytes so far end inside of quotes. */
+  get inQuotes(): boolean {
+    return this.state === 'quoted'
+  }
+
+  begin(bytes: Uint8Array, at: number): number {
+    if (at === 0) this.nextQuote = -1
+    if (at >= bytes.length) return -1
+    this.state = 'start'
+    this.recordLength = 0
+    return at
+  }
+
+  /** Records of one line each were read, from `at` on, without asking for their ends. */
+  passedLines(lines: number, at: number): void {
+    if (at === 0) this.nextQuote = -1
+    this.line += lines
+  }
+
+  end(bytes: Uint8Array, at: number): number {
+    if (at === 0) this.nextQuote = -1
+    const lineEnd = bytes.indexOf(newline, at)
+    const stop = lineEnd < 0 ? bytes.length : lineEnd
+    if (this.state === 'quoted' || this.quoteBefore(bytes, at, stop)) return this.endQuoted(bytes, at)
+    if (lineEnd >= 0) return lineEnd
+    if (stop > at) this.state = bytes[stop - 1] === this.separator ? 'start' : 'plain'
+    this.recordLength += stop - at
+    return -1
+  }
+
+  private quoteBefore(bytes: Uint8Array, at: number, stop: number): boolean {
+    if (this.nextQuote < at) {
+      const found = bytes.indexOf(quote, at)
+      this.nextQuote = found < 0 ? bytes.length : found
+    }
+    return this.nextQuote < stop
+  }
+
+  private endQuoted(bytes: Uint8Array, from: number): number {
+    const { length } = bytes
+    const { separator } = this
+    let state = this.state
+    let at = from
+    for (; at < length; at++) {
+      const byte = bytes[at] ?? 0
+      if (state === 'quoted') {
+        if (byte === quote) state = 'after-quote'
+        else if (byte === newline) this.line += 1
+      } else if (byte === quote && state !== 'plain') {
+        if (state === 'start') {
+          this.quoteLine = this.line
+          this.quoteDistance = this.recordLength + at - from
+        }
+        state = 'quoted'
+      } else if (byte === newline) break
+      else state = byte === separator ? 'start' : 'plain'
+    }
+    this.state = state
+    this.recordLength += at - from
+    return at < length ? at : -1
+  }
+}
+
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
+
+/** The cells of the record last split, as text. */
+export function cellTexts(cells: CsvCells): string[] {
+  const out: string[] = []
+  for (let i = 0; i < cells.count; i++) {
+    out.push(decoder.decode(cells.source(i).subarray(cells.starts[i], cells.ends[i])))
+  }
+  return out
+}

@@ -1,0 +1,139 @@
+// The formats that a node reads, and which one a media type names. To add a format, make its folder and its row here:
+// gateway, HTTP interface, OpenAPI document and command line read this list. The code of what is rare is loaded when it is
+// wanted.
+
+import { features } from '../../app/features.ts'
+import { must } from '../base/assert.ts'
+import { NodeError } from '../base/errors.ts'
+import { arrowFacts } from './arrow/facts.ts'
+import { csv, tsv } from './csv/format.ts'
+import type { CsvHeader, Format, FormatFacts, StreamFacts } from './format.ts'
+import { geojson, ndgeojson } from './geojson/format.ts'
+import { json, ndjson } from './json/format.ts'
+import { otherTypeHint } from './look-alike.ts'
+import { parquetFacts } from './parquet/facts.ts'
+
+/** A format and its code, which is loaded for the first body of it. */
+export type KnownFormat = FormatFacts & {
+  /** The feature without which bodies of it are not taken. */
+  readonly feature?: string
+  readonly load: () => Promise<Format>
+}
+
+const ofFeatures: readonly KnownFormat[] = features.flatMap(({ name, formats = [] }) =>
+  formats.map((format) => ({ ...format, feature: name })),
+)
+
+export const formats: readonly KnownFormat[] = [
+  ...[csv, tsv, json, ndjson, geojson, ndgeojson].map((format) => ({ ...format, load: async () => format })),
+  { ...arrowFacts, load: async () => (await import('./arrow/format.ts')).arrow },
+  { ...parquetFacts, load: async () => (await import('./parquet/format.ts')).parquet },
+  ...ofFeatures,
+]
+
+/** Those that a node reads that does without some features. */
+export function formatsWithout(without: readonly string[]): readonly KnownFormat[] {
+  return formats.filter(({ feature }) => feature === undefined || !without.includes(feature))
+}
+
+/** What is meant where nobody says a format. */
+export const defaultFormat = ndjson
+
+/** The canonical media type of each format, the default first. */
+export function ingestMediaTypes(known: readonly KnownFormat[]): string[] {
+  const others = known.map(({ mediaTypes }) => mediaTypes[0])
+  return [...new Set([defaultFormat.mediaTypes[0], ...others])]
+}
+
+/** The format called `name`, which the caller knows to be one. */
+export function formatNamed(name: string): KnownFormat {
+  return must(
+    formats.find((format) => format.name === name),
+    'a format',
+  )
+}
+
+/** What a `Content-Type` says. */
+interface NamedFormat {
+  readonly format: KnownFormat
+  /** What the parameter `header` says. */
+  readonly csvHeader: CsvHeader | undefined
+}
+
+export type BodyFormat = Omit<NamedFormat, 'format'> & { readonly format: Format }
+
+/** With its code. */
+export async function loaded({ format, csvHeader }: NamedFormat): Promise<BodyFormat> {
+  return { format: await format.load(), csvHeader }
+}
+
+function unsupported(message: string, mediaType: string, known = formats): NodeError {
+  const candidates = known.map(({ mediaTypes }) => mediaTypes[0])
+  const form = mediaType === 'application/x-www-form-urlencoded'
+  const hint = form
+    ? "curl -d sends a form by default. Add -H 'Content-Type: application/x-ndjson', and --data-binary to keep line ends."
+    : (otherTypeHint(mediaType) ?? `Use ${candidates.join(', ')}.`)
+  return new NodeError('UnsupportedMediaType', message, { hint, candidates })
+}
+
+function parameter(text: string): readonly [string, string] {
+  const equals = text.indexOf('=')
+  if (equals < 0) return [text.trim().toLowerCase(), '']
+  const value = text.slice(equals + 1).trim()
+  const unquoted = value.length >= 2 && value.startsWith('"') && value.endsWith('"') ? value.slice(1, -1) : value
+  return [text.slice(0, equals).trim().toLowerCase(), unquoted.toLowerCase()]
+}
+
+/** In lower case, without parameters. */
+export function mediaTypeOf(contentType = ''): string {
+  const end = contentType.indexOf(';')
+  return (end < 0 ? contentType : contentType.slice(0, end)).trim().toLowerCase()
+}
+
+/** The query parameters that count for the format of `contentType` alone. */
+export function parametersOf(contentType: string | undefined): readonly string[] {
+  const mediaType = mediaTypeOf(contentType)
+  const format = formats.find(({ mediaTypes }) => mediaTypes.includes(mediaType))
+  return format?.kind === 'file' ? (format.parameters ?? []) : []
+}
+
+/** What the format of `contentType` has of places that parameters may name; nothing for one that is none of ours. */
+export function placesTaken(
+  contentType: string | undefined,
+): Pick<StreamFacts, 'nesting' | 'hasRecords' | 'hasOwnTime'> {
+  const mediaType = mediaTypeOf(contentType)
+  const format = formats.find(({ mediaTypes }) => mediaTypes.includes(mediaType))
+  return format?.kind === 'stream' ? format : {}
+}
+
+/**
+ * The format that a `Content-Type` names, for a node that does without some features. Throws NodeError
+ * `UnsupportedMediaType`.
+ */
+export function formatOf(contentType: string | undefined, without: readonly string[] = []): NamedFormat {
+  const [, ...parameters] = (contentType ?? '').split(';')
+  const mediaType = mediaTypeOf(contentType)
+  const format = formats.find(({ mediaTypes }) => mediaTypes.includes(mediaType))
+  if (format === undefined) {
+    const shown =
+      mediaType === '' ? 'The body has no media type.' : `The media type '${mediaType.slice(0, 100)}' is not supported.`
+    throw unsupported(shown, mediaType, formatsWithout(without))
+  }
+  if (format.feature !== undefined && without.includes(format.feature)) {
+    const shown = `This node was started without the feature '${format.feature}' (--without), and reads no ${format.title}.`
+    throw unsupported(shown, mediaType, formatsWithout(without))
+  }
+  let csvHeader: CsvHeader | undefined
+  for (const text of parameters) {
+    const [name, value] = parameter(text)
+    if (name === 'charset' && value !== 'utf-8' && value !== 'utf8') {
+      throw unsupported(`The charset '${value.slice(0, 100)}' is not supported; only UTF-8 is.`, mediaType)
+    }
+    if (name !== 'header' || format.kind === 'file' || format.hasHeader !== true) continue
+    if (value !== 'present' && value !== 'absent') {
+      throw unsupported(`The parameter header is 'present' or 'absent', not '${value.slice(0, 100)}'.`, mediaType)
+    }
+    csvHeader = value
+  }
+  return { format, csvHeader }
+}
