@@ -11,7 +11,7 @@ import { parquetRead } from 'hyparquet'
 import type { BodyFile } from '../src/libraries/columnar/body-file.ts'
 import type { ReaderOptions } from '../src/libraries/formats/format.ts'
 import { openParquet } from '../src/libraries/formats/parquet/format.ts'
-import { formatNamed } from '../src/libraries/formats/registry.ts'
+import { libraryFormats } from '../src/libraries/formats/registry.ts'
 import { limitTable } from '../src/libraries/base/limits.ts'
 import type { Field } from '../src/libraries/model/schema.ts'
 import { field, readingOptions } from './readings.ts'
@@ -85,7 +85,7 @@ async function readOurs(bytes: Uint8Array): Promise<void> {
 
 /** As ingest does: columns matched and cast to the dataset's types. */
 async function readAsIngest(bytes: Uint8Array, options: ReaderOptions): Promise<void> {
-  const format = await formatNamed('parquet').load()
+  const format = await libraryFormats.named('parquet').load()
   if (format.kind !== 'file') throw new Error('Parquet is a file')
   const reader = await format.openFile(bodyOf(bytes), { limits: valuesOf(limitTable) })
   let seen = 0
@@ -99,7 +99,7 @@ function valuesOf<K extends string>(table: Readonly<Record<K, { readonly value: 
 }
 
 async function readNdjson(bytes: Uint8Array, options: ReaderOptions): Promise<void> {
-  const format = await formatNamed('ndjson').load()
+  const format = await libraryFormats.named('ndjson').load()
   if (format.kind !== 'stream') throw new Error('NDJSON is a stream')
   const reader = format.createReader(options)
   for (let at = 0; at < bytes.length; at += chunkBytes) {

@@ -4,7 +4,7 @@
 import type { Argument, Command, Option } from 'commander'
 import { exitCodes } from '../src/cli/failure.ts'
 import { createProgram } from '../src/cli/program.ts'
-import { formats } from '../src/libraries/formats/registry.ts'
+import { formatsBut } from '../src/app/features.ts'
 import { clientEnvironment, loadConfig, optionTable, variableOf } from '../src/app/config.ts'
 import type { OptionRow } from '../src/node/options.ts'
 
@@ -78,7 +78,7 @@ const exitTexts: Readonly<Record<keyof typeof exitCodes, string>> = {
 
 /** docs/cli.md */
 export function commandLinePage(): string {
-  const program = createProgram({ clientEnvironment, loadConfig, optionTable }, formats, async () => {})
+  const program = createProgram({ clientEnvironment, loadConfig, optionTable }, formatsBut([]).all, async () => {})
   return page([
     '# Command line',
     '',

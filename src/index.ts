@@ -3,7 +3,8 @@
 
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Config, loadConfig } from './app/config.ts'
+import { loadConfig } from './app/config.ts'
+import type { Config } from './node/config.ts'
 import type { FsckOptions } from './node/upkeep/fsck.ts'
 import type { DatasetReport, StoreReport } from './node/upkeep/report.ts'
 import type { Logger } from './libraries/base/logger.ts'
@@ -17,7 +18,8 @@ export type { PlainJson } from './libraries/base/json/json.ts'
 export { addressText, hasSigned } from './libraries/proof/possession.ts'
 export { loadConfig, optionTable, packageVersion, readOptions, variableOf } from './app/config.ts'
 export { refuseIdleOptions } from './app/idle-options.ts'
-export type { ClientEnvironment, Config, ReadOption } from './app/config.ts'
+export type { ClientEnvironment, ReadOption } from './app/config.ts'
+export type { Config } from './node/config.ts'
 export type { OptionRow, OptionValue } from './node/options.ts'
 export { systemClock } from './libraries/base/clock.ts'
 export type { Clock } from './libraries/base/clock.ts'
@@ -45,9 +47,13 @@ export async function startNode(config: Config, logger?: Logger): Promise<Runnin
  * and floor. Reads only, also beside a running node. Throws NodeError `ObjectNotFound` where there is no store.
  */
 export async function checkStore(dataDir: string, options: FsckOptions = {}): Promise<StoreReport> {
-  const [{ fsck }, store] = await Promise.all([import('./node/upkeep/fsck.ts'), openStoreOf(dataDir, 'read')])
+  const [{ fsck }, { storeChecks }, store] = await Promise.all([
+    import('./node/upkeep/fsck.ts'),
+    import('./app/features.ts'),
+    openStoreOf(dataDir, 'read'),
+  ])
   try {
-    return await fsck(store, options)
+    return await fsck(store, { checks: storeChecks, ...options })
   } finally {
     await store.close()
   }

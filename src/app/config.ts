@@ -4,9 +4,10 @@ import { readFileSync } from 'node:fs'
 import { totalmem } from 'node:os'
 import { logDrivers, storeDrivers } from './drivers.ts'
 import { features } from './features.ts'
-import { limitOption, limitOptions, type Limits, limitsOf } from '../libraries/base/limits.ts'
+import { limitOption, limitOptions, limitsOf } from '../libraries/base/limits.ts'
 import { hostAndPort, isLoopback } from '../libraries/base/loopback.ts'
 import { type Role, roles } from '../libraries/model/names.ts'
+import type { Config } from '../node/config.ts'
 import type { LogDriver, StoreDriver } from '../node/driver.ts'
 import { parseValue } from './option-forms.ts'
 import {
@@ -18,7 +19,6 @@ import {
   type OptionValues,
   originOption,
   schemeOf,
-  type Settings,
 } from '../node/options.ts'
 
 const groupsOfDrivers: readonly OptionGroup<unknown>[] = [...storeDrivers, ...logDrivers].map(({ options }) => options)
@@ -151,45 +151,6 @@ export const optionTable: readonly OptionRow[] = [...fixedOptions, ...limitRows]
 
 /** Four answers a second to the sender of a stream, and batches that are some hundred KiB of readings. */
 const streamBatches = { ageMs: 250, rows: 10_000 } as const
-
-export interface Config {
-  readonly dataDir: string
-  /** Absent for the one in the data directory, and where the store is named by a URL. */
-  readonly storeDir: string | undefined
-  /** Of a bucket, or of the node whose datasets are copied into the store. */
-  readonly storeUrl: string | undefined
-  /** Absent for one in the data directory. */
-  readonly sliceCacheDir: string | undefined
-  /** In the order of `roles`, at least one. */
-  readonly roles: readonly Role[]
-  readonly without: readonly string[]
-  /** `file`, or the name of a driver. */
-  readonly log: string
-  /** What the options of drivers and features came to. */
-  readonly settings: Settings
-  readonly listenHost: string
-  readonly listenPort: number
-  readonly nodeKeyFile: string | undefined
-  readonly anonymousRead: boolean
-  readonly newDatasets: 'public' | 'private'
-  readonly deleteGraceMs: number
-  readonly keepLoose: boolean
-  readonly loopbackOnly: boolean
-  readonly allowedHosts: readonly string[]
-  readonly publicUrl: string | undefined
-  readonly corsOrigins: readonly string[] | undefined
-  readonly trustedSigners: readonly string[]
-  /** When blocks end; what is absent is as the builder has it. */
-  readonly cut: {
-    readonly intervalMs: number
-    readonly openAgeMs?: number
-    readonly waitAgeMs?: number
-    readonly burstBlocks?: number
-  }
-  readonly stream: { readonly ageMs: number; readonly rows: number }
-  readonly logLevel: string
-  readonly limits: Limits
-}
 
 type RawValues = Readonly<Record<string, unknown>>
 

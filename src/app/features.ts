@@ -1,6 +1,8 @@
 // The optional features of a node. To add one, make its folder and its row here, and name it in texts/operations.json where
 // it has routes. Options and facts of formats are data; code is loaded where it is wanted.
 
+import { Formats, ownFormats } from '../libraries/formats/registry.ts'
+import type { Feature, FeatureCode } from '../node/feature.ts'
 import { followOptions } from '../features/follow/options.ts'
 import type { checkLedgers } from '../features/ledger/check.ts'
 import { ledgerOptions } from '../features/ledger/options.ts'
@@ -11,7 +13,7 @@ import { otlpJsonFacts, otlpProtobufFacts } from '../features/otlp/facts.ts'
 import { shapefileFacts } from '../features/shapefile/facts.ts'
 import type { checkWitness } from '../features/witness/check.ts'
 
-export const features = [
+export const features: readonly Feature[] = [
   {
     name: 'console',
     about: 'pages for people in a browser: datasets, SQL, sending, verifying, the node',
@@ -81,3 +83,24 @@ export const features = [
     load: async () => (await import('../features/mqtt/feature.ts')).mqtt,
   },
 ]
+
+/** All features but those of these names. */
+export function featuresBut(without: readonly string[]): readonly Feature[] {
+  return features.filter(({ name }) => !without.includes(name))
+}
+
+/** Loads all features but those of these names. */
+export async function loadFeatures(without: readonly string[]): Promise<readonly FeatureCode[]> {
+  return await Promise.all(featuresBut(without).map(async ({ load }) => (await load?.()) ?? {}))
+}
+
+/** What `fsck` checks of what they keep in the store. */
+export const storeChecks = features.flatMap(({ check }) => check ?? [])
+
+/** The formats of a program without some features. */
+export function formatsBut(without: readonly string[]): Formats {
+  const ofFeatures = features.flatMap(({ name, formats = [] }) =>
+    formats.map((format) => ({ ...format, feature: name })),
+  )
+  return new Formats([...ownFormats, ...ofFeatures], without)
+}

@@ -8,13 +8,15 @@ import { SavedQueries } from '../node/catalog/saved-queries.ts'
 import type { Builder, BuilderStatus } from '../node/builder/builder.ts'
 import { Catalog } from '../node/catalog/catalog.ts'
 import { Objects } from '../node/catalog/objects.ts'
-import { type Config, packageVersion } from './config.ts'
+import { packageVersion } from './config.ts'
+import type { Config } from '../node/config.ts'
 import { lockDirectory } from '../node/machine/disk/directory-lock.ts'
 import { makeDurableDirectory, nodeFileSystem } from '../node/machine/disk/files.ts'
 import type { Engine } from '../node/engine/engine.ts'
 import { engineVersion } from '../node/engine/messages.ts'
 import { engineAbsent } from '../node/engine/native-engine.ts'
-import { type FeatureCode, loadFeatures, type Origin, originOf } from '../node/feature.ts'
+import type { FeatureCode, Origin, Shared } from '../node/feature.ts'
+import { formatsBut, loadFeatures } from './features.ts'
 import { ensureAdminToken, ensureNodeKey } from './first-start.ts'
 import type { Gateway } from '../node/gateway/gateway.ts'
 import type { LogWatch } from '../node/gateway/log-watch.ts'
@@ -50,7 +52,6 @@ import {
   openQueries,
   openSliceFiles,
   slicesFolder,
-  type Shared,
 } from './roles.ts'
 import { NodeError } from '../libraries/base/errors.ts'
 import { dataPaths, logsPrefix } from '../node/store/layout.ts'
@@ -219,6 +220,7 @@ async function serve(parts: Parts, failed: Promise<unknown>): Promise<RunningNod
   const app = await createServer({
     routes: features.flatMap(({ routes = [] }) => routes),
     without: config.without,
+    formats: formatsBut(config.without),
     signers: () => listSigners(store),
     facts: { did: nodeKey.did, version: packageVersion(), roles: config.roles, log: factsOf(parts.log) },
     nodeKey,
@@ -395,4 +397,13 @@ async function emptyCache(dir: string, { opened }: Opening): Promise<void> {
     if (/^(?:lock|owner)/.test(name) || name === mergedFolder || name === slicesFolder) continue
     await rm(join(dir, name), { recursive: true, force: true })
   }
+}
+
+/** The node that is followed, if any. */
+async function originOf(loaded: readonly FeatureCode[], shared: Shared): Promise<Origin | undefined> {
+  for (const { origin } of loaded) {
+    const found = await origin?.(shared)
+    if (found !== undefined) return found
+  }
+  return undefined
 }

@@ -1,60 +1,36 @@
 // What each role of a process is made of; one function opens one role. Roles meet only in log, store and announcements,
 // except that a gateway asks a builder of its own process what it would otherwise learn from the store.
 
-import type { Deletion } from '../libraries/odf/chain/records.ts'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { type Builder, type BuilderHalt, startBuilder } from '../node/builder/builder.ts'
 import { openBuildNotes } from '../node/builder/poison.ts'
 import { declareLog, otherLogs } from '../node/builder/resume.ts'
-import type { Catalog } from '../node/catalog/catalog.ts'
 import { Outcomes } from '../node/catalog/outcomes.ts'
-import { type Config, machineMemoryBytes } from './config.ts'
+import { machineMemoryBytes } from './config.ts'
+import type { Config } from '../node/config.ts'
 import { SpaceReserve } from '../node/machine/disk/space.ts'
 import { Engines } from '../node/engine/engines.ts'
 import { Gateway } from '../node/gateway/gateway.ts'
 import { type AgingLog, HaltedDatasets, LogWatch } from '../node/gateway/log-watch.ts'
-import type { Clock } from '../libraries/base/clock.ts'
 import { queriesInMemory } from '../libraries/base/limits.ts'
-import type { Logger } from '../libraries/base/logger.ts'
-import type { Announcements } from '../node/log/announcements.ts'
 import type { EventLog } from '../node/log/event-log.ts'
 import type { PartitionAssignment } from '../node/log/partitions.ts'
 import { compressor } from '../node/machine/work/zstd-page.ts'
-import { measureBuilder, measureGateway, measureMerged, type Metrics } from '../node/machine/ops/metrics.ts'
+import { formatsBut } from './features.ts'
+import type { Shared } from '../node/feature.ts'
+import { measureBuilder, measureGateway, measureMerged } from '../node/machine/ops/metrics.ts'
 import { AnswerFiles } from '../node/answers/answer-files.ts'
 import type { Merging } from '../node/files/files.ts'
 import { MergedFiles } from '../node/files/merged-files.ts'
 import { MergedMaker } from '../node/files/merged-maker.ts'
 import type { DataPaths } from '../node/store/layout.ts'
-import type { ObjectStore } from '../node/store/object-store.ts'
 import { ThreadPool } from '../node/machine/work/thread-pool.ts'
-import type { WorkPool } from '../node/machine/work/work-pool.ts'
 import { SliceFiles } from '../node/files/slice-files.ts'
 
 /** In the cache: what lies in these is found again at the next start. */
 export const mergedFolder = 'merged'
 export const slicesFolder = 'slice-files'
-
-/** What the roles of a process share. */
-export interface Shared {
-  readonly config: Config
-  readonly paths: DataPaths
-  readonly clock: Clock
-  readonly logger: Logger
-  readonly store: ObjectStore
-  readonly announcements: Announcements
-  readonly catalog: Catalog
-  readonly metrics: Metrics
-  /** Threads for long bodies, large slices and large requests. */
-  readonly work: WorkPool
-  /** Bytes of rows that are in the log and in no block yet, as far as this process knows. */
-  readonly openBytes: () => number
-  /** What features do before a dataset is removed from the store. */
-  readonly beforeRemoval: ((deletion: Deletion) => Promise<void>)[]
-  /** Closes what was opened, in reverse order. */
-  readonly opened: (() => Promise<void>)[]
-}
 
 /** Opens the builder; `assignment` tells its partitions, without it all are built. Throws as `startBuilder`. */
 export async function openBuilder(
@@ -119,7 +95,7 @@ export async function openGateway(shared: Shared, parts: GatewayParts): Promise<
     metrics,
     stream: config.stream,
     newDatasets: config.newDatasets,
-    without: config.without,
+    formats: formatsBut(config.without),
     spoolDir: paths.cache,
     receiptSecret,
     haltOf: (dataset, partition) =>

@@ -1,6 +1,7 @@
 // What the operator of a node is warned of when it has started: how it can be reached, how many files it may open.
 
-import { type Config, strayVariables } from './config.ts'
+import { strayVariables } from './config.ts'
+import type { Config } from '../node/config.ts'
 import { openFilesWarning } from '../node/machine/disk/open-files.ts'
 import type { Logger } from '../libraries/base/logger.ts'
 

@@ -5,7 +5,7 @@ import { open } from 'node:fs/promises'
 import { basename, extname } from 'node:path'
 import { constants, gunzipSync } from 'node:zlib'
 import { type Look, lookAlike, type MapDocument, mapDocumentOf } from '../libraries/formats/look-alike.ts'
-import { formats } from '../libraries/formats/registry.ts'
+import { formatsBut } from '../app/features.ts'
 import { CommandFailure, exitCodes, note } from './failure.ts'
 
 /** What is known of a file that is to be sent. */
@@ -129,7 +129,7 @@ function refusal(file: string, what: string, hint: string): CommandFailure {
 }
 
 function asItIs(format: string): string {
-  const isText = formats.some(({ name, kind }) => name === format && kind === 'stream')
+  const isText = formatsBut([]).all.some(({ name, kind }) => name === format && kind === 'stream')
   return isText ? `(--format ${format} sends it as it is.)` : ''
 }
 

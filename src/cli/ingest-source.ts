@@ -12,7 +12,8 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { setImmediate } from 'node:timers/promises'
 import type { FormatFacts } from '../libraries/formats/format.ts'
-import { defaultFormat, formatNamed, formats } from '../libraries/formats/registry.ts'
+import { formatsBut } from '../app/features.ts'
+import { defaultFormat } from '../libraries/formats/registry.ts'
 import { CommandFailure, exitCodes, note } from './failure.ts'
 import { beforeSignalEnds } from './interrupt.ts'
 import { lookInside } from './ingest-look.ts'
@@ -46,19 +47,20 @@ export async function openSource(file: string, format: string | undefined): Prom
   const extensions = isStdin ? [] : file.toLowerCase().split('.').slice(1)
   const ofName = ownValue(encodingOfExtension, extensions.at(-1) ?? '')
   const extension = extensions.at(ofName === undefined ? -1 : -2) ?? ''
-  const ofExtension = formats.find(({ extensions }) => extensions.includes(extension))?.name
+  const formats = formatsBut([])
+  const ofExtension = formats.all.find(({ extensions }) => extensions.includes(extension))?.name
   const path = isStdin ? await spool(process.stdin) : await regularFile(file)
   const named = { format: format ?? (isStdin ? defaultFormat.name : ofExtension), contentEncoding: ofName }
   const found = format === undefined && !isStdin ? await lookInside(file, path, named) : named
   if (found.format === undefined) {
     throw new CommandFailure(exitCodes.usage, `The name ${file} does not tell its format.`, {
-      hint: `Say ${formats.map(({ name }) => `--format ${name}`).join(' or ')}.`,
+      hint: `Say ${formats.all.map(({ name }) => `--format ${name}`).join(' or ')}.`,
     })
   }
   const { size: bytes } = await stat(path)
   return {
     label: isStdin ? 'stdin' : file,
-    format: formatNamed(found.format),
+    format: formats.named(found.format),
     contentEncoding: found.contentEncoding,
     bytes,
     sha256: await sha256Of(path, bytes),

@@ -4,7 +4,8 @@
 import { fstatSync } from 'node:fs'
 import type { Readable } from 'node:stream'
 import type { FormatFacts } from '../libraries/formats/format.ts'
-import { defaultFormat, formatNamed } from '../libraries/formats/registry.ts'
+import { formatsBut } from '../app/features.ts'
+import { defaultFormat } from '../libraries/formats/registry.ts'
 import { systemClock } from '../index.ts'
 
 /** Stdin that another program writes, in a format that can be cut into batches while it comes. */
@@ -15,7 +16,7 @@ export interface PipedLines {
 
 /** What FILE (`-`: stdin) is, where it is such a pipe. */
 export function pipedLines(file: string, name: string = defaultFormat.name): PipedLines | undefined {
-  const format = formatNamed(name)
+  const format = formatsBut([]).named(name)
   if (file !== '-' || format.kind === 'file' || !format.isLines || fstatSync(process.stdin.fd).isFile())
     return undefined
   return { format, isCsv: format.hasHeader === true }

@@ -2,17 +2,22 @@
 // loads one.
 
 import type { ChainSource } from './catalog/chain-source.ts'
-import { features } from '../app/features.ts'
+import type { Deletion, NameRecord } from '../libraries/odf/chain/records.ts'
+import type { Clock } from '../libraries/base/clock.ts'
+import type { Logger } from '../libraries/base/logger.ts'
+import type { Catalog } from './catalog/catalog.ts'
+import type { Config } from './config.ts'
+import type { Announcements } from './log/announcements.ts'
+import type { Metrics } from './machine/ops/metrics.ts'
+import type { WorkPool } from './machine/work/work-pool.ts'
 import type { KnownFormat } from '../libraries/formats/registry.ts'
 import type { Gateway } from './gateway/gateway.ts'
 import type { OptionalRoutes } from './http/context.ts'
 import type { Health } from './machine/ops/health.ts'
-import type { NameRecord } from '../libraries/odf/chain/records.ts'
 import type { NodeKey } from '../libraries/proof/sign.ts'
 import type { DataPaths } from './store/layout.ts'
 import type { ObjectStore } from './store/object-store.ts'
 import type { OptionGroup } from './options.ts'
-import type { Shared } from '../app/roles.ts'
 import type { Finding } from './upkeep/finding.ts'
 import type { AddProblem } from './upkeep/report.ts'
 
@@ -63,6 +68,26 @@ export interface FeatureCode {
   readonly start?: (parts: FeatureParts) => Promise<void>
 }
 
+/** What the roles of a process share. */
+export interface Shared {
+  readonly config: Config
+  readonly paths: DataPaths
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly store: ObjectStore
+  readonly announcements: Announcements
+  readonly catalog: Catalog
+  readonly metrics: Metrics
+  /** Threads for long bodies, large slices and large requests. */
+  readonly work: WorkPool
+  /** Bytes of rows that are in the log and in no block yet, as far as this process knows. */
+  readonly openBytes: () => number
+  /** What features do before a dataset is removed from the store. */
+  readonly beforeRemoval: ((deletion: Deletion) => Promise<void>)[]
+  /** Closes what was opened, in reverse order. */
+  readonly opened: (() => Promise<void>)[]
+}
+
 /** What a feature does its work with. */
 export interface FeatureParts extends Shared {
   /** Absent where the process has not this role. */
@@ -73,24 +98,4 @@ export interface FeatureParts extends Shared {
   readonly nodeKey: NodeKey
   /** Of the program. */
   readonly version: string
-}
-
-/** All features but those of these names. */
-export function featuresBut(without: readonly string[]): readonly Feature[] {
-  const all: readonly Feature[] = features
-  return all.filter(({ name }) => !without.includes(name))
-}
-
-/** Loads all features but those of these names. */
-export async function loadFeatures(without: readonly string[]): Promise<readonly FeatureCode[]> {
-  return await Promise.all(featuresBut(without).map(async ({ load }) => (await load?.()) ?? {}))
-}
-
-/** The node that is followed, if any. */
-export async function originOf(loaded: readonly FeatureCode[], shared: Shared): Promise<Origin | undefined> {
-  for (const { origin } of loaded) {
-    const found = await origin?.(shared)
-    if (found !== undefined) return found
-  }
-  return undefined
 }

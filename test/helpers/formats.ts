@@ -1,10 +1,12 @@
 // Every format with its code.
 
 import type { Format } from '../../src/libraries/formats/format.ts'
-import { formats } from '../../src/libraries/formats/registry.ts'
+import { formatsBut } from '../../src/app/features.ts'
 import { must } from '../../src/libraries/base/assert.ts'
 
-export const loadedFormats: readonly Format[] = await Promise.all(formats.map(async ({ load }) => await load()))
+export const formats = formatsBut([])
+
+export const loadedFormats: readonly Format[] = await Promise.all(formats.all.map(async ({ load }) => await load()))
 
 /** The format called `name`. */
 export function formatNamed(name: string): Format {

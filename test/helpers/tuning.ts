@@ -1,6 +1,6 @@
 // What tests set to a small value that no option of a node sets: limits, the times of cuts, the batches of streams.
 
-import type { Config } from '../../src/app/config.ts'
+import type { Config } from '../../src/node/config.ts'
 import { type Limits, limitOptions, limitsOf } from '../../src/libraries/base/limits.ts'
 
 export interface Tuning {

@@ -28,6 +28,7 @@ import type { Broker } from './broker.ts'
 import type { Keeping, SimulatedLedger } from './ledger.ts'
 import type { Volume } from './volume.ts'
 import type { Process } from './world.ts'
+import { libraryFormats } from '../../src/libraries/formats/registry.ts'
 
 export const storeFolder = '/data/store'
 const logFolder = '/data/log'
@@ -104,6 +105,7 @@ export async function startSimulatedNode(parts: NodeParts): Promise<SimulatedNod
   const space = new SpaceReserve({ freeSpace: () => store.freeSpace(), openBytes, clock })
   const gateway = roles.gateway
     ? new Gateway({
+        formats: libraryFormats,
         catalog,
         outcomes: new Outcomes(store),
         log,

@@ -40,6 +40,7 @@ import { type StreamCounts, streamRecords } from './streams.ts'
 import { Volume } from './volume.ts'
 import { SimulatedWitnesses } from './witnesses.ts'
 import { Process, World } from './world.ts'
+import { storeChecks } from '../../src/app/features.ts'
 
 /** Everything acknowledged is committed this long after the last fault. */
 const drainWithinMs = 90_000
@@ -337,7 +338,7 @@ export async function checkReceipts(fleet: Fleet, seen: Seen, problems: string[]
 
 export async function audit(process: Process, volume: Volume, seen: Seen, lives = new Lives()) {
   const store: ObjectStore = withPacks(await openDirectoryStore(storeFolder, volume.forProcess(process)))
-  const report = await fsck(store)
+  const report = await fsck(store, { checks: storeChecks })
   const problems = [
     ...report.problems.map(({ kind, message }) => `${kind}: ${message}`),
     ...report.datasets.flatMap(({ alias, problems: all }) => all.map((one) => `${alias}: ${one.kind}: ${one.message}`)),

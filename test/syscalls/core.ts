@@ -19,6 +19,7 @@ import { openDirectoryStore } from '../../src/node/store/directory/directory-sto
 import type { ObjectStore } from '../../src/node/store/object-store.ts'
 import { compressor, quickCuts } from '../node/builder/support.ts'
 import { defaultLimits } from '../helpers/default-limits.ts'
+import { libraryFormats } from '../../src/libraries/formats/registry.ts'
 
 export interface Core {
   readonly log: EventLog
@@ -41,6 +42,7 @@ export async function openCore(dir: string, onFailure: (error: unknown) => void)
   const catalog = new Catalog({ store, announcements, logger: silentLogger })
   const builder = await startBuilder({ ...shared, log, store, announcements, compressor, options: quickCuts })
   const gateway = new Gateway({
+    formats: libraryFormats,
     ...shared,
     log,
     catalog,

@@ -18,6 +18,7 @@ import { crashPoints } from './points.ts'
 import { postsOf } from './posts.ts'
 import { type Injection, injectionsOf, runTraced, type TracedRun, whyNoStrace } from './trace.ts'
 import { seed } from '../helpers/seed.ts'
+import { storeChecks } from '../../src/app/features.ts'
 
 const unlinks = 'unlink,unlinkat'
 const calls = ['write', 'pwrite64', 'fsync', 'fdatasync', 'link,linkat', 'rename,renameat,renameat2', unlinks] as const
@@ -78,7 +79,7 @@ async function recover(dir: string, run: TracedRun) {
   const tookMs = (await isDrained(core, batches.values())) ? performance.now() - beganMs : undefined
   const halted = core.builder.status().halted
   await core.stop()
-  const report = await fsck(core.store)
+  const report = await fsck(core.store, { checks: storeChecks })
   const stored = await readStored(core.store)
   const temporary = (await readdir(join(dir, 'store/.tmp'))).length
   const history: History = {

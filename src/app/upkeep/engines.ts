@@ -5,7 +5,7 @@ import { execFile } from 'node:child_process'
 import { constants, mkdir, mkdtemp, open, rename, rm, rmdir } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import { promisify } from 'node:util'
-import type { Config } from '../config.ts'
+import type { Config } from '../../node/config.ts'
 import type { EngineAbout } from '../../node/engine/engines.ts'
 import { type KnownEngine, knownEngines } from '../../node/engine/known-engines.ts'
 import {

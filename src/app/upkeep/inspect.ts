@@ -1,8 +1,8 @@
 // All checks of an installation: what an operator runs before the first start and when something is wrong. What `serve` says
 // itself when it starts is not looked at. Nothing is changed; files that are written to try the volume are removed.
 
-import type { Config } from '../config.ts'
-import { featuresBut } from '../../node/feature.ts'
+import type { Config } from '../../node/config.ts'
+import { featuresBut } from '../features.ts'
 import { logDriverOf, openStoreThatIs } from '../open-storage.ts'
 import { dataPaths } from '../../node/store/layout.ts'
 import { checkEngines } from './engines.ts'

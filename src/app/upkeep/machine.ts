@@ -4,7 +4,7 @@
 import { link, mkdtemp, open, readFile, rm, stat, statfs } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { isTokenText } from '../../node/access/token.ts'
-import type { Config } from '../config.ts'
+import type { Config } from '../../node/config.ts'
 import { hasCode } from '../../node/machine/disk/files.ts'
 import { spaceReserveBytes } from '../../node/machine/disk/space.ts'
 import { systemClock } from '../../libraries/base/clock.ts'

@@ -6,7 +6,7 @@ import { userInfo } from 'node:os'
 import { join, resolve } from 'node:path'
 import { defined } from '../../libraries/base/collections.ts'
 import { type Adoption, adoptLog } from '../../node/builder/adopt-log.ts'
-import type { Config } from '../config.ts'
+import type { Config } from '../../node/config.ts'
 import type { Opening } from '../../node/driver.ts'
 import { lockDirectory } from '../../node/machine/disk/directory-lock.ts'
 import {

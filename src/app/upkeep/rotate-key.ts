@@ -1,7 +1,7 @@
 // `key rotate` and `key leaked`: the key that signs is changed for a new one, and the store says since when nobody signs with
 // the old one. The store knows first, so that no interruption leaves a retired key in use: a node refuses to start with one.
 
-import type { Config } from '../config.ts'
+import type { Config } from '../../node/config.ts'
 import type { Opening } from '../../node/driver.ts'
 import { readText, replacePrivate } from '../../node/machine/disk/files.ts'
 import { createLogger } from '../../node/machine/ops/logger.ts'

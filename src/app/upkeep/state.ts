@@ -3,7 +3,7 @@
 
 import { stat } from 'node:fs/promises'
 import type { NameRecord } from '../../libraries/odf/chain/records.ts'
-import type { Config } from '../config.ts'
+import type { Config } from '../../node/config.ts'
 import { lockOwner } from '../../node/machine/disk/directory-lock.ts'
 import { sound } from '../../node/upkeep/report.ts'
 import { inspectLog, type LogInspection } from '../../node/log/file/recover-log.ts'

@@ -5,11 +5,12 @@ import { type IngestControls, readControls } from '../../node/gateway/controls.t
 import { sha256Hex } from '../../libraries/base/ids/native-crypto.ts'
 import { utf8 } from '../../libraries/base/bytes.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
+import type { NameRecord } from '../../libraries/odf/chain/records.ts'
 import type { Alias } from '../../libraries/model/names.ts'
 import type { MqttRouteOptions } from './options.ts'
 
 /** Rules of a dataset, as far as it has some. */
-export type KeptRules = Parameters<typeof readControls>[2]
+export type KeptRules = NameRecord['ingest']
 
 export interface Route {
   readonly filter: string
@@ -29,7 +30,7 @@ export function routeOf({ filter, alias, query }: MqttRouteOptions, clientIdPref
   const controls = valuesOf(filter, () => readControls(headers, parameters))
   // The topic stands beside what is sent, so that the record is all of it, whatever the dataset says.
   const given = topicColumn === undefined ? parameters : { ...parameters, records: '' }
-  const controlsFor = (kept: KeptRules): IngestControls => readControls(headers, given, kept)
+  const controlsFor = (kept: KeptRules): IngestControls => readControls(headers, given, { kept })
   const [ignored] = controls.ignoredParameters
   const useless = ignored ?? (controls.dryRun ? 'dryRun' : undefined)
   if (useless !== undefined) throw refused(filter, `the parameter '${useless}' means nothing here`)

@@ -1,8 +1,7 @@
-// The formats that a node reads, and which one a media type names. To add a format, make its folder and its row here:
-// gateway, HTTP interface, OpenAPI document and command line read this list. The code of what is rare is loaded when it is
-// wanted.
+// The formats that a program reads, and which one a media type names. To add a format, make its folder and its row here:
+// gateway, HTTP interface, OpenAPI document and command line are given this list, with the formats of features. The code of what
+// is rare is loaded when it is wanted.
 
-import { features } from '../../app/features.ts'
 import { must } from '../base/assert.ts'
 import { NodeError } from '../base/errors.ts'
 import { arrowFacts } from './arrow/facts.ts'
@@ -20,38 +19,14 @@ export type KnownFormat = FormatFacts & {
   readonly load: () => Promise<Format>
 }
 
-const ofFeatures: readonly KnownFormat[] = features.flatMap(({ name, formats = [] }) =>
-  formats.map((format) => ({ ...format, feature: name })),
-)
-
-export const formats: readonly KnownFormat[] = [
+export const ownFormats: readonly KnownFormat[] = [
   ...[csv, tsv, json, ndjson, geojson, ndgeojson].map((format) => ({ ...format, load: async () => format })),
   { ...arrowFacts, load: async () => (await import('./arrow/format.ts')).arrow },
   { ...parquetFacts, load: async () => (await import('./parquet/format.ts')).parquet },
-  ...ofFeatures,
 ]
-
-/** Those that a node reads that does without some features. */
-export function formatsWithout(without: readonly string[]): readonly KnownFormat[] {
-  return formats.filter(({ feature }) => feature === undefined || !without.includes(feature))
-}
 
 /** What is meant where nobody says a format. */
 export const defaultFormat = ndjson
-
-/** The canonical media type of each format, the default first. */
-export function ingestMediaTypes(known: readonly KnownFormat[]): string[] {
-  const others = known.map(({ mediaTypes }) => mediaTypes[0])
-  return [...new Set([defaultFormat.mediaTypes[0], ...others])]
-}
-
-/** The format called `name`, which the caller knows to be one. */
-export function formatNamed(name: string): KnownFormat {
-  return must(
-    formats.find((format) => format.name === name),
-    'a format',
-  )
-}
 
 /** What a `Content-Type` says. */
 interface NamedFormat {
@@ -67,14 +42,92 @@ export async function loaded({ format, csvHeader }: NamedFormat): Promise<BodyFo
   return { format: await format.load(), csvHeader }
 }
 
-function unsupported(message: string, mediaType: string, known = formats): NodeError {
-  const candidates = known.map(({ mediaTypes }) => mediaTypes[0])
-  const form = mediaType === 'application/x-www-form-urlencoded'
-  const hint = form
-    ? "curl -d sends a form by default. Add -H 'Content-Type: application/x-ndjson', and --data-binary to keep line ends."
-    : (otherTypeHint(mediaType) ?? `Use ${candidates.join(', ')}.`)
-  return new NodeError('UnsupportedMediaType', message, { hint, candidates })
+/** The formats of a program, which may do without some features. */
+export class Formats {
+  readonly all: readonly KnownFormat[]
+  /** Those that are read. */
+  readonly read: readonly KnownFormat[]
+
+  constructor(all: readonly KnownFormat[], without: readonly string[] = []) {
+    this.all = all
+    this.read = all.filter(({ feature }) => feature === undefined || !without.includes(feature))
+  }
+
+  /** The canonical media type of each that is read, the default first. */
+  get mediaTypes(): string[] {
+    return [...new Set([defaultFormat.mediaTypes[0], ...this.read.map(({ mediaTypes }) => mediaTypes[0])])]
+  }
+
+  /** The format called `name`, which the caller knows to be one. */
+  named(name: string): KnownFormat {
+    return must(
+      this.all.find((format) => format.name === name),
+      'a format',
+    )
+  }
+
+  /** The query parameters that count for the format of `contentType` alone. */
+  parametersOf(contentType: string | undefined): readonly string[] {
+    const format = this.#find(mediaTypeOf(contentType))
+    return format?.kind === 'file' ? (format.parameters ?? []) : []
+  }
+
+  /** What the format of `contentType` has of places that parameters may name; nothing for one that is none of ours. */
+  placesOf(contentType: string | undefined): Pick<StreamFacts, 'nesting' | 'hasRecords' | 'hasOwnTime'> {
+    const format = this.#find(mediaTypeOf(contentType))
+    return format?.kind === 'stream' ? format : {}
+  }
+
+  /** The format that a `Content-Type` names. Throws NodeError `UnsupportedMediaType`. */
+  of(contentType: string | undefined): NamedFormat {
+    const [, ...parameters] = (contentType ?? '').split(';')
+    const mediaType = mediaTypeOf(contentType)
+    const format = this.#find(mediaType)
+    if (format === undefined) {
+      const shown =
+        mediaType === ''
+          ? 'The body has no media type.'
+          : `The media type '${mediaType.slice(0, 100)}' is not supported.`
+      throw this.#unsupported(shown, mediaType)
+    }
+    if (!this.read.includes(format)) {
+      const shown = `This node was started without the feature '${format.feature}' (--without), and reads no ${format.title}.`
+      throw this.#unsupported(shown, mediaType)
+    }
+    let csvHeader: CsvHeader | undefined
+    for (const text of parameters) {
+      const [name, value] = parameter(text)
+      if (name === 'charset' && value !== 'utf-8' && value !== 'utf8') {
+        throw this.#unsupported(`The charset '${value.slice(0, 100)}' is not supported; only UTF-8 is.`, mediaType)
+      }
+      if (name !== 'header' || format.kind === 'file' || format.hasHeader !== true) continue
+      if (value !== 'present' && value !== 'absent') {
+        throw this.#unsupported(
+          `The parameter header is 'present' or 'absent', not '${value.slice(0, 100)}'.`,
+          mediaType,
+        )
+      }
+      csvHeader = value
+    }
+    return { format, csvHeader }
+  }
+
+  #find(mediaType: string): KnownFormat | undefined {
+    return this.all.find(({ mediaTypes }) => mediaTypes.includes(mediaType))
+  }
+
+  #unsupported(message: string, mediaType: string): NodeError {
+    const candidates = this.read.map(({ mediaTypes }) => mediaTypes[0])
+    const form = mediaType === 'application/x-www-form-urlencoded'
+    const hint = form
+      ? "curl -d sends a form by default. Add -H 'Content-Type: application/x-ndjson', and --data-binary to keep line ends."
+      : (otherTypeHint(mediaType) ?? `Use ${candidates.join(', ')}.`)
+    return new NodeError('UnsupportedMediaType', message, { hint, candidates })
+  }
 }
+
+/** Those that are here. */
+export const libraryFormats = new Formats(ownFormats)
 
 function parameter(text: string): readonly [string, string] {
   const equals = text.indexOf('=')
@@ -88,52 +141,4 @@ function parameter(text: string): readonly [string, string] {
 export function mediaTypeOf(contentType = ''): string {
   const end = contentType.indexOf(';')
   return (end < 0 ? contentType : contentType.slice(0, end)).trim().toLowerCase()
-}
-
-/** The query parameters that count for the format of `contentType` alone. */
-export function parametersOf(contentType: string | undefined): readonly string[] {
-  const mediaType = mediaTypeOf(contentType)
-  const format = formats.find(({ mediaTypes }) => mediaTypes.includes(mediaType))
-  return format?.kind === 'file' ? (format.parameters ?? []) : []
-}
-
-/** What the format of `contentType` has of places that parameters may name; nothing for one that is none of ours. */
-export function placesTaken(
-  contentType: string | undefined,
-): Pick<StreamFacts, 'nesting' | 'hasRecords' | 'hasOwnTime'> {
-  const mediaType = mediaTypeOf(contentType)
-  const format = formats.find(({ mediaTypes }) => mediaTypes.includes(mediaType))
-  return format?.kind === 'stream' ? format : {}
-}
-
-/**
- * The format that a `Content-Type` names, for a node that does without some features. Throws NodeError
- * `UnsupportedMediaType`.
- */
-export function formatOf(contentType: string | undefined, without: readonly string[] = []): NamedFormat {
-  const [, ...parameters] = (contentType ?? '').split(';')
-  const mediaType = mediaTypeOf(contentType)
-  const format = formats.find(({ mediaTypes }) => mediaTypes.includes(mediaType))
-  if (format === undefined) {
-    const shown =
-      mediaType === '' ? 'The body has no media type.' : `The media type '${mediaType.slice(0, 100)}' is not supported.`
-    throw unsupported(shown, mediaType, formatsWithout(without))
-  }
-  if (format.feature !== undefined && without.includes(format.feature)) {
-    const shown = `This node was started without the feature '${format.feature}' (--without), and reads no ${format.title}.`
-    throw unsupported(shown, mediaType, formatsWithout(without))
-  }
-  let csvHeader: CsvHeader | undefined
-  for (const text of parameters) {
-    const [name, value] = parameter(text)
-    if (name === 'charset' && value !== 'utf-8' && value !== 'utf8') {
-      throw unsupported(`The charset '${value.slice(0, 100)}' is not supported; only UTF-8 is.`, mediaType)
-    }
-    if (name !== 'header' || format.kind === 'file' || format.hasHeader !== true) continue
-    if (value !== 'present' && value !== 'absent') {
-      throw unsupported(`The parameter header is 'present' or 'absent', not '${value.slice(0, 100)}'.`, mediaType)
-    }
-    csvHeader = value
-  }
-  return { format, csvHeader }
 }

@@ -21,13 +21,7 @@ import {
   spatialFunctions,
   volatileFunctions,
 } from './functions.ts'
-import {
-  type Construct,
-  type ListingName,
-  listingNames,
-  listingSchema,
-  type TableName,
-} from '../../node/engine/messages.ts'
+import { type Construct, type ListingName, listingNames, listingSchema, type TableName } from './statement.ts'
 import { isPlainStructure, jsonDepth, recursiveJsonFunctions, structuredJsonFunctions } from './printable.ts'
 import { families, type Rule, shapes } from './tree-grammar.ts'
 import { child, functionName, isClass, list, location, present, tableParts, text } from './tree.ts'

@@ -14,7 +14,7 @@ import {
   scalarFunctions,
   sortingAggregates,
 } from './functions.ts'
-import type { Given, Narrowing } from '../../node/engine/messages.ts'
+import type { Given, Narrowing } from './statement.ts'
 import { keepsOffsetOrder } from './rewriter.ts'
 import { isGrouped } from './selects.ts'
 import { child, functionName, holds, isClass, isWholeStar, list, objects, present, text } from './tree.ts'

@@ -8,7 +8,7 @@ import { JsonNumber, type JsonObject, type JsonValue } from '../base/json/value.
 import { foldAscii } from '../model/names.ts'
 import type { Parameter } from '../model/parameters.ts'
 import { names } from './functions.ts'
-import { listingSchema } from '../../node/engine/messages.ts'
+import { listingSchema } from './statement.ts'
 import { child, functionName, holdsHere, isClass, list, nodeOf, nowhere, text, treeText } from './tree.ts'
 import { missingKeys } from './windows.ts'
 

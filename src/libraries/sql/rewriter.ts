@@ -11,7 +11,7 @@ import { JsonNumber, type JsonObject, type JsonValue } from '../base/json/value.
 import type { Parameter } from '../model/parameters.ts'
 import { aggregateFunctions, allowedMacros, rowSetMacros, scalarFunctions } from './functions.ts'
 import { type GateResult, gateStatement, notAllowed } from './gate.ts'
-import { listingSchema } from '../../node/engine/messages.ts'
+import { listingSchema } from './statement.ts'
 import { firstDifference, jsonCheckStatement, type Printable, printable } from './printable.ts'
 import { isGrouped } from './selects.ts'
 import { parseEngineMessage, tooDeep } from './sql-errors.ts'

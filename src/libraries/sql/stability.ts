@@ -26,7 +26,7 @@ import {
   versionFunctions,
   volatileFunctions,
 } from './functions.ts'
-import type { Stability } from '../../node/engine/messages.ts'
+import type { Stability } from './statement.ts'
 import { keepsOffsetOrder } from './rewriter.ts'
 import {
   hasDistinct,

@@ -5,7 +5,8 @@ import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { errorCode, hasCode, hasCacheRoom } from '../machine/disk/files.ts'
 import type { AnswerStream } from '../engine/process/answer-stream.ts'
-import type { Stability, StreamEnd } from '../engine/messages.ts'
+import type { StreamEnd } from '../engine/messages.ts'
+import type { Stability } from '../../libraries/sql/statement.ts'
 import type { Clock } from '../../libraries/base/clock.ts'
 
 /** The volume is asked again after so much was written. */

@@ -3,7 +3,8 @@
 
 import { viewOf } from '../catalog/dataset-chain.ts'
 import type { NameRecord } from '../../libraries/odf/chain/records.ts'
-import type { Listing, ListingName } from '../engine/messages.ts'
+import type { Listing } from '../engine/messages.ts'
+import type { ListingName } from '../../libraries/sql/statement.ts'
 import { lexSql } from '../../libraries/sql/lexer.ts'
 import { sqlTypeName } from '../../libraries/sql/types.ts'
 import { nextTurn } from '../../libraries/base/clock.ts'

@@ -3,7 +3,7 @@
 // each request what its caller may read before anything is looked up here, and the engine.
 
 import { cancelled, over } from '../engine/process/cancelled.ts'
-import type { Stability } from '../engine/messages.ts'
+import type { Stability } from '../../libraries/sql/statement.ts'
 import { concatBytes } from '../../libraries/base/bytes.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
 import type { Caller } from './pin.ts'

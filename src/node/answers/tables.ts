@@ -2,7 +2,8 @@
 // answer. Then its run over them, and over the slices where it fails over anything else.
 
 import type { DatasetView } from '../catalog/dataset-chain.ts'
-import { type Analysis, type EngineAnswer, type EngineTable, splitRows } from '../engine/messages.ts'
+import { type EngineAnswer, type EngineTable, splitRows } from '../engine/messages.ts'
+import type { Analysis } from '../../libraries/sql/statement.ts'
 import { type FoundFiles, type Scan, sumOf } from '../files/files.ts'
 import { enoughNewest, type WantedRows } from '../files/row-terms.ts'
 import { must } from '../../libraries/base/assert.ts'

@@ -7,7 +7,6 @@ import { AnswerPipe, type AnswerStream } from './process/answer-stream.ts'
 import { cancelled } from './process/cancelled.ts'
 import { Lane, type Work } from './process/lane.ts'
 import {
-  type Analysis,
   type Asking,
   type Case,
   dialectOf,
@@ -15,11 +14,11 @@ import {
   type EngineJob,
   type EngineOptions,
   type EngineTable,
-  type Judgement,
   normalizerVersion,
   type OpenedFiles,
   type StreamJob,
 } from './messages.ts'
+import type { Analysis, Judgement } from '../../libraries/sql/statement.ts'
 
 export interface Engine {
   readonly name: 'duckdb'

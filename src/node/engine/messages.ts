@@ -4,11 +4,12 @@
 import type { Clock } from '../../libraries/base/clock.ts'
 import type { Logger } from '../../libraries/base/logger.ts'
 import type { ErrorKind } from '../../libraries/base/error-table.ts'
-import type { ErrorDetails, TextPosition } from '../../libraries/base/errors.ts'
-import type { Parameter, ParameterName } from '../../libraries/model/parameters.ts'
+import type { ErrorDetails } from '../../libraries/base/errors.ts'
+import type { Parameter } from '../../libraries/model/parameters.ts'
 import type { DataSchema, OutputSchema } from '../../libraries/model/schema.ts'
 import type { FileOptions } from '../../libraries/columnar/outputs/file-format.ts'
 import type { NativeEngine } from './native-engine.ts'
+import type { Analysis, Judgement, ListingName, Stability } from '../../libraries/sql/statement.ts'
 import type { RowWindow } from '../../libraries/sql/selects.ts'
 
 /** Release of DuckDB that the pinned package carries; the session refuses to start on another. */
@@ -27,17 +28,6 @@ export const dialect = dialectOf(engineVersion)
 /** Threads split no fewer rows, two row groups: one thread finds those while others begin. */
 export const splitRows = 262_144
 
-/** The class of a statement (stability.ts). */
-export type Stability = 'exact' | 'pinned'
-
-/** What a statement is over datasets of certain columns. */
-export interface Judgement {
-  /** Other files of the same rows give the same answer. */
-  readonly isBlockFree: boolean
-  /** One order of its rows takes little beside finding them. */
-  readonly takesOrder: boolean
-}
-
 /** A statement to be judged. */
 export interface Case {
   readonly sql: string
@@ -46,29 +36,6 @@ export interface Case {
   readonly rows: RowWindow
 }
 
-/** A construct of a statement and where it stands. */
-export interface Construct {
-  readonly construct: string
-  /** Absent where the engine does not tell. */
-  readonly position?: TextPosition
-}
-
-/** A name in a FROM clause that no CTE explains; each distinct spelling once, at its first place. */
-export interface TableName {
-  /** `['acme/trips']` or `['acme', 'trips']`, without quotes. */
-  readonly parts: readonly string[]
-  /** Parts joined by a dot. */
-  readonly text: string
-  readonly position?: TextPosition
-}
-
-/** Tables of `information_schema` that are answered from the catalog. */
-export const listingNames = ['tables', 'columns'] as const
-export type ListingName = (typeof listingNames)[number]
-
-/** Where their rows lie while a statement runs. No account has such a name. */
-export const listingSchema = 'listing_of_caller'
-
 /** What a caller may know of the catalog, as the rows of a table. */
 export interface Listing {
   readonly name: ListingName
@@ -76,59 +43,6 @@ export interface Listing {
   readonly rows: string
   /** Ids of the datasets that it tells of. */
   readonly tells: readonly string[]
-}
-
-/** A constant of a statement, or the name of the parameter in its place; the digits of a fraction are left out. */
-export interface Given {
-  readonly kind: 'number' | 'text' | 'boolean' | 'time' | 'day' | 'parameter'
-  readonly text: string
-}
-
-/** What a statement over one dataset says of the rows that it needs. Columns are in ASCII lower case. */
-export interface Narrowing {
-  /** Every row that it needs meets all of these. */
-  readonly conditions: readonly {
-    readonly column: string
-    readonly is: '=' | '<' | '<=' | '>' | '>='
-    readonly value: Given
-  }[]
-  /** Comparisons that rows left out would have met. They cannot fail where the types agree. */
-  readonly compared: readonly { readonly column: string; readonly value: Given }[]
-  /** No row fails to be needed for anything but these. */
-  readonly areAll: boolean
-  /** It needs the first rows in the order of a column, or of offsets, of those that meet the conditions. */
-  readonly first:
-    | {
-        readonly column: string | undefined
-        readonly descending: boolean
-        readonly skip?: Given | undefined
-        readonly limit?: Given | undefined
-      }
-    | undefined
-  /** Rows alone decide its answer; the rows of another statement may be chosen too, but not for a proof. */
-  readonly inProofs: boolean
-}
-
-/** What the gate found in a statement that it let through. Plain data. */
-export interface Analysis {
-  /** The statement as sent. */
-  readonly sql: string
-  readonly tables: readonly TableName[]
-  /** The first construct that makes the statement irreproducible, if any. */
-  readonly volatile: Construct | undefined
-  /** The first construct that is answered from the catalog: there is no proof of it, and it is its caller's alone. */
-  readonly catalogue: Construct | undefined
-  /** Its rows may come in another order each time, by which an answer that is not exact may differ. */
-  readonly isRaced: boolean
-  /** None of these, nor mathematics of the machine, keeps a proof from it. */
-  readonly isProvable: boolean
-  readonly listings: readonly ListingName[]
-  /** Each distinct one once. */
-  readonly parameters: readonly ParameterName[]
-  /** Absent where every row may matter. */
-  readonly narrowing: Narrowing | undefined
-  /** The columns of its one dataset that it reads, in ASCII lower case; absent where that is not known. */
-  readonly columns: readonly string[] | undefined
 }
 
 /** Slices out of a list that only ever grows, as a chain does. Empty when there is no data yet. */

@@ -3,7 +3,7 @@
 // chooses by it.
 
 import type { DatasetView } from '../catalog/dataset-chain.ts'
-import type { Given, Narrowing } from '../engine/messages.ts'
+import type { Given, Narrowing } from '../../libraries/sql/statement.ts'
 import { foldAscii } from '../../libraries/model/names.ts'
 import type { Parameter } from '../../libraries/model/parameters.ts'
 import { type DataType, innerType } from '../../libraries/model/schema.ts'

@@ -4,7 +4,7 @@
 
 import type { IngestRules } from '../../libraries/odf/chain/records.ts'
 import { type Preset, presetNames, presets, type WantedRecords } from '../../libraries/formats/presets.ts'
-import { mediaTypeOf, parametersOf } from '../../libraries/formats/registry.ts'
+import { type Formats, libraryFormats, mediaTypeOf } from '../../libraries/formats/registry.ts'
 import { defined, ownValue } from '../../libraries/base/collections.ts'
 import { similarNames } from '../../libraries/base/compare.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
@@ -82,20 +82,29 @@ type Query = Readonly<Record<string, unknown>>
 export const maxWaitSeconds = 30
 const maxKeyChars = 255
 
-/**
- * Reads the controls; `kept`: the rules of the dataset, which count where neither a parameter nor a preset does. Throws
- * NodeError `InvalidParameter`, `UnsupportedEncoding`.
- */
-export function readControls(headers: Headers, given: Query, kept: IngestRules = {}): IngestControls {
+/** What controls are read with. */
+interface ControlFacts {
+  /** The rules of the dataset, which count where neither a parameter nor a preset does. */
+  readonly kept?: IngestRules | undefined
+  /** The formats that a Content-Type may name; by default those that no feature brings. */
+  readonly formats?: Formats
+}
+
+/** Reads the controls. Throws NodeError `InvalidParameter`, `UnsupportedEncoding`. */
+export function readControls(
+  headers: Headers,
+  given: Query,
+  { kept = {}, formats = libraryFormats }: ControlFacts = {},
+): IngestControls {
   const name = choice(given, 'preset', presetNames)
   const preset: Preset | undefined = name === undefined ? undefined : presets[name]
   const said = header(headers, 'content-type')
   const contentType = (preset?.readAs && ownValue(preset.readAs, mediaTypeOf(said))) ?? said
-  const { query, rules, ruled } = withRules(headers, given, { preset, kept })
+  const { query, rules, ruled } = withRules(headers, given, { preset, kept, formats })
   const create = flag(query, 'create')
   const length = header(headers, 'content-length')
   const preferences = preferencesOf(header(headers, 'prefer'))
-  const ofFormat = parametersOf(contentType)
+  const ofFormat = formats.parametersOf(contentType)
   return {
     contentType,
     contentLength: length === undefined ? undefined : Number(length),
@@ -172,7 +181,11 @@ function word(query: Query, name: string): string | undefined {
 function withRules(
   headers: Headers,
   given: Query,
-  { preset, kept }: { readonly preset: Preset | undefined; readonly kept: IngestRules },
+  {
+    preset,
+    kept,
+    formats,
+  }: Required<ControlFacts> & { readonly preset: Preset | undefined; readonly kept: IngestRules },
 ): { readonly query: Query } & Pick<IngestControls, 'rules' | 'ruled'> {
   const hasKey = headers['idempotency-key'] !== undefined
   if (preset !== undefined) {
@@ -180,7 +193,8 @@ function withRules(
     const query = { ...parameters, ...(hasKey ? {} : { dedupe }), ...given }
     return { query, rules: rulesOfQuery({ dedupe, ...query }), ruled: [] }
   }
-  const parameters = parametersOfRules(kept, { given, contentType: header(headers, 'content-type'), hasKey })
+  const places = formats.placesOf(header(headers, 'content-type'))
+  const parameters = parametersOfRules(kept, { given, places, hasKey })
   const ruled = Object.keys(parameters).filter((parameter) => given[parameter] === undefined)
   return { query: { ...parameters, ...given }, rules: rulesOfQuery(given), ruled }
 }

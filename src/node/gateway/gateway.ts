@@ -9,7 +9,7 @@ import type { DatasetChain } from '../catalog/dataset-chain.ts'
 import type { Outcomes } from '../catalog/outcomes.ts'
 import type { Deletion, NameRecord } from '../../libraries/odf/chain/records.ts'
 import type { EndlessFormat, Misfits } from '../../libraries/formats/format.ts'
-import { formatOf, loaded } from '../../libraries/formats/registry.ts'
+import { type Formats, loaded } from '../../libraries/formats/registry.ts'
 import { assert } from '../../libraries/base/assert.ts'
 import type { Clock } from '../../libraries/base/clock.ts'
 import type { Limits } from '../../libraries/base/limits.ts'
@@ -66,8 +66,7 @@ export interface GatewayDeps {
   readonly stream: { readonly ageMs: number; readonly rows: number }
   /** What a dataset is that records make. */
   readonly newDatasets: 'public' | 'private'
-  /** Features whose formats are not read; none by default. */
-  readonly without?: readonly string[]
+  readonly formats: Formats
 }
 
 export interface IngestRequest {
@@ -304,7 +303,7 @@ export class Gateway {
     const { controls, tokenId } = request
     const { limits, spoolDir, threads, clock } = this.#deps
     const receivedMs = clock.nowMs()
-    const format = await loaded(formatOf(controls.contentType, this.#deps.without))
+    const format = await loaded(this.#deps.formats.of(controls.contentType))
     const fallbackMs = controls.eventTimeMs ?? receivedMs
     const cost = new BodyCost(limits, admitted, request.streamed !== undefined)
     const toLog = this.#largeBatchOf(request)

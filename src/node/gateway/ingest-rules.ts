@@ -6,7 +6,7 @@ import { defined } from '../../libraries/base/collections.ts'
 import type { IngestRules } from '../../libraries/odf/chain/records.ts'
 import { pointerPath } from '../../libraries/formats/field-place.ts'
 import { type Preset, presetNames, presets } from '../../libraries/formats/presets.ts'
-import { placesTaken } from '../../libraries/formats/registry.ts'
+import type { Formats } from '../../libraries/formats/registry.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
 import type { JsonValue } from '../../libraries/base/json/value.ts'
 import { foldAscii } from '../../libraries/model/names.ts'
@@ -57,11 +57,11 @@ export function parametersOfRules(
   rules: IngestRules,
   {
     given,
-    contentType,
+    places,
     hasKey,
-  }: { readonly given: Query; readonly contentType: string | undefined; readonly hasKey: boolean },
+  }: { readonly given: Query; readonly places: ReturnType<Formats['placesOf']>; readonly hasKey: boolean },
 ): Readonly<Record<string, string>> {
-  const { nesting, hasRecords, hasOwnTime } = placesTaken(contentType)
+  const { nesting, hasRecords, hasOwnTime } = places
   const { eventTime, eventTimeUnit, records, flatten, dedupe } = rules
   const isOwnTime = given['eventTime'] !== undefined || hasOwnTime === true
   return {

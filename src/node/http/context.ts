@@ -17,6 +17,7 @@ import type { Instant } from '../../libraries/model/events.ts'
 import type { NameRecord } from '../../libraries/odf/chain/records.ts'
 import type { Role } from '../../libraries/model/names.ts'
 import type { Health } from '../machine/ops/health.ts'
+import type { Formats } from '../../libraries/formats/registry.ts'
 import type { Metrics } from '../machine/ops/metrics.ts'
 import type { NodeKey } from '../../libraries/proof/sign.ts'
 import type { Signer } from '../../libraries/proof/signer.ts'
@@ -57,6 +58,7 @@ export interface HttpContext {
   /** Routes of the features that this process has, and the names of those that it is to do without. */
   readonly routes: readonly OptionalRoutes[]
   readonly without: readonly string[]
+  readonly formats: Formats
   /** Every did:key with which nodes over this store have signed. */
   readonly signers: () => Promise<readonly Signer[]>
   readonly facts: NodeFacts

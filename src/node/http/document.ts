@@ -5,7 +5,7 @@ import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import type { FastifyInstance } from 'fastify'
 import { defined } from '../../libraries/base/collections.ts'
-import { formats } from '../../libraries/formats/registry.ts'
+import type { Formats } from '../../libraries/formats/registry.ts'
 import { must } from '../../libraries/base/assert.ts'
 import type { ErrorKind } from '../../libraries/base/error-table.ts'
 import { fileFormats } from '../../libraries/columnar/outputs/formats.ts'
@@ -45,7 +45,10 @@ const style = `.home { display: inline-block; padding: 8px 20px; font-family: sa
 `
 
 /** Register before the routes. */
-export async function registerDocument(app: FastifyInstance, context: Pick<HttpContext, 'facts'>): Promise<void> {
+export async function registerDocument(
+  app: FastifyInstance,
+  context: Pick<HttpContext, 'facts' | 'formats'>,
+): Promise<void> {
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
@@ -60,7 +63,9 @@ export async function registerDocument(app: FastifyInstance, context: Pick<HttpC
     },
     // The document is plain JSON; the plugin's type of it allows other versions too.
     transformObject: (made) =>
-      'openapiObject' in made ? completeDocument({ ...made.openapiObject }, app.pages !== undefined) : {},
+      'openapiObject' in made
+        ? completeDocument({ ...made.openapiObject }, { hasPages: app.pages !== undefined, formats: context.formats })
+        : {},
     transform: ({ schema, url, route }) => {
       const { describes, right } = route.config ?? {}
       const security = right === undefined ? [{}] : [{ token: [] }]
@@ -89,7 +94,10 @@ const headersOfAll = ['request-id', 'x-content-type-options', 'vary', 'content-e
 const headersOfReads = ['access-control-allow-origin', 'access-control-expose-headers'] as const
 
 /** The document with each operation completed. Fails on a route that the texts lack. */
-function completeDocument(document: Json, hasPages: boolean): Json {
+function completeDocument(
+  document: Json,
+  { hasPages, formats }: { readonly hasPages: boolean; readonly formats: Formats },
+): Json {
   const paths: Json = {}
   const tags = new Set<string>()
   for (const [path, item] of Object.entries(record(document['paths']))) {
@@ -100,7 +108,8 @@ function completeDocument(document: Json, hasPages: boolean): Json {
       const renames = /{dataset}|{collection}/.test(path) && method !== 'put' ? { 308: routeTexts.answerOfRenamed } : {}
       const { answers } = hasPages ? text : withoutPages(text)
       const told = { ...text, answers: { ...answers, ...renames } }
-      return [method, completed(record(operation), told, method === 'get' || isReadPost(key))] as const
+      const isRead = method === 'get' || isReadPost(key)
+      return [method, completed(record(operation), told, { isRead, formats })] as const
     })
     paths[path] = Object.fromEntries(methods)
   }
@@ -139,7 +148,11 @@ function headerOf(description: string): Json {
   return { description, schema: { type: 'string' } }
 }
 
-function completed(operation: Json, text: OperationText, isRead: boolean): Json {
+function completed(
+  operation: Json,
+  text: OperationText,
+  { isRead, formats }: { readonly isRead: boolean; readonly formats: Formats },
+): Json {
   const shared = [...headersOfAll, ...(isRead ? headersOfReads : [])]
   const description = text.about ?? operation['description']
   const parameters = [
@@ -154,7 +167,7 @@ function completed(operation: Json, text: OperationText, isRead: boolean): Json 
     summary: text.summary,
     ...defined({ description }),
     ...(parameters.length === 0 ? {} : { parameters }),
-    ...requestBody(operation['requestBody'], text),
+    ...requestBody(operation['requestBody'], text, formats),
     responses: joined(Object.fromEntries(answers), errorResponses(text, shared)),
   }
 }
@@ -253,18 +266,18 @@ function headerRefs(names: readonly string[]): Json {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 }
 
-function ingestExamples(): Readonly<Record<string, unknown>> {
+function ingestExamples(formats: Formats): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
-    formats.flatMap((format) =>
+    formats.all.flatMap((format) =>
       format.kind === 'file' || format.example === '' ? [] : [[format.mediaTypes[0], format.example]],
     ),
   )
 }
 
 /** The body as a route validates or describes it, else as the texts do, with the examples of the texts. */
-function requestBody(made: unknown, { id, body, bodyExample }: OperationText): Json {
+function requestBody(made: unknown, { id, body, bodyExample }: OperationText, formats: Formats): Json {
   const examples: Readonly<Record<string, unknown>> =
-    id === 'ingest' ? ingestExamples() : { 'application/json': bodyExample }
+    id === 'ingest' ? ingestExamples(formats) : { 'application/json': bodyExample }
   const ofText = { required: true, content: { 'application/json': { schema: schemaOf(body) } } }
   const described = made ?? (body === undefined ? undefined : ofText)
   if (described === undefined) return {}

@@ -49,7 +49,7 @@ export async function storeAt(
   }
   const waiting = asked.waiting.kind === 'default' ? ({ kind: 'async' } as const) : asked.waiting
   const controls = { ...asked, waiting, rules: undefined }
-  const body = bodyOf(request.body)
+  const body = bodyOf(request.body, context.formats)
   const caller = (): AbortSignal => clientSignal(reply, context.clock)
   const answer = await context.gateway.ingest({ alias, chain, tokenId: principal.tokenId, controls, body, caller })
   count(context, answer)

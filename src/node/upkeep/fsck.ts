@@ -33,12 +33,13 @@ import {
   sound,
   type StoreReport,
 } from './report.ts'
-import { featuresBut } from '../feature.ts'
 
 export interface FsckOptions {
   /** `optional`: chains without any commit are taken as their head says. Default `required`. */
   readonly commits?: 'required' | 'optional'
   readonly onProgress?: (progress: FsckProgress) => void
+  /** What features check of what they keep in the store; none by default. */
+  readonly checks?: readonly ((store: ObjectStore, add: AddProblem) => Promise<void>)[]
 }
 
 /** What all checks of one run share. */
@@ -56,7 +57,7 @@ export async function fsck(store: ObjectStore, options: FsckOptions = {}): Promi
   const successors = await readSuccessors(run)
   await checkRejects(run)
   await checkRecords(run)
-  for (const { check } of featuresBut([])) await check?.(store, add)
+  for (const check of options.checks ?? []) await check(store, add)
   const names = await readNames(run)
   const ids = new Set<DatasetId>()
   for (const folder of await store.list(datasetsPrefix)) {

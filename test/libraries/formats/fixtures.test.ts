@@ -5,8 +5,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { Inferred, ParsedBody } from '../../../src/libraries/formats/format.ts'
-import { formats } from '../../../src/libraries/formats/registry.ts'
-import { formatNamed } from '../../helpers/formats.ts'
+import { formatNamed, formats } from '../../helpers/formats.ts'
 import { NodeError } from '../../../src/libraries/base/errors.ts'
 import { typeText } from '../../../src/libraries/model/schema.ts'
 import { infer, readBytes, readerOptions, readFileBody, rowsOf } from './reading.ts'
@@ -46,7 +45,7 @@ async function outcome(format: string, bytes: Buffer, chunkBytes: number | undef
   }
 }
 
-describe.each(formats.map(({ name }) => name))('%s', (format) => {
+describe.each(formats.all.map(({ name }) => name))('%s', (format) => {
   const folder = join(root, format)
   const bodies = readdirSync(folder).filter((name) => !name.endsWith('.expected.json'))
 

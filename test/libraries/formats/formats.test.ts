@@ -2,12 +2,12 @@
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { formatOf } from '../../../src/libraries/formats/registry.ts'
+import { libraryFormats } from '../../../src/libraries/formats/registry.ts'
 import { fillEventTime } from '../../../src/libraries/columnar/arrow/event-time.ts'
 import type { Field } from '../../../src/libraries/model/schema.ts'
 import { failure, isPlain, optionalField, read, readerOptions, rowsOf, streamFormat, valueAt } from './reading.ts'
 
-describe('formatOf', () => {
+describe('a media type', () => {
   it.each([
     ['text/csv', 'csv', undefined],
     ['Text/CSV; charset=UTF-8; header=present', 'csv', 'present'],
@@ -18,7 +18,7 @@ describe('formatOf', () => {
     ['application/jsonl', 'ndjson', undefined],
     ['application/ndjson ; x=y', 'ndjson', undefined],
   ])('reads %s', (text, format, csvHeader) => {
-    expect(formatOf(text)).toMatchObject({ format: { name: format }, csvHeader })
+    expect(libraryFormats.of(text)).toMatchObject({ format: { name: format }, csvHeader })
   })
 
   it.each([
@@ -30,13 +30,13 @@ describe('formatOf', () => {
     'text/csv; header=yes',
     'application',
   ])('refuses %s', (text) => {
-    const error = failure(() => formatOf(text))
+    const error = failure(() => libraryFormats.of(text))
     expect(error.kind).toBe('UnsupportedMediaType')
     expect(error.details.hint ?? error.message).not.toBe('')
   })
 
   it('says what curl -d does', () => {
-    expect(failure(() => formatOf('application/x-www-form-urlencoded')).details.hint).toContain('curl -d')
+    expect(failure(() => libraryFormats.of('application/x-www-form-urlencoded')).details.hint).toContain('curl -d')
   })
 })
 

@@ -2,7 +2,7 @@
 
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { formatOf } from '../../../src/libraries/formats/registry.ts'
+import { libraryFormats } from '../../../src/libraries/formats/registry.ts'
 import { faults, infer, isPlain, optionalField, read, readerOptions, rowsOf } from './reading.ts'
 
 const fields = [optionalField('a', { kind: 'String' }), optionalField('b', { kind: 'Float64' })]
@@ -42,7 +42,7 @@ test('a refusal speaks of tabs', () => {
 })
 
 test('the parameter header counts', () => {
-  const { csvHeader } = formatOf('text/tab-separated-values; header=absent')
+  const { csvHeader } = libraryFormats.of('text/tab-separated-values; header=absent')
   expect(csvHeader).toBe('absent')
   expect(infer('tsv', 'x\ty\n1\t2\n', { csvHeader: 'absent' }).fields.map(({ name }) => name)).toEqual([
     'column_1',

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 import { gateStatement } from '../../../src/libraries/sql/gate.ts'
-import type { Narrowing } from '../../../src/node/engine/messages.ts'
+import type { Narrowing } from '../../../src/libraries/sql/statement.ts'
 import { columnsOf, narrowingOf } from '../../../src/libraries/sql/narrowing.ts'
 import { quoteOffsetWord } from '../../../src/libraries/sql/offset-word.ts'
 import { topNodeOf, usePlainEngine } from './helpers.ts'

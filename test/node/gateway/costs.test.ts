@@ -3,7 +3,7 @@
 
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { formats } from '../../../src/libraries/formats/registry.ts'
+import { formats } from '../../helpers/formats.ts'
 import { utf8 } from '../../../src/libraries/base/bytes.ts'
 import { optionalField } from '../../libraries/formats/reading.ts'
 import { diagonal, fileBodies, streamBodies, wideFields } from './cost-bodies.ts'
@@ -62,7 +62,9 @@ function demandBounded(cost: Cost, of: Bounds): void {
 }
 
 test('every format has bodies here', () => {
-  expect(Object.keys({ ...streamBodies, ...fileBodies }).toSorted()).toEqual(formats.map(({ name }) => name).toSorted())
+  expect(Object.keys({ ...streamBodies, ...fileBodies }).toSorted()).toEqual(
+    formats.all.map(({ name }) => name).toSorted(),
+  )
 })
 
 describe('a post costs what its bytes allow', () => {
@@ -103,7 +105,7 @@ describe('so does a stream, however many batches it is cut into', () => {
     expect([cost.outcome, cost.batches > 10]).toEqual(['logged', true])
   })
 
-  const endless = formats.flatMap((format) =>
+  const endless = formats.all.flatMap((format) =>
     format.kind === 'stream' && format.ends !== undefined ? format.name : [],
   )
   test.each(endless)(

@@ -6,7 +6,7 @@ import { Readable } from 'node:stream'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { encodeArrowStream } from '../../../src/libraries/columnar/arrow/ipc.ts'
-import { formatOf, loaded } from '../../../src/libraries/formats/registry.ts'
+import { libraryFormats, loaded } from '../../../src/libraries/formats/registry.ts'
 import { formatNamed } from '../../helpers/formats.ts'
 import { readControls } from '../../../src/node/gateway/controls.ts'
 import { typedBody } from '../../../src/node/gateway/parse-body.ts'
@@ -43,7 +43,7 @@ function refusal(error: unknown): Outcome {
 async function outcome(mediaType: string, chunks: readonly string[]): Promise<Outcome> {
   const source = {
     stream: Readable.from(chunks.map((chunk) => Buffer.from(chunk))),
-    format: await loaded(formatOf(mediaType)),
+    format: await loaded(libraryFormats.of(mediaType)),
     controls: readControls({}, { unknownFields: 'add' }),
     limits,
     spoolDir,
@@ -66,7 +66,7 @@ async function outcome(mediaType: string, chunks: readonly string[]): Promise<Ou
 
 /** The same by two passes over the whole text. */
 function expected(mediaType: string, text: string): Outcome {
-  const format = formatNamed(formatOf(mediaType).format.name)
+  const format = formatNamed(libraryFormats.of(mediaType).format.name)
   if (format.kind === 'file') throw new TypeError('a format of streams')
   const options = { vocabulary, recordBytes: limits.recordBytes, jsonDepth: limits.jsonDepth }
   try {

@@ -8,6 +8,7 @@ import { datasetKey } from '../../../src/node/store/layout.ts'
 import { openMemoryLog } from '../../adapters/memory-log.ts'
 import { openMemoryStore } from '../../adapters/memory-store.ts'
 import { buildAll, datasetId, schemaOf, TestWriter, userFields } from '../builder/support.ts'
+import { storeChecks } from '../../../src/app/features.ts'
 
 const [first, second] = [datasetId('first'), datasetId('second')]
 
@@ -40,7 +41,7 @@ async function built() {
 
 describe('a store that the builder filled', () => {
   test('is sound to the last row', async () => {
-    const report = await fsck(await built())
+    const report = await fsck(await built(), { checks: storeChecks })
     expect(report.datasets.flatMap(({ problems }) => problems)).toEqual([])
     expect(report).toMatchObject({ ok: true, problems: [], orphans: 0 })
     const rows = new Map(report.datasets.map(({ alias, rows: count, notes }) => [alias, [count, notes]]))
@@ -56,7 +57,7 @@ describe('a store that the builder filled', () => {
         const bytes = must(await store.get(`${prefix}/${name}`), name)
         const at = Math.floor(bytes.length / 2)
         await store.replace(`${prefix}/${name}`, bytes.with(at, (bytes[at] ?? 0) ^ 0x10))
-        expect([folder, name, (await fsck(store)).ok]).toEqual([folder, name, false])
+        expect([folder, name, (await fsck(store, { checks: storeChecks })).ok]).toEqual([folder, name, false])
         await store.replace(`${prefix}/${name}`, bytes)
       }
     }

@@ -8,6 +8,7 @@ import { putName } from '../../../src/node/store/names.ts'
 import { putLog } from '../../../src/node/store/records.ts'
 import { openMemoryStore } from '../../adapters/memory-store.ts'
 import { copyFixture, deployedChains, nodeChains, putCommits } from '../store/copy-fixture.ts'
+import { storeChecks } from '../../../src/app/features.ts'
 
 describe('checking datasets that deployed software wrote', async () => {
   test.each((await deployedChains()).map((chain) => [chain.alias, chain] as const))('%s is sound', async (_, chain) => {
@@ -40,7 +41,7 @@ describe('checking chains of the form that a node makes', async () => {
       await putCommits(store, chain, [5, 1, 1, 1, 2])
       await putName(store, { id: chain.id, alias: chain.alias, log: 'log-1', partition: 0, visibility: 'public' })
     }
-    const report = await fsck(store)
+    const report = await fsck(store, { checks: storeChecks })
     // Their source state is of a trial version; all else is as a node writes it.
     const problems = report.datasets.flatMap((dataset) => dataset.problems)
     expect(problems.filter(({ message }) => !message.includes('log position: '))).toEqual([])

@@ -3,12 +3,11 @@
 import type { FastifyRequest } from 'fastify'
 import { ingestPage } from '../ingest-page.ts'
 import type { Page } from '../layout.ts'
-import { formatsWithout } from '../../../libraries/formats/registry.ts'
 import type { HttpContext } from '../../../node/http/context.ts'
 
-export function ingestPageOf({ limits, without }: HttpContext, request: FastifyRequest): Page {
+export function ingestPageOf({ limits, formats }: HttpContext, request: FastifyRequest): Page {
   const { dataset = '' } = request.query as { dataset?: string } // validated by the route
-  const shown = formatsWithout(without).map(({ title, mediaTypes: [mediaType], extensions: endings }) => ({
+  const shown = formats.read.map(({ title, mediaTypes: [mediaType], extensions: endings }) => ({
     title,
     mediaType,
     endings,

@@ -2,7 +2,8 @@
 // and taken out again before anything else runs there.
 
 import type { DuckDBConnection } from '@duckdb/node-api'
-import { type Listing, type ListingName, listingSchema } from '../messages.ts'
+import type { Listing } from '../messages.ts'
+import { type ListingName, listingSchema } from '../../../libraries/sql/statement.ts'
 
 /** Columns by the names of the SQL standard (ISO/IEC 9075-11), those that say something here, with their types. */
 const columnsOf: Readonly<Record<ListingName, readonly string[]>> = {

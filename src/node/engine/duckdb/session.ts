@@ -21,16 +21,14 @@ import { checkDuplicates, checkReproducible, demandOffsetOrder, raced } from '..
 import { optimizersLeftOut } from '../../../libraries/sql/first-rows.ts'
 import { type GateResult, gateStatement, notAllowed } from '../../../libraries/sql/gate.ts'
 import {
-  type Analysis,
   type Case,
   type ChildSettings,
-  type Judgement,
   type PlainJob,
   type PlainStreamJob,
   splitRows,
-  type Stability,
   type StreamEnd,
 } from '../messages.ts'
+import type { Analysis, Judgement, Stability } from '../../../libraries/sql/statement.ts'
 import { maySplit } from '../../../libraries/sql/many-threads.ts'
 import { columnsOf, narrowingOf } from '../../../libraries/sql/narrowing.ts'
 import type { Printable } from '../../../libraries/sql/printable.ts'

@@ -10,19 +10,18 @@ import { NodeError } from '../../../libraries/base/errors.ts'
 import { cancelled, over } from './cancelled.ts'
 import { SentLists } from './file-lists.ts'
 import {
-  type Analysis,
   type AnswerRoom,
   type ChildSettings,
   type EngineAnswer,
   engineFlag,
   type FromChild,
-  type Judgement,
   type PlainError,
   type StreamEnd,
   type StreamStart,
   streamWindowBytes,
   type ToChild,
 } from '../messages.ts'
+import type { Analysis, Judgement } from '../../../libraries/sql/statement.ts'
 import { endedForMemory, outOfMemory } from '../../../libraries/sql/sql-errors.ts'
 
 /** Time that an interrupted query has to end by itself. */

@@ -4,7 +4,8 @@
 import { concatBytes } from '../../../libraries/base/bytes.ts'
 import type { Clock } from '../../../libraries/base/clock.ts'
 import { cancelled } from './cancelled.ts'
-import { type FromChild, type Stability, type StreamEnd, streamWindowBytes } from '../messages.ts'
+import { type FromChild, type StreamEnd, streamWindowBytes } from '../messages.ts'
+import type { Stability } from '../../../libraries/sql/statement.ts'
 
 /** Bytes that travel in one message. */
 const pieceBytes = 128 * 1024

@@ -6,7 +6,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { can, canSee, datasetNotFound, demand, demandCreate } from '../../access/scopes.ts'
 import type { DatasetChain } from '../../catalog/dataset-chain.ts'
-import { formats, formatsWithout, ingestMediaTypes } from '../../../libraries/formats/registry.ts'
+import type { Formats } from '../../../libraries/formats/registry.ts'
 import type { BatchRemarks } from '../../gateway/batch-remarks.ts'
 import { readControls } from '../../gateway/controls.ts'
 import type { IngestAnswer, IngestRequest } from '../../gateway/gateway.ts'
@@ -61,11 +61,11 @@ export const IngestQuery = Type.Object({
 const mostWarningChars = 4096
 
 export function registerIngest(app: FastifyInstance, context: GatewayContext): void {
-  const known = formatsWithout(context.without)
+  const { read: known, mediaTypes } = context.formats
   const titles = known.map(({ title }) => title)
   const about = `${known.map((format) => format.about).join('; ')}.`
   const describes = {
-    consumes: ingestMediaTypes(known),
+    consumes: mediaTypes,
     body: Type.String({ description: about.charAt(0).toUpperCase() + about.slice(1) }),
   }
   const querystring = Type.Object(
@@ -128,9 +128,9 @@ export async function ingestRequest(context: GatewayContext, request: FastifyReq
   demand(request.principal, 'ingest', alias.text, chain?.name ?? { alias: alias.text, visibility: 'public' })
   const isEvent = query['preset'] === 'cloudevents' && isBinaryEvent(request)
   const { headers, body } = isEvent ? await structuredEvent(context, request) : request
-  const controls = readControls(headers, query, chain?.name.ingest)
+  const controls = readControls(headers, query, { kept: chain?.name.ingest, formats: context.formats })
   if (controls.create || query['unknownFields'] === 'add') demandCreate(request.principal, alias.text)
-  return { alias, chain, tokenId: request.principal.tokenId, controls, body: bodyOf(body) }
+  return { alias, chain, tokenId: request.principal.tokenId, controls, body: bodyOf(body, context.formats) }
 }
 
 /**
@@ -165,11 +165,11 @@ export function demandUseful(request: FastifyRequest, useless: readonly string[]
 }
 
 /** The body stream that the content type parser hands over; a request without a body has none. */
-export function bodyOf(body: unknown): Readable {
+export function bodyOf(body: unknown, formats: Formats): Readable {
   if (typeof body === 'object' && body !== null && 'pipe' in body) return body as Readable // handed over by registerJsonBodies
   throw new NodeError('UnsupportedMediaType', 'The request has no Content-Type.', {
     hint: "Send -H 'Content-Type: application/x-ndjson', application/json or text/csv.",
-    candidates: ingestMediaTypes(formats),
+    candidates: formats.mediaTypes,
   })
 }
 

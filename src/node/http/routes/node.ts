@@ -3,7 +3,6 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { defined } from '../../../libraries/base/collections.ts'
-import { formatsWithout } from '../../../libraries/formats/registry.ts'
 import { fixedLimits, limitOption, limitTable } from '../../../libraries/base/limits.ts'
 import { NodeError } from '../../../libraries/base/errors.ts'
 import { schemaFormats } from '../../../libraries/model/query.ts'
@@ -110,7 +109,7 @@ async function info(context: HttpContext): Promise<object> {
     ...defined({ engines: await context.replica?.engines.list() }),
     canonicalForm: 'verbatim',
     formats: {
-      ingest: formatsWithout(context.without).map(({ mediaTypes }) => mediaTypes[0]),
+      ingest: context.formats.read.map(({ mediaTypes }) => mediaTypes[0]),
       data: outputFormatNames,
       schema: schemaFormats,
     },

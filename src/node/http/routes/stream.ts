@@ -6,7 +6,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { defined } from '../../../libraries/base/collections.ts'
 import type { EndlessFormat, Format } from '../../../libraries/formats/format.ts'
-import { formatOf, formats, loaded } from '../../../libraries/formats/registry.ts'
+import { loaded } from '../../../libraries/formats/registry.ts'
 import type { IngestControls } from '../../gateway/controls.ts'
 import type { StreamRequest } from '../../gateway/gateway.ts'
 import type { IngestStream, StreamLine } from '../../gateway/ingest-stream.ts'
@@ -23,7 +23,10 @@ import { DatasetParams } from '../request-target.ts'
 import { demandUseful, IngestQuery, ingestRequest } from './ingest.ts'
 
 const isEndless = (format: Format): format is EndlessFormat => format.kind === 'stream' && format.ends !== undefined
-const mediaTypes = formats.flatMap((format) => ('ends' in format ? format.mediaTypes : []))
+
+function endlessTypes({ formats }: GatewayContext): string[] {
+  return formats.all.flatMap((format) => ('ends' in format ? format.mediaTypes : []))
+}
 
 /** A peer of a WebSocket that takes no lines has so long for the last ones. */
 const lastLinesMs = 5_000
@@ -33,6 +36,7 @@ export function registerStream(app: FastifyInstance, context: GatewayContext): v
   const open = new OpenStreams(limits.streamsPerCaller)
   metrics.gauge('streams', 'Streams of records that are open.', () => open.count)
   const sockets = new RecordSockets(app, context)
+  const mediaTypes = endlessTypes(context)
   const describes = {
     consumes: mediaTypes,
     body: Type.String({
@@ -80,7 +84,7 @@ async function streamRequest(context: GatewayContext, request: FastifyRequest): 
   const producer = producerStart(request.headers)
   const isAsked = (request.query as Readonly<Record<string, unknown>>)['dedupe'] !== undefined // loose parameters
   const controls = isAsked ? said : withoutKey(said, producer !== undefined)
-  const format = await demandStream(controls)
+  const format = await demandStream(context, controls)
   const names = asked.chain === undefined ? [] : [asked.chain.name]
   return { ...asked, controls, format, producer, rights: rightsOf(context, request, names, 'ingest') }
 }
@@ -178,12 +182,12 @@ function demandPlain({ contentEncoding }: IngestControls): void {
 }
 
 /** Throws NodeErrors `UnsupportedMediaType`, `InvalidParameter` for what is asked of one batch alone. */
-async function demandStream(controls: IngestControls): Promise<EndlessFormat> {
-  const { format, csvHeader } = await loaded(formatOf(controls.contentType))
+async function demandStream(context: GatewayContext, controls: IngestControls): Promise<EndlessFormat> {
+  const { format, csvHeader } = await loaded(context.formats.of(controls.contentType))
   if (!isEndless(format)) {
     throw new NodeError('UnsupportedMediaType', `A stream of ${format.title} is not taken.`, {
       hint: 'Send one JSON object a line as application/x-ndjson.',
-      candidates: mediaTypes,
+      candidates: endlessTypes(context),
     })
   }
   if (csvHeader === 'absent') {
