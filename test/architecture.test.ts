@@ -104,7 +104,9 @@ function importFinding(path: string, item: Import, from: Rules): string | undefi
     const inBrowser = /^src\/features\/console\/(?:browser|islands)\//.test(path)
     const isLibrary = path.startsWith('src/libraries/') && path !== nodeSeam
     const isAllowed = path.startsWith('src/libraries/formats/') && pureModules.includes(item.specifier)
-    return (inBrowser || isLibrary) && !isAllowed ? `${place}: ${unitOf(path)} may not import ${item.specifier}` : undefined
+    return (inBrowser || isLibrary) && !isAllowed
+      ? `${place}: ${unitOf(path)} may not import ${item.specifier}`
+      : undefined
   }
   const name = packageOf(item.specifier)
   const doors = doorsOf(name, from)
