@@ -2,7 +2,7 @@
 // it has routes. Options and facts of formats are data; code is loaded where it is wanted.
 
 import { Formats, ownFormats } from '../libraries/formats/registry.ts'
-import type { Feature, FeatureCode } from '../node/feature.ts'
+import type { Feature, FeatureCode, Origin, Shared } from '../node/feature.ts'
 import { followOptions } from '../features/follow/options.ts'
 import type { checkLedgers } from '../features/ledger/check.ts'
 import { ledgerOptions } from '../features/ledger/options.ts'
@@ -103,4 +103,13 @@ export function formatsBut(without: readonly string[]): Formats {
     formats.map((format) => ({ ...format, feature: name })),
   )
   return new Formats([...ownFormats, ...ofFeatures], without)
+}
+
+/** The node that is followed, if any. */
+export async function originOf(loaded: readonly FeatureCode[], shared: Shared): Promise<Origin | undefined> {
+  for (const { origin } of loaded) {
+    const found = await origin?.(shared)
+    if (found !== undefined) return found
+  }
+  return undefined
 }

@@ -16,7 +16,7 @@ import type { Engine } from '../node/engine/engine.ts'
 import { engineVersion } from '../node/engine/messages.ts'
 import { engineAbsent } from '../node/engine/native-engine.ts'
 import type { FeatureCode, Origin, Shared } from '../node/feature.ts'
-import { formatsBut, loadFeatures } from './features.ts'
+import { formatsBut, loadFeatures, originOf } from './features.ts'
 import { ensureAdminToken, ensureNodeKey } from './first-start.ts'
 import type { Gateway } from '../node/gateway/gateway.ts'
 import type { LogWatch } from '../node/gateway/log-watch.ts'
@@ -397,13 +397,4 @@ async function emptyCache(dir: string, { opened }: Opening): Promise<void> {
     if (/^(?:lock|owner)/.test(name) || name === mergedFolder || name === slicesFolder) continue
     await rm(join(dir, name), { recursive: true, force: true })
   }
-}
-
-/** The node that is followed, if any. */
-async function originOf(loaded: readonly FeatureCode[], shared: Shared): Promise<Origin | undefined> {
-  for (const { origin } of loaded) {
-    const found = await origin?.(shared)
-    if (found !== undefined) return found
-  }
-  return undefined
 }

@@ -43,8 +43,8 @@ async function loadedFolders(without: string): Promise<string[]> {
     `import { registerHooks } from 'node:module'
     const seen = new Set()
     registerHooks({ load: (url, context, next) => (seen.add(url.match(/src\\/features\\/([^/]+)\\/(?!options|facts)/)?.[1]), next(url, context)) })
-    const { startNode } = await import('${repository}/src/node/node.ts')
-    const { loadConfig } = await import('${repository}/src/node/config.ts')
+    const { startNode } = await import('${repository}/src/app/node.ts')
+    const { loadConfig } = await import('${repository}/src/app/config.ts')
     const options = { data: '${dir}/node', listen: '127.0.0.1:0', 'log-level': 'silent', without: '${without}' }
     const node = await startNode(loadConfig(options))
     await node.stop()

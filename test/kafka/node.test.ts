@@ -83,8 +83,8 @@ describe.skipIf(noKafka)('a node with its log in Kafka', () => {
 /** Files of kafkajs that a process has loaded after a node has run in it, with `more` code before. */
 function loadedFiles(more: string): unknown {
   const program = `
-    import { loadConfig } from './src/node/config.ts'
-    import { startNode } from './src/node/node.ts'
+    import { loadConfig } from './src/app/config.ts'
+    import { startNode } from './src/app/node.ts'
     import { mkdtempSync, rmSync } from 'node:fs'
     import { createRequire } from 'node:module'
     ${more}

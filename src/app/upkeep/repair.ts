@@ -9,13 +9,8 @@ import { type Adoption, adoptLog } from '../../node/builder/adopt-log.ts'
 import type { Config } from '../../node/config.ts'
 import type { Opening } from '../../node/driver.ts'
 import { lockDirectory } from '../../node/machine/disk/directory-lock.ts'
-import {
-  createPrivate,
-  ifThere,
-  makeDurableDirectory,
-  readText,
-  replacePrivate,
-} from '../../node/machine/disk/files.ts'
+import { createPrivate, ifThere } from '../../node/machine/disk/files.ts'
+import { makeDurableDirectory, readText, replacePrivate } from '../../node/machine/disk/files.ts'
 import { logDrivers } from '../drivers.ts'
 import { systemClock as clock, timeText } from '../../libraries/base/clock.ts'
 import { openLocalAnnouncements } from '../../node/log/announcements.ts'

@@ -5,7 +5,7 @@
 import { JsonNumber, type JsonObject, type JsonValue } from '../base/json/value.ts'
 import { foldAscii } from '../model/names.ts'
 import { type DataSchema, defaultVocabulary, systemFields } from '../model/schema.ts'
-import { choosesRows } from './first-rows.ts'
+import { choosesRows } from './optimizers.ts'
 import {
   addingAggregates,
   aggregateByName,

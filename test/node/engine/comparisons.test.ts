@@ -1,5 +1,5 @@
 // What a constant is held against is compared as it is written: generated comparisons of every type against the engine without its
-// optimizers, and the faults that they found. Last, what the engine does by itself: when that is right, libraries/sql/first-rows.ts
+// optimizers, and the faults that they found. Last, what the engine does by itself: when that is right, libraries/sql/optimizers.ts
 // need not leave out `expression_rewriter`.
 
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'

@@ -63,19 +63,17 @@ describe('the batches of a block', () => {
       const bodies = outcomes.map(({ id }) => sha3Hash(utf8(id)))
       const { log, moved, earlier } = { log: '0'.repeat(32), moved: 0, earlier: {} }
       const bytes = encodeCheckpoint({
-        ...{
-          number: 0,
-          log,
-          partition: 0,
-          next: count,
-          moved,
-          outcomes,
-          bodies,
-          attempts: [],
-          writers: [],
-          ids: [],
-          earlier,
-        },
+        number: 0,
+        log,
+        partition: 0,
+        next: count,
+        moved,
+        outcomes,
+        bodies,
+        attempts: [],
+        writers: [],
+        ids: [],
+        earlier,
         sliceWriter: 'slice-1, zstd 1.5.7',
       })
       await store.put(checkpointKey(id, sha3Hash(bytes)), bytes)

@@ -49,7 +49,7 @@ const sessionMacros = [...sessionNames].map(
   (name) => `CREATE MACRO ${name}() AS CAST('${name} is not for queries' AS INTEGER)`,
 )
 
-// A job says how many threads it has (many-threads.ts), how it is planned (first-rows.ts), and whether its files are kept.
+// A job says how many threads it has (many-threads.ts), how it is planned (optimizers.ts), and whether its files are kept.
 const closingSettings = [
   'SET enable_external_access = false',
   "SET allowed_configs = ['threads', 'disabled_optimizers', 'enable_external_file_cache']",

@@ -18,7 +18,7 @@ import { Views } from './views.ts'
 import { areManySmall, HeldLists, type HeldTable } from '../process/file-lists.ts'
 import { cancelled } from '../process/cancelled.ts'
 import { checkDuplicates, checkReproducible, demandOffsetOrder, raced } from '../../../libraries/sql/demands.ts'
-import { optimizersLeftOut } from '../../../libraries/sql/first-rows.ts'
+import { optimizersLeftOut } from '../../../libraries/sql/optimizers.ts'
 import { type GateResult, gateStatement, notAllowed } from '../../../libraries/sql/gate.ts'
 import {
   type Case,
