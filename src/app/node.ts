@@ -159,7 +159,7 @@ async function openShared(
   const metrics = new Metrics()
   const onRequest = metrics.countStoreRequests()
   const { listenHost, listenPort, limits } = config
-  // A bucket may be away for a while: who watches over the process hears that it waits.
+  // A bucket may be away for a while: a supervisor hears that it waits.
   const isFar = !isDirectoryStore(config)
   const isOpen = isFar ? await answerBeforeStart(listenHost, listenPort, limits.requestHeaderMs) : undefined
   const watch = { ...opening, onRequest, patienceMs: bucketPatienceMs }

@@ -24,7 +24,7 @@ export async function closeAll(opened: Opening['opened']): Promise<void> {
   for (let close = opened.pop(); close !== undefined; close = opened.pop()) await close()
 }
 
-/** Who is told of what the store does. */
+/** The listeners to what the store does. */
 interface StoreWatch extends Partial<Pick<Opening, 'logger' | 'onFailure'>> {
   /** Called for requests. */
   readonly onRequest?: ((operation: StoreOperation, requests: number) => void) | undefined

@@ -1,4 +1,4 @@
-// The root of the rows of a slice, as the entry of its block has it: for who audits a ledger from outside.
+// The root of the rows of a slice, as the entry of its block has it, for an auditor of a ledger.
 
 import { rowLeaves, type RowLeavesOf } from '../node/machine/work/row-leaves.ts'
 

@@ -1,4 +1,4 @@
-// The tree of commands, continued: those for who runs a node, with the options of a node as flags. Declarations only, as in
+// The tree of commands, continued: those for operators of a node, with the options of a node as flags. Declarations only, as in
 // tree.ts.
 
 import { type Command, Option } from 'commander'

@@ -29,7 +29,7 @@ export interface BodyPlace {
 interface Asked {
   readonly sql?: string | undefined
   readonly place?: BodyPlace | undefined
-  /** Who answered, `http://127.0.0.1:8080`. */
+  /** The address that answered, `http://127.0.0.1:8080`. */
   readonly server?: string | undefined
 }
 

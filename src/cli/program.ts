@@ -33,7 +33,7 @@ export async function runCommandLine(args: readonly string[], entry: Entry): Pro
   return exitCode
 }
 
-/** `proofstream … | head`: who stops reading ends the program, without an error. */
+/** `proofstream … | head`: a reader that stops ends the program, without an error. */
 function endQuietlyWithoutReader(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(exitCodes.done)

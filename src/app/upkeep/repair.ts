@@ -263,7 +263,7 @@ export async function rejectMessage(config: Config, options: RejectOptions): Pro
   }
 }
 
-/** Who runs this, as the machine knows it. */
+/** The user who runs this, as the machine knows it. */
 function operator(): string {
   try {
     return userInfo().username

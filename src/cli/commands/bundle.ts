@@ -45,8 +45,8 @@ export async function bundle(context: CommandContext, [file = '']: Args, options
     checkLedger(plan)
     status.clear()
     const { rows, blocks, slices, bytes } = plan.contents
-    // Whoever is handed the file can read them: this is said while it can still be stopped.
-    note(`the bundle holds all ${rows} rows of ${blocks} blocks, ${bytes} bytes: who has it can read them`)
+    // Anyone who has the file can read them: this is said while it can still be stopped.
+    note(`the bundle holds all ${rows} rows of ${blocks} blocks, ${bytes} bytes. Anyone who has the file can read them`)
     await save(plan, source, target)
     const ledger = options.ledger === true ? plan.ledger.length : undefined
     printObject(context.form, objectOf({ bundle: target, rows, blocks, slices, ledger, bytes }))

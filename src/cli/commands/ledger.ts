@@ -99,7 +99,7 @@ export interface RenewCommand extends NodeOptions {
   readonly reason: string
 }
 
-/** Who the new ledger is goes to stdout. */
+/** The identity of the new ledger goes to stdout. */
 export async function renewLedger(context: CommandContext, command: RenewCommand): Promise<number> {
   const { withStore } = await import('../../app/upkeep/repair.ts')
   const { renewLedger: renew } = await import('../../features/ledger/renew.ts')

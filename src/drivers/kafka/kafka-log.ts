@@ -27,7 +27,7 @@ const checkLimitMs = 1_500
 const drainMs = 5_000
 /** How long closing waits for connections to end; a silent broker would never let it end. */
 const closeMs = 1_000
-/** An end below a position that was read before may be that of a leader who does not know it yet. */
+/** An end below a position that was read before may be that of a leader that does not know it yet. */
 const endTries = 4
 const retryMs = 500
 /** How long brokers that cannot be reached are tried when the log is opened, and how often that is told. */

@@ -8,7 +8,7 @@ import { sha256Hex } from '../../libraries/base/ids/native-crypto.ts'
 import { utf8 } from '../../libraries/base/bytes.ts'
 import type { Clock } from '../../libraries/base/clock.ts'
 
-/** Who asks. */
+/** The caller. */
 export interface Credentials {
   readonly accessKeyId: string
   readonly secretAccessKey: string

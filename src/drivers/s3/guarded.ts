@@ -56,7 +56,7 @@ async function exchange(handler: Handler, request: Request, guard: Guard): Promi
       deadline.allow(lengthBytes)
       from.once('close', () => deadline.end())
       signal.addEventListener('abort', () => from.destroy(deadline.reason), { once: true })
-      // Who reads it is told too; nobody may be reading yet.
+      // Its reader gets it too; there may be none yet.
       from.on('error', () => {})
       return answer
     }

@@ -1,4 +1,4 @@
-// What may be changed of a dataset, on its page, for who has the right: its description, who may read it, its name, that it is there.
+// What may be changed of a dataset, on its page, for callers with the right: its description, who may read it, its name, that it is there.
 // It is done by `islands/changes.ts`, for a token is held by a script alone; the words are those of docs/deleting.md.
 
 import { type Html, html } from '../../libraries/base/html.ts'
@@ -8,7 +8,7 @@ export interface ShownChanges {
   readonly visibility: 'public' | 'private'
   readonly description: string | undefined
   readonly keywords: readonly string[]
-  /** Who asks decides how it is kept, too: with the scope `admin`. */
+  /** The caller decides how it is kept, too: with the scope `admin`. */
   readonly isKeeper: boolean
   /** How long a deletion can be taken back: `168h`. */
   readonly grace: string

@@ -14,7 +14,7 @@ export interface ShownColumn {
   /** Short text of its type, without the mark of what may be absent. */
   readonly type: string
   readonly isOptional: boolean
-  /** Filled by the node, not by who writes. */
+  /** Filled by the node, not by the writer. */
   readonly isSystem: boolean
   readonly isNumber: boolean
   /** Of the rows of `ShownDataset.figuresOf`; absent where none were found. */
@@ -69,7 +69,7 @@ export interface ShownDataset extends Omit<Addressed, 'example'> {
   readonly figuresOf: number | undefined
   readonly charts: readonly Plot[]
   readonly map: ShownMap | undefined
-  /** Undefined for who may change nothing here. */
+  /** Undefined for a caller that may change nothing here. */
   readonly changes: ShownChanges | undefined
   readonly nowMs: number
 }

@@ -1,5 +1,5 @@
 // How pages write counts, sizes, times and hashes, the same everywhere. Digits stand in columns of one width (`.number`),
-// the whole of what is shortened is there for who points at it or copies it.
+// the whole of what is shortened is there for readers who point at it or copy it.
 
 import { type Html, html } from '../../libraries/base/html.ts'
 

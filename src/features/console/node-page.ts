@@ -12,7 +12,7 @@ export interface ShownNode {
   readonly engine: string | undefined
   /** Why it is not ready, by part; empty when it is. */
   readonly reasons: Readonly<Record<string, string>>
-  /** What its gauges say now; undefined for who may not read. */
+  /** What its gauges say now; undefined for a caller that may not read. */
   readonly gauges: readonly ShownGauge[] | undefined
   readonly limits: readonly ShownLimit[]
   readonly nowMs: number

@@ -20,7 +20,7 @@ const policy = [
   "trusted-types 'none'",
 ].join('; ')
 
-/** Sends a page. What it shows depends on who asks, and nobody keeps it unasked. */
+/** Sends a page. What it shows depends on the caller, and nobody keeps it unasked. */
 export function sendHtml(reply: FastifyReply, page: Page): FastifyReply {
   if (!reply.hasHeader('cache-control')) void reply.header('cache-control', 'private, no-cache')
   return reply

@@ -95,7 +95,7 @@ export class FollowedDataset {
     return this.#copy?.head !== undefined && this.#copy.head === this.#told
   }
 
-  /** Makes the copy whole, after what is under way; the same for all who ask meanwhile. Throws as `mendCopy`. */
+  /** Makes the copy whole, after what is under way; the same for all callers meanwhile. Throws as `mendCopy`. */
   mend(): Promise<void> {
     this.#mending ??= (async () => {
       await this.#running?.catch(() => {})

@@ -227,7 +227,7 @@ export async function datasetOfChain(origin: Origin, alias: string, head: Hash):
   throw new HaltError('ChainBroken', `the chain of ${alias} does not begin with a Seed`)
 }
 
-/** A measure of which so much is taken at the same time; who does not fit waits in line, and one alone always fits. */
+/** A weighted semaphore. What does not fit waits; a single task always runs. */
 export class Bound {
   readonly #most: number
   #taken = 0

@@ -76,7 +76,7 @@ export class FollowedNames {
       await this.#drop(alias)
       return true
     }
-    // The number stays: who knows of this generation looks for later ones.
+    // The number stays: a process that knows this generation looks for later ones.
     const last = await generationOf(this.#store, alias)
     const bytes = last === 0 ? nameCodec.encode(name) : aliasCodec.encode({ state: 'is', name })
     await this.#store.replace(generationKey(alias, last), bytes)

@@ -44,7 +44,7 @@ const mergedPattern = /^merged-(\d{1,9})-(\d{1,9})-([0-9a-f]{64})\.(?:avro|parqu
 /** Lengths of full manifests that are remembered. */
 const lengthsMost = 100_000
 
-/** Where the files of a table lie for who reads it. */
+/** Where the files of a table lie for its reader. */
 export interface TablePlace {
   /** A URI without a slash at the end. */
   readonly location: string
@@ -142,7 +142,7 @@ export class LakeTables {
     const { merged, maker } = this.#source
     const found = await merged.find(viewOf(chain), run, hash)
     if (found !== undefined || !(await maker.need(chain, run))) return found
-    // Made of the same rows by the same program it has the same bytes; else who asks reads the table anew.
+    // Made of the same rows by the same program it has the same bytes; else the reader reads the table anew.
     return await merged.find(viewOf(chain), run, hash)
   }
 

@@ -127,7 +127,7 @@ function numberField(ids: FieldIds, { name, type }: Field, above: string): void 
 function mappedField(ids: FieldIds, { name, type }: Field, above: string, names: readonly string[]): MappedField {
   const path = pathOf(above, name)
   const isList = innerType(type).kind === 'List'
-  // Items of lists have one of two names, by who wrote the file.
+  // Items of lists have one of two names, by the writer of the file.
   const fields = innerFields(type).map((field) =>
     mappedField(ids, field, path, isList ? ['element', 'item'] : [field.name]),
   )

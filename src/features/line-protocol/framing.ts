@@ -1,5 +1,5 @@
 // Finds the lines of line protocol: a line feed ends one, unless it stands inside a quoted field value. Lines without a
-// point (blank ones, comments) are left out by who reads them.
+// point (blank ones, comments) are left out by the reader.
 // Source: https://docs.influxdata.com/influxdb/v2/reference/syntax/line-protocol/
 
 import type { Framer } from '../../libraries/formats/record-feed.ts'

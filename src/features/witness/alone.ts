@@ -21,7 +21,7 @@ import { readPolicy } from '../ledger/policy-file.ts'
 import { demandLength, notCosigned, readBody, Witness } from './witness.ts'
 import { ensureWitnessKey } from './witness-key.ts'
 
-/** A request is short: who takes longer, or keeps still for as long, loses its connection. */
+/** A request is short: a client that takes longer, or keeps still for as long, loses its connection. */
 const requestMs = 15_000
 const connectionsMost = 512
 /** Requests that have arrived and are answered at once. */
@@ -109,7 +109,7 @@ function serverOf(answers: Answers): Server {
   return server
 }
 
-/** Where more than `most` are open, the oldest goes of the address that has most of them: who holds many keeps out nobody else. */
+/** Where more than `most` are open, the oldest goes of the address that has most of them, so that it keeps nobody else out. */
 export function boundConnections(server: Server, most: number): void {
   const byAddress = new Map<string, Set<Socket>>()
   let count = 0

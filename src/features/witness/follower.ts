@@ -21,7 +21,7 @@ import { inTime, NotChecked } from './followed-ledger.ts'
 import type { OwnCopies } from './own-copies.ts'
 import type { Contradiction, Vouching } from './witness.ts'
 
-/** Who asks waits for so long; the check goes on. */
+/** How long a request waits. The check continues. */
 const patienceMs = 2_000
 const retrySeconds = 2
 /** After so many entries, or after so long, what was checked is kept. */
@@ -141,7 +141,7 @@ export class Follower implements Vouching {
     return { ended }
   }
 
-  /** The one who reads the log is not always the one who asks. */
+  /** The request that reads the log is not always the one that waits. */
   #tellOnce(reason: string): string {
     const { logger, origin, signal } = this.#deps
     if (reason !== this.#logged && !signal.aborted) logger.warn({ origin, reason }, 'A ledger is not vouched for yet')

@@ -45,7 +45,7 @@ const recordsKept = 8
 const evidenceMost = 100
 /** And so much of it that others than the ledger can fill with heads that it has signed: a larger head with a wrong proof. */
 const unprovenMost = 50
-/** Who asks again for the head that was cosigned last gets the same line for so long: repeats cost a witness nothing. */
+/** A repeated request for the head that was cosigned last gets the same line for so long: repeats cost a witness nothing. */
 const sameLineSeconds = 60
 /** A request that others are faster than so often is told so. */
 const triesMost = 20
@@ -171,7 +171,7 @@ export class Witness {
     return last?.bytes
   }
 
-  /** It may be found before it is durable, and whoever is shown it relies on it. */
+  /** It may be found before it is durable, and its readers rely on it. */
   async #makeDurable(originHash: string, { number }: Last): Promise<void> {
     if (this.#durable.get(originHash) === number) return
     await this.#deps.store.makeDurable(witnessedPrefix(originHash))

@@ -3,7 +3,7 @@
 
 import { copyRange, grown } from './bytes.ts'
 
-/** All methods make room for what they write; who writes into `bytes` reserves it before. */
+/** All methods make room for what they write; a caller that writes into `bytes` reserves it before. */
 export class ByteBuffer {
   bytes: Uint8Array<ArrayBuffer>
   /** Bytes written. */

@@ -1,4 +1,4 @@
-// Text from outside made harmless for who reads it, in a terminal or on a page: what controls and what reorders is shown,
+// Text from outside made harmless for its reader, in a terminal or on a page: what controls and what reorders is shown,
 // not obeyed.
 
 /** `text` without control characters (escaped, `keep` excepted) and without what reorders text for its reader. */

@@ -105,7 +105,7 @@ async function* eventsOnce(exchange: Exchange, { datasets, rows, id, signal }: P
     }
   } finally {
     signal?.removeEventListener('abort', cut)
-    // Whoever stops listening closes the connection.
+    // A listener that stops closes the connection.
     cut()
   }
 }

@@ -1,5 +1,5 @@
 // A node shows that it has its key and answers at an address: it signs a text with the caller's nonce and the address at which
-// the connection came in. Who passes the question on to the node gets a signature over another address than its own. The text
+// the connection came in. A relay of the question to the node gets a signature over another address than its own. The text
 // begins with words that no commitment, which is a JSON object, begins with: no signature is taken for one of the other kind.
 
 import { base64urlText, decodeMultibase, parseDidKey } from '../base/ids/identifiers.ts'

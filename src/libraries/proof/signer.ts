@@ -1,4 +1,4 @@
-// Who signs: the keys of a node, present and former.
+// The keys that a node signs with, present and former.
 
 /** A key that has signed for a node or its installation. */
 export interface Signer {

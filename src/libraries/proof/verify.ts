@@ -39,7 +39,7 @@ export interface OfflineCheck {
 
 export interface OfflineSuccess {
   readonly ok: true
-  /** did:key of who signed. */
+  /** did:key of the signer. */
   readonly signer: string
   /** How the numbers of the output were spelled when it was hashed: as text. Absent when no output was given. */
   readonly canonicalForm?: 'verbatim'

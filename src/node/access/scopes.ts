@@ -11,7 +11,7 @@ export type Scope = (typeof scopes)[number]
 /** What may be done with a dataset. `admin` implies all of them and is itself no right over a dataset. */
 export type Right = Exclude<Scope, 'admin'>
 
-/** Who asks. `anonymousRead` is the node's setting: public datasets are readable without any token. */
+/** The caller. `anonymousRead` is the node's setting: public datasets are readable without any token. */
 export interface Principal {
   /** Id of the token; absent for an anonymous caller. */
   readonly tokenId?: string

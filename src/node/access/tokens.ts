@@ -107,7 +107,7 @@ export class TokenRegistry {
   }
 
   /**
-   * Who holds this token. Throws NodeError `Unauthenticated` when it is unknown, expired or revoked. A token that was
+   * The holder of this token. Throws NodeError `Unauthenticated` when it is unknown, expired or revoked. A token that was
    * revoked by another process is refused within 5 s; when the store cannot be read, no one is let in.
    */
   async authenticate(text: string): Promise<Principal> {
@@ -131,7 +131,7 @@ export class TokenRegistry {
     return principal
   }
 
-  /** Who holds this token, if that has been found out since the last reading and no new one is due. */
+  /** The holder of this token, if that has been found out since the last reading and no new one is due. */
   known(text: string): Principal | undefined {
     const { clock } = this.options
     if (clock.monotonicMs() - this.readAtMs >= rereadAfterMs) return undefined

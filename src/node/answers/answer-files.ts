@@ -30,7 +30,7 @@ export interface AnswerFile extends Omit<KeptFile, 'path'> {
   close(): Promise<void>
 }
 
-/** A file that is being written for those who wait for it. */
+/** A file that is being written for the callers that wait for it. */
 interface Writing {
   readonly done: Promise<'kept' | 'no room'>
   readonly stop: AbortController
@@ -87,7 +87,7 @@ export class AnswerFiles {
   }
 
   /**
-   * The answer as a file, written where there is none, once for all who ask meanwhile; `start` is given a signal that
+   * The answer as a file, written where there is none, once for all callers meanwhile; `start` is given a signal that
    * aborts when none of them waits any more. Undefined where there is no room for it, and when `signal` aborts. Throws
    * what `start` and its pieces throw.
    */
@@ -109,7 +109,7 @@ export class AnswerFiles {
     }
   }
 
-  /** The same answer; whoever reads it to its end leaves its file here, if there is room and nobody else writes it. */
+  /** The same answer. A caller that reads it to its end leaves its file here, if there is room and no other writes it. */
   aside(tag: string, { start, pieces }: AnswerStream): AnswerStream {
     return { start, pieces: this.#copied(tag, start.stability, pieces) }
   }

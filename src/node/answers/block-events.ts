@@ -21,7 +21,7 @@ const keptBytes = 16 * 1024 * 1024
 const againMs = 500
 
 export interface BlockEvent {
-  /** `id:` and `data:` lines, for who listens to this dataset alone. */
+  /** `id:` and `data:` lines, for a listener to this dataset alone. */
   readonly whole: Uint8Array
   /** The `data:` line and the empty line that ends the event. */
   readonly data: Uint8Array

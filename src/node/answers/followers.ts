@@ -1,6 +1,6 @@
-// Who waits for the next block of which datasets: event streams and tails that wait. The catalog says when a chain has
-// grown; those who wait for it are woken a few at a time, so that a thousand of them hold the event loop no longer than one
-// query does. What each has seen is its own matter: whoever was away goes on from the chain.
+// The callers that wait for the next block of datasets: event streams and tails that wait. The catalog says when a chain has
+// grown; the callers that wait for it are woken a few at a time, so that a thousand of them hold the event loop no longer than one
+// query does. What each has seen is its own matter: a caller that was away goes on from the chain.
 
 import type { Catalog } from '../catalog/catalog.ts'
 import type { DatasetChain } from '../catalog/dataset-chain.ts'
@@ -15,7 +15,7 @@ const wakeEveryMs = 250
 /** A commit that was not announced here is found in the store. */
 const lookEveryMs = 1_000
 
-/** A dataset that is followed, and those who wait for its next block. */
+/** A dataset that is followed, and the callers that wait for its next block. */
 interface Feed {
   /** Held as long as it is followed: what is announced of it is then read, whatever else the catalog drops. */
   chain: DatasetChain
@@ -101,7 +101,7 @@ export class Followers {
     ]
   }
 
-  /** True once the node shuts down: whoever follows is to end. */
+  /** True once the node shuts down: all followers end. */
   get isDraining(): boolean {
     return this.#state === 'draining'
   }
@@ -169,7 +169,7 @@ export class Followers {
   }
 }
 
-/** Wakes those who do not know the head, or whose time is over, and those who fall behind meanwhile. */
+/** Wakes the followers that do not know the head, or whose time is over, and those that fall behind meanwhile. */
 async function wakeDue(feed: Feed, clock: Clock): Promise<void> {
   if (feed.state === 'waking') return
   feed.state = 'waking'

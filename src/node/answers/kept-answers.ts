@@ -52,7 +52,7 @@ export class KeptAnswers {
   /**
    * The answer for `key`, which must differ wherever a byte of the answer may: kept, or found by `find`, at most once at a
    * time. Failures are not kept. Throws what `find` throws, NodeError `Saturated` where the caller has no room for the
-   * answer, and `QueryTimeout` when the caller leaves; `find` is cancelled when all who wait for it have left.
+   * answer, and `QueryTimeout` when the caller leaves; `find` is cancelled when all callers that wait for it have left.
    */
   async of(key: string, caller: Caller, find: Find): Promise<QueryAnswer> {
     const kept = this.#kept.get(key)
@@ -133,7 +133,7 @@ interface Waiter {
   readonly refuse: (error: unknown) => void
 }
 
-/** One run of a statement, and those who wait for its answer. */
+/** One run of a statement, and the callers that wait for its answer. */
 class Search {
   /** Whose turn it waits for. */
   readonly turn: string | undefined
@@ -152,7 +152,7 @@ class Search {
     this.turn = first.key[0]
   }
 
-  /** Begins on behalf of the first caller, with room in the shares of all who wait. */
+  /** Begins on behalf of the first caller, with room in the shares of all callers. */
   async begin(find: Find): Promise<QueryAnswer> {
     return await find({
       ...this.#first,
@@ -180,7 +180,7 @@ class Search {
     })
   }
 
-  /** Tells all who wait; a search that is still under way ends. */
+  /** Answers all callers; a search that is still under way ends. */
   found(answer: QueryAnswer): void {
     if (this.#bytes === 0) this.#takeRoom(sizeOf(answer))
     for (const { take } of this.#waiting) take(answer)
@@ -199,7 +199,7 @@ class Search {
     this.#left.abort(over)
   }
 
-  /** Who has no room gets no answer; the refusal where nobody has. */
+  /** A caller without room gets no answer. Returns the refusal if none has room. */
   #takeRoom(bytes: number): NodeError | undefined {
     this.#bytes += bytes
     let refusal: NodeError | undefined

@@ -171,7 +171,7 @@ export async function overNewest(
   }
 }
 
-/** What a statement is told that was too large for its files alone; undefined for any other error. */
+/** The error of a statement that failed only because it opens too many files; otherwise undefined. */
 function manyFilesError(error: unknown, tables: readonly EngineTable[]): NodeError | undefined {
   if (!(error instanceof NodeError) || error.kind !== 'ResultTooLarge') return undefined
   const count = tables.reduce((sum, { files }) => sum + (files.only?.length ?? files.to), 0)

@@ -252,7 +252,7 @@ async function checkPins(deps: BindDeps, request: QueryRequest, caller: Caller):
   return found
 }
 
-/** What a proof over a dataset that was deleted here is told, to who could read it; undefined where none was. */
+/** The error for a proof over a deleted dataset, if the caller could read it; otherwise undefined. */
 async function deletedOf(
   { catalog }: Pick<VerifyDeps, 'catalog'>,
   { datasets = [] }: QueryRequest,

@@ -1,5 +1,5 @@
 // From a plan to everything that its commit puts into the store: slice, checkpoint, blocks, commit record. The same
-// plan over the same log gives the same bytes, whoever builds.
+// plan over the same log gives the same bytes, whichever builder makes them.
 
 import { defined } from '../../libraries/base/collections.ts'
 import { type CheckpointContent, encodeCheckpoint } from '../../libraries/odf/chain/checkpoint.ts'

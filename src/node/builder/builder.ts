@@ -130,7 +130,7 @@ export async function startBuilder(deps: BuilderDeps): Promise<Builder> {
     openBytes: openBytesOf(held, clock),
     openRows: () => held.all.reduce((sum, partition) => sum + partition.openRows, 0),
     async stop() {
-      // Handed back when the floors are written: who takes over begins there.
+      // Handed back when the floors are written: the next builder begins there.
       await held.close()
       await packer.close()
       await remover.close()

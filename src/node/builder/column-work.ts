@@ -1,4 +1,4 @@
-// Who hashes and encodes the columns of a slice: this thread, with a turn of the event loop after what takes its time, or
+// Hashes and encodes the columns of a slice: on this thread, with a turn of the event loop after what takes its time, or
 // threads that share them out. The bytes are the same.
 
 import { fixedWidth, freeColumn } from '../../libraries/columnar/arrow/columns.ts'
@@ -159,7 +159,7 @@ class SharedColumns implements ColumnWork {
   }
 }
 
-/** For each of the weights which of `count` takes it: the heaviest first, each to the one who has least. */
+/** For each of the weights which of `count` takes it: the heaviest first, each to the one that has least. */
 function sharedOut(weights: readonly number[], count: number): number[] {
   const loads = Array.from({ length: count }, () => 0)
   const owners = weights.map(() => 0)

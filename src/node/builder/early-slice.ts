@@ -16,7 +16,7 @@ import { type EncodedGroup, type EncodedRows, RowGroups } from './row-groups.ts'
 
 /** Encoded bytes that are held: slices of more are made when their block is. */
 const heldBytesMost = 96 * 1024 * 1024
-/** A sender who lets it wait for so long does not keep a thread. */
+/** A sender that lets it wait for so long does not keep a thread. */
 const patienceMs = 5_000
 /** A block that does not come for so long is made of rows that are read again. */
 const keptMs = 60_000

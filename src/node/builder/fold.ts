@@ -1,5 +1,5 @@
 // The fold: one message at a time, in log order, into the state of one dataset and the blocks that it ends
-// (docs/spec/protocol.md §1 and §2). No clock, no IO, no randomness, no options: whoever has the log gets the same blocks.
+// (docs/spec/protocol.md §1 and §2). No clock, no IO, no randomness, no options: the same log gives the same blocks.
 // The functions change the state they are handed; a message that is dropped changes nothing at all.
 
 import { defined } from '../../libraries/base/collections.ts'
@@ -34,7 +34,7 @@ export interface FoldResult {
   readonly plan?: BlockPlan
   /** The block of a change, after that. */
   readonly changePlan?: DataPlan
-  /** Who waits for an outcome that the message brought. */
+  /** The caller that waits for an outcome of this message. */
   readonly waits?: Waits
 }
 

@@ -43,7 +43,7 @@ const urgency: Readonly<Record<Waits, number>> = { nobody: 0, caller: 1, stream:
 const entriesLeast = 64
 const idleBuckets = 10_000
 
-/** Who waits for a block: nobody, a caller, or a sender whose stream goes on only when the block is there. */
+/** What waits for a block: nothing, a caller, or a sender whose stream goes on only when the block is there. */
 export type Waits = 'nobody' | 'caller' | 'stream'
 
 interface Bucket {

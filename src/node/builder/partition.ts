@@ -294,7 +294,7 @@ export class Partition {
     try {
       this.#end = (await this.#deps.log.range(this.number)).end
     } catch {
-      // It is only told; whoever needs the log says what is wrong with it.
+      // It is only logged; a user of the log says what is wrong with it.
     }
   }
 }

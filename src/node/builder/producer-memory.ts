@@ -125,7 +125,7 @@ function endMarks(
   }
 }
 
-/** Forgets who was not heard of for 7 days, the longest unheard first, but for the last 10,000. */
+/** Forgets producers that were not heard of for 7 days, the longest unheard first, but for the last 10,000. */
 function forget({ ended }: ProducerMemory, timeMs: number): void {
   const { producers, producerDays } = fixedLimits
   for (const [identity, held] of ended) {

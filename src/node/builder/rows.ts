@@ -98,7 +98,7 @@ export class KeptRows {
     if (this.#isClosed) return false
     if (reading === undefined) return true
     reading.push(part)
-    // Whoever sends the parts decides how large a message of theirs is: what does not fit is read at the end.
+    // The sender of the parts decides how large its messages are: what does not fit is read at the end.
     if (reading.reserveHeld()) this.#coming.set(attempt, { dataset, reading })
     else reading.discard()
     return !this.#coming.has(attempt) || !reading.isKept

@@ -168,7 +168,7 @@ async function stream(lane: Lane, job: StreamJob, by: Asking): Promise<AnswerStr
     },
   )
   const start = await Promise.race([pipe.started, ended.then(() => pipe.started)])
-  // Whoever reads the pieces hears of a failure from now on.
+  // The reader of the pieces gets a failure from now on.
   ended.catch(() => undefined)
   return { start, pieces: pipe.read(start.first) }
 }

@@ -1,5 +1,5 @@
 // The engines of a node: the one of the release, on which new statements run, and those of other versions, which a proof asks for
-// by its dialect. The caller of a proof chooses: so no more than two others have processes at a time, one each.
+// by its dialect. A proof names its own version. So at most two other engines run at a time, with one process each.
 
 import { NodeError } from '../../libraries/base/errors.ts'
 import type { Logger } from '../../libraries/base/logger.ts'

@@ -66,7 +66,7 @@ function joined(parts: readonly RangeWindow[], isRefused: (run: SliceRun) => boo
   return { ...sum, ranges: areWhole && fits(sum) && !isRefused(run) ? [run] : ranges }
 }
 
-/** Whether some snapshot's files may have one of exactly these slices: what need not be believed of who names it. */
+/** Whether some snapshot's files may have one of exactly these slices: which need not be believed of the caller. */
 export function isRange(slices: Pick<DatasetView['slices'], 'length' | 'slice'>, { from, to }: SliceRun): boolean {
   const [first, end] = [Math.floor(from / rangeSlices) * rangeSlices, Math.ceil(to / rangeSlices) * rangeSlices]
   if (!(from < to && end <= slices.length && first % (end - first) === 0)) return false

@@ -67,7 +67,7 @@ export class SharedFolders {
       }
       return unlock
     })
-    // Left by those who were killed while they removed it; who else is at it finds it gone.
+    // Left by a process that was killed while it removed it; another that is at it finds it gone.
     for (const name of readdirSync(join(dir, 'removed'))) this.#removeLater(join(dir, 'removed', name))
   }
 

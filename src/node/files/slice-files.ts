@@ -75,7 +75,7 @@ export interface SliceFilesOptions {
   readonly store: ObjectStore
   /** Made when it is needed; other processes may share it. */
   readonly dir: string
-  /** Of all files together, whoever copied them. */
+  /** Of all files together, whichever process copied them. */
   readonly mostBytes: number
   readonly clock: Clock
 }

@@ -102,7 +102,7 @@ export class AdmissionQueue {
   readonly #kind: AdmissionKind
   readonly #all: Held = { requests: 0, bytes: 0 }
   readonly #callers = new Map<string, Held>()
-  /** Those who wait, by caller; the caller whose turn is next comes first. */
+  /** Waiting requests by caller; the caller whose turn is next comes first. */
   readonly #queues = new Map<string, Waiting[]>()
   #waiting = 0
   #isTicking = false
@@ -280,7 +280,7 @@ export class AdmissionQueue {
     }
   }
 
-  /** Lets in who can be, one of each caller in turn. */
+  /** Admits the waiting requests that fit, one of each caller in turn. */
   #serve(): void {
     let refusedInARow = 0
     while (refusedInARow < this.#queues.size && this.#all.requests < this.#limits[this.#kind.requests]) {

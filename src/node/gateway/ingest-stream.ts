@@ -300,7 +300,7 @@ export class IngestStream {
   }
 }
 
-/** Wakes the one who waits. */
+/** Wakes the waiting caller. */
 class Bell {
   readonly #clock: Clock
   #wake: () => void = () => {}

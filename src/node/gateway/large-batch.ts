@@ -79,7 +79,7 @@ export class LargeBatch {
    * Throws NodeError `RequestTimeout` for bytes that come 5 minutes after those before, and what `EventLog.append` throws.
    */
   async append(bytes: Uint8Array): Promise<void> {
-    // What fits into one part lies in one: whoever reads it joins nothing.
+    // What fits into one part lies in one: a reader joins nothing.
     const isCut = this.#bytes + bytes.length > partBytes && bytes.length <= partBytes
     if (isCut) await this.#sendPart(this.#take(), {})
     this.#pieces.push(bytes)

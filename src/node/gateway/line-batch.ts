@@ -1,5 +1,5 @@
 // A batch of a stream as bytes: whole records that follow one another, after the header where the format has one; where
-// each of its records lies, for who has to name one or to cut the batch at one.
+// each of its records lies, to name one, or to cut the batch at one.
 
 import type { RecordEnds } from '../../libraries/base/line-ends.ts'
 import { concatBytes } from '../../libraries/base/bytes.ts'

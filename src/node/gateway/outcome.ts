@@ -29,7 +29,7 @@ const waitedForLate = 8
 const behindMs = 1_000
 /** Datasets remembered; the pace of a forgotten one is "at once". */
 const maxDatasets = 10_000
-/** A commit that was not announced here is found in the store; whoever waits for a late block stops. */
+/** A commit that was not announced here is found in the store; a caller that waits for a late block stops. */
 const lookMs = 500
 
 export interface OutcomeDeps {
@@ -61,7 +61,7 @@ export interface BatchAnswer {
 /** What the chain says of a batch: its outcome, or `void` where the fold passed it over for an earlier one of its key. */
 export type Decision = DecidedOutcome | 'void'
 
-/** Of who waits until then, however many wait. */
+/** Of the callers that wait until then, however many. */
 export function patientFor(ms: number): Patience {
   return { mostMs: ms, patientMs: ms }
 }
@@ -169,7 +169,7 @@ interface WaitersDeps {
   readonly logger: Logger
 }
 
-/** Callers who wait for a block. They are answered after the catalog holds the block that consumed their position. */
+/** Callers that wait for a block. They are answered after the catalog holds the block that consumed their position. */
 export class Waiters {
   readonly #deps: WaitersDeps
   readonly #waiting = new Map<DatasetId, Set<Waiter>>()
@@ -192,7 +192,7 @@ export class Waiters {
     return this.#deps.clock.monotonicMs() - this.#lateAtMs < behindMs
   }
 
-  /** Callers who wait. */
+  /** Callers that wait. */
   get count(): number {
     let count = 0
     for (const waiters of this.#waiting.values()) count += waiters.size

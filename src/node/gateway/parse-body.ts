@@ -57,7 +57,7 @@ export async function typedBody(sent: BodySource, target: Target): Promise<Typed
   }
 }
 
-/** Who sent no parameter learns which of the dataset's rules it is that its body has no place for. */
+/** If the request sent no such parameter, the error names the dataset rule that does not fit the body. */
 function ruleNamed({ ruled }: IngestControls, error: unknown): unknown {
   if (!(error instanceof NodeError) || error.kind !== 'InvalidParameter' || ruled.length === 0) return error
   const hint = `The dataset has rules for ${ruled.join(', ')}, which count where a request says none: GET it to see them, say the parameter, or PATCH ingest.`

@@ -10,7 +10,7 @@ import { NodeError } from '../../libraries/base/errors.ts'
 export type ContentEncoding = 'gzip' | 'deflate' | 'br' | 'zstd'
 
 /**
- * Bytes as the body of a request. They are copied: chunks of a body are freed once they are read, and whoever has these may
+ * Bytes as the body of a request. They are copied: chunks of a body are freed once they are read, and the owner of these may
  * have to send them again. (`Readable.from` costs as much as all else of a small body.)
  */
 export function bodyOf(bytes: Uint8Array): Readable {

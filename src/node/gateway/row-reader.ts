@@ -1,5 +1,5 @@
-// Who turns the bytes of a body into rows for the log: this thread, or one that is free for a long body, so that posts and queries
-// beside it do not wait. Two blocks are under way at most; the rows are the same, and so is what is refused.
+// Parses a body into rows for the log: on this thread, or a long body on a free worker, so that posts and queries beside it do not
+// wait. At most two blocks are in flight. Both accept and reject the same rows.
 
 import { type BroughtRows, broughtRows } from '../../libraries/columnar/arrow/brought-rows.ts'
 import type { ParsedBody, RecordReader, StreamFormat } from '../../libraries/formats/format.ts'

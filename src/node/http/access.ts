@@ -1,4 +1,4 @@
-// Who asks, and what for: the principal of each request, and the order in which every dataset route judges it: name,
+// The caller, and what it asks for: the principal of each request, and the order in which every dataset route judges it: name,
 // existence, right (docs/spec/http.md §1). A dataset the caller may do nothing to is indistinguishable from a missing one.
 
 import type { FastifyRequest } from 'fastify'
@@ -22,7 +22,7 @@ import { type Alias, parseAlias } from '../../libraries/model/names.ts'
 import { type MayRead, nameFor, renamedFrom } from '../answers/pin.ts'
 import type { HttpContext } from './context.ts'
 
-/** The function that finds who asks, at once where it can. Throws NodeErrors `BadAuthorization`, `Unauthenticated`. */
+/** The function that finds the caller, at once where it can. Throws NodeErrors `BadAuthorization`, `Unauthenticated`. */
 export function callerFinder({
   tokens,
   anonymousRead,
@@ -66,7 +66,7 @@ export function admitCaller(request: FastifyRequest, principal: Principal): void
 }
 
 /**
- * The function that looks again whether who asked still has the right to these datasets. It throws NodeErrors `Unauthenticated`,
+ * The function that looks again whether the caller still has the right to these datasets. It throws NodeErrors `Unauthenticated`,
  * and `DatasetNotFound` for one that is hidden from him by now, or gone.
  */
 export function rightsOf(

@@ -1,5 +1,5 @@
-// The way of an answer out of a node: who asked, room for its bytes, how long it may be kept (RFC 9110 §13), compressed
-// for those who accept it, and in pieces as fast as they are read.
+// The way of an answer out of a node: its caller, room for its bytes, how long it may be kept (RFC 9110 §13), compressed
+// for callers that accept it, and in pieces as fast as they are read.
 
 import { pipeline, Readable, type Transform } from 'node:stream'
 import {
@@ -31,7 +31,7 @@ export function callerKey({ principal: { tokenId }, ip }: FastifyRequest): reado
   return tokenId === undefined ? ['anonymous', networkOf(ip)] : [tokenId]
 }
 
-/** Who asks. The room for the answer is freed when the connection has taken it or is gone. */
+/** The caller. The room for the answer is freed when the connection has taken it or is gone. */
 export function callerOf(context: ReplicaContext, request: FastifyRequest, reply: FastifyReply): Caller {
   const key = callerKey(request)
   const room = context.answers.open(key[0] ?? '')

@@ -1,5 +1,5 @@
 // Blocks of datasets as server-sent events, for one listener: its place in each chain, one piece after the other as fast as
-// it reads them, a sign of life while nothing comes, and a last word where the stream ends. Whoever does not read waits at
+// it reads them, a sign of life while nothing comes, and a last word where the stream ends. A listener that does not read waits at
 // his place in the chains: nothing is held for him but the piece he has not taken.
 
 import type { NameRecord } from '../../libraries/odf/chain/records.ts'
@@ -37,7 +37,7 @@ interface StreamDeps {
 }
 
 /**
- * The bytes of the stream. It begins with the place of the listener, so that who is cut off before the first event misses
+ * The bytes of the stream. It begins with the place of the listener, so that a listener cut off before the first event misses
  * none, and ends with an event `end` that holds the problem: rights that are lost, a dataset that is gone, a node that
  * shuts down.
  */

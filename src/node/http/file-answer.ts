@@ -21,7 +21,7 @@ const pieceBytes = 64 * 1024
 
 /**
  * The file format that is asked for: by its name where one is given, else by `Accept`. Undefined where the answer is JSON
- * (a name that is no format at all is left to whoever reads the names of layouts).
+ * (a name that is no format at all is left to the reader of the names of layouts).
  */
 export function askedFile(request: FastifyRequest, name: string | undefined): FileFormat | undefined {
   if (name !== undefined) {
@@ -114,7 +114,7 @@ export async function sendFile(
   return sendStream(context, request, reply, { answer, stream: isCopied ? answerFiles.aside(tag, stream) : stream })
 }
 
-/** The file where it lies; it is made for whoever wants to know its length, or a part of it. */
+/** The file where it lies. It is made for a caller that wants its length, or a part of it. */
 async function answerFile(
   { replica: { answerFiles } }: ReplicaContext,
   { method, headers }: FastifyRequest,

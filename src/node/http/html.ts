@@ -1,4 +1,4 @@
-// Who wants a page: browsers that navigate, unless a parameter says which bytes are wanted.
+// Which requests get a page: those of browsers that navigate, unless a parameter says which bytes are wanted.
 
 import type { FastifyRequest } from 'fastify'
 

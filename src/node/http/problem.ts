@@ -206,11 +206,11 @@ export function sendProblem(
   }
   // Of the answer that was begun, nothing holds for an error.
   for (const name of ['etag', 'accept-ranges', 'dataset-head']) void reply.removeHeader(name)
-  // An address that leads nowhere has a way on for who typed it.
+  // An address that leads nowhere has a way on for the person who typed it.
   const isNowhere = known?.kind === 'RouteNotFound'
   if (isNowhere) addVary(reply, 'Accept')
   const pages = (page === true || isNowhere) && wantsHtml(request) ? reply.server.pages : undefined
-  // Whoever comes without a token is shown where to give one, the same at every address.
+  // A browser without a token is shown where to give one, the same at every address.
   const hasNoToken = problem.status === 401 && request.headers.authorization === undefined
   if (pages !== undefined && hasNoToken) return pages.sendTokenForm(reply)
   if (problem.status === 401) void reply.header('www-authenticate', 'Bearer realm="proofstream"')

@@ -6,7 +6,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Clock } from '../../libraries/base/clock.ts'
 import type { OpenFile } from '../answers/files.ts'
 
-/** Who asks where a file begins or ends begins to read it, unless a reading has been going on until so short a time ago, */
+/** A caller that asks where a file begins or ends begins to read it, unless a reading has been going on until so short a time ago, */
 const sameReadingMs = 5_000
 /** and began so short a time ago: others come again and again. */
 const longestShareMs = 60_000
@@ -26,7 +26,7 @@ interface Reading {
 
 export class Readings {
   readonly #clock: Clock
-  /** By who reads what; the one that was used last is the last. */
+  /** By reader and file; the one that was used last is the last. */
   readonly #readings = new Map<string, Reading>()
 
   constructor(clock: Clock) {

@@ -141,7 +141,7 @@ export class RecordSocket {
 
   constructor(handshake: Handshake) {
     this.#handshake = handshake
-    // Who reads it may give it up at any time.
+    // The reader may give it up at any time.
     this.#body.on('error', () => {})
   }
 

@@ -110,7 +110,7 @@ function registerRoutes(app: FastifyInstance, context: HttpContext): void {
     for (const { gateway } of context.routes) gateway?.(app, own)
     registerTokens(app, context)
   } else {
-    // Who reads private datasets of another node here has a token of this one.
+    // A reader of another node's private datasets has a token of this one.
     if (context.origin !== undefined) registerTokens(app, context)
     registerAbsent(app, ofRole('gateway'), hintOf('gateway', context.origin))
   }
@@ -174,7 +174,7 @@ function ofRole(role: Role): (operation: OperationText) => boolean {
 
 const answeredBy = { gateway: 'gateway', replica: 'replica', catalog: 'gateway or replica' } as const
 
-/** Who answers for a role that this process has not. */
+/** The answer for a role that this process does not have. */
 function hintOf(role: Role, origin?: string): string {
   return origin === undefined
     ? `Ask a node with the role ${answeredBy[role]}; GET /info names the roles of a node.`

@@ -68,7 +68,7 @@ async function putGeneration(store: ObjectStore, record: AliasRecord, number: nu
   return (await putOnce(store, generationKey(alias, number), put)).outcome === 'won'
 }
 
-/** Who owns `alias` (any ASCII case), or undefined. Throws DecodeError. */
+/** The owner of `alias` (any ASCII case), or undefined. Throws DecodeError. */
 export async function readName(store: ObjectStore, alias: string): Promise<NameRecord | undefined> {
   const record = await readAlias(store, alias)
   return record?.state === 'is' ? record.name : undefined
@@ -80,7 +80,7 @@ export async function readAlias(store: ObjectStore, alias: string): Promise<Alia
 }
 
 /**
- * The name that dataset `id` has now, which had `alias` once: through renames and restorations, whoever took those names
+ * The name that dataset `id` has now, which had `alias` once: through renames and restorations, whatever took those names
  * since. Undefined where it is deleted, or never had the name. Throws DecodeError.
  */
 export async function followName(
@@ -133,7 +133,7 @@ async function readGeneration(store: ObjectStore, alias: string, number: number)
   return name && { state: 'is', name }
 }
 
-/** The same for who goes on from it: another may have put it whose disk has not made it durable yet. */
+/** The same for a caller that goes on from it: another may have put it whose disk has not made it durable yet. */
 async function settled(store: ObjectStore, alias: string): Promise<Generation | undefined> {
   const latest = await readLatest(store, alias)
   // mutant: a name is built on that a loss of power takes back

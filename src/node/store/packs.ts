@@ -97,8 +97,7 @@ export async function listPacks(store: Reading, id: DatasetId, known: readonly P
 }
 
 /**
- * What `work` gives for the packs of a chain: it is done again with those that there are then where one of them went
- * meanwhile. Throws what `work` throws, and HaltError `ChainBroken`; PackGone for one whose file is missing.
+ * Runs `work` over the packs of a chain, and again with the new list if a pack disappears meanwhile. Throws what `work` throws, and HaltError `ChainBroken`; PackGone for one whose file is missing.
  */
 export async function usePacks<T>(
   store: Reading,

@@ -1,5 +1,5 @@
 // Removes a chain from the store. Its head and its first commit go first, each before anything else of it: a deleted dataset
-// that lacks one of them is being removed, however far that has come, and whoever comes late and writes a head again.
+// that lacks one of them is being removed. A late writer may put the head back; the missing first commit still shows it.
 
 import type { DatasetId } from '../../libraries/base/ids/identifiers.ts'
 import {

@@ -81,7 +81,7 @@ export async function sweepChain(
   return count
 }
 
-/** Whoever made the pack may have stopped before its names were durable, and a disk may have lost some of it since. */
+/** The maker of the pack may have stopped before its names were durable, and a disk may have lost some of it since. */
 async function demandWhole(store: ObjectStore, pack: Pack): Promise<void> {
   const { id, level, number, record } = pack
   const found = await fileHash(store, packFileKey(id, record.hash))

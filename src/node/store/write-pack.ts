@@ -1,4 +1,4 @@
-// Makes packs. A pack is a pure function of the commits that it covers, so whoever makes it makes the same bytes; it is
+// Makes packs. A pack is a pure function of the commits that it covers, so every process makes the same bytes; it is
 // stored under its hash, and then the record is put that names it. Each object is hashed before it is taken in, and each
 // block must follow the one before it. Loose copies stay.
 
@@ -66,7 +66,7 @@ export async function packChain(
 }
 
 /**
- * Deletes the packs whose range one of a higher level covers: nobody looks for them any more, and who reads one of them just
+ * Deletes the packs whose range one of a higher level covers: nobody looks for them any more, and a reader of one of them just
  * now finds the other. The file goes first, so that a record tells of what is left of one.
  */
 async function dropReplaced(store: ObjectStore, id: DatasetId): Promise<void> {
@@ -77,7 +77,7 @@ async function dropReplaced(store: ObjectStore, id: DatasetId): Promise<void> {
       const from = number * spanOf(level)
       const cover = covering.find((pack) => pack.level > level && from >= pack.from && from < pack.to)
       if (cover === undefined) continue
-      // Whoever made it may have stopped before its name was durable.
+      // Its maker may have stopped before its name was durable.
       // mutant: a pack goes before the one that replaces it is durable
       await store.makeDurable(packLevelPrefix(id, cover.level))
       // mutant end

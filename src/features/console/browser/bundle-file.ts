@@ -36,7 +36,7 @@ export async function isBundle(file: Blob): Promise<boolean> {
   return new TextDecoder('latin1').decode(name) === 'manifest.json\0'
 }
 
-/** Who is told of a bundle's parts while it is checked. */
+/** Listeners to a bundle's parts while it is checked. */
 export interface BundleWatch {
   /** Of each share, 0 to 1. */
   readonly onProgress: (share: number) => void

@@ -1,4 +1,4 @@
-// Names of datasets and columns for the editor, as the node tells them to who holds the token of this tab. What it does not
+// Names of datasets and columns for the editor, as the node tells them to the holder of this tab's token. What it does not
 // tell is no fault: the editor then suggests less.
 
 import type { Names } from './suggestions.ts'

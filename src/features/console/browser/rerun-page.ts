@@ -31,7 +31,7 @@ const maxDepth = 128
 /** The check that began last shows what it finds. */
 let current = 0
 
-/** Of who reads what is private: in the memory of this page alone. */
+/** The token of a reader of private data: in the memory of this page alone. */
 let token: string | undefined
 let judged: Blob | undefined
 /** The page of the same node that opened this one has a file for it, or nothing to say. */
@@ -86,7 +86,7 @@ async function judge(file: Blob, own: number): Promise<void> {
   }
 }
 
-/** The node does not hand out what the proof names to who asks. */
+/** The node does not hand out what the proof names to this caller. */
 class NotHandedOut extends TypeError {
   override readonly name: string = 'NotHandedOut'
 }

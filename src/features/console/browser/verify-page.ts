@@ -252,7 +252,7 @@ function rowsTable(first: ReturnType<typeof firstRows>, rows: number): HTMLEleme
   return [box]
 }
 
-/** What a failed check means for who reads the file. */
+/** What a failed check means for the reader of the file. */
 const meanings: Readonly<Record<OfflineFailure['kind'], string>> = {
   MalformedJson: 'A saved answer is what a node sent, kept as it came: one JSON object.',
   InvalidRequest: 'A saved answer has input, subQueries, commitment and proof, and mostly output, and nothing else.',
@@ -279,7 +279,7 @@ function showFailure({ outcome, kind, message, position, signer }: OfflineFailur
   ])
 }
 
-/** The headline is what a screen reader says by itself; the rest is read by who goes on. */
+/** The headline is what a screen reader says by itself; the rest is for readers who go on. */
 function show(tone: '' | 'good' | 'bad' | 'unjudged', headline: string, content: readonly HTMLElement[]): void {
   parts.details.replaceChildren(...content)
   parts.result.replaceChildren(element('h2', tone, headline))

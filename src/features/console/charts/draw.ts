@@ -1,4 +1,4 @@
-// Charts as elements: lines with the band from least to greatest behind them, dots, bars; and the same in words for who does not
+// Charts as elements: lines with the band from least to greatest behind them, dots, bars; and the same in words for readers who do not
 // see them. Texts stand beside the picture, which is stretched. What pointing at a point says is in `data-points`.
 
 import { unitOf, valueText } from './cells.ts'

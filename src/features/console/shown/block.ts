@@ -1,4 +1,4 @@
-// What the page of a block shows, collected for who asks: the block as it is stored, its neighbours, its last rows.
+// What the page of a block shows, collected for the caller: the block as it is stored, its neighbours, its last rows.
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type DatasetView, viewOf } from '../../../node/catalog/dataset-chain.ts'

@@ -1,4 +1,4 @@
-// What the pages of datasets show, collected for who asks: the list, and one dataset with its newest rows and its chain.
+// What the pages of datasets show, collected for the caller: the list, and one dataset with its newest rows and its chain.
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Plot } from '../charts/points.ts'
@@ -143,7 +143,7 @@ async function pageOf(
   })
 }
 
-/** What who asks may change, where this process can. */
+/** What the caller may change, where this process can. */
 function changesFor(
   { gateway, deleteGraceMs: graceMs }: HttpContext,
   { alias, visibility, info }: DatasetView,

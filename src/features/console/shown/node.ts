@@ -1,4 +1,4 @@
-// What the node's page shows: readiness, facts, gauges for who may read, limits.
+// What the node's page shows: readiness, facts, gauges for callers that may read, limits.
 
 import type { FastifyRequest } from 'fastify'
 import type { Page } from '../layout.ts'

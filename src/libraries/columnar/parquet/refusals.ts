@@ -1,5 +1,5 @@
 // Why a Parquet file cannot be read: it is damaged, it is sound and has what is not read here, or a value does not fit its
-// column. Who knows the column adds it.
+// column. The caller that knows the column adds it.
 
 import { DecodeError } from '../../base/errors.ts'
 

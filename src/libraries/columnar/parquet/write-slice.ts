@@ -30,7 +30,7 @@ const joinedAtOnce = 8
 const stepRows = 4096
 
 const magic = utf8('PAR1')
-// Names the form of the file, not the release: equal rows make equal bytes whoever writes them.
+// Names the form of the file, not the release: equal rows make equal bytes, whichever process writes them.
 const createdBy = 'proofstream version 1'
 
 export interface SliceOptions {
@@ -53,7 +53,7 @@ export function encodeSlice(options: SliceOptions, batches: readonly RecordBatch
   }
 }
 
-/** Rows in pieces: for each column its own, in order. Who joins those of a row group takes them out: it is large. */
+/** Rows in pieces: for each column its own, in order. The caller that joins those of a row group takes them out: it is large. */
 export interface PiecedRows {
   readonly rows: number
   readonly columns: Column[][]
@@ -140,7 +140,7 @@ export class SliceFile {
     this.group = group
   }
 
-  /** What of the file has been made since the last call; a caller who takes it need not hold all of the file at once. */
+  /** What of the file has been made since the last call; a caller that takes it need not hold all of the file at once. */
   take(): Uint8Array[] {
     const { parts } = this
     this.parts = []

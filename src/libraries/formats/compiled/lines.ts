@@ -1,5 +1,5 @@
-// Has the compiled reader read lines of JSON objects, of cells, or of points, into the columns of a body, as many at once as it surely
-// understands. All others are the business of the reader beside it, which judges and tells: here is no fault, and no warning but of times that are cut off.
+// Parses runs of plain lines (JSON objects, cells, points) in WebAssembly, into the columns of a body. Anything unusual is left to the
+// TypeScript reader beside it, which reports faults: here is none, and no warning but of times that are cut off.
 
 import { Buffer } from 'node:buffer'
 import { utf8 } from '../../base/bytes.ts'

@@ -1,5 +1,5 @@
 // A chain, block after block from its first one: each must have the bytes that its hash names, follow the one before it by
-// the rules of chains, and names the slice that it adds. Who makes a bundle walks, and who reads one.
+// the rules of chains, and names the slice that it adds. Used both to write and to read bundles.
 
 import { checkNext, emptyChain } from '../../odf/chain/rules.ts'
 import { sha3Hash } from '../../base/ids/identifiers.ts'

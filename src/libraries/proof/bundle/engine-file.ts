@@ -1,4 +1,4 @@
-// `engine.json` of a bundle: which engine it takes to run the query again, and where that is found. It is a hint for who reads
+// `engine.json` of a bundle: which engine it takes to run the query again, and where that is found. It is a hint for the reader of
 // the bundle without a node: nothing of it is trusted, no library runs because of it, and no check ends well by it.
 
 import { BundleFault, enginePath } from './manifest.ts'

@@ -50,7 +50,7 @@ export async function rerun(engine: PortableEngine, of: PortableCase): Promise<P
   } catch (error) {
     if (!(error instanceof EngineFailure) && !(error instanceof DecodeError) && !(error instanceof NodeError))
       throw error
-    // What follows is advice to who runs the engine.
+    // What follows is advice to the operator of the engine.
     const [first = ''] = error.message.split('\n')
     return unknown(`This engine cannot run it: ${first.replace(/[.:]$/, '')}.`)
   }

@@ -1,4 +1,4 @@
-// A streamed answer in this process: between the engine's process, which sends pieces, and whoever reads them one by one.
+// A streamed answer in this process: between the engine's process, which sends pieces, and the reader, which takes them one by one.
 // A piece counts as taken when the next one is asked for, so that what lies here is bounded by the window of the process.
 
 import type { NodeError } from '../../../libraries/base/errors.ts'

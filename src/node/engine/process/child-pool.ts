@@ -156,7 +156,7 @@ export class ChildPool {
     if (this.#running > 0 || this.#options.clock.monotonicMs() - this.#askedMs < unusedMs) {
       return Math.max(1, this.#running) + this.#size.spares
     }
-    // Somebody who asks must not be the one to find out that none starts.
+    // A caller must not be the first to find out that none starts.
     return this.#fault === undefined ? 0 : 1
   }
 

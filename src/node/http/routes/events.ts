@@ -91,7 +91,7 @@ async function sendEvents(context: ReplicaContext, { request, reply, chains, wit
   }
   if (reply.raw.closed) close()
   else reply.raw.once('close', close)
-  // Who has ended his side may be gone for good, and only bytes to him would tell.
+  // A client that has ended its side may be gone for good, and only bytes to it would show that.
   if (request.raw.socket.readableEnded) followers.leave(follower)
   else request.raw.socket.once('end', () => followers.leave(follower))
   context.watchReader(reply.raw)

@@ -135,7 +135,7 @@ export async function ingestRequest(context: GatewayContext, request: FastifyReq
 
 /**
  * The dataset, if there is one for this caller: what is hidden from him is missing. Throws NodeError `LogUnavailable`, with
- * the reason, when its chain is broken, and `Forbidden` to who may not hear the reason.
+ * the reason, when its chain is broken, and `Forbidden` to a caller that may not hear the reason.
  */
 export async function visibleChain(
   context: GatewayContext,

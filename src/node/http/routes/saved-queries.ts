@@ -210,7 +210,7 @@ async function askedToSave(
   const { datasets, parameters, listings } = found
   if (datasets.length === 0 || listings.length > 0) {
     throw new NodeError('InvalidRequest', 'The statement reads no dataset, or the catalog.', {
-      hint: 'Save a SELECT over a dataset: who may read that may run it.',
+      hint: 'Save a SELECT over a dataset. Anyone who may read the dataset may run it.',
     })
   }
   for (const { id, alias } of datasets) {

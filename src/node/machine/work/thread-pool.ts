@@ -54,7 +54,7 @@ interface Idle {
   readonly over: AbortController
 }
 
-/** What a thread is used for, and who waits for its answers. */
+/** What a thread is used for, and the callers of its answers. */
 interface Use {
   readonly kind: 'job' | 'task'
   /** Which job or task. */
@@ -142,7 +142,7 @@ export class ThreadPool implements WorkPool {
   async #work(job: Job): Promise<void> {
     const worker = this.#take('job', job.message.job)
     job.worker = worker
-    // Whoever waits for a job keeps the process alive.
+    // A job that is waited for keeps the process alive.
     worker.ref()
     try {
       const over = new Handover()

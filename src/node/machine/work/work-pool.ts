@@ -19,8 +19,8 @@ export interface WorkPool {
     order: { readonly settings: JobSettings<K>; readonly signal?: AbortSignal },
   ): Promise<JobResult<K>>
   /**
-   * Tasks over so many bytes, at most `most`: as many as there are threads free, none for few bytes. Who asks for several
-   * gets all but one, which is for a body that comes meanwhile. Nobody waits for a thread: who gets none does the work
+   * Tasks over so many bytes, at most `most`: as many as there are threads free, none for few bytes. A caller that asks for several
+   * gets all but one, which is for a body that comes meanwhile. Nobody waits for a thread: a caller without one does the work
    * himself, so that two callers never hold what the other needs.
    */
   begin<K extends TaskKind>(
