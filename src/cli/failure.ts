@@ -1,5 +1,5 @@
 // How a command fails: an exit code of the closed list, a sentence, and what helps. Everything that is thrown ends up
-// here and is told on stderr.
+// here and goes to stderr.
 
 import { styleText } from 'node:util'
 import { cleanText } from '../libraries/base/clean-text.ts'

@@ -2,6 +2,7 @@
 
 import { readFileSync } from 'node:fs'
 import { describe, expect, it, test } from 'vitest'
+import { filesUnder } from '../helpers/sources.ts'
 import { breachesOf, breachesOfJson, breachesOfPage, mostWords } from '../helpers/words.ts'
 
 const repository = new URL('../../', import.meta.url)
@@ -56,6 +57,26 @@ test.each(pages)('%s breaks no rule', (path) => {
 test.each(texts)('%s breaks no rule', (path) => {
   const withoutExamples = (name: string, value: unknown): unknown => (/example$/i.test(name) ? undefined : value)
   expect(breachesOfJson(JSON.parse(read(path), withoutExamples))).toEqual([])
+})
+
+/** What of the rules holds for comments, too. */
+const ofComments = ['who without a noun', 'is none of', 'for ever', 'that there are', 'is told']
+
+test('the first comment of no source file breaks a rule of comments', () => {
+  const found = filesUnder('src').flatMap(({ path, text }) => {
+    const lines = text.split('\n')
+    const comment = lines
+      .slice(
+        0,
+        lines.findIndex((line) => !line.startsWith('//')),
+      )
+      .map((line) => line.slice(3))
+    const sentences = comment.join(' ').split(/(?<=[.!?]) (?=[A-Z`])/)
+    return sentences
+      .flatMap(breachesOf)
+      .flatMap((breach) => (ofComments.includes(breach.rule) ? { path, ...breach } : []))
+  })
+  expect(found).toEqual([])
 })
 
 describe('a rule', () => {

@@ -1,5 +1,5 @@
 // The machine under an installation: the file systems beneath its directories and what they can do, space, who may read
-// there, the files with the node's secrets. Nothing of a secret is told.
+// there, the files with the node's secrets. No secret is shown.
 
 import { link, mkdtemp, open, readFile, rm, stat, statfs } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'

@@ -1,4 +1,4 @@
-// `verify` for files of any kind, one or many: each is told in one line, and the exit code is the largest. What concerns a ledger is
+// `verify` for files of any kind, one or many: each has one line, and the exit code is the largest. What concerns a ledger is
 // judged by a policy, a receipt also by the proofs among the files and by the ledger itself.
 
 import { type JsonObject, systemClock } from '../../index.ts'

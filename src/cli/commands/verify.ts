@@ -1,4 +1,4 @@
-// `verify`: one saved answer or bundle is told in full (verify-answer.ts); files of other kinds, and many files, in a line each
+// `verify`: one saved answer or bundle is explained in full (verify-answer.ts); files of other kinds, and many files, in a line each
 // (verify-files.ts). What an answer does not need is not loaded for it.
 
 import type { Args, CommandContext } from '../context.ts'

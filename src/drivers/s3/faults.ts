@@ -1,5 +1,5 @@
-// What a store says when it does not do what was asked: which of its answers may be different next time, and what a person
-// is told of those that will not.
+// What a store says when it does not do what was asked: which of its answers may be different next time, and what to say
+// of those that will not.
 
 import type { ErrorKind } from '../../libraries/base/error-table.ts'
 import { NodeError } from '../../libraries/base/errors.ts'

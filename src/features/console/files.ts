@@ -1,5 +1,5 @@
 // The console's scripts, styles, pictures and outlines of land, as scripts/build-pages.ts makes them: read once at start, each under an
-// address with the hash of its bytes, so that a browser may keep it for ever.
+// address with the hash of its bytes, so that a browser may keep it.
 
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'

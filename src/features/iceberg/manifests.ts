@@ -1,6 +1,6 @@
 // Manifests and lists of them. A snapshot reads the slices up to its own: manifests of 1,000 each, which are the same for all
-// later snapshots, one of those behind them, and one with its own slice alone, which it added. What lies in the others is
-// told as existing, so that readers of what was appended between two snapshots find each slice once. In place of many small
+// later snapshots, one of those behind them, and one with its own slice alone, which it added. What lies in the others counts
+// as existing, so that readers of what was appended between two snapshots find each slice once. In place of many small
 // slices there may be the merged file of them, in a manifest of its own.
 // Source: https://iceberg.apache.org/spec/ (Manifests, Manifest Lists).
 

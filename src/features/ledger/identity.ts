@@ -1,4 +1,4 @@
-// Who the ledger is: a name and a key, put into the store by the first keeper and held from then on.
+// The identity of a ledger: a name and a key, put into the store by the first keeper and held from then on.
 
 import { toHex } from '../../libraries/base/bytes.ts'
 import { DecodeError, NodeError } from '../../libraries/base/errors.ts'

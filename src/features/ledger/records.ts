@@ -1,5 +1,5 @@
 // The stored records of a ledger: batches of entries, each with the tree before and after it; what follows from all of them
-// up to one; and who the ledger is. Canonical JSON; the first of each that is stored stands.
+// up to one; and its identity. Canonical JSON; the first of each that is stored stands.
 
 import { base64Text, fromBase64 } from '../../libraries/base/base64.ts'
 import {

@@ -1,4 +1,4 @@
-// Which heads of a ledger have a time stamp, out of the store. All are found by their names; the newest are told with their times.
+// Which heads of a ledger have a time stamp, out of the store. All are found by their names; the newest are listed with their times.
 
 import { decodeUtf8 } from '../../libraries/base/bytes.ts'
 import { timeText } from '../../libraries/base/clock.ts'

@@ -1,5 +1,5 @@
 // Takes one line of line protocol apart: measurement, tags, fields, timestamp, as places in its bytes. What a value means to
-// a column is decided elsewhere; here only whether the line can be told apart.
+// a column is decided elsewhere; here only whether the line can be split.
 // Source: https://docs.influxdata.com/influxdb/v2/reference/syntax/line-protocol/, and of escapes what its serialisers write
 
 import { decodeUtf8, grown, grownWords } from '../../libraries/base/bytes.ts'

@@ -1,4 +1,4 @@
-// Messages of an MQTT broker, for a gateway that is told of one.
+// Messages of an MQTT broker, for a gateway with one in its options.
 
 import type { FeatureCode } from '../../node/feature.ts'
 import type { Metrics } from '../../node/machine/ops/metrics.ts'

@@ -1,4 +1,4 @@
-// Which files of a zip make a layer: those of one name, beside a .shp. Several layers are told apart by `layer`.
+// Which files of a zip make a layer: those of one name, beside a .shp. `layer` chooses among several layers.
 
 import { NodeError } from '../../libraries/base/errors.ts'
 import { malformed, shown } from './faults.ts'

@@ -1,5 +1,5 @@
 // The follower of a ledger: before its witness cosigns a head, every entry below that is read and checked, those of followed datasets
-// against the copies that this node has, the others for their order. An entry that contradicts them is told, now and after
+// against the copies that this node has, the others for their order. An entry that contradicts them is refused, now and after
 // any restart. What was checked is kept, so that it is not checked again.
 
 import { base64Text } from '../../libraries/base/base64.ts'

@@ -1,5 +1,5 @@
 // Values for the parameters of a statement (`$1`, `$name`), as they are sent, signed and bound (docs/spec/http.md §4).
-// A value keeps its text: the type is told from the JSON token, no number passes through a double. Pure.
+// A value keeps its text: the type follows from the JSON token, no number passes through a double. Pure.
 
 import { similarNames } from '../base/compare.ts'
 import { type ErrorDetails, NodeError, type TextPosition } from '../base/errors.ts'

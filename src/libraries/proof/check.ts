@@ -1,5 +1,5 @@
 // Checks a proof by itself: hashes and signature, in a fixed order, without dataset, engine or network.
-// What was read by proof-body.ts goes in; the first fault comes out as the error a client is told.
+// What was read by proof-body.ts goes in; the first fault comes out as the error for the client.
 
 import { Point } from '@noble/ed25519'
 import { ed25519Verify } from '../base/ids/native-crypto.ts'

@@ -1,4 +1,4 @@
-// Who may do what: principals, scopes, patterns, visibility. Pure rules (docs/decisions/http.md#access), asked by every
+// Access: principals, scopes, patterns, visibility. Pure rules (docs/decisions/http.md#access), asked by every
 // dataset route before it answers anything about a dataset.
 
 import type { Visibility } from '../../libraries/odf/chain/records.ts'

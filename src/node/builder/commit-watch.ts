@@ -1,4 +1,4 @@
-// Whether blocks of this process can be committed: commits that fail and are tried again are told once that has gone on for
+// Whether blocks of this process can be committed: commits that fail and are tried again are reported once that has gone on for
 // some seconds without a success. What is logged meanwhile is safe; a node that only takes rows is not ready.
 
 import type { Clock } from '../../libraries/base/clock.ts'

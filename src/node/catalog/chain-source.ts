@@ -1,5 +1,5 @@
 // Where what this store holds can be had again: the node whose datasets are copied here. What fails its check is asked for
-// there before anyone is told that it is damaged.
+// there before it counts as damaged.
 
 import { HaltError } from '../../libraries/base/errors.ts'
 import type { DatasetId } from '../../libraries/base/ids/identifiers.ts'

@@ -1,5 +1,5 @@
-// The digests that a request says its body has, as sent, and whether it has them: a body that was damaged on its way is told
-// from one that was wrong from the start. Source: RFC 9530 §2, a dictionary of byte sequences of RFC 8941 §3.2, §3.3.5.
+// The digests that a request says its body has, as sent, and whether it has them: a body that was damaged on its way differs from
+// one that was wrong from the start. Source: RFC 9530 §2, a dictionary of byte sequences of RFC 8941 §3.2, §3.3.5.
 
 import type { Readable } from 'node:stream'
 import { createSha2, type IncrementalHash } from '../../libraries/base/ids/native-crypto.ts'

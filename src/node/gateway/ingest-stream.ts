@@ -1,5 +1,5 @@
 // A body without end on its way in: records are cut into batches by age and rows (stream-cutter.ts), each batch goes the way
-// of any other, and its receipt is told as soon as it is durable. A batch is parsed while the one before it is appended, and
+// of any other, and its receipt goes out as soon as it is durable. A batch is parsed while the one before it is appended, and
 // reading stops where another waits, or there is no room for what is gathered; receipts that nobody takes give way to later
 // ones. So a stream holds four batches and one line, whichever side is slow.
 

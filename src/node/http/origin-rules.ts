@@ -1,4 +1,4 @@
-// Who may call from where: the names that the node answers to, what pages of other origins may read, and that they may
+// Hosts and origins: the names that the node answers to, what pages of other origins may read, and that they may
 // write nothing (docs/spec/http.md §1).
 
 import { isIP } from 'node:net'

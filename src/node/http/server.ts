@@ -1,5 +1,5 @@
 // The HTTP server: fastify with the contract's rules around it, and the routes of the roles that this process has. What a
-// request passes on its way is told in docs/ARCHITECTURE.md, "The life of a request".
+// request passes on its way is drawn in docs/ARCHITECTURE.md, "The life of a request".
 
 import { randomUUID } from 'node:crypto'
 import { fastify, type FastifyInstance } from 'fastify'

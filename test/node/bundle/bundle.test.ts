@@ -132,7 +132,9 @@ describe('a bundle', () => {
     const path = newPath('tar')
     const saved = await savedProof(proof)
     const made = await command(live, ['bundle', saved, '-o', path])
-    expect(made.stderr).toMatch(/^the bundle holds all 2170 rows of \d+ blocks, \d+ bytes: who has it can read them\n$/)
+    expect(made.stderr).toMatch(
+      /^the bundle holds all 2170 rows of \d+ blocks, \d+ bytes. Anyone who has the file can read them\n$/,
+    )
     expect(JSON.parse(made.stdout)).toMatchObject({ bundle: path, rows: 2170, slices: 7, bytes: statSync(path).size })
     expect(await readFile(path), 'the same proof gives the same bytes').toEqual(await readFile(bundle))
     expect(statSync(path).mode & 0o777).toBe(0o600)

@@ -1,4 +1,4 @@
-// What a caller is told about an Arrow stream or file: what is wrong, in which column and record batch, and what to do.
+// The errors of an Arrow stream or file: what is wrong, in which column and record batch, and what to do.
 
 import { shortened } from '../../base/shortened.ts'
 import { DecodeError, NodeError } from '../../base/errors.ts'

@@ -1,4 +1,4 @@
-// What a caller is told about a Parquet file: what is wrong, in which column, row group and page, and what to do.
+// The errors of a Parquet file: what is wrong, in which column, row group and page, and what to do.
 
 import { shortened } from '../../base/shortened.ts'
 import { DecodeError, NodeError, type RecordErrorKind } from '../../base/errors.ts'

@@ -1,5 +1,5 @@
 // The summary of a pack: all that a catalog needs to open the commits of it, in columns. Blocks that are no AddData are
-// only named; they are few, and whoever opens a chain reads them. Form: docs/decisions/packs.md.
+// only named; they are few, and a process that opens a chain reads them. Form: docs/decisions/packs.md.
 
 import { type DatasetId, type Hash, datasetIdPattern, hashPattern } from '../../base/ids/identifiers.ts'
 import { checked, list, natural, object, optional, recordCodec, text } from '../../base/json/shape.ts'

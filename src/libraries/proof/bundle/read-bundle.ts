@@ -1,6 +1,6 @@
 // A bundle, read once from its first byte to its last: each file must be the one that the manifest names next, with the
 // header that a writer gives it and the bytes of its hash; chains must hold by their rules and end at the blocks of the
-// proof; nothing may be missing, come twice or be left over. What it is called with is told of each part as it comes.
+// proof; nothing may be missing, come twice or be left over. It hands each part to its caller as it comes.
 
 import { hashText } from '../../base/ids/identifiers.ts'
 import { createSha3256 } from '../../base/ids/native-crypto.ts'

@@ -1,7 +1,7 @@
 // The question of a proof, run again by the portable engine, and its output compared with the one that was signed, in a page.
 // There is no parser of ours here (the engine lacks the one that nodes use), so a statement runs as
 // its text has it, in each order that its text allows: the same output speaks for the answer. Other rows speak against it only
-// where nothing but the rows can decide them; else it cannot be told here.
+// where nothing but the rows can decide them; else nothing can be said here.
 
 import { lexSql, type SqlToken } from '../../sql/lexer.ts'
 import { canonicalBytes, canonicalText } from '../../base/json/canonical.ts'
