@@ -114,9 +114,8 @@ describe.runIf(hasBrowserEngine)('the engine for browsers', () => {
       if (verdict?.outcome === 'other') said.other.push(`${sql}: ${verdict.why}`)
       else if (verdict !== undefined) said[verdict.outcome]++
     }
-    console.log(`statements in the engine for browsers: ${said.same} the same, ${said.unknown} cannot be told`)
-    expect(said.other).toEqual([])
-    expect(said.same / (said.same + said.unknown)).toBeGreaterThan(0.8)
+    // As docs/engines.md has it.
+    expect(said).toEqual({ same: 244, other: [], unknown: 18 })
     await fc.assert(
       fc.asyncProperty(randomStatement, async (sql) => {
         expect([sql, (await verdictOf(sql))?.outcome]).not.toEqual([sql, 'other'])

@@ -190,6 +190,7 @@ describe('a promise', () => {
       undefined,
       { ...running, state: { kind: 'halted', reason: 'x' } },
       { ...running, state: { kind: 'stuck' } },
+      { ...running, state: { kind: 'unconfirmed' } },
       { ...running, waiting: { datasets: 1, blocks: 1, sinceMs: 900 } },
       { ...running, waitMs: 500, unshown: { entries: 1, sinceMs: 400 } },
       { ...running, aside: { datasets: 1, sinceMs: 1_900, has: (id) => id === name.id } },

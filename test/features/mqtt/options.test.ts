@@ -1,10 +1,12 @@
 // What the options say of a broker, and what is refused at the start of a node.
 
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { loadConfig } from '../../../src/app/config.ts'
 import { parseAliasText } from '../../../src/libraries/model/names.ts'
+import { ensureMqttClientId } from '../../../src/features/mqtt/client-id.ts'
 import { routeOf } from '../../../src/features/mqtt/route.ts'
 import { mqttOptions } from '../../../src/features/mqtt/options.ts'
 import { settingsOf } from '../../../src/node/options.ts'
@@ -87,6 +89,16 @@ test('a route has the controls of ingest, and a client id of its own that stays'
   const other = routeOf({ filter: 'a/#', alias: parseAliasText('acme/a'), query: {} }, 'node1')
   expect(other.clientId).not.toBe(clientId)
   expect(clientId).toMatch(/^node1[0-9a-f]{6}$/)
+})
+
+test('a gateway has a client id by its own key, and one of its directory where others may have the key', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'proofstream-client-id-'))
+  const of = (did?: string, name = 'id'): Promise<string> => ensureMqttClientId(join(folder, name), did)
+  const [one, again, two] = await Promise.all(['a', 'a', 'b'].map((did) => of(did)))
+  expect([one === again, one === two]).toEqual([true, false])
+  const own = await of()
+  expect([await of(), (await of(undefined, 'other')) === own]).toEqual([own, false])
+  await rm(folder, { recursive: true })
 })
 
 test('what a dataset keeps counts where its route says nothing', () => {

@@ -228,6 +228,13 @@ describe('of another ledger that is read elsewhere', () => {
     )
   })
 
+  test('a ledger may have 32,768 datasets, and has no follower with more', async () => {
+    const first = { kind: 'block', blockTag: noRoot, sequence: 0, batchRoot: noRoot, rowRoot: noRoot } as const
+    const all = Array.from({ length: 32_769 }, (_, n) => entryBytes({ ...first, datasetTag: sha256(utf8(`${n}`)) }))
+    expect((await asked(told.tell('many', all.slice(0, -1)))).status).toBe(200)
+    expect((await add(told.tell('many', all, all.length - 1))).refusal).toBe('503 Saturated')
+  })
+
   test('of a dataset that the node shows no more only the order counts', async () => {
     const entries = await entriesOfNode()
     const at = withRows(entries)

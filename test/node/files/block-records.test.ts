@@ -153,6 +153,7 @@ describe('the rows of a block', () => {
   })
 
   test('have no room where too many callers wait', async () => {
+    expect(mostProofs).toBe(64)
     const { records } = await recordsOver()
     let end = (): void => undefined
     const ended = new Promise<void>((resolve) => (end = resolve))

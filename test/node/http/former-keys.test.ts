@@ -1,11 +1,13 @@
 // A node that changes its key: the store remembers the keys that signed over it, so its DID document names them and
 // their proofs are its own.
 
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { loadConfig } from '../../../src/app/config.ts'
+import { toHex } from '../../../src/libraries/base/bytes.ts'
+import { nodeKeyFromJson } from '../../../src/libraries/proof/sign.ts'
 import { checkStore } from '../../../src/index.ts'
 import { type RunningNode, startNode } from '../../../src/app/node.ts'
 import { runCommand } from '../../helpers/run-node.ts'
@@ -51,12 +53,16 @@ describe('a node with another key than before', () => {
     const before = await start()
     const proof = await (await post(before, '/query', '{"query":"select 1 as x","include":["proof"]}')).text()
     const args = ['--data', data]
+    const { seed } = nodeKeyFromJson(await readFile(join(data, 'keys', 'node.json')))
     expect(await runCommand(['key', 'rotate', ...args])).toMatchObject({ code: 9 })
     await before.stop()
     const rotated = await runCommand(['key', 'rotate', ...args])
     expect(rotated.code).toBe(0)
     const { did, former, retired } = JSON.parse(rotated.stdout)
     expect(former).toBe(before.did)
+    const files = await readdir(data, { recursive: true, withFileTypes: true })
+    for (const { parentPath, name } of files.filter((file) => file.isFile()))
+      expect([name, (await readFile(join(parentPath, name))).includes(toHex(seed))]).toEqual([name, false])
     const after = await start()
     expect(after.did).toBe(did)
     const document = async (): Promise<DidDocument> =>
@@ -68,6 +74,12 @@ describe('a node with another key than before', () => {
       expect((await document()).assertionMethod).toContain(`${before.did}#${before.did.slice(8)}`)
       const signer = { did: before.did, relation: 'self', retired: { at: retired, why: 'rotated' } }
       expect(await (await post(after, '/verify', proof)).json()).toMatchObject({ ok: true, signer })
+      const file = join(data, 'answer.json')
+      await writeFile(file, proof)
+      const named = ['verify', file, '--signer', before.did, '--server', after.url]
+      expect(await runCommand(named)).toMatchObject({ code: 0 })
+      const keys = await runCommand(['key', 'show', '--server', after.url])
+      expect(keys.stdout.match(/did:key:\w+/g)?.slice(0, 2)).toEqual([after.did, before.did])
 
       expect((await runCommand(['key', 'leaked', after.did, ...args])).code).not.toBe(0)
       expect((await runCommand(['key', 'leaked', 'did:key:z6Mkstranger', ...args])).code).not.toBe(0)
@@ -79,8 +91,6 @@ describe('a node with another key than before', () => {
       const verified = await (await post(after, '/verify', proof)).json()
       expect(verified).toMatchObject({ ok: true, signer: { retired: { at, why: 'leaked' } } })
       expect(JSON.stringify(verified)).toContain('others can sign with it')
-      const file = join(data, 'answer.json')
-      await writeFile(file, proof)
       const checked = await runCommand(['verify', file, '--server', after.url, '-o', 'table'])
       expect(checked.stdout).toContain(`retired because it leaked at ${at}`)
       // Of whom only the present key is expected.
