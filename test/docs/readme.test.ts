@@ -151,9 +151,11 @@ describe('the README', () => {
 
   test('names limits that are the defaults', () => {
     expect(limits).toContain('a body of 256 MiB, 2,000 columns, 30 s and 1 GiB of memory a query, 100,000 rows')
-    const { bodyBytes, columns, queryMs, queryMemoryBytes, resultRows } = limitTable
+    const { bodyBytes, columns, queryMs, queryMemoryBytes, resultRows, streamIdleMs, streamsPerCaller } = limitTable
     const values = [bodyBytes, columns, queryMs, queryMemoryBytes, resultRows].map((row) => row.value)
     expect(values).toEqual([256 * 1024 ** 2, 2_000, 30_000, 1024 ** 3, 100_000])
+    expect(limits).toContain('It ends when nothing comes for five minutes. A caller has at most 2,000.')
+    expect([streamIdleMs, streamsPerCaller].map((row) => row.value)).toEqual([300_000, 2_000])
   })
 })
 
