@@ -93,7 +93,9 @@ test('a node tells who has cosigned, and readers judge its heads by the policy t
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/x-ndjson', prefer: 'wait=20' }
     const body = { method: 'POST', headers, body: '{"a":1}\n' }
     const posted = await fetch(`${restored.url}/acme/weather/ingest?create=true`, body)
-    expect([posted.status, (await fetch(`${restored.url}/readyz`)).status]).toEqual([200, 200])
+    const others = ['readyz', `query?query=${encodeURIComponent('select a from "acme/weather"')}`]
+    const answers = await Promise.all(others.map((path) => fetch(`${restored.url}/${path}`)))
+    expect([posted, ...answers].map(({ status }) => status)).toEqual([200, 200, 200])
     // What was there at the start is not looked at while it is halted.
     expect((await about(restored.url)).behind.blocks).toBe(1)
   } finally {

@@ -52,30 +52,14 @@ describe('the batches of a block', () => {
     'of which there are %i have one root, and each its place below it',
     async (count) => {
       const store = openMemoryStore()
-      const outcomes = Array.from({ length: count }, (_, index) => {
-        return {
-          id: `w-${index}`,
-          position: index,
-          index: 0,
-          status: { kind: 'committed', start: index, end: index } as const,
-        }
+      const outcomes = Array.from({ length: count }, (_, position) => {
+        const status = { kind: 'committed', start: position, end: position } as const
+        return { id: `w-${position}`, position, index: 0, status }
       })
       const bodies = outcomes.map(({ id }) => sha3Hash(utf8(id)))
-      const { log, moved, earlier } = { log: '0'.repeat(32), moved: 0, earlier: {} }
-      const bytes = encodeCheckpoint({
-        number: 0,
-        log,
-        partition: 0,
-        next: count,
-        moved,
-        outcomes,
-        bodies,
-        attempts: [],
-        writers: [],
-        ids: [],
-        earlier,
-        sliceWriter: 'slice-1, zstd 1.5.7',
-      })
+      const of = { number: 0, log: '0'.repeat(32), partition: 0, next: count, moved: 0, outcomes, bodies }
+      const none = { attempts: [], writers: [], ids: [], earlier: {} }
+      const bytes = encodeCheckpoint({ ...of, ...none, sliceWriter: 'slice-1, zstd 1.5.7' })
       await store.put(checkpointKey(id, sha3Hash(bytes)), bytes)
       const chain = {
         name: { id, alias: 'acme/a' },

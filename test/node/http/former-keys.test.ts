@@ -89,7 +89,7 @@ describe('a node with another key than before', () => {
       expect(await methodOf(before.did)).toMatchObject({ revoked: at })
       expect((await document()).assertionMethod).not.toContain(`${before.did}#${before.did.slice(8)}`)
       const verified = await (await post(after, '/verify', proof)).json()
-      expect(verified).toMatchObject({ ok: true, signer: { retired: { at, why: 'leaked' } } })
+      expect(verified).toMatchObject({ ok: true, signer: { relation: 'self', retired: { at, why: 'leaked' } } })
       expect(JSON.stringify(verified)).toContain('others can sign with it')
       const checked = await runCommand(['verify', file, '--server', after.url, '-o', 'table'])
       expect(checked.stdout).toContain(`retired because it leaked at ${at}`)
