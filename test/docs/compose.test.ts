@@ -122,7 +122,7 @@ describe('the Dockerfile', () => {
       readonly files: readonly string[]
       readonly bin: Readonly<Record<string, string>>
     }
-    const [, second = ''] = dockerfile.split(/^FROM node.*\n(?=WORKDIR \/app\nENV)/m)
+    const [, second = ''] = dockerfile.split(/^FROM node.*\n(?=WORKDIR \/app\n(?:#.*\n)?ENV)/m)
     const ignored = readFileSync(join(repository, '.dockerignore'), 'utf8').split('\n')
     for (const name of files) expect(second).toMatch(new RegExp(`^COPY .*${name} \\./${name}$`, 'm'))
     // The build is made in the image.

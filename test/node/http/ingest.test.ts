@@ -190,9 +190,12 @@ describe('compressed bodies', () => {
       'content-encoding': 'gzip',
     })
     expect([ratio.status, ratio.at('limit.name')]).toEqual([413, 'inflatedRatio'])
-    const rows = Array.from({ length: 400_000 }, (_, n) => `{"n":${n % 1000}}\n`).join('')
-    const size = await post('/acme/log/ingest', gzipSync(rows), { 'content-encoding': 'gzip' })
+    const rows = (length: number, width: number): string =>
+      Array.from({ length }, (_, n) => `{"n":${n % 1000}${' '.repeat((n * n) % width)}}\n`).join('')
+    const size = await post('/acme/log/ingest', gzipSync(rows(40_000, 200)), { 'content-encoding': 'gzip' })
     expect([size.status, size.at('limit.name')]).toEqual([413, 'inflatedBytes'])
+    const columns = await post('/acme/log/ingest', gzipSync(rows(400_000, 1)), { 'content-encoding': 'gzip' })
+    expect([columns.status, columns.at('limit.name')]).toEqual([413, 'columnBytes'])
   })
 
   it('work for JSON requests too', async () => {
