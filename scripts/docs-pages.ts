@@ -4,7 +4,7 @@
 import type { Argument, Command, Option } from 'commander'
 import { exitCodes } from '../src/cli/failure.ts'
 import { createProgram } from '../src/cli/program.ts'
-import { formatsBut } from '../src/app/features.ts'
+import { formatsBut } from '../src/app/formats.ts'
 import { clientEnvironment, loadConfig, optionTable, variableOf } from '../src/app/config.ts'
 import type { OptionRow } from '../src/node/options.ts'
 

@@ -1,7 +1,6 @@
 // The optional features of a node. To add one, make its folder and its row here, and name it in texts/operations.json where
 // it has routes. Options and facts of formats are data; code is loaded where it is wanted.
 
-import { Formats, ownFormats } from '../libraries/formats/registry.ts'
 import type { Feature, FeatureCode, Origin, Shared } from '../node/feature.ts'
 import { followOptions } from '../features/follow/options.ts'
 import type { checkLedgers } from '../features/ledger/check.ts'
@@ -96,14 +95,6 @@ export async function loadFeatures(without: readonly string[]): Promise<readonly
 
 /** What `fsck` checks of what they keep in the store. */
 export const storeChecks = features.flatMap(({ check }) => check ?? [])
-
-/** The formats of a program without some features. */
-export function formatsBut(without: readonly string[]): Formats {
-  const ofFeatures = features.flatMap(({ name, formats = [] }) =>
-    formats.map((format) => ({ ...format, feature: name })),
-  )
-  return new Formats([...ownFormats, ...ofFeatures], without)
-}
 
 /** The node that is followed, if any. */
 export async function originOf(loaded: readonly FeatureCode[], shared: Shared): Promise<Origin | undefined> {

@@ -5,7 +5,7 @@ import { open } from 'node:fs/promises'
 import { basename, extname } from 'node:path'
 import { constants, gunzipSync } from 'node:zlib'
 import { type Look, lookAlike, type MapDocument, mapDocumentOf } from '../libraries/formats/look-alike.ts'
-import { formatsBut } from '../app/features.ts'
+import { formatsBut } from '../app/formats.ts'
 import { CommandFailure, exitCodes, note } from './failure.ts'
 
 /** What is known of a file that is to be sent. */

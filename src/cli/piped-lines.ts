@@ -4,7 +4,7 @@
 import { fstatSync } from 'node:fs'
 import type { Readable } from 'node:stream'
 import type { FormatFacts } from '../libraries/formats/format.ts'
-import { formatsBut } from '../app/features.ts'
+import { formatsBut } from '../app/formats.ts'
 import { defaultFormat } from '../libraries/formats/registry.ts'
 import { systemClock } from '../index.ts'
 

@@ -15,7 +15,7 @@ export async function runCommandLine(args: readonly string[], entry: Entry): Pro
   endQuietlyWithoutReader()
   let exitCode: number = exitCodes.done
   // Readers of formats are many modules: they are loaded for the one command that names them.
-  const formats = args.includes('ingest') ? (await import('../app/features.ts')).formatsBut([]).all : []
+  const formats = args.includes('ingest') ? (await import('../app/formats.ts')).formatsBut([]).all : []
   const program = createProgram(entry, formats, async (command, run) => {
     if (command.name() !== 'serve') process.on('SIGINT', onSignal)
     exitCode = await run(contextOf(command, entry))

@@ -1,7 +1,7 @@
 // Every format with its code.
 
 import type { Format } from '../../src/libraries/formats/format.ts'
-import { formatsBut } from '../../src/app/features.ts'
+import { formatsBut } from '../../src/app/formats.ts'
 import { must } from '../../src/libraries/base/assert.ts'
 
 export const formats = formatsBut([])

@@ -12,7 +12,20 @@ import { keyText, signer } from '../../libraries/ledger/keys.ts'
 import { slowProof } from '../../libraries/ledger/rfc6962.ts'
 
 /** Each has a key of its own. */
-const names = ['same', 'block', 'batch', 'row', 'twice', 'gap', 'form', 'newer', 'stranger', 'tile', 'hidden', 'many'] as const
+const names = [
+  'same',
+  'block',
+  'batch',
+  'row',
+  'twice',
+  'gap',
+  'form',
+  'newer',
+  'stranger',
+  'tile',
+  'hidden',
+  'many',
+] as const
 export type ToldName = (typeof names)[number]
 
 const signerOf = (name: ToldName) => signer(keyOf(name))

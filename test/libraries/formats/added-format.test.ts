@@ -14,7 +14,7 @@ import type {
   RecordReader,
   StreamFormat,
 } from '../../../src/libraries/formats/format.ts'
-import { formatsBut } from '../../../src/app/features.ts'
+import { formatsBut } from '../../../src/app/formats.ts'
 import { type KnownFormat, ownFormats } from '../../../src/libraries/formats/registry.ts'
 import { TypedColumns } from '../../../src/libraries/formats/typed-columns.ts'
 import { optional, timestampMs } from '../../../src/libraries/model/schema.ts'
