@@ -8,7 +8,7 @@ const inTicks = (text = ''): string => text.replace(/^`|`$/g, '')
 
 /** What is wrong with a row; empty where nothing is. Some rows name no tests. */
 function faultsOf([, constant, file, tests]: readonly string[], readText: ReadText): string[] {
-  const isThere = new RegExp(`^(export )?const ${inTicks(constant)} =`, 'm').test(readText(inTicks(file)))
+  const isThere = new RegExp(`^(export )?const ${inTicks(constant)}(: [^=]+)? =`, 'm').test(readText(inTicks(file)))
   return [
     isThere ? [] : `${constant} is not in ${file}`,
     tests === undefined ? [] : faultsOfTests(tests, readText),
