@@ -144,6 +144,25 @@ test('large blocks are built one after the other, small ones at once', async () 
   await Promise.all(running)
 })
 
+test.each([
+  [-1, true],
+  [0, true],
+  [1, false],
+])('a block of 4 MiB and %i bytes is built beside others: %s', async (more, isBeside) => {
+  const turns = new BuildTurns(1e9)
+  const ends: (() => void)[] = []
+  const build = (name: string) => () => new Promise<string>((resolve) => ends.push(() => resolve(name)))
+  const bytes = 4 * 1024 * 1024 + more
+  const running = ['a', 'b'].map((name) => turns.run(bytes, build(name)))
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(ends).toHaveLength(isBeside ? 2 : 1)
+  ends[0]?.()
+  expect(await running[0]).toBe('a')
+  await until('the second has begun', () => ends.length === 2)
+  ends[1]?.()
+  expect(await running[1]).toBe('b')
+})
+
 test('of small blocks as many are built at once as have room, in turn, and one in any case', async () => {
   const turns = new BuildTurns(100)
   const ends = new Map<string, () => void>()
@@ -157,11 +176,13 @@ test('of small blocks as many are built at once as have room, in turn, and one i
   const running = Object.entries(sizes).map(([name, bytes]) => turns.run(bytes, build(name)).catch(() => undefined))
   const steps = { a: ['a', 'b', 'c'], b: ['a', 'b', 'c'], c: ['a', 'b', 'c', 'd'], d: ['a', 'b', 'c', 'd', 'e'] }
   for (const [name, after] of Object.entries(steps)) {
-    ends.get(name)?.()
+    const end = await until(`${name} has begun`, () => ends.get(name))
+    end()
     await until(`${name} has made room`, () => began.length === after.length)
     expect(began).toEqual(after)
   }
-  ends.get('e')?.()
+  const last = await until('e has begun', () => ends.get('e'))
+  last()
   await Promise.all(running)
 })
 
