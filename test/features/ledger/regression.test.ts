@@ -2,12 +2,14 @@
 // them shows halts the ledger, whichever way the trees differ. What is only claimed halts nothing.
 
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { Keeper } from '../../../src/features/ledger/keeper.ts'
+import { Keeper, type KeeperDeps } from '../../../src/features/ledger/keeper.ts'
+import { readHistory } from '../../../src/features/ledger/places.ts'
 import { batchCodec } from '../../../src/features/ledger/records.ts'
 import { evidenceCodec } from '../../../src/features/ledger/regression.ts'
 import { utf8 } from '../../../src/libraries/base/bytes.ts'
 import { systemClock } from '../../../src/libraries/base/clock.ts'
 import { silentLogger } from '../../../src/libraries/base/logger.ts'
+import { entryBytes, noRoot } from '../../../src/libraries/ledger/entry.ts'
 import { parseHead } from '../../../src/libraries/ledger/head.ts'
 import { parseNote } from '../../../src/libraries/ledger/note.ts'
 import { parsePolicy } from '../../../src/libraries/ledger/policy.ts'
@@ -23,7 +25,7 @@ import { SmallWitness } from './small-witness.ts'
 const logKey = keyText(origin, 1, 1)
 const nodeKey = nodeKeyFromSeed(new Uint8Array(32).fill(8))
 /** No block waits, and none is left of what was removed. */
-const waiting = {
+const waiting: KeeperDeps['waiting'] = {
   sweep: async () => {},
   take: async () => ({ entries: [], done: new Map() }),
   entered: () => {},
@@ -43,12 +45,12 @@ afterEach(async () => {
 })
 
 /** A keeper of a life of its own, which has something new to say of itself: an entry. */
-function keeperOn(store: ObjectStore, version: string, isWitnessed = true): Keeper {
+function keeperOn(store: ObjectStore, version: string, isWitnessed = true, take = waiting.take): Keeper {
   const group = ['group G 2 W1 W2 W3', 'quorum G', '']
   const policy = parsePolicy(utf8([...witnesses.map(({ line }) => line), ...group].join('\n')))
   const facts = { ledger: { origin, keys: [logKey] }, version, engines: [] }
   const deps = { store, clock: systemClock, logger: silentLogger, ledger: 1, origin, signer: signer(1), facts, nodeKey }
-  const keeper = new Keeper({ ...deps, waiting, left, waitMs: 0, ...(isWitnessed && { policy }) })
+  const keeper = new Keeper({ ...deps, waiting: { ...waiting, take }, left, waitMs: 0, ...(isWitnessed && { policy }) })
   keepers.push(keeper)
   return keeper
 }
@@ -269,4 +271,24 @@ test('a keeper that is killed at any operation of the store, with witnesses, lea
     await answered(next)
     await next.publisher.close()
   }
+})
+
+test('a start reads a state from the 64th batch on, and is where the keeper is', async () => {
+  const store = openMemoryStore()
+  const block = { kind: 'block', datasetTag: noRoot, blockTag: noRoot, batchRoot: noRoot, rowRoot: noRoot } as const
+  let [sequence, batches] = [0, 0]
+  // Each block is a batch of its own.
+  const blocks = () => (sequence < batches ? [entryBytes({ ...block, sequence: sequence++ })] : [])
+  const keeper = keeperOn(store, '1', false, async () => ({ entries: blocks(), done: new Map() }))
+  const startAfter = async (count: number): Promise<string> => {
+    batches = count
+    await keeper.step()
+    const history = await readHistory(store, 1)
+    const from = history.batches
+    for (let bytes; (bytes = await store.get(`ledger/batches/${history.batches}`)) !== undefined;)
+      history.takeIn(batchCodec.decode(bytes))
+    expect([history.batches, history.head.size]).toEqual([count, await sizeOf(store)])
+    return `${from} ${await store.list('ledger-states/1')}`
+  }
+  expect([await startAfter(63), await startAfter(64), await startAfter(65)]).toEqual(['0 ', '64 64', '64 64'])
 })
