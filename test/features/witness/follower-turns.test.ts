@@ -11,18 +11,22 @@ import { must } from '../../../src/libraries/base/assert.ts'
 import { toHex } from '../../../src/libraries/base/bytes.ts'
 import { systemClock } from '../../../src/libraries/base/clock.ts'
 import { silentLogger } from '../../../src/libraries/base/logger.ts'
+import { entryBytes, noRoot } from '../../../src/libraries/ledger/entry.ts'
 import { parseHead } from '../../../src/libraries/ledger/head.ts'
 import { parseNote } from '../../../src/libraries/ledger/note.ts'
 import { secretsToJson } from '../../../src/libraries/ledger/secrets.ts'
 import { nodeKeyFromSeed } from '../../../src/libraries/proof/sign.ts'
 import { runJob } from '../../../src/node/machine/work/jobs.ts'
 import { openMemoryStore } from '../../adapters/memory-store.ts'
+import { handClock } from '../../helpers/hand-clock.ts'
 import { keeperParts } from '../../helpers/keeper-parts.ts'
 import { chainObjects, nameObject } from '../../helpers/long-chain.ts'
+import { startToldLedgers } from './told-ledgers.ts'
 
 const dataset = `did:odf:fed01${'1'.repeat(64)}`
 const origin = 'data.example/ledger'
 const clock = systemClock
+const tiles = { lacks: (name: string) => new NotChecked(name), altered: (reason: string) => new NotChecked(reason) }
 
 test('it compares at most 32 entries in a turn', async () => {
   const store = openMemoryStore()
@@ -45,11 +49,7 @@ test('it compares at most 32 entries in a turn', async () => {
     clock,
     signal: new AbortController().signal,
   })
-  const ledger = {
-    read: async (name: string) => await store.get(`ledger/${name}`),
-    lacks: (name: string) => new NotChecked(name),
-    altered: (reason: string) => new NotChecked(reason),
-  }
+  const ledger = { ...tiles, read: async (name: string) => await store.get(`ledger/${name}`) }
   const { signal } = new AbortController()
   const lines: unknown[] = []
   const logger = { ...silentLogger, warn: (fields: object) => void lines.push(fields) }
@@ -71,4 +71,27 @@ test('it compares at most 32 entries in a turn', async () => {
   expect(await vouched).toBeUndefined()
   expect(follower.counts).toEqual({ compared: head.size - 1, ordered: 0 })
   expect(Math.max(...perTurn)).toBeLessThanOrEqual(32)
+})
+
+test('after 16,384 entries it keeps what it has checked, and goes on from there after a crash', async () => {
+  const entry = { kind: 'block', datasetTag: noRoot, blockTag: noRoot, batchRoot: noRoot, rowRoot: noRoot } as const
+  const all = Array.from({ length: 16_385 }, (_, sequence) => entryBytes({ ...entry, sequence }))
+  const told = await startToldLedgers()
+  const ledger = { ...tiles, read: async (name: string) => told.files.get(`/stranger/${name}`) }
+  const copies = { begin: () => undefined, judge: async () => 'unknown' } as unknown as OwnCopies
+  const { signal } = new AbortController()
+  const checked: number[] = []
+  for (const size of [16_383, 16_384, 16_385]) {
+    const entries = all.slice(0, size)
+    told.tell('stranger', entries)
+    const head = parseHead(told.note('stranger', entries).text)
+    const store = openMemoryStore()
+    for (let start = 0; start < 2; start++) {
+      const follower = new Follower({ store, clock: handClock(), logger: silentLogger, origin, ledger, copies, signal })
+      expect(await follower.vouch(head, '')).toBeUndefined()
+      checked.push(follower.counts.ordered)
+    }
+  }
+  await told.close()
+  expect(checked).toEqual([16_383, 16_383, 16_384, 0, 16_385, 1])
 })
