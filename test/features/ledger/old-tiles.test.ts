@@ -5,6 +5,7 @@ import { OldTiles } from '../../../src/features/ledger/old-tiles.ts'
 import { systemClock } from '../../../src/libraries/base/clock.ts'
 import { grownTiles, parseTileName, tileName } from '../../../src/libraries/ledger/tiles.ts'
 import { openMemoryStore } from '../../adapters/memory-store.ts'
+import { handClock } from '../../helpers/hand-clock.ts'
 
 test('partial tiles go some minutes after the full ones came', async () => {
   const store = openMemoryStore()
@@ -55,4 +56,22 @@ test('partial tiles go some minutes after the full ones came', async () => {
   nowMs += 300_000
   await next.clean(size)
   expect(await store.list('ledger/tile/0/000.p')).toEqual([])
+})
+
+test('those of 16,384 entries go in one go, those of more in two', async () => {
+  const goesOf = async (size: number): Promise<string> => {
+    const [store, clock] = [openMemoryStore(), handClock()]
+    const old = new OldTiles({ store, clock, ledger: 1 })
+    await old.clean(0)
+    const folderOf = (index: number): string => `ledger/${tileName({ level: 0, index, width: 256 })}.p`
+    for (let index = 0; index < 70; index++) await store.put(`${folderOf(index)}/9`, new Uint8Array(1))
+    const leftAfter = async (laterMs: number): Promise<number> => {
+      await clock.advance(laterMs)
+      await old.clean(size)
+      const left = await Promise.all(Array.from({ length: 70 }, (_, index) => store.list(folderOf(index))))
+      return left.findIndex((widths) => widths.length > 0)
+    }
+    return `${await leftAfter(60_000)} ${await leftAfter(300_000)} ${await leftAfter(0)}`
+  }
+  expect([await goesOf(16_383), await goesOf(16_384), await goesOf(16_640)]).toEqual(['0 63 63', '0 64 64', '0 64 65'])
 })
