@@ -16,6 +16,7 @@ import type { ObjectStore } from '../../../src/node/store/object-store.ts'
 import { withPacks } from '../../../src/node/store/packed-store.ts'
 import { listPacks } from '../../../src/node/store/packs.ts'
 import { putLog } from '../../../src/node/store/records.ts'
+import { SliceSource } from '../../../src/node/files/slice-source.ts'
 import { type SliceFileList, SliceFiles } from '../../../src/node/files/slice-files.ts'
 import { markSwept, sweepChain } from '../../../src/node/store/sweep.ts'
 import { packChain } from '../../../src/node/store/write-pack.ts'
@@ -341,6 +342,29 @@ describe('of a store elsewhere', () => {
     expect(await read(4, [2, 7])).toEqual(bytesOf(4).subarray(2, 7))
     close()
   })
+})
+
+const most = 32 * 1024 * 1024
+test.each([
+  ['below', [most / 2, most / 2 - 1], [2]],
+  ['at', [most / 2, most / 2], [2]],
+  ['above', [most / 2, most / 2 + 1], [1, 1]],
+  ['at the number of small ones,', Array<number>(16).fill(1), [16]],
+  ['above the number of small ones,', Array<number>(17).fill(1), [16, 1]],
+])('slices %s the most that are read at once are what they are', async (_, sizes, expected) => {
+  const own = openMemoryStore()
+  const slices = sizes.map((sizeBytes, number) => ({ ...at(number), sizeBytes }))
+  for (const [number, { hash }] of slices.entries()) await own.put(dataKey(dataset, hash), bytesOf(number))
+  let underWay = 0
+  const together: number[] = []
+  const get = async (key: string): Promise<Uint8Array | undefined> => {
+    together.push(underWay++ === 0 ? 1 : (together.pop() ?? 0) + 1)
+    await new Promise((resolve) => setImmediate(resolve))
+    return await own.get(key).finally(() => underWay--)
+  }
+  const found: Uint8Array[] = []
+  for await (const { bytes } of new SliceSource({ ...own, get }, handClock()).fetch(dataset, slices)) found.push(bytes)
+  expect([found, together]).toEqual([range(0, sizes.length).map(bytesOf), expected])
 })
 
 async function expectAndClose(list: SliceFileList, numbers: readonly number[]): Promise<void> {
