@@ -1,6 +1,9 @@
 // Both ends of the lists of files: what travels, and what the other end makes of it; then in a process, whose views show
 // exactly the files that are meant while lists grow.
-import { beforeAll, describe, expect, test } from 'vitest'
+import { linkSync } from 'node:fs'
+import { DuckDBConnection } from '@duckdb/node-api'
+import { beforeAll, describe, expect, test, vi } from 'vitest'
+import { Views } from '../../../src/node/engine/duckdb/views.ts'
 import { areManySmall, HeldLists, SentLists } from '../../../src/node/engine/process/file-lists.ts'
 import type { EngineTable, PlainTable } from '../../../src/node/engine/messages.ts'
 import { asking, schemaOf, systemColumns, useBench, writeSlice } from './helpers.ts'
@@ -157,6 +160,24 @@ describe('a view over a list that grows', () => {
       '[["text"]]',
       '[[4]]',
     ])
+  })
+
+  test('looks up the columns of 1,024 slices once, and with one more anew', async () => {
+    const [views, run] = [new Views(bench.trusted), vi.spyOn(DuckDBConnection.prototype, 'run')]
+    const path = (number: number): string => `${paths[7]}-${number}`
+    const looks = async (number: number): Promise<number> => {
+      run.mockClear()
+      await views.ensure([{ parts: ['t'], dataset: 'd', schema, signature: path(number), files: () => [path(number)] }])
+      return run.mock.calls.filter(([sql]) => sql.startsWith('DESCRIBE')).length
+    }
+    const found: unknown[] = []
+    for (let number = 0; number < 1025; number++) {
+      linkSync(paths[7] ?? '', path(number))
+      expect(await looks(number)).toBe(1)
+      if (number >= 1022) found.push(await looks(0), ...(await (await bench.trusted.run('SELECT k FROM t')).getRows()))
+    }
+    run.mockRestore()
+    expect(found).toEqual([0, [49n], 0, [49n], 1, [49n]])
   })
 })
 
