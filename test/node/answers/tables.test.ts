@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import type { EngineTable } from '../../../src/node/engine/messages.ts'
 import { NodeError } from '../../../src/libraries/base/errors.ts'
 import type { BindDeps } from '../../../src/node/answers/bind.ts'
-import { runOver } from '../../../src/node/answers/tables.ts'
+import { openTables, runOver } from '../../../src/node/answers/tables.ts'
 
 const limit = { name: 'queryMemoryBytes', value: 1, unit: 'bytes' }
 
@@ -30,4 +30,13 @@ test('a statement over very many files is told their number, and that they are b
 
 test('one over few files is told what its engine said', async () => {
   expect(await toldOver(100)).toBe('too much Filter more.')
+})
+
+test('rows get one order where threads may split them, from 262,144 rows of a dataset on', async () => {
+  const files = { areLong: () => false, of: async () => ({ scan: {} }) }
+  const opened = [262_143, 262_144, 262_145].map((rows) => {
+    const bound = { views: [{ rows }], bindings: [{}], analysis: {}, request: {} }
+    return openTables({ files } as never, bound as never, {} as never)
+  })
+  expect((await Promise.all(opened)).map(({ ordered }) => ordered)).toEqual([false, 'whereSplit', 'whereSplit'])
 })

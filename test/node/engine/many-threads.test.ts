@@ -177,10 +177,18 @@ describe('the number of threads', () => {
     await told(sums, 1)
     expect(await settings(() => told(sums, 8))).toEqual(['SET threads = 8'])
     expect(await settings(() => told('select k from t where m = 3', 8))).toEqual([])
-    expect(await settings(() => told(sums, 8, few, { rows: 3000 }))).toEqual([])
     expect(await settings(() => told(sums, 3, few, { rows: 3000 }))).toEqual(['SET threads = 3'])
     expect(await settings(() => told('select sum(x) from t', 8))).toEqual(['SET threads = 1'])
     expect(await settings(() => told(sums, 8, few, { rows: 3000 }))).toEqual([])
+  })
+
+  it.each([
+    [262_143, []],
+    [262_144, ['SET threads = 8']],
+    [262_145, ['SET threads = 8']],
+  ])('is that of the job from 262,144 rows on: %i', async (rows, set) => {
+    const answer = await told(sums, 1)
+    expect(await settings(async () => expect(await told(sums, 8, few, { rows })).toBe(answer))).toEqual(set)
   })
 
   it('is one again for what fails on several, whose reason counts', async () => {
