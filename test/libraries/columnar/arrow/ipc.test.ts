@@ -7,6 +7,7 @@ import { sliceBatch } from '../../../../src/libraries/columnar/arrow/columns.ts'
 import { ArrowStreamReader } from '../../../../src/libraries/columnar/arrow/ipc-reader.ts'
 import {
   arrowBatchMessage,
+  arrowBatchMessages,
   arrowStreamEnd,
   arrowStreamStart,
   encodeArrowStream,
@@ -263,5 +264,24 @@ describe('bad Arrow streams', () => {
     const [column] = batch.columns
     const lying = { rows: 2, columns: [{ ...column!, nullCount: 2 }] }
     expect(() => decodeArrowStream(encodeArrowStream(nullable, [lying]))).toThrow(/wrong number of nulls/)
+  })
+})
+
+describe('a batch in messages', () => {
+  test.each([
+    // 120 KiB, or 512 bytes of each column where that is more.
+    [1, 120 * 128],
+    [250, 64],
+  ])('of %i columns is cut above %i rows of 8 bytes each', (columns, most) => {
+    const fields = Array.from({ length: columns }, (_, i): Field => ({ name: `c${i}`, type: { kind: 'Int64' } }))
+    const counts = [most - 1, most, most + 1].map((rows) => {
+      const values = Array.from({ length: rows }, (_, row) => fields.map((_, i) => BigInt(row * columns + i)))
+      const batch = batchOf(fields, values)
+      const messages = arrowBatchMessages(fields, batch)
+      const { batches } = decodeArrowBatches(Buffer.concat([arrowStreamStart(fields), ...messages, arrowStreamEnd()]))
+      expect(batches.flatMap(batchRows)).toEqual(values)
+      return messages.length
+    })
+    expect(counts).toEqual([1, 1, 2])
   })
 })
