@@ -218,6 +218,28 @@ describe('a set of ids', () => {
     expect(set.bytes).toBeLessThan(2 ** 20)
   })
 
+  test('of 32,768 is one part, and of one more two, of which the first goes as a whole', () => {
+    const [most, few] = [32_768, fixedLimits.keyedBatches.value]
+    const prefix = (i: number) => ({ high: 7, low: i })
+    const addTo = (set: IdSet, end: number): IdSet => {
+      for (let i = set.size; i < end; i++) set.add(prefix(i), i)
+      return set
+    }
+    const bytesOf = (count: number): number => addTo(new IdSet(), count).bytes
+    const part = bytesOf(most)
+    for (const [count, bytes, bytesAfter] of [
+      [most - 1, part, part + bytesOf(few - 1)],
+      [most, part, bytesOf(few)],
+      [most + 1, part + bytesOf(1), bytesOf(few + 1)],
+    ] as const) {
+      const set = addTo(new IdSet(), count)
+      const before = set.bytes
+      addTo(set, count + few).forget(7 * dayMs, () => 0)
+      const known = [0, count - 1, count].flatMap((i) => set.numbersOf(prefix(i)))
+      expect([before, set.bytes, set.size, ...known]).toEqual([bytes, bytesAfter, few, count])
+    }
+  })
+
   test('tells every checkpoint that holds an id with the same beginning', () => {
     const prefixes = fc.record({ high: fc.nat(2), low: fc.nat(5) })
     fc.assert(
