@@ -2,6 +2,9 @@
 // neither memory nor time that they ask for.
 
 import { describe, expect, test } from 'vitest'
+import { readZip } from '../../../src/features/shapefile/zip.ts'
+import { defaultLimits } from '../../helpers/default-limits.ts'
+import { bodyFile } from '../../libraries/formats/reading.ts'
 import { errorOf, featureLines, fixture } from './reading.ts'
 import { entriesOf, type Entry, zipOf } from './zips.ts'
 
@@ -34,6 +37,19 @@ test.each(['__MACOSX/._values.shp', '.DS_Store', 'maps/.hidden.shp', 'notes.txt'
   'the file %s is passed over',
   async (name) => expect(await featureLines(withEntry({ name, content: text }))).toHaveLength(5),
 )
+
+test.each([true, false])('a file of more than 256 KiB comes in pieces, stored as it is: %s', async (stored) => {
+  const most = 256 * 1024
+  const read = async (size: number): Promise<unknown> => {
+    const content = Buffer.alloc(size, 'some bytes')
+    const [entry] = await readZip(bodyFile(zipOf([{ name: 'a.shp', content, stored }])), defaultLimits())
+    const pieces: Uint8Array[] = []
+    for await (const piece of entry?.read() ?? []) pieces.push(piece)
+    expect(Buffer.concat(pieces).equals(content)).toBe(true)
+    return pieces.map(({ length }) => length)
+  }
+  expect([await read(most - 1), await read(most), await read(most + 1)]).toEqual([[most - 1], [most], [most, 1]])
+})
 
 describe('a file in the zip', () => {
   const cases: readonly (readonly [string, Entry, string, string])[] = [

@@ -63,6 +63,12 @@ describe('refused', () => {
   })
 })
 
+test('one of 64 KiB is read, a larger one is refused', async () => {
+  const padded = (size: number) => changed(fixture('values.zip'), '.prj', () => Buffer.from(esri.padEnd(size)))
+  expect(await featureLines(padded(65_536))).toEqual(await featureLines(padded(65_535)))
+  expect((await errorOf(padded(65_537))).message).toContain('values.prj: it has 65537 bytes, too many')
+})
+
 test('a blank .prj is none', async () => {
   expect(await featureLines(changed(fixture('values.zip'), '.prj', () => Buffer.from(' \n')))).toHaveLength(5)
 })
