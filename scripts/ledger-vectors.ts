@@ -6,6 +6,7 @@ import { writeFile } from 'node:fs/promises'
 import './ledger-vectors/proofs.ts'
 import './ledger-vectors/receipts.ts'
 import './ledger-vectors/fates.ts'
+import './ledger-vectors/several.ts'
 import { vectors } from './ledger-vectors/model.ts'
 
 /** What the file has. */

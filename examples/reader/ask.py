@@ -187,7 +187,7 @@ RETIRED = {"node": TEXT, "at": TEXT, "why": "rotated|leaked"}
 ENGINE = {"name": TEXT, "version": TEXT, "sha256": HEX}
 OF_NODE = {"type": "proofstream/statement/1", "ledger": {"origin": TEXT, "keys": [TEXT]}, "node": TEXT, "version": TEXT}
 STATEMENT = {**OF_NODE, "engines": [ENGINE], "time": TEXT, "retired": [RETIRED], "proof": SIGNED}
-PREVIOUS = {"origin": TEXT, "size": int, "root": TEXT, "reason": TEXT}
+PREVIOUS = {"origin": TEXT, "size": float, "root": TEXT, "reason": TEXT}
 
 
 class Unjudged(Exception):
@@ -357,8 +357,15 @@ def canonical(value, depth=64):
     return json.dumps(value).replace("\x7f", "\\u007f")
 
 
+def is_natural(value):
+    """Whether a number is an integer from 0 on that a float holds exactly, however it is spelled."""
+    return isinstance(value, Number) and float(value).is_integer() and 0 <= float(value) <= MOST
+
+
 def fits(value, shape):
     """Whether a value is what its shape says: a text of a pattern, a number, a list, an object."""
+    if shape is float:
+        return is_natural(value)
     if shape is int:
         return isinstance(value, Number) and size_of(value) >= 0
     if isinstance(shape, str):
@@ -374,11 +381,10 @@ def shown_by(extra):
     """The entry, a line about it, and what it shows: of the canonical JSON of an extra line."""
     told = json.loads(extra, object_pairs_hook=once, parse_int=Number, parse_float=Number, parse_constant=size_of)
     text = canonical(told)
-    known = isinstance(told, dict) and type(told.get("kind")) is str and isinstance(told.get("v"), Number)
-    version = float(told["v"]) if known else -1.0
-    forged_unless(version.is_integer() and 0 <= version <= MOST, "it has no version or kind")
+    known = isinstance(told, dict) and type(told.get("kind")) is str and is_natural(told.get("v"))
+    forged_unless(known, "it has no version or kind")
     kind = told["kind"]
-    if version != 1 or kind not in SHAPES:
+    if float(told["v"]) != 1 or kind not in SHAPES:
         raise Unjudged("impossible", f"this program does not know its kind {kind[:40]!r}; {ANOTHER}")
     entry = from_base64(told["entry"]) if fits(told, SHAPES[kind]) and text == extra else None
     forged_unless(entry, "it has other members than its kind, or is not canonical")
@@ -404,7 +410,8 @@ def stated(statement, entry):
     forged_unless(good, "its statement has other members than a statement")
     for time in (statement["time"], *(former["at"] for former in statement["retired"])):
         forged_unless(re.fullmatch(r"[0-9T:-]{19}(\.[0-9]+)?Z", time), "its statement has a time that is none in UTC")
-        datetime.datetime.strptime(time[:19], "%Y-%m-%dT%H:%M:%S")
+        # The calendar of Python begins with the year 1. Like the year 0, 2000 is a leap year.
+        datetime.datetime.strptime(re.sub("^0000", "2000", time[:19]), "%Y-%m-%dT%H:%M:%S")
     is_entry = entry == b"\2" + hashlib.sha256(canonical(statement).encode()).digest()
     forged_unless(is_entry, "the entry is not that of the statement")
     unsigned = canonical({name: value for name, value in statement.items() if name != "proof"})

@@ -33,7 +33,7 @@ import {
 } from './model.ts'
 
 // Refusals, statements and receipts by themselves.
-const refused = {
+export const refused = {
   dataset: { id: next.dataset.id, alias: 'me/lab' },
   bodyHash: next.batchRecord.get('bodyHash'),
   kind: 'SchemaMismatch',

@@ -131,10 +131,11 @@ export function keepsPromise({ entry: promised }: LedgerPromise, entry: Uint8Arr
  * the key leaked, nor where the key was changed before.
  */
 export function judgeSigned<F extends Pick<SignedReceipt, 'signer' | 'time'>>(signed: F, beside: Beside, trust: Trust) {
-  const named = namedIn(
-    beside.statements.toSorted((a, b) => a.index - b.index),
-    signed.signer,
-  )
+  const { statements } = beside
+  const origins = [...new Set(statements.map(({ head }) => head.ledger.origin))].sort()
+  const each = origins.flatMap((origin) => namedIn(ownOf(origin, statements), signed.signer) ?? [])
+  // Of two ledgers none is the later one: what counts is the first time since when one says that the key signs nothing.
+  const named = lastOf(each.sort((a, b) => goneMs(b) - goneMs(a)))
   const facts = { ...signed, ...standing(named, trust) }
   const { retired } = facts
   if (retired === undefined || (retired.why === 'rotated' && !isLater(signed, retired)))
@@ -183,22 +184,27 @@ export function judgePromise(receipt: Promising, beside: Beside, trust: Trust): 
 
 /**
  * The statements of a ledger, and of those that took its place one after another, oldest first. Anybody can claim a place: it counts
- * where the key that signs the claim is one of the earlier ledger.
+ * where the key that signs the claim is one of the earlier ledger. In which order files are given makes no difference.
  */
 function lineOf(origin: string, statements: readonly Stated[], signer: string | undefined): readonly Stated[] {
   const line: Stated[] = []
   const keys = new Set(signer === undefined ? [] : [signer])
-  const origins = new Set<string>()
-  for (let next: string | undefined = origin; next !== undefined && !origins.has(next);) {
-    const current: string = next
-    origins.add(current)
-    const own = statements.filter(({ head }) => head.ledger.origin === current).sort((a, b) => a.index - b.index)
+  const origins = new Set([origin])
+  for (const current of origins) {
+    const own = ownOf(current, statements)
     line.push(...own)
     for (const key of own.flatMap(keysOf)) keys.add(key)
-    next = statements.find(({ statement }) => statement.previous?.origin === current && keys.has(statement.node))?.head
-      .ledger.origin
+    const next = statements.filter(
+      ({ statement: { previous, node } }) => previous?.origin === current && keys.has(node),
+    )
+    for (const claimed of next.map(({ head }) => head.ledger.origin).sort()) origins.add(claimed)
   }
   return line
+}
+
+/** The statements of a ledger, oldest first. */
+function ownOf(origin: string, statements: readonly Stated[]): Stated[] {
+  return statements.filter(({ head }) => head.ledger.origin === origin).sort((a, b) => a.index - b.index)
 }
 
 function keysOf({ statement }: Stated): string[] {
@@ -209,16 +215,22 @@ interface Named extends SignerFacts {
   readonly by: Stated
 }
 
-/** What counts of what statements say of a key: the last of them, and before all that it leaked. */
+const goneMs = ({ retired }: Named): number => (retired === undefined ? Number.MAX_VALUE : Date.parse(retired.at))
+
+/** What counts of what statements say of a key, as their node and as each of their former keys. */
 function namedIn(line: readonly Stated[], signer: string): Named | undefined {
   const all = line.flatMap((by): Named[] => {
-    const { head, index, statement } = by
-    const { size, origin: ledger } = head.ledger
-    const former = statement.retired.find(({ node }) => node === signer)
-    if (former === undefined && statement.node !== signer) return []
-    const { at, why } = former ?? {}
-    return [{ by, boundBy: { ledger, index, size }, ...(at && why && { retired: { at, why } }) }]
+    const { size, origin: ledger } = by.head.ledger
+    const boundBy = { ledger, index: by.index, size }
+    const said = [undefined, ...by.statement.retired.toReversed()]
+    const ofSigner = said.filter((former) => (former ?? by.statement).node === signer)
+    return ofSigner.map((gone) => ({ by, boundBy, ...(gone && { retired: { at: gone.at, why: gone.why } }) }))
   })
+  return lastOf(all)
+}
+
+/** The last of them, and before all one that says of a leak. */
+function lastOf(all: readonly Named[]): Named | undefined {
   return all.findLast(({ retired }) => retired?.why === 'leaked') ?? all.at(-1)
 }
 
@@ -258,8 +270,11 @@ function becameOf(receipt: Promising, { beside, line, policy, nowMs }: Found): B
   if (absent.some(({ head }) => isSignedAfter(head, policy, promise.byMs + graceMs))) {
     return broken(`A head that the witnesses signed after ${by} does not hold the promised entry.`)
   }
-  const next = line.findLast(({ statement: { previous } }) => previous?.origin === promise.ledger)
-  if (next !== undefined && absent.some(({ end }) => end && isEnd(end, next.statement))) {
+  const ends = absent.flatMap(({ end }) => (end ? [`${end.size} ${base64Text(end.root)}`] : []))
+  const next = line.findLast(({ statement: { previous } }) => {
+    return previous?.origin === promise.ledger && ends.includes(`${previous.size} ${previous.root}`)
+  })
+  if (next !== undefined) {
     const reason = `${next.head.ledger.origin} took the place of the ledger, which ended without the promised entry.`
     const link = line.findLast(
       (one) => one.head.ledger.origin === promise.ledger && keysOf(one).includes(next.statement.node),
@@ -291,11 +306,6 @@ function broken(reason: string, ...by: readonly (Placed | Stated)[]): Became {
 function isSignedAfter({ witnessed }: HeadFacts, policy: Policy, ms: number): boolean {
   const late = witnessed.filter(({ at }) => at * 1000 > ms).map(({ name }) => name)
   return quorumOf(policy, late) === 'met'
-}
-
-/** The tree is that with which the ledger ended whose place the node says was taken. */
-function isEnd({ size, root }: TreeHead, { previous }: Statement): boolean {
-  return previous?.size === size && previous.root === base64Text(root)
 }
 
 function dueText({ byMs }: LedgerPromise, time: string, nowMs: number): string {

@@ -32,20 +32,20 @@ const control = /[^\P{Cc}\n\x7f-\x9f]/u
 /** Reads a note. Throws DecodeError. */
 export function parseNote(bytes: Uint8Array): Note {
   if (bytes.length > maxNoteBytes) return refuse(`is longer than ${maxNoteBytes} bytes`)
-  const source = noteText(bytes)
+  const source = textOf('note', bytes)
+  if (control.test(source)) return refuse('has a control character')
   const end = source.lastIndexOf('\n\n')
   if (end < 0) return refuse('has no blank line before its signatures')
   return { text: source.slice(0, end + 1), signatures: parseSignatures(source.slice(end + 2)) }
 }
 
-function noteText(bytes: Uint8Array): string {
-  let text: string
+/** The text of these bytes. Throws DecodeError, which says what they are of. */
+export function textOf(what: string, bytes: Uint8Array): string {
   try {
-    text = decodeUtf8(bytes)
+    return decodeUtf8(bytes)
   } catch {
-    return refuse('is not UTF-8')
+    throw new DecodeError(what, 'is not UTF-8')
   }
-  return control.test(text) ? refuse('has a control character') : text
 }
 
 /** Lines of signatures by themselves, one or more, each with its newline. Throws DecodeError. */

@@ -63,9 +63,9 @@ export interface ProofJson {
 const version = 1
 const what = 'proof'
 
-const hashText = map(text(/^[0-9a-f]{64}$/), (hex) => fromHex(hex) ?? refuse('is not hex'))
-const bytesText = map(text(), (base64) => fromBase64(base64) ?? refuse('is not base64'))
-const pathHash = map(bytesText, (bytes) => (bytes.length === hashBytes ? bytes : refuse('is not a hash')))
+export const hashText = map(text(/^[0-9a-f]{64}$/), (hex) => fromHex(hex) ?? refuse('is not hex'))
+export const bytesText = map(text(), (base64) => fromBase64(base64) ?? refuse('is not base64'))
+export const pathHash = map(bytesText, (bytes) => (bytes.length === hashBytes ? bytes : refuse('is not a hash')))
 /** Any object. */
 export const anyObject: Shape<JsonObject> = (value) =>
   // Names of JSON members are strings; the value comes out of parseJson.

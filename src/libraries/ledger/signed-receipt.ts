@@ -1,16 +1,15 @@
 // Receipts, refusals and broken promises as files: what a node has signed of them, read and held against its signature.
 
-import { base64Text, fromBase64 } from '../base/base64.ts'
-import { decodeUtf8, fromHex, utf8 } from '../base/bytes.ts'
+import { base64Text } from '../base/base64.ts'
+import { decodeUtf8, utf8 } from '../base/bytes.ts'
 import { DecodeError } from '../base/errors.ts'
 import { datasetIdPattern, hashPattern } from '../base/ids/identifiers.ts'
 import { fromPlain } from '../base/json/json.ts'
-import { list, map, natural, object, oneOf, optional, readShape, refuse, text } from '../base/json/shape.ts'
+import { list, map, natural, object, oneOf, optional, readShape, text } from '../base/json/shape.ts'
 import type { JsonObject, JsonValue } from '../base/json/value.ts'
 import { promisedEntry } from './entry.ts'
-import { anyObject } from './proof-document.ts'
+import { anyObject, bytesText, hashText, pathHash } from './proof-document.ts'
 import { receiptDomain, refusalDomain, signerOf, utcText } from './signed-document.ts'
-import { hashBytes } from './tree.ts'
 
 /** Of the file that shows that a promise was broken. */
 export const brokenPromiseType = 'proofstream/broken-promise/1'
@@ -51,9 +50,6 @@ export interface SignedRefusal {
   readonly time: string
 }
 
-const bytesText = map(text(), (value) => fromBase64(value) ?? refuse('is not base64'))
-const hash = map(bytesText, (bytes) => (bytes.length === hashBytes ? bytes : refuse('is not a hash')))
-const salt = map(text(/^[0-9a-f]{64}$/), (hex) => fromHex(hex) ?? refuse('is not hex'))
 const more = { others: 'ignored' } as const
 const receiptShape = object(
   {
@@ -66,7 +62,7 @@ const receiptShape = object(
     block: optional(object({ hash: text(hashPattern), sequence: natural }, more)),
     offsets: optional(object({ start: natural, end: natural })),
     idempotencyKey: optional(text()),
-    promise: optional(object({ ledger: text(), by: utcText, datasetSalt: salt, blockSalt: salt })),
+    promise: optional(object({ ledger: text(), by: utcText, datasetSalt: hashText, blockSalt: hashText })),
   },
   more,
 )
@@ -75,7 +71,7 @@ const brokenShape = object({
   type: oneOf(brokenPromiseType),
   receipt: anyObject,
   head: optional(map(text(), utf8)),
-  found: optional(object({ entry: bytesText, index: natural, hashes: list(hash) })),
+  found: optional(object({ entry: bytesText, index: natural, hashes: list(pathHash) })),
   proofs: list(anyObject),
 })
 

@@ -2,10 +2,10 @@
 // Written and read within the bounds that other readers have. Source: https://c2sp.org/tlog-proof
 
 import { base64Text, fromBase64 } from '../base/base64.ts'
-import { concatBytes, decodeUtf8, utf8 } from '../base/bytes.ts'
+import { concatBytes, utf8 } from '../base/bytes.ts'
 import { DecodeError } from '../base/errors.ts'
 import { parseSize } from './head.ts'
-import { maxNoteBytes } from './note.ts'
+import { maxNoteBytes, textOf } from './note.ts'
 import { hashBytes } from './tree.ts'
 
 /** A proof as text, nothing of it checked against anything. */
@@ -21,6 +21,7 @@ export interface TlogProof {
 
 /** Readers in Go stop at lines of 64 KiB: a longer `extra` line is not written, and not read. */
 export const maxExtraLine = 60_000
+const what = 'tlog-proof'
 const firstLine = 'c2sp.org/tlog-proof@v1'
 const [extraWord, indexWord] = ['extra ', 'index ']
 /** A tree of 2^53-1 leaves has no longer path. */
@@ -44,7 +45,7 @@ export function tlogProofText({ extra, index, hashes, head }: TlogProof): Uint8A
 export function parseTlogProof(bytes: Uint8Array): TlogProof {
   if (bytes.length > maxProofBytes) refuse(`is longer than ${maxProofBytes} bytes`)
   const end = endOfLines(bytes)
-  const [first, ...lines] = linesOf(bytes.subarray(0, end - 1))
+  const [first, ...lines] = textOf(what, bytes.subarray(0, end - 1)).split('\n')
   if (first !== firstLine) refuse(`does not begin with ${firstLine}`)
   const extra = lines[0]?.startsWith(extraWord) ? parseExtra(lines.shift() ?? '') : undefined
   const indexLine = lines.shift() ?? ''
@@ -64,19 +65,11 @@ function endOfLines(bytes: Uint8Array): number {
   return refuse('has no empty line before its head')
 }
 
-function linesOf(bytes: Uint8Array): string[] {
-  try {
-    return decodeUtf8(bytes).split('\n')
-  } catch {
-    return refuse('is not UTF-8')
-  }
-}
-
 function parseExtra(line: string): Uint8Array {
   if (line.length > maxExtraLine) refuse(`has an extra line of more than ${maxExtraLine} characters`)
   return fromBase64(line.slice(extraWord.length)) ?? refuse('has an extra line that is no base64')
 }
 
 function refuse(reason: string): never {
-  throw new DecodeError('tlog-proof', reason)
+  throw new DecodeError(what, reason)
 }

@@ -2,7 +2,7 @@
 // decides from what it has signed last. Nothing is stored here. Source: https://c2sp.org/tlog-witness
 
 import { base64Text, fromBase64 } from '../base/base64.ts'
-import { decodeUtf8, equalBytes, utf8 } from '../base/bytes.ts'
+import { equalBytes, utf8 } from '../base/bytes.ts'
 import { DecodeError } from '../base/errors.ts'
 import { cosign, cosignedAt } from './cosignature.ts'
 import { type Head, parseHead, parseSize } from './head.ts'
@@ -14,6 +14,7 @@ import {
   parseNote,
   parseSignatures,
   signatureLine,
+  textOf,
   verifyNote,
 } from './note.ts'
 import { checkConsistency, emptyRoot, hashBytes, type TreeHead } from './tree.ts'
@@ -22,6 +23,7 @@ import type { Signer, VerifierKey } from './verifier-key.ts'
 /** A body is not longer. Sixteen signatures of 5 kB fit. */
 export const maxAddCheckpointBytes = 131_072
 const maxProofLines = 63
+const what = 'add-checkpoint'
 
 /** What a ledger sends: the head, and that it goes on from a size that the witness has signed. */
 export interface AddCheckpoint {
@@ -40,7 +42,7 @@ export function addCheckpointBody({ oldSize, proof, note }: Omit<AddCheckpoint, 
 /** Reads a body. Throws DecodeError: the witness answers 400. */
 export function parseAddCheckpoint(bytes: Uint8Array): AddCheckpoint {
   if (bytes.length > maxAddCheckpointBytes) refuse(`is longer than ${maxAddCheckpointBytes} bytes`)
-  const text = textOf(bytes)
+  const text = textOf(what, bytes)
   const end = text.indexOf('\n\n')
   if (end < 0) refuse('has no empty line before its head')
   const [first = '', ...lines] = text.slice(0, end).split('\n')
@@ -53,14 +55,6 @@ export function parseAddCheckpoint(bytes: Uint8Array): AddCheckpoint {
   })
   const note = parseNote(utf8(text.slice(end + 2)))
   return { oldSize, proof, note, head: parseHead(note.text) }
-}
-
-function textOf(bytes: Uint8Array): string {
-  try {
-    return decodeUtf8(bytes)
-  } catch {
-    return refuse('is not UTF-8')
-  }
 }
 
 /** What a witness knows of a ledger, and with what it signs. */
@@ -117,7 +111,7 @@ function isSignedBy({ text, signatures }: Note, keys: readonly VerifierKey[]): b
  */
 export function cosignaturesIn(answer: Uint8Array, headText: string, key: VerifierKey): NoteSignature[] {
   if (answer.length > maxAddCheckpointBytes) refuse(`is longer than ${maxAddCheckpointBytes} bytes`)
-  const lines = parseSignatures(textOf(answer)).filter((line) => isBy(line, key))
+  const lines = parseSignatures(textOf(what, answer)).filter((line) => isBy(line, key))
   if (lines.some(({ signature }) => cosignedAt(headText, key, signature) === undefined)) {
     return refuse('has a cosignature that is not good')
   }
@@ -126,10 +120,10 @@ export function cosignaturesIn(answer: Uint8Array, headText: string, key: Verifi
 
 /** The size that a witness tells with 409, or undefined where the answer is none. */
 export function sizeIn(answer: Uint8Array): number | undefined {
-  const [, digits = ''] = answer.length > 20 ? [] : (/^(\d+)\n$/.exec(textOf(answer)) ?? [])
+  const [, digits = ''] = answer.length > 20 ? [] : (/^(\d+)\n$/.exec(textOf(what, answer)) ?? [])
   return parseSize(digits)
 }
 
 function refuse(reason: string): never {
-  throw new DecodeError('add-checkpoint', reason)
+  throw new DecodeError(what, reason)
 }

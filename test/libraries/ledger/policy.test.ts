@@ -9,7 +9,7 @@ import { noteOf, parseNote, signNote } from '../../../src/libraries/ledger/note.
 import { openHead } from '../../../src/libraries/ledger/open-head.ts'
 import { parsePolicy, policyText, quorumOf } from '../../../src/libraries/ledger/policy.ts'
 import { emptyRoot } from '../../../src/libraries/ledger/tree.ts'
-import { parseVerifierKey } from '../../../src/libraries/ledger/verifier-key.ts'
+import { parseVerifierKey, signatureTypes } from '../../../src/libraries/ledger/verifier-key.ts'
 import { keyText, origin, signedHead, signer, twoOfThree, witnessName } from './keys.ts'
 
 const policyOf = (text: string): ReturnType<typeof parsePolicy> => parsePolicy(utf8(text))
@@ -122,6 +122,14 @@ describe('a policy', () => {
     expect(first).not.toBe(second)
     expect(quorumOf(policy, [second!])).toBe('not met')
     expect(quorumOf(policy, [first!])).toBe('met')
+  })
+
+  test('takes no key whose name is not UTF-8 for that of the name that it would be shown as', () => {
+    const shown = keyText('\ufffd', 1, signatureTypes.ed25519)
+    const [, id = '', key = ''] = shown.split('+')
+    const bytes = (name: string) => Uint8Array.from(Buffer.from(`log ${name}+${id}+${key}\nquorum none\n`, 'latin1'))
+    expect(parsePolicy(bytes('\xef\xbf\xbd')).logs).toHaveLength(1)
+    expect(() => parsePolicy(bytes('\xff'))).toThrow('a key id that does not follow from name and key')
   })
 
   test('is met by more witnesses where it is met by fewer', () => {

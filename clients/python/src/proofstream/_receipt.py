@@ -146,7 +146,11 @@ def _promise(value: Any, facts: Dict[str, Any]) -> Promise:
 
 def judge_signed(facts: Dict[str, Any], beside: Beside, trust: Trust) -> Tuple[str, str, Dict[str, Any], str]:
     """What a good signature says by itself. Nothing but the word of the signer dates it, so a key that leaked says nothing."""
-    bound_by, retired = _named_in(sorted(beside.statements, key=lambda one: one.index), facts["signer"])
+    origins = sorted({one.head.origin for one in beside.statements})
+    each = [_named_in(_own_of(origin, beside.statements), facts["signer"]) for origin in origins]
+    # Of two ledgers none is the later one: what counts is the first time since when one says that the key signs nothing.
+    named = sorted((one for one in each if one[0] is not None), key=_gone_ms, reverse=True)
+    bound_by, retired = _last_of(named)
     facts = {**facts, **_standing(bound_by, retired, trust)}
     if retired is None or (retired["why"] == "rotated" and time_of(facts["time"]) <= time_of(retired["at"])):
         return "signed", "", facts, ""
@@ -186,21 +190,25 @@ def judge_promise(receipt: Receipt, promise: Promise, beside: Beside, trust: Tru
 def _line_of(origin: str, statements: Sequence[Proven], signer: Optional[str]) -> List[Proven]:
     """The statements of a ledger, and of those that took its place one after another, oldest first.
 
-    Anybody can claim a place: it counts where the key that signs the claim is one of the earlier ledger.
+    Anybody can claim a place: it counts where the key that signs the claim is one of the earlier ledger. In which order files are
+    given makes no difference.
     """
     line: List[Proven] = []
     keys = {signer}
-    origins = set()
-    following: Optional[str] = origin
-    while following is not None and following not in origins:
-        origins.add(following)
-        own = sorted((one for one in statements if one.head.origin == following), key=lambda one: one.index)
+    origins = [origin]
+    for current in origins:
+        own = _own_of(current, statements)
         line += own
         for one in own:
             keys.update(node["node"] for node in _keys_of(one))
-        after = [one for one in statements if _previous(one) == following and _keys_of(one)[0]["node"] in keys]
-        following = after[0].head.origin if after else None
+        after = {one.head.origin for one in statements if _previous(one) == current and _keys_of(one)[0]["node"] in keys}
+        origins += sorted(after - set(origins))
     return line
+
+
+def _own_of(origin: str, statements: Sequence[Proven]) -> List[Proven]:
+    """The statements of a ledger, oldest first."""
+    return sorted((one for one in statements if one.head.origin == origin), key=lambda one: one.index)
 
 
 def _keys_of(proven: Proven) -> List[Dict[str, Any]]:
@@ -214,16 +222,30 @@ def _previous(proven: Proven) -> Optional[str]:
     return origin
 
 
-def _named_in(line: Sequence[Proven], signer: str) -> Tuple[Any, Optional[Dict[str, str]]]:
-    """What names a key, and since when it is retired: by the last statement that names it, and before all by one that it leaked."""
-    named: List[Tuple[Any, Optional[Dict[str, str]]]] = []
+_Named = Tuple[Any, Optional[Dict[str, str]]]
+
+
+def _named_in(line: Sequence[Proven], signer: str) -> _Named:
+    """What names a key, as a node and as each former key, and since when it is retired."""
+    named: List[_Named] = []
     for one in line:
         node, *former = _keys_of(one)
-        gone = next(({"at": key["at"], "why": key["why"]} for key in former if key["node"] == signer), None)
-        if gone is not None or node["node"] == signer:
-            named.append(({"ledger": one.head.origin, "index": one.index, "size": one.head.size}, gone))
+        bound_by = {"ledger": one.head.origin, "index": one.index, "size": one.head.size}
+        if node["node"] == signer:
+            named.append((bound_by, None))
+        gone = [{"at": key["at"], "why": key["why"]} for key in former if key["node"] == signer]
+        named += [(bound_by, key) for key in reversed(gone)]
+    return _last_of(named)
+
+
+def _last_of(named: Sequence[_Named]) -> _Named:
+    """The last of them, and before all one that says of a leak."""
     leaked = [one for one in named if one[1] is not None and one[1]["why"] == "leaked"]
     return (leaked or named or [(None, None)])[-1]
+
+
+def _gone_ms(named: _Named) -> float:
+    return float("inf") if named[1] is None else time_of(named[1]["at"])[0]
 
 
 def _became(receipt: Receipt, promise: Promise, all_places: Sequence[Placed], trust: Trust) -> Tuple[str, str, Dict[str, Any], str]:
