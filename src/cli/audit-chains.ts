@@ -125,14 +125,20 @@ export class Chains {
     const report = { datasets: this.count, blocks: 0, recomputed: 0, waiting: 0, unknown: 0, outside: this.#outside }
     for (const chain of this.#byTag.values()) {
       const list = { path: `${datasetPath(chain.alias)}/blocks` }
-      const { entered } = chain
+      const { entered, alias: dataset } = chain
+      const missing = { finding: 'not in the chain', dataset }
       let length = 0
+      let next = -1
+      const about = 'the list of blocks leaves it out'
       for await (const page of pagesOf(this.#client, list, { items: 'blocks', cursor: 'before' })) {
         for (const block of page) {
           const sequence = numberAt(block, 'sequence') ?? -1
           if (!Number.isSafeInteger(sequence) || sequence < 0) {
             throw noNode(this.#client.server, `lists a block of ${chain.alias} without a sequence`)
           }
+          // The newest comes first.
+          if (length > 0 && sequence !== next) this.#onFinding({ ...missing, sequence: next, about })
+          next = sequence - 1
           length = Math.max(length, sequence + 1)
           report.blocks++
           const found = await this.#judge(chain, block, { sequence, dueMs })
@@ -140,9 +146,13 @@ export class Chains {
           onBlocks(report.blocks)
         }
       }
+      if (next >= 0) this.#onFinding({ ...missing, sequence: next, about })
       if (length < entered) {
-        const about = `the ledger has ${entered} blocks, the chain ${length}`
-        this.#onFinding({ finding: 'not in the chain', dataset: chain.alias, sequence: length, about })
+        this.#onFinding({
+          ...missing,
+          sequence: length,
+          about: `the ledger has ${entered} blocks, the chain ${length}`,
+        })
       }
     }
     return report

@@ -211,13 +211,13 @@ describe.concurrent('an audit by somebody who may read datasets', () => {
   const key = sha256(utf8('a ledger key'))
   const salt = datasetSaltOf(key)
   const hashOf = (sequence: number): string => `f1620${toHex(sha256(utf8(`block ${sequence}`)))}`
-  const entryOf = (sequence: number, hash = hashOf(sequence)): Uint8Array =>
+  const entryOf = (sequence: number, hash = hashOf(sequence), batchRoot = noRoot): Uint8Array =>
     entryBytes({
       kind: 'block',
       datasetTag: datasetTag(salt, id),
       sequence,
       blockTag: blockTag(blockSalt(secretOf(allSecrets(key), sequence)!), hash),
-      batchRoot: noRoot,
+      batchRoot,
       rowRoot: noRoot,
     })
 
@@ -229,7 +229,17 @@ describe.concurrent('an audit by somebody who may read datasets', () => {
       systemTime = '2026-05-01T00:00:00.000Z',
       first = {},
       list = [],
-    }: { systemTime?: string; first?: object; list?: readonly object[] } = {},
+      hidden = [],
+      more = {},
+      args = [],
+    }: {
+      systemTime?: string
+      first?: object
+      list?: readonly object[]
+      hidden?: readonly number[]
+      more?: Record<string, Parameters<Served['set']>[1]>
+      args?: readonly string[]
+    } = {},
   ) {
     const { files } = servedLedger(entries)
     const listed = Array.from({ length }, (_, i) => ({
@@ -238,7 +248,7 @@ describe.concurrent('an audit by somebody who may read datasets', () => {
       systemTime,
       event: {},
       ...(i === 0 ? first : {}),
-    }))
+    })).filter(({ sequence }) => !hidden.includes(sequence))
     const keys = secretsToJson(secretsUpTo(allSecrets(key), length - 1))
     const others = [{ id: `did:odf:fed01${'cd'.repeat(32)}`, alias: 'me/private' }]
     files.set('/datasets', JSON.stringify({ datasets: [{ id, alias: 'me/lab' }, ...others, ...list] }))
@@ -248,7 +258,8 @@ describe.concurrent('an audit by somebody who may read datasets', () => {
     files.set('/me/late/blocks', JSON.stringify({ blocks: listed.slice(-1) }))
     files.set('/ledger', JSON.stringify({ origin, state: 'late', behind: { blocks: 3, seconds: 900 } }))
     files.set('/me/lab/blocks', JSON.stringify({ blocks: listed }))
-    return await audit(files)
+    for (const [path, file] of Object.entries(more)) files.set(path, file)
+    return await audit(files, ...args)
   }
   const entries = (count: number): Uint8Array[] => Array.from({ length: count }, (_, i) => entryOf(i))
 
@@ -297,6 +308,47 @@ describe.concurrent('an audit by somebody who may read datasets', () => {
     expect((await audited(entries(9), 7)).findings).toEqual([
       expect.objectContaining({ finding: 'not in the chain', dataset: 'me/lab', sequence: 7 }),
     ])
+  })
+
+  test('finds blocks that the chain leaves out of its list', async () => {
+    const found = async (...hidden: number[]) => (await audited(entries(9), 9, { hidden })).findings
+    const not = (sequence: number) => [
+      expect.objectContaining({ finding: 'not in the chain', dataset: 'me/lab', sequence }),
+    ]
+    expect(await found(4)).toEqual(not(4))
+    expect(await found(3, 4)).toEqual(not(4))
+    expect(await found(0)).toEqual(not(0))
+    expect(await found(8)).toEqual(not(8))
+    const twice = await audited(entries(9), 9, { hidden: [7], first: { sequence: 8 }, list: [] })
+    expect(twice.findings).toEqual(not(7))
+  })
+
+  test('takes no word of a node that a block may wait for longer than a day', async () => {
+    const told = (systemTime: string) => {
+      const more = { '/ledger': JSON.stringify({ origin, state: 'running', delay: '87600h' }) }
+      return audited(entries(8), 9, { systemTime, more })
+    }
+    const before = (hours: number) => new Date(Date.now() - hours * 3_600_000).toISOString()
+    expect((await told(before(23))).code).toBe(0)
+    expect((await told(before(25))).findings).toEqual([expect.objectContaining({ finding: 'missing', sequence: 8 })])
+  })
+
+  test('recomputes roots again until they are right, also where it broke off', async () => {
+    const args = ['--state', join(folder, 'roots')]
+    const one = [...entries(8), entryOf(8, hashOf(8), new Uint8Array(32).fill(7))]
+    const path = `/me/lab/blocks/${hashOf(8)}`
+    const codes: (number | null)[] = []
+    const audits = async (more: Record<string, Parameters<Served['set']>[1]>) =>
+      codes.push((await audited(one, 9, { args, more })).code)
+    await audits({ [path]: (response) => response.writeHead(400).end() })
+    await audits({ [path]: 'other bytes' })
+    await audits({ [path]: 'other bytes' })
+    expect(codes).toEqual([5, 10, 10])
+    expect(await readFile(join(folder, 'roots.unchecked'), 'utf8')).toBe('0')
+    // No object of it is there any more: that is told, and no fault.
+    await audits({})
+    expect(codes.at(-1)).toBe(0)
+    await expect(readFile(join(folder, 'roots.unchecked'))).rejects.toThrow('ENOENT')
   })
 
   test('bears a node that says what no node says', async () => {

@@ -1,14 +1,16 @@
 // `ledger audit`: recomputes a ledger from its entries, holds its head against the policy and against the head of the last audit,
 // and its entries against the chains that the caller may read. Memory does not grow with the ledger.
 
-import { rename, writeFile } from 'node:fs/promises'
+import { rename, rm, writeFile } from 'node:fs/promises'
 import { type JsonObject, type JsonValue, systemClock } from '../../index.ts'
 import { base64Text } from '../../libraries/base/base64.ts'
 import { decodeUtf8, toHex } from '../../libraries/base/bytes.ts'
 import { durationMs } from '../../libraries/base/clock.ts'
 import type { StatementEntry } from '../../libraries/ledger/entry.ts'
+import { parseSize } from '../../libraries/ledger/head.ts'
 import { witnessedText } from '../../libraries/ledger/open-head.ts'
 import { Order } from '../../libraries/ledger/order.ts'
+import type { TreeHead } from '../../libraries/ledger/tree.ts'
 import { verifierKeyText } from '../../libraries/ledger/verifier-key.ts'
 import { Chains, type ChainsReport, type Finding, type OnFinding } from '../audit-chains.ts'
 import { type NodeClient, openClient } from '../client.ts'
@@ -33,6 +35,8 @@ const mostStatements = 1000
 /** A node that has just been asked may still show an older head. */
 const shorterTries = 3
 const shorterMs = 1_000
+/** No block waits for longer, whatever a node says of its delay. */
+const delayMost = 86_400_000
 /** Beside the delay of the ledger: what a keeper waits for witnesses, and clocks that differ. */
 const graceMs = 120_000
 
@@ -50,10 +54,12 @@ interface Audit {
 /** Tells what is wrong, up to a number of it. */
 class Findings {
   count = 0
+  readonly kinds = new Set<string>()
   readonly told: Finding[] = []
 
   add(finding: Finding): void {
     this.count++
+    this.kinds.add(finding.finding)
     if (this.told.length < mostFindings) this.told.push(finding)
   }
 }
@@ -71,11 +77,17 @@ export async function auditLedger(context: CommandContext, [url = '']: Args, opt
     const named = ledger === undefined ? await tilesOf(client, names) : new LedgerTiles(ledger)
     const { tiles, shown } = await currentHead(named, known, heads)
     const audit = { client, known, tiles, status, findings: new Findings() }
-    const { order, chains, statements } = await auditEntries(audit, shown.opened, before?.opened)
-    if (options.state !== undefined) await saveHead(options.state, shown.bytes)
+    const { state } = options
+    const seen = before && { head: before.opened.head, checked: await checkedUpTo(state, before.opened) }
+    const { order, chains, statements } = await auditEntries(audit, shown.opened, seen)
+    // Blocks are held against it below, which may break off.
+    if (state !== undefined) await writeFile(uncheckedFile(state), String(seen?.checked ?? 0))
+    if (state !== undefined) await saveHead(state, shown.bytes)
     const about = await aboutLedger(client)
     const dueMs = systemClock.nowMs() - delayMs(about) - graceMs
     const compared = await chains.compare(dueMs, (blocks) => status.show(`chains: ${blocks} blocks`))
+    if (state !== undefined && !audit.findings.kinds.has('another root'))
+      await rm(uncheckedFile(state), { force: true })
     status.clear()
     const { opened } = shown
     return report(context, audit, { opened, before: before?.opened, order, statements, compared, about })
@@ -114,10 +126,7 @@ function addressesOf(url: string): { readonly server: string; readonly ledger: s
 
 /** The head of the last audit. Throws CommandFailure where the file has another thing. */
 async function earlierHead(file: string, known: KnownPolicy): Promise<Head | undefined> {
-  const bytes = await readNamed(file).catch((error: unknown) => {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
-    throw error
-  })
+  const bytes = await existing(file)
   if (bytes === undefined) return undefined
   try {
     return { bytes, opened: openedHead(bytes, known) }
@@ -128,6 +137,21 @@ async function earlierHead(file: string, known: KnownPolicy): Promise<Head | und
       cause: error,
     })
   }
+}
+
+/** Beside the head of the last audit, where not all roots below it were recomputed and right: up to which entry they were. */
+const uncheckedFile = (state: string): string => `${state}.unchecked`
+
+async function checkedUpTo(state = '', { head }: OpenedHead): Promise<number> {
+  const bytes = await existing(uncheckedFile(state))
+  return bytes === undefined ? head.size : (parseSize(decodeUtf8(bytes)) ?? 0)
+}
+
+async function existing(file: string): Promise<Uint8Array | undefined> {
+  return await readNamed(file).catch((error: unknown) => {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
+    throw error
+  })
 }
 
 async function saveHead(file: string, bytes: Uint8Array): Promise<void> {
@@ -170,7 +194,7 @@ async function currentHead(
 async function auditEntries(
   { client, known, tiles, status, findings }: Audit,
   { head }: OpenedHead,
-  before: OpenedHead | undefined,
+  before: { readonly head: TreeHead; readonly checked: number } | undefined,
 ): Promise<{ readonly order: Order; readonly chains: Chains; readonly statements: JsonValue[] }> {
   const onFinding: OnFinding = (finding) => {
     findings.add({ ...finding, ...(finding.dataset !== undefined && { dataset: chains.nameOf(finding.dataset) }) })
@@ -192,7 +216,7 @@ async function auditEntries(
       const tag = toHex(entry.datasetTag)
       const fault = order.take(tag, entry.sequence)
       if (fault !== undefined) onFinding({ ...fault, dataset: tag, sequence: entry.sequence, index })
-      else chains.take(tag, entry, index >= (before?.head.size ?? 0))
+      else chains.take(tag, entry, index >= (before?.checked ?? 0))
     },
     onSize: (done) => status.show(`ledger: ${done} of ${head.size} entries`),
   })
@@ -215,7 +239,7 @@ async function aboutLedger(client: NodeClient) {
 
 /** In which time a block has to be an entry, as the node says it. */
 function delayMs(about: JsonValue | undefined): number {
-  return durationMs(textAt(about, 'delay') ?? '') ?? 60_000
+  return Math.min(durationMs(textAt(about, 'delay') ?? '') ?? 60_000, delayMost)
 }
 
 /** The ledger that took the place of this one, as the node says it. */
