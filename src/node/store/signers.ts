@@ -32,13 +32,15 @@ export async function putRetired(store: ObjectStore, did: string, { at, why }: R
   return must(await readRetired(store, did), 'what was put is there')
 }
 
-/** Since when nobody signs as `did`; undefined while somebody may. That it leaked counts more than that it was rotated. */
+/** Since when nobody signs as `did`; undefined while somebody may. That it leaked counts more, and the earlier time. */
 export async function readRetired(store: ObjectStore, did: string): Promise<Retired | undefined> {
+  const found: Retired[] = []
   for (const why of ['leaked', 'rotated'] as const) {
     const bytes = await store.get(retiredKeyKey(keyOf(did), why))
-    if (bytes !== undefined) return { at: retiredCodec.decode(bytes).at, why }
+    if (bytes !== undefined) found.push({ at: retiredCodec.decode(bytes).at, why })
   }
-  return undefined
+  const [first] = found.toSorted((one, other) => Date.parse(one.at) - Date.parse(other.at))
+  return first && { at: first.at, why: found[0]?.why ?? first.why }
 }
 
 /** Every key with which a node over this store has signed, sorted. */

@@ -86,6 +86,8 @@ describe('a node with another key than before', () => {
       const told = await runCommand(['key', 'leaked', before.did, ...args])
       expect(told.code).toBe(0)
       const { retired: at } = JSON.parse(told.stdout)
+      // A thief has no time more for what he signs than the node itself had.
+      expect(at).toBe(retired)
       expect(await methodOf(before.did)).toMatchObject({ revoked: at })
       expect((await document()).assertionMethod).not.toContain(`${before.did}#${before.did.slice(8)}`)
       const verified = await (await post(after, '/verify', proof)).json()
