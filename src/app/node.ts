@@ -1,8 +1,6 @@
 // The composition root of a node: opens log, store and catalog, the roles that the process has, and the server.
 
-import { readdir, rm } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
-import { join } from 'node:path'
 import { TokenRegistry } from '../node/access/tokens.ts'
 import { SavedQueries } from '../node/catalog/saved-queries.ts'
 import type { Builder, BuilderStatus } from '../node/builder/builder.ts'
@@ -10,7 +8,6 @@ import { Catalog } from '../node/catalog/catalog.ts'
 import { Objects } from '../node/catalog/objects.ts'
 import { packageVersion } from './config.ts'
 import type { Config } from '../node/config.ts'
-import { lockDirectory } from '../node/machine/disk/directory-lock.ts'
 import { makeDurableDirectory, nodeFileSystem } from '../node/machine/disk/files.ts'
 import type { Engine } from '../node/engine/engine.ts'
 import { engineVersion } from '../node/engine/messages.ts'
@@ -44,7 +41,7 @@ import type { NodeKey } from '../libraries/proof/sign.ts'
 import { KeptAnswers } from '../node/answers/kept-answers.ts'
 import { Files } from '../node/files/files.ts'
 import {
-  mergedFolder,
+  emptyCache,
   openAnswerFiles,
   openBuilder,
   openGateway,
@@ -52,7 +49,6 @@ import {
   openMerged,
   openQueries,
   openSliceFiles,
-  slicesFolder,
 } from './roles.ts'
 import { NodeError } from '../libraries/base/errors.ts'
 import { dataPaths, logsPrefix } from '../node/store/layout.ts'
@@ -384,18 +380,5 @@ function workOptions({ verifyBytes, jsonValues, openJsonRequests, bodyMemoryByte
     queueLimit: openJsonRequests,
     tasks: Math.min(8, cores + 1),
     heapMiB,
-  }
-}
-
-/**
- * What lies in cache/ is derived: spools of a process that died are of no use. Its lock keeps those of another, and who has
- * it finds merged files and slices again.
- */
-async function emptyCache(dir: string, { opened }: Opening): Promise<void> {
-  const unlock = lockDirectory(dir, 'cache')
-  opened.push(async () => unlock())
-  for (const name of await readdir(dir)) {
-    if (/^(?:lock|owner)/.test(name) || name === mergedFolder || name === slicesFolder) continue
-    await rm(join(dir, name), { recursive: true, force: true })
   }
 }

@@ -1,6 +1,7 @@
 // What each role of a process is made of; one function opens one role. Roles meet only in log, store and announcements,
 // except that a gateway asks a builder of its own process what it would otherwise learn from the store.
 
+import { readdir, rm } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { type Builder, type BuilderHalt, startBuilder } from '../node/builder/builder.ts'
@@ -9,6 +10,8 @@ import { declareLog, otherLogs } from '../node/builder/resume.ts'
 import { Outcomes } from '../node/catalog/outcomes.ts'
 import { machineMemoryBytes } from './config.ts'
 import type { Config } from '../node/config.ts'
+import type { Opening } from '../node/driver.ts'
+import { lockDirectory } from '../node/machine/disk/directory-lock.ts'
 import { SpaceReserve } from '../node/machine/disk/space.ts'
 import { Engines } from '../node/engine/engines.ts'
 import { Gateway } from '../node/gateway/gateway.ts'
@@ -29,8 +32,8 @@ import { ThreadPool } from '../node/machine/work/thread-pool.ts'
 import { SliceFiles } from '../node/files/slice-files.ts'
 
 /** In the cache: what lies in these is found again at the next start. */
-export const mergedFolder = 'merged'
-export const slicesFolder = 'slice-files'
+const mergedFolder = 'merged'
+const slicesFolder = 'slice-files'
 
 /** Opens the builder; `assignment` tells its partitions, without it all are built. Throws as `startBuilder`. */
 export async function openBuilder(
@@ -188,4 +191,17 @@ export function openAnswerFiles({ config, paths, clock }: Shared): AnswerFiles {
 
 function textOf(halt: BuilderHalt | undefined): string | undefined {
   return halt === undefined ? undefined : `${halt.reason}: ${halt.what}`
+}
+
+/**
+ * What lies in cache/ is derived: spools of a process that died are of no use. Its lock keeps those of another, and who has
+ * it finds merged files and slices again.
+ */
+export async function emptyCache(dir: string, { opened }: Opening): Promise<void> {
+  const unlock = lockDirectory(dir, 'cache')
+  opened.push(async () => unlock())
+  for (const name of await readdir(dir)) {
+    if (/^(?:lock|owner)/.test(name) || name === mergedFolder || name === slicesFolder) continue
+    await rm(join(dir, name), { recursive: true, force: true })
+  }
 }
