@@ -41,6 +41,8 @@ const mostBlocks = mostBatchEntries - 1
 const sweepMs = 3_600_000
 /** A step is shorter than that, unless what it waits for does not come. */
 const longestStepMs = 60_000
+/** A head is offered after so long, also where more waits: what is entered waits for none of that. */
+const offerMs = 5_000
 /** How often it is looked whether a key of the node was retired. */
 const keysMs = 300_000
 
@@ -131,12 +133,8 @@ export class Keeper {
   async #step(): Promise<void> {
     const { store, clock, ledger, waiting, left } = this.#deps
     const history = (this.#history ??= await readHistory(store, ledger))
-    // What was seen of others before the batches are read has its own among them.
     await this.#regression.gather()
-    this.#regression.add(this.publisher.takeSeen())
-    await this.#catchUp(history)
-    await this.#settle()
-    await this.#regression.judge(history.head)
+    await this.#heed(history)
     // mutant: an unconfirmed keeper enters blocks
     if (!this.publisher.isConfirmed) {
       await this.publisher.offer(history.head)
@@ -148,7 +146,7 @@ export class Keeper {
       await left.sweep()
       this.#sweptMs = startedMs
     }
-    for (;;) {
+    for (let offeredMs = clock.monotonicMs(); ;) {
       // What is left of a dataset may wait as its blocks as well: not in one batch.
       const over = await left.take(history, mostBlocks)
       const none = { entries: [], done: new Map() }
@@ -157,11 +155,28 @@ export class Keeper {
       if (all.length > 0 && !(await this.#append(history, all))) continue
       waiting.entered(done)
       if (all.length === 0) break
+      if (clock.monotonicMs() - offeredMs < offerMs) continue
+      await this.#heed(history)
+      await this.#offer(history)
+      this.#endedMs = offeredMs = clock.monotonicMs()
     }
+    await this.#offer(history)
+    await this.#oldTiles.clean(history.head.size)
+  }
+
+  /** Throws HaltError where others have shown what this tree does not lead to. */
+  async #heed(history: History): Promise<void> {
+    // What was seen of others before the batches are read has its own among them.
+    this.#regression.add(this.publisher.takeSeen())
+    await this.#catchUp(history)
+    await this.#settle()
+    await this.#regression.judge(history.head)
+  }
+
+  async #offer(history: History): Promise<void> {
     await this.#settle()
     await this.#storeState(history)
     await this.publisher.offer(history.head)
-    await this.#oldTiles.clean(history.head.size)
   }
 
   /** The entry of a new statement, where one is due. */

@@ -2,22 +2,10 @@
 // up to one; and its identity. Canonical JSON; the first of each that is stored stands.
 
 import { base64Text, fromBase64 } from '../../libraries/base/base64.ts'
-import {
-  checked,
-  list,
-  natural,
-  object,
-  optional,
-  recordCodec,
-  refuse,
-  type Shape,
-  text,
-} from '../../libraries/base/json/shape.ts'
+import { checked, list, natural, object, optional, recordCodec, refuse, text } from '../../libraries/base/json/shape.ts'
+import { base64 } from '../../libraries/ledger/evidence.ts'
 import type { TreeHead } from '../../libraries/ledger/tree.ts'
 
-const base64: Shape<string> = checked(text(), (value) =>
-  fromBase64(value) === undefined ? 'is not base64' : undefined,
-)
 /** A tree as records have it. */
 export const treeShape = object({ size: natural, root: text(/^[A-Za-z0-9+/]{43}=$/) })
 const hex = text(/^[0-9a-f]{64}$/)

@@ -3,7 +3,8 @@
 import { fromBase64 } from '../base/base64.ts'
 import { checked, list, natural, object, optional, type RecordCodec, recordCodec, text } from '../base/json/shape.ts'
 
-const base64 = checked(text(), (value) => (fromBase64(value) === undefined ? 'is not base64' : undefined))
+/** A text that is base64. */
+export const base64 = checked(text(), (value) => (fromBase64(value) === undefined ? 'is not base64' : undefined))
 
 /** A head that a ledger has signed, beside the one that this witness had cosigned then. Notes as they are, with their signatures. */
 export const evidenceCodec = recordCodec(
