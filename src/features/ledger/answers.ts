@@ -25,6 +25,7 @@ import type { BlockRecords } from '../../node/files/block-records.ts'
 import { type Included, includedAt, type LedgerTree } from './inclusion.ts'
 import { LedgerKeys, type Tagger } from './ledger-keys.ts'
 import { Places } from './places.ts'
+import { mostBatchEntries } from './records.ts'
 import { stampedAt } from './stamps.ts'
 
 /** A keeper begins a step so often within the delay, so that what waits for one, and for its own work, is in time. */
@@ -101,10 +102,13 @@ export class Answers implements LedgerAnswers {
     const tree = await this.#tree()
     if (tree === undefined || !(await this.#isEntered(tree, name))) return undefined
     const byMs = this.#byMs(block)
+    const key = await this.#keys.of(name.id)
+    // Of more blocks than a batch takes nobody knows when they are entered.
+    const before = block.sequence - mostBatchEntries
+    if (before >= 0 && (await this.#indexOf(tree, key, before)) === undefined) return undefined
     // After that time what is there is told, and nothing promised of what is not.
     const isDue = nowMs > byMs
     if (isDue && (await this.#included(tree, name, block)) === undefined) return undefined
-    const key = await this.#keys.of(name.id)
     const ofBlock = blockSalt(key.secretOf(block.sequence))
     const by = timeText(isDue ? nowMs : byMs)
     return { ledger: tree.origin, by, datasetSalt: toHex(key.salt), blockSalt: toHex(ofBlock) }

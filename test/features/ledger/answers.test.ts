@@ -9,7 +9,7 @@ import { History } from '../../../src/features/ledger/history.ts'
 import { claimOrigin } from '../../../src/features/ledger/identity.ts'
 import type { LedgerTree } from '../../../src/features/ledger/inclusion.ts'
 import { LedgerKeys } from '../../../src/features/ledger/ledger-keys.ts'
-import { batchCodec, placesCodec } from '../../../src/features/ledger/records.ts'
+import { batchCodec, mostBatchEntries, placesCodec } from '../../../src/features/ledger/records.ts'
 import { newestTree } from '../../../src/features/ledger/inclusion.ts'
 import { fromHex, toHex, utf8 } from '../../../src/libraries/base/bytes.ts'
 import { noRoot, promisedEntry } from '../../../src/libraries/ledger/entry.ts'
@@ -179,6 +179,14 @@ describe('a promise', () => {
     await clock.advance(soon + 1)
     expect(await answers.promiseOf(name, blockOf(7))).toBeUndefined()
     expect(await answers.promiseOf(name, blockOf(4))).toEqual({ ...inTime, by: new Date(soon + 1).toISOString() })
+  })
+
+  test('is made of no dataset of which more blocks wait than a batch takes', async () => {
+    const ledger = new StoredLedger()
+    await ledger.grow(5)
+    const answers = ledger.answers({ clock: handClock() })
+    expect(await answers.promiseOf(name, blockOf(4 + mostBatchEntries))).toBeDefined()
+    expect(await answers.promiseOf(name, blockOf(5 + mostBatchEntries))).toBeUndefined()
   })
 
   test('is made by a keeper that runs and is not late alone', async () => {
