@@ -35,18 +35,10 @@ test('heads are shown while blocks of a dataset take long to enter', async () =>
   const waiting = { sweep: async () => {}, entered: () => {}, take }
   const { left } = keeperParts(store, { clock })
   const origin = 'data.example/ledger'
-  const keeper: Keeper = new Keeper({
-    store,
-    clock,
-    logger: silentLogger,
-    ledger: 1,
-    origin,
-    waiting,
-    left,
-    facts: { ledger: { origin, keys: ['key'] }, version: '1', engines: [] },
-    signer: nodeKeyFromSeed(new Uint8Array(32).fill(7)),
-    nodeKey: nodeKeyFromSeed(new Uint8Array(32).fill(8)),
-  })
+  const of = { store, clock, logger: silentLogger, ledger: 1, origin, waiting, left }
+  const facts = { ledger: { origin, keys: ['key'] }, version: '1', engines: [] }
+  const key = nodeKeyFromSeed(new Uint8Array(32).fill(7))
+  const keeper: Keeper = new Keeper({ ...of, facts, signer: key, nodeKey: key })
   await keeper.step()
   expect(shown[0]).toBeGreaterThan(5)
   expect(shown[1]).toBe('running')
