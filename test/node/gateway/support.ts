@@ -27,7 +27,7 @@ import { openMemoryStore } from '../../adapters/memory-store.ts'
 import { quickCuts, start } from '../builder/support.ts'
 import { until } from '../../helpers/until.ts'
 import { defaultLimits } from '../../helpers/default-limits.ts'
-import { libraryFormats } from '../../../src/libraries/formats/registry.ts'
+import { formatsBut } from '../../../src/app/formats.ts'
 
 export const spoolDir = mkdtempSync(join(tmpdir(), 'proofstream-spool-'))
 
@@ -77,7 +77,7 @@ export class Rig {
     })
     this.outcomes = new Outcomes(store)
     this.gateway = new Gateway({
-      formats: libraryFormats,
+      formats: formatsBut([]),
       catalog: this.catalog,
       outcomes: this.outcomes,
       log,
