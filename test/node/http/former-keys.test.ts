@@ -79,7 +79,8 @@ describe('a node with another key than before', () => {
       const named = ['verify', file, '--signer', before.did, '--server', after.url]
       expect(await runCommand(named)).toMatchObject({ code: 0 })
       const keys = await runCommand(['key', 'show', '--server', after.url])
-      expect(keys.stdout.match(/did:key:\w+/g)?.slice(0, 2)).toEqual([after.did, before.did])
+      const listed = keys.stdout.match(/did:key:\w+/g) ?? []
+      expect([listed[0], listed.includes(before.did)]).toEqual([after.did, true])
 
       expect((await runCommand(['key', 'leaked', after.did, ...args])).code).not.toBe(0)
       expect((await runCommand(['key', 'leaked', 'did:key:z6Mkstranger', ...args])).code).not.toBe(0)
