@@ -79,7 +79,7 @@ describe('a node with another key than before', () => {
       const named = ['verify', file, '--signer', before.did, '--server', after.url]
       expect(await runCommand(named)).toMatchObject({ code: 0 })
       const keys = await runCommand(['key', 'show', '--server', after.url])
-      const listed = keys.stdout.match(/did:key:\w+/g) ?? []
+      const listed: readonly string[] = keys.stdout.match(/did:key:\w+/g) ?? []
       expect([listed[0], listed.includes(before.did)]).toEqual([after.did, true])
 
       expect((await runCommand(['key', 'leaked', after.did, ...args])).code).not.toBe(0)
