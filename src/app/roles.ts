@@ -194,8 +194,8 @@ function textOf(halt: BuilderHalt | undefined): string | undefined {
 }
 
 /**
- * What lies in cache/ is derived: spools of a process that died are of no use. Its lock keeps those of another, and who has
- * it finds merged files and slices again.
+ * What lies in cache/ is derived: spools of a process that died are of no use. Its lock keeps those of another. The process that
+ * holds it finds merged files and slices again.
  */
 export async function emptyCache(dir: string, { opened }: Opening): Promise<void> {
   const unlock = lockDirectory(dir, 'cache')

@@ -2,6 +2,7 @@
 // hashes. Nothing of it is part of the copy before it is committed, and what is there already is not fetched again.
 
 import { logPositionOf } from '../../libraries/odf/chain/records.ts'
+import type { Bound } from '../../libraries/base/bound.ts'
 import { type DatasetId, type Hash, sha3Hash } from '../../libraries/base/ids/identifiers.ts'
 import type { Logger } from '../../libraries/base/logger.ts'
 import { HaltError } from '../../libraries/base/errors.ts'
@@ -225,40 +226,4 @@ export async function datasetOfChain(origin: Origin, alias: string, head: Hash):
     hash = prevBlockHash
   }
   throw new HaltError('ChainBroken', `the chain of ${alias} does not begin with a Seed`)
-}
-
-/** A weighted semaphore. What does not fit waits; a single task always runs. */
-export class Bound {
-  readonly #most: number
-  #taken = 0
-  readonly #waiting: { readonly amount: number; readonly go: () => void }[] = []
-
-  constructor(most: number) {
-    this.#most = most
-  }
-
-  /** Does `work`, which takes `amount`, in its turn. Throws what it throws. */
-  async run<T>(amount: number, work: () => Promise<T>): Promise<T> {
-    if (this.#waiting.length > 0 || !this.#fits(amount)) {
-      await new Promise<void>((go) => this.#waiting.push({ amount, go }))
-    } else this.#taken += amount
-    try {
-      return await work()
-    } finally {
-      this.#taken -= amount
-      this.#next()
-    }
-  }
-
-  #fits(amount: number): boolean {
-    return this.#taken === 0 || this.#taken + amount <= this.#most
-  }
-
-  #next(): void {
-    for (let first = this.#waiting[0]; first !== undefined && this.#fits(first.amount); first = this.#waiting[0]) {
-      this.#waiting.shift()
-      this.#taken += first.amount
-      first.go()
-    }
-  }
 }

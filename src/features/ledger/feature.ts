@@ -200,8 +200,7 @@ export class Ledger implements FeatureCode {
 function measure(metrics: Metrics, status: () => KeeperStatus, clock: Clock): void {
   const waiting = 'Datasets with blocks that are not in the ledger.'
   metrics.gauge('ledger_waiting_datasets', waiting, () => status().waiting.datasets)
-  const aside = 'Datasets whose blocks cannot be entered now.'
-  metrics.gauge('ledger_aside_datasets', aside, () => status().aside.datasets)
+  metrics.gauge('ledger_aside_datasets', 'Datasets that cannot be entered now.', () => status().aside.datasets)
   const blocks = 'Blocks that no head has that is shown.'
   metrics.gauge('ledger_behind_blocks', blocks, () => behindOf(status(), clock).blocks)
   const seconds = 'How long the first block waits that no head has that is shown.'
@@ -224,8 +223,7 @@ function runStamper({ clock, logger }: FeatureParts, stamper: TimeStamper, keepe
 
 function measureStamps(metrics: Metrics, stamper: TimeStamper): void {
   metrics.counter('ledger_timestamps_total', 'Heads of the ledger with a time stamp.', () => stamper.stamped)
-  const failed = 'Requests for a time stamp that brought none.'
-  metrics.counter('ledger_timestamp_failures_total', failed, () => stamper.failed)
+  metrics.counter('ledger_timestamp_failures_total', 'Requests that brought no time stamp.', () => stamper.failed)
 }
 
 /** The libraries on which the release runs statements, of all platforms: nodes of one store need not be of the same. */

@@ -11,27 +11,21 @@ import type { Policy } from '../../libraries/ledger/policy.ts'
 import { signatureTypes, type Signer, verifierKey, verifierKeyText } from '../../libraries/ledger/verifier-key.ts'
 import type { Statement } from '../../libraries/ledger/statement.ts'
 import type { NodeKey } from '../../libraries/proof/sign.ts'
-import {
-  ledgerBatchKey,
-  ledgerObjectKey,
-  ledgerStateKey,
-  ledgerStatesOf,
-  ledgerPlacesKey,
-} from '../../node/store/layout.ts'
+import { ledgerBatchKey, ledgerObjectKey, ledgerStateKey, ledgerStatesOf } from '../../node/store/layout.ts'
 import type { ObjectStore } from '../../node/store/object-store.ts'
 import { listNumbers } from '../../node/store/records.ts'
 import type { Exchange } from './exchange.ts'
-import type { History, Growth } from './history.ts'
+import type { History } from './history.ts'
 import type { LeftEntries } from './left-entries.ts'
 import { OldTiles } from './old-tiles.ts'
 import { readHistory } from './places.ts'
 import { policyOf } from './policy-file.ts'
 import { Publisher } from './publisher.ts'
-import { batchCodec, type BatchRecord, batchesPerState, mostBatchEntries, stateCodec, placesCodec } from './records.ts'
+import { batchCodec, type BatchRecord, batchesPerState, mostBatchEntries, stateCodec } from './records.ts'
 import { Regression } from './regression.ts'
 import { putStatement, retiredKeys, saysFacts, type StatementFacts } from './statement.ts'
+import { TreeFiles } from './tree-files.ts'
 import type { WaitingDatasets } from './waiting.ts'
-import { fullTileWidth, tileName } from '../../libraries/ledger/tiles.ts'
 
 /** States that are kept. */
 const statesKept = 2
@@ -247,59 +241,5 @@ export class Keeper {
     this.#statedAt = history.batches
     const stored = await listNumbers(store, ledgerStatesOf(ledger))
     for (const old of stored.slice(0, -statesKept)) await store.delete(ledgerStateKey(ledger, old))
-  }
-}
-
-interface TreeFile {
-  readonly key: string
-  readonly bytes: Uint8Array
-}
-
-/** Files that are stored at a time. */
-const filesAtOnce = 8
-
-export class TreeFiles {
-  readonly #store: ObjectStore
-  readonly #ledger: number
-  #full: TreeFile[] = []
-  /** Of each place the newest, those that are not stored yet. */
-  readonly #partial = new Map<string, TreeFile>()
-
-  constructor(store: ObjectStore, ledger: number) {
-    this.#store = store
-    this.#ledger = ledger
-  }
-
-  /** Takes what a batch has brought. */
-  add({ tiles, places }: Growth): void {
-    for (const { tag, group, indexes } of places) {
-      this.#full.push({ key: ledgerPlacesKey(this.#ledger, tag, group), bytes: placesCodec.encode([...indexes]) })
-    }
-    for (const { tile, bytes } of tiles) {
-      const file = { key: ledgerObjectKey(this.#ledger, tileName(tile)), bytes }
-      const place = `${tile.level}/${tile.index}`
-      this.#partial.delete(place)
-      if (tile.width === fullTileWidth) this.#full.push(file)
-      else this.#partial.set(place, file)
-    }
-  }
-
-  /** Durable when it resolves; what was not stored when it throws is stored by the next call. */
-  async storeFull(): Promise<void> {
-    while (this.#full.length > 0) {
-      await this.#put(this.#full.slice(0, filesAtOnce))
-      this.#full = this.#full.slice(filesAtOnce)
-    }
-  }
-
-  /** The same of all files of the tree as it is now. */
-  async storeAll(): Promise<void> {
-    await this.storeFull()
-    await this.#put([...this.#partial.values()])
-    this.#partial.clear()
-  }
-
-  async #put(files: readonly TreeFile[]): Promise<void> {
-    await Promise.all(files.map(({ key, bytes }) => this.#store.put(key, bytes)))
   }
 }

@@ -6,7 +6,7 @@ import { toHex } from '../../libraries/base/bytes.ts'
 import { HaltError } from '../../libraries/base/errors.ts'
 import type { DatasetId, Hash } from '../../libraries/base/ids/identifiers.ts'
 import { randomBytes } from '../../libraries/base/ids/native-crypto.ts'
-import { blockTag, type BlockEntry, datasetTag, entryBytes, noRoot } from '../../libraries/ledger/entry.ts'
+import { blockTag, type BlockEntry, datasetTag, entryBytes } from '../../libraries/ledger/entry.ts'
 import {
   allSecrets,
   blockSalt,
@@ -17,9 +17,6 @@ import {
 } from '../../libraries/ledger/secrets.ts'
 import { ledgerKeyKey } from '../../node/store/layout.ts'
 import type { ObjectStore } from '../../node/store/object-store.ts'
-import type { DatasetChain } from '../../node/catalog/dataset-chain.ts'
-import type { ChainBlock } from '../../node/catalog/packed-blocks.ts'
-import type { BlockRecords } from '../../node/files/block-records.ts'
 
 const keyBytes = 32
 
@@ -92,36 +89,4 @@ function taggerOf(id: DatasetId, key: Uint8Array): Tagger {
         ...roots,
       }),
   }
-}
-
-/** Blocks whose roots are made at a time. */
-const blocksAtOnce = 32
-
-interface EntryDeps {
-  readonly key: Tagger
-  readonly records: BlockRecords
-}
-
-/** Entries of the blocks [start, end) of a chain, some at a time. Throws HaltError `ChainBroken` for one that cannot be read. */
-export async function* entriesOf(
-  chain: DatasetChain,
-  { start, end }: { readonly start: number; readonly end: number },
-  deps: EntryDeps,
-): AsyncGenerator<Uint8Array[]> {
-  // Of slices one is in memory at a time.
-  const atOnce = chain.name.proofs === 'rows' ? 1 : blocksAtOnce
-  for (let from = start; from < end; from += atOnce) {
-    const blocks = Array.from({ length: Math.min(atOnce, end - from) }, (_, i) =>
-      must(chain.blocks.at(from + i), 'the chain has blocks up to its head'),
-    )
-    yield await Promise.all(blocks.map((block) => entryOf(chain, block, deps)))
-  }
-}
-
-async function entryOf(chain: DatasetChain, block: ChainBlock, { key, records }: EntryDeps): Promise<Uint8Array> {
-  const { sequence, hash } = block
-  const open = { chain, block, secret: key.secretOf(sequence) }
-  const batches = await records.batches(open)
-  const rows = chain.name.proofs === 'rows' ? await records.rows(open) : undefined
-  return key.entryOf({ sequence, hash, batchRoot: batches?.root ?? noRoot, rowRoot: rows?.root ?? noRoot })
 }

@@ -166,7 +166,7 @@ interface RecordsIn {
 function batchShown({ records, by, ...of }: RecordsIn, batchId: string, receipt: Receipt): Shown {
   return async ({ any, secret }) => {
     const { batchRoot } = blockEntry(any.entry)
-    if (isNone(batchRoot)) return never('Its block has no root of batches: an older release has made or entered it.')
+    if (equalBytes(batchRoot, noRoot)) return never('Its block has no root of batches in the ledger.')
     const wanted = { id: batchId, bodyHash: receipt.bodyHash, status: receipt.status }
     const { shown } = demandRoot(await records.inTurn(by, () => records.batches({ ...of, secret }, wanted)), batchRoot)
     if (shown === undefined) return never('Its block has these records from another batch.')
@@ -179,7 +179,7 @@ function batchShown({ records, by, ...of }: RecordsIn, batchId: string, receipt:
 function rowShown({ records, by, ...of }: RecordsIn, offset: number): Shown {
   return async ({ any, secret }) => {
     const { rowRoot } = blockEntry(any.entry)
-    if (isNone(rowRoot)) return noRows(of.chain)
+    if (equalBytes(rowRoot, noRoot)) return noRows(of.chain)
     const { shown } = demandRoot(await records.inTurn(by, () => records.rows({ ...of, secret }, offset)), rowRoot)
     if (shown === undefined) return never('Its block has no such row.')
     return { ...any, kind: 'row', record: shown.record, salt: rowSalt(secret, offset), ...shown.place }
@@ -196,10 +196,6 @@ function noRows({ name: { alias, proofs } }: DatasetChain): Never {
 function blockEntry(bytes: Uint8Array): Pick<BlockEntry, 'batchRoot' | 'rowRoot'> {
   const entry = parseEntry(bytes)
   return entry.kind === 'block' ? entry : { batchRoot: noRoot, rowRoot: noRoot }
-}
-
-function isNone(root: Uint8Array): boolean {
-  return equalBytes(root, noRoot)
 }
 
 /** Throws NodeError `StoreUnavailable` where what is stored gives another root. */

@@ -11,7 +11,8 @@ import { readHint } from '../../node/store/heads.ts'
 import type { ObjectStore } from '../../node/store/object-store.ts'
 import type { History } from './history.ts'
 import type { BlockRecords } from '../../node/files/block-records.ts'
-import { entriesOf, type LedgerKeys, type Tagger } from './ledger-keys.ts'
+import { entriesOf } from './entries.ts'
+import type { LedgerKeys, Tagger } from './ledger-keys.ts'
 import type { SetAside } from './set-aside.ts'
 
 export interface WaitingDeps {

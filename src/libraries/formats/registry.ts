@@ -72,7 +72,7 @@ export class Formats {
     return format?.kind === 'file' ? (format.parameters ?? []) : []
   }
 
-  /** What the format of `contentType` has of places that parameters may name; nothing for one that is none of ours. */
+  /** The places that parameters may name in the format of `contentType`. Empty where no format has that media type. */
   placesOf(contentType: string | undefined): Pick<StreamFacts, 'nesting' | 'hasRecords' | 'hasOwnTime'> {
     const format = this.#find(mediaTypeOf(contentType))
     return format?.kind === 'stream' ? format : {}

@@ -3,6 +3,7 @@
 // bytes loses its plans, and its chain is read again.
 
 import { assert } from '../../libraries/base/assert.ts'
+import { Bound } from '../../libraries/base/bound.ts'
 import type { Clock } from '../../libraries/base/clock.ts'
 import type { Logger } from '../../libraries/base/logger.ts'
 import type { Announcements } from '../log/announcements.ts'
@@ -72,50 +73,17 @@ export function withMessage(trace: TraceContext, header: MessageHeader): TraceCo
   return { acceptedMs, traceparents: isNew ? [...traceparents, traceparent] : traceparents }
 }
 
-/** Lets work in that has room, in the order in which it came; alone it always has. */
-class Room {
-  readonly #most: number
-  #taken = 0
-  readonly #waiting: { readonly size: number; readonly begin: () => void }[] = []
-
-  constructor(most: number) {
-    this.#most = most
-  }
-
-  async run<T>(size: number, work: () => Promise<T>): Promise<T> {
-    await new Promise<void>((begin) => {
-      this.#waiting.push({ size, begin })
-      this.#next()
-    })
-    try {
-      return await work()
-    } finally {
-      this.#taken -= size
-      this.#next()
-    }
-  }
-
-  #next(): void {
-    for (let [one] = this.#waiting; one !== undefined; [one] = this.#waiting) {
-      if (this.#taken > 0 && this.#taken + one.size > this.#most) return
-      this.#waiting.shift()
-      this.#taken += one.size
-      one.begin()
-    }
-  }
-}
-
 /**
  * Large blocks of a process are built one after the other, because each takes several times its bytes of memory; small
  * ones go past them, as many at once as have room.
  */
 export class BuildTurns {
-  readonly #large = new Room(1)
-  readonly #small: Room
+  readonly #large = new Bound(1)
+  readonly #small: Bound
 
   /** `smallBytesMost`: of small blocks at once. */
   constructor(smallBytesMost: number) {
-    this.#small = new Room(smallBytesMost)
+    this.#small = new Bound(smallBytesMost)
   }
 
   /** Runs `build` of a block of so many bytes (see `buildBytes`). */
