@@ -14,8 +14,11 @@ test('two datasets that took each other’s name are found by the new ones', asy
   const log = openMemoryLog({ id: '0'.repeat(32) })
   const store = openMemoryStore()
   const run = async (...all: readonly Uint8Array[]): Promise<void> => {
-    for (const bytes of all) await log.append(0, [bytes])
-    await buildAll(log, store)
+    // A name is free once the change before it is committed.
+    for (const bytes of all) {
+      await log.append(0, [bytes])
+      await buildAll(log, store)
+    }
   }
   await run(writer.create(one, 'acme/x'), writer.create(two, 'acme/y'))
   const catalog = new Catalog({ store, announcements: openLocalAnnouncements(silentLogger), logger: silentLogger })
