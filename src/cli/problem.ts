@@ -4,6 +4,8 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { type JsonValue, parseJson } from '../index.ts'
 import { cleanText } from '../libraries/base/clean-text.ts'
 import { defined, ownValue } from '../libraries/base/collections.ts'
+import { parameterRows } from '../libraries/formats/parameters.ts'
+import { flagOf } from './context.ts'
 import { CommandFailure, type ExitCode, exitCodes } from './failure.ts'
 import { itemsAt, memberAt, numberAt, textAt, textsAt } from './json-values.ts'
 import { displayWidth, plainTable } from './output.ts'
@@ -63,22 +65,7 @@ const commandHints: Readonly<Record<string, string>> = {
   DatasetNotFound: 'See what is there with: proofstream dataset list. A dataset is made by: proofstream ingest.',
 }
 
-/** The flags that stand for parameters of HTTP. */
-const flags: Readonly<Record<string, string>> = {
-  dedupe: '--dedupe',
-  eventTime: '--event-time',
-  eventTimeUnit: '--event-time-unit',
-  charset: '--charset',
-  geometry: '--geometry',
-  header: '--header',
-  integers: '--integers',
-  layer: '--layer',
-  preset: '--preset',
-  records: '--records',
-  timeZone: '--time-zone',
-  unknownFields: '--unknown-fields',
-}
-const parameter = new RegExp(`\\b(${Object.keys(flags).join('|')})=(?=[\\w/<])`, 'g')
+const named = new RegExp(`\\b(header|${parameterRows.map(([name]) => name).join('|')})=(?=[\\w/<])`, 'g')
 
 const inMediaType = / in the media type: text\/[\w-]+; header=\w+/g
 
@@ -87,7 +74,10 @@ export function withFlags(text: string): string {
   const plain = text.replaceAll(inMediaType, '').replaceAll(/\bflatten=(true|false)\b/g, (_, value: string) => {
     return value === 'true' ? '--flatten' : '--no-flatten'
   })
-  return plain.replaceAll(parameter, (_, name: string) => `${ownValue(flags, name) ?? name} `)
+  return plain.replaceAll(named, (text, name: string) => {
+    const hasFlag = name === 'header' || parameterRows.some(([one, { flag }]) => one === name && flag !== undefined)
+    return hasFlag ? `${flagOf(name)} ` : `--set ${text}`
+  })
 }
 
 const retryableStatus: ReadonlySet<number> = new Set([408, 429, 502, 503, 504])

@@ -13,8 +13,9 @@ import type { IngestOptions } from './commands/ingest-request.ts'
 import type { AuditOptions } from './commands/ledger-audit.ts'
 import type { QueryOptions, TailOptions } from './commands/query.ts'
 import type { VerifyOptions } from './commands/verify-answer.ts'
+import { type ParameterName, type ParameterRow, parameterRows } from '../libraries/formats/parameters.ts'
 import { fileFormNames } from './file-forms.ts'
-import { collect, durationOption, positiveNumber, type Runner, wholeNumber } from './context.ts'
+import { collect, durationOption, flagOf, positiveNumber, type Runner, wholeNumber } from './context.ts'
 import {
   addLogCommands,
   addNodeCommands,
@@ -170,7 +171,7 @@ NDJSON, CSV, TSV and NDGeoJSON from a pipe may be endless: they are sent in batc
 function addIngestCommand(program: Command, runner: Runner, formats: readonly FormatFacts[]): void {
   const choice = (flags: string, text: string, ...choices: readonly string[]): Option =>
     new Option(flags, text).choices(choices)
-  program
+  const ingest = program
     .command('ingest <dataset> [files...]')
     .description('store records from files or stdin')
     .addOption(choice('-f, --format <format>', 'format of all files', ...formats.map(({ name }) => name)))
@@ -188,23 +189,24 @@ function addIngestCommand(program: Command, runner: Runner, formats: readonly Fo
     )
     .option('--stream', 'NDJSON from a pipe: send it over one connection, confirmed four times a second')
     .addOption(choice('--header <header>', 'whether CSV has a header line', 'present', 'absent'))
-    .addOption(
-      choice('--unknown-fields <rule>', 'what to do with fields that are not columns', 'reject', 'ignore', 'add'),
-    )
-    .addOption(choice('--integers <type>', 'what whole JSON numbers become', 'int64', 'float64'))
-    .addOption(choice('--time-zone <zone>', 'zone of times without one', 'UTC'))
-    .option('--layer <name>', 'layer of a shapefile with several layers')
-    .option('--charset <name>', 'character set of the texts of a shapefile, such as windows-1252')
-    .option('--event-time <field>', 'field of the event time, or a JSON pointer to it')
-    .addOption(choice('--event-time-unit <unit>', 'unit of numeric event times', 's', 'ms', 'us', 'ns'))
-    .option('--geometry <lon,lat>', 'fields of longitude and latitude, whose point is the geometry of each record')
-    .option('--records <pointer>', 'JSON pointer to the array of records in the body, such as /metrics')
-    .option('--flatten', 'nested objects become columns, a_b')
-    .option('--no-flatten', 'nested objects become JSON text, even if the rules of the dataset differ')
-    .option('--dedupe <field>', "key of a batch instead of --key: a column, or 'body'")
-    .option('--preset <name>', 'parameters for the bodies of a known producer; GET /presets lists them')
+    .option('--set <name=value>', 'any parameter of ingest by its name, such as eventTimeUnit=ms (repeat)', collect)
     .addHelpText('after', ingestHelp)
     .action(runner<IngestOptions>(async (...given) => (await code.ingest()).ingest(...given)))
+  for (const [name, row] of parameterRows) for (const option of flagsOf(name, row)) ingest.addOption(option)
+}
+
+/** The flags of a parameter that has some. */
+function flagsOf(name: ParameterName, row: ParameterRow): readonly Option[] {
+  if (row.flag === undefined) return []
+  const flag = flagOf(name)
+  if (row.takes === 'switch') {
+    return [
+      new Option(flag, row.about),
+      new Option(flag.replace('--', '--no-'), `not ${flag}, even if that is a rule of the dataset`),
+    ]
+  }
+  const option = new Option(`${flag} <${row.flag}>`, row.about)
+  return [Array.isArray(row.takes) ? option.choices(row.takes) : option]
 }
 
 function addReadCommands(program: Command, runner: Runner): void {

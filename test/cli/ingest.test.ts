@@ -132,7 +132,7 @@ describe.concurrent('ingest', () => {
   test('takes format and encoding from the name, and the parameters from the options', async () => {
     await using stub = await taking({ body: receipt() })
     await writeFile(join(folder, 'c.CSV.gz'), gzipSync('1\n2\n'))
-    const options = '--header absent --unknown-fields ignore --time-zone UTC --event-time-unit ms'.split(' ')
+    const options = '--header absent --unknown-fields ignore --time-zone UTC --set eventTimeUnit=ms'.split(' ')
     const { code } = await ingest(stub.url, ['c.CSV.gz', '--no-wait', ...options])
     expect(code).toBe(0)
     const [sent] = posted(stub)
@@ -146,6 +146,17 @@ describe.concurrent('ingest', () => {
       timeZone: 'UTC',
       eventTimeUnit: 'ms',
     })
+  })
+
+  test.each([
+    ['--set eventtime=x', "--set 'eventtime=x' names no parameter of ingest."],
+    ['--set dryRun=true', "--set 'dryRun=true' names no parameter of ingest."],
+    ['--set eventTime=a --event-time b', 'eventTime is given more than once.'],
+  ])('refuses %s', async (flags, message) => {
+    await using stub = await taking({ body: receipt() })
+    const { code, stderr } = await ingest(stub.url, ['a.csv', ...flags.split(' ')])
+    expect([code, posted(stub).length]).toEqual([2, 0])
+    expect(stderr).toContain(message)
   })
 
   test('asks after batches that were not in a block yet, and ends with 8 when one was rejected', async () => {

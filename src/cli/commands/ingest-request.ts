@@ -2,10 +2,12 @@
 
 import { randomUUID } from 'node:crypto'
 import { defined } from '../../libraries/base/collections.ts'
+import { ingestParameters, type ParameterName, parameterRows } from '../../libraries/formats/parameters.ts'
+import { CommandFailure, exitCodes } from '../failure.ts'
 import type { IngestSource } from '../ingest-source.ts'
 import type { BodyPlace } from '../problem.ts'
 
-export interface IngestOptions {
+export interface IngestOptions extends Partial<Readonly<Record<ParameterName, string | boolean>>> {
   readonly format?: string
   /** False: a missing dataset is an error. */
   readonly create: boolean
@@ -20,18 +22,8 @@ export interface IngestOptions {
   /** A pipe goes over one connection. */
   readonly stream?: boolean
   readonly header?: string
-  readonly unknownFields?: string
-  readonly integers?: string
-  readonly timeZone?: string
-  readonly layer?: string
-  readonly charset?: string
-  readonly eventTime?: string
-  readonly eventTimeUnit?: string
-  readonly geometry?: string
-  readonly records?: string
-  readonly flatten?: boolean
-  readonly dedupe?: string
-  readonly preset?: string
+  /** Parameters as `name=value`, beside those with flags of their own. */
+  readonly set?: readonly string[]
 }
 
 /** A source of bytes that is sent in one request. */
@@ -47,33 +39,41 @@ export interface Batch {
 /** As long as a node waits at most. */
 export const waitSeconds = 30
 
-/** The key that a batch is sent under; none where the node finds it in the body. */
-export function keyOf({ key, dedupe, preset }: IngestOptions): string | undefined {
-  return key ?? (dedupe === undefined && preset === undefined ? randomUUID() : undefined)
+/** The key that a batch is sent under; none where the node finds it in the body. Throws CommandFailure (usage). */
+export function keyOf(options: IngestOptions): string | undefined {
+  const { dedupe, preset } = parametersOf(options)
+  return options.key ?? (dedupe === undefined && preset === undefined ? randomUUID() : undefined)
 }
 
-/** Options that a node takes under their own names. */
-const asGiven = [
-  'unknownFields',
-  'integers',
-  'timeZone',
-  'layer',
-  'charset',
-  'eventTime',
-  'eventTimeUnit',
-  'geometry',
-  'records',
-  'dedupe',
-  'preset',
-] as const
-
+/** Throws CommandFailure (usage). */
 export function ingestQuery(options: IngestOptions, missing: boolean): Readonly<Record<string, string | undefined>> {
   return {
     create: missing ? 'true' : undefined,
     dryRun: options.dryRun === true ? 'true' : undefined,
-    flatten: options.flatten === undefined ? undefined : String(options.flatten),
-    ...Object.fromEntries(asGiven.map((name) => [name, options[name]])),
+    ...parametersOf(options),
   }
+}
+
+/** Those that flags and `--set` say, by name. Throws CommandFailure (usage). */
+function parametersOf(options: IngestOptions): Readonly<Record<string, string | undefined>> {
+  const flags = parameterRows.flatMap(([name, { flag }]) =>
+    flag === undefined || options[name] === undefined ? [] : [[name, String(options[name])]],
+  )
+  const parameters: Record<string, string | undefined> = Object.fromEntries(flags)
+  for (const text of options.set ?? []) {
+    const [, name = '', value] = /^([^=]+)=(.*)$/s.exec(text) ?? []
+    if (value === undefined || name === 'dryRun' || !Object.hasOwn(ingestParameters, name)) {
+      const names = parameterRows.flatMap(([one]) => (one === 'dryRun' ? [] : [one]))
+      throw new CommandFailure(exitCodes.usage, `--set '${text}' names no parameter of ingest.`, {
+        hint: `Write name=value with one of: ${names.join(', ')}.`,
+      })
+    }
+    if (parameters[name] !== undefined) {
+      throw new CommandFailure(exitCodes.usage, `${name} is given more than once.`)
+    }
+    parameters[name] = value
+  }
+  return parameters
 }
 
 export function ingestHeaders(

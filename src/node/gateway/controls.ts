@@ -3,7 +3,14 @@
 // than was meant, is refused. Pure.
 
 import type { IngestRules } from '../../libraries/odf/chain/records.ts'
-import { type Preset, presetNames, presets, type WantedRecords } from '../../libraries/formats/presets.ts'
+import {
+  ingestParameters,
+  parameterRows,
+  type ParameterValues,
+  readParameter,
+  readParameters,
+} from '../../libraries/formats/parameters.ts'
+import { type Preset, presets, type WantedRecords } from '../../libraries/formats/presets.ts'
 import { type Formats, libraryFormats, mediaTypeOf } from '../../libraries/formats/registry.ts'
 import { defined, ownValue } from '../../libraries/base/collections.ts'
 import { similarNames } from '../../libraries/base/compare.ts'
@@ -15,15 +22,14 @@ import { parametersOfRules, rulesOfQuery } from './ingest-rules.ts'
 import type { PointNames } from './point-columns.ts'
 import type { ContentEncoding } from './read-body.ts'
 
-export type UnknownFields = 'reject' | 'ignore' | 'add'
-
 /** How long the caller waits for the block. */
 export type Waiting =
   | { readonly kind: 'default' }
   | { readonly kind: 'async' }
   | { readonly kind: 'wait'; readonly seconds: number }
 
-export interface IngestControls {
+/** Parameters by their names (libraries/formats/parameters.ts), and what headers and routes say. */
+export interface IngestControls extends Omit<ParameterValues, 'create' | 'dryRun' | 'unknownFields' | 'geometry'> {
   readonly contentType: string | undefined
   readonly contentLength: number | undefined
   readonly contentEncoding: ContentEncoding | undefined
@@ -35,33 +41,16 @@ export interface IngestControls {
   readonly signsRefusal: boolean
   readonly idempotencyKey: string | undefined
   readonly create: boolean
-  /** Asked for, with `create` alone. */
-  readonly visibility: 'public' | 'private' | undefined
   /** What a dataset that it makes is where nothing was asked; set by routes, not by callers. */
   readonly newDatasets?: 'private'
   readonly dryRun: boolean
-  readonly unknownFields: UnknownFields
-  readonly integers: 'int64' | 'float64' | undefined
-  readonly timeZone: 'UTC' | undefined
-  /** What is the key where no Idempotency-Key is sent: `body`, or the field that holds it. */
-  readonly dedupe: string | undefined
+  readonly unknownFields: NonNullable<ParameterValues['unknownFields']>
   /** Records that can be read and do not fit are left out and told; set by routes, not by callers. */
   readonly leavesOutMisfits?: boolean
   /** What of a producer's messages are rows. */
   readonly only?: WantedRecords
-  /** JSON pointer to the array of records. */
-  readonly records: string | undefined
-  /** Objects in objects are columns; undefined: nothing was said. */
-  readonly flatten: boolean | undefined
-  /** Name of the field that holds the event time, or JSON pointer to it. */
-  readonly eventTime: string | undefined
-  readonly eventTimeUnit: 's' | 'ms' | 'us' | 'ns' | undefined
   /** Names of the fields that are longitude and latitude of the column of geometries. */
   readonly geometry: PointNames | undefined
-  /** Of a file with several layers, where its format has such. */
-  readonly layer: string | undefined
-  /** Character set of a file whose format can have several. */
-  readonly charset: string | undefined
   /** Fallback event time, milliseconds since 1970 UTC. */
   readonly eventTimeMs: number | undefined
   /** Multihash text of If-Match, without quotes. */
@@ -96,16 +85,24 @@ export function readControls(
   given: Query,
   { kept = {}, formats = libraryFormats }: ControlFacts = {},
 ): IngestControls {
-  const name = choice(given, 'preset', presetNames)
+  const name = readParameter(given, 'preset')
   const preset: Preset | undefined = name === undefined ? undefined : presets[name]
   const said = header(headers, 'content-type')
   const contentType = (preset?.readAs && ownValue(preset.readAs, mediaTypeOf(said))) ?? said
   const { query, rules, ruled } = withRules(headers, given, { preset, kept, formats })
-  const create = flag(query, 'create')
+  const ofFormat = formats.parametersOf(contentType)
+  const ofOthers = parameterRows.flatMap(([one, row]) => (row.isOfFormat && !ofFormat.includes(one) ? [one] : []))
+  const values = readParameters(query, ofOthers)
+  const { create = false, dryRun = false, unknownFields = create ? 'add' : 'reject' } = values
   const length = header(headers, 'content-length')
   const preferences = preferencesOf(header(headers, 'prefer'))
-  const ofFormat = formats.parametersOf(contentType)
+  demandTogether(values, headers)
   return {
+    ...values,
+    create,
+    dryRun,
+    unknownFields,
+    geometry: pointNames(values.geometry),
     contentType,
     contentLength: length === undefined ? undefined : Number(length),
     contentEncoding: contentEncoding(header(headers, 'content-encoding')),
@@ -114,28 +111,13 @@ export function readControls(
     isMinimal: preferences.find((preference) => preference.startsWith('return=')) === 'return=minimal',
     signsRefusal: preferences.includes('receipt=signed'),
     idempotencyKey: idempotencyKey(header(headers, 'idempotency-key')),
-    create,
-    visibility: visibility(query, create),
-    dryRun: flag(query, 'dryRun'),
-    unknownFields: choice(query, 'unknownFields', ['reject', 'ignore', 'add']) ?? (create ? 'add' : 'reject'),
-    integers: choice(query, 'integers', ['int64', 'float64']),
-    timeZone: choice(query, 'timeZone', ['UTC']),
-    dedupe: dedupe(query, headers),
     ...defined({ only: preset?.only }),
-    // The empty pointer is the body.
-    records: query['records'] === '' ? undefined : word(query, 'records'),
-    flatten: query['flatten'] === undefined ? undefined : flag(query, 'flatten'),
-    eventTime: word(query, 'eventTime'),
-    eventTimeUnit: choice(query, 'eventTimeUnit', ['s', 'ms', 'us', 'ns']),
-    geometry: pointNames(word(query, 'geometry')),
     eventTimeMs: fallbackTime(header(headers, 'odf-event-time')),
     ifMatch: ifMatch(header(headers, 'if-match')),
     traceparent: traceparentOf(headers),
-    layer: ofFormat.includes('layer') ? word(query, 'layer') : undefined,
-    charset: ofFormat.includes('charset') ? word(query, 'charset') : undefined,
     rules,
     ruled,
-    ignoredParameters: foreignParameters(Object.keys(given), ofFormat),
+    ignoredParameters: foreignParameters(Object.keys(given), ofOthers),
   }
 }
 
@@ -150,31 +132,18 @@ function header(headers: Headers, name: string): string | undefined {
   throw new NodeError('InvalidParameter', `The header ${name} is given more than once.`, { hint: 'Send it once.' })
 }
 
-function choice<T extends string>(query: Query, name: string, values: readonly T[]): T | undefined {
-  const value = query[name]
-  if (value === undefined) return undefined
-  const found = values.find((candidate) => candidate === value)
-  if (found !== undefined) return found
-  throw new NodeError('InvalidParameter', `The parameter ${name} is ${JSON.stringify(value)}.`, {
-    hint: `Use one of: ${values.join(', ')}.`,
-    candidates: values,
-  })
-}
-
-function visibility(query: Query, create: boolean): IngestControls['visibility'] {
-  const asked = choice(query, 'visibility', ['public', 'private'])
-  if (asked === undefined || create) return asked
-  throw new NodeError('InvalidParameter', 'The parameter visibility counts with create=true alone.', {
-    hint: 'It is decided when the dataset is made.',
-  })
-}
-
-function word(query: Query, name: string): string | undefined {
-  const value = query[name]
-  if (value === undefined || (typeof value === 'string' && value !== '')) return value
-  throw new NodeError('InvalidParameter', `The parameter ${name} is empty, or given more than once.`, {
-    hint: 'Give it one value.',
-  })
+/** Throws NodeError `InvalidParameter` where parameters or headers exclude each other. */
+function demandTogether({ create, visibility, dedupe }: ParameterValues, headers: Headers): void {
+  if (visibility !== undefined && create !== true) {
+    throw new NodeError('InvalidParameter', 'The parameter visibility counts with create=true alone.', {
+      hint: 'It is decided when the dataset is made.',
+    })
+  }
+  if (dedupe !== undefined && headers['idempotency-key'] !== undefined) {
+    throw new NodeError('InvalidParameter', 'The request has an Idempotency-Key, and dedupe, which is to find one.', {
+      hint: 'Say one of both.',
+    })
+  }
 }
 
 /** The parameters with those that a preset or rules of the dataset stand for; what is given counts, an Idempotency-Key too. */
@@ -197,18 +166,6 @@ function withRules(
   const parameters = parametersOfRules(kept, { given, places, hasKey })
   const ruled = Object.keys(parameters).filter((parameter) => given[parameter] === undefined)
   return { query: { ...parameters, ...given }, rules: rulesOfQuery(given), ruled }
-}
-
-function dedupe(query: Query, headers: Headers): string | undefined {
-  const asked = word(query, 'dedupe')
-  if (asked === undefined || headers['idempotency-key'] === undefined) return asked
-  throw new NodeError('InvalidParameter', 'The request has an Idempotency-Key, and dedupe, which is to find one.', {
-    hint: 'Say one of both.',
-  })
-}
-
-function flag(query: Query, name: string): boolean {
-  return choice(query, name, ['true', 'false']) === 'true'
 }
 
 /** The one encoding of Content-Encoding; undefined for none. Throws NodeError `UnsupportedEncoding`. */
@@ -287,35 +244,20 @@ function ifMatch(text: string | undefined): string | undefined {
   })
 }
 
-const names = [
-  'create',
-  'visibility',
-  'dryRun',
-  'unknownFields',
-  'integers',
-  'timeZone',
-  'eventTime',
-  'eventTimeUnit',
-  'geometry',
-  'records',
-  'flatten',
-  'dedupe',
-  'preset',
-]
-/** By what they are in lower case. */
-const parameters = new Map(names.map((name) => [name.toLowerCase(), name]))
-
 /** Names that are told; a producer with more has other worries. */
 const toldMost = 20
 const toldChars = 100
 
+/** By what they are in lower case; each has six letters or more. */
+const misspelt = new Map(parameterRows.flatMap(([name, row]) => (row.isOfFormat ? [] : [[name.toLowerCase(), name]])))
+
 /** Those of `given` that are ignored. Throws NodeError `InvalidParameter` for one that is nearly one of ours. */
-function foreignParameters(given: readonly string[], ofFormat: readonly string[]): readonly string[] {
-  const foreign = given.filter((name) => !names.includes(name) && !ofFormat.includes(name))
+function foreignParameters(given: readonly string[], ofOthers: readonly string[]): readonly string[] {
+  const foreign = given.filter((name) => !Object.hasOwn(ingestParameters, name) || ofOthers.includes(name))
   for (const name of foreign) {
-    // The same but for letter case, or one or two letters off: every name of ours has six letters or more.
-    const [nearest] = similarNames(name.toLowerCase(), [...parameters.keys()])
-    const meant = nearest === undefined ? undefined : parameters.get(nearest)
+    // The same but for letter case, or one or two letters off.
+    const [nearest] = similarNames(name.toLowerCase(), [...misspelt.keys()])
+    const meant = nearest === undefined ? undefined : misspelt.get(nearest)
     if (meant === undefined) continue
     throw new NodeError('InvalidParameter', `The parameter '${name.slice(0, toldChars)}' is not known here.`, {
       hint: `Write ${meant}.`,

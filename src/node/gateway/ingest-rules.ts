@@ -2,9 +2,9 @@
 // batch that makes it or from `ingest` of PUT and PATCH, and as the parameters that they stand for
 // (docs/decisions/senders.md). A preset is kept as what it stood for. Pure.
 
-import { defined } from '../../libraries/base/collections.ts'
 import type { IngestRules } from '../../libraries/odf/chain/records.ts'
 import { pointerPath } from '../../libraries/formats/field-place.ts'
+import { parameterRows, wordsOf } from '../../libraries/formats/parameters.ts'
 import { type Preset, presetNames, presets } from '../../libraries/formats/presets.ts'
 import type { Formats } from '../../libraries/formats/registry.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
@@ -14,9 +14,8 @@ import type { DataSchema, Vocabulary } from '../../libraries/model/schema.ts'
 
 type Query = Readonly<Record<string, unknown>>
 
-const units = ['s', 'ms', 'us', 'ns'] as const
-const names = ['eventTime', 'eventTimeUnit', 'records', 'flatten', 'dedupe'] as const
-const members = [...names, 'preset']
+const rows = parameterRows.filter(([, { isRule }]) => isRule)
+const members = [...rows.map(([name]) => name), 'preset']
 /** As the schema of `create` messages has it. */
 const longest = 1000
 
@@ -30,23 +29,18 @@ export function rulesOfQuery(query: Query): IngestRules | undefined {
 
 /** From texts in their form; others do not count. */
 function rulesOf(said: Query): IngestRules {
-  const text = (name: string): Record<string, string> => {
+  const given = rows.flatMap(([name, row]): [string, string | true][] => {
     const value = said[name]
-    return typeof value === 'string' && value !== '' ? { [name]: value } : {}
-  }
-  const unit = units.find((one) => one === said['eventTimeUnit'])
-  return {
-    ...text('eventTime'),
-    ...defined({ eventTimeUnit: unit }),
-    ...text('records'),
-    ...(said['flatten'] === 'true' ? { flatten: true } : {}),
-    ...text('dedupe'),
-  }
+    if (typeof value !== 'string' || value === '' || wordsOf(row)?.includes(value) === false) return []
+    if (row.takes !== 'switch') return [[name, value]]
+    return value === 'true' ? [[name, true]] : []
+  })
+  return Object.fromEntries(given) as IngestRules // the rows with `isRule`, as the record has them
 }
 
 function lengthFault(rules: IngestRules): string | undefined {
-  const long = names.find((name) => String(rules[name] ?? '').length > longest)
-  return long === undefined ? undefined : `${long} has more than ${longest} characters.`
+  const long = Object.entries(rules).find(([, value]) => String(value).length > longest)
+  return long === undefined ? undefined : `${long[0]} has more than ${longest} characters.`
 }
 
 /**
@@ -96,15 +90,16 @@ export function ingestOf(value: JsonValue, vocabulary: Vocabulary, schema: DataS
 }
 
 function textOf(name: string, value: JsonValue): string {
-  if (!members.includes(name)) throw invalid(`'${name.slice(0, 80)}' is not a member of ingest.`, members)
-  if (name === 'flatten') {
+  const [, row] = rows.find(([one]) => one === name) ?? []
+  if (row === undefined && name !== 'preset')
+    throw invalid(`'${name.slice(0, 80)}' is not a member of ingest.`, members)
+  if (row?.takes === 'switch') {
     if (typeof value === 'boolean') return String(value)
-    throw invalid('ingest.flatten is neither true nor false.')
+    throw invalid(`ingest.${name} is neither true nor false.`)
   }
   if (typeof value !== 'string' || value === '') throw invalid(`ingest.${name} is not a text.`)
-  if (name === 'eventTimeUnit' && !units.some((unit) => unit === value)) {
-    throw invalid(`ingest.eventTimeUnit is '${value.slice(0, 80)}'.`, units)
-  }
+  const words = row && wordsOf(row)
+  if (words?.includes(value) === false) throw invalid(`ingest.${name} is '${value.slice(0, 80)}'.`, words)
   return value
 }
 

@@ -10,7 +10,8 @@ import type { Formats } from '../../../libraries/formats/registry.ts'
 import type { BatchRemarks } from '../../gateway/batch-remarks.ts'
 import { readControls } from '../../gateway/controls.ts'
 import type { IngestAnswer, IngestRequest } from '../../gateway/gateway.ts'
-import { presetNames, presets } from '../../../libraries/formats/presets.ts'
+import { type ParameterName, parameterRows, wordsOf } from '../../../libraries/formats/parameters.ts'
+import { presets } from '../../../libraries/formats/presets.ts'
 import { takesNoRows } from '../../gateway/refusals.ts'
 import { toPlain } from '../../../libraries/base/json/json.ts'
 import { HaltError, NodeError } from '../../../libraries/base/errors.ts'
@@ -23,39 +24,16 @@ import type { GatewayContext } from '../context.ts'
 import { DatasetParams } from '../request-target.ts'
 import { signedReceipt, withRefusal } from '../signed-documents.ts'
 
-export const IngestQuery = Type.Object({
-  create: Type.Optional(
-    Type.String({ description: 'true: create the dataset if it is missing, with an inferred schema.' }),
+/** Values are judged where they are read, so that their errors name candidates. */
+export const IngestQuery = Type.Object(
+  Object.fromEntries(
+    parameterRows.map(([name, row]) => {
+      const words = wordsOf(row)
+      const about = words === undefined ? row.about : `${words.join(', ')}: ${row.about}`
+      return [name, Type.Optional(Type.String({ description: `${about.charAt(0).toUpperCase()}${about.slice(1)}.` }))]
+    }),
   ),
-  visibility: Type.Optional(
-    Type.String({ description: 'With create: public or private (default: the option new-datasets).' }),
-  ),
-  dryRun: Type.Optional(Type.String({ description: 'true: validate and infer, store nothing.' })),
-  unknownFields: Type.Optional(Type.String({ description: 'reject, ignore or add.' })),
-  integers: Type.Optional(Type.String({ description: 'int64 or float64: what JSON integers are inferred as.' })),
-  timeZone: Type.Optional(Type.String({ description: 'UTC: times without a zone are UTC.' })),
-  layer: Type.Optional(Type.String({ description: 'Layer of a shapefile, if the zip has several.' })),
-  charset: Type.Optional(
-    Type.String({ description: 'Character set of the texts of a shapefile, if it names none or a wrong one.' }),
-  ),
-  preset: Type.Optional(
-    Type.String({ description: `Stands for the parameters that a producer's bodies need: ${presetNames.join(', ')}.` }),
-  ),
-  dedupe: Type.Optional(
-    Type.String({ description: 'For senders without Idempotency-Key: body, or the field that has the key.' }),
-  ),
-  records: Type.Optional(
-    Type.String({ description: 'JSON pointer to the array of records in the body, such as /metrics.' }),
-  ),
-  flatten: Type.Optional(Type.String({ description: 'true: nested objects become columns, a_b.' })),
-  eventTime: Type.Optional(
-    Type.String({ description: 'The field of the event time: a name, or a JSON pointer such as /up/time.' }),
-  ),
-  eventTimeUnit: Type.Optional(Type.String({ description: 's, ms, us or ns: numeric event times are epochs.' })),
-  geometry: Type.Optional(
-    Type.String({ description: 'Two fields, longitude and latitude, such as lon,lat: their point is the geometry.' }),
-  ),
-})
+)
 
 /** Clients bound the bytes of headers; one sentence always has room. */
 const mostWarningChars = 4096
@@ -157,7 +135,7 @@ export async function visibleChain(
 }
 
 /** Throws NodeError `InvalidParameter` for a parameter of ingest that counts for batches alone, or for none of this kind. */
-export function demandUseful(request: FastifyRequest, useless: readonly string[], hint = 'Leave it out.'): void {
+export function demandUseful(request: FastifyRequest, useless: readonly ParameterName[], hint = 'Leave it out.'): void {
   const given = Object.keys(request.query as object) // loose parameters
   const name = useless.find((one) => given.includes(one))
   if (name === undefined) return
