@@ -21,7 +21,7 @@ export const ingestParameters = {
   create: { takes: 'switch', about: 'create the dataset if it is missing, with an inferred schema' },
   visibility: {
     takes: ['public', 'private'],
-    about: 'with create: who may read the dataset (default: the option new-datasets)',
+    about: 'who may read a dataset that create makes (default: the option new-datasets)',
   },
   dryRun: { takes: 'switch', about: 'validate and infer, store nothing' },
   unknownFields: {
