@@ -35,7 +35,7 @@ function fault(): Fault | undefined {
 }
 
 function options(): Readonly<Record<string, string>> {
-  return { store: 's3://tests/lake', 's3-endpoint': stub.url, 'slice-cache': sliceCache }
+  return { store: `s3://tests/lake?endpoint=${stub.url}`, 'slice-cache': sliceCache }
 }
 
 beforeAll(async () => {
@@ -43,7 +43,6 @@ beforeAll(async () => {
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', testKeys.secretAccessKey)
   stub = await startS3Stub({ fault, pageKeys: 5 })
   sliceCache = await mkdtemp(join(tmpdir(), 'proofstream-slice-cache-'))
-  vi.stubEnv('PROOFSTREAM_S3_ENDPOINT', stub.url)
   node = await startLiveNode(options())
   await node.call('/acme/w', { method: 'PUT', json: { schema: { fields: [{ name: 'n', type: 'Int64' }] } } })
 })
