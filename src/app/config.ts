@@ -1,11 +1,11 @@
 // The node's options table: flags, environment, config file, defaults, help and docs. The only reader of process.env.
 
 import { readFileSync } from 'node:fs'
-import { totalmem } from 'node:os'
+import { availableParallelism, totalmem } from 'node:os'
 import { logDrivers, storeDrivers } from './drivers.ts'
 import { features } from './features.ts'
 import { goneOptions } from './gone-options.ts'
-import { limitOption, limitOptions, limitsOf } from '../libraries/base/limits.ts'
+import { limitOption, limitOptions, limitsOf, queriesInMemory } from '../libraries/base/limits.ts'
 import { hostAndPort, isLoopback } from '../libraries/base/loopback.ts'
 import { type Role, roles } from '../libraries/model/names.ts'
 import type { Config } from '../node/config.ts'
@@ -266,7 +266,9 @@ function assemble(values: OptionValues): Config {
   const settings = new Map(groups.map(({ name, read }) => [name, read(values)]))
   for (const one of [log, driven]) if (one !== undefined) settings.set(one.driver.options.name, one.options)
   const given = Object.fromEntries(limitOptions.map(([name]) => [name, number(limitOption(name) ?? '')]))
-  const limits = limitsOf(given, machineMemoryBytes())
+  const memoryBytes = machineMemoryBytes()
+  const concurrentQueries = Math.min(availableParallelism(), queriesInMemory(memoryBytes))
+  const limits = limitsOf({ ...given, concurrentQueries }, memoryBytes)
   return {
     dataDir: text('data'),
     storeDir: isUrl ? undefined : store,

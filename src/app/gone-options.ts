@@ -4,6 +4,10 @@
 const store = (parameter: string): string => `it is a parameter of --store now: 's3://bucket/prefix?${parameter}'`
 const log = (parameter: string): string => `it is a parameter of --log now: 'kafka://host:9092/prefix?${parameter}'`
 
+const ofMemory =
+  'it follows from the memory of the node: give it more or less (systemd MemoryMax, docker run -m). GET /limits shows what follows'
+const constant = 'it is a constant now, which GET /limits shows'
+
 const instead: readonly (readonly [string, string])[] = [
   ['s3-endpoint', store('endpoint=https://host:9000')],
   ['s3-region', store('region=…')],
@@ -22,6 +26,16 @@ const instead: readonly (readonly [string, string])[] = [
     'kafka-sasl-password',
     'it is in the environment as PROOFSTREAM_LOG_PASSWORD, or in the file that --log has as password-file',
   ],
+  ['limit-query-memory-bytes', ofMemory],
+  ['limit-concurrent-queries', ofMemory],
+  ['limit-export-slots', ofMemory],
+  ['limit-catalog-bytes', ofMemory],
+  ['limit-open-ingest-bytes', constant],
+  ['limit-caller-share', constant],
+  ['limit-listeners', constant],
+  ['limit-columns', constant],
+  ['limit-export-bytes', constant],
+  ['limit-export-ms', constant],
 ]
 
 /** What is said of each, by its name. */

@@ -123,13 +123,12 @@ export function openLogWatch({ store, clock, logger, opened }: Shared, log: Agin
 export function openQueries(shared: Shared): Engines {
   const { config, paths, clock, logger, catalog, opened } = shared
   const { limits, anonymousRead } = config
-  const inMemory = queriesInMemory(machineMemoryBytes())
   const engines = new Engines({
     enginesDir: paths.engines,
     cores: availableParallelism(),
-    processes: limits.concurrentQueries || Math.min(availableParallelism(), inMemory),
+    processes: limits.concurrentQueries,
     // Where there is memory for one query alone, nothing stands ready beside it.
-    spares: Math.min(1, inMemory - 1),
+    spares: Math.min(1, queriesInMemory(machineMemoryBytes()) - 1),
     exportSlots: limits.exportSlots,
     exportMs: limits.exportMs,
     exportBytes: limits.exportBytes,

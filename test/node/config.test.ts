@@ -1,7 +1,7 @@
 // Options: who wins, what is refused and by which name.
 
 import { mkdtempSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { clientEnvironment, loadConfig, optionTable, readOptions, strayVariables } from '../../src/app/config.ts'
@@ -84,35 +84,28 @@ describe('an option', () => {
     expect(faultOf({}, fileOf('{'))).toContain('cannot be read as JSON')
   })
 
-  test('defaults of memory suit a small container, what is set holds', () => {
+  test('limits of memory suit a small container, and so many queries run as have room', () => {
     onTestFinished(() => void vi.restoreAllMocks())
-    vi.spyOn(process, 'constrainedMemory').mockReturnValue(512 * 1024 * 1024)
-    const name = 'limit-query-memory-bytes'
-    expect(loadConfig({}).limits.queryMemoryBytes).toBe(128 * 1024 * 1024)
-    expect(readOptions({}).find(({ row }) => row.name === name)).toMatchObject({
+    const small = vi.spyOn(process, 'constrainedMemory').mockReturnValue(512 * 1024 * 1024)
+    const { queryMemoryBytes, concurrentQueries } = loadConfig({}).limits
+    expect([queryMemoryBytes, concurrentQueries]).toEqual([134_217_728, 1])
+    expect(readOptions({}).find(({ row }) => row.name === 'limit-body-bytes')).toMatchObject({
       source: 'default',
-      value: 134_217_728,
+      value: 16_777_216,
     })
-    expect(loadConfig({ [name]: '1073741824' }).limits).toMatchObject({
-      queryMemoryBytes: 1_073_741_824,
-      exportSlots: 1,
-    })
+    small.mockReturnValue(2304 * 1024 * 1024)
+    expect(loadConfig({}).limits.concurrentQueries).toBe(Math.min(availableParallelism(), 4))
   })
 
   test('sets a limit and what is a part of it; the others are as the table says', () => {
     const table = Object.fromEntries(Object.entries(limitTable).map(([name, row]) => [name, row.value]))
-    expect(loadConfig({}).limits).toEqual(table)
-    const given = { 'limit-body-bytes': '5', 'limit-cache-bytes': 601, 'limit-caller-share': '10' }
-    const shares = { mergedFileBytes: 400, sliceFileBytes: 100, answerFileBytes: 100, callerAnswerShare: 5 }
-    expect(loadConfig(given).limits).toEqual({
-      ...table,
-      bodyBytes: 5,
-      inflatedBytes: 20,
-      columnBytes: 20,
-      cacheBytes: 601,
-      callerShare: 10,
-      ...shares,
-    })
+    const { concurrentQueries } = loadConfig({}).limits
+    expect(loadConfig({}).limits).toEqual({ ...table, concurrentQueries })
+    const given = { 'limit-body-bytes': '5', 'limit-cache-bytes': 601 }
+    const shares = { mergedFileBytes: 400, sliceFileBytes: 100, answerFileBytes: 100 }
+    const bodies = { bodyBytes: 5, inflatedBytes: 20, columnBytes: 20 }
+    const limits = { ...table, concurrentQueries, ...bodies, cacheBytes: 601, ...shares }
+    expect(loadConfig(given).limits).toEqual(limits)
     expect(faultOf({ 'limit-sql-bytes': 5 })).toBe("InvalidParameter Unknown option 'limit-sql-bytes'.")
   })
 })

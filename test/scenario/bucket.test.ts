@@ -107,7 +107,7 @@ test('a reader beside it answers the same, writes nothing, and fetches no slice 
 })
 
 test('the store is whole, and nothing of the trials is left in it', async () => {
-  const report = await checkStore('s3://tests/lake')
+  const report = await checkStore(`s3://tests/lake?endpoint=${stub.url}`)
   expect(report.datasets.map(({ ok }) => ok)).toEqual([true])
   expect([...stub.objects.keys()].filter((key) => key.includes('selftest'))).toEqual([])
 })
