@@ -36,7 +36,7 @@ const form = {
 
 export const kafkaOptions: UrlOptions<KafkaConfig> = {
   name: 'kafka',
-  text: 'or Apache Kafka, kafka://[user@]host:9092,host2:9092/prefix. The prefix begins the names of the topics (default: proofstream). Parameters after ? are partitions=<number> (of a log that is made; default: 8), tls=true, ca=<file> (certificates of the authority of the brokers), cert=<file>&key=<file> (the certificate of this node), and with a user mechanism=<plain, scram-sha-256 or scram-sha-512> and password-file=<file>, unless PROOFSTREAM_LOG_PASSWORD has the password',
+  text: 'or Apache Kafka, kafka://[user@]host:9092,host2:9092/prefix. The prefix begins the names of the topics (proofstream without one). Parameters after ? are partitions=<number> of a log that is made (8 without). TLS takes tls=true, ca=<file> (certificates of the authority of the brokers) and cert=<file>&key=<file> (the certificate of this node). A user takes mechanism=<plain, scram-sha-256 or scram-sha-512> and password-file=<file>. Without that file, the password is in PROOFSTREAM_LOG_PASSWORD',
   read: kafkaConfig,
 }
 
