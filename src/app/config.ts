@@ -51,11 +51,6 @@ const fixedOptions: readonly OptionRow[] = [
     text: `directory of the store (default: <data>/store), ${textsOf(storeDrivers)}. It is shared by processes with other roles. With the https:// address of a node, a replica follows its datasets into <data>/store`,
   },
   {
-    name: 'slice-cache',
-    type: 'text',
-    text: 'local directory for copies of slices that are not files here. Replicas on one machine may share it, within their --limit-cache-bytes (default: in <data>/cache)',
-  },
-  {
     name: 'roles',
     type: 'list',
     default: roles.join(','),
@@ -273,7 +268,6 @@ function assemble(values: OptionValues): Config {
     dataDir: text('data'),
     storeDir: isUrl ? undefined : store,
     storeUrl: isUrl ? store : undefined,
-    sliceCacheDir: values.get('slice-cache') as string | undefined, // text by its row
     roles: rolesOf(list('roles') ?? [], log === undefined),
     without,
     log: log?.driver.options.name ?? 'file',

@@ -26,6 +26,7 @@ const instead: readonly (readonly [string, string])[] = [
     'kafka-sasl-password',
     'it is in the environment as PROOFSTREAM_LOG_PASSWORD, or in the file that --log has as password-file',
   ],
+  ['slice-cache', 'copies of slices are in <data>/cache'],
   ['limit-query-memory-bytes', ofMemory],
   ['limit-concurrent-queries', ofMemory],
   ['limit-export-slots', ofMemory],
