@@ -48,7 +48,7 @@ const fixedOptions: readonly OptionRow[] = [
   {
     name: 'store',
     type: 'text',
-    text: `directory of the store (default: <data>/store), ${textsOf(storeDrivers)}. It is shared by processes with other roles. With the https:// address of a node, a replica follows its datasets into <data>/store`,
+    text: `directory of the store (default: <data>/store), ${textsOf(storeDrivers)}. The store is shared by processes with other roles. With the https:// address of a node, a replica follows its datasets into <data>/store`,
   },
   {
     name: 'roles',

@@ -130,14 +130,14 @@ export function readOptionUrl<Name extends string>(text: string, form: UrlForm<N
 
 function readParameters<Name extends string>(query: string, form: UrlForm<Name>): OptionUrl<Name>['parameters'] {
   const given = [...new URLSearchParams(query)]
-  const bad = (name: string, fault: string) => {
-    const shown = /^[\w-]{1,50}$/.test(name) ? `the parameter '${name}'` : 'a parameter'
-    return invalidOption(`Option '${form.option}' has ${shown} ${fault}; it takes ${form.parameters.join(', ')}.`)
+  const bad = (name: string, fault: string): NodeError => {
+    const named = /^[\w-]{1,50}$/.test(name) ? `Parameter '${name}'` : 'A parameter'
+    return invalidOption(`${named} of option '${form.option}' ${fault}; it takes ${form.parameters.join(', ')}.`)
   }
   for (const [at, [name, value]] of given.entries()) {
-    if (!form.parameters.some((known) => known === name)) throw bad(name, 'that it does not know')
-    if (value === '') throw bad(name, 'without a value')
-    if (given.findIndex(([other]) => other === name) < at) throw bad(name, 'twice')
+    if (!form.parameters.some((known) => known === name)) throw bad(name, 'is unknown')
+    if (value === '') throw bad(name, 'has no value')
+    if (given.findIndex(([other]) => other === name) < at) throw bad(name, 'is given twice')
   }
   return Object.fromEntries(given) as OptionUrl<Name>['parameters'] // of known names by the lines above
 }
@@ -168,9 +168,7 @@ export function tlsFilesOf(option: string, { ca, cert, key }: TlsFiles): TlsFile
 export function oneOf<T extends string>(option: string, parameter: string, value: string, values: readonly T[]): T {
   const found = values.find((one) => one === value)
   if (found !== undefined) return found
-  throw invalidOption(
-    `Option '${option}' has the parameter '${parameter}' with another value than ${values.join(', ')}.`,
-  )
+  throw invalidOption(`Parameter '${parameter}' of option '${option}' must be one of ${values.join(', ')}.`)
 }
 
 /** An option that is none, or is not as it must be. */

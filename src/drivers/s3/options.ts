@@ -23,7 +23,7 @@ const form = {
 
 export const bucketOptions: UrlOptions<BucketConfig> = {
   name: 's3',
-  text: "or a bucket, 's3://bucket/prefix?endpoint=https://host:9000'. Without an endpoint it is one of AWS or Google. Other parameters are region=<word> (AWS_REGION without it, else us-east-1) and path-style=<true or false> (the bucket is in the path, not in the host, as with an endpoint). With condition=gcs, new objects are written with the header of Google (x-goog-if-generation-match), else with that of AWS (If-None-Match)",
+  text: "or a bucket, 's3://bucket/prefix?endpoint=https://host:9000'. Without an endpoint it is one of AWS. Other parameters are region=<word> (AWS_REGION without it, else us-east-1) and path-style=<true or false> (the bucket is in the path, not in the host, as with an endpoint). A bucket of Google takes condition=gcs (new objects are written with the header x-goog-if-generation-match, not If-None-Match)",
   read: bucketConfig,
 }
 

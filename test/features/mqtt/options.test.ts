@@ -59,9 +59,9 @@ test.each([
   [{ mqtt: 'tcp://broker?ca=ca.pem' }, /must begin with mqtts: mqtts/],
   [{ mqtt: 'mqtts://broker?key=key.pem' }, /belong together/],
   [{ mqtt: 'tcp://broker?client-id=a b' }, /client-id 'a b'/],
-  [{ mqtt: 'tcp://broker?retain=1' }, /'retain' that it does not know; it takes ca, cert, key, client-id/],
-  [{ mqtt: 'mqtts://broker?ca=a&ca=b' }, /'ca' twice/],
-  [{ mqtt: 'mqtts://broker?ca=' }, /'ca' without a value/],
+  [{ mqtt: 'tcp://broker?retain=1' }, /'retain' of option 'mqtt' is unknown; it takes ca, cert, key, client-id/],
+  [{ mqtt: 'mqtts://broker?ca=a&ca=b' }, /'ca' of option 'mqtt' is given twice/],
+  [{ mqtt: 'mqtts://broker?ca=' }, /'ca' of option 'mqtt' has no value/],
   [{ mqtt: 'tcp://100%25%zz@broker' }, /begins no escape/],
   [{ roles: 'replica' }, /for gateways/],
 ])('%j is refused', (options, message) => {
