@@ -23,7 +23,7 @@ export async function measureBucket(): Promise<Measure[]> {
   // Blocks as they are asked for, not as datasets are paced.
   const tuning = { cut: { burstBlocks: 10_000, openAgeMs: 100 } }
   const near = await startBenchNode({}, { tuning })
-  const far = await startBenchNode({ store: 's3://tests/lake', 's3-endpoint': server.url }, { tuning })
+  const far = await startBenchNode({ store: `s3://tests/lake?endpoint=${server.url}` }, { tuning })
   try {
     for (const node of [near, far]) {
       await node.post(alias, '{"n":0}\n', { query: '?create=true' })

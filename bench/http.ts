@@ -90,7 +90,7 @@ export async function measureDurablePosts(rounds = 3): Promise<Measure[]> {
 
 /** A large post, then queries over ten of them. */
 export async function measureMillionRows(): Promise<Measure[]> {
-  const node = await startBenchNode({ 'limit-concurrent-queries': 1 })
+  const node = await startBenchNode({}, { tuning: { limits: { concurrentQueries: 1 } } })
   await node.post('acme/big', ndjsonRows(0, 100_000), { query: '?create=true', prefer: 'wait=30' })
   const times: number[] = []
   let bytes = 0

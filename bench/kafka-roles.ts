@@ -79,7 +79,7 @@ class Roles {
 
   async start(role: Role, name: Role | 'standby' = role, tuning: Tuning = {}): Promise<void> {
     const shared = ['--roles', role, '--store', join(this.#home, 'store'), '--log-level', 'warn']
-    const kafka = ['--log', 'kafka', '--kafka-brokers', this.#broker, '--topic-prefix', 'roles']
+    const kafka = ['--log', `kafka://${this.#broker}/roles`]
     const dataDir = join(this.#home, name)
     this.#running.set(name, await serveNode(dataDir, [...shared, ...kafka], {}, tunedProgram(tuning)))
   }

@@ -40,9 +40,8 @@ interface Pair {
 
 /** Two nodes that differ only in their log, each with a dataset that has its columns. */
 async function startPair(broker: string, name: string): Promise<Pair> {
-  const options = { log: 'kafka', 'kafka-brokers': [broker], 'topic-prefix': name }
   const file = await startBenchNode({}, { pinned: true })
-  const kafka = await startBenchNode(options, { pinned: true })
+  const kafka = await startBenchNode({ log: `kafka://${broker}/${name}` }, { pinned: true })
   for (const node of [file, kafka]) await node.post('acme/t', ndjsonRows(0, 100), { query: '?create=true' })
   return { file, kafka }
 }

@@ -11,7 +11,7 @@ const betweenMs = 500
 const rows = 100
 
 export async function measureLive(): Promise<Measure[]> {
-  const node = await startBenchNode({ 'limit-caller-share': 100 })
+  const node = await startBenchNode({}, { tuning: { limits: { callerShare: 100 } } })
   const body = Array.from({ length: rows }, (_, i) => `{"device":"d-${i}","temp":${20 + i / 10}}\n`).join('')
   await node.post('acme/quiet', body, { query: '?create=true' })
   // Code is compiled and the engine runs: what comes on top is what listeners take.

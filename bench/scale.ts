@@ -97,8 +97,8 @@ async function measure(
 if (!existsSync(join(dir, 'store')))
   console.log(`made in ${((await timeMs(() => makeScale(dir, 'acme/scale', blocks))) / 1000).toFixed(0)} s`)
 const jars = await mavenJars(new URL('../test/features/iceberg/pom.xml', import.meta.url).pathname, 'lake')
-const limits = { 'limit-query-ms': queryMs, 'limit-query-memory-bytes': Number(queryMiB) * 2 ** 20 }
-const node = await startNodeProcess({ data: dir, ...limits }, { tuning: { limits: { keptAnswerBytes: 0 } } })
+const limits = { keptAnswerBytes: 0, queryMemoryBytes: Number(queryMiB) * 2 ** 20 }
+const node = await startNodeProcess({ data: dir, 'limit-query-ms': queryMs }, { tuning: { limits } })
 await measure('replica', '"acme/scale"', { node: node.pid }, async (query) => {
   const headers = { authorization: `Bearer ${node.token}`, 'content-type': 'application/json' }
   const answer = await fetch(`${node.url}/query`, {

@@ -180,14 +180,14 @@ describe('the repository', () => {
     expect(rooms.size).toBeLessThanOrEqual(16)
   })
 
-  test('has at most 59 options of a node and 38 commands, as the help shows them', () => {
+  test('has at most 34 options of a node and 38 commands, as the help shows them', () => {
     const program = createProgram({ clientEnvironment, loadConfig, optionTable }, [], async () => {})
     const serve = program.commands.find((command) => command.name() === 'serve')
     const flags = serve?.helpInformation().match(/^ +--/gm) ?? []
     expect(flags.length).toBe(optionTable.length + 1)
     // Seven of them are of the ledger: its name, its key, its delay, its witnesses and how long they are waited for, and the
     // authority that stamps its heads, and how often.
-    expect(flags.length).toBeLessThanOrEqual(59)
+    expect(flags.length).toBeLessThanOrEqual(34)
     // A group of commands has no arguments of its own; `export`, which is a command and has one, has.
     const commandsOf = (command: Command): string[] => [
       ...(command.commands.length === 0 || command.registeredArguments.length > 0 ? [command.name()] : []),

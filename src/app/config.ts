@@ -1,10 +1,11 @@
 // The node's options table: flags, environment, config file, defaults, help and docs. The only reader of process.env.
 
 import { readFileSync } from 'node:fs'
-import { totalmem } from 'node:os'
+import { availableParallelism, totalmem } from 'node:os'
 import { logDrivers, storeDrivers } from './drivers.ts'
 import { features } from './features.ts'
-import { limitOption, limitOptions, limitsOf } from '../libraries/base/limits.ts'
+import { goneOptions } from './gone-options.ts'
+import { limitOption, limitOptions, limitsOf, queriesInMemory } from '../libraries/base/limits.ts'
 import { hostAndPort, isLoopback } from '../libraries/base/loopback.ts'
 import { type Role, roles } from '../libraries/model/names.ts'
 import type { Config } from '../node/config.ts'
@@ -17,25 +18,23 @@ import {
   type OptionRow,
   type OptionValue,
   type OptionValues,
-  originOption,
+  originOf,
+  passwordVariable,
   schemeOf,
 } from '../node/options.ts'
 
-const groupsOfDrivers: readonly OptionGroup<unknown>[] = [...storeDrivers, ...logDrivers].map(({ options }) => options)
-
-/** The groups of options of drivers and features but for those that are left out. */
+/** The groups of options of features but for those that are left out. */
 export function optionGroups(without: readonly string[] = []): readonly OptionGroup<unknown>[] {
-  const ofFeatures: readonly OptionGroup<unknown>[] = features.flatMap(({ options }) => options ?? [])
-  return [...groupsOfDrivers, ...ofFeatures.filter(({ name }) => !without.includes(name))]
-}
-
-function rowsOfDrivers(drivers: readonly (LogDriver | StoreDriver)[], driverOf: 'log' | 'store'): OptionRow[] {
-  return drivers.flatMap(({ options }) => options.rows.map((row) => ({ ...row, driverOf })))
+  return features.flatMap(({ name, options }) => (options === undefined || without.includes(name) ? [] : options))
 }
 
 const rowsOfFeatures: readonly OptionRow[] = features.flatMap(({ name, options }) =>
   (options?.rows ?? []).map((row) => ({ ...row, feature: name })),
 )
+
+function textsOf(drivers: readonly (LogDriver | StoreDriver)[]): string {
+  return drivers.map(({ options }) => options.text).join(', ')
+}
 
 const defaultDataDir = './proofstream-data'
 
@@ -49,13 +48,7 @@ const fixedOptions: readonly OptionRow[] = [
   {
     name: 'store',
     type: 'text',
-    text: 'directory of the store, or s3://bucket/prefix, shared by processes with other roles (default: <data>/store). With the https:// address of a node, a replica follows its datasets into <data>/store',
-  },
-  ...rowsOfDrivers(storeDrivers, 'store'),
-  {
-    name: 'slice-cache',
-    type: 'text',
-    text: 'local directory for copies of slices that are not files here. Replicas on one machine may share it, within their --limit-cache-bytes (default: in <data>/cache)',
+    text: `directory of the store (default: <data>/store), ${textsOf(storeDrivers)}. The store is shared by processes with other roles. With the https:// address of a node, a replica follows its datasets into <data>/store`,
   },
   {
     name: 'roles',
@@ -126,10 +119,8 @@ const fixedOptions: readonly OptionRow[] = [
     name: 'log',
     type: 'text',
     default: 'file',
-    values: ['file', ...logDrivers.map(({ options }) => options.name)],
-    text: 'the log of records: files in the data directory, or Apache Kafka',
+    text: `the log of records: file (in the data directory), ${textsOf(logDrivers)}`,
   },
-  ...rowsOfDrivers(logDrivers, 'log'),
   ...rowsOfFeatures,
   {
     name: 'log-level',
@@ -186,6 +177,7 @@ export function readOptions(flags: RawValues, configFile?: string): readonly Rea
       (['default', defaults.get(row.name) ?? row.default] as const)
     return { row, source, value: raw === undefined ? undefined : parseValue(row, raw) }
   }
+  refuseGone({ flags, file })
   const without = optionTable.filter(({ name }) => name === 'without').flatMap((row) => read(row).value ?? [])
   const rows = optionTable.filter(({ feature }) => feature === undefined || !without.includes(feature))
   const idle = optionTable.find((row) => !rows.includes(row) && sourcesOf(row).some(([, value]) => isGiven(value)))
@@ -204,6 +196,12 @@ export function readOptions(flags: RawValues, configFile?: string): readonly Rea
   return rows.map(read)
 }
 
+function refuseGone({ flags, file }: { readonly flags: RawValues; readonly file: RawValues }): void {
+  for (const [name, text] of goneOptions) {
+    if ([flags[name], process.env[variableOf({ name })], file[name]].some(isGiven)) throw invalidOption(text)
+  }
+}
+
 function isGiven(value: unknown): boolean {
   return value !== undefined && value !== null
 }
@@ -211,9 +209,10 @@ function isGiven(value: unknown): boolean {
 /** Set for programs beside a service by Kubernetes and Docker, by the name of the service. */
 const ofServices = /_(?:SERVICE_(?:HOST|PORT)\w*|PORT|PORT_\d+_[A-Z]+\w*)$/
 
-/** Variables that are called as options are, but name none: nothing reads them. */
-export function strayVariables(): readonly string[] {
-  const known = new Set([...optionTable.map(variableOf), 'PROOFSTREAM_SERVER', 'PROOFSTREAM_TOKEN'])
+/** Variables that are called as options are, but name none: nothing reads them. The file log has no password. */
+export function strayVariables({ log }: Pick<Config, 'log'>): readonly string[] {
+  const others = ['PROOFSTREAM_SERVER', 'PROOFSTREAM_TOKEN', ...(log === 'file' ? [] : [passwordVariable])]
+  const known = new Set([...optionTable.map(variableOf), ...others])
   const isStray = (name: string): boolean => !known.has(name) && !ofServices.test(name)
   return Object.keys(process.env).filter((name) => name.startsWith('PROOFSTREAM_') && isStray(name))
 }
@@ -252,23 +251,27 @@ function assemble(values: OptionValues): Config {
   const { host, port } = listen
   const loopbackOnly = isLoopback(host)
   const store = values.get('store') as string | undefined // text by its row
-  const asked = values.get('public-url') as string | undefined // text by its row
-  const publicUrl = asked === undefined ? undefined : originOption('public-url', asked)
+  const publicUrl = readPublicUrl(values.get('public-url') as string | undefined) // text by its row
   const without = list('without') ?? []
   const groups = optionGroups(without)
-  const isUrl = isStoreUrl(store, groups)
-  const read = groups.map(({ name, read }): [string, unknown] => [name, read(values, awsEnvironment())])
+  const log = readLog(text('log'))
+  const driven = store === undefined ? undefined : readStore(store)
+  const isUrl = driven !== undefined || groups.some(({ schemes }) => schemes?.includes(schemeOf(store) ?? '') === true)
+  if (!isUrl && store !== undefined) refuseOddStore(store, groups)
+  const settings = new Map(groups.map(({ name, read }) => [name, read(values)]))
+  for (const one of [log, driven]) if (one !== undefined) settings.set(one.driver.options.name, one.options)
   const given = Object.fromEntries(limitOptions.map(([name]) => [name, number(limitOption(name) ?? '')]))
-  const limits = limitsOf(given, machineMemoryBytes())
+  const memoryBytes = machineMemoryBytes()
+  const concurrentQueries = Math.min(availableParallelism(), queriesInMemory(memoryBytes))
+  const limits = limitsOf({ ...given, concurrentQueries }, memoryBytes)
   return {
     dataDir: text('data'),
     storeDir: isUrl ? undefined : store,
     storeUrl: isUrl ? store : undefined,
-    sliceCacheDir: values.get('slice-cache') as string | undefined, // text by its row
-    roles: rolesOf(list('roles') ?? [], text('log')),
+    roles: rolesOf(list('roles') ?? [], log === undefined),
     without,
-    log: text('log'),
-    settings: new Map(read.filter(([, settings]) => settings !== undefined)),
+    log: log?.driver.options.name ?? 'file',
+    settings,
     listenHost: host,
     listenPort: port,
     nodeKeyFile: values.get('node-key') as string | undefined, // text by its row
@@ -288,31 +291,59 @@ function assemble(values: OptionValues): Config {
   }
 }
 
-/** Variables of AWS's own programs; empty values count as absent. */
-function awsEnvironment(): Environment {
-  return Object.fromEntries(
-    Object.entries(process.env).filter(([name, value]) => name.startsWith('AWS_') && value !== ''),
-  )
+function readPublicUrl(text: string | undefined): URL | undefined {
+  const url = text === undefined ? undefined : originOf(text)
+  if (text === undefined || url !== undefined) return url
+  throw invalidOption(`Option 'public-url' is '${text}'; expected https://host or http://host:port.`)
 }
 
-/** Whether `store` is a URL that one of the groups opens, and no directory. Throws NodeError `InvalidParameter` for others. */
-function isStoreUrl(store: string | undefined, groups: readonly OptionGroup<unknown>[]): boolean {
-  const scheme = schemeOf(store)
+/** A driver, and what it makes of a URL. */
+export interface ReadUrl<D extends LogDriver | StoreDriver> {
+  readonly driver: D
+  readonly options: ReturnType<D['options']['read']>
+}
+
+/** Reads `text` as the option `log` has it; undefined for `file`. Throws NodeError `InvalidParameter`. */
+export function readLog(text: string): ReadUrl<LogDriver> | undefined {
+  const driver = driverOf(logDrivers, text)
+  if (driver !== undefined) return { driver, options: driver.options.read(text, driverEnvironment()) }
+  if (text === 'file') return undefined
+  // An address with a password in it is not repeated.
+  const expected = ['file', ...logDrivers.map(({ options }) => `${options.name}://…`)].join(', or ')
+  throw invalidOption(`Option 'log' is ${text.includes('@') ? 'another text' : `'${text}'`}; expected ${expected}.`)
+}
+
+/** Undefined for what no driver opens. Throws NodeError `InvalidParameter`. */
+function readStore(text: string): ReadUrl<StoreDriver> | undefined {
+  const driver = driverOf(storeDrivers, text)
+  return driver && { driver, options: driver.options.read(text, driverEnvironment()) }
+}
+
+function driverOf<D extends LogDriver | StoreDriver>(drivers: readonly D[], url: string): D | undefined {
+  return drivers.find(({ options }) => options.name === schemeOf(url))
+}
+
+function driverEnvironment(): Environment {
+  const isOfDrivers = (name: string): boolean => name.startsWith('AWS_') || name === passwordVariable
+  return Object.fromEntries(Object.entries(process.env).filter(([name, value]) => isOfDrivers(name) && value !== ''))
+}
+
+/** Throws NodeError `InvalidParameter` for a store that looks like a URL, but is none that a driver or a feature opens. */
+function refuseOddStore(store: string, groups: readonly OptionGroup<unknown>[]): void {
   // `s3:bucket` is a slip, and no directory that anybody wants. One letter is a drive.
-  if (scheme === undefined && !/^[a-z][a-z0-9+.-]+:/i.test(store ?? '')) return false
-  const known = groups.flatMap(({ schemes }) => schemes ?? [])
-  if (scheme !== undefined && known.includes(scheme)) return true
+  if (!/^[a-z][a-z0-9+.-]+:/i.test(store)) return
+  const known = [...storeDrivers.map(({ options }) => options.name), ...groups.flatMap(({ schemes }) => schemes ?? [])]
   const candidates = known.map((name) => `${name}://…`).join(', ')
   throw invalidOption(`Option 'store' is '${store}'; expected a directory, or ${candidates}.`)
 }
 
-function rolesOf(named: readonly string[], log: string): readonly Role[] {
+function rolesOf(named: readonly string[], hasFileLog: boolean): readonly Role[] {
   const unknown = named.find((name) => !roles.some((role) => role === name))
   if (unknown !== undefined || named.length === 0) {
     throw invalidOption(`Option 'roles' is '${named.join(',')}'; expected some of ${roles.join(', ')}.`)
   }
   const has = roles.filter((role) => named.includes(role))
-  if (log === 'file' && has.includes('gateway') !== has.includes('builder')) {
+  if (hasFileLog && has.includes('gateway') !== has.includes('builder')) {
     throw invalidOption(
       `Option 'roles' is '${named.join(',')}', but one process has a file log: gateway and builder go together there.`,
     )

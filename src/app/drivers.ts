@@ -4,7 +4,7 @@ import { kafkaOptions } from '../drivers/kafka/options.ts'
 import { bucketOptions } from '../drivers/s3/options.ts'
 import type { LogDriver, StoreDriver } from '../node/driver.ts'
 
-/** `--log` names one. */
+/** The scheme of `--log` names one. */
 export const logDrivers: readonly LogDriver[] = [
   { options: kafkaOptions, load: async () => (await import('../drivers/kafka/driver.ts')).kafka },
 ]

@@ -1,5 +1,5 @@
-// Options of a feature or a driver that nothing calls for. Most are slips, such as `--store S3//name` beside the address of a
-// bucket, which would make a directory of that name.
+// Options of a feature that nothing calls for. Most are slips, such as `--store HTTPS//node` beside what to follow of that node,
+// which would make a directory of that name.
 
 import { optionGroups, type ReadOption } from './config.ts'
 import { invalidOption } from '../node/options.ts'
@@ -12,7 +12,7 @@ export function refuseIdleOptions(options: readonly ReadOption[]): void {
     const idle = options.find(
       ({ row, value, source }) => names.includes(row.name) && source !== 'default' && value !== row.default,
     )
-    if (idle === undefined || read(values, {}) !== undefined) continue
+    if (idle === undefined || read(values) !== undefined) continue
     const store = values.get('store')
     const beside = store === undefined ? '' : ` (option 'store' is '${String(store)}')`
     throw invalidOption(`Option '${idle.row.name}' has no effect here${beside}; it needs ${needs}.`)

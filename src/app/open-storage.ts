@@ -167,6 +167,9 @@ export async function logDriverOf({ log, settings }: Config): Promise<LogDriven 
 /** Topics of the log that `config` names. Throws NodeErrors `InvalidParameter`; its methods throw `LogUnavailable`. */
 export async function openStreams(config: Config): Promise<Streams> {
   const driven = await logDriverOf(config)
-  if (driven === undefined) throw new NodeError('InvalidParameter', 'The file log has no topics.')
+  if (driven === undefined) {
+    const hint = 'Name the log with --log kafka://host:9092/prefix.'
+    throw new NodeError('InvalidParameter', 'The file log has no topics.', { hint })
+  }
   return driven.code.streams(driven.options, await loggerOf(config))
 }

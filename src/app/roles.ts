@@ -9,7 +9,6 @@ import { openBuildNotes } from '../node/builder/poison.ts'
 import { declareLog, otherLogs } from '../node/builder/resume.ts'
 import { Outcomes } from '../node/catalog/outcomes.ts'
 import { machineMemoryBytes } from './config.ts'
-import type { Config } from '../node/config.ts'
 import type { Opening } from '../node/driver.ts'
 import { lockDirectory } from '../node/machine/disk/directory-lock.ts'
 import { SpaceReserve } from '../node/machine/disk/space.ts'
@@ -123,13 +122,12 @@ export function openLogWatch({ store, clock, logger, opened }: Shared, log: Agin
 export function openQueries(shared: Shared): Engines {
   const { config, paths, clock, logger, catalog, opened } = shared
   const { limits, anonymousRead } = config
-  const inMemory = queriesInMemory(machineMemoryBytes())
   const engines = new Engines({
     enginesDir: paths.engines,
     cores: availableParallelism(),
-    processes: limits.concurrentQueries || Math.min(availableParallelism(), inMemory),
+    processes: limits.concurrentQueries,
     // Where there is memory for one query alone, nothing stands ready beside it.
-    spares: Math.min(1, inMemory - 1),
+    spares: Math.min(1, queriesInMemory(machineMemoryBytes()) - 1),
     exportSlots: limits.exportSlots,
     exportMs: limits.exportMs,
     exportBytes: limits.exportBytes,
@@ -139,7 +137,7 @@ export function openQueries(shared: Shared): Engines {
     queueLimit: limits.queuedQueries,
     callerSharePercent: limits.callerShare,
     isOpen: (dataset) => anonymousRead && catalog.heldName(dataset)?.visibility === 'public',
-    dataRoots: [paths.store, sliceFilesOf(config, paths), mergedDir(paths)],
+    dataRoots: [paths.store, slicesDir(paths), mergedDir(paths)],
     logger,
     clock,
   })
@@ -149,14 +147,13 @@ export function openQueries(shared: Shared): Engines {
 
 /** Slices as files, for the engine of a replica. */
 export function openSliceFiles({ config, paths, store, clock, opened }: Shared): SliceFiles {
-  const dir = sliceFilesOf(config, paths)
-  const files = new SliceFiles({ store, dir, mostBytes: config.limits.sliceFileBytes, clock })
+  const files = new SliceFiles({ store, dir: slicesDir(paths), mostBytes: config.limits.sliceFileBytes, clock })
   opened.push(() => files.close())
   return files
 }
 
-function sliceFilesOf({ sliceCacheDir }: Config, { cache }: DataPaths): string {
-  return sliceCacheDir ?? join(cache, slicesFolder)
+function slicesDir({ cache }: DataPaths): string {
+  return join(cache, slicesFolder)
 }
 
 /** Opens the merged files of a replica. They are cut off from `opened` last first: what makes them before where they lie. */

@@ -7,7 +7,7 @@ import type { Logger } from '../libraries/base/logger.ts'
 
 /** Warns in the log, with what to do. */
 export async function warnAtStart(config: Config, logger: Logger): Promise<void> {
-  for (const variable of strayVariables()) {
+  for (const variable of strayVariables(config)) {
     logger.warn({ variable }, 'This variable names no option, and nothing reads it; proofstream serve --help lists all')
   }
   warnOfNetwork(config, logger)

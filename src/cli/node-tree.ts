@@ -92,12 +92,12 @@ function backupRows(table: readonly OptionRow[]): readonly OptionRow[] {
 }
 
 function logRows(table: readonly OptionRow[]): readonly OptionRow[] {
-  return table.filter(({ name, driverOf }) => name === 'log' || driverOf === 'log')
+  return table.filter(({ name }) => name === 'log')
 }
 
 /** The options that say where the store is. */
 function storeRows(table: readonly OptionRow[]): readonly OptionRow[] {
-  return table.filter(({ name, driverOf }) => name === 'data' || name === 'store' || driverOf === 'store')
+  return table.filter(({ name }) => name === 'data' || name === 'store')
 }
 
 const streamsCommands = {
@@ -108,7 +108,7 @@ const streamsCommands = {
 /** `streams check|apply`, with those options of the table that say where Kafka is. */
 export function addStreamsCommands(program: Command, runner: Runner, table: readonly OptionRow[]): void {
   const streams = program.command('streams').description('compare the Kafka topics with their contracts in streams/')
-  const rows = table.filter(({ driverOf }) => driverOf === 'log')
+  const rows = logRows(table)
   for (const action of ['check', 'apply'] as const) {
     withNodeOptions(streams.command(action), rows)
       .description(streamsCommands[action])
@@ -123,21 +123,20 @@ export function addStreamsCommands(program: Command, runner: Runner, table: read
 /** `log adopt` and `log reject`, with those options of the table that say where store and logs are. */
 export function addLogCommands(program: Command, runner: Runner, table: readonly OptionRow[]): void {
   const log = program.command('log').description('the logs of a store')
-  const adoptRows = [...storeRows(table), ...table.filter(({ driverOf }) => driverOf === 'log')]
+  const rows = storeRows(table)
   const adopt = log
     .command('adopt <old> <new>')
     .description(
-      'give up one log for another: file, file:DIR, kafka, kafka:PREFIX, or the id of a lost log. No node may be running',
+      'give up one log for another: file, file:DIR, a URL such as kafka://host:9092/prefix, or the id of a lost log. No node may be running',
     )
     .option('--accept-loss', 'also give up messages that cannot be built')
-  withNodeOptions(adopt, adoptRows).action(
+  withNodeOptions(adopt, rows).action(
     runner<Values>(async (context, [old = '', next = ''], options) => {
       const acceptLoss = options['acceptLoss'] === true
       const { adoptLog } = await code.log()
-      return adoptLog(context, { ...nodeOptionsOf(adoptRows, options), old, next, acceptLoss })
+      return adoptLog(context, { ...nodeOptionsOf(rows, options), old, next, acceptLoss })
     }),
   )
-  const rows = storeRows(table)
   const reject = log
     .command('reject [dataset]')
     .description(

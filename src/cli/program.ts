@@ -4,7 +4,7 @@
 import { Command, CommanderError } from 'commander'
 import type { FormatFacts } from '../libraries/formats/format.ts'
 import { type CommandContext, contextOf, type Entry, outputOption, type Runner } from './context.ts'
-import { exitCodes, failureOf, printFailure } from './failure.ts'
+import { exitCodes, failureOf, note, printFailure } from './failure.ts'
 import { onSignal } from './interrupt.ts'
 import { addCommands } from './tree.ts'
 
@@ -25,12 +25,23 @@ export async function runCommandLine(args: readonly string[], entry: Entry): Pro
     await program.parseAsync(args, { from: 'user' })
   } catch (error) {
     // Commander has told what is wrong (or printed the help that was asked for).
-    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage
+    if (error instanceof CommanderError) {
+      await hintAtGoneOption(error)
+      return error.exitCode === 0 ? exitCodes.done : exitCodes.usage
+    }
     const failure = failureOf(error)
     printFailure(failure)
     return failure.exitCode
   }
   return exitCode
+}
+
+/** What is written in place of an option that a node once had. */
+async function hintAtGoneOption({ code, message }: CommanderError): Promise<void> {
+  if (code !== 'commander.unknownOption') return
+  const { goneOptions } = await import('../app/gone-options.ts')
+  const text = goneOptions.get(/--([a-z0-9-]+)/.exec(message)?.[1] ?? '')
+  if (text !== undefined) note(text)
 }
 
 /** `proofstream … | head`: a reader that stops ends the program, without an error. */

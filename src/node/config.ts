@@ -10,8 +10,6 @@ export interface Config {
   readonly storeDir: string | undefined
   /** Of a bucket, or of the node whose datasets are copied into the store. */
   readonly storeUrl: string | undefined
-  /** Absent for one in the data directory. */
-  readonly sliceCacheDir: string | undefined
   /** In the order of `roles`, at least one. */
   readonly roles: readonly Role[]
   readonly without: readonly string[]

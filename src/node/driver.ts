@@ -6,17 +6,17 @@ import type { AgingLog } from './gateway/log-watch.ts'
 import type { Announcements } from './log/announcements.ts'
 import type { EventLog } from './log/event-log.ts'
 import type { PartitionAssignment } from './log/partitions.ts'
-import type { OptionGroup } from './options.ts'
+import type { UrlOptions } from './options.ts'
 import type { ObjectStore } from './store/object-store.ts'
 import type { Finding } from './upkeep/finding.ts'
 
 export interface LogDriver {
-  readonly options: OptionGroup<unknown>
+  readonly options: UrlOptions<unknown>
   readonly load: () => Promise<LogDriverCode<unknown>>
 }
 
 export interface StoreDriver {
-  readonly options: OptionGroup<StorePlace>
+  readonly options: UrlOptions<StorePlace>
   readonly load: () => Promise<StoreDriverCode<StorePlace>>
 }
 
@@ -57,8 +57,6 @@ export interface LogDriverCode<T> {
   open(options: T, isReader: boolean, opening: Opening): Promise<OpenedLog>
   /** The log alone, which is made where it is missing. */
   openLog(options: T, logger: Logger): Promise<EventLog>
-  /** The options of the log that a person calls `name`; those of the installation without one. */
-  named(options: T, name: string | undefined): T
   streams(options: T, logger: Logger): Promise<Streams>
   /** What `doctor` finds. */
   inspect(options: T): Promise<readonly Finding[]>

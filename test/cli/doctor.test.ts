@@ -91,9 +91,9 @@ describe('before the first start', () => {
     expect(row((await doctor(parent, ['--roles', 'gateway,builder'])).rows, 'engine')).toBeUndefined()
     expect(await readdir(parent)).toEqual([])
     for (const [args, code, words] of [
-      [['--partitions', '-1'], 2, "'partitions' is '-1'"],
+      [['--limit-query-ms', '-1'], 2, "'limit-query-ms' is '-1'"],
       [['--roles', 'builder'], 2, 'gateway and builder go together'],
-      [['--s3-endpoint', 'http://127.0.0.1:1'], 2, 's3-endpoint'],
+      [['--s3-endpoint', 'http://127.0.0.1:1'], 2, "Option 's3-endpoint' is gone"],
       [['--config', join(parent, 'none.json')], 3, 'none.json'],
     ] as const) {
       const wrong = await doctor(parent, args)
@@ -104,23 +104,23 @@ describe('before the first start', () => {
   test('each option that is set is told once, and where; no password is shown', async () => {
     const folder = await freshFolder()
     const file = join(folder, 'options.json')
-    await writeFile(file, '{"partitions": 3, "log-level": "warn", "delete-grace": "2s"}')
+    await writeFile(file, '{"limit-query-ms": 3, "log-level": "warn", "delete-grace": "2s"}')
     const env = { PROOFSTREAM_LOG_LEVEL: 'debug', PROOFSTREAM_NODE_KEY: join(folder, 'key') }
-    const args = ['--data', folder, '--config', file, '--partitions', '8', '--allowed-hosts', 'a.example,b.example']
+    const args = ['--data', folder, '--config', file, '--limit-query-ms', '8', '--allowed-hosts', 'a.example,b.example']
     const { stdout } = await runCommand(['doctor', '-o', 'json', ...args], { env })
     const set = (JSON.parse(stdout) as Row[]).filter(({ check }) => check === 'option').map(({ found }) => found)
     expect(set.sort()).toEqual([
       'allowed-hosts is a.example,b.example (flag)',
       `data is ${folder} (flag)`,
       `delete-grace is 2000 (${file})`,
+      'limit-query-ms is 8 (flag)',
       'log-level is debug (PROOFSTREAM_LOG_LEVEL)',
       `node-key is ${join(folder, 'key')} (PROOFSTREAM_NODE_KEY)`,
-      'partitions is 8 (flag)',
     ])
-    const secret = { PROOFSTREAM_KAFKA_SASL_PASSWORD: 'hunter2', PROOFSTREAM_KAFKA_SASL_USERNAME: 'me' }
-    const kafka = ['--log', 'kafka', '--kafka-brokers', '127.0.0.1:1']
-    const hidden = await runCommand(['doctor', '--data', folder, ...kafka], { env: secret })
-    expect(hidden.stdout).toContain('kafka-sasl-password is ******** (PROOFSTREAM_KAFKA_SASL_PASSWORD)')
+    const secret = { PROOFSTREAM_LOG_PASSWORD: 'hunter2', PROOFSTREAM_TSA: 'http://me:hunter2@127.0.0.1:1' }
+    const hidden = await runCommand(['doctor', '--data', folder, '--log', 'kafka://me@127.0.0.1:1'], { env: secret })
+    expect(hidden.stdout).toContain('log is kafka://me@127.0.0.1:1 (flag)')
+    expect(hidden.stdout).toContain('tsa is ******** (PROOFSTREAM_TSA)')
     expect(hidden.stdout).not.toContain('hunter2')
   })
 
@@ -180,7 +180,7 @@ describe('a stopped node', () => {
   })
 
   test('whose brokers do not answer: 6, for nothing here is wrong', async () => {
-    const { code, rows } = await doctor(data, ['--log', 'kafka', '--kafka-brokers', '127.0.0.1:1'])
+    const { code, rows } = await doctor(data, ['--log', 'kafka://127.0.0.1:1'])
     expect([code, failed(rows)]).toEqual([6, ['kafka']])
     expect(row(rows, 'kafka')?.found).toContain('127.0.0.1:1')
   })

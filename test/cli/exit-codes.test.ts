@@ -34,12 +34,13 @@ describe.concurrent('the command line', () => {
     ['an option value of serve that is none', ['serve', '--cut-interval', 'soon']],
     ['a route to a reserved name', ['serve', '--mqtt', 'tcp://h', '--mqtt-route', 'a/b=query/x']],
     ['a route to a name that is none', ['serve', '--mqtt', 'tcp://h', '--mqtt-route', 'a/b=a b/x']],
-    ['an option without effect', ['serve', '--store', 'S3//acc', '--s3-endpoint', 'http://127.0.0.1:1']],
+    ['an option without effect', ['serve', '--store', 'HTTPS//node', '--follow-token', 'pst_x']],
+    ['an option that is gone', ['serve', '--store', 's3://acc', '--s3-endpoint', 'http://127.0.0.1:1']],
   ])('ends with 2 for %s', async (_, args) => {
     const { code, stdout, stderr } = await run(...args)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toMatch(/^error: /)
-    const options = args.filter((arg) => /^--(?:cut-interval|mqtt-route|s3-endpoint)$/.test(arg))
+    const options = args.filter((arg) => /^--(?:cut-interval|mqtt-route|s3-endpoint|follow-token)$/.test(arg))
     expect(options.filter((option) => !stderr.includes(option.slice(2)))).toEqual([])
   })
 

@@ -43,7 +43,7 @@ interface Fault {
 }
 
 const keys = { AWS_ACCESS_KEY_ID: 'a', AWS_SECRET_ACCESS_KEY: 'b' }
-const bucket = (port: number): readonly string[] => ['--store=s3://rows/here', `--s3-endpoint=http://127.0.0.1:${port}`]
+const bucket = (port: number): readonly string[] => [`--store=s3://rows/here?endpoint=http://127.0.0.1:${port}`]
 
 /** Node where the package for buckets is not installed. */
 const hidden = `import { registerHooks } from 'node:module'

@@ -66,9 +66,9 @@ describe('the compose file of a cluster', () => {
 
   it('makes the bucket that processes name, at the place and with the keys that they name', () => {
     for (const [, { environment = {} }] of nodes) {
-      const bucket = new URL(environment['PROOFSTREAM_STORE'] ?? '').host
+      const { host: bucket, searchParams } = new URL(environment['PROOFSTREAM_STORE'] ?? '')
       expect(String(s3?.['entrypoint'])).toContain(`mkdir -p /buckets/${bucket} `)
-      const { host } = new URL(environment['PROOFSTREAM_S3_ENDPOINT'] ?? '')
+      const { host } = new URL(searchParams.get('endpoint') ?? '')
       expect(String(s3?.['entrypoint'])).toContain(`--port ${host.replace('s3', '')} `)
       expect(environment['AWS_ACCESS_KEY_ID']).toBe(s3?.environment?.['ROOT_ACCESS_KEY'])
       expect(environment['AWS_SECRET_ACCESS_KEY']).toBe(s3?.environment?.['ROOT_SECRET_KEY'])

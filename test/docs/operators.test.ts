@@ -119,16 +119,15 @@ test('docs/keys.md: a key changes, and both the present and a former one are sai
 test('docs/operations.md: a node over a bucket is tried and serves', async () => {
   const bucket = await startS3Stub()
   onTestFinished(() => bucket.close())
-  const env = { PROOFSTREAM_S3_ENDPOINT: bucket.url }
-  const block = blockOf('docs/operations.md', 'npm install --prefix /opt/proofstream @aws-sdk')
+  const page = blockOf('docs/operations.md', 'npm install --prefix /opt/proofstream @aws-sdk')
+  const block = page.replaceAll('?region=', `?endpoint=${bucket.url}&region=`)
   const [, give = '', doctor = '', serve = ''] = block.split('\n')
   const { accessKeyId, secretAccessKey } = testKeys
   const keys = give.replace('ID=…', `ID=${accessKeyId}`).replace('KEY=…', `KEY='${secretAccessKey}'`)
-  const tried = await asAdmin(`${keys}\n${doctor}`, { env })
+  const tried = await asAdmin(`${keys}\n${doctor}`)
   expect([tried.code, tried.stdout]).toEqual([0, expect.stringContaining('s3://lake/proofstream')])
-  const words = serve.split(' ').slice(2)
+  const words = serve.replaceAll("'", '').split(' ').slice(2)
   const node = await served('of-bucket', words, {
-    ...env,
     AWS_ACCESS_KEY_ID: accessKeyId,
     AWS_SECRET_ACCESS_KEY: secretAccessKey,
   })

@@ -12,21 +12,20 @@ vi.mock(import('../../src/app/drivers.ts'), async (original) => {
 })
 
 it('is what a node writes to and reads from', async () => {
-  const live = await startLiveNode({ log: 'toy', 'toy-parts': 3, store: 'box://toys' })
+  const live = await startLiveNode({ log: 'toy://3', store: 'box://toys' })
   try {
     expect((await live.ingest('acme/lab', [{ n: 1 }], '?create=true')).status).toBe(200)
     const answer = await live.query('SELECT n FROM "acme/lab"', { include: ['Proof'] })
     expect(answer.at('output.data')).toEqual([[1]])
-    expect((await live.call('/info')).at('log')).toMatchObject({ kind: 'memory', caution: 'toys break' })
+    expect((await live.call('/info')).at('log')).toMatchObject({ kind: 'memory', partitions: 3, caution: 'toys break' })
   } finally {
     await live.stop()
   }
 })
 
-it('has its options, which are refused where they have no effect, and its schemes', async () => {
-  const { loadConfig, readOptions } = await import('../../src/app/config.ts')
-  const { refuseIdleOptions } = await import('../../src/app/idle-options.ts')
+it('has its schemes, and a text in the help', async () => {
+  const { loadConfig, optionTable } = await import('../../src/app/config.ts')
   expect(() => loadConfig({ store: 'barn://toys' })).toThrow('expected a directory, or s3://…, box://…')
-  expect(() => loadConfig({ log: 'ball' })).toThrow('expected one of file, kafka, toy')
-  expect(() => refuseIdleOptions(readOptions({ 'toy-parts': 3 }))).toThrow('it needs the toy log: --log toy')
+  expect(() => loadConfig({ log: 'ball' })).toThrow("'log' is 'ball'; expected file, or kafka://…, or toy://…")
+  expect(optionTable.find(({ name }) => name === 'log')?.text).toContain('or a toy, toy://PARTS')
 })

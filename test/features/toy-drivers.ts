@@ -1,4 +1,4 @@
-// A log and a store in memory, as drivers with options of their own.
+// A log and a store in memory, as drivers with URLs of their own.
 
 import { NodeError } from '../../src/libraries/base/errors.ts'
 import type { LogDriver, LogDriverCode, StoreDriver, StorePlace } from '../../src/node/driver.ts'
@@ -19,7 +19,6 @@ const code: LogDriverCode<ToyLog> = {
     return { log, announcements, facts, aging: undefined, assignment: undefined, fault: async () => undefined }
   },
   openLog: async ({ partitions }) => openMemoryLog({ partitions }),
-  named: (options) => options,
   streams: () => Promise.reject(new NodeError('InvalidParameter', 'A toy has no topics.')),
   inspect: async () => [],
 }
@@ -27,23 +26,13 @@ const code: LogDriverCode<ToyLog> = {
 export const log: LogDriver = {
   options: {
     name: 'toy',
-    rows: [{ name: 'toy-parts', type: 'integer', default: 2, text: 'partitions of a toy' }],
-    needs: 'the toy log: --log toy',
-    read: (values) => (values.get('log') === 'toy' ? { partitions: values.get('toy-parts') } : undefined),
+    text: 'or a toy, toy://PARTS',
+    read: (url) => ({ partitions: Number(url.slice('toy://'.length)) }),
   },
   load: async () => code,
 }
 
 export const store: StoreDriver = {
-  options: {
-    name: 'box',
-    rows: [],
-    schemes: ['box'],
-    needs: 'a store in a box',
-    read: (values): StorePlace | undefined => {
-      const url = String(values.get('store'))
-      return url.startsWith('box://') ? { url } : undefined
-    },
-  },
+  options: { name: 'box', text: 'or a box, box://NAME', read: (url): StorePlace => ({ url }) },
   load: async () => ({ open: async () => openMemoryStore(() => Date.now()) }),
 }

@@ -24,6 +24,11 @@ export function newPrefix(): string {
   return `t-${randomUUID()}`
 }
 
+/** The log of a node with these topics, in `brokers`. */
+export function kafkaUrl(topicPrefix: string, partitions = 8, brokers = sharedKafka().broker): string {
+  return `kafka://${brokers}/${topicPrefix}?partitions=${partitions}`
+}
+
 /** Options of a log with topics of its own and one partition. */
 export function kafkaLogOptions(more: Partial<KafkaLogOptions> = {}): KafkaLogOptions {
   return {

@@ -12,9 +12,10 @@ export interface Tuning {
 /** A configuration as it was read, but for what `tuning` says. */
 export function tuned(config: Config, { limits, cut, stream }: Tuning): Config {
   const read = Object.fromEntries(limitOptions.map(([name]) => [name, Reflect.get(config.limits, name)]))
+  const { concurrentQueries } = config.limits
   return {
     ...config,
-    limits: limitsOf({ ...read, ...limits }),
+    limits: limitsOf({ concurrentQueries, ...read, ...limits }),
     cut: { ...config.cut, ...cut },
     stream: { ...config.stream, ...stream },
   }

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { must } from '../../src/libraries/base/assert.ts'
-import { newPrefix, noKafka, recordsTopic, sharedAdmin, sharedKafka } from '../helpers/kafka-shared.ts'
+import { kafkaUrl, newPrefix, noKafka, recordsTopic, sharedAdmin } from '../helpers/kafka-shared.ts'
 import { type Answer, send } from '../helpers/live-node.ts'
 import { type Finished, runCommand, type ServedNode, serveNode, tunedProgram } from '../helpers/run-node.ts'
 import type { Tuning } from '../helpers/tuning.ts'
@@ -25,8 +25,9 @@ afterEach(async () => {
   await rm(data, { recursive: true, force: true })
 })
 
+/** Flags of a node whose log has one partition. */
 function kafkaFlags(topicPrefix = prefix): string[] {
-  return ['--kafka-brokers', sharedKafka().broker, '--topic-prefix', topicPrefix]
+  return ['--log', kafkaUrl(topicPrefix, 1)]
 }
 
 async function serve(args: readonly string[], tuning: Tuning = {}): Promise<void> {
@@ -54,11 +55,8 @@ async function recipe(): Promise<string[][]> {
   const block = blockOf('docs/roles.md', 'proofstream serve --data ./node')
   const lines = block.split('\n').filter((line) => line.startsWith('proofstream '))
   const here = (word: string): string =>
-    word === './node' ? data : word === 'kafka:9092' ? sharedKafka().broker : word
-  return lines.map((line) => {
-    const [, ...words] = line.split(' ')
-    return [...words.map(here), ...(line.includes('kafka') ? ['--topic-prefix', prefix] : [])]
-  })
+    word === './node' ? data : word === 'kafka://kafka:9092' ? kafkaUrl(prefix) : word
+  return lines.map((line) => line.split(' ').slice(1).map(here))
 }
 
 /** Arguments of `serve` without those that the helper gives itself. */
@@ -103,16 +101,19 @@ describe.skipIf(noKafka)('a node moves from the file log to Kafka', () => {
 
 describe.skipIf(noKafka)('a topic that was made anew', () => {
   test('halts the node; another one takes over when loss is accepted, and what was lost is in the chain', async () => {
-    const flags = ['--log', 'kafka', '--partitions', '1', ...kafkaFlags()]
+    const flags = kafkaFlags()
     await serve(flags)
     await post('a', [{ i: 1 }])
-    expect(await adoptTo('kafka', 'kafka:other')).toMatchObject({ code: 9, stderr: expect.stringContaining('in use') })
+    expect(await adoptTo(kafkaUrl(prefix, 1), kafkaUrl('other', 1))).toMatchObject({
+      code: 9,
+      stderr: expect.stringContaining('in use'),
+    })
     const { id } = (await call('/info')).at('log') as { id: string }
     await must(node, 'a node runs').end('SIGTERM')
     const admin = await sharedAdmin()
     await admin.deleteTopics({ topics: [recordsTopic({ topicPrefix: prefix })] })
     await sleep(1_000)
-    const gone = await adoptTo(id, 'kafka:other')
+    const gone = await adoptTo(id, kafkaUrl('other', 1))
     expect([gone.code, gone.stderr]).toEqual([8, expect.stringMatching(/messages from \d+ on \(the log is gone\)/)])
     await serve(flags)
     await expect.poll(async () => (await call('/readyz')).text).toContain('LogRegressed')
@@ -120,10 +121,10 @@ describe.skipIf(noKafka)('a topic that was made anew', () => {
     expect(await count('a')).toEqual([1, 1])
     await must(node, 'a node runs').end('SIGTERM')
     const next = newPrefix()
-    const refused = await adoptTo('kafka', `kafka:${next}`)
+    const refused = await adoptTo(kafkaUrl(prefix, 1), kafkaUrl(next, 1))
     expect([refused.code, refused.stderr]).toEqual([8, expect.stringContaining('LogRegressed')])
-    expect(await adoptTo('kafka', `kafka:${next}`, '--accept-loss')).toMatchObject({ code: 0 })
-    await serve(['--log', 'kafka', ...kafkaFlags(next)])
+    expect(await adoptTo(kafkaUrl(prefix, 1), kafkaUrl(next, 1), '--accept-loss')).toMatchObject({ code: 0 })
+    await serve(kafkaFlags(next))
     expect((await post('a', [{ i: 2 }])).at('status')).toBe('committed')
     expect(await count('a')).toEqual([2, 2])
     const state = (await call('/acme/a/blocks?limit=1')).at('blocks.0.event.newSourceState.value')
@@ -134,6 +135,6 @@ describe.skipIf(noKafka)('a topic that was made anew', () => {
   })
 
   function adoptTo(old: string, next: string, ...more: string[]): Promise<Finished> {
-    return runCommand(['log', 'adopt', old, next, '--data', data, '--partitions', '1', ...kafkaFlags(), ...more])
+    return runCommand(['log', 'adopt', old, next, '--data', data, ...more])
   }
 })

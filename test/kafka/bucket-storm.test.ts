@@ -46,9 +46,9 @@ describe.skipIf(noKafka)('a storm over a bucket', () => {
     dir = await mkdtemp(join(tmpdir(), 'proofstream-bucket-storm-'))
     stub = await startS3Stub({ fault })
     const env = { AWS_ACCESS_KEY_ID: testKeys.accessKeyId, AWS_SECRET_ACCESS_KEY: testKeys.secretAccessKey }
-    for (const [name, value] of Object.entries({ ...env, PROOFSTREAM_S3_ENDPOINT: stub.url })) vi.stubEnv(name, value)
+    for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value)
     broker = await Broker.start()
-    const elsewhere = { options: { store, 's3-endpoint': stub.url }, env }
+    const elsewhere = { options: { store: `${store}?endpoint=${stub.url}` }, env }
     fleet = new Fleet({ dir, names, brokersOf: () => broker.address, topicPrefix: newPrefix(), random, elsewhere })
     await fleet.start('gateway-1')
     await Promise.all(names.slice(1).map((name) => fleet.start(name)))

@@ -10,7 +10,7 @@ import { must } from '../../src/libraries/base/assert.ts'
 import { type S3Stub, startS3Stub } from '../adapters/s3-stub.ts'
 import { testKeys } from '../helpers/buckets.ts'
 import { readCompose } from '../helpers/compose.ts'
-import { newPrefix, noKafka, sharedKafka } from '../helpers/kafka-shared.ts'
+import { kafkaUrl, newPrefix, noKafka } from '../helpers/kafka-shared.ts'
 import { type Answer, send } from '../helpers/live-node.ts'
 import { type ServedNode, serveNode } from '../helpers/run-node.ts'
 
@@ -28,10 +28,9 @@ async function start(name: string, directory = name): Promise<void> {
     ...environment,
     AWS_ACCESS_KEY_ID: testKeys.accessKeyId,
     AWS_SECRET_ACCESS_KEY: testKeys.secretAccessKey,
-    PROOFSTREAM_S3_ENDPOINT: s3.url,
+    PROOFSTREAM_STORE: `s3://proofstream/installation?endpoint=${s3.url}`,
     PROOFSTREAM_NODE_KEY: join(home, 'node-key.json'),
-    PROOFSTREAM_KAFKA_BROKERS: sharedKafka().broker,
-    PROOFSTREAM_TOPIC_PREFIX: prefix,
+    PROOFSTREAM_LOG: kafkaUrl(prefix),
   }
   const data = join(home, directory)
   await mkdir(data, { mode: 0o777 })

@@ -1,11 +1,12 @@
 // `proofstream doctor` against a real broker: topics that are missing, right and wrong, and what one broker means.
 
-import { mkdtemp } from 'node:fs/promises'
+import { mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import kafkajs from 'kafkajs'
 import { describe, expect, test } from 'vitest'
-import { newPrefix, noKafka, sharedKafka } from '../helpers/kafka-shared.ts'
+import { saslUser } from '../helpers/kafka-broker.ts'
+import { kafkaUrl, newPrefix, noKafka, sharedKafka } from '../helpers/kafka-shared.ts'
 import { type Finished, runCommand } from '../helpers/run-node.ts'
 
 interface Row {
@@ -17,12 +18,12 @@ interface Row {
 const prefix = newPrefix()
 
 function where(): string[] {
-  return ['--kafka-brokers', sharedKafka().broker, '--topic-prefix', prefix, '--partitions', '3']
+  return ['--log', kafkaUrl(prefix, 3)]
 }
 
 async function doctor(): Promise<Finished & { readonly rows: readonly Row[] }> {
   const data = await mkdtemp(join(tmpdir(), 'proofstream-doctor-kafka-'))
-  const done = await runCommand(['doctor', '--data', data, '--log', 'kafka', '--listen', '127.0.0.1:0', ...where()])
+  const done = await runCommand(['doctor', '--data', data, '--listen', '127.0.0.1:0', ...where()])
   const rows = done.stdout.split('\n').filter((line) => line !== '')
   return { ...done, rows: rows.map((line) => JSON.parse(line) as Row).filter(({ check }) => /kafka|topic/.test(check)) }
 }
@@ -51,5 +52,17 @@ describe.skipIf(noKafka)('doctor', () => {
     const wrong = await doctor()
     expect([wrong.code, wrong.rows[1]?.status]).toEqual([9, 'fail'])
     expect(wrong.rows[1]?.found).toContain('retention.bytes is 1000000, must be -1')
+  })
+
+  test('reaches brokers that want a login over TLS, with the password in the environment or in a file', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'proofstream-doctor-kafka-'))
+    const [ca, secret] = [join(folder, 'ca.pem'), join(folder, 'secret')]
+    await Promise.all([writeFile(ca, sharedKafka().certificate), writeFile(secret, `${saslUser.password}\n`)])
+    const url = `kafka://${saslUser.username}@${sharedKafka().saslTls}/${prefix}?ca=${ca}&mechanism=scram-sha-512`
+    const check = async (log: string, env: Record<string, string> = {}) =>
+      runCommand(['streams', 'apply', '--log', log], { env })
+    expect(await check(`${url}&password-file=${secret}`)).toMatchObject({ code: 0 })
+    expect(await check(url, { PROOFSTREAM_LOG_PASSWORD: saslUser.password })).toMatchObject({ code: 0 })
+    expect(await check(url, { PROOFSTREAM_LOG_PASSWORD: 'wrong' })).toMatchObject({ code: 6 })
   })
 })

@@ -2,15 +2,10 @@
 
 import { describe } from 'vitest'
 import { testKills } from '../crash/kills.ts'
-import { newPrefix, noKafka, sharedKafka } from '../helpers/kafka-shared.ts'
+import { kafkaUrl, newPrefix, noKafka } from '../helpers/kafka-shared.ts'
 
 const topicPrefix = newPrefix()
 
 describe.skipIf(noKafka)('with the log in Kafka', () => {
-  testKills(() => ({
-    log: 'kafka',
-    'kafka-brokers': sharedKafka().broker,
-    'topic-prefix': topicPrefix,
-    partitions: '4',
-  }))
+  testKills(() => ({ log: kafkaUrl(topicPrefix, 4) }))
 })

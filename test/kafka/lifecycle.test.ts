@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { checkStore } from '../../src/index.ts'
 import { must } from '../../src/libraries/base/assert.ts'
-import { newPrefix, noKafka, sharedKafka } from '../helpers/kafka-shared.ts'
+import { kafkaUrl, newPrefix, noKafka } from '../helpers/kafka-shared.ts'
 import { type Answer, send } from '../helpers/live-node.ts'
 import { type ServedNode, serveNode } from '../helpers/run-node.ts'
 import { patienceMs } from '../helpers/until.ts'
@@ -24,12 +24,9 @@ let token: string
 
 async function start(name: Name): Promise<void> {
   const env = {
-    PROOFSTREAM_LOG: 'kafka',
-    PROOFSTREAM_PARTITIONS: '4',
+    PROOFSTREAM_LOG: kafkaUrl(prefix, 4),
     PROOFSTREAM_STORE: join(home, 'store'),
     PROOFSTREAM_NODE_KEY: join(home, 'node-key.json'),
-    PROOFSTREAM_KAFKA_BROKERS: sharedKafka().broker,
-    PROOFSTREAM_TOPIC_PREFIX: prefix,
   }
   running.set(name, await serveNode(join(home, name), ['--roles', name.replace(/-\d$/, '')], env))
 }

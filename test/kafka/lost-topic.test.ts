@@ -14,7 +14,7 @@ import type { Address } from '../history/load.ts'
 import { checkStore } from '../../src/index.ts'
 import { openKafkaLog } from '../../src/drivers/kafka/kafka-log.ts'
 import { topicNames } from '../../src/drivers/kafka/topics.ts'
-import { kafkaLogOptions, newPrefix, noKafka, sharedAdmin, sharedKafka } from '../helpers/kafka-shared.ts'
+import { kafkaLogOptions, kafkaUrl, newPrefix, noKafka, sharedAdmin } from '../helpers/kafka-shared.ts'
 import { type Answer, send } from '../helpers/live-node.ts'
 
 describe.skipIf(noKafka)('a builder whose topic', () => {
@@ -32,10 +32,7 @@ describe.skipIf(noKafka)('a builder whose topic', () => {
     const options = {
       roles: role,
       store: join(dir, 'store'),
-      log: 'kafka',
-      'kafka-brokers': sharedKafka().broker,
-      'topic-prefix': topicPrefix,
-      partitions: '1',
+      log: kafkaUrl(topicPrefix, 1),
     }
     const tokenFile = join(dir, 'gateway', 'token')
     const node = startServed({ session: role, dataDir, compileCache: join(dir, 'compiled'), options, tokenFile })

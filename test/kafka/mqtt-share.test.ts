@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { until } from '../helpers/until.ts'
-import { newPrefix, noKafka, sharedKafka } from '../helpers/kafka-shared.ts'
+import { kafkaUrl, newPrefix, noKafka } from '../helpers/kafka-shared.ts'
 import { hasMosquitto } from '../helpers/mosquitto.ts'
 import { reading, sendAll } from '../helpers/mqtt-device.ts'
 import { brokerOf, Taker } from '../helpers/mqtt-taker.ts'
@@ -14,9 +14,8 @@ describe.skipIf(noKafka || !hasMosquitto)('a subscription shared over Kafka', ()
   test('while nodes are killed nothing is lost, and nothing is there twice', async () => {
     const broker = await brokerOf()
     const shared = await mkdtemp(join(tmpdir(), 'proofstream-mqtt-share-'))
-    const kafka = ['--log', 'kafka', '--kafka-brokers', sharedKafka().broker, '--topic-prefix', newPrefix()]
     const store = ['--store', join(shared, 'store'), '--node-key', join(shared, 'node-key.json')]
-    const args = [...kafka, '--partitions', '2', ...store]
+    const args = ['--log', kafkaUrl(newPrefix(), 2), ...store]
     const routes = ['$share/nodes/sensors/+/up=acme/sensors?create=true&dedupe=body&topic=topic']
     const first = await Taker.start(broker.url, routes, args)
     const second = await Taker.start(broker.url, routes, args)

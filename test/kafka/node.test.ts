@@ -7,10 +7,10 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { startServed } from '../history/chaos.ts'
 import { startLiveNode } from '../helpers/live-node.ts'
-import { newPrefix, noKafka, sharedKafka } from '../helpers/kafka-shared.ts'
+import { kafkaUrl, newPrefix, noKafka } from '../helpers/kafka-shared.ts'
 
 function kafkaFlags(): Record<string, string> {
-  return { log: 'kafka', 'kafka-brokers': sharedKafka().broker, 'topic-prefix': newPrefix(), partitions: '3' }
+  return { log: kafkaUrl(newPrefix(), 3) }
 }
 
 describe.skipIf(noKafka)('a node with its log in Kafka', () => {

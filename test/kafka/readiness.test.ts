@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Broker } from '../helpers/kafka-broker.ts'
-import { newPrefix, noKafka } from '../helpers/kafka-shared.ts'
+import { kafkaUrl, newPrefix, noKafka } from '../helpers/kafka-shared.ts'
 import { type LiveNode, startLiveNode } from '../helpers/live-node.ts'
 
 /** Long enough for a question that nobody answers, and short enough for who asks every 5 s. */
@@ -13,8 +13,7 @@ describe.skipIf(noKafka)('readiness of a node with Kafka', () => {
   let live: LiveNode
   beforeAll(async () => {
     broker = await Broker.start()
-    const flags = { log: 'kafka', 'kafka-brokers': [broker.address], 'topic-prefix': newPrefix(), partitions: 2 }
-    live = await startLiveNode(flags)
+    live = await startLiveNode({ log: kafkaUrl(newPrefix(), 2, broker.address) })
   })
   afterAll(async () => {
     broker.resume()

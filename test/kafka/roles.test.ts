@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { must } from '../../src/libraries/base/assert.ts'
 import { readCompose } from '../helpers/compose.ts'
-import { newPrefix, noKafka, sharedKafka } from '../helpers/kafka-shared.ts'
+import { kafkaUrl, newPrefix, noKafka } from '../helpers/kafka-shared.ts'
 import { type Answer, send } from '../helpers/live-node.ts'
 import { blockOf } from '../helpers/page-blocks.ts'
 import { type ServedNode, serveNode } from '../helpers/run-node.ts'
@@ -30,8 +30,7 @@ async function start(name: string): Promise<ServedNode> {
     ...environment,
     PROOFSTREAM_STORE: join(home, 'store'),
     PROOFSTREAM_NODE_KEY: join(home, 'node-key.json'),
-    PROOFSTREAM_KAFKA_BROKERS: sharedKafka().broker,
-    PROOFSTREAM_TOPIC_PREFIX: prefix,
+    PROOFSTREAM_LOG: kafkaUrl(prefix),
   }
   const node = await serveNode(join(home, name), command.slice(1), env)
   running.set(name, node)
@@ -196,11 +195,11 @@ test.skipIf(noKafka)('the commands of docs/roles.md: a row that the gateway take
     await Promise.all([...nodes.values()].map((node) => node.end('SIGKILL')))
     await rm(folder, { recursive: true, force: true })
   })
-  const ownPrefix = ['--topic-prefix', newPrefix()]
+  const log = kafkaUrl(newPrefix())
   for (const line of blockOf('docs/roles.md', 'proofstream serve --roles gateway').trim().split('\n')) {
     const [, , , role = '', , data = '', ...flags] = line.split(' ')
-    const words = flags.join(' ').replace('/mnt', folder).replace('kafka:9092', sharedKafka().broker).split(' ')
-    nodes.set(role, await serveNode(join(folder, data), ['--roles', role, ...words, ...ownPrefix]))
+    const words = flags.join(' ').replace('/mnt', folder).replace('kafka://kafka:9092', log).split(' ')
+    nodes.set(role, await serveNode(join(folder, data), ['--roles', role, ...words]))
   }
   const admin = (await readFile(join(folder, 'gateway-1', 'token'), 'utf8')).trim()
   const ask = (role: string, path: string, body: string): Promise<Answer> => {

@@ -18,7 +18,7 @@ import { openDirectoryStore } from '../../src/node/store/directory/directory-sto
 import type { ObjectStore } from '../../src/node/store/object-store.ts'
 import { openMemoryStore } from '../adapters/memory-store.ts'
 import { drained, dump, noCuts } from '../node/builder/support.ts'
-import { newPrefix, noKafka, sharedKafka } from '../helpers/kafka-shared.ts'
+import { kafkaUrl, newPrefix, noKafka, sharedKafka } from '../helpers/kafka-shared.ts'
 import { send } from '../helpers/live-node.ts'
 import { type ServedNode, serveNode } from '../helpers/run-node.ts'
 
@@ -36,8 +36,7 @@ const builders = new Map<string, ServedNode>()
 const prefix = newPrefix()
 
 function serve(role: string, name: string): Promise<ServedNode> {
-  const { broker } = sharedKafka()
-  const kafka = ['--log', 'kafka', '--kafka-brokers', broker, '--topic-prefix', prefix, '--partitions', '4']
+  const kafka = ['--log', kafkaUrl(prefix, 4)]
   return serveNode(join(home, name), ['--roles', role, '--store', join(home, 'store'), ...kafka])
 }
 

@@ -12,7 +12,7 @@ import { openDirectoryStore } from '../../src/node/store/directory/directory-sto
 import { dataPaths } from '../../src/node/store/layout.ts'
 import type { ObjectStore } from '../../src/node/store/object-store.ts'
 import { compressor, quickCuts } from '../node/builder/support.ts'
-import { newPrefix, noKafka, sharedKafka } from '../helpers/kafka-shared.ts'
+import { kafkaUrl, newPrefix, noKafka, sharedKafka } from '../helpers/kafka-shared.ts'
 import { type LiveNode, startLiveNode } from '../helpers/live-node.ts'
 
 /** A store whose puts of slices under `slowId()` wait for `release`. */
@@ -40,8 +40,7 @@ describe.skipIf(noKafka)('a block that takes long to build', () => {
   const ending: (() => Promise<unknown>)[] = []
   beforeAll(async () => {
     const { broker } = sharedKafka()
-    const options = { log: 'kafka', 'kafka-brokers': [broker], 'topic-prefix': topicPrefix, partitions: 1 }
-    live = await startLiveNode({ ...options, roles: 'gateway' })
+    live = await startLiveNode({ log: kafkaUrl(topicPrefix, 1), roles: 'gateway' })
     const common = { connection: { brokers: [broker] }, clock: systemClock, logger: silentLogger, topicPrefix }
     const log = await openKafkaLog(common)
     const announcements = openKafkaAnnouncements(common)

@@ -1,5 +1,6 @@
 // Processes of each role on one store and one topic, for the storm: each can be killed, frozen and started again.
 
+import { kafkaUrl } from '../helpers/kafka-shared.ts'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
@@ -75,10 +76,7 @@ export class Fleet {
       roles: roleOf(name),
       store: join(dir, 'store'),
       ...elsewhere?.options,
-      log: 'kafka',
-      'kafka-brokers': brokersOf(name),
-      'topic-prefix': topicPrefix,
-      partitions: '4',
+      log: kafkaUrl(topicPrefix, 4, brokersOf(name)),
     }
     const session = `${name} life ${++this.#starts}`
     const compileCache = join(dir, 'compiled')

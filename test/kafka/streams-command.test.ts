@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import kafkajs, { type Admin } from 'kafkajs'
-import { newPrefix, noKafka, sharedKafka } from '../helpers/kafka-shared.ts'
+import { kafkaUrl, newPrefix, noKafka, sharedKafka } from '../helpers/kafka-shared.ts'
 import { type Finished, runCommand } from '../helpers/run-node.ts'
 
 const prefix = newPrefix()
@@ -10,8 +10,7 @@ const topic = `${prefix}.records.v1`
 let admin: Admin
 
 function streams(action: string): Promise<Finished> {
-  const where = ['--kafka-brokers', sharedKafka().broker, '--topic-prefix', prefix, '--partitions', '3']
-  return runCommand(['streams', action, ...where, '-o', 'ndjson'])
+  return runCommand(['streams', action, '--log', kafkaUrl(prefix, 3), '-o', 'ndjson'])
 }
 
 function settingsOf({ stdout }: Finished): string[] {
@@ -72,7 +71,7 @@ describe.skipIf(noKafka)('streams', () => {
   })
 
   test('says what is wrong when no broker is there', async () => {
-    const { code, stderr } = await runCommand(['streams', 'check', '--kafka-brokers', '127.0.0.1:9'])
+    const { code, stderr } = await runCommand(['streams', 'check', '--log', 'kafka://127.0.0.1:9'])
     expect(code).toBe(6)
     expect(stderr).toContain('Kafka at 127.0.0.1:9 cannot be used')
   })

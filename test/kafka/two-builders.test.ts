@@ -12,7 +12,7 @@ import { compressor } from '../../src/node/machine/work/zstd-page.ts'
 import { openDirectoryStore } from '../../src/node/store/directory/directory-store.ts'
 import { dataPaths } from '../../src/node/store/layout.ts'
 import type { ObjectStore } from '../../src/node/store/object-store.ts'
-import { newPrefix, noKafka, sharedKafka } from '../helpers/kafka-shared.ts'
+import { kafkaUrl, newPrefix, noKafka, sharedKafka } from '../helpers/kafka-shared.ts'
 import { type LiveNode, startLiveNode } from '../helpers/live-node.ts'
 
 interface SecondBuilder {
@@ -28,7 +28,7 @@ describe.skipIf(noKafka)('two builders', () => {
   let second: SecondBuilder
   beforeAll(async () => {
     const { broker } = sharedKafka()
-    live = await startLiveNode({ log: 'kafka', 'kafka-brokers': [broker], 'topic-prefix': topicPrefix, partitions: 2 })
+    live = await startLiveNode({ log: kafkaUrl(topicPrefix, 2) })
     const common = { connection: { brokers: [broker] }, clock: systemClock, logger: silentLogger, topicPrefix }
     const log = await openKafkaLog(common)
     const announcements = openKafkaAnnouncements(common)

@@ -13,6 +13,7 @@ import { must } from '../../src/libraries/base/assert.ts'
 import { type RunningNode, startNode } from '../../src/app/node.ts'
 import { type Answer, send, startLiveNode } from '../helpers/live-node.ts'
 import { until } from '../helpers/until.ts'
+import { tuned } from '../helpers/tuning.ts'
 import { seed } from '../helpers/seed.ts'
 
 const random = randomOf(seed)
@@ -85,9 +86,11 @@ const rowsOf = (alias: string): Question => ({
   body: JSON.stringify({ query: `select * from "${alias}" order by "offset"`, dataFormat: 'JsonAoa' }),
 })
 
+const oneQuery = { limits: { concurrentQueries: 1 } }
+
 beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), 'proofstream-damage-'))
-  const live = await startLiveNode({ 'limit-concurrent-queries': 1, 'ledger-delay': '1s' })
+  const live = await startLiveNode({ 'ledger-delay': '1s' }, oneQuery)
   const receipts: string[] = []
   for (const alias of ['acme/a', 'acme/b']) {
     for (let n = 0; n < 3; n++) {
@@ -150,8 +153,8 @@ async function tellers(dir: string): Promise<{ told: string[]; wrong: string[] }
   if (!(await checkStore(dir)).ok) told.push('fsck')
   let node: RunningNode
   try {
-    const config = { data: dir, listen: '127.0.0.1:0', 'log-level': 'silent', 'limit-concurrent-queries': 1 }
-    node = await startNode(loadConfig(config))
+    const config = { data: dir, listen: '127.0.0.1:0', 'log-level': 'silent' }
+    node = await startNode(tuned(loadConfig(config), oneQuery))
   } catch {
     return { told: [...told, 'start'], wrong }
   }

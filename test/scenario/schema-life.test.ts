@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { datasetCalls } from '../helpers/dataset-calls.ts'
 import { liveNode } from '../helpers/live-node.ts'
 
-const live = await liveNode({ 'limit-columns': 12 })
+const live = await liveNode({}, { limits: { columns: 12 } })
 
 const { put, post, rowsOf, columnsOf } = datasetCalls(() => live)
 

@@ -8,10 +8,11 @@ import { defined } from '../../libraries/base/collections.ts'
 import { type Adoption, adoptLog } from '../../node/builder/adopt-log.ts'
 import type { Config } from '../../node/config.ts'
 import type { Opening } from '../../node/driver.ts'
+import { schemeOf } from '../../node/options.ts'
 import { lockDirectory } from '../../node/machine/disk/directory-lock.ts'
 import { createPrivate, ifThere } from '../../node/machine/disk/files.ts'
 import { makeDurableDirectory, readText, replacePrivate } from '../../node/machine/disk/files.ts'
-import { logDrivers } from '../drivers.ts'
+import { readLog } from '../config.ts'
 import { systemClock as clock, timeText } from '../../libraries/base/clock.ts'
 import { openLocalAnnouncements } from '../../node/log/announcements.ts'
 import type { EventLog } from '../../node/log/event-log.ts'
@@ -42,23 +43,23 @@ import { packChain } from '../../node/store/write-pack.ts'
 /** A log as a person names it. */
 export type LogName =
   | { readonly kind: 'file'; readonly directory?: string }
-  | { readonly kind: 'driver'; readonly driver: string; readonly place?: string }
+  | { readonly kind: 'driver'; readonly driven: LogDriven }
   | { readonly kind: 'id'; readonly id: string }
 
 type OpenLogName = Exclude<LogName, { kind: 'id' }>
-type DrivenLogName = Extract<LogName, { kind: 'driver' }>
 
-const logNameForms = 'file, file:DIRECTORY, kafka, kafka:PREFIX, or the id of a log that is gone (32 hex digits)'
+const logNameForms = 'file, file:DIRECTORY, a URL as --log has it, or the id of a log that is gone (32 hex digits)'
 
-/** Reads `file[:DIRECTORY]`, `kafka[:PREFIX]`, or an id. Throws NodeError `InvalidParameter`. */
-export function logNameOf(text: string): LogName {
+/** Reads `file[:DIRECTORY]`, a URL, or an id. Throws NodeError `InvalidParameter`. */
+export async function logNameOf(text: string): Promise<LogName> {
   if (/^[0-9a-f]{32}$/.test(text)) return { kind: 'id', id: text }
-  const [, kind = '', rest] = /^([a-z0-9]+)(?::(.+))?$/.exec(text) ?? []
-  if (kind === 'file') return { kind, ...defined({ directory: rest }) }
-  if (logDrivers.some(({ options }) => options.name === kind)) {
-    return { kind: 'driver', driver: kind, ...defined({ place: rest }) }
+  const [isFile, directory] = /^file(?::(.+))?$/.exec(text) ?? []
+  if (isFile !== undefined) return { kind: 'file', ...defined({ directory }) }
+  const read = schemeOf(text) === undefined ? undefined : readLog(text)
+  if (read === undefined) {
+    throw new NodeError('InvalidParameter', `'${text}' names no log.`, { hint: `Expected ${logNameForms}.` })
   }
-  throw new NodeError('InvalidParameter', `'${text}' names no log.`, { hint: `Expected ${logNameForms}.` })
+  return { kind: 'driver', driven: { code: await read.driver.load(), options: read.options } }
 }
 
 export interface AdoptOptions {
@@ -205,7 +206,7 @@ async function openOldLog(
   { store, ...opening }: Opening & { readonly store: ObjectStore },
 ): Promise<EventLog> {
   const directory = directoryOf(config, name)
-  const exists = name.kind === 'file' ? await isThere(join(directory, 'id')) : await hasTopics(config, name, opening)
+  const exists = name.kind === 'file' ? await isThere(join(directory, 'id')) : await hasTopics(name.driven, opening)
   if (exists) return openNamedLog(config, name, opening)
   const ids = await store.list(logsPrefix)
   const place = name.kind === 'file' ? directory : 'Kafka under that name'
@@ -218,30 +219,18 @@ async function openNamedLog(config: Config, name: OpenLogName, opening: Opening)
   const log =
     name.kind === 'file'
       ? await openLogDirectory(directoryOf(config, name), opening)
-      : await drivenBy(config, name).then(({ code, options }) => code.openLog(options, opening.logger))
+      : await name.driven.code.openLog(name.driven.options, opening.logger)
   opening.opened.push(() => log.close())
   return log
 }
 
-async function hasTopics(config: Config, name: DrivenLogName, { logger }: Opening): Promise<boolean> {
-  const { code, options } = await drivenBy(config, name)
+async function hasTopics({ code, options }: LogDriven, { logger }: Opening): Promise<boolean> {
   const streams = await code.streams(options, logger)
   return (await streams.compare()).every(({ partitions }) => partitions > 0)
 }
 
 function directoryOf(config: Config, name: OpenLogName): string {
   return (name.kind === 'file' ? name.directory : undefined) ?? dataPaths(config.dataDir).log
-}
-
-/** The driver of the log that a person names, with the options of that log. */
-async function drivenBy(config: Config, { driver, place }: DrivenLogName): Promise<LogDriven> {
-  const driven = config.log === driver ? await logDriverOf(config) : undefined
-  if (driven === undefined) {
-    throw new NodeError('InvalidParameter', `The options do not say how to reach the log '${driver}'.`, {
-      hint: `Give its options, with --log ${driver}.`,
-    })
-  }
-  return { ...driven, options: driven.code.named(driven.options, place) }
 }
 
 /** A message that halts a dataset, or one that cannot be read. */
@@ -369,7 +358,8 @@ async function leaveLogs(config: Config, backupStore: string): Promise<readonly 
   } finally {
     await Promise.all([source.close(), target.close()])
   }
-  const next: OpenLogName = config.log === 'file' ? { kind: 'file' } : { kind: 'driver', driver: config.log }
+  const driven = await logDriverOf(config)
+  const next: OpenLogName = driven === undefined ? { kind: 'file' } : { kind: 'driver', driven }
   for (const id of begun) await adopt(config, { old: { kind: 'id', id }, next, acceptLoss: true })
   return left
 }

@@ -18,7 +18,7 @@ export async function doctor(context: CommandContext, options: NodeOptions): Pro
   const { inspect } = await import('../../app/upkeep/inspect.ts')
   const status = createStatusLine()
   const show = (name: string): void => status.show(`looking at ${name}`, true)
-  const place = placeOf(context, options)
+  const place = placeOf(options)
   const found = await inspect(config, show).finally(() => status.clear())
   const findings = [...set, ...found].map((one) =>
     one.hint === undefined ? one : { ...one, hint: hintAt(one.hint, place) },
@@ -53,11 +53,8 @@ function hintAt(hint: string, place: string): string {
 }
 
 /** The options that say where the store is, as they were given: what the environment says, the command finds by itself. */
-function placeOf({ entry }: CommandContext, { flags, configFile }: NodeOptions): string {
-  const rows = entry.optionTable.filter(
-    ({ name, driverOf }) => ['data', 'store'].includes(name) || driverOf === 'store',
-  )
-  const given = rows.flatMap(({ name, isSecret }) => (isSecret === true ? [] : [[name, flags[name]] as const]))
+function placeOf({ flags, configFile }: NodeOptions): string {
+  const given = ['data', 'store'].map((name) => [name, flags[name]] as const)
   return [['config', configFile] as const, ...given]
     .filter(([, value]) => value !== undefined)
     .map(([name, value]) => ` --${name} ${shellWord(String(value))}`)

@@ -18,9 +18,8 @@ const columns = ['partition', 'from', 'to', 'dataset', 'reason']
 /** What is given up goes to stdout. Throws CommandFailure (conflict) when that is something and loss is not accepted. */
 export async function adoptLog(context: CommandContext, command: AdoptCommand): Promise<number> {
   const { adopt, logNameOf } = await import('../../app/upkeep/repair.ts')
-  const [old, next] = [logNameOf(command.old), logNameOf(command.next)]
-  const log = [old, next].find((name) => name.kind === 'driver')?.driver ?? 'file'
-  const config = context.entry.loadConfig({ 'log-level': 'warn', ...command.flags, log }, command.configFile)
+  const [old, next] = [await logNameOf(command.old), await logNameOf(command.next)]
+  const config = context.entry.loadConfig({ 'log-level': 'warn', ...command.flags }, command.configFile)
   if (old.kind !== 'id') note(`building what ${command.old} still holds`)
   const adoption = await adopt(config, { old, next, acceptLoss: command.acceptLoss })
   const givenUp = adoption.givenUp.map(({ partition, from, to, dataset, reason }): JsonValue => {

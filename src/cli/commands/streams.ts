@@ -12,7 +12,7 @@ export async function runStreams(
   action: 'check' | 'apply',
   { flags, configFile }: NodeOptions,
 ): Promise<number> {
-  const config = context.entry.loadConfig({ 'log-level': 'warn', ...flags, log: 'kafka' }, configFile)
+  const config = context.entry.loadConfig({ 'log-level': 'warn', ...flags }, configFile)
   const { openStreams } = await import('../../app/open-storage.ts')
   const streams = await openStreams(config)
   const topics = await (action === 'apply' ? streams.apply() : streams.compare()).catch(unreachable)

@@ -1,7 +1,6 @@
 // Kafka as the log of an installation: its topics, announcements and the sharing of partitions, behind the interface of drivers.
 
 import { readFile } from 'node:fs/promises'
-import { defined } from '../../libraries/base/collections.ts'
 import { systemClock as clock } from '../../libraries/base/clock.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
 import { type Logger, silentLogger } from '../../libraries/base/logger.ts'
@@ -13,7 +12,7 @@ import { createKafka, type KafkaConnection } from './client.ts'
 import { connectionHint } from './errors.ts'
 import { inspectKafka } from './inspect.ts'
 import { type KafkaLog, openKafkaLog } from './kafka-log.ts'
-import type { KafkaConfig } from './options.ts'
+import type { KafkaConfig, KafkaLogin } from './options.ts'
 import { applyTopics, compareTopics, describeBrokers, topicNames } from './topics.ts'
 
 /** A log that takes longer to say where it ends is not there for an accept either. */
@@ -22,7 +21,6 @@ const logAnswerMs = 2_000
 export const kafka: LogDriverCode<KafkaConfig> = {
   open,
   openLog: openTopics,
-  named: (options, topicPrefix = options.topicPrefix) => ({ ...options, topicPrefix }),
   streams: openStreams,
   inspect: async (options) => await inspectKafka(() => openStreams(options, silentLogger)),
 }
@@ -61,10 +59,8 @@ async function openTopics(options: KafkaConfig, logger: Logger): Promise<KafkaLo
 /** Says so when the log does not answer in time. */
 async function silenceOf(log: EventLog): Promise<string | undefined> {
   const ended = new AbortController()
-  const answer = log.range(0).then(
-    () => undefined,
-    () => 'the log cannot be reached',
-  )
+  const range = log.range(0)
+  const answer = range.then(() => undefined).catch(() => 'the log cannot be reached')
   const silence = clock.sleep(logAnswerMs, ended.signal).then(() => 'the log does not answer')
   return Promise.race([answer, silence]).finally(() => ended.abort())
 }
@@ -85,14 +81,16 @@ async function openStreams(config: KafkaConfig, logger: Logger): Promise<Streams
   }
 }
 
-async function connectionOf({ brokers, sasl, tls }: KafkaConfig): Promise<KafkaConnection> {
-  const pem = async (name: 'ca' | 'cert' | 'key'): Promise<Record<string, string>> => {
-    const path = tls?.[name]
-    return path === undefined ? {} : { [name]: await readFile(path, 'utf8') }
-  }
+async function connectionOf({ brokers, login, tls }: KafkaConfig): Promise<KafkaConnection> {
+  const pem = Object.entries(tls ?? {}).map(async ([name, path]) => [name, await readFile(path, 'utf8')] as const)
   return {
     brokers,
-    ...defined({ sasl }),
-    ...(tls === undefined ? {} : { tls: { ...(await pem('ca')), ...(await pem('cert')), ...(await pem('key')) } }),
+    ...(login && { sasl: { ...login, password: await passwordOf(login.password) } }),
+    ...(tls && { tls: Object.fromEntries(await Promise.all(pem)) }),
   }
+}
+
+async function passwordOf(given: KafkaLogin['password']): Promise<string> {
+  // An editor ends a file with a line end, which is no part of it.
+  return 'text' in given ? given.text : (await readFile(given.file, 'utf8')).replace(/\r?\n$/, '')
 }

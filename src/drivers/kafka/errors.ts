@@ -134,7 +134,7 @@ export function backoff(): () => number {
 export function connectionHint(error: unknown): string {
   const text = describeError(error)
   if (/Closed connection|socket disconnected/i.test(text)) {
-    return `${text}. The broker closed the connection: check that --kafka-tls-* and --kafka-sasl-* fit its listener.`
+    return `${text}. The broker closed the connection: check that TLS and user of --log fit its listener.`
   }
   return text
 }

@@ -15,7 +15,7 @@ export async function inspectKafka(open: () => Promise<Streams>): Promise<readon
     return [clusterFinding(clusterId, brokers), ...topics.map(topicFinding)]
   } catch (error) {
     if (!(error instanceof NodeError)) throw error
-    const hint = error.details.hint ?? 'Check --kafka-brokers, and that the brokers run.'
+    const hint = error.details.hint ?? 'Check the brokers that --log names, and that the brokers run.'
     return [{ ...fail('kafka', error.message, hint), isRemote: true }]
   }
 }

@@ -1,84 +1,85 @@
-// What the options say of Kafka: read, and held against each other.
+// What the URL of a log in Kafka says: how to reach the brokers, and which topics are its own.
 
-import { defined } from '../../libraries/base/collections.ts'
-import { invalidOption, type OptionGroup, type OptionRow, type OptionValues } from '../../node/options.ts'
+import {
+  type Environment,
+  invalidOption,
+  oneOf,
+  type OptionUrl,
+  passwordVariable,
+  readOptionUrl,
+  type TlsFiles,
+  tlsFilesOf,
+  type UrlOptions,
+} from '../../node/options.ts'
+import type { KafkaSasl } from './client.ts'
 
-const rows: readonly OptionRow[] = [
-  { name: 'kafka-brokers', type: 'list', text: 'host:port of some Kafka brokers, for the kafka log' },
-  { name: 'topic-prefix', type: 'text', default: 'proofstream', text: 'first word of the names of the Kafka topics' },
-  { name: 'partitions', type: 'integer', default: 8, text: 'number of partitions when a Kafka log is created' },
-  { name: 'kafka-tls', type: 'boolean', text: 'use TLS with Kafka (default: true if one of its files is given)' },
-  { name: 'kafka-tls-ca', type: 'text', text: 'file with the certificates (PEM) of the authority of the brokers' },
-  { name: 'kafka-tls-cert', type: 'text', text: 'file with the certificate (PEM) that this node shows to the brokers' },
-  { name: 'kafka-tls-key', type: 'text', text: 'file with the key (PEM) of that certificate' },
-  {
-    name: 'kafka-sasl-mechanism',
-    type: 'text',
-    default: 'plain',
-    values: ['plain', 'scram-sha-256', 'scram-sha-512'],
-    text: 'login mechanism for Kafka, if a user name is given',
-  },
-  { name: 'kafka-sasl-username', type: 'text', text: 'user name for Kafka' },
-  {
-    name: 'kafka-sasl-password',
-    type: 'text',
-    isSecret: true,
-    text: 'password for Kafka; better in the environment than in a flag',
-  },
-]
-
-/** How to reach Kafka. TLS texts are names of files. */
+/** How to reach Kafka. */
 export interface KafkaConfig {
   readonly brokers: readonly string[]
   readonly topicPrefix: string
+  /** Of a log that is made. */
   readonly partitions: number
-  readonly tls: { readonly ca?: string; readonly cert?: string; readonly key?: string } | undefined
-  readonly sasl:
-    | {
-        readonly mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512'
-        readonly username: string
-        readonly password: string
-      }
-    | undefined
+  readonly tls: TlsFiles | undefined
+  readonly login: KafkaLogin | undefined
 }
 
-export const kafkaOptions: OptionGroup<KafkaConfig> = {
+export interface KafkaLogin extends Omit<KafkaSasl, 'password'> {
+  /** Itself, or the file that holds it. */
+  readonly password: { readonly text: string } | { readonly file: string }
+}
+
+const form = {
+  option: 'log',
+  expected: 'kafka://host:9092,host:9092/prefix or kafka://user@host:9092/prefix',
+  parameters: ['partitions', 'tls', 'ca', 'cert', 'key', 'mechanism', 'password-file'],
+} as const
+
+export const kafkaOptions: UrlOptions<KafkaConfig> = {
   name: 'kafka',
-  rows,
-  needs: 'the log in Kafka: --log kafka',
-  read: (values) => (values.get('log') === 'kafka' ? kafkaConfig(values) : undefined),
+  text: 'or Apache Kafka, kafka://[user@]host:9092,host2:9092/prefix. The prefix begins the names of the topics (proofstream without one). Parameters after ? are partitions=<number> of a log that is made (8 without). TLS takes tls=true, ca=<file> (certificates of the authority of the brokers) and cert=<file>&key=<file> (the certificate of this node). A user takes mechanism=<plain, scram-sha-256 or scram-sha-512> and password-file=<file>. Without that file, the password is in PROOFSTREAM_LOG_PASSWORD',
+  read: kafkaConfig,
 }
 
-function kafkaConfig(values: OptionValues): KafkaConfig {
-  // parseValue has given each option the type that its row names.
-  const text = (name: string): string | undefined => values.get(name) as string | undefined
-  const brokers = (values.get('kafka-brokers') as readonly string[] | undefined) ?? [] // a list by its row
-  if (brokers.length === 0) throw invalidOption("Option 'kafka-brokers' is not given; the kafka log needs it.")
-  for (const broker of brokers) {
-    const isAddress = /^[^\s:[\]]+:\d{1,5}$|^\[[0-9a-fA-F:.]+\]:\d{1,5}$/.test(broker)
-    if (!isAddress) throw invalidOption(`Option 'kafka-brokers' holds '${broker}'; expected host:port.`)
+function kafkaConfig(url: string, environment: Environment): KafkaConfig {
+  const read = readOptionUrl(url, form)
+  const { hosts, path, parameters } = read
+  if (hosts.some(({ port }) => port === undefined)) {
+    throw invalidOption(`Option 'log' has a broker that is not host:port; expected ${form.expected}.`)
   }
-  const partitions = values.get('partitions') as number // an integer by its row
-  if (partitions < 1 || partitions > 1000)
-    throw invalidOption(`Option 'partitions' is '${partitions}'; expected 1 to 1000.`)
-  const topicPrefix = text('topic-prefix') ?? ''
+  const { partitions = '8' } = parameters
+  if (!/^(?:[1-9]\d{0,2}|1000)$/.test(partitions)) {
+    throw invalidOption(`Option 'log' has partitions=${partitions}; expected 1 to 1000.`)
+  }
+  const topicPrefix = path === '' ? 'proofstream' : path
   if (!/^[A-Za-z0-9._-]{1,200}$/.test(topicPrefix)) {
-    throw invalidOption(`Option 'topic-prefix' is '${topicPrefix}'; expected letters, digits, '.', '_' and '-'.`)
+    throw invalidOption(`Option 'log' has the prefix '${topicPrefix}'; expected letters, digits, '.', '_' and '-'.`)
   }
-  const [ca, cert, key] = ['kafka-tls-ca', 'kafka-tls-cert', 'kafka-tls-key'].map(text)
-  if ((cert === undefined) !== (key === undefined)) {
-    throw invalidOption("Options 'kafka-tls-cert' and 'kafka-tls-key' belong together; only one is given.")
+  const files = tlsFilesOf(form.option, parameters)
+  const hasFiles = Object.keys(files).length > 0
+  const wantsTls = oneOf(form.option, 'tls', parameters.tls ?? String(hasFiles), ['true', 'false']) === 'true'
+  if (hasFiles && !wantsTls) throw invalidOption("Option 'log' names files for TLS, and tls=false.")
+  return {
+    brokers: hosts.map(({ text }) => text),
+    topicPrefix,
+    partitions: Number(partitions),
+    tls: wantsTls ? files : undefined,
+    login: loginOf(read, environment[passwordVariable]),
   }
-  const files = {
-    ...defined({ ca }),
-    ...(cert === undefined || key === undefined ? {} : { cert, key }),
+}
+
+function loginOf({ user: username, parameters }: OptionUrl<string>, text: string | undefined): KafkaLogin | undefined {
+  const { mechanism: wanted, 'password-file': file } = parameters
+  if (username === undefined) {
+    if ((wanted ?? file ?? text) === undefined) return undefined
+    throw invalidOption("Option 'log' has a password or a mechanism, but no user: kafka://user@host:9092.")
   }
-  const wantsTls = (values.get('kafka-tls') as boolean | undefined) ?? Object.keys(files).length > 0 // boolean by its row
-  const [username, password] = [text('kafka-sasl-username'), text('kafka-sasl-password')]
-  if ((username === undefined) !== (password === undefined)) {
-    throw invalidOption("Options 'kafka-sasl-username' and 'kafka-sasl-password' belong together; only one is given.")
+  if (text !== undefined && file !== undefined) {
+    throw invalidOption(`The password of 'log' is given twice: in ${passwordVariable} and as password-file.`)
   }
-  const mechanism = text('kafka-sasl-mechanism') as NonNullable<KafkaConfig['sasl']>['mechanism'] // checked against its values
-  const sasl = username === undefined || password === undefined ? undefined : { mechanism, username, password }
-  return { brokers, topicPrefix, partitions, tls: wantsTls ? files : undefined, sasl }
+  if ((file ?? text) === undefined) {
+    throw invalidOption(`Option 'log' has a user without a password: set ${passwordVariable}, or password-file=<file>.`)
+  }
+  const password = text === undefined ? { file: file ?? '' } : { text }
+  const mechanism = oneOf(form.option, 'mechanism', wanted ?? 'plain', ['plain', 'scram-sha-256', 'scram-sha-512'])
+  return { mechanism, username, password }
 }

@@ -190,6 +190,6 @@ function contradiction(differences: readonly TopicDifference[]): NodeError {
       `${topic}: ${setting} is ${found === '' ? 'not set' : found}, must be ${wanted}`,
   )
   return new NodeError('InvalidParameter', `Topics of Kafka have settings that could lose data. ${lines.join('; ')}.`, {
-    hint: 'Change the settings of the topics, or give --topic-prefix another value.',
+    hint: 'Change the settings of the topics, or give --log another prefix.',
   })
 }

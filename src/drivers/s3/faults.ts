@@ -90,18 +90,18 @@ export function faultOf(what: string, error: unknown): NodeError {
 
 export function unreadable(reason: string, cause?: unknown): NodeError {
   return new NodeError('StoreUnavailable', `An answer of the store cannot be read: ${reason.slice(0, wordsMost)}.`, {
-    hint: 'Check that --s3-endpoint names a store with the interface of S3.',
+    hint: 'Check that the endpoint of --store is a store with the interface of S3.',
     cause,
   })
 }
 
 const credentialsHint =
   'Check the access key, its secret and its rights: reading, writing, deleting and listing under the prefix.'
-const endpointHint = 'Check --s3-endpoint and --s3-path-style.'
+const endpointHint = 'Check endpoint and path-style of --store.'
 
 function adviceOn(status: number, { code, region }: Said): readonly [ErrorKind, string] {
   if (region !== undefined && (status === 301 || status === 307 || status === 400)) {
-    return ['StoreUnavailable', `The bucket is in another region: --s3-region ${region}`]
+    return ['StoreUnavailable', `The bucket is in another region: name it in --store with region=${region}`]
   }
   if (status === 507 || code === 'QuotaExceeded' || code === 'XMinioStorageFull') {
     return ['StorageFull', 'Make room in the bucket, or raise its quota.']
@@ -113,7 +113,7 @@ function adviceOn(status: number, { code, region }: Said): readonly [ErrorKind, 
     case 'NoSuchBucket':
       return ['StoreUnavailable', 'Make the bucket, or name another one with --store.']
     case 'AuthorizationHeaderMalformed':
-      return ['StoreUnavailable', 'Name the region of the bucket with --s3-region.']
+      return ['StoreUnavailable', 'Name the region of the bucket in --store: s3://bucket/prefix?region=…']
     case 'RequestTimeTooSkewed':
       return ['StoreUnavailable', 'Set the clock of this machine.']
     default:

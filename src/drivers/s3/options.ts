@@ -1,35 +1,6 @@
 // What the options and the environment say of a store in a bucket: read, and held against each other.
 
-import {
-  type Environment,
-  invalidOption,
-  type OptionGroup,
-  type OptionRow,
-  type OptionValues,
-  originOption,
-  schemeOf,
-} from '../../node/options.ts'
-
-const rows: readonly OptionRow[] = [
-  {
-    name: 's3-endpoint',
-    type: 'text',
-    text: "address of the bucket's service, such as https://host:9000 (default: the address of AWS or Google)",
-  },
-  { name: 's3-region', type: 'text', text: 'region of the bucket (default: AWS_REGION, else us-east-1)' },
-  {
-    name: 's3-path-style',
-    type: 'boolean',
-    text: 'name the bucket in the path, not in the host (default: true with --s3-endpoint)',
-  },
-  {
-    name: 's3-condition',
-    type: 'text',
-    default: 'aws',
-    values: ['aws', 'gcs'],
-    text: "header for writing only new objects: If-None-Match (aws), or Google's x-goog-if-generation-match (gcs)",
-  },
-]
+import { type Environment, invalidOption, oneOf, originOf, readOptionUrl, type UrlOptions } from '../../node/options.ts'
 
 /** A bucket, how to reach it and what it can do. */
 export interface BucketConfig {
@@ -44,54 +15,49 @@ export interface BucketConfig {
   readonly condition: 'aws' | 'gcs'
 }
 
-const scheme = 's3'
+const form = {
+  option: 'store',
+  expected: "s3://bucket/prefix or 's3://bucket/prefix?endpoint=https://host:9000'",
+  parameters: ['endpoint', 'region', 'path-style', 'condition'],
+} as const
 
-export const bucketOptions: OptionGroup<BucketConfig> = {
+export const bucketOptions: UrlOptions<BucketConfig> = {
   name: 's3',
-  rows,
-  schemes: [scheme],
-  needs: 'a store in a bucket: --store s3://bucket/prefix',
-  read: (values, environment) => {
-    const store = values.get('store') as string | undefined // text by its row
-    return schemeOf(store) === scheme ? bucketConfig(values, environment) : undefined
-  },
+  text: "or a bucket, 's3://bucket/prefix?endpoint=https://host:9000'. Without an endpoint it is one of AWS. Other parameters are region=<word> (AWS_REGION without it, else us-east-1) and path-style=<true or false> (the bucket is in the path, not in the host, as with an endpoint). A bucket of Google takes condition=gcs (new objects are written with the header x-goog-if-generation-match, not If-None-Match)",
+  read: bucketConfig,
 }
 
-function bucketConfig(values: OptionValues, environment: Environment): BucketConfig {
-  // parseValue has given each option the type that its row names.
-  const text = (name: string): string | undefined => values.get(name) as string | undefined
-  const url = text('store') ?? ''
-  const [bucket = '', ...rest] = url.slice(`${scheme}://`.length).replace(/\/$/, '').split('/')
+function bucketConfig(url: string, environment: Environment): BucketConfig {
+  const { user, hosts, path, parameters } = readOptionUrl(url, form)
+  if (user !== undefined) {
+    throw invalidOption(
+      "Option 'store' has a user in its URL. Keys of a bucket are read where AWS's own programs find them.",
+    )
+  }
+  const bucket = hosts.map(({ text }) => text).join(',')
   // https://docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html
   if (!/^[a-z0-9][a-z0-9._-]{1,61}[a-z0-9]$/.test(bucket)) {
     const expected = "of 3 to 63 small letters, digits, '.', '_' and '-', with a letter or digit at both ends"
-    throw invalidOption(`Option 'store' is '${url}', whose bucket is '${bucket}'; expected one ${expected}.`)
+    throw invalidOption(`Option 'store' names the bucket '${bucket}'; expected one ${expected}.`)
   }
-  const part = rest.find((one) => !/^\w[\w.-]*$/.test(one))
+  const part = (path === '' ? [] : path.split('/')).find((one) => !/^\w[\w.-]*$/.test(one))
   if (part !== undefined) {
     const expected = "words of letters, digits, '.', '_' and '-', joined by single slashes"
-    throw invalidOption(`Option 'store' is '${url}', whose prefix has the part '${part}'; expected ${expected}.`)
+    throw invalidOption(`Option 'store' has a prefix with the part '${part}'; expected ${expected}.`)
   }
-  const condition = text('s3-condition') === 'gcs' ? 'gcs' : 'aws'
+  const condition = oneOf(form.option, 'condition', parameters.condition ?? 'aws', ['aws', 'gcs'])
   const region =
-    text('s3-region') ??
+    parameters.region ??
     environment['AWS_REGION'] ??
     environment['AWS_DEFAULT_REGION'] ??
     (condition === 'gcs' ? 'auto' : 'us-east-1')
-  const given = text('s3-endpoint')
   const ofRegion = `https://s3.${region}.amazonaws.com${region.startsWith('cn-') ? '.cn' : ''}`
-  const endpoint = originOption(
-    's3-endpoint',
-    given ?? (condition === 'gcs' ? 'https://storage.googleapis.com' : ofRegion),
-  )
-  return {
-    url,
-    bucket,
-    prefix: rest.join('/'),
-    endpoint,
-    region,
-    // A certificate for *.host does not cover a bucket's name with dots.
-    pathStyle: (values.get('s3-path-style') as boolean | undefined) ?? (given !== undefined || bucket.includes('.')), // boolean by its row
-    condition,
+  const endpoint = originOf(parameters.endpoint ?? (condition === 'gcs' ? 'https://storage.googleapis.com' : ofRegion))
+  if (endpoint === undefined) {
+    throw invalidOption("Option 'store' has an endpoint or a region of no host; expected endpoint=https://host:9000.")
   }
+  // A certificate for *.host does not cover a bucket's name with dots.
+  const usualStyle = String(parameters.endpoint !== undefined || bucket.includes('.'))
+  const style = oneOf(form.option, 'path-style', parameters['path-style'] ?? usualStyle, ['true', 'false'])
+  return { url, bucket, prefix: path, endpoint, region, pathStyle: style === 'true', condition }
 }

@@ -202,6 +202,6 @@ async function remove(bucket: Bucket, keys: readonly string[], logger: Logger): 
 
 function refusal(what: string): NodeError {
   return new NodeError('StoreUnavailable', `The store cannot be used: it ${what}.`, {
-    hint: 'Use a store with atomic conditional writes, or the other --s3-condition.',
+    hint: 'Use a store with atomic conditional writes, or condition=gcs in --store for one of Google.',
   })
 }

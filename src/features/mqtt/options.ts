@@ -1,9 +1,17 @@
 // What the options say of an MQTT broker whose messages are taken: read, and held against each other.
 
-import { defined } from '../../libraries/base/collections.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
 import { type Alias, parseAliasText } from '../../libraries/model/names.ts'
-import { invalidOption, type OptionGroup, type OptionRow, type OptionValues } from '../../node/options.ts'
+import {
+  invalidOption,
+  type OptionGroup,
+  type OptionRow,
+  type OptionUrl,
+  type OptionValues,
+  readOptionUrl,
+  type TlsFiles,
+  tlsFilesOf,
+} from '../../node/options.ts'
 
 const rows: readonly OptionRow[] = [
   {
@@ -37,18 +45,18 @@ export interface MqttRouteOptions {
 export interface MqttOptions {
   readonly host: string
   readonly port: number
-  readonly tls: { readonly ca?: string; readonly cert?: string; readonly key?: string } | undefined
+  readonly tls: TlsFiles | undefined
   readonly login: { readonly username: string; readonly password: string | undefined } | undefined
   readonly clientId: string | undefined
   readonly routes: readonly MqttRouteOptions[]
 }
 
-const schemes: Readonly<Record<string, { readonly port: number; readonly isTls: boolean }>> = {
-  'tcp:': { port: 1883, isTls: false },
-  'mqtt:': { port: 1883, isTls: false },
-  'mqtts:': { port: 8883, isTls: true },
-  'ssl:': { port: 8883, isTls: true },
-}
+const schemes: ReadonlyMap<string, { readonly port: number; readonly isTls: boolean }> = new Map([
+  ['tcp', { port: 1883, isTls: false }],
+  ['mqtt', { port: 1883, isTls: false }],
+  ['mqtts', { port: 8883, isTls: true }],
+  ['ssl', { port: 8883, isTls: true }],
+])
 
 export const mqttOptions: OptionGroup<MqttOptions> = {
   name: 'mqtt',
@@ -75,12 +83,10 @@ function readMqtt(values: OptionValues): MqttOptions | undefined {
   if (list('roles')?.includes('gateway') !== true) {
     throw invalidOption("Option 'mqtt' is for gateways; the roles of this process have none.")
   }
-  const { username, parameters, isTls, ...broker } = brokerOf(address)
-  const { ca, cert, key, 'client-id': clientId } = parameters
-  if ((cert === undefined) !== (key === undefined)) {
-    throw invalidOption("Option 'mqtt' names 'cert' or 'key'; they belong together.")
-  }
-  if (!isTls && (ca ?? cert) !== undefined) {
+  const { user: username, parameters, isTls, ...broker } = brokerOf(address)
+  const clientId = parameters['client-id']
+  const files = tlsFilesOf('mqtt', parameters)
+  if (!isTls && Object.keys(files).length > 0) {
     throw invalidOption("Option 'mqtt' names files for TLS, so the address must begin with mqtts: mqtts://host:8883.")
   }
   const password = text('mqtt-password')
@@ -89,10 +95,6 @@ function readMqtt(values: OptionValues): MqttOptions | undefined {
   }
   if (clientId !== undefined && !/^[A-Za-z0-9._-]{1,100}$/.test(clientId)) {
     throw invalidOption(`Option 'mqtt' has client-id '${clientId}'; expected letters, digits, '.', '_' and '-'.`)
-  }
-  const files = {
-    ...defined({ ca }),
-    ...(cert === undefined || key === undefined ? {} : { cert, key }),
   }
   const read = routes.map(routeOf)
   const twice = read.find(({ filter, alias }, at) =>
@@ -108,48 +110,25 @@ function readMqtt(values: OptionValues): MqttOptions | undefined {
   }
 }
 
-const parameterNames = ['ca', 'cert', 'key', 'client-id'] as const
+const form = {
+  option: 'mqtt',
+  expected: 'tcp://host:1883 or mqtts://user@host:8883',
+  parameters: ['ca', 'cert', 'key', 'client-id'],
+} as const
 
-interface Broker extends Pick<MqttOptions, 'host' | 'port'> {
-  readonly isTls: boolean
-  readonly username: string | undefined
-  readonly parameters: Readonly<Partial<Record<(typeof parameterNames)[number], string>>>
-}
+type BrokerUrl = OptionUrl<(typeof form.parameters)[number]>
 
 /** Reads `SCHEME://[USER@]HOST[:PORT][?PARAMETERS]`. */
-function brokerOf(address: string): Broker {
-  const url = URL.canParse(address) ? new URL(address) : undefined
-  const scheme = url && schemes[url.protocol]
-  const isBare = url !== undefined && /^\/?$/.test(url.pathname) && url.hash === '' && url.password === ''
-  // An address with a password in it is not repeated.
-  if (url === undefined || scheme === undefined || !isBare || url.hostname === '') {
-    throw invalidOption(
-      "Option 'mqtt' is not an address of a broker; expected tcp://host:1883 or mqtts://user@host:8883, without a password.",
-    )
+function brokerOf(
+  text: string,
+): { host: string; port: number; isTls: boolean } & Pick<BrokerUrl, 'user' | 'parameters'> {
+  const { scheme, user, hosts, path, parameters } = readOptionUrl(text, form)
+  const known = schemes.get(scheme)
+  const [address, ...more] = hosts
+  if (known === undefined || address === undefined || more.length > 0 || path !== '') {
+    throw invalidOption(`Option 'mqtt' must be ${form.expected}, without a password.`)
   }
-  const parameters = [...url.searchParams]
-  const strange = parameters.find(([name, value]) => value === '' || !parameterNames.some((known) => known === name))
-  if (strange !== undefined || new Set(parameters.map(([name]) => name)).size < parameters.length) {
-    throw invalidOption(
-      `Option 'mqtt' may have each of the parameters ${parameterNames.join(', ')} once, with a value.`,
-    )
-  }
-  const { port, isTls } = scheme
-  return {
-    host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
-    port: url.port === '' ? port : Number(url.port),
-    isTls,
-    username: url.username === '' ? undefined : userOf(url.username),
-    parameters: Object.fromEntries(parameters), // of known names by the lines above
-  }
-}
-
-function userOf(escaped: string): string {
-  try {
-    return decodeURIComponent(escaped)
-  } catch (error) {
-    throw invalidOption("Option 'mqtt' has a user with a '%' that begins no escape; a '%' itself is %25.", error)
-  }
+  return { host: address.host, port: address.port ?? known.port, isTls: known.isTls, user, parameters }
 }
 
 /** Reads `FILTER=ACCOUNT/DATASET?PARAMETERS`. */

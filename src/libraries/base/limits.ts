@@ -66,7 +66,8 @@ export const limitTable = {
   zipEntries: { value: 1000, unit: 'files', text: 'files in a zip' },
   // The outline of a country in full detail is some MiB.
   recordBytes: { value: 16 * MiB, unit: 'bytes', text: 'one record' },
-  columns: { isOption: true, value: 2000, unit: 'columns', text: 'columns of a dataset, without system columns' },
+  // The widest tables of telemetry have some hundred.
+  columns: { value: 2000, unit: 'columns', text: 'columns of a dataset, without system columns' },
   // Producers nest a few levels; each costs stack.
   jsonDepth: { value: 64, unit: 'levels', text: 'nesting of JSON' },
   // A statement and its values are some KiB; room for a schema of all columns.
@@ -103,28 +104,27 @@ export const limitTable = {
   // A hundred columns of 2,500 datasets, in memory for one statement.
   listingRows: { value: 250_000, unit: 'rows', text: 'a table of information_schema, while a statement reads it' },
   queryMemoryBytes: {
-    isOption: true,
     ofMemory: 2,
     value: 1024 * MiB,
     unit: 'bytes',
-    text: 'memory of one query process. Where it is not set, at most half of what the machine or its container has beyond 256 MiB',
+    text: 'memory of one query process: at most half of what the machine or its container has beyond 256 MiB',
   },
+  // A node has as many as its cores and its memory allow.
   concurrentQueries: {
-    isOption: true,
-    value: 0,
+    value: 1,
     unit: 'queries',
-    text: 'queries at the same time; 0 means one per core, and at most one per 512 MiB of memory beyond 256 MiB',
+    text: 'queries at the same time: one per core, and at most one per 512 MiB of memory beyond 256 MiB',
   },
   // With a second each on one core, the last one has waited a minute.
   queuedQueries: { value: 64, unit: 'queries', text: 'queries that wait for a free process' },
-  exportBytes: { isOption: true, value: 16 * 1024 * MiB, unit: 'bytes', text: 'one answer streamed as a file' },
-  exportMs: { isOption: true, value: 30 * 60_000, unit: 'ms', text: 'one answer streamed as a file' },
+  // A dataset of a billion rows of some columns, at 10 MiB/s.
+  exportBytes: { value: 16 * 1024 * MiB, unit: 'bytes', text: 'one answer streamed as a file' },
+  exportMs: { value: 30 * 60_000, unit: 'ms', text: 'one answer streamed as a file' },
   exportSlots: {
-    isOption: true,
     ofMemory: memoryPerQuery,
     value: 2,
     unit: 'answers',
-    text: 'answers streamed as files at the same time. Where it is not set, at most one per 512 MiB of memory beyond 256 MiB',
+    text: 'answers streamed as files at the same time: at most one per 512 MiB of memory beyond 256 MiB',
   },
   cacheBytes: {
     isOption: true,
@@ -167,14 +167,14 @@ export const limitTable = {
   },
   // The slowest links of devices are faster; a slower reader holds memory for hours.
   answerRate: { value: 512, unit: 'bytes/s', text: 'slowest reader of an answer, averaged over 30 s' },
+  // A listener takes some KiB.
   listeners: {
-    isOption: true,
     value: 1_000,
     unit: 'listeners',
     text: 'requests that wait for blocks (event streams, tails with wait)',
   },
+  // Two of the largest bodies.
   openIngestBytes: {
-    isOption: true,
     value: 512 * MiB,
     unit: 'bytes',
     text: 'bodies being parsed and logged at the same time. A cell counts as at least two bytes, a body as at most 32 MiB, and data gathered by streams twice',
@@ -194,8 +194,8 @@ export const limitTable = {
   },
   // A batch in work takes some KiB beside its body.
   openIngestRequests: { value: 4096, unit: 'requests', text: 'batches being parsed and published at the same time' },
+  // One caller who takes all it can leaves half of what is free to each next one.
   callerShare: {
-    isOption: true,
     value: 50,
     unit: 'percent',
     text: 'share of the free part of these limits that one caller may take: openIngestBytes, openIngestRequests, openJsonBytes, openJsonRequests, queuedQueries, listeners, and half of it of answerBytes',
@@ -213,7 +213,6 @@ export const limitTable = {
     text: 'payload of an MQTT message. The beginning of a larger one goes into quarantine',
   },
   catalogBytes: {
-    isOption: true,
     ofMemory: 4,
     value: 256 * MiB,
     unit: 'bytes',

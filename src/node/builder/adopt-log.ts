@@ -62,7 +62,7 @@ export async function adoptLog(deps: AdoptDeps, request: AdoptionRequest): Promi
   const id = typeof old === 'string' ? old : old.id
   if (id === next.id) {
     throw new NodeError('InvalidParameter', 'The two are one log.', {
-      hint: 'A log that has lost messages is not gone on with. Take another: a new --topic-prefix, or an empty log directory.',
+      hint: 'A log that has lost messages is not gone on with. Take another: a new prefix in --log, or an empty log directory.',
     })
   }
   const before = await readAdoption(store, id)

@@ -1,16 +1,15 @@
 // Slices as files, for engines that read files themselves: the loose copy where the store has files on this machine, or a copy
 // in a folder of the cache, checked by its hash. Copied is what a pack holds, once the loose copies of a store go
 // (`node/store/sweep.ts`), so that no statement meets a file that is just being removed; of a store elsewhere everything. Nobody
-// learns which of the two it got. The unit of making room is a page: the slices of 256 blocks, in a folder of their own.
-// Processes of one machine may share the folders (`node/files/shared-folders.ts`): what one has copied the others find, at a start
-// and later, and check before they use it.
+// learns which of the two it got. The unit of making room is a page: the slices of 256 blocks, in a folder of their own
+// (`node/files/bounded-folders.ts`). What an earlier process copied is checked before it is used.
 
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { packedSliceBytesMost } from '../../libraries/odf/chain/pack-span.ts'
 import { digestInTurns } from '../../libraries/odf/chain/pack.ts'
 import { fileStamp, hasCacheRoom, hasCode, nodeFileSystem } from '../machine/disk/files.ts'
-import { SharedFolders } from './shared-folders.ts'
+import { BoundedFolders, type Folder, folderPath } from './bounded-folders.ts'
 import { type DatasetId, hashText } from '../../libraries/base/ids/identifiers.ts'
 import { must } from '../../libraries/base/assert.ts'
 import type { Clock } from '../../libraries/base/clock.ts'
@@ -58,14 +57,11 @@ export interface SliceReading {
 }
 
 interface Page {
-  readonly name: string
-  readonly path: string
+  readonly folder: Folder
   /** In which it is used. */
-  readonly folders: SharedFolders
-  /** Sequences of the blocks whose slices are here, and what the file of each was when it was whole; of this folder. */
+  readonly folders: BoundedFolders
+  /** Sequences of the blocks whose slices are here, and what the file of each was when it was whole. */
   readonly held: Map<number, string>
-  generation: number
-  users: number
   /** It is filled by one after the other. */
   turn: Promise<unknown>
 }
@@ -73,9 +69,9 @@ interface Page {
 export interface SliceFilesOptions {
   /** One that finds packed objects too. */
   readonly store: ObjectStore
-  /** Made when it is needed; other processes may share it. */
+  /** Made when it is needed, for this process alone. */
   readonly dir: string
-  /** Of all files together, whichever process copied them. */
+  /** Of all files together. */
   readonly mostBytes: number
   readonly clock: Clock
 }
@@ -83,9 +79,9 @@ export interface SliceFilesOptions {
 export class SliceFiles {
   readonly #options: SliceFilesOptions
   readonly #source: SliceSource
-  /** Those that this process knows; others may have removed the folders of those that it does not use. */
+  /** By the names of their folders, of which some may be gone. */
   readonly #pages = new Map<string, Page>()
-  #shared: SharedFolders | undefined
+  #opened: Promise<BoundedFolders> | undefined
   #written = 0
 
   constructor(options: SliceFilesOptions) {
@@ -93,10 +89,9 @@ export class SliceFiles {
     this.#source = new SliceSource(options.store, options.clock)
   }
 
-  /** Gives back what this process uses of the folders; no file of it may be in use. */
+  /** Resolves when what was to be removed is gone. */
   async close(): Promise<void> {
-    await this.#shared?.close()
-    this.#shared = undefined
+    await (await this.#opened)?.close()
   }
 
   /**
@@ -143,23 +138,20 @@ export class SliceFiles {
       sequence < packedTo && (sizeBytes <= packedSliceBytesMost || !hasFiles(store))
     const pages: Page[] = []
     const close = (how: 'done' | 'suspect'): void => {
-      for (const page of pages.splice(0)) {
-        // Of a cache that is gone, nothing is left to give back.
-        if (--page.users > 0 || page.folders !== this.#shared) continue
-        page.folders.release(page.name)
+      for (const { folder, folders } of pages.splice(0)) {
+        folder.users--
         // Where that fails the next reader fails, and it is tried again.
-        if (how === 'suspect') page.folders.remove(page.name).catch(() => {})
+        if (how === 'suspect') folders.remove(folder).catch(() => {})
       }
     }
     let usedBytes = 0
-    this.#forgetGone()
     const groups = packedTo > 0 ? pagesOf(wanted, isCopied) : [].values()
     const lane = async (): Promise<void> => {
       for (const group of groups) {
         signal?.throwIfAborted()
         usedBytes += group.reduce((sum, slice) => sum + onDiskBytes(slice), 0)
         if (usedBytes > mostBytes) throw tooMany(mostBytes)
-        const page = this.#use(id, group[0]?.sequence ?? 0)
+        const page = this.#use(await this.#folders(), pageName(id, group[0]?.sequence ?? 0))
         pages.push(page)
         await this.#fill(page, id, group)
       }
@@ -172,43 +164,33 @@ export class SliceFiles {
     }
     const path = (number: number): string => {
       const slice = at(number)
-      if (isCopied(slice)) return join(this.#folders.pathOf(pageName(id, slice.sequence)), nameOf(slice))
+      if (isCopied(slice)) return join(folderPath(this.#options.dir, pageName(id, slice.sequence)), nameOf(slice))
       return must(store.fileOf(dataKey(id, slice.hash)), 'objects of the store are local files')
     }
     return { list: packedTo === 0 || !hasFiles(store) ? id : `${id} packed to ${packedTo}`, path, close }
   }
 
-  get #folders(): SharedFolders {
-    return (this.#shared ??= new SharedFolders(this.#options.dir))
+  /** Somebody may remove the whole cache while this runs: it is begun anew. What is read of the one before is lost to its readers. */
+  async #folders(): Promise<BoundedFolders> {
+    const before = this.#opened
+    const opened = await before?.catch(() => undefined)
+    if (opened?.isThere() === true) return opened
+    if (this.#opened === before) this.#opened = BoundedFolders.open(this.#options.dir, bytesOfName)
+    return must(this.#opened, 'it is being opened')
   }
 
-  #use(id: DatasetId, sequence: number): Page {
-    const name = pageName(id, sequence)
+  #use(folders: BoundedFolders, name: string): Page {
+    const folder = folders.use(name)
     const known = this.#pages.get(name)
-    if (known !== undefined && known.users > 0) {
-      known.users++
-      return known
-    }
-    const folders = this.#folders
-    const { path, generation } = folders.use(name)
+    if (known?.folder === folder) return known
     if (this.#pages.size >= pagesKnownMost) this.#forgetUnused()
-    const page = known ?? { name, path, folders, held: new Map(), generation, users: 0, turn: Promise.resolve() }
-    page.users = 1
-    if (page.generation !== generation) page.held.clear()
-    page.generation = generation
+    const page = { folder, folders, held: new Map(), turn: Promise.resolve() }
     this.#pages.set(name, page)
     return page
   }
 
-  /** Somebody may remove the whole cache while this runs: it is begun anew. What is read of the one before is lost to its readers. */
-  #forgetGone(): void {
-    if (this.#shared?.isThere() !== false) return
-    this.#shared = undefined
-    this.#pages.clear()
-  }
-
   #forgetUnused(): void {
-    for (const [name, { users }] of this.#pages) if (users === 0) this.#pages.delete(name)
+    for (const [name, { folder }] of this.#pages) if (folder.users === 0) this.#pages.delete(name)
   }
 
   /** Copies what a page lacks. */
@@ -225,14 +207,14 @@ export class SliceFiles {
     await turn
   }
 
-  /** Those of the slices that no other process, and none before, has left here whole. */
+  /** Those of the slices that are not here whole. */
   async #check(page: Page, slices: readonly SliceAt[]): Promise<SliceAt[]> {
     const missing: SliceAt[] = []
     // Somebody may have removed it while it is in use.
-    await mkdir(page.path, { recursive: true, mode: 0o700 })
-    const there = new Set(await readdir(page.path))
+    await mkdir(page.folder.path, { recursive: true, mode: 0o700 })
+    const there = new Set(await readdir(page.folder.path))
     for (const slice of slices) {
-      const path = join(page.path, nameOf(slice))
+      const path = join(page.folder.path, nameOf(slice))
       const stamp = there.has(nameOf(slice)) ? await fileStamp(path) : undefined
       const bytes = stamp === undefined ? undefined : await bytesOf(path)
       if (stamp !== undefined && bytes !== undefined && hashText(await digestInTurns(bytes)) === slice.hash) {
@@ -246,15 +228,17 @@ export class SliceFiles {
   }
 
   async #copy(page: Page, id: DatasetId, slices: readonly SliceAt[]): Promise<void> {
-    const bytesOf = (sum: number, slice: Pick<SliceAt, 'sizeBytes'>): number => sum + onDiskBytes(slice)
-    await this.#makeRoom(page, slices.reduce(bytesOf, 0))
+    await this.#makeRoom(
+      page,
+      slices.reduce((sum, slice) => sum + onDiskBytes(slice), 0),
+    )
     const writing: Promise<void>[] = []
     try {
       for await (const { slice, bytes } of this.#source.fetch(id, slices)) {
         const write = async (): Promise<void> => {
-          const begun = join(this.#folders.unfinished, `slice-${++this.#written}`)
+          const begun = join(page.folders.unfinished, `slice-${++this.#written}`)
           await writeFile(begun, bytes, { mode: 0o600 })
-          const path = join(page.path, nameOf(slice))
+          const path = join(page.folder.path, nameOf(slice))
           await rename(begun, path)
           page.held.set(slice.sequence, (await fileStamp(path)) ?? '')
         }
@@ -263,17 +247,16 @@ export class SliceFiles {
       }
     } finally {
       await Promise.allSettled(writing)
-      const there = (await readdir(page.path)).map((file) => ({ sizeBytes: Number(namePattern.exec(file)?.[2] ?? 0) }))
-      this.#folders.settle(page.name, there.reduce(bytesOf, 0))
+      await page.folders.settle(page.folder)
     }
     await allEnded(writing)
   }
 
   /** Removes what was not used for longest until a page has room for `bytes` more. Throws NodeError `Saturated`. */
-  async #makeRoom({ name }: Page, bytes: number): Promise<void> {
+  async #makeRoom({ folder, folders }: Page, bytes: number): Promise<void> {
     const { dir, mostBytes } = this.#options
-    let isRoom = await this.#folders.reserve(name, bytes, mostBytes)
-    while (isRoom && !(await hasCacheRoom(dir, bytes))) isRoom = await this.#folders.removeOldest()
+    let isRoom = await folders.reserve(folder, bytes, mostBytes)
+    while (isRoom && !(await hasCacheRoom(dir, bytes))) isRoom = await folders.removeOldest()
     if (isRoom) return
     throw new NodeError('Saturated', 'The cache has no room for the slices of this statement now.', {
       hint: 'Other statements use its room, or the volume has less than 1 GiB left. Try again later.',
@@ -292,10 +275,11 @@ async function bytesOf(path: string): Promise<Uint8Array | undefined> {
 }
 
 /** What somebody has written to since it was whole is checked again. */
-async function forgetChanged({ path, held }: Page, slices: readonly SliceAt[]): Promise<void> {
+async function forgetChanged({ folder, held }: Page, slices: readonly SliceAt[]): Promise<void> {
   const look = async (slice: SliceAt): Promise<void> => {
     const stamp = held.get(slice.sequence)
-    if (stamp !== undefined && stamp !== (await fileStamp(join(path, nameOf(slice))))) held.delete(slice.sequence)
+    if (stamp !== undefined && stamp !== (await fileStamp(join(folder.path, nameOf(slice)))))
+      held.delete(slice.sequence)
   }
   await Promise.all(slices.map(look))
 }
@@ -331,6 +315,11 @@ function* pagesOf({ numbers, at }: WantedSlices, isCopied: (slice: SliceAt) => b
 
 function onDiskBytes({ sizeBytes }: Pick<SliceAt, 'sizeBytes'>): number {
   return Math.ceil(sizeBytes / diskBlockBytes) * diskBlockBytes
+}
+
+/** On the disk, of a file of this name. */
+function bytesOfName(name: string): number {
+  return onDiskBytes({ sizeBytes: Number(namePattern.exec(name)?.[2] ?? 0) })
 }
 
 function tooMany(mostBytes: number): NodeError {

@@ -121,9 +121,9 @@ describe('a put', () => {
   test.each([
     [403, 'AccessDenied', /rights/],
     [404, 'NoSuchBucket', /--store/],
-    [301, 'PermanentRedirect', /--s3-region eu-central-1$/],
+    [301, 'PermanentRedirect', /in --store with region=eu-central-1$/],
     [501, 'NotImplemented', /conditional/],
-    [409, 'ObjectParentIsFile', /--s3-endpoint/],
+    [409, 'ObjectParentIsFile', /Check endpoint/],
   ])('is refused at once for %d %s', async (status, code, hint) => {
     const headers = { 'x-amz-bucket-region': 'eu-central-1' }
     const fault = { status, code, ...(status === 301 ? { headers } : {}) }

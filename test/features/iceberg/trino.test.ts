@@ -94,7 +94,7 @@ describe.skipIf(trinoHome === undefined)('Trino', () => {
     bucket = versitygw === undefined ? undefined : await startVersitygw()
     vi.stubEnv('AWS_ACCESS_KEY_ID', testKeys.accessKeyId)
     vi.stubEnv('AWS_SECRET_ACCESS_KEY', testKeys.secretAccessKey)
-    const store = bucket && { store: 's3://tests/lake', 's3-endpoint': bucket.url }
+    const store = bucket && { store: `s3://tests/lake?endpoint=${bucket.url}` }
     live = await startLiveNode({ 'anonymous-read': true, ...store })
     await fill(live)
     const table = await live.call('/iceberg/v1/namespaces/acme/tables/types')

@@ -43,8 +43,9 @@ test('a broker, its routes and how to log in', () => {
 })
 
 test.each([
-  [{ mqtt: 'http://broker' }, /not an address of a broker/],
-  [{ mqtt: 'tcp://u:secret@broker' }, /not an address of a broker/],
+  [{ mqtt: 'http://broker' }, /'mqtt' must be tcp:/],
+  [{ mqtt: 'constructor://broker' }, /'mqtt' must be tcp:/],
+  [{ mqtt: 'tcp://u:secret@broker' }, /'mqtt' must be tcp:.*, without a password/],
   [{ mqtt: undefined }, /'mqtt-route' needs a broker/],
   [{ 'mqtt-route': undefined }, /needs routes/],
   [{ 'mqtt-route': 'acme/a' }, /expected 'topic\/filter=account\/dataset'/],
@@ -58,9 +59,9 @@ test.each([
   [{ mqtt: 'tcp://broker?ca=ca.pem' }, /must begin with mqtts: mqtts/],
   [{ mqtt: 'mqtts://broker?key=key.pem' }, /belong together/],
   [{ mqtt: 'tcp://broker?client-id=a b' }, /client-id 'a b'/],
-  [{ mqtt: 'tcp://broker?retain=1' }, /each of the parameters ca, cert, key, client-id once/],
-  [{ mqtt: 'mqtts://broker?ca=a&ca=b' }, /each of the parameters/],
-  [{ mqtt: 'mqtts://broker?ca=' }, /with a value/],
+  [{ mqtt: 'tcp://broker?retain=1' }, /'retain' of option 'mqtt' is unknown; it takes ca, cert, key, client-id/],
+  [{ mqtt: 'mqtts://broker?ca=a&ca=b' }, /'ca' of option 'mqtt' is given twice/],
+  [{ mqtt: 'mqtts://broker?ca=' }, /'ca' of option 'mqtt' has no value/],
   [{ mqtt: 'tcp://100%25%zz@broker' }, /begins no escape/],
   [{ roles: 'replica' }, /for gateways/],
 ])('%j is refused', (options, message) => {

@@ -301,29 +301,6 @@ describe('of a store elsewhere', () => {
     await expect(stat(left)).rejects.toMatchObject({ code: 'ENOENT' })
   })
 
-  test('that another process copies are found while both run, and none loses what it reads', async () => {
-    const [one, other] = [overFar(2 * 256 * fileBytes), overFar(2 * 256 * fileBytes)]
-    const pages = [0, 1, 2].map((page) => range(Math.max(0, 256 * page - 3), 256 * page + 253))
-    const numbersOf = (page: number): readonly number[] => must(pages[page], 'one of them')
-    const held = await one.open(wanted(numbersOf(0)))
-    await expectAndClose(await other.open(wanted(numbersOf(1))), numbersOf(1))
-    const again = async (files: SliceFiles, page: number) =>
-      expectAndClose(await files.open(wanted(numbersOf(page))), [])
-    expect(await requestsOf(() => again(one, 1))).toBe(0)
-    // There is room for two in all: that which nobody uses goes.
-    await again(other, 2)
-    await expectFiles(held, numbersOf(0))
-    expect(await filesIn(dir)).toBe(253 + 256)
-    // It was removed by the other.
-    expect(await requestsOf(() => again(one, 1))).toBeGreaterThan(0)
-    await expectAndClose(await one.open(wanted(numbersOf(1))), numbersOf(1))
-    const full = await other.open(wanted(numbersOf(1)))
-    const refused = await other.open(wanted(numbersOf(2))).catch((error: unknown) => error)
-    expect(refused instanceof NodeError && refused.kind).toBe('Saturated')
-    for (const list of [full, held]) list.close('done')
-    await again(other, 2)
-  })
-
   test('are refused where they are missing or have other bytes', async () => {
     const number = blocks - 1
     const key = dataKey(dataset, at(number).hash)

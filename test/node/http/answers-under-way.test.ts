@@ -123,7 +123,7 @@ describe('a slow reader', () => {
 describe('a node', () => {
   let live: LiveNode
   beforeAll(async () => {
-    live = await startLiveNode({ 'limit-concurrent-queries': 2 }, { limits: { answerBytes: 64 * mebibyte } })
+    live = await startLiveNode({}, { limits: { concurrentQueries: 2, answerBytes: 64 * mebibyte } })
   })
   afterAll(() => live.stop())
 

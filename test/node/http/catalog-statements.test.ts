@@ -4,7 +4,7 @@
 import { describe, expect, it } from 'vitest'
 import { type Answer, liveNode, startLiveNode } from '../../helpers/live-node.ts'
 
-const live = await liveNode({ 'anonymous-read': true, 'limit-concurrent-queries': 1 })
+const live = await liveNode({ 'anonymous-read': true }, { limits: { concurrentQueries: 1 } })
 const fields = [
   { name: 'city', type: 'String' },
   { name: 'amount', type: 'Int64?' },

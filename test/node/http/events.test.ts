@@ -327,7 +327,7 @@ describe('a tail that waits', () => {
 
 describe('listeners', () => {
   it('are bounded: those of one caller by its share, all by the limit', async () => {
-    const small = await startLiveNode({ 'limit-listeners': 8, 'anonymous-read': 'true' })
+    const small = await startLiveNode({ 'anonymous-read': 'true' }, { limits: { listeners: 8 } })
     const open: EventListener[] = []
     const enter = async (own?: string): Promise<number> => {
       const listener = await listen(`${small.node.url}/acme/goods/events`, { token: own })

@@ -9,7 +9,7 @@ import { runsWith } from '../../helpers/features.ts'
 import { must } from '../../../src/libraries/base/assert.ts'
 import { type Answer, liveNode } from '../../helpers/live-node.ts'
 
-const live = await liveNode({ 'limit-export-bytes': 60_000_000, 'limit-export-slots': 1, 'anonymous-read': true })
+const live = await liveNode({ 'anonymous-read': true }, { limits: { exportBytes: 60_000_000, exportSlots: 1 } })
 await live.call('/acme/goods', {
   method: 'PUT',
   json: {

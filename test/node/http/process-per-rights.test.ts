@@ -17,7 +17,7 @@ beforeAll(async () => {
     pids.push(this.pid)
     return perform.apply(this, given)
   })
-  live = await startLiveNode({ 'limit-concurrent-queries': 1 }, { limits: { queuedQueries: 8 } })
+  live = await startLiveNode({}, { limits: { concurrentQueries: 1, queuedQueries: 8 } })
   for (const alias of ['alice/secret', 'bob/secret', 'open/data']) {
     const visibility = alias === 'open/data' ? 'public' : 'private'
     await live.call(`/${alias}`, { method: 'PUT', json: { visibility } })

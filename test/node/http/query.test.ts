@@ -6,8 +6,8 @@ import { describe, expect, it } from 'vitest'
 import { type Answer, startLiveNode, liveNode } from '../../helpers/live-node.ts'
 
 const live = await liveNode(
-  { 'limit-result-rows': 1_000, 'limit-query-ms': 3_000, 'limit-concurrent-queries': 1 },
-  { limits: { resultBytes: 20_000 } },
+  { 'limit-result-rows': 1_000, 'limit-query-ms': 3_000 },
+  { limits: { concurrentQueries: 1, resultBytes: 20_000 } },
 )
 const heads: string[] = []
 await live.call('/acme/sales', {
@@ -345,7 +345,7 @@ const forever = 'select sum(range % 7) from range(1000000000000)'
 
 describe('a caller who goes away', () => {
   it('ends his query, so that the next one need not wait for its deadline', async () => {
-    const patient = await startLiveNode({ 'limit-query-ms': 600_000, 'limit-concurrent-queries': 1 })
+    const patient = await startLiveNode({ 'limit-query-ms': 600_000 }, { limits: { concurrentQueries: 1 } })
     try {
       const { hostname, port } = new URL(patient.node.url)
       const headers = { 'content-type': 'application/json' }

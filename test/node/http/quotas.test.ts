@@ -68,8 +68,14 @@ describe('a token', () => {
     await expect.poll(async () => (await post(third)).status).toBe(202)
   })
 
-  it('finds its share under /limits, with its unit and option', async () => {
+  it('finds its share under /limits, with its unit, and the option of those that have one', async () => {
     const { limits } = (await live.call('/limits')).json as { limits: Record<string, object> }
-    expect(limits['callerShare']).toMatchObject({ value: 50, unit: 'percent', option: '--limit-caller-share' })
+    expect(limits['callerShare']).toMatchObject({ value: 50, unit: 'percent' })
+    const set = Object.entries(limits).flatMap(([name, limit]) => ('option' in limit ? [[name, limit.option]] : []))
+    expect(Object.fromEntries(set)).toMatchObject({
+      queryMs: '--limit-query-ms',
+      sliceFileBytes: '--limit-cache-bytes',
+    })
+    expect(set.length).toBe(9)
   })
 })

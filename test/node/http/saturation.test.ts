@@ -8,10 +8,7 @@ import { liveNode } from '../../helpers/live-node.ts'
 /** A body waits two seconds for room before it is refused. */
 const long = { timeout: 10_000 }
 
-const live = await liveNode(
-  { 'limit-open-ingest-bytes': 1_000, 'limit-concurrent-queries': 1 },
-  { limits: { queuedQueries: 1 } },
-)
+const live = await liveNode({}, { limits: { openIngestBytes: 1_000, concurrentQueries: 1, queuedQueries: 1 } })
 await live.ingest('acme/goods', [{ n: 1 }], '?create=true')
 
 /** A request that is in flight until it is destroyed. */

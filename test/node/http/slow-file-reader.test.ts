@@ -21,7 +21,7 @@ async function childTicks(): Promise<number> {
 }
 
 it.skipIf(process.platform !== 'linux')('pauses the engine, and stops nobody else', async () => {
-  const live = await liveNode({ 'limit-export-slots': 1 })
+  const live = await liveNode({}, { limits: { exportSlots: 1 } })
   await live.ingest('acme/goods', [{ n: 1 }], '?create=true')
   const unread = openUnread(live.node.url, live.adminToken)
   await until('the engine pauses', async () => {
