@@ -27,7 +27,7 @@ const instead: readonly (readonly [string, string])[] = [
     'it is in the environment as PROOFSTREAM_LOG_PASSWORD, or in the file that --log has as password-file',
   ],
   ['slice-cache', 'copies of slices are in <data>/cache'],
-  ['limit-query-memory-bytes', ofMemory],
+  ['limit-query-memory-bytes', `${ofMemory}: 1 GiB at most`],
   ['limit-concurrent-queries', ofMemory],
   ['limit-export-slots', ofMemory],
   ['limit-catalog-bytes', ofMemory],
