@@ -30,6 +30,7 @@ import {
   scanNumber,
 } from './number-scan.ts'
 import { isTimeName } from '../model/time-names.ts'
+import { BodyText } from './dialect/charset.ts'
 import { invalidUtf8At, type Framer, RecordFeed, type RecordSink } from './record-feed.ts'
 
 /** Bits, so that a column's classes are their union. */
@@ -57,7 +58,7 @@ export const valueClass = {
 const number = new NumberScan()
 const time = new TimeScan()
 
-function isPadding(byte: number): boolean {
+export function isPadding(byte: number): boolean {
   return byte === 0x20 || byte === 0x09
 }
 
@@ -254,7 +255,7 @@ export class Sample {
     if (classes === 0) return column.emptyText ? { kind: 'String' } : undefined
     if (classes === valueClass.bool) return { kind: 'Bool' }
     if (classes === valueClass.date) return { kind: 'Date' }
-    const zoned = classes === valueClass.time || (this.options.timeZone === 'UTC' && (classes & ~anyTime) === 0)
+    const zoned = classes === valueClass.time || (this.options.timeZone !== undefined && (classes & ~anyTime) === 0)
     if (zoned) return { kind: 'Timestamp', unit: 'Microsecond', timezone: 'UTC' }
     if ((classes & ~anyNumber) !== 0 || classes === valueClass.notFinite) return { kind: 'String' }
     const { integers } = this.options
@@ -288,21 +289,26 @@ export function checkColumnName(name: string): void {
 export abstract class BodyInferrer implements Inferrer, RecordSink {
   protected readonly sample: Sample
   protected readonly feed: RecordFeed
+  private readonly body: BodyText
   /** True when there is no use in reading on. */
   protected done = false
 
   constructor(options: InferOptions, framer: Framer) {
     this.sample = new Sample(options)
     this.feed = new RecordFeed(framer, this, options.recordBytes)
+    this.body = new BodyText(options.charset)
   }
 
   push(chunk: Uint8Array): boolean {
-    if (!this.done) this.feed.push(chunk)
+    if (!this.done) this.feed.push(this.body.push(chunk))
     return !this.done
   }
 
   finish(): Inferred {
-    if (!this.done) this.feed.finish()
+    if (!this.done) {
+      this.feed.push(this.body.rest())
+      this.feed.finish()
+    }
     return this.infer()
   }
 
