@@ -5,10 +5,10 @@ import type { NodeError, RecordErrorKind } from '../base/errors.ts'
 import type { RecordBatch } from '../model/schema.ts'
 import type { TablePlan } from './column-plan.ts'
 import { type CompiledLines, leastCompiled } from './compiled/lines.ts'
-import { BodyText } from './dialect/charset.ts'
 import { type Fault, FaultLog, type RecordPlace } from './fault-log.ts'
 import type { ParsedBody, ReaderOptions, RecordReader } from './format.ts'
-import { invalidUtf8At, type Framer, RecordFeed, type RecordSink } from './record-feed.ts'
+import { type Framer, RecordFeed, type RecordSink } from './record-feed.ts'
+import { invalidUtf8At } from './utf8-watch.ts'
 import { TypedColumns } from './typed-columns.ts'
 
 /** Reads single records where only that tells where they end. */
@@ -34,7 +34,6 @@ export abstract class BodyReader implements RecordReader, RecordSink {
   protected readonly options: ReaderOptions
   protected readonly faults: FaultLog = new FaultLog()
   protected readonly feed: RecordFeed
-  private readonly text: BodyText
   protected readonly columns: TypedColumns
   /** Records that were read ahead last. */
   protected rowsAhead = 0
@@ -44,8 +43,7 @@ export abstract class BodyReader implements RecordReader, RecordSink {
   constructor(options: ReaderOptions, framer: Framer, plan: TablePlan) {
     this.options = options
     this.columns = new TypedColumns(plan, options)
-    this.text = new BodyText(options.charset)
-    this.feed = new RecordFeed(framer, this, options.recordBytes)
+    this.feed = new RecordFeed(framer, this, options)
   }
 
   get fits(): boolean {
@@ -54,7 +52,7 @@ export abstract class BodyReader implements RecordReader, RecordSink {
 
   push(chunk: Uint8Array): void {
     this.columns.sentBytes += chunk.length
-    this.feed.push(this.text.push(chunk))
+    this.feed.push(chunk)
   }
 
   take(): readonly RecordBatch[] {
@@ -62,8 +60,6 @@ export abstract class BodyReader implements RecordReader, RecordSink {
   }
 
   finish(): ParsedBody {
-    this.feed.push(this.text.rest())
-    this.text.demandSaid()
     this.feed.finish()
     const unclosed = this.unclosed()
     if (unclosed !== undefined) this.addBare('MalformedRecord', unclosed, this.feed.end)

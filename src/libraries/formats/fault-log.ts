@@ -6,6 +6,7 @@ import { shortened } from '../base/shortened.ts'
 import { foldAscii } from '../model/names.ts'
 import { NodeError, type RecordError, type RecordErrorKind } from '../base/errors.ts'
 import { maxNameBytes } from '../model/schema.ts'
+import { type Charset, sourceBytes } from './dialect/charset.ts'
 
 /** Records at the start of a body that columns are inferred from. */
 export const sampleRecords = 10_000
@@ -37,6 +38,13 @@ export class RecordPlace {
   offset = 0
   /** 1-based line of that byte. */
   line = 1
+  /** Of the body, where that is not UTF-8. */
+  charset: Charset | undefined = undefined
+
+  /** Bytes of the body, as it was sent, from the first of the record to `bytes[at]`. */
+  bytesTo(bytes: Uint8Array, at: number): number {
+    return this.charset === undefined ? at - this.start : sourceBytes(this.charset, bytes, this.start, at)
+  }
 }
 
 /** `bytes[at, end)` as at most 80 characters, control characters escaped. */
@@ -89,7 +97,7 @@ export class FaultLog {
     this.addBounded({
       ...defined({ record }),
       line: this.lineOf(fault, place),
-      byteOffset: place.offset + at - place.start,
+      byteOffset: place.offset + place.bytesTo(bytes, at),
       ...defined({ column, pointer }),
       kind,
       message,

@@ -30,8 +30,8 @@ import {
   scanNumber,
 } from './number-scan.ts'
 import { isTimeName } from '../model/time-names.ts'
-import { BodyText } from './dialect/charset.ts'
-import { invalidUtf8At, type Framer, RecordFeed, type RecordSink } from './record-feed.ts'
+import { type Framer, RecordFeed, type RecordSink } from './record-feed.ts'
+import { invalidUtf8At } from './utf8-watch.ts'
 
 /** Bits, so that a column's classes are their union. */
 export const valueClass = {
@@ -289,26 +289,21 @@ export function checkColumnName(name: string): void {
 export abstract class BodyInferrer implements Inferrer, RecordSink {
   protected readonly sample: Sample
   protected readonly feed: RecordFeed
-  private readonly body: BodyText
   /** True when there is no use in reading on. */
   protected done = false
 
   constructor(options: InferOptions, framer: Framer) {
     this.sample = new Sample(options)
-    this.feed = new RecordFeed(framer, this, options.recordBytes)
-    this.body = new BodyText(options.charset)
+    this.feed = new RecordFeed(framer, this, options)
   }
 
   push(chunk: Uint8Array): boolean {
-    if (!this.done) this.feed.push(this.body.push(chunk))
+    if (!this.done) this.feed.push(chunk)
     return !this.done
   }
 
   finish(): Inferred {
-    if (!this.done) {
-      this.feed.push(this.body.rest())
-      this.feed.finish()
-    }
+    if (!this.done) this.feed.finish()
     return this.infer()
   }
 

@@ -300,8 +300,8 @@ function ifMatch(text: string | undefined): string | undefined {
 const toldMost = 20
 const toldChars = 100
 
-/** By what they are in lower case; each has six letters or more. */
-const misspelt = new Map(parameterRows.flatMap(([name, row]) => (row.isOfFormat ? [] : [[name.toLowerCase(), name]])))
+/** By what they are in lower case. Of shorter names others are too near. */
+const misspelt = new Map(parameterRows.flatMap(([name]) => (name.length < 6 ? [] : [[name.toLowerCase(), name]])))
 
 /** Those of `given` that are ignored. Throws NodeError `InvalidParameter` for one that is nearly one of ours. */
 function foreignParameters(given: readonly string[]): readonly string[] {

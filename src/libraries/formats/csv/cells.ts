@@ -59,7 +59,7 @@ function byteOf(sign: string | undefined): number {
 }
 
 /** Why a record's cells cannot be told apart. */
-export type CellFault = 'after-quote' | 'too-many' | undefined
+export type CellFault = 'after-quote' | 'padded-quote' | 'too-many' | undefined
 
 /** Most cells of a record. */
 const maxCells = 16_384
@@ -69,6 +69,8 @@ export function splitFault(fault: NonNullable<CellFault>, { name }: Separator): 
   switch (fault) {
     case 'after-quote':
       return `Only ${name} or the end of the line may follow a closing quote.`
+    case 'padded-quote':
+      return 'White space stands before the quote of this cell: say trim=true, or write the cell without it.'
     case 'too-many':
       return `A record has at most ${maxCells} cells.`
   }
@@ -132,12 +134,20 @@ export class CsvCells {
         this.starts[cell] = at
         // A quote is text where the cell does not begin with one.
         while (at < stop && bytes[at] !== separator) at += 1
+        if (this.isPaddedQuote(this.starts[cell] ?? 0, at)) return 'padded-quote'
         this.ends[cell] = trim ? trimEnd(bytes, this.starts[cell] ?? at, at) : at
         this.quoted[cell] = 0
       }
       if (at >= stop) return undefined
       at += 1
     }
+  }
+
+  /** Whether a bare cell is white space and then a quote, which others read as a quoted one. */
+  private isPaddedQuote(start: number, end: number): boolean {
+    if (start === end || !isPadding(this.bytes[start] ?? 0)) return false
+    this.faultAt = this.afterPadding(start, end)
+    return this.faultAt < end && this.bytes[this.faultAt] === this.quote
   }
 
   /** Index of the first byte from `at` on that is no white space; a separator is none. */

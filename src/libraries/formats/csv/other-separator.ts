@@ -7,7 +7,7 @@ import type { Dialect } from '../dialect/dialect.ts'
 import { type CellSigns, contentEnd, type Separator, separatorOf } from './cells.ts'
 
 const candidates = new Map([
-  [0x3b, { name: 'semicolon', hint: 'Say delimiter=%3B, and decimal=, where its numbers have decimal commas.' }],
+  [0x3b, { name: 'semicolon', hint: 'Say delimiter=%3B, and decimal=%2C if numbers have decimal commas.' }],
   [0x09, { name: 'tab', hint: 'Say delimiter=tab, or send it as text/tab-separated-values.' }],
   [0x7c, { name: 'vertical bar', hint: 'Say delimiter=%7C.' }],
   [0x2c, { name: 'comma', hint: 'Send it as text/csv.' }],

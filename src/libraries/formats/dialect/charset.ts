@@ -5,7 +5,7 @@
 import { Buffer, isAscii } from 'node:buffer'
 import iconv from 'iconv-lite'
 import { NodeError } from '../../base/errors.ts'
-import { Utf8Watch } from '../record-feed.ts'
+import { Utf8Watch } from '../utf8-watch.ts'
 
 export interface Charset {
   /** As the Encoding Standard names it, in lower case. */
@@ -70,6 +70,7 @@ export class BodyText {
   #decoder: InstanceType<typeof TextDecoder> | undefined
   readonly #utf8 = new Utf8Watch()
   #isAllAscii = true
+  #markBytes = 0
 
   /** `said`: name of its set, where that is not UTF-8. */
   constructor(said: string | undefined) {
@@ -79,6 +80,16 @@ export class BodyText {
   /** The set that it is in, as far as that is known. */
   get charset(): Charset {
     return this.#charset ?? this.#said
+  }
+
+  /** Whether it is in another set than UTF-8; false as long as nothing is known. */
+  get isOther(): boolean {
+    return this.#charset !== undefined && this.#charset.kind !== 'utf-8'
+  }
+
+  /** Bytes of the mark of another set at its beginning. */
+  get markBytes(): number {
+    return this.#markBytes
   }
 
   /** The next bytes as UTF-8. Throws NodeError `RecordsDoNotFit` where a byte has no meaning. */
@@ -112,7 +123,8 @@ export class BodyText {
     this.#charset = mark ?? this.#said
     if (this.#charset.kind === 'utf-8') return bytes
     const after = mark === undefined ? bytes : bytes.subarray(2)
-    this.#offset = bytes.length - after.length
+    this.#markBytes = bytes.length - after.length
+    this.#offset = this.#markBytes
     return this.#decoded(after)
   }
 

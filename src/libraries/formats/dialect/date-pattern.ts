@@ -47,14 +47,14 @@ const numbers: Readonly<Record<string, readonly [unit: Unit, least: number, most
 
 /** What people write who know the letters of other programs. */
 const others: readonly (readonly [RegExp, string])[] = [
-  [/Y+/g, 'yyyy'],
-  [/D+/g, 'dd'],
   [/%Y/g, 'yyyy'],
   [/%m/g, 'MM'],
   [/%d/g, 'dd'],
   [/%H/g, 'HH'],
   [/%M/g, 'mm'],
   [/%S/g, 'ss'],
+  [/Y+/g, 'yyyy'],
+  [/D+/g, 'dd'],
   [/\bnn\b/g, 'mm'],
   [/\bSS\b(?=$|[^.])/g, 'ss'],
 ]

@@ -23,6 +23,8 @@ export class ColumnSpelling {
   readonly #trueFalse: readonly Uint8Array[]
   readonly #numbers: NumberSpeller | undefined
   readonly #dates: DateReader | undefined
+  /** The pattern is that of this column alone. */
+  readonly #isOwnDate: boolean
 
   /** Of the column `name` of the file. */
   constructor(dialect: Dialect, name: string) {
@@ -31,6 +33,7 @@ export class ColumnSpelling {
     const pattern = dateFormat === undefined || dateFormat === 'iso' ? undefined : datePattern(dateFormat, pivotYear)
     this.dateFormat = pattern === undefined ? undefined : dateFormat
     this.#dates = pattern !== undefined && 'fields' in pattern ? new DateReader(pattern) : undefined
+    this.#isOwnDate = pattern !== undefined && Object.hasOwn(dialect.dates?.of ?? {}, foldAscii(name))
     this.#nulls = (ofColumn(dialect.nulls, name) ?? []).map(utf8)
     this.#trueFalse = (trueFalse ?? []).map(utf8)
     const isPlain = decimal === undefined && group === undefined
@@ -66,6 +69,8 @@ export class ColumnSpelling {
   classOf(bytes: Uint8Array, from: number, to: number): number {
     const start = trimStart(bytes, from, to)
     const end = trimEnd(bytes, start, to)
+    // Digits alone are a day where a pattern of their own column says so.
+    if (this.#isOwnDate && this.date(bytes, start, end)) return classOfTimeText(this.bytes, this.start, this.end)
     const isNumber = this.number(bytes, start, end)
     const found = isNumber ? classOfText(this.bytes, this.start, this.end) : valueClass.text
     if ((found & numberClasses) !== 0) return found
