@@ -34,16 +34,34 @@ export interface Fault {
 export class RecordPlace {
   /** Index of the record's first byte in the bytes handed over. */
   start = 0
-  /** Offset of that byte in the body. */
-  offset = 0
   /** 1-based line of that byte. */
   line = 1
-  /** Of the body, where that is not UTF-8. */
-  charset: Charset | undefined = undefined
+  private first = 0
+  /** Of a body that is not UTF-8: what stands before the record, from `first` on, and its set. */
+  private before: { readonly charset: Charset; readonly bytes: Uint8Array; readonly end: number } | undefined
+
+  /** Offset in the body, as it was sent, of the record's first byte. */
+  get offset(): number {
+    if (this.before === undefined) return this.first
+    const { charset, bytes, end } = this.before
+    return this.first + sourceBytes(charset, bytes, 0, end)
+  }
+
+  set offset(offset: number) {
+    this.first = offset
+    this.before = undefined
+  }
+
+  /** The record begins at `bytes[end]`, of bytes that began at `offset` in another character set. */
+  follow(offset: number, charset: Charset, bytes: Uint8Array, end: number): void {
+    this.first = offset
+    this.before = { charset, bytes, end }
+  }
 
   /** Bytes of the body, as it was sent, from the first of the record to `bytes[at]`. */
   bytesTo(bytes: Uint8Array, at: number): number {
-    return this.charset === undefined ? at - this.start : sourceBytes(this.charset, bytes, this.start, at)
+    const { before, start } = this
+    return before === undefined ? at - start : sourceBytes(before.charset, bytes, start, at)
   }
 }
 
@@ -107,8 +125,9 @@ export class FaultLog {
 
   /** The line of a fault; goes on from the fault before where that was earlier in the same record. */
   private lineOf({ bytes, at }: Fault, place: RecordPlace): number {
-    if (this.countedRecord !== place.offset || this.countedBytes > at - place.start) {
-      this.countedRecord = place.offset
+    const { offset } = place
+    if (this.countedRecord !== offset || this.countedBytes > at - place.start) {
+      this.countedRecord = offset
       this.countedBytes = 0
       this.countedLine = place.line
     }

@@ -58,9 +58,6 @@ export class RecordFeed {
   private readonly sink: RecordSink
   private readonly recordBytes: number
   private readonly text: BodyText
-  /** How far offsets are counted in the chunk at hand, where the body is in another character set. */
-  private counted = 0
-  private countedOffset = 0
   /** Offset in the body of the first byte of the chunk being read. */
   private base = 0
   /** Bytes of a byte order mark matched so far; 3 when that question is settled. */
@@ -89,7 +86,7 @@ export class RecordFeed {
   }
 
   push(sent: Uint8Array): void {
-    const buffer = this.text.push(sent)
+    const buffer = this.text.push(sent, this.framer.line)
     if (this.text.isOther && this.base === 0) this.base = this.text.markBytes
     // One class of array keeps the readers' loops fast, and `slice` of a Buffer would not copy.
     const chunk = new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.length)
@@ -134,7 +131,7 @@ export class RecordFeed {
   }
 
   private read(chunk: Uint8Array): void {
-    const { framer, sink, place } = this
+    const { framer, sink } = this
     this.utf8.push(chunk)
     let at = 0
     while (true) {
@@ -142,17 +139,13 @@ export class RecordFeed {
         if (sink.many !== undefined) at = sink.many(chunk, at)
         const start = framer.begin(chunk, at)
         if (start === brokenFrame) {
-          place.start = framer.stopped
-          place.offset = this.offsetOf(chunk, framer.stopped)
-          place.line = framer.line
+          this.placeAt(chunk, framer.stopped)
           this.halted = true
           sink.broken(chunk, framer.stopped)
           return
         }
         if (start < 0) break
-        place.start = start
-        place.offset = this.offsetOf(chunk, start)
-        place.line = framer.line
+        this.placeAt(chunk, start)
         this.open = true
         this.openLength = 0
         this.kept = 0
@@ -168,18 +161,19 @@ export class RecordFeed {
       at = end + framer.terminatorBytes
       framer.line += framer.terminatorBytes
     }
-    this.base = this.offsetOf(chunk, chunk.length)
-    this.counted = 0
+    const { charset, isOther, offset } = this.text
+    this.base = isOther
+      ? (offset ?? this.base + sourceBytes(charset, chunk, 0, chunk.length))
+      : this.base + chunk.length
   }
 
-  /** Offset in the body, as it was sent, of `chunk[at]`. */
-  private offsetOf(chunk: Uint8Array, at: number): number {
-    if (!this.text.isOther) return this.base + at
-    if (this.counted === 0) this.countedOffset = this.base
-    this.countedOffset += sourceBytes(this.text.charset, chunk, this.counted, at)
-    this.counted = at
-    this.place.charset = this.text.charset
-    return this.countedOffset
+  /** A record begins at `chunk[at]`. */
+  private placeAt(chunk: Uint8Array, at: number): void {
+    const { place, base, text } = this
+    place.start = at
+    place.line = this.framer.line
+    if (text.isOther) place.follow(base, text.charset, chunk, at)
+    else place.offset = base + at
   }
 
   /** Has the record at `start` read straight away: index after it and its end, or `start`, where it is still open. */

@@ -3,9 +3,9 @@
 import { must } from '../../base/assert.ts'
 import type { RecordErrorKind } from '../../base/errors.ts'
 import { foldAscii } from '../../model/names.ts'
-import { backslash } from '../json/text.ts'
+import { backslash, comma, quote as doubleQuote } from '../json/text.ts'
 import { BodyReader } from '../body-reader.ts'
-import { CompiledLines } from '../compiled/lines.ts'
+import { CompiledLines, point } from '../compiled/lines.ts'
 import { type ColumnPlan, reservedName, type TablePlan, tablePlan, valueCode } from '../column-plan.ts'
 import { lostSpelling } from '../column-warnings.ts'
 import { type Fault, unknownFieldMessage } from '../fault-log.ts'
@@ -92,16 +92,17 @@ export class CsvReader extends BodyReader {
     return after
   }
 
-  /** It takes no row without a value that is no text, and does not know the header. */
+  /** It takes no row without a value that is no text, and does not know the header, nor most of what a dialect changes. */
   protected override compiledOf(): CompiledLines | undefined {
     const columns = this.layout
     if (columns === undefined || this.repeated?.namesNoValue === false) return undefined
-    const {
-      separator: { byte: separator },
-      trim,
-    } = this.signs
-    if (trim || this.options.dialect?.quote !== undefined || this.spellings !== undefined) return undefined
-    return CompiledLines.ofCells(this.plan, this.options, { separator, columns })
+    const { separator, trim, quote } = this.signs
+    const { decimal: sign, ...others } = this.options.dialect ?? {}
+    const decimal = sign === undefined ? point : comma
+    const isOther = trim || quote !== doubleQuote || decimal === separator.byte || changesValues(others)
+    return isOther
+      ? undefined
+      : CompiledLines.ofCells(this.plan, this.options, { separator: separator.byte, decimal, columns })
   }
 
   override record(bytes: Uint8Array, start: number, end: number, last: boolean): void {

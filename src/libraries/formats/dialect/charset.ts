@@ -2,7 +2,7 @@
 // meaning in its set is refused with its place, never replaced. Sources: https://encoding.spec.whatwg.org/#names-and-labels; single-byte
 // tables are those of iconv-lite.
 
-import { Buffer, isAscii } from 'node:buffer'
+import { Buffer, isAscii, transcode } from 'node:buffer'
 import iconv from 'iconv-lite'
 import { NodeError } from '../../base/errors.ts'
 import { Utf8Watch } from '../utf8-watch.ts'
@@ -64,8 +64,9 @@ export class BodyText {
   #charset: Charset | undefined
   readonly #said: Charset
   #first: Uint8Array = new Uint8Array(0)
-  /** Bytes of the body so far, and the line reached. */
+  /** Bytes of the body so far. */
   #offset = 0
+  /** Line at which the bytes at hand begin. */
   #line = 1
   #decoder: InstanceType<typeof TextDecoder> | undefined
   readonly #utf8 = new Utf8Watch()
@@ -87,13 +88,19 @@ export class BodyText {
     return this.#charset !== undefined && this.#charset.kind !== 'utf-8'
   }
 
+  /** Bytes of the body so far, where each is a character of its own. */
+  get offset(): number | undefined {
+    return this.#charset?.kind === 'single' ? this.#offset : undefined
+  }
+
   /** Bytes of the mark of another set at its beginning. */
   get markBytes(): number {
     return this.#markBytes
   }
 
-  /** The next bytes as UTF-8. Throws NodeError `RecordsDoNotFit` where a byte has no meaning. */
-  push(chunk: Uint8Array): Uint8Array {
+  /** The next bytes, which begin at `line`, as UTF-8. Throws NodeError `RecordsDoNotFit` where a byte has no meaning. */
+  push(chunk: Uint8Array, line: number): Uint8Array {
+    this.#line = line
     if (this.#charset !== undefined) return this.#charset.kind === 'utf-8' ? chunk : this.#decoded(chunk)
     const bytes = this.#first.length === 0 ? chunk : Buffer.concat([this.#first, chunk])
     const [one, two] = bytes
@@ -144,10 +151,15 @@ export class BodyText {
   #singles(bytes: Uint8Array, table: Uint16Array): Uint8Array {
     this.#utf8.push(bytes)
     if (isAscii(bytes)) {
-      this.#count(bytes)
+      this.#offset += bytes.length
       return bytes
     }
     this.#isAllAscii = false
+    const latin1 = this.charset.name === 'windows-1252' ? asLatin1(bytes) : undefined
+    if (latin1 !== undefined) {
+      this.#offset += bytes.length
+      return latin1
+    }
     const out = new Uint8Array(3 * bytes.length)
     let length = 0
     for (let at = 0; at < bytes.length; at++) {
@@ -163,20 +175,14 @@ export class BodyText {
         out[length++] = 0x80 | (code & 0x3f)
       }
     }
-    this.#count(bytes)
-    return out.subarray(0, length)
-  }
-
-  #count(bytes: Uint8Array): void {
     this.#offset += bytes.length
-    for (let at = bytes.indexOf(newline); at >= 0; at = bytes.indexOf(newline, at + 1)) this.#line += 1
+    return out.subarray(0, length)
   }
 
   #tellingPlace(bytes: Uint8Array, decode: () => Uint8Array): Uint8Array {
     try {
       const text = decode()
-      this.#count(text)
-      this.#offset += bytes.length - text.length
+      this.#offset += bytes.length
       return text
     } catch (error) {
       if (!(error instanceof TypeError)) throw error
@@ -185,9 +191,9 @@ export class BodyText {
   }
 
   #noMeaning(bytes: Uint8Array, at: number): NodeError {
-    this.#count(bytes.subarray(0, at))
     const byte = (bytes[at] ?? 0).toString(16).toUpperCase()
-    return this.#refusal(`Byte ${byte} is no character of ${this.charset.name}.`, this.#offset, this.#line)
+    const lines = bytes.subarray(0, at).reduce((sum, one) => sum + (one === newline ? 1 : 0), 0)
+    return this.#refusal(`Byte ${byte} is no character of ${this.charset.name}.`, this.#offset + at, this.#line + lines)
   }
 
   #refusal(message: string, byteOffset: number, line: number): NodeError {
@@ -197,6 +203,14 @@ export class BodyText {
       hint: 'Name the character set of the body with charset.',
     })
   }
+}
+
+/** Windows-1252 without the bytes in which it is another set than Latin-1; undefined where there are some. */
+function asLatin1(bytes: Uint8Array): Uint8Array | undefined {
+  const text = transcode(bytes, 'latin1', 'utf8')
+  for (let at = text.indexOf(0xc2); at >= 0; at = text.indexOf(0xc2, at + 1))
+    if ((text[at + 1] ?? 0) < 0xa0) return undefined
+  return text
 }
 
 function markOf(one = 0, two = 0, three = 0): Charset | undefined {

@@ -269,7 +269,7 @@ describe('character sets', () => {
     }
     const text = new BodyText('shift_jis')
     const bytes = Buffer.from([0x61, 0x8a, 0xbf, 0xb6])
-    const decoded = Buffer.concat([...bytes].map((byte) => text.push(Buffer.of(byte))))
+    const decoded = Buffer.concat([...bytes].map((byte) => text.push(Buffer.of(byte), 1)))
     expect(decoded.toString()).toBe('a漢ｶ')
     expect(sourceBytes({ name: 'shift_jis', kind: 'double' }, decoded, 0, decoded.length)).toBe(4)
   })
