@@ -33,11 +33,13 @@ export const ingestParameters = {
   timeZone: {
     takes: 'text',
     about: 'zone of times without one, such as UTC, Europe/Berlin or +01:00',
+    isRule: true,
     flag: 'zone',
   },
   ambiguous: {
     takes: ['refuse', 'earlier', 'later', 'ordered'],
     about: 'what a time is that clocks show twice; ordered: later than the row before',
+    isRule: true,
   },
   layer: { takes: 'text', about: 'layer of a shapefile with several layers', isOfFormat: true, flag: 'name' },
   charset: {

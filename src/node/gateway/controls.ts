@@ -11,8 +11,13 @@ import {
   readParameter,
   readParameters,
 } from '../../libraries/formats/parameters.ts'
-import { zoneNamed } from '../../libraries/base/zone.ts'
-import { demandCharset, type Dialect, dialectOf, isDialectName } from '../../libraries/formats/dialect/dialect.ts'
+import {
+  demandCharset,
+  demandZone,
+  type Dialect,
+  dialectOf,
+  isDialectName,
+} from '../../libraries/formats/dialect/dialect.ts'
 import { type Preset, presets, type WantedRecords } from '../../libraries/formats/presets.ts'
 import { type Formats, libraryFormats, mediaTypeOf } from '../../libraries/formats/registry.ts'
 import { defined, ownValue } from '../../libraries/base/collections.ts'
@@ -144,11 +149,7 @@ function valuesOf(
   }
   const values = readParameters(query)
   const { timeZone, charset } = values
-  if (timeZone !== undefined && zoneNamed(timeZone) === undefined) {
-    throw new NodeError('InvalidParameter', `The parameter timeZone is '${timeZone.slice(0, 80)}', which is no zone.`, {
-      hint: 'Name one of IANA, such as Europe/Berlin, or an offset such as +01:00.',
-    })
-  }
+  if (timeZone !== undefined) demandZone(timeZone)
   if (!ofFormat.includes('delimiter') && !ofFormat.includes('charset')) return { contentType: sent, values }
   const isText = ofFormat.includes('delimiter') || !ofFormat.includes('layer')
   const said = isText ? /;\s*charset="?([^";\s]+)"?/i.exec(sent ?? '') : null
@@ -212,12 +213,13 @@ function withRules(
   if (preset !== undefined) {
     const { dedupe, ...parameters } = preset.parameters
     const query = { ...parameters, ...(hasKey ? {} : { dedupe }), ...given }
-    return { query, rules: rulesOfQuery({ dedupe, ...query }), ruled: [] }
+    return { query, rules: rulesOfQuery({ dedupe, ...query }, false), ruled: [] }
   }
-  const places = formats.placesOf(header(headers, 'content-type'))
-  const parameters = parametersOfRules(kept, { given, places, hasKey })
+  const contentType = header(headers, 'content-type')
+  const [places, ofFormat] = [formats.placesOf(contentType), formats.parametersOf(contentType)]
+  const parameters = parametersOfRules(kept, { given, places, ofFormat, hasKey })
   const ruled = Object.keys(parameters).filter((parameter) => given[parameter] === undefined)
-  return { query: { ...parameters, ...given }, rules: rulesOfQuery(given), ruled }
+  return { query: { ...parameters, ...given }, rules: rulesOfQuery(given, ofFormat.includes('delimiter')), ruled }
 }
 
 /** The one encoding of Content-Encoding; undefined for none. Throws NodeError `UnsupportedEncoding`. */

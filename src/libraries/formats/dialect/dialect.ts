@@ -3,6 +3,7 @@
 
 import { defined } from '../../base/collections.ts'
 import { NodeError } from '../../base/errors.ts'
+import { zoneNamed } from '../../base/zone.ts'
 import { foldAscii } from '../../model/names.ts'
 import { charsetNamed } from './charset.ts'
 import { datePattern } from './date-pattern.ts'
@@ -232,4 +233,12 @@ export function demandCharset(label: string): string {
     `'${label.slice(0, 40)}' is none that is read`,
     'Name one as browsers do: utf-8, windows-1252, iso-8859-15.',
   )
+}
+
+/** Throws NodeError `InvalidParameter` for a zone that is none. */
+export function demandZone(name: string): void {
+  if (zoneNamed(name) !== undefined) return
+  throw new NodeError('InvalidParameter', `The parameter timeZone is '${name.slice(0, 80)}', which is no zone.`, {
+    hint: 'Name one of IANA, such as Europe/Berlin, or an offset such as +01:00.',
+  })
 }
