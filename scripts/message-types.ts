@@ -94,7 +94,10 @@ class Types {
     }
     if (schema.const !== undefined) return literal(schema.const)
     if (schema.enum !== undefined) return schema.enum.map(literal).join(' | ')
-    if (schema.items !== undefined) return `readonly ${this.#typeOf(schema.items)}[]`
+    if (schema.items !== undefined) {
+      const item = this.#typeOf(schema.items)
+      return `readonly ${schema.items.items === undefined ? item : `(${item})`}[]`
+    }
     if (schema.properties !== undefined) return this.#membersOf(schema, indent)
     const type = scalars[schema.type ?? '']
     if (type === undefined) throw new Error(`no rule for ${JSON.stringify(schema)}`)

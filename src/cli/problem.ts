@@ -65,7 +65,10 @@ const commandHints: Readonly<Record<string, string>> = {
   DatasetNotFound: 'See what is there with: proofstream dataset list. A dataset is made by: proofstream ingest.',
 }
 
-const named = new RegExp(`\\b(header|${parameterRows.map(([name]) => name).join('|')})=(?=[\\w/<])`, 'g')
+const named = new RegExp(
+  `\\b(header|${parameterRows.map(([name]) => name).join('|')})=((?:%[0-9A-F]{2}|[\\w/<>+:-])+)`,
+  'g',
+)
 
 const inMediaType = / in the media type: text\/[\w-]+; header=\w+/g
 
@@ -74,9 +77,12 @@ export function withFlags(text: string): string {
   const plain = text.replaceAll(inMediaType, '').replaceAll(/\bflatten=(true|false)\b/g, (_, value: string) => {
     return value === 'true' ? '--flatten' : '--no-flatten'
   })
-  return plain.replaceAll(named, (text, name: string) => {
+  return plain.replaceAll(named, (_, name: string, value: string) => {
     const hasFlag = name === 'header' || parameterRows.some(([one, { flag }]) => one === name && flag !== undefined)
-    return hasFlag ? `${flagOf(name)} ` : `--set ${text}`
+    const text = decodeURIComponent(value)
+    return hasFlag
+      ? `${flagOf(name)} ${text}`
+      : `--set ${/^[\w.:/+-]+$/.test(text) ? `${name}=${text}` : `'${name}=${text}'`}`
   })
 }
 

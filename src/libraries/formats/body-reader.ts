@@ -7,7 +7,8 @@ import type { TablePlan } from './column-plan.ts'
 import { type CompiledLines, leastCompiled } from './compiled/lines.ts'
 import { type Fault, FaultLog, type RecordPlace } from './fault-log.ts'
 import type { ParsedBody, ReaderOptions, RecordReader } from './format.ts'
-import { invalidUtf8At, type Framer, RecordFeed, type RecordSink } from './record-feed.ts'
+import { type Framer, RecordFeed, type RecordSink } from './record-feed.ts'
+import { invalidUtf8At } from './utf8-watch.ts'
 import { TypedColumns } from './typed-columns.ts'
 
 /** Reads single records where only that tells where they end. */
@@ -42,7 +43,7 @@ export abstract class BodyReader implements RecordReader, RecordSink {
   constructor(options: ReaderOptions, framer: Framer, plan: TablePlan) {
     this.options = options
     this.columns = new TypedColumns(plan, options)
-    this.feed = new RecordFeed(framer, this, options.recordBytes)
+    this.feed = new RecordFeed(framer, this, options)
   }
 
   get fits(): boolean {

@@ -27,6 +27,7 @@ import { cutTimes } from './column-warnings.ts'
 import { FaultLog, RecordPlace } from './fault-log.ts'
 import type { FormatOptions, ReaderOptions } from './format.ts'
 import { JsonRecordReader } from './json/record.ts'
+import { LocalTimes } from './local-times.ts'
 import { TypedColumns } from './typed-columns.ts'
 
 interface CastOptions {
@@ -50,6 +51,8 @@ export class ColumnCast {
   readonly #isEventTime: boolean
   /** Whether the times of the file are of no zone, and nobody says which. */
   readonly #isZoneless: boolean
+  /** Its times without a zone, where the request names one that is not UTC. */
+  readonly #local: LocalTimes | undefined
 
   /** From `source`, a type of the file (Timestamp without time zone: of no zone), to a column of the plan. */
   constructor(source: DataType, target: ColumnPlan, { plan, options, faults, warnings }: CastOptions) {
@@ -59,14 +62,16 @@ export class ColumnCast {
     this.#faults = faults
     this.#warnings = warnings
     this.#isEventTime = target === plan.columns[0]
-    this.#isZoneless = source.kind === 'Timestamp' && source.timezone === undefined && options.timeZone !== 'UTC'
+    this.#isZoneless = source.kind === 'Timestamp' && source.timezone === undefined && options.timeZone === undefined
+    this.#local = source.kind === 'Timestamp' && source.timezone === undefined ? LocalTimes.of(options) : undefined
     this.#typed = new TypedColumns(plan, options)
     this.#lists = source.kind === 'String' && this.#type.kind === 'List' ? new ListCast(target, options) : undefined
     this.#values = new ValueCast(source, { plan: target, typed: this.#typed })
   }
 
   /** The column in the dataset's type. Faults are noted, as of the records from `first` on; the column is then of no use. */
-  cast(column: Column, first: number): Column {
+  cast(read: Column, first: number): Column {
+    const column = this.#local === undefined ? read : this.#inZone(read, first, this.#local)
     const { field, required } = this.#target
     if (required && column.nullCount > 0) this.#noteNulls(column, first)
     if (this.#source.kind === 'Null')
@@ -83,6 +88,26 @@ export class ColumnCast {
       this.#noteWarnings(first + row)
     }
     return this.#columnOf(column, values)
+  }
+
+  /** Local times as instants. */
+  #inZone(column: Column, first: number, local: LocalTimes): Column {
+    const perSecond = BigInt(unitsPerSecond[unitOf(this.#source)])
+    const nanosPerUnit = 1e9 / Number(perSecond)
+    const values = copyBytes(column.values)
+    const view = new DataView(values.buffer, values.byteOffset)
+    for (let row = 0; row < column.rows; row++) {
+      if (!isPresent(column, row)) continue
+      const units = view.getBigInt64(8 * row, true)
+      const rest = ((units % perSecond) + perSecond) % perSecond
+      const instant = local.instantOf(Number((units - rest) / perSecond), Number(rest) * nanosPerUnit)
+      if (instant !== undefined) view.setBigInt64(8 * row, BigInt(instant) * perSecond + rest, true)
+      else {
+        const message = `Column '${this.#target.name}' holds times; ${local.reason}.`
+        this.#faults.addBare({ record: first + row, column: this.#target.name, kind: 'BadTimestamp', message })
+      }
+    }
+    return { ...column, values }
   }
 
   #sharedColumn(column: Column): Column {
@@ -148,7 +173,7 @@ export class ColumnCast {
 
 /** Why times of no zone do not fit. */
 export function zonelessReason(name: string): string {
-  return `Column '${name}' holds times without a time zone; say timeZone=UTC if they are UTC.`
+  return `Column '${name}' holds times without a time zone; name it with timeZone, as in timeZone=UTC or timeZone=Europe/Berlin.`
 }
 
 /** Whether all times lie in the years 0000 to 9999. */

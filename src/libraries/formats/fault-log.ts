@@ -6,6 +6,7 @@ import { shortened } from '../base/shortened.ts'
 import { foldAscii } from '../model/names.ts'
 import { NodeError, type RecordError, type RecordErrorKind } from '../base/errors.ts'
 import { maxNameBytes } from '../model/schema.ts'
+import { type Charset, sourceBytes } from './dialect/charset.ts'
 
 /** Records at the start of a body that columns are inferred from. */
 export const sampleRecords = 10_000
@@ -33,10 +34,35 @@ export interface Fault {
 export class RecordPlace {
   /** Index of the record's first byte in the bytes handed over. */
   start = 0
-  /** Offset of that byte in the body. */
-  offset = 0
   /** 1-based line of that byte. */
   line = 1
+  private first = 0
+  /** Of a body that is not UTF-8: what stands before the record, from `first` on, and its set. */
+  private before: { readonly charset: Charset; readonly bytes: Uint8Array; readonly end: number } | undefined
+
+  /** Offset in the body, as it was sent, of the record's first byte. */
+  get offset(): number {
+    if (this.before === undefined) return this.first
+    const { charset, bytes, end } = this.before
+    return this.first + sourceBytes(charset, bytes, 0, end)
+  }
+
+  set offset(offset: number) {
+    this.first = offset
+    this.before = undefined
+  }
+
+  /** The record begins at `bytes[end]`, of bytes that began at `offset` in another character set. */
+  follow(offset: number, charset: Charset, bytes: Uint8Array, end: number): void {
+    this.first = offset
+    this.before = { charset, bytes, end }
+  }
+
+  /** Bytes of the body, as it was sent, from the first of the record to `bytes[at]`. */
+  bytesTo(bytes: Uint8Array, at: number): number {
+    const { before, start } = this
+    return before === undefined ? at - start : sourceBytes(before.charset, bytes, start, at)
+  }
 }
 
 /** `bytes[at, end)` as at most 80 characters, control characters escaped. */
@@ -89,7 +115,7 @@ export class FaultLog {
     this.addBounded({
       ...defined({ record }),
       line: this.lineOf(fault, place),
-      byteOffset: place.offset + at - place.start,
+      byteOffset: place.offset + place.bytesTo(bytes, at),
       ...defined({ column, pointer }),
       kind,
       message,
@@ -99,8 +125,9 @@ export class FaultLog {
 
   /** The line of a fault; goes on from the fault before where that was earlier in the same record. */
   private lineOf({ bytes, at }: Fault, place: RecordPlace): number {
-    if (this.countedRecord !== place.offset || this.countedBytes > at - place.start) {
-      this.countedRecord = place.offset
+    const { offset } = place
+    if (this.countedRecord !== offset || this.countedBytes > at - place.start) {
+      this.countedRecord = offset
       this.countedBytes = 0
       this.countedLine = place.line
     }

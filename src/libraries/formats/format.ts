@@ -8,7 +8,9 @@ import type { Limits } from '../base/limits.ts'
 import type { RecordError } from '../base/errors.ts'
 import type { DataType, Field, RecordBatch, Vocabulary } from '../model/schema.ts'
 import type { CellBound } from './cell-bound.ts'
+import type { Dialect } from './dialect/dialect.ts'
 import type { FieldPlace } from './field-place.ts'
+import type { ParameterName } from './parameters.ts'
 import type { WantedRecords } from './presets.ts'
 
 /** One folder of `formats/` makes one or two of these. */
@@ -28,6 +30,8 @@ interface FormatNames {
   readonly extensions: readonly string[]
   /** What a body is, to follow a semicolon. */
   readonly about: string
+  /** Parameters that count for this format and not for all. */
+  readonly parameters?: readonly ParameterName[]
 }
 
 export interface StreamFacts extends FormatNames {
@@ -45,7 +49,7 @@ export interface StreamFacts extends FormatNames {
   /** True when the first line may be a header, as the parameter `header` of the media type says. */
   readonly hasHeader?: boolean
   /** Where records end in a body without end, after its header; absent where streams of the format are not taken. */
-  readonly ends?: (header: Uint8Array) => RecordEnds
+  readonly ends?: (header: Uint8Array, dialect?: Dialect) => RecordEnds
 }
 
 /** A format whose records are read one after the other. */
@@ -63,8 +67,6 @@ export type EndlessFormat = StreamFormat & Required<Pick<StreamFormat, 'ends'>>
 
 export interface FileFacts extends FormatNames {
   readonly kind: 'file'
-  /** Query parameters that count for this format alone. */
-  readonly parameters?: readonly ('layer' | 'charset')[]
 }
 
 /** A format whose body has to be complete before it is read. */
@@ -101,8 +103,14 @@ export type EpochUnit = 's' | 'ms' | 'us' | 'ns'
 export interface FormatOptions {
   /** Names of the system columns; the first three may not stand in the input. */
   readonly vocabulary: Vocabulary
-  /** `UTC`: times without a zone are UTC; absent: they are faults. */
-  readonly timeZone?: 'UTC'
+  /** Zone of times without one (base/zone.ts); absent: they are faults. */
+  readonly timeZone?: string
+  /** What a local time is that clocks repeat; absent: a fault. */
+  readonly ambiguous?: 'earlier' | 'later' | 'ordered'
+  /** How cells are spelt, of formats that have such. */
+  readonly dialect?: Dialect
+  /** Character set of texts, as the Encoding Standard names it; absent: UTF-8. */
+  readonly charset?: string
   /** Where records have their event time; absent: under the name of the event-time column. */
   readonly eventTime?: FieldPlace
   /** Objects in objects are columns of their own, their names joined by underscores. */

@@ -30,7 +30,8 @@ import {
   scanNumber,
 } from './number-scan.ts'
 import { isTimeName } from '../model/time-names.ts'
-import { invalidUtf8At, type Framer, RecordFeed, type RecordSink } from './record-feed.ts'
+import { type Framer, RecordFeed, type RecordSink } from './record-feed.ts'
+import { invalidUtf8At } from './utf8-watch.ts'
 
 /** Bits, so that a column's classes are their union. */
 export const valueClass = {
@@ -57,7 +58,7 @@ export const valueClass = {
 const number = new NumberScan()
 const time = new TimeScan()
 
-function isPadding(byte: number): boolean {
+export function isPadding(byte: number): boolean {
   return byte === 0x20 || byte === 0x09
 }
 
@@ -254,7 +255,7 @@ export class Sample {
     if (classes === 0) return column.emptyText ? { kind: 'String' } : undefined
     if (classes === valueClass.bool) return { kind: 'Bool' }
     if (classes === valueClass.date) return { kind: 'Date' }
-    const zoned = classes === valueClass.time || (this.options.timeZone === 'UTC' && (classes & ~anyTime) === 0)
+    const zoned = classes === valueClass.time || (this.options.timeZone !== undefined && (classes & ~anyTime) === 0)
     if (zoned) return { kind: 'Timestamp', unit: 'Microsecond', timezone: 'UTC' }
     if ((classes & ~anyNumber) !== 0 || classes === valueClass.notFinite) return { kind: 'String' }
     const { integers } = this.options
@@ -293,7 +294,7 @@ export abstract class BodyInferrer implements Inferrer, RecordSink {
 
   constructor(options: InferOptions, framer: Framer) {
     this.sample = new Sample(options)
-    this.feed = new RecordFeed(framer, this, options.recordBytes)
+    this.feed = new RecordFeed(framer, this, options)
   }
 
   push(chunk: Uint8Array): boolean {

@@ -3,7 +3,7 @@
 
 import { isUtf8 } from 'node:buffer'
 import { ownValue } from '../base/collections.ts'
-import { openTail } from './record-feed.ts'
+import { openTail } from './utf8-watch.ts'
 
 /** As much as is looked at. */
 export const headBytes = 16 * 1024
@@ -29,7 +29,7 @@ const hints = {
   excel: 'The body is an Excel workbook: save the sheet as CSV (UTF-8) and send that as text/csv.',
   parquet: 'The body is a Parquet file: send it as application/vnd.apache.parquet.',
   arrow: 'The body is an Arrow file: send it as application/vnd.apache.arrow.file.',
-  utf16: 'The body is UTF-16. Send UTF-8: iconv -f UTF-16 -t UTF-8.',
+  utf16: 'The body is UTF-16: say charset=utf-16le or charset=utf-16be.',
   html: 'The body is an HTML page: was it the answer of a server that had no data?',
   sqlite: featureLines('a GeoPackage or another SQLite file', 'in.gpkg LAYER'),
   flatgeobuf: featureLines('FlatGeobuf', 'in.fgb'),
@@ -37,9 +37,10 @@ const hints = {
   kmz: featureLines('KMZ', 'in.kmz'),
   gml: featureLines('GML', 'in.gml'),
   xml: 'The body is XML: convert it to CSV or JSON.',
-  latin1: 'The text is not UTF-8. If it is Latin-1 or Windows-1252: iconv -f WINDOWS-1252 -t UTF-8.',
-  semicolons: 'The cells are separated by semicolons: write them with commas between, and with a point in decimals.',
-  tabs: 'The cells are separated by tabs: send it as text/tab-separated-values.',
+  latin1: 'The text is not UTF-8: name its character set, such as charset=windows-1252.',
+  semicolons:
+    'The cells are separated by semicolons: say delimiter=%3B, and decimal=%2C if numbers have decimal commas.',
+  tabs: 'The cells are separated by tabs: say delimiter=tab, or send it as text/tab-separated-values.',
   commas: 'The cells are separated by commas: send it as text/csv.',
   cells: 'The body is rows of text: send it as text/csv.',
   tabbedCells: 'The body is rows of text: send it as text/tab-separated-values.',

@@ -5,8 +5,8 @@ import { NodeError } from '../base/errors.ts'
 import { presetNames } from './presets.ts'
 
 export interface ParameterRow {
-  /** `switch`: true or false. `text`: any but the empty one. */
-  readonly takes: 'switch' | 'text' | readonly string[]
+  /** `switch`: true or false. `text`: any but the empty one; `texts`: one or more. */
+  readonly takes: 'switch' | 'text' | 'texts' | readonly string[]
   /** For documentation and help. */
   readonly about: string
   /** Kept with a dataset, for bodies whose requests do not say otherwise. */
@@ -30,11 +30,21 @@ export const ingestParameters = {
     flag: 'rule',
   },
   integers: { takes: ['int64', 'float64'], about: 'what whole JSON numbers become', flag: 'type' },
-  timeZone: { takes: ['UTC'], about: 'zone of times without one', flag: 'zone' },
+  timeZone: {
+    takes: 'text',
+    about: 'zone of times without one, such as UTC, Europe/Berlin or +01:00',
+    isRule: true,
+    flag: 'zone',
+  },
+  ambiguous: {
+    takes: ['refuse', 'earlier', 'later', 'ordered'],
+    about: 'what a time is that clocks show twice; ordered: later than the row before',
+    isRule: true,
+  },
   layer: { takes: 'text', about: 'layer of a shapefile with several layers', isOfFormat: true, flag: 'name' },
   charset: {
     takes: 'text',
-    about: 'character set of the texts of a shapefile, such as windows-1252, if it names none or a wrong one',
+    about: 'character set of the texts, such as windows-1252 (default: utf-8, and what a shapefile says)',
     isOfFormat: true,
     flag: 'name',
   },
@@ -68,12 +78,41 @@ export const ingestParameters = {
     isRule: true,
     flag: 'field',
   },
+  delimiter: {
+    takes: 'text',
+    about: 'what stands between cells, such as ; or tab (default: a comma)',
+    isOfFormat: true,
+  },
+  decimal: { takes: ['.', ','], about: 'decimal sign of numbers', isOfFormat: true },
+  group: { takes: 'text', about: 'sign between groups of three digits, such as . or a space', isOfFormat: true },
+  quote: { takes: 'text', about: 'what stands around cells that hold a delimiter, or none', isOfFormat: true },
+  skipRows: { takes: 'text', about: 'lines that are no records: the first 3, or lines 1,3-4', isOfFormat: true },
+  comment: { takes: 'text', about: 'what begins lines that are no records, such as #', isOfFormat: true },
+  nulls: {
+    takes: 'texts',
+    about: 'texts that are no value, such as NA; nulls.<column> for one column',
+    isOfFormat: true,
+  },
+  trueFalse: { takes: 'text', about: 'two words for true and false, such as ja,nein', isOfFormat: true },
+  trim: { takes: 'switch', about: 'white space around cells is not of them', isOfFormat: true },
+  dateFormat: {
+    takes: 'text',
+    about: 'letters of days and times, such as dd.MM.yyyy HH:mm; dateFormat.<column> for one column',
+    isOfFormat: true,
+  },
+  pivotYear: { takes: 'text', about: 'first of the hundred years that two digits mean', isOfFormat: true },
   preset: { takes: presetNames, about: 'stands for the parameters that the bodies of a producer need', flag: 'name' },
 } as const satisfies Readonly<Record<string, ParameterRow>>
 
 export type ParameterName = keyof typeof ingestParameters
 
-type Taken<T> = T extends 'switch' ? boolean : T extends 'text' ? string : T extends readonly (infer W)[] ? W : never
+type Taken<T> = T extends 'switch'
+  ? boolean
+  : T extends 'text'
+    ? string
+    : T extends readonly (infer W)[]
+      ? W
+      : string | readonly string[]
 
 /** Values of the parameters; undefined where one is not given. */
 export type ParameterValues = {
@@ -88,7 +127,8 @@ const switchWords = ['true', 'false']
 
 /** The words that a parameter takes; undefined where it takes any text. */
 export function wordsOf({ takes }: ParameterRow): readonly string[] | undefined {
-  return takes === 'text' ? undefined : takes === 'switch' ? switchWords : takes
+  if (takes === 'switch') return switchWords
+  return typeof takes === 'string' ? undefined : takes
 }
 
 /** The value of one parameter in a query string. Throws NodeError `InvalidParameter`. */
@@ -109,7 +149,7 @@ export function readParameters(
   return Object.fromEntries(values) as unknown as ParameterValues // a value for each row
 }
 
-function taken(name: ParameterName, value: unknown): string | boolean | undefined {
+function taken(name: ParameterName, value: unknown): string | readonly string[] | boolean | undefined {
   if (value === undefined) return undefined
   const row = ingestParameters[name]
   const words = wordsOf(row)
@@ -117,6 +157,7 @@ function taken(name: ParameterName, value: unknown): string | boolean | undefine
     // The empty pointer is the body.
     if (value === '' && name === 'records') return undefined
     if (typeof value === 'string' && value !== '') return value
+    if (row.takes === 'texts' && Array.isArray(value)) return value.map(String)
     throw new NodeError('InvalidParameter', `The parameter ${name} is empty, or given more than once.`, {
       hint: 'Give it one value.',
     })

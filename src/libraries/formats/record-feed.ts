@@ -1,10 +1,10 @@
 // Cuts a body that arrives in chunks into records: a framer finds where each one ends, the feed keeps the beginning
 // of a record until its end arrives (never more than the cap), drops a byte order mark, counts offsets and lines.
 
-import { Buffer, isUtf8 } from 'node:buffer'
-import { firstInvalidUtf8 } from '../base/json/parser.ts'
-import { copyBytes } from '../base/bytes.ts'
+import { Buffer } from 'node:buffer'
+import { BodyText, sourceBytes } from './dialect/charset.ts'
 import { RecordPlace } from './fault-log.ts'
+import { Utf8Watch } from './utf8-watch.ts'
 
 /** Finds records in bytes. Keeps its own state across chunks; both methods return -1 when the bytes end first. */
 export interface Framer {
@@ -57,6 +57,7 @@ export class RecordFeed {
   private readonly framer: Framer
   private readonly sink: RecordSink
   private readonly recordBytes: number
+  private readonly text: BodyText
   /** Offset in the body of the first byte of the chunk being read. */
   private base = 0
   /** Bytes of a byte order mark matched so far; 3 when that question is settled. */
@@ -68,10 +69,15 @@ export class RecordFeed {
   private openLength = 0
   private halted = false
 
-  constructor(framer: Framer, sink: RecordSink, recordBytes: number) {
+  constructor(
+    framer: Framer,
+    sink: RecordSink,
+    { recordBytes, charset }: { readonly recordBytes: number; readonly charset?: string },
+  ) {
     this.framer = framer
     this.sink = sink
     this.recordBytes = recordBytes
+    this.text = new BodyText(charset)
   }
 
   /** The end of the bytes so far. */
@@ -79,7 +85,9 @@ export class RecordFeed {
     return { line: this.framer.line, offset: this.base }
   }
 
-  push(buffer: Uint8Array): void {
+  push(sent: Uint8Array): void {
+    const buffer = this.text.push(sent, this.framer.line)
+    if (this.text.isOther && this.base === 0) this.base = this.text.markBytes
     // One class of array keeps the readers' loops fast, and `slice` of a Buffer would not copy.
     const chunk = new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.length)
     const rest = this.mark === 3 ? chunk : this.passMark(chunk)
@@ -88,6 +96,10 @@ export class RecordFeed {
 
   /** Hands over what is left as the last record. */
   finish(): void {
+    const held = this.text.rest()
+    const rest = this.mark === 3 ? held : this.passMark(held)
+    if (rest.length > 0 && !this.halted) this.read(rest)
+    this.text.demandSaid()
     if (this.mark > 0 && this.mark < 3) this.read(Uint8Array.from(byteOrderMark.slice(0, this.mark)))
     this.mark = 3
     this.utf8.finish()
@@ -119,7 +131,7 @@ export class RecordFeed {
   }
 
   private read(chunk: Uint8Array): void {
-    const { framer, sink, place } = this
+    const { framer, sink } = this
     this.utf8.push(chunk)
     let at = 0
     while (true) {
@@ -127,17 +139,13 @@ export class RecordFeed {
         if (sink.many !== undefined) at = sink.many(chunk, at)
         const start = framer.begin(chunk, at)
         if (start === brokenFrame) {
-          place.start = framer.stopped
-          place.offset = this.base + framer.stopped
-          place.line = framer.line
+          this.placeAt(chunk, framer.stopped)
           this.halted = true
           sink.broken(chunk, framer.stopped)
           return
         }
         if (start < 0) break
-        place.start = start
-        place.offset = this.base + start
-        place.line = framer.line
+        this.placeAt(chunk, start)
         this.open = true
         this.openLength = 0
         this.kept = 0
@@ -153,7 +161,19 @@ export class RecordFeed {
       at = end + framer.terminatorBytes
       framer.line += framer.terminatorBytes
     }
-    this.base += chunk.length
+    const { charset, isOther, offset } = this.text
+    this.base = isOther
+      ? (offset ?? this.base + sourceBytes(charset, chunk, 0, chunk.length))
+      : this.base + chunk.length
+  }
+
+  /** A record begins at `chunk[at]`. */
+  private placeAt(chunk: Uint8Array, at: number): void {
+    const { place, base, text } = this
+    place.start = at
+    place.line = this.framer.line
+    if (text.isOther) place.follow(base, text.charset, chunk, at)
+    else place.offset = base + at
   }
 
   /** Has the record at `start` read straight away: index after it and its end, or `start`, where it is still open. */
@@ -195,71 +215,4 @@ export class RecordFeed {
     this.carry.set(chunk.subarray(at, end), this.kept)
     this.kept += length
   }
-}
-
-/** Bytes at the end of `bytes` that begin a character without ending it (0 to 3). */
-export function openTail(bytes: Uint8Array): number {
-  const length = bytes.length
-  for (let back = 1; back <= 3 && back <= length; back++) {
-    const byte = bytes[length - back] ?? 0
-    if (byte < 0x80) return 0
-    if (byte >= 0xc0) {
-      const need = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2
-      return need > back ? back : 0
-    }
-  }
-  return 0
-}
-
-const noBytes = new Uint8Array(0)
-
-export class Utf8Watch {
-  /** True once the body is known to hold an invalid sequence. */
-  dirty = false
-  private tail: Uint8Array = noBytes
-
-  push(chunk: Uint8Array): void {
-    if (this.dirty || chunk.length === 0) return
-    let bytes = chunk
-    if (this.tail.length > 0) {
-      // At most the few bytes that end the open character are needed to judge it; joining 3 + 8 bytes is enough.
-      const head = chunk.subarray(0, 8)
-      const joined = new Uint8Array(this.tail.length + head.length)
-      joined.set(this.tail)
-      joined.set(head, this.tail.length)
-      let skip = 0
-      while (skip < head.length && ((head[skip] ?? 0) & 0xc0) === 0x80) skip += 1
-      const character = joined.subarray(0, this.tail.length + skip)
-      if (skip === chunk.length && openTail(character) === character.length) {
-        this.tail = copyBytes(character)
-        return
-      }
-      if (!isUtf8(character)) this.dirty = true
-      bytes = chunk.subarray(skip)
-    }
-    const open = openTail(bytes)
-    if (!isUtf8(open === 0 ? bytes : bytes.subarray(0, bytes.length - open))) this.dirty = true
-    this.tail = open === 0 ? noBytes : copyBytes(bytes, bytes.length - open)
-  }
-
-  /** The end of the body: an open character is invalid. */
-  finish(): void {
-    if (this.tail.length > 0) this.dirty = true
-  }
-}
-
-const blockBytes = 4096
-
-/** Index of the first byte of the first invalid sequence in `bytes[start, end)`, or -1. */
-export function invalidUtf8At(bytes: Uint8Array, start: number, end: number): number {
-  if (isUtf8(bytes.subarray(start, end))) return -1
-  let at = start
-  // Whole blocks are passed over at native speed; only the faulty one is walked through.
-  while (end - at > blockBytes) {
-    const block = bytes.subarray(at, at + blockBytes)
-    const closed = block.length - openTail(block)
-    if (!isUtf8(block.subarray(0, closed))) break
-    at += closed
-  }
-  return at + firstInvalidUtf8(bytes.subarray(at, end))
 }

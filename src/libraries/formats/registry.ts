@@ -10,6 +10,7 @@ import type { CsvHeader, Format, FormatFacts, StreamFacts } from './format.ts'
 import { geojson, ndgeojson } from './geojson/format.ts'
 import { json, ndjson } from './json/format.ts'
 import { otherTypeHint } from './look-alike.ts'
+import type { ParameterName } from './parameters.ts'
 import { parquetFacts } from './parquet/facts.ts'
 
 /** A format and its code, which is loaded for the first body of it. */
@@ -66,10 +67,14 @@ export class Formats {
     )
   }
 
-  /** The query parameters that count for the format of `contentType` alone. */
-  parametersOf(contentType: string | undefined): readonly string[] {
-    const format = this.#find(mediaTypeOf(contentType))
-    return format?.kind === 'file' ? (format.parameters ?? []) : []
+  /** The parameters that count for the format of `contentType` and not for all. */
+  parametersOf(contentType: string | undefined): readonly ParameterName[] {
+    return this.#find(mediaTypeOf(contentType))?.parameters ?? []
+  }
+
+  /** Titles of the formats that a parameter counts for. */
+  titlesWith(parameter: ParameterName): string[] {
+    return this.read.filter(({ parameters }) => parameters?.includes(parameter)).map(({ title }) => title)
   }
 
   /** The places that parameters may name in the format of `contentType`. Empty where no format has that media type. */

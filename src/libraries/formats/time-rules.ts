@@ -36,5 +36,6 @@ export const timeReasons: Readonly<Record<NonNullable<TimeFault>, string>> = {
   date: 'that day does not exist',
   time: 'that time of day does not exist',
   zone: 'the zone must be Z or an offset such as +02:00',
-  'zone-missing': 'the zone is missing (end with Z or an offset such as +02:00, or say timeZone=UTC)',
+  'zone-missing':
+    'the zone is missing (end with Z or an offset such as +02:00, or name it with timeZone, as in timeZone=UTC or timeZone=Europe/Berlin)',
 }

@@ -20,7 +20,8 @@ import {
 } from '../base/calendar.ts'
 import type { CellBound } from './cell-bound.ts'
 import { type ColumnPlan, missingReason, type TablePlan, valueCode } from './column-plan.ts'
-import type { EpochUnit } from './format.ts'
+import type { EpochUnit, FormatOptions } from './format.ts'
+import { LocalTimes } from './local-times.ts'
 import { earlyEpochs, earlySeconds, epochExponent, isStorableTime, timeReasons } from './time-rules.ts'
 import { ColumnRows } from './column-rows.ts'
 import { cutTimes, lostSign, roundedIntegers } from './column-warnings.ts'
@@ -40,8 +41,7 @@ const roundingText =
 /** A fault of a value; undefined means that the value is in the column. */
 type ValueFault = RecordErrorKind | undefined
 
-export interface TypedColumnsOptions {
-  readonly timeZone?: 'UTC'
+export interface TypedColumnsOptions extends Pick<FormatOptions, 'timeZone' | 'ambiguous'> {
   readonly eventTimeUnit?: EpochUnit
   /** `float64`: integers that a float would round are rounded, with a warning; else they are faults. */
   readonly integers?: 'int64' | 'float64'
@@ -52,7 +52,9 @@ export interface TypedColumnsOptions {
 export class TypedColumns extends ColumnRows {
   /** Why the last value did not fit. */
   reason = ''
-  private readonly utc: boolean
+  private readonly options: TypedColumnsOptions
+  /** By column: its times without a zone. */
+  private readonly local = new Map<ColumnPlan, LocalTimes | undefined>()
   private readonly eventTimeUnit: EpochUnit | undefined
   private readonly mayRound: boolean
   private readonly time = new TimeScan()
@@ -60,7 +62,7 @@ export class TypedColumns extends ColumnRows {
 
   constructor(plan: TablePlan, options: TypedColumnsOptions) {
     super(plan, options.cells)
-    this.utc = options.timeZone === 'UTC'
+    this.options = options
     this.eventTimeUnit = options.eventTimeUnit
     this.mayRound = options.integers === 'float64'
   }
@@ -113,8 +115,8 @@ export class TypedColumns extends ColumnRows {
         builder.appendBytes(bytes, start, end)
         return undefined
       case valueCode.timestamp: {
-        const fault = readInstant(this.time, bytes, start, end, this.utc)
-        if (fault === undefined) return this.putInstant(column, builder)
+        const fault = readInstant(this.time, bytes, start, end, this.options.timeZone !== undefined)
+        if (fault === undefined) return this.isInZone(column) ? this.putInstant(column, builder) : 'BadTimestamp'
         // Producers write epochs that a double could not hold as text.
         const isEpoch = this.eventTimeUnit !== undefined && column === this.plan.columns[0]
         const isNumber = isEpoch && scanNumber(this.decimal, bytes, start, end, false) && this.decimal.end === end
@@ -240,6 +242,19 @@ export class TypedColumns extends ColumnRows {
     return this.warnings.countOf(earlyEpochs(this.eventTimeUnit))
   }
 
+  /** Makes the time that was read an instant, where it has no zone; false, with a reason, where it is none. */
+  private isInZone(column: ColumnPlan): boolean {
+    const { time } = this
+    if (time.zoned || this.options.timeZone === 'UTC') return true
+    if (!this.local.has(column)) this.local.set(column, LocalTimes.of(this.options))
+    const local = this.local.get(column)
+    if (local === undefined) return true
+    const instant = local.instantOf(time.seconds, time.nanos)
+    if (instant !== undefined) time.seconds = instant
+    else this.reason = `Column '${column.name}' holds times; ${local.reason}.`
+    return instant !== undefined
+  }
+
   private beyondYears(column: ColumnPlan): 'OutOfRange' {
     this.reason = `Column '${column.name}' holds times of the years 0000 to 9999 (UTC); this one is beyond.`
     return 'OutOfRange'
@@ -312,6 +327,13 @@ export class TypedColumns extends ColumnRows {
     if (out === undefined) return this.wrongType(column, 'not hexadecimal text')
     builder.appendBytes(out, 0, out.length)
     return undefined
+  }
+
+  /** A day or time that the pattern of the dialect does not describe. */
+  wrongDate(column: ColumnPlan, pattern: string): 'BadDate' | 'BadTimestamp' {
+    const isDay = column.code === valueCode.date
+    this.reason = `Column '${column.name}' holds ${isDay ? 'days' : 'times'}; this is none of dateFormat=${pattern}.`
+    return isDay ? 'BadDate' : 'BadTimestamp'
   }
 
   private badTime(column: ColumnPlan, fault: TimeFault): 'BadTimestamp' {

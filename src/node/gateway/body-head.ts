@@ -20,14 +20,17 @@ const explainable: readonly ErrorKind[] = ['MalformedBody', 'RecordsDoNotFit', '
 export class BodyHead {
   /** Name of the format. */
   readonly #format: string
+  readonly #isSpelt: boolean
   #bytes: Uint8Array = new Uint8Array()
   /** True while bytes are waited for: what goes wrong then is no fault of the records. */
   isWaiting = false
   /** Of the whole body, once it was read. */
   bodyHash: Hash | undefined
 
-  constructor(format: string) {
+  /** `isSpelt`: the request says how cells or texts are spelt. */
+  constructor(format: string, isSpelt: boolean) {
     this.#format = format
+    this.#isSpelt = isSpelt
   }
 
   add(chunk: Uint8Array): void {
@@ -62,7 +65,7 @@ export class BodyHead {
     if (this.isWaiting || !(error instanceof NodeError) || !explainable.includes(error.kind)) return error
     const document = this.otherDocument(shape)
     if (document !== undefined) return this.refusal(document)
-    const hint = lookAlikeHint(this.#bytes, this.#format)
+    const hint = this.#isSpelt ? undefined : lookAlikeHint(this.#bytes, this.#format)
     return hint === undefined ? error : new NodeError(error.kind, error.message, { ...error.details, hint })
   }
 }

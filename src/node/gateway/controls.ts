@@ -5,11 +5,19 @@
 import type { IngestRules } from '../../libraries/odf/chain/records.ts'
 import {
   ingestParameters,
+  type ParameterName,
   parameterRows,
   type ParameterValues,
   readParameter,
   readParameters,
 } from '../../libraries/formats/parameters.ts'
+import {
+  demandCharset,
+  demandZone,
+  type Dialect,
+  dialectOf,
+  isDialectName,
+} from '../../libraries/formats/dialect/dialect.ts'
 import { type Preset, presets, type WantedRecords } from '../../libraries/formats/presets.ts'
 import { type Formats, libraryFormats, mediaTypeOf } from '../../libraries/formats/registry.ts'
 import { defined, ownValue } from '../../libraries/base/collections.ts'
@@ -51,6 +59,8 @@ export interface IngestControls extends Omit<ParameterValues, 'create' | 'dryRun
   readonly only?: WantedRecords
   /** Names of the fields that are longitude and latitude of the column of geometries. */
   readonly geometry: PointNames | undefined
+  /** How cells are spelt. */
+  readonly dialect?: Dialect
   /** Fallback event time, milliseconds since 1970 UTC. */
   readonly eventTimeMs: number | undefined
   /** Multihash text of If-Match, without quotes. */
@@ -88,11 +98,9 @@ export function readControls(
   const name = readParameter(given, 'preset')
   const preset: Preset | undefined = name === undefined ? undefined : presets[name]
   const said = header(headers, 'content-type')
-  const contentType = (preset?.readAs && ownValue(preset.readAs, mediaTypeOf(said))) ?? said
+  const sent = (preset?.readAs && ownValue(preset.readAs, mediaTypeOf(said))) ?? said
   const { query, rules, ruled } = withRules(headers, given, { preset, kept, formats })
-  const ofFormat = formats.parametersOf(contentType)
-  const ofOthers = parameterRows.flatMap(([one, row]) => (row.isOfFormat && !ofFormat.includes(one) ? [one] : []))
-  const values = readParameters(query, ofOthers)
+  const { contentType, values } = valuesOf(sent, query, formats)
   const { create = false, dryRun = false, unknownFields = create ? 'add' : 'reject' } = values
   const length = header(headers, 'content-length')
   const preferences = preferencesOf(header(headers, 'prefer'))
@@ -117,8 +125,53 @@ export function readControls(
     traceparent: traceparentOf(headers),
     rules,
     ruled,
-    ignoredParameters: foreignParameters(Object.keys(given), ofOthers),
+    ignoredParameters: foreignParameters(Object.keys(given)),
   }
+}
+
+/** Values of the parameters of a request, each of which counts for its format. Throws NodeError `InvalidParameter`. */
+function valuesOf(
+  sent: string | undefined,
+  query: Query,
+  formats: Formats,
+): { readonly contentType: string | undefined; readonly values: ParameterValues & Pick<IngestControls, 'dialect'> } {
+  const ofFormat = formats.parametersOf(sent)
+  const name = Object.keys(query).find((one) => {
+    const [row = ''] = one.split('.', 1)
+    const isOurs = Object.hasOwn(ingestParameters, one) || isDialectName(one)
+    return query[one] !== undefined && isOurs && isOfFormat(row) && !ofFormat.some((known) => known === row)
+  })
+  if (name !== undefined) {
+    const titles = formats.titlesWith(name.split('.', 1)[0] as ParameterName) // one of ours
+    throw new NodeError('InvalidParameter', `The parameter ${name} counts in ${titles.join(', ')}.`, {
+      hint: 'Leave it out, or name the format of the body in Content-Type.',
+    })
+  }
+  const values = readParameters(query)
+  const { timeZone, charset } = values
+  if (timeZone !== undefined) demandZone(timeZone)
+  if (!ofFormat.includes('delimiter') && !ofFormat.includes('charset')) return { contentType: sent, values }
+  const isText = ofFormat.includes('delimiter') || !ofFormat.includes('layer')
+  const said = isText ? /;\s*charset="?([^";\s]+)"?/i.exec(sent ?? '') : null
+  const own = isText && charset !== undefined ? demandCharset(charset) : charset
+  const typed = said?.[1] === undefined ? undefined : demandCharset(said[1])
+  if (own !== undefined && typed !== undefined && own !== typed) {
+    throw new NodeError('InvalidParameter', `The parameter charset is ${own}, and Content-Type says ${typed}.`, {
+      hint: 'Say one of both.',
+    })
+  }
+  return {
+    contentType: said === null ? sent : sent?.replace(said[0], ''),
+    values: {
+      ...values,
+      charset: own ?? typed,
+      ...defined({ dialect: ofFormat.includes('delimiter') ? dialectOf(query) : undefined }),
+    },
+  }
+}
+
+function isOfFormat(name: string): boolean {
+  return Object.hasOwn(ingestParameters, name) && parameterRows.some(([one, row]) => one === name && row.isOfFormat)
 }
 
 /** The trace of a request; several headers, like a malformed one, count as none. */
@@ -160,12 +213,13 @@ function withRules(
   if (preset !== undefined) {
     const { dedupe, ...parameters } = preset.parameters
     const query = { ...parameters, ...(hasKey ? {} : { dedupe }), ...given }
-    return { query, rules: rulesOfQuery({ dedupe, ...query }), ruled: [] }
+    return { query, rules: rulesOfQuery({ dedupe, ...query }, false), ruled: [] }
   }
-  const places = formats.placesOf(header(headers, 'content-type'))
-  const parameters = parametersOfRules(kept, { given, places, hasKey })
+  const contentType = header(headers, 'content-type')
+  const [places, ofFormat] = [formats.placesOf(contentType), formats.parametersOf(contentType)]
+  const parameters = parametersOfRules(kept, { given, places, ofFormat, hasKey })
   const ruled = Object.keys(parameters).filter((parameter) => given[parameter] === undefined)
-  return { query: { ...parameters, ...given }, rules: rulesOfQuery(given), ruled }
+  return { query: { ...parameters, ...given }, rules: rulesOfQuery(given, ofFormat.includes('delimiter')), ruled }
 }
 
 /** The one encoding of Content-Encoding; undefined for none. Throws NodeError `UnsupportedEncoding`. */
@@ -248,12 +302,12 @@ function ifMatch(text: string | undefined): string | undefined {
 const toldMost = 20
 const toldChars = 100
 
-/** By what they are in lower case; each has six letters or more. */
-const misspelt = new Map(parameterRows.flatMap(([name, row]) => (row.isOfFormat ? [] : [[name.toLowerCase(), name]])))
+/** By what they are in lower case. Of shorter names others are too near. */
+const misspelt = new Map(parameterRows.flatMap(([name]) => (name.length < 6 ? [] : [[name.toLowerCase(), name]])))
 
 /** Those of `given` that are ignored. Throws NodeError `InvalidParameter` for one that is nearly one of ours. */
-function foreignParameters(given: readonly string[], ofOthers: readonly string[]): readonly string[] {
-  const foreign = given.filter((name) => !Object.hasOwn(ingestParameters, name) || ofOthers.includes(name))
+function foreignParameters(given: readonly string[]): readonly string[] {
+  const foreign = given.filter((name) => !Object.hasOwn(ingestParameters, name) && !isDialectName(name))
   for (const name of foreign) {
     // The same but for letter case, or one or two letters off.
     const [nearest] = similarNames(name.toLowerCase(), [...misspelt.keys()])

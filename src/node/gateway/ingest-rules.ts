@@ -2,10 +2,18 @@
 // batch that makes it or from `ingest` of PUT and PATCH, and as the parameters that they stand for
 // (docs/decisions/senders.md). A preset is kept as what it stood for. Pure.
 
+import { defined } from '../../libraries/base/collections.ts'
 import type { IngestRules } from '../../libraries/odf/chain/records.ts'
 import { pointerPath } from '../../libraries/formats/field-place.ts'
 import { parameterRows, wordsOf } from '../../libraries/formats/parameters.ts'
 import { type Preset, presetNames, presets } from '../../libraries/formats/presets.ts'
+import {
+  demandCharset,
+  demandZone,
+  dialectNames,
+  dialectOf,
+  isDialectName,
+} from '../../libraries/formats/dialect/dialect.ts'
 import type { Formats } from '../../libraries/formats/registry.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
 import type { JsonValue } from '../../libraries/base/json/value.ts'
@@ -15,13 +23,18 @@ import type { DataSchema, Vocabulary } from '../../libraries/model/schema.ts'
 type Query = Readonly<Record<string, unknown>>
 
 const rows = parameterRows.filter(([, { isRule }]) => isRule)
-const members = [...rows.map(([name]) => name), 'preset']
+const members = [...rows.map(([name]) => name), 'charset', ...dialectNames, 'preset']
 /** As the schema of `create` messages has it. */
 const longest = 1000
+const mostTexts = 200
 
-/** The rules that parameters say, once a preset is spelt out; undefined for none. Throws NodeError `InvalidParameter`. */
-export function rulesOfQuery(query: Query): IngestRules | undefined {
-  const rules = rulesOf(query)
+/**
+ * The rules that parameters say, once a preset is spelt out; undefined for none. `hasCells`: of a format of cells. Throws
+ * NodeError `InvalidParameter`.
+ */
+export function rulesOfQuery(query: Query, hasCells: boolean): IngestRules | undefined {
+  const { cells, ...others } = rulesOf(query)
+  const rules = cells !== undefined && hasCells ? { ...others, cells } : others
   const long = lengthFault(rules)
   if (long !== undefined) throw new NodeError('InvalidParameter', `The parameter ${long}`)
   return Object.keys(rules).length === 0 ? undefined : rules
@@ -35,11 +48,29 @@ function rulesOf(said: Query): IngestRules {
     if (row.takes !== 'switch') return [[name, value]]
     return value === 'true' ? [[name, true]] : []
   })
-  return Object.fromEntries(given) as IngestRules // the rows with `isRule`, as the record has them
+  const cells = cellsOf(said)
+  // The rows with `isRule`, as the record has them.
+  return { ...(Object.fromEntries(given) as IngestRules), ...(cells.length === 0 ? {} : { cells }) }
+}
+
+/** What is said of how cells are spelt, by parameter, sorted by name. */
+function cellsOf(said: Query): (readonly string[])[] {
+  const given = Object.entries(said).flatMap(([name, value]) => {
+    if (value === undefined || (name !== 'charset' && !isDialectName(name))) return []
+    return [[name, ...[value].flat().map(String)]]
+  })
+  return given.sort(([one = ''], [other = '']) => (one < other ? -1 : 1))
 }
 
 function lengthFault(rules: IngestRules): string | undefined {
-  const long = Object.entries(rules).find(([, value]) => String(value).length > longest)
+  const { cells = [], ...texts } = rules
+  if (cells.length > mostTexts || cells.some(({ length }) => length > mostTexts))
+    return `cells has more than ${mostTexts} texts.`
+  const all = [
+    ...Object.entries(texts),
+    ...cells.flatMap(([name = '', ...own]) => own.map((text) => [name, text] as const)),
+  ]
+  const long = all.find(([, value]) => String(value).length > longest)
   return long === undefined ? undefined : `${long[0]} has more than ${longest} characters.`
 }
 
@@ -52,11 +83,18 @@ export function parametersOfRules(
   {
     given,
     places,
+    ofFormat,
     hasKey,
-  }: { readonly given: Query; readonly places: ReturnType<Formats['placesOf']>; readonly hasKey: boolean },
-): Readonly<Record<string, string>> {
+  }: {
+    readonly given: Query
+    readonly places: ReturnType<Formats['placesOf']>
+    readonly ofFormat: readonly string[]
+    readonly hasKey: boolean
+  },
+): Readonly<Record<string, string | readonly string[]>> {
   const { nesting, hasRecords, hasOwnTime } = places
-  const { eventTime, eventTimeUnit, records, flatten, dedupe } = rules
+  const { eventTime, eventTimeUnit, records, flatten, dedupe, timeZone, ambiguous, cells = [] } = rules
+  const ofCells = ofFormat.includes('delimiter') ? cells : []
   const isOwnTime = given['eventTime'] !== undefined || hasOwnTime === true
   return {
     ...(eventTime === undefined || isOwnTime ? {} : { eventTime }),
@@ -64,14 +102,24 @@ export function parametersOfRules(
     ...(records === undefined || !hasRecords ? {} : { records }),
     ...(flatten === undefined || nesting === undefined ? {} : { flatten: 'true' }),
     ...(dedupe === undefined || hasKey ? {} : { dedupe }),
+    ...defined({ timeZone, ambiguous }),
+    ...Object.fromEntries(
+      ofCells.map(([name = '', ...texts]) => [name, texts.length === 1 ? (texts[0] ?? '') : texts]),
+    ),
   }
+}
+
+/** Rules as `ingest` of a body has them: parameters by their names. */
+export function shownRules({ cells = [], ...rules }: IngestRules): Readonly<Record<string, unknown>> {
+  const spelt = cells.map(([name = '', ...texts]) => [name, texts.length === 1 ? texts[0] : texts] as const)
+  return { ...rules, ...Object.fromEntries(spelt) }
 }
 
 /** Reads `ingest` of a body, for a dataset with this schema. Throws NodeError `InvalidRequest`. */
 export function ingestOf(value: JsonValue, vocabulary: Vocabulary, schema: DataSchema | undefined): IngestRules {
   if (!(value instanceof Map) || value.size === 0) throw invalid(`ingest is not {${members.join('?, ')}?}.`)
-  const said: Record<string, string> = {}
-  for (const [name, member] of value) said[name] = textOf(name, member)
+  const said: Record<string, string | readonly string[]> = {}
+  for (const [name, member] of value) said[name] = isCellName(name) ? textsOf(name, member) : textOf(name, member)
   const { preset, ...own } = said
   const known = presetNames.find((one) => one === preset)
   if (preset !== undefined && known === undefined)
@@ -82,6 +130,7 @@ export function ingestOf(value: JsonValue, vocabulary: Vocabulary, schema: DataS
       `ingest.preset '${preset}' says what a body is: it is sent with each, and is not a rule of a dataset.`,
     )
   const rules = rulesOf({ ...stands?.parameters, ...own })
+  demandDialect(own)
   const long = lengthFault(rules)
   if (long !== undefined) throw invalid(`ingest.${long}`)
   if (Object.keys(rules).length === 0) throw invalid('ingest has no rule: flatten=false is none.')
@@ -89,11 +138,32 @@ export function ingestOf(value: JsonValue, vocabulary: Vocabulary, schema: DataS
   return rules
 }
 
+function isCellName(name: string): boolean {
+  return name === 'charset' || isDialectName(name)
+}
+
+function textsOf(name: string, value: JsonValue): string | readonly string[] {
+  if (!Array.isArray(value)) return textOf(name, value)
+  return value.map((item) => textOf(name, item))
+}
+
+/** Throws NodeError `InvalidRequest` where parameters that a dataset would keep are wrong. */
+function demandDialect(said: Query): void {
+  try {
+    dialectOf(said)
+    if (typeof said['charset'] === 'string') demandCharset(said['charset'])
+    if (typeof said['timeZone'] === 'string') demandZone(said['timeZone'])
+  } catch (error) {
+    if (!(error instanceof NodeError)) throw error
+    throw new NodeError('InvalidRequest', error.message.replace('The parameter ', 'ingest.'), error.details)
+  }
+}
+
 function textOf(name: string, value: JsonValue): string {
   const [, row] = rows.find(([one]) => one === name) ?? []
-  if (row === undefined && name !== 'preset')
+  if (row === undefined && name !== 'preset' && !isCellName(name))
     throw invalid(`'${name.slice(0, 80)}' is not a member of ingest.`, members)
-  if (row?.takes === 'switch') {
+  if (row?.takes === 'switch' || name === 'trim') {
     if (typeof value === 'boolean') return String(value)
     throw invalid(`ingest.${name} is neither true nor false.`)
   }

@@ -43,7 +43,8 @@ export function discardBody({ typed, kept }: TypedBody): Promise<unknown> | unde
  */
 export async function typedBody(sent: BodySource, target: Target): Promise<TypedBody> {
   const source = ruledSource(sent, target)
-  const head = new BodyHead(source.format.format.name)
+  const { dialect, charset } = source.controls
+  const head = new BodyHead(source.format.format.name, dialect !== undefined || charset !== undefined)
   const digest = new DigestCheck(source.controls.contentDigests)
   try {
     const body = await readBody({ ...source, head, digest }, target)

@@ -243,12 +243,14 @@ function demandNoColumn<T extends Pick<FormatOptions, 'eventTime'>>(fields: read
 
 function formatOptions(source: BodySource, vocabulary: Vocabulary): Omit<FormatOptions, 'vocabulary'> {
   const { limits, format, controls } = source
-  const { timeZone, eventTimeUnit, integers, only } = controls
+  const { timeZone, eventTimeUnit, integers, only, dialect } = controls
+  const ambiguous = controls.ambiguous === 'refuse' ? undefined : controls.ambiguous
+  const charset = format.format.kind === 'stream' ? controls.charset : undefined
   return {
     recordBytes: limits.recordBytes,
     jsonDepth: limits.jsonDepth,
     ...placesOf(controls, format.format, vocabulary),
-    ...defined({ timeZone, eventTimeUnit, integers, only, csvHeader: format.csvHeader }),
+    ...defined({ timeZone, ambiguous, eventTimeUnit, integers, only, dialect, charset, csvHeader: format.csvHeader }),
   }
 }
 

@@ -85,6 +85,12 @@ export interface CreateIngest {
   readonly flatten?: true
   /** What is the key of a batch: body, or the field that holds it. */
   readonly dedupe?: string
+  /** Zone of times without one. */
+  readonly timeZone?: string
+  /** What a time is that clocks show twice. */
+  readonly ambiguous?: 'refuse' | 'earlier' | 'later' | 'ordered'
+  /** How cells are spelt: the name of a parameter and its texts, sorted by name. */
+  readonly cells?: readonly (readonly string[])[]
 }
 
 /**

@@ -254,7 +254,11 @@ describe('the compiled reader of cells', () => {
     const options = readerOptions(fields)
     const plan = tablePlan(options)
     const columnsOf = ['text', 'int64', 'flag'].map((name) => plan.byName.get(name) ?? -1)
-    const compiled = CompiledLines.ofCells(plan, options, { separator: 0x2c, columns: [...columnsOf, -1] })
+    const compiled = CompiledLines.ofCells(plan, options, {
+      separator: 0x2c,
+      decimal: 0x2e,
+      columns: [...columnsOf, -1],
+    })
     const alike = 'a,1,,ignored\r\n"b",-2,true,"igno,red"\n'.repeat(50)
     const bytes = Buffer.from(`${alike}a,+1,true,\n${alike}`)
     const columns = new TypedColumns(plan, options)

@@ -48,22 +48,15 @@ describe('headers', () => {
     },
   )
 
-  it.each([
-    'a,a,b\n',
-    '1,a,2\n',
-    '1,b,\n',
-    'x,y,z\n',
-    ',a,b\n',
-    'a,b,\n',
-    'x\n',
-    '2020,a\n',
-    ',x,y\n',
-    'x,y,\n',
-    'sep=,\n',
-  ])('may be rows, and are refused without the parameter: %j', (text) => {
-    expect(kinds('csv', text, options)).toEqual(['MalformedRecord@header'])
-    expect(failure(() => read('csv', text, options)).details.hint).toMatch(/header=present or header=absent.*'a', 'b'/)
-  })
+  it.each(['a,a,b\n', '1,a,2\n', '1,b,\n', 'x,y,z\n', ',a,b\n', 'a,b,\n', 'x\n', '2020,a\n', ',x,y\n', 'x,y,\n'])(
+    'may be rows, and are refused without the parameter: %j',
+    (text) => {
+      expect(kinds('csv', text, options)).toEqual(['MalformedRecord@header'])
+      expect(failure(() => read('csv', text, options)).details.hint).toMatch(
+        /header=present or header=absent.*'a', 'b'/,
+      )
+    },
+  )
 
   it('have new names, which unknownFields judges', () => {
     expect(kinds('csv', 'b,country\nx,Norway\n', options)).toEqual(['UnknownField@header'])
@@ -215,7 +208,6 @@ describe('faults of CSV', () => {
 
   it.each([
     ['1,"x"y,2\n1,x,2\n', 5],
-    ['1,x"y",2\n1,x,2\n', 3],
     ['1, "x",2\n1,x,2\n', 3],
     ['1,x\u0000,2\n1,x,2\n', 3],
     ['1,"x\u0000"y,2\n1,x,2\n', 4],

@@ -91,7 +91,7 @@ test.each([
   ['dryRun', '1'],
   ['unknownFields', 'drop'],
   ['integers', 'int32'],
-  ['timeZone', 'Europe/Paris'],
+  ['ambiguous', 'first'],
   ['eventTimeUnit', 'minutes'],
 ])('%s=%j is refused with the values that there are', (name, value) => {
   expect(() => readControls({}, { [name]: value })).toThrow(

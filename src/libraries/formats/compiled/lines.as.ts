@@ -27,7 +27,7 @@ import { beginKeys, keyAt, prepareKeys, unknownKey } from './keys.as'
 import { pointRecord, preparePoints } from './points.as'
 import { clearBit, putNulls, setBit } from './rows.as'
 import { beginCuts, columnLastCut, putDate, putInstant } from './times.as'
-import { putNumber, putString } from './values.as'
+import { putNumber, putString, setDecimal } from './values.as'
 
 export { prepareCells, prepareKeys, preparePoints, setPowers, unknownKey }
 
@@ -37,8 +37,9 @@ let records: i32 = recordsOfObjects
 let isUtc: bool = false
 let stopped: usize = 0
 
-/** The columns, so many, and one of `recordsOf…`; whether times without a zone are UTC. */
-export function prepare(firstColumn: usize, count: usize, kind: i32, utc: i32): void {
+/** The columns, so many, and one of `recordsOf…`; whether times without a zone are UTC; the decimal sign of numbers. */
+export function prepare(firstColumn: usize, count: usize, kind: i32, utc: i32, decimal: u32): void {
+  setDecimal(decimal)
   columns = firstColumn
   columnsEnd = firstColumn + count * columnBytes
   records = kind

@@ -14,6 +14,8 @@ import { maxInt64, minInt64 } from '../../columnar/arrow/numbers.ts'
 import * as layout from './layout.ts'
 import { type CompiledMemory, compiledMemory, inputBytes } from './memory.ts'
 
+/** Byte of the decimal sign of JSON. */
+export const point = 0x2e
 /** For fewer bytes it is not worth its while. */
 export const leastCompiled = 1024
 /** With more columns few records have them all. */
@@ -46,6 +48,8 @@ const pointNames: Spelling = { begin: '', end: '=', others: /[ "#,=\\\n\r\t]/, k
 export interface CellPlaces {
   /** The byte between two. */
   readonly separator: number
+  /** The byte of decimal signs, another one. */
+  readonly decimal: number
   /** Column of each cell; -1: it may hold anything, less: it must be empty. */
   readonly columns: readonly number[]
 }
@@ -239,7 +243,8 @@ export class CompiledLines {
       memory.bytes.fill(0xff, at + layout.keyMask, at + layout.keyMask + Math.min(16, text.length))
       memory.bytes.set(text, at + layout.keyHead)
     })
-    memory.module.prepare(memory.table, plan.columns.length, kindCodes[records.kind], this.isUtc ? 1 : 0)
+    const decimal = records.kind === 'cells' ? records.decimal : point
+    memory.module.prepare(memory.table, plan.columns.length, kindCodes[records.kind], this.isUtc ? 1 : 0, decimal)
     if (records.kind === 'cells') this.prepareCells(records)
     else memory.module.prepareKeys(memory.keys)
     if (records.kind === 'points') {

@@ -16,7 +16,7 @@ const newline = 0x0a
 /** What `lines.as.ts` exports. */
 export interface LinesModule {
   setPowers(ofTen: number, ofFive: number): void
-  prepare(firstColumn: number, columns: number, records: number, isUtc: number): void
+  prepare(firstColumn: number, columns: number, records: number, isUtc: number, decimal: number): void
   prepareKeys(key: number): void
   preparePoints(measurements: number, times: number, unitsInOne: number): void
   prepareCells(first: number, cells: number, separator: number): void

@@ -21,6 +21,13 @@ const mostDoubleDigits: usize = 19
 /** Greatest integer up to which doubles hold each. */
 const mostExact: u64 = 9007199254740992
 
+/** Byte of the decimal sign. */
+let decimal: u32 = 0x2e
+
+export function setDecimal(byte: u32): void {
+  decimal = byte
+}
+
 /** Copies the text at `at` up to its closing quote: the index after that, or 0. `takesEscapes`: those of JSON. */
 export function putString(column: usize, at: usize, row: i32, takesEscapes: bool): usize {
   let to = load<usize>(column, columnText)
@@ -111,8 +118,7 @@ export function putNumber(column: usize, at: usize, row: i32, takesBare: bool): 
   }
   let scale: i32 = 0
   let isIntegral = true
-  // A point.
-  if (digit == <u32>-2) {
+  if (digit + 0x30 == decimal) {
     const point = ++at
     digit = <u32>load<u8>(at) - 0x30
     if (digit > 9) return 0

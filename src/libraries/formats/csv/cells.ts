@@ -1,7 +1,9 @@
 // Takes one record of CSV or TSV apart into cells. Source: RFC 4180, with LF as a line end too, and with tabs for commas in TSV.
 
 import { grown, grownWords } from '../../base/bytes.ts'
-import { comma, quote, Scratch } from '../json/text.ts'
+import type { Dialect } from '../dialect/dialect.ts'
+import { comma, Scratch } from '../json/text.ts'
+import { isPadding, trimEnd } from '../inference.ts'
 import type { Framer } from '../record-feed.ts'
 
 const carriageReturn = 0x0d
@@ -18,10 +20,46 @@ export const commas: Separator = { byte: comma, name: 'a comma' }
 export const tabs: Separator = { byte: tab, name: 'a tab' }
 
 /** A format of cells. */
-export type Dialect = Readonly<{ separator: Separator; mediaType: string }>
+export type CellFormat = Readonly<{ separator: Separator; mediaType: string }>
+
+/** What stands between and around the cells of a body. */
+export interface CellSigns {
+  readonly separator: Separator
+  /** Byte of the quote; -1: none. */
+  readonly quote: number
+  /** Byte that begins a line which is no record; -1: none. */
+  readonly comment: number
+  /** White space around bare cells and quotes is not of the cell. */
+  readonly trim: boolean
+  readonly skipped: Dialect['skipped']
+}
+
+/** The signs of a format, as a dialect changes them. */
+export function cellSigns(
+  { separator }: CellFormat,
+  { delimiter, quote = '"', comment, ...more }: Dialect = {},
+): CellSigns {
+  return {
+    separator: delimiter === undefined ? separator : separatorOf(delimiter),
+    quote: byteOf(quote),
+    comment: byteOf(comment),
+    trim: more.trim === true,
+    skipped: more.skipped,
+  }
+}
+
+/** What stands between cells. */
+export function separatorOf(sign: string): Separator {
+  const byte = byteOf(sign)
+  return [commas, tabs].find((one) => one.byte === byte) ?? { byte, name: `'${sign}'` }
+}
+
+function byteOf(sign: string | undefined): number {
+  return sign === undefined || sign === '' ? -1 : sign.charCodeAt(0)
+}
 
 /** Why a record's cells cannot be told apart. */
-export type CellFault = 'after-quote' | 'bare-quote' | 'too-many' | undefined
+export type CellFault = 'after-quote' | 'padded-quote' | 'too-many' | undefined
 
 /** Most cells of a record. */
 const maxCells = 16_384
@@ -31,8 +69,8 @@ export function splitFault(fault: NonNullable<CellFault>, { name }: Separator): 
   switch (fault) {
     case 'after-quote':
       return `Only ${name} or the end of the line may follow a closing quote.`
-    case 'bare-quote':
-      return 'A cell with a quote in it must be quoted, and the quote doubled.'
+    case 'padded-quote':
+      return 'White space stands before the quote of this cell: say trim=true, or write the cell without it.'
     case 'too-many':
       return `A record has at most ${maxCells} cells.`
   }
@@ -51,9 +89,18 @@ export class CsvCells {
   quoted: Uint8Array = new Uint8Array(64)
   private bytes: Uint8Array = new Uint8Array(0)
   private readonly scratch = new Scratch()
-  private readonly separator: number
+  private separator: number
+  private readonly quote: number
+  private readonly trim: boolean
 
-  constructor({ byte }: Separator) {
+  constructor({ separator, quote, trim }: CellSigns) {
+    this.separator = separator.byte
+    this.quote = quote
+    this.trim = trim
+  }
+
+  /** From now on this stands between cells. */
+  use({ byte }: Separator): void {
     this.separator = byte
   }
 
@@ -64,7 +111,7 @@ export class CsvCells {
 
   /** Splits `bytes[start, end)`, a record without its line end (a carriage return before it is dropped). */
   split(bytes: Uint8Array, start: number, end: number): CellFault {
-    const { separator } = this
+    const { separator, quote, trim } = this
     this.bytes = bytes
     this.count = 0
     this.scratch.reset(0)
@@ -79,25 +126,35 @@ export class CsvCells {
       const cell = this.count
       this.count += 1
       this.rawStarts[cell] = at
+      if (trim) at = this.afterPadding(at, stop)
       if (at < stop && bytes[at] === quote) {
         at = this.quotedCell(cell, at, stop)
         if (at < 0) return 'after-quote'
       } else {
-        const first = at
-        while (at < stop && bytes[at] !== separator) {
-          if (bytes[at] === quote) {
-            this.faultAt = at
-            return 'bare-quote'
-          }
-          at += 1
-        }
-        this.starts[cell] = first
-        this.ends[cell] = at
+        this.starts[cell] = at
+        // A quote is text where the cell does not begin with one.
+        while (at < stop && bytes[at] !== separator) at += 1
+        if (this.isPaddedQuote(this.starts[cell] ?? 0, at)) return 'padded-quote'
+        this.ends[cell] = trim ? trimEnd(bytes, this.starts[cell] ?? at, at) : at
         this.quoted[cell] = 0
       }
       if (at >= stop) return undefined
       at += 1
     }
+  }
+
+  /** Whether a bare cell is white space and then a quote, which others read as a quoted one. */
+  private isPaddedQuote(start: number, end: number): boolean {
+    if (start === end || !isPadding(this.bytes[start] ?? 0)) return false
+    this.faultAt = this.afterPadding(start, end)
+    return this.faultAt < end && this.bytes[this.faultAt] === this.quote
+  }
+
+  /** Index of the first byte from `at` on that is no white space; a separator is none. */
+  private afterPadding(from: number, stop: number): number {
+    let at = from
+    while (at < stop && isPadding(this.bytes[at] ?? 0) && this.bytes[at] !== this.separator) at += 1
+    return at
   }
 
   /** Index of the first NUL outside of quotes, or -1: text has none, where nobody quoted it on purpose. */
@@ -113,7 +170,7 @@ export class CsvCells {
 
   /** Reads the quoted cell that opens at `open`: index after its closing quote, or -1 when something follows it. */
   private quotedCell(cell: number, open: number, stop: number): number {
-    const { bytes } = this
+    const { bytes, quote } = this
     let at = open + 1
     let doubled = false
     while (at < stop) {
@@ -129,7 +186,7 @@ export class CsvCells {
     this.ends[cell] = at
     this.quoted[cell] = 1
     if (doubled) this.undouble(cell, open + 1, at)
-    const after = at + 1
+    const after = this.trim ? this.afterPadding(at + 1, stop) : at + 1
     if (after < stop && bytes[after] !== this.separator) {
       this.faultAt = after
       return -1
@@ -144,7 +201,7 @@ export class CsvCells {
     if (scratch.bytes.length < needed) scratch.bytes = grown(scratch.bytes, 2 * needed)
     for (let at = start; at < end; at++) {
       scratch.bytes[scratch.length++] = bytes[at] ?? 0
-      if (bytes[at] === quote) at += 1
+      if (bytes[at] === this.quote) at += 1
     }
     this.quoted[cell] = 2
     this.starts[cell] = first
@@ -182,14 +239,31 @@ export class CsvFramer implements Framer {
   /** Line of the quote that opened the last quoted cell, and its distance from the start of the record. */
   quoteLine = 0
   quoteDistance = 0
-  private readonly separator: number
+  /** Lines that were no records: by their numbers, and by their first sign. */
+  readonly left: { rows: number; comments: number } = { rows: 0, comments: 0 }
+  private separator: number
+  private readonly signs: CellSigns
   private state: CellState = 'start'
   private recordLength = 0
   /** Index of the next quote in the bytes at hand, at or after the last place it was needed; -1: not looked for. */
   private nextQuote = -1
+  /** In a line that is no record. */
+  private isPassing = false
 
-  constructor({ byte }: Separator) {
+  constructor(signs: CellSigns) {
+    this.separator = signs.separator.byte
+    this.signs = signs
+  }
+
+  /** From now on this stands between cells. */
+  use({ byte }: Separator): void {
     this.separator = byte
+  }
+
+  /** Whether a line that is no record may come. */
+  get mayPass(): boolean {
+    const { comment, skipped } = this.signs
+    return this.isPassing || comment >= 0 || skipped?.some(([, to]) => this.line <= to) === true
   }
 
   /** True when the bytes so far end inside of quotes. */
@@ -197,12 +271,29 @@ export class CsvFramer implements Framer {
     return this.state === 'quoted'
   }
 
-  begin(bytes: Uint8Array, at: number): number {
-    if (at === 0) this.nextQuote = -1
+  begin(bytes: Uint8Array, from: number): number {
+    if (from === 0) this.nextQuote = -1
+    let at = from
+    while (at < bytes.length && (this.isPassing || this.beginsOther(bytes[at] ?? 0))) {
+      const end = bytes.indexOf(newline, at)
+      this.isPassing = end < 0
+      if (end < 0) return -1
+      this.line += 1
+      at = end + 1
+    }
     if (at >= bytes.length) return -1
     this.state = 'start'
     this.recordLength = 0
     return at
+  }
+
+  /** True, and counted, where a line that begins with `first` is no record. */
+  private beginsOther(first: number): boolean {
+    const { comment, skipped } = this.signs
+    const isSkipped = skipped?.some(([from, to]) => this.line >= from && this.line <= to) === true
+    if (isSkipped) this.left.rows += 1
+    else if (first === comment) this.left.comments += 1
+    return isSkipped || first === comment
   }
 
   /** Records of one line each were read, from `at` on, without asking for their ends. */
@@ -217,12 +308,19 @@ export class CsvFramer implements Framer {
     const stop = lineEnd < 0 ? bytes.length : lineEnd
     if (this.state === 'quoted' || this.quoteBefore(bytes, at, stop)) return this.endQuoted(bytes, at)
     if (lineEnd >= 0) return lineEnd
-    if (stop > at) this.state = bytes[stop - 1] === this.separator ? 'start' : 'plain'
+    for (let last = stop - 1; last >= at; last--) {
+      const byte = bytes[last] ?? 0
+      if (this.signs.trim && byte !== this.separator && isPadding(byte)) continue
+      this.state = byte === this.separator ? 'start' : 'plain'
+      break
+    }
     this.recordLength += stop - at
     return -1
   }
 
   private quoteBefore(bytes: Uint8Array, at: number, stop: number): boolean {
+    const { quote } = this.signs
+    if (quote < 0) return false
     if (this.nextQuote < at) {
       const found = bytes.indexOf(quote, at)
       this.nextQuote = found < 0 ? bytes.length : found
@@ -233,6 +331,7 @@ export class CsvFramer implements Framer {
   private endQuoted(bytes: Uint8Array, from: number): number {
     const { length } = bytes
     const { separator } = this
+    const { quote, trim } = this.signs
     let state = this.state
     let at = from
     for (; at < length; at++) {
@@ -247,7 +346,8 @@ export class CsvFramer implements Framer {
         }
         state = 'quoted'
       } else if (byte === newline) break
-      else state = byte === separator ? 'start' : 'plain'
+      else if (byte === separator) state = 'start'
+      else if (!(trim && state === 'start' && isPadding(byte))) state = 'plain'
     }
     this.state = state
     this.recordLength += at - from

@@ -1,18 +1,19 @@
 // Where records end in a body of cells that has no end and comes in chunks: nothing is read but line ends and quotes.
 
 import type { RecordEnds } from '../../base/line-ends.ts'
-import { CsvCells, CsvFramer, isBlankLine, type Separator } from './cells.ts'
+import { type CellSigns, CsvCells, CsvFramer, isBlankLine } from './cells.ts'
 
 /** Of a body of cells that begins with `header`; a header of no bytes is the one that is looked for. */
-export function cellEnds(separator: Separator, header: Uint8Array): RecordEnds {
-  const framer = new CsvFramer(separator)
-  const isOneColumn = header.length > 0 && cellCount(separator, header) === 1
+export function cellEnds(signs: CellSigns, header: Uint8Array): RecordEnds {
+  const framer = new CsvFramer(signs)
+  const isOneColumn = header.length > 0 && cellCount(signs, header) === 1
   let isOpen = false
   return {
     next: (bytes, at) => {
       if (at >= bytes.length) return -1
-      if (!isOpen) framer.begin(bytes, at)
-      const end = framer.end(bytes, at)
+      const start = isOpen ? at : framer.begin(bytes, at)
+      if (start < 0) return -1
+      const end = framer.end(bytes, start)
       isOpen = end < 0
       return end
     },
@@ -21,9 +22,9 @@ export function cellEnds(separator: Separator, header: Uint8Array): RecordEnds {
   }
 }
 
-function cellCount(separator: Separator, header: Uint8Array): number {
-  const ends = cellEnds(separator, new Uint8Array(0))
-  const cells = new CsvCells(separator)
+function cellCount(signs: CellSigns, header: Uint8Array): number {
+  const ends = cellEnds(signs, new Uint8Array(0))
+  const cells = new CsvCells(signs)
   for (let at = 0, end = 0; end >= 0; at = end + 1) {
     end = ends.next(header, at)
     if (ends.isBlank(header, at, end)) continue

@@ -1,7 +1,8 @@
 // CSV and TSV as formats of ingest: a record is a line of cells; the first may be a header (header.ts).
 
+import { dialectNames } from '../dialect/dialect.ts'
 import type { StreamFormat } from '../format.ts'
-import { commas, type Separator, tabs } from './cells.ts'
+import { cellSigns, commas, type Separator, tabs } from './cells.ts'
 import { cellEnds } from './ends.ts'
 import { CsvInferrer } from './inferrer.ts'
 import { CsvReader } from './reader.ts'
@@ -28,15 +29,16 @@ function separatedBy(
   separator: Separator,
   words: Pick<StreamFormat, 'name' | 'title' | 'mediaTypes' | 'extensions' | 'about' | 'example'>,
 ): StreamFormat {
-  const dialect = { separator, mediaType: words.mediaTypes[0] ?? '' }
+  const cells = { separator, mediaType: words.mediaTypes[0] ?? '' }
   return {
     kind: 'stream',
     module: import.meta.url,
     ...words,
     isLines: true,
     hasHeader: true,
-    ends: (header) => cellEnds(separator, header),
-    createReader: (options) => new CsvReader(options, dialect),
-    createInferrer: (options) => new CsvInferrer(options, dialect),
+    parameters: ['charset', ...dialectNames],
+    ends: (header, dialect) => cellEnds(cellSigns(cells, dialect), header),
+    createReader: (options) => new CsvReader(options, cells),
+    createInferrer: (options) => new CsvInferrer(options, cells),
   }
 }

@@ -4,14 +4,18 @@
 import { foldAscii } from '../../model/names.ts'
 import { type Field, innerType } from '../../model/schema.ts'
 import { inputNames } from '../column-plan.ts'
+import type { Dialect } from '../dialect/dialect.ts'
+import { changesValues, ColumnSpelling } from '../dialect/spelling.ts'
 import type { CsvHeader, InferOptions, Inferred } from '../format.ts'
 import { BodyInferrer, classOfText, lastNumber, noteInteger, type SampledColumn, valueClass } from '../inference.ts'
-import { CsvCells, CsvFramer, type Dialect, isBlankLine } from './cells.ts'
+import { type CellFormat, type CellSigns, cellSigns, CsvCells, CsvFramer, isBlankLine } from './cells.ts'
 import { headerDoubt, headerNames, judgeHeader, positionName } from './header.ts'
-import { demandNoSeparatorLine, SeparatorWatch } from './other-separator.ts'
+import { separatorOfLine, SeparatorWatch } from './other-separator.ts'
 
 export class CsvInferrer extends BodyInferrer {
-  private readonly dialect: Dialect
+  private readonly format: CellFormat
+  private signs: CellSigns
+  private readonly dialect: Dialect | undefined
   private readonly known: readonly Field[]
   private readonly isName: (folded: string) => boolean
   private readonly framer: CsvFramer
@@ -21,16 +25,19 @@ export class CsvInferrer extends BodyInferrer {
   private layout: readonly (SampledColumn | undefined)[] | undefined = undefined
   /** Names that stand for empty cells of the header. */
   private unnamed: readonly string[] = []
+  private spellings: readonly (ColumnSpelling | undefined)[] | undefined
   /** Where each record is one cell of a new column. */
   private watch: SeparatorWatch | undefined
 
-  constructor(options: InferOptions, dialect: Dialect) {
-    const { separator } = dialect
-    const framer = new CsvFramer(separator)
+  constructor(options: InferOptions, format: CellFormat) {
+    const signs = cellSigns(format, options.dialect)
+    const framer = new CsvFramer(signs)
     super(options, framer)
     this.framer = framer
-    this.cells = new CsvCells(separator)
-    this.dialect = dialect
+    this.cells = new CsvCells(signs)
+    this.format = format
+    this.signs = signs
+    this.dialect = options.dialect
     this.known = options.known ?? []
     const names = new Set([...this.known.map(({ name }) => name), ...inputNames(options)].map(foldAscii))
     this.isName = (folded) => names.has(folded)
@@ -47,6 +54,7 @@ export class CsvInferrer extends BodyInferrer {
 
   override record(bytes: Uint8Array, start: number, end: number, last: boolean): void {
     if (this.done || isBlankLine(bytes, start, end)) return
+    if (this.isSeparatorLine(bytes, start, end)) return
     const faulty =
       (last && this.framer.inQuotes) ||
       this.isInvalidUtf8(bytes, start, end) ||
@@ -56,7 +64,20 @@ export class CsvInferrer extends BodyInferrer {
     this.count()
     this.watch?.take(bytes, start, end)
     if (this.cells.count !== this.layout?.length) return
-    for (const [cell, column] of this.layout.entries()) if (column !== undefined) this.note(column, cell)
+    const spellings = (this.spellings ??= this.spellingsOf(this.layout))
+    for (const [cell, column] of this.layout.entries()) {
+      if (column !== undefined) this.note(column, cell, spellings[cell])
+    }
+  }
+
+  private isSeparatorLine(bytes: Uint8Array, start: number, end: number): boolean {
+    if (this.feed.place.line !== 1 || this.layout !== undefined) return false
+    const separator = separatorOfLine(bytes, start, end, this.dialect)
+    if (separator === undefined) return false
+    this.signs = { ...this.signs, separator }
+    this.cells.use(separator)
+    this.framer.use(separator)
+    return true
   }
 
   /** A record that cannot be read: without the first, nothing after it has a meaning. The reader says what is wrong. */
@@ -73,9 +94,7 @@ export class CsvInferrer extends BodyInferrer {
       const names = headerNames(cells, this.isName)
       this.layout = names.map(({ name }) => sample.column(name))
       this.unnamed = names.filter(({ isEmpty }) => isEmpty).map(({ name }) => name)
-      if (this.known.length === 0) demandNoSeparatorLine(bytes, start, end)
-      if (this.known.length === 0 && names.length === 1)
-        this.watch = new SeparatorWatch(this.dialect, bytes, start, end)
+      if (this.known.length === 0 && names.length === 1) this.watch = new SeparatorWatch(this.signs, bytes, start, end)
       return true
     }
     const isNew = this.known.length === 0
@@ -91,11 +110,18 @@ export class CsvInferrer extends BodyInferrer {
     const verdict = judgeHeader(cells, { isName, takesText, hasColumns: known.length > 0 })
     if (typeof verdict === 'string') return verdict
     const columns = known.map(({ name }) => name)
-    const { mediaType } = this.dialect
+    const { mediaType } = this.format
     throw headerDoubt(cells, verdict.doubt, { bytes, end, place: feed.place, mediaType, columns })
   }
 
-  private note(column: SampledColumn, cell: number): void {
+  /** Of each cell, where the dialect changes what cells are. */
+  private spellingsOf(layout: readonly (SampledColumn | undefined)[]): readonly (ColumnSpelling | undefined)[] {
+    const { dialect } = this
+    if (dialect === undefined || !changesValues(dialect)) return []
+    return layout.map((column) => column && new ColumnSpelling(dialect, column.name))
+  }
+
+  private note(column: SampledColumn, cell: number, spelling: ColumnSpelling | undefined): void {
     const { cells } = this
     const start = cells.starts[cell] ?? 0
     const end = cells.ends[cell] ?? 0
@@ -104,7 +130,12 @@ export class CsvInferrer extends BodyInferrer {
       return
     }
     const bytes = cells.source(cell)
-    const found = classOfText(bytes, start, end)
+    if (spelling === undefined) return this.noteClass(column, classOfText(bytes, start, end), bytes)
+    if (cells.quoted[cell] === 0 && spelling.isNull(bytes, start, end)) return
+    this.noteClass(column, spelling.classOf(bytes, start, end), spelling.bytes)
+  }
+
+  private noteClass(column: SampledColumn, found: number, bytes: Uint8Array): void {
     column.classes |= found
     if (found === valueClass.integer) noteInteger(column, lastNumber, bytes)
   }

@@ -3,15 +3,16 @@
 
 import { NodeError } from '../../base/errors.ts'
 import { quote } from '../json/text.ts'
-import { contentEnd, type Dialect } from './cells.ts'
+import type { Dialect } from '../dialect/dialect.ts'
+import { type CellSigns, contentEnd, type Separator, separatorOf } from './cells.ts'
 
 const candidates = new Map([
-  [0x3b, { name: 'semicolon', hint: 'Write it with commas between its cells, and with a point in decimals.' }],
-  [0x09, { name: 'tab', hint: 'Send it as text/tab-separated-values.' }],
-  [0x7c, { name: 'vertical bar', hint: 'Write it with commas between its cells.' }],
+  [0x3b, { name: 'semicolon', hint: 'Say delimiter=%3B, and decimal=%2C if numbers have decimal commas.' }],
+  [0x09, { name: 'tab', hint: 'Say delimiter=tab, or send it as text/tab-separated-values.' }],
+  [0x7c, { name: 'vertical bar', hint: 'Say delimiter=%7C.' }],
   [0x2c, { name: 'comma', hint: 'Send it as text/csv.' }],
 ])
-const separatorLine = /^sep=.?$/i
+const separatorLine = /^sep=([\t -~])$/i
 
 export class SeparatorWatch {
   /** Of each that may be it, how often each line has it. */
@@ -19,7 +20,7 @@ export class SeparatorWatch {
   #records = 0
 
   /** Of a body whose header is `bytes[start, end)`. */
-  constructor({ separator }: Dialect, bytes: Uint8Array, start: number, end: number) {
+  constructor({ separator }: Pick<CellSigns, 'separator'>, bytes: Uint8Array, start: number, end: number) {
     const stop = contentEnd(bytes, start, end)
     for (const byte of candidates.keys()) {
       const count = countOf(byte, bytes, start, stop)
@@ -46,12 +47,23 @@ export class SeparatorWatch {
   }
 }
 
-/** Throws NodeError `RecordsDoNotFit` where the first line says what the separator is, as spreadsheets write it. */
-export function demandNoSeparatorLine(bytes: Uint8Array, start: number, end: number): void {
+/**
+ * What the first line says that stands between cells, as spreadsheets write it; undefined where it does not. Throws NodeError
+ * `InvalidParameter` where the request says another.
+ */
+export function separatorOfLine(
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+  { delimiter }: Dialect = {},
+): Separator | undefined {
   const line = Buffer.from(bytes.subarray(start, Math.min(contentEnd(bytes, start, end), start + 8))).toString('latin1')
-  if (!separatorLine.test(line)) return
-  const hint = 'Leave the line out; between cells there are commas, or, in text/tab-separated-values, tabs.'
-  throw refusal('The first line says what separates the cells, and is not a header.', hint)
+  const [, sign] = separatorLine.exec(line) ?? []
+  if (sign === undefined) return undefined
+  if (delimiter === undefined || delimiter === sign) return separatorOf(sign)
+  throw new NodeError('InvalidParameter', `The first line says sep=${sign}, and the parameter delimiter another.`, {
+    hint: 'Say one of both.',
+  })
 }
 
 /** How often the record has the byte; -1 where it is quoted: then nothing but its separator counts. */

@@ -3,21 +3,36 @@
 import { must } from '../../base/assert.ts'
 import type { RecordErrorKind } from '../../base/errors.ts'
 import { foldAscii } from '../../model/names.ts'
-import { backslash } from '../json/text.ts'
+import { backslash, comma, quote as doubleQuote } from '../json/text.ts'
 import { BodyReader } from '../body-reader.ts'
-import { CompiledLines } from '../compiled/lines.ts'
+import { CompiledLines, point } from '../compiled/lines.ts'
 import { type ColumnPlan, reservedName, type TablePlan, tablePlan, valueCode } from '../column-plan.ts'
 import { lostSpelling } from '../column-warnings.ts'
 import { type Fault, unknownFieldMessage } from '../fault-log.ts'
+import type { Dialect } from '../dialect/dialect.ts'
+import { changesValues, ColumnSpelling, demandColumns } from '../dialect/spelling.ts'
 import type { CsvHeader, ParsedBody, ReaderOptions } from '../format.ts'
 import { booleanOf, trimEnd, trimStart } from '../inference.ts'
-import { isSpeltAsNumber, NumberScan, scanNumber } from '../number-scan.ts'
-import { contentEnd, CsvCells, CsvFramer, type Dialect, isBlankLine, splitFault } from './cells.ts'
+import { isSpeltAsNumber, notFinite, NumberScan, scanNumber } from '../number-scan.ts'
+import {
+  type CellFormat,
+  type CellSigns,
+  cellSigns,
+  contentEnd,
+  CsvCells,
+  CsvFramer,
+  isBlankLine,
+  splitFault,
+} from './cells.ts'
 import { headerDoubt, type HeaderName, headerNames, judgeHeader } from './header.ts'
+import { separatorOfLine } from './other-separator.ts'
 import { RepeatedHeader } from './repeated-header.ts'
 
 /** A record, and whether its cells could be told apart. */
 type SplitRecord = Readonly<{ start: number; end: number; isSplit: boolean }>
+
+/** Bytes of a value. */
+type Span = Readonly<{ bytes: Uint8Array; start: number; end: number }>
 
 const escapedMessage = 'A quote inside of a cell is doubled; a backslash before it means nothing here.'
 const nulMessage = 'A NUL byte is not text, unless its cell is quoted.'
@@ -29,7 +44,10 @@ const valuelessCell = -2
 
 export class CsvReader extends BodyReader {
   private readonly plan: TablePlan
-  private readonly dialect: Dialect
+  private readonly format: CellFormat
+  private signs: CellSigns
+  /** By column, where the dialect changes what cells are. */
+  private spellings: readonly ColumnSpelling[] | undefined
   private readonly framer: CsvFramer
   private readonly cells: CsvCells
   private readonly number = new NumberScan()
@@ -43,13 +61,14 @@ export class CsvReader extends BodyReader {
   private sawNul = false
   private repeated: RepeatedHeader | undefined
 
-  constructor(options: ReaderOptions, dialect: Dialect) {
-    const { separator } = dialect
+  constructor(options: ReaderOptions, format: CellFormat) {
+    const signs = cellSigns(format, options.dialect)
     const plan = tablePlan(options)
-    const framer = new CsvFramer(separator)
+    const framer = new CsvFramer(signs)
     super(options, framer, plan)
-    this.dialect = dialect
-    this.cells = new CsvCells(separator)
+    this.format = format
+    this.signs = signs
+    this.cells = new CsvCells(signs)
     this.plan = plan
     this.framer = framer
     this.header = options.csvHeader
@@ -67,22 +86,28 @@ export class CsvReader extends BodyReader {
   }
 
   many(bytes: Uint8Array, at: number): number {
-    if (this.layout === undefined) return at
+    if (this.layout === undefined || this.framer.mayPass) return at
     const after = this.readAhead(bytes, at)
     this.framer.passedLines(this.rowsAhead, at)
     return after
   }
 
-  /** It takes no row without a value that is no text, and does not know the header. */
+  /** It takes no row without a value that is no text, and does not know the header, nor most of what a dialect changes. */
   protected override compiledOf(): CompiledLines | undefined {
     const columns = this.layout
     if (columns === undefined || this.repeated?.namesNoValue === false) return undefined
-    const separator = this.dialect.separator.byte
-    return CompiledLines.ofCells(this.plan, this.options, { separator, columns })
+    const { separator, trim, quote } = this.signs
+    const { decimal: sign, ...others } = this.options.dialect ?? {}
+    const decimal = sign === undefined ? point : comma
+    const isOther = trim || quote !== doubleQuote || decimal === separator.byte || changesValues(others)
+    return isOther
+      ? undefined
+      : CompiledLines.ofCells(this.plan, this.options, { separator: separator.byte, decimal, columns })
   }
 
   override record(bytes: Uint8Array, start: number, end: number, last: boolean): void {
     if (isBlankLine(bytes, start, end) && !this.holdsOneCell(start, end, last)) return
+    if (this.isSeparatorLine(bytes, start, end)) return
     const readable = this.split(bytes, start, end, last)
     if (this.layout === undefined) {
       // Without its first record nothing after it has a meaning.
@@ -92,6 +117,17 @@ export class CsvReader extends BodyReader {
     if (readable && !this.isHeaderAgain(bytes, start, end)) this.convert(bytes, start, end)
     this.records += 1
     this.columns.endRow(end - start)
+  }
+
+  /** The first line may say what stands between cells, as spreadsheets write it. Throws NodeError where the request says otherwise. */
+  private isSeparatorLine(bytes: Uint8Array, start: number, end: number): boolean {
+    if (this.feed.place.line !== 1 || this.records > 0) return false
+    const separator = separatorOfLine(bytes, start, end, this.options.dialect)
+    if (separator === undefined) return false
+    this.signs = { ...this.signs, separator }
+    this.cells.use(separator)
+    this.framer.use(separator)
+    return true
   }
 
   /** Where each record is one cell, and the media type says that this is CSV with or without a header, a line is a record. */
@@ -129,7 +165,7 @@ export class CsvReader extends BodyReader {
     const kind = fault === 'too-many' ? 'TooManyFields' : 'MalformedRecord'
     const at = this.cells.faultAt
     const isEscaped = fault === 'after-quote' && bytes[at - 2] === backslash
-    const message = isEscaped ? escapedMessage : splitFault(fault, this.dialect.separator)
+    const message = isEscaped ? escapedMessage : splitFault(fault, this.signs.separator)
     this.fault({ kind, message, bytes, at, end }, record)
     return false
   }
@@ -158,13 +194,13 @@ export class CsvReader extends BodyReader {
   }
 
   private decide(bytes: Uint8Array, end: number, isName: (folded: string) => boolean): CsvHeader {
-    const { cells, dialect, feed } = this
+    const { cells, format, feed } = this
     const [, ...own] = this.plan.columns
     const takesText = own.some(({ code }) => code === valueCode.string)
     const verdict = judgeHeader(cells, { isName, takesText, hasColumns: own.length > 0 })
     if (typeof verdict === 'string') return verdict
     const columns = own.map(({ name }) => name)
-    const about = { bytes, end, place: feed.place, mediaType: dialect.mediaType, columns }
+    const about = { bytes, end, place: feed.place, mediaType: format.mediaType, columns }
     throw headerDoubt(cells, verdict.doubt, about)
   }
 
@@ -179,7 +215,17 @@ export class CsvReader extends BodyReader {
   private lay(layout: readonly number[]): void {
     const met = new Set(layout)
     this.layout = layout
+    const { dialect } = this.options
+    if (dialect !== undefined && changesValues(dialect)) this.spellings = this.spellingsOf(dialect, layout)
     this.missing = this.plan.columns.map((_, column) => column).filter((column) => !met.has(column))
+  }
+
+  /** Of each column, by the name that the file has for it. Throws NodeError `InvalidParameter` for a column that it does not have. */
+  private spellingsOf(dialect: Dialect, layout: readonly number[]): readonly ColumnSpelling[] {
+    const { columns } = this.plan
+    const nameOf = (column: number): string => this.names[layout.indexOf(column)] ?? columns[column]?.name ?? ''
+    demandColumns(dialect, [...this.names, ...columns.map(({ name }) => name)])
+    return columns.map((_, column) => new ColumnSpelling(dialect, nameOf(column)))
   }
 
   /** The column that each cell of the header names. Throws NodeError when one names none. */
@@ -239,21 +285,57 @@ export class CsvReader extends BodyReader {
   }
 
   private putCell(column: ColumnPlan, index: number, cell: number): RecordErrorKind | undefined {
-    const { cells, columns, number } = this
+    const { cells, columns } = this
     const builder = columns.builder(index)
     const bytes = cells.source(cell)
     const from = cells.starts[cell] ?? 0
     const to = cells.ends[cell] ?? 0
     const { code } = column
+    const isBare = cells.quoted[cell] === 0
+    const spelling = this.spellings?.[index]
+    if (isBare && spelling?.isNull(bytes, from, to) === true) return columns.putNull(column, builder)
     if (code === valueCode.string) {
-      if (from === to && cells.quoted[cell] === 0) return columns.putNull(column, builder)
+      if (from === to && isBare) return columns.putNull(column, builder)
       return columns.putText(column, builder, bytes, from, to)
     }
     const start = trimStart(bytes, from, to)
     const end = trimEnd(bytes, start, to)
-    if (start === end && (code !== valueCode.binary || cells.quoted[cell] === 0)) {
-      return columns.putNull(column, builder)
+    if (start === end && (code !== valueCode.binary || isBare)) return columns.putNull(column, builder)
+    if (spelling !== undefined) return this.putSpelt(spelling, { column, index, bytes, start, end })
+    return this.putValue(column, index, { bytes, start, end })
+  }
+
+  /** A cell under the dialect. */
+  private putSpelt(
+    spelling: ColumnSpelling,
+    { column, index, bytes, start, end }: Span & { readonly column: ColumnPlan; readonly index: number },
+  ): RecordErrorKind | undefined {
+    const { columns, options } = this
+    const { code } = column
+    const isTime = code === valueCode.date || code === valueCode.timestamp || code === valueCode.time
+    if (isTime && spelling.dateFormat !== undefined) {
+      return spelling.date(bytes, start, end)
+        ? columns.putText(column, columns.builder(index), spelling.bytes, spelling.start, spelling.end)
+        : columns.wrongDate(column, spelling.dateFormat)
     }
+    if (code === valueCode.bool && spelling.hasWords) {
+      const value = spelling.bool(bytes, start, end)
+      const builder = columns.builder(index)
+      return value === undefined ? columns.wrongType(column, 'no boolean') : columns.putBool(column, builder, value)
+    }
+    const isNumeric = code >= valueCode.small && code <= valueCode.decimal
+    const isEpoch = index === 0 && options.eventTimeUnit !== undefined
+    if (!isNumeric && !isEpoch) return this.putValue(column, index, { bytes, start, end })
+    if (notFinite(bytes, start, end) !== undefined) return this.putValue(column, index, { bytes, start, end })
+    if (!spelling.number(bytes, start, end)) return columns.wrongType(column, 'no number')
+    return this.putValue(column, index, spelling)
+  }
+
+  /** A value in the spelling that all columns take. */
+  private putValue(column: ColumnPlan, index: number, { bytes, start, end }: Span): RecordErrorKind | undefined {
+    const { columns, number } = this
+    const { code } = column
+    const builder = columns.builder(index)
     if (code === valueCode.bool) {
       const value = booleanOf(bytes, start, end)
       return value === undefined ? columns.wrongType(column, 'no boolean') : columns.putBool(column, builder, value)

@@ -32,6 +32,10 @@ export interface IngestRules {
   readonly records?: string
   readonly flatten?: true
   readonly dedupe?: string
+  readonly timeZone?: string
+  readonly ambiguous?: 'refuse' | 'earlier' | 'later' | 'ordered'
+  /** How cells are spelt: the name of a parameter and its texts, sorted by name. */
+  readonly cells?: readonly (readonly string[])[]
 }
 
 /**
@@ -74,6 +78,9 @@ const ingestShape = checked(
     records: optional(text()),
     flatten: optional(oneOf(true)),
     dedupe: optional(text()),
+    timeZone: optional(text()),
+    ambiguous: optional(oneOf('refuse', 'earlier', 'later', 'ordered')),
+    cells: optional(list(list(text(), { least: 2 }), { least: 1 })),
   }),
   (rules) => (Object.keys(rules).length === 0 ? 'has no rule' : undefined),
 )

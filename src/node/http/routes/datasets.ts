@@ -237,7 +237,7 @@ function settingsOf({ name }: DatasetChain): object {
   const freshness = freshnessMs === undefined ? {} : { freshness: durationText(freshnessMs) }
   return {
     ...freshness,
-    ...defined({ ingest, proofs }),
+    ...defined({ ingest: ingest && shownRules(ingest), proofs }),
     ledger: isEntered(name),
   }
 }

@@ -30,7 +30,10 @@ export const IngestQuery = Type.Object(
     parameterRows.map(([name, row]) => {
       const words = wordsOf(row)
       const about = words === undefined ? row.about : `${words.join(', ')}: ${row.about}`
-      return [name, Type.Optional(Type.String({ description: `${about.charAt(0).toUpperCase()}${about.slice(1)}.` }))]
+      const description = `${about.charAt(0).toUpperCase()}${about.slice(1)}.`
+      const text = Type.String({ description })
+      const some = Type.Union([Type.String(), Type.Array(Type.String())], { description })
+      return [name, Type.Optional(row.takes === 'texts' ? some : text)]
     }),
   ),
 )

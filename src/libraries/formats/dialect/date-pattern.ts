@@ -1,0 +1,288 @@
+// Dates and times in the letters of LDML (Unicode Technical Standard 35, date field symbols), read into the spelling of RFC 3339 that
+// all columns take: `dd.MM.yyyy HH:mm` makes 2025-12-31T14:05:00 of 31.12.2025 14:05. Nothing is guessed: a text that the pattern
+// does not describe to its end is none.
+
+import { utf8 } from '../../base/bytes.ts'
+
+type Field =
+  | { readonly kind: 'text'; readonly bytes: Uint8Array }
+  | { readonly kind: 'number'; readonly unit: Unit; readonly least: number; readonly most: number }
+  | { readonly kind: 'month' | 'half' | 'offset' }
+  | { readonly kind: 'fraction'; readonly digits: number }
+
+type Unit = 'year' | 'month' | 'day' | 'hour' | 'half hour' | 'minute' | 'second'
+
+export interface DatePattern {
+  readonly fields: readonly Field[]
+  readonly hasDay: boolean
+  readonly hasTime: boolean
+  readonly hasOffset: boolean
+  /** Years of two digits are from this one on. */
+  readonly pivotYear: number | undefined
+}
+
+/** Why a text is no pattern: a sentence, and what was probably meant. */
+export interface PatternFault {
+  readonly message: string
+  readonly meant?: string
+}
+
+/** By letters: how many digits they take. */
+const numbers: Readonly<Record<string, readonly [unit: Unit, least: number, most: number]>> = {
+  yyyy: ['year', 4, 4],
+  yy: ['year', 2, 2],
+  MM: ['month', 2, 2],
+  M: ['month', 1, 2],
+  dd: ['day', 2, 2],
+  d: ['day', 1, 2],
+  HH: ['hour', 2, 2],
+  H: ['hour', 1, 2],
+  hh: ['half hour', 2, 2],
+  h: ['half hour', 1, 2],
+  mm: ['minute', 2, 2],
+  m: ['minute', 1, 2],
+  ss: ['second', 2, 2],
+  s: ['second', 1, 2],
+}
+
+/** What people write who know the letters of other programs. */
+const others: readonly (readonly [RegExp, string])[] = [
+  [/%Y/g, 'yyyy'],
+  [/%m/g, 'MM'],
+  [/%d/g, 'dd'],
+  [/%H/g, 'HH'],
+  [/%M/g, 'mm'],
+  [/%S/g, 'ss'],
+  [/Y+/g, 'yyyy'],
+  [/D+/g, 'dd'],
+  [/\bnn\b/g, 'mm'],
+  [/\bSS\b(?=$|[^.])/g, 'ss'],
+]
+
+const longest = 100
+const months = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec']
+
+/** The pattern of a text. */
+export function datePattern(text: string, pivotYear?: number): DatePattern | PatternFault {
+  if (text === '' || text.length > longest) return { message: `it has ${text.length} characters, at most ${longest}` }
+  const fields: Field[] = []
+  for (const [token] of text.matchAll(/'(?:[^']|'')*'|([A-Za-z])\1*|[^A-Za-z']+|'/g)) {
+    const field = fieldOf(token)
+    if (field === undefined) return { message: `'${token}' is no letter of a date`, ...meantBy(text) }
+    fields.push(field)
+  }
+  return judged({ text, fields, pivotYear })
+}
+
+function fieldOf(token: string): Field | undefined {
+  if (token.startsWith("'")) {
+    if (token.length < 2) return undefined
+    return { kind: 'text', bytes: utf8(token === "''" ? "'" : token.slice(1, -1).replaceAll("''", "'")) }
+  }
+  if (!/^[A-Za-z]/.test(token)) return { kind: 'text', bytes: utf8(token) }
+  const [unit, least = 0, most = 0] = Object.hasOwn(numbers, token) ? (numbers[token] ?? []) : []
+  if (unit !== undefined) return { kind: 'number', unit, least, most }
+  if (token === 'MMM') return { kind: 'month' }
+  if (token === 'a') return { kind: 'half' }
+  if (token === 'XXX') return { kind: 'offset' }
+  return /^S{1,9}$/.test(token) ? { kind: 'fraction', digits: token.length } : undefined
+}
+
+function meantBy(text: string): Pick<PatternFault, 'meant'> {
+  const meant = others.reduce((all, [from, to]) => all.replaceAll(from, to), text)
+  const isOne = meant !== text && [...meant.matchAll(/([A-Za-z])\1*/g)].every(([token]) => fieldOf(token) !== undefined)
+  return isOne ? { meant } : {}
+}
+
+/** Throws nothing: a pattern that leaves a date in doubt is a fault. */
+function judged({
+  text,
+  fields,
+  pivotYear,
+}: {
+  readonly text: string
+  readonly fields: readonly Field[]
+  readonly pivotYear: number | undefined
+}): DatePattern | PatternFault {
+  const units = fields.flatMap((field) =>
+    field.kind === 'number' ? [field.unit] : field.kind === 'month' ? ['month'] : [],
+  )
+  const has = (unit: Unit): boolean => units.includes(unit)
+  const kinds = fields.map(({ kind }) => kind)
+  const twice = units.find((unit, at) => units.indexOf(unit) !== at)
+  const minutes = fields.findIndex((field) => field.kind === 'number' && field.unit === 'minute')
+  const hasHour = has('hour') || has('half hour')
+  if (twice !== undefined) {
+    const isMonth = twice === 'minute'
+    return {
+      message: `it has the ${twice} twice`,
+      ...(isMonth && { meant: text.replace(/mm?/, (one) => one.toUpperCase()) }),
+    }
+  }
+  if (has('minute') && !hasHour && (has('year') || has('day')) && !has('month')) {
+    return { message: 'mm are minutes', meant: text.replace(/m+/, (one) => one.toUpperCase()) }
+  }
+  const hasDay = has('year') || has('month') || has('day')
+  if (hasDay && !(has('year') && has('month') && has('day')))
+    return { message: 'a day needs a year, a month and a day' }
+  if (has('minute') && !hasHour) return { message: 'minutes need hours' }
+  if (has('second') && !has('minute')) return { message: 'seconds need minutes' }
+  if (kinds.includes('fraction') && !has('second')) return { message: 'fractions need seconds' }
+  if (has('half hour') !== kinds.includes('half')) return { message: 'h and a (AM or PM) stand together' }
+  if (has('hour') && has('half hour')) return { message: 'it has the hour twice' }
+  if (!hasDay && !hasHour) return { message: 'it has neither a day nor a time' }
+  if (kinds.includes('offset') && !(hasDay && hasHour)) return { message: 'XXX needs a day and a time' }
+  const isShort = fields.some((field) => field.kind === 'number' && field.unit === 'year' && field.most === 2)
+  if (isShort && pivotYear === undefined)
+    return { message: 'years of two digits need pivotYear, such as pivotYear=1970' }
+  if (minutes >= 0 && fields.length > 64) return { message: 'it has too many parts' }
+  return { fields, hasDay, hasTime: hasHour, hasOffset: kinds.includes('offset'), pivotYear }
+}
+
+const zero = 0x30
+const noDigits = -1
+
+/** Reads texts of one pattern; what was read stands in `bytes[0, length)`, as RFC 3339 spells it, without a zone where it has none. */
+export class DateReader {
+  readonly bytes: Uint8Array = new Uint8Array(40)
+  length = 0
+  readonly #pattern: DatePattern
+  readonly #values: Record<Unit, number> = { year: 0, month: 0, day: 0, hour: 0, 'half hour': 0, minute: 0, second: 0 }
+  #at = 0
+
+  constructor(pattern: DatePattern) {
+    this.#pattern = pattern
+  }
+
+  /** True where all of `bytes[start, end)` is of the pattern. Whether there is such a day and time is judged where it is stored. */
+  read(bytes: Uint8Array, start: number, end: number): boolean {
+    this.#at = start
+    let isAfternoon = false
+    let fraction = -1
+    let [zoneFrom, zoneTo] = [0, 0]
+    for (const field of this.#pattern.fields) {
+      switch (field.kind) {
+        case 'text':
+          if (!this.#literal(field.bytes, bytes, end)) return false
+          break
+        case 'number': {
+          const value = this.#digits(bytes, end, field)
+          if (value === noDigits) return false
+          this.#values[field.unit] = field.unit === 'year' && field.most === 2 ? this.#pivoted(value) : value
+          break
+        }
+        case 'month': {
+          const month = this.#word(bytes, end, months)
+          if (month < 0) return false
+          this.#values.month = month + 1
+          break
+        }
+        case 'half': {
+          const half = this.#word(bytes, end, ['am', 'pm'])
+          if (half < 0) return false
+          isAfternoon = half === 1
+          break
+        }
+        case 'fraction':
+          fraction = this.#at
+          if (this.#digits(bytes, end, { least: field.digits, most: field.digits }) === noDigits) return false
+          break
+        case 'offset':
+          zoneFrom = this.#at
+          zoneTo = this.#offsetEnd(bytes, end)
+          if (zoneTo < 0) return false
+          this.#at = zoneTo
+      }
+    }
+    if (this.#at !== end) return false
+    const values = this.#values
+    if (this.#pattern.fields.some((field) => field.kind === 'half')) {
+      const half = values['half hour']
+      if (half < 1 || half > 12) return false
+      values.hour = (half % 12) + (isAfternoon ? 12 : 0)
+    }
+    this.#write(bytes, { fraction, zoneFrom, zoneTo })
+    return true
+  }
+
+  #pivoted(value: number): number {
+    const pivot = this.#pattern.pivotYear ?? 0
+    return pivot + ((((value - pivot) % 100) + 100) % 100)
+  }
+
+  #literal(text: Uint8Array, bytes: Uint8Array, end: number): boolean {
+    if (this.#at + text.length > end) return false
+    for (const [index, byte] of text.entries()) if (bytes[this.#at + index] !== byte) return false
+    this.#at += text.length
+    return true
+  }
+
+  #digits(bytes: Uint8Array, end: number, { least, most }: { readonly least: number; readonly most: number }): number {
+    const stop = Math.min(end, this.#at + most)
+    let value = 0
+    let at = this.#at
+    for (; at < stop; at++) {
+      const digit = (bytes[at] ?? 0) - zero
+      if (digit < 0 || digit > 9) break
+      value = value * 10 + digit
+    }
+    if (at - this.#at < least) return noDigits
+    this.#at = at
+    return value
+  }
+
+  /** Place among words of one length, in any case; -1 for another. */
+  #word(bytes: Uint8Array, end: number, words: readonly string[]): number {
+    const length = words[0]?.length ?? 0
+    if (this.#at + length > end) return -1
+    let text = ''
+    for (let at = 0; at < length; at++) text += String.fromCharCode((bytes[this.#at + at] ?? 0) | 0x20)
+    this.#at += length
+    return words.indexOf(text)
+  }
+
+  /** Index after `Z` or `±hh:mm`; -1 where neither stands there. */
+  #offsetEnd(bytes: Uint8Array, end: number): number {
+    const first = bytes[this.#at] ?? 0
+    if (this.#at < end && (first === 0x5a || first === 0x7a)) return this.#at + 1
+    return (first === 0x2b || first === 0x2d) && this.#at + 6 <= end ? this.#at + 6 : -1
+  }
+
+  #write(
+    bytes: Uint8Array,
+    { fraction, zoneFrom, zoneTo }: { readonly fraction: number; readonly zoneFrom: number; readonly zoneTo: number },
+  ): void {
+    const { hasDay, hasTime, fields } = this.#pattern
+    const { year, month, day, hour, minute, second } = this.#values
+    this.length = 0
+    if (hasDay) {
+      this.#put(year, 4)
+      this.#putByte(0x2d)
+      this.#put(month, 2)
+      this.#putByte(0x2d)
+      this.#put(day, 2)
+    }
+    if (hasDay && hasTime) this.#putByte(0x54)
+    if (!hasTime) return
+    this.#put(hour, 2)
+    this.#putByte(0x3a)
+    this.#put(minute, 2)
+    this.#putByte(0x3a)
+    this.#put(second, 2)
+    if (fraction >= 0) {
+      this.#putByte(0x2e)
+      const digits = fields.reduce((sum, field) => sum + (field.kind === 'fraction' ? field.digits : 0), 0)
+      for (let at = fraction; at < fraction + digits; at++) this.#putByte(bytes[at] ?? zero)
+    }
+    for (let at = zoneFrom; at < zoneTo; at++) this.#putByte(bytes[at] ?? 0)
+  }
+
+  #put(value: number, digits: number): void {
+    for (let unit = 10 ** (digits - 1); unit >= 1; unit /= 10) this.#putByte(zero + (Math.floor(value / unit) % 10))
+  }
+
+  #putByte(byte: number): void {
+    this.bytes[this.length] = byte
+    this.length += 1
+  }
+}
