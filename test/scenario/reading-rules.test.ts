@@ -39,12 +39,12 @@ describe('CSV', () => {
   })
 
   test('with other separators is refused, and with an unnamed index taken, when it makes a dataset', async () => {
-    for (const body of ['name;city\nBob;Oslo\nEve;Rome\n', 'a\tb\n1\t2\n', 'a|b|c\r\nx|y|z\r\n', 'sep=,\na,b\n1,2\n']) {
+    for (const body of ['name;city\nBob;Oslo\nEve;Rome\n', 'a\tb\n1\t2\n', 'a|b|c\r\nx|y|z\r\n']) {
       const answer = await post('acme/semicolons', body, csv, '?create=true')
       expect([answer.status, answer.at('error.kind'), answer.at('hint')]).toEqual([
         422,
         expect.stringMatching(/^(RecordsDoNotFit|InvalidColumnName)$/),
-        expect.stringMatching(/commas|tab-separated/),
+        expect.stringMatching(/delimiter=/),
       ])
     }
     const texts = await post('acme/texts', 'note\na;b\nc;d\n', csv, '?create=true')

@@ -1,9 +1,9 @@
 // Which character set the texts of a .dbf are in, and how they are decoded: the parameter `charset`, else the .cpg, else the
-// language byte of the .dbf, else UTF-8. What has no meaning in it is never replaced. The door to iconv-lite, which has the
+// language byte of the .dbf, else UTF-8. What has no meaning in it is never replaced. Tables of iconv-lite have the
 // pages of DOS. Sources: https://encoding.spec.whatwg.org/#names-and-labels, https://desktop.arcgis.com/en/arcmap/latest/manage-data/shapefiles/dbf-file-structure.htm
 
 import { ownValue } from '../../libraries/base/collections.ts'
-import iconv from 'iconv-lite'
+import { decodedBy } from '../../libraries/formats/dialect/charset.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
 import { shown } from './faults.ts'
 
@@ -156,7 +156,7 @@ function codePage(page: number): CodePage {
 /** A page that a table of iconv-lite decodes: a byte without a meaning is U+FFFD there. */
 function tablePage(name: string): CodePage {
   const decode = (bytes: Uint8Array): string | undefined => {
-    const text = iconv.decode(bytes, name)
+    const text = decodedBy(name, bytes)
     return text.includes('\ufffd') ? undefined : text
   }
   return { name, decode, decodeCut: decode }

@@ -38,7 +38,7 @@ export const ingestParameters = {
   },
   ambiguous: {
     takes: ['refuse', 'earlier', 'later', 'ordered'],
-    about: 'what a time is that clocks show twice; ordered: later than the row before',
+    about: 'what a time is that clocks show twice (ordered means later than the row before)',
     isRule: true,
   },
   layer: { takes: 'text', about: 'layer of a shapefile with several layers', isOfFormat: true, flag: 'name' },
@@ -80,12 +80,12 @@ export const ingestParameters = {
   },
   delimiter: {
     takes: 'text',
-    about: 'what stands between cells, such as ; or tab (default: a comma)',
+    about: 'character between cells, such as ; or tab (default: a comma)',
     isOfFormat: true,
   },
   decimal: { takes: ['.', ','], about: 'decimal sign of numbers', isOfFormat: true },
   group: { takes: 'text', about: 'sign between groups of three digits, such as . or a space', isOfFormat: true },
-  quote: { takes: 'text', about: 'what stands around cells that hold a delimiter, or none', isOfFormat: true },
+  quote: { takes: 'text', about: 'character around cells that hold a delimiter, or none', isOfFormat: true },
   skipRows: { takes: 'text', about: 'lines that are no records: the first 3, or lines 1,3-4', isOfFormat: true },
   comment: { takes: 'text', about: 'what begins lines that are no records, such as #', isOfFormat: true },
   nulls: {

@@ -73,9 +73,9 @@ test('in gzip, by layer and by character set', async () => {
   expect((await live.query('select name from "acme/pages"')).at('output.data')).toEqual([['Zürich, Orléans']])
 })
 
-test('layer and charset are parameters of shapefiles alone', async () => {
-  const answer = await live.ingest('acme/plain', [{ a: 1 }], '?create=true&layer=x&charset=y')
-  expect([answer.status, answer.at('ignoredParameters')]).toEqual([200, ['layer', 'charset']])
+test('layer is a parameter of shapefiles alone', async () => {
+  const answer = await live.ingest('acme/plain', [{ a: 1 }], '?create=true&layer=x')
+  expect([answer.status, answer.at('error.kind')]).toEqual([400, 'InvalidParameter'])
 })
 
 describe('is refused, and nothing is stored', () => {

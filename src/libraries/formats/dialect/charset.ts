@@ -40,6 +40,11 @@ export function charsetNamed(label: string): Charset | undefined {
   return doubles.has(name) ? { name, kind: 'double' } : undefined
 }
 
+/** The text of `bytes` in a set that iconv-lite has a table of; a byte without a meaning is U+FFFD there. */
+export function decodedBy(table: string, bytes: Uint8Array): string {
+  return iconv.decode(bytes, table)
+}
+
 const noMeaning = 0xffff
 const tables = new Map<string, Uint16Array>()
 
@@ -49,7 +54,7 @@ function tableOf(name: string): Uint16Array {
   if (known !== undefined) return known
   const table = new Uint16Array(256)
   for (let byte = 0; byte < 256; byte++) {
-    const code = iconv.decode(Buffer.of(byte), name).codePointAt(0) ?? noMeaning
+    const code = decodedBy(name, Buffer.of(byte)).codePointAt(0) ?? noMeaning
     table[byte] = code === 0xfffd || (code >= 0x80 && code < 0xa0) ? noMeaning : code
   }
   tables.set(name, table)

@@ -114,7 +114,7 @@ function character(
   const text = textOf(given, name)
   if (text === undefined) return undefined
   if (Object.hasOwn(words, text)) return words[text]
-  const isOne = [...text].length === 1 && /^[\x20-\x7e]$/.test(text)
+  const isOne = /^[\x20-\x7e]$/.test(text)
   if (isOne && !/[\p{L}\p{N}"+-]/u.test(text)) return text
   const names = Object.keys(words).filter((word) => word.length > 1)
   throw wrong(

@@ -46,7 +46,7 @@ test('tables in random dialects', () => {
     const about = JSON.stringify(params)
     const some = (column: number): boolean => rows.some((row) => row[column] !== null)
     const expected = ['Int64', 'String', 'Int64', 'Float64', 'Bool', 'Date', 'Timestamp'].filter((_, at) => some(at))
-    expect(kinds, about).toEqual(expected)
+    expect({ about, kinds }).toEqual({ about, kinds: expected })
     const { fields, eventTimeType, valueless } = inferred
     for (const chunkBytes of [undefined, 5]) {
       const read = readBytes('csv', body, readerOptions(fields, { ...options, eventTimeType, valueless }), chunkBytes)
@@ -56,7 +56,7 @@ test('tables in random dialects', () => {
       const shown = got.map((cells) =>
         cells.map((cell, at) => (columns[at] === 5 ? day(cell) : typeof cell === 'bigint' ? Number(cell) : cell)),
       )
-      expect(shown, about).toEqual(wanted)
+      expect({ about, shown }).toEqual({ about, shown: wanted })
     }
   }
 })
