@@ -13,8 +13,8 @@ const mostReadyMs = blocks > 5_000 ? 5_000 : 3_000
 /** The first tail reads the chain: 1 s for 3,000 blocks. */
 const mostFirstMs = Math.max(1_000, blocks / 3)
 const alias = 'acme/long'
-/** By then the processes stand that nobody waits for. */
-const settleMs = 5_000
+/** By then files are merged, and processes at rest have given back what they can. */
+const settleMs = 20_000
 
 export async function measureManyBlocks(): Promise<Measure[]> {
   const [data, short] = [makeDataDir(), makeDataDir()]
@@ -57,10 +57,15 @@ async function tailOf(node: BenchNode, limit: number): Promise<void> {
   await (await node.call(`/${alias}/tail?limit=${limit}`)).text()
 }
 
-/** Memory of all processes of a node that has answered some tails. */
+/** Memory of all processes of a node that has answered tails, whole scans and proofs, before its files were merged and after. */
 async function askedMiB(node: BenchNode): Promise<number> {
-  await p50(() => tailOf(node, 100))
-  await sleep(settleMs)
+  const grouped = `SELECT city, count(*) AS c, sum(n) AS s FROM "${alias}" GROUP BY city ORDER BY city`
+  for (let round = 0; round < 2; round++) {
+    await p50(() => tailOf(node, 100))
+    await p50(() => node.query(`SELECT count(*) AS c FROM "${alias}" WHERE n > 5`))
+    await p50(() => node.query(grouped, { include: ['Proof'] }))
+    await sleep(settleMs)
+  }
   return treeMiB(node.pid)
 }
 

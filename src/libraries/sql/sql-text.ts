@@ -3,6 +3,8 @@
 
 import { positionAt } from '../base/json/parser.ts'
 import { NodeError, type TextPosition } from '../base/errors.ts'
+import { foldAscii } from '../model/names.ts'
+import type { Parameter } from '../model/parameters.ts'
 import type { QuotedSql } from './offset-word.ts'
 import { lexSql } from './lexer.ts'
 import { names } from './functions.ts'
@@ -100,8 +102,9 @@ export function parameterPlaces(sql: string): ReadonlyMap<string, TextPosition> 
   return places
 }
 
-/** The text with the type of each parameter written behind it, by name in ASCII lower case. */
-export function withTypes(sql: QuotedSql, types: ReadonlyMap<string, string>): QuotedSql {
+/** The text with the type of each parameter written behind it, which finds the places of errors: NULL has none of its own. */
+export function withTypes(sql: QuotedSql, parameters: readonly Parameter[]): QuotedSql {
+  const types = new Map(parameters.map(({ name, type }) => [foldAscii(name), type === 'NULL' ? 'INTEGER' : type]))
   const inserted: number[] = []
   let text = ''
   let copied = 0

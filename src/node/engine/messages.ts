@@ -294,7 +294,7 @@ export type FromChild =
   | { readonly kind: 'ended'; readonly end: StreamEnd }
   | { readonly kind: 'failed'; readonly error: PlainError }
   | { readonly kind: 'overgrown' }
-  /** Before an answer: memory did not come back, so the next query should find a fresh process. */
+  /** Before an answer, or at rest: memory does not come back, so the next query should find a fresh process. */
   | { readonly kind: 'worn' }
 
 /** The pattern that matches `path` alone: the engine takes every path for one. */

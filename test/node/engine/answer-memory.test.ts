@@ -1,14 +1,16 @@
 // What an answer takes of a query process: a bound of it holds while the answer is made, and what was taken is given back, so
 // that the next statement of the same size is answered. Measured as the most memory that the process ever had.
 
-import { readFileSync } from 'node:fs'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { copyFileSync, existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { must } from '../../../src/libraries/base/assert.ts'
 import { systemClock } from '../../../src/libraries/base/clock.ts'
 import { NodeError } from '../../../src/libraries/base/errors.ts'
 import { ChildHandle, type Outcome } from '../../../src/node/engine/process/child-handle.ts'
 import { engineVersion, type ToChild } from '../../../src/node/engine/messages.ts'
-import { benchOptions } from './helpers.ts'
+import { Footers } from '../../../src/node/engine/duckdb/footers.ts'
+import { ask, benchOptions, openBench, schemaOf, systemColumns, writeSlice } from './helpers.ts'
 
 const mebibyte = 1024 * 1024
 const settings = {
@@ -34,7 +36,11 @@ async function open(): Promise<ChildHandle> {
 
 /** The most memory that the process had so far. */
 function highestBytes({ pid }: ChildHandle): number {
-  const [, kibibytes] = /VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
+  return statusBytes(pid, 'VmHWM')
+}
+
+function statusBytes(pid: number | undefined, member: 'VmHWM' | 'VmRSS'): number {
+  const [, kibibytes] = new RegExp(`${member}:\\s+(\\d+)`).exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
   return Number(must(kibibytes, 'Linux tells')) * 1024
 }
 
@@ -102,4 +108,45 @@ describe.runIf(process.platform === 'linux')('the memory of a process', () => {
     const row = stream(`SELECT repeat('x', ${49 * mebibyte}) AS v`, format)
     expect(await outcomeOf(child.usable ? child : await open(), row)).toBe('resultBytes')
   })
+
+  test('what 3,000 files left in it comes back without work, and all of it once nobody reads them any more', async () => {
+    const bench = await openBench({ spares: 0 })
+    onTestFinished(bench.close)
+    const pids: (number | undefined)[] = []
+    const { perform } = ChildHandle.prototype
+    vi.spyOn(ChildHandle.prototype, 'perform').mockImplementation(function (this: ChildHandle, ...given) {
+      pids.push(this.pid)
+      return perform.apply(this, given)
+    })
+    onTestFinished(() => void vi.restoreAllMocks())
+    const first = await writeSlice(bench, 'first', `SELECT ${systemColumns('7')}, 'a' AS city, 1::BIGINT AS n`)
+    const files = Array.from({ length: 3_000 }, (_, at) => join(bench.root, `slice-${at}`))
+    for (const file of files) copyFileSync(first, file)
+    const schema = schemaOf({ name: 'city', type: { kind: 'String' } }, { name: 'n', type: { kind: 'Int64' } })
+    const sumOf = async (count: number): Promise<string> => {
+      const table = { files: files.slice(0, count), schema, rows: count }
+      return await ask(bench.engine, 'SELECT sum("offset")::BIGINT AS s FROM t GROUP BY city', { tables: { t: table } })
+    }
+    expect(await sumOf(3_000)).toContain('21000')
+    const [pid] = pids
+    const full = statusBytes(pid, 'VmRSS')
+    await expect.poll(() => statusBytes(pid, 'VmRSS')).toBeLessThan(full - 20 * mebibyte)
+    for (let at = 0; at < 8; at++) expect(await sumOf(256)).toContain('1792')
+    expect(new Set(pids)).toEqual(new Set([pid]))
+    await expect.poll(() => existsSync(`/proc/${pid}`)).toBe(false)
+    expect(await sumOf(256)).toContain('1792')
+    expect(pids.at(-1)).not.toBe(pid)
+  })
+})
+
+test.each([
+  [1_024, 7, false],
+  [1_024, 8, false],
+  [1_025, 7, false],
+  [1_025, 8, true],
+])('footers of %i files that %i statements did not read are stale: %s', (count, others, areStale) => {
+  const footers = new Footers()
+  footers.read(Array.from({ length: count }, (_, at) => `slice ${at}`))
+  for (let at = 0; at < others; at++) footers.read(['merged', `merged ${at}`])
+  expect(footers.areStale).toBe(areStale)
 })

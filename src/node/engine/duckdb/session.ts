@@ -10,6 +10,7 @@ import type { OutputSchema } from '../../../libraries/model/schema.ts'
 import type { Parameter } from '../../../libraries/model/parameters.ts'
 import { fileFormatOf } from '../../../libraries/columnar/outputs/formats.ts'
 import { jsonLayoutOf } from '../../../libraries/columnar/outputs/layouts.ts'
+import { Footers } from './footers.ts'
 import { withListings } from './listings.ts'
 import { type Rendered, renderResult } from './results.ts'
 import { type StreamSink, streamResult } from './stream.ts'
@@ -100,6 +101,7 @@ export class DuckDbSession {
   readonly #settings: ChildSettings
   readonly #views: Views
   readonly #lists = new HeldLists()
+  readonly #footers = new Footers()
   readonly #statements = new Map<string, Statement>()
   readonly #trusted = new Map<string, DuckDBPreparedStatement>()
   /** What jobs have set of the engine. */
@@ -192,6 +194,17 @@ export class DuckDbSession {
     }
   }
 
+  /** Whether the engine keeps footers of many files that no statement has read lately. */
+  get isStale(): boolean {
+    return this.#footers.areStale
+  }
+
+  /** Gives free memory back to the system, as the engine does when it ends a thread. No job may run. Throws its errors. */
+  async giveBack(): Promise<void> {
+    await this.#set('threads', '2')
+    await this.#set('threads', '1')
+  }
+
   async #set(name: Setting, value: string): Promise<void> {
     if (this.#now[name] === value) return
     await this.#connection.run(`SET ${name} = ${value}`)
@@ -230,6 +243,7 @@ export class DuckDbSession {
 
   async #tablesOf(job: PlainJob | PlainStreamJob): Promise<readonly HeldTable[]> {
     const tables = this.#lists.take(job)
+    this.#footers.read(tables.flatMap((table) => table.files()))
     if (job.forget) await this.#guard(undefined, async () => await this.#views.forgetLists())
     return tables
   }
@@ -320,7 +334,7 @@ export class DuckDbSession {
     } catch (error) {
       if (own === undefined) throw error
       // The caller's own text fails for the same reason, as a rule, and tells where.
-      const typed = withTypes(own, new Map(parameters.map(({ name, type }) => [foldAscii(name), typeNames[type]])))
+      const typed = withTypes(own, parameters)
       throw await this.#withPlace(error, async () => await prepare(typed, typed.text))
     }
   }
@@ -363,16 +377,6 @@ export class DuckDbSession {
 /** False for what another moment answers otherwise, or another catalogue. */
 function isLasting({ volatile, catalogue }: GateResult): boolean {
   return (volatile ?? catalogue) === undefined
-}
-
-/** Types that find the places of errors: NULL has none of its own. */
-const typeNames: Readonly<Record<Parameter['type'], string>> = {
-  BIGINT: 'BIGINT',
-  HUGEINT: 'HUGEINT',
-  DOUBLE: 'DOUBLE',
-  VARCHAR: 'VARCHAR',
-  BOOLEAN: 'BOOLEAN',
-  NULL: 'INTEGER',
 }
 
 function checkJob(statement: Statement, job: Wanted): void {

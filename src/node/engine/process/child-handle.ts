@@ -190,6 +190,8 @@ export class ChildHandle {
         return this.kill(outOfMemory(this.#settings.memoryBytes))
       case 'worn':
         this.#state = 'spent'
+        // With a job, it ends when it is given back.
+        if (this.#pending === undefined) this.#process.kill('SIGKILL')
         return
       case 'answer':
         return this.#begin(message)

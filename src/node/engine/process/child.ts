@@ -9,12 +9,16 @@ import { collect } from '../duckdb/groups.ts'
 import { openSession } from '../duckdb/open.ts'
 import type { DuckDbSession, SessionAnswer } from '../duckdb/session.ts'
 import type { ChildSettings, FromChild, PlainError, PlainStreamJob, ToChild } from '../messages.ts'
+import { over } from './cancelled.ts'
 import { Outbox } from './outbox.ts'
 import { breaksEngine, reasonOf } from '../../../libraries/sql/sql-errors.ts'
 
 /** Bytes of an answer that travel in one message. Larger messages leave garbage in the parent, several times their size. */
 const pieceBytes = 128 * 1024
 const watchEveryMs = 25
+/** After so long without work a process gives back what has come to it, where that is worth the work. */
+const restMs = 2_000
+const worthBytes = 8 * 1024 * 1024
 
 let session: DuckDbSession | undefined
 /** Jobs under way: the next may come before the last has been seen to its end. */
@@ -30,6 +34,10 @@ let isWatched = false
 /** Memory when it was given back last, and what may come to it before that is done again. */
 let restBytes = 0
 let keptMost = Number.POSITIVE_INFINITY
+/** Aborts the wait for rest. */
+let work = new AbortController()
+/** Resolves when no memory is being given back. */
+let rested = Promise.resolve()
 
 process.on('message', (message) => {
   // Only the parent's ChildHandle writes to this channel.
@@ -46,14 +54,17 @@ async function receive(message: ToChild): Promise<void> {
   if (message.kind === 'taken') return outbox?.taken(message.bytes)
   if (message.kind === 'rest') return onRest?.(message.wanted)
   jobs++
+  work.abort(over)
   void watchMemory()
   try {
+    await rested
     await answer(message)
   } catch (error) {
     await giveBack()
     await send({ kind: 'failed', error: plainError(error) })
   }
   jobs--
+  if (jobs === 0) await rest()
 }
 
 async function start(settings: ChildSettings): Promise<void> {
@@ -106,12 +117,29 @@ async function sendStream(from: DuckDbSession, job: PlainStreamJob): Promise<voi
  */
 async function giveBack(): Promise<void> {
   if (process.memoryUsage.rss() - restBytes > keptMost) {
-    collect()
-    // What it finds is given back on later turns.
-    for (let turn = 0; turn < 3; turn++) await nextTurn()
+    await collectAll()
     restBytes = process.memoryUsage.rss()
   }
   if (process.memoryUsage.rss() > wornBytes) await send({ kind: 'worn' })
+}
+
+async function collectAll(): Promise<void> {
+  collect()
+  // What it finds is given back on later turns.
+  for (let turn = 0; turn < 3; turn++) await nextTurn()
+}
+
+/** Once there is no work, gives back what nobody holds, and what the allocators of the engine keep; or the whole process. */
+async function rest(): Promise<void> {
+  work = new AbortController()
+  const { signal } = work
+  await systemClock.sleep(restMs, signal)
+  if (signal.aborted) return
+  if (session?.isStale === true) return await send({ kind: 'worn' })
+  if (process.memoryUsage.rss() - restBytes < worthBytes) return
+  rested = collectAll().then(async () => await session?.giveBack())
+  await rested
+  restBytes = process.memoryUsage.rss()
 }
 
 function interrupt(): void {
