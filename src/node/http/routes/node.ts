@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { defined } from '../../../libraries/base/collections.ts'
 import { fixedLimits, limitOption, limitTable } from '../../../libraries/base/limits.ts'
+import { zoneDataVersion } from '../../../libraries/base/zone.ts'
 import { NodeError } from '../../../libraries/base/errors.ts'
 import { schemaFormats } from '../../../libraries/model/query.ts'
 import { outputFormatNames } from '../../../libraries/columnar/outputs/formats.ts'
@@ -107,6 +108,7 @@ async function info(context: HttpContext): Promise<object> {
       ? {}
       : { engine: { name: engine.name, version: engine.version, dialect: engine.dialect } }),
     ...defined({ engines: await context.replica?.engines.list() }),
+    timeZoneData: zoneDataVersion,
     canonicalForm: 'verbatim',
     formats: {
       ingest: context.formats.read.map(({ mediaTypes }) => mediaTypes[0]),
