@@ -212,7 +212,7 @@ export function addTokenCommands(program: Command, runner: Runner): void {
     .action(runner(async (context, args) => (await code.facts()).revokeToken(context, args)))
 }
 
-/** `key show | rotate | leaked`, with the options that say where key and store are. */
+/** `key show` and `key rotate`, with the options that say where key and store are. */
 function addKeyCommands(program: Command, runner: Runner, rows: readonly OptionRow[]): void {
   const key = program.command('key').description('the keys of the node')
   key
@@ -224,19 +224,13 @@ function addKeyCommands(program: Command, runner: Runner, rows: readonly OptionR
     .description(
       'put a new key in the place of the present one, which stays known as a former key. No node may be running',
     )
-    .option('--leaked', 'others may have the present key: its signatures alone prove nothing any more')
+    .option(
+      '--leaked [did]',
+      'others may have the present key: its signatures alone prove nothing any more. With the DID of a former key: others may have that one, and no key is changed',
+    )
   withNodeOptions(rotate, rows).action(
-    runner<Values>(async (context, _, options) =>
-      (await code.key()).rotateKey(context, {
-        ...nodeOptionsOf(rows, options),
-        leaked: options['leaked'] === true,
-      }),
-    ),
-  )
-  const leaked = key.command('leaked <did>').description('say of a former key that others may have it')
-  withNodeOptions(leaked, rows).action(
-    runner<Values>(async (context, [did = ''], options) =>
-      (await code.key()).tellLeaked(context, { ...nodeOptionsOf(rows, options), did }),
+    runner<Values & { readonly leaked?: true | string }>(async (context, _, { leaked = false, ...options }) =>
+      (await code.key()).rotateKey(context, { ...nodeOptionsOf(rows, options), leaked }),
     ),
   )
 }
