@@ -180,7 +180,7 @@ describe('the repository', () => {
     expect(rooms.size).toBeLessThanOrEqual(16)
   })
 
-  test('has at most 34 options of a node and 37 commands, as the help shows them', () => {
+  test('has at most 34 options of a node and 36 commands, as the help shows them', () => {
     const program = createProgram({ clientEnvironment, loadConfig, optionTable }, [], async () => {})
     const serve = program.commands.find((command) => command.name() === 'serve')
     const flags = serve?.helpInformation().match(/^ +--/gm) ?? []
@@ -196,7 +196,7 @@ describe('the repository', () => {
     const commands = commandsOf(program)
     expect(commands).toContain('export')
     // Six of them are of the ledger, one the way out where it cannot go on.
-    expect(commands.length).toBeLessThanOrEqual(37)
+    expect(commands.length).toBeLessThanOrEqual(36)
   })
 
   test('has no dead test file', () => {

@@ -100,24 +100,22 @@ function storeRows(table: readonly OptionRow[]): readonly OptionRow[] {
   return table.filter(({ name }) => name === 'data' || name === 'store')
 }
 
-const streamsCommands = {
-  check: 'list differences between the Kafka topics and their contracts (exit code 8 if there are any)',
-  apply: 'create missing topics and correct settings; partitions and replicas stay as they are',
-} as const
-
-/** `streams check|apply`, with those options of the table that say where Kafka is. */
+/** `streams apply`, with those options of the table that say where Kafka is. */
 export function addStreamsCommands(program: Command, runner: Runner, table: readonly OptionRow[]): void {
-  const streams = program.command('streams').description('compare the Kafka topics with their contracts in streams/')
   const rows = logRows(table)
-  for (const action of ['check', 'apply'] as const) {
-    withNodeOptions(streams.command(action), rows)
-      .description(streamsCommands[action])
-      .action(
-        runner<Values>(async (context, _, options) =>
-          (await code.streams()).runStreams(context, action, nodeOptionsOf(rows, options)),
-        ),
-      )
-  }
+  const apply = program
+    .command('streams')
+    .description('the Kafka topics and their contracts in streams/')
+    .command('apply')
+    .description(
+      'create missing topics and correct settings; partitions and replicas stay as they are. Lists what differs after that (exit code 8 if anything does)',
+    )
+    .option('--dry-run', 'change nothing: list what differs now')
+  withNodeOptions(apply, rows).action(
+    runner<Values & { readonly dryRun?: boolean }>(async (context, _, { dryRun = false, ...options }) =>
+      (await code.streams()).applyStreams(context, { ...nodeOptionsOf(rows, options), dryRun }),
+    ),
+  )
 }
 
 /** `log adopt` and `log reject`, with those options of the table that say where store and logs are. */

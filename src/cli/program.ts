@@ -37,7 +37,10 @@ export async function runCommandLine(args: readonly string[], entry: Entry): Pro
 }
 
 /** Commands that there once were, and what is written in their place. */
-const goneCommands: readonly (readonly [string, string])[] = [['key leaked', 'key rotate --leaked <did>']]
+const goneCommands: readonly (readonly [string, string])[] = [
+  ['key leaked', 'key rotate --leaked <did>'],
+  ['streams check', 'streams apply --dry-run'],
+]
 
 /** What is written in place of an option or a command that there once was. */
 async function hintAtGone({ code, message }: CommanderError, args: readonly string[]): Promise<void> {

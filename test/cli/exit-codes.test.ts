@@ -23,14 +23,14 @@ describe.concurrent('the command line', () => {
     expect(stderr).toContain('Did you mean query?')
   })
 
-  test.each([['key leaked', 'key rotate --leaked <did>', 'did:key:z6Mk', '--data', 'none']])(
-    'ends with 2 for %s, a command that is gone, and says what is typed in its place',
-    async (old, now, ...more) => {
-      const { code, stderr } = await run('--server', 'http://127.0.0.1:1', ...old.split(' '), ...more)
-      expect(code).toBe(2)
-      expect(stderr).toMatch(new RegExp(`'${old}' is gone: it is '.*proofstream ${now}' now`))
-    },
-  )
+  test.each([
+    ['key leaked', 'key rotate --leaked <did>', 'did:key:z6Mk', '--data', 'none'],
+    ['streams check', 'streams apply --dry-run', '--log', 'kafka://127.0.0.1:9'],
+  ])('ends with 2 for %s, a command that is gone, and says what is typed in its place', async (old, now, ...more) => {
+    const { code, stderr } = await run('--server', 'http://127.0.0.1:1', ...old.split(' '), ...more)
+    expect(code).toBe(2)
+    expect(stderr).toMatch(new RegExp(`'${old}' is gone: it is '.*proofstream ${now}' now`))
+  })
 
   test.each([
     ['a missing argument', ['query']],

@@ -6,16 +6,15 @@ import { CommandFailure, exitCodes, failureOf, note } from '../failure.ts'
 import { objectOf } from '../json-values.ts'
 import { printObjects } from '../output.ts'
 
-/** Compares the topics, after `apply` has changed them; what differs goes to stdout. */
-export async function runStreams(
+/** Changes the topics, but in a dry run, and compares them; what differs then goes to stdout. */
+export async function applyStreams(
   context: CommandContext,
-  action: 'check' | 'apply',
-  { flags, configFile }: NodeOptions,
+  { dryRun, flags, configFile }: NodeOptions & { readonly dryRun: boolean },
 ): Promise<number> {
   const config = context.entry.loadConfig({ 'log-level': 'warn', ...flags }, configFile)
   const { openStreams } = await import('../../app/open-storage.ts')
   const streams = await openStreams(config)
-  const topics = await (action === 'apply' ? streams.apply() : streams.compare()).catch(unreachable)
+  const topics = await (dryRun ? streams.compare() : streams.apply()).catch(unreachable)
   const rows = topics.flatMap(({ differences }) => differences).map((one): JsonValue => objectOf({ ...one }))
   if (rows.length > 0) printObjects(context.form, ['topic', 'setting', 'found', 'wanted'], rows)
   for (const { topic, partitions, replicas, differences } of topics) {
