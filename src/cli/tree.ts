@@ -5,10 +5,15 @@ import { type Command, Option } from 'commander'
 import type { FormatFacts } from '../libraries/formats/format.ts'
 import type { OptionRow } from '../index.ts'
 import type { BundleOptions } from './commands/bundle.ts'
-import type { CreateOptions, ListOptions, LogOptions, SetOptions } from './commands/dataset.ts'
-import type { DeleteOptions, RestoreOptions } from './commands/deleting.ts'
+import type {
+  CreateOptions,
+  DeleteOptions,
+  ListOptions,
+  LogOptions,
+  RestoreOptions,
+  SetOptions,
+} from './commands/dataset.ts'
 import type { ExportOptions } from './commands/export.ts'
-import type { ExportIcebergOptions } from './commands/export-iceberg.ts'
 import type { IngestOptions } from './commands/ingest-request.ts'
 import type { AuditOptions } from './commands/ledger-audit.ts'
 import type { QueryOptions, TailOptions } from './commands/query.ts'
@@ -31,9 +36,7 @@ const code = {
   audit: () => import('./commands/ledger-audit.ts'),
   bundle: () => import('./commands/bundle.ts'),
   dataset: () => import('./commands/dataset.ts'),
-  deleting: () => import('./commands/deleting.ts'),
   export: () => import('./commands/export.ts'),
-  exportIceberg: () => import('./commands/export-iceberg.ts'),
   facts: () => import('./commands/node-facts.ts'),
   ingest: () => import('./commands/ingest.ts'),
   ledger: () => import('./commands/ledger.ts'),
@@ -106,12 +109,12 @@ function addLifeCommands(dataset: Command, runner: Runner): void {
     .option('--yes', 'do not ask')
     .option('--grace <time>', "how long it can be restored, such as 0s or 24h (default: the node's --delete-grace)")
     .option('--if-match <hash>', 'only if this is the head of the dataset')
-    .action(runner<DeleteOptions>(async (...given) => (await code.deleting()).deleteDataset(...given)))
+    .action(runner<DeleteOptions>(async (...given) => (await code.dataset()).deleteDataset(...given)))
   dataset
     .command('restore <id>')
     .description('restore a deleted dataset; delete has printed its id (did:odf:…)')
     .option('--as <name>', 'restore under another name')
-    .action(runner<RestoreOptions>(async (...given) => (await code.deleting()).restoreDataset(...given)))
+    .action(runner<RestoreOptions>(async (...given) => (await code.dataset()).restoreDataset(...given)))
 }
 
 function proofsOption(): Option {
@@ -229,13 +232,20 @@ function addReadCommands(program: Command, runner: Runner): void {
     .option('--param <name=value>', 'value of $name or $1, as name=text, or name:=json for numbers (repeat)', collect)
     .option('--proof <file>', "also save the signed answer to a file ('-' for stdout, without the rows)")
     .action(runner<QueryOptions>(async (...given) => (await code.query()).query(...given)))
-  const exporting = program
+  program
     .command('export <dataset>')
     .description('all rows of a dataset in the order of offsets')
     .addOption(
-      new Option('-f, --format <format>', 'form of the rows (default: by the name of the file)').choices(fileFormNames),
+      new Option(
+        '-f, --format <format>',
+        'form of the rows (default: by the name of the file); iceberg: the files of an Iceberg table in the directory of -o, where a repeat adds what is new',
+      ).choices([...fileFormNames, 'iceberg']),
     )
-    .option('--at <hash>', 'as of this block')
+    .option('--at <block>', 'as of this block, by its hash; of an Iceberg table by its sequence, too')
+    .option(
+      '--base <uri>',
+      'where engines will find an Iceberg table, such as s3://bucket/weather (default: its own path)',
+    )
     .option('--columns <a,b>', 'only these columns')
     .option('--where <condition>', 'only rows that fulfil this SQL condition')
     .option('--bbox <w,s,e,n>', 'only rows whose geometry meets this box, in degrees')
@@ -244,15 +254,6 @@ function addReadCommands(program: Command, runner: Runner): void {
     .option('--no-system', 'without system columns')
     .option('--geometry <column>', 'column with the geometry, for GeoJSON and GeoParquet')
     .action(runner<ExportOptions>(async (...given) => (await code.export()).exportDataset(...given)))
-  exporting
-    .command('iceberg <dataset> <dir>')
-    .description('write a dataset as the files of an Iceberg table to a directory; a repeat adds what is new')
-    .option('--as-of <block>', 'as of this block, by its hash or sequence')
-    .option(
-      '--base <uri>',
-      'where engines will find the directory, such as s3://bucket/weather (default: its own path)',
-    )
-    .action(runner<ExportIcebergOptions>(async (...given) => (await code.exportIceberg()).exportIceberg(...given)))
   program
     .command('verify <files...>')
     .description(
