@@ -4,6 +4,7 @@
 import { type Command, Option } from 'commander'
 import type { AloneOptions } from '../features/witness/alone.ts'
 import type { OptionRow } from '../index.ts'
+import type { FsckCommand } from './commands/fsck.ts'
 import type { RejectCommand } from './commands/log.ts'
 import type { TokenOptions } from './commands/node-facts.ts'
 import { collect, commaList, type NodeOptions, positiveNumber, type Runner, wholeNumber } from './context.ts'
@@ -252,20 +253,14 @@ export function addUpkeepCommands(program: Command, runner: Runner, table: reado
   addKeyCommands(program, runner, backupRows(table))
   addEngineCommands(program, runner, table)
   program
-    .command('fsck [dir]')
-    .description('check everything in a data directory or store, without a node (default: PROOFSTREAM_DATA)')
-    .option('--sweep', 'then remove chains without rows that have no name and are a day old')
-    .action(runner<{ readonly sweep?: boolean }>(async (...given) => (await code.fsck()).fsck(...given)))
-  const rows = storeRows(table)
-  const pack = program
-    .command('pack [dataset]')
-    .description('pack chains of 256 or more blocks into a few files; no node may be running (default: all datasets)')
-    .option('--sweep', 'then remove the packed files')
-  withNodeOptions(pack, rows).action(
-    runner<Values & { readonly sweep?: boolean }>(async (context, [dataset], { sweep, ...options }) =>
-      (await code.fsck()).pack(context, { ...nodeOptionsOf(rows, options), dataset, sweep }),
-    ),
-  )
+    .command('fsck [place]')
+    .description(
+      'check everything in a data directory, a store, or the store at a URL such as s3://bucket/prefix, without a node (default: PROOFSTREAM_DATA)',
+    )
+    .option('--sweep', 'then remove chains without rows that have no name and are a day old; with --pack, packed files')
+    .option('--pack', 'instead pack chains of 256 or more blocks into a few files; no node may be running')
+    .option('--dataset <name>', 'with --pack: only this one (default: all)')
+    .action(runner<FsckCommand>(async (...given) => (await code.fsck()).fsck(...given)))
   withNodeOptions(program.command('backup <dir>'), backupRows(table))
     .description(
       'copy everything committed, and the key, to a directory. A repeat adds what is new. Nodes may be running',

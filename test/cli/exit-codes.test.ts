@@ -25,6 +25,7 @@ describe.concurrent('the command line', () => {
 
   test.each([
     ['key leaked', 'key rotate --leaked <did>', 'did:key:z6Mk', '--data', 'none'],
+    ['pack', 'fsck --pack', '--data', 'none'],
     ['export iceberg', 'export <dataset> --format iceberg -o <dir>', 'me/lab', 'lake'],
     ['streams check', 'streams apply --dry-run', '--log', 'kafka://127.0.0.1:9'],
   ])('ends with 2 for %s, a command that is gone, and says what is typed in its place', async (old, now, ...more) => {
@@ -41,6 +42,7 @@ describe.concurrent('the command line', () => {
     ['a file of rows without a form', ['export', 'me/lab', '-o', 'xml']],
     ['a table without a directory', ['export', 'me/lab', '--format', 'iceberg', '-o', 'json']],
     ['a table of some rows', ['export', 'me/lab', '--format', 'iceberg', '-o', 'lake', '--where', 'x > 1']],
+    ['a dataset that is not packed', ['fsck', folder, '--dataset', 'me/lab']],
     ['a base of what is no table', ['export', 'me/lab', '-o', 'x.csv', '--base', 's3://lake']],
     ['a name that is no dataset', ['tail', 'lab']],
     ['an address that is none', ['tail', 'me/lab', '--server', 'localhost:1']],
