@@ -2,7 +2,6 @@
 // tree.ts.
 
 import { type Command, Option } from 'commander'
-import type { AloneOptions } from '../features/witness/alone.ts'
 import type { OptionRow } from '../index.ts'
 import type { FsckCommand } from './commands/fsck.ts'
 import type { RejectCommand } from './commands/log.ts'
@@ -172,18 +171,6 @@ export function addRenewCommand(ledger: Command, runner: Runner, table: readonly
       }),
     ),
   )
-}
-
-/** `ledger witness`, which needs no node. */
-export function addWitnessCommand(ledger: Command, runner: Runner): void {
-  ledger
-    .command('witness')
-    .description('cosign heads of other ledgers, without a node, until it is stopped; prints its key')
-    .requiredOption('--policy <file>', 'the ledgers: log lines of a C2SP tlog-policy')
-    .requiredOption('--data <directory>', 'where its key is and what it has cosigned; never put it back from a copy')
-    .requiredOption('--name <name>', 'name of its key, such as witness.example.org/w1')
-    .option('--listen <host:port>', 'address to answer at', '127.0.0.1:8090')
-    .action(runner<AloneOptions>(async (context, _, options) => (await code.serve()).runWitness(context, options)))
 }
 
 export function addTokenCommands(program: Command, runner: Runner): void {

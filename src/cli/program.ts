@@ -40,6 +40,7 @@ export async function runCommandLine(args: readonly string[], entry: Entry): Pro
 const goneCommands: readonly (readonly [string, string])[] = [
   ['key leaked', 'key rotate --leaked <did>'],
   ['streams check', 'streams apply --dry-run'],
+  ['ledger witness', 'serve --roles witness'],
   ['pack', 'fsck --pack'],
   ['export iceberg', 'export <dataset> --format iceberg -o <dir>'],
 ]

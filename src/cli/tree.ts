@@ -28,7 +28,6 @@ import {
   addStreamsCommands,
   addTokenCommands,
   addUpkeepCommands,
-  addWitnessCommand,
 } from './node-tree.ts'
 
 /** The code of commands, loaded when one of them runs. */
@@ -56,10 +55,9 @@ export function addCommands(
   addReadCommands(program, runner)
   addStreamsCommands(program, runner, table)
   addLogCommands(program, runner, table)
-  const ledger = program.command('ledger').description('ledgers, and witnesses of them')
+  const ledger = program.command('ledger').description('the ledger of a node')
   addLedgerCommands(ledger, runner)
   addRenewCommand(ledger, runner, table)
-  addWitnessCommand(ledger, runner)
   addTokenCommands(program, runner)
   addUpkeepCommands(program, runner, table)
 }

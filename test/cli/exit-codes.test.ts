@@ -25,6 +25,7 @@ describe.concurrent('the command line', () => {
 
   test.each([
     ['key leaked', 'key rotate --leaked <did>', 'did:key:z6Mk', '--data', 'none'],
+    ['ledger witness', 'serve --roles witness', '--policy', 'none'],
     ['pack', 'fsck --pack', '--data', 'none'],
     ['export iceberg', 'export <dataset> --format iceberg -o <dir>', 'me/lab', 'lake'],
     ['streams check', 'streams apply --dry-run', '--log', 'kafka://127.0.0.1:9'],
@@ -50,6 +51,8 @@ describe.concurrent('the command line', () => {
     ['an option value of serve that is none', ['serve', '--cut-interval', 'soon']],
     ['a route to a reserved name', ['serve', '--mqtt', 'tcp://h', '--mqtt-route', 'a/b=query/x']],
     ['a route to a name that is none', ['serve', '--mqtt', 'tcp://h', '--mqtt-route', 'a/b=a b/x']],
+    ['a witness with another role', ['serve', '--roles', 'witness,replica']],
+    ['a witness with a log', ['serve', '--roles', 'witness', '--log', 'kafka://127.0.0.1:9']],
     ['an option without effect', ['serve', '--store', 'HTTPS//node', '--follow-token', 'pst_x']],
     ['an option that is gone', ['serve', '--store', 's3://acc', '--s3-endpoint', 'http://127.0.0.1:1']],
   ])('ends with 2 for %s', async (_, args) => {

@@ -1,4 +1,4 @@
-// `proofstream ledger witness` as a process of its own, for tests.
+// `proofstream serve --roles witness` as a process of its own, for tests.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -6,15 +6,20 @@ import { createInterface } from 'node:readline'
 import { programPath } from '../../helpers/run-node.ts'
 
 export interface Alone {
+  /** Of the node. */
+  readonly node: string
+  /** Of the witness, below it. */
   readonly url: string
   readonly key: string
   /** Sends `signal` and waits for the end; the exit code. */
   readonly end: (signal: 'SIGTERM' | 'SIGKILL') => Promise<number | null>
 }
 
+const serving = ['serve', '--roles', 'witness']
+
 /** Starts one over a directory; resolves when it says that it answers. */
 export async function startAlone(policy: string, data: string): Promise<Alone> {
-  return await startAs(['ledger', 'witness', '--policy', policy, '--data', data, '--name', 'w.example/w1'])
+  return await startAs([...serving, '--ledger-policy', policy, '--data', data, '--ledger-origin', 'w.example/w1'])
 }
 
 /** The same with these arguments, on a free port. */
@@ -27,10 +32,11 @@ export async function startAs(args: readonly string[], cwd = process.cwd()): Pro
     once(createInterface({ input: child.stdout }), 'line'),
     ended.then(([code]) => Promise.reject(new Error(`it ended with ${code}`))),
   ])) as [string] // what readline gives
-  const { url, key } = JSON.parse(line) as { url: string; key: string }
+  const { url, witness } = JSON.parse(line) as { url: string; witness: string }
   return {
-    url,
-    key,
+    node: url,
+    url: `${url}/ledger/witness`,
+    key: witness,
     end: async (signal) => {
       child.kill(signal)
       const [code] = (await ended) as [number | null]
