@@ -22,7 +22,6 @@ const code = {
   ledger: () => import('./commands/ledger.ts'),
   log: () => import('./commands/log.ts'),
   serve: () => import('./commands/serve.ts'),
-  streams: () => import('./commands/streams.ts'),
 } as const
 
 /** `serve` and `doctor`, with a flag for each row of the options table. */
@@ -113,7 +112,7 @@ export function addStreamsCommands(program: Command, runner: Runner, table: read
     .option('--dry-run', 'change nothing: list what differs now')
   withNodeOptions(apply, rows).action(
     runner<Values & { readonly dryRun?: boolean }>(async (context, _, { dryRun = false, ...options }) =>
-      (await code.streams()).applyStreams(context, { ...nodeOptionsOf(rows, options), dryRun }),
+      (await code.log()).applyStreams(context, { ...nodeOptionsOf(rows, options), dryRun }),
     ),
   )
 }
