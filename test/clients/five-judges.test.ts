@@ -21,6 +21,7 @@ import { clientEnvironment, loadConfig, optionTable } from '../../src/app/config
 import { defined } from '../../src/libraries/base/collections.ts'
 import { run } from '../examples/run.ts'
 import { chromium, startChromium } from '../helpers/chromium.ts'
+import { verdictOn } from '../features/console/driver.ts'
 import { patienceMs } from '../helpers/until.ts'
 
 const vectors = JSON.parse(readFileSync('test/fixtures/ledger/vectors.json', 'utf8')) as readonly Vector[]
@@ -147,11 +148,8 @@ describe.skipIf(chromium === undefined)('in Chromium', () => {
         document.querySelector('#policy').value = ${JSON.stringify(policy)};
         document.querySelector('#signer').value = ${JSON.stringify(signer)}`)
       await page.choose('#file', paths)
-      const head = "document.querySelector('#result h2')"
-      const deadline = performance.now() + patienceMs
-      while ((await page.evaluate(`/^[✓✗?]/.test(${head}?.textContent)`)) !== true)
-        if (performance.now() > deadline) throw new Error(`the page says nothing of ${vector.name}`)
-      judged.push({ name: vector.name, tone: await page.evaluate(`${head}.className`) })
+      const { tone } = await verdictOn(page)
+      judged.push({ name: vector.name, tone })
     }
     const tone = (code: number): string => (code === 0 ? 'good' : code === 10 || code === 12 ? 'bad' : 'unjudged')
     expect(judged).toEqual(verdicts.map(({ name, code }) => ({ name, tone: tone(code) })))
