@@ -27,6 +27,13 @@ export interface PageVerdict {
   readonly text: string
 }
 
+/** The verdict on a file that is chosen on the page. */
+export async function chosenOn(page: Page, path: string): Promise<PageVerdict> {
+  await page.evaluate("document.querySelector('#result').replaceChildren(); document.querySelector('#file').value = ''")
+  await page.choose('#file', [path])
+  return await verdictOn(page)
+}
+
 /** The verdict, once it is there. */
 export async function verdictOn(page: Page): Promise<PageVerdict> {
   const found = await untilThere('a verdict on the page', () =>

@@ -10,7 +10,7 @@ import { randomStatement } from '../../node/engine/statement-corpus.ts'
 import { hasBrowserEngine } from '../../helpers/browser-engine.ts'
 import { type Browser, chromium, type Page, startChromium } from '../../helpers/chromium.ts'
 import { type LiveNode, startLiveNode } from '../../helpers/live-node.ts'
-import { drive, type PageVerdict, verdictOn } from './driver.ts'
+import { chosenOn, drive, type PageVerdict } from './driver.ts'
 
 const canRun = hasBrowserEngine && chromium !== undefined
 
@@ -20,13 +20,7 @@ describe.runIf(canRun)('the page that runs questions again', () => {
   let page: Page
 
   /** The verdict over a file. */
-  const choose = async (path: string): Promise<PageVerdict> => {
-    await page.evaluate(
-      "document.querySelector('#result').replaceChildren(); document.querySelector('#file').value = ''",
-    )
-    await page.choose('#file', [path])
-    return await verdictOn(page)
-  }
+  const choose = (path: string): Promise<PageVerdict> => chosenOn(page, path)
   const saved = (text: string): string => {
     const path = newPath('json')
     writeFileSync(path, text)

@@ -21,7 +21,7 @@ import { type Browser, chromium, type Page, startChromium } from '../../helpers/
 import { type LiveNode, startLiveNode } from '../../helpers/live-node.ts'
 import { ledgerOptions, runsWith } from '../../helpers/features.ts'
 import { until } from '../../helpers/until.ts'
-import { type PageVerdict, verdictOn } from './driver.ts'
+import { chosenOn, type PageVerdict } from './driver.ts'
 import { keyText, witnessName } from '../../libraries/ledger/keys.ts'
 
 describe.skipIf(chromium === undefined)('a bundle on verify.html in Chromium', () => {
@@ -35,11 +35,9 @@ describe.skipIf(chromium === undefined)('a bundle on verify.html in Chromium', (
 
   /** Tone, headline and text once the verdict is there. */
   const choose = async (path: string, signer = '', policy = ''): Promise<PageVerdict> => {
-    await page.evaluate(`document.querySelector('#result').replaceChildren(); document.querySelector('#file').value = '';
-      document.querySelector('#signer').value = ${JSON.stringify(signer)};
+    await page.evaluate(`document.querySelector('#signer').value = ${JSON.stringify(signer)};
       document.querySelector('#policy').value = ${JSON.stringify(policy)}`)
-    await page.choose('#file', [path])
-    return await verdictOn(page)
+    return await chosenOn(page, path)
   }
 
   beforeAll(async () => {

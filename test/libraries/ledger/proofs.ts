@@ -39,8 +39,8 @@ function blockOf(number: number, sequence: number, row?: JsonObject): Block {
   const id = `did:odf:fed01${Buffer.from(sha256(utf8(`dataset ${number}`))).toString('hex')}`
   const hash = `f1620${Buffer.from(sha256(utf8(`block ${number} ${sequence}`))).toString('hex')}`
   const listed = (kind: 'batch' | 'row') => {
-    const given = kind === 'row' && row !== undefined ? [row] : undefined
-    const records = given ?? recordsOf(kind, sequence, 1 + ((7 * sequence + kind.length) % 9))
+    const count = 1 + ((7 * sequence + kind.length) % 9)
+    const records = kind === 'row' && row !== undefined ? [row] : recordsOf(kind, sequence, count)
     const salts = records.map((_, i) => (kind === 'batch' ? batchSalt(secret, i) : rowSalt(secret, 10 * sequence + i)))
     const leaves = records.map((record, i) => recordLeaf(salts[i]!, record))
     const index = sequence % records.length
