@@ -2,9 +2,10 @@
 // node gives the secrets below it and no others, so that readers can be handed those up to a head, and one can be taken out.
 
 import { assert } from '../base/assert.ts'
-import { fromHex, toHex, utf8 } from '../base/bytes.ts'
+import { copyBytes, fromHex, toHex, utf8 } from '../base/bytes.ts'
 import { DecodeError } from '../base/errors.ts'
 import { hmacSha256 } from '../base/ids/native-crypto.ts'
+import { hashBytes } from './tree.ts'
 
 const depth = 40
 /** Blocks of a dataset that can have a secret have sequences below this. */
@@ -84,34 +85,87 @@ function siblingsOf(top: SecretNode, path: string): SecretNode[] {
   return siblings.sort((a, b) => (a.path < b.path ? -1 : 1))
 }
 
-/** The secrets of one block after another: two HMACs for each, on average. */
+/** A node as it is held: the first block below it, how deep it is, its bytes. */
+const sequenceBytes = 5
+const hashAt = sequenceBytes + 1
+const heldBytes = hashAt + hashBytes
+
+/** The secrets of one block after another: two HMACs for each, on average. It holds 38 bytes of each node. */
 export class SecretWalk {
-  readonly #nodes: readonly SecretNode[]
-  /** The way to the secret that was asked for last, from the node above it down. */
-  #way: SecretNode[] = []
+  /** In the order of the blocks below them. */
+  readonly #held: Uint8Array
+  readonly #count: number
+  /** The block that was asked for last, and at each depth what is on the way to its secret, from the node above it down. */
+  #last = -1
+  #way: Uint8Array | undefined
 
   constructor(nodes: readonly SecretNode[]) {
-    this.#nodes = nodes
+    this.#count = nodes.length
+    this.#held = new Uint8Array(nodes.length * heldBytes)
+    const sorted = nodes.toSorted((one, other) => (one.path < other.path ? -1 : 1))
+    for (const [index, { path, node }] of sorted.entries()) {
+      const at = index * heldBytes
+      const bits = path.padEnd(depth, '0')
+      for (let byte = 0; byte < sequenceBytes; byte++)
+        this.#held[at + byte] = Number.parseInt(bits.slice(8 * byte, 8 * byte + 8), 2)
+      this.#held[at + sequenceBytes] = path.length
+      this.#held.set(node, at + hashAt)
+    }
   }
 
   /** True where there are secrets of later blocks. */
   hasAfter(sequence: number): boolean {
-    const path = pathOf(sequence)
-    return this.#nodes.some((node) => node.path > path.slice(0, node.path.length))
+    return this.#count > 0 && this.#firstBelow(this.#count - 1) > sequence
   }
 
   secretOf(sequence: number): Uint8Array | undefined {
-    const path = pathOf(sequence)
-    while (this.#way.length > 0 && !path.startsWith(this.#way.at(-1)?.path ?? '')) this.#way.pop()
-    let at = this.#way.at(-1) ?? this.#nodes.find((node) => path.startsWith(node.path))
-    if (at === undefined) return undefined
-    if (this.#way.length === 0) this.#way.push(at)
-    while (at.path.length < depth) {
-      at = below(at, path.slice(0, at.path.length + 1))
-      this.#way.push(at)
+    const index = this.#nodeAbove(sequence)
+    if (index < 0) return undefined
+    const way = (this.#way ??= new Uint8Array((depth + 1) * hashBytes))
+    const top = this.#depthOf(index)
+    // Where the last way is below another node, it parts above this one.
+    let at = this.#last < 0 ? -1 : sharedDepth(this.#last, sequence)
+    if (at < top) {
+      const node = index * heldBytes + hashAt
+      way.set(this.#held.subarray(node, node + hashBytes), top * hashBytes)
+      at = top
     }
-    return at.node
+    for (; at < depth; at++) {
+      const step = steps[Math.floor(sequence / 2 ** (depth - 1 - at)) % 2 === 1 ? 1 : 0]
+      way.set(hmacSha256(way.subarray(at * hashBytes, (at + 1) * hashBytes), step), (at + 1) * hashBytes)
+    }
+    this.#last = sequence
+    return copyBytes(way, depth * hashBytes)
   }
+
+  /** Index of the node above the secret of a block; -1 where none is. */
+  #nodeAbove(sequence: number): number {
+    assert(Number.isSafeInteger(sequence) && sequence >= 0 && sequence < maxSecrets, 'a block has a secret below 2^40')
+    let [low, high] = [0, this.#count]
+    while (low < high) {
+      const middle = Math.floor((low + high) / 2)
+      if (this.#firstBelow(middle) <= sequence) low = middle + 1
+      else high = middle
+    }
+    const index = low - 1
+    return index >= 0 && sequence < this.#firstBelow(index) + 2 ** (depth - this.#depthOf(index)) ? index : -1
+  }
+
+  #firstBelow(index: number): number {
+    const at = index * heldBytes
+    return this.#held.subarray(at, at + sequenceBytes).reduce((number, byte) => number * 256 + byte, 0)
+  }
+
+  #depthOf(index: number): number {
+    return this.#held[index * heldBytes + sequenceBytes] ?? 0
+  }
+}
+
+/** How deep the ways to two secrets are the same. */
+function sharedDepth(one: number, other: number): number {
+  let at = depth
+  for (let [a, b] = [one, other]; a !== b; [a, b] = [Math.floor(a / 2), Math.floor(b / 2)]) at--
+  return at
 }
 
 /** Nodes as readers get them: the path and the node in hex. */
