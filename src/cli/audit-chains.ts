@@ -62,6 +62,8 @@ export class Chains {
   readonly #onFinding: OnFinding
   readonly #byTag = new Map<string, Chain>()
   #outside = 0
+  /** False where an object is gone from which a root would have been recomputed. */
+  areRootsRead = true
 
   constructor(client: NodeClient, onFinding: OnFinding) {
     this.#client = client
@@ -104,7 +106,8 @@ export class Chains {
     if (chain === undefined) return
     const at = sequence * entryBytes
     if (chain.kept.length < at + entryBytes) {
-      const larger = new Uint8Array(Math.max(64 * entryBytes, 2 * (at + entryBytes)))
+      // Most datasets have few blocks.
+      const larger = new Uint8Array(at === 0 ? entryBytes : 2 * (at + entryBytes))
       larger.set(chain.kept)
       chain.kept = larger
     }
@@ -123,7 +126,9 @@ export class Chains {
   /** Reads the chains, and holds their blocks against the entries. Blocks from before `dueMs` have to be there. */
   async compare(dueMs: number, onBlocks: (blocks: number) => void): Promise<ChainsReport> {
     const report = { datasets: this.count, blocks: 0, recomputed: 0, waiting: 0, unknown: 0, outside: this.#outside }
-    for (const chain of this.#byTag.values()) {
+    for (const [tag, chain] of this.#byTag) {
+      // Its secrets take most memory while they are walked.
+      this.#byTag.delete(tag)
       const list = { path: `${datasetPath(chain.alias)}/blocks` }
       const { entered, alias: dataset } = chain
       const missing = { finding: 'not in the chain', dataset }
@@ -193,7 +198,10 @@ export class Chains {
       { batchRoot: batches, rowRoot: rows },
     )
     if (verdict === 'none') return undefined
-    if (verdict === 'unread') return 'unknown'
+    if (verdict === 'unread') {
+      this.areRootsRead = false
+      return 'unknown'
+    }
     if (verdict !== 'good') this.#onFinding({ finding: 'another root', dataset, sequence, about: verdict.about })
     return 'recomputed'
   }

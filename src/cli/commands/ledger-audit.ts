@@ -86,7 +86,7 @@ export async function auditLedger(context: CommandContext, [url = '']: Args, opt
     const about = await aboutLedger(client)
     const dueMs = systemClock.nowMs() - delayMs(about) - graceMs
     const compared = await chains.compare(dueMs, (blocks) => status.show(`chains: ${blocks} blocks`))
-    if (state !== undefined && !audit.findings.kinds.has('another root'))
+    if (state !== undefined && chains.areRootsRead && !audit.findings.kinds.has('another root'))
       await rm(uncheckedFile(state), { force: true })
     status.clear()
     const { opened } = shown
