@@ -2,11 +2,12 @@
 // the datasets that the caller may read. Keeps 48 bytes for each block of these, nothing for others.
 
 import type { JsonValue } from '../index.ts'
-import { equalBytes, toHex } from '../libraries/base/bytes.ts'
+import { toHex } from '../libraries/base/bytes.ts'
 import { DecodeError } from '../libraries/base/errors.ts'
-import { type BlockEntry, blockTag, datasetTag } from '../libraries/ledger/entry.ts'
-import { blockSalt, type DatasetSecrets, datasetSecretsFromJson, type SecretWalk } from '../libraries/ledger/secrets.ts'
-import { auditRoots } from './audit-roots.ts'
+import { type EntryOfBlock, type EntryVerdict, isOfBlock, judgeEntry } from '../libraries/ledger/audit.ts'
+import { type BlockEntry, datasetTag } from '../libraries/ledger/entry.ts'
+import { type DatasetSecrets, datasetSecretsFromJson, type SecretWalk } from '../libraries/ledger/secrets.ts'
+import { ReadableBlock } from './audit-roots.ts'
 import { datasetPath, type NodeClient } from './client.ts'
 import { CommandFailure, exitCodes } from './failure.ts'
 import { memberAt, numberAt, textAt } from './json-values.ts'
@@ -178,26 +179,17 @@ export class Chains {
     const secret = chain.secrets?.secretOf(sequence)
     if (secret === undefined) return 'unknown'
     const hash = textAt(block, 'hash') ?? ''
-    const [tag, batches, rows] = [0, 1, 2].map((place) => {
-      const at = sequence * entryBytes + place * keptBytes
-      return chain.kept.subarray(at, at + keptBytes)
-    })
-    if (tag === undefined || batches === undefined || rows === undefined) return undefined
-    if (
-      !/^f1620[0-9a-f]{64}$/.test(hash) ||
-      !equalBytes(blockTag(blockSalt(secret), hash).subarray(0, keptBytes), tag)
-    ) {
+    const entry = entryAt(chain, sequence)
+    const verdict =
+      sequence < chain.newFrom
+        ? isOfBlock(entry, { hash, secret }) || 'another block'
+        : await judged(entry, new ReadableBlock(this.#client, datasetPath(dataset), { hash, secret }))
+    if (verdict === true || verdict === 'none') return undefined
+    if (verdict === 'another block') {
       const about = 'the entry is of another block than the chain has'
       this.#onFinding({ finding: 'another block', dataset, sequence, about })
       return undefined
     }
-    if (sequence < chain.newFrom) return undefined
-    const verdict = await auditRoots(
-      this.#client,
-      { path: datasetPath(dataset), hash, secret },
-      { batchRoot: batches, rowRoot: rows },
-    )
-    if (verdict === 'none') return undefined
     if (verdict === 'unread') {
       this.areRootsRead = false
       return 'unknown'
@@ -205,6 +197,21 @@ export class Chains {
     if (verdict !== 'good') this.#onFinding({ finding: 'another root', dataset, sequence, about: verdict.about })
     return 'recomputed'
   }
+}
+
+function entryAt({ kept }: Chain, sequence: number): EntryOfBlock {
+  const field = (place: number): Uint8Array => {
+    const at = sequence * entryBytes + place * keptBytes
+    return kept.subarray(at, at + keptBytes)
+  }
+  return { blockTag: field(0), batchRoot: field(1), rowRoot: field(2) }
+}
+
+async function judged(entry: EntryOfBlock, block: ReadableBlock): Promise<EntryVerdict> {
+  return await judgeEntry(entry, block).catch((error: unknown) => {
+    if (!(error instanceof DecodeError)) throw error
+    return { about: `the block cannot be read: ${error.message}` }
+  })
 }
 
 function readSecrets(told: JsonValue, alias: string): DatasetSecrets {

@@ -19,9 +19,9 @@ import type { ObjectStore } from '../../node/store/object-store.ts'
 import { listNumbers } from '../../node/store/records.ts'
 import { type AddProblem, sound } from '../../node/upkeep/report.ts'
 import { type Growth, History } from './history.ts'
-import { newestLedger } from './ledgers.ts'
+import { newestLedger } from './identity.ts'
 import { policyOf } from './policy-file.ts'
-import { readHead } from './published.ts'
+import { readHead } from './stored-ledger.ts'
 import { batchCodec, originCodec, placesCodec, stateCodec } from './records.ts'
 
 const ledgerKeyBytes = 32
