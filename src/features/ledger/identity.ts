@@ -1,5 +1,5 @@
-// The ledgers that a store has had, and who each is: a name and a key, put by the first keeper and held from then on. The newest
-// is the one that is kept; the others stay readable where they were.
+// The ledgers that a store has had, and the identity of each: a name and a key, put by the first keeper and held from then on. The
+// newest is the one that is kept; the others stay readable where they were.
 
 import { toHex } from '../../libraries/base/bytes.ts'
 import { decoded, DecodeError, NodeError } from '../../libraries/base/errors.ts'
