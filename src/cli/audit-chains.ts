@@ -31,6 +31,7 @@ export type OnFinding = (finding: Finding) => void
 const keptBytes = 16
 /** Of an entry: block tag, batch root, row root. */
 const entryBytes = 3 * keptBytes
+const nothing = new Uint8Array()
 
 /** A dataset that the caller may read, and what the ledger has of it. */
 interface Chain {
@@ -92,7 +93,7 @@ export class Chains {
     const call = { path: `${datasetPath(alias)}/metadata`, query: { include: 'ledger' }, accepts: [404, 410] }
     const answer = await this.#client.call(call)
     const told = answer.status === 200 ? memberAt(answer.json(), 'output', 'ledger') : undefined
-    const open = { alias, kept: new Uint8Array(), entered: 0, newFrom: Number.POSITIVE_INFINITY }
+    const open = { alias, kept: nothing, entered: 0, newFrom: Number.POSITIVE_INFINITY }
     if (told !== undefined) {
       const { salt, secrets } = readSecrets(told, alias)
       this.#byTag.set(toHex(datasetTag(salt, id)), { ...open, secrets })
@@ -180,11 +181,10 @@ export class Chains {
     if (secret === undefined) return 'unknown'
     const hash = textAt(block, 'hash') ?? ''
     const entry = entryAt(chain, sequence)
-    const verdict =
-      sequence < chain.newFrom
-        ? isOfBlock(entry, { hash, secret }) || 'another block'
-        : await judged(entry, new ReadableBlock(this.#client, datasetPath(dataset), { hash, secret }))
-    if (verdict === true || verdict === 'none') return undefined
+    const own = new ReadableBlock(this.#client, datasetPath(dataset), { hash, secret })
+    const isNew = sequence >= chain.newFrom
+    const verdict = isNew ? await judged(entry, own) : isOfBlock(entry, own) ? 'none' : 'another block'
+    if (verdict === 'none') return undefined
     if (verdict === 'another block') {
       const about = 'the entry is of another block than the chain has'
       this.#onFinding({ finding: 'another block', dataset, sequence, about })

@@ -1,6 +1,7 @@
 // A store that was put back to an older copy, or a key that has signed elsewhere: somebody holds a head that the ledger's own key
-// has signed and that its tree cannot have. What shows it is kept in the store, and speaks again at each start; `doctor` says it, and what
-// else the store lacks. The way out, where entries or the key are lost, is another ledger with a new key, which says whose place it takes and why.
+// has signed and that its tree cannot have. What shows it is kept in the store, and speaks again at each start; `doctor` says it,
+// and what else the store lacks. The way out, where entries or the key are lost, is another ledger with a new key, which says whose
+// place it takes and why.
 
 import { base64Text, fromBase64 } from '../../libraries/base/base64.ts'
 import { decodeUtf8, equalBytes, toHex, utf8 } from '../../libraries/base/bytes.ts'
@@ -78,20 +79,11 @@ export class Regression {
   /** Once: the head that the store shows, and what was kept as evidence before. */
   async gather(): Promise<void> {
     if (this.#isGathered) return
-    const { store, ledger } = this.#deps
-    const own = await store.get(ledgerObjectKey(ledger, 'checkpoint'))
-    this.#addNote('the store', own)
-    for (const name of await store.list(ledgerEvidenceOf(ledger))) {
-      const kept = await store.get(ledgerEvidenceKey(ledger, name))
-      const { by, note } = kept === undefined ? { by: '', note: '' } : evidenceCodec.decode(kept)
-      this.#addNote(by, fromBase64(note))
-    }
+    const { store, ledger, key } = this.#deps
+    const own = await shownOf(store, ledger, key)
+    const kept = await keptHeads(store, ledger, key)
+    this.#seen.push(...(own === undefined ? [] : [{ ...own, by: 'the store' }]), ...kept)
     this.#isGathered = true
-  }
-
-  #addNote(by: string, note: Uint8Array | undefined): void {
-    const shown = note && ownHead(note, this.#deps.key)
-    if (shown !== undefined) this.#seen.push({ ...shown, by })
   }
 
   /** Throws HaltError `LedgerRegressed` where the tree with this head cannot become or have been what was shown. */
@@ -128,29 +120,28 @@ const patienceMs = 600_000
 const mostLooked = 1_000
 
 /** The head that the store shows. */
-export async function shownOf(
-  store: ObjectStore,
-  ledger: number,
-  { key }: OriginRecord,
-): Promise<ShownHead | undefined> {
+async function shownOf(store: ObjectStore, ledger: number, key: VerifierKey): Promise<ShownHead | undefined> {
   const bytes = await store.get(ledgerObjectKey(ledger, 'checkpoint'))
-  return bytes && ownHead(bytes, parseVerifierKey(key))
+  return bytes && ownHead(bytes, key)
 }
 
-/** The largest head that a witness has shown and that the ledger could not have. */
-export async function largestSeen(
-  store: ObjectStore,
-  ledger: number,
-  { key }: OriginRecord,
-): Promise<ShownHead | undefined> {
-  let largest: ShownHead | undefined
+/** The heads that others have shown and that the ledger could not have. */
+async function keptHeads(store: ObjectStore, ledger: number, key: VerifierKey): Promise<Seen[]> {
+  const heads: Seen[] = []
   for (const name of await store.list(ledgerEvidenceOf(ledger))) {
     const bytes = await store.get(ledgerEvidenceKey(ledger, name))
-    const note = bytes && fromBase64(evidenceCodec.decode(bytes).note)
-    const shown = note && ownHead(note, parseVerifierKey(key))
-    if (shown !== undefined && shown.head.size > (largest?.head.size ?? -1)) largest = shown
+    const { by, note } = bytes === undefined ? { by: '', note: '' } : evidenceCodec.decode(bytes)
+    const shown = ownHead(fromBase64(note) ?? new Uint8Array(), key)
+    if (shown !== undefined) heads.push({ ...shown, by })
   }
-  return largest
+  return heads
+}
+
+/** The head that the store shows, and the largest that others have shown. */
+async function headsOf(store: ObjectStore, ledger: number, record: OriginRecord) {
+  const key = parseVerifierKey(record.key)
+  const seen = (await keptHeads(store, ledger, key)).sort((a, b) => b.head.size - a.head.size)[0]
+  return { seen, shown: await shownOf(store, ledger, key) }
 }
 
 /** What `doctor` says of the newest ledger of a store. */
@@ -158,8 +149,8 @@ export async function inspectLedger(store: ObjectStore): Promise<readonly Findin
   const ledger = await newestLedger(store)
   const record = await ledgerRecord(store, ledger)
   if (record === undefined) return []
-  const seen = await largestSeen(store, ledger, record)
-  const size = (await shownOf(store, ledger, record))?.head.size ?? 0
+  const { seen, shown } = await headsOf(store, ledger, record)
+  const size = shown?.head.size ?? 0
   if (seen === undefined || seen.head.size <= size) return await lagOf(store, ledger, size)
   const others = `A witness holds a head of ${seen.head.size} entries of ${record.origin}`
   const found = `${others}, and this store shows ${size}: the ledger halts (LedgerRegressed), all else goes on.`
@@ -238,8 +229,7 @@ export async function renewLedger(
     const fault = known.includes(name) ? 'is that of a former ledger' : 'is no name such as data.example.org/ledger'
     throw new NodeError('InvalidParameter', `The origin '${name}' ${fault}.`, { hint: 'Name another.' })
   }
-  const head = await shownOf(store, newest, old)
-  const seen = await largestSeen(store, newest, old)
+  const { seen, shown: head } = await headsOf(store, newest, old)
   const isUnused = old.previous !== undefined && head === undefined && seen === undefined
   if (isUnused && (await readText(ledgerKeyFile(firstKeyFile, newest))) !== undefined) {
     throw new NodeError('InvalidParameter', `The renewed ledger '${old.origin}' has shown no head yet.`, startNode)

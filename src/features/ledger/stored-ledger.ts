@@ -52,29 +52,35 @@ export interface Included {
   readonly quorum: Quorum
 }
 
-/** Partial tiles go when a head moves on. */
-export const mostTries = 3
+const mostTries = 3
+
+/** Reads again what lacks a tile: partial ones go when a head moves on. Throws DecodeError where it does each time. */
+export async function withTiles<T>(read: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await read()
+    } catch (error) {
+      if (!(error instanceof DecodeError) || tries === mostTries) throw error
+    }
+  }
+}
 
 /**
  * The entry with this index: under the newest head whose quorum is met, where that has it, else under the newest. Undefined
  * where no head has it yet. Throws DecodeError where what is stored of the ledger is damaged.
  */
 export async function includedAt(tree: LedgerTree, index: number): Promise<Included | undefined> {
-  for (let tries = 1; ; tries++) {
+  return await withTiles(async () => {
     const heads = (await tree.heads()).filter(({ size }) => index < size).sort((a, b) => b.size - a.size)
     const [newest] = heads
     if (newest === undefined) return undefined
     const head = heads.find(({ quorum }) => quorum === 'met') ?? newest
-    try {
-      const tiles = storedTiles(tree.store, tree.ledger)
-      const hashes = await tiles.inclusion(index, head.size, newest.size)
-      const entries = await tiles.entries(newest.size, Math.floor(index / fullTileWidth))
-      const entry = must(entries[index % fullTileWidth], 'a bundle has the entries of its tree')
-      return { entry, proof: { index, hashes, head: head.note }, quorum: head.quorum }
-    } catch (error) {
-      if (!(error instanceof DecodeError) || tries === mostTries) throw error
-    }
-  }
+    const tiles = storedTiles(tree.store, tree.ledger)
+    const hashes = await tiles.inclusion(index, head.size, newest.size)
+    const entries = await tiles.entries(newest.size, Math.floor(index / fullTileWidth))
+    const entry = must(entries[index % fullTileWidth], 'a bundle has the entries of its tree')
+    return { entry, proof: { index, hashes, head: head.note }, quorum: head.quorum }
+  })
 }
 
 /** The n-th, else the newest. Undefined where the store has none. Throws DecodeError where the record of it is damaged. */

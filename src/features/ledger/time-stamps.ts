@@ -14,7 +14,7 @@ import { ledgerObjectKey, ledgerStampKey, ledgerStampsKey } from '../../node/sto
 import type { ObjectStore } from '../../node/store/object-store.ts'
 import { ownHead } from './asked-witness.ts'
 import { type Answered, boundedFetch } from '../../libraries/base/bounded-fetch.ts'
-import { type LedgerTree, mostTries, storedTiles } from './stored-ledger.ts'
+import { type LedgerTree, storedTiles, withTiles } from './stored-ledger.ts'
 import type { TsaOptions } from './options.ts'
 import { mostStamps, type StampRecord, stampsCodec } from './records.ts'
 
@@ -204,7 +204,10 @@ async function readStamp(store: ObjectStore, ledger: number, size: number): Prom
   return decoded(() => ({ size, at: timeText(openTimestamp(response, parseNote(head).text).atMs) }))
 }
 
-/** The first stamped head that holds an entry, with the proof that it does; undefined where no stamped head has the entry with this index yet. Throws DecodeError where what is stored is damaged. */
+/**
+ * The first stamped head that holds an entry, with the proof that it does; undefined where no stamped head has the entry with this
+ * index yet. Throws DecodeError where what is stored is damaged.
+ */
 export async function stampedAt(tree: LedgerTree, index: number): Promise<HeadTimestamp | undefined> {
   const { store, ledger } = tree
   const size = await firstSizeBeyond(tree, index)
@@ -212,17 +215,13 @@ export async function stampedAt(tree: LedgerTree, index: number): Promise<HeadTi
   const head = await store.get(ledgerStampKey(ledger, size, 'head'))
   const token = await store.get(ledgerStampKey(ledger, size, 'tsr'))
   if (head === undefined || token === undefined) return undefined
-  for (let tries = 1; ; tries++) {
+  return await withTiles(async () => {
     const newest = (await tree.heads()).reduce((most, one) => Math.max(most, one.size), 0)
     // The published head may for a moment be an older one.
     if (newest < size) return undefined
-    const tiles = storedTiles(store, ledger)
-    try {
-      return { size, head: decodeUtf8(head), hashes: await tiles.inclusion(index, size, newest), token }
-    } catch (error) {
-      if (!(error instanceof DecodeError) || tries === mostTries) throw error
-    }
-  }
+    const hashes = await storedTiles(store, ledger).inclusion(index, size, newest)
+    return { size, head: decodeUtf8(head), hashes, token }
+  })
 }
 
 /** All sizes are listed only for entries that are older than those that are noted. */

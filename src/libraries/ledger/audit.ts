@@ -1,6 +1,6 @@
-// The auditor of a ledger: all entries in their order, the tree that follows from them, and entries held against the blocks that they
-// are of. It reads by ports: what is served of the ledger (an address, a store, a followed node), and what there is of a block. None of
-// it is trusted.
+// The auditor of a ledger: all entries in their order, the tree that follows from them, and entries held against the blocks that
+// they are of. It reads by ports: what is served of the ledger (at an address, by a followed node), and what there is of a block.
+// None of it is trusted.
 
 import { equalBytes, toHex } from '../base/bytes.ts'
 import { DecodeError } from '../base/errors.ts'

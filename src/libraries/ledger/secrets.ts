@@ -33,13 +33,15 @@ export function datasetSaltOf(ledgerKey: Uint8Array): Uint8Array {
 
 /** The secret of a block from nodes, one of which has it below; undefined where none has. */
 export function secretOf(nodes: readonly SecretNode[], sequence: number): Uint8Array | undefined {
-  const path = pathOf(sequence)
-  const above = nodes.find((node) => path.startsWith(node.path))
-  return above === undefined ? undefined : below(above, path).node
+  return new SecretWalk(nodes).secretOf(sequence)
+}
+
+function assertSequence(sequence: number): void {
+  assert(Number.isSafeInteger(sequence) && sequence >= 0 && sequence < maxSecrets, 'a block has a secret below 2^40')
 }
 
 function pathOf(sequence: number): string {
-  assert(Number.isSafeInteger(sequence) && sequence >= 0 && sequence < maxSecrets, 'a block has a secret below 2^40')
+  assertSequence(sequence)
   return sequence.toString(2).padStart(depth, '0')
 }
 
@@ -140,7 +142,7 @@ export class SecretWalk {
 
   /** Index of the node above the secret of a block; -1 where none is. */
   #nodeAbove(sequence: number): number {
-    assert(Number.isSafeInteger(sequence) && sequence >= 0 && sequence < maxSecrets, 'a block has a secret below 2^40')
+    assertSequence(sequence)
     let [low, high] = [0, this.#count]
     while (low < high) {
       const middle = Math.floor((low + high) / 2)
