@@ -92,44 +92,82 @@ const sequenceBytes = 5
 const hashAt = sequenceBytes + 1
 const heldBytes = hashAt + hashBytes
 
-/** The secrets of one block after another: two HMACs for each, on average. It holds 38 bytes of each node. */
-export class SecretWalk {
-  /** In the order of the blocks below them. */
-  readonly #held: Uint8Array
+/** Nodes in 38 bytes each, in the order of the blocks below them. */
+class HeldNodes {
+  readonly #bytes: Uint8Array
   readonly #count: number
-  /** The block that was asked for last, and at each depth what is on the way to its secret, from the node above it down. */
-  #last = -1
-  #way: Uint8Array | undefined
 
-  constructor(nodes: readonly SecretNode[]) {
-    this.#count = nodes.length
-    this.#held = new Uint8Array(nodes.length * heldBytes)
-    const sorted = nodes.toSorted((one, other) => (one.path < other.path ? -1 : 1))
-    for (const [index, { path, node }] of sorted.entries()) {
-      const at = index * heldBytes
+  /** So many nodes, which come in that order. */
+  constructor(count: number, nodes: Iterable<SecretNode>) {
+    this.#count = count
+    this.#bytes = new Uint8Array(count * heldBytes)
+    let at = 0
+    for (const { path, node } of nodes) {
       const bits = path.padEnd(depth, '0')
       for (let byte = 0; byte < sequenceBytes; byte++)
-        this.#held[at + byte] = Number.parseInt(bits.slice(8 * byte, 8 * byte + 8), 2)
-      this.#held[at + sequenceBytes] = path.length
-      this.#held.set(node, at + hashAt)
+        this.#bytes[at + byte] = Number.parseInt(bits.slice(8 * byte, 8 * byte + 8), 2)
+      this.#bytes[at + sequenceBytes] = path.length
+      this.#bytes.set(node, at + hashAt)
+      at += heldBytes
     }
   }
 
-  /** True where there are secrets of later blocks. */
   hasAfter(sequence: number): boolean {
     return this.#count > 0 && this.#firstBelow(this.#count - 1) > sequence
   }
 
+  /** The node above the secret of a block, and how deep it is; undefined where none is. */
+  above(sequence: number): { readonly node: Uint8Array; readonly top: number } | undefined {
+    let [low, high] = [0, this.#count]
+    while (low < high) {
+      const middle = Math.floor((low + high) / 2)
+      if (this.#firstBelow(middle) <= sequence) low = middle + 1
+      else high = middle
+    }
+    if (low === 0) return undefined
+    const at = (low - 1) * heldBytes
+    const top = this.#bytes[at + sequenceBytes] ?? 0
+    if (sequence >= this.#firstBelow(low - 1) + 2 ** (depth - top)) return undefined
+    return { node: this.#bytes.subarray(at + hashAt, at + heldBytes), top }
+  }
+
+  #firstBelow(index: number): number {
+    const at = index * heldBytes
+    return this.#bytes.subarray(at, at + sequenceBytes).reduce((number, byte) => number * 256 + byte, 0)
+  }
+}
+
+/** The secrets of one block after another: two HMACs for each, on average. */
+export class SecretWalk {
+  readonly #nodes: HeldNodes
+  /** The block that was asked for last, and at each depth what is on the way to its secret, from the node above it down. */
+  #last = -1
+  #way: Uint8Array | undefined
+
+  constructor(nodes: readonly SecretNode[] | HeldNodes) {
+    if (nodes instanceof HeldNodes) this.#nodes = nodes
+    else
+      this.#nodes = new HeldNodes(
+        nodes.length,
+        nodes.toSorted((one, other) => (one.path < other.path ? -1 : 1)),
+      )
+  }
+
+  /** True where there are secrets of later blocks. */
+  hasAfter(sequence: number): boolean {
+    return this.#nodes.hasAfter(sequence)
+  }
+
   secretOf(sequence: number): Uint8Array | undefined {
-    const index = this.#nodeAbove(sequence)
-    if (index < 0) return undefined
+    assertSequence(sequence)
+    const above = this.#nodes.above(sequence)
+    if (above === undefined) return undefined
     const way = (this.#way ??= new Uint8Array((depth + 1) * hashBytes))
-    const top = this.#depthOf(index)
+    const { node, top } = above
     // Where the last way is below another node, it parts above this one.
     let at = this.#last < 0 ? -1 : sharedDepth(this.#last, sequence)
     if (at < top) {
-      const node = index * heldBytes + hashAt
-      way.set(this.#held.subarray(node, node + hashBytes), top * hashBytes)
+      way.set(node, top * hashBytes)
       at = top
     }
     for (; at < depth; at++) {
@@ -138,28 +176,6 @@ export class SecretWalk {
     }
     this.#last = sequence
     return copyBytes(way, depth * hashBytes)
-  }
-
-  /** Index of the node above the secret of a block; -1 where none is. */
-  #nodeAbove(sequence: number): number {
-    assertSequence(sequence)
-    let [low, high] = [0, this.#count]
-    while (low < high) {
-      const middle = Math.floor((low + high) / 2)
-      if (this.#firstBelow(middle) <= sequence) low = middle + 1
-      else high = middle
-    }
-    const index = low - 1
-    return index >= 0 && sequence < this.#firstBelow(index) + 2 ** (depth - this.#depthOf(index)) ? index : -1
-  }
-
-  #firstBelow(index: number): number {
-    const at = index * heldBytes
-    return this.#held.subarray(at, at + sequenceBytes).reduce((number, byte) => number * 256 + byte, 0)
-  }
-
-  #depthOf(index: number): number {
-    return this.#held[index * heldBytes + sequenceBytes] ?? 0
   }
 }
 
@@ -177,16 +193,20 @@ export function secretsToJson(nodes: readonly SecretNode[]): [string, string][] 
 
 /** Throws DecodeError unless they are nodes, none of them below another. */
 export function secretsFromJson(pairs: readonly (readonly [string, string])[]): SecretNode[] {
-  const nodes = pairs.map(([path, hex]) => {
+  return [...nodesOf(pairs)]
+}
+
+/** In the order of the blocks below them, one at a time. Throws as `secretsFromJson`. */
+function* nodesOf(pairs: readonly (readonly [string, string])[]): Generator<SecretNode> {
+  let before: string | undefined
+  for (const [path, hex] of pairs.toSorted(([one], [other]) => (one < other ? -1 : 1))) {
     const node = /^[0-9a-f]{64}$/.test(hex) ? fromHex(hex) : undefined
     if (node === undefined || !/^[01]{0,40}$/.test(path))
       throw new DecodeError('secrets', 'are not pairs of a path and hex')
-    return { path, node }
-  })
-  const sorted = nodes.map(({ path }) => path).sort()
-  const isNested = sorted.some((path, at) => at > 0 && path.startsWith(sorted[at - 1] ?? ''))
-  if (isNested) throw new DecodeError('secrets', 'have a node below another')
-  return nodes
+    if (before !== undefined && path.startsWith(before)) throw new DecodeError('secrets', 'have a node below another')
+    before = path
+    yield { path, node }
+  }
 }
 
 /** What readers of a dataset are told. */
@@ -203,7 +223,7 @@ export function datasetSecretsFromJson(salt: unknown, keys: unknown): DatasetSec
   const isPair = (pair: unknown): pair is [string, string] =>
     Array.isArray(pair) && typeof pair[0] === 'string' && typeof pair[1] === 'string'
   if (!pairs.every(isPair)) throw new DecodeError('secrets', 'are not pairs of a path and hex')
-  return { salt: bytes, secrets: new SecretWalk(secretsFromJson(pairs)) }
+  return { salt: bytes, secrets: new SecretWalk(new HeldNodes(pairs.length, nodesOf(pairs))) }
 }
 
 /** The salt of a block's tag. */
