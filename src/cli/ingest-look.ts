@@ -2,7 +2,6 @@
 // out, and what no node reads is refused with the command that makes it readable. With --format nothing is second-guessed.
 
 import { open } from 'node:fs/promises'
-import { basename, extname } from 'node:path'
 import { constants, gunzipSync } from 'node:zlib'
 import { type Look, lookAlike, type MapDocument, mapDocumentOf } from '../libraries/formats/look-alike.ts'
 import { formatsBut } from '../app/formats.ts'
@@ -96,18 +95,6 @@ interface Telling {
 
 /** What is told of files that do not look like what they are called; others are left to the node. */
 const tellings: Partial<Record<Look, Telling>> = {
-  semicolons: {
-    what: 'has semicolons between its cells.',
-    hint: (file) => `Write it with commas: duckdb -c "${semicolonCopy(file)}".`,
-  },
-  latin1: {
-    what: 'is not UTF-8; it may be Latin-1 or Windows-1252.',
-    hint: (file) => `iconv -f WINDOWS-1252 -t UTF-8 ${shell(file)} > ${shell(other(file, extension(file)))}.`,
-  },
-  utf16: {
-    what: 'is UTF-16.',
-    hint: (file) => `iconv -f UTF-16 -t UTF-8 ${shell(file)} > ${shell(other(file, extension(file)))}.`,
-  },
   tabs: { what: 'has tabs between its cells.', hint: () => 'Say --format tsv.' },
   commas: { what: 'has commas between its cells.', hint: () => 'Say --format csv.' },
   cells: { what: 'holds rows of text.', hint: () => 'Say --format csv.' },
@@ -135,21 +122,6 @@ function asItIs(format: string): string {
 
 function toCsv(file: string): string {
   return `soffice --headless --convert-to 'csv:Text - txt - csv (StarCalc):44,34,76' ${shell(file)}`
-}
-
-function extension(file: string): string {
-  return extname(file).slice(1) || 'txt'
-}
-
-/** The name of a file made of `file`, in the directory at hand. */
-function other(file: string, ending: string): string {
-  return `${basename(file, extname(file))}-utf8.${ending}`
-}
-
-/** SQL that reads what a spreadsheet writes where commas stand in decimals. */
-function semicolonCopy(file: string): string {
-  const from = /^[\w./-]+$/.test(file) ? file : 'FILE'
-  return `copy (from read_csv('${from}', delim=';', decimal_separator=',')) to '${other(from, 'csv')}'`
 }
 
 /** A name as an argument of a shell. */
