@@ -3,7 +3,13 @@
 
 import { open } from 'node:fs/promises'
 import { constants, gunzipSync } from 'node:zlib'
-import { type Look, lookAlike, type MapDocument, mapDocumentOf } from '../libraries/formats/look-alike.ts'
+import {
+  type Look,
+  lookAlike,
+  lookAlikeHint,
+  type MapDocument,
+  mapDocumentOf,
+} from '../libraries/formats/look-alike.ts'
 import { formatsBut } from '../app/formats.ts'
 import { CommandFailure, exitCodes, note } from './failure.ts'
 
@@ -82,10 +88,21 @@ function refuse(file: string, head: Buffer, format: string | undefined): void {
   const look = head.length === 0 ? undefined : lookAlike(head, format ?? '')
   if (head.length > 0 && lookAlike(head, '') === 'excel')
     throw refusal(file, 'is an Excel workbook.', `Save the sheet as CSV (UTF-8), or: ${toCsv(file)}`)
+  if (format === undefined && look !== undefined && otherFiles.includes(look)) {
+    throw refusal(file, 'is of a format that is not read.', asFile(lookAlikeHint(head, '') ?? ''))
+  }
   if (look === undefined || format === undefined) return
   const told = tellings[look]
   if (told === undefined) return
   throw refusal(file, told.what, `${told.hint(file)} ${asItIs(format)}`.trim())
+}
+
+/** Files of other programs, of which the node would say the same. */
+const otherFiles: readonly Look[] = ['sqlite', 'flatgeobuf', 'kml', 'kmz', 'gml', 'shp']
+
+/** A sentence about a body, as one about a file. */
+function asFile(hint: string): string {
+  return hint.replace(/^The body is/, 'It is').replace(/, and send that as (?:\S+)\.$/, ', and ingest that.')
 }
 
 interface Telling {

@@ -342,6 +342,10 @@ describe.concurrent('ingest', () => {
       ['tabs.csv', 'a\tb\n1\t2\n', 'tabs', '--format tsv'],
       ['lines.json', '{"a":1}\n{"a":2}\n', 'one JSON object a line', '--format ndjson'],
       ['page.json', '<!DOCTYPE html><html>', 'HTML', ''],
+      ['places.gpkg', 'SQLite format 3\0', 'not read', 'ogr2ogr -f GeoJSONSeq'],
+      ['places.fgb', 'fgb\x03fgb', 'not read', 'FlatGeobuf'],
+      ['places.kml', '<?xml version="1.0"?><kml>', 'not read', 'KML'],
+      ['places.shp', Buffer.from('0000270a00', 'hex'), 'not read', 'zip it with its .dbf'],
       ["it's; rm.csv", workbook, 'Excel', String.raw`'it'\''s; rm.csv'`],
     ]
     for (const [name, content, cause, hint] of files) {
