@@ -46,6 +46,8 @@ export class CsvReader extends BodyReader {
   private readonly plan: TablePlan
   private readonly format: CellFormat
   private signs: CellSigns
+  /** Of cells that no column has, by place. */
+  private readonly unnamed = new Map<number, ColumnSpelling>()
   /** By column, where the dialect changes what cells are. */
   private spellings: readonly ColumnSpelling[] | undefined
   private readonly framer: CsvFramer
@@ -291,7 +293,9 @@ export class CsvReader extends BodyReader {
     const [start = 0, end = 0] = [cells.starts[cell], cells.ends[cell]]
     if (start === end) return true
     if (dialect?.nulls === undefined || cells.quoted[cell] !== 0) return false
-    return new ColumnSpelling(dialect, this.names[cell] ?? '').isNull(cells.source(cell), start, end)
+    const spelling = this.unnamed.get(cell) ?? new ColumnSpelling(dialect, this.names[cell] ?? '')
+    this.unnamed.set(cell, spelling)
+    return spelling.isNull(cells.source(cell), start, end)
   }
 
   private putCell(column: ColumnPlan, index: number, cell: number): RecordErrorKind | undefined {
