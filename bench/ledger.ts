@@ -4,7 +4,7 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { Keeper } from '../src/features/ledger/keeper.ts'
-import { Places } from '../src/features/ledger/places.ts'
+import { Places } from '../src/features/ledger/stored-ledger.ts'
 import { systemClock } from '../src/libraries/base/clock.ts'
 import { silentLogger } from '../src/libraries/base/logger.ts'
 import { nodeKeyFromSeed } from '../src/libraries/proof/sign.ts'

@@ -1,25 +1,35 @@
 // What `npm test` leaves out and `npm run test:all` runs: files that take more than a few seconds, because they start nodes,
 // browsers or brokers many times, or go through many seeds. One file of each feature stays. What is not named here needs nothing but Node.js.
 
+/** Programs of others as judges and clients, and what pages tell their readers to run: `npm run explore` has them, CI has not. */
+export const exploredFiles: string[] = [
+  'test/judges/{authority,ledger,omniwitness,served,tessera,witness}.test.ts',
+  'test/clients/{collectd,home-assistant,influxdb-client,influxdb-javascript,node-red,opentelemetry,telegraf}.test.ts',
+  'test/deploy/**/*.test.ts',
+  'test/examples/**/*.test.ts',
+  'test/docs/{client,devices,metrics,on-disk,operators,replicas}.test.ts',
+  'test/features/iceberg/{engines,trino}.test.ts',
+  'test/features/ogc/gis-clients.test.ts',
+  'test/node/http/{foreign-columns,remote-readers,schemathesis}.test.ts',
+  'test/drivers/s3/s3-emulators.test.ts',
+]
+
 export const slowFiles: string[] = [
+  ...exploredFiles,
   // Seeds and kills: some are enough beside the others.
   'test/sim/{adopt-log,packs,seeds-odd,lost-log}.test.ts',
   'test/crash/{points,restore,stream-cuts}.test.ts',
   // A browser for each page.
   'test/features/console/{changes,ingest,moving,proof,query,rerun,verify}*.test.ts',
   'test/features/console/pages.test.ts',
-  // Programs of others: Python, brokers, proxies, engines.
+  // Programs of others: Python, brokers, engines.
   'test/clients/**/*.test.ts',
-  'test/deploy/**/*.test.ts',
-  'test/examples/**/*.test.ts',
   'test/judges/**/*.test.ts',
-  'test/features/iceberg/{engines,merged,trino}.test.ts',
-  'test/node/http/{foreign-columns,remote-readers,schemathesis}.test.ts',
-  'test/features/ogc/gis-clients.test.ts',
+  'test/features/iceberg/merged.test.ts',
   'test/libraries/columnar/parquet/random-files.test.ts',
-  'test/drivers/s3/{s3-emulators,versitygw}.test.ts',
+  'test/drivers/s3/versitygw.test.ts',
   'test/features/mqtt/subscription.test.ts',
-  'test/docs/{client,devices,metrics,on-disk,operators,readme,replicas}.test.ts',
+  'test/docs/readme.test.ts',
   // Nodes that are started again and again, or copied from.
   'test/scenario/{adopt-log,backup,damage,far-store,halted-dataset,lost-rows,mqtt,packed,reject,senders,small-memory,store-that-fails}.test.ts',
   'test/features/follow/{behind,damaged-copy,damaged-packs,hostile-answers,hostile-origin,other-software}.test.ts',

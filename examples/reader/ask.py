@@ -20,6 +20,7 @@ import base64
 import datetime
 import hashlib
 import hmac
+import io
 import json
 import os
 import re
@@ -51,8 +52,13 @@ def members(text):
 
 def as_sent(text):
     """The text without what formatters add: white space between tokens, letters that the node had escaped."""
-    tight = re.sub(r'("(?:[^"\\]|\\.)*")|\s+', lambda found: found[1] or "", text.removeprefix("\ufeff"))
-    return re.sub(r"[^\x20-\x7e]", escaped, tight)
+    tight, at, text = io.StringIO(), 0, text.removeprefix("\ufeff")
+    while (begin := text.find('"', at)) >= 0:
+        tight.write(text[at:begin].translate(dict.fromkeys(b" \t\n\r")))
+        _, at = json.decoder.scanstring(text, begin + 1)
+        tight.write(text[begin:at])
+    tight.write(text[at:].translate(dict.fromkeys(b" \t\n\r")))
+    return re.sub(r"[^\x20-\x7e]", escaped, tight.getvalue())
 
 
 def escaped(found):

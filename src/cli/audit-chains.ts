@@ -2,11 +2,12 @@
 // the datasets that the caller may read. Keeps 48 bytes for each block of these, nothing for others.
 
 import type { JsonValue } from '../index.ts'
-import { equalBytes, toHex } from '../libraries/base/bytes.ts'
+import { toHex } from '../libraries/base/bytes.ts'
 import { DecodeError } from '../libraries/base/errors.ts'
-import { type BlockEntry, blockTag, datasetTag } from '../libraries/ledger/entry.ts'
-import { blockSalt, type DatasetSecrets, datasetSecretsFromJson, type SecretWalk } from '../libraries/ledger/secrets.ts'
-import { auditRoots } from './audit-roots.ts'
+import { type EntryOfBlock, type EntryVerdict, isOfBlock, judgeEntry } from '../libraries/ledger/audit.ts'
+import { type BlockEntry, datasetTag } from '../libraries/ledger/entry.ts'
+import { type DatasetSecrets, datasetSecretsFromJson, type SecretWalk } from '../libraries/ledger/secrets.ts'
+import { ReadableBlock } from './audit-roots.ts'
 import { datasetPath, type NodeClient } from './client.ts'
 import { CommandFailure, exitCodes } from './failure.ts'
 import { memberAt, numberAt, textAt } from './json-values.ts'
@@ -30,6 +31,7 @@ export type OnFinding = (finding: Finding) => void
 const keptBytes = 16
 /** Of an entry: block tag, batch root, row root. */
 const entryBytes = 3 * keptBytes
+const nothing = new Uint8Array()
 
 /** A dataset that the caller may read, and what the ledger has of it. */
 interface Chain {
@@ -62,6 +64,8 @@ export class Chains {
   readonly #onFinding: OnFinding
   readonly #byTag = new Map<string, Chain>()
   #outside = 0
+  /** False where an object is gone from which a root would have been recomputed. */
+  areRootsRead = true
 
   constructor(client: NodeClient, onFinding: OnFinding) {
     this.#client = client
@@ -89,7 +93,7 @@ export class Chains {
     const call = { path: `${datasetPath(alias)}/metadata`, query: { include: 'ledger' }, accepts: [404, 410] }
     const answer = await this.#client.call(call)
     const told = answer.status === 200 ? memberAt(answer.json(), 'output', 'ledger') : undefined
-    const open = { alias, kept: new Uint8Array(), entered: 0, newFrom: Number.POSITIVE_INFINITY }
+    const open = { alias, kept: nothing, entered: 0, newFrom: Number.POSITIVE_INFINITY }
     if (told !== undefined) {
       const { salt, secrets } = readSecrets(told, alias)
       this.#byTag.set(toHex(datasetTag(salt, id)), { ...open, secrets })
@@ -104,7 +108,8 @@ export class Chains {
     if (chain === undefined) return
     const at = sequence * entryBytes
     if (chain.kept.length < at + entryBytes) {
-      const larger = new Uint8Array(Math.max(64 * entryBytes, 2 * (at + entryBytes)))
+      // Most datasets have few blocks.
+      const larger = new Uint8Array(at === 0 ? entryBytes : 2 * (at + entryBytes))
       larger.set(chain.kept)
       chain.kept = larger
     }
@@ -123,7 +128,9 @@ export class Chains {
   /** Reads the chains, and holds their blocks against the entries. Blocks from before `dueMs` have to be there. */
   async compare(dueMs: number, onBlocks: (blocks: number) => void): Promise<ChainsReport> {
     const report = { datasets: this.count, blocks: 0, recomputed: 0, waiting: 0, unknown: 0, outside: this.#outside }
-    for (const chain of this.#byTag.values()) {
+    for (const [tag, chain] of this.#byTag) {
+      // Its secrets take most memory while they are walked.
+      this.#byTag.delete(tag)
       const list = { path: `${datasetPath(chain.alias)}/blocks` }
       const { entered, alias: dataset } = chain
       const missing = { finding: 'not in the chain', dataset }
@@ -173,30 +180,38 @@ export class Chains {
     const secret = chain.secrets?.secretOf(sequence)
     if (secret === undefined) return 'unknown'
     const hash = textAt(block, 'hash') ?? ''
-    const [tag, batches, rows] = [0, 1, 2].map((place) => {
-      const at = sequence * entryBytes + place * keptBytes
-      return chain.kept.subarray(at, at + keptBytes)
-    })
-    if (tag === undefined || batches === undefined || rows === undefined) return undefined
-    if (
-      !/^f1620[0-9a-f]{64}$/.test(hash) ||
-      !equalBytes(blockTag(blockSalt(secret), hash).subarray(0, keptBytes), tag)
-    ) {
+    const entry = entryAt(chain, sequence)
+    const own = new ReadableBlock(this.#client, datasetPath(dataset), { hash, secret })
+    const isNew = sequence >= chain.newFrom
+    const verdict = isNew ? await judged(entry, own) : isOfBlock(entry, own) ? 'none' : 'another block'
+    if (verdict === 'none') return undefined
+    if (verdict === 'another block') {
       const about = 'the entry is of another block than the chain has'
       this.#onFinding({ finding: 'another block', dataset, sequence, about })
       return undefined
     }
-    if (sequence < chain.newFrom) return undefined
-    const verdict = await auditRoots(
-      this.#client,
-      { path: datasetPath(dataset), hash, secret },
-      { batchRoot: batches, rowRoot: rows },
-    )
-    if (verdict === 'none') return undefined
-    if (verdict === 'unread') return 'unknown'
+    if (verdict === 'unread') {
+      this.areRootsRead = false
+      return 'unknown'
+    }
     if (verdict !== 'good') this.#onFinding({ finding: 'another root', dataset, sequence, about: verdict.about })
     return 'recomputed'
   }
+}
+
+function entryAt({ kept }: Chain, sequence: number): EntryOfBlock {
+  const field = (place: number): Uint8Array => {
+    const at = sequence * entryBytes + place * keptBytes
+    return kept.subarray(at, at + keptBytes)
+  }
+  return { blockTag: field(0), batchRoot: field(1), rowRoot: field(2) }
+}
+
+async function judged(entry: EntryOfBlock, block: ReadableBlock): Promise<EntryVerdict> {
+  return await judgeEntry(entry, block).catch((error: unknown) => {
+    if (!(error instanceof DecodeError)) throw error
+    return { about: `the block cannot be read: ${error.message}` }
+  })
 }
 
 function readSecrets(told: JsonValue, alias: string): DatasetSecrets {

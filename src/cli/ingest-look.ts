@@ -2,9 +2,14 @@
 // out, and what no node reads is refused with the command that makes it readable. With --format nothing is second-guessed.
 
 import { open } from 'node:fs/promises'
-import { basename, extname } from 'node:path'
 import { constants, gunzipSync } from 'node:zlib'
-import { type Look, lookAlike, type MapDocument, mapDocumentOf } from '../libraries/formats/look-alike.ts'
+import {
+  type Look,
+  lookAlike,
+  lookAlikeHint,
+  type MapDocument,
+  mapDocumentOf,
+} from '../libraries/formats/look-alike.ts'
 import { formatsBut } from '../app/formats.ts'
 import { CommandFailure, exitCodes, note } from './failure.ts'
 
@@ -83,10 +88,21 @@ function refuse(file: string, head: Buffer, format: string | undefined): void {
   const look = head.length === 0 ? undefined : lookAlike(head, format ?? '')
   if (head.length > 0 && lookAlike(head, '') === 'excel')
     throw refusal(file, 'is an Excel workbook.', `Save the sheet as CSV (UTF-8), or: ${toCsv(file)}`)
+  if (format === undefined && look !== undefined && otherFiles.includes(look)) {
+    throw refusal(file, 'is of a format that is not read.', asFile(lookAlikeHint(head, '') ?? ''))
+  }
   if (look === undefined || format === undefined) return
   const told = tellings[look]
   if (told === undefined) return
   throw refusal(file, told.what, `${told.hint(file)} ${asItIs(format)}`.trim())
+}
+
+/** Files of other programs, of which the node would say the same. */
+const otherFiles: readonly Look[] = ['sqlite', 'flatgeobuf', 'kml', 'kmz', 'gml', 'shp']
+
+/** A sentence about a body, as one about a file. */
+function asFile(hint: string): string {
+  return hint.replace(/^The body is/, 'It is').replace(/, and send that as (?:\S+)\.$/, ', and ingest that.')
 }
 
 interface Telling {
@@ -96,18 +112,6 @@ interface Telling {
 
 /** What is told of files that do not look like what they are called; others are left to the node. */
 const tellings: Partial<Record<Look, Telling>> = {
-  semicolons: {
-    what: 'has semicolons between its cells.',
-    hint: (file) => `Write it with commas: duckdb -c "${semicolonCopy(file)}".`,
-  },
-  latin1: {
-    what: 'is not UTF-8; it may be Latin-1 or Windows-1252.',
-    hint: (file) => `iconv -f WINDOWS-1252 -t UTF-8 ${shell(file)} > ${shell(other(file, extension(file)))}.`,
-  },
-  utf16: {
-    what: 'is UTF-16.',
-    hint: (file) => `iconv -f UTF-16 -t UTF-8 ${shell(file)} > ${shell(other(file, extension(file)))}.`,
-  },
   tabs: { what: 'has tabs between its cells.', hint: () => 'Say --format tsv.' },
   commas: { what: 'has commas between its cells.', hint: () => 'Say --format csv.' },
   cells: { what: 'holds rows of text.', hint: () => 'Say --format csv.' },
@@ -135,21 +139,6 @@ function asItIs(format: string): string {
 
 function toCsv(file: string): string {
   return `soffice --headless --convert-to 'csv:Text - txt - csv (StarCalc):44,34,76' ${shell(file)}`
-}
-
-function extension(file: string): string {
-  return extname(file).slice(1) || 'txt'
-}
-
-/** The name of a file made of `file`, in the directory at hand. */
-function other(file: string, ending: string): string {
-  return `${basename(file, extname(file))}-utf8.${ending}`
-}
-
-/** SQL that reads what a spreadsheet writes where commas stand in decimals. */
-function semicolonCopy(file: string): string {
-  const from = /^[\w./-]+$/.test(file) ? file : 'FILE'
-  return `copy (from read_csv('${from}', delim=';', decimal_separator=',')) to '${other(from, 'csv')}'`
 }
 
 /** A name as an argument of a shell. */

@@ -92,6 +92,21 @@ test('a list without an end is asked for no longer than it brings what is new', 
   expect(stub.asked.length).toBeLessThan(5)
 })
 
+test('a list is not asked for one item after another: 100 a page are enough for a list of any length', async () => {
+  const asks = async (items: number, last: number) => {
+    let pages = 0
+    const datasets = Array.from({ length: items }, (_, i) => ({ alias: `a/n${i}` }))
+    const list = () => ({ body: { datasets, ...(++pages < last && { next: `a/n${pages}` }) } })
+    await using stub = await startStub({ 'GET /datasets': list })
+    const { code, error } = await end(stub.url, 'dataset', 'list')
+    return [code, error, stub.asked.length]
+  }
+  expect(await asks(1, 60)).toEqual([1, 'error: URL lists datasets at /datasets a few at a time.', 17])
+  expect(await asks(99, 2_000)).toEqual([1, 'error: URL lists datasets at /datasets a few at a time.', 1_601])
+  expect(await asks(1, 16)).toEqual([0, '', 16])
+  expect(await asks(100, 40)).toEqual([0, '', 40])
+}, 30_000)
+
 test('a stream of receipts without an end of line is no node', async () => {
   const answer = endless(200, '{"receiptId":"')
   const url = await http((request, response) => {

@@ -333,7 +333,7 @@ describe.concurrent('an audit by somebody who may read datasets', () => {
     expect((await told(before(25))).findings).toEqual([expect.objectContaining({ finding: 'missing', sequence: 8 })])
   })
 
-  test('recomputes roots again until they are right, also where it broke off', async () => {
+  test('recomputes roots until they were read and are right, also where it broke off', async () => {
     const args = ['--state', join(folder, 'roots')]
     const one = [...entries(8), entryOf(8, hashOf(8), new Uint8Array(32).fill(7))]
     const path = `/me/lab/blocks/${hashOf(8)}`
@@ -345,10 +345,20 @@ describe.concurrent('an audit by somebody who may read datasets', () => {
     await audits({ [path]: 'other bytes' })
     expect(codes).toEqual([5, 10, 10])
     expect(await readFile(join(folder, 'roots.unchecked'), 'utf8')).toBe('0')
-    // No object of it is there any more: that is told, and no fault.
+    // No object of it is there any more: that is no fault, and looked for again.
     await audits({})
     expect(codes.at(-1)).toBe(0)
-    await expect(readFile(join(folder, 'roots.unchecked'))).rejects.toThrow('ENOENT')
+    expect(await readFile(join(folder, 'roots.unchecked'), 'utf8')).toBe('0')
+  })
+
+  test('counts each block of which an object is gone, in every audit', async () => {
+    const args = ['--state', join(folder, 'gone')]
+    const root = new Uint8Array(32).fill(7)
+    const all = Array.from({ length: 9 }, (_, i) => entryOf(i, hashOf(i), i < 7 ? root : noRoot))
+    for (let audits = 0; audits < 2; audits++) {
+      const { code, summary } = await audited(all, 9, { args })
+      expect([code, summary['compared']]).toEqual([0, expect.objectContaining({ blocks: 9, unknown: 7 })])
+    }
   })
 
   test('bears a node that says what no node says', async () => {

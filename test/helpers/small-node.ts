@@ -83,6 +83,13 @@ export class SmallNode {
     ]
   }
 
+  /** What `GET /limits` says, by name. */
+  async limits(): Promise<Readonly<Record<string, number>>> {
+    const response = await fetch(`${this.#node?.url}/limits`, { headers: { authorization: `Bearer ${this.#token}` } })
+    const { limits } = (await response.json()) as { limits: Readonly<Record<string, { value: number }>> }
+    return Object.fromEntries(Object.entries(limits).map(([name, { value }]) => [name, value]))
+  }
+
   /** Rows of a dataset that are in blocks. */
   async rows(dataset: string): Promise<number> {
     const response = await fetch(`${this.#node?.url}/query`, {

@@ -2,7 +2,7 @@
 // comes and goes, answers late or not at all, by a chance of its own. The third may be a liar. What keepers have asked and been
 // told is noted.
 
-import type { Exchange } from '../../src/features/ledger/exchange.ts'
+import type { boundedFetch } from '../../src/libraries/base/bounded-fetch.ts'
 import { utf8 } from '../../src/libraries/base/bytes.ts'
 import { parsePolicy, type Policy, quorumOf } from '../../src/libraries/ledger/policy.ts'
 import { parseAddCheckpoint } from '../../src/libraries/ledger/witness.ts'
@@ -68,11 +68,11 @@ export class SimulatedWitnesses {
   }
 
   /** How a process asks them. */
-  exchangeOf(process: Process): Exchange {
+  exchangeOf(process: Process): typeof boundedFetch {
     return async (url, { signal, mostMs, body }) => {
       const broken = new Promise<never>((_, reject) => {
         const end = (): void => reject(new RangeError('no answer'))
-        signal.addEventListener('abort', end, { once: true })
+        signal?.addEventListener('abort', end, { once: true })
         this.#world.schedule(mostMs, end)
       })
       const bytes = body instanceof Uint8Array ? body : undefined

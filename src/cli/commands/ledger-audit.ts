@@ -86,7 +86,7 @@ export async function auditLedger(context: CommandContext, [url = '']: Args, opt
     const about = await aboutLedger(client)
     const dueMs = systemClock.nowMs() - delayMs(about) - graceMs
     const compared = await chains.compare(dueMs, (blocks) => status.show(`chains: ${blocks} blocks`))
-    if (state !== undefined && !audit.findings.kinds.has('another root'))
+    if (state !== undefined && chains.areRootsRead && !audit.findings.kinds.has('another root'))
       await rm(uncheckedFile(state), { force: true })
     status.clear()
     const { opened } = shown
@@ -203,7 +203,7 @@ async function auditEntries(
   await chains.open((done) => status.show(`datasets: ${done}`))
   const order = new Order()
   const entries: { readonly entry: StatementEntry; readonly index: number }[] = []
-  await tiles.scan({
+  await tiles.auditor.scan({
     head,
     isWithTiles: true,
     ...(before !== undefined && { earlier: before.head }),
@@ -223,7 +223,7 @@ async function auditEntries(
   const key = known.policy.logs.find((log) => log.key.name === head.origin)?.key
   const statements: JsonValue[] = []
   for (const { entry, index } of entries) {
-    const { ledger, time, version, node } = (await tiles.statement(entry, index)).statement
+    const { ledger, time, version, node } = (await tiles.auditor.statement(entry, index)).statement
     statements.push(objectOf({ index, time, version, node }))
     if (ledger.origin === head.origin && key !== undefined && ledger.keys.includes(verifierKeyText(key))) continue
     findings.add({ finding: 'another ledger', index, about: `the statement is of ${ledger.origin}, or of other keys` })

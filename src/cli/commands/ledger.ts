@@ -101,7 +101,7 @@ export interface RenewCommand extends NodeOptions {
 /** The identity of the new ledger goes to stdout. */
 export async function renewLedger(context: CommandContext, command: RenewCommand): Promise<number> {
   const { withStore } = await import('../../app/upkeep/repair.ts')
-  const { renewLedger: renew } = await import('../../features/ledger/renew.ts')
+  const { renewLedger: renew } = await import('../../features/ledger/put-back.ts')
   const config = context.entry.loadConfig({ 'log-level': 'warn', ...command.flags }, command.configFile)
   const { origin, key, previous, keyFile } = await withStore(config, (store) => renew(store, config, command))
   printObject(context.form, objectOf({ origin, key, keyFile, previous: previous?.origin, size: previous?.size }))

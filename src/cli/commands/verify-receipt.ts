@@ -87,9 +87,9 @@ async function successorsOf(
   for (const other of new Set(others)) {
     try {
       const source = await sourceOf(other, judging)
-      const first = await source.tiles.first(source.head.ledger)
+      const first = await source.tiles.auditor.first(source.head.ledger)
       const claim =
-        first?.kind === 'statement' ? (await source.tiles.statement(first, 0)).statement.previous : undefined
+        first?.kind === 'statement' ? (await source.tiles.auditor.statement(first, 0)).statement.previous : undefined
       if (claim !== undefined) claims.push({ of: claim.origin, source })
     } catch (error) {
       if (failureOf(error).exitCode === exitCodes.verificationFailed) throw error
@@ -115,7 +115,7 @@ async function readAll(
   const found: { readonly entry: StatementEntry; readonly index: number }[] = []
   const status = createStatusLine()
   try {
-    await tiles.scan({
+    await tiles.auditor.scan({
       head: head.ledger,
       each: (entry, index, bytes) => {
         if (entry.kind === 'statement') found.push({ entry, index })
@@ -128,7 +128,7 @@ async function readAll(
     status.clear()
   }
   for (const { entry, index } of found) {
-    const { bytes, statement } = await tiles.statement(entry, index)
+    const { bytes, statement } = await tiles.auditor.statement(entry, index)
     const { origin } = statement.ledger
     if (origin !== head.ledger.origin) throw tiles.altered(`the statement that is entry ${index} is of ${origin}`)
     texts.set({ head, index, statement }, bytes)
@@ -144,7 +144,7 @@ async function endsOf({ tiles, head }: Source, all: Iterable<Stated>): Promise<A
     if (previous?.origin !== head.ledger.origin || root === undefined) continue
     const end = { size: previous.size, root }
     const name = `${previous.size} ${previous.root}`
-    if (!ends.has(name) && (await tiles.goesOn(end, head.ledger))) ends.set(name, { head, end })
+    if (!ends.has(name) && (await tiles.auditor.goesOn(end, head.ledger))) ends.set(name, { head, end })
   }
   return [...ends.values()]
 }
@@ -164,7 +164,7 @@ export async function evidenceOf(
       continue
     }
     const source = sources.find(({ head }) => head === one.head) ?? own
-    const hashes = await source.tiles.inclusion(index, source.head.ledger.size)
+    const hashes = await source.tiles.auditor.inclusion(index, source.head.ledger.size)
     if ('entry' in one) found = { entry: one.entry, index, hashes }
     const bytes = 'statement' in one ? texts.get(one) : undefined
     if (bytes === undefined) continue

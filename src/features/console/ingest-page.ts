@@ -1,7 +1,8 @@
 // The page on which a file is sent to a dataset: first looked at, then stored.
 
 import { sizeText } from './format.ts'
-import { html } from '../../libraries/base/html.ts'
+import { html, type Html } from '../../libraries/base/html.ts'
+import { type ParameterName, type ParameterRow, parameterRows, wordsOf } from '../../libraries/formats/parameters.ts'
 import type { Page } from './layout.ts'
 
 export interface ShownIngest {
@@ -13,14 +14,20 @@ export interface ShownIngest {
     readonly mediaType: string
     /** Of file names, without the dot. */
     readonly endings: readonly string[]
+    /** Names of the parameters that count for it and not for all. */
+    readonly parameters: readonly string[]
   }[]
 }
 
+/** Parameters that the form asks for elsewhere, or that say nothing of a file. */
+const elsewhere: readonly ParameterName[] = ['create', 'visibility', 'dryRun', 'preset']
+
 export function ingestPage({ dataset, mostBytes, formats }: ShownIngest): Page {
   const options = formats.map(
-    ({ title, mediaType, endings }) =>
-      html`<option value="${mediaType}" data-endings="${endings.join(' ')}">${title}</option>`,
+    ({ title, mediaType, endings, parameters }) =>
+      html`<option value="${mediaType}" data-endings="${endings.join(' ')}" data-parameters="${parameters.join(' ')}">${title}</option>`,
   )
+  const fields = parameterRows.filter(([name]) => !elsewhere.includes(name)).map(fieldOf)
   return {
     title: 'Send a file',
     place: 'ingest',
@@ -40,7 +47,7 @@ export function ingestPage({ dataset, mostBytes, formats }: ShownIngest): Page {
 </div>
 <label for="format">Format</label>
 <select id="format" name="format"><option value="">by extension</option>${options}</select>
-<p class="choices"><label><input type="checkbox" name="utc" value="true"> Times without a zone are UTC</label></p>
+<details><summary>How it is to be read</summary><div class="parameters">${fields}</div></details>
 <button type="submit" disabled>Preview</button>
 </form>
 <noscript><p class="note">This page needs scripts. Without scripts: <code>curl -X POST --data-binary @rows.csv -H 'Content-Type: text/csv' -H "Authorization: Bearer $TOKEN" …/account/dataset/ingest</code></p></noscript>
@@ -49,4 +56,15 @@ export function ingestPage({ dataset, mostBytes, formats }: ShownIngest): Page {
 <div id="details"></div>
 </section>`,
   }
+}
+
+/** A parameter of ingest; those of some formats are shown for these alone. */
+function fieldOf([name, row]: readonly [ParameterName, ParameterRow]): Html {
+  const words = wordsOf(row)
+  const label = html`<label for="p-${name}">${name} <span class="hint">${row.about}</span></label>`
+  const field =
+    words === undefined
+      ? html`<input type="text" id="p-${name}" name="p-${name}" spellcheck="false" autocomplete="off" autocapitalize="off">`
+      : html`<select id="p-${name}" name="p-${name}"><option value=""></option>${words.map((word) => html`<option>${word}</option>`)}</select>`
+  return html`<div class="parameter" ${row.isOfFormat === true ? html`data-of-format="${name}"` : ''}>${label}${field}</div>`
 }

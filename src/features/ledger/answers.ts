@@ -22,11 +22,10 @@ import { ledgerObjectKey } from '../../node/store/layout.ts'
 import type { ObjectStore } from '../../node/store/object-store.ts'
 import { type KeeperStatus, standingOf } from './about.ts'
 import type { BlockRecords } from '../../node/files/block-records.ts'
-import { type Included, includedAt, type LedgerTree } from './inclusion.ts'
+import { type Included, includedAt, type LedgerTree, Places } from './stored-ledger.ts'
 import { LedgerKeys, type Tagger } from './ledger-keys.ts'
-import { Places } from './places.ts'
 import { mostBatchEntries } from './records.ts'
-import { stampedAt } from './stamps.ts'
+import { stampedAt } from './time-stamps.ts'
 
 /** A keeper begins a step so often within the delay, so that what waits for one, and for its own work, is in time. */
 export const stepsPerDelay = 4

@@ -14,22 +14,27 @@ import type { Metrics } from '../../node/machine/ops/metrics.ts'
 import { settingsOf } from '../../node/options.ts'
 import { Answers, type AnswersDeps, stepsPerDelay } from './answers.ts'
 import { BlockRecords } from '../../node/files/block-records.ts'
-import { claimOrigin, defaultOrigin, ensureLedgerKey, ledgerVerifierKey } from './identity.ts'
-import { newestTree } from './inclusion.ts'
-import { Keeper } from './keeper.ts'
+import {
+  claimOrigin,
+  defaultOrigin,
+  ensureLedgerKey,
+  ledgerKeyFile,
+  ledgerRecord,
+  ledgerVerifierKey,
+  newestLedger,
+  originsUpTo,
+} from './identity.ts'
+import { newestTree, Places } from './stored-ledger.ts'
+import { Keeper, type StatementFacts } from './keeper.ts'
 import { LedgerKeys } from './ledger-keys.ts'
 import { LeftEntries } from './left-entries.ts'
-import { Places } from './places.ts'
-import { ledgerKeyFile, ledgerRecord, newestLedger, originsUpTo } from './ledgers.ts'
 import { type LedgerOptions, ledgerOptions } from './options.ts'
 import { readAskedPolicy, refuseOwnWitness } from './policy-file.ts'
 import { registerProofs, registerReceiptProofs } from './proof-routes.ts'
 import { behindOf, type KeeperStatus, standingOf, toldKeeper } from './about.ts'
 import { registerLedger } from './routes.ts'
-import { SetAside } from './set-aside.ts'
-import type { StatementFacts } from './statement.ts'
-import { TimeStamper } from './time-stamper.ts'
-import { WaitingDatasets } from './waiting.ts'
+import { SetAside, WaitingDatasets } from './waiting.ts'
+import { TimeStamper } from './time-stamps.ts'
 
 const longestWaitMs = 60_000
 /** How often it is looked which witness is to be asked, and which head is to be shown. */

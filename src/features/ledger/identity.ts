@@ -1,9 +1,10 @@
-// The identity of a ledger: a name and a key, put into the store by the first keeper and held from then on.
+// The ledgers that a store has had, and the identity of each: a name and a key, put by the first keeper and held from then on. The
+// newest is the one that is kept; the others stay readable where they were.
 
 import { toHex } from '../../libraries/base/bytes.ts'
-import { DecodeError, NodeError } from '../../libraries/base/errors.ts'
-import { isLoopback } from '../../libraries/base/loopback.ts'
+import { decoded, DecodeError, NodeError } from '../../libraries/base/errors.ts'
 import { sha256 } from '../../libraries/base/ids/native-crypto.ts'
+import { isLoopback } from '../../libraries/base/loopback.ts'
 import { signatureTypes, verifierKey, verifierKeyText } from '../../libraries/ledger/verifier-key.ts'
 import { generateNodeKey, type NodeKey, nodeKeyFromJson, nodeKeyToJson } from '../../libraries/proof/sign.ts'
 import { createPrivate, readText } from '../../node/machine/disk/files.ts'
@@ -11,7 +12,7 @@ import { ledgerObjectKey } from '../../node/store/layout.ts'
 import type { ObjectStore } from '../../node/store/object-store.ts'
 import { putOnce } from '../../node/store/records.ts'
 import { originForm } from './options.ts'
-import { originCodec } from './records.ts'
+import { originCodec, type OriginRecord } from './records.ts'
 
 /** The key that signs heads, in the form of a node key; made where there is none. Throws NodeError `InvalidParameter`. */
 export async function ensureLedgerKey(path: string): Promise<NodeKey> {
@@ -60,4 +61,34 @@ export async function claimOrigin(
   if (origin === own.origin && key === own.key) return undefined
   if (origin !== own.origin) return `the ledger of this store is ${origin}, not ${own.origin}`
   return `the ledger of this store has another key: ${key}. All builders need the same --ledger-key`
+}
+
+type Reading = Pick<ObjectStore, 'get'>
+
+/** Number of the newest ledger of a store, from 1; 0 where it has none. */
+export async function newestLedger({ get }: Reading): Promise<number> {
+  let ledger = 0
+  while ((await get(ledgerObjectKey(ledger + 1, 'origin'))) !== undefined) ledger++
+  return ledger
+}
+
+/** Who a ledger is; undefined where there is none, or no whole record of it. */
+export async function ledgerRecord({ get }: Reading, ledger: number): Promise<OriginRecord | undefined> {
+  const bytes = await get(ledgerObjectKey(ledger, 'origin'))
+  return bytes && decoded(() => originCodec.decode(bytes))
+}
+
+/** File of the key of the n-th ledger, beside that of the first. */
+export function ledgerKeyFile(first: string, ledger: number): string {
+  return ledger <= 1 ? first : first.replace(/(\.json)?$/, (end) => `-${ledger}${end}`)
+}
+
+/** Origins of the ledgers up to the newest, oldest first. */
+export async function originsUpTo(reading: Reading, newest: number): Promise<readonly string[]> {
+  const origins: string[] = []
+  for (let ledger = 1; ledger <= newest; ledger++) {
+    const record = await ledgerRecord(reading, ledger)
+    if (record !== undefined) origins.push(record.origin)
+  }
+  return origins
 }

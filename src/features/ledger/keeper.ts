@@ -1,30 +1,34 @@
 // The keeper of a ledger, one in each builder: it makes entries of committed blocks, puts them as batches of which the first of
 // each number stands, stores the tiles, and has the head published (publisher.ts). Nothing is signed before its batch is durable,
 // so two keepers can sign one tree only; what one of them has done the other takes over. Nothing is entered after a start before a
-// quorum of witnesses has said that it holds no larger tree.
+// quorum of witnesses has said that it holds no larger tree. The first entry is a statement of the node, and another comes when one
+// of its facts has changed, so also when a key of the node is retired.
 
 import { isDeepStrictEqual } from 'node:util'
+import { toHex } from '../../libraries/base/bytes.ts'
 import { type Clock, timeText } from '../../libraries/base/clock.ts'
-import { DecodeError, HaltError } from '../../libraries/base/errors.ts'
+import { DecodeError, HaltError, NodeError } from '../../libraries/base/errors.ts'
+import { canonicalText } from '../../libraries/base/json/canonical.ts'
+import { fromPlain } from '../../libraries/base/json/json.ts'
 import type { Logger } from '../../libraries/base/logger.ts'
+import { entryBytes } from '../../libraries/ledger/entry.ts'
 import type { Policy } from '../../libraries/ledger/policy.ts'
+import { parseStatement, type Statement, statementBytes, statementEntry } from '../../libraries/ledger/statement.ts'
 import { signatureTypes, type Signer, verifierKey, verifierKeyText } from '../../libraries/ledger/verifier-key.ts'
-import type { Statement } from '../../libraries/ledger/statement.ts'
 import type { NodeKey } from '../../libraries/proof/sign.ts'
 import { ledgerBatchKey, ledgerObjectKey, ledgerStateKey, ledgerStatesOf } from '../../node/store/layout.ts'
 import type { ObjectStore } from '../../node/store/object-store.ts'
 import { listNumbers } from '../../node/store/records.ts'
-import type { Exchange } from './exchange.ts'
+import { listSigners } from '../../node/store/signers.ts'
+import type { boundedFetch } from '../../libraries/base/bounded-fetch.ts'
 import type { History } from './history.ts'
 import type { LeftEntries } from './left-entries.ts'
-import { OldTiles } from './old-tiles.ts'
-import { readHistory } from './places.ts'
+import { readHistory } from './stored-ledger.ts'
 import { policyOf } from './policy-file.ts'
 import { Publisher } from './publisher.ts'
-import { batchCodec, type BatchRecord, batchesPerState, mostBatchEntries, stateCodec } from './records.ts'
-import { Regression } from './regression.ts'
-import { putStatement, retiredKeys, saysFacts, type StatementFacts } from './statement.ts'
-import { TreeFiles } from './tree-files.ts'
+import { Regression } from './put-back.ts'
+import { batchCodec, batchesPerState, type BatchRecord, mostBatchEntries, stateCodec } from './records.ts'
+import { OldTiles, TreeFiles } from './tree-files.ts'
 import type { WaitingDatasets } from './waiting.ts'
 
 /** States that are kept. */
@@ -57,7 +61,7 @@ export interface KeeperDeps {
   /** How long a head waits for its quorum; undefined: until it is met. */
   readonly waitMs?: number | undefined
   /** How witnesses are asked; over HTTP where it is absent. */
-  readonly exchange?: Exchange
+  readonly exchange?: typeof boundedFetch
 }
 
 export type KeeperState =
@@ -242,4 +246,44 @@ export class Keeper {
     const stored = await listNumbers(store, ledgerStatesOf(ledger))
     for (const old of stored.slice(0, -statesKept)) await store.delete(ledgerStateKey(ledger, old))
   }
+}
+
+/** What a statement says beside its time, its node and the keys that the node had. */
+export type StatementFacts = Omit<Statement, 'time' | 'retired'>
+
+/** The former keys of the nodes over this store, as statements have them. Throws NodeError `StoreUnavailable`. */
+export async function retiredKeys(store: ObjectStore): Promise<Statement['retired']> {
+  const signers = await listSigners(store).catch((cause: unknown) => {
+    if (!(cause instanceof DecodeError)) throw cause
+    throw new NodeError('StoreUnavailable', 'What the store has of retired keys is damaged.', { cause })
+  })
+  const keys = signers.flatMap(({ did, retired }) =>
+    retired === undefined ? [] : [{ node: did, at: retired.at, why: retired.why }],
+  )
+  const text = ({ at, node }: (typeof keys)[number]): string => `${at} ${node}`
+  return keys.sort((a, b) => (text(a) < text(b) ? -1 : 1))
+}
+
+/** Stores a statement of these facts; its entry. Durable when it resolves. */
+export async function putStatement(
+  store: ObjectStore,
+  statement: Statement,
+  { ledger, key }: { readonly ledger: number; readonly key: NodeKey },
+): Promise<Uint8Array> {
+  const bytes = statementBytes(statement, key)
+  const entry = statementEntry(bytes)
+  await store.put(ledgerObjectKey(ledger, `statements/${toHex(entry.hash)}`), bytes)
+  return entryBytes(entry)
+}
+
+/** True when the statement with this hash says these facts of this node. Throws DecodeError where it is damaged. */
+export async function saysFacts(
+  store: ObjectStore,
+  facts: Omit<Statement, 'time'> & { readonly node: string },
+  { ledger, hash }: { readonly ledger: number; readonly hash: string },
+): Promise<boolean> {
+  const bytes = await store.get(ledgerObjectKey(ledger, `statements/${hash}`))
+  if (bytes === undefined) return false
+  const { time: _, ...said } = parseStatement(bytes)
+  return canonicalText(fromPlain(said)) === canonicalText(fromPlain(facts))
 }

@@ -16,9 +16,9 @@ import type { BlockRecords } from '../../node/files/block-records.ts'
 import type { History } from './history.ts'
 import { entriesOf } from './entries.ts'
 import type { LedgerKeys } from './ledger-keys.ts'
-import type { Places } from './places.ts'
+import type { Places } from './stored-ledger.ts'
 import { leftCodec } from './records.ts'
-import type { SetAside } from './set-aside.ts'
+import type { SetAside } from './waiting.ts'
 
 export interface LeftDeps {
   readonly store: ObjectStore

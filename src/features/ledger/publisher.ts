@@ -11,9 +11,8 @@ import { type Policy, quorumOf } from '../../libraries/ledger/policy.ts'
 import type { TreeHead } from '../../libraries/ledger/tree.ts'
 import type { Signer } from '../../libraries/ledger/verifier-key.ts'
 import type { ObjectStore } from '../../node/store/object-store.ts'
-import { type ShownHead, askWitness, shownHead } from './ask-witness.ts'
-import { AskedWitness, type Reply } from './asked.ts'
-import { type Exchange, exchange } from './exchange.ts'
+import { AskedWitness, askWitness, type Reply, type ShownHead, shownHead } from './asked-witness.ts'
+import { boundedFetch } from '../../libraries/base/bounded-fetch.ts'
 import {
   type Cosigned,
   type CosignedHead,
@@ -22,8 +21,8 @@ import {
   quorumOver,
   readHeads,
   showHead,
-} from './published.ts'
-import { storedConsistency } from './stored-tiles.ts'
+  storedTiles,
+} from './stored-ledger.ts'
 
 export interface PublisherDeps {
   readonly store: ObjectStore
@@ -37,7 +36,7 @@ export interface PublisherDeps {
   /** How long a head waits for its quorum; undefined: until it is met. */
   readonly waitMs: number | undefined
   /** How witnesses are asked; over HTTP where it is absent. */
-  readonly exchange?: Exchange | undefined
+  readonly exchange?: typeof boundedFetch | undefined
 }
 
 /** A head of this life. */
@@ -88,7 +87,7 @@ export class Publisher {
   }
 
   get #calling() {
-    return { signal: this.#stop.signal, exchange: this.#deps.exchange ?? exchange }
+    return { signal: this.#stop.signal, exchange: this.#deps.exchange ?? boundedFetch }
   }
 
   get witnesses(): readonly AskedWitness[] {
@@ -195,9 +194,10 @@ export class Publisher {
   }
 
   async #reply({ witness, url, size }: AskedWitness, { head, text, own }: SignedHead): Promise<Reply> {
+    const { store, ledger } = this.#deps
     const oldSize = Math.min(size, head.size)
     try {
-      const proof = await storedConsistency(this.#deps, oldSize, head.size)
+      const proof = await storedTiles(store, ledger).consistency(oldSize, head.size)
       const note = { text, signatures: [own] }
       return await askWitness({ witness, url, oldSize, size: head.size, proof, note, ...this.#calling })
     } catch (error) {

@@ -77,7 +77,7 @@ function named(text: string | undefined, parameter: string): string {
 }
 
 /** Parameters of ingest that have no place here; others are those of ingest. */
-const useless = ['dryRun', 'preset', 'geometry', 'layer', 'charset'] as const
+const useless = ['dryRun', 'preset', 'geometry'] as const
 
 /** Of a repeated body that brings its times nothing is stored twice; the token decides whether columns may be added. */
 function controlsOf(request: FastifyRequest, mayCreate: boolean): IngestControls {

@@ -34,7 +34,7 @@ const LogsQuery = Type.Object({
   ),
 })
 /** Parameters of ingest that have no place here; others are those of ingest. */
-const useless = ['dryRun', 'eventTimeUnit', 'geometry', 'layer', 'charset'] as const
+const useless = ['dryRun', 'eventTimeUnit', 'geometry'] as const
 
 export function registerOtlp(app: FastifyInstance, context: GatewayContext): void {
   const describes = { consumes: mediaTypes, body: Type.Object({}) }

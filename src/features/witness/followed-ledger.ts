@@ -2,8 +2,8 @@
 // without redirects. Nothing that it gives is trusted.
 
 import type { Clock } from '../../libraries/base/clock.ts'
-import type { TileSource } from '../../libraries/ledger/tile-reader.ts'
-import { exchange } from '../ledger/exchange.ts'
+import { boundedFetch } from '../../libraries/base/bounded-fetch.ts'
+import type { LedgerSource } from '../../libraries/ledger/audit.ts'
 
 const answerMs = 10_000
 
@@ -22,7 +22,7 @@ export async function inTime<T>(
   return await Promise.race([work, late]).finally(() => over.abort())
 }
 
-export class FollowedLedger implements TileSource {
+export class FollowedLedger implements LedgerSource {
   readonly #address: string
   readonly #stop: AbortSignal
 
@@ -33,18 +33,22 @@ export class FollowedLedger implements TileSource {
 
   /** Undefined for 404. Throws NotChecked. */
   async read(name: string, mostBytes: number): Promise<Uint8Array | undefined> {
-    const how = { signal: this.#stop, mostMs: answerMs }
-    const { status, bytes } = await exchange(`${this.#address}/${name}`, how).catch((cause: unknown) => {
+    const how = { signal: this.#stop, mostMs: answerMs, mostBytes }
+    const { status, bytes } = await boundedFetch(`${this.#address}/${name}`, how).catch((cause: unknown) => {
       throw new NotChecked(`${name} cannot be read`, { cause })
     })
     if (status === 404) return undefined
     if (status !== 200) throw new NotChecked(`${name} was answered with ${status}`)
-    if (bytes === undefined || bytes.length > mostBytes) throw new NotChecked(`${name} is too long, or broke off`)
+    if (typeof bytes === 'string') throw new NotChecked(`${name} is too long, or broke off`)
     return bytes
   }
 
   lacks(name: string): NotChecked {
     return new NotChecked(`${name} is not there`)
+  }
+
+  newer(): NotChecked {
+    return new NotChecked('the ledger has entries of a kind that is not known here')
   }
 
   altered(reason: string): NotChecked {

@@ -8,13 +8,13 @@ import { concatBytes, equalBytes, toHex, utf8 } from '../../libraries/base/bytes
 import { DecodeError, NodeError } from '../../libraries/base/errors.ts'
 import { sha256 } from '../../libraries/base/ids/native-crypto.ts'
 import type { Logger } from '../../libraries/base/logger.ts'
+import { Auditor, type LedgerSource } from '../../libraries/ledger/audit.ts'
 import { type Checked, checkedBytes, orderLines, parseChecked } from '../../libraries/ledger/checked.ts'
-import { blockEntryBytes, parseEntry } from '../../libraries/ledger/entry.ts'
+import { blockEntryBytes, type Entry, parseEntry } from '../../libraries/ledger/entry.ts'
 import type { Head } from '../../libraries/ledger/head.ts'
 import { Order } from '../../libraries/ledger/order.ts'
-import { TileReader, type TileSource } from '../../libraries/ledger/tile-reader.ts'
 import { fullTileWidth } from '../../libraries/ledger/tiles.ts'
-import { checkConsistency, Frontier, leafHash } from '../../libraries/ledger/tree.ts'
+import { Frontier, leafHash } from '../../libraries/ledger/tree.ts'
 import { checkedKey } from '../../node/store/layout.ts'
 import type { ObjectStore } from '../../node/store/object-store.ts'
 import { inTime, NotChecked } from './followed-ledger.ts'
@@ -38,7 +38,7 @@ export interface FollowerDeps {
   readonly logger: Logger
   /** Name of the ledger. */
   readonly origin: string
-  readonly ledger: TileSource
+  readonly ledger: LedgerSource
   readonly copies: OwnCopies
   readonly signal: AbortSignal
 }
@@ -152,20 +152,20 @@ export class Follower implements Vouching {
   /** Checks the entries below a head that are not yet checked. Each is shown to be below its root first. Throws NotChecked. */
   async #check(head: Head, signed: string): Promise<void> {
     const { ledger, copies, signal } = this.#deps
-    const reader = new TileReader(ledger, blockEntryBytes)
+    const auditor = new Auditor(ledger, blockEntryBytes)
     const before = { size: this.#frontier.size, root: this.#frontier.root() }
-    const goesOn = before.size === 0 || checkConsistency(before, head, await reader.consistency(before.size, head.size))
-    if (!goesOn) throw new NotChecked('the head is not shown to go on from what was checked')
+    if (!(await auditor.goesOn(before, head)))
+      throw new NotChecked('the head is not shown to go on from what was checked')
     copies.begin()
     for (let index = Math.floor(before.size / fullTileWidth); this.#frontier.size < head.size; index++) {
-      const entries = await reader.provenEntries(head, index)
+      const entries = await auditor.provenEntries(head, index)
       for (const [at, entry] of entries.entries()) {
         if (index * fullTileWidth + at < this.#frontier.size) continue
         if (at % entriesAtOnce === 0) await nextTurn()
         const about = await this.#judge(entry)
         if (about !== undefined) {
           const fault = { index: this.#frontier.size, about }
-          const path = (await reader.inclusion(fault.index, head.size)).map(base64Text)
+          const path = (await auditor.inclusion(fault.index, head.size)).map(base64Text)
           this.#fault = { ...fault, evidence: { signed, entry: { ...fault, bytes: base64Text(entry), path } } }
           return
         }
@@ -179,7 +179,7 @@ export class Follower implements Vouching {
 
   /** What is wrong with the next entry: a sentence. Throws NotChecked. */
   async #judge(bytes: Uint8Array): Promise<string | undefined> {
-    const entry = entryOf(bytes)
+    const entry = this.#entryOf(bytes)
     if (typeof entry === 'string') return `the entry is none: ${entry}`
     if (entry.kind === 'statement') return undefined
     const tag = toHex(entry.datasetTag)
@@ -195,6 +195,18 @@ export class Follower implements Vouching {
     else this.#ordered++
     this.#order.take(tag, entry.sequence)
     return undefined
+  }
+
+  /** Why it is none, where it is none. */
+  #entryOf(bytes: Uint8Array): Entry | string {
+    try {
+      const entry = parseEntry(bytes)
+      if (entry.kind !== 'newer') return entry
+    } catch (error) {
+      if (error instanceof DecodeError) return error.message
+      throw error
+    }
+    throw this.#deps.ledger.newer(this.#frontier.size)
   }
 
   async #keepSometimes(): Promise<void> {
@@ -217,17 +229,6 @@ export class Follower implements Vouching {
     }
     await store.replace(this.#key, checkedBytes(checked, concatBytes(lines)))
     this.#kept = { size: checked.frontier.size, atMs: clock.monotonicMs() }
-  }
-}
-
-function entryOf(bytes: Uint8Array) {
-  try {
-    const entry = parseEntry(bytes)
-    if (entry.kind === 'newer') throw new NotChecked('the ledger has entries of a kind that is not known here')
-    return entry
-  } catch (error) {
-    if (error instanceof DecodeError) return error.message
-    throw error
   }
 }
 

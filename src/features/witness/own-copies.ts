@@ -1,13 +1,13 @@
 // The copies of a replica beside the ledger of the node that it follows: which of its datasets an entry is of, and whether the entry
 // is what follows from the copy. What is not here yet is waited for.
 
-import { equalBytes, toHex } from '../../libraries/base/bytes.ts'
+import { toHex } from '../../libraries/base/bytes.ts'
 import type { Clock } from '../../libraries/base/clock.ts'
 import { DecodeError } from '../../libraries/base/errors.ts'
 import type { DatasetId } from '../../libraries/base/ids/identifiers.ts'
-import { type BlockEntry, blockTag, datasetTag } from '../../libraries/ledger/entry.ts'
-import { judgeRoots } from '../../libraries/ledger/roots.ts'
-import { blockSalt, datasetSecretsFromJson, type SecretWalk } from '../../libraries/ledger/secrets.ts'
+import { judgeEntry } from '../../libraries/ledger/audit.ts'
+import { type BlockEntry, datasetTag } from '../../libraries/ledger/entry.ts'
+import { datasetSecretsFromJson, type SecretWalk } from '../../libraries/ledger/secrets.ts'
 import type { NameRecord } from '../../libraries/odf/chain/records.ts'
 import type { Catalog } from '../../node/catalog/catalog.ts'
 import type { DatasetChain } from '../../node/catalog/dataset-chain.ts'
@@ -74,12 +74,11 @@ export class OwnCopies {
     const block = chain.blocks.at(entry.sequence)
     if (block === undefined) return 'unknown'
     const { alias } = chain.name
-    if (!equalBytes(blockTag(blockSalt(secret), block.hash), entry.blockTag)) {
+    const verdict = await judgeEntry(entry, this.#deps.records.audited({ chain, block, secret }))
+    if (verdict === 'unread') throw new NotChecked('the rows of a block cannot be read here')
+    if (verdict === 'another block')
       return { about: `it is of another block than block ${entry.sequence} of ${alias}, ${block.hash}` }
-    }
-    const roots = await judgeRoots(entry, this.#deps.records.rootsOf({ chain, block, secret }))
-    if (roots === 'unread') throw new NotChecked('the rows of a block cannot be read here')
-    return typeof roots === 'string' ? 'good' : { about: `${roots.about}: block ${entry.sequence} of ${alias}` }
+    return typeof verdict === 'string' ? 'good' : { about: `${verdict.about}: block ${entry.sequence} of ${alias}` }
   }
 
   /**

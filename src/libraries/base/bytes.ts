@@ -41,13 +41,13 @@ export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
   return true
 }
 
-const hexDigits = '0123456789abcdef'
+const hexPairs = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
 
-/** Lower-case hex. */
+/** Lower-case hex. A text that grows by two digits at a time would hold each of its pieces. */
 export function toHex(bytes: Uint8Array): string {
-  let out = ''
-  for (const byte of bytes) out += `${hexDigits[byte >> 4]}${hexDigits[byte & 15]}`
-  return out
+  const pairs: string[] = []
+  for (const byte of bytes) pairs.push(hexPairs[byte] ?? '')
+  return pairs.join('')
 }
 
 /** Bytes of a hex text (either case), or undefined when it is not hex of whole bytes. */

@@ -37,6 +37,7 @@ const hints = {
   kmz: featureLines('KMZ', 'in.kmz'),
   gml: featureLines('GML', 'in.gml'),
   xml: 'The body is XML: convert it to CSV or JSON.',
+  shp: 'The body is the .shp of a shapefile: zip it with its .dbf, .shx and .prj, and send that as application/vnd.esri.shapefile.',
   latin1: 'The text is not UTF-8: name its character set, such as charset=windows-1252.',
   semicolons:
     'The cells are separated by semicolons: say delimiter=%3B, and decimal=%2C if numbers have decimal commas.',
@@ -60,6 +61,7 @@ const magics: readonly (readonly [hex: string, look: Look, format?: string])[] =
   ['4152524f5731', 'arrow', 'arrow'],
   ['53514c69746520666f726d61742033', 'sqlite'],
   ['666762', 'flatgeobuf'],
+  ['0000270a', 'shp'],
   ['fffe', 'utf16'],
   ['feff', 'utf16'],
 ]
@@ -84,10 +86,14 @@ export function otherTypeHint(mediaType: string): string | undefined {
   return look && hints[look]
 }
 
-/** What to do about a body that was refused as `format`, by how it begins; undefined when it looks like it. */
-export function lookAlikeHint(head: Uint8Array, format: string): string | undefined {
+/**
+ * What to do about a body that was refused as `format`, by how it begins; undefined when it looks like it. `isWhole`: nothing comes
+ * after what is seen.
+ */
+export function lookAlikeHint(head: Uint8Array, format: string, isWhole = true): string | undefined {
   const look = lookAlike(head, format)
-  return look === undefined ? undefined : hints[look]
+  // Of a body that goes on, nobody knows whether it has a line end.
+  return look === undefined || (look === 'oneLine' && !isWhole) ? undefined : hints[look]
 }
 
 /** What a body that was named as `format` looks like by its first bytes; undefined when it looks like it. */

@@ -83,6 +83,7 @@ export const ingestParameters = {
     about: 'character between cells, such as ; or tab (default: a comma)',
     isOfFormat: true,
   },
+  header: { takes: ['present', 'absent'], about: 'whether the first line is a header', isOfFormat: true },
   decimal: { takes: ['.', ','], about: 'decimal sign of numbers', isOfFormat: true },
   group: { takes: 'text', about: 'sign between groups of three digits, such as . or a space', isOfFormat: true },
   quote: { takes: 'text', about: 'character around cells that hold a delimiter, or none', isOfFormat: true },

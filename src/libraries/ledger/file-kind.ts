@@ -1,35 +1,48 @@
 // Which kind of evidence a file is, by what it begins with and which members it has. Nothing is checked: a kind only says who judges.
+// What is of no kind is read through once, and none of its values is kept.
 
 import { decodeUtf8 } from '../base/bytes.ts'
 import { DecodeError } from '../base/errors.ts'
 import { parseJson } from '../base/json/json.ts'
+import { JsonError } from '../base/json/parser.ts'
 import type { JsonObject } from '../base/json/value.ts'
+import { answerBytesMost } from '../proof/proof-body.ts'
 import { brokenPromiseType } from './signed-receipt.ts'
 import { maxNoteBytes } from './note.ts'
 
 /** `other`: an answer, a bundle, or nothing that is known. `document` is what is signed; of a proof in JSON, all of it. */
 export type LedgerFile =
   | { readonly kind: 'head' | 'statement' | 'other' }
+  /** About a ledger by its members, and larger than such files are. */
+  | { readonly kind: 'too large'; readonly reason: string }
   | { readonly kind: 'proof'; readonly document?: JsonObject }
   | { readonly kind: 'receipt' | 'refusal' | 'broken promise'; readonly document: JsonObject }
 
 const other: LedgerFile = { kind: 'other' }
-/** A proof with its rows, a receipt, a refusal: none has more. */
+/** A proof of the largest record, a receipt, a refusal: none has more. */
 const maxJsonBytes = 64 * 1024 * 1024
+/** A record has at most 16 MiB, and each value in it at least two bytes. */
+const maxJsonValues = 10_000_000
+/** Each kind has one of them. */
+const tellingNames = ['type', 'evidence', 'entry', 'receiptId', 'refusal', 'bodyHash']
 
 export function kindOfFile(bytes: Uint8Array): LedgerFile {
-  const start = latin1(bytes.subarray(0, 200)).trimStart()
+  const start = String.fromCharCode(...bytes.subarray(0, 200)).trimStart()
   if (start.startsWith('c2sp.org/tlog-proof@')) return { kind: 'proof' }
   if (!start.startsWith('{')) return isNote(bytes) ? { kind: 'head' } : other
   // An answer, by its first member: it may be large.
-  if (bytes.length > maxJsonBytes || /^\{\s*"(?:commitment|input|output|subQueries)"/.test(start)) return other
+  if (bytes.length > answerBytesMost || /^\{\s*"(?:commitment|input|output|subQueries)"/.test(start)) return other
+  const tooLarge = (most: string): LedgerFile => ({ kind: 'too large', reason: `it has more than ${most}` })
   try {
-    const value = parseJson(bytes)
-    if (!(value instanceof Map)) return other
-    const document = value as JsonObject // names of JSON members are strings
+    const outline = parseJson(bytes, { keep: 'outermost' })
+    if (!(outline instanceof Map) || !tellingNames.some((name) => outline.has(name))) return other
+    if (bytes.length > maxJsonBytes) return tooLarge(`${maxJsonBytes} bytes`)
+    parseJson(bytes, { keep: 'outermost', maxValues: maxJsonValues })
+    const document = parseJson(bytes) as JsonObject // as its outline
     const file = kindOfJson(document)
     return file.kind === 'proof' ? { ...file, document } : file
   } catch (error) {
+    if (error instanceof JsonError && error.fault === 'values') return tooLarge(`${maxJsonValues} values`)
     if (error instanceof DecodeError) return other
     throw error
   }
@@ -61,8 +74,4 @@ function isNote(bytes: Uint8Array): boolean {
   } catch {
     return false
   }
-}
-
-function latin1(bytes: Uint8Array): string {
-  return String.fromCharCode(...bytes)
 }

@@ -97,6 +97,8 @@ export function judgeFile(
         return judgeReceipt(file.document, trust, beside)
       case 'broken promise':
         return judgeBroken(parseBrokenPromise(file.document), trust, beside)
+      case 'too large':
+        return { kind, verdict: 'impossible', reason: file.reason }
     }
   } catch (error) {
     if (error instanceof DecodeError) return { kind, verdict: 'altered', reason: error.message }

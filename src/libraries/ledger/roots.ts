@@ -84,39 +84,3 @@ export function isBelow(root: Uint8Array, leaf: Uint8Array, { index, count, path
 export function countedRoot(count: number, tree: Uint8Array): Uint8Array {
   return sha256(concatBytes([u64Bytes(count), tree]))
 }
-
-/** The roots of an entry, or the first bytes of each. */
-export interface EntryRoots {
-  readonly batchRoot: Uint8Array
-  readonly rowRoot: Uint8Array
-}
-
-export function hasRoots({ batchRoot, rowRoot }: EntryRoots): boolean {
-  return !isOf(noRoot, batchRoot) || !isOf(noRoot, rowRoot)
-}
-
-/** Recomputes the roots of a block: `noRoot` where it has none, undefined where something that it takes is not to be had. */
-export interface BlockRoots {
-  batches(): Promise<Uint8Array | undefined>
-  rows(): Promise<Uint8Array | undefined>
-}
-
-/** What is wrong: a sentence. `none`: the entry has no roots. `unread`: not both of them could be recomputed. */
-export type RootsVerdict = 'good' | 'none' | 'unread' | { readonly about: string }
-
-/** Holds the roots that an entry has against its block. Roots that it has not are no promise. */
-export async function judgeRoots({ batchRoot, rowRoot }: EntryRoots, block: BlockRoots): Promise<RootsVerdict> {
-  if (!hasRoots({ batchRoot, rowRoot })) return 'none'
-  const batches = isOf(noRoot, batchRoot) ? batchRoot : await block.batches()
-  if (batches !== undefined && !isOf(batches, batchRoot)) {
-    return { about: 'the root of batches is not that of the batches of the block' }
-  }
-  const rows = isOf(noRoot, rowRoot) ? rowRoot : await block.rows()
-  if (rows !== undefined && !isOf(rows, rowRoot))
-    return { about: 'the root of rows is not that of the rows of the block' }
-  return batches === undefined || rows === undefined ? 'unread' : 'good'
-}
-
-function isOf(root: Uint8Array, kept: Uint8Array): boolean {
-  return equalBytes(root.subarray(0, kept.length), kept)
-}

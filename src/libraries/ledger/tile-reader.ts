@@ -1,9 +1,18 @@
 // Reads a ledger out of its tiles, none of them trusted: entries, and proofs that show something where they lead to a root that
 // is signed. Where the tiles come from is the source's matter.
 
+import { must } from '../base/assert.ts'
 import { equalBytes } from '../base/bytes.ts'
 import { DecodeError } from '../base/errors.ts'
-import { consistencyProof, consistencyTiles, inclusionProof, inclusionTiles, type TileHashes } from './tile-proofs.ts'
+import {
+  consistencyProof,
+  consistencyTiles,
+  inclusionProof,
+  inclusionTiles,
+  rootOf,
+  rootTiles,
+  type TileHashes,
+} from './tile-proofs.ts'
 import { entriesOfBundle, fullTileWidth, hashesOfTile, maxEntryBytes, type Tile, tileIn, tileName } from './tiles.ts'
 import { hashBytes, leafHash, rootFromInclusion, type TreeHead } from './tree.ts'
 
@@ -48,7 +57,7 @@ export class TileReader {
     const start = index * fullTileWidth
     const isOwn = (level: Tile['level'], at: number): boolean => level === 0 && at === index
     const others = inclusionTiles(start, size).filter((tile) => !isOwn(tile.level, tile.index))
-    const hashes = await this.#hashes(others)
+    const hashes = await this.#hashes(others, size)
     // What is beside the first entry in its bundle follows from the others.
     const path = inclusionProof(start, size, (level, at) => {
       const own = isOwn(level, Math.floor(at / fullTileWidth)) ? leaves[at % fullTileWidth] : undefined
@@ -59,13 +68,19 @@ export class TileReader {
     throw this.#source.altered(`the entries from ${start} on do not lead to the root that is signed`)
   }
 
-  async inclusion(index: number, size: number): Promise<Uint8Array[]> {
-    return inclusionProof(index, size, await this.#hashes(inclusionTiles(index, size)))
+  /** The proof that an entry is in the tree of `size` leaves, out of the tiles of the tree that it has grown to. */
+  async inclusion(index: number, size: number, grown: number = size): Promise<Uint8Array[]> {
+    return inclusionProof(index, size, await this.#hashes(inclusionTiles(index, size), grown))
+  }
+
+  /** The root of the first `size` leaves, one or more, out of the same. */
+  async root(size: number, grown: number): Promise<Uint8Array> {
+    return rootOf(size, await this.#hashes(rootTiles(size), grown))
   }
 
   /** The proof that the tree of `newer` leaves begins with those of that of `older`. */
   async consistency(older: number, newer: number): Promise<Uint8Array[]> {
-    return consistencyProof(older, newer, await this.#hashes(consistencyTiles(older, newer)))
+    return consistencyProof(older, newer, await this.#hashes(consistencyTiles(older, newer), newer))
   }
 
   /** Its bytes. A tile that is not full may be there as the full one that it became. */
@@ -86,9 +101,13 @@ export class TileReader {
     )
   }
 
-  async #hashes(tiles: readonly Tile[]): Promise<TileHashes> {
+  /** The hashes in these tiles, as wide as they are in a tree of this size. */
+  async #hashes(tiles: readonly Tile[], size: number): Promise<TileHashes> {
     const read = await Promise.all(
-      tiles.map(async (tile) => [placeOf(tile.level, tile.index), await this.#hashesOf(tile)] as const),
+      tiles.map(async ({ level, index }) => {
+        const tile = must(tileIn(size, level, index), 'a larger tree has it, too')
+        return [placeOf(level, index), await this.#hashesOf(tile)] as const
+      }),
     )
     const found = new Map(read)
     return (level, at) => {

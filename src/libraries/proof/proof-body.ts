@@ -7,6 +7,9 @@ import { DecodeError, NodeError } from '../base/errors.ts'
 import type { JsonObject, JsonValue } from '../base/json/value.ts'
 import type { Commitment } from './commitment.ts'
 
+/** A saved answer has no more bytes: the rows of one have at most 256 MiB. */
+export const answerBytesMost = 300 * 1024 * 1024
+
 /** A body of the right shape; values as received. */
 export interface ProofBody {
   readonly input: JsonObject
@@ -72,10 +75,29 @@ const bodyShape: Shape<ProofBody> = map(
   }),
 )
 
+/** Of an answer whose arrays and objects are read later. */
+const outlineShape: Shape<unknown> = object({
+  input: jsonObject,
+  output: optional(jsonObject),
+  subQueries: list((value) => value),
+  commitment: jsonObject,
+  ledger: optional((value) => value),
+  proof: jsonObject,
+})
+
 /** Reads `{input, output?, subQueries, commitment, proof}`. Throws NodeError `InvalidRequest` naming the faulty member. */
 export function readProofBody(value: JsonValue): ProofBody {
+  return readAs(bodyShape, value)
+}
+
+/** Throws what `readProofBody` throws of an answer with other members, of its outermost members alone. */
+export function demandMembers(outline: JsonValue): void {
+  readAs(outlineShape, outline)
+}
+
+function readAs<T>(shape: Shape<T>, value: JsonValue): T {
   try {
-    return bodyShape(value)
+    return shape(value)
   } catch (error) {
     if (!(error instanceof ShapeError)) throw error
     if (value instanceof Map && value.has('output') && !value.has('commitment') && !value.has('proof')) {

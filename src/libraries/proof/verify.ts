@@ -9,7 +9,7 @@ import type { JsonValue } from '../base/json/value.ts'
 import { checkOutput, proofSteps } from './check.ts'
 import type { Commitment } from './commitment.ts'
 import { otherKind } from './other-kind.ts'
-import { type ProofBody, readProofBody } from './proof-body.ts'
+import { answerBytesMost, demandMembers, type ProofBody, readProofBody } from './proof-body.ts'
 import { readSignedAnswer, type SignedAnswer } from './signed-answer.ts'
 
 export { type ExplainedLine, explain, type Findings, type Relation } from './explain.ts'
@@ -125,6 +125,11 @@ export function verifyOffline(answer: Uint8Array | string, options: OfflineOptio
 }
 
 function readBody(answer: Uint8Array | string, apart: Uint8Array | string | undefined): ProofBody {
+  if (answer.length > answerBytesMost) {
+    throw new NodeError('InvalidRequest', `This is no saved answer: it has more than ${answerBytesMost} bytes.`)
+  }
+  // What is no answer is refused before its values are made: they take many times its bytes.
+  demandMembers(parseJson(answer, { maxDepth, keep: 'outermost' }))
   const body = readProofBody(parseJson(answer, { maxDepth }))
   if (apart === undefined || body.output !== undefined) return body
   const saved = parseJson(apart, { maxDepth })

@@ -16,7 +16,7 @@ const maxCommentDepth = 100
 
 const space = /[\s\u00a0\u2000-\u200b\u202f\u205f\u3000\ufeff]+/y
 const word = /[A-Za-z_\u0080-\uffff][A-Za-z0-9_$\u0080-\uffff]*/y
-const numeral = /(?:\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(?:[eE][+-]?\d[\d_]*)?/y
+const numeral = /(?:\d+(?:_\d+)*\.?(?:\d+(?:_\d+)*)?|\.\d+(?:_\d+)*)(?:[eE][+-]?\d+(?:_\d+)*)?/y
 const dollarTag = /\$(?:[A-Za-z_\u0080-\uffff][A-Za-z0-9_\u0080-\uffff]*)?\$/y
 const parameter = /\?|\$(?:\d+|[A-Za-z_\u0080-\uffff][A-Za-z0-9_\u0080-\uffff]*)/y
 const operator = /::|:=|->>|->|[<>=!~^|&@#*/%+-]+|./suy

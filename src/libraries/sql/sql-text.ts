@@ -3,6 +3,7 @@
 
 import { positionAt } from '../base/json/parser.ts'
 import { NodeError, type TextPosition } from '../base/errors.ts'
+import { shortened } from '../base/shortened.ts'
 import { foldAscii } from '../model/names.ts'
 import type { Parameter } from '../model/parameters.ts'
 import type { QuotedSql } from './offset-word.ts'
@@ -40,7 +41,7 @@ const refusedWords = names(`
 `)
 
 /**
- * Throws NodeError `SqlSyntax` for an empty text or one with NUL, `SqlValue` for a number beyond a double, and
+ * Throws NodeError `SqlSyntax` for an empty text, one with NUL or with letters right behind a number, `SqlValue` for a number beyond a double, and
  * `QueryNotAllowed` for anything that cannot be one query.
  */
 export function checkStatementKind(sql: string): void {
@@ -66,11 +67,28 @@ export function checkStatementKind(sql: string): void {
   if (second !== undefined) {
     throw notAllowed({ construct: 'more than one statement', position: positionAt(sql, second.start) })
   }
-  for (const { kind, start, end } of tokens) {
+  for (const [index, { kind, start, end }] of tokens.entries()) {
+    const next = tokens[index + 1]
+    if (kind === 'number' && next?.kind === 'word' && next.start === end) {
+      throw lettersBehindNumber(sql.slice(start, end), sql.slice(end, next.end), positionAt(sql, start))
+    }
     if (kind === 'number' && Number(sql.slice(start, end).replaceAll('_', '')) === Number.POSITIVE_INFINITY) {
       throw numberTooLarge(positionAt(sql, start))
     }
   }
+}
+
+/** The engine takes the letters for a name: `0x1F` is `0 AS x1F`, and `1__0` is `1 AS __0`. */
+function lettersBehindNumber(number: string, letters: string, position: TextPosition): NodeError {
+  const written = shortened(number + letters, 40)
+  const value = /^0(?:x[0-9a-f]+|o[0-7]+|b[01]+)$/i.test(written) ? BigInt(written) : undefined
+  return new NodeError('SqlSyntax', `${written} is no number: letters come right behind its digits.`, {
+    hint:
+      value === undefined
+        ? 'Put a space behind the number, or the whole in double quotes where it is a name.'
+        : `Numbers are decimal: write ${value}.`,
+    position,
+  })
 }
 
 /** The refusal of a number that only infinity could stand for: the engine's tree has no form for it. */

@@ -142,7 +142,7 @@ export class NativeEngine {
   }
 
   #unusable(why: string): NodeError {
-    return new NodeError('EngineUnavailable', `The engine DuckDB ${this.version} of this machine ${why}.`, {
+    return new NodeError('EngineUnavailable', `The engine DuckDB ${this.version} in ${this.folder} ${why}.`, {
       hint: addingHint(this.version),
     })
   }

@@ -11,15 +11,9 @@ import type { Hash } from '../../libraries/base/ids/identifiers.ts'
 import { limitTable } from '../../libraries/base/limits.ts'
 import { parseJson } from '../../libraries/base/json/json.ts'
 import type { JsonObject, JsonValue } from '../../libraries/base/json/value.ts'
+import type { AuditedBlock } from '../../libraries/ledger/audit.ts'
 import { noRoot } from '../../libraries/ledger/entry.ts'
-import {
-  batchRecords,
-  batchSalt,
-  type BlockRoots,
-  isBelow,
-  recordLeaf,
-  type RecordPlace,
-} from '../../libraries/ledger/roots.ts'
+import { batchRecords, batchSalt, isBelow, recordLeaf, type RecordPlace } from '../../libraries/ledger/roots.ts'
 import { fullTileWidth } from '../../libraries/ledger/tiles.ts'
 import type { DatasetChain } from '../catalog/dataset-chain.ts'
 import { Checkpoints } from '../catalog/outcomes.ts'
@@ -101,9 +95,11 @@ export class BlockRecords {
     return { root, shown: { place: placeIn(tree, at, tile), record: objectOf(records[at]) } }
   }
 
-  /** Its roots, as a reader recomputes them. They throw as `batches` and `rows`. */
-  rootsOf(open: OpenBlock): BlockRoots {
+  /** What an auditor holds its entry against. It throws as `batches` and `rows`. */
+  audited(open: OpenBlock): AuditedBlock {
     return {
+      hash: open.block.hash,
+      secret: open.secret,
       batches: async () => (await this.batches(open))?.root ?? noRoot,
       rows: async () => (sliceOf(open) === undefined ? noRoot : (await this.rows(open))?.root),
     }

@@ -174,6 +174,24 @@ function isOfFormat(name: string): boolean {
   return Object.hasOwn(ingestParameters, name) && parameterRows.some(([one, row]) => one === name && row.isOfFormat)
 }
 
+/** The format of a body, and whether it has a header. Throws NodeError `InvalidParameter` where two places say otherwise. */
+export function bodyFormatOf(
+  formats: Formats,
+  { contentType, header, ruled }: Pick<IngestControls, 'contentType' | 'header' | 'ruled'>,
+): ReturnType<Formats['of']> {
+  const said = formats.of(contentType)
+  // What the request says counts before a rule.
+  const isOne = said.csvHeader === undefined || header === said.csvHeader || ruled.includes('header')
+  if (header === undefined || isOne) return { ...said, csvHeader: said.csvHeader ?? header }
+  throw new NodeError(
+    'InvalidParameter',
+    `The parameter header is ${header}, and Content-Type says ${said.csvHeader}.`,
+    {
+      hint: 'Say one of both.',
+    },
+  )
+}
+
 /** The trace of a request; several headers, like a malformed one, count as none. */
 export function traceparentOf({ traceparent }: Headers): string | undefined {
   return typeof traceparent === 'string' ? readTraceParent(traceparent) : undefined

@@ -23,7 +23,7 @@ import type { GatewayLoad, Metrics } from '../machine/ops/metrics.ts'
 import type { TaskThreads } from '../machine/work/work-pool.ts'
 import { AdmissionQueue, BodyMemory, type Admitted } from './admission.ts'
 import { BodyCost } from './body-cost.ts'
-import type { IngestControls } from './controls.ts'
+import { bodyFormatOf, type IngestControls } from './controls.ts'
 import { fateOf, isPassed, placeOf } from './fate.ts'
 import { IngestStream } from './ingest-stream.ts'
 import type { LargeBatch } from './large-batch.ts'
@@ -203,6 +203,7 @@ export class Gateway {
         body,
         contentEncoding: controls.contentEncoding,
         format: request.format,
+        dialect: controls.dialect,
         first: producer?.first ?? 0,
         rights,
       },
@@ -303,7 +304,7 @@ export class Gateway {
     const { controls, tokenId } = request
     const { limits, spoolDir, threads, clock } = this.#deps
     const receivedMs = clock.nowMs()
-    const format = await loaded(this.#deps.formats.of(controls.contentType))
+    const format = await loaded(bodyFormatOf(this.#deps.formats, controls))
     const fallbackMs = controls.eventTimeMs ?? receivedMs
     const cost = new BodyCost(limits, admitted, request.streamed !== undefined)
     const toLog = this.#largeBatchOf(request)

@@ -5,6 +5,7 @@
 
 import type { Readable } from 'node:stream'
 import { defined } from '../../libraries/base/collections.ts'
+import type { Dialect } from '../../libraries/formats/dialect/dialect.ts'
 import type { EndlessFormat } from '../../libraries/formats/format.ts'
 import { joinedWarnings } from '../../libraries/base/warnings.ts'
 import { must } from '../../libraries/base/assert.ts'
@@ -50,6 +51,7 @@ export interface StreamSource {
   readonly body: Readable
   readonly contentEncoding: ContentEncoding | undefined
   readonly format: EndlessFormat
+  readonly dialect?: Dialect | undefined
   /** Number of the first record. */
   readonly first: number
   /** Throws when the sender may not send any more. */
@@ -110,7 +112,7 @@ export class IngestStream {
       first: source.first,
       mostRows: deps.rows,
       recordBytes: deps.limits.recordBytes,
-      ends: source.format.ends,
+      ends: (header) => source.format.ends(header, source.dialect),
       hasHeader: source.format.hasHeader === true,
     })
     this.#room = this.room()

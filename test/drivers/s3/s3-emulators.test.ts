@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { testBucket, testTrial } from '../../helpers/buckets.ts'
 import { freePort } from '../../helpers/free-port.ts'
+import { until } from '../../helpers/until.ts'
 
 /** The keys that s3rver knows; moto takes all. */
 const keys = async () => ({ accessKeyId: 'S3RVER', secretAccessKey: 'S3RVER' })
@@ -26,11 +27,7 @@ for (const [program, flags, message] of emulators) {
     const url = `http://127.0.0.1:${port}`
     const server = spawn(program, flags(port, folder), { stdio: 'ignore' })
     try {
-      for (;;) {
-        if (await fetch(url).catch(() => undefined)) break
-        if (server.exitCode !== null) throw new Error(`${program} ended`)
-        await new Promise((resolve) => setTimeout(resolve, 100))
-      }
+      await until(`${program} answers`, () => fetch(url).catch(() => undefined))
       await (await testBucket({ url, keys })).s3.createBucket({ Bucket: 'tests' })
       await expect(testTrial({ url, keys })).rejects.toMatchObject({ kind: 'StoreUnavailable', message })
     } finally {

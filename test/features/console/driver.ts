@@ -3,7 +3,7 @@
 
 import axe from 'axe-core'
 import type { Page } from '../../helpers/chromium.ts'
-import { patienceMs } from '../../helpers/until.ts'
+import { patienceMs, until as untilThere } from '../../helpers/until.ts'
 
 export interface Driver {
   /** Opens an address; its visible text. */
@@ -18,6 +18,31 @@ export interface Driver {
   readonly giveToken: (token: string) => Promise<void>
   /** Faults that axe-core finds, and whether the page is wider than the window, in both schemes and at a phone's width. */
   readonly look: (screenshot?: (name: string) => Promise<void>) => Promise<readonly string[]>
+}
+
+/** What a page that checks files says of them. */
+export interface PageVerdict {
+  readonly tone: string
+  readonly headline: string
+  readonly text: string
+}
+
+/** The verdict on a file that is chosen on the page. */
+export async function chosenOn(page: Page, path: string): Promise<PageVerdict> {
+  await page.evaluate("document.querySelector('#result').replaceChildren(); document.querySelector('#file').value = ''")
+  await page.choose('#file', [path])
+  return await verdictOn(page)
+}
+
+/** The verdict, once it is there. */
+export async function verdictOn(page: Page): Promise<PageVerdict> {
+  const found = await untilThere('a verdict on the page', () =>
+    page.evaluate(`(() => {
+      const { className: tone, textContent: headline } = document.querySelector('#result h2') ?? {}
+      return tone ? { tone, headline, text: document.querySelector('#verdict').innerText } : null
+    })()`),
+  )
+  return found as PageVerdict // of these members
 }
 
 const keyCodes: Readonly<Record<string, number>> = { Tab: 9, Enter: 13, Escape: 27, ArrowDown: 40, ArrowUp: 38 }

@@ -53,7 +53,9 @@ describe.skipIf(chromium === undefined)('the ingest page in Chromium', () => {
     await said(/Sending needs a token/)
     await page.evaluate(`document.querySelector('#token-here').value = ${JSON.stringify(live.adminToken)}`)
     await press('#details form button')
-    await said(/Name the dataset/)
+    // A name is proposed after that of the file.
+    await driver.until("document.querySelector('#dataset').value === 'me/0-rows'")
+    await said(/It fits: 1 record/)
     await driver.until("document.querySelector('.session').classList.contains('held')")
     // What was chosen is chosen still.
     await driver.until("document.querySelector('#file').files.length === 1")
@@ -90,6 +92,32 @@ describe.skipIf(chromium === undefined)('the ingest page in Chromium', () => {
     expect((await live.call('/acme/fresh')).at('visibility')).toBe('private')
     expect(await page.evaluate("document.querySelector('#details a').getAttribute('href')")).toBe('/acme/fresh')
     expect(await driver.look()).toEqual([])
+  })
+
+  test('reads a table as its fields say, those of its format alone', async () => {
+    await visit('acme/office')
+    const shown = (name: string): Promise<unknown> =>
+      page.evaluate(`!document.querySelector('#p-${name}').closest('.parameter').hidden`)
+    await choose('rows.json', '[{"a":1}]')
+    expect([await shown('delimiter'), await shown('charset'), await shown('timeZone')]).toEqual([false, true, true])
+    await choose('rows.csv', 'Tag;Wert\n31.12.2025 14:05;1.234,5\n')
+    expect([await shown('delimiter'), await shown('layer')]).toEqual([true, false])
+    const fields = {
+      delimiter: ';',
+      decimal: ',',
+      group: '.',
+      dateFormat: 'dd.MM.yyyy HH:mm',
+      timeZone: 'Europe/Berlin',
+    }
+    for (const [name, value] of Object.entries(fields)) {
+      await page.evaluate(`document.querySelector('#p-${name}').value = ${JSON.stringify(value)}`)
+    }
+    await press('form.check button')
+    await said(/It fits: 1 record/)
+    expect(await driver.look()).toEqual([])
+    await press('#details button')
+    await said(/✓ Stored/)
+    expect(await rows('acme/office')).toEqual([['2025-12-31T13:05:00Z', 1234.5]])
   })
 
   test('sends a large file once, after a look at its first records', async () => {

@@ -10,7 +10,7 @@ import { type Browser, chromium, type Page, startChromium } from '../../helpers/
 import { liveNode } from '../../helpers/live-node.ts'
 import { type Driver, drive } from './driver.ts'
 import { hostileName, hostileRows } from './hostile.ts'
-import { patienceMs } from '../../helpers/until.ts'
+import { until } from '../../helpers/until.ts'
 
 const open = await liveNode()
 const closed = await liveNode({ 'anonymous-read': false })
@@ -44,15 +44,8 @@ describe.skipIf(chromium === undefined)('the SQL page in Chromium', () => {
     page.evaluate(
       "[...document.querySelectorAll('#answer tbody tr')].map((row) => [...row.cells].map((cell) => cell.innerText))",
     )
-  const downloaded = async (name: string): Promise<string> => {
-    const deadline = Date.now() + patienceMs
-    for (;;) {
-      const found = await readFile(join(downloads, name), 'utf8').catch(() => '')
-      if (found !== '') return found
-      if (Date.now() > deadline) throw new Error(`no ${name}: ${await driver.text()}`)
-      await new Promise((resolve) => setTimeout(resolve, 50))
-    }
-  }
+  const downloaded = (name: string): Promise<string> =>
+    until(`the download ${name}`, async () => (await readFile(join(downloads, name), 'utf8').catch(() => '')) || null)
   /** A browser says that an answer was an error, and that a page was left without a gesture. */
   const ofNetwork = (fault: string): boolean =>
     (fault.startsWith('Log.entryAdded') && fault.includes('Failed to load')) ||

@@ -10,14 +10,7 @@ import { randomStatement } from '../../node/engine/statement-corpus.ts'
 import { hasBrowserEngine } from '../../helpers/browser-engine.ts'
 import { type Browser, chromium, type Page, startChromium } from '../../helpers/chromium.ts'
 import { type LiveNode, startLiveNode } from '../../helpers/live-node.ts'
-import { drive } from './driver.ts'
-import { patienceMs } from '../../helpers/until.ts'
-
-interface Verdict {
-  readonly tone: string
-  readonly headline: string
-  readonly text: string
-}
+import { chosenOn, drive, type PageVerdict } from './driver.ts'
 
 const canRun = hasBrowserEngine && chromium !== undefined
 
@@ -27,21 +20,7 @@ describe.runIf(canRun)('the page that runs questions again', () => {
   let page: Page
 
   /** The verdict over a file. */
-  const choose = async (path: string): Promise<Verdict> => {
-    await page.evaluate(
-      "document.querySelector('#result').replaceChildren(); document.querySelector('#file').value = ''",
-    )
-    await page.choose('#file', [path])
-    const deadline = Date.now() + patienceMs
-    for (;;) {
-      const [tone = '', headline = '', text = ''] = (await page.evaluate(
-        `(() => { const h = document.querySelector('#result h2'); return [h?.className ?? '', h?.textContent ?? '', document.querySelector('#verdict').innerText] })()`,
-      )) as string[]
-      if (tone !== '') return { tone, headline, text }
-      if (Date.now() > deadline) throw new Error(`no verdict came: ${headline}`)
-      await new Promise((resolve) => setTimeout(resolve, 20))
-    }
-  }
+  const choose = (path: string): Promise<PageVerdict> => chosenOn(page, path)
   const saved = (text: string): string => {
     const path = newPath('json')
     writeFileSync(path, text)

@@ -20,7 +20,8 @@ import {
 import { type Browser, chromium, type Page, startChromium } from '../../helpers/chromium.ts'
 import { type LiveNode, startLiveNode } from '../../helpers/live-node.ts'
 import { ledgerOptions, runsWith } from '../../helpers/features.ts'
-import { patienceMs, until } from '../../helpers/until.ts'
+import { until } from '../../helpers/until.ts'
+import { chosenOn, type PageVerdict } from './driver.ts'
 import { keyText, witnessName } from '../../libraries/ledger/keys.ts'
 
 describe.skipIf(chromium === undefined)('a bundle on verify.html in Chromium', () => {
@@ -33,24 +34,10 @@ describe.skipIf(chromium === undefined)('a bundle on verify.html in Chromium', (
   let proof = ''
 
   /** Tone, headline and text once the verdict is there. */
-  const choose = async (
-    path: string,
-    signer = '',
-    policy = '',
-  ): Promise<{ tone: string; headline: string; text: string }> => {
-    await page.evaluate(`document.querySelector('#result').replaceChildren(); document.querySelector('#file').value = '';
-      document.querySelector('#signer').value = ${JSON.stringify(signer)};
+  const choose = async (path: string, signer = '', policy = ''): Promise<PageVerdict> => {
+    await page.evaluate(`document.querySelector('#signer').value = ${JSON.stringify(signer)};
       document.querySelector('#policy').value = ${JSON.stringify(policy)}`)
-    await page.choose('#file', [path])
-    const deadline = Date.now() + patienceMs
-    for (;;) {
-      const [tone = '', headline = '', text = ''] = (await page.evaluate(
-        `(() => { const h = document.querySelector('#result h2'); return [h?.className ?? '', h?.textContent ?? '', document.querySelector('#verdict').innerText] })()`,
-      )) as string[]
-      if (tone !== '') return { tone, headline, text }
-      if (Date.now() > deadline) throw new Error('no verdict came')
-      await new Promise((resolve) => setTimeout(resolve, 20))
-    }
+    return await chosenOn(page, path)
   }
 
   beforeAll(async () => {

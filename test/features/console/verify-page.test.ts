@@ -18,8 +18,7 @@ import { SmallLedger } from '../../libraries/ledger/proofs.ts'
 import { nodeKey, signedReceipt, signedRefusal } from '../../libraries/ledger/receipts.ts'
 import { forgeries } from '../../libraries/proof/forgeries.ts'
 import { proofVectors, verifyVectors } from '../../libraries/proof/proof-vectors.ts'
-import { drive } from './driver.ts'
-import { patienceMs } from '../../helpers/until.ts'
+import { drive, type PageVerdict, verdictOn } from './driver.ts'
 
 const key = nodeKeyFromSeed(new Uint8Array(32).fill(7))
 const live = proofVectors.find(({ name }) => name === 'float-2537.07')!
@@ -42,33 +41,21 @@ describe.skipIf(chromium === undefined)('verify.html in Chromium', () => {
     writeFileSync(path, content)
     return path
   }
-  /** Tone, headline and text of the verdict once it is there. */
-  const verdict = async (): Promise<{ tone: string; headline: string; text: string }> => {
-    const deadline = Date.now() + patienceMs
-    while (Date.now() < deadline) {
-      const found = (await page.evaluate(`(() => {
-        const head = document.querySelector('#result h2')
-        return head && { tone: head.className, headline: head.textContent, text: document.querySelector('#verdict').innerText }
-      })()`)) as { tone: string; headline: string; text: string } | null
-      if (found !== null && found.tone !== '') return found
-    }
-    throw new Error('no verdict')
-  }
   const clear = (): Promise<unknown> => page.evaluate("document.querySelector('#result').replaceChildren()")
-  const choose = async (...files: readonly string[]): ReturnType<typeof verdict> => {
+  const choose = async (...files: readonly string[]): Promise<PageVerdict> => {
     await clear()
     await page.choose(
       '#file',
       files.map((path) => resolve(path)),
     )
-    return await verdict()
+    return await verdictOn(page)
   }
-  const paste = async (text: string, signer = ''): ReturnType<typeof verdict> => {
+  const paste = async (text: string, signer = ''): Promise<PageVerdict> => {
     await clear()
     await page.evaluate(`document.querySelector('#text').value = ${JSON.stringify(text)};
       document.querySelector('#signer').value = ${JSON.stringify(signer)};
       document.querySelector('button').click()`)
-    return await verdict()
+    return await verdictOn(page)
   }
 
   beforeAll(async () => {
@@ -273,7 +260,7 @@ describe.skipIf(chromium === undefined)('verify.html in Chromium', () => {
         y: 100,
         data: { items: [], files: [path], dragOperationsMask: 1 },
       })
-    expect(await verdict()).toMatchObject({ tone: 'good' })
+    expect(await verdictOn(page)).toMatchObject({ tone: 'good' })
     await page.evaluate("document.activeElement.blur(); document.querySelector('#text').value = ''")
     const reached: unknown[] = []
     for (let i = 0; i < 5; i++) {
@@ -288,7 +275,7 @@ describe.skipIf(chromium === undefined)('verify.html in Chromium', () => {
     const folder = process.env['SCREENSHOTS']
     for (const text of [live.responseBodyBytes, live.responseBodyBytes.replace('[[2537.07', '[[2537.08'), 'x']) {
       await paste(text)
-      const { tone } = await verdict()
+      const { tone } = await verdictOn(page)
       const keep = async (name: string): Promise<void> => {
         if (folder !== undefined) writeFileSync(join(folder, `verify-${tone}-${name}`), await page.screenshot())
       }

@@ -1,10 +1,13 @@
 // The commands about ledgers against a real node: its state, an audit that goes on from the last one, and one of a node that signs
 // entries of other batches, rows and blocks than it has.
 
-import { mkdtemp, readFile, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { checkLedgers } from '../../../src/features/ledger/check.ts'
+import { History } from '../../../src/features/ledger/history.ts'
+import { batchCodec } from '../../../src/features/ledger/records.ts'
 import { toHex, utf8 } from '../../../src/libraries/base/bytes.ts'
 import { datasetTag } from '../../../src/libraries/ledger/entry.ts'
 import { headText } from '../../../src/libraries/ledger/head.ts'
@@ -13,6 +16,8 @@ import { allSecrets, datasetSaltOf, secretsToJson, secretsUpTo } from '../../../
 import { entriesOfBundle, tileIn, tileName } from '../../../src/libraries/ledger/tiles.ts'
 import { leafHash, treeRoot } from '../../../src/libraries/ledger/tree.ts'
 import { nodeKeyFromJson } from '../../../src/libraries/proof/sign.ts'
+import { openDirectoryStore } from '../../../src/node/store/directory/directory-store.ts'
+import { ledgerBatchKey } from '../../../src/node/store/layout.ts'
 import { serve, servedTree } from '../../cli/served-ledger.ts'
 import { liveNode } from '../../helpers/live-node.ts'
 import { blocksOf } from '../../helpers/page-blocks.ts'
@@ -87,6 +92,20 @@ test('a node that signs other roots or blocks than it has is found by who may re
   const signer = nodeKeyFromJson(await readFile(join(live.dataDir, 'keys', 'ledger.json'), 'utf8'))
   const origin = 'data.example/ledger'
 
+  /** What `fsck` finds in the store where its ledger has these entries. */
+  const fsck = async (others: readonly Uint8Array[]): Promise<unknown[]> => {
+    const copy = await mkdtemp(join(folder, 'store-'))
+    await cp(join(live.dataDir, 'store'), copy, { recursive: true })
+    for (const name of ['ledger/batches', 'ledger/checkpoint', 'ledger/tile'])
+      await rm(join(copy, name), { recursive: true })
+    const store = await openDirectoryStore(copy)
+    await store.put(ledgerBatchKey(1, 0), batchCodec.encode(History.empty().propose(others)))
+    const problems: unknown[] = []
+    await checkLedgers(store, (kind, message) => problems.push([kind, message]))
+    await store.close()
+    return problems
+  }
+
   /** Findings where bytes of the last entry of the dataset are others, and the ledger's own key has signed that. */
   const found = async (...changed: readonly number[]): Promise<unknown> => {
     const last = entries.findLastIndex(isOwn)
@@ -106,11 +125,16 @@ test('a node that signs other roots or blocks than it has is found by who may re
     return [
       ...lines.slice(0, -1).map(({ finding, dataset, sequence, about }) => [finding, dataset, sequence, about]),
       lines.at(-1)?.['code'],
+      ...(await fsck(others)),
     ]
   }
-  const of = (finding: string, about: string): unknown[] => [[finding, 'acme/rows', length - 1, about], 10]
+  const of = (finding: string, about: string, stored = `${about}:`): unknown[] => {
+    const message = `entry ${entries.findLastIndex(isOwn)} of ledger: ${stored} block ${length - 1} of acme/rows`
+    return [[finding, 'acme/rows', length - 1, about], 10, ['RecordDisagrees', message]]
+  }
   expect(await found()).toEqual([0])
   expect(await found(73)).toEqual(of('another root', 'the root of batches is not that of the batches of the block'))
   expect(await found(105)).toEqual(of('another root', 'the root of rows is not that of the rows of the block'))
-  expect(await found(41)).toEqual(of('another block', 'the entry is of another block than the chain has'))
+  const about = 'the entry is of another block than the chain has'
+  expect(await found(41)).toEqual(of('another block', about, 'it is of another block than'))
 })

@@ -4,7 +4,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { Keeper } from '../../../src/features/ledger/keeper.ts'
-import { Places } from '../../../src/features/ledger/places.ts'
+import { Places } from '../../../src/features/ledger/stored-ledger.ts'
 import { batchCodec, entriesOf } from '../../../src/features/ledger/records.ts'
 import { decodeUtf8, toHex, utf8 } from '../../../src/libraries/base/bytes.ts'
 import { systemClock } from '../../../src/libraries/base/clock.ts'

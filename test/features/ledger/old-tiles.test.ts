@@ -1,7 +1,7 @@
 // Partial tiles go when the full ones have been there for a while, and not before; full ones stay.
 
 import { expect, test } from 'vitest'
-import { OldTiles } from '../../../src/features/ledger/old-tiles.ts'
+import { OldTiles } from '../../../src/features/ledger/tree-files.ts'
 import { systemClock } from '../../../src/libraries/base/clock.ts'
 import { grownTiles, parseTileName, tileName } from '../../../src/libraries/ledger/tiles.ts'
 import { openMemoryStore } from '../../adapters/memory-store.ts'

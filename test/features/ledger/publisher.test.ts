@@ -2,7 +2,7 @@
 // quorum is met is found.
 
 import { describe, expect, test } from 'vitest'
-import { readHeads } from '../../../src/features/ledger/published.ts'
+import { readHeads } from '../../../src/features/ledger/stored-ledger.ts'
 import { until } from '../../helpers/until.ts'
 import {
   clock,

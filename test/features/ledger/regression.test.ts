@@ -3,9 +3,9 @@
 
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { Keeper, type KeeperDeps } from '../../../src/features/ledger/keeper.ts'
-import { readHistory } from '../../../src/features/ledger/places.ts'
+import { readHistory } from '../../../src/features/ledger/stored-ledger.ts'
 import { batchCodec } from '../../../src/features/ledger/records.ts'
-import { evidenceCodec } from '../../../src/features/ledger/regression.ts'
+import { evidenceCodec } from '../../../src/features/ledger/put-back.ts'
 import { utf8 } from '../../../src/libraries/base/bytes.ts'
 import { systemClock } from '../../../src/libraries/base/clock.ts'
 import { silentLogger } from '../../../src/libraries/base/logger.ts'

@@ -2,8 +2,7 @@
 // answers that are no time stamps, of which nothing is stored.
 
 import { afterAll, beforeEach, expect, test } from 'vitest'
-import { askAuthority } from '../../../src/features/ledger/time-stamper.ts'
-import { TimeStamper } from '../../../src/features/ledger/time-stamper.ts'
+import { askAuthority, TimeStamper } from '../../../src/features/ledger/time-stamps.ts'
 import { utf8 } from '../../../src/libraries/base/bytes.ts'
 import { sha256 } from '../../../src/libraries/base/ids/native-crypto.ts'
 import { silentLogger } from '../../../src/libraries/base/logger.ts'

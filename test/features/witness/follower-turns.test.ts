@@ -26,7 +26,8 @@ import { startToldLedgers } from './told-ledgers.ts'
 const dataset = `did:odf:fed01${'1'.repeat(64)}`
 const origin = 'data.example/ledger'
 const clock = systemClock
-const tiles = { lacks: (name: string) => new NotChecked(name), altered: (reason: string) => new NotChecked(reason) }
+const fault = (reason: string | number) => new NotChecked(String(reason))
+const tiles = { lacks: fault, altered: fault, newer: fault }
 
 test('it compares at most 32 entries in a turn', async () => {
   const store = openMemoryStore()

@@ -1,6 +1,8 @@
 // Entries, secrets and roots: their bytes, recomputed here from the words of the specification, and what each of them hides.
 
 import { createHmac } from 'node:crypto'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { concatBytes, equalBytes, toHex, utf8 } from '../../../src/libraries/base/bytes.ts'
@@ -28,6 +30,7 @@ import {
   allSecrets,
   blockSalt,
   datasetSaltOf,
+  datasetSecretsFromJson,
   secretOf,
   secretsFromJson,
   secretsToJson,
@@ -116,6 +119,26 @@ describe('secrets', () => {
       slowSecret(20),
       undefined,
     ])
+  })
+
+  test('are held in 38 bytes each, and found among 200,000', () => {
+    const pathOf = (s: number) => s.toString(2).padStart(40, '0')
+    const pairs = (count: number) =>
+      Array.from({ length: count }, (_, i): [string, string] => [pathOf(2 * i), toHex(sha256(utf8(`${i}`)))])
+    setFlagsFromString('--expose-gc')
+    const collect = runInNewContext('gc') as () => void // what the flag exposes
+    const held = (): number => {
+      collect()
+      const { heapUsed, arrayBuffers } = process.memoryUsage()
+      return heapUsed + arrayBuffers
+    }
+    const before = held()
+    const { secrets } = datasetSecretsFromJson(toHex(key), pairs(200_000))
+    expect((held() - before) / 200_000).toBeLessThan(50)
+    const found = Array.from({ length: 200_000 }, (_, i) => secrets.secretOf(2 * i))
+    expect(found).toEqual(Array.from({ length: 200_000 }, (_, i) => sha256(utf8(`${i}`))))
+    expect([1, 399_997, 399_999, 2 ** 39].map((s) => secrets.secretOf(s))).toEqual(Array.from({ length: 4 }))
+    expect([399_997, 399_998].map((s) => secrets.hasAfter(s))).toEqual([true, false])
   })
 
   test('go to JSON and back, and are refused in another form', () => {

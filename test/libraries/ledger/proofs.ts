@@ -32,14 +32,15 @@ interface Block {
 }
 
 /** Entry and documents of block `sequence` of dataset `number`. */
-function blockOf(number: number, sequence: number): Block {
+function blockOf(number: number, sequence: number, row?: JsonObject): Block {
   const ledgerKey = sha256(utf8(`key ${number}`))
   const secret = secretOf(allSecrets(ledgerKey), sequence)!
   const salt = datasetSaltOf(ledgerKey)
   const id = `did:odf:fed01${Buffer.from(sha256(utf8(`dataset ${number}`))).toString('hex')}`
   const hash = `f1620${Buffer.from(sha256(utf8(`block ${number} ${sequence}`))).toString('hex')}`
   const listed = (kind: 'batch' | 'row') => {
-    const records = recordsOf(kind, sequence, 1 + ((7 * sequence + kind.length) % 9))
+    const count = 1 + ((7 * sequence + kind.length) % 9)
+    const records = kind === 'row' && row !== undefined ? [row] : recordsOf(kind, sequence, count)
     const salts = records.map((_, i) => (kind === 'batch' ? batchSalt(secret, i) : rowSalt(secret, 10 * sequence + i)))
     const leaves = records.map((record, i) => recordLeaf(salts[i]!, record))
     const index = sequence % records.length
@@ -73,8 +74,9 @@ export class SmallLedger {
   readonly blocks: readonly Block[]
   readonly #leaves: readonly Uint8Array[]
 
-  constructor(size: number) {
-    this.blocks = Array.from({ length: size }, (_, i) => blockOf(i % 3, Math.floor(i / 3)))
+  /** `row` is the only one of each block, where it is given. */
+  constructor(size: number, row?: JsonObject) {
+    this.blocks = Array.from({ length: size }, (_, i) => blockOf(i % 3, Math.floor(i / 3), row))
     this.#leaves = this.blocks.map(({ entry }) => leafHash(entry))
   }
 

@@ -9,7 +9,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { must } from '../../../src/libraries/base/assert.ts'
 import { systemClock } from '../../../src/libraries/base/clock.ts'
 import { ChildHandle } from '../../../src/node/engine/process/child-handle.ts'
-import { openEngine } from '../../../src/node/engine/engine.ts'
+import { type Engine, openEngine } from '../../../src/node/engine/engine.ts'
 import { knownEngines } from '../../../src/node/engine/known-engines.ts'
 import { engineVersion } from '../../../src/node/engine/messages.ts'
 import { addingHint, filesOf, libraryName, NativeEngine } from '../../../src/node/engine/native-engine.ts'
@@ -79,28 +79,30 @@ describe('an engine with another file', () => {
     return modules
   }
 
-  test.each(others)('%s runs in no process', async (path) => {
-    const modules = await copied()
-    const folder = join(modules, 'node-api')
-    expect(await new NativeEngine(ofRelease, folder).digest()).toBe(await benchOptions.native.digest())
-    await appendFile(join(modules, path), 'x')
-    const engine = openEngine({ ...benchOptions, dataRoots: [modules], native: new NativeEngine(ofRelease, folder) })
-    onTestFinished(async () => await engine.close())
-    await expect(engine.prove()).rejects.toMatchObject({ kind: 'Internal' })
-    await expect(engine.analyze('SELECT 1')).rejects.toMatchObject({ kind: 'EngineUnavailable' })
-  })
-
   test.each(others)('%s, changed while the node runs, runs in no process from then on', async (path) => {
     const modules = await copied()
     const native = new NativeEngine(ofRelease, join(modules, 'node-api'))
+    const opened = (of: NativeEngine): Engine => {
+      const engine = openEngine({ ...benchOptions, dataRoots: [modules], native: of })
+      onTestFinished(async () => await engine.close())
+      return engine
+    }
+    expect(await native.digest()).toBe(await benchOptions.native.digest())
     const state = await native.state()
+    const before = opened(native)
     await appendFile(join(modules, path), 'x')
-    await expect(native.state()).rejects.toMatchObject({ kind: 'EngineUnavailable' })
+    const later = opened(new NativeEngine(ofRelease, native.folder))
+    await expect(later.prove()).rejects.toMatchObject({ kind: 'Internal' })
+    // No statement waits for a process that never starts.
+    const refused = { kind: 'EngineUnavailable', message: expect.stringContaining(native.folder) }
+    for (const engine of [before, before, later]) {
+      await expect(engine.analyze('SELECT 1')).rejects.toMatchObject(refused)
+    }
     // What its parent has read is not what it finds: it ends before it loads anything.
     const child = new ChildHandle(childSettings, { folder: native.folder, state }, systemClock)
     await expect(child.ready()).rejects.toMatchObject({ kind: 'Internal' })
     await child.exited
-    await expect(native.digest()).rejects.toMatchObject({ kind: 'EngineUnavailable' })
+    await expect(native.digest()).rejects.toMatchObject(refused)
   })
 
   test('a file that was written again as it was is read again, and runs', async () => {

@@ -154,7 +154,7 @@ test('whatever the order of queries, a process is given to nobody who may not re
       clock: systemClock,
     },
     { workers: 2, spares: 1, within: { name: 'queryMs', value: 1000 } },
-    () => undefined,
+    { onReady: () => undefined, onUnusable: () => undefined },
   )
   await pool.prove()
   onTestFinished(async () => await pool.close())

@@ -3,7 +3,12 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { quoteOffsetWord } from '../../../src/libraries/sql/offset-word.ts'
-import { positionOfByte, positionOfCodePoint, unquotedNameHint } from '../../../src/libraries/sql/sql-text.ts'
+import {
+  checkStatementKind,
+  positionOfByte,
+  positionOfCodePoint,
+  unquotedNameHint,
+} from '../../../src/libraries/sql/sql-text.ts'
 
 describe('the column', () => {
   test.each([
@@ -193,4 +198,30 @@ describe('a name without quotes', () => {
       expect(performance.now() - startMs).toBeLessThan(1_000)
     }
   })
+})
+
+describe('letters right behind a number, which the engine takes for a name,', () => {
+  test.each([
+    ['select 0x1F', '0x1F', 8, 'write 31.'],
+    ['select 1 + 0B101', '0B101', 12, 'write 5.'],
+    ['select 1abc from t', '1abc', 8, 'space'],
+    ['select 1__0', '1__0', 8, 'space'],
+    ['select 1._5', '1._5', 8, 'space'],
+    ['select a from t where 1=1and b', '1and', 25, 'space'],
+    [`select 1${'x'.repeat(99)}`, `1${'x'.repeat(39)}…`, 8, 'space'],
+  ])('are refused: %s', (sql, written, column, toDo) => {
+    const refused = expect.objectContaining({
+      kind: 'SqlSyntax',
+      message: `${written} is no number: letters come right behind its digits.`,
+      details: { position: expect.objectContaining({ line: 1, column }), hint: expect.stringContaining(toDo) },
+    })
+    expect(() => checkStatementKind(sql)).toThrow(refused)
+  })
+
+  test.each([
+    'select 1e5, 1E+5, 1.e2, .5e-1, 1e5_0, 1_000.5_0, 1., .5',
+    "select x'1F', b'101', '0x1F', $$0x1F$$",
+    'select 1 x, 1"a", [1,2][1]x, a1, a_1b, $1',
+    'select 1::int, (2)or true, 1/* */x from "1abc" t -- 0x1F',
+  ])('are none: %s', (sql) => expect(() => checkStatementKind(sql)).not.toThrow())
 })

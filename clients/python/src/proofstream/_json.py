@@ -6,9 +6,14 @@ nothing is rounded before it is hashed.
 
 import json
 import re
-from typing import Any, List, Tuple
+from json.decoder import scanstring
+from typing import Any, List, Optional, Set, Tuple
 
 MOST_DEPTH = 128
+_MARK = re.compile(r'["\[\]{}]')
+_EMPTY = re.compile(r"[ \t\n\r]*[\]}]")
+_COLON = re.compile(r"[ \t\n\r]*:")
+_OBJECT = re.compile(r"[ \t\n\r]*\{")
 
 
 class Number(str):
@@ -29,6 +34,30 @@ def parse(text: str, most_depth: int = MOST_DEPTH) -> Any:
         raise ValueError("it is nested too deeply") from None
     _check(value, most_depth)
     return value
+
+
+def outline(text: str, most_depth: int = MOST_DEPTH) -> Tuple[Optional[Set[str]], int]:
+    """The names of the members of the outermost object, None where it is none, and how many values there are in all.
+
+    No value is made: they take many times their text. ValueError for what `parse` refuses, but only for some of it.
+    """
+    names: Set[str] = set()
+    values, depth, at = 1, 0, 0
+    for mark in iter(lambda: _MARK.search(text, at), None):
+        values += text.count(",", at, mark.start())
+        at = mark.end()
+        if mark[0] == '"':
+            name, at = scanstring(text, at)
+            if depth == 1 and _COLON.match(text, at):
+                names.add(name)
+        elif mark[0] in "[{":
+            depth += 1
+            values += 0 if _EMPTY.match(text, at) else 1
+            if depth > most_depth:
+                raise ValueError("it is nested too deeply")
+        else:
+            depth -= 1
+    return names if _OBJECT.match(text) else None, values
 
 
 def canonical(value: Any) -> bytes:

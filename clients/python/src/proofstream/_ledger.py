@@ -18,6 +18,10 @@ from ._shape import base64_of, hash_text, list_of, members, natural, text_of
 
 _BROKEN = "proofstream/broken-promise/1"
 _MOST_JSON_BYTES = 64 * 1024 * 1024
+#: A record has at most 16 MiB, and each value in it at least two bytes.
+_MOST_JSON_VALUES = 10_000_000
+#: Each kind has one of them.
+_TELLING = {"type", "evidence", "entry", "receiptId", "refusal", "bodyHash"}
 #: White space of browsers, in Latin-1.
 _SPACE = "\t\n\v\f\r \xa0"
 
@@ -26,7 +30,7 @@ _SPACE = "\t\n\v\f\r \xa0"
 class Judged:
     """What is said of a file about a ledger. What was altered is a ProofError, and no verdict."""
 
-    #: `proof`, `head`, `statement`, `refusal`, `receipt` or `broken promise`.
+    #: `proof`, `head`, `statement`, `refusal`, `receipt` or `broken promise`; `too large`, where it is larger than these are.
     kind: str
     #: `included`, `signed`, `promised, not yet due`, `promise broken`, `witness quorum not met`, `not judged` or `impossible`.
     verdict: str
@@ -65,6 +69,8 @@ def verify(
         return proof.verify(file, signer)
     trust = Trust(trusted, signer, ms_of(datetime.now(timezone.utc) if now is None else now))
     try:
+        if kind == "too large":
+            return Judged(kind, "impossible", document)
         if kind in ("receipt", "broken promise", "refusal"):
             return _judge_receipt(kind, document, beside_of([_bytes_of(one) for one in beside], trusted), trust)
         return _judge(kind, data, trust)
@@ -91,11 +97,21 @@ def _kind_of(data: bytes) -> Tuple[Optional[str], Any]:
             return ("head" if is_note else None), None
         # An answer, by its first member: it may be large.
         is_answer = re.match(r'\{[\s\xa0]*"(?:commitment|input|output|subQueries)"', start, re.ASCII)
-        if len(data) > _MOST_JSON_BYTES or is_answer:
+        if is_answer or len(data) > proof.MOST_BYTES:
             return None, None
-        return _kind_of_json(_json.parse(data.decode("utf-8"), DEPTH))
+        return _kind_of_text(data.decode("utf-8"), len(data))
     except ValueError:
         return None, None
+
+
+def _kind_of_text(text: str, size: int) -> Tuple[Optional[str], Any]:
+    names, values = _json.outline(text, DEPTH)
+    if names is None or names.isdisjoint(_TELLING):
+        return None, None
+    for count, most, unit in ((size, _MOST_JSON_BYTES, "bytes"), (values, _MOST_JSON_VALUES, "values")):
+        if count > most:
+            return "too large", f"it has more than {most} {unit}"
+    return _kind_of_json(_json.parse(text, DEPTH))
 
 
 def _kind_of_json(document: Dict[str, Any]) -> Tuple[Optional[str], Any]:

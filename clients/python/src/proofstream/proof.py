@@ -16,6 +16,10 @@ from ._shape import members, text_of
 _BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 _SHA3 = bytes((0x16, 0x20))
 _ED25519 = bytes((0xED, 0x01))
+_NEEDED = ("input", "subQueries", "commitment", "proof")
+#: The rows of an answer have at most 256 MiB.
+MOST_BYTES = 300 * 1024 * 1024
+_MOST_VALUES = 1_000_000
 PROOF_TYPE = "Ed25519Signature2020"
 
 
@@ -92,8 +96,14 @@ def _demand_output(output: Any, expected: str) -> None:
 
 
 def _read(answer: Union[str, bytes]) -> Dict[str, Any]:
+    if len(answer) > MOST_BYTES:
+        raise ProofError("noProof", "InvalidRequest", f"this is no saved answer: it has more than {MOST_BYTES} bytes")
     try:
-        body = _json.parse(answer.decode("utf-8") if isinstance(answer, bytes) else answer)
+        text = answer.decode("utf-8") if isinstance(answer, bytes) else answer
+        # Of what is no answer not many values are made: they take many times its bytes.
+        names, values = _json.outline(text)
+        is_answer = names is not None and names.issuperset(_NEEDED)
+        body = _json.parse(text) if is_answer or values <= _MOST_VALUES else names and dict.fromkeys(names)
     except ValueError as error:
         raise ProofError("noProof", "MalformedJson", f"this is no saved answer: {error}") from error
     try:
@@ -103,7 +113,7 @@ def _read(answer: Union[str, bytes]) -> Dict[str, Any]:
 
 
 def _shaped(body: Any) -> Dict[str, Any]:
-    members(body, "the answer", ("input", "subQueries", "commitment", "proof"), ("output",))
+    members(body, "the answer", _NEEDED, ("output", "ledger"))
     for name in ("input", "output"):
         if name in body and not isinstance(body[name], dict):
             raise ValueError(f"{name} is not an object")

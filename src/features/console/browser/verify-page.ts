@@ -11,14 +11,13 @@ import {
   type OfflineVerdict,
   verifyOffline,
 } from '../../../libraries/proof/verify.ts'
+import { answerBytesMost } from '../../../libraries/proof/proof-body.ts'
 import { type BundleFindings, checkBundle, isBundle } from './bundle-file.ts'
 import { engineLines, ledgerTexts, type LedgerTexts } from './bundle-lines.ts'
 import { element } from './element.ts'
 import { firstRows } from './first-rows.ts'
 import { judgeLedgerFiles, policyOf } from './ledger-file.ts'
 
-/** An answer of a node has at most 256 MiB; what is larger is none. */
-const maxFileBytes = 300 * 1024 * 1024
 const rowsShown = 20
 const drawnWithinMs = 200
 
@@ -105,7 +104,7 @@ async function judge(given: readonly (File | string)[]): Promise<void> {
   if (given.length === 1 && first instanceof File && (await isBundle(first))) return await judgeBundle(first, own)
   const cannot = (why: string): void => show('unjudged', '? Cannot be judged here', [element('p', '', why)])
   const size = given.reduce((sum, one) => sum + (typeof one === 'string' ? one.length : one.size), 0)
-  if (size > maxFileBytes) return cannot('This is too large for an answer.')
+  if (size > answerBytesMost) return cannot('This is too large for an answer.')
   let sources: readonly (Uint8Array | string)[]
   try {
     sources = await Promise.all(

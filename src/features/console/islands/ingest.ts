@@ -43,20 +43,46 @@ export function start(main: HTMLElement): void {
     if (typeof batch === 'string') show(parts, 'unjudged', batch, [])
     else void look(parts, batch)
   })
+  showParameters(form, file)
   // What was looked at is no longer what the form says.
   form.addEventListener('input', () => {
+    showParameters(form, file)
     current++
     show(parts, '', '', [])
   })
   for (const name of ['dragover', 'dragleave', 'drop'] as const)
-    main.addEventListener(name, (event) => {
+    document.addEventListener(name, (event) => {
       event.preventDefault()
       drop.classList.toggle('over', name === 'dragover')
       const files = event.dataTransfer?.files
       if (name !== 'drop' || files === undefined || files.length === 0) return
       file.files = files
+      showParameters(form, file)
       form.requestSubmit()
     })
+}
+
+/** Those that count for the format; of a file whose dataset has no name yet, one is proposed. */
+function showParameters(form: HTMLFormElement, { files }: HTMLInputElement): void {
+  const ofFormat = formatOf(form, files?.[0]?.name)?.dataset['parameters']?.split(' ') ?? []
+  for (const one of form.querySelectorAll<HTMLElement>('[data-of-format]')) {
+    one.hidden = !ofFormat.includes(one.dataset['ofFormat'] ?? '')
+  }
+  const dataset = form.querySelector<HTMLInputElement>('#dataset')
+  const stem = files?.[0]?.name
+    .replace(/\.[^.]*$/, '')
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .replaceAll(/^-|-$/g, '')
+  if (dataset !== null && dataset.value === '' && stem !== undefined && stem !== '') dataset.value = `me/${stem}`
+}
+
+/** The option that is chosen, or that the name of the file means. */
+function formatOf(form: HTMLFormElement, name = ''): HTMLOptionElement | undefined {
+  const chosen = form.querySelector<HTMLSelectElement>('#format')?.selectedOptions[0]
+  if (chosen !== undefined && chosen.value !== '') return chosen
+  const ending = name.split('.').at(-1)?.toLowerCase() ?? ''
+  return form.querySelector<HTMLOptionElement>(`#format option[data-endings~="${CSS.escape(ending)}"]`) ?? undefined
 }
 
 /** The page is not loaded again, so the chosen file stays. */
@@ -75,14 +101,14 @@ function batchOf({ form, file: field }: Parts): Batch | string {
   if (!/^[^/\s]+\/[^/\s]+$/.test(alias)) return 'Name the dataset as account/dataset'
   if (file === undefined || more !== undefined) return 'Choose one file'
   if (file.size > Number(form.dataset['mostBytes'])) return 'This file is too large for one request. Split it'
-  const ending = file.name.split('.').at(-1)?.toLowerCase() ?? ''
-  const option = form.querySelector<HTMLOptionElement>(`#format option[data-endings~="${CSS.escape(ending)}"]`)
-  const mediaType = text('format') === '' ? option?.value : text('format')
+  const mediaType = formatOf(form, file.name)?.value
   if (mediaType === undefined) return 'The name of the file does not show its format. Choose one'
   const parameters = new URLSearchParams()
   if (text('create') !== '') parameters.set('create', 'true')
   if (text('create') !== '') parameters.set('visibility', text('visibility'))
-  if (text('utc') !== '') parameters.set('timeZone', 'UTC')
+  for (const field of form.querySelectorAll<HTMLInputElement | HTMLSelectElement>('.parameter:not([hidden]) [name]')) {
+    if (field.value !== '') parameters.set(field.name.slice('p-'.length), field.value)
+  }
   return { alias, file, mediaType, parameters, key: newKey() }
 }
 

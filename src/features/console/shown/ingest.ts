@@ -7,10 +7,11 @@ import type { HttpContext } from '../../../node/http/context.ts'
 
 export function ingestPageOf({ limits, formats }: HttpContext, request: FastifyRequest): Page {
   const { dataset = '' } = request.query as { dataset?: string } // validated by the route
-  const shown = formats.read.map(({ title, mediaTypes: [mediaType], extensions: endings }) => ({
+  const shown = formats.read.map(({ title, mediaTypes: [mediaType], extensions: endings, parameters = [] }) => ({
     title,
     mediaType,
     endings,
+    parameters,
   }))
   return ingestPage({ dataset, mostBytes: limits.bodyBytes, formats: shown })
 }

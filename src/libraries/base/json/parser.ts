@@ -30,6 +30,11 @@ export interface JsonOptions {
   readonly maxDepth?: number
   /** Values in all, those inside others counted; default: any number. A million empty objects take 3 MB of text. */
   readonly maxValues?: number
+  /**
+   * `all` (default); `outermost`: all of the text is read, and of its values only the members of the outermost object are
+   * kept, arrays and objects among them as empty ones. What a text is can so be told in the memory of the text.
+   */
+  readonly keep?: 'all' | 'outermost'
 }
 
 /** Parses well-formed text (no lone surrogates). Throws JsonError. */
@@ -39,21 +44,14 @@ export function parseJsonText(text: string, options: JsonOptions): JsonValue {
 
 const quote = 0x22
 const backslash = 0x5c
-const escapes: Readonly<Record<string, string>> = {
-  '"': '"',
-  '\\': '\\',
-  '/': '/',
-  b: '\b',
-  f: '\f',
-  n: '\n',
-  r: '\r',
-  t: '\t',
-}
+const escapes = '"\\/bfnrt'
 
 class Parser {
   private readonly text: string
   private readonly lastWins: boolean
   private readonly maxDepth: number
+  /** Members of objects at this depth and above are kept; items of arrays above it. */
+  private readonly keptDepth: number
   private at = 0
   private depth = 0
   private readonly maxValues: number
@@ -64,6 +62,7 @@ class Parser {
     this.lastWins = options.duplicateKeys === 'last'
     this.maxDepth = options.maxDepth ?? 64
     this.maxValues = options.maxValues ?? Number.POSITIVE_INFINITY
+    this.keptDepth = options.keep === 'outermost' ? 1 : Number.POSITIVE_INFINITY
   }
 
   parse(): JsonValue {
@@ -109,7 +108,8 @@ class Parser {
         }
         if (this.skipSpace() !== 0x3a) this.fail('syntax', 'lacks the colon after a member name')
         this.at++
-        members.set(name, this.value(this.skipSpace()))
+        const member = this.value(this.skipSpace())
+        if (this.depth <= this.keptDepth) members.set(name, member)
         next = this.skipSpace()
         if (next === 0x7d) break
         if (next !== 0x2c) this.fail('syntax', 'has neither a comma nor the end of the object here')
@@ -127,7 +127,8 @@ class Parser {
     let next = this.skipSpace()
     if (next !== 0x5d) {
       for (;;) {
-        items.push(this.value(next))
+        const item = this.value(next)
+        if (this.depth < this.keptDepth) items.push(item)
         next = this.skipSpace()
         if (next === 0x5d) break
         if (next !== 0x2c) this.fail('syntax', 'has neither a comma nor the end of the array here')
@@ -150,57 +151,46 @@ class Parser {
       }
       if (unit === backslash || !(unit >= 0x20)) {
         this.at = at
-        return this.stringWithEscapes(text.slice(start, at))
+        return this.stringWithEscapes(start)
       }
     }
   }
 
-  /** Goes on with a string at an escape or a fault; `begun` is what came before. */
-  private stringWithEscapes(begun: string): string {
+  /** Goes on with a string, begun at `start`, at an escape or a fault. */
+  private stringWithEscapes(start: number): string {
     const { text } = this
-    let out = begun
     for (;;) {
       const unit = text.charCodeAt(this.at)
       if (unit === quote) {
         this.at++
-        return out
+        // Joined piece by piece, a long text takes many times its length.
+        return JSON.parse(text.slice(start - 1, this.at)) as string // checked on the way
       }
-      if (unit === backslash) {
-        out += this.escape()
-      } else if (unit >= 0x20) {
-        const start = this.at
-        let at = start + 1
-        for (let next = text.charCodeAt(at); next >= 0x20 && next !== quote && next !== backslash;) {
-          next = text.charCodeAt(++at)
-        }
-        this.at = at
-        out += text.slice(start, at)
-      } else {
-        this.fail('syntax', Number.isNaN(unit) ? 'ends inside a string' : 'has a raw control character in a string')
-      }
+      if (unit === backslash) this.escape()
+      else if (unit >= 0x20) this.at++
+      else this.fail('syntax', Number.isNaN(unit) ? 'ends inside a string' : 'has a raw control character in a string')
     }
   }
 
-  private escape(): string {
+  private escape(): void {
     const start = this.at
     const letter = this.text.charAt(start + 1)
     if (letter !== 'u') {
-      const plain = escapes[letter]
-      if (plain === undefined) this.fail('syntax', 'has an unknown escape in a string')
+      if (letter === '' || !escapes.includes(letter)) this.fail('syntax', 'has an unknown escape in a string')
       this.at += 2
-      return plain
+      return
     }
     const unit = this.hexUnit(start)
     this.at += 6
-    if (unit < 0xd800 || unit > 0xdfff) return String.fromCharCode(unit)
+    if (unit < 0xd800 || unit > 0xdfff) return
     if (unit < 0xdc00 && this.text.startsWith('\\u', this.at)) {
       const low = this.hexUnit(this.at)
       if (low >= 0xdc00 && low <= 0xdfff) {
         this.at += 6
-        return String.fromCharCode(unit, low)
+        return
       }
     }
-    return this.fail('surrogate', 'escapes a lone surrogate', start)
+    this.fail('surrogate', 'escapes a lone surrogate', start)
   }
 
   private hexUnit(at: number): number {

@@ -46,6 +46,8 @@ export class CsvReader extends BodyReader {
   private readonly plan: TablePlan
   private readonly format: CellFormat
   private signs: CellSigns
+  /** Of cells that no column has, by place. */
+  private readonly unnamed = new Map<number, ColumnSpelling>()
   /** By column, where the dialect changes what cells are. */
   private spellings: readonly ColumnSpelling[] | undefined
   private readonly framer: CsvFramer
@@ -266,7 +268,7 @@ export class CsvReader extends BodyReader {
     for (let cell = 0; cell < count; cell++) {
       const index = layout[cell] ?? ignoredCell
       if (index < 0) {
-        if (index === valuelessCell && cells.ends[cell] !== cells.starts[cell]) this.unknownValue(bytes, end, cell)
+        if (index === valuelessCell && !this.isEmpty(cell)) this.unknownValue(bytes, end, cell)
         continue
       }
       const column = plan.columns[index]
@@ -282,6 +284,18 @@ export class CsvReader extends BodyReader {
       const kind = columns.missing(column)
       this.fault({ kind, message: columns.reason, bytes, at: start, end, column: column.name }, this.records)
     }
+  }
+
+  /** Whether a cell that no column has is without a value. */
+  private isEmpty(cell: number): boolean {
+    const { cells } = this
+    const { dialect } = this.options
+    const [start = 0, end = 0] = [cells.starts[cell], cells.ends[cell]]
+    if (start === end) return true
+    if (dialect?.nulls === undefined || cells.quoted[cell] !== 0) return false
+    const spelling = this.unnamed.get(cell) ?? new ColumnSpelling(dialect, this.names[cell] ?? '')
+    this.unnamed.set(cell, spelling)
+    return spelling.isNull(cells.source(cell), start, end)
   }
 
   private putCell(column: ColumnPlan, index: number, cell: number): RecordErrorKind | undefined {

@@ -42,6 +42,7 @@ type Given = Readonly<Record<string, unknown>>
 /** Parameters of a dialect; those of one column have its name after a dot. */
 export const dialectNames = [
   'delimiter',
+  'header',
   'decimal',
   'group',
   'quote',

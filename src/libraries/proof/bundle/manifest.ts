@@ -50,8 +50,6 @@ export const enginePath = 'engine.json'
 /** 128 bytes and more for each of so many objects. */
 export const objectsMost = 500_000
 export const manifestBytesMost = 64 * 1024 * 1024
-/** An answer of a node has at most 256 MiB. */
-export const proofBytesMost = 300 * 1024 * 1024
 /** No reader takes a longer one. */
 export const ledgerProofBytesMost = 256 * 1024
 /** Blocks hold no rows; those of nodes have some hundred bytes. */

@@ -21,9 +21,9 @@ import {
   ledgerProofBytesMost,
   manifestBytesMost,
   manifestPath,
-  proofBytesMost,
   type Manifest,
 } from './manifest.ts'
+import { answerBytesMost } from '../proof-body.ts'
 import { ByteSource, readTarHeader, tarEnd, tarHeader, tarPadding } from './tar.ts'
 
 /** The blocks that a proof names, by dataset. */
@@ -85,7 +85,7 @@ export async function readBundle(chunks: AsyncIterable<Uint8Array>, taker: Bundl
     slices: manifest.datasets.reduce((sum, { slices }) => sum + slices.length, 0),
     bytes: bundleBytes(manifest, manifestBytes),
   }
-  const asked = await taker.proof(await reader.whole(proofBytesMost), sizes)
+  const asked = await taker.proof(await reader.whole(answerBytesMost), sizes)
   const { pins } = asked
   comparePins(manifest, pins)
   const engine = await readBesides(reader, manifest, { asked, taker })

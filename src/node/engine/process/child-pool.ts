@@ -42,6 +42,7 @@ export class ChildPool {
   readonly #size: LaneSize
   readonly #settings: ChildSettings
   readonly #onReady: () => void
+  readonly #onUnusable: (error: NodeError) => void
   readonly #children = new Set<ChildHandle>()
   /** The most recently used is last: the same few processes stay warm. New ones come first. */
   #idle: ChildHandle[] = []
@@ -56,12 +57,20 @@ export class ChildPool {
   #isSwept = false
   readonly #closing = new AbortController()
 
-  /** Calls `onReady` when a process may be had that could not be had before. */
-  constructor(options: EngineOptions, size: LaneSize, onReady: () => void) {
+  /**
+   * Calls `onReady` when a process may be had that could not be had before, and `onUnusable` with NodeError
+   * `EngineUnavailable` when none is there and none can start, for the files of the engine.
+   */
+  constructor(
+    options: EngineOptions,
+    size: LaneSize,
+    { onReady, onUnusable }: { readonly onReady: () => void; readonly onUnusable: (error: NodeError) => void },
+  ) {
     assert(size.workers > 0, 'a lane has a process')
     this.#options = options
     this.#size = size
     this.#onReady = onReady
+    this.#onUnusable = onUnusable
     const { memoryBytes, resultBytes, exportBytes, dataRoots, native } = options
     const killBytes = killBytesOf(memoryBytes)
     // The engine compares the pattern of a path with these before it looks for files.
@@ -197,6 +206,8 @@ export class ChildPool {
       this.#fault = (error instanceof NodeError ? error.details.cause : undefined) ?? error
       this.#startMs = Math.min(startMostMs, 2 * this.#startMs)
       this.#options.logger.error({ reason: reasonOf(this.#fault) }, 'an engine process did not start')
+      const isUnusable = error instanceof NodeError && error.kind === 'EngineUnavailable'
+      if (isUnusable && this.#standing === 0) this.#onUnusable(error)
       await this.#options.clock.sleep(restartMs, this.#closing.signal)
     } finally {
       this.#starting--

@@ -51,7 +51,10 @@ export class Lane {
     this.#options = options
     this.#size = size
     this.#queue = new FairQueue(options.queueLimit, options.callerSharePercent)
-    this.#pool = new ChildPool(options, size, () => this.#serve())
+    this.#pool = new ChildPool(options, size, {
+      onReady: () => this.#serve(),
+      onUnusable: (error) => this.#refuseWaiting(error),
+    })
   }
 
   get pool(): Pick<ChildPool, 'prove' | 'expect' | 'fault'> {
@@ -90,8 +93,12 @@ export class Lane {
 
   async close(): Promise<void> {
     this.#closed = true
-    for (const waiter of this.#queue.drain()) waiter.refuse(draining())
+    this.#refuseWaiting(draining())
     await this.#pool.close()
+  }
+
+  #refuseWaiting(error: NodeError): void {
+    for (const waiter of this.#queue.drain()) waiter.refuse(error)
   }
 
   async #acquire(work: Work, by: Asking): Promise<ChildHandle> {

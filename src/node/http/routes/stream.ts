@@ -7,7 +7,8 @@ import { Type } from 'typebox'
 import { defined } from '../../../libraries/base/collections.ts'
 import type { EndlessFormat, Format } from '../../../libraries/formats/format.ts'
 import { loaded } from '../../../libraries/formats/registry.ts'
-import type { IngestControls } from '../../gateway/controls.ts'
+import { bodyFormatOf, type IngestControls } from '../../gateway/controls.ts'
+import { charsetNamed } from '../../../libraries/formats/dialect/charset.ts'
 import type { StreamRequest } from '../../gateway/gateway.ts'
 import type { IngestStream, StreamLine } from '../../gateway/ingest-stream.ts'
 import { producerStart } from '../../gateway/producer-start.ts'
@@ -20,7 +21,7 @@ import type { GatewayContext } from '../context.ts'
 import { problemOf } from '../problem.ts'
 import { demandGoodHandshake, type RecordSocket, RecordSockets } from '../record-sockets.ts'
 import { DatasetParams } from '../request-target.ts'
-import { demandUseful, IngestQuery, ingestRequest } from './ingest.ts'
+import { IngestQuery, ingestRequest } from './ingest.ts'
 
 const isEndless = (format: Format): format is EndlessFormat => format.kind === 'stream' && format.ends !== undefined
 
@@ -77,10 +78,9 @@ export function registerStream(app: FastifyInstance, context: GatewayContext): v
   )
 }
 
-/** Throws as `ingestRequest`, `demandUseful`, `producerStart`, `withoutKey` and `demandStream`. */
+/** Throws as `ingestRequest`, `producerStart`, `withoutKey` and `demandStream`. */
 async function streamRequest(context: GatewayContext, request: FastifyRequest): Promise<StreamRequest> {
   const { controls: said, ...asked } = await ingestRequest(context, request)
-  demandUseful(request, ['layer', 'charset'])
   const producer = producerStart(request.headers)
   const isAsked = (request.query as Readonly<Record<string, unknown>>)['dedupe'] !== undefined // loose parameters
   const controls = isAsked ? said : withoutKey(said, producer !== undefined)
@@ -183,7 +183,7 @@ function demandPlain({ contentEncoding }: IngestControls): void {
 
 /** Throws NodeErrors `UnsupportedMediaType`, `InvalidParameter` for what is asked of one batch alone. */
 async function demandStream(context: GatewayContext, controls: IngestControls): Promise<EndlessFormat> {
-  const { format, csvHeader } = await loaded(context.formats.of(controls.contentType))
+  const { format, csvHeader } = await loaded(bodyFormatOf(context.formats, controls))
   if (!isEndless(format)) {
     throw new NodeError('UnsupportedMediaType', `A stream of ${format.title} is not taken.`, {
       hint: 'Send one JSON object a line as application/x-ndjson.',
@@ -195,7 +195,18 @@ async function demandStream(context: GatewayContext, controls: IngestControls): 
       hint: 'Send the names of the columns as the first line, on each connection.',
     })
   }
-  const { idempotencyKey, dedupe, ifMatch, dryRun, contentDigests, records } = controls
+  const { idempotencyKey, dedupe, ifMatch, dryRun, contentDigests, records, dialect } = controls
+  const { kind } = charsetNamed(controls.charset ?? 'utf-8') ?? {}
+  const isWide = kind === 'utf-16' || kind === 'double'
+  if (isWide || dialect?.skipped !== undefined || dialect?.comment !== undefined) {
+    throw new NodeError(
+      'InvalidParameter',
+      'A stream has no lines beside its records, and one byte for each character.',
+      {
+        hint: `Leave out ${isWide ? 'charset, and send UTF-8' : 'skipRows and comment, and send the header first'}.`,
+      },
+    )
+  }
   const ofOneBatch = {
     'Idempotency-Key': idempotencyKey,
     dedupe,

@@ -1,19 +1,22 @@
-// Has the published heads of a ledger stamped by a time-stamp authority, one in each interval where there is a new one. The keeper
-// does not wait for it, and an authority that fails stops nothing: it is asked again at longer and longer intervals.
+// Time stamps of a ledger's heads: had from an authority, one in each interval where there is a new head, and found in the store.
+// The keeper does not wait for it, and an authority that fails stops nothing: it is asked again at longer and longer intervals.
 
+import { decodeUtf8 } from '../../libraries/base/bytes.ts'
 import { type Clock, timeText } from '../../libraries/base/clock.ts'
 import { defined } from '../../libraries/base/collections.ts'
+import { decoded, DecodeError } from '../../libraries/base/errors.ts'
+import { randomBytes } from '../../libraries/base/ids/native-crypto.ts'
 import type { Logger } from '../../libraries/base/logger.ts'
 import { parseNote } from '../../libraries/ledger/note.ts'
+import type { HeadTimestamp } from '../../libraries/ledger/proof-document.ts'
 import type { VerifierKey } from '../../libraries/ledger/verifier-key.ts'
-import { ledgerObjectKey, ledgerStampKey } from '../../node/store/layout.ts'
+import { ledgerObjectKey, ledgerStampKey, ledgerStampsKey } from '../../node/store/layout.ts'
 import type { ObjectStore } from '../../node/store/object-store.ts'
-import { ownHead } from './ask-witness.ts'
+import { ownHead } from './asked-witness.ts'
+import { type Answered, boundedFetch } from '../../libraries/base/bounded-fetch.ts'
+import { type LedgerTree, storedTiles, withTiles } from './stored-ledger.ts'
 import type { TsaOptions } from './options.ts'
-import { newestStamps, noteStamps } from './stamps.ts'
-import { DecodeError } from '../../libraries/base/errors.ts'
-import { randomBytes } from '../../libraries/base/ids/native-crypto.ts'
-import { type Answered, exchange } from './exchange.ts'
+import { mostStamps, type StampRecord, stampsCodec } from './records.ts'
 
 const firstRetryMs = 10_000
 const longestRetryMs = 600_000
@@ -120,7 +123,7 @@ export class TimeStamper {
       return { kind: 'failed', reason: `the store has another head of the size ${size} beside its time stamps` }
     }
     await store.put(ledgerStampKey(ledger, size, 'tsr'), stamping.response)
-    await noteStamps({ store, ledger })
+    await noteStamps(store, ledger)
     logger.info({ size, at: timeText(stamping.atMs) }, 'A head of the ledger has a time stamp')
     return stamping
   }
@@ -145,7 +148,7 @@ export async function askAuthority(
   const headers = { 'content-type': 'application/timestamp-query', accept: 'application/timestamp-reply' }
   let answer: Answered
   try {
-    answer = await exchange(url, {
+    answer = await boundedFetch(url, {
       signal,
       mostMs: answerMsMost,
       method: 'POST',
@@ -158,11 +161,73 @@ export async function askAuthority(
   const { status, bytes, retryAfter: retryMs } = answer
   // Some say that they have created it.
   if (status !== 200 && status !== 201) return { kind: 'failed', reason: `it answered ${status}`, retryMs }
-  if (bytes === undefined) return { kind: 'failed', reason: 'its answer is too long, or broke off' }
+  if (typeof bytes === 'string') return { kind: 'failed', reason: 'its answer is too long, or broke off' }
   try {
     return { kind: 'stamped', atMs: openTimestamp(bytes, text, nonce).atMs, response: bytes }
   } catch (error) {
     if (error instanceof DecodeError) return { kind: 'failed', reason: error.message }
     throw error
   }
+}
+
+/** The newest, smallest size first; none where the record is damaged, which the next time stamp writes anew. */
+export async function newestStamps({ get }: Pick<ObjectStore, 'get'>, ledger: number): Promise<readonly StampRecord[]> {
+  const bytes = await get(ledgerStampsKey(ledger))
+  return bytes === undefined ? [] : (decoded(() => stampsCodec.decode(bytes)) ?? [])
+}
+
+/** Writes that record anew, from what is stored. */
+export async function noteStamps(store: ObjectStore, ledger: number): Promise<void> {
+  const known = new Map((await newestStamps(store, ledger)).map((stamp) => [stamp.size, stamp]))
+  const stamps: StampRecord[] = []
+  for (const size of (await stampedSizes(store, ledger)).slice(-mostStamps)) {
+    const stamp = known.get(size) ?? (await readStamp(store, ledger, size))
+    if (stamp !== undefined) stamps.push(stamp)
+  }
+  await store.replace(ledgerStampsKey(ledger), stampsCodec.encode(stamps))
+}
+
+/** Sizes of all heads with a time stamp, smallest first. */
+async function stampedSizes(store: ObjectStore, ledger: number): Promise<readonly number[]> {
+  const names = await store.list(ledgerObjectKey(ledger, 'timestamps'))
+  const sizes = names.flatMap((name) => /^([1-9]\d{0,15})\.tsr$/.exec(name)?.[1] ?? [])
+  return sizes.map(Number).sort((a, b) => a - b)
+}
+
+async function readStamp(store: ObjectStore, ledger: number, size: number): Promise<StampRecord | undefined> {
+  const [head, response] = await Promise.all([
+    store.get(ledgerStampKey(ledger, size, 'head')),
+    store.get(ledgerStampKey(ledger, size, 'tsr')),
+  ])
+  if (head === undefined || response === undefined) return undefined
+  const { openTimestamp } = await import('../../libraries/ledger/timestamp-token.ts')
+  return decoded(() => ({ size, at: timeText(openTimestamp(response, parseNote(head).text).atMs) }))
+}
+
+/**
+ * The first stamped head that holds an entry, with the proof that it does; undefined where no stamped head has the entry with this
+ * index yet. Throws DecodeError where what is stored is damaged.
+ */
+export async function stampedAt(tree: LedgerTree, index: number): Promise<HeadTimestamp | undefined> {
+  const { store, ledger } = tree
+  const size = await firstSizeBeyond(tree, index)
+  if (size === undefined) return undefined
+  const head = await store.get(ledgerStampKey(ledger, size, 'head'))
+  const token = await store.get(ledgerStampKey(ledger, size, 'tsr'))
+  if (head === undefined || token === undefined) return undefined
+  return await withTiles(async () => {
+    const newest = (await tree.heads()).reduce((most, one) => Math.max(most, one.size), 0)
+    // The published head may for a moment be an older one.
+    if (newest < size) return undefined
+    const hashes = await storedTiles(store, ledger).inclusion(index, size, newest)
+    return { size, head: decodeUtf8(head), hashes, token }
+  })
+}
+
+/** All sizes are listed only for entries that are older than those that are noted. */
+async function firstSizeBeyond(tree: LedgerTree, index: number): Promise<number | undefined> {
+  const noted = (await newestStamps(tree.store, tree.ledger)).map(({ size }) => size)
+  if ((noted.at(-1) ?? 0) <= index) return undefined
+  const isNoted = noted.length < mostStamps || (noted[0] ?? 0) <= index
+  return (isNoted ? noted : await stampedSizes(tree.store, tree.ledger)).find((size) => size > index)
 }

@@ -3,10 +3,10 @@
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { readControls } from '../../../../src/node/gateway/controls.ts'
-import type { FormatOptions } from '../../../../src/libraries/formats/format.ts'
-import { defined } from '../../../../src/libraries/base/collections.ts'
-import { infer, readBytes, readerOptions, rowsOf } from '../reading.ts'
+import { readControls } from '../../src/node/gateway/controls.ts'
+import type { FormatOptions } from '../../src/libraries/formats/format.ts'
+import { defined } from '../../src/libraries/base/collections.ts'
+import { infer, readBytes, readerOptions, rowsOf } from '../libraries/formats/reading.ts'
 
 interface Table {
   readonly params: Readonly<Record<string, string>>
@@ -18,7 +18,7 @@ const count = Number(process.env['DIALECTS'] ?? 200)
 const seed = process.env['SEED'] ?? '46'
 
 function tables(): Table[] {
-  const script = join(import.meta.dirname, 'tables.py')
+  const script = join(import.meta.dirname, 'python/tables.py')
   const text = execFileSync('python3', [script, seed, String(count)], { encoding: 'utf8', maxBuffer: 2 ** 28 })
   return text
     .trimEnd()
