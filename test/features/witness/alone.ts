@@ -6,20 +6,18 @@ import { createInterface } from 'node:readline'
 import { programPath } from '../../helpers/run-node.ts'
 
 export interface Alone {
-  /** Of the node. */
   readonly node: string
-  /** Of the witness, below it. */
+  /** Below it. */
   readonly url: string
   readonly key: string
   /** Sends `signal` and waits for the end; the exit code. */
   readonly end: (signal: 'SIGTERM' | 'SIGKILL') => Promise<number | null>
 }
 
-const serving = ['serve', '--roles', 'witness']
-
 /** Starts one over a directory; resolves when it says that it answers. */
 export async function startAlone(policy: string, data: string): Promise<Alone> {
-  return await startAs([...serving, '--ledger-policy', policy, '--data', data, '--ledger-origin', 'w.example/w1'])
+  const own = ['--ledger-policy', policy, '--data', data, '--ledger-origin', 'w.example/w1']
+  return await startAs(['serve', '--roles', 'witness', ...own])
 }
 
 /** The same with these arguments, on a free port. */
@@ -49,10 +47,10 @@ export async function startAs(args: readonly string[], cwd = process.cwd()): Pro
 export async function added(
   url: string,
   body: Uint8Array | string,
-): Promise<{ readonly status: number; readonly text: string; readonly type: string | null } | undefined> {
+): Promise<{ readonly status: number; readonly text: string } | undefined> {
   try {
     const answer = await fetch(`${url}/add-checkpoint`, { method: 'POST', body: Buffer.from(body) })
-    return { status: answer.status, text: await answer.text(), type: answer.headers.get('content-type') }
+    return { status: answer.status, text: await answer.text() }
   } catch {
     return undefined
   }
