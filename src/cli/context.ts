@@ -57,7 +57,7 @@ export function outputOption(): Option {
   const files = fileFormNames.map((name) => `.${name}`).join(' ')
   return new Option(
     '-o, --output <form|file>',
-    `form of the data (${forms}; table on a terminal and ndjson elsewhere by default), or a file for rows. The name of the file decides its form (${files}; .tar for a bundle, .tlog-proof for a proof of the ledger), or the directory of an Iceberg table`,
+    `form of the data (${forms}; table on a terminal and ndjson elsewhere by default), or a file for rows. The name of the file decides its form (${files}; .tar for a bundle, .tlog-proof for a proof of the ledger). An Iceberg table is a directory`,
   ).argParser(readOutput)
 }
 

@@ -236,7 +236,7 @@ function addReadCommands(program: Command, runner: Runner): void {
     .addOption(
       new Option(
         '-f, --format <format>',
-        'form of the rows (default: by the name of the file); iceberg: the files of an Iceberg table in the directory of -o, where a repeat adds what is new',
+        'form of the rows (default: by the name of the file). With iceberg, -o names the directory of a table, and a repeat adds what is new',
       ).choices([...fileFormNames, 'iceberg']),
     )
     .option('--at <block>', 'as of this block, by its hash; of an Iceberg table by its sequence, too')
