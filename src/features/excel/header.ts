@@ -10,6 +10,7 @@ import {
   type HeaderName,
   headerNames,
   judgeHeader,
+  positionName,
 } from '../../libraries/formats/csv/header.ts'
 import { RecordPlace } from '../../libraries/formats/fault-log.ts'
 import type { CsvHeader } from '../../libraries/formats/format.ts'
@@ -48,8 +49,9 @@ export function headerOf(
   { sheet, said, columns, ...facts }: TableFacts & { readonly said: CsvHeader | undefined },
 ): Header {
   const leading = cells[0]?.column ?? 0
-  // A column without a name is that of an index; more of them are the margin of the table.
-  const first = leading > 1 ? leading : 0
+  // One column without a name may be that of an index, if the dataset has it; others are the margin of the table.
+  const isIndex = leading <= 1 && (!facts.hasColumns || facts.isName(positionName(0)))
+  const first = isIndex ? 0 : leading
   const line = utf8(lineOf(cells, first))
   const split = new CsvCells(cellSigns({ separator: commas, mediaType: '' }))
   split.split(line, 0, line.length)
@@ -59,13 +61,21 @@ export function headerOf(
     const at = cellName(sheet, broken.column, row)
     throw new NodeError('RecordsDoNotFit', `${at}: ${textOf(broken)}. Nothing was stored.`)
   }
-  if (typeof kind === 'string') return { kind, first, names: headerNames(split, facts.isName) }
+  if (kind === 'present') return { kind, first, names: headerNames(split, facts.isName) }
+  // An empty cell of a record is one, too.
+  const width = (cells.at(-1)?.column ?? 0) + 1
+  if (kind === 'absent') return { kind, first: 0, names: Array.from({ length: width }, (_, cell) => placeName(cell)) }
   const about = { bytes: line, end: line.length, place: new RecordPlace(), mediaType: excelFacts.mediaTypes[0] }
   const { message, details } = headerDoubt(split, kind.doubt, { ...about, columns })
   // The line is one that nobody sent.
   const errors = (details.errors ?? []).map(({ line: _line, byteOffset: _offset, ...fault }) => fault)
   const at = cellName(sheet, first + kind.doubt, row)
   throw new NodeError('RecordsDoNotFit', `${at}: ${message}`, { ...details, errors })
+}
+
+function placeName(cell: number): HeaderName {
+  const name = positionName(cell)
+  return { name, folded: name, isEmpty: false }
 }
 
 /** The cells from a column on as a line of CSV. */

@@ -13,7 +13,6 @@ import {
   noteInteger,
   Sample,
   type SampledColumn,
-  trimStart,
   valueClass,
 } from '../../libraries/formats/inference.ts'
 import { NumberScan, scanNumber } from '../../libraries/formats/number-scan.ts'
@@ -91,7 +90,6 @@ export class SheetInferrer extends Table {
         this.#times.add(column)
         return classOfTimeText(bytes, start, end)
       case 'text':
-        if (trimStart(bytes, start, end) === end) return 0
         if (spelling?.dateFormat === undefined) return classOfTimeText(bytes, start, end)
         return spelling.date(bytes, start, end)
           ? classOfTimeText(spelling.bytes, spelling.start, spelling.end)

@@ -9,8 +9,6 @@ const firstDay = { 1900: -25_568, 1904: -24_107 } as const
 const leapDay = 60
 /** 1 January 10000 in the system of 1900. */
 const endDay = 2_958_466
-/** Hours of more than a thousand years are none. */
-const mostElapsedMs = endDay * dayMs
 
 /** A day as `2026-01-31`, a time as `2026-01-31T12:00:00`, hours as `36:00:00`; or why it is none. */
 export type SerialText = { readonly text: string } | { readonly why: string }
@@ -18,7 +16,7 @@ export type SerialText = { readonly text: string } | { readonly why: string }
 /** `value` in a format of that kind. Rounded to the nearest millisecond, as far as the double goes. */
 export function serialText(value: number, kind: Exclude<FormatKind, 'number'>, is1904: boolean): SerialText {
   const ms = Math.round(value * dayMs)
-  if (!(ms >= 0) || ms >= mostElapsedMs) return { why: `${value} is no day or time of a workbook` }
+  if (!(ms >= 0) || ms >= endDay * dayMs) return none(value)
   const day = Math.floor(ms / dayMs)
   if (kind === 'elapsed') return { text: clockText(ms) }
   // What shows the time alone, or the day alone, may hold both.
@@ -29,10 +27,14 @@ export function serialText(value: number, kind: Exclude<FormatKind, 'number'>, i
   }
   const isBeforeLeapDay = is1904 || day < leapDay
   const since1970 = firstDay[is1904 ? 1904 : 1900] + day - (isBeforeLeapDay ? 0 : 1)
-  if (since1970 >= firstDay[1900] + endDay - 1) return { why: `${value} is a day after the year 9999` }
+  if (since1970 >= firstDay[1900] + endDay - 1) return none(value)
   const time = new Date(since1970 * dayMs + (ms % dayMs)).toISOString()
   if (kind === 'day' && ms % dayMs === 0) return { text: time.slice(0, 10) }
   return { text: time.slice(0, ms % 1000 === 0 ? 19 : 23) }
+}
+
+function none(value: number): SerialText {
+  return { why: `${value} is no day or time of a workbook` }
 }
 
 function clockText(ms: number): string {

@@ -87,11 +87,9 @@ function layerNames(stems: readonly string[]): string[] {
   )
 }
 
-const excelType = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'
-
 /** What a zip is that holds no .shp, by the names in it. */
 const others: readonly (readonly [RegExp, string])[] = [
-  [/^xl\/workbook\.xml$/i, `It is an Excel workbook: send it as ${excelType}.`],
+  [/^xl\/workbook\.xml$/i, 'It is an Excel workbook: send it with the media type of .xlsx.'],
   [/^xl\/workbook\.bin$/i, 'It is an Excel workbook in binary form: save it as .xlsx.'],
   [/^content\.xml$/i, 'It is an OpenDocument file: save the sheet as CSV and send that as text/csv.'],
   [

@@ -120,7 +120,8 @@ function judge(entries: readonly Entry[], file: BodyFile, limits: ZipLimits, hin
 }
 
 function isAside(name: string): boolean {
-  return name.endsWith('/') || name.split('/').some((part) => part === '__MACOSX' || part.startsWith('.'))
+  const isHidden = (part: string): boolean => part === '__MACOSX' || (part.startsWith('.') && part !== '.rels')
+  return name.endsWith('/') || name.split('/').some(isHidden)
 }
 
 function isNested(name: string): boolean {
