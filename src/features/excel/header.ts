@@ -62,20 +62,17 @@ export function headerOf(
     throw new NodeError('RecordsDoNotFit', `${at}: ${textOf(broken)}. Nothing was stored.`)
   }
   if (kind === 'present') return { kind, first, names: headerNames(split, facts.isName) }
-  // An empty cell of a record is one, too.
-  const width = (cells.at(-1)?.column ?? 0) + 1
-  if (kind === 'absent') return { kind, first: 0, names: Array.from({ length: width }, (_, cell) => placeName(cell)) }
+  if (kind === 'absent') {
+    // An empty cell of a record is one, too.
+    const places = Array.from({ length: (cells.at(-1)?.column ?? 0) + 1 }, (_, cell) => positionName(cell))
+    return { kind, first: 0, names: places.map((name) => ({ name, folded: name, isEmpty: false })) }
+  }
   const about = { bytes: line, end: line.length, place: new RecordPlace(), mediaType: excelFacts.mediaTypes[0] }
   const { message, details } = headerDoubt(split, kind.doubt, { ...about, columns })
   // The line is one that nobody sent.
   const errors = (details.errors ?? []).map(({ line: _line, byteOffset: _offset, ...fault }) => fault)
   const at = cellName(sheet, first + kind.doubt, row)
   throw new NodeError('RecordsDoNotFit', `${at}: ${message}`, { ...details, errors })
-}
-
-function placeName(cell: number): HeaderName {
-  const name = positionName(cell)
-  return { name, folded: name, isEmpty: false }
 }
 
 /** The cells from a column on as a line of CSV. */

@@ -2,10 +2,10 @@
 
 import { foldAscii } from '../../libraries/model/names.ts'
 import { innerType } from '../../libraries/model/schema.ts'
-import { zonelessReason } from '../../libraries/formats/cast.ts'
 import { inputNames } from '../../libraries/formats/column-plan.ts'
+import { zoneless } from '../../libraries/formats/columnar.ts'
 import { ColumnSpelling } from '../../libraries/formats/dialect/spelling.ts'
-import { FaultLog, sampleRecords } from '../../libraries/formats/fault-log.ts'
+import { sampleRecords } from '../../libraries/formats/fault-log.ts'
 import type { CsvHeader, InferOptions, Inferred } from '../../libraries/formats/format.ts'
 import {
   classOfNumber,
@@ -103,10 +103,6 @@ export class SheetInferrer extends Table {
   #demandZone(): void {
     const { zonelessTime, time } = valueClass
     const column = [...this.#times].find(({ classes }) => (classes | time) === (zonelessTime | time))
-    if (column === undefined) return
-    const faults = new FaultLog()
-    faults.whole = 'The sheet'
-    faults.addBare({ column: column.name, kind: 'BadTimestamp', message: zonelessReason(column.name) })
-    throw faults.toError(false)
+    if (column !== undefined) throw zoneless(column.name)
   }
 }

@@ -24,7 +24,8 @@ export function kindOfBuiltIn(id: number): FormatKind {
 
 /** Of a format code, `dd.mm.yyyy hh:mm`; what it says of positive numbers counts. */
 export function kindOfCode(code: string): FormatKind {
-  const token = /"[^"]*"|[\\_*][^]|\[[^\]]*\]|general|am\/pm|a\/p|[ymdhsegb]+|[^]/gi
+  const token = /"[^"]*"|[\\_*][^]|\[[^\][]*\]|general|am\/pm|a\/p|[ymdhsegb]+|[^]/gi
+  const isScience = /[0#?.]e[+-]/i.test(code)
   let hasDay = false
   let hasClock = false
   let months = false
@@ -37,8 +38,8 @@ export function kindOfCode(code: string): FormatKind {
     hasDay ||= /[ydgb]|^m{3,}$/.test(text)
     hasClock ||= /[hs]/.test(text)
     months ||= text.includes('m')
-    // The era of a year; `E+` is an exponent.
-    hasDay ||= /^e+$/.test(text) && !/\de[+-]|[0#?.]e[+-]/i.test(code)
+    // The year of an era; elsewhere an exponent.
+    hasDay ||= /^e+$/.test(text) && !isScience
   }
   // `m` beside hours or seconds is minutes.
   hasDay ||= months && !hasClock

@@ -10,7 +10,7 @@ import type { FormatKind } from './number-format.ts'
 import { serialText } from './serial.ts'
 import type { SharedStrings } from './strings.ts'
 import type { Workbook } from './workbook.ts'
-import { type Attributes, isTrue, unescaped, type XmlHandler, XmlReader } from './xml.ts'
+import { type Attributes, isTrue, longestText, unescaped, type XmlHandler, XmlReader } from './xml.ts'
 
 /** `time`: a day, or a time that may have no zone, as text. `fault`: its bytes say why it has no value. */
 export type CellKind = 'number' | 'text' | 'bool' | 'time' | 'error' | 'fault'
@@ -94,6 +94,7 @@ export class SheetReader implements XmlHandler {
 
   text(text: string): void {
     if (this.#place === 'text') this.#value += text
+    if (this.#value.length > longestText) throw this.#malformed('a text is too long')
   }
 
   close(name: string): void {

@@ -5,7 +5,7 @@ import { grownWords } from '../../libraries/base/bytes.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
 import type { ZipEntry } from '../../libraries/formats/zip.ts'
 import { zipHints } from './faults.ts'
-import { unescaped, type XmlHandler, XmlReader } from './xml.ts'
+import { longestText, unescaped, type XmlHandler, XmlReader } from './xml.ts'
 
 const mostBytes = 128 * 1024 * 1024
 /** A column of a full sheet has a million. */
@@ -53,6 +53,7 @@ export class SharedStrings implements XmlHandler {
 
   text(text: string): void {
     if (this.#isText) this.#text += text
+    if (this.#text.length > longestText) throw this.#xml.fault(`its text ${this.count + 1} is too long.`)
   }
 
   close(name: string): void {
@@ -66,16 +67,12 @@ export class SharedStrings implements XmlHandler {
     if (text === undefined) throw this.#xml.fault(`its text ${this.count + 1} has half a character.`)
     const start = this.start(this.count)
     const isFull = this.count === mostStrings || start + Buffer.byteLength(text) > this.bytes.length
-    if (isFull) throw tooMany()
+    if (isFull) {
+      const message = `The workbook has more than ${mostBytes} bytes, or ${mostStrings}, of texts. Nothing was stored.`
+      throw new NodeError('BodyTooLarge', message, { hint: zipHints.tooLarge })
+    }
     if (this.count === this.#ends.length) this.#ends = grownWords(this.#ends, 2 * this.count)
     this.#ends[this.count] = start + this.bytes.write(text, start)
     this.count += 1
   }
-}
-
-function tooMany(): NodeError {
-  return new NodeError('BodyTooLarge', `The workbook has more than ${mostBytes} bytes, or ${mostStrings}, of texts.`, {
-    limit: { name: 'sharedStringBytes', value: mostBytes, unit: 'bytes' },
-    hint: zipHints.tooLarge,
-  })
 }

@@ -1,6 +1,7 @@
 // The table of a sheet: rows that are skipped, then its header, then records. Rows without a value are none.
 
 import type { FormatOptions } from '../../libraries/formats/format.ts'
+import { malformed } from './faults.ts'
 import { type Header, headerOf, kept, type TableFacts } from './header.ts'
 import type { Cell, CellSink } from './sheet.ts'
 
@@ -11,6 +12,7 @@ export abstract class Table implements CellSink {
   readonly #facts: TableFacts
   readonly #options: FormatOptions
   #waiting: Cell[] = []
+  #waitingBytes = 0
   #isBegun = false
 
   constructor(options: FormatOptions, facts: TableFacts) {
@@ -20,8 +22,11 @@ export abstract class Table implements CellSink {
 
   cell(cell: Cell, row: number): void {
     if (this.#isSkipped(row)) return
-    if (this.#isBegun) this.value(cell, row)
-    else this.#waiting.push(kept(cell))
+    if (this.#isBegun) return this.value(cell, row)
+    this.#waitingBytes += cell.end - cell.start
+    if (this.#waitingBytes > this.#options.recordBytes)
+      throw malformed(this.#facts.sheet, 'the first row is longer than a record may be.')
+    this.#waiting.push(kept(cell))
   }
 
   endRow(row: number): void {

@@ -9,18 +9,13 @@ import { isTrue, type XmlHandler, XmlReader } from './xml.ts'
 
 /** What is read of a workbook. */
 export interface Workbook {
-  readonly sheet: Sheet
+  readonly sheet: { readonly name: string; readonly entry: ZipEntry }
   readonly strings: ZipEntry | undefined
   /** By number of a cell's style. */
   readonly kinds: readonly FormatKind[]
   readonly is1904: boolean
   /** Names of sheets that programs do not show, and that are not read. */
   readonly hidden: readonly string[]
-}
-
-export interface Sheet {
-  readonly name: string
-  readonly entry: ZipEntry
 }
 
 interface NamedSheet {
@@ -48,17 +43,17 @@ const smallBytes = 16 * 1024 * 1024
  */
 export async function readWorkbook(entries: readonly ZipEntry[], asked: string | undefined): Promise<Workbook> {
   const files = new Map(entries.map((entry) => [entry.name.toLowerCase(), entry]))
+  if (files.size < entries.length) throw malformed('The zip', 'it has a file twice.')
   const [root] = await relationsOf(files, '')
   const path = root?.path ?? 'xl/workbook.xml'
   const entry = files.get(path.toLowerCase())
   if (entry === undefined || /\.bin$/i.test(path)) throw noWorkbook(entries)
   const parts = await relationsOf(files, entry.name)
   const book = await readParts(entry)
-  const sheets = book.sheets.filter(({ relation }) =>
-    parts.some(({ id, kind }) => id === relation && kind === 'worksheet'),
-  )
+  const paths = new Map(parts.flatMap(({ id, kind, path }) => (kind === 'worksheet' ? [[id, path] as const] : [])))
+  const sheets = book.sheets.filter(({ relation }) => paths.has(relation))
   const chosen = choose(sheets, asked)
-  const sheetPath = parts.find(({ id }) => id === chosen.relation)?.path ?? ''
+  const sheetPath = paths.get(chosen.relation) ?? ''
   const sheet = files.get(sheetPath.toLowerCase())
   if (sheet === undefined)
     throw malformed(sheetPath, `the zip lacks this file, which is the sheet '${shown(chosen.name)}'.`)
@@ -162,8 +157,6 @@ function noWorkbook(entries: readonly ZipEntry[]): NodeError {
 
 /** The refusal of a file that is no zip, where its first bytes tell what it is; undefined where they do not. */
 export function otherWorkbook(head: Uint8Array): NodeError | undefined {
-  const isContainer = [0xd0, 0xcf, 0x11, 0xe0].every((byte, at) => head[at] === byte)
-  if (!isContainer) return undefined
-  const what = 'it is encrypted, or an old workbook (.xls).'
-  return malformed('The file', what, 'Save it as .xlsx without a password.')
+  if (![0xd0, 0xcf, 0x11, 0xe0].every((byte, at) => head[at] === byte)) return undefined
+  return malformed('The file', 'it is encrypted, or an old workbook (.xls).', 'Save it as .xlsx without a password.')
 }

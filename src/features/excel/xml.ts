@@ -16,6 +16,9 @@ export interface XmlHandler {
 }
 
 const deepest = 64
+const mostAttributes = 256
+/** A cell has at most 32,767 characters in the programs that write them. */
+export const longestText = 1024 * 1024
 /** Of references those of XML alone are known. */
 const options = { strictEntities: true } as SAXOptions // its types do not have it
 
@@ -28,8 +31,14 @@ export class XmlReader {
   constructor(file: string, handler: XmlHandler) {
     const sax = xml.parser(true, options)
     let depth = 0
+    let count = 0
+    sax.onattribute = () => {
+      count += 1
+      if (count > mostAttributes) throw this.fault(`a tag has more than ${mostAttributes} attributes.`)
+    }
     sax.onopentag = ({ name, attributes }) => {
       depth += 1
+      count = 0
       if (depth > deepest) throw this.fault(`its tags are nested deeper than ${deepest} levels.`)
       handler.open(localName(name), attributes as Attributes) // xmlns is off
     }

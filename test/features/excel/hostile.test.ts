@@ -11,9 +11,12 @@ const MiB = 1024 * 1024
 const noise = (length: number): string =>
   Array.from({ length }, (_, at) => (Math.imul(at, 2654435761) >>> 0).toString(36)).join('')
 
-function withSheet(sheet: string): Buffer {
-  return bookOf({ sheet })
+function withSheet(sheet: string | Buffer): Buffer {
+  const content = Buffer.from(sheet)
+  return zipOf(entriesOf(plain).map((entry) => (entry.name.endsWith('sheet1.xml') ? { ...entry, content } : entry)))
 }
+
+const manyAttributes = Array.from({ length: 300 }, (_, at) => `a${at}="" `)
 
 test.each<[string, Uint8Array, string]>([
   ['an old or encrypted workbook', Buffer.from('d0cf11e0a1b11ae1', 'hex'), 'encrypted'],
@@ -24,25 +27,17 @@ test.each<[string, Uint8Array, string]>([
   ['an entity', withSheet(`<worksheet><sheetData>${row(1, ['&b;'])}</sheetData></worksheet>`), 'no XML'],
   ['depth', withSheet('<a>'.repeat(65)), 'deeper than 64'],
   ['a sheet that is cut', withSheet('<worksheet><sheetData>'), 'no XML'],
-  [
-    'UTF-16',
-    zipOf(
-      entriesOf(plain).map((e) =>
-        e.name.endsWith('sheet1.xml') ? { ...e, content: Buffer.from('<a/>', 'utf16le') } : e,
-      ),
-    ),
-    'no XML',
-  ],
-  [
-    'bytes that are not UTF-8',
-    zipOf(
-      entriesOf(plain).map((e) =>
-        e.name.endsWith('sheet1.xml') ? { ...e, content: Buffer.from('<a>\xff</a>', 'latin1') } : e,
-      ),
-    ),
-    'not UTF-8',
-  ],
+  ['UTF-16', withSheet(Buffer.from('<a/>', 'utf16le')), 'no XML'],
+  ['bytes that are not UTF-8', withSheet(Buffer.from('<a>\xff</a>', 'latin1')), 'not UTF-8'],
   ['a long tag', withSheet(`<worksheet a="${noise(200_000)}"/>`), 'no XML'],
+  ['a tag of many attributes', withSheet(`<a ${manyAttributes.join('')}/>`), '256 attributes'],
+  ['a long text', columnOf(noise(200_000)), 'too long'],
+  [
+    'a long text that cells share',
+    bookOf({ strings: `<si>${`<r><t>${noise(20_000)}</t></r>`.repeat(10)}</si>` }),
+    'too long',
+  ],
+  ['a file that is there twice', zipOf([...entriesOf(plain), file('XL/styles.xml', '<a/>')]), 'twice'],
   ['rows out of order', bookOf({ rows: row(2, ['a']) + row(1, ['b']) }), 'out of order'],
   ['a row beyond the last', bookOf({ rows: row(1_048_577, ['a']) }), 'out of order'],
   ['cells out of order', bookOf({ rows: '<row><c r="B1"/><c r="A1"/></row>' }), 'out of order'],
@@ -77,6 +72,11 @@ test('a long text that each cell refers to makes a record too large, not a body'
         names.map(() => cell),
       ),
     ).join('')
+  const header = row(
+    1,
+    Array.from({ length: 500 }, () => cell),
+  )
+  expect((await refusalOf(bookOf({ rows: header, strings })))[1]).toContain('the first row is longer')
   const before = process.memoryUsage().rss
   const [kind, , fault] = await refusalOf(bookOf({ rows, strings }))
   expect([kind, fault?.kind, fault?.record]).toEqual(['RecordsDoNotFit', 'RecordTooLarge', 0])
@@ -85,8 +85,8 @@ test('a long text that each cell refers to makes a record too large, not a body'
 
 test('millions of empty cells and texts take little memory', async () => {
   const rows =
-    row(1, ['a']) + `<row r="2">${'<c s="1"/>'.repeat(16_000)}</row>`.replaceAll('<row r="2">', '<row>').repeat(40)
-  const bytes = bookOf({ rows, strings: '<si/>'.repeat(2 * MiB), more: [file('xl/noise.txt', noise(100_000))] })
+    row(1, ['a']) + `<row r="2">${'<c s="1"/>'.repeat(16_000)}</row>`.replaceAll('<row r="2">', '<row>').repeat(20)
+  const bytes = bookOf({ rows, strings: '<si/>'.repeat(MiB), more: [file('xl/noise.txt', noise(100_000))] })
   const before = process.memoryUsage().rss
   expect((await readBook(bytes)).rows).toEqual([])
   expect(process.memoryUsage().rss - before).toBeLessThan(256 * MiB)

@@ -61,6 +61,17 @@ export function columnOf(...cells: readonly (string | number)[]): Buffer {
   return bookOf({ rows: [row(1, ['a']), ...cells.map((cell, at) => row(at + 2, [cell]))].join('') })
 }
 
+/** A text of so many letters, in so many rows. */
+export function sharedTexts([length, count]: readonly [number, number]): Uint8Array {
+  const rows = row(1, ['s0']) + `<row>${'<c t="s"><v>0</v></c>'}</row>`.repeat(count)
+  return bookOf({ rows, strings: `<si><t>${'a'.repeat(length)}</t></si>` })
+}
+
+export function numbersBook([width, count]: readonly [number, number]): Uint8Array {
+  const names = Array.from({ length: width }, (_, i) => `f${i}`)
+  return bookOf({ rows: row(1, names) + `<row>${'<c><v>1</v></c>'.repeat(width)}</row>`.repeat(count) })
+}
+
 type Options = Partial<InferOptions> & Pick<FileOptions, 'sheet'>
 
 /** The columns as `name Type`, the rows without event time, and warnings. */
