@@ -61,7 +61,7 @@ function inflatedHead(start: Buffer): Buffer {
 /** The format of a file that names itself in its first bytes. */
 function formatOfBytes(head: Buffer): string | undefined {
   const look = lookAlike(head, '')
-  if (look === 'parquet' || look === 'arrow') return look
+  if (look === 'parquet' || look === 'arrow' || look === 'excel') return look
   return look === 'zip' && /\.(?:shp|shx|dbf)\b/i.test(head.toString('latin1')) ? 'shapefile' : undefined
 }
 
@@ -86,8 +86,8 @@ const mapHints: Partial<Record<MapDocument['what'], string>> = {
 
 function refuse(file: string, head: Buffer, format: string | undefined): void {
   const look = head.length === 0 ? undefined : lookAlike(head, format ?? '')
-  if (head.length > 0 && lookAlike(head, '') === 'excel')
-    throw refusal(file, 'is an Excel workbook.', `Save the sheet as CSV (UTF-8), or: ${toCsv(file)}`)
+  if (head.length > 0 && lookAlike(head, '') === 'oldExcel')
+    throw refusal(file, 'is an old or encrypted Excel workbook.', `Save it as .xlsx, or: ${toCsv(file)}`)
   if (format === undefined && look !== undefined && otherFiles.includes(look)) {
     throw refusal(file, 'is of a format that is not read.', asFile(lookAlikeHint(head, '') ?? ''))
   }
@@ -120,6 +120,7 @@ const tellings: Partial<Record<Look, Telling>> = {
   document: { what: 'holds one JSON document.', hint: () => 'Say --format json.' },
   parquet: { what: 'is a Parquet file.', hint: () => 'Say --format parquet.' },
   arrow: { what: 'is an Arrow file.', hint: () => 'Say --format arrow.' },
+  excel: { what: 'is an Excel workbook.', hint: () => 'Say --format excel.' },
   html: { what: 'is an HTML page: was it the answer of a server that had no data?', hint: () => '' },
   xml: { what: 'is XML.', hint: () => 'Convert it to CSV or JSON.' },
   zip: {

@@ -161,7 +161,7 @@ function addDatasetCommands(program: Command, runner: Runner): void {
 
 const ingestHelp = `
 Each file is one batch: all of its records are stored, or none. The name gives the format (.csv, .tsv, .json, .ndjson,
-.jsonl, .geojson, .ndgeojson, .parquet, .arrow, .zip with a shapefile, also with .gz, .zst, .br), or else the content.
+.jsonl, .geojson, .ndgeojson, .parquet, .arrow, .xlsx, .zip with a shapefile, also with .gz, .zst, .br), or else the content.
 Stdin is NDJSON unless --format says otherwise.
 NDJSON, CSV, TSV and NDGeoJSON from a pipe may be endless: they are sent in batches, each with its own key.
 

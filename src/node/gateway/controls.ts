@@ -150,7 +150,7 @@ function valuesOf(
   const values = readParameters(query)
   const { timeZone, charset } = values
   if (timeZone !== undefined) demandZone(timeZone)
-  if (!ofFormat.includes('delimiter') && !ofFormat.includes('charset')) return { contentType: sent, values }
+  if (!ofFormat.includes('nulls') && !ofFormat.includes('charset')) return { contentType: sent, values }
   const isText = ofFormat.includes('delimiter') || !ofFormat.includes('layer')
   const said = isText ? /;\s*charset="?([^";\s]+)"?/i.exec(sent ?? '') : null
   const own = isText && charset !== undefined ? demandCharset(charset) : charset
@@ -165,7 +165,7 @@ function valuesOf(
     values: {
       ...values,
       charset: own ?? typed,
-      ...defined({ dialect: ofFormat.includes('delimiter') ? dialectOf(query) : undefined }),
+      ...defined({ dialect: ofFormat.includes('nulls') ? dialectOf(query) : undefined }),
     },
   }
 }
@@ -237,7 +237,7 @@ function withRules(
   const [places, ofFormat] = [formats.placesOf(contentType), formats.parametersOf(contentType)]
   const parameters = parametersOfRules(kept, { given, places, ofFormat, hasKey })
   const ruled = Object.keys(parameters).filter((parameter) => given[parameter] === undefined)
-  return { query: { ...parameters, ...given }, rules: rulesOfQuery(given, ofFormat.includes('delimiter')), ruled }
+  return { query: { ...parameters, ...given }, rules: rulesOfQuery(given, ofFormat.includes('nulls')), ruled }
 }
 
 /** The one encoding of Content-Encoding; undefined for none. Throws NodeError `UnsupportedEncoding`. */

@@ -94,7 +94,10 @@ export function parametersOfRules(
 ): Readonly<Record<string, string | readonly string[]>> {
   const { nesting, hasRecords, hasOwnTime } = places
   const { eventTime, eventTimeUnit, records, flatten, dedupe, timeZone, ambiguous, cells = [] } = rules
-  const ofCells = ofFormat.includes('delimiter') ? cells : []
+  const ofCells = cells.filter(([name = '']) => {
+    const [row = ''] = name.split('.', 1)
+    return ofFormat.includes(row) && (row !== 'charset' || ofFormat.includes('delimiter'))
+  })
   const isOwnTime = given['eventTime'] !== undefined || hasOwnTime === true
   return {
     ...(eventTime === undefined || isOwnTime ? {} : { eventTime }),

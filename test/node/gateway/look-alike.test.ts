@@ -196,7 +196,8 @@ const wrong: readonly (readonly [string, string, string | Uint8Array, string])[]
   ['KML', csv, '<?xml version="1.0"?>\n<kml xmlns="http://www.opengis.net/kml/2.2"/>', 'in.kml'],
   ['GML', json, '<a:FeatureCollection xmlns:gml="http://www.opengis.net/gml/3.2"/>', 'in.gml'],
   ['GML with its head', json, '<?xml version="1.0"?><F xmlns:gml="http://www.opengis.net/gml/3.2"/>', 'in.gml'],
-  ['an xlsx workbook', csv, Buffer.from('PK\x03\x04\x14\0\x06\0[Content_Types].xml'), 'save the sheet as CSV'],
+  ['an xlsx workbook', csv, Buffer.from('PK\x03\x04\x14\0\x06\0[Content_Types].xml'), 'officedocument'],
+  ['an xls workbook', csv, Buffer.from('d0cf11e0a1b11ae1', 'hex'), 'save it as .xlsx'],
 ]
 
 test.each([
@@ -204,7 +205,7 @@ test.each([
   ['application/vnd.google-earth.kml+xml', 'ogr2ogr -f GeoJSONSeq'],
   ['application/gml+xml; version=3.2', 'ogr2ogr -f GeoJSONSeq'],
   ['application/flatgeobuf', 'ogr2ogr -f GeoJSONSeq'],
-  ['application/vnd.openxmlformats-officedocument.spreadsheetml.sheet', 'save the sheet as CSV'],
+  ['application/vnd.ms-excel', 'save it as .xlsx'],
   ['application/x-other', 'Use '],
 ])('a body of %s is refused with what to do', async (type, hint) => {
   const answer = await post('test/other', type, 'x')
