@@ -85,14 +85,6 @@ test('PATCH sets and ends it', async () => {
   expect((await live.call('/kept/patched')).at('ingest')).toBeUndefined()
 })
 
-test('the same key under another dialect is another body', async () => {
-  const key = { ...csv, 'idempotency-key': 'k1' }
-  expect((await post('kept/keyed', 'a;b\n1,5;2\n', key, '?create=true&delimiter=%3B&decimal=,')).status).toBe(200)
-  expect(
-    (await post('kept/keyed', 'a;b\n1,5;2\n', key, '?delimiter=%3B&decimal=,')).headers['idempotent-replayed'],
-  ).toBe('true')
-})
-
 test('a stream takes it, but for lines that are no records', async () => {
   const answer = await live.call(`/kept/streamed/stream${query}`, { method: 'POST', body: table(50), headers: csv })
   expect(answer.status).toBe(200)

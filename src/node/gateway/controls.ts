@@ -100,7 +100,7 @@ export function readControls(
   const said = header(headers, 'content-type')
   const sent = (preset?.readAs && ownValue(preset.readAs, mediaTypeOf(said))) ?? said
   const { query, rules, ruled } = withRules(headers, given, { preset, kept, formats })
-  const { contentType, values } = valuesOf(sent, query, formats)
+  const { contentType, values } = valuesOf(sent, { query, ruled }, formats)
   const { create = false, dryRun = false, unknownFields = create ? 'add' : 'reject' } = values
   const length = header(headers, 'content-length')
   const preferences = preferencesOf(header(headers, 'prefer'))
@@ -132,7 +132,7 @@ export function readControls(
 /** Values of the parameters of a request, each of which counts for its format. Throws NodeError `InvalidParameter`. */
 function valuesOf(
   sent: string | undefined,
-  query: Query,
+  { query, ruled }: { readonly query: Query } & Pick<IngestControls, 'ruled'>,
   formats: Formats,
 ): { readonly contentType: string | undefined; readonly values: ParameterValues & Pick<IngestControls, 'dialect'> } {
   const ofFormat = formats.parametersOf(sent)
@@ -153,8 +153,9 @@ function valuesOf(
   if (!ofFormat.includes('delimiter') && !ofFormat.includes('charset')) return { contentType: sent, values }
   const isText = ofFormat.includes('delimiter') || !ofFormat.includes('layer')
   const said = isText ? /;\s*charset="?([^";\s]+)"?/i.exec(sent ?? '') : null
-  const own = isText && charset !== undefined ? demandCharset(charset) : charset
   const typed = said?.[1] === undefined ? undefined : demandCharset(said[1])
+  const isRule = typed !== undefined && ruled.includes('charset')
+  const own = isRule ? typed : isText && charset !== undefined ? demandCharset(charset) : charset
   if (own !== undefined && typed !== undefined && own !== typed) {
     throw new NodeError('InvalidParameter', `The parameter charset is ${own}, and Content-Type says ${typed}.`, {
       hint: 'Say one of both.',
@@ -165,7 +166,7 @@ function valuesOf(
     values: {
       ...values,
       charset: own ?? typed,
-      ...defined({ dialect: ofFormat.includes('delimiter') ? dialectOf(query) : undefined }),
+      ...defined({ dialect: ofFormat.includes('delimiter') ? dialectOf(query, ruled) : undefined }),
     },
   }
 }

@@ -48,6 +48,8 @@ export class CsvReader extends BodyReader {
   private signs: CellSigns
   /** By column, where the dialect changes what cells are. */
   private spellings: readonly ColumnSpelling[] | undefined
+  /** By cell, of those that no column has. */
+  private readonly spellingsOfNone = new Map<number, ColumnSpelling>()
   private readonly framer: CsvFramer
   private readonly cells: CsvCells
   private readonly number = new NumberScan()
@@ -291,7 +293,9 @@ export class CsvReader extends BodyReader {
     const [start = 0, end = 0] = [cells.starts[cell], cells.ends[cell]]
     if (start === end) return true
     if (dialect?.nulls === undefined || cells.quoted[cell] !== 0) return false
-    return new ColumnSpelling(dialect, this.names[cell] ?? '').isNull(cells.source(cell), start, end)
+    const spelling = this.spellingsOfNone.get(cell) ?? new ColumnSpelling(dialect, this.names[cell] ?? '')
+    this.spellingsOfNone.set(cell, spelling)
+    return spelling.isNull(cells.source(cell), start, end)
   }
 
   private putCell(column: ColumnPlan, index: number, cell: number): RecordErrorKind | undefined {
