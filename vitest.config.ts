@@ -12,7 +12,7 @@ process.env['NODE_COMPILE_CACHE'] ??= join(tmpdir(), 'proofstream-compile-cache'
 
 const together = [
   'libraries/{base,columnar,geo,ledger,model,odf,proof}',
-  'features/{ogc,otlp,shapefile}',
+  'features/{excel,ogc,otlp,shapefile}',
   'node/{formats,http}',
 ]
 const ownProjects = [...together, 'scenario', 'crash', 'docs', 'kafka', 'sim', 'syscalls', 'mutants', 'package']

@@ -1,14 +1,11 @@
 // Public interface of the package: run a node inside another program, check a stored one. Light to load: the node and
 // the checker come in when they are called. Proofs are checked through the sub-path `proofstream/verify`.
 
-import { stat } from 'node:fs/promises'
-import { join } from 'node:path'
 import { loadConfig } from './app/config.ts'
 import type { Config } from './node/config.ts'
 import type { FsckOptions } from './node/upkeep/fsck.ts'
 import type { DatasetReport, StoreReport } from './node/upkeep/report.ts'
 import type { Logger } from './libraries/base/logger.ts'
-import { NodeError } from './libraries/base/errors.ts'
 import type { RunningNode } from './app/node.ts'
 import { schemeOf } from './node/options.ts'
 import type { ObjectStore } from './node/store/object-store.ts'
@@ -81,24 +78,9 @@ export async function sweepStore(
   }
 }
 
-/** Opens what `storeRoot` names, or the bucket of an s3:// URL, with the options that the environment has for it. */
-async function openStoreOf(dataDir: string, use: 'read' | 'write'): Promise<ObjectStore> {
-  const { openStore, openStoreThatIs } = await import('./app/open-storage.ts')
-  if (schemeOf(dataDir) !== undefined) return openStoreThatIs(loadConfig({ store: dataDir }), use)
-  return openStore(await storeRoot(dataDir), use)
-}
-
-/** The store of a data directory, or the directory itself where it is a store. Throws NodeError `ObjectNotFound`. */
-async function storeRoot(dataDir: string): Promise<string> {
-  const { dataPaths, logsPrefix } = await import('./node/store/layout.ts')
-  const inside = dataPaths(dataDir).store
-  if (await isDirectory(inside)) return inside
-  if (await isDirectory(join(dataDir, logsPrefix))) return dataDir
-  throw new NodeError('ObjectNotFound', `There is no store in ${dataDir}.`, {
-    hint: `Name the data directory of a node (the one with 'store' in it), or a store.`,
-  })
-}
-
-async function isDirectory(path: string): Promise<boolean> {
-  return (await stat(path).catch(() => undefined))?.isDirectory() === true
+/** Opens the store that `place` names, a bucket with the options that the environment has for it. */
+async function openStoreOf(place: string, use: 'read' | 'write'): Promise<ObjectStore> {
+  const { openStore, openStoreThatIs, optionsOfStore } = await import('./app/open-storage.ts')
+  if (schemeOf(place) !== undefined) return openStoreThatIs(loadConfig({ store: place }), use)
+  return openStore((await optionsOfStore(place)).store, use)
 }

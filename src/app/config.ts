@@ -7,7 +7,7 @@ import { features } from './features.ts'
 import { goneOptions } from './gone-options.ts'
 import { limitOption, limitOptions, limitsOf, queriesInMemory } from '../libraries/base/limits.ts'
 import { hostAndPort, isLoopback } from '../libraries/base/loopback.ts'
-import { type Role, roles } from '../libraries/model/names.ts'
+import { nodeRoles, type Role, roles } from '../libraries/model/names.ts'
 import type { Config } from '../node/config.ts'
 import type { LogDriver, StoreDriver } from '../node/driver.ts'
 import { parseValue } from './option-forms.ts'
@@ -53,8 +53,8 @@ const fixedOptions: readonly OptionRow[] = [
   {
     name: 'roles',
     type: 'list',
-    default: roles.join(','),
-    text: 'roles of this process. With the file log, gateway and builder must be one process. A replica needs only the store',
+    default: nodeRoles.join(','),
+    text: 'roles of this process. With the file log, gateway and builder must be one process. A replica needs only the store. A witness cosigns ledgers of others, and has no other role and no log',
   },
   {
     name: 'without',
@@ -343,6 +343,11 @@ function rolesOf(named: readonly string[], hasFileLog: boolean): readonly Role[]
     throw invalidOption(`Option 'roles' is '${named.join(',')}'; expected some of ${roles.join(', ')}.`)
   }
   const has = roles.filter((role) => named.includes(role))
+  if (has.includes('witness') && (has.length > 1 || !hasFileLog)) {
+    throw invalidOption(
+      `Option 'roles' is '${named.join(',')}', but a witness is a process of its own, without a log. A gateway witnesses the ledgers of its --ledger-policy.`,
+    )
+  }
   if (hasFileLog && has.includes('gateway') !== has.includes('builder')) {
     throw invalidOption(
       `Option 'roles' is '${named.join(',')}', but one process has a file log: gateway and builder go together there.`,

@@ -2,6 +2,7 @@
 // it has routes. Options and facts of formats are data; code is loaded where it is wanted.
 
 import type { Feature, FeatureCode, Origin, Shared } from '../node/feature.ts'
+import { excelFacts } from '../features/excel/facts.ts'
 import { followOptions } from '../features/follow/options.ts'
 import type { checkLedgers } from '../features/ledger/check.ts'
 import { ledgerOptions } from '../features/ledger/options.ts'
@@ -49,6 +50,11 @@ export const features: readonly Feature[] = [
     name: 'shapefile',
     about: 'zipped shapefiles as records',
     formats: [{ ...shapefileFacts, load: async () => (await import('../features/shapefile/format.ts')).shapefile }],
+  },
+  {
+    name: 'excel',
+    about: 'sheets of Excel workbooks as records',
+    formats: [{ ...excelFacts, load: async () => (await import('../features/excel/format.ts')).excel }],
   },
   {
     name: 'follow',

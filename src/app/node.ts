@@ -77,6 +77,8 @@ export interface RunningNode {
   /** `none` where no log is opened. */
   readonly logKind: string
   readonly anonymousRead: boolean
+  /** Of its features, by what it is with them: `witness`. */
+  readonly keys: Readonly<Record<string, string>>
   /** Resolves when the node stopped by itself because it cannot go on; the error says why. */
   readonly failed: Promise<unknown>
   /** Refuses new work, finishes what is in flight, closes everything. */
@@ -152,7 +154,7 @@ async function openShared(
 ): Promise<Shared> {
   const { logger, opened } = opening
   const paths = dataPaths(config.dataDir, config.storeDir)
-  const isWriter = has(config, 'gateway') || has(config, 'builder') || isCopy(config)
+  const isWriter = config.roles.some((role) => role !== 'replica') || isCopy(config)
   const metrics = new Metrics()
   const onRequest = metrics.countStoreRequests()
   const { listenHost, listenPort, limits } = config
@@ -284,7 +286,7 @@ function factsOf({ log, facts }: OpenedLog): NodeFacts['log'] {
 }
 
 function describe(
-  { config, paths, log, opened }: Parts,
+  { config, paths, log, opened, features }: Parts,
   { port, nodeKey, failed }: { readonly port: number; readonly nodeKey: NodeKey; readonly failed: Promise<unknown> },
 ): RunningNode {
   const { listenHost } = config
@@ -297,6 +299,7 @@ function describe(
     tokenFile: paths.token,
     logKind: [log.log?.kind ?? 'none', log.facts.caution ?? []].flat().join('; '),
     anonymousRead: config.anonymousRead,
+    keys: Object.assign({}, ...features.map((feature) => feature.keys?.())),
     failed,
     stop: () => closeAll(opened),
   }

@@ -12,7 +12,7 @@ import type { Config } from '../node/config.ts'
 import type { LogDriverCode, OpenedLog, Opening, StoreDriver, StorePlace, Streams } from '../node/driver.ts'
 import type { EventLog } from '../node/log/event-log.ts'
 import type { FileLogOptions } from '../node/log/file/file-log.ts'
-import { settingsOf } from '../node/options.ts'
+import { schemeOf, settingsOf } from '../node/options.ts'
 import { openDirectoryStore, openReadOnlyDirectoryStore } from '../node/store/directory/directory-store.ts'
 import { counted, type StoreOperation } from '../node/store/counted-store.ts'
 import { type DataPaths, dataPaths, logsPrefix } from '../node/store/layout.ts'
@@ -107,6 +107,20 @@ export async function openStoreThatIs(
   }
   throw new NodeError('ObjectNotFound', `There is no store in ${place}.`, {
     hint: 'Name the data directory with --data, and the store with --store if it is elsewhere.',
+  })
+}
+
+/**
+ * The options of a node that has this store: in a data directory, in a directory of its own, or at a URL. Throws NodeError
+ * `ObjectNotFound`.
+ */
+export async function optionsOfStore(place: string): Promise<{ readonly data?: string; readonly store: string }> {
+  if (schemeOf(place) !== undefined) return { store: place }
+  const inside = dataPaths(place).store
+  if (await isThere(inside)) return { data: place, store: inside }
+  if (await isThere(join(place, logsPrefix))) return { store: place }
+  throw new NodeError('ObjectNotFound', `There is no store in ${place}.`, {
+    hint: `Name the data directory of a node (the one with 'store' in it), a store, or the URL of one.`,
   })
 }
 

@@ -30,12 +30,10 @@ export interface CommandContext {
   readonly form: OutputForm
   /** Whether `--output` names it. */
   readonly isFormSaid: boolean
-  /** `--output` where it names a file. */
+  /** `--output` where it names no form. */
+  readonly path: string | undefined
+  /** The same, with its form, where it names a file of rows. */
   readonly file: { readonly path: string; readonly form: FileForm } | undefined
-  /** `--output` where it names a bundle. */
-  readonly bundle: string | undefined
-  /** `--output` where it names a proof of the ledger. */
-  readonly proofFile: string | undefined
   readonly entry: Entry
 }
 
@@ -59,30 +57,48 @@ export function outputOption(): Option {
   const files = fileFormNames.map((name) => `.${name}`).join(' ')
   return new Option(
     '-o, --output <form|file>',
-    `form of the data (${forms}; table on a terminal and ndjson elsewhere by default), or a file for rows. The name of the file decides its form (${files}; .tar for a bundle, .tlog-proof for a proof of the ledger)`,
+    `form of the data (${forms}; table on a terminal and ndjson elsewhere by default), or a file for rows. The name of the file decides its form (${files}; .tar for a bundle, .tlog-proof for a proof of the ledger). An Iceberg table is a directory`,
   ).argParser(readOutput)
 }
+
+/** What a path of `--output` is, by its end; what ends otherwise may be a directory. */
+type PathKind = 'files' | 'bundles' | 'proofs' | 'directories'
 
 /** `--output` as read. */
 type Output =
   | { readonly form: OutputForm }
-  | { readonly path: string; readonly form: FileForm }
-  | { readonly bundle: string }
-  | { readonly proofFile: string }
+  | { readonly kind: PathKind; readonly path: string; readonly fileForm: FileForm | undefined }
 
 function readOutput(text: string): Output {
   const form = outputForms.find((one) => one === text)
   if (form !== undefined) return { form }
-  if (/\.tar$/i.test(text)) return { bundle: text }
-  if (/\.tlog-proof$/i.test(text)) return { proofFile: text }
   const fileForm = fileFormOfPath(text)
-  if (fileForm !== undefined) return { path: text, form: fileForm }
-  const files = fileFormNames.map((name) => `.${name}`).join(', ')
-  throw new InvalidArgumentError(`Allowed are ${outputForms.join(', ')}, and files that end in ${files}.`)
+  return { kind: fileForm === undefined ? kindOfPath(text) : 'files', path: text, fileForm }
 }
 
-/** Commands whose rows may go to a file. */
-const rowCommands: ReadonlySet<string> = new Set(['query', 'tail', 'export', 'prove'])
+function kindOfPath(path: string): PathKind {
+  if (/\.tar$/i.test(path)) return 'bundles'
+  return /\.tlog-proof$/i.test(path) ? 'proofs' : 'directories'
+}
+
+/** What commands write. */
+const written: Readonly<Record<string, readonly PathKind[]>> = {
+  query: ['files'],
+  tail: ['files'],
+  export: ['files', 'directories'],
+  prove: ['files', 'proofs'],
+  bundle: ['bundles'],
+}
+
+/** Throws CommandFailure (usage) where the command writes no such thing. */
+function demandWritten(command: string, { kind, path }: Extract<Output, { path: string }>): void {
+  const kinds = written[command] ?? []
+  if (kinds.includes(kind)) return
+  const files = fileFormNames.map((name) => `.${name}`).join(', ')
+  const forms = outputForms.join(', ') + (kinds.includes('files') ? `, and files that end in ${files}` : '')
+  const what = kind === 'directories' ? `'${path}' is no form` : `${command} writes no ${kind}`
+  throw new CommandFailure(exitCodes.usage, `${what}: -o takes ${forms}.`)
+}
 
 /** What the options that all commands share come to. Throws CommandFailure (usage). */
 export function contextOf(command: Command, entry: Entry): CommandContext {
@@ -92,32 +108,17 @@ export function contextOf(command: Command, entry: Entry): CommandContext {
     tokenFile?: string
     output?: Output
   }>()
-  const file = output !== undefined && 'path' in output ? output : undefined
-  if (file !== undefined && !rowCommands.has(command.name())) {
-    throw new CommandFailure(exitCodes.usage, `${command.name()} writes no files: -o takes ${outputForms.join(', ')}.`)
-  }
-  const bundle = output !== undefined && 'bundle' in output ? output.bundle : undefined
-  const proofFile = output !== undefined && 'proofFile' in output ? output.proofFile : undefined
-  if (
-    (bundle !== undefined && command.name() !== 'bundle') ||
-    (proofFile !== undefined && command.name() !== 'prove')
-  ) {
-    const what = bundle === undefined ? 'proofs' : 'bundles'
-    throw new CommandFailure(
-      exitCodes.usage,
-      `${command.name()} writes no ${what}: -o takes ${outputForms.join(', ')}.`,
-    )
-  }
-  const form = output !== undefined && 'form' in output && !('path' in output) ? output.form : undefined
+  const form = output !== undefined && 'form' in output ? output.form : undefined
+  const given = output !== undefined && 'path' in output ? output : undefined
+  if (given !== undefined) demandWritten(command.name(), given)
   return {
     environment: entry.clientEnvironment(),
     server,
     tokenFile,
     form: form ?? (process.stdout.isTTY ? 'table' : 'ndjson'),
     isFormSaid: form !== undefined,
-    file,
-    bundle,
-    proofFile,
+    path: given?.path,
+    file: given?.fileForm && { path: given.path, form: given.fileForm },
     entry,
   }
 }

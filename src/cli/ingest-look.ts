@@ -3,7 +3,13 @@
 
 import { open } from 'node:fs/promises'
 import { constants, gunzipSync } from 'node:zlib'
-import { type Look, lookAlike, type MapDocument, mapDocumentOf } from '../libraries/formats/look-alike.ts'
+import {
+  type Look,
+  lookAlike,
+  lookAlikeHint,
+  type MapDocument,
+  mapDocumentOf,
+} from '../libraries/formats/look-alike.ts'
 import { formatsBut } from '../app/formats.ts'
 import { CommandFailure, exitCodes, note } from './failure.ts'
 
@@ -55,7 +61,7 @@ function inflatedHead(start: Buffer): Buffer {
 /** The format of a file that names itself in its first bytes. */
 function formatOfBytes(head: Buffer): string | undefined {
   const look = lookAlike(head, '')
-  if (look === 'parquet' || look === 'arrow') return look
+  if (look === 'parquet' || look === 'arrow' || look === 'excel') return look
   return look === 'zip' && /\.(?:shp|shx|dbf)\b/i.test(head.toString('latin1')) ? 'shapefile' : undefined
 }
 
@@ -80,12 +86,23 @@ const mapHints: Partial<Record<MapDocument['what'], string>> = {
 
 function refuse(file: string, head: Buffer, format: string | undefined): void {
   const look = head.length === 0 ? undefined : lookAlike(head, format ?? '')
-  if (head.length > 0 && lookAlike(head, '') === 'excel')
-    throw refusal(file, 'is an Excel workbook.', `Save the sheet as CSV (UTF-8), or: ${toCsv(file)}`)
+  if (head.length > 0 && lookAlike(head, '') === 'oldExcel')
+    throw refusal(file, 'is an old or encrypted Excel workbook.', `Save it as .xlsx, or: ${toCsv(file)}`)
+  if (format === undefined && look !== undefined && otherFiles.includes(look)) {
+    throw refusal(file, 'is of a format that is not read.', asFile(lookAlikeHint(head, '') ?? ''))
+  }
   if (look === undefined || format === undefined) return
   const told = tellings[look]
   if (told === undefined) return
   throw refusal(file, told.what, `${told.hint(file)} ${asItIs(format)}`.trim())
+}
+
+/** Files of other programs, of which the node would say the same. */
+const otherFiles: readonly Look[] = ['sqlite', 'flatgeobuf', 'kml', 'kmz', 'gml', 'shp']
+
+/** A sentence about a body, as one about a file. */
+function asFile(hint: string): string {
+  return hint.replace(/^The body is/, 'It is').replace(/, and send that as (?:\S+)\.$/, ', and ingest that.')
 }
 
 interface Telling {
@@ -103,6 +120,7 @@ const tellings: Partial<Record<Look, Telling>> = {
   document: { what: 'holds one JSON document.', hint: () => 'Say --format json.' },
   parquet: { what: 'is a Parquet file.', hint: () => 'Say --format parquet.' },
   arrow: { what: 'is an Arrow file.', hint: () => 'Say --format arrow.' },
+  excel: { what: 'is an Excel workbook.', hint: () => 'Say --format excel.' },
   html: { what: 'is an HTML page: was it the answer of a server that had no data?', hint: () => '' },
   xml: { what: 'is XML.', hint: () => 'Convert it to CSV or JSON.' },
   zip: {

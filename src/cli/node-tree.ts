@@ -2,8 +2,8 @@
 // tree.ts.
 
 import { type Command, Option } from 'commander'
-import type { AloneOptions } from '../features/witness/alone.ts'
 import type { OptionRow } from '../index.ts'
+import type { FsckCommand } from './commands/fsck.ts'
 import type { RejectCommand } from './commands/log.ts'
 import type { TokenOptions } from './commands/node-facts.ts'
 import { collect, commaList, type NodeOptions, positiveNumber, type Runner, wholeNumber } from './context.ts'
@@ -22,7 +22,6 @@ const code = {
   ledger: () => import('./commands/ledger.ts'),
   log: () => import('./commands/log.ts'),
   serve: () => import('./commands/serve.ts'),
-  streams: () => import('./commands/streams.ts'),
 } as const
 
 /** `serve` and `doctor`, with a flag for each row of the options table. */
@@ -100,24 +99,22 @@ function storeRows(table: readonly OptionRow[]): readonly OptionRow[] {
   return table.filter(({ name }) => name === 'data' || name === 'store')
 }
 
-const streamsCommands = {
-  check: 'list differences between the Kafka topics and their contracts (exit code 8 if there are any)',
-  apply: 'create missing topics and correct settings; partitions and replicas stay as they are',
-} as const
-
-/** `streams check|apply`, with those options of the table that say where Kafka is. */
+/** `streams apply`, with those options of the table that say where Kafka is. */
 export function addStreamsCommands(program: Command, runner: Runner, table: readonly OptionRow[]): void {
-  const streams = program.command('streams').description('compare the Kafka topics with their contracts in streams/')
   const rows = logRows(table)
-  for (const action of ['check', 'apply'] as const) {
-    withNodeOptions(streams.command(action), rows)
-      .description(streamsCommands[action])
-      .action(
-        runner<Values>(async (context, _, options) =>
-          (await code.streams()).runStreams(context, action, nodeOptionsOf(rows, options)),
-        ),
-      )
-  }
+  const apply = program
+    .command('streams')
+    .description('the Kafka topics and their contracts in streams/')
+    .command('apply')
+    .description(
+      'create missing topics and correct settings; partitions and replicas stay as they are. Lists what differs after that (exit code 8 if anything does)',
+    )
+    .option('--dry-run', 'change nothing: list what differs now')
+  withNodeOptions(apply, rows).action(
+    runner<Values & { readonly dryRun?: boolean }>(async (context, _, { dryRun = false, ...options }) =>
+      (await code.log()).applyStreams(context, { ...nodeOptionsOf(rows, options), dryRun }),
+    ),
+  )
 }
 
 /** `log adopt` and `log reject`, with those options of the table that say where store and logs are. */
@@ -175,18 +172,6 @@ export function addRenewCommand(ledger: Command, runner: Runner, table: readonly
   )
 }
 
-/** `ledger witness`, which needs no node. */
-export function addWitnessCommand(ledger: Command, runner: Runner): void {
-  ledger
-    .command('witness')
-    .description('cosign heads of other ledgers, without a node, until it is stopped; prints its key')
-    .requiredOption('--policy <file>', 'the ledgers: log lines of a C2SP tlog-policy')
-    .requiredOption('--data <directory>', 'where its key is and what it has cosigned; never put it back from a copy')
-    .requiredOption('--name <name>', 'name of its key, such as witness.example.org/w1')
-    .option('--listen <host:port>', 'address to answer at', '127.0.0.1:8090')
-    .action(runner<AloneOptions>(async (context, _, options) => (await code.serve()).runWitness(context, options)))
-}
-
 export function addTokenCommands(program: Command, runner: Runner): void {
   const token = program.command('token').description('create, list and revoke tokens (needs the scope admin)')
   token
@@ -212,7 +197,7 @@ export function addTokenCommands(program: Command, runner: Runner): void {
     .action(runner(async (context, args) => (await code.facts()).revokeToken(context, args)))
 }
 
-/** `key show | rotate | leaked`, with the options that say where key and store are. */
+/** `key show` and `key rotate`, with the options that say where key and store are. */
 function addKeyCommands(program: Command, runner: Runner, rows: readonly OptionRow[]): void {
   const key = program.command('key').description('the keys of the node')
   key
@@ -224,19 +209,13 @@ function addKeyCommands(program: Command, runner: Runner, rows: readonly OptionR
     .description(
       'put a new key in the place of the present one, which stays known as a former key. No node may be running',
     )
-    .option('--leaked', 'others may have the present key: its signatures alone prove nothing any more')
+    .option(
+      '--leaked [did]',
+      'others may have the present key: its signatures alone prove nothing any more. With the DID of a former key: others may have that one, and no key is changed',
+    )
   withNodeOptions(rotate, rows).action(
-    runner<Values>(async (context, _, options) =>
-      (await code.key()).rotateKey(context, {
-        ...nodeOptionsOf(rows, options),
-        leaked: options['leaked'] === true,
-      }),
-    ),
-  )
-  const leaked = key.command('leaked <did>').description('say of a former key that others may have it')
-  withNodeOptions(leaked, rows).action(
-    runner<Values>(async (context, [did = ''], options) =>
-      (await code.key()).tellLeaked(context, { ...nodeOptionsOf(rows, options), did }),
+    runner<Values & { readonly leaked?: true | string }>(async (context, _, { leaked = false, ...options }) =>
+      (await code.key()).rotateKey(context, { ...nodeOptionsOf(rows, options), leaked }),
     ),
   )
 }
@@ -260,20 +239,14 @@ export function addUpkeepCommands(program: Command, runner: Runner, table: reado
   addKeyCommands(program, runner, backupRows(table))
   addEngineCommands(program, runner, table)
   program
-    .command('fsck [dir]')
-    .description('check everything in a data directory or store, without a node (default: PROOFSTREAM_DATA)')
-    .option('--sweep', 'then remove chains without rows that have no name and are a day old')
-    .action(runner<{ readonly sweep?: boolean }>(async (...given) => (await code.fsck()).fsck(...given)))
-  const rows = storeRows(table)
-  const pack = program
-    .command('pack [dataset]')
-    .description('pack chains of 256 or more blocks into a few files; no node may be running (default: all datasets)')
-    .option('--sweep', 'then remove the packed files')
-  withNodeOptions(pack, rows).action(
-    runner<Values & { readonly sweep?: boolean }>(async (context, [dataset], { sweep, ...options }) =>
-      (await code.fsck()).pack(context, { ...nodeOptionsOf(rows, options), dataset, sweep }),
-    ),
-  )
+    .command('fsck [place]')
+    .description(
+      'check everything in a data directory, a store, or the store at a URL such as s3://bucket/prefix, without a node (default: PROOFSTREAM_DATA)',
+    )
+    .option('--sweep', 'then remove chains without rows that have no name and are a day old; with --pack, packed files')
+    .option('--pack', 'instead pack chains of 256 or more blocks into a few files; no node may be running')
+    .option('--dataset <name>', 'with --pack: only this one (default: all)')
+    .action(runner<FsckCommand>(async (...given) => (await code.fsck()).fsck(...given)))
   withNodeOptions(program.command('backup <dir>'), backupRows(table))
     .description(
       'copy everything committed, and the key, to a directory. A repeat adds what is new. Nodes may be running',

@@ -26,7 +26,7 @@ export async function runCommandLine(args: readonly string[], entry: Entry): Pro
   } catch (error) {
     // Commander has told what is wrong (or printed the help that was asked for).
     if (error instanceof CommanderError) {
-      await hintAtGoneOption(error)
+      await hintAtGone(error, args)
       return error.exitCode === 0 ? exitCodes.done : exitCodes.usage
     }
     const failure = failureOf(error)
@@ -36,12 +36,24 @@ export async function runCommandLine(args: readonly string[], entry: Entry): Pro
   return exitCode
 }
 
-/** What is written in place of an option that a node once had. */
-async function hintAtGoneOption({ code, message }: CommanderError): Promise<void> {
-  if (code !== 'commander.unknownOption') return
-  const { goneOptions } = await import('../app/gone-options.ts')
-  const text = goneOptions.get(/--([a-z0-9-]+)/.exec(message)?.[1] ?? '')
-  if (text !== undefined) note(text)
+/** Commands that there once were, and what is written in their place. */
+const goneCommands: readonly (readonly [string, string])[] = [
+  ['key leaked', 'key rotate --leaked <did>'],
+  ['streams check', 'streams apply --dry-run'],
+  ['ledger witness', 'serve --roles witness'],
+  ['pack', 'fsck --pack'],
+  ['export iceberg', 'export <dataset> --format iceberg -o <dir>'],
+]
+
+/** What is written in place of an option or a command that there once was. */
+async function hintAtGone({ code, message }: CommanderError, args: readonly string[]): Promise<void> {
+  if (code === 'commander.unknownOption') {
+    const { goneOptions } = await import('../app/gone-options.ts')
+    const text = goneOptions.get(/--([a-z0-9-]+)/.exec(message)?.[1] ?? '')
+    if (text !== undefined) note(text)
+  }
+  const [gone, instead] = goneCommands.find(([words]) => `${args.join(' ')} `.includes(`${words} `)) ?? []
+  if (gone !== undefined) note(`'${gone}' is gone: it is 'proofstream ${instead}' now.`)
 }
 
 /** `proofstream … | head`: a reader that stops ends the program, without an error. */

@@ -5,10 +5,15 @@ import { type Command, Option } from 'commander'
 import type { FormatFacts } from '../libraries/formats/format.ts'
 import type { OptionRow } from '../index.ts'
 import type { BundleOptions } from './commands/bundle.ts'
-import type { CreateOptions, ListOptions, LogOptions, SetOptions } from './commands/dataset.ts'
-import type { DeleteOptions, RestoreOptions } from './commands/deleting.ts'
+import type {
+  CreateOptions,
+  DeleteOptions,
+  ListOptions,
+  LogOptions,
+  RestoreOptions,
+  SetOptions,
+} from './commands/dataset.ts'
 import type { ExportOptions } from './commands/export.ts'
-import type { ExportIcebergOptions } from './commands/export-iceberg.ts'
 import type { IngestOptions } from './commands/ingest-request.ts'
 import type { AuditOptions } from './commands/ledger-audit.ts'
 import type { QueryOptions, TailOptions } from './commands/query.ts'
@@ -23,7 +28,6 @@ import {
   addStreamsCommands,
   addTokenCommands,
   addUpkeepCommands,
-  addWitnessCommand,
 } from './node-tree.ts'
 
 /** The code of commands, loaded when one of them runs. */
@@ -31,9 +35,7 @@ const code = {
   audit: () => import('./commands/ledger-audit.ts'),
   bundle: () => import('./commands/bundle.ts'),
   dataset: () => import('./commands/dataset.ts'),
-  deleting: () => import('./commands/deleting.ts'),
   export: () => import('./commands/export.ts'),
-  exportIceberg: () => import('./commands/export-iceberg.ts'),
   facts: () => import('./commands/node-facts.ts'),
   ingest: () => import('./commands/ingest.ts'),
   ledger: () => import('./commands/ledger.ts'),
@@ -53,10 +55,9 @@ export function addCommands(
   addReadCommands(program, runner)
   addStreamsCommands(program, runner, table)
   addLogCommands(program, runner, table)
-  const ledger = program.command('ledger').description('ledgers, and witnesses of them')
+  const ledger = program.command('ledger').description('the ledger of a node')
   addLedgerCommands(ledger, runner)
   addRenewCommand(ledger, runner, table)
-  addWitnessCommand(ledger, runner)
   addTokenCommands(program, runner)
   addUpkeepCommands(program, runner, table)
 }
@@ -106,12 +107,12 @@ function addLifeCommands(dataset: Command, runner: Runner): void {
     .option('--yes', 'do not ask')
     .option('--grace <time>', "how long it can be restored, such as 0s or 24h (default: the node's --delete-grace)")
     .option('--if-match <hash>', 'only if this is the head of the dataset')
-    .action(runner<DeleteOptions>(async (...given) => (await code.deleting()).deleteDataset(...given)))
+    .action(runner<DeleteOptions>(async (...given) => (await code.dataset()).deleteDataset(...given)))
   dataset
     .command('restore <id>')
     .description('restore a deleted dataset; delete has printed its id (did:odf:…)')
     .option('--as <name>', 'restore under another name')
-    .action(runner<RestoreOptions>(async (...given) => (await code.deleting()).restoreDataset(...given)))
+    .action(runner<RestoreOptions>(async (...given) => (await code.dataset()).restoreDataset(...given)))
 }
 
 function proofsOption(): Option {
@@ -160,7 +161,7 @@ function addDatasetCommands(program: Command, runner: Runner): void {
 
 const ingestHelp = `
 Each file is one batch: all of its records are stored, or none. The name gives the format (.csv, .tsv, .json, .ndjson,
-.jsonl, .geojson, .ndgeojson, .parquet, .arrow, .zip with a shapefile, also with .gz, .zst, .br), or else the content.
+.jsonl, .geojson, .ndgeojson, .parquet, .arrow, .xlsx, .zip with a shapefile, also with .gz, .zst, .br), or else the content.
 Stdin is NDJSON unless --format says otherwise.
 NDJSON, CSV, TSV and NDGeoJSON from a pipe may be endless: they are sent in batches, each with its own key.
 
@@ -229,13 +230,20 @@ function addReadCommands(program: Command, runner: Runner): void {
     .option('--param <name=value>', 'value of $name or $1, as name=text, or name:=json for numbers (repeat)', collect)
     .option('--proof <file>', "also save the signed answer to a file ('-' for stdout, without the rows)")
     .action(runner<QueryOptions>(async (...given) => (await code.query()).query(...given)))
-  const exporting = program
+  program
     .command('export <dataset>')
     .description('all rows of a dataset in the order of offsets')
     .addOption(
-      new Option('-f, --format <format>', 'form of the rows (default: by the name of the file)').choices(fileFormNames),
+      new Option(
+        '-f, --format <format>',
+        'form of the rows (default: by the name of the file). With iceberg, -o names the directory of a table, and a repeat adds what is new',
+      ).choices([...fileFormNames, 'iceberg']),
     )
-    .option('--at <hash>', 'as of this block')
+    .option('--at <block>', 'as of this block, by its hash; of an Iceberg table by its sequence, too')
+    .option(
+      '--base <uri>',
+      'where engines will find an Iceberg table, such as s3://bucket/weather (default: its own path)',
+    )
     .option('--columns <a,b>', 'only these columns')
     .option('--where <condition>', 'only rows that fulfil this SQL condition')
     .option('--bbox <w,s,e,n>', 'only rows whose geometry meets this box, in degrees')
@@ -244,15 +252,6 @@ function addReadCommands(program: Command, runner: Runner): void {
     .option('--no-system', 'without system columns')
     .option('--geometry <column>', 'column with the geometry, for GeoJSON and GeoParquet')
     .action(runner<ExportOptions>(async (...given) => (await code.export()).exportDataset(...given)))
-  exporting
-    .command('iceberg <dataset> <dir>')
-    .description('write a dataset as the files of an Iceberg table to a directory; a repeat adds what is new')
-    .option('--as-of <block>', 'as of this block, by its hash or sequence')
-    .option(
-      '--base <uri>',
-      'where engines will find the directory, such as s3://bucket/weather (default: its own path)',
-    )
-    .action(runner<ExportIcebergOptions>(async (...given) => (await code.exportIceberg()).exportIceberg(...given)))
   program
     .command('verify <files...>')
     .description(

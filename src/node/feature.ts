@@ -64,6 +64,8 @@ export interface FeatureCode {
   /** Begins to copy datasets of another node, where the options name one. */
   readonly origin?: (shared: Shared) => Promise<Origin | undefined>
   readonly routes?: OptionalRoutes
+  /** Keys that it signs with once it has started, by what it is with them; the start of the node tells them. */
+  readonly keys?: () => Readonly<Record<string, string>>
   /** Begins what it does beside its routes, once the node listens. Closed as `opened` says. */
   readonly start?: (parts: FeatureParts) => Promise<void>
 }

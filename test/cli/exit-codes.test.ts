@@ -24,16 +24,35 @@ describe.concurrent('the command line', () => {
   })
 
   test.each([
+    ['key leaked', 'key rotate --leaked <did>', 'did:key:z6Mk', '--data', 'none'],
+    ['ledger witness', 'serve --roles witness', '--policy', 'none'],
+    ['pack', 'fsck --pack', '--data', 'none'],
+    ['export iceberg', 'export <dataset> --format iceberg -o <dir>', 'me/lab', 'lake'],
+    ['streams check', 'streams apply --dry-run', '--log', 'kafka://127.0.0.1:9'],
+  ])('ends with 2 for %s, a command that is gone, and says what is typed in its place', async (old, now, ...more) => {
+    const { code, stderr } = await run('--server', 'http://127.0.0.1:1', ...old.split(' '), ...more)
+    expect(code).toBe(2)
+    expect(stderr).toMatch(new RegExp(`'${old}' is gone: it is '.*proofstream ${now}' now`))
+  })
+
+  test.each([
     ['a missing argument', ['query']],
     ['an unknown option', ['tail', 'me/lab', '--limits', '3']],
     ['a value that is no number', ['tail', 'me/lab', '-n', 'many']],
     ['an unknown form', ['query', 'select 1', '-o', 'xml']],
+    ['a file of rows without a form', ['export', 'me/lab', '-o', 'xml']],
+    ['a table without a directory', ['export', 'me/lab', '--format', 'iceberg', '-o', 'json']],
+    ['a table of some rows', ['export', 'me/lab', '--format', 'iceberg', '-o', 'lake', '--where', 'x > 1']],
+    ['a dataset that is not packed', ['fsck', folder, '--dataset', 'me/lab']],
+    ['a base of what is no table', ['export', 'me/lab', '-o', 'x.csv', '--base', 's3://lake']],
     ['a name that is no dataset', ['tail', 'lab']],
     ['an address that is none', ['tail', 'me/lab', '--server', 'localhost:1']],
     ['a file whose format cannot be told', ['ingest', 'me/lab', 'records.dat', '--server', 'http://127.0.0.1:1']],
     ['an option value of serve that is none', ['serve', '--cut-interval', 'soon']],
     ['a route to a reserved name', ['serve', '--mqtt', 'tcp://h', '--mqtt-route', 'a/b=query/x']],
     ['a route to a name that is none', ['serve', '--mqtt', 'tcp://h', '--mqtt-route', 'a/b=a b/x']],
+    ['a witness with another role', ['serve', '--roles', 'witness,replica']],
+    ['a witness with a log', ['serve', '--roles', 'witness', '--log', 'kafka://127.0.0.1:9']],
     ['an option without effect', ['serve', '--store', 'HTTPS//node', '--follow-token', 'pst_x']],
     ['an option that is gone', ['serve', '--store', 's3://acc', '--s3-endpoint', 'http://127.0.0.1:1']],
   ])('ends with 2 for %s', async (_, args) => {

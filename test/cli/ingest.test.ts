@@ -1,3 +1,6 @@
+/** The beginning of one. */
+const workbook = Buffer.concat([Buffer.from('PK\x03\x04'), Buffer.alloc(26), Buffer.from('[Content_Types].xml')])
+
 // `ingest`: one key however often it is sent, formats, creation, several files.
 
 import { createHash } from 'node:crypto'
@@ -321,6 +324,7 @@ describe.concurrent('ingest', () => {
       ['trips.parquet', 'PAR1....PAR1', 'application/vnd.apache.parquet', undefined],
       ['trips', 'PAR1....PAR1', 'application/vnd.apache.parquet', undefined],
       ['trips.feather', 'ARROW1', 'application/vnd.apache.arrow.stream', undefined],
+      ['book', workbook, 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet', undefined],
       ['one-column.csv', 'note\na;b\nc;d\n', 'text/csv', undefined],
     ]
     for (const [name, content, type, encoding] of files) {
@@ -334,15 +338,17 @@ describe.concurrent('ingest', () => {
 
   test('refuses what no node reads, with the cause and what to do', async () => {
     await using stub = await taking({ body: receipt() })
-    const workbook = Buffer.concat([Buffer.from('PK\x03\x04'), Buffer.alloc(26), Buffer.from('[Content_Types].xml')])
     const files: readonly (readonly [string, string | Uint8Array, string, string])[] = [
-      ['book.csv', workbook, 'Excel', 'soffice'],
-      ['book.xlsx', workbook, 'Excel', 'soffice'],
+      ['book.csv', workbook, 'Excel', '--format excel'],
       ['book.xls', Buffer.from('d0cf11e0a1b11ae100', 'hex'), 'Excel', 'soffice'],
       ['tabs.csv', 'a\tb\n1\t2\n', 'tabs', '--format tsv'],
       ['lines.json', '{"a":1}\n{"a":2}\n', 'one JSON object a line', '--format ndjson'],
       ['page.json', '<!DOCTYPE html><html>', 'HTML', ''],
-      ["it's; rm.csv", workbook, 'Excel', String.raw`'it'\''s; rm.csv'`],
+      ['places.gpkg', 'SQLite format 3\0', 'not read', 'ogr2ogr -f GeoJSONSeq'],
+      ['places.fgb', 'fgb\x03fgb', 'not read', 'FlatGeobuf'],
+      ['places.kml', '<?xml version="1.0"?><kml>', 'not read', 'KML'],
+      ['places.shp', Buffer.from('0000270a00', 'hex'), 'not read', 'zip it with its .dbf'],
+      ["it's; rm.csv", Buffer.from('d0cf11e0a1b11ae100', 'hex'), 'Excel', String.raw`'it'\''s; rm.csv'`],
     ]
     for (const [name, content, cause, hint] of files) {
       await writeFile(join(folder, name), content)

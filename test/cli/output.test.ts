@@ -160,11 +160,12 @@ describe('text for the terminal', () => {
       logKind: 'file',
       roles: ['gateway', 'builder', 'replica'] as const,
       anonymousRead: true,
+      keys: { witness: 'w/1+key' },
     }
     const lines = bannerLines(facts, 'data')
     expect(lines.length).toBeLessThanOrEqual(12)
     const text = lines.join('\n')
-    for (const part of ['1.2.3', facts.url, `${facts.url}/swagger`, facts.did, facts.tokenFile, 'file']) {
+    for (const part of ['1.2.3', facts.url, `${facts.url}/swagger`, facts.did, facts.tokenFile, 'file', 'w/1+key']) {
       expect(text).toContain(part)
     }
     expect(lines.slice(1).filter((line) => !/^.{9} {2}\S/.test(line))).toEqual([])
@@ -185,7 +186,7 @@ describe('text for the terminal', () => {
 
   test('says to a program that it is ready, and in a container where a person finds address and token', () => {
     const [did, roles] = ['did:key:z6Mk', ['gateway', 'builder', 'replica'] as const]
-    const node = { did, roles, url: 'http://0.0.0.0:8080', tokenFile: '/data/token' }
+    const node = { did, roles, url: 'http://0.0.0.0:8080', tokenFile: '/data/token', keys: {} }
     expect(readyEvent(node, 17)).toEqual({ event: 'ready', url: node.url, did, pid: 17 })
     expect(readyEvent(node, 1)['next']).toMatch(/http:\/\/localhost:8080\/.*docker exec .*\/data\/token/)
     expect(readyEvent({ ...node, roles: ['replica'] }, 1)).not.toHaveProperty('next')

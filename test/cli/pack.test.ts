@@ -1,4 +1,4 @@
-// `proofstream pack` over a data directory with a long chain, as an operator runs it.
+// `proofstream fsck --pack` over a data directory with a long chain, as an operator runs it.
 
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -25,9 +25,9 @@ beforeAll(async () => {
 afterAll(() => rm(data, { recursive: true, force: true }))
 
 test('packs what is full, once, and tells of each dataset', async () => {
-  const first = await runCommand(['pack', '--data', data])
+  const first = await runCommand(['fsck', data, '--pack'])
   expect(first).toMatchObject({ code: 0, stdout: '{"dataset":"acme/long","packs":2,"swept":0}\n' })
-  const again = await runCommand(['pack', 'acme/long', '--data', data])
+  const again = await runCommand(['fsck', data, '--pack', '--dataset', 'acme/long'])
   expect(again).toMatchObject({ code: 0, stdout: '{"dataset":"acme/long","packs":0,"swept":0}\n' })
   const folder = join(dataPaths(data).store, datasetKey(dataset))
   expect(await readdir(join(folder, 'packs', '0'))).toEqual(['0', '1'])
@@ -45,13 +45,13 @@ test('goes on over names that a rename or a deletion has left free', async () =>
   const times = { at: '2026-01-01T00:00:00.000Z', until: '2026-01-08T00:00:00.000Z' }
   await deleteName(store, { ...left, sequence: 3 }, times, { log: 'log', partition: 0, position: 9 })
   await store.close()
-  const packed = await runCommand(['pack', '--data', data])
+  const packed = await runCommand(['fsck', data, '--pack'])
   expect(packed).toMatchObject({ code: 0, stdout: '{"dataset":"acme/long","packs":0,"swept":0}\n' })
-  expect((await runCommand(['pack', 'acme/a-gone', '--data', data])).code).toBe(3)
+  expect((await runCommand(['fsck', data, '--pack', '--dataset', 'acme/a-gone'])).code).toBe(3)
 })
 
 test('says which dataset is damaged, and that there is none of a name', async () => {
-  expect((await runCommand(['pack', 'acme/none', '--data', data])).code).toBe(3)
+  expect((await runCommand(['fsck', data, '--pack', '--dataset', 'acme/none'])).code).toBe(3)
   const store = await openStore(dataPaths(data).store, 'write')
   const [pack] = await listPacks(store, dataset)
   await store.delete(packFileKey(dataset, must(pack, 'a pack').record.hash))

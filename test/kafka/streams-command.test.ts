@@ -1,4 +1,4 @@
-// `proofstream streams` against a real broker: topics that are missing, wrong and right.
+// `proofstream streams apply` against a real broker: topics that are missing, wrong and right.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import kafkajs, { type Admin } from 'kafkajs'
@@ -9,8 +9,8 @@ const prefix = newPrefix()
 const topic = `${prefix}.records.v1`
 let admin: Admin
 
-function streams(action: string): Promise<Finished> {
-  return runCommand(['streams', action, '--log', kafkaUrl(prefix, 3), '-o', 'ndjson'])
+function apply(...more: readonly string[]): Promise<Finished> {
+  return runCommand(['streams', 'apply', ...more, '--log', kafkaUrl(prefix, 3), '-o', 'ndjson'])
 }
 
 function settingsOf({ stdout }: Finished): string[] {
@@ -39,16 +39,16 @@ describe.skipIf(noKafka)('streams', () => {
     await admin.disconnect()
   })
 
-  test('check says which topics are missing, apply makes them, and then all fits', async () => {
-    const missing = await streams('check')
+  test('a dry run says which topics are missing, apply makes them, and then all fits', async () => {
+    const missing = await apply('--dry-run')
     expect([missing.code, settingsOf(missing)]).toEqual([8, ['records.v1 topic ', 'commits.v1 topic ']])
-    const applied = await streams('apply')
+    const applied = await apply()
     expect([applied.code, applied.stdout]).toEqual([0, ''])
     expect(applied.stderr).toContain(`${topic} fits its contract (partitions: 3, copies: 1)`)
-    expect((await streams('check')).code).toBe(0)
+    expect((await apply('--dry-run')).code).toBe(0)
   })
 
-  test('check lists settings that differ, and apply sets them and leaves others as they are', async () => {
+  test('a dry run lists settings that differ, and apply sets them and leaves others as they are', async () => {
     const configEntries = [
       { name: 'retention.bytes', value: '1000000' },
       { name: 'retention.ms', value: '60000' },
@@ -60,18 +60,18 @@ describe.skipIf(noKafka)('streams', () => {
       validateOnly: false,
       resources: [{ type: kafkajs.ConfigResourceTypes.TOPIC, name: topic, configEntries }],
     })
-    const differing = await streams('check')
+    const differing = await apply('--dry-run')
     expect(differing.code).toBe(8)
     expect(settingsOf(differing)).toEqual(
       expect.arrayContaining(['records.v1 retention.bytes 1000000', 'records.v1 retention.ms 60000']),
     )
-    expect((await streams('apply')).code).toBe(0)
-    expect(settingsOf(await streams('check'))).toEqual([])
+    expect((await apply()).code).toBe(0)
+    expect(settingsOf(await apply('--dry-run'))).toEqual([])
     expect(await ownSettings()).toMatchObject({ 'retention.bytes': '-1', 'segment.bytes': '12345678' })
   })
 
   test('says what is wrong when no broker is there', async () => {
-    const { code, stderr } = await runCommand(['streams', 'check', '--log', 'kafka://127.0.0.1:9'])
+    const { code, stderr } = await runCommand(['streams', 'apply', '--dry-run', '--log', 'kafka://127.0.0.1:9'])
     expect(code).toBe(6)
     expect(stderr).toContain('Kafka at 127.0.0.1:9 cannot be used')
   })

@@ -79,7 +79,7 @@ test('PATCH sets and ends it', async () => {
   const patch = async (ingest: unknown) =>
     (await live.call('/kept/patched', { method: 'PATCH', json: { ingest } })).status
   expect(await patch({ delimiter: '|', nulls: ['-', 'x'], trim: true, 'dateFormat.d': 'dd.MM.yyyy' })).toBe(200)
-  const rules = { delimiter: '|', nulls: ['-', 'x'], trim: 'true', 'dateFormat.d': 'dd.MM.yyyy' }
+  const rules = { delimiter: '|', nulls: ['-', 'x'], trim: true, 'dateFormat.d': 'dd.MM.yyyy' }
   expect((await live.call('/kept/patched')).at('ingest')).toEqual(rules)
   expect(await patch(null)).toBe(200)
   expect((await live.call('/kept/patched')).at('ingest')).toBeUndefined()

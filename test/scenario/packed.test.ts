@@ -1,4 +1,4 @@
-// A chain of a real node is packed and swept by `proofstream pack --sweep`, and then lives in packs alone: every answer,
+// A chain of a real node is packed and swept by `proofstream fsck --pack --sweep`, and then lives in packs alone: every answer,
 // object, file, receipt and proof is the one that it was, and the chain grows on.
 
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
@@ -79,7 +79,7 @@ async function answersOf(live: LiveNode): Promise<string[]> {
 test('a packed chain answers as it did, proves what it proved, and grows', async () => {
   expect(before.filter((answer) => / [45]\d\d /.test(answer.slice(0, 200)))).toEqual([])
   expect(before.length).toBeGreaterThan(3 * posts)
-  expect(await runCommand(['pack', '--sweep', '--data', data])).toMatchObject({
+  expect(await runCommand(['fsck', data, '--pack', '--sweep'])).toMatchObject({
     code: 0,
     stdout: `{"dataset":"${alias}","packs":1,"swept":254}\n`,
   })

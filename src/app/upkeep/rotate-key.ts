@@ -1,4 +1,4 @@
-// `key rotate` and `key leaked`: the key that signs is changed for a new one, and the store says since when nobody signs with
+// `key rotate`: the key that signs is changed for a new one, and the store says since when nobody signs with
 // the old one. The store knows first, so that no interruption leaves a retired key in use: a node refuses to start with one.
 
 import type { Config } from '../../node/config.ts'
@@ -51,10 +51,12 @@ export async function rotateKey(config: Config, { leaked }: { readonly leaked: b
  * Says of a former key that it leaked. Nodes may be running. Durable when it resolves. Throws NodeErrors `ObjectNotFound`
  * where no node has signed with it over this store, `InvalidParameter` for the present key.
  */
-export async function tellLeaked(config: Config, did: string): Promise<Retired> {
+export async function markLeaked(config: Config, did: string): Promise<Retired> {
   const held = await readText(placesOf(config).nodeKey)
   if (held !== undefined && nodeKeyFromJson(held).did === did) {
-    throw new NodeError('InvalidParameter', 'This is the key that signs now.', { hint: 'key rotate --leaked' })
+    throw new NodeError('InvalidParameter', 'This is the key that signs now.', {
+      hint: 'key rotate --leaked, without a DID',
+    })
   }
   const store = await openStoreThatIs(config, 'write')
   try {

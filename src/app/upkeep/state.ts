@@ -28,7 +28,7 @@ export async function checkState(config: Config): Promise<readonly Finding[]> {
   const paths = dataPaths(config.dataDir)
   const place = placeOfStore(config)
   const writes = config.roles.some((role) => role !== 'replica')
-  const hasFileLog = config.log === 'file' && writes
+  const hasFileLog = config.log === 'file' && config.roles.includes('builder')
   const owner = lockOwner(hasFileLog ? paths.log : paths.cache)
   const isRunning = owner !== undefined
   findings.push(ok('process', isRunning ? `A node runs here (${owner}).` : 'No node runs here.'))

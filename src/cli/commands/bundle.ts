@@ -34,7 +34,7 @@ export async function bundle(context: CommandContext, [file = '']: Args, options
   const proof = await readFile(file)
   const verdict = verifyOffline(proof)
   if (!verdict.ok) throw offlineFailure(verdict, file)
-  const target = context.bundle ?? `${basename(file).replace(/\.json$/i, '')}.tar`
+  const target = context.path ?? `${basename(file).replace(/\.json$/i, '')}.tar`
   const source = nodeSource(await routesOf(await openClient(context), options))
   const { neededEngine } = await import('../../node/engine/needed-engine.ts')
   const status = createStatusLine()

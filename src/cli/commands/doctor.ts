@@ -2,7 +2,8 @@
 // options that are set.
 // Nothing is changed.
 
-import { readOptions, refuseIdleOptions, variableOf } from '../../index.ts'
+import { isDirectoryStore } from '../../app/open-storage.ts'
+import { type Config, readOptions, refuseIdleOptions, variableOf } from '../../index.ts'
 import { type Finding, ok } from '../../node/upkeep/finding.ts'
 import { cleanText } from '../../libraries/base/clean-text.ts'
 import type { CommandContext, NodeOptions } from '../context.ts'
@@ -18,10 +19,10 @@ export async function doctor(context: CommandContext, options: NodeOptions): Pro
   const { inspect } = await import('../../app/upkeep/inspect.ts')
   const status = createStatusLine()
   const show = (name: string): void => status.show(`looking at ${name}`, true)
-  const place = placeOf(options)
+  const places = [storeOf(config), placeOf(options)] as const
   const found = await inspect(config, show).finally(() => status.clear())
   const findings = [...set, ...found].map((one) =>
-    one.hint === undefined ? one : { ...one, hint: hintAt(one.hint, place) },
+    one.hint === undefined ? one : { ...one, hint: hintAt(one.hint, ...places) },
   )
   if (context.form === 'table') print(lines(findings).join(''))
   else
@@ -48,8 +49,16 @@ function optionsSet({ flags, configFile }: NodeOptions): Finding[] {
 }
 
 /** A command of a hint looks at the same installation. */
-function hintAt(hint: string, place: string): string {
-  return hint.replace(/\bproofstream (?:fsck|log (?:adopt|reject))\b/g, (command) => command + place)
+function hintAt(hint: string, store: string, place: string): string {
+  return hint
+    .replace(/\bproofstream fsck\b/g, (command) => `${command} ${shellWord(store)}`)
+    .replace(/\bproofstream log (?:adopt|reject)\b/g, (command) => command + place)
+}
+
+/** As `fsck` takes it. */
+function storeOf(config: Config): string {
+  const { dataDir, storeDir, storeUrl = dataDir } = config
+  return storeDir ?? (isDirectoryStore(config) ? dataDir : storeUrl)
 }
 
 /** The options that say where the store is, as they were given: what the environment says, the command finds by itself. */

@@ -1,4 +1,4 @@
-// `export iceberg`: a dataset as the files of an Iceberg table, in a directory that engines open without a catalog: its slices
+// `export --format iceberg`: a dataset as the files of an Iceberg table, in a directory that engines open without a catalog: its slices
 // as they are, and metadata that names them there. What is there already is kept, so that a repeat fetches what is new; the
 // metadata appears last, when all that it names lies there.
 
@@ -9,29 +9,27 @@ import { pipeline } from 'node:stream/promises'
 import { pathToFileURL } from 'node:url'
 import { manifestName, manifestRuns } from '../../features/iceberg/manifests.ts'
 import { datasetPath, type NodeClient, openClient } from '../client.ts'
-import type { Args, CommandContext } from '../context.ts'
+import type { CommandContext } from '../context.ts'
 import { CommandFailure, exitCodes, failureOf } from '../failure.ts'
 import { itemsAt, numberAt, objectOf, textAt } from '../json-values.ts'
 import { pagesOf } from '../pages.ts'
 import { createStatusLine, printObject } from '../output.ts'
 
-export interface ExportIcebergOptions {
+export interface TableExport {
+  readonly dataset: string
+  readonly dir: string
   /** Hash or sequence of a block. */
-  readonly asOf?: string
+  readonly at: string | undefined
   /** URI of the directory where engines will find it; default: where it is. */
-  readonly base?: string
+  readonly base: string | undefined
 }
 
 /** Prints where the metadata is and what was fetched. Throws CommandFailure. */
-export async function exportIceberg(
-  context: CommandContext,
-  [dataset = '', dir = '']: Args,
-  { asOf, base }: ExportIcebergOptions,
-): Promise<number> {
+export async function exportIceberg(context: CommandContext, { dataset, dir, at, base }: TableExport): Promise<number> {
   const client = await openClient(context)
   const path = datasetPath(dataset)
   const [, account, name] = path.split('/')
-  const block = asOf === undefined ? '' : `@${encodeURIComponent(asOf)}`
+  const block = at === undefined ? '' : `@${encodeURIComponent(at)}`
   const table = await client.call({ path: `/iceberg/v1/namespaces/${account}/tables/${name}${block}` })
   const [, files = '', metadata = ''] =
     /^s3:\/(\/.+)\/metadata\/(.+)$/.exec(textAt(table.json(), 'metadata-location') ?? '') ?? []

@@ -9,10 +9,12 @@ import { type FileForm, fileFormNames, fileFormOf } from '../file-forms.ts'
 import { save, type Target } from '../save.ts'
 
 export interface ExportOptions {
-  /** Name of a form; default: that of the file's name. */
+  /** Name of a form, or `iceberg`; default: that of the file's name. */
   readonly format?: string
-  /** Hash of a block. */
+  /** Hash of a block; of a table its sequence, too. */
   readonly at?: string
+  /** Of a table: URI of the directory where engines will find it; default: where it is. */
+  readonly base?: string
   /** Comma list. */
   readonly columns?: string
   /** A condition in SQL. */
@@ -27,12 +29,14 @@ export interface ExportOptions {
   readonly geometry?: string
 }
 
-/** Saves the rows of a dataset. */
+/** Saves the rows of a dataset, as one file or as a table. */
 export async function exportDataset(
   context: CommandContext,
   [dataset = '']: Args,
   options: ExportOptions,
 ): Promise<number> {
+  if (options.format === 'iceberg') return await exportTable(context, dataset, options)
+  if (options.base !== undefined) throw new CommandFailure(exitCodes.usage, '--base is for --format iceberg alone.')
   const path = `${datasetPath(dataset)}/export`
   const target = targetOf(context, options.format)
   const { at, columns, where, bbox, datetime, system, geometry } = options
@@ -51,11 +55,26 @@ export async function exportDataset(
   return exitCodes.done
 }
 
+async function exportTable(context: CommandContext, dataset: string, options: ExportOptions): Promise<number> {
+  const other = Object.keys(options).find((name) => !/^(?:format|at|base)$/.test(name))
+  if (other !== undefined) {
+    throw new CommandFailure(exitCodes.usage, `--format iceberg takes all rows and columns: no --${other}.`)
+  }
+  if (context.path === undefined) {
+    throw new CommandFailure(exitCodes.usage, 'An Iceberg table is a directory.', {
+      hint: 'Name it, such as -o ./lake.',
+    })
+  }
+  const { exportIceberg } = await import('./export-iceberg.ts')
+  return await exportIceberg(context, { dataset, dir: context.path, at: options.at, base: options.base })
+}
+
 /**
  * Where rows go, and in which form: `format`, else as the file is named, else as stdout shows data. Throws CommandFailure
  * (usage) for a table, which is not for many rows, and for bytes on a terminal.
  */
-export function targetOf({ file, form }: CommandContext, format?: string): Target {
+export function targetOf({ path, file, form }: CommandContext, format?: string): Target {
+  if (path !== undefined && file === undefined) throw usage(`'${path}' is neither a form nor a file of rows.`)
   const named = format === undefined ? file?.form : formNamed(format)
   const fileForm = named ?? fileFormOf(form)
   if (fileForm === undefined) {

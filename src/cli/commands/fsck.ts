@@ -1,5 +1,5 @@
-// `fsck`: checks all that a data directory stores, without a node; `--sweep` then removes what failed creations left.
-// `pack`: packs its long chains; `--sweep` then removes the loose copies of what is packed.
+// `fsck`: checks all that a store holds, without a node; `--sweep` then removes what failed creations left. With `--pack` it
+// packs the long chains instead; `--sweep` then removes the loose copies of what is packed.
 
 import {
   checkStore,
@@ -9,21 +9,33 @@ import {
   sweepStore,
   systemClock,
 } from '../../index.ts'
-import type { Args, CommandContext, NodeOptions } from '../context.ts'
+import type { Args, CommandContext } from '../context.ts'
 import { CommandFailure, exitCodes, note } from '../failure.ts'
 import { objectOf } from '../json-values.ts'
 import { createStatusLine, printObject, printObjects } from '../output.ts'
 
 const columns = ['dataset', 'blocks', 'slices', 'packs', 'rows', 'bytes', 'orphans', 'ok']
 
-/** Checks the store of `dir`. Throws CommandFailure (verification failed) when anything in it is wrong. */
+export interface FsckCommand {
+  readonly sweep?: boolean
+  readonly pack?: boolean
+  /** With `pack`: this one alone. */
+  readonly dataset?: string
+}
+
+/**
+ * Checks the store in a directory or at a URL, or packs it. Throws CommandFailure (verification failed) when anything in it is
+ * wrong, or a chain that should be packed is.
+ */
 export async function fsck(
   context: CommandContext,
-  [dir]: Args,
-  { sweep = false }: { readonly sweep?: boolean },
+  [place]: Args,
+  { sweep = false, pack = false, dataset }: FsckCommand,
 ): Promise<number> {
+  const dataDir = place ?? context.environment.dataDir
+  if (pack) return await packStore(context, dataDir, { alias: dataset, sweep })
+  if (dataset !== undefined) throw new CommandFailure(exitCodes.usage, '--dataset is for --pack alone.')
   const status = createStatusLine()
-  const dataDir = dir ?? context.environment.dataDir
   const report = await checkStore(dataDir, { onProgress: (progress) => status.show(progressText(progress)) }).finally(
     () => status.clear(),
   )
@@ -54,21 +66,17 @@ export async function fsck(
   })
 }
 
-/** Options that say where the store is, and which dataset is meant: all by default. */
-export interface PackCommand extends NodeOptions {
-  readonly dataset: string | undefined
-  /** Remove the loose copies too. */
-  readonly sweep: boolean | undefined
-}
-
-/** Packs the chains of a store. Throws CommandFailure (verification failed) when one of them is damaged. */
-export async function pack(
+async function packStore(
   context: CommandContext,
-  { dataset, sweep, flags, configFile }: PackCommand,
+  place: string,
+  asked: { readonly alias: string | undefined; readonly sweep: boolean },
 ): Promise<number> {
-  const { packDatasets } = await import('../../app/upkeep/repair.ts')
-  const config = context.entry.loadConfig({ 'log-level': 'warn', ...flags }, configFile)
-  const packed = await packDatasets(config, { alias: dataset, sweep })
+  const [{ optionsOfStore }, { packDatasets }] = await Promise.all([
+    import('../../app/open-storage.ts'),
+    import('../../app/upkeep/repair.ts'),
+  ])
+  const config = context.entry.loadConfig({ 'log-level': 'warn', ...(await optionsOfStore(place)) })
+  const packed = await packDatasets(config, asked)
   printObjects(
     context.form,
     ['dataset', 'packs', 'swept'],

@@ -82,7 +82,7 @@ export function ingestHeaders(
   { key, header }: { readonly key: string | undefined; readonly header: string | undefined },
 ): Readonly<Record<string, string>> {
   const { format } = source
-  const hasHeader = format.kind === 'stream' && format.hasHeader === true
+  const hasHeader = format.hasHeader === true
   const parameter = header === undefined || !hasHeader ? '' : `; header=${header}`
   const prefer = options.wait ? (isOnly ? `wait=${waitSeconds}` : undefined) : 'respond-async'
   return {

@@ -1,4 +1,4 @@
-// `key show` asks a node for its keys. `key rotate` and `key leaked` change what is stored, without a node.
+// `key show` asks a node for its keys. `key rotate` changes what is stored, without a node.
 
 import type { JsonValue } from '../../index.ts'
 import { openClient } from '../client.ts'
@@ -24,28 +24,25 @@ export async function showKeys(context: CommandContext): Promise<number> {
   return exitCodes.done
 }
 
-/** Prints the new key and the former one. */
+/**
+ * Changes the key, and prints the new one and the former one. `leaked`: the former one counts as leaked. With the DID of a former
+ * key nothing is changed, and since when that key counts as leaked is printed.
+ */
 export async function rotateKey(
   context: CommandContext,
-  { leaked, flags, configFile }: NodeOptions & { readonly leaked: boolean },
+  { leaked, flags, configFile }: NodeOptions & { readonly leaked: boolean | string },
 ): Promise<number> {
-  const { rotateKey: rotate } = await import('../../app/upkeep/rotate-key.ts')
+  const upkeep = await import('../../app/upkeep/rotate-key.ts')
   const config = context.entry.loadConfig({ 'log-level': 'warn', ...flags }, configFile)
-  const { did, former, retired } = await rotate(config, { leaked })
+  if (typeof leaked === 'string') {
+    const { at, why } = await upkeep.markLeaked(config, leaked)
+    printObject(context.form, objectOf({ did: leaked, retired: at, why }))
+    note('this former key counts as leaked; the present key is unchanged')
+    return exitCodes.done
+  }
+  const { did, former, retired } = await upkeep.rotateKey(config, { leaked })
   printObject(context.form, objectOf({ did, former, retired: retired.at, why: retired.why }))
   note('start the node again; with one key for several processes, all of them')
   note('the secret part of the former key is gone: backups of before still have it')
-  return exitCodes.done
-}
-
-/** Prints since when a former key counts as leaked. */
-export async function tellLeaked(
-  context: CommandContext,
-  { did, flags, configFile }: NodeOptions & { readonly did: string },
-): Promise<number> {
-  const { tellLeaked: tell } = await import('../../app/upkeep/rotate-key.ts')
-  const config = context.entry.loadConfig({ 'log-level': 'warn', ...flags }, configFile)
-  const { at, why } = await tell(config, did)
-  printObject(context.form, objectOf({ did, retired: at, why }))
   return exitCodes.done
 }

@@ -28,8 +28,7 @@ const hashForm = /^f1620[0-9a-f]{64}$/
 
 /** Saves or prints the proof of a batch by its receipt, of a block, or of a row. Throws CommandFailure. */
 export async function prove(context: CommandContext, [what = '']: Args): Promise<number> {
-  const { proofFile, file } = context
-  const target = proofFile ?? file?.path
+  const { path: target, file } = context
   if (file !== undefined && !/\.json$/i.test(file.path)) {
     throw new CommandFailure(exitCodes.usage, 'A proof is a file that ends in .tlog-proof or .json.')
   }

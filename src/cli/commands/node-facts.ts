@@ -1,13 +1,12 @@
 // `--version`, `receipt`, `token create | list | revoke`: small questions to a node.
 
 import { type JsonValue, packageVersion, systemClock } from '../../index.ts'
-import { openClient } from '../client.ts'
+import { type NodeClient, openClient } from '../client.ts'
 import type { Args, CommandContext } from '../context.ts'
 import { CommandFailure, exitCodes, note } from '../failure.ts'
-import { itemsAt, memberAt, objectOf } from '../json-values.ts'
-import { printObject, printObjects } from '../output.ts'
+import { itemsAt, memberAt, objectOf, textsAt } from '../json-values.ts'
+import { printObject, printObjects, rowPrinter } from '../output.ts'
 import { print } from '../terminal.ts'
-import { createTokens } from './many-tokens.ts'
 
 /** What became of a batch. A batch that was rejected is a conflict, as it was for its sender; so is one that was lost. */
 export async function showReceipt(context: CommandContext, [id = '']: Args): Promise<number> {
@@ -72,6 +71,57 @@ function expiry(text: string): string {
   throw new CommandFailure(exitCodes.usage, `'${text}' is not a time at which a token can expire.`, {
     hint: 'Say --expires 30d, 12h, 90m or a time such as 2030-01-31T00:00:00Z.',
   })
+}
+
+interface ManyTokens {
+  readonly count: number
+  /** Of the tokens, before their numbers. */
+  readonly name: string
+  readonly scopes: readonly string[]
+  /** `{name}` stands for the name of the token. */
+  readonly datasets: readonly string[] | undefined
+  readonly expiresAt: string | undefined
+}
+
+const fleetColumns = ['name', 'token', 'id', 'datasets']
+/** Requests at the same time. */
+const mostUnderWay = 8
+
+/** Makes the tokens `<name>-0001` and so on, and prints each as it is made, so that what an interruption leaves is known. */
+async function createTokens(context: CommandContext, asked: ManyTokens): Promise<number> {
+  const { count, name } = asked
+  const client = await openClient(context)
+  const printRow = rowPrinter(context.isFormSaid ? context.form : 'csv')
+  const digits = Math.max(4, String(count).length)
+  let made = 0
+  try {
+    while (made < count) {
+      const numbers = Array.from({ length: Math.min(mostUnderWay, count - made) }, (_, i) => made + i + 1)
+      const names = numbers.map((number) => `${name}-${String(number).padStart(digits, '0')}`)
+      const outcomes = await Promise.allSettled(names.map((one) => createOne(client, asked, one)))
+      const rows = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []))
+      printRow({ columns: fleetColumns, rows })
+      const failed = outcomes.find((outcome) => outcome.status === 'rejected')
+      if (failed !== undefined) throw failed.reason
+      made += rows.length
+    }
+  } catch (error) {
+    note('The tokens that are printed were made; proofstream token revoke ends one.')
+    throw error
+  }
+  note(`${count} tokens. Their texts are shown this once: keep them now.`)
+  return exitCodes.done
+}
+
+async function createOne(client: NodeClient, asked: ManyTokens, name: string): Promise<readonly JsonValue[]> {
+  const { scopes, datasets, expiresAt } = asked
+  const own = datasets?.map((pattern) => pattern.replaceAll('{name}', name))
+  const json = objectOf({ name, scopes: [...scopes], datasets: own, expiresAt })
+  const made = (await client.call({ method: 'POST', path: '/tokens', json })).json()
+  const token = memberAt(made, 'token')
+  if (typeof token !== 'string') throw new CommandFailure(exitCodes.failed, 'The node answered without a token.')
+  const bound = textsAt(made, 'datasets')
+  return [name, token, memberAt(made, 'id') ?? null, bound.length === 0 ? null : bound.join(' ')]
 }
 
 const columns = ['id', 'name', 'scopes', 'datasets', 'expiresAt', 'createdAt', 'lastFour']

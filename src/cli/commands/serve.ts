@@ -1,10 +1,9 @@
-// `serve`: runs a node in this process until a signal stops it. `ledger witness`: a witness of other ledgers, without a node.
+// `serve`: runs a node in this process until a signal stops it.
 
 import { flushCompileCache } from 'node:module'
 import { resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { styleText } from 'node:util'
-import type { AloneOptions } from '../../features/witness/alone.ts'
 import { readOptions, refuseIdleOptions, type RunningNode } from '../../index.ts'
 import type { CommandContext, NodeOptions } from '../context.ts'
 import { CommandFailure, exitCodes, note } from '../failure.ts'
@@ -34,22 +33,6 @@ export async function serve(context: CommandContext, options: NodeOptions): Prom
   throw new CommandFailure(exitCodes.failed, `The node stopped by itself: ${reason}`, { cause: failure.error })
 }
 
-/** Runs a witness. Prints its address and its key, then resolves when it was stopped. */
-export async function runWitness(_context: CommandContext, options: AloneOptions): Promise<number> {
-  const { startWitness } = await import('../../features/witness/alone.ts')
-  const witness = await startWitness(options)
-  const stopped = stopSignal()
-  const { url, key, ledgers } = witness
-  if (process.stdout.isTTY) note(`Witness of ${ledgers} ledgers at ${url}\nKey  ${key}`)
-  else print(`${JSON.stringify({ event: 'ready', url, key, ledgers, pid: process.pid })}\n`)
-  const failure = await Promise.race([stopped.then(() => undefined), witness.failed.then((error) => ({ error }))])
-  await witness.stop()
-  if (failure === undefined) return exitCodes.done
-  throw new CommandFailure(exitCodes.failed, 'The witness stopped: nothing can be stored any more.', {
-    cause: failure.error,
-  })
-}
-
 /** Resolves at the first SIGINT or SIGTERM; a second one ends the process at once. */
 function stopSignal(): Promise<void> {
   let asked = false
@@ -73,7 +56,7 @@ function announce(node: RunningNode, clientDataDir: string): void {
 
 /** One line for a program. In a container it also says where a person finds the pages and the token. */
 export function readyEvent(
-  { url, did, roles, tokenFile }: Pick<RunningNode, 'url' | 'did' | 'roles' | 'tokenFile'>,
+  { url, did, roles, tokenFile, keys }: Pick<RunningNode, 'url' | 'did' | 'roles' | 'tokenFile' | 'keys'>,
   pid: number,
 ): Readonly<Record<string, string | number>> {
   const isContainer = pid === 1 && roles.includes('gateway')
@@ -81,6 +64,7 @@ export function readyEvent(
     event: 'ready',
     url,
     did,
+    ...keys,
     pid,
     ...(isContainer && {
       next: `Open the published port in a browser, mostly http://localhost:${new URL(url).port}/. The admin token: docker exec CONTAINER node -p 'fs.readFileSync("${tokenFile}","utf8")'`,
@@ -90,7 +74,7 @@ export function readyEvent(
 
 type Facts = Pick<
   RunningNode,
-  'url' | 'did' | 'version' | 'roles' | 'dataDir' | 'tokenFile' | 'logKind' | 'anonymousRead'
+  'url' | 'did' | 'version' | 'roles' | 'dataDir' | 'tokenFile' | 'logKind' | 'anonymousRead' | 'keys'
 >
 
 /**
@@ -116,6 +100,7 @@ export function bannerLines(node: Facts, clientDataDir: string): string[] {
     `${label('Node')}  ${node.did}`,
     `${label('Log')}  ${node.logKind}`,
     `${label('Access')}  ${access}`,
+    ...Object.entries(node.keys).map(([name, key]) => `${label(name[0]?.toUpperCase() + name.slice(1))}  ${key}`),
   ]
   // The token and what to do next are told where all of it can be done.
   if (node.roles.length < 3) return [...common, `${label('Roles')}  ${node.roles.join(', ')}`]

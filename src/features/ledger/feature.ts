@@ -74,7 +74,10 @@ export class Ledger implements FeatureCode {
   async start(parts: FeatureParts): Promise<void> {
     const options = settingsOf(parts.config.settings, ledgerOptions)
     if (options === undefined) return
-    const policy = options.policyFile === undefined ? undefined : await readAskedPolicy(options.policyFile)
+    const { roles } = parts.config
+    // A witness alone asks no others.
+    const isAsking = options.policyFile !== undefined && !roles.includes('witness')
+    const policy = isAsking ? await readAskedPolicy(options.policyFile) : undefined
     this.#policy = policy
     const { store, clock, work } = parts
     const { origin, delayMs, waitMs } = options
@@ -82,7 +85,7 @@ export class Ledger implements FeatureCode {
     const of = { store, clock, records, delayMs, waitMs }
     const tree: AnswersDeps['tree'] = async (number) => await newestTree(store, policy, number)
     this.#open(new Answers({ ...of, tree, status: () => this.#status?.() }))
-    if (!parts.config.roles.includes('builder')) return
+    if (!roles.includes('builder')) return
     if (origin !== undefined) return await this.#keep(parts, { ...options, records, origin })
     const stop = new AbortController()
     const resumed = this.#resume(parts, { ...options, records }, stop.signal)

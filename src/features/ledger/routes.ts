@@ -23,13 +23,6 @@ interface LedgerRoutes {
   readonly answers: Promise<Answers>
 }
 
-declare module 'fastify' {
-  interface FastifyInstance {
-    /** The keys of what this process is of ledgers elsewhere. */
-    readonly witnessKeys?: () => { readonly witness?: string; readonly follower?: string }
-  }
-}
-
 const immutable = 'public, max-age=31536000, immutable'
 
 const headType = 'text/plain; charset=utf-8'
@@ -47,8 +40,9 @@ export function registerLedger(app: FastifyInstance, { context, status, policy, 
   }
   app.get('/ledger', async (_request, reply) => {
     const keys = app.witnessKeys?.()
-    // A follower has no ledger of its own.
-    const about = keys?.follower === undefined ? await intact(told().then(aboutLedger)) : {}
+    // A follower has no ledger of its own, nor has a witness alone.
+    const isOther = keys?.follower !== undefined || context.facts.roles.includes('witness')
+    const about = isOther ? {} : await intact(told().then(aboutLedger))
     return await reply.header('cache-control', 'no-cache').send({ ...about, ...keys })
   })
   app.get('/ledger/policy', async (_request, reply) => {

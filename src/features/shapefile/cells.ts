@@ -6,7 +6,8 @@ import { noSuchDay, notADate, readDate } from '../../libraries/base/calendar.ts'
 import { excerptOf } from '../../libraries/formats/fault-log.ts'
 import type { CodePage } from './code-page.ts'
 import type { DbfField } from './dbf.ts'
-import { malformed, type RecordFault, shown } from './faults.ts'
+import { malformed, type RecordFault } from './faults.ts'
+import { shown } from '../../libraries/formats/zip.ts'
 import type { JsonText } from '../../libraries/base/json/json-text.ts'
 
 /** Why a cell has no value, or that it has not all of it. */

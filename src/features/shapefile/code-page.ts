@@ -5,7 +5,7 @@
 import { ownValue } from '../../libraries/base/collections.ts'
 import { decodedBy } from '../../libraries/formats/dialect/charset.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
-import { shown } from './faults.ts'
+import { shown } from '../../libraries/formats/zip.ts'
 
 export interface CodePage {
   /** What messages say. */

@@ -5,8 +5,9 @@ import { NodeError } from '../../libraries/base/errors.ts'
 import { foldAscii } from '../../libraries/model/names.ts'
 import { tooManyColumns } from '../../libraries/columnar/file-limits.ts'
 import type { CodePage } from './code-page.ts'
-import { malformed, type ShapefileLimits, shown } from './faults.ts'
-import type { EntryBytes } from './zip.ts'
+import { shown } from '../../libraries/formats/zip.ts'
+import { malformed, type ShapefileLimits } from './faults.ts'
+import type { EntryBytes } from './entry-bytes.ts'
 
 const headerBytes = 32
 const fieldBytes = 32

@@ -1,12 +1,11 @@
 // Errors of a shapefile: each names the file in the zip, and the record where there is one.
 
-import { defined } from '../../libraries/base/collections.ts'
-import { shortened } from '../../libraries/base/shortened.ts'
 import type { Limits } from '../../libraries/base/limits.ts'
-import { NodeError, type RecordErrorKind } from '../../libraries/base/errors.ts'
+import type { NodeError, RecordErrorKind } from '../../libraries/base/errors.ts'
+import { malformedFile, type ZipHints, type ZipLimits } from '../../libraries/formats/zip.ts'
 
 /** What reading a shapefile is bounded by. */
-export type ShapefileLimits = Pick<Limits, 'zipEntries' | 'inflatedBytes' | 'inflatedRatio' | 'recordBytes' | 'columns'>
+export type ShapefileLimits = ZipLimits & Pick<Limits, 'recordBytes' | 'columns'>
 
 /** A fault of one record; the file may be read on after it. */
 export interface RecordFault {
@@ -17,15 +16,15 @@ export interface RecordFault {
   readonly hint?: string
 }
 
-/** A name from a file as it may be shown: at most 100 characters, control characters replaced. */
-export function shown(name: string): string {
-  return shortened(name.replaceAll(/\p{C}/gu, '·'), 100)
+const damaged = 'Check that the file was written and zipped to its end; ogrinfo -al -so tells what GDAL makes of it.'
+
+export const zipHints: ZipHints = {
+  whole: 'Send one zip with the .shp, .dbf, .prj and .cpg of a layer.',
+  damaged,
+  tooLarge: 'Send the features in several zips.',
 }
 
 /** The error for a file that is not what its name says. */
-export function malformed(file: string, what: string, hint?: string, cause?: unknown): NodeError {
-  return new NodeError('MalformedBody', `${shown(file)}: ${what} Nothing was stored.`, {
-    hint: hint ?? 'Check that the file was written and zipped to its end; ogrinfo -al -so tells what GDAL makes of it.',
-    ...defined({ cause }),
-  })
+export function malformed(file: string, what: string, hint = damaged): NodeError {
+  return malformedFile(file, what, hint)
 }

@@ -16,7 +16,7 @@ import type { Layer } from './layer.ts'
 import { unknownCrs, wrongCrsHint } from './prj.ts'
 import { isFault, readShape, type Shape, ShapeBuffers, type ShapeFault } from './shape.ts'
 import { readShpHeader, Shapes, type ShapeType } from './shp.ts'
-import { EntryBytes } from './zip.ts'
+import { EntryBytes } from './entry-bytes.ts'
 
 const chunkBytes = 256 * 1024
 

@@ -16,11 +16,12 @@ import type {
 import { ndgeojson } from '../../libraries/formats/geojson/format.ts'
 import { codePageOf } from './code-page.ts'
 import { readDbfHeader } from './dbf.ts'
-import { malformed } from './faults.ts'
+import { malformed, zipHints } from './faults.ts'
 import { layerFeatures, type OpenLayer } from './features.ts'
 import { type Layer, layerOf } from './layer.ts'
 import { demandWgs84 } from './prj.ts'
-import { EntryBytes, readZip, type ZipEntry } from './zip.ts'
+import { readZip, type ZipEntry } from '../../libraries/formats/zip.ts'
+import { EntryBytes } from './entry-bytes.ts'
 import { shapefileFacts } from './facts.ts'
 
 /** Most bytes of a .prj or .cpg. */
@@ -31,7 +32,7 @@ export async function openShapefile(
   file: BodyFile,
   { limits, layer: asked, charset }: FileOptions,
 ): Promise<OpenLayer> {
-  const layer = layerOf(await readZip(file, limits), asked)
+  const layer = layerOf(await readZip(file, limits, zipHints), asked)
   const prj = await smallText(layer.prj)
   if (prj !== undefined) demandWgs84(prj, layer.name)
   const page = codePageOf({ asked: charset, cpg: await smallText(layer.cpg), language: await languageOf(layer) })

@@ -1,8 +1,8 @@
 // Which files of a zip make a layer: those of one name, beside a .shp. `layer` chooses among several layers.
 
 import { NodeError } from '../../libraries/base/errors.ts'
-import { malformed, shown } from './faults.ts'
-import type { ZipEntry } from './zip.ts'
+import { shown, type ZipEntry } from '../../libraries/formats/zip.ts'
+import { malformed } from './faults.ts'
 
 /** The files of one layer. */
 export interface Layer {
@@ -89,7 +89,8 @@ function layerNames(stems: readonly string[]): string[] {
 
 /** What a zip is that holds no .shp, by the names in it. */
 const others: readonly (readonly [RegExp, string])[] = [
-  [/^xl\/workbook\.(?:xml|bin)$/i, 'It is an Excel workbook: save the sheet as CSV (UTF-8) and send that as text/csv.'],
+  [/^xl\/workbook\.xml$/i, 'It is an Excel workbook: send it with the media type of .xlsx.'],
+  [/^xl\/workbook\.bin$/i, 'It is an Excel workbook in binary form: save it as .xlsx.'],
   [/^content\.xml$/i, 'It is an OpenDocument file: save the sheet as CSV and send that as text/csv.'],
   [
     /\.gdb\//i,

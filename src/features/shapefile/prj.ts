@@ -2,7 +2,7 @@
 // Forms as they occur: OGC WKT 1 with the names of EPSG or Esri, WKT 2. Source: https://docs.ogc.org/is/18-010r7/18-010r7.html
 
 import { NodeError } from '../../libraries/base/errors.ts'
-import { shown } from './faults.ts'
+import { shown } from '../../libraries/formats/zip.ts'
 
 /** `KEYWORD["text", 1.5, OTHER[…], word]`. */
 interface Node {

@@ -2,8 +2,9 @@
 // begins. Source: https://www.esri.com/content/dam/esrisites/sitecore-archive/Files/Pdfs/library/whitepapers/pdfs/shapefile.pdf
 
 import { NodeError } from '../../libraries/base/errors.ts'
-import { malformed, shown } from './faults.ts'
-import type { EntryBytes } from './zip.ts'
+import { shown } from '../../libraries/formats/zip.ts'
+import { malformed } from './faults.ts'
+import type { EntryBytes } from './entry-bytes.ts'
 
 const headerBytes = 100
 const fileCode = 9994

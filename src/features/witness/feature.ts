@@ -1,5 +1,5 @@
-// What a node is of ledgers elsewhere: a gateway is a witness of those that its policy names, and a replica of another node is the
-// follower of those whose addresses the policy has too.
+// What a node is of ledgers elsewhere: a gateway is a witness of those that its policy names, and so is a process with the role
+// `witness` alone. A replica of another node is the follower of those whose addresses the policy has too.
 
 import { NodeError } from '../../libraries/base/errors.ts'
 import type { PolicyLog } from '../../libraries/ledger/policy.ts'
@@ -11,10 +11,11 @@ import { BlockRecords } from '../../node/files/block-records.ts'
 import { defaultOrigin, ledgerRecord } from '../ledger/identity.ts'
 import { ledgerOptions } from '../ledger/options.ts'
 import { readPolicy } from '../ledger/policy-file.ts'
+import { boundConnections, connectionsMost } from './connections.ts'
 import { FollowedLedger } from './followed-ledger.ts'
 import { Follower } from './follower.ts'
 import { OwnCopies } from './own-copies.ts'
-import { registerWitness, type Witnessing } from './routes.ts'
+import { keysOf, registerWitness, type Witnessing, type WitnessKeys } from './routes.ts'
 import { Witness } from './witness.ts'
 import { ensureWitnessKey } from './witness-key.ts'
 
@@ -40,17 +41,26 @@ export class WitnessFeature implements FeatureCode {
   readonly #followers = new Map<string, Follower>()
   readonly routes: OptionalRoutes = {
     every: (app, context) => {
-      const isSome = context.gateway !== undefined || context.origin !== undefined
+      const isAlone = context.facts.roles.includes('witness')
+      if (isAlone) boundConnections(app.server, connectionsMost)
+      const isSome = isAlone || context.gateway !== undefined || context.origin !== undefined
       if (isSome) registerWitness(app, context, () => this.#state)
     },
+  }
+
+  keys(): WitnessKeys {
+    return keysOf(this.#state)
   }
 
   /** Begins to cosign, where the policy names ledgers. Throws NodeError `InvalidParameter`. */
   async start(parts: FeatureParts): Promise<void> {
     const { policyFile, origin: given } = settingsOf(parts.config.settings, ledgerOptions) ?? {}
     const { gateway, origin, paths } = parts
-    const isSome = policyFile !== undefined && (gateway !== undefined || origin !== undefined)
+    const isAlone = isWitnessAlone(parts)
+    if (isAlone && (policyFile === undefined || given === undefined)) throw incomplete()
+    const isSome = policyFile !== undefined && (isAlone || gateway !== undefined || origin !== undefined)
     const { logs } = isSome ? await readPolicy(policyFile) : { logs: [] }
+    if (isAlone && logs.length === 0) throw invalid(`The policy ${policyFile} names no ledger: it has no log line.`)
     const followed = origin === undefined ? [] : logs.filter(({ url }) => url !== undefined)
     const others = logs.filter((log) => !followed.includes(log))
     const witness = others.length === 0 ? undefined : await keyOf(parts, paths.witnessKey)
@@ -76,7 +86,9 @@ export class WitnessFeature implements FeatureCode {
     const of = { store, clock, logger }
     // A witness of itself says nothing.
     const logs = others.map(({ key }) => key).filter(({ name }) => name !== own)
-    const witness = signers.witness && new Witness({ ...of, name: `${own}/witness`, signer: signers.witness, logs })
+    const witness =
+      signers.witness &&
+      new Witness({ ...of, name: isWitnessAlone(parts) ? own : `${own}/witness`, signer: signers.witness, logs })
     for (const { key, url } of followed) {
       if (origin === undefined || url === undefined) continue
       this.#followers.set(key.name, followerOf(parts, origin, { name: key.name, url }, this.#stop.signal))
@@ -109,11 +121,25 @@ export class WitnessFeature implements FeatureCode {
   }
 }
 
-/** Undefined where the file holds the key of another store, which the log then says. */
-async function keyOf({ store, logger }: FeatureParts, path: string): Promise<NodeKey | undefined> {
-  return await ensureWitnessKey(path, store).catch((error: unknown) => {
-    if (!(error instanceof NodeError) || error.kind !== 'InvalidParameter') throw error
-    logger.error({ reason: error.message, hint: error.details.hint }, 'This node is no witness; all else goes on')
+function isWitnessAlone({ config }: FeatureParts): boolean {
+  return config.roles.includes('witness')
+}
+
+function incomplete(): NodeError {
+  return invalid('A witness takes --ledger-policy with the ledgers that it cosigns, and --ledger-origin with its name.')
+}
+
+function invalid(message: string): NodeError {
+  return new NodeError('InvalidParameter', message, {
+    hint: 'proofstream serve --roles witness --ledger-policy ledgers.txt --ledger-origin witness.example.org/w1',
+  })
+}
+
+/** Undefined where the file holds the key of another store, which the log of a node with more to do then says. */
+async function keyOf(parts: FeatureParts, path: string): Promise<NodeKey | undefined> {
+  return await ensureWitnessKey(path, parts.store).catch((error: unknown) => {
+    if (!(error instanceof NodeError) || error.kind !== 'InvalidParameter' || isWitnessAlone(parts)) throw error
+    parts.logger.error({ reason: error.message, hint: error.details.hint }, 'This node is no witness; all else goes on')
     return undefined
   })
 }

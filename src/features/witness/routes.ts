@@ -21,14 +21,20 @@ export type Witnessing =
   | { readonly kind: 'starting' }
   | { readonly kind: 'running'; readonly witness: Witness | undefined; readonly follower: Witness | undefined }
 
+export type WitnessKeys = Readonly<Partial<Record<'witness' | 'follower', string>>>
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** The keys of what this process is of ledgers elsewhere. */
+    readonly witnessKeys?: () => WitnessKeys
+  }
+}
+
 export function registerWitness(app: FastifyInstance, context: HttpContext, state: () => Witnessing): void {
   const { limits, clock } = context
   // As JSON: without those of up to 64 KiB.
   const admission = new AdmissionQueue(limits, clock, { kind: ofJson })
-  app.decorate('witnessKeys', () => {
-    const now = state()
-    return now.kind === 'running' ? defined({ follower: now.follower?.key, witness: now.witness?.key }) : {}
-  })
+  app.decorate('witnessKeys', () => keysOf(state()))
   const describes = { consumes: ['text/plain'], body: Type.String({ description: 'As tlog-witness has it.' }) }
   app.post('/ledger/witness/add-checkpoint', { config: { stream: true, describes } }, async (request, reply) => {
     const witnesses = running(state())
@@ -56,6 +62,11 @@ export function registerWitness(app: FastifyInstance, context: HttpContext, stat
     if (head === undefined) throw notCosigned(origin)
     return await reply.header('cache-control', 'no-cache').type('text/plain; charset=utf-8').send(head)
   })
+}
+
+/** The keys with which heads are cosigned, as a policy has them. */
+export function keysOf(state: Witnessing): WitnessKeys {
+  return state.kind === 'running' ? defined({ follower: state.follower?.key, witness: state.witness?.key }) : {}
 }
 
 /** One or both: what they have cosigned lies in one place. */

@@ -121,15 +121,6 @@ export class Witness {
    * Answers a request. Throws NodeErrors `MalformedBody`, `Forbidden`, `ObjectNotFound`, `InvalidRequest`, which have the status
    * codes of the specification, `Saturated` and `StorageFull`; what the store throws.
    */
-  async addCheckpoint(body: Uint8Array): Promise<WitnessAnswer> {
-    return await this.answer(readRequest(body))
-  }
-
-  knows(origin: string): boolean {
-    return this.#deps.logs.some(({ name }) => name === origin)
-  }
-
-  /** Throws as `addCheckpoint`, but `MalformedBody` for a request that cannot be read. */
   async answer(request: AddCheckpoint): Promise<WitnessAnswer> {
     const originHash = toHex(sha256(utf8(request.head.origin)))
     const isKnown = this.knows(request.head.origin)
@@ -149,6 +140,10 @@ export class Witness {
       }
     }
     throw new NodeError('Saturated', 'Others ask this witness for the same ledger at once.', { hint: 'Ask again.' })
+  }
+
+  knows(origin: string): boolean {
+    return this.#deps.logs.some(({ name }) => name === origin)
   }
 
   /** Throws NodeError `InvalidRequest` where an entry below the head is not what it says; evidence of it is kept first. */

@@ -235,7 +235,7 @@ function isZoneless({ type }: Field): boolean {
 }
 
 /** The refusal to make a column of times that may be of any zone. */
-function zoneless(name: string): NodeError {
+export function zoneless(name: string): NodeError {
   const faults = fileFaults()
   faults.addBare({ column: name, kind: 'BadTimestamp', message: zonelessReason(name) })
   return faults.toError(false)

@@ -30,6 +30,8 @@ interface FormatNames {
   readonly extensions: readonly string[]
   /** What a body is, to follow a semicolon. */
   readonly about: string
+  /** True when the first line may be a header, as the parameter `header` of the media type says. */
+  readonly hasHeader?: boolean
   /** Parameters that count for this format and not for all. */
   readonly parameters?: readonly ParameterName[]
 }
@@ -46,8 +48,6 @@ export interface StreamFacts extends FormatNames {
   readonly hasRecords?: boolean
   /** True when records have their event time in a place of its own, a number of nanoseconds unless a unit is said. */
   readonly hasOwnTime?: boolean
-  /** True when the first line may be a header, as the parameter `header` of the media type says. */
-  readonly hasHeader?: boolean
   /** Where records end in a body without end, after its header; absent where streams of the format are not taken. */
   readonly ends?: (header: Uint8Array, dialect?: Dialect) => RecordEnds
 }
@@ -77,8 +77,9 @@ export interface FileFormat extends FileFacts {
 
 export interface FileOptions {
   readonly limits: Limits
-  /** Which of several layers. */
+  /** Which of several layers, or sheets. */
   readonly layer?: string
+  readonly sheet?: string
   /** The character set of texts, where the file does not say it or is wrong. */
   readonly charset?: string
 }

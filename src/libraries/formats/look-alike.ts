@@ -21,12 +21,16 @@ function featureLines(what: string, file: string): string {
   return `The body is ${what}: ${line}, and send that as application/geo+json-seq.`
 }
 
+const excelType = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'
+
 /** What to do about each, in words of the HTTP interface. */
 const hints = {
   gzip: 'The body is gzip. Send Content-Encoding: gzip, or unpack it.',
   zstd: 'The body is zstd. Send Content-Encoding: zstd, or unpack it.',
   zip: 'The body is a zip. Send a zipped shapefile as application/vnd.esri.shapefile. Unpack others and send what is inside.',
-  excel: 'The body is an Excel workbook: save the sheet as CSV (UTF-8) and send that as text/csv.',
+  excel: `The body is an Excel workbook: send it as ${excelType}.`,
+  oldExcel:
+    'The body is an old or encrypted Excel workbook: save it as .xlsx without a password, or the sheet as CSV (UTF-8).',
   parquet: 'The body is a Parquet file: send it as application/vnd.apache.parquet.',
   arrow: 'The body is an Arrow file: send it as application/vnd.apache.arrow.file.',
   utf16: 'The body is UTF-16: say charset=utf-16le or charset=utf-16be.',
@@ -37,6 +41,7 @@ const hints = {
   kmz: featureLines('KMZ', 'in.kmz'),
   gml: featureLines('GML', 'in.gml'),
   xml: 'The body is XML: convert it to CSV or JSON.',
+  shp: 'The body is the .shp of a shapefile: zip it with its .dbf, .shx and .prj, and send that as application/vnd.esri.shapefile.',
   latin1: 'The text is not UTF-8: name its character set, such as charset=windows-1252.',
   semicolons:
     'The cells are separated by semicolons: say delimiter=%3B, and decimal=%2C if numbers have decimal commas.',
@@ -55,11 +60,12 @@ const magics: readonly (readonly [hex: string, look: Look, format?: string])[] =
   ['1f8b', 'gzip'],
   ['28b52ffd', 'zstd'],
   ['504b0304', 'zip', 'shapefile'],
-  ['d0cf11e0a1b11ae1', 'excel'],
+  ['d0cf11e0a1b11ae1', 'oldExcel'],
   ['50415231', 'parquet', 'parquet'],
   ['4152524f5731', 'arrow', 'arrow'],
   ['53514c69746520666f726d61742033', 'sqlite'],
   ['666762', 'flatgeobuf'],
+  ['0000270a', 'shp'],
   ['fffe', 'utf16'],
   ['feff', 'utf16'],
 ]
@@ -74,8 +80,7 @@ const otherTypes: Readonly<Record<string, Look>> = {
   'application/vnd.google-earth.kml+xml': 'kml',
   'application/vnd.google-earth.kmz': 'kmz',
   'application/gml+xml': 'gml',
-  'application/vnd.ms-excel': 'excel',
-  'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet': 'excel',
+  'application/vnd.ms-excel': 'oldExcel',
 }
 
 /** What to do about a body of a media type that is not read; undefined where that is not known. */
@@ -84,22 +89,29 @@ export function otherTypeHint(mediaType: string): string | undefined {
   return look && hints[look]
 }
 
-/** What to do about a body that was refused as `format`, by how it begins; undefined when it looks like it. */
-export function lookAlikeHint(head: Uint8Array, format: string): string | undefined {
+/**
+ * What to do about a body that was refused as `format`, by how it begins; undefined when it looks like it. `isWhole`: nothing comes
+ * after what is seen.
+ */
+export function lookAlikeHint(head: Uint8Array, format: string, isWhole = true): string | undefined {
   const look = lookAlike(head, format)
-  return look === undefined ? undefined : hints[look]
+  // Of a body that goes on, nobody knows whether it has a line end.
+  return look === undefined || (look === 'oneLine' && !isWhole) ? undefined : hints[look]
 }
 
 /** What a body that was named as `format` looks like by its first bytes; undefined when it looks like it. */
 export function lookAlike(head: Uint8Array, format: string): Look | undefined {
   const start = Buffer.from(head.subarray(0, 16)).toString('hex')
   const magic = magics.find(([hex]) => start.startsWith(hex))
-  if (magic !== undefined) return magic[2] === format ? undefined : lookInside(head, magic[1])
+  if (magic !== undefined) {
+    const look = lookInside(head, magic[1])
+    return format === (look === 'excel' ? look : magic[2]) ? undefined : look
+  }
   const text = startOf(head, fewBytes)
   if (/^<(?:!doctype html|html|head|body)\b/i.test(text)) return 'html'
   if (/^<(?:\?xml|[a-z:]+[ >])/i.test(text)) return lookOfXml(text)
   // Files that are no text.
-  if (format === 'otlp-protobuf' || magics.some(([, , own]) => own === format)) return undefined
+  if (format === 'otlp-protobuf' || format === 'excel' || magics.some(([, , own]) => own === format)) return undefined
   if (!isWholeUtf8(head)) return 'latin1'
   const line = endOfLines(head)
   if (line === 'returns') return line

@@ -41,6 +41,7 @@ export const ingestParameters = {
     about: 'what a time is that clocks show twice (ordered means later than the row before)',
     isRule: true,
   },
+  sheet: { takes: 'text', about: 'sheet of a workbook with several sheets', isOfFormat: true, flag: 'name' },
   layer: { takes: 'text', about: 'layer of a shapefile with several layers', isOfFormat: true, flag: 'name' },
   charset: {
     takes: 'text',

@@ -105,7 +105,7 @@ export class Formats {
       if (name === 'charset' && value !== 'utf-8' && value !== 'utf8') {
         throw this.#unsupported(`The charset '${value.slice(0, 100)}' is not supported; only UTF-8 is.`, mediaType)
       }
-      if (name !== 'header' || format.kind === 'file' || format.hasHeader !== true) continue
+      if (name !== 'header' || format.hasHeader !== true) continue
       if (value !== 'present' && value !== 'absent') {
         throw this.#unsupported(
           `The parameter header is 'present' or 'absent', not '${value.slice(0, 100)}'.`,

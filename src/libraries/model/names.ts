@@ -75,7 +75,9 @@ export function parseAliasText(text: string): Alias {
   return parseAlias(text.slice(0, slash), text.slice(slash + 1))
 }
 
-/** The roles of a process: the gateway writes the log, the builder turns it into chains, the replica reads chains. */
-export const roles = ['gateway', 'builder', 'replica'] as const
+/** The roles of a node: the gateway writes the log, the builder turns it into chains, the replica reads chains. */
+export const nodeRoles = ['gateway', 'builder', 'replica'] as const
+/** The roles of a process: some of a node, or that of a witness alone, which cosigns ledgers of others. */
+export const roles = [...nodeRoles, 'witness'] as const
 
 export type Role = (typeof roles)[number]

@@ -65,7 +65,8 @@ export class BodyHead {
     if (this.isWaiting || !(error instanceof NodeError) || !explainable.includes(error.kind)) return error
     const document = this.otherDocument(shape)
     if (document !== undefined) return this.refusal(document)
-    const hint = this.#isSpelt ? undefined : lookAlikeHint(this.#bytes, this.#format)
+    const isWhole = this.bodyHash !== undefined
+    const hint = this.#isSpelt ? undefined : lookAlikeHint(this.#bytes, this.#format, isWhole)
     return hint === undefined ? error : new NodeError(error.kind, error.message, { ...error.details, hint })
   }
 }

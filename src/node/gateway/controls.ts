@@ -150,7 +150,7 @@ function valuesOf(
   const values = readParameters(query)
   const { timeZone, charset } = values
   if (timeZone !== undefined) demandZone(timeZone)
-  if (!ofFormat.includes('delimiter') && !ofFormat.includes('charset')) return { contentType: sent, values }
+  if (!ofFormat.includes('nulls') && !ofFormat.includes('charset')) return { contentType: sent, values }
   const isText = ofFormat.includes('delimiter') || !ofFormat.includes('layer')
   const said = isText ? /;\s*charset="?([^";\s]+)"?/i.exec(sent ?? '') : null
   const typed = said?.[1] === undefined ? undefined : demandCharset(said[1])
@@ -166,7 +166,7 @@ function valuesOf(
     values: {
       ...values,
       charset: own ?? typed,
-      ...defined({ dialect: ofFormat.includes('delimiter') ? dialectOf(query, ruled) : undefined }),
+      ...defined({ dialect: ofFormat.includes('nulls') ? dialectOf(query, ruled) : undefined }),
     },
   }
 }
@@ -184,13 +184,8 @@ export function bodyFormatOf(
   // What the request says counts before a rule.
   const isOne = said.csvHeader === undefined || header === said.csvHeader || ruled.includes('header')
   if (header === undefined || isOne) return { ...said, csvHeader: said.csvHeader ?? header }
-  throw new NodeError(
-    'InvalidParameter',
-    `The parameter header is ${header}, and Content-Type says ${said.csvHeader}.`,
-    {
-      hint: 'Say one of both.',
-    },
-  )
+  const message = `The parameter header is ${header}, and Content-Type says ${said.csvHeader}.`
+  throw new NodeError('InvalidParameter', message, { hint: 'Say one of both.' })
 }
 
 /** The trace of a request; several headers, like a malformed one, count as none. */
@@ -238,7 +233,7 @@ function withRules(
   const [places, ofFormat] = [formats.placesOf(contentType), formats.parametersOf(contentType)]
   const parameters = parametersOfRules(kept, { given, places, ofFormat, hasKey })
   const ruled = Object.keys(parameters).filter((parameter) => given[parameter] === undefined)
-  return { query: { ...parameters, ...given }, rules: rulesOfQuery(given, ofFormat.includes('delimiter')), ruled }
+  return { query: { ...parameters, ...given }, rules: rulesOfQuery(given, ofFormat.includes('nulls')), ruled }
 }
 
 /** The one encoding of Content-Encoding; undefined for none. Throws NodeError `UnsupportedEncoding`. */

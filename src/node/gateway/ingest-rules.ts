@@ -96,7 +96,11 @@ export function parametersOfRules(
   const { nesting, hasRecords, hasOwnTime } = places
   const { eventTime, eventTimeUnit, records, flatten, dedupe, timeZone, ambiguous, cells = [] } = rules
   const own = new Set(Object.keys(given).map(foldAscii))
-  const ofCells = ofFormat.includes('delimiter') ? cells.filter(([name = '']) => !own.has(foldAscii(name))) : []
+  const ofCells = cells.filter(([name = '']) => {
+    const [row = ''] = name.split('.', 1)
+    if (own.has(foldAscii(name))) return false
+    return ofFormat.includes(row) && (row !== 'charset' || ofFormat.includes('delimiter'))
+  })
   const isOwnTime = given['eventTime'] !== undefined || hasOwnTime === true
   return {
     ...(eventTime === undefined || isOwnTime ? {} : { eventTime }),

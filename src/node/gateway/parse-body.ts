@@ -196,8 +196,8 @@ function ruledSource(source: BodySource, { eventTime }: Target): BodySource {
   return eventTime === undefined || isOwn ? source : { ...source, controls: { ...source.controls, eventTime } }
 }
 
-function fileOptions({ limits, controls: { layer, charset } }: BodySource): FileOptions {
-  return { limits, ...defined({ layer, charset }) }
+function fileOptions({ limits, controls: { layer, sheet, charset } }: BodySource): FileOptions {
+  return { limits, ...defined({ layer, sheet, charset }) }
 }
 
 /** Hands every inflated chunk to `take`; the hash and size of the whole. */

@@ -30,7 +30,7 @@ beforeAll(async () => {
   const replica = await startReplica(origin.node.url, {}, packed)
   await arrives(replica, origin, alias)
   await replica.stop()
-  await runCommand(['pack', '--sweep', '--data', packed])
+  await runCommand(['fsck', packed, '--pack', '--sweep'])
 })
 beforeEach(async () => {
   dataDir = join(home, 'copy')

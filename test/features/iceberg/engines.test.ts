@@ -210,8 +210,8 @@ test.skipIf(!hasEngines)('engines read the rows that /query gives, now and at bl
   const snapshots = [null, must(first, 'a block').snapshot, must(third, 'a block').snapshot]
   const dir = await mkdtemp(join(tmpdir(), 'proofstream-lake-'))
   await writeFile(join(dir, 'token'), live.adminToken)
-  const asked = ['--server', live.node.url, '--token-file', 'token', '-o', 'json']
-  const made = await runCommand(['export', 'iceberg', 'acme/types', 'lake', ...asked], { cwd: dir })
+  const asked = ['--server', live.node.url, '--token-file', 'token', '--format', 'iceberg', '-o', 'lake']
+  const made = await runCommand(['export', 'acme/types', ...asked], { cwd: dir })
   const jobs: Job[] = [
     { table: 'acme.types', select: selectOf(columns), snapshots, engines: ['duckdb', 'pyiceberg'] },
     { table: 'acme.unsigned', select: selectOf(unsigned), snapshots: [null], engines: ['duckdb'] },

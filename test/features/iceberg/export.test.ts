@@ -13,9 +13,9 @@ test('an export fetches what is new, and names its files where they lie', async 
   const live = await liveNode()
   const folder = await mkdtemp(join(tmpdir(), 'proofstream-lake-'))
   await writeFile(join(folder, 'token'), live.adminToken)
-  const run = async (...args: readonly string[]): Promise<Readonly<Record<string, unknown>>> => {
-    const more = ['--server', live.node.url, '--token-file', 'token', '-o', 'json']
-    const { code, stdout, stderr } = await runCommand(['export', 'iceberg', ...args, ...more], { cwd: folder })
+  const run = async (dir: string, ...args: readonly string[]): Promise<Readonly<Record<string, unknown>>> => {
+    const more = ['--server', live.node.url, '--token-file', 'token', '--format', 'iceberg', '-o', dir]
+    const { code, stdout, stderr } = await runCommand(['export', 'acme/weather', ...args, ...more], { cwd: folder })
     expect([code, stderr]).toEqual([0, ''])
     return JSON.parse(stdout)
   }
@@ -23,10 +23,10 @@ test('an export fetches what is new, and names its files where they lie', async 
     (await readdir(join(folder, dir), { recursive: true })).filter((name) => name.includes('.')).sort()
 
   await live.ingest('acme/weather', [{ celsius: 1 }], '?create=true')
-  expect(await run('acme/weather', 'lake')).toMatchObject({ slices: 1, fetched: 1 })
+  expect(await run('lake')).toMatchObject({ slices: 1, fetched: 1 })
   await live.ingest('acme/weather', [{ celsius: 2 }])
-  const { metadata } = await run('acme/weather', 'lake')
-  expect(await run('acme/weather', 'lake')).toMatchObject({ slices: 2, fetched: 0 })
+  const { metadata } = await run('lake')
+  expect(await run('lake')).toMatchObject({ slices: 2, fetched: 0 })
   const table = JSON.parse(await readFile(String(metadata), 'utf8'))
   expect(table.location).toBe(`file://${join(folder, 'lake')}`)
   const hint = await readFile(join(folder, 'lake/metadata/version-hint.text'), 'utf8')
@@ -49,7 +49,7 @@ test('an export fetches what is new, and names its files where they lie', async 
   const slice = must(/data\/f1620[0-9a-f]{64}\.parquet/.exec(manifest)?.[0], 'a slice')
   expect(files).toContain(slice)
 
-  await run('acme/weather', 'earlier', '--as-of', String(first), '--base', 's3://bucket/weather/')
+  await run('earlier', '--at', String(first), '--base', 's3://bucket/weather/')
   const earlier = JSON.parse(await readFile(join(folder, `earlier/metadata/v${first}.metadata.json`), 'utf8'))
   expect([earlier.location, earlier['current-snapshot-id']]).toEqual(['s3://bucket/weather', first])
   expect(earlier.snapshots[0]['manifest-list']).toBe(`s3://bucket/weather/metadata/snap-${first}.avro`)

@@ -2,7 +2,8 @@
 // neither memory nor time that they ask for.
 
 import { describe, expect, test } from 'vitest'
-import { readZip } from '../../../src/features/shapefile/zip.ts'
+import { zipHints } from '../../../src/features/shapefile/faults.ts'
+import { readZip } from '../../../src/libraries/formats/zip.ts'
 import { defaultLimits } from '../../helpers/default-limits.ts'
 import { bodyFile } from '../../libraries/formats/reading.ts'
 import { errorOf, featureLines, fixture } from './reading.ts'
@@ -42,7 +43,7 @@ test.each([true, false])('a file of more than 256 KiB comes in pieces, stored as
   const most = 256 * 1024
   const read = async (size: number): Promise<unknown> => {
     const content = Buffer.alloc(size, 'some bytes')
-    const [entry] = await readZip(bodyFile(zipOf([{ name: 'a.shp', content, stored }])), defaultLimits())
+    const [entry] = await readZip(bodyFile(zipOf([{ name: 'a.shp', content, stored }])), defaultLimits(), zipHints)
     const pieces: Uint8Array[] = []
     for await (const piece of entry?.read() ?? []) pieces.push(piece)
     expect(Buffer.concat(pieces).equals(content)).toBe(true)

@@ -1,4 +1,4 @@
-// `proofstream ledger witness`: a real process that is asked by strangers, killed at any moment, and started again.
+// `proofstream serve --roles witness`: a real process that is asked by strangers, killed at any moment, and started again.
 
 import { once } from 'node:events'
 import { cp, mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
@@ -8,15 +8,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { boundConnections } from '../../../src/features/witness/alone.ts'
+import { boundConnections } from '../../../src/features/witness/connections.ts'
 import { cosignaturesIn } from '../../../src/libraries/ledger/witness.ts'
 import { utf8 } from '../../../src/libraries/base/bytes.ts'
 import { parseVerifierKey } from '../../../src/libraries/ledger/verifier-key.ts'
 import { blockOf } from '../../helpers/page-blocks.ts'
 import { runCommand, runShell } from '../../helpers/run-node.ts'
 import { until } from '../../helpers/until.ts'
+import { keyText } from '../../libraries/ledger/keys.ts'
 import { added, type Alone, startAlone, startAs } from './alone.ts'
-import { Branch, foreignHash, foreignPolicy, noisy, refused } from './ledgers.ts'
+import { Branch, foreignHash, foreignPolicy, noisy } from './ledgers.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'proofstream-alone-'))
 const policy = join(folder, 'policy')
@@ -24,7 +25,8 @@ const data = join(folder, 'witness')
 const honest = new Branch('a', 64)
 let witness: Alone
 beforeAll(async () => {
-  await writeFile(policy, foreignPolicy)
+  // A policy as a node shows it: its witnesses have no addresses, and are nothing to this one.
+  await writeFile(policy, foreignPolicy.replace('quorum none', `witness w ${keyText('w', 11)}\nquorum w`))
   witness = await startAlone(policy, data)
 })
 afterAll(async () => {
@@ -34,21 +36,20 @@ afterAll(async () => {
 
 const head = async (): Promise<string> => (await fetch(`${witness.url}/${foreignHash}/checkpoint`)).text()
 
-test.each(refused)('%s is refused with %i', async (_, status, body) => {
-  const answer = await added(witness.url, body)
-  expect(answer?.status).toBe(status)
-  expect(answer?.type).toBe(status === 409 ? 'text/x.tlog.size' : 'text/plain; charset=utf-8')
-  expect((await fetch(`${witness.url}/${foreignHash}/checkpoint`)).status).toBe(404)
-})
-
-test('what is no request to a witness is refused', async () => {
-  const statusOf = async (path: string, method: string): Promise<number> =>
-    (await fetch(witness.url + path, { method })).status
-  expect(await statusOf('/add-checkpoint', 'GET')).toBe(405)
-  for (const path of ['/', '/x', `/${foreignHash}`, `/${foreignHash.toUpperCase()}/checkpoint`]) {
-    expect([path, await statusOf(path, 'GET')]).toEqual([path, 404])
+test('it is a node without data: it tells its key, its health and its metrics, and what is no request to it is refused', async () => {
+  const get = async (path: string): Promise<Response> => await fetch(witness.node + path)
+  expect(await (await get('/ledger')).json()).toEqual({ witness: witness.key })
+  expect(await (await get('/info')).json()).toMatchObject({ roles: ['witness'] })
+  expect((await get('/readyz')).status).toBe(200)
+  expect(await (await get('/metrics')).text()).toContain('witness_cosigned_total 0')
+  const paths = ['/x', '/query?query=select%201', '/datasets', '/ledger/checkpoint', '/ledger/policy']
+  for (const path of [...paths, `/ledger/witness/${foreignHash.toUpperCase()}/checkpoint`]) {
+    expect([path, (await get(path)).status]).toEqual([path, 404])
   }
+  expect((await get('/ledger/witness/add-checkpoint')).status).toBe(405)
+  expect((await fetch(`${witness.node}/acme/x/ingest?create=true`, { method: 'POST', body: '{}' })).status).toBe(404)
   expect((await stat(join(data, 'keys', 'witness.json'))).mode & 0o777).toBe(0o600)
+  expect((await runCommand(['doctor', '--roles', 'witness', '--data', data])).code).toBe(0)
 })
 
 /** A connection of its own: what it was told so far, and its end. */
@@ -62,20 +63,18 @@ function connected(): { readonly socket: Socket; readonly told: () => string; re
 
 test('connections that keep still, bodies without end, and requests by the thousand on one keep nobody out', async () => {
   const [still, large, flood] = [connected(), connected(), connected()]
-  still.socket.write('POST /add-checkpoint HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nold')
-  large.socket.write('POST /add-checkpoint HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n')
+  const post = 'POST /ledger/witness/add-checkpoint HTTP/1.1\r\nHost: localhost\r\n'
+  still.socket.write(`${post}Content-Length: 1000\r\n\r\nold`)
+  large.socket.write(`${post}Transfer-Encoding: chunked\r\n\r\n`)
   large.socket.write(`10000\r\n${'x'.repeat(0x1_0000)}\r\n`.repeat(16))
-  flood.socket.write('GET /x HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(5_000))
-  flood.socket.write('GET /x HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
+  flood.socket.write('GET /x HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(5_000))
+  flood.socket.write('GET /x HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n')
   expect((await added(witness.url, 'x'))?.status).toBe(400)
   await until('the refusal', () => large.told().startsWith('HTTP/1.1 413 '))
-  // The rest of it is read and thrown away.
-  large.socket.write('0\r\n\r\nGET /x HTTP/1.1\r\nHost: x\r\n\r\n')
-  await until('an answer after it', () => large.told().includes('HTTP/1.1 404 '))
   await flood.closed
   expect(flood.told().match(/HTTP\/1\.1 404/g)).toHaveLength(5_001)
-  // Nothing comes on them any more.
-  await Promise.all([still.closed, large.closed])
+  // Neither stays.
+  await Promise.all([large.closed, still.closed])
 })
 
 test('of too many connections the oldest goes of the address that has most, so that all others are answered', async () => {
@@ -137,22 +136,24 @@ test('cosigns, and goes on where it was whenever it is killed', async () => {
   }
 })
 
-test('does not begin where another has the directory, or with what is no policy, name, address or key of its own', async () => {
-  const refusal = async (changed: Readonly<Record<string, string>>): Promise<string> => {
-    const given = { policy, data: join(folder, 'new'), name: 'w', listen: '127.0.0.1:0', ...changed }
-    const flags = Object.entries(given).flatMap(([name, value]) => [`--${name}`, value])
-    const { code, stderr } = await runCommand(['ledger', 'witness', ...flags])
+test('does not begin where another has the directory, or without a policy, name, address and key of its own', async () => {
+  const refusal = async (changed: Readonly<Record<string, string | undefined>>): Promise<string> => {
+    const given = { 'ledger-policy': policy, data: join(folder, 'new'), 'ledger-origin': 'w', ...changed }
+    const all = Object.entries({ listen: '127.0.0.1:0', ...given })
+    const flags = all.flatMap(([name, value]) => (value === undefined ? [] : [`--${name}`, value]))
+    const { code, stderr } = await runCommand(['serve', '--roles', 'witness', ...flags])
     expect(code).not.toBe(0)
     return stderr
   }
   expect(await refusal({ data })).toContain('is in use')
-  expect(await refusal({ name: 'a b' })).toContain('no white space')
+  expect(await refusal({ 'ledger-origin': 'a b' })).toContain('expected a name')
   expect(await refusal({ listen: 'nowhere' })).toContain('expected host:port')
-  expect(await refusal({ policy: join(folder, 'none') })).toContain('ENOENT')
+  expect(await refusal({ 'ledger-policy': join(folder, 'none') })).toContain('ENOENT')
+  expect(await refusal({ 'ledger-policy': undefined })).toContain('A witness takes --ledger-policy')
   await writeFile(join(folder, 'bad'), 'log x\nquorum none\n')
-  expect(await refusal({ policy: join(folder, 'bad') })).toContain('line 1')
+  expect(await refusal({ 'ledger-policy': join(folder, 'bad') })).toContain('line 1')
   await writeFile(join(folder, 'empty'), 'quorum none\n')
-  expect(await refusal({ policy: join(folder, 'empty') })).toContain('names no ledger')
+  expect(await refusal({ 'ledger-policy': join(folder, 'empty') })).toContain('names no ledger')
   await cp(join(data, 'keys'), join(folder, 'moved', 'keys'), { recursive: true })
   expect(await refusal({ data: join(folder, 'moved') })).toContain('with another store')
 })

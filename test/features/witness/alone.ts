@@ -1,4 +1,4 @@
-// `proofstream ledger witness` as a process of its own, for tests.
+// `proofstream serve --roles witness` as a process of its own, for tests.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -6,6 +6,8 @@ import { createInterface } from 'node:readline'
 import { programPath } from '../../helpers/run-node.ts'
 
 export interface Alone {
+  readonly node: string
+  /** Below it. */
   readonly url: string
   readonly key: string
   /** Sends `signal` and waits for the end; the exit code. */
@@ -14,7 +16,8 @@ export interface Alone {
 
 /** Starts one over a directory; resolves when it says that it answers. */
 export async function startAlone(policy: string, data: string): Promise<Alone> {
-  return await startAs(['ledger', 'witness', '--policy', policy, '--data', data, '--name', 'w.example/w1'])
+  const own = ['--ledger-policy', policy, '--data', data, '--ledger-origin', 'w.example/w1']
+  return await startAs(['serve', '--roles', 'witness', ...own])
 }
 
 /** The same with these arguments, on a free port. */
@@ -27,10 +30,11 @@ export async function startAs(args: readonly string[], cwd = process.cwd()): Pro
     once(createInterface({ input: child.stdout }), 'line'),
     ended.then(([code]) => Promise.reject(new Error(`it ended with ${code}`))),
   ])) as [string] // what readline gives
-  const { url, key } = JSON.parse(line) as { url: string; key: string }
+  const { url, witness } = JSON.parse(line) as { url: string; witness: string }
   return {
-    url,
-    key,
+    node: url,
+    url: `${url}/ledger/witness`,
+    key: witness,
     end: async (signal) => {
       child.kill(signal)
       const [code] = (await ended) as [number | null]
@@ -43,10 +47,10 @@ export async function startAs(args: readonly string[], cwd = process.cwd()): Pro
 export async function added(
   url: string,
   body: Uint8Array | string,
-): Promise<{ readonly status: number; readonly text: string; readonly type: string | null } | undefined> {
+): Promise<{ readonly status: number; readonly text: string } | undefined> {
   try {
     const answer = await fetch(`${url}/add-checkpoint`, { method: 'POST', body: Buffer.from(body) })
-    return { status: answer.status, text: await answer.text(), type: answer.headers.get('content-type') }
+    return { status: answer.status, text: await answer.text() }
   } catch {
     return undefined
   }

@@ -5,7 +5,7 @@ import { EventEmitter, once } from 'node:events'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { evidenceCodec } from '../../../src/libraries/ledger/evidence.ts'
-import { Witness } from '../../../src/features/witness/witness.ts'
+import { readRequest, Witness } from '../../../src/features/witness/witness.ts'
 import { decodeUtf8, equalBytes, utf8 } from '../../../src/libraries/base/bytes.ts'
 import { type Clock, systemClock } from '../../../src/libraries/base/clock.ts'
 import { NodeError } from '../../../src/libraries/base/errors.ts'
@@ -41,7 +41,7 @@ function witnessOn(store: ObjectStore, clock: Clock = systemClock): Witness {
 /** Status of the answer, and the size that a conflict tells. */
 async function asked(witness: Witness, body: Uint8Array): Promise<string> {
   try {
-    const answer = await witness.addCheckpoint(body)
+    const answer = await witness.answer(readRequest(body))
     return answer.status === 200 ? '200' : `409 ${decodeUtf8(answer.body).trim()}`
   } catch (error) {
     if (error instanceof NodeError) return error.kind
@@ -122,8 +122,8 @@ describe('a witness', () => {
     const note = honest.note(5)
     const noise = { name: 'noise', keyId: 1, signature: new Uint8Array(5_000) }
     const signatures = [...Array.from({ length: 16 }, () => noise), ...note.signatures]
-    const { body } = await witness.addCheckpoint(
-      addCheckpointBody({ oldSize: 0, proof: [], note: { text: note.text, signatures } }),
+    const { body } = await witness.answer(
+      readRequest(addCheckpointBody({ oldSize: 0, proof: [], note: { text: note.text, signatures } })),
     )
     const key = parseVerifierKey(witness.key)
     expect(cosignaturesIn(body, note.text, key)).toHaveLength(1)
@@ -151,7 +151,7 @@ describe('a witness', () => {
     let nowMs = 1_790_000_000_000
     const witness = witnessOn(store, { ...systemClock, nowMs: () => nowMs })
     const line = async (oldSize: number): Promise<string> =>
-      decodeUtf8((await witness.addCheckpoint(honest.body(oldSize, 9))).body)
+      decodeUtf8((await witness.answer(readRequest(honest.body(oldSize, 9)))).body)
     const first = await line(0)
     nowMs += 59_000
     expect(await line(9)).toBe(first)
@@ -197,7 +197,7 @@ describe('a witness', () => {
         throw new Error('killed')
       },
     })
-    await expect(killed.addCheckpoint(honest.body(0, 5))).rejects.toThrow('killed')
+    await expect(killed.answer(readRequest(honest.body(0, 5)))).rejects.toThrow('killed')
     const next = witnessOn(store)
     expect(await asked(next, honest.body(0, 5))).toBe('409 5')
     expect(await asked(next, branches[3].body(0, 6))).toBe('409 5')

@@ -119,7 +119,7 @@ test('a fault says its row, where there are no lines', async () => {
   ])
 })
 
-test.runIf(runsWith('line-protocol', 'otlp', 'shapefile'))('it is named wherever formats are', async () => {
+test.runIf(runsWith('line-protocol', 'otlp', 'shapefile', 'excel'))('it is named wherever formats are', async () => {
   const info = await live.call('/info')
   expect(info.at('formats.ingest')).toEqual(formatsBut([]).all.map(({ mediaTypes }) => mediaTypes[0]))
   const document = await live.call('/openapi.json')

@@ -6,6 +6,7 @@ import * as apache from 'apache-arrow'
 import { arrow } from '../../../src/libraries/formats/arrow/format.ts'
 import type { FileFormat } from '../../../src/libraries/formats/format.ts'
 import { parquet } from '../../../src/libraries/formats/parquet/format.ts'
+import { excel } from '../../../src/features/excel/format.ts'
 import { shapefile } from '../../../src/features/shapefile/format.ts'
 import { NodeError } from '../../../src/libraries/base/errors.ts'
 import { defaultLimits } from '../../helpers/default-limits.ts'
@@ -19,6 +20,7 @@ const files: readonly (readonly [FileFormat, Uint8Array])[] = [
   [parquet, fixture('parquet/fewer-equal-items.parquet')],
   [arrow, numbers],
   [shapefile, fixture('shapefile/lines.zip')],
+  [excel, fixture('ingest/excel/openpyxl.xlsx')],
 ]
 
 test.each(files)('$name', async (format, bytes) => {

@@ -41,7 +41,7 @@ export async function makeLayouts(dir: string): Promise<Layouts> {
   await postAll(origin, join(dir, 'body'))
   await origin.node.stop()
   for (const copy of [packed, merged]) await cp(first, copy, { recursive: true })
-  expect((await runCommand(['pack', '--sweep', '--data', packed])).stdout).toContain('"packs":1,"swept":')
+  expect((await runCommand(['fsck', packed, '--pack', '--sweep'])).stdout).toContain('"packs":1,"swept":')
 
   const nodes = new Map<string, LiveNode | Replica>()
   nodes.set('loose', await startLiveNode({ data: first }, loose))

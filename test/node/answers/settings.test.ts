@@ -66,7 +66,7 @@ it('answers are those of the slices, whatever is set meanwhile', async () => {
   const id = String((await live.ingest(first, [rowOf(0)], '?create=true')).at('dataset.id'))
   for (let n = 1; n < posts; n++) await live.ingest(first, [rowOf(n)])
   await live.node.stop()
-  expect((await runCommand(['pack', '--data', data])).stdout).toContain('"packs":2')
+  expect((await runCommand(['fsck', data, '--pack'])).stdout).toContain('"packs":2')
   live = await startLiveNode({ data }, quick)
 
   let alias = first

@@ -6,6 +6,7 @@ import fc from 'fast-check'
 import { concatBytes, utf8 } from '../../../src/libraries/base/bytes.ts'
 import type { DataType, Field } from '../../../src/libraries/model/schema.ts'
 import { optionalField } from '../../libraries/formats/reading.ts'
+import { numbersBook, sharedTexts } from '../../features/excel/reading.ts'
 import { zipOf } from '../../features/shapefile/zips.ts'
 import { craft, repeated, withLength } from '../../libraries/columnar/parquet/craft.ts'
 import type { Body } from './cost-rig.ts'
@@ -383,6 +384,10 @@ export const fileBodies: Readonly<Record<string, fc.Arbitrary<Body>>> = {
       'arrow',
       upTo(200_000_000).map((count) => nullStream('s0', count)),
     ),
+  ),
+  excel: fc.oneof(
+    bodies('excel', repeats.map(sharedTexts)),
+    bodies('excel', fc.tuple(upTo(kindColumns), upTo(2_000)).map(numbersBook)),
   ),
   shapefile: fc
     .tuple(upTo(kindColumns), fc.constantFrom(0, 1), upTo(5_000))

@@ -161,6 +161,7 @@ describe('an object that has its rows inside', () => {
 const rows = '{"a":1,"b":"x"}\n{"a":2,"b":"y"}\n'
 const table = 'a,b\n1,x\n2,y\n'
 const latin1 = Buffer.from('name,n\nMünchen,1\n', 'latin1')
+const longHeader = [...Array.from({ length: 600 }, (_, n) => `c${n}`), 'c0'].join(',')
 const wrong: readonly (readonly [string, string, string | Uint8Array, string])[] = [
   ['gzip without its header', csv, gzipSync(table), 'Content-Encoding: gzip'],
   ['gzip of JSON', json, gzipSync(rows), 'Content-Encoding: gzip'],
@@ -171,6 +172,7 @@ const wrong: readonly (readonly [string, string, string | Uint8Array, string])[]
   ['carriage returns between objects', ndjson, '{"a":1}\r{"a":2}\r', "tr '\\r' '\\n'"],
   ['carriage returns in a long body', csv, `a,b\r${'1,2\r'.repeat(20_000)}`, "tr '\\r' '\\n'"],
   ['one line', csv, 'a,b1,23,4', 'no line end'],
+  ['a long header with a name twice', csv, `${longHeader}\n${'1,'.repeat(600)}1\n`, "'c0' twice"],
   ['a name that is there twice', csv, 'id,name,value,Value,\n1,a,2,3,4\n', "'Value' twice"],
   ['Latin-1', csv, latin1, 'charset=windows-1252'],
   ['Latin-1 in JSON', json, Buffer.from('[{"name":"Zürich"}]', 'latin1'), 'charset=windows-1252'],
@@ -194,7 +196,8 @@ const wrong: readonly (readonly [string, string, string | Uint8Array, string])[]
   ['KML', csv, '<?xml version="1.0"?>\n<kml xmlns="http://www.opengis.net/kml/2.2"/>', 'in.kml'],
   ['GML', json, '<a:FeatureCollection xmlns:gml="http://www.opengis.net/gml/3.2"/>', 'in.gml'],
   ['GML with its head', json, '<?xml version="1.0"?><F xmlns:gml="http://www.opengis.net/gml/3.2"/>', 'in.gml'],
-  ['an xlsx workbook', csv, Buffer.from('PK\x03\x04\x14\0\x06\0[Content_Types].xml'), 'save the sheet as CSV'],
+  ['an xlsx workbook', csv, Buffer.from('PK\x03\x04\x14\0\x06\0[Content_Types].xml'), 'officedocument'],
+  ['an xls workbook', csv, Buffer.from('d0cf11e0a1b11ae1', 'hex'), 'save it as .xlsx'],
 ]
 
 test.each([
@@ -202,7 +205,7 @@ test.each([
   ['application/vnd.google-earth.kml+xml', 'ogr2ogr -f GeoJSONSeq'],
   ['application/gml+xml; version=3.2', 'ogr2ogr -f GeoJSONSeq'],
   ['application/flatgeobuf', 'ogr2ogr -f GeoJSONSeq'],
-  ['application/vnd.openxmlformats-officedocument.spreadsheetml.sheet', 'save the sheet as CSV'],
+  ['application/vnd.ms-excel', 'save it as .xlsx'],
   ['application/x-other', 'Use '],
 ])('a body of %s is refused with what to do', async (type, hint) => {
   const answer = await post('test/other', type, 'x')

@@ -125,7 +125,8 @@ const badBodies = [
   ['JSON that is neither array nor object', json, 'hello', '400 MalformedBody'],
   ['an unknown media type', 'application/xml', '<a/>', '415 UnsupportedMediaType'],
   ["the media type of curl's -d", 'application/x-www-form-urlencoded', 'a=1', '415 UnsupportedMediaType'],
-  ['another charset', 'text/csv; charset=latin1', 'id\n1', '415 UnsupportedMediaType'],
+  ['another charset', 'application/geo+json; charset=latin1', '{}', '415 UnsupportedMediaType'],
+  ['a charset that is none', 'text/csv; charset=latin99', 'id\n1', '400 InvalidParameter'],
 ] as const
 
 describe('bodies', () => {

@@ -27,7 +27,7 @@ it('are those of the loose blocks', async () => {
     Array.from({ length: blocks }, (_, n) => n),
   )
   await live.node.stop()
-  const packed = await runCommand(['pack', '--data', dataDir])
+  const packed = await runCommand(['fsck', dataDir, '--pack'])
   expect(JSON.parse(packed.stdout)).toMatchObject({ dataset: 'acme/long', packs: 1 })
   const again = await startNode(loadConfig({ data: dataDir, listen: '127.0.0.1:0', 'log-level': 'silent' }))
   try {

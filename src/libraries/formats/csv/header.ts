@@ -1,12 +1,13 @@
 // Whether the first record of a body of cells is a header, and what its cells name. A body that does not say so in its media type
 // is never guessed into rows by position: what may be either is in doubt, and refused.
 
-import { NodeError } from '../../base/errors.ts'
+import { NodeError, type RecordErrorKind } from '../../base/errors.ts'
 import { foldAscii } from '../../model/names.ts'
-import { excerptOf, FaultLog, type RecordPlace } from '../fault-log.ts'
+import { reservedName, type TablePlan } from '../column-plan.ts'
+import { excerptOf, FaultLog, type RecordPlace, unknownFieldMessage } from '../fault-log.ts'
 import { booleanOf, classOfTimeText, trimEnd, trimStart, valueClass } from '../inference.ts'
 import { notFinite, NumberScan, scanNumber } from '../number-scan.ts'
-import type { CsvHeader } from '../format.ts'
+import type { CsvHeader, ReaderOptions } from '../format.ts'
 import { cellTexts, type CsvCells } from './cells.ts'
 
 /** What a first record is told by. */
@@ -57,6 +58,46 @@ export function headerNames(cells: CsvCells, isName: (folded: string) => boolean
 /** The name of a column that only its place tells. */
 export function positionName(cell: number): string {
   return `column_${cell + 1}`
+}
+
+/** A cell that belongs to no column and may hold anything. */
+export const ignoredCell = -1
+/** A cell that belongs to no column and must be empty. */
+export const valuelessCell = -2
+
+/** What is wrong with a cell of a header. */
+type NameFault = { readonly kind: RecordErrorKind; readonly message: string; readonly column: string }
+type LayoutOptions = Pick<ReaderOptions, 'valueless' | 'unknownFields'>
+
+/** The column that each cell of a header names; `fault` is handed those that name none. */
+export function headerColumns(
+  names: readonly HeaderName[],
+  { byName }: Pick<TablePlan, 'byName'>,
+  { valueless, unknownFields }: LayoutOptions,
+  fault: (cell: number, fault: NameFault) => void,
+): number[] {
+  const withoutValue = valueless && new Set(valueless.map(foldAscii))
+  const seen = new Set<string>()
+  return names.map(({ name, folded, isEmpty }, cell) => {
+    const column = byName.get(folded)
+    const isValueless = withoutValue?.has(folded) === true
+    const isIgnored = unknownFields === 'ignore' && !isValueless
+    const note = (kind: RecordErrorKind, message: string): void => fault(cell, { kind, message, column: name })
+    if (seen.has(folded)) note('DuplicateField', `The header names '${name}' twice; letter case does not count.`)
+    else if (column === reservedName) note('ReservedColumn', `'${name}' is a system column; the node fills it.`)
+    else if (column === undefined && !isValueless && !isIgnored && !isEmpty)
+      note('UnknownField', unknownFieldMessage(name, withoutValue))
+    seen.add(folded)
+    // What has no name may stand there without a value.
+    return column ?? (isIgnored ? ignoredCell : valuelessCell)
+  })
+}
+
+/** Why a cell of a header's column that is none may not have a value. */
+export function unknownCellMessage(name: string, { valueless }: Pick<LayoutOptions, 'valueless'>): string {
+  return valueless?.includes(name) === true
+    ? unknownFieldMessage(name, new Set([foldAscii(name)]))
+    : `The header has no name for this cell, and the dataset no column '${name}': name it, or say unknownFields=add.`
 }
 
 /**

@@ -2,13 +2,12 @@
 
 import { must } from '../../base/assert.ts'
 import type { RecordErrorKind } from '../../base/errors.ts'
-import { foldAscii } from '../../model/names.ts'
 import { backslash, comma, quote as doubleQuote } from '../json/text.ts'
 import { BodyReader } from '../body-reader.ts'
 import { CompiledLines, point } from '../compiled/lines.ts'
-import { type ColumnPlan, reservedName, type TablePlan, tablePlan, valueCode } from '../column-plan.ts'
+import { type ColumnPlan, type TablePlan, tablePlan, valueCode } from '../column-plan.ts'
 import { lostSpelling } from '../column-warnings.ts'
-import { type Fault, unknownFieldMessage } from '../fault-log.ts'
+import type { Fault } from '../fault-log.ts'
 import type { Dialect } from '../dialect/dialect.ts'
 import { changesValues, ColumnSpelling, demandColumns } from '../dialect/spelling.ts'
 import type { CsvHeader, ParsedBody, ReaderOptions } from '../format.ts'
@@ -24,7 +23,16 @@ import {
   isBlankLine,
   splitFault,
 } from './cells.ts'
-import { headerDoubt, type HeaderName, headerNames, judgeHeader } from './header.ts'
+import {
+  headerColumns,
+  headerDoubt,
+  type HeaderName,
+  headerNames,
+  ignoredCell,
+  judgeHeader,
+  unknownCellMessage,
+  valuelessCell,
+} from './header.ts'
 import { separatorOfLine } from './other-separator.ts'
 import { RepeatedHeader } from './repeated-header.ts'
 
@@ -37,19 +45,14 @@ type Span = Readonly<{ bytes: Uint8Array; start: number; end: number }>
 const escapedMessage = 'A quote inside of a cell is doubled; a backslash before it means nothing here.'
 const nulMessage = 'A NUL byte is not text, unless its cell is quoted.'
 
-/** A cell that belongs to no column and may hold anything. */
-const ignoredCell = -1
-/** A cell that belongs to no column and must be empty. */
-const valuelessCell = -2
-
 export class CsvReader extends BodyReader {
   private readonly plan: TablePlan
   private readonly format: CellFormat
   private signs: CellSigns
+  /** Of cells that no column has, by place. */
+  private readonly unnamed = new Map<number, ColumnSpelling>()
   /** By column, where the dialect changes what cells are. */
   private spellings: readonly ColumnSpelling[] | undefined
-  /** By cell, of those that no column has. */
-  private readonly spellingsOfNone = new Map<number, ColumnSpelling>()
   private readonly framer: CsvFramer
   private readonly cells: CsvCells
   private readonly number = new NumberScan()
@@ -232,30 +235,9 @@ export class CsvReader extends BodyReader {
 
   /** The column that each cell of the header names. Throws NodeError when one names none. */
   private headerLayout(bytes: Uint8Array, end: number, names: readonly HeaderName[]): number[] {
-    const { plan, options } = this
-    const valueless = options.valueless && new Set(options.valueless.map(foldAscii))
-    const seen = new Set<string>()
-    const layout = names.map(({ name, folded, isEmpty }, cell) => {
-      const column = plan.byName.get(folded)
-      const isValueless = valueless?.has(folded) === true
-      const isIgnored = options.unknownFields === 'ignore' && !isValueless
-      let kind: RecordErrorKind | undefined
-      let message = ''
-      if (seen.has(folded)) {
-        kind = 'DuplicateField'
-        message = `The header names '${name}' twice; letter case does not count.`
-      } else if (column === reservedName) {
-        kind = 'ReservedColumn'
-        message = `'${name}' is a system column; the node fills it.`
-      } else if (column === undefined && !isValueless && !isIgnored && !isEmpty) {
-        kind = 'UnknownField'
-        message = unknownFieldMessage(name, valueless)
-      }
-      seen.add(folded)
-      if (kind !== undefined) this.fault({ kind, message, ...this.cellAt(bytes, end, cell), column: name }, undefined)
-      // What has no name may stand there without a value.
-      return column ?? (isIgnored ? ignoredCell : valuelessCell)
-    })
+    const layout = headerColumns(names, this.plan, this.options, (cell, fault) =>
+      this.fault({ ...fault, ...this.cellAt(bytes, end, cell) }, undefined),
+    )
     if (this.faults.total > 0) throw this.error()
     return layout
   }
@@ -293,8 +275,8 @@ export class CsvReader extends BodyReader {
     const [start = 0, end = 0] = [cells.starts[cell], cells.ends[cell]]
     if (start === end) return true
     if (dialect?.nulls === undefined || cells.quoted[cell] !== 0) return false
-    const spelling = this.spellingsOfNone.get(cell) ?? new ColumnSpelling(dialect, this.names[cell] ?? '')
-    this.spellingsOfNone.set(cell, spelling)
+    const spelling = this.unnamed.get(cell) ?? new ColumnSpelling(dialect, this.names[cell] ?? '')
+    this.unnamed.set(cell, spelling)
     return spelling.isNull(cells.source(cell), start, end)
   }
 
@@ -376,10 +358,7 @@ export class CsvReader extends BodyReader {
 
   private unknownValue(bytes: Uint8Array, end: number, cell: number): void {
     const column = this.names[cell] ?? ''
-    const isSampled = this.options.valueless?.includes(column) === true
-    const message = isSampled
-      ? unknownFieldMessage(column, new Set([foldAscii(column)]))
-      : `The header has no name for this cell, and the dataset no column '${column}': name it, or say unknownFields=add.`
+    const message = unknownCellMessage(column, this.options)
     this.fault({ kind: 'UnknownField', message, ...this.cellAt(bytes, end, cell), column }, this.records)
   }
 

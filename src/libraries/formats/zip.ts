@@ -1,14 +1,36 @@
-// The zip that a shapefile comes in: its directory judged before anything is inflated, its files as streams of bytes whose
+// A zip as the body of a file format: its directory judged before anything is inflated, its files as streams of bytes whose
 // size and checksum are counted. The door to yauzl, which reads the directory. Format: https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT
 
 import { Readable } from 'node:stream'
 import { callbackify } from 'node:util'
 import { crc32, createInflateRaw } from 'node:zlib'
 import { type Entry, fromRandomAccessReaderPromise, RandomAccessReader, type ZipFile } from 'yauzl'
-import { must } from '../../libraries/base/assert.ts'
-import { NodeError } from '../../libraries/base/errors.ts'
-import type { BodyFile } from '../../libraries/columnar/body-file.ts'
-import { malformed, type ShapefileLimits, shown } from './faults.ts'
+import { defined } from '../base/collections.ts'
+import { NodeError } from '../base/errors.ts'
+import type { Limits } from '../base/limits.ts'
+import { shortened } from '../base/shortened.ts'
+import type { BodyFile } from '../columnar/body-file.ts'
+
+/** What reading a zip is bounded by. */
+export type ZipLimits = Pick<Limits, 'zipEntries' | 'inflatedBytes' | 'inflatedRatio'>
+
+/** What a format says to do about its zips. */
+export interface ZipHints {
+  /** Where a body is no zip of the format, or has more files than one has. */
+  readonly whole: string
+  readonly damaged: string
+  readonly tooLarge: string
+}
+
+/** A name from a file as it may be shown: at most 100 characters, control characters replaced. */
+export function shown(name: string): string {
+  return shortened(name.replaceAll(/\p{C}/gu, '·'), 100)
+}
+
+/** The error for a file of a zip that is not what its name says. */
+export function malformedFile(file: string, what: string, hint: string, cause?: unknown): NodeError {
+  return new NodeError('MalformedBody', `${shown(file)}: ${what} Nothing was stored.`, { hint, ...defined({ cause }) })
+}
 
 /** A file in the zip. */
 export interface ZipEntry {
@@ -29,7 +51,7 @@ const freeBytes = 1024 * 1024
  * The files of a zip, without directories and what a Mac adds (`__MACOSX/`, dot files).
  * Throws NodeError `MalformedBody`, `UnsupportedEncoding`, `BodyTooLarge`; each names the file it is about.
  */
-export async function readZip(file: BodyFile, limits: ShapefileLimits): Promise<readonly ZipEntry[]> {
+export async function readZip(file: BodyFile, limits: ZipLimits, hints: ZipHints): Promise<readonly ZipEntry[]> {
   const reader = new BodyReader(file)
   try {
     const zip = await fromRandomAccessReaderPromise(reader, file.bytes, {
@@ -37,13 +59,13 @@ export async function readZip(file: BodyFile, limits: ShapefileLimits): Promise<
       lazyEntries: true,
       strictFileNames: true,
     })
-    if (zip.entryCount > limits.zipEntries) throw tooMany(zip.entryCount, limits)
+    if (zip.entryCount > limits.zipEntries) throw tooMany(zip.entryCount, limits, hints)
     const entries: Entry[] = []
     for await (const entry of zip.eachEntry()) entries.push(entry)
-    judge(entries, file, limits)
-    return entries.filter(({ fileName }) => !isAside(fileName)).map((entry) => zipEntry(zip, entry, file))
+    judge(entries, file, limits, hints)
+    return entries.filter(({ fileName }) => !isAside(fileName)).map((entry) => zipEntry(zip, entry, { file, hints }))
   } catch (cause) {
-    throw reader.failure ?? (cause instanceof NodeError ? cause : unreadable(cause))
+    throw reader.failure ?? (cause instanceof NodeError ? cause : unreadable(cause, hints))
   }
 }
 
@@ -77,39 +99,46 @@ class BodyReader extends RandomAccessReader {
 type ReadDone = (error: Error | null) => void
 
 /** Holds the directory against the limits, and against itself. */
-function judge(entries: readonly Entry[], file: BodyFile, limits: ShapefileLimits): void {
+function judge(entries: readonly Entry[], file: BodyFile, limits: ZipLimits, hints: ZipHints): void {
   let compressedBytes = 0
   let inflatedBytes = 0
   for (const entry of entries) {
     const name = entry.fileName
     compressedBytes += entry.compressedSize
     inflatedBytes += entry.uncompressedSize
-    if (entry.isEncrypted()) throw malformed(name, 'the file is encrypted.', 'Zip it without a password.')
+    if (entry.isEncrypted()) throw malformedFile(name, 'the file is encrypted.', 'Zip it without a password.')
     if (!entry.canDecodeFileData()) throw unknownMethod(entry)
-    if (isNested(name)) throw malformed(name, 'the zip holds another zip.', 'Unpack that one and send it alone.')
-    if (inflatedBytes > limits.inflatedBytes) throw tooLarge(name, 'inflatedBytes', limits)
+    if (isNested(name)) throw malformedFile(name, 'the zip holds another zip.', 'Unpack that one and send it alone.')
+    if (inflatedBytes > limits.inflatedBytes) throw tooLarge(name, 'inflatedBytes', { limits, hints })
     if (inflatedBytes > freeBytes && inflatedBytes > file.bytes * limits.inflatedRatio) {
-      throw tooLarge(name, 'inflatedRatio', limits)
+      throw tooLarge(name, 'inflatedRatio', { limits, hints })
     }
     if (compressedBytes > file.bytes) {
-      throw malformed(name, 'files of the zip overlap: together they are larger than the zip.')
+      throw malformedFile(name, 'files of the zip overlap: together they are larger than the zip.', hints.damaged)
     }
   }
 }
 
 function isAside(name: string): boolean {
-  return name.endsWith('/') || name.split('/').some((part) => part === '__MACOSX' || part.startsWith('.'))
+  const isHidden = (part: string): boolean => part === '__MACOSX' || (part.startsWith('.') && part !== '.rels')
+  return name.endsWith('/') || name.split('/').some(isHidden)
 }
 
 function isNested(name: string): boolean {
   return /\.(?:zip|shz|kmz)$/i.test(name) && !isAside(name)
 }
 
-function zipEntry(zip: ZipFile, entry: Entry, file: BodyFile): ZipEntry {
-  return { name: entry.fileName, bytes: entry.uncompressedSize, read: () => inflated(zip, entry, file) }
+/** The body that a zip is. */
+interface ZipBody {
+  readonly file: BodyFile
+  readonly hints: ZipHints
 }
 
-async function* inflated(zip: ZipFile, entry: Entry, file: BodyFile): AsyncGenerator<Uint8Array> {
+function zipEntry(zip: ZipFile, entry: Entry, body: ZipBody): ZipEntry {
+  return { name: entry.fileName, bytes: entry.uncompressedSize, read: () => inflated(zip, entry, body) }
+}
+
+async function* inflated(zip: ZipFile, entry: Entry, { file, hints }: ZipBody): AsyncGenerator<Uint8Array> {
   const { fileName, uncompressedSize, compressionMethod } = entry
   const raw = new RawBytes(file)
   let bytes = 0
@@ -120,7 +149,8 @@ async function* inflated(zip: ZipFile, entry: Entry, file: BodyFile): AsyncGener
     for await (const chunk of compressionMethod === methods.stored ? stored : inflate(stored)) {
       bytes += chunk.length
       if (bytes > uncompressedSize) {
-        throw malformed(fileName, `the file is larger than the ${uncompressedSize} bytes that the zip says.`)
+        const what = `the file is larger than the ${uncompressedSize} bytes that the zip says.`
+        throw malformedFile(fileName, what, hints.damaged)
       }
       checksum = crc32(chunk, checksum)
       yield chunk
@@ -128,12 +158,14 @@ async function* inflated(zip: ZipFile, entry: Entry, file: BodyFile): AsyncGener
     }
   } catch (cause) {
     if (cause instanceof NodeError) throw cause
-    throw raw.failure ?? malformed(fileName, 'the file cannot be unpacked.', undefined, cause)
+    throw raw.failure ?? malformedFile(fileName, 'the file cannot be unpacked.', hints.damaged, cause)
   }
   if (bytes < uncompressedSize) {
-    throw malformed(fileName, `the file has ${bytes} bytes of the ${uncompressedSize} that the zip says.`)
+    const what = `the file has ${bytes} bytes of the ${uncompressedSize} that the zip says.`
+    throw malformedFile(fileName, what, hints.damaged)
   }
-  if (checksum !== entry.crc32) throw malformed(fileName, 'the checksum is not the one that the zip says.')
+  if (checksum !== entry.crc32)
+    throw malformedFile(fileName, 'the checksum is not the one that the zip says.', hints.damaged)
 }
 
 /** Bytes of the body; remembers why they could not be had, which is no fault of the zip. */
@@ -170,18 +202,19 @@ async function* inflate(chunks: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint
   }
 }
 
-function unreadable(cause: unknown): NodeError {
+function unreadable(cause: unknown, hints: ZipHints): NodeError {
   const reason = cause instanceof Error ? cause.message : ''
   const [, fault, name] =
     /^(invalid characters in fileName|absolute path|invalid relative path): (.*)$/s.exec(reason) ?? []
   if (fault !== undefined && name !== undefined) {
-    return malformed(name, 'the path leads out of the zip, or has characters that paths have not.', undefined, cause)
+    const what = 'the path leads out of the zip, or has characters that paths have not.'
+    return malformedFile(name, what, hints.damaged, cause)
   }
   const isNoZip = reason.startsWith('End of central directory')
   const what = isNoZip
     ? 'it has no end that a zip has, so it was cut or is not a zip.'
     : 'its directory cannot be read.'
-  return malformed('The zip', what, 'Send one zip with the .shp, .dbf, .prj and .cpg of a layer.', cause)
+  return malformedFile('The zip', what, hints.whole, cause)
 }
 
 function unknownMethod({ fileName, compressionMethod }: Entry): NodeError {
@@ -191,95 +224,22 @@ function unknownMethod({ fileName, compressionMethod }: Entry): NodeError {
   })
 }
 
-function tooMany(count: number, { zipEntries }: ShapefileLimits): NodeError {
+function tooMany(count: number, { zipEntries }: ZipLimits, hints: ZipHints): NodeError {
   return new NodeError('BodyTooLarge', `The zip has ${count} files; at most ${zipEntries} are allowed.`, {
     limit: { name: 'zipEntries', value: zipEntries, unit: 'files' },
-    hint: 'Send a zip with the files of one layer.',
+    hint: hints.whole,
   })
 }
 
-function tooLarge(file: string, name: 'inflatedBytes' | 'inflatedRatio', limits: ShapefileLimits): NodeError {
+function tooLarge(
+  file: string,
+  name: 'inflatedBytes' | 'inflatedRatio',
+  { limits, hints }: { readonly limits: ZipLimits; readonly hints: ZipHints },
+): NodeError {
   const value = limits[name]
   const most = name === 'inflatedBytes' ? `${value} bytes` : `${value} times the size of the zip`
   return new NodeError('BodyTooLarge', `${shown(file)}: with this file the zip inflates to more than ${most}.`, {
     limit: { name, value, unit: name === 'inflatedBytes' ? 'bytes' : 'times' },
-    hint: 'Send the features in several zips.',
+    hint: hints.tooLarge,
   })
-}
-
-const noBytes = new Uint8Array(0)
-
-export class EntryBytes {
-  readonly name: string
-  /** Size of the file. */
-  readonly size: number
-  /** Where the piece begins that `take` gave last, in `bytes`; valid until the next `fill`. */
-  at = 0
-  bytes: Uint8Array = noBytes
-  #next = 0
-  #taken = 0
-  readonly #chunks: AsyncGenerator<Uint8Array>
-
-  constructor(entry: ZipEntry) {
-    this.name = entry.name
-    this.size = entry.bytes
-    this.#chunks = entry.read()
-  }
-
-  /** Bytes of the file that were taken so far. */
-  get taken(): number {
-    return this.#taken
-  }
-
-  /** Moves to the next `count` bytes; false when they must be fetched with `fill` first. */
-  take(count: number): boolean {
-    if (this.#next + count > this.bytes.length) return false
-    this.at = this.#next
-    this.#next += count
-    this.#taken += count
-    return true
-  }
-
-  /** Fetches until `count` bytes are at hand. Throws NodeError `MalformedBody` where the file ends before. */
-  async fill(count: number): Promise<void> {
-    const parts = [this.bytes.subarray(this.#next)]
-    let have = this.bytes.length - this.#next
-    while (have < count) {
-      const { done, value } = await this.#chunks.next()
-      if (done === true)
-        throw malformed(this.name, `the file ends after ${this.#taken + have} bytes; more should follow.`)
-      parts.push(value)
-      have += value.length
-    }
-    this.bytes = parts.length === 2 && parts[0]?.length === 0 ? must(parts[1], 'a chunk') : Buffer.concat(parts, have)
-    this.#next = 0
-  }
-
-  /** The next `count` bytes. Throws as `fill`. */
-  async next(count: number): Promise<Uint8Array> {
-    if (!this.take(count)) {
-      await this.fill(count)
-      this.take(count)
-    }
-    return this.bytes.subarray(this.at, this.at + count)
-  }
-
-  /** Passes over `count` bytes. Throws as `fill`. */
-  async skip(count: number): Promise<void> {
-    for (let rest = count; rest > 0;) {
-      const step = Math.min(rest, 64 * 1024)
-      await this.next(step)
-      rest -= step
-    }
-  }
-
-  /** Reads what is left, so that the checksum of the whole is judged. Throws NodeError `MalformedBody`. */
-  async drain(): Promise<void> {
-    for await (const _ of this.#chunks);
-  }
-
-  /** Frees what reading holds. Idempotent. */
-  async close(): Promise<void> {
-    await this.#chunks.return(undefined)
-  }
 }
