@@ -157,9 +157,8 @@ function valuesOf(
   const isRule = typed !== undefined && ruled.includes('charset')
   const own = isRule ? typed : isText && charset !== undefined ? demandCharset(charset) : charset
   if (own !== undefined && typed !== undefined && own !== typed) {
-    throw new NodeError('InvalidParameter', `The parameter charset is ${own}, and Content-Type says ${typed}.`, {
-      hint: 'Say one of both.',
-    })
+    const message = `The parameter charset is ${own}, and Content-Type says ${typed}.`
+    throw new NodeError('InvalidParameter', message, { hint: 'Say one of both.' })
   }
   return {
     contentType: said === null ? sent : sent?.replace(said[0], ''),
@@ -207,9 +206,8 @@ function demandTogether({ create, visibility, dedupe }: ParameterValues, headers
     })
   }
   if (dedupe !== undefined && headers['idempotency-key'] !== undefined) {
-    throw new NodeError('InvalidParameter', 'The request has an Idempotency-Key, and dedupe, which is to find one.', {
-      hint: 'Say one of both.',
-    })
+    const message = 'The request has an Idempotency-Key, and dedupe, which is to find one.'
+    throw new NodeError('InvalidParameter', message, { hint: 'Say one of both.' })
   }
 }
 

@@ -64,9 +64,8 @@ function cellsOf(said: Query): (readonly string[])[] {
 
 function lengthFault(rules: IngestRules): string | undefined {
   const { cells = [], ...texts } = rules
-  const many = cells.find(({ length }) => length > mostTexts)
-  if (many !== undefined) return `${many[0]} has ${mostTexts} texts or more.`
-  if (cells.length > mostTexts) return `${cells[mostTexts]?.[0]} is one of more than ${mostTexts} of a dialect.`
+  const many = cells.find(({ length }, at) => length > mostTexts || at >= mostTexts)
+  if (many !== undefined) return `${many[0]} is one too many, or has too many texts (${mostTexts}).`
   const all = [
     ...Object.entries(texts),
     ...cells.flatMap(([name = '', ...own]) => own.map((text) => [name, text] as const)),
