@@ -308,9 +308,13 @@ export function readLog(text: string): ReadUrl<LogDriver> | undefined {
   const driver = driverOf(logDrivers, text)
   if (driver !== undefined) return { driver, options: driver.options.read(text, driverEnvironment()) }
   if (text === 'file') return undefined
-  // An address with a password in it is not repeated.
   const expected = ['file', ...logDrivers.map(({ options }) => `${options.name}://…`)].join(', or ')
-  throw invalidOption(`Option 'log' is ${text.includes('@') ? 'another text' : `'${text}'`}; expected ${expected}.`)
+  throw invalidOption(`Option 'log' is ${withoutSecret(text)}; expected ${expected}.`)
+}
+
+/** An address that may have a password in it is not repeated. */
+function withoutSecret(text: string): string {
+  return /[@?]/.test(text) ? 'another text' : `'${text}'`
 }
 
 /** Undefined for what no driver opens. Throws NodeError `InvalidParameter`. */
@@ -334,7 +338,7 @@ function refuseOddStore(store: string, groups: readonly OptionGroup<unknown>[]):
   if (!/^[a-z][a-z0-9+.-]+:/i.test(store)) return
   const known = [...storeDrivers.map(({ options }) => options.name), ...groups.flatMap(({ schemes }) => schemes ?? [])]
   const candidates = known.map((name) => `${name}://…`).join(', ')
-  throw invalidOption(`Option 'store' is '${store}'; expected a directory, or ${candidates}.`)
+  throw invalidOption(`Option 'store' is ${withoutSecret(store)}; expected a directory, or ${candidates}.`)
 }
 
 function rolesOf(named: readonly string[], hasFileLog: boolean): readonly Role[] {

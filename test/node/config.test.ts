@@ -61,6 +61,7 @@ describe('an option', () => {
     [{ store: 's3://Bucket' }, /the bucket 'Bucket'; expected one of 3 to 63 small letters/],
     [{ store: 's3://bucket/a//b' }, /a prefix with the part ''; expected words/],
     [{ store: 's3:bucket/x' }, /'store' is 's3:bucket\/x'; expected a directory, or s3:\/\/…/],
+    [{ store: 'ftp://me:secret@host/x' }, /'store' is another text; expected a directory/],
     [{ store: 'file:/srv/store' }, /'store' is 'file:\/srv\/store'; expected a directory, or s3:\/\/…/],
     [{ roles: 'gateway,replica' }, /'roles' is 'gateway,replica', but one process has a file log/],
     [{ roles: 'builder' }, /one process has a file log: gateway and builder go together/],

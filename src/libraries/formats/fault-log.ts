@@ -39,12 +39,18 @@ export class RecordPlace {
   private first = 0
   /** Of a body that is not UTF-8: what stands before the record, from `first` on, and its set. */
   private before: { readonly charset: Charset; readonly bytes: Uint8Array; readonly end: number } | undefined
+  /** Where it was asked for last. */
+  private last: { readonly bytes: Uint8Array; readonly end: number; readonly offset: number } | undefined
 
   /** Offset in the body, as it was sent, of the record's first byte. */
   get offset(): number {
     if (this.before === undefined) return this.first
     const { charset, bytes, end } = this.before
-    return this.first + sourceBytes(charset, bytes, 0, end)
+    const { last } = this
+    const from = last?.bytes === bytes && last.end <= end ? last : { end: 0, offset: this.first }
+    const offset = from.offset + sourceBytes(charset, bytes, from.end, end)
+    this.last = { bytes, end, offset }
+    return offset
   }
 
   set offset(offset: number) {

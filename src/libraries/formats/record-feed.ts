@@ -96,7 +96,7 @@ export class RecordFeed {
 
   /** Hands over what is left as the last record. */
   finish(): void {
-    const held = this.text.rest()
+    const held = this.text.rest(this.framer.line)
     const rest = this.mark === 3 ? held : this.passMark(held)
     if (rest.length > 0 && !this.halted) this.read(rest)
     this.text.demandSaid()
@@ -120,7 +120,7 @@ export class RecordFeed {
       this.mark += 1
     }
     if (this.mark === 3) {
-      this.base = 3
+      this.base += sourceBytes(this.text.charset, Uint8Array.from(byteOrderMark), 0, byteOrderMark.length)
       return chunk.subarray(at)
     }
     if (at === chunk.length) return empty
@@ -161,10 +161,7 @@ export class RecordFeed {
       at = end + framer.terminatorBytes
       framer.line += framer.terminatorBytes
     }
-    const { charset, isOther, offset } = this.text
-    this.base = isOther
-      ? (offset ?? this.base + sourceBytes(charset, chunk, 0, chunk.length))
-      : this.base + chunk.length
+    this.base = this.text.isOther ? this.text.offset : this.base + chunk.length
   }
 
   /** A record begins at `chunk[at]`. */

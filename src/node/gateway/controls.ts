@@ -100,7 +100,7 @@ export function readControls(
   const said = header(headers, 'content-type')
   const sent = (preset?.readAs && ownValue(preset.readAs, mediaTypeOf(said))) ?? said
   const { query, rules, ruled } = withRules(headers, given, { preset, kept, formats })
-  const { contentType, values } = valuesOf(sent, query, formats)
+  const { contentType, values } = valuesOf(sent, { query, ruled }, formats)
   const { create = false, dryRun = false, unknownFields = create ? 'add' : 'reject' } = values
   const length = header(headers, 'content-length')
   const preferences = preferencesOf(header(headers, 'prefer'))
@@ -132,7 +132,7 @@ export function readControls(
 /** Values of the parameters of a request, each of which counts for its format. Throws NodeError `InvalidParameter`. */
 function valuesOf(
   sent: string | undefined,
-  query: Query,
+  { query, ruled }: { readonly query: Query } & Pick<IngestControls, 'ruled'>,
   formats: Formats,
 ): { readonly contentType: string | undefined; readonly values: ParameterValues & Pick<IngestControls, 'dialect'> } {
   const ofFormat = formats.parametersOf(sent)
@@ -153,19 +153,19 @@ function valuesOf(
   if (!ofFormat.includes('nulls') && !ofFormat.includes('charset')) return { contentType: sent, values }
   const isText = ofFormat.includes('delimiter') || !ofFormat.includes('layer')
   const said = isText ? /;\s*charset="?([^";\s]+)"?/i.exec(sent ?? '') : null
-  const own = isText && charset !== undefined ? demandCharset(charset) : charset
   const typed = said?.[1] === undefined ? undefined : demandCharset(said[1])
+  const isRule = typed !== undefined && ruled.includes('charset')
+  const own = isRule ? typed : isText && charset !== undefined ? demandCharset(charset) : charset
   if (own !== undefined && typed !== undefined && own !== typed) {
-    throw new NodeError('InvalidParameter', `The parameter charset is ${own}, and Content-Type says ${typed}.`, {
-      hint: 'Say one of both.',
-    })
+    const message = `The parameter charset is ${own}, and Content-Type says ${typed}.`
+    throw new NodeError('InvalidParameter', message, { hint: 'Say one of both.' })
   }
   return {
     contentType: said === null ? sent : sent?.replace(said[0], ''),
     values: {
       ...values,
       charset: own ?? typed,
-      ...defined({ dialect: ofFormat.includes('nulls') ? dialectOf(query) : undefined }),
+      ...defined({ dialect: ofFormat.includes('nulls') ? dialectOf(query, ruled) : undefined }),
     },
   }
 }
@@ -183,13 +183,8 @@ export function bodyFormatOf(
   // What the request says counts before a rule.
   const isOne = said.csvHeader === undefined || header === said.csvHeader || ruled.includes('header')
   if (header === undefined || isOne) return { ...said, csvHeader: said.csvHeader ?? header }
-  throw new NodeError(
-    'InvalidParameter',
-    `The parameter header is ${header}, and Content-Type says ${said.csvHeader}.`,
-    {
-      hint: 'Say one of both.',
-    },
-  )
+  const message = `The parameter header is ${header}, and Content-Type says ${said.csvHeader}.`
+  throw new NodeError('InvalidParameter', message, { hint: 'Say one of both.' })
 }
 
 /** The trace of a request; several headers, like a malformed one, count as none. */
@@ -211,9 +206,8 @@ function demandTogether({ create, visibility, dedupe }: ParameterValues, headers
     })
   }
   if (dedupe !== undefined && headers['idempotency-key'] !== undefined) {
-    throw new NodeError('InvalidParameter', 'The request has an Idempotency-Key, and dedupe, which is to find one.', {
-      hint: 'Say one of both.',
-    })
+    const message = 'The request has an Idempotency-Key, and dedupe, which is to find one.'
+    throw new NodeError('InvalidParameter', message, { hint: 'Say one of both.' })
   }
 }
 

@@ -64,8 +64,8 @@ function cellsOf(said: Query): (readonly string[])[] {
 
 function lengthFault(rules: IngestRules): string | undefined {
   const { cells = [], ...texts } = rules
-  if (cells.length > mostTexts || cells.some(({ length }) => length > mostTexts))
-    return `cells has more than ${mostTexts} texts.`
+  const many = cells.find(({ length }, at) => length > mostTexts || at >= mostTexts)
+  if (many !== undefined) return `${many[0]} is one too many, or has too many texts (${mostTexts}).`
   const all = [
     ...Object.entries(texts),
     ...cells.flatMap(([name = '', ...own]) => own.map((text) => [name, text] as const)),
@@ -94,8 +94,10 @@ export function parametersOfRules(
 ): Readonly<Record<string, string | readonly string[]>> {
   const { nesting, hasRecords, hasOwnTime } = places
   const { eventTime, eventTimeUnit, records, flatten, dedupe, timeZone, ambiguous, cells = [] } = rules
+  const own = new Set(Object.keys(given).map(foldAscii))
   const ofCells = cells.filter(([name = '']) => {
     const [row = ''] = name.split('.', 1)
+    if (own.has(foldAscii(name))) return false
     return ofFormat.includes(row) && (row !== 'charset' || ofFormat.includes('delimiter'))
   })
   const isOwnTime = given['eventTime'] !== undefined || hasOwnTime === true
@@ -114,7 +116,10 @@ export function parametersOfRules(
 
 /** Rules as `ingest` of a body has them: parameters by their names. */
 export function shownRules({ cells = [], ...rules }: IngestRules): Readonly<Record<string, unknown>> {
-  const spelt = cells.map(([name = '', ...texts]) => [name, texts.length === 1 ? texts[0] : texts] as const)
+  const spelt = cells.map(([name = '', ...texts]) => {
+    const value = texts.length === 1 ? texts[0] : texts
+    return [name, name === 'trim' ? value === 'true' : value] as const
+  })
   return { ...rules, ...Object.fromEntries(spelt) }
 }
 
@@ -122,7 +127,7 @@ export function shownRules({ cells = [], ...rules }: IngestRules): Readonly<Reco
 export function ingestOf(value: JsonValue, vocabulary: Vocabulary, schema: DataSchema | undefined): IngestRules {
   if (!(value instanceof Map) || value.size === 0) throw invalid(`ingest is not {${members.join('?, ')}?}.`)
   const said: Record<string, string | readonly string[]> = {}
-  for (const [name, member] of value) said[name] = isCellName(name) ? textsOf(name, member) : textOf(name, member)
+  for (const [name, member] of value) said[name] = textsOf(name, member)
   const { preset, ...own } = said
   const known = presetNames.find((one) => one === preset)
   if (preset !== undefined && known === undefined)
@@ -146,7 +151,8 @@ function isCellName(name: string): boolean {
 }
 
 function textsOf(name: string, value: JsonValue): string | readonly string[] {
-  if (!Array.isArray(value)) return textOf(name, value)
+  const isOfNulls = name === 'nulls' || name.startsWith('nulls.')
+  if (!isOfNulls || !Array.isArray(value) || value.length === 0) return textOf(name, value)
   return value.map((item) => textOf(name, item))
 }
 
@@ -163,10 +169,10 @@ function demandDialect(said: Query): void {
 }
 
 function textOf(name: string, value: JsonValue): string {
-  const [, row] = rows.find(([one]) => one === name) ?? []
+  const [, row] = parameterRows.find(([one, { isRule }]) => one === name && (isRule || isCellName(one))) ?? []
   if (row === undefined && name !== 'preset' && !isCellName(name))
     throw invalid(`'${name.slice(0, 80)}' is not a member of ingest.`, members)
-  if (row?.takes === 'switch' || name === 'trim') {
+  if (row?.takes === 'switch') {
     if (typeof value === 'boolean') return String(value)
     throw invalid(`ingest.${name} is neither true nor false.`)
   }

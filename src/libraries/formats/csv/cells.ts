@@ -1,7 +1,7 @@
 // Takes one record of CSV or TSV apart into cells. Source: RFC 4180, with LF as a line end too, and with tabs for commas in TSV.
 
 import { grown, grownWords } from '../../base/bytes.ts'
-import type { Dialect } from '../dialect/dialect.ts'
+import type { Dialect, LineRange } from '../dialect/dialect.ts'
 import { comma, Scratch } from '../json/text.ts'
 import { isPadding, trimEnd } from '../inference.ts'
 import type { Framer } from '../record-feed.ts'
@@ -239,14 +239,14 @@ export class CsvFramer implements Framer {
   /** Line of the quote that opened the last quoted cell, and its distance from the start of the record. */
   quoteLine = 0
   quoteDistance = 0
-  /** Lines that were no records: by their numbers, and by their first sign. */
-  readonly left: { rows: number; comments: number } = { rows: 0, comments: 0 }
   private separator: number
   private readonly signs: CellSigns
   private state: CellState = 'start'
   private recordLength = 0
   /** Index of the next quote in the bytes at hand, at or after the last place it was needed; -1: not looked for. */
   private nextQuote = -1
+  /** Index of the lines to be skipped that were next when it was last asked. */
+  private range = 0
   /** In a line that is no record. */
   private isPassing = false
 
@@ -262,8 +262,7 @@ export class CsvFramer implements Framer {
 
   /** Whether a line that is no record may come. */
   get mayPass(): boolean {
-    const { comment, skipped } = this.signs
-    return this.isPassing || comment >= 0 || skipped?.some(([, to]) => this.line <= to) === true
+    return this.isPassing || this.signs.comment >= 0 || this.skippedNext !== undefined
   }
 
   /** True when the bytes so far end inside of quotes. */
@@ -287,13 +286,16 @@ export class CsvFramer implements Framer {
     return at
   }
 
-  /** True, and counted, where a line that begins with `first` is no record. */
+  /** The lines to be skipped at or after the place reached. */
+  private get skippedNext(): LineRange | undefined {
+    const { skipped = [] } = this.signs
+    while ((skipped[this.range]?.[1] ?? Number.POSITIVE_INFINITY) < this.line) this.range += 1
+    return skipped[this.range]
+  }
+
+  /** Whether a line that begins with `first` is no record. */
   private beginsOther(first: number): boolean {
-    const { comment, skipped } = this.signs
-    const isSkipped = skipped?.some(([from, to]) => this.line >= from && this.line <= to) === true
-    if (isSkipped) this.left.rows += 1
-    else if (first === comment) this.left.comments += 1
-    return isSkipped || first === comment
+    return first === this.signs.comment || (this.skippedNext?.[0] ?? Number.POSITIVE_INFINITY) <= this.line
   }
 
   /** Records of one line each were read, from `at` on, without asking for their ends. */

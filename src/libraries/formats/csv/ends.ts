@@ -1,10 +1,20 @@
 // Where records end in a body of cells that has no end and comes in chunks: nothing is read but line ends and quotes.
 
 import type { RecordEnds } from '../../base/line-ends.ts'
+import { NodeError } from '../../base/errors.ts'
 import { type CellSigns, CsvCells, CsvFramer, isBlankLine } from './cells.ts'
+import { separatorOfLine } from './other-separator.ts'
 
-/** Of a body of cells that begins with `header`; a header of no bytes is the one that is looked for. */
+/**
+ * Of a body of cells that begins with `header`; a header of no bytes is the one that is looked for. Throws NodeError
+ * `InvalidParameter` for one that says what stands between cells: each batch begins with the header alone.
+ */
 export function cellEnds(signs: CellSigns, header: Uint8Array): RecordEnds {
+  if (separatorOfLine(header, 0, header.length - 1) !== undefined) {
+    throw new NodeError('InvalidParameter', 'A stream begins with its header, and this one with sep=.', {
+      hint: 'Leave the line out, and say delimiter, percent-encoded: delimiter=%3B.',
+    })
+  }
   const framer = new CsvFramer(signs)
   const isOneColumn = header.length > 0 && cellCount(signs, header) === 1
   let isOpen = false

@@ -3,7 +3,7 @@
 
 import { NodeError } from '../../base/errors.ts'
 import { quote } from '../json/text.ts'
-import type { Dialect } from '../dialect/dialect.ts'
+import { demandApart, type Dialect } from '../dialect/dialect.ts'
 import { type CellSigns, contentEnd, type Separator, separatorOf } from './cells.ts'
 
 const candidates = new Map([
@@ -12,7 +12,8 @@ const candidates = new Map([
   [0x7c, { name: 'vertical bar', hint: 'Say delimiter=%7C.' }],
   [0x2c, { name: 'comma', hint: 'Send it as text/csv.' }],
 ])
-const separatorLine = /^sep=([\t -~])$/i
+/** With what `delimiter` takes, and with a byte order mark before a stream. */
+const separatorLine = /^(?:\xef\xbb\xbf)?sep=([\t -~])(?<![\dA-Z"+-])$/i
 
 export class SeparatorWatch {
   /** Of each that may be it, how often each line has it. */
@@ -49,18 +50,22 @@ export class SeparatorWatch {
 
 /**
  * What the first line says that stands between cells, as spreadsheets write it; undefined where it does not. Throws NodeError
- * `InvalidParameter` where the request says another.
+ * `InvalidParameter` where the request says another, or the same of something else.
  */
 export function separatorOfLine(
   bytes: Uint8Array,
   start: number,
   end: number,
-  { delimiter }: Dialect = {},
+  dialect: Dialect = {},
 ): Separator | undefined {
-  const line = Buffer.from(bytes.subarray(start, Math.min(contentEnd(bytes, start, end), start + 8))).toString('latin1')
+  const line = Buffer.from(bytes.subarray(start, Math.min(contentEnd(bytes, start, end), start + 9))).toString('latin1')
   const [, sign] = separatorLine.exec(line) ?? []
   if (sign === undefined) return undefined
-  if (delimiter === undefined || delimiter === sign) return separatorOf(sign)
+  const { delimiter = sign } = dialect
+  if (delimiter === sign) {
+    demandApart({ ...dialect, delimiter })
+    return separatorOf(sign)
+  }
   throw new NodeError('InvalidParameter', `The first line says sep=${sign}, and the parameter delimiter another.`, {
     hint: 'Say one of both.',
   })

@@ -1,8 +1,7 @@
 // Bodies in other character sets than UTF-8, made UTF-8 as they arrive. A byte order mark decides over what was said. What has no
-// meaning in its set is refused with its place, never replaced. Sources: https://encoding.spec.whatwg.org/#names-and-labels; single-byte
-// tables are those of iconv-lite.
+// meaning in its set is refused with its place, never replaced. Source: https://encoding.spec.whatwg.org/#names-and-labels
 
-import { Buffer, isAscii, transcode } from 'node:buffer'
+import { Buffer, isAscii } from 'node:buffer'
 import iconv from 'iconv-lite'
 import { NodeError } from '../../base/errors.ts'
 import { Utf8Watch } from '../utf8-watch.ts'
@@ -45,35 +44,27 @@ export function decodedBy(table: string, bytes: Uint8Array): string {
   return iconv.decode(bytes, table)
 }
 
-const noMeaning = 0xffff
-const tables = new Map<string, Uint16Array>()
-
-/** The characters of the bytes of a single-byte set. Control characters of C1 stand for bytes that the set does not have. */
-function tableOf(name: string): Uint16Array {
-  const known = tables.get(name)
-  if (known !== undefined) return known
-  const table = new Uint16Array(256)
-  for (let byte = 0; byte < 256; byte++) {
-    const code = decodedBy(name, Buffer.of(byte)).codePointAt(0) ?? noMeaning
-    table[byte] = code === 0xfffd || (code >= 0x80 && code < 0xa0) ? noMeaning : code
-  }
-  tables.set(name, table)
-  return table
-}
-
-const newline = 0x0a
+/** Sets that the decoder of Node.js reads as the standard has them, and tables of iconv-lite do not. */
+const ofNode: ReadonlySet<string> = new Set(['utf-16le', 'utf-16be', 'macintosh', 'gbk', 'gb18030'])
+/** What tables have for bytes without a meaning: control characters of C1 among them. */
+const noMeaning = /[\ufffd\u0080-\u009f]/
+const questionMark = 0x3f
+const noBytes = new Uint8Array(0)
+/** Bytes that a character may lack at most when it has begun. */
+const mostBegun = 3
 
 /** The bytes of one body as UTF-8. */
 export class BodyText {
   /** Settled once the first bytes are here: by a mark, else as it was said. */
   #charset: Charset | undefined
   readonly #said: Charset
-  #first: Uint8Array = new Uint8Array(0)
-  /** Bytes of the body so far. */
+  #first: Uint8Array = noBytes
+  /** The beginning of a character of several bytes. */
+  #begun: Uint8Array = noBytes
+  /** Bytes of the body so far, but those of a character that is not complete. */
   #offset = 0
   /** Line at which the bytes at hand begin. */
   #line = 1
-  #decoder: InstanceType<typeof TextDecoder> | undefined
   readonly #utf8 = new Utf8Watch()
   #isAllAscii = true
   #markBytes = 0
@@ -93,9 +84,9 @@ export class BodyText {
     return this.#charset !== undefined && this.#charset.kind !== 'utf-8'
   }
 
-  /** Bytes of the body so far, where each is a character of its own. */
-  get offset(): number | undefined {
-    return this.#charset?.kind === 'single' ? this.#offset : undefined
+  /** Bytes of the body whose text was given, where it is in another set. */
+  get offset(): number {
+    return this.#offset
   }
 
   /** Bytes of the mark of another set at its beginning. */
@@ -108,17 +99,20 @@ export class BodyText {
     this.#line = line
     if (this.#charset !== undefined) return this.#charset.kind === 'utf-8' ? chunk : this.#decoded(chunk)
     const bytes = this.#first.length === 0 ? chunk : Buffer.concat([this.#first, chunk])
-    const [one, two] = bytes
+    const [one] = bytes
     if (bytes.length < 3 && (one === undefined || one === 0xef || one >= 0xfe)) {
       this.#first = Uint8Array.from(bytes)
-      return new Uint8Array(0)
+      return noBytes
     }
-    return this.#begin(bytes, markOf(one, two, bytes[2]))
+    return this.#begin(bytes)
   }
 
-  /** What was held back of a body that is over. Throws as `push`. */
-  rest(): Uint8Array {
-    return this.#charset === undefined ? this.#begin(this.#first, undefined) : this.#ended()
+  /** What was held back of a body that is over, and ends at `line`. Throws as `push`. */
+  rest(line: number): Uint8Array {
+    this.#line = line
+    const text = this.#charset === undefined ? this.#begin(this.#first) : noBytes
+    if (this.#begun.length > 0) throw this.#noText(this.#begun[0], this.#offset, line)
+    return text
   }
 
   /** Throws NodeError `InvalidParameter` where a single-byte set was said of a body that is UTF-8. */
@@ -131,7 +125,8 @@ export class BodyText {
     })
   }
 
-  #begin(bytes: Uint8Array, mark: Charset | undefined): Uint8Array {
+  #begin(bytes: Uint8Array): Uint8Array {
+    const mark = markOf(...bytes.subarray(0, 3))
     this.#charset = mark ?? this.#said
     if (this.#charset.kind === 'utf-8') return bytes
     const after = mark === undefined ? bytes : bytes.subarray(2)
@@ -142,66 +137,36 @@ export class BodyText {
 
   #decoded(bytes: Uint8Array): Uint8Array {
     const { name, kind } = this.charset
-    if (kind === 'single') return this.#singles(bytes, tableOf(name))
-    return this.#tellingPlace(bytes, () => {
-      this.#decoder ??= new TextDecoder(name, { fatal: true, ignoreBOM: true })
-      return Buffer.from(this.#decoder.decode(bytes, { stream: true }))
-    })
-  }
-
-  #ended(): Uint8Array {
-    return this.#tellingPlace(new Uint8Array(0), () => Buffer.from(this.#decoder?.decode() ?? ''))
-  }
-
-  #singles(bytes: Uint8Array, table: Uint16Array): Uint8Array {
     this.#utf8.push(bytes)
-    if (isAscii(bytes)) {
+    const isPlain = kind !== 'utf-16' && this.#begun.length === 0 && isAscii(bytes)
+    this.#isAllAscii &&= isPlain
+    if (isPlain) {
       this.#offset += bytes.length
       return bytes
     }
-    this.#isAllAscii = false
-    const latin1 = this.charset.name === 'windows-1252' ? asLatin1(bytes) : undefined
-    if (latin1 !== undefined) {
-      this.#offset += bytes.length
-      return latin1
-    }
-    const out = new Uint8Array(3 * bytes.length)
-    let length = 0
-    for (let at = 0; at < bytes.length; at++) {
-      const code = table[bytes[at] ?? 0] ?? noMeaning
-      if (code < 0x80) out[length++] = code
-      else if (code < 0x800) {
-        out[length++] = 0xc0 | (code >> 6)
-        out[length++] = 0x80 | (code & 0x3f)
-      } else if (code === noMeaning) throw this.#noMeaning(bytes, at)
-      else {
-        out[length++] = 0xe0 | (code >> 12)
-        out[length++] = 0x80 | ((code >> 6) & 0x3f)
-        out[length++] = 0x80 | (code & 0x3f)
-      }
-    }
-    this.#offset += bytes.length
-    return out.subarray(0, length)
+    const all = Buffer.concat([this.#begun, bytes])
+    const whole = wholeText(name, all)
+    if (whole === undefined) throw this.#noTextIn(name, all)
+    this.#offset += whole.bytes
+    this.#begun = Uint8Array.from(all.subarray(whole.bytes))
+    return Buffer.from(whole.text)
   }
 
-  #tellingPlace(bytes: Uint8Array, decode: () => Uint8Array): Uint8Array {
-    try {
-      const text = decode()
-      this.#offset += bytes.length
-      return text
-    } catch (error) {
-      if (!(error instanceof TypeError)) throw error
-      throw this.#refusal(`Bytes of the body are no text in ${this.charset.name}.`, this.#offset, this.#line)
+  /** The refusal of bytes of which some are no text, with the place of the first. */
+  #noTextIn(name: string, bytes: Uint8Array): NodeError {
+    let [good, bad] = [0, bytes.length]
+    while (bad - good > 1) {
+      const middle = (good + bad) >> 1
+      if (wholeText(name, bytes.subarray(0, middle)) === undefined) bad = middle
+      else good = middle
     }
+    const before = wholeText(name, bytes.subarray(0, good)) ?? { text: '', bytes: 0 }
+    const lines = before.text.split('\n').length - 1
+    return this.#noText(bytes[before.bytes], this.#offset + before.bytes, this.#line + lines)
   }
 
-  #noMeaning(bytes: Uint8Array, at: number): NodeError {
-    const byte = (bytes[at] ?? 0).toString(16).toUpperCase()
-    const lines = bytes.subarray(0, at).reduce((sum, one) => sum + (one === newline ? 1 : 0), 0)
-    return this.#refusal(`Byte ${byte} is no character of ${this.charset.name}.`, this.#offset + at, this.#line + lines)
-  }
-
-  #refusal(message: string, byteOffset: number, line: number): NodeError {
+  #noText(byte = 0, byteOffset: number, line: number): NodeError {
+    const message = `Byte ${byte.toString(16).toUpperCase()} is no character of ${this.charset.name}.`
     return new NodeError('RecordsDoNotFit', `Line ${line}: ${message} Nothing was stored.`, {
       errors: [{ line, byteOffset, kind: 'InvalidUtf8', message }],
       errorsTotal: 1,
@@ -210,12 +175,26 @@ export class BodyText {
   }
 }
 
-/** Windows-1252 without the bytes in which it is another set than Latin-1; undefined where there are some. */
-function asLatin1(bytes: Uint8Array): Uint8Array | undefined {
-  const text = transcode(bytes, 'latin1', 'utf8')
-  for (let at = text.indexOf(0xc2); at >= 0; at = text.indexOf(0xc2, at + 1))
-    if ((text[at + 1] ?? 0) < 0xa0) return undefined
-  return text
+/** The text of all characters in `bytes`, of which the last may not be complete; undefined where some bytes are no text. */
+function wholeText(name: string, bytes: Uint8Array): { readonly text: string; readonly bytes: number } | undefined {
+  for (let end = bytes.length; end >= Math.max(0, bytes.length - mostBegun); end--) {
+    const text = textOf(name, bytes.subarray(0, end))
+    if (text !== undefined) return { text, bytes: end }
+  }
+  return undefined
+}
+
+function textOf(name: string, bytes: Uint8Array): string | undefined {
+  if (!ofNode.has(name)) {
+    const text = decodedBy(name, bytes)
+    return noMeaning.test(text) ? undefined : text
+  }
+  try {
+    return new TextDecoder(name, { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch (error) {
+    if (error instanceof TypeError) return undefined
+    throw error
+  }
 }
 
 function markOf(one = 0, two = 0, three = 0): Charset | undefined {
@@ -246,7 +225,9 @@ function sizeOf(name: string, utf8: Uint8Array, at: number): number {
   sizes.set(name, known)
   const text = Buffer.from(utf8.buffer, utf8.byteOffset + at, Math.min(4, utf8.length - at)).toString()
   const code = text.codePointAt(0) ?? 0
-  const size = known.get(code) ?? iconv.encode(String.fromCodePoint(code), name).length
+  const encoded = known.get(code) === undefined ? iconv.encode(String.fromCodePoint(code), name) : noBytes
+  // What iconv-lite does not have, which it says as a question mark, are characters of two bytes.
+  const size = known.get(code) ?? (encoded[0] === questionMark ? 2 : encoded.length)
   known.set(code, size)
   return size
 }

@@ -16,7 +16,6 @@ export interface DatePattern {
   readonly fields: readonly Field[]
   readonly hasDay: boolean
   readonly hasTime: boolean
-  readonly hasOffset: boolean
   /** Years of two digits are from this one on. */
   readonly pivotYear: number | undefined
 }
@@ -59,6 +58,7 @@ const others: readonly (readonly [RegExp, string])[] = [
   [/\bSS\b(?=$|[^.])/g, 'ss'],
 ]
 
+const letters = { fraction: 'fractions', half: 'a', offset: 'XXX' } as const
 const longest = 100
 const months = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec']
 
@@ -71,7 +71,7 @@ export function datePattern(text: string, pivotYear?: number): DatePattern | Pat
     if (field === undefined) return { message: `'${token}' is no letter of a date`, ...meantBy(text) }
     fields.push(field)
   }
-  return judged({ text, fields, pivotYear })
+  return judged(text, fields, pivotYear)
 }
 
 function fieldOf(token: string): Field | undefined {
@@ -95,22 +95,13 @@ function meantBy(text: string): Pick<PatternFault, 'meant'> {
 }
 
 /** Throws nothing: a pattern that leaves a date in doubt is a fault. */
-function judged({
-  text,
-  fields,
-  pivotYear,
-}: {
-  readonly text: string
-  readonly fields: readonly Field[]
-  readonly pivotYear: number | undefined
-}): DatePattern | PatternFault {
+function judged(text: string, fields: readonly Field[], pivotYear: number | undefined): DatePattern | PatternFault {
   const units = fields.flatMap((field) =>
     field.kind === 'number' ? [field.unit] : field.kind === 'month' ? ['month'] : [],
   )
   const has = (unit: Unit): boolean => units.includes(unit)
   const kinds = fields.map(({ kind }) => kind)
   const twice = units.find((unit, at) => units.indexOf(unit) !== at)
-  const minutes = fields.findIndex((field) => field.kind === 'number' && field.unit === 'minute')
   const hasHour = has('hour') || has('half hour')
   if (twice !== undefined) {
     const isMonth = twice === 'minute'
@@ -127,6 +118,10 @@ function judged({
     return { message: 'a day needs a year, a month and a day' }
   if (has('minute') && !hasHour) return { message: 'minutes need hours' }
   if (has('second') && !has('minute')) return { message: 'seconds need minutes' }
+  const repeated = (['fraction', 'half', 'offset'] as const).find(
+    (kind) => kinds.filter((one) => one === kind).length > 1,
+  )
+  if (repeated !== undefined) return { message: `it has ${letters[repeated]} twice` }
   if (kinds.includes('fraction') && !has('second')) return { message: 'fractions need seconds' }
   if (has('half hour') !== kinds.includes('half')) return { message: 'h and a (AM or PM) stand together' }
   if (has('hour') && has('half hour')) return { message: 'it has the hour twice' }
@@ -135,8 +130,7 @@ function judged({
   const isShort = fields.some((field) => field.kind === 'number' && field.unit === 'year' && field.most === 2)
   if (isShort && pivotYear === undefined)
     return { message: 'years of two digits need pivotYear, such as pivotYear=1970' }
-  if (minutes >= 0 && fields.length > 64) return { message: 'it has too many parts' }
-  return { fields, hasDay, hasTime: hasHour, hasOffset: kinds.includes('offset'), pivotYear }
+  return { fields, hasDay, hasTime: hasHour, pivotYear }
 }
 
 const zero = 0x30

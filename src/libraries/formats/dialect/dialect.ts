@@ -29,6 +29,8 @@ export interface Dialect {
   /** LDML letters of days and times: of all columns, or by folded name. */
   readonly dates?: ByColumn<string>
   readonly pivotYear?: number
+  /** Parameters of single columns that rules of the dataset say: a body may be without the column. */
+  readonly ruled?: readonly string[]
 }
 
 export interface ByColumn<T> {
@@ -36,7 +38,7 @@ export interface ByColumn<T> {
   readonly of: Readonly<Record<string, T>>
 }
 
-type LineRange = readonly [first: number, last: number]
+export type LineRange = readonly [first: number, last: number]
 type Given = Readonly<Record<string, unknown>>
 
 /** Parameters of a dialect; those of one column have its name after a dot. */
@@ -59,6 +61,8 @@ const ofColumns = ['nulls', 'dateFormat'] as const
 
 const groups: readonly string[] = ['.', ',', "'", '’', ' ', '\u00a0', '\u202f', '\u2009']
 const skippedMost = 1_000_000
+/** The years of two digits end with 9999. */
+const pivotMost = 9900
 
 /** Whether a parameter of a request is one of a dialect. */
 export function isDialectName(name: string): boolean {
@@ -66,8 +70,8 @@ export function isDialectName(name: string): boolean {
   return dialectNames.some((one) => one === name) || (of !== name && ofColumns.some((one) => one === of))
 }
 
-/** The dialect that parameters say; undefined where they say none. Throws NodeError `InvalidParameter`. */
-export function dialectOf(given: Given): Dialect | undefined {
+/** The dialect that parameters say, `ruled` of them as rules; undefined where they say none. Throws NodeError `InvalidParameter`. */
+export function dialectOf(given: Given, ruled: readonly string[] = []): Dialect | undefined {
   const delimiter = character(given, 'delimiter', { words: { tab: '\t', ',': ',' } })
   const quote = character(given, 'quote', { words: { none: '', '"': '"' } })
   const comment = character(given, 'comment', { words: { none: undefined } })
@@ -75,19 +79,19 @@ export function dialectOf(given: Given): Dialect | undefined {
   const group = oneOf(given, 'group', [...groups, 'none'])
   const pivotYear = pivotOf(given)
   const dialect: Dialect = {
-    ...(delimiter !== undefined && { delimiter }),
+    ...defined({ delimiter, comment, pivotYear }),
     ...(quote !== undefined && quote !== '"' && { quote }),
-    ...(comment !== undefined && { comment }),
     ...skippedLines(given),
     ...(oneOf(given, 'trim', ['true', 'false']) === 'true' && { trim: true }),
     ...(decimal === ',' && { decimal }),
     ...(group !== undefined && group !== 'none' && { group }),
     ...wordsOf(given),
     ...defined({ nulls: byColumn(given, 'nulls', nullsOf), dates: datesOf(given, pivotYear) }),
-    ...(pivotYear !== undefined && { pivotYear }),
   }
   demandApart(dialect)
-  return Object.keys(dialect).length === 0 ? undefined : dialect
+  if (Object.keys(dialect).length === 0) return undefined
+  const ruledColumns = ruled.filter((name) => ofColumns.some((one) => name.startsWith(`${one}.`))).map(foldAscii)
+  return ruledColumns.length === 0 ? dialect : { ...dialect, ruled: ruledColumns }
 }
 
 function textOf(given: Given, name: string): string | undefined {
@@ -134,11 +138,8 @@ function skippedLines(given: Given): Pick<Dialect, 'skipped'> {
     ([first, last], at) => first >= 1 && last >= first && last <= skippedMost && first > (ranges[at - 1]?.[1] ?? 0),
   )
   if (isRight) return { skipped: ranges }
-  throw wrong(
-    'skipRows',
-    `it is ${JSON.stringify(text.slice(0, 40))}`,
-    'Say how many lines, as in 3, or which, as in 1,3-4.',
-  )
+  const hint = 'Say how many lines, as in 3, or which, as in 1,3-4.'
+  throw wrong('skipRows', `it is ${JSON.stringify(text.slice(0, 40))}`, hint)
 }
 
 function rangeOf(text: string): LineRange {
@@ -158,10 +159,12 @@ function wordsOf(given: Given): Pick<Dialect, 'trueFalse'> {
 }
 
 /** With one value commas separate. */
-function nullsOf(values: readonly string[]): readonly string[] | undefined {
+function nullsOf(values: readonly string[], parameter: string): readonly string[] | undefined {
   const [only = ''] = values
   if (values.length > 1) return values
-  return only === 'none' ? undefined : only.split(',')
+  if (only !== 'none') return only.split(',')
+  // A column without any is none of those that `nulls` is for.
+  return parameter === 'nulls' ? undefined : []
 }
 
 /** What a parameter says of all columns and of single ones; undefined where it says nothing. */
@@ -172,10 +175,14 @@ function byColumn<T>(
 ): ByColumn<T> | undefined {
   const found = Object.entries(given).flatMap(([parameter, value]) => {
     const isOwn = parameter === name || parameter.startsWith(`${name}.`)
+    if (parameter === `${name}.`) throw wrong(parameter, 'it names no column', `Write ${name}.<column>.`)
     const one = isOwn && value !== undefined ? read([value].flat().map(String), parameter) : undefined
     return one === undefined ? [] : [[foldAscii(parameter.slice(name.length + 1)), one] as const]
   })
   if (found.length === 0) return undefined
+  const [repeated] = found.find(([column], at) => found.findIndex(([one]) => one === column) !== at) ?? []
+  if (repeated !== undefined)
+    throw wrong(`${name}.${repeated}`, 'it is given more than once; letter case does not count', 'Give it once.')
   const { '': all, ...of } = Object.fromEntries(found)
   return { ...(all !== undefined && { all }), of }
 }
@@ -198,16 +205,13 @@ function datesOf(given: Given, pivotYear: number | undefined): ByColumn<string> 
 function pivotOf(given: Given): number | undefined {
   const text = textOf(given, 'pivotYear')
   if (text === undefined) return undefined
-  if (/^\d{4}$/.test(text)) return Number(text)
-  throw wrong(
-    'pivotYear',
-    `it is ${JSON.stringify(text.slice(0, 20))}`,
-    'Say the first year that two digits mean: pivotYear=1970.',
-  )
+  if (/^\d{4}$/.test(text) && Number(text) <= pivotMost) return Number(text)
+  const hint = 'Say the first year that two digits mean: pivotYear=1970.'
+  throw wrong('pivotYear', `it is ${JSON.stringify(text.slice(0, 20))}`, hint)
 }
 
 /** Throws NodeError `InvalidParameter` where one character would mean two things. */
-function demandApart({ delimiter = ',', quote = '"', comment, decimal, group }: Dialect): void {
+export function demandApart({ delimiter = ',', quote = '"', comment, decimal, group }: Dialect): void {
   const named = Object.entries({ delimiter, quote, comment }).filter(([, one]) => one !== undefined && one !== '')
   for (const [at, [name, one]] of named.entries()) {
     const other = named.slice(0, at).find(([, before]) => before === one)
@@ -229,17 +233,13 @@ function wrong(name: string, why: string, hint: string): NodeError {
 export function demandCharset(label: string): string {
   const charset = charsetNamed(label)
   if (charset !== undefined) return charset.name
-  throw wrong(
-    'charset',
-    `'${label.slice(0, 40)}' is none that is read`,
-    'Name one as browsers do: utf-8, windows-1252, iso-8859-15.',
-  )
+  const hint = 'Name one as browsers do: utf-8, windows-1252, iso-8859-15.'
+  throw wrong('charset', `'${label.slice(0, 40)}' is none that is read`, hint)
 }
 
 /** Throws NodeError `InvalidParameter` for a zone that is none. */
 export function demandZone(name: string): void {
   if (zoneNamed(name) !== undefined) return
-  throw new NodeError('InvalidParameter', `The parameter timeZone is '${name.slice(0, 80)}', which is no zone.`, {
-    hint: 'Name one of IANA, such as Europe/Berlin, or an offset such as +01:00.',
-  })
+  const hint = 'Name one of IANA, such as Europe/Berlin, or an offset such as +01:00.'
+  throw wrong('timeZone', `'${name.slice(0, 80)}' is no zone`, hint)
 }

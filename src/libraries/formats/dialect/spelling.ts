@@ -10,6 +10,7 @@ import type { ByColumn, Dialect } from './dialect.ts'
 import { NumberSpeller } from './numbers.ts'
 
 const namesMost = 20
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 const numberClasses = valueClass.integer | valueClass.number
 const timeClasses = valueClass.date | valueClass.time | valueClass.zonelessTime
 
@@ -19,8 +20,8 @@ export class ColumnSpelling {
   end = 0
   /** The pattern of its days and times; undefined: as RFC 3339 has them. */
   readonly dateFormat: string | undefined
-  readonly #nulls: readonly Uint8Array[]
-  readonly #trueFalse: readonly Uint8Array[]
+  readonly #nulls: TextSet
+  readonly #trueFalse: readonly string[]
   readonly #numbers: NumberSpeller | undefined
   readonly #dates: DateReader | undefined
   /** The pattern is that of this column alone. */
@@ -34,15 +35,15 @@ export class ColumnSpelling {
     this.dateFormat = pattern === undefined ? undefined : dateFormat
     this.#dates = pattern !== undefined && 'fields' in pattern ? new DateReader(pattern) : undefined
     this.#isOwnDate = pattern !== undefined && Object.hasOwn(dialect.dates?.of ?? {}, foldAscii(name))
-    this.#nulls = (ofColumn(dialect.nulls, name) ?? []).map(utf8)
-    this.#trueFalse = (trueFalse ?? []).map(utf8)
+    this.#nulls = textSet(ofColumn(dialect.nulls, name) ?? [])
+    this.#trueFalse = trueFalse ?? []
     const isPlain = decimal === undefined && group === undefined
     this.#numbers = isPlain ? undefined : new NumberSpeller({ decimal: decimal ?? '.', group })
   }
 
   /** Whether a bare cell is no value. */
   isNull(bytes: Uint8Array, start: number, end: number): boolean {
-    return this.#nulls.some((text) => isSame(text, bytes, start, end))
+    return this.#nulls.get(end - start)?.some((text) => isSame(text, bytes, start)) === true
   }
 
   /** A number of the dialect; false where it is none for its signs. */
@@ -61,7 +62,8 @@ export class ColumnSpelling {
 
   /** A word of the dialect for true or false; undefined for another text. */
   bool(bytes: Uint8Array, start: number, end: number): boolean | undefined {
-    const found = this.#trueFalse.findIndex((word) => isSameWord(word, bytes, start, end))
+    const text = decoder.decode(bytes.subarray(start, end)).toLowerCase()
+    const found = this.#trueFalse.indexOf(text)
     return found < 0 ? undefined : found === 0
   }
 
@@ -102,38 +104,36 @@ function ofColumn<T>(by: ByColumn<T> | undefined, name: string): T | undefined {
   return by !== undefined && Object.hasOwn(by.of, folded) ? by.of[folded] : by?.all
 }
 
-function isSame(text: Uint8Array, bytes: Uint8Array, start: number, end: number): boolean {
-  if (end - start !== text.length) return false
+/** Texts by their lengths in bytes. */
+type TextSet = ReadonlyMap<number, readonly Uint8Array[]>
+
+/** Columns have mostly the same, and may be thousands. */
+const textSets = new WeakMap<readonly string[], TextSet>()
+
+function textSet(texts: readonly string[]): TextSet {
+  const known = textSets.get(texts)
+  if (known !== undefined) return known
+  const made = Map.groupBy(texts.map(utf8), ({ length }) => length)
+  textSets.set(texts, made)
+  return made
+}
+
+function isSame(text: Uint8Array, bytes: Uint8Array, start: number): boolean {
   for (let at = 0; at < text.length; at++) if (bytes[start + at] !== text[at]) return false
   return true
 }
 
-/** In any case of ASCII; `word` is in lower case. */
-function isSameWord(word: Uint8Array, bytes: Uint8Array, start: number, end: number): boolean {
-  if (end - start !== word.length) return false
-  for (let at = 0; at < word.length; at++) {
-    const byte = bytes[start + at] ?? 0
-    if ((byte >= 0x41 && byte <= 0x5a ? byte | 0x20 : byte) !== word[at]) return false
-  }
-  return true
-}
-
 /** Throws NodeError `InvalidParameter` where a parameter is for a column that is none of `names`. */
-export function demandColumns({ nulls, dates }: Dialect, names: readonly string[]): void {
+export function demandColumns({ nulls, dates, ruled = [] }: Dialect, names: readonly string[]): void {
   const folded = new Set(names.map(foldAscii))
   const given = [
     ...Object.keys(nulls?.of ?? {}).map((name) => ['nulls', name] as const),
     ...Object.keys(dates?.of ?? {}).map((name) => ['dateFormat', name] as const),
   ]
-  const unknown = given.find(([, name]) => !folded.has(name))
+  const unknown = given.find(([of, name]) => !folded.has(name) && !ruled.includes(foldAscii(`${of}.${name}`)))
   if (unknown === undefined) return
-  throw new NodeError(
-    'InvalidParameter',
-    `The parameter ${unknown.join('.')} is for a column that the body does not have.`,
-    {
-      candidates: names.slice(0, namesMost),
-    },
-  )
+  const message = `The parameter ${unknown.join('.')} is for a column that the body does not have.`
+  throw new NodeError('InvalidParameter', message, { candidates: names.slice(0, namesMost) })
 }
 
 /** Whether a dialect changes what cells are, beside what stands between and around them. */

@@ -2,22 +2,28 @@
 
 import { describe, expect, test } from 'vitest'
 import type { NodeError } from '../../../../src/libraries/base/errors.ts'
-import { BodyText, charsetNamed, sourceBytes } from '../../../../src/libraries/formats/dialect/charset.ts'
 import { DateReader, datePattern } from '../../../../src/libraries/formats/dialect/date-pattern.ts'
 import { NumberSpeller } from '../../../../src/libraries/formats/dialect/numbers.ts'
 import { defined } from '../../../../src/libraries/base/collections.ts'
+import { parseJsonText } from '../../../../src/libraries/base/json/parser.ts'
+import { cellSigns, commas } from '../../../../src/libraries/formats/csv/cells.ts'
+import { cellEnds } from '../../../../src/libraries/formats/csv/ends.ts'
+import { defaultVocabulary } from '../../../../src/libraries/model/schema.ts'
+import type { IngestRules } from '../../../../src/libraries/odf/chain/records.ts'
+import { ingestOf, shownRules } from '../../../../src/node/gateway/ingest-rules.ts'
 import { readControls } from '../../../../src/node/gateway/controls.ts'
 import { failure, infer, readBytes, readerOptions, rowsOf } from '../reading.ts'
 
 type Params = Readonly<Record<string, string | readonly string[]>>
+type Read = Readonly<{ types: unknown; rows: unknown[][] }>
 
 const csv = { 'content-type': 'text/csv' }
 
 const plain = (cell: unknown): unknown => (typeof cell === 'bigint' ? Number(cell) : cell)
 
 /** Columns and rows of a body under parameters. */
-function read(params: Params, body: string | Uint8Array, chunkBytes?: number): { types: unknown; rows: unknown[][] } {
-  const { dialect, charset, timeZone, ambiguous } = readControls(csv, params)
+function read(params: Params, body: string | Uint8Array, chunkBytes?: number, kept?: IngestRules): Read {
+  const { dialect, charset, timeZone, ambiguous } = readControls(csv, params, { kept })
   const options = defined({ dialect, charset, timeZone, ambiguous: ambiguous === 'refuse' ? undefined : ambiguous })
   const bytes = Buffer.from(body)
   const { fields, eventTimeType, valueless } = infer('csv', bytes, options)
@@ -25,6 +31,9 @@ function read(params: Params, body: string | Uint8Array, chunkBytes?: number): {
   const types = fields.map(({ type }) => (type.kind === 'Option' ? type.inner.kind : type.kind))
   return { types, rows: rowsOf(parsed).map(([, ...cells]) => cells.map(plain)) }
 }
+
+const ruleOf = (rules: unknown): IngestRules =>
+  ingestOf(parseJsonText(JSON.stringify(rules), {}), defaultVocabulary, undefined)
 
 const refusal = (params: Params, headers = csv): NodeError => failure(() => readControls(headers, params))
 
@@ -45,10 +54,12 @@ describe('parameters', () => {
     ['trueFalse', 'ja'],
     ['trueFalse', 'x,x'],
     ['trim', 'yes'],
-    ['pivotYear', '70'],
+    ['pivotYear', '9901'],
+    ['nulls.', 'NA'],
     ['dateFormat', 'dd.MM'],
     ['dateFormat', 'dd.MM.yy'],
     ['dateFormat', 'hh:mm'],
+    ['dateFormat', 'HH:mm:ss.SSS SSS'],
     ['charset', 'cp437'],
     ['charset', 'iso-2022-jp'],
     ['timeZone', 'Europe/Atlantis'],
@@ -91,12 +102,23 @@ describe('parameters', () => {
     const said = { 'content-type': 'text/csv; charset=ISO-8859-1' }
     expect(readControls(said, {})).toMatchObject({ charset: 'windows-1252', contentType: 'text/csv' })
     expect(refusal({ charset: 'koi8-r' }, said).message).toMatch(/Content-Type says windows-1252/)
+    expect(readControls(said, {}, { kept: { cells: [['charset', 'utf-8']] } }).charset).toBe('windows-1252')
   })
 
-  test('a column that the body does not have is refused', () => {
-    expect(failure(() => read({ 'dateFormat.tag': 'dd.MM.yyyy' }, 'day\n01.02.2025\n')).message).toMatch(
-      /dateFormat.tag/,
-    )
+  test('a column that the body does not have is refused, unless a rule of the dataset names it', () => {
+    const tag = { 'dateFormat.tag': 'dd.MM.yyyy' }
+    expect(failure(() => read(tag, 'day\n01.02.2025\n')).message).toMatch(/dateFormat.tag/)
+    const kept = { cells: [['dateFormat.tag', 'dd.MM.yyyy']] }
+    expect(read({}, 'day\n01.02.2025\n', undefined, kept).rows).toEqual([['01.02.2025']])
+    expect(refusal({ ...tag, 'dateFormat.TAG': 'iso' }).message).toMatch(/more than once/)
+    expect(read({ 'dateFormat.TAG': 'yyyy/MM/dd' }, 'tag\n2025/02/01\n', undefined, kept).rows).toEqual([[20120]])
+  })
+
+  test('rules that are shown can be set, and those that no request could have are refused', () => {
+    for (const rule of [{ header: 'bogus' }, { charset: ['utf-8', 'koi8-r'] }, { nulls: [] }])
+      expect(failure(() => ruleOf(rule)).kind).toBe('InvalidRequest')
+    const rules = ruleOf({ trim: true, 'nulls.x': ['NA', '-'], header: 'absent' })
+    expect(ruleOf(shownRules(rules))).toEqual(rules)
   })
 })
 
@@ -120,15 +142,7 @@ test.each([
   [{ skipRows: '2' }, 'Title "\nof it\na,b\n1,2\n', ['Int64', 'Int64'], [[1, 2]]],
   [{ skipRows: '2-2' }, 'a,b\nm,s\n1,2\n', ['Int64', 'Int64'], [[1, 2]]],
   [{ comment: '#' }, '# a "\na,b\n#,"\n1,2\n# end', ['Int64', 'Int64'], [[1, 2]]],
-  [
-    { nulls: 'NA,-' },
-    'a,b\nNA,1\n"NA",-\n',
-    ['String', 'Int64'],
-    [
-      [null, 1],
-      ['NA', null],
-    ],
-  ],
+  [{ nulls: 'NA,-' }, 'a\nNA\n"NA"\n-\n', ['String'], [[null], ['NA'], [null]]],
   [
     { 'nulls.b': '-1' },
     'a,b\n-1,-1\n2,3\n',
@@ -140,11 +154,22 @@ test.each([
   ],
   [{ nulls: ['a,b', 'c'] }, 'x\n1\nc\n', ['Int64'], [[1], [null]]],
   [{ trueFalse: 'ja,nein' }, 'a\nJa\nNEIN\n', ['Bool'], [[true], [false]]],
+  [{ trueFalse: 'Да,нет' }, 'a\nДа\nНЕТ\n', ['Bool'], [[true], [false]]],
+  [{ nulls: 'NA', 'nulls.a': 'none' }, 'a\nNA\n', ['String'], [['NA']]],
+  [{}, 'sep=a\n1\n', ['Int64'], [[1]]],
   [{ dateFormat: 'dd.MM.yyyy' }, 'a,b\n31.12.2025,2025-01-02\n', ['Date', 'String'], [[20453, '2025-01-02']]],
   [{ delimiter: 'tab' }, 'a\tb\n1\t2\n', ['Int64', 'Int64'], [[1, 2]]],
   [{}, 'sep=;\na;b\n1;2\n', ['Int64', 'Int64'], [[1, 2]]],
 ] as const)('%j reads %j', (params, body, types, rows) => {
   for (const chunkBytes of [undefined, 1, 3]) expect(read(params, body, chunkBytes)).toEqual({ types, rows })
+})
+
+test('what the first line says stands between cells means nothing else, and begins no stream', () => {
+  expect(failure(() => read({ comment: ';' }, 'sep=;\na;b\n1;2\n')).message).toMatch(/already/)
+  const signs = cellSigns({ separator: commas, mediaType: 'text/csv' })
+  for (const mark of ['', '\ufeff']) {
+    expect(failure(() => cellEnds(signs, Buffer.from(`${mark}sep=;\r\n`))).message).toMatch(/sep=/)
+  }
 })
 
 test('white space before a quote is refused, and the refusal says how', () => {
@@ -238,6 +263,30 @@ describe('character sets', () => {
     expect(details.errors).toMatchObject([{ line: 3, byteOffset: 5 }])
   })
 
+  test.each([
+    ['shift_jis', '610a31c40a8a0a31', 3, 5],
+    ['gb18030', '610a0aff8a0a', 3, 3],
+    ['utf-16be', '0061000a0062d83d0062', 2, 6],
+    ['euc-kr', '610ab0', 2, 2],
+    ['utf-16le', 'fffe61000a0062', 2, 6],
+    ['euc-kr', 'fe', 1, 0],
+  ])('in %s of %s the first bytes without a meaning are in line %i at %i', (charset, hex, line, byteOffset) => {
+    for (const chunkBytes of [undefined, 1, 2, 3]) {
+      const options = readerOptions([], { charset, csvHeader: 'absent' })
+      const { details } = failure(() => readBytes('csv', Buffer.from(hex, 'hex'), options, chunkBytes))
+      expect(details.errors).toMatchObject([{ line, byteOffset, kind: 'InvalidUtf8' }])
+    }
+  })
+
+  test.each([
+    ['big5', '9df7', '咗'],
+    ['euc-kr', '94ee', '뷁'],
+    ['macintosh', 'db', '€'],
+  ])('%s has all characters of the standard: %s', (charset, hex, character) => {
+    const body = Buffer.concat([Buffer.from('a,b\n'), Buffer.from(hex, 'hex'), Buffer.from(',1\n')])
+    expect(read({ charset }, body).rows).toEqual([[character, 1]])
+  })
+
   test('UTF-8 is refused where a single-byte set was said', () => {
     expect(failure(() => read({ charset: 'windows-1252' }, 'a\nö\n')).message).toMatch(/The body is UTF-8/)
   })
@@ -250,27 +299,8 @@ describe('character sets', () => {
     ]
     const [found, expected] = at(body, 'iso-8859-15') as [number, number]
     expect(found).toBe(expected)
+    expect(at(Buffer.from('8431953361620a22782279', 'hex'), 'gb18030')).toEqual([10, 10])
     const wide = Buffer.from('tön,b\nä,1\n漢漢,"x"y\n', 'utf16le')
     expect(failure(() => read({ charset: 'utf-16le' }, wide)).details.errors?.[0]?.byteOffset).toBe(wide.length - 4)
-  })
-
-  test('all that are read, there and back', () => {
-    for (const label of [
-      'windows-1251',
-      'iso-8859-2',
-      'shift_jis',
-      'gb18030',
-      'big5',
-      'euc-kr',
-      'euc-jp',
-      'utf-16be',
-    ]) {
-      expect(charsetNamed(label)).toBeDefined()
-    }
-    const text = new BodyText('shift_jis')
-    const bytes = Buffer.from([0x61, 0x8a, 0xbf, 0xb6])
-    const decoded = Buffer.concat([...bytes].map((byte) => text.push(Buffer.of(byte), 1)))
-    expect(decoded.toString()).toBe('a漢ｶ')
-    expect(sourceBytes({ name: 'shift_jis', kind: 'double' }, decoded, 0, decoded.length)).toBe(4)
   })
 })
