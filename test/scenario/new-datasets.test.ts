@@ -73,8 +73,9 @@ describe.each(Object.keys(addresses))('%s', (name) => {
 test.each(['stream', 'write', 'the first write', 'logs'])(
   '%s refuses what counts for one batch, or files',
   async (name) => {
-    for (const query of ['&dryRun=true', '&layer=one', '&charset=UTF-8'])
-      expect(await post(name, 'made/odd', query)).toBe('400')
+    // A stream of cells may be in another character set.
+    const ofFiles = name === 'stream' ? ['&layer=one'] : ['&layer=one', '&charset=UTF-8']
+    for (const query of ['&dryRun=true', ...ofFiles]) expect(await post(name, 'made/odd', query)).toBe('400')
     expect((await live.call('/made/odd')).status).toBe(404)
   },
 )
