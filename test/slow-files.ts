@@ -33,7 +33,8 @@ export const slowFiles: string[] = [
   // Nodes that are started again and again, or copied from.
   'test/scenario/{adopt-log,backup,damage,far-store,halted-dataset,lost-rows,mqtt,packed,reject,senders,small-memory,store-that-fails}.test.ts',
   'test/features/follow/{behind,damaged-copy,damaged-packs,hostile-answers,hostile-origin,other-software}.test.ts',
-  'test/node/bundle/bundle.test.ts',
+  'test/node/bundle/{besides,bundle}.test.ts',
+  'test/features/witness/{alone,follower}.test.ts',
   'test/features/ledger/{renewed,time-stamper}.test.ts',
   'test/cli/{doctor,exit-codes,follow,hostile-node,ingest,ingest-pipe,lifecycle,many-tokens,pack,save,start-faults}.test.ts',
   // Long chains, large bodies, many processes, each value of many.
