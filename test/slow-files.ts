@@ -1,7 +1,7 @@
 // What `npm test` leaves out and `npm run test:all` runs: files that take more than a few seconds, because they start nodes,
 // browsers or brokers many times, or go through many seeds. One file of each feature stays. What is not named here needs nothing but Node.js.
 
-/** Programs of others as judges and clients, and what pages tell their readers to run: `npm run explore` has them, CI has not. */
+/** Programs of others as judges and clients, and what pages have their readers run. `npm run explore` has them, CI has not. */
 export const exploredFiles: string[] = [
   'test/judges/{authority,ledger,omniwitness,served,tessera,witness}.test.ts',
   'test/clients/{collectd,home-assistant,influxdb-client,influxdb-javascript,node-red,opentelemetry,telegraf}.test.ts',
@@ -12,6 +12,10 @@ export const exploredFiles: string[] = [
   'test/features/ogc/gis-clients.test.ts',
   'test/node/http/{foreign-columns,remote-readers,schemathesis}.test.ts',
   'test/drivers/s3/s3-emulators.test.ts',
+  // Each bit of many packs, each layout of a chain, each proof that ever was: minutes of what other files hold by examples.
+  'test/features/follow/damaged-packs.test.ts',
+  'test/node/answers/layouts.test.ts',
+  'test/features/console/rerun-golden.test.ts',
 ]
 
 export const slowFiles: string[] = [
