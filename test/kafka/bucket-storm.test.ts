@@ -17,7 +17,6 @@ import { seed } from '../helpers/seed.ts'
 const cycles = Number(process.env['STORM_CYCLES'] ?? 15)
 const random = randomOf(seed)
 const names = ['gateway-1', 'gateway-2', 'builder-1', 'builder-2', 'replica-1', 'replica-2']
-const store = 's3://tests/storm'
 const faults: readonly Fault[] = [
   'lost',
   'refused',
@@ -31,6 +30,7 @@ describe.skipIf(noKafka)('a storm over a bucket', () => {
   let dir = ''
   let broker: Broker
   let stub: S3Stub
+  let store = ''
   let fleet: Fleet
   let fails = false
   let failed = 0
@@ -45,10 +45,11 @@ describe.skipIf(noKafka)('a storm over a bucket', () => {
   beforeAll(async () => {
     dir = await mkdtemp(join(tmpdir(), 'proofstream-bucket-storm-'))
     stub = await startS3Stub({ fault })
+    store = `s3://tests/storm?endpoint=${stub.url}`
     const env = { AWS_ACCESS_KEY_ID: testKeys.accessKeyId, AWS_SECRET_ACCESS_KEY: testKeys.secretAccessKey }
     for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value)
     broker = await Broker.start()
-    const elsewhere = { options: { store: `${store}?endpoint=${stub.url}` }, env }
+    const elsewhere = { options: { store }, env }
     fleet = new Fleet({ dir, names, brokersOf: () => broker.address, topicPrefix: newPrefix(), random, elsewhere })
     await fleet.start('gateway-1')
     await Promise.all(names.slice(1).map((name) => fleet.start(name)))
