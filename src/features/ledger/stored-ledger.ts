@@ -216,7 +216,7 @@ export function quorumOver(policy: Policy, { lines }: Pick<CosignedHead, 'lines'
   return quorumOf(policy, lines.keys())
 }
 
-/** The head of these bytes; undefined where they are none of this ledger, or have a line that is not good. */
+/** The head of these bytes; undefined where another ledger wrote them, or a line is not good. */
 export function readHead(policy: Policy, bytes: Uint8Array | undefined): CosignedHead | undefined {
   const opened = bytes && openHead(bytes, policy)
   if (opened?.ok !== true) return undefined

@@ -332,7 +332,7 @@ export class TypedColumns extends ColumnRows {
   /** A day or time that the pattern of the dialect does not describe. */
   wrongDate(column: ColumnPlan, pattern: string): 'BadDate' | 'BadTimestamp' {
     const isDay = column.code === valueCode.date
-    this.reason = `Column '${column.name}' holds ${isDay ? 'days' : 'times'}; this is none of dateFormat=${pattern}.`
+    this.reason = `Column '${column.name}' holds ${isDay ? 'days' : 'times'}; this value does not fit dateFormat=${pattern}.`
     return isDay ? 'BadDate' : 'BadTimestamp'
   }
 

@@ -30,7 +30,7 @@ export class BoundedFolders {
     this.#sizeOf = sizeOf
   }
 
-  /** Opens those under `dir`, which is made where it is missing. `sizeOf` has the bytes of a file by its name; 0 is none of ours. */
+  /** Opens the folders under `dir`, and makes it where it is missing. `sizeOf` has the bytes of a file by its name; 0: not ours. */
   static async open(dir: string, sizeOf: (file: string) => number): Promise<BoundedFolders> {
     const opened = new BoundedFolders(dir, sizeOf)
     await mkdir(join(dir, 'folders'), { recursive: true, mode: 0o700 })

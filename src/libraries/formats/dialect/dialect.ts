@@ -163,7 +163,7 @@ function nullsOf(values: readonly string[], parameter: string): readonly string[
   const [only = ''] = values
   if (values.length > 1) return values
   if (only !== 'none') return only.split(',')
-  // A column without any is none of those that `nulls` is for.
+  // `none` for one column: no text is null there, whatever `nulls` says of all.
   return parameter === 'nulls' ? undefined : []
 }
 

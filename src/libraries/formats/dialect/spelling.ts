@@ -123,7 +123,7 @@ function isSame(text: Uint8Array, bytes: Uint8Array, start: number): boolean {
   return true
 }
 
-/** Throws NodeError `InvalidParameter` where a parameter is for a column that is none of `names`. */
+/** Throws NodeError `InvalidParameter` where a parameter names a column that is not among `names`. */
 export function demandColumns({ nulls, dates, ruled = [] }: Dialect, names: readonly string[]): void {
   const folded = new Set(names.map(foldAscii))
   const given = [
