@@ -56,7 +56,7 @@ function rulesOf(said: Query): IngestRules {
 /** What is said of how cells are spelt, by parameter, sorted by name. */
 function cellsOf(said: Query): (readonly string[])[] {
   const given = Object.entries(said).flatMap(([name, value]) => {
-    if (value === undefined || (name !== 'charset' && !isDialectName(name))) return []
+    if (value === undefined || !isCellName(name)) return []
     return [[name, ...[value].flat().map(String)]]
   })
   return given.sort(([one = ''], [other = '']) => (one < other ? -1 : 1))
