@@ -14,6 +14,9 @@ export abstract class Table implements CellSink {
   #waiting: Cell[] = []
   #waitingBytes = 0
   #isBegun = false
+  /** The row judged last, and whether it is skipped. */
+  #row = -1
+  #isSkippedRow = false
 
   constructor(options: FormatOptions, facts: TableFacts) {
     this.#options = options
@@ -49,7 +52,10 @@ export abstract class Table implements CellSink {
   protected abstract endRecord(row: number): void
 
   #isSkipped(row: number): boolean {
+    if (row === this.#row) return this.#isSkippedRow
     const skipped = this.#options.dialect?.skipped
-    return skipped?.some(([first, last]) => row + 1 >= first && row + 1 <= last) === true
+    this.#row = row
+    this.#isSkippedRow = skipped?.some(([first, last]) => row + 1 >= first && row + 1 <= last) === true
+    return this.#isSkippedRow
   }
 }
