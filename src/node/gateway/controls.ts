@@ -27,7 +27,7 @@ import { parseRfc3339Ms } from '../../libraries/model/instant.ts'
 import { foldAscii } from '../../libraries/model/names.ts'
 import { type ContentDigest, readContentDigest } from './content-digest.ts'
 import { parametersOfRules, rulesOfQuery } from './ingest-rules.ts'
-import type { PointNames } from './point-columns.ts'
+import type { PointNames } from '../../libraries/formats/point-columns.ts'
 import type { ContentEncoding } from './read-body.ts'
 
 /** How long the caller waits for the block. */

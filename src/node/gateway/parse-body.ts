@@ -1,5 +1,5 @@
 // From the body of a request to typed columns: read, inflate, count, hash, infer where asked, parse. What comes of a body
-// that does not come to a good end is given back; its first bytes are kept (body-head.ts).
+// that does not come to a good end is given back; its first bytes are kept (libraries/formats/body-head.ts).
 
 import { defined } from '../../libraries/base/collections.ts'
 import type { FileOptions, Inferred, Inferrer, StreamFormat } from '../../libraries/formats/format.ts'
@@ -7,7 +7,7 @@ import { sha2HashOfHex, sha2HashText } from '../../libraries/base/ids/identifier
 import { createSha2, sha256Hex } from '../../libraries/base/ids/native-crypto.ts'
 import { freeBytes } from '../../libraries/base/bytes.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
-import { BodyHead } from './body-head.ts'
+import { BodyHead } from '../../libraries/formats/body-head.ts'
 import { demandUndamaged, DigestCheck } from './content-digest.ts'
 import type { IngestControls } from './controls.ts'
 import { EarlyReading } from './early-reading.ts'
@@ -48,13 +48,13 @@ export async function typedBody(sent: BodySource, target: Target): Promise<Typed
   const digest = new DigestCheck(source.controls.contentDigests)
   try {
     const body = await readBody({ ...source, head, digest }, target)
-    const other = head.otherDocument(target.shape)
+    const other = head.otherDocument(target.shape?.fields)
     if (other === undefined) return body
     await discardBody(body)
     throw head.refusal(other)
   } catch (error) {
     await demandUndamaged(source, digest, error)
-    throw ofBody(head.explained(ruleNamed(source.controls, error), target.shape), head.bodyHash)
+    throw ofBody(head.explained(ruleNamed(source.controls, error), target.shape?.fields), head.bodyHash)
   }
 }
 

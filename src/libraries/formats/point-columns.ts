@@ -1,13 +1,13 @@
 // The parameter `geometry`: which two fields of the records are the point of their column of geometries. A batch that makes a
 // dataset makes that column, with their names as an attribute, so that later batches need not name them. Pure.
 
-import type { PointColumns } from '../../libraries/formats/points.ts'
-import type { Inferred } from '../../libraries/formats/format.ts'
-import { featureColumns } from '../../libraries/geo/feature-columns.ts'
-import { tooManyColumns } from '../../libraries/columnar/file-limits.ts'
-import { NodeError } from '../../libraries/base/errors.ts'
-import { foldAscii } from '../../libraries/model/names.ts'
-import { type Field, innerType, isNumeric, optional } from '../../libraries/model/schema.ts'
+import type { PointColumns } from './points.ts'
+import type { Inferred } from './format.ts'
+import { featureColumns } from '../geo/feature-columns.ts'
+import { tooManyColumns } from '../columnar/file-limits.ts'
+import { NodeError } from '../base/errors.ts'
+import { foldAscii } from '../model/names.ts'
+import { type Field, innerType, isNumeric, optional } from '../model/schema.ts'
 
 /** Names of the fields, longitude first. */
 export type PointNames = readonly [longitude: string, latitude: string]

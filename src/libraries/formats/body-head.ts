@@ -1,18 +1,12 @@
 // The first bytes of a body: they explain a refusal, and tell a map that came as plain JSON, or a page that came as CSV, from rows.
 
-import {
-  headBytes,
-  lookAlikeHint,
-  mapDocumentOf,
-  markupOf,
-  type OtherDocument,
-} from '../../libraries/formats/look-alike.ts'
-import { concatBytes } from '../../libraries/base/bytes.ts'
-import type { ErrorKind } from '../../libraries/base/error-table.ts'
-import { NodeError } from '../../libraries/base/errors.ts'
-import type { Hash } from '../../libraries/base/ids/identifiers.ts'
-import { foldAscii } from '../../libraries/model/names.ts'
-import type { Shape } from './shape.ts'
+import { headBytes, lookAlikeHint, mapDocumentOf, markupOf, type OtherDocument } from './look-alike.ts'
+import { concatBytes } from '../base/bytes.ts'
+import type { ErrorKind } from '../base/error-table.ts'
+import { NodeError } from '../base/errors.ts'
+import type { Hash } from '../base/ids/identifiers.ts'
+import { foldAscii } from '../model/names.ts'
+import type { Field } from '../model/schema.ts'
 
 /** Refusals whose cause the look of the body may tell. */
 const explainable: readonly ErrorKind[] = ['MalformedBody', 'RecordsDoNotFit', 'InvalidColumnName', 'NothingToInfer']
@@ -41,12 +35,12 @@ export class BodyHead {
   }
 
   /** What the body is instead of rows: a map as JSON where the dataset has no columns for it, a page as the first cells of a dataset. */
-  otherDocument(shape: Shape | undefined): OtherDocument | undefined {
+  otherDocument(columns: readonly Field[] | undefined): OtherDocument | undefined {
     const isCells = this.#format === 'csv' || this.#format === 'tsv'
-    if (isCells) return (shape?.fields.length ?? 0) === 0 ? markupOf(this.#bytes) : undefined
+    if (isCells) return (columns?.length ?? 0) === 0 ? markupOf(this.#bytes) : undefined
     if (this.#format !== 'json' && this.#format !== 'ndjson') return undefined
     const document = mapDocumentOf(this.#bytes)
-    const isColumn = shape?.fields.some(({ name }) => foldAscii(name) === document?.member)
+    const isColumn = columns?.some(({ name }) => foldAscii(name) === document?.member)
     return isColumn === true ? undefined : document
   }
 
@@ -61,9 +55,9 @@ export class BodyHead {
   }
 
   /** The error that tells what is wrong by the look of the body, where that explains it. */
-  explained(error: unknown, shape: Shape | undefined): unknown {
+  explained(error: unknown, columns: readonly Field[] | undefined): unknown {
     if (this.isWaiting || !(error instanceof NodeError) || !explainable.includes(error.kind)) return error
-    const document = this.otherDocument(shape)
+    const document = this.otherDocument(columns)
     if (document !== undefined) return this.refusal(document)
     const isWhole = this.bodyHash !== undefined
     const hint = this.#isSpelt ? undefined : lookAlikeHint(this.#bytes, this.#format, isWhole)
