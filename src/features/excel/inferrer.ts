@@ -11,6 +11,7 @@ import {
   classOfNumber,
   classOfTimeText,
   noteInteger,
+  noteValue,
   Sample,
   type SampledColumn,
   valueClass,
@@ -68,7 +69,9 @@ export class SheetInferrer extends Table {
   protected value(cell: Cell): void {
     const place = cell.column - this.first
     const column = this.#columns[place]
-    if (column !== undefined && !this.isDone) column.classes |= this.#classOf(cell, column, this.#spellings?.[place])
+    if (column === undefined || this.isDone) return
+    const found = this.#classOf(cell, column, this.#spellings?.[place])
+    if (found !== 0) noteValue(column, found, cell.bytes, cell.start, cell.end)
   }
 
   protected endRecord(): void {

@@ -24,7 +24,9 @@ export interface Route {
 
 /** Reads the parameters of a route. Throws NodeError `InvalidParameter` for what counts in requests alone. */
 export function routeOf({ filter, alias, query }: MqttRouteOptions, clientIdPrefix: string): Route {
-  const { topic: topicColumn, ...parameters } = query
+  const { topic: topicColumn, ...said } = query
+  // What a device measures has fractions later, though its first message may have none.
+  const parameters = { integers: 'float64', ...said }
   // Nobody waits for the block: a message is acknowledged when it is in the log.
   const headers = { 'content-type': 'application/json', prefer: 'respond-async' }
   const controls = valuesOf(filter, () => readControls(headers, parameters))

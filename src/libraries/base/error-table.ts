@@ -67,6 +67,7 @@ export const errorTable = {
   RecordsDoNotFit: { status: 422, title: 'Some records do not fit the dataset' },
   InvalidColumnName: { status: 422, title: 'A column name is not allowed' },
   UnsupportedCrs: { status: 422, title: 'The coordinate system is not supported' },
+  SayHow: { status: 422, title: 'The first batch has to say how it is read' },
   NothingToInfer: { status: 422, title: 'There are no records to infer a schema from' },
   UnsupportedProofType: { status: 422, title: 'The proof type is not supported' },
   NotReproducible: { status: 422, title: 'The statement cannot be reproduced, so it cannot be proven' },

@@ -51,6 +51,8 @@ export interface ErrorDetails {
   readonly hint?: string
   readonly position?: TextPosition
   readonly candidates?: readonly string[]
+  /** Candidates that are more than words: parameters with why, each of which settles it. */
+  readonly ways?: readonly object[]
   /** At most 100. */
   readonly errors?: readonly RecordError[]
   readonly errorsTotal?: number

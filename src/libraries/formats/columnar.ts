@@ -87,6 +87,7 @@ export class ColumnarReader implements FileReader {
     const added: Field[] = []
     const valueless: string[] = []
     let eventTimePosition: number | undefined
+    let spelling: string | undefined
     let eventTime: DataType = timestampMs
     for (const [index, field] of this.#file.fields.entries()) {
       const name = must(this.#names[index], 'a name for each column')
@@ -95,6 +96,7 @@ export class ColumnarReader implements FileReader {
       if (isZoneless(field) && options.timeZone === undefined) throw zoneless(name)
       if (folded === eventTimeName) {
         this.#demand(index)
+        spelling ??= name
         eventTimePosition ??= known.length + added.length
         if (type?.kind === 'Date') eventTime = type
       } else if (!knownNames.has(folded)) {
@@ -114,7 +116,7 @@ export class ColumnarReader implements FileReader {
       fields: [...known, ...added],
       added,
       eventTimeType: eventTimeType ?? eventTime,
-      ...defined({ eventTimePosition }),
+      ...defined({ eventTimePosition, eventTime: spelling }),
       valueless,
     }
   }

@@ -88,6 +88,9 @@ export function excerptOf(bytes: Uint8Array, at: number, end: number): string {
 
 const inferredHint =
   'The columns were inferred from the first 10,000 records; where others differ, declare the columns with PUT first'
+export const fractionReason = 'a number with a fraction'
+const fractionHint =
+  'Whole numbers make columns of integers. integers=float64, with the batch that makes the column, makes one that takes fractions too.'
 const rangeHint = ' (integers=float64 rounds integers that are too long, with a warning)'
 
 /** Faults of records that cannot be read. */
@@ -175,7 +178,12 @@ export class FaultLog {
     const place = first?.record === undefined ? this.whole : `Record ${first.record}`
     const differs = own.some(({ kind }) => typeKinds.has(kind))
     const isTooLong = own.some(({ kind }) => kind === 'OutOfRange')
-    const guessed = inferred && differs ? `${inferredHint}${isTooLong ? rangeHint : ''}.` : undefined
+    const hasFraction = own.some(({ message }) => message.includes(fractionReason))
+    const guessed = hasFraction
+      ? fractionHint
+      : inferred && differs
+        ? `${inferredHint}${isTooLong ? rangeHint : ''}.`
+        : undefined
     const hint = this.hint ?? (first?.kind === 'ReservedColumn' ? reservedHint : guessed)
     const rest = total > 1 ? ` Faults in all${isWhole ? '' : ' of what was read'}: ${total}.` : ''
     const errors = first === undefined ? [] : [first, ...own.filter((error) => error !== first)]

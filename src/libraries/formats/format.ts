@@ -196,8 +196,6 @@ export interface InferOptions extends FormatOptions {
   readonly eventTimeType?: DataType
   /** Most columns of a dataset, system columns not counted. */
   readonly columns: number
-  /** True where a column of times with the name of a time may be taken as the event time. */
-  readonly takesEventTime?: boolean
 }
 
 export interface Inferred {
@@ -214,10 +212,20 @@ export interface Inferred {
   readonly valueless: readonly string[]
   /** CSV only. */
   readonly csvHeader?: CsvHeader
-  /** The column that is taken as the event time; it is not in `fields`. Hand it to the reader of the same body. */
+  /** The column that is the event time, as the body names it; it is not in `fields`. Hand it to the reader of the same body. */
   readonly eventTime?: string
+  /** New columns of texts that look like times, and are none as they are read. */
+  readonly unread?: readonly UnreadTimes[]
+  /** New columns of days and times that have no value in some records. */
+  readonly sparse?: readonly string[]
   /** What was guessed and may be wrong (libraries/base/warnings.ts). */
   readonly warnings?: readonly string[]
+}
+
+/** A column of texts that look like times, with the first of them. */
+export interface UnreadTimes {
+  readonly name: string
+  readonly texts: readonly string[]
 }
 
 /** Looks at the first 10,000 records of a body. Faulty records are passed over: the reader reports them. */

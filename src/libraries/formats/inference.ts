@@ -1,6 +1,7 @@
 // What the first records of a body look like: the classes of texts and numbers, what they say about each column, and the
 // types that follow (docs/spec/http.md §6, Inference).
 
+import { decodeUtf8 } from '../base/bytes.ts'
 import { defined } from '../base/collections.ts'
 import { tooManyColumns } from '../columnar/file-limits.ts'
 import { maxInt64, minInt64 } from '../columnar/arrow/numbers.ts'
@@ -29,7 +30,7 @@ import {
   scaledInteger,
   scanNumber,
 } from './number-scan.ts'
-import { isTimeName } from '../model/time-names.ts'
+import { looksLikeTime } from './likely-time.ts'
 import { type Framer, RecordFeed, type RecordSink } from './record-feed.ts'
 import { invalidUtf8At } from './utf8-watch.ts'
 
@@ -53,6 +54,8 @@ export const valueClass = {
   notFinite: 512,
   /** An object or array of JSON. */
   nested: 1024,
+  /** A text that looks like a time, and is none as it is read. */
+  likelyTime: 2048,
 } as const
 
 const number = new NumberScan()
@@ -92,7 +95,8 @@ export function classOfTimeText(bytes: Uint8Array, start: number, end: number): 
   }
   const fault = readInstant(time, bytes, start, end, false)
   if (fault === undefined) return valueClass.time
-  return fault === 'zone-missing' ? valueClass.zonelessTime : valueClass.text
+  if (fault === 'zone-missing') return valueClass.zonelessTime
+  return looksLikeTime(bytes, start, end) ? valueClass.likelyTime : valueClass.text
 }
 
 /** The scan of the number that `classOfText` found last. */
@@ -116,17 +120,29 @@ export function classOfNumber(scan: NumberScan): number {
   return scan.integral && !(scan.negative && scan.mantissa === 0) ? valueClass.integer : valueClass.number
 }
 
-/** From this many records on, integers in all of them are integers by nature. */
-const manyRecords = 1000
-/** 2^53, from which on doubles have gaps. */
-const exactLimit = 2n ** 53n
+/** Of a column that is nearly numbers: so many texts that are none are told, of the first ones. */
+const toldTexts = 3
+const lookedTexts = 200
+const textBytes = 40
+/** From so many values on, and up to one in so many, texts are told. */
+const fewValues = 10
+const fewTexts = 10
+/** So many columns without a value are told. */
+const toldNames = 10
+/** So many texts tell their pattern. */
+const toldTimes = 20
 
 /** A column of the sample; `classes` is the union of `valueClass`. */
 export interface SampledColumn {
   readonly name: string
   classes: number
-  /** True when some integer is beyond ±2^53. */
-  wide: boolean
+  /** How many values it has. */
+  values: number
+  /** The first texts that look like times. */
+  readonly times: string[]
+  /** How many values are plain texts, and the first of them. */
+  texts: number
+  readonly odd: string[]
   /** True when some integer is beyond 64 bits, and when a double would round one. */
   huge: boolean
   inexact: boolean
@@ -134,11 +150,23 @@ export interface SampledColumn {
   emptyText: boolean
 }
 
+/** Notes a value of the class `found`, whose text is `bytes[start, end)`. */
+export function noteValue(column: SampledColumn, found: number, bytes: Uint8Array, start: number, end: number): void {
+  column.classes |= found
+  column.values += 1
+  if ((found & unreadTime) !== 0 && column.times.length < toldTimes)
+    column.times.push(decodeUtf8(bytes.subarray(start, end)).trim())
+  if (found !== valueClass.text) return
+  column.texts += 1
+  if (column.odd.length === toldTexts || column.texts > lookedTexts) return
+  const text = decodeUtf8(bytes.subarray(start, Math.min(end, start + textBytes)))
+  if (!column.odd.includes(text)) column.odd.push(text)
+}
+
 /** Notes the size of the integer in `scan`, a token of `bytes`. */
 export function noteInteger(column: SampledColumn, scan: NumberScan, bytes: Uint8Array): void {
   if (scan.digits <= 15) return
   const value = scaledInteger(exactNumber(scan, bytes), 0)
-  column.wide ||= typeof value !== 'bigint' || value > exactLimit || value < -exactLimit
   column.huge ||= typeof value !== 'bigint' || value > maxInt64 || value < minInt64
   column.inexact ||= typeof value !== 'bigint' || !isExactInteger(scan, bytes, doubleOf(scan, bytes), false)
 }
@@ -154,6 +182,7 @@ export class Sample {
   private readonly eventTimeName: string | undefined
   /** Columns that came before the event time; undefined until it comes. */
   private beforeEventTime: number | undefined
+  private eventTimeSpelling: string | undefined = undefined
   private added = 0
   private readonly warnings = new Warnings()
 
@@ -170,6 +199,7 @@ export class Sample {
   column(name: string): SampledColumn | undefined {
     const folded = foldAscii(name)
     if (folded === this.eventTimeName) {
+      this.eventTimeSpelling ??= name
       this.beforeEventTime ??= this.columns.length
       return this.eventTime
     }
@@ -199,13 +229,11 @@ export class Sample {
     const added: Field[] = []
     const valueless: string[] = []
     for (const column of this.columns) {
-      const type =
-        this.typeOf(column, csvHeader !== undefined) ?? (positional ? ({ kind: 'String' } as const) : undefined)
+      const type = this.typeOf(column) ?? (positional ? ({ kind: 'String' } as const) : undefined)
       if (type === undefined) valueless.push(column.name)
       else added.push({ name: column.name, type: optional(type) })
     }
-    const taken = this.takenTime(added)
-    if (taken !== undefined) return this.withTime(taken, { added, valueless, csvHeader })
+    this.doubt(valueless)
     const known = this.options.known ?? []
     const before = this.columns.slice(0, this.beforeEventTime).filter(({ name }) => !valueless.includes(name))
     const dates = this.eventTime.classes === valueClass.date
@@ -216,46 +244,55 @@ export class Sample {
       eventTimeType: this.options.eventTimeType ?? (dates ? { kind: 'Date' } : timestampMs),
       ...(this.beforeEventTime === undefined ? {} : { eventTimePosition: known.length + before.length }),
       valueless,
-      ...defined({ csvHeader }),
+      ...defined({ csvHeader, eventTime: this.eventTimeSpelling }),
+      ...this.timesIn(added),
       ...(this.warnings.texts.length === 0 ? {} : { warnings: this.warnings.texts }),
     }
   }
 
-  /** The one column that is called like the time of a record, where it holds times, and nothing else does. */
-  private takenTime(added: readonly Field[]): Field | undefined {
-    if (this.options.takesEventTime !== true || this.beforeEventTime !== undefined) return undefined
-    const [only, ...others] = this.columns.filter(({ name }) => isTimeName(name))
-    const field = added.find(({ name }) => name === only?.name)
-    const kind = field === undefined ? undefined : innerType(field.type).kind
-    return others.length === 0 && (kind === 'Timestamp' || kind === 'Date') ? field : undefined
-  }
-
-  private withTime(
-    taken: Field,
-    { added, valueless, csvHeader }: Pick<Inferred, 'added' | 'valueless'> & { csvHeader: CsvHeader | undefined },
-  ): Inferred {
-    const { eventTimeColumn } = this.options.vocabulary
-    const fields = added.filter((field) => field !== taken)
-    const about = `'${taken.name}' is used as the event time and is not a separate column; eventTime=${eventTimeColumn} keeps it one.`
-    return {
-      records: this.records,
-      fields,
-      added: fields,
-      eventTimeType: innerType(taken.type).kind === 'Date' ? { kind: 'Date' } : timestampMs,
-      eventTimePosition: added.indexOf(taken),
-      eventTime: taken.name,
-      valueless,
-      warnings: [...this.warnings.texts, about],
-      ...defined({ csvHeader }),
+  /** Warns of columns that are nearly something else, have no value, or names that look the same. */
+  private doubt(valueless: readonly string[]): void {
+    for (const { name, classes, values, texts, odd } of this.columns) {
+      const others = classes & ~valueClass.text
+      const what = (others & ~anyNumber) === 0 ? 'numbers' : (others & ~anyTime) === 0 ? 'times' : undefined
+      if (what === undefined || texts === 0 || values < fewValues || texts * fewTexts > values) continue
+      const shown = odd.map((text) => `'${text}'`).join(', ')
+      this.warnings.add(`Column '${name}' is text: ${values - texts} of ${values} values are ${what}, but not ${shown}`)
+    }
+    for (const name of valueless.slice(0, toldNames))
+      this.warnings.add(
+        `Column '${name}' has no value: it becomes a column with the first batch that brings one (unknownFields=add)`,
+      )
+    const seen = new Map<string, string>()
+    for (const { name } of this.columns) {
+      const composed = name.normalize('NFC')
+      const other = seen.get(composed)
+      if (other !== undefined)
+        this.warnings.add(`Two columns are called '${name}': their letters are composed differently`)
+      seen.set(composed, name)
     }
   }
 
-  private typeOf(column: SampledColumn, csv: boolean): DataType | undefined {
+  /** What is to be known of new columns of times before one may be the event time. */
+  private timesIn(added: readonly Field[]): Pick<Inferred, 'unread' | 'sparse'> {
+    const columns = this.columns.filter(({ classes }) => (classes & anyTime) !== 0 && (classes & ~anyTime) === 0)
+    const isText = ({ name }: SampledColumn): boolean =>
+      added.some((field) => field.name === name && innerType(field.type).kind === 'String')
+    const unread = columns.filter((column) => column.times.length > 0 && isText(column))
+    const sparse = columns.filter(({ values }) => values < this.records)
+    return {
+      ...(unread.length > 0 && { unread: unread.map(({ name, times }) => ({ name, texts: times })) }),
+      ...(sparse.length > 0 && { sparse: sparse.map(({ name }) => name) }),
+    }
+  }
+
+  private typeOf(column: SampledColumn): DataType | undefined {
     const { classes } = column
     if (classes === 0) return column.emptyText ? { kind: 'String' } : undefined
     if (classes === valueClass.bool) return { kind: 'Bool' }
     if (classes === valueClass.date) return { kind: 'Date' }
-    const zoned = classes === valueClass.time || (this.options.timeZone !== undefined && (classes & ~anyTime) === 0)
+    const zoned =
+      classes === valueClass.time || (this.options.timeZone !== undefined && (classes & ~readableTime) === 0)
     if (zoned) return { kind: 'Timestamp', unit: 'Microsecond', timezone: 'UTC' }
     if ((classes & ~anyNumber) !== 0 || classes === valueClass.notFinite) return { kind: 'String' }
     const { integers } = this.options
@@ -266,17 +303,17 @@ export class Sample {
     if (isWhole && integers === 'int64') return { kind: 'Int64' }
     const isTooLong = isExact && column.inexact && (column.huge || !isWhole)
     if (isTooLong) return this.asText(column)
-    if (!isWhole || !isExact || column.huge) return { kind: 'Float64' }
-    const evidence = csv || this.records >= manyRecords || column.wide
-    return { kind: evidence ? 'Int64' : 'Float64' }
+    return { kind: isWhole && isExact && !column.huge ? 'Int64' : 'Float64' }
   }
 }
 
 const anyNumber = valueClass.integer | valueClass.number | valueClass.int64 | valueClass.uint64 | valueClass.notFinite
-const anyTime = valueClass.time | valueClass.zonelessTime
+const readableTime = valueClass.time | valueClass.zonelessTime
+const unreadTime = valueClass.zonelessTime | valueClass.likelyTime
+const anyTime = readableTime | unreadTime | valueClass.date
 
 function newColumn(name: string): SampledColumn {
-  return { name, classes: 0, wide: false, huge: false, inexact: false, emptyText: false }
+  return { name, classes: 0, values: 0, times: [], texts: 0, odd: [], huge: false, inexact: false, emptyText: false }
 }
 
 /** Throws NodeError `InvalidColumnName` for a name that no column may have. */

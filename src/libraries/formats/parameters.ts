@@ -24,6 +24,7 @@ export const ingestParameters = {
     about: 'who may read a dataset that create makes (default: the option new-datasets)',
   },
   dryRun: { takes: 'switch', about: 'validate and infer, store nothing' },
+  rows: { takes: 'text', about: 'how many of the first rows a dryRun shows, at most 100' },
   unknownFields: {
     takes: ['reject', 'ignore', 'add'],
     about: 'what to do with fields that are not columns',

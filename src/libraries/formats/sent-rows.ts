@@ -10,7 +10,9 @@ import { decodeUtf8 } from '../base/bytes.ts'
 import { NodeError, type RecordErrorKind } from '../base/errors.ts'
 import { JsonNumber, type JsonValue } from '../base/json/value.ts'
 import type { Column, RecordBatch } from '../model/schema.ts'
+import { type JoinedFields, JoinedTimes } from './joined-times.ts'
 import { type PointColumns, Points } from './points.ts'
+import { Preview, type PreviewFacts } from './preview.ts'
 import { fixedText } from '../columnar/outputs/leaf-text.ts'
 
 /** Of JSON that has a key inside; readers take no deeper one by default. */
@@ -23,6 +25,10 @@ export interface SentRowsOptions {
   readonly key?: readonly KeyField[]
   /** What the column of geometries is made of. */
   readonly point?: PointColumns
+  /** What the event time is made of. */
+  readonly joined?: JoinedFields
+  /** How many rows are shown; absent: nothing is to be told of the columns. */
+  readonly preview?: number
 }
 
 export interface KeyField {
@@ -39,11 +45,15 @@ export interface SentFacts {
   readonly undated: number
   /** The one value of the key's field, of several a JSON list; undefined where no key is asked for, or there are no records. */
   readonly keyValue: string | undefined
+  /** Where it is asked for. */
+  readonly preview?: PreviewFacts | undefined
 }
 
 export class SentRows {
   readonly #options: SentRowsOptions
   readonly #points: Points | undefined
+  readonly #times: JoinedTimes | undefined
+  readonly #preview: Preview | undefined
   #records = 0
   #undated = 0
   #keyValue: string | undefined
@@ -51,12 +61,15 @@ export class SentRows {
   constructor(options: SentRowsOptions) {
     this.#options = options
     this.#points = options.point && new Points(options.point)
+    this.#times = options.joined && new JoinedTimes(options.joined)
+    this.#preview = options.preview === undefined ? undefined : new Preview(options.preview)
   }
 
   /** After the last rows. Throws NodeError `RecordsDoNotFit` where some have no place that they should have. */
   finish(): SentFacts {
     this.#points?.demandAll()
-    return { undated: this.#undated, keyValue: this.#keyValue }
+    this.#times?.demandAll()
+    return { undated: this.#undated, keyValue: this.#keyValue, preview: this.#preview?.finish() }
   }
 
   /** The next rows with an event time each, and their points. Throws NodeError `RecordsDoNotFit` where they have not one value of the key. */
@@ -64,9 +77,11 @@ export class SentRows {
     const { fallbackMs, key } = this.#options
     if (key !== undefined) this.#noteKey(batch, key)
     const placed = this.#points?.fill(batch, this.#records) ?? batch
-    this.#undated += must(batch.columns[0], 'an event-time column').nullCount
+    const timed = this.#times?.fill(placed, this.#records) ?? placed
+    this.#preview?.take(timed)
+    this.#undated += must(timed.columns[0], 'an event-time column').nullCount
     this.#records += batch.rows
-    return fillEventTime(placed, fallbackMs)
+    return fillEventTime(timed, fallbackMs)
   }
 
   #noteKey(batch: RecordBatch, key: readonly KeyField[]): void {

@@ -20,6 +20,7 @@ import {
 } from '../base/calendar.ts'
 import type { CellBound } from './cell-bound.ts'
 import { type ColumnPlan, missingReason, type TablePlan, valueCode } from './column-plan.ts'
+import { fractionReason } from './fault-log.ts'
 import type { EpochUnit, FormatOptions } from './format.ts'
 import { LocalTimes } from './local-times.ts'
 import { earlyEpochs, earlySeconds, epochExponent, isStorableTime, timeReasons } from './time-rules.ts'
@@ -190,7 +191,7 @@ export class TypedColumns extends ColumnRows {
       return undefined
     }
     const value = scaledInteger(exactNumber(scan, bytes), 0)
-    if (value === 'fraction') return this.wrongType(column, 'a number with a fraction')
+    if (value === 'fraction') return this.wrongType(column, fractionReason)
     if (value === 'range') return this.outOfRange(column)
     if (column.code === valueCode.small) {
       if (value < BigInt(column.min) || value > BigInt(column.max)) return this.outOfRange(column)

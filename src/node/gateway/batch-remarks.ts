@@ -1,6 +1,8 @@
 // What an answer says of a batch: where its event times came from, what was changed or is doubted of its values
 // (libraries/base/warnings.ts), and which new column looks like a time that nobody named. Pure.
 
+import { received } from '../../libraries/formats/event-time.ts'
+import { type ColumnTold, columnsTold, rowsTold } from '../../libraries/formats/preview.ts'
 import { maybeTimeName } from '../../libraries/model/time-names.ts'
 import { type Field, innerType } from '../../libraries/model/schema.ts'
 import type { IngestControls } from './controls.ts'
@@ -12,6 +14,10 @@ export interface BatchRemarks {
   readonly eventTime?: EventTimeSource
   /** Sentences; absent where there are none. */
   readonly warnings?: readonly string[]
+  /** Of a batch that makes the columns, or stores nothing. */
+  readonly columns?: readonly ColumnTold[]
+  /** The first rows, of a batch that stores nothing. */
+  readonly rows?: readonly object[]
 }
 
 export interface DryRunAnswer {
@@ -38,10 +44,21 @@ export function remarksOn(controls: IngestControls, body: TypedBody, before: Sha
   const otherwise = controls.eventTimeMs === undefined ? 'received' : 'header'
   const all = undated === rows
   const warnings = [...body.warnings, ...(all ? unnamedTime(controls, shape, before) : [])]
-  const warned = warnings.length === 0 ? {} : { warnings }
+  const warned = { ...(warnings.length > 0 && { warnings }), ...shownOf(controls, body) }
   if (all) return { eventTime: { from: otherwise }, ...warned }
-  const name = body.takenTime ?? controls.eventTime ?? shape.vocabulary.eventTimeColumn
+  const asked = controls.eventTime === received ? undefined : controls.eventTime
+  const name = body.takenTime ?? asked ?? shape.vocabulary.eventTimeColumn
   return { eventTime: { from: 'field', name, ...(undated === 0 ? {} : { missing: undated, otherwise }) }, ...warned }
+}
+
+function shownOf(
+  { dialect, timeZone, rows }: IngestControls,
+  { preview, shape }: TypedBody,
+): Pick<BatchRemarks, 'columns' | 'rows'> {
+  if (preview === undefined) return {}
+  const { payloadFields } = shape
+  const columns = columnsTold(payloadFields, preview, { dialect, timeZone })
+  return { columns, ...(rows !== undefined && { rows: rowsTold(payloadFields, preview) }) }
 }
 
 function unnamedTime(

@@ -199,7 +199,12 @@ function header(headers: Headers, name: string): string | undefined {
 }
 
 /** Throws NodeError `InvalidParameter` where parameters or headers exclude each other. */
-function demandTogether({ create, visibility, dedupe }: ParameterValues, headers: Headers): void {
+function demandTogether({ create, visibility, dedupe, dryRun, rows }: ParameterValues, headers: Headers): void {
+  if (rows !== undefined && (dryRun !== true || !/^(?:\d{1,2}|100)$/.test(rows))) {
+    throw new NodeError('InvalidParameter', `The parameter rows is '${rows.slice(0, 20)}'.`, {
+      hint: 'Say dryRun=true with it, and a number up to 100.',
+    })
+  }
   if (visibility !== undefined && create !== true) {
     throw new NodeError('InvalidParameter', 'The parameter visibility counts with create=true alone.', {
       hint: 'It is decided when the dataset is made.',
@@ -286,6 +291,10 @@ function pointNames(text: string | undefined): PointNames | undefined {
   if (text === undefined) return undefined
   const [longitude = '', latitude = '', ...more] = text.split(',').map((name) => name.trim())
   const isPair = longitude !== '' && latitude !== '' && foldAscii(longitude) !== foldAscii(latitude)
+  if (/^(?:lat|breite|y$)/i.test(longitude) && /^(?:lon|lng|länge|laenge|x$)/i.test(latitude))
+    throw new NodeError('InvalidParameter', `The parameter geometry names '${longitude}' first, which is a latitude.`, {
+      hint: `Longitude comes first: geometry=${latitude},${longitude}.`,
+    })
   if (isPair && more.length === 0) return [longitude, latitude]
   throw new NodeError('InvalidParameter', `The parameter geometry is '${text.slice(0, 80)}'.`, {
     hint: 'Name two fields, longitude first: geometry=lon,lat.',

@@ -17,6 +17,7 @@ import type { Logger } from '../../libraries/base/logger.ts'
 import type { Announcements } from '../log/announcements.ts'
 import type { EventLog } from '../log/event-log.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
+import { defaultVocabulary } from '../../libraries/model/schema.ts'
 import type { DatasetId } from '../../libraries/base/ids/identifiers.ts'
 import type { Alias } from '../../libraries/model/names.ts'
 import type { GatewayLoad, Metrics } from '../machine/ops/metrics.ts'
@@ -323,7 +324,9 @@ export class Gateway {
       }
       if (body.bytes > (controls.contentLength ?? unknownBodyBytes)) await this.#demandRoom()
       if (request.streamed !== undefined) await request.streamed.turn()
-      const chain = request.chain ?? (await this.#makeFor(request, body))
+      const chain = await (request.chain === undefined
+        ? this.#makeFor(request, body)
+        : this.#keepRules(request.chain, request, body))
       const soon = { pace: this.#pace, waiters: this.#parts.waiters }
       const patience = patienceOf(controls.waiting, chain.name.id, soon)
       const [mediaType] = format.format.mediaTypes
@@ -338,7 +341,7 @@ export class Gateway {
         producer: request.streamed?.producer,
         thereIn: request.streamed?.thereIn,
       }
-      const placed = await placeTyped(this.#parts, batch, target)
+      const placed = await placeTyped(this.#parts, batch, { ...target, vocabulary: body.shape.vocabulary })
       const { csvHeader, misfits } = placed.body
       return { ...placed, chain, csvHeader, misfits, patience, told: remarksOn(controls, placed.body, target.shape) }
     } catch (error) {
@@ -362,12 +365,27 @@ export class Gateway {
 
   async #makeFor(request: IngestRequest, body: TypedBody): Promise<DatasetChain> {
     const { controls } = request
-    const { traceparent, visibility = controls.newDatasets ?? this.#deps.newDatasets, rules } = controls
-    const ingest = body.takenTime === undefined ? rules : { ...rules, eventTime: body.takenTime }
-    const said = { ...defined({ traceparent, ingest }) }
+    const { traceparent, visibility = controls.newDatasets ?? this.#deps.newDatasets, rules: ingest } = controls
+    const { eventTimeColumn } = body.shape.vocabulary
+    const vocab = eventTimeColumn === defaultVocabulary.eventTimeColumn ? undefined : { eventTimeColumn }
+    const said = { ...defined({ traceparent, ingest, vocab }) }
     const { chain } = await this.create({ alias: request.alias, visibility, schema: body.shape.schema, ...said })
     // Another request may have made it meanwhile.
     demandVisibility(chain, controls.visibility)
+    return chain
+  }
+
+  /** The dataset; of the first batch of an empty one what it says of how it is read is kept, as with a dataset that it makes. */
+  async #keepRules(
+    chain: DatasetChain,
+    { controls }: IngestRequest,
+    { rows, takenTime }: TypedBody,
+  ): Promise<DatasetChain> {
+    const { aspects, name } = chain
+    if (aspects.schema !== undefined || name.ingest !== undefined || rows === 0) return chain
+    const isRule = takenTime !== undefined && takenTime !== aspects.vocabulary.eventTimeColumn
+    const ingest = { ...controls.rules, ...(isRule && { eventTime: takenTime }) }
+    if (Object.keys(ingest).length > 0) await this.change(chain, { ingest })
     return chain
   }
 

@@ -4,6 +4,7 @@
 
 import { defined } from '../../libraries/base/collections.ts'
 import type { IngestRules } from '../../libraries/odf/chain/records.ts'
+import { received } from '../../libraries/formats/event-time.ts'
 import { pointerPath } from '../../libraries/formats/field-place.ts'
 import { parameterRows, wordsOf } from '../../libraries/formats/parameters.ts'
 import { type Preset, presetNames, presets } from '../../libraries/formats/presets.ts'
@@ -194,7 +195,7 @@ function demandPlaces(rules: IngestRules, { eventTimeColumn }: Vocabulary, schem
     }
   }
   const { eventTime = eventTimeColumn } = rules
-  if (foldAscii(eventTime) === foldAscii(eventTimeColumn)) return
+  if (eventTime === received || foldAscii(eventTime) === foldAscii(eventTimeColumn)) return
   const column = schema?.fields.find(({ name }) => foldAscii(name) === foldAscii(eventTime))
   if (column === undefined) return
   throw invalid(`ingest.eventTime is '${column.name}', which is a column: a field is one or the other.`)

@@ -58,7 +58,9 @@ export interface NewDataset {
   readonly traceparent?: string
 }
 
-const bodyMembers = 'schema info license attachments vocab visibility freshness ingest ledger proofs'.split(' ')
+const bodyMembers = 'schema info license attachments vocab eventTime visibility freshness ingest ledger proofs'.split(
+  ' ',
+)
 /** As the schema of `create` messages has them. */
 const freshnessLeastMs = 100
 const freshnessMostMs = 24 * 3_600_000
@@ -66,7 +68,14 @@ const freshnessMostMs = 24 * 3_600_000
 /** Reads the body; no body at all is an empty one. Throws NodeError `InvalidRequest`, `InvalidColumnName`. */
 export function newDatasetOf(alias: Alias, body: JsonValue | undefined, columnsLimit: number): NewDataset {
   const member = membersOf(body ?? new Map<string, JsonValue>(), bodyMembers)
-  const vocab = member('vocab', (value) => vocabularyOf(value))
+  const said = member('vocab', (value) => eventFromJson('SetVocab', value, 'vocab'))
+  const eventTimeColumn = member('eventTime', eventTimeOf)
+  if (eventTimeColumn !== undefined && said?.eventTimeColumn !== undefined)
+    throw invalid('eventTime and vocab.eventTimeColumn name the same column: say one of both.')
+  const vocab =
+    said === undefined && eventTimeColumn === undefined
+      ? undefined
+      : vocabularyOf({ ...said, ...defined({ eventTimeColumn }) })
   const schema = member('schema', (value) => schemaOf(value, { ...defaultVocabulary, ...vocab }, columnsLimit))
   const freshnessMs = member('freshness', freshnessOf)
   const ingest = member('ingest', (value) => ingestOf(value, { ...defaultVocabulary, ...vocab }, schema))
@@ -163,8 +172,13 @@ function checkEventTime(field: Field): void {
   })
 }
 
-function vocabularyOf(value: JsonValue): CreateVocabulary {
-  const { kind: _, ...names } = eventFromJson('SetVocab', value, 'vocab')
+/** Throws NodeError `InvalidRequest`. */
+function eventTimeOf(value: JsonValue): string {
+  if (typeof value === 'string') return value
+  throw invalid('eventTime is not the name of a column.')
+}
+
+function vocabularyOf({ kind: _, ...names }: CreateVocabulary & { readonly kind?: string }): CreateVocabulary {
   const all = Object.values({ ...defaultVocabulary, ...names })
   for (const name of all) {
     const fault = columnNameFault(name)

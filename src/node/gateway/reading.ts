@@ -4,6 +4,9 @@ import type { Readable } from 'node:stream'
 import { defined } from '../../libraries/base/collections.ts'
 import { broughtRows } from '../../libraries/columnar/arrow/brought-rows.ts'
 import { demandReadBack } from '../../libraries/odf/chain/read-back.ts'
+import { received, withEventTime } from '../../libraries/formats/event-time.ts'
+import { joinedFields, joinedNames } from '../../libraries/formats/joined-times.ts'
+import { checkColumnName } from '../../libraries/formats/inference.ts'
 import { fieldPlaceOf, type Placing, pointerPath } from '../../libraries/formats/field-place.ts'
 import { type KeyField, type SentFacts, SentRows, type SentRowsOptions } from '../../libraries/formats/sent-rows.ts'
 import type {
@@ -21,7 +24,7 @@ import type { BodyFormat } from '../../libraries/formats/registry.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
 import type { Hash } from '../../libraries/base/ids/identifiers.ts'
 import { foldAscii } from '../../libraries/model/names.ts'
-import type { Field, Vocabulary } from '../../libraries/model/schema.ts'
+import { badName, type Field, type Vocabulary } from '../../libraries/model/schema.ts'
 import type { TaskThreads } from '../machine/work/work-pool.ts'
 import type { IngestControls } from './controls.ts'
 import { pointColumns, withPoint } from '../../libraries/formats/point-columns.ts'
@@ -124,7 +127,7 @@ export class Reading {
   async end(facts: BodyFacts): Promise<TypedBody> {
     const finished = this.#reader.finish()
     const ended = finished instanceof Promise ? await finished : finished
-    const { records, rows, csvHeader, undated, keyValue, misfits } = ended
+    const { records, rows, csvHeader, undated, keyValue, misfits, preview } = ended
     this.#reader.end()
     const adding = this.#add(rows)
     if (adding !== undefined) await adding
@@ -132,7 +135,7 @@ export class Reading {
     const taken = takenTime(this.#inferred)
     const told = { ...defined({ misfits, earlyRows }) }
     const warnings = [...(this.#inferred?.warnings ?? []), ...(ended.warnings ?? [])]
-    const read = { csvHeader, undated, keyValue, warnings, shape: this.#shape, ...taken, ...told }
+    const read = { csvHeader, undated, keyValue, preview, warnings, shape: this.#shape, ...taken, ...told }
     return { rows: records, typed: this.#typed, ...read, ...facts }
   }
 
@@ -181,7 +184,9 @@ function readerOptions(source: BodySource, shape: Shape, inferred: Inferred | un
   const taken = inferred?.eventTime
   return {
     ...demandNoColumn(fields, formatOptions(source, vocabulary)),
-    ...(taken === undefined ? {} : { eventTime: { kind: 'name', name: taken } as const }),
+    ...(taken === undefined || isSame(taken, vocabulary.eventTimeColumn)
+      ? {}
+      : { eventTime: { kind: 'name', name: taken } as const }),
     vocabulary,
     fields,
     eventTimeType,
@@ -193,9 +198,8 @@ function readerOptions(source: BodySource, shape: Shape, inferred: Inferred | un
   }
 }
 
-export function inferOptions(source: BodySource, { vocabulary, shape, isNew = false }: Target): InferOptions {
+export function inferOptions(source: BodySource, { vocabulary, shape }: Target): InferOptions {
   return {
-    takesEventTime: isNew && source.controls.eventTime === undefined && !hasOwnTime(source.format.format),
     ...formatOptions(source, vocabulary),
     vocabulary,
     columns: source.limits.columns,
@@ -211,11 +215,37 @@ export function hasOwnTime(format: Format): boolean {
 export function inferredShape(
   found: Inferred,
   target: Target,
-  { controls, limits }: Pick<BodySource, 'controls' | 'limits'>,
+  { controls, limits, format: { format } }: Pick<BodySource, 'controls' | 'limits' | 'format'>,
 ): { readonly shape: Shape; readonly inferred: Inferred } {
-  const isPoint = controls.geometry !== undefined && target.shape === undefined
-  const inferred = isPoint ? withPoint(found, controls.geometry, limits.columns) : found
-  return { shape: shapeWith(inferred, target), inferred }
+  const { geometry, eventTime, timeZone } = controls
+  if (target.shape !== undefined) return { shape: shapeWith(found, target), inferred: found }
+  const { isNew = false, vocabulary } = target
+  const name = isNew ? undefined : vocabulary.eventTimeColumn
+  const isAsked = eventTime !== undefined || hasOwnTime(format)
+  const timed = isAsked ? found : withEventTime(found, { timeZone, ...defined({ name }) })
+  const inferred = geometry === undefined ? timed : withPoint(timed, geometry, limits.columns)
+  const isNamed = isNew && !hasOwnTime(format)
+  return {
+    shape: shapeWith(inferred, isNamed ? namedTime(target, inferred.eventTime ?? namedBy(eventTime)) : target),
+    inferred,
+  }
+}
+
+/** The column that a control names, as far as it is a name. */
+function namedBy(eventTime: string | undefined): string | undefined {
+  const isName = eventTime !== received && !eventTime?.startsWith('/') && joinedNames(eventTime) === undefined
+  return isName ? eventTime : undefined
+}
+
+/** The target with its event-time column under the name that it has in the body. Throws NodeError `InvalidColumnName`. */
+function namedTime(target: Target, name: string | undefined): Target {
+  const { vocabulary } = target
+  if (name === undefined || name === vocabulary.eventTimeColumn) return target
+  checkColumnName(name)
+  const { offsetColumn, operationTypeColumn, systemTimeColumn } = vocabulary
+  if (![offsetColumn, operationTypeColumn, systemTimeColumn].some((one) => isSame(one, name)))
+    return { ...target, vocabulary: { ...vocabulary, eventTimeColumn: name } }
+  throw badName(name, 'it is the name of a system column')
 }
 
 /** The target's shape with the columns that were inferred; the same one when there are none. Throws `InvalidColumnName`. */
@@ -234,7 +264,7 @@ function shapeWith(inferred: Inferred, { vocabulary, shape }: Target): Shape {
 function demandNoColumn<T extends Pick<FormatOptions, 'eventTime'>>(fields: readonly Field[], options: T): T {
   const { eventTime } = options
   if (eventTime?.kind !== 'name') return options
-  const column = fields.find(({ name }) => foldAscii(name) === foldAscii(eventTime.name))
+  const column = fields.find(({ name }) => isSame(name, eventTime.name))
   if (column === undefined) return options
   throw new NodeError('InvalidParameter', `The dataset has a column '${column.name}', which eventTime names too.`, {
     hint: 'A field is either a column or the event time: leave eventTime out, or make another dataset.',
@@ -244,7 +274,7 @@ function demandNoColumn<T extends Pick<FormatOptions, 'eventTime'>>(fields: read
 function formatOptions(source: BodySource, vocabulary: Vocabulary): Omit<FormatOptions, 'vocabulary'> {
   const { limits, format, controls } = source
   const { timeZone, eventTimeUnit, integers, only, dialect } = controls
-  const ambiguous = controls.ambiguous === 'refuse' ? undefined : controls.ambiguous
+  const ambiguous = ambiguity(controls)
   const charset = format.format.kind === 'stream' ? controls.charset : undefined
   return {
     recordBytes: limits.recordBytes,
@@ -252,6 +282,10 @@ function formatOptions(source: BodySource, vocabulary: Vocabulary): Omit<FormatO
     ...placesOf(controls, format.format, vocabulary),
     ...defined({ timeZone, ambiguous, eventTimeUnit, integers, only, dialect, charset, csvHeader: format.csvHeader }),
   }
+}
+
+function ambiguity({ ambiguous }: IngestControls): FormatOptions['ambiguous'] {
+  return ambiguous === 'refuse' ? undefined : ambiguous
 }
 
 /** Where in a body records and their values are. Throws NodeError `InvalidParameter` where its format has no such places. */
@@ -262,8 +296,9 @@ function placesOf(
 ): Pick<FormatOptions, 'eventTime' | 'flatten' | 'records' | 'demandsEventTime'> {
   const { eventTime, flatten, records, dedupe } = controls
   const placing = placingOf(controls, format)
-  const place = eventTime === undefined ? undefined : fieldPlaceOf('eventTime', eventTime, placing)
-  const isColumn = place?.kind === 'name' && foldAscii(place.name) === foldAscii(eventTimeColumn)
+  const isField = eventTime !== undefined && eventTime !== received && joinedNames(eventTime) === undefined
+  const place = isField ? fieldPlaceOf('eventTime', eventTime, placing) : undefined
+  const isColumn = place?.kind === 'name' && isSame(place.name, eventTimeColumn)
   return {
     ...(place === undefined || isColumn ? {} : { eventTime: place }),
     ...(flatten === true ? { flatten } : {}),
@@ -283,11 +318,16 @@ function placingOf({ eventTime, flatten, records }: IngestControls, format: Form
 }
 
 function sentRowsOptions(source: BodySource, shape: Shape, inferred: Inferred | undefined): SentRowsOptions {
-  const { geometry, leavesOutMisfits } = source.controls
+  const { geometry, leavesOutMisfits, eventTime, timeZone, dryRun, rows } = source.controls
+  const isNew = shape.schemaSequence < 0
+  const ambiguous = ambiguity(source.controls)
+  const pair = joinedNames(eventTime)
+  const joined = pair && joinedFields(pair, shape.payloadFields, defined({ timeZone, ambiguous }))
   // A record without a place is no reason to refuse the others, and is not left out either.
   const isLenient = leavesOutMisfits === true
   const point = isLenient ? undefined : pointColumns(shape.payloadFields, geometry, inferred?.valueless ?? [])
-  return { ...keyOptions(source, shape), ...defined({ point }) }
+  const preview = isNew || dryRun ? Number(rows ?? 0) : undefined
+  return { ...keyOptions(source, shape), ...defined({ point, joined, preview }) }
 }
 
 function keyOptions(source: BodySource, shape: Shape): Pick<SentRowsOptions, 'fallbackMs' | 'key'> {
@@ -321,4 +361,8 @@ function counts(parameter: string, where: string, title: string): NodeError {
   return new NodeError('InvalidParameter', `The parameter ${parameter} counts in ${where}; this is ${title}.`, {
     hint: 'Leave it out.',
   })
+}
+
+function isSame(one: string, other: string): boolean {
+  return foldAscii(one) === foldAscii(other)
 }

@@ -47,7 +47,7 @@ export function problemOf(error: unknown, requestId: string): Problem {
       message,
       hint: details.hint,
       position: details.position,
-      candidates: details.candidates,
+      candidates: details.candidates ?? details.ways,
       errors: details.errors?.slice(0, maxErrors),
       errorsTotal: details.errorsTotal ?? details.errors?.length,
       limit: details.limit,

@@ -134,7 +134,7 @@ function isValue(cells: CsvCells, cell: number): boolean {
   const end = trimEnd(bytes, start, cells.ends[cell] ?? 0)
   if (scanNumber(number, bytes, start, end, true) && number.end === end) return true
   if (booleanOf(bytes, start, end) !== undefined || notFinite(bytes, start, end) !== undefined) return true
-  return classOfTimeText(bytes, start, end) !== valueClass.text
+  return (classOfTimeText(bytes, start, end) & (valueClass.text | valueClass.likelyTime)) === 0
 }
 
 /** Where the first record lies, and what it is held against. */

@@ -7,7 +7,15 @@ import { inputNames } from '../column-plan.ts'
 import type { Dialect } from '../dialect/dialect.ts'
 import { changesValues, ColumnSpelling } from '../dialect/spelling.ts'
 import type { CsvHeader, InferOptions, Inferred } from '../format.ts'
-import { BodyInferrer, classOfText, lastNumber, noteInteger, type SampledColumn, valueClass } from '../inference.ts'
+import {
+  BodyInferrer,
+  classOfText,
+  lastNumber,
+  noteInteger,
+  noteValue,
+  type SampledColumn,
+  valueClass,
+} from '../inference.ts'
 import { type CellFormat, type CellSigns, cellSigns, CsvCells, CsvFramer, isBlankLine } from './cells.ts'
 import { headerDoubt, headerNames, judgeHeader, positionName } from './header.ts'
 import { separatorOfLine, SeparatorWatch } from './other-separator.ts'
@@ -130,13 +138,9 @@ export class CsvInferrer extends BodyInferrer {
       return
     }
     const bytes = cells.source(cell)
-    if (spelling === undefined) return this.noteClass(column, classOfText(bytes, start, end), bytes)
-    if (cells.quoted[cell] === 0 && spelling.isNull(bytes, start, end)) return
-    this.noteClass(column, spelling.classOf(bytes, start, end), spelling.bytes)
-  }
-
-  private noteClass(column: SampledColumn, found: number, bytes: Uint8Array): void {
-    column.classes |= found
-    if (found === valueClass.integer) noteInteger(column, lastNumber, bytes)
+    if (cells.quoted[cell] === 0 && spelling?.isNull(bytes, start, end) === true) return
+    const found = spelling?.classOf(bytes, start, end) ?? classOfText(bytes, start, end)
+    noteValue(column, found, bytes, start, end)
+    if (found === valueClass.integer) noteInteger(column, lastNumber, spelling?.bytes ?? bytes)
   }
 }

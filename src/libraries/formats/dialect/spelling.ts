@@ -12,6 +12,7 @@ import { NumberSpeller } from './numbers.ts'
 const namesMost = 20
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 const numberClasses = valueClass.integer | valueClass.number
+const textClasses = valueClass.text | valueClass.likelyTime
 const timeClasses = valueClass.date | valueClass.time | valueClass.zonelessTime
 
 export class ColumnSpelling {
@@ -82,8 +83,9 @@ export class ColumnSpelling {
     }
     if (this.#dates === undefined)
       return isNumber ? found : classOfText(bytes, start, end) & ~numberClasses || valueClass.text
-    if ((found & timeClasses) === 0 && found !== valueClass.text) return found
-    return this.date(bytes, start, end) ? classOfTimeText(this.bytes, this.start, this.end) : valueClass.text
+    if ((found & (timeClasses | textClasses)) === 0) return found
+    if (this.date(bytes, start, end)) return classOfTimeText(this.bytes, this.start, this.end)
+    return classOfTimeText(bytes, start, end) === valueClass.text ? valueClass.text : valueClass.likelyTime
   }
 
   /** Whether the words of the dialect stand for `true` and `false`. */
@@ -99,7 +101,8 @@ export class ColumnSpelling {
   }
 }
 
-function ofColumn<T>(by: ByColumn<T> | undefined, name: string): T | undefined {
+/** What a dialect says of a column. */
+export function ofColumn<T>(by: ByColumn<T> | undefined, name: string): T | undefined {
   const folded = foldAscii(name)
   return by !== undefined && Object.hasOwn(by.of, folded) ? by.of[folded] : by?.all
 }

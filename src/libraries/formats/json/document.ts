@@ -10,10 +10,22 @@ export class DocumentWatch {
   #members = 0
   #nested = 0
   readonly #arrays: string[] = []
+  /** JSON pointers of arrays of objects one level below. */
+  readonly #deeper: string[] = []
 
   /** The next object of the body begins. */
   begin(): void {
     this.#objects += 1
+  }
+
+  /** True while members of objects inside are of interest. */
+  get isFirst(): boolean {
+    return this.#objects === 1
+  }
+
+  /** Takes a member of the object `outer` inside of the first one. */
+  inside(outer: string, name: string, bytes: Uint8Array, at: number): void {
+    if (isRows(bytes, at)) this.#deeper.push(`${pointerSegment(outer)}${pointerSegment(name)}`)
   }
 
   /** Takes a member of the object, whose value is at `at`. */
@@ -22,8 +34,7 @@ export class DocumentWatch {
     this.#members += 1
     if (bytes[at] !== openBrace && bytes[at] !== openBracket) return
     this.#nested += 1
-    if (bytes[at] === openBracket && bytes[skipSpace(bytes, at + 1, bytes.length)] === openBrace)
-      this.#arrays.push(name)
+    if (isRows(bytes, at)) this.#arrays.push(name)
   }
 
   /**
@@ -40,12 +51,20 @@ export class DocumentWatch {
       (name) =>
         `The body is one row, with the array '${name}' as text; with records=${pointerSegment(name)} (application/json) each element is a row.`,
     )
+    for (const pointer of this.#deeper)
+      warnings.push(
+        `The body is one row, with an array of objects at ${pointer}; with records=${pointer} (application/json) each is a row.`,
+      )
     const isTable =
       this.#nested === this.#members && this.#members > 1 && arrays.length === 0 && inferred.added.length > 1
     if (isTable)
       warnings.push('The body is one row, whose values are all arrays and objects: rows are objects in an array.')
     return warnings.length === 0 ? inferred : { ...inferred, warnings: [...(inferred.warnings ?? []), ...warnings] }
   }
+}
+
+function isRows(bytes: Uint8Array, at: number): boolean {
+  return bytes[at] === openBracket && bytes[skipSpace(bytes, at + 1, bytes.length)] === openBrace
 }
 
 function wrapped(name: string): NodeError {

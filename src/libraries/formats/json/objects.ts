@@ -8,6 +8,7 @@ import {
   classOfNumber,
   classOfTimeText,
   noteInteger,
+  noteValue,
   type SampledColumn,
   valueClass,
 } from '../inference.ts'
@@ -101,6 +102,8 @@ export class ObjectInferrer extends BodyInferrer {
     this.document.begin()
     this.visit(bytes, at, end, (name, from, after) => {
       this.document.member(name, bytes, from)
+      if (this.document.isFirst && bytes[from] === openBrace)
+        this.visit(bytes, from, after, (inner, at) => this.document.inside(name, inner, bytes, at))
       this.value(name, bytes, from, after)
     })
   }
@@ -137,14 +140,15 @@ export class ObjectInferrer extends BodyInferrer {
     else if (byte === quote) {
       const first = bytes[at + 1] ?? 0
       // Dates and times begin with a digit: other texts, which may be long, need no look.
-      if (first !== backslash && (first < 0x30 || first > 0x39)) column.classes |= valueClass.text
+      if (first !== backslash && (first < 0x30 || first > 0x39))
+        noteValue(column, valueClass.text, bytes, at + 1, after - 1)
       else {
         unescapeString(scratch, bytes, at + 1, after - 1)
-        column.classes |= classOfTimeText(scratch.bytes, 0, scratch.length)
+        noteValue(column, classOfTimeText(scratch.bytes, 0, scratch.length), scratch.bytes, 0, scratch.length)
       }
     } else if (!scanNumber(number, bytes, at, after, false)) column.classes |= valueClass.nested
     else {
-      column.classes |= classOfNumber(number)
+      noteValue(column, classOfNumber(number), bytes, at, after)
       if (number.integral) noteInteger(column, number, bytes)
     }
   }

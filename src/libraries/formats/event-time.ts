@@ -1,0 +1,123 @@
+// Which column of a dataset that is to be made is the event time, where nobody named one (docs/spec/http.md §6). What is in doubt is
+// asked, with each way as parameters: the first block sets it in stone. Pure.
+
+import { NodeError } from '../base/errors.ts'
+import { foldAscii } from '../model/names.ts'
+import { type Field, innerType, timestampMs } from '../model/schema.ts'
+import { datePatternsOf } from './dialect/date-patterns.ts'
+import type { Inferred, UnreadTimes } from './format.ts'
+
+/** What `eventTime` says where the time of arrival is wanted. */
+export const received = 'received'
+
+const dayNames = ['date', 'day']
+const namedMost = 10
+
+/** One way to settle it: parameters of ingest; an empty value is for the sender to fill in. */
+interface Candidate {
+  readonly field: string
+  readonly why: string
+  readonly parameters: Readonly<Record<string, string>>
+  readonly query: string
+}
+
+interface Asked {
+  readonly timeZone: string | undefined
+  /** What the event-time column is called; absent: as the body calls it. */
+  readonly name?: string
+}
+
+/** The columns with the one that is taken as event time, if any. Throws NodeError `SayHow` where that is in doubt. */
+export function withEventTime(inferred: Inferred, asked: Asked): Inferred {
+  const { added, unread = [] } = inferred
+  if (inferred.eventTimePosition !== undefined || inferred.records === 0) return inferred
+  const times = added.filter((field) => innerType(field.type).kind === 'Timestamp')
+  const [only] = times
+  const isWhole = only !== undefined && inferred.sparse?.includes(only.name) !== true
+  if (only !== undefined && times.length === 1 && isWhole) return taken(inferred, only, asked)
+  if (only !== undefined) throw sayHow(times.map(typedTime), isWhole)
+  if (unread.length > 0)
+    throw sayHow(
+      unread.flatMap((column) => unreadTime(column, asked)),
+      true,
+    )
+  const days = added.filter((field) => innerType(field.type).kind === 'Date')
+  const [day] = days
+  if (day === undefined) return inferred
+  const isNamed = days.length === 1 && dayNames.includes(foldAscii(day.name)) && !inferred.sparse?.includes(day.name)
+  return isNamed ? taken(inferred, day, asked) : warned(inferred, [untakenDay(day)])
+}
+
+function taken(inferred: Inferred, field: Field, { name }: Asked): Inferred {
+  const about = name === undefined ? '' : ` and is called '${name}'`
+  return warned(
+    {
+      ...inferred,
+      fields: inferred.fields.filter((one) => one !== field),
+      added: inferred.added.filter((one) => one !== field),
+      eventTimeType: innerType(field.type).kind === 'Date' ? { kind: 'Date' } : timestampMs,
+      eventTimePosition: inferred.fields.indexOf(field),
+      eventTime: field.name,
+    },
+    [`'${field.name}' is used as the event time${about}; eventTime=${received} takes the time of arrival.`],
+  )
+}
+
+function warned(inferred: Inferred, more: readonly string[]): Inferred {
+  return { ...inferred, warnings: [...(inferred.warnings ?? []), ...more] }
+}
+
+function untakenDay({ name }: Field): string {
+  return `The column '${name}' holds days, and the event time is when the records were received: eventTime=${name} takes it.`
+}
+
+function typedTime({ name }: Field): Candidate {
+  return candidate(name, 'its values are times', { eventTime: name })
+}
+
+/** The ways of a column whose texts look like times. */
+function unreadTime({ name, texts }: UnreadTimes, { timeZone }: Asked): readonly Candidate[] {
+  const [example = ''] = texts
+  const zone = timeZone === undefined ? { timeZone: '' } : {}
+  const patterns = datePatternsOf(texts)
+  const why = `its texts look like times: ${example.slice(0, 40)}`
+  if (patterns.length === 0) {
+    const iso = 'its times have no zone: fill in timeZone'
+    return [candidate(name, patterns.length === 0 && isIso(example) ? iso : why, { eventTime: name, ...zone })]
+  }
+  return patterns.map((pattern) =>
+    candidate(
+      name,
+      `${why}, as ${pattern}${pattern.includes('XXX') || timeZone !== undefined ? '' : '; fill in timeZone'}`,
+      {
+        eventTime: name,
+        [`dateFormat.${name}`]: pattern,
+        ...(pattern.includes('XXX') ? {} : zone),
+      },
+    ),
+  )
+}
+
+function isIso(text: string): boolean {
+  return /^\d{4}-\d{2}-\d{2}[T ]/.test(text)
+}
+
+function candidate(field: string, why: string, parameters: Readonly<Record<string, string>>): Candidate {
+  const said = Object.entries(parameters).map((pair) => pair.map(encodeURIComponent).join('='))
+  return { field, why, parameters, query: said.join('&') }
+}
+
+function sayHow(ways: readonly Candidate[], isWhole: boolean): NodeError {
+  const names = [...new Set(ways.map(({ field }) => `'${field}'`))]
+  const listed = `${names.slice(0, namedMost).join(', ')}${names.length > namedMost ? ', …' : ''}`
+  const arrival = candidate(received, 'the time of arrival; the columns stay as they are', { eventTime: received })
+  const about = names.length > 1 ? `${listed} may each be the time of the records` : aboutOne(listed, isWhole)
+  return new NodeError('SayHow', `${about}, and the first batch settles it. Nothing was stored.`, {
+    hint: `Say eventTime=<column>, or eventTime=${received} for the time of arrival. The candidates say what each takes.`,
+    ways: [...ways.slice(0, namedMost * 2), arrival],
+  })
+}
+
+function aboutOne(name: string, isWhole: boolean): string {
+  return isWhole ? `${name} looks like the time of the records` : `${name} holds times, and some records have none`
+}
