@@ -29,7 +29,7 @@ import { fateOf, isPassed, placeOf } from './fate.ts'
 import { IngestStream } from './ingest-stream.ts'
 import type { LargeBatch } from './large-batch.ts'
 import { type Change, changeDataset, deleteDataset, restoreDataset } from './change-dataset.ts'
-import { createDataset, type NewDataset } from './new-dataset.ts'
+import { createDataset, type NewDataset, rulesOfFirst } from './new-dataset.ts'
 import { demandLikelyTimes } from './likely-times.ts'
 import { answerOf, BlockPace, patienceOf, type PlacedBatch, preferenceApplied, Waiters } from './outcome.ts'
 import { demandRecords, discardBody, typedBody } from './parse-body.ts'
@@ -324,9 +324,9 @@ export class Gateway {
       }
       if (body.bytes > (controls.contentLength ?? unknownBodyBytes)) await this.#demandRoom()
       if (request.streamed !== undefined) await request.streamed.turn()
-      const chain = await (request.chain === undefined
-        ? this.#makeFor(request, body)
-        : this.#keepRules(request.chain, request, body))
+      const chain = request.chain ?? (await this.#makeFor(request, body))
+      const ingest = request.chain && rulesOfFirst(request.chain, controls, body)
+      if (ingest !== undefined) await this.change(chain, { ingest })
       const soon = { pace: this.#pace, waiters: this.#parts.waiters }
       const patience = patienceOf(controls.waiting, chain.name.id, soon)
       const [mediaType] = format.format.mediaTypes
@@ -372,20 +372,6 @@ export class Gateway {
     const { chain } = await this.create({ alias: request.alias, visibility, schema: body.shape.schema, ...said })
     // Another request may have made it meanwhile.
     demandVisibility(chain, controls.visibility)
-    return chain
-  }
-
-  /** The dataset; of the first batch of an empty one what it says of how it is read is kept, as with a dataset that it makes. */
-  async #keepRules(
-    chain: DatasetChain,
-    { controls }: IngestRequest,
-    { rows, takenTime }: TypedBody,
-  ): Promise<DatasetChain> {
-    const { aspects, name } = chain
-    if (aspects.schema !== undefined || name.ingest !== undefined || rows === 0) return chain
-    const isRule = takenTime !== undefined && takenTime !== aspects.vocabulary.eventTimeColumn
-    const ingest = { ...controls.rules, ...(isRule && { eventTime: takenTime }) }
-    if (Object.keys(ingest).length > 0) await this.change(chain, { ingest })
     return chain
   }
 

@@ -28,8 +28,10 @@ import {
   type Vocabulary,
 } from '../../libraries/model/schema.ts'
 import { eventFromJson, schemaFromJson } from '../../libraries/odf/odf-json.ts'
+import type { IngestControls } from './controls.ts'
 import { ingestOf, invalid } from './ingest-rules.ts'
 import type { Publisher } from './publish.ts'
+import type { TypedBody } from './reading.ts'
 import { demandBuilt } from './refusals.ts'
 import { declaredSchema } from './shape.ts'
 
@@ -68,7 +70,7 @@ const freshnessMostMs = 24 * 3_600_000
 /** Reads the body; no body at all is an empty one. Throws NodeError `InvalidRequest`, `InvalidColumnName`. */
 export function newDatasetOf(alias: Alias, body: JsonValue | undefined, columnsLimit: number): NewDataset {
   const member = membersOf(body ?? new Map<string, JsonValue>(), bodyMembers)
-  const said = member('vocab', (value) => eventFromJson('SetVocab', value, 'vocab'))
+  const said = member('vocab', (value) => withoutKind(eventFromJson('SetVocab', value, 'vocab')))
   const eventTimeColumn = member('eventTime', eventTimeOf)
   if (eventTimeColumn !== undefined && said?.eventTimeColumn !== undefined)
     throw invalid('eventTime and vocab.eventTimeColumn name the same column: say one of both.')
@@ -115,6 +117,17 @@ export function descriptionOf(member: Member): Pick<NewDataset, 'info' | 'licens
   return {
     ...defined({ info, license, attachments }),
   }
+}
+
+/** The rules that the first batch of an empty dataset makes, as of one that it had made; undefined where there are none. */
+export function rulesOfFirst(
+  { aspects, name }: DatasetChain,
+  { rules }: IngestControls,
+  { rows, takenTime }: TypedBody,
+): IngestRules | undefined {
+  if (aspects.schema !== undefined || name.ingest !== undefined || rows === 0) return undefined
+  const isRule = takenTime !== undefined && takenTime !== aspects.vocabulary.eventTimeColumn
+  return isRule ? { ...rules, eventTime: takenTime } : rules
 }
 
 /** True when the dataset was made as `asked` would make it: an identical repeat. What came since does not count. */
@@ -178,7 +191,7 @@ function eventTimeOf(value: JsonValue): string {
   throw invalid('eventTime is not the name of a column.')
 }
 
-function vocabularyOf({ kind: _, ...names }: CreateVocabulary & { readonly kind?: string }): CreateVocabulary {
+function vocabularyOf(names: CreateVocabulary): CreateVocabulary {
   const all = Object.values({ ...defaultVocabulary, ...names })
   for (const name of all) {
     const fault = columnNameFault(name)
