@@ -8,6 +8,9 @@ import type { Hash } from '../base/ids/identifiers.ts'
 import { foldAscii } from '../model/names.ts'
 import type { Field } from '../model/schema.ts'
 
+/** As much of a body of cells as its dialect is looked for in. */
+const cellsBytes = 256 * 1024
+
 /** Refusals whose cause the look of the body may tell. */
 const explainable: readonly ErrorKind[] = ['MalformedBody', 'RecordsDoNotFit', 'InvalidColumnName', 'NothingToInfer']
 
@@ -15,7 +18,8 @@ export class BodyHead {
   /** Name of the format. */
   readonly #format: string
   readonly #isSpelt: boolean
-  #bytes: Uint8Array = new Uint8Array()
+  readonly #pieces: Uint8Array[] = []
+  #length = 0
   /** True while bytes are waited for: what goes wrong then is no fault of the records. */
   isWaiting = false
   /** Of the whole body, once it was read. */
@@ -28,16 +32,32 @@ export class BodyHead {
   }
 
   add(chunk: Uint8Array): void {
-    const missing = headBytes - this.#bytes.length
+    const missing = (this.#isCells ? cellsBytes : headBytes) - this.#length
     if (missing <= 0) return
     // A copy: the chunk is given back when it has been read.
-    this.#bytes = concatBytes([this.#bytes, chunk.subarray(0, missing)])
+    const piece = chunk.slice(0, missing)
+    this.#pieces.push(piece)
+    this.#length += piece.length
+  }
+
+  /** Of a body of cells what a dialect is found in, of others what tells a document. */
+  get bytes(): Uint8Array {
+    const all = concatBytes(this.#pieces)
+    if (this.#pieces.length > 1) this.#pieces.splice(0, this.#pieces.length, all)
+    return all
+  }
+
+  get #bytes(): Uint8Array {
+    return this.bytes.subarray(0, headBytes)
+  }
+
+  get #isCells(): boolean {
+    return this.#format === 'csv' || this.#format === 'tsv'
   }
 
   /** What the body is instead of rows: a map as JSON where the dataset has no columns for it, a page as the first cells of a dataset. */
   otherDocument(columns: readonly Field[] | undefined): OtherDocument | undefined {
-    const isCells = this.#format === 'csv' || this.#format === 'tsv'
-    if (isCells) return (columns?.length ?? 0) === 0 ? markupOf(this.#bytes) : undefined
+    if (this.#isCells) return (columns?.length ?? 0) === 0 ? markupOf(this.#bytes) : undefined
     if (this.#format !== 'json' && this.#format !== 'ndjson') return undefined
     const document = mapDocumentOf(this.#bytes)
     const isColumn = columns?.some(({ name }) => foldAscii(name) === document?.member)

@@ -61,6 +61,8 @@ export interface IngestControls extends Omit<ParameterValues, 'create' | 'dryRun
   readonly geometry: PointNames | undefined
   /** How cells are spelt. */
   readonly dialect?: Dialect
+  /** What the request and the rules of the dataset say of how texts are read, as parameters. */
+  readonly spelt: Readonly<Record<string, string | readonly string[]>>
   /** Fallback event time, milliseconds since 1970 UTC. */
   readonly eventTimeMs: number | undefined
   /** Multihash text of If-Match, without quotes. */
@@ -125,6 +127,7 @@ export function readControls(
     traceparent: traceparentOf(headers),
     rules,
     ruled,
+    spelt: speltIn(query),
     ignoredParameters: foreignParameters(Object.keys(given)),
   }
 }
@@ -168,6 +171,15 @@ function valuesOf(
       ...defined({ dialect: ofFormat.includes('nulls') ? dialectOf(query, ruled) : undefined }),
     },
   }
+}
+
+function speltIn(query: Query): IngestControls['spelt'] {
+  const spelt = Object.entries(query).filter(
+    ([name, value]) => value !== undefined && (name === 'charset' || name === 'timeZone' || isDialectName(name)),
+  )
+  return Object.fromEntries(
+    spelt.map(([name, value]) => [name, Array.isArray(value) ? value.map(String) : String(value)]),
+  )
 }
 
 function isOfFormat(name: string): boolean {
