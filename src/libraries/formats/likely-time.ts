@@ -12,8 +12,7 @@ export function looksLikeTime(bytes: Uint8Array, start: number, end: number): bo
   const length = end - start
   const first = bytes[start] ?? 0
   if (length < shortest || length > longest || first < 0x30 || first > 0x39) return false
-  const at = bytes.indexOf(colon, start)
-  return (
-    at >= 0 && at < end && form.test(Buffer.from(bytes.buffer, bytes.byteOffset + start, length).toString('latin1'))
-  )
+  let at = start
+  while (at < end && bytes[at] !== colon) at += 1
+  return at < end && form.test(Buffer.from(bytes.buffer, bytes.byteOffset + start, length).toString('latin1'))
 }
