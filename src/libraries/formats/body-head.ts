@@ -35,7 +35,7 @@ export class BodyHead {
     const missing = (this.#isCells ? cellsBytes : headBytes) - this.#length
     if (missing <= 0) return
     // A copy: the chunk is given back when it has been read.
-    const piece = chunk.slice(0, missing)
+    const piece = new Uint8Array(chunk.subarray(0, missing))
     this.#pieces.push(piece)
     this.#length += piece.length
   }
