@@ -42,8 +42,9 @@ const ingest = (
   type: string,
   body: Uint8Array | string,
   more: Readonly<Record<string, string>> = {},
+  query = '',
 ): Promise<Answer> =>
-  call(`/${alias}/ingest?create=true`, {
+  call(`/${alias}/ingest?create=true${query}`, {
     method: 'POST',
     headers: { 'content-type': type, prefer: 'wait=30', ...more },
     body,
@@ -78,7 +79,13 @@ describe('real data', () => {
       ingest('real/weather', 'text/csv', await readFile(raw('seattle-weather.csv'))),
       ingest('real/airports', 'text/csv', await readFile(raw('airports.csv'))),
       ingest('real/penguins', 'application/json', await readFile(raw('penguins.json'))),
-      ingest('real/flights', 'application/x-ndjson', flights.map((flight) => JSON.stringify(flight)).join('\n')),
+      ingest(
+        'real/flights',
+        'application/x-ndjson',
+        flights.map((flight) => JSON.stringify(flight)).join('\n'),
+        {},
+        '&eventTime=received',
+      ),
     ])
     expect(answers.map((answer) => [answer.status, answer.at('status')])).toEqual(answers.map(() => [200, 'committed']))
     expect(answers.map((answer) => answer.at('records.committed'))).toEqual([1461, 3376, 344, 2000])
@@ -91,7 +98,7 @@ describe('real data', () => {
       'offset',
       'op',
       'system_time',
-      'event_time',
+      'date',
       'precipitation',
       'temp_max',
       'temp_min',
@@ -101,7 +108,7 @@ describe('real data', () => {
     const tail = await call('/real/weather/tail?limit=1')
     expect(tail.at('data.0')).toMatchObject({
       offset: 1460,
-      event_time: '2015-12-31',
+      date: '2015-12-31',
       precipitation: 0,
       temp_max: 5.6,
       weather: 'sun',
@@ -112,7 +119,7 @@ describe('real data', () => {
     // Its column `date` is the event time.
     const days = (column: string): string =>
       `select weather, count(*) as days, max(temp_max) as warmest, min(temp_min) as coldest, count(distinct ${column}) as dates`
-    const ours = await query(`${days('event_time')} from "real/weather" group by weather order by weather`)
+    const ours = await query(`${days('date')} from "real/weather" group by weather order by weather`)
     expect(ours.at('output.data')).toEqual(
       await oracle(`${days('date')} from '${raw('seattle-weather.csv')}' group by weather order by weather`),
     )

@@ -28,7 +28,7 @@ describe('a new column', () => {
     expect(await eventKinds('acme/grow')).toBe(
       'Seed SetDataSchema AddPushSource AddData SetDataSchema AddPushSource AddData',
     )
-    expect(await columnsOf('acme/grow')).toEqual(['city: String?', 'pop: Float64?'])
+    expect(await columnsOf('acme/grow')).toEqual(['city: String?', 'pop: Int64?'])
     expect(await rowsOf('acme/grow', 'city, pop')).toEqual([
       ['Oslo', null],
       ['Rome', 3],
@@ -51,7 +51,7 @@ describe('a new column', () => {
       const answer = await live.ingest('acme/reserved', [{ a: 1, [name]: 1 }], query)
       expect([answer.status, answer.at('errors.0.kind')]).toEqual([422, kind])
     }
-    expect(await columnsOf('acme/reserved')).toEqual(['a: Float64?'])
+    expect(await columnsOf('acme/reserved')).toEqual(['a: Int64?'])
   })
 
   test('is refused when there would be too many', async () => {
