@@ -77,7 +77,7 @@ export function tablesOf(text: Uint8Array, facts: TableFacts): readonly Table[] 
   const isNoted = noted.length < lines.length && noted.some((line) => line.split(delimiter).length !== count)
   const comment = dialect.comment ?? (isNoted ? '#' : undefined)
   const signs = cellSigns(format, { ...dialect, ...defined({ comment }), delimiter, trim: true })
-  const rows = rowsOf(text, signs, isWhole).slice(said === undefined ? 0 : 1)
+  const rows = rowsOf(text, signs, count, isWhole).slice(said === undefined ? 0 : 1)
   const at = rows.findIndex(
     ({ texts }) => texts.length === count && (count < 3 || texts.filter((one) => one !== '').length > 1),
   )
@@ -132,7 +132,8 @@ function signOf(lines: readonly string[], delimiter: string): Sign {
   return { delimiter, count, rate: (same.length / span) * (1 + same.length / lines.length) * (1 + values) }
 }
 
-function rowsOf(text: Uint8Array, signs: CellSigns, isWhole: boolean): readonly Row[] {
+/** The first rows, and of the others those that have not `count` cells, each with the row after it. */
+function rowsOf(text: Uint8Array, signs: CellSigns, count: number, isWhole: boolean): readonly Row[] {
   const cells = new CsvCells(signs)
   const rows: Row[] = []
   let [left, isAfterBlank] = [mostCells, false]
@@ -140,10 +141,13 @@ function rowsOf(text: Uint8Array, signs: CellSigns, isWhole: boolean): readonly 
     const isBlank = isBlankLine(text, place.start, place.end)
     const isSplit = !isBlank && cells.split(text, place.start, place.end) === undefined
     const shown = (one: string, at: number): string => (cells.quoted[at] !== 0 && nullWords.has(one) ? `"${one}"` : one)
-    if (!isBlank) rows.push({ ...place, texts: isSplit ? cellTexts(cells).map(shown) : [], isAfterBlank })
-    left -= isBlank ? 1 : cells.count
-    if (left < 0) break
+    const isOdd = !isSplit || cells.count !== count || rows.at(-1)?.texts.length !== count
+    if (!isBlank && (left > 0 || isOdd)) {
+      rows.push({ ...place, texts: isSplit ? cellTexts(cells).map(shown) : [], isAfterBlank })
+      left -= cells.count
+    }
     isAfterBlank = isBlank
+    if (left < -mostCells) break
   }
   return rows
 }

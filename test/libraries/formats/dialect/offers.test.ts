@@ -184,6 +184,11 @@ describe('where the table lies', () => {
     expect(queries('a;b\n1;2\n3;4\n\nSource: us\n')).toEqual(['delimiter=%3B&skipRows=5-5'])
     expect(queries('a;b\n1;2\n3;4\n___\nSource: us\n', {}, { isWhole: false })).toEqual([])
     expect(queries('a;b\nx;2\ny;4\nz\n')).toEqual([])
+    // However long the table is.
+    expect(queries(`Report\na;b\n${'1;2\n'.repeat(9000)}___\nSource: us\n`)).toEqual([
+      'delimiter=%3B&skipRows=1-1%2C9003-9004',
+    ])
+    expect(queries(`a;b\n${'1;2\n'.repeat(9000)}Source: us\n${'1;2\n'.repeat(9)}`)).toEqual([])
     expect(queries('id, name\n1, "x, y"\n2, "z"\n')).toEqual(['trim=true'])
   })
 
@@ -278,14 +283,14 @@ describe('work', () => {
   ])('is bounded: %s', (_, body) => {
     const readers = vi.spyOn(csv, 'createReader')
     const inferrers = vi.spyOn(csv, 'createInferrer')
-    for (const isWhole of [true, false]) offers(body, {}, { isWhole })
-    // Twice: once as it was sent, and at most two offers.
-    expect(readers.mock.calls.length).toBeLessThanOrEqual(6)
-    expect(inferrers.mock.calls.length).toBeLessThanOrEqual(6)
+    offers(body, {}, { isWhole: false })
+    // Once as it was sent, and at most two offers.
+    expect(readers.mock.calls.length).toBeLessThanOrEqual(3)
+    expect(inferrers.mock.calls.length).toBeLessThanOrEqual(3)
   })
 
   test('ends with 256 KiB', () => {
-    const body = Buffer.concat([filled('a;b\n', '1;2\n').subarray(0, headBytes), Buffer.from('"\n'.repeat(9))])
+    const body = Buffer.concat([filled('a;b\n', '1;2\n').subarray(0, headBytes), Buffer.from('z;y;x\n'.repeat(9))])
     expect(queries(body)).toEqual(['delimiter=%3B'])
     expect(queries(body.subarray(4096))).toEqual([])
   })
@@ -328,7 +333,7 @@ describe('work', () => {
 
 test('tables of Python in random dialects are read under what is offered', () => {
   const script = join(import.meta.dirname, '../../../judges/python/tables.py')
-  const text = execFileSync('python3', [script, process.env['SEED'] ?? '46', '150'], { encoding: 'utf8' })
+  const text = execFileSync('python3', [script, process.env['SEED'] ?? '46', '80'], { encoding: 'utf8' })
   let offered = 0
   for (const line of text.trim().split('\n')) {
     const { params, bytes } = JSON.parse(line) as { readonly params: Params; readonly bytes: string }
@@ -345,5 +350,5 @@ test('tables of Python in random dialects are read under what is offered', () =>
       }
     }
   }
-  expect(offered).toBeGreaterThan(100)
+  expect(offered).toBeGreaterThan(60)
 })
