@@ -8,37 +8,21 @@ import { sliceBatch } from '../../columnar/arrow/columns.ts'
 import { ndJson } from '../../columnar/outputs/ndjson/format.ts'
 import { defaultVocabulary, type Field, innerType, type RecordBatch, timestampMs } from '../../model/schema.ts'
 import { tablePlan } from '../column-plan.ts'
-import { cellSigns, commas, type Separator, tabs } from '../csv/cells.ts'
+import { cellSigns } from '../csv/cells.ts'
 import { csv, tsv } from '../csv/format.ts'
 import type { FormatOptions, ReaderOptions } from '../format.ts'
 import type { Given } from './column-values.ts'
 import { dialectOf } from './dialect.ts'
-import { recordsOf } from './table-finds.ts'
+import { type HeadFacts, recordsOf, separatorOf } from './table-finds.ts'
 
 const jsonDepth = 64
 const { eventTimeColumn } = defaultVocabulary
-
-/** What is known of a body beside its first bytes. */
-export interface HeadFacts {
-  readonly format: 'csv' | 'tsv'
-  /** Parameters of the request, as it says them. */
-  readonly given: Given
-  /** Nothing comes after the head. */
-  readonly isWhole: boolean
-  /** Those that the dataset has. */
-  readonly columns?: readonly Field[]
-  readonly limits: { readonly recordBytes: number; readonly columns: number }
-}
 
 export interface HeadReading {
   readonly columns: number
   /** Columns of anything but text. */
   readonly typed: number
   readonly first: Readonly<Record<string, unknown>>
-}
-
-export function separatorOf({ format }: Pick<HeadFacts, 'format'>): Separator {
-  return format === 'csv' ? commas : tabs
 }
 
 /** Of a text in UTF-8; undefined where it is refused. A record that may go on after the text is not read. */

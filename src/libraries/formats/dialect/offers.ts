@@ -6,8 +6,8 @@ import { defined } from '../../base/collections.ts'
 import { decoded, decodings } from './charset-finds.ts'
 import { type Parameters, valuesOf } from './column-values.ts'
 import { dialectNames } from './dialect.ts'
-import { type HeadFacts, type HeadReading, readingOf, separatorOf } from './head-reading.ts'
-import { tablesOf } from './table-finds.ts'
+import { type HeadReading, readingOf } from './head-reading.ts'
+import { type HeadFacts, tablesOf } from './table-finds.ts'
 
 const headBytes = 256 * 1024
 /** Readings of the head beside the one of the request. */
@@ -58,10 +58,9 @@ function bestOf(bytes: Uint8Array, facts: HeadFacts): readonly Offer[] {
 }
 
 function triesOf(bytes: Uint8Array, said: string | undefined, facts: HeadFacts): readonly Try[] {
-  const { given, isWhole, columns: known = [] } = facts
-  const about = { given, isWhole, separator: separatorOf(facts), known }
+  const { given, isWhole } = facts
   const tries = decodings(bytes, said, isWhole).flatMap(({ charset, text }) =>
-    tablesOf(text, about).flatMap((table) =>
+    tablesOf(text, facts).flatMap((table) =>
       valuesOf(table.columns, given).map((values) => ({
         text,
         parameters: { ...defined({ charset }), ...table.parameters, ...values },
@@ -91,10 +90,8 @@ function encoded(text: string): string {
 
 /** The first cell with a letter beyond ASCII; it has to be no longer than is shown. */
 function changedCell(text: Uint8Array, delimiter = ',;\\t'): string {
-  const at = Math.max(
-    0,
-    text.findIndex((byte) => byte >= 0x80),
-  )
+  const first = text.findIndex((byte) => byte >= 0x80)
+  const at = Math.max(0, first)
   const ends = new RegExp(`[${delimiter === 'tab' ? '\\t' : delimiter}"\\r\\n]`)
   const [before, after] = [text.subarray(Math.max(0, at - cellBytes), at), text.subarray(at, at + cellBytes)]
   const [start, end] = [before, after].map((part) => Buffer.from(part).toString().split(ends))

@@ -5,7 +5,17 @@ import { defined } from '../../base/collections.ts'
 import { foldAscii } from '../../model/names.ts'
 import { defaultVocabulary, type Field, innerType } from '../../model/schema.ts'
 import { inputNames } from '../column-plan.ts'
-import { type CellSigns, cellSigns, cellTexts, CsvCells, CsvFramer, isBlankLine, type Separator } from '../csv/cells.ts'
+import {
+  type CellSigns,
+  cellSigns,
+  cellTexts,
+  commas,
+  CsvCells,
+  CsvFramer,
+  isBlankLine,
+  type Separator,
+  tabs,
+} from '../csv/cells.ts'
 import { headerNames, judgeHeader, positionName } from '../csv/header.ts'
 import { separatorOfLine } from '../csv/other-separator.ts'
 import { type Column, columnsOf, type Given, isValued, nullWords, type Parameters } from './column-values.ts'
@@ -39,12 +49,20 @@ interface Table {
   readonly columns: readonly Column[]
 }
 
-interface TableFacts {
-  readonly separator: Separator
+/** What is known of a body beside its first bytes. */
+export interface HeadFacts {
+  readonly format: 'csv' | 'tsv'
+  /** Parameters of the request, as it says them. */
   readonly given: Given
+  /** Nothing comes after the head. */
   readonly isWhole: boolean
-  /** Columns that the dataset has. */
-  readonly known: readonly Field[]
+  /** Those that the dataset has. */
+  readonly columns?: readonly Field[]
+  readonly limits: { readonly recordBytes: number; readonly columns: number }
+}
+
+export function separatorOf({ format }: Pick<HeadFacts, 'format'>): Separator {
+  return format === 'csv' ? commas : tabs
 }
 
 /** The records of a text; the last one, which may go on, only if the text is whole. */
@@ -63,10 +81,10 @@ export function* recordsOf(text: Uint8Array, signs: CellSigns, isWhole: boolean)
 }
 
 /** The tables that a text may be: several where its first line may be a header or a row. Throws NodeError `InvalidParameter`. */
-export function tablesOf(text: Uint8Array, facts: TableFacts): readonly Table[] {
-  const { given, separator, isWhole } = facts
+export function tablesOf(text: Uint8Array, facts: HeadFacts): readonly Table[] {
+  const { given, isWhole } = facts
   const dialect = dialectOf(given) ?? {}
-  const format = { separator, mediaType: '' }
+  const format = { separator: separatorOf(facts), mediaType: '' }
   const firstEnd = text.indexOf(0x0a)
   const said = separatorOfLine(text, 0, firstEnd < 0 ? text.length : firstEnd, dialect)
   const current = String.fromCharCode((said ?? cellSigns(format, dialect).separator).byte)
@@ -162,13 +180,13 @@ interface Lines {
   readonly isBelow: boolean
 }
 
-function tablesIn({ header, body, cells, isBelow }: Lines, facts: TableFacts): readonly Table[] {
+function tablesIn({ header, body, cells, isBelow }: Lines, facts: HeadFacts): readonly Table[] {
   const { length } = header.texts
   const end = body.findLastIndex(({ texts }) => texts.length === length) + 1
   const [rows, after] = [body.slice(0, end), body.slice(end)]
   if (end === 0 || rows.some(({ texts }) => texts.length !== length)) return []
   const isText = new Set(
-    facts.known.filter(({ type }) => innerType(type).kind === 'String').map(({ name }) => foldAscii(name)),
+    (facts.columns ?? []).filter(({ type }) => innerType(type).kind === 'String').map(({ name }) => foldAscii(name)),
   )
   const first = rows.findIndex(({ texts }) => texts.some((text) => kindOf(text) > 1))
   const few = first > mostUnits ? 0 : Math.max(0, first)
@@ -216,17 +234,17 @@ interface Head {
 function headsOf(
   { texts }: Row,
   first: Row | undefined,
-  { given, known }: TableFacts,
+  { given, columns: had = [] }: HeadFacts,
   cells: CsvCells,
 ): readonly Head[] {
   const columns = new Set(
-    [...inputNames({ vocabulary: defaultVocabulary }), ...known.map(({ name }) => name)].map(foldAscii),
+    [...inputNames({ vocabulary: defaultVocabulary }), ...had.map(({ name }) => name)].map(foldAscii),
   )
   const isName = (folded: string): boolean => columns.has(folded)
   const named = headerNames(cells, isName)
   const said = given['header']
-  const verdict = said ?? judgeHeader(cells, { isName, takesText: true, hasColumns: known.length > 0 })
-  const absent = { say: { header: 'absent' }, names: named.map((_, cell) => known[cell]?.name ?? positionName(cell)) }
+  const verdict = said ?? judgeHeader(cells, { isName, takesText: true, hasColumns: had.length > 0 })
+  const absent = { say: { header: 'absent' }, names: named.map((_, cell) => had[cell]?.name ?? positionName(cell)) }
   if (verdict === 'absent') return [{ ...absent, say: {}, isRow: true }]
   const values = texts.filter((text) => kindOf(text) > 1)
   const isRepeated = new Set(named.map(({ folded }) => folded)).size < named.length
