@@ -53,6 +53,8 @@ export interface ErrorDetails {
   readonly candidates?: readonly string[]
   /** Candidates that are more than words: parameters with why, each of which settles it. */
   readonly ways?: readonly object[]
+  /** Dialects that were tried on the body. */
+  readonly offers?: readonly object[]
   /** At most 100. */
   readonly errors?: readonly RecordError[]
   readonly errorsTotal?: number

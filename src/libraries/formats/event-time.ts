@@ -79,23 +79,14 @@ function typedTime({ name }: Field): Candidate {
 function unreadTime({ name, texts }: UnreadTimes, { timeZone }: Asked): readonly Candidate[] {
   const [example = ''] = texts
   const zone = timeZone === undefined ? { timeZone: '' } : {}
+  if (isIso(example)) return [candidate(name, 'its times have no zone: fill in timeZone', { eventTime: name, ...zone })]
   const patterns = datePatternsOf(texts)
-  const why = `its texts look like times: ${example.slice(0, 40)}`
-  if (patterns.length === 0) {
-    const iso = 'its times have no zone: fill in timeZone'
-    return [candidate(name, patterns.length === 0 && isIso(example) ? iso : why, { eventTime: name, ...zone })]
-  }
-  return patterns.map((pattern) =>
-    candidate(
-      name,
-      `${why}, as ${pattern}${pattern.includes('XXX') || timeZone !== undefined ? '' : '; fill in timeZone'}`,
-      {
-        eventTime: name,
-        [`dateFormat.${name}`]: pattern,
-        ...(pattern.includes('XXX') ? {} : zone),
-      },
-    ),
-  )
+  const looks = `its texts look like times: ${example.slice(0, 40)}`
+  return (patterns.length === 0 ? [''] : patterns).map((pattern) => {
+    const about = pattern === '' ? '; fill in dateFormat' : `, as ${pattern}`
+    const more = timeZone === undefined ? `${about}${pattern === '' ? ' and' : '; fill in'} timeZone` : about
+    return candidate(name, `${looks}${more}`, { eventTime: name, [`dateFormat.${name}`]: pattern, ...zone })
+  })
 }
 
 function isIso(text: string): boolean {

@@ -1,6 +1,7 @@
 // What an answer says of a batch: where its event times came from, what was changed or is doubted of its values
 // (libraries/base/warnings.ts), and which new column looks like a time that nobody named. Pure.
 
+import type { Offer } from '../../libraries/formats/dialect/offers.ts'
 import { received } from '../../libraries/formats/event-time.ts'
 import { type ColumnTold, columnsTold, rowsTold } from '../../libraries/formats/preview.ts'
 import { maybeTimeName } from '../../libraries/model/time-names.ts'
@@ -16,6 +17,8 @@ export interface BatchRemarks {
   readonly warnings?: readonly string[]
   /** Of a batch that makes the columns, or stores nothing. */
   readonly columns?: readonly ColumnTold[]
+  /** Dialects that were tried on the body. */
+  readonly offers?: readonly Offer[]
   /** The first rows, of a batch that stores nothing. */
   readonly rows?: readonly object[]
 }
@@ -53,12 +56,13 @@ export function remarksOn(controls: IngestControls, body: TypedBody, before: Sha
 
 function shownOf(
   { dialect, timeZone, rows }: IngestControls,
-  { preview, shape }: TypedBody,
-): Pick<BatchRemarks, 'columns' | 'rows'> {
+  { preview, shape, offers = [] }: TypedBody,
+): Pick<BatchRemarks, 'columns' | 'offers' | 'rows'> {
   if (preview === undefined) return {}
+  const offered = offers.length > 0 && { offers }
   const { payloadFields } = shape
   const columns = columnsTold(payloadFields, preview, { dialect, timeZone })
-  return { columns, ...(rows !== undefined && { rows: rowsTold(payloadFields, preview) }) }
+  return { columns, ...offered, ...(rows !== undefined && { rows: rowsTold(payloadFields, preview) }) }
 }
 
 function unnamedTime(

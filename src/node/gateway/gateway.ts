@@ -303,13 +303,14 @@ export class Gateway {
   /** Reads a batch and finds it its place. */
   async #take(request: IngestRequest, admitted: Admitted): Promise<TakenBatch | DryRunAnswer> {
     const { controls, tokenId } = request
+    const isStreamed = request.streamed !== undefined
     const { limits, spoolDir, threads, clock } = this.#deps
     const receivedMs = clock.nowMs()
     const format = await loaded(bodyFormatOf(this.#deps.formats, controls))
     const fallbackMs = controls.eventTimeMs ?? receivedMs
-    const cost = new BodyCost(limits, admitted, request.streamed !== undefined)
+    const cost = new BodyCost(limits, admitted, isStreamed)
     const toLog = this.#largeBatchOf(request)
-    const read = { stream: request.body, format, controls, caller: request.caller }
+    const read = { stream: request.body, format, controls, caller: request.caller, isStreamed }
     const source = { ...read, limits, spoolDir, toLog, threads, fallbackMs, cost }
     const target = targetOf(request.chain)
     const body = await typedBody(source, target)

@@ -10,6 +10,7 @@ import { NodeError } from '../../libraries/base/errors.ts'
 import { BodyHead } from '../../libraries/formats/body-head.ts'
 import { demandUndamaged, DigestCheck } from './content-digest.ts'
 import type { IngestControls } from './controls.ts'
+import { offersFor, withOffers } from './dialect-offers.ts'
 import { EarlyReading } from './early-reading.ts'
 import { bodyChunks, wholeBody } from './read-body.ts'
 import { ofBody } from './refusals.ts'
@@ -49,13 +50,20 @@ export async function typedBody(sent: BodySource, target: Target): Promise<Typed
   try {
     const body = await readBody({ ...source, head, digest }, target)
     const other = head.otherDocument(target.shape?.fields)
-    if (other === undefined) return body
+    if (other === undefined) return { ...body, offers: await offersOn(source, head, target) }
     await discardBody(body)
     throw head.refusal(other)
   } catch (error) {
     await demandUndamaged(source, digest, error)
-    throw ofBody(head.explained(ruleNamed(source.controls, error), target.shape?.fields), head.bodyHash)
+    const explained = head.explained(ruleNamed(source.controls, error), target.shape?.fields)
+    const offers = (): ReturnType<typeof offersFor> => offersFor(source, head, target.shape)
+    throw ofBody(head.isWaiting ? explained : await withOffers(explained, offers), head.bodyHash)
   }
+}
+
+/** Of a body whose columns are still to be settled, where some are text. */
+async function offersOn(source: BodySource, head: BodyHead, { shape }: Target): ReturnType<typeof offersFor> {
+  return shape === undefined || source.controls.dryRun ? offersFor(source, head, shape) : []
 }
 
 /** If the request sent no such parameter, the error names the dataset rule that does not fit the body. */

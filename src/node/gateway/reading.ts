@@ -4,6 +4,7 @@ import type { Readable } from 'node:stream'
 import { defined } from '../../libraries/base/collections.ts'
 import { broughtRows } from '../../libraries/columnar/arrow/brought-rows.ts'
 import { demandReadBack } from '../../libraries/odf/chain/read-back.ts'
+import type { Offer } from '../../libraries/formats/dialect/offers.ts'
 import { received, withEventTime } from '../../libraries/formats/event-time.ts'
 import { joinedFields, joinedNames } from '../../libraries/formats/joined-times.ts'
 import { checkColumnName } from '../../libraries/formats/inference.ts'
@@ -38,6 +39,8 @@ export interface BodySource extends RowsSource {
   readonly controls: IngestControls
   /** Event time of records that have none, milliseconds since 1970 UTC. */
   readonly fallbackMs: number
+  /** A batch of a stream. */
+  readonly isStreamed?: boolean
   /** Threads that read long bodies. */
   readonly threads?: TaskThreads | undefined
   /** Aborts when nobody waits for the answer any more: a body that is kept is then read no further. */
@@ -62,6 +65,8 @@ export interface TypedBody extends SentFacts {
   readonly warnings: readonly string[]
   /** The field that was taken as event time though nobody named it: a rule of the dataset that it makes. */
   readonly takenTime?: string
+  /** Dialects under which more of it would be numbers, days or times. */
+  readonly offers?: readonly Offer[]
   /** Rows whose event time is an epoch in January 1970. */
   readonly earlyRows?: number
   /** Where columns were inferred: the bytes, to be read again where the dataset turns out to have others. */

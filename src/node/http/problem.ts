@@ -48,6 +48,7 @@ export function problemOf(error: unknown, requestId: string): Problem {
       hint: details.hint,
       position: details.position,
       candidates: details.candidates ?? details.ways,
+      offers: details.offers,
       errors: details.errors?.slice(0, maxErrors),
       errorsTotal: details.errorsTotal ?? details.errors?.length,
       limit: details.limit,

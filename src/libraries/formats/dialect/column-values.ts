@@ -1,7 +1,7 @@
 // Under which parameters most columns of a table are numbers, days, times or booleans, as far as their cells tell.
 
 import { foldAscii } from '../../model/names.ts'
-import { datePatternsOf } from './date-finds.ts'
+import { datePatternsOf } from './date-patterns.ts'
 
 export type Parameters = Readonly<Record<string, string>>
 export type Given = Readonly<Record<string, string | readonly string[]>>

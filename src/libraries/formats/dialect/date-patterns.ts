@@ -1,52 +1,56 @@
-// Which patterns of days and times read all of some texts: for offers and questions, which name them. Where day and month cannot be
-// told apart, both are named. Pure.
+// Which patterns read all texts of a column as days or times that there are. None has a zone.
 
-import { notADate, noSuchDay, readDate, readInstant, TimeScan } from '../../base/calendar.ts'
 import { utf8 } from '../../base/bytes.ts'
+import { classOfTimeText, valueClass } from '../inference.ts'
 import { DateReader, datePattern } from './date-pattern.ts'
 
-/** By likelihood; of those in one row the first that reads all texts stands for the others. */
-const days = [
-  ['dd.MM.yyyy', 'd.M.yyyy'],
-  ['yyyy-MM-dd'],
-  ['yyyy/MM/dd', 'yyyy/M/d'],
-  ['dd/MM/yyyy', 'd/M/yyyy'],
-  ['MM/dd/yyyy', 'M/d/yyyy'],
-  ['dd-MM-yyyy', 'd-M-yyyy'],
-  ['MM-dd-yyyy', 'M-d-yyyy'],
-  ['yyyy.MM.dd'],
-  ['dd-MMM-yyyy', 'd-MMM-yyyy'],
-  ['d MMM yyyy'],
-]
-const hours = ['HH:mm', 'HH:mm:ss', 'HH:mm:ss.SSS', 'H:mm', 'H:mm:ss', 'hh:mm a', 'h:mm a', 'hh:mm:ss a', 'h:mm:ss a']
-const joints = [' ', "'T'", ', ']
-const zones = ['', 'XXX', ' XXX']
+/** In order of likelihood; of two that read a text alike, the one that takes less comes first. */
+const days =
+  'dd.MM.yyyy d.M.yyyy dd/MM/yyyy MM/dd/yyyy d/M/yyyy M/d/yyyy yyyy/MM/dd yyyy/M/d dd-MM-yyyy MM-dd-yyyy d-M-yyyy M-d-yyyy ' +
+  'yyyy.MM.dd dd-MMM-yyyy d-MMM-yyyy yyyyMMdd'
+const clocks = ['HH:mm:ss,SSS', 'H:mm', 'H:mm:ss', 'hh:mm a', 'h:mm a', 'hh:mm:ss a', 'h:mm:ss a']
+/** Those that RFC 3339 has too. */
+const isoClocks = ['HH:mm', 'HH:mm:ss', 'HH:mm:ss.SSS']
+const glued = ['yyyyMMddHH', 'yyyyMMddHHmm', 'yyyyMMddHHmmss']
+const longest = 40
+const timeClasses = valueClass.date | valueClass.time | valueClass.zonelessTime
 
-const patterns: readonly (readonly string[])[] = days.flatMap((row) => [
-  row,
-  ...joints.flatMap((joint) =>
-    zones.map((zone) => row.flatMap((day) => hours.map((hour) => `${day}${joint}${hour}${zone}`))),
-  ),
-])
+interface Candidate {
+  readonly pattern: string
+  readonly reader: DateReader
+}
 
-/** All patterns that read every text, the likeliest first; without one where all are read as they are. */
+/** By the shapes of the texts that they read. Made when they are first wanted. */
+let known: ReadonlyMap<string, readonly Candidate[]> | undefined
+
+function candidates(): ReadonlyMap<string, readonly Candidate[]> {
+  const joined = days.split(' ').flatMap((day) => [day, ...[...isoClocks, ...clocks].map((clock) => `${day} ${clock}`)])
+  const all = [...joined, ...clocks.map((clock) => `yyyy-MM-dd ${clock}`), ...glued].flatMap((pattern) => {
+    const read = datePattern(pattern)
+    return 'fields' in read ? [{ pattern, reader: new DateReader(read) }] : []
+  })
+  const digits = (pattern: string): string => pattern.replaceAll(/MMM|a/g, '\0').replaceAll(/[A-Za-z]+/g, '9')
+  return Map.groupBy(all, ({ pattern }) => shapeOf(digits(pattern).replaceAll('\0', 'a')))
+}
+
+/** Runs of digits as 9, of letters as a. */
+function shapeOf(text: string): string {
+  return text.replaceAll(/\d+/g, '9').replaceAll(/[A-Za-z]+/g, 'a')
+}
+
+/** The patterns that read each of the texts, the likeliest first; of those that differ only in leading zeros, the first. */
 export function datePatternsOf(texts: readonly string[]): readonly string[] {
-  if (texts.every((text) => isSpelt(utf8(text)))) return []
-  const bytes = texts.map(utf8)
-  return patterns.flatMap((row) => row.find((pattern) => readsAll(pattern, bytes)) ?? [])
+  const [first = ''] = texts
+  const found = first.length > longest ? undefined : (known ??= candidates()).get(shapeOf(first))
+  if (found === undefined) return []
+  const cells = texts.map(utf8)
+  const patterns = found
+    .filter(({ reader }) => cells.every((cell) => isRead(reader, cell)))
+    .map(({ pattern }) => pattern)
+  const loose = patterns.map((pattern) => pattern.replaceAll(/\b([dMHh])\1\b/g, '$1'))
+  return patterns.filter((_, at) => loose.indexOf(loose[at] ?? '') === at)
 }
 
-function readsAll(text: string, all: readonly Uint8Array[]): boolean {
-  const pattern = datePattern(text)
-  if (!('fields' in pattern)) return false
-  const reader = new DateReader(pattern)
-  return all.every((bytes) => reader.read(bytes, 0, bytes.length) && isSpelt(reader.bytes.subarray(0, reader.length)))
-}
-
-/** True for a day or time as RFC 3339 has it, with a zone or without. */
-function isSpelt(bytes: Uint8Array): boolean {
-  const day = bytes.length === 10 ? readDate(bytes, 0, bytes.length) : notADate
-  if (day !== notADate) return day !== noSuchDay
-  const fault = readInstant(new TimeScan(), bytes, 0, bytes.length, false)
-  return fault === undefined || fault === 'zone-missing'
+function isRead(reader: DateReader, cell: Uint8Array): boolean {
+  return reader.read(cell, 0, cell.length) && (classOfTimeText(reader.bytes, 0, reader.length) & timeClasses) !== 0
 }

@@ -11,6 +11,8 @@ import { parseJson, type PlainJson, toPlain } from '../../../libraries/base/json
 import { JsonError } from '../../../libraries/base/json/parser.ts'
 import { concatBytes, decodeUtf8 } from '../../../libraries/base/bytes.ts'
 import { DecodeError, NodeError } from '../../../libraries/base/errors.ts'
+import type { HeadFacts } from '../../../libraries/formats/dialect/table-finds.ts'
+import type { Offer } from '../../../libraries/formats/dialect/offers.ts'
 import { JsonNumber, type JsonValue } from '../../../libraries/base/json/value.ts'
 import { type Column, type DataType, innerType } from '../../../libraries/model/schema.ts'
 import { openSlice } from '../../../libraries/columnar/parquet/read-slice.ts'
@@ -55,6 +57,9 @@ const jobs = {
   /** The leaves of a row root. Throws as `rowLeaves`. */
   rowLeaves: async (bytes: Uint8Array, of: RowLeavesOf): Promise<RowLeaves> =>
     await (await import('./row-leaves.ts')).rowLeaves(bytes, of),
+  /** Dialects for the first bytes of a body of cells. */
+  offers: async (bytes: Uint8Array, facts: HeadFacts): Promise<readonly Offer[]> =>
+    (await import('../../../libraries/formats/dialect/offers.ts')).offersOf(bytes, facts),
   /** The rows of many slices in one file, checked. Throws DecodeError. */
   merge: (bytes: Uint8Array, order: MergeOrder): Promise<MergedBytes> => mergeSlices(bytes, order),
 } as const

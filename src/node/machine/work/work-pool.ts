@@ -31,8 +31,8 @@ export interface WorkPool {
   close(): Promise<void>
 }
 
-/** Where tasks are begun. */
-export type TaskThreads = Pick<WorkPool, 'begin'>
+/** Where bodies are read. */
+export type TaskThreads = Pick<WorkPool, 'begin'> & Partial<Pick<WorkPool, 'run'>>
 
 /** A thread that belongs to one caller until he ends the task. */
 export interface Task<K extends TaskKind> {

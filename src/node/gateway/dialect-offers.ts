@@ -1,0 +1,48 @@
+// What is offered with an answer or a refusal of a body of cells: dialects that its first bytes were tried with, in a thread.
+
+import { NodeError } from '../../libraries/base/errors.ts'
+import type { BodyHead } from '../../libraries/formats/body-head.ts'
+import type { Offer } from '../../libraries/formats/dialect/offers.ts'
+import { runJob } from '../machine/work/jobs.ts'
+import type { BodySource } from './reading.ts'
+import type { Shape } from './shape.ts'
+
+/** Refusals that another dialect may settle. */
+const settled = ['MalformedBody', 'RecordsDoNotFit', 'InvalidColumnName', 'NothingToInfer', 'SayHow']
+/** As much of a body is tried: readings of more hold a thread for long. */
+const triedBytes = 64 * 1024
+
+/** The dialects for a body whose first bytes are `head`; none for streams and other formats. */
+export async function offersFor(
+  source: BodySource,
+  head: BodyHead,
+  shape: Shape | undefined,
+): Promise<readonly Offer[]> {
+  const { format, controls, limits, threads } = source
+  const { name } = format.format
+  if ((name !== 'csv' && name !== 'tsv') || source.isStreamed === true) return []
+  const bytes = head.bytes.slice(0, triedBytes)
+  const isWhole = head.bodyHash !== undefined && bytes.length < triedBytes
+  const { recordBytes, columns } = limits
+  const facts = {
+    format: name,
+    given: controls.spelt,
+    isWhole,
+    limits: { recordBytes, columns },
+    ...(shape && { columns: shape.payloadFields.slice(1) }),
+  } as const
+  const run = threads?.run?.bind(threads)
+  const found = run === undefined ? runJob('offers', [bytes], facts) : run('offers', [bytes], { settings: facts })
+  // Where no thread is free, there is nothing to offer.
+  return found.catch((error: unknown) => {
+    if (error instanceof NodeError) return []
+    throw error
+  })
+}
+
+/** The refusal with the dialects that may settle it. */
+export async function withOffers(error: unknown, offers: () => Promise<readonly Offer[]>): Promise<unknown> {
+  if (!(error instanceof NodeError) || !settled.includes(error.kind)) return error
+  const found = await offers()
+  return found.length === 0 ? error : new NodeError(error.kind, error.message, { ...error.details, offers: found })
+}
