@@ -46,7 +46,9 @@ export function remarksOn(controls: IngestControls, body: TypedBody, before: Sha
   if (rows === 0) return body.warnings.length === 0 ? {} : { warnings: body.warnings }
   const otherwise = controls.eventTimeMs === undefined ? 'received' : 'header'
   const all = undated === rows
-  const warnings = [...body.warnings, ...(all ? unnamedTime(controls, shape, before) : [])]
+  const [offer] = body.offers ?? []
+  const read = offer === undefined ? [] : [`More of it would be read as numbers, days or times with ${offer.query}.`]
+  const warnings = [...body.warnings, ...read, ...(all ? unnamedTime(controls, shape, before) : [])]
   const warned = { ...(warnings.length > 0 && { warnings }), ...shownOf(controls, body) }
   if (all) return { eventTime: { from: otherwise }, ...warned }
   const asked = controls.eventTime === received ? undefined : controls.eventTime

@@ -4,8 +4,8 @@ import { NodeError } from '../../libraries/base/errors.ts'
 import type { BodyHead } from '../../libraries/formats/body-head.ts'
 import type { Offer } from '../../libraries/formats/dialect/offers.ts'
 import { runJob } from '../machine/work/jobs.ts'
-import type { BodySource } from './reading.ts'
-import type { Shape } from './shape.ts'
+import type { BodySource, TypedBody } from './reading.ts'
+import type { Shape, Target } from './shape.ts'
 
 /** Refusals that another dialect may settle. */
 const settled = ['MalformedBody', 'RecordsDoNotFit', 'InvalidColumnName', 'NothingToInfer', 'SayHow']
@@ -42,7 +42,24 @@ export async function offersFor(
 
 /** The refusal with the dialects that may settle it. */
 export async function withOffers(error: unknown, offers: () => Promise<readonly Offer[]>): Promise<unknown> {
-  if (!(error instanceof NodeError) || !settled.includes(error.kind)) return error
+  if (!(error instanceof NodeError) || !settled.includes(error.kind) || error.details.offers !== undefined) return error
   const found = await offers()
   return found.length === 0 ? error : new NodeError(error.kind, error.message, { ...error.details, offers: found })
+}
+
+/** Whether a body makes a dataset of one column, of which another dialect makes several. */
+export function splitsCells({ shape }: TypedBody, target: Target, offers: readonly Offer[]): boolean {
+  const isOne = target.shape === undefined && shape.fields.length === 1
+  return isOne && offers.some(({ first }) => Object.keys(first).length > 1)
+}
+
+/** The refusal of such a body. */
+export function oneCell(offers: readonly Offer[]): NodeError {
+  const message = 'Each line is one cell, and would be several with another delimiter.'
+  return new NodeError('RecordsDoNotFit', `${message} Nothing was stored.`, {
+    hint: 'Take the offer. If each line is one text, make the dataset with its column first: PUT.',
+    errors: [{ line: 1, kind: 'MalformedRecord', message }],
+    errorsTotal: 1,
+    offers,
+  })
 }

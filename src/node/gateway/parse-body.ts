@@ -10,7 +10,7 @@ import { NodeError } from '../../libraries/base/errors.ts'
 import { BodyHead } from '../../libraries/formats/body-head.ts'
 import { demandUndamaged, DigestCheck } from './content-digest.ts'
 import type { IngestControls } from './controls.ts'
-import { offersFor, withOffers } from './dialect-offers.ts'
+import { offersFor, oneCell, splitsCells, withOffers } from './dialect-offers.ts'
 import { EarlyReading } from './early-reading.ts'
 import { bodyChunks, wholeBody } from './read-body.ts'
 import { ofBody } from './refusals.ts'
@@ -50,7 +50,12 @@ export async function typedBody(sent: BodySource, target: Target): Promise<Typed
   try {
     const body = await readBody({ ...source, head, digest }, target)
     const other = head.otherDocument(target.shape?.fields)
-    if (other === undefined) return { ...body, offers: await offersOn(source, head, target) }
+    if (other === undefined) {
+      const offers = await offersOn(source, head, target)
+      if (!splitsCells(body, target, offers)) return { ...body, offers }
+      await discardBody(body)
+      throw oneCell(offers)
+    }
     await discardBody(body)
     throw head.refusal(other)
   } catch (error) {

@@ -84,7 +84,7 @@ export class ThreadPool implements WorkPool {
     { settings, signal }: { readonly settings: JobSettings<K>; readonly signal?: AbortSignal },
   ): Promise<JobResult<K>> {
     const bytes = pieces.reduce((sum, piece) => sum + piece.length, 0)
-    if (bytes <= (kind === 'slice' || kind === 'rowLeaves' ? inlineSliceBytes : inlineBytes))
+    if (bytes <= (kind === 'slice' || kind === 'rowLeaves' || kind === 'offers' ? inlineSliceBytes : inlineBytes))
       return runJob(kind, pieces, settings)
     if (this.#isClosed) throw draining()
     if (signal?.aborted) throw cancelled()
