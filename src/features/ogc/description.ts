@@ -1,7 +1,7 @@
 // The OpenAPI 3.0 description of the routes of OGC API Features, which its clients read (Part 1, requirement /req/oas30).
 // QGIS and GDAL learn the sizes of pages from the component `limit`.
 
-import { defaultItems, mostCollections, mostItems } from './request.ts'
+import { defaultItems, mostCollections, mostItems, propertiesText } from './request.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -126,6 +126,10 @@ const parameters = {
     maximum: mostCollections,
     default: mostCollections,
   }),
+  z: path('z', 'Zoom, 0 to 24, of WebMercatorQuad.'),
+  x: path('x', 'Column.'),
+  y: path('y', 'Row, from the north.'),
+  properties: query('properties', propertiesText, { type: 'array', items: text }),
   after: query('after', 'Id of the last collection of the previous page.', { type: 'string', maxLength: 210 }),
 } as const
 
@@ -222,6 +226,13 @@ export function ogcDescription(root: string, version: string): Json {
         type: geo,
         schema: feature,
         asks: refs('collectionId', 'featureId', 'crs', 'f'),
+      }),
+      '/collections/{collectionId}/tiles/{z}/{x}/{y}.mvt': operation('getTile', {
+        summary: 'A vector tile with one layer, features: id, offset and the properties',
+        type: 'application/vnd.mapbox-vector-tile',
+        schema: { type: 'string', format: 'binary' },
+        isPage: false,
+        asks: refs('collectionId', 'z', 'x', 'y', 'properties', 'at'),
       }),
     },
     components: { parameters },

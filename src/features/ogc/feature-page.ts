@@ -5,7 +5,7 @@ import type { DatasetView } from '../../node/catalog/dataset-chain.ts'
 import { tileOfRows } from '../../libraries/geo/feature-rows.ts'
 import { featureColumns } from '../../libraries/geo/feature-columns.ts'
 import type { Place } from '../../libraries/geo/place.ts'
-import { PointGrid, type TileAddress, tileBounds } from '../../libraries/geo/tile.ts'
+import { type encodeTile, PointGrid, type TileAddress, tileBounds } from '../../libraries/geo/tile.ts'
 import { must } from '../../libraries/base/assert.ts'
 import { utf8 } from '../../libraries/base/bytes.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
@@ -132,15 +132,45 @@ export async function oneFeature(
 /** Features of a tile that have no place in the index are read, at most so many. */
 const mostTileRows = 10_000
 
+/** Columns of a tile where none are named. */
+const usualTileColumns = 8
+
 /**
- * The bytes of a vector tile: id, geometry and the text of a column `name` of each feature; of points at most one in each cell
- * of a fine grid. Throws as `featurePage`.
+ * The columns that a tile shows beside id and offset: those that `properties` names, or the first scalar ones, `name` before
+ * all others. Throws NodeError `InvalidParameter`.
+ */
+export function tileFields(view: DatasetView, properties: string | undefined): readonly Field[] {
+  if (properties !== undefined) {
+    const known = fieldsByName(view)
+    const names = properties.split(',').map((name) => name.trim())
+    return [...new Set(names.filter((name) => name !== '').map((name) => needField(known, 'properties', name)))]
+  }
+  const scalars = propertyFields(view).filter(({ type }) => !/^(?:Binary|List|Map|Struct)$/.test(innerType(type).kind))
+  const [named, others] = [true, false].map((is) => scalars.filter(({ name }) => (foldAscii(name) === 'name') === is))
+  return [...(named ?? []), ...(others ?? [])].slice(0, usualTileColumns)
+}
+
+/** The letter that a tile has for values of a column: what it has no number for is text. */
+function kindOf({ type }: Field): string {
+  const { kind } = innerType(type)
+  return kind === 'Bool' ? 'b' : /^U?Int/.test(kind) ? 'i' : kind.startsWith('Float') ? 'd' : 't'
+}
+
+interface AskedTile {
+  readonly tile: TileAddress
+  readonly fields: readonly Field[]
+  readonly caller: Caller
+}
+
+/**
+ * The bytes of a vector tile: id, geometry, offset and these columns of each feature; of points at most one in each cell of a
+ * fine grid. Columns that have no room are left out, the last first. Throws as `featurePage`.
  */
 export async function featureTile(
   deps: FeatureDeps,
   view: DatasetView,
-  { tile, caller }: { readonly tile: TileAddress; readonly caller: Caller },
-): Promise<Uint8Array> {
+  { tile, fields, caller }: AskedTile,
+): Promise<ReturnType<typeof encodeTile>> {
   const place = must(placeOf(view), 'a dataset with places')
   const box = tileBounds(tile)
   const { signal } = caller
@@ -151,24 +181,30 @@ export async function featureTile(
     points === undefined
       ? (await deps.spatial.near(view, place, box, signal)).offsets.subarray(0, mostTileRows)
       : Float64Array.from(points.keys()).sort()
-  if (offsets.length === 0) return new Uint8Array()
+  if (offsets.length === 0) return { bytes: new Uint8Array(), left: 0 }
   const { offsetColumn } = view.vocabulary
-  const name = nameColumn(view)
-  const settings = { tile, points, id: offsetColumn, name }
-  if (points !== undefined && name === undefined) {
+  const columns = [offsetColumn, ...fields.map(({ name }) => name)]
+  const settings = { tile, columns, kinds: ['i', ...fields.map(kindOf)].join(''), points }
+  if (points !== undefined && fields.length === 0) {
     return tileOfRows(utf8(JSON.stringify(Array.from(offsets, (offset) => [offset]))), settings)
   }
-  const where = [`${sqlName(offsetColumn)} IN (${offsets.join(', ')})`]
-  const range = [offsets.at(0) ?? 0, offsets.at(-1) ?? 0] as const
+  const [first, last] = [offsets.at(0) ?? 0, offsets.at(-1) ?? 0]
   const geometry = points === undefined && 'geometry' in place ? sqlName(place.geometry) : 'NULL'
-  const select = [sqlName(offsetColumn), geometry, ...(name === undefined ? [] : [sqlName(name)])].join(', ')
-  const rows = await jsonOf(deps, { view, where, order: '', range, select }, caller)
-  return await deps.work.run('tile', [rows], { settings, signal })
-}
-
-/** The column of texts that features are called by. */
-function nameColumn({ schema }: DatasetView): string | undefined {
-  return schema?.fields.find(({ name, type }) => foldAscii(name) === 'name' && innerType(type).kind === 'String')?.name
+  const [id = '', ...others] = columns.map(sqlName)
+  // One text for all: each number in a list of its own costs ten times as much.
+  const isNamed = `${id} IN (SELECT unnest(CAST('[${offsets.join(',')}]' AS BIGINT[])))`
+  const where = [`${id} BETWEEN ${first} AND ${last}`, isNamed]
+  const asked = { view, where, order: id, range: [first, last] as const, select: [id, geometry, ...others].join(', ') }
+  try {
+    const rows = await jsonOf(deps, asked, caller)
+    return await deps.work.run('tile', [rows], { settings, signal })
+  } catch (cause) {
+    // The rows are more than an answer may be: with half of the columns they may be less.
+    if (!(cause instanceof NodeError && cause.kind === 'ResultTooLarge') || fields.length === 0) throw cause
+    const fewer = fields.slice(0, Math.floor(fields.length / 2))
+    const { bytes, left } = await featureTile(deps, view, { tile, fields: fewer, caller })
+    return { bytes, left: left + fields.length - fewer.length }
+  }
 }
 
 /** By time, values and filter. */
@@ -202,17 +238,25 @@ function spatialConditions(view: DatasetView, { place, found, box, page }: Found
 }
 
 function orderOf({ view, sortBy }: FeatureRequest): string {
-  const columns = new Map(propertyFields(view).map(({ name }) => [foldAscii(name), name]))
+  const known = fieldsByName(view)
   const keys = sortBy.map(({ column, isDescending }) => {
-    const name = columns.get(foldAscii(column))
-    if (name === undefined) {
-      throw new NodeError('InvalidParameter', `sortby: there is no column '${column.slice(0, 100)}'.`, {
-        candidates: [...columns.values()].slice(0, 100),
-      })
-    }
+    const { name } = needField(known, 'sortby', column)
     return `${sqlName(name)}${isDescending ? ' DESC' : ' ASC'} NULLS LAST`
   })
   return [...keys, sqlName(view.vocabulary.offsetColumn)].join(', ')
+}
+
+/** What parameters may name, by names in lower case. */
+export function fieldsByName(view: DatasetView): ReadonlyMap<string, Field> {
+  return new Map(propertyFields(view).map((field) => [foldAscii(field.name), field]))
+}
+
+function needField(known: ReadonlyMap<string, Field>, parameter: string, name: string): Field {
+  const found = known.get(foldAscii(name))
+  if (found !== undefined) return found
+  throw new NodeError('InvalidParameter', `${parameter}: there is no column '${name.slice(0, 100)}'.`, {
+    candidates: [...known.values()].slice(0, 100).map((field) => field.name),
+  })
 }
 
 interface RowsRequest {

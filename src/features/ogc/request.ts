@@ -5,7 +5,7 @@ import { type Static, Type } from 'typebox'
 import type { DatasetView } from '../../node/catalog/dataset-chain.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
 import { foldAscii } from '../../libraries/model/names.ts'
-import { type FeatureRequest, propertyFields } from './feature-page.ts'
+import { type FeatureRequest, fieldsByName } from './feature-page.ts'
 import { BoxAndTime, readBoxAndTime } from '../../node/http/box-and-time.ts'
 import { DecimalText } from '../../node/http/request-target.ts'
 
@@ -37,7 +37,15 @@ export const CollectionParams = Type.Object({
   collection: Type.String({ maxLength: 210, description: 'account:dataset.' }),
 })
 
-export const At = Type.Optional(Type.String({ maxLength: 120, description: 'Hash of a block (default: the head).' }))
+const At = Type.Optional(Type.String({ maxLength: 120, description: 'Hash of a block (default: the head).' }))
+
+export const propertiesText =
+  'Columns beside id and offset, separated by commas; empty: none. By default the first eight scalar ones, name first.'
+
+export const TileQuery = Type.Object(
+  { at: At, properties: Type.Optional(Type.String({ maxLength: 1000, description: propertiesText })) },
+  { additionalProperties: false },
+)
 
 const itemsParameters = {
   f: FormatText,
@@ -104,7 +112,7 @@ export function featureRequest(view: DatasetView, asked: AskedItems): FeatureReq
 
 /** Parameters with names of properties. */
 function readEqual(view: DatasetView, asked: AskedItems): FeatureRequest['equal'] {
-  const fields = new Map(propertyFields(view).map((field) => [foldAscii(field.name), field]))
+  const fields = fieldsByName(view)
   return Object.entries(asked).flatMap(([name, text]) => {
     if (Object.hasOwn(itemsParameters, name) || text === undefined) return []
     const field = fields.get(foldAscii(name))

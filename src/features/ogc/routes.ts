@@ -13,7 +13,7 @@ import { isTile } from '../../libraries/geo/tile.ts'
 import { utf8 } from '../../libraries/base/bytes.ts'
 import { HaltError, NodeError } from '../../libraries/base/errors.ts'
 import { foldAscii } from '../../libraries/model/names.ts'
-import { type FeatureDeps, featurePage, featureTile, oneFeature, propertyFields } from './feature-page.ts'
+import { type FeatureDeps, featurePage, featureTile, oneFeature, propertyFields, tileFields } from './feature-page.ts'
 import { Reader, viewAt } from '../../node/answers/pin.ts'
 import { answerTag } from '../../node/answers/query.ts'
 import { placeOf } from '../../node/answers/conditions.ts'
@@ -50,7 +50,6 @@ import {
 } from './pages.ts'
 import {
   type AskedItems,
-  At,
   CollectionParams,
   CollectionsQuery,
   FeatureQuery,
@@ -60,6 +59,7 @@ import {
   limitOf,
   mostCollections,
   needCrs84,
+  TileQuery,
 } from './request.ts'
 
 const openApi = 'application/vnd.oai.openapi+json;version=3.0'
@@ -334,20 +334,22 @@ function registerTiles(app: FastifyInstance, context: ReplicaContext, deps: Feat
     x: number('Column.'),
     y: number('Row, from the north.'),
   })
-  const query = Type.Object({ at: At }, { additionalProperties: false })
   app.get(
     '/ogc/collections/:collection/tiles/:z/:x/:y.mvt',
-    { config: { right: 'read', runs: true }, schema: { params, querystring: query } },
+    { config: { right: 'read', runs: true }, schema: { params, querystring: TileQuery } },
     async (request, reply) => {
       const { z, x, y } = request.params as Static<typeof params> // validated
-      const { at } = request.query as Static<typeof query> // validated
+      const { at, properties } = request.query as Static<typeof TileQuery> // validated
       const tile = { z: Number(z), x: Number(x), y: Number(y) }
       if (!isTile(tile)) throw new NodeError('ObjectNotFound', `There is no tile ${z}/${x}/${y}.`)
       const { view } = await collectionView(context, request, at)
       noteBlock(reply, view)
-      const tag = answerTag(deps.engine.dialect, { tile: [view.block.hash, ...Object.values(tile)] })
+      const fields = tileFields(view, properties)
+      const columns = fields.map(({ name }) => name)
+      const tag = answerTag(deps.engine.dialect, { tile: [view.block.hash, ...Object.values(tile)], columns })
       if (isUnchanged(request, reply, tag)) return reply.code(304).send()
-      const bytes = await featureTile(deps, view, { tile, caller: callerOf(context, request, reply) })
+      const { bytes, left } = await featureTile(deps, view, { tile, fields, caller: callerOf(context, request, reply) })
+      if (left > 0) void reply.header('properties-left-out', left)
       return bytes.length === 0 ? reply.code(204).send() : reply.type('application/vnd.mapbox-vector-tile').send(bytes)
     },
   )

@@ -2,7 +2,7 @@
 // for many rows: node/machine/work/jobs.ts does it beside the event loop.
 
 import { canonicalBytes } from '../base/json/canonical.ts'
-import { parseJson } from '../base/json/json.ts'
+import { jsonText, parseJson } from '../base/json/json.ts'
 import { decodeUtf8 } from '../base/bytes.ts'
 import type { JsonValue } from '../base/json/value.ts'
 import { NodeError } from '../base/errors.ts'
@@ -25,27 +25,28 @@ export function featureTexts(rows: Uint8Array, columns: FeatureColumns): string[
   return rowsOf(rows).map((row) => featureText(row, columns))
 }
 
-/** A vector tile, the columns whose values its features show, and the geometries of those whose rows hold none, by id. */
+/** A vector tile, its columns, the id first, with a letter of each kind, and the geometries of rows that hold none, by id. */
 export interface TileOf {
   readonly tile: TileAddress
-  readonly id: string
-  /** A text. */
-  readonly name: string | undefined
+  readonly columns: readonly string[]
+  readonly kinds: string
   readonly points: ReadonlyMap<number, object> | undefined
 }
 
-/** The vector tile of rows of id, geometry and, where it is shown, name. Throws as `featureTexts`. */
-export function tileOfRows(rows: Uint8Array, of: TileOf): Uint8Array {
-  const features = rowsOf(rows).flatMap(([number, text, called]): TileFeature[] => {
-    const id = Number(textOf(number ?? null))
+/** The vector tile of rows of id, geometry and the other columns. Throws as `featureTexts`. */
+export function tileOfRows(rows: Uint8Array, { tile, columns, kinds, points }: TileOf): ReturnType<typeof encodeTile> {
+  const features = rowsOf(rows).flatMap(([number = null, text, ...cells]): TileFeature[] => {
+    const id = Number(jsonText(number))
     const geometry: object | undefined =
-      of.points?.get(id) ?? (typeof text === 'string' ? JSON.parse(checked(text)) : undefined)
+      points?.get(id) ?? (typeof text === 'string' ? JSON.parse(checked(text)) : undefined)
     if (geometry === undefined) return []
-    const named = of.name !== undefined && typeof called === 'string' ? { [of.name]: called } : {}
-    return [{ id, geometry, properties: { [of.id]: id, ...named } }]
+    const properties = [number, ...cells].map((cell, at) =>
+      cell === null ? undefined : `${kinds[at]}${typeof cell === 'string' ? cell : jsonText(cell)}`,
+    )
+    return [{ id, geometry, properties }]
   })
   // Points lie within the tile already, each once.
-  return encodeTile(features, of.tile, of.points === undefined)
+  return encodeTile(features, columns, { tile, wrap: points === undefined })
 }
 
 function rowsOf(bytes: Uint8Array): readonly (readonly JsonValue[])[] {

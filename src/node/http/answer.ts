@@ -253,7 +253,7 @@ export function registerCompression(app: FastifyInstance): void {
 
 function isText(reply: FastifyReply): boolean {
   // Events leave one by one: what an encoder keeps back comes late.
-  return /^(?:application\/(?:x-nd|[\w.-]+\+)?json|text\/(?!event-stream))/.test(
+  return /^(?:application\/(?:(?:x-nd|[\w.-]+\+)?json|vnd\.mapbox-vector-tile)|text\/(?!event-stream))/.test(
     String(reply.getHeader('content-type') ?? ''),
   )
 }

@@ -11,7 +11,7 @@ import type { FindPath } from './request-target.ts'
 
 const exposedHeaders =
   'Answer-Stability, ETag, Link, Location, Dataset-Head, Query-Scan, Retry-After, Request-Id, Result-Truncated, ' +
-  'Idempotent-Replayed, Ingest-Warnings, Preference-Applied, Ledger-Quorum'
+  'Idempotent-Replayed, Ingest-Warnings, Preference-Applied, Properties-Left-Out, Ledger-Quorum'
 
 type OriginContext = Pick<HttpContext, 'loopbackOnly' | 'allowedHosts' | 'corsOrigins'>
 

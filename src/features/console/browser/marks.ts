@@ -2,7 +2,7 @@
 
 import type { Mark } from '../charts/marks.ts'
 
-const svgNames = new Set(['svg', 'path', 'rect'])
+const svgNames = new Set(['svg', 'g', 'path', 'rect'])
 
 export function elementOf({ name, attributes, children }: Mark): Element {
   const made = svgNames.has(name)

@@ -30,7 +30,7 @@ function namesOf(body: unknown, list: string, name: string): readonly string[] {
   return names.filter((text) => typeof text === 'string')
 }
 
-function once<T>(make: () => Promise<T>): () => Promise<T> {
+export function once<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined
   return () => (made ??= make())
 }

@@ -1,9 +1,9 @@
 // Charts in a browser: values are read off them, and of an answer another chart can be chosen. What was chosen stands in the
 // address behind `#`, by names, so that it holds when the statement runs again. Charts that come later are found by themselves.
 
+import { type Answer, answerOf } from '../browser/answer-table.ts'
 import { elementOf } from '../browser/marks.ts'
 import { addReading } from '../browser/reading.ts'
-import type { AnswerColumn, Rows } from '../charts/cells.ts'
 import { automaticChoice, axesOf, type ChartKind, chartKinds, type Choice, mostCharts } from '../charts/choice.ts'
 import { chartMarks } from '../charts/draw.ts'
 import { chartsOf } from '../charts/points.ts'
@@ -19,24 +19,6 @@ export function start(main: HTMLElement): void {
   }
   new MutationObserver(findCharts).observe(main, { childList: true, subtree: true })
   findCharts()
-}
-
-interface Answer {
-  readonly columns: readonly AnswerColumn[]
-  readonly rows: Rows
-}
-
-/** The answer as the table of the page shows it. */
-function answerOf(table: HTMLTableElement): Answer {
-  const columns = [...(table.tHead?.rows[0]?.cells ?? [])].map((head) => ({
-    name: head.firstChild?.textContent ?? '',
-    type: head.querySelector('small')?.textContent ?? '',
-    isNumber: head.classList.contains('number'),
-  }))
-  const rows = [...(table.tBodies[0]?.rows ?? [])].map(({ cells }) =>
-    [...cells].map((cell) => (cell.classList.contains('null') ? undefined : (cell.textContent ?? ''))),
-  )
-  return { columns, rows }
 }
 
 const kindTexts = { automatic: 'automatic', line: 'line', bars: 'bars', dots: 'dots', map: 'map', none: 'none' }

@@ -2,6 +2,8 @@
 // a feature are read off by pointer, those of dots by buttons too; a feature leads to its row. Maps that come later (a new
 // answer, newer features) are found by themselves.
 
+import { addColours, type Dot } from '../browser/map-colours.ts'
+import { type MapValues, mapValues } from '../browser/map-values.ts'
 import { defined } from '../../../libraries/base/collections.ts'
 
 const mostZoom = 32
@@ -45,9 +47,11 @@ function addControls(svg: SVGSVGElement): void {
   mark.classList.add('picked')
   svg.append(mark)
   const dots = dotsOf(svg)
+  const shapes = [...svg.querySelectorAll<SVGElement>('[data-row]')].map(({ dataset }) => dataset['row'] ?? '')
+  const values = mapValues(svg, [...dots.map(({ row }) => row), ...shapes])
   const read = (dot: Dot | undefined, row = dot?.row): void => {
     mark.setAttribute('d', dot === undefined ? '' : `M${dot.x} ${dot.y}h0`)
-    note.textContent = featureText(svg, row)
+    note.textContent = featureText(values, row)
   }
   let at = -1
   const step = (by: number): void => {
@@ -56,8 +60,10 @@ function addControls(svg: SVGSVGElement): void {
   }
   const steps = dots.length === 0 ? undefined : step
   const box = controls({ zoomBy, move, showAll: () => look(whole.x, whole.y, whole.zoom), ...defined({ step: steps }) })
-  box.append(note)
+  box.append(addColours(svg, dots, values), note)
   svg.before(box)
+  for (const type of ['focusin', 'pointerenter']) box.addEventListener(type, () => void values.load())
+  svg.addEventListener('pointerenter', () => void values.load())
   svg.addEventListener('pointerleave', () => read(undefined))
   svg.addEventListener(
     'wheel',
@@ -95,23 +101,16 @@ function rowAt(svg: SVGSVGElement, dots: readonly Dot[], event: MouseEvent): str
 }
 
 /** So many values of a feature are told at a glance. */
-const saidCells = 5
+const saidCells = 6
 
-/** What the page shows of a feature: the first cells of its row, where it has it. */
-function featureText(svg: SVGSVGElement, row: string | undefined): string {
-  if (row === undefined) return ''
-  const found = document.querySelector<HTMLTableRowElement>(`#row-${row}`)
-  const heads = found?.closest('table')?.tHead?.rows[0]?.cells
-  if (!found || !heads || svg.dataset['rows'] !== '#row-') return `offset ${row}`
-  const said = [...found.cells].slice(0, saidCells)
-  return said.map((cell, at) => `${heads[at]?.firstChild?.textContent} ${cell.textContent}`).join(' · ')
-}
-
-/** A dot of the picture, in its own units. */
-interface Dot {
-  readonly x: number
-  readonly y: number
-  readonly row: string
+/** The first values of a feature, once they are there. */
+function featureText({ columns, cells }: MapValues, row: string | undefined): string {
+  const values = cells.get(row ?? '')
+  if (values === undefined) return row === undefined ? '' : `offset ${row}`
+  return columns
+    .slice(0, saidCells)
+    .map(({ name }, at) => `${name} ${values[at] ?? 'null'}`)
+    .join(' · ')
 }
 
 function dotsOf(svg: SVGSVGElement): readonly Dot[] {

@@ -48,7 +48,7 @@ const jobs = {
   /** Rows as GeoJSON features. Throws as `featureTexts`. */
   features: (bytes: Uint8Array, columns: FeatureColumns): string[] => featureTexts(bytes, columns),
   /** Rows as a vector tile. Throws as `tileOfRows`. */
-  tile: (bytes: Uint8Array, of: TileOf): Uint8Array => tileOfRows(bytes, of),
+  tile: (bytes: Uint8Array, of: TileOf): ReturnType<typeof tileOfRows> => tileOfRows(bytes, of),
   /** Where and when the rows of a slice are. Throws NodeError `SqlValue` for a text that is no geometry; DecodeError. */
   spatialIndex: (bytes: Uint8Array, columns: IndexedColumns): Promise<SliceIndex> => indexSlice(bytes, columns),
   /** What is wrong with a slice as its block describes it. */

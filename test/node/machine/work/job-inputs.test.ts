@@ -54,8 +54,8 @@ const inputs: { readonly [K in JobKind]: { readonly bytes: Uint8Array; readonly 
     bytes: features,
     settings: {
       tile: { z: 0, x: 0, y: 0 },
-      id: 'n',
-      name: undefined,
+      columns: ['n'],
+      kinds: 'i',
       points: new Map([[1, { type: 'Point', coordinates: [1, 2] }]]),
     },
   },
