@@ -205,6 +205,7 @@ export class Gateway {
         format: request.format,
         dialect: controls.dialect,
         first: producer?.first ?? 0,
+        decides: chain?.aspects.schema === undefined,
         rights,
       },
     )

@@ -1,9 +1,11 @@
 // Where records end in a body of cells that has no end and comes in chunks: nothing is read but line ends and quotes.
 
-import type { RecordEnds } from '../../base/line-ends.ts'
+import type { RecordEnds } from '../line-ends.ts'
 import { NodeError } from '../../base/errors.ts'
 import { type CellSigns, CsvCells, CsvFramer, isBlankLine } from './cells.ts'
 import { separatorOfLine } from './other-separator.ts'
+
+const newline = 0x0a
 
 /**
  * Of a body of cells that begins with `header`; a header of no bytes is the one that is looked for. Throws NodeError
@@ -12,34 +14,31 @@ import { separatorOfLine } from './other-separator.ts'
 export function cellEnds(signs: CellSigns, header: Uint8Array): RecordEnds {
   if (separatorOfLine(header, 0, header.length - 1) !== undefined) {
     throw new NodeError('InvalidParameter', 'A stream begins with its header, and this one with sep=.', {
-      hint: 'Leave the line out, and say delimiter, percent-encoded: delimiter=%3B.',
+      hint: 'Leave the line out, and say the sign in it: delimiter=%3B.',
     })
   }
   const framer = new CsvFramer(signs)
-  const isOneColumn = header.length > 0 && cellCount(signs, header) === 1
+  const cells = new CsvCells(signs)
+  // A header that cannot be split is refused when it is read.
+  const isSplit = header.length > 0 && cells.split(header, 0, header.length - 1) === undefined
+  const isOneColumn = isSplit && cells.count === 1
   let isOpen = false
   return {
+    begin: (bytes) => framer.begin(bytes, 0),
     next: (bytes, at) => {
       if (at >= bytes.length) return -1
       const start = isOpen ? at : framer.begin(bytes, at)
       if (start < 0) return -1
       const end = framer.end(bytes, start)
       isOpen = end < 0
-      return end
+      if (isOpen) return -1
+      framer.line += 1
+      return end + 1
     },
     // As in a body whose media type says that it has a header: where records have one cell, a blank line is one.
-    isBlank: (bytes, from, to) => !isOneColumn && isBlankLine(bytes, from, to),
+    isBlank: (bytes, from, to) => !isOneColumn && isBlankLine(bytes, from, bytes[to - 1] === newline ? to - 1 : to),
+    get isSwallowing() {
+      return isOpen && framer.inQuotes && framer.line > framer.quoteLine
+    },
   }
-}
-
-function cellCount(signs: CellSigns, header: Uint8Array): number {
-  const ends = cellEnds(signs, new Uint8Array(0))
-  const cells = new CsvCells(signs)
-  for (let at = 0, end = 0; end >= 0; at = end + 1) {
-    end = ends.next(header, at)
-    if (ends.isBlank(header, at, end)) continue
-    // A header that cannot be split is refused when it is read.
-    return cells.split(header, at, end) === undefined ? cells.count : 0
-  }
-  return 0
 }

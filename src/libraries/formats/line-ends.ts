@@ -3,20 +3,24 @@
 
 /** Finds ends of records in the chunks of one body without end. */
 export interface RecordEnds {
-  /** Index of the line end of the record that is open, at or after `at`; -1 where the bytes end first. */
+  /** Index after the record that is open, its line end included; -1 where the bytes end first. */
   next(bytes: Uint8Array, at: number): number
-  /** `bytes[from, to)`, without its line end, is no record: it uses up a number alone. */
+  /** `bytes[from, to)` is no record: it uses up a number alone. */
   isBlank(bytes: Uint8Array, from: number, to: number): boolean
+  /** Index where the first record of a body begins, behind lines that are none. */
+  begin?(bytes: Uint8Array): number
+  /** The record that is open has taken in lines behind a quote that is not closed. */
+  readonly isSwallowing?: boolean
 }
 
 const newline = 0x0a
 
 const lines: RecordEnds = {
-  next: (bytes, at) => bytes.indexOf(newline, at),
+  next: (bytes, at) => bytes.indexOf(newline, at) + 1 || -1,
   isBlank: (bytes, from, to) => {
     for (let at = from; at < to; at++) {
       const byte = bytes[at]
-      if (byte !== 0x20 && byte !== 0x09 && byte !== 0x0d) return false
+      if (byte !== 0x20 && byte !== 0x09 && byte !== 0x0d && byte !== newline) return false
     }
     return true
   },
