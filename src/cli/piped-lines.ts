@@ -64,7 +64,9 @@ export function pipeEnds(
 ): RecordEnds {
   if (header.length > 0) ends?.(header, dialect)
   // Whether it is a header the node says: a blank line is no record yet.
-  return ends?.(noBytes, dialect) ?? lineEnds()
+  const behind = ends?.(noBytes, dialect) ?? lineEnds
+  for (let at = 0; at >= 0 && at < header.length;) at = behind.next(header, at)
+  return behind
 }
 
 /** Batches of the records of `input`, none without a record; while one is being sent nothing more is read. */
@@ -101,7 +103,7 @@ export async function* cutInput(input: Readable, options: CutOptions): AsyncGene
         cutter.end()
         hasEnded = true
       } else {
-        options.onHeld(cutter.heldBytes)
+        options.onHeld(cutter.heldBytes - (rows > 0 ? cutter.header.length : 0))
         next ??= chunks.next()
         const dueMs = Math.min(firstMs + mostAgeMs, quotedMs + recordMs)
         const chunk = await (dueMs === never ? next : within(next, dueMs - nowMs, clock))
@@ -117,6 +119,7 @@ export async function* cutInput(input: Readable, options: CutOptions): AsyncGene
     const [headerBytes, lines] = [bytes.length, newlines(bytes)]
     if (rows === 0 && headerBytes > 0) yield { bytes, headerBytes, rows, lines, linesTo: lines, isLast: true }
   } finally {
+    options.onHeld(0)
     // A reader that has stopped does not wait for the other side to end.
     input.destroy()
   }

@@ -193,8 +193,10 @@ async function* sendAll(sending: Sending, sources: Sources): AsyncGenerator<Inge
   let missing = about === undefined
   // The node says of the first batch of CSV whether its first record was a header.
   const learned = { header: sending.options.header }
-  const batches =
-    'piped' in sources ? pipedBatches(sending, { format: sources.piped, about, learned }) : fileBatches(sources.files)
+  const batches: AsyncGenerator<Batch> | readonly Batch[] =
+    'piped' in sources
+      ? pipedBatches(sending, { format: sources.piped, about, learned })
+      : sources.files.map((source) => ({ source, isOnly: sources.files.length === 1 }))
   for await (const batch of batches) {
     const item = await sendSource(sending, batch, { missing, header: learned.header })
     learned.header ??= 'piped' in sources ? textAt(item.receipt, 'csvHeader') : undefined
@@ -223,15 +225,7 @@ async function demandDataset({ client, path, options, dataset }: Sending): Promi
   }
 }
 
-function fileBatches(files: readonly IngestSource[]): readonly Batch[] {
-  return files.map((source) => ({ source, isOnly: files.length === 1 }))
-}
-
-interface Piped {
-  readonly format: StreamFacts
-  readonly about: JsonValue | undefined
-  readonly learned: { readonly header: string | undefined }
-}
+type Piped = Readonly<{ format: StreamFacts; about: JsonValue | undefined; learned: { header: string | undefined } }>
 
 /** The records of a pipe as batches. Cells that begin with a header have it in each of them. */
 async function* pipedBatches({ options, stop }: Sending, { format, about, learned }: Piped): AsyncGenerator<Batch> {
@@ -244,18 +238,17 @@ async function* pipedBatches({ options, stop }: Sending, { format, about, learne
   const mayHaveHeader = format.hasHeader === true && (options.header ?? given['header']) !== 'absent'
   const decides = memberAt(about, 'columns') === undefined
   const status = createStatusLine()
-  const onHeld = (bytes: number): void => status.show(`stdin  ${bytes} bytes wait for what comes next`)
+  const onHeld = (bytes: number): void =>
+    bytes === 0 ? status.clear() : status.show(`stdin  ${bytes} bytes wait for what comes next`)
   const cut = { format, dialect, mayHaveHeader, decides, mostRows, mostAgeMs, stop, onHeld }
   let number = 0
   for await (const { bytes, headerBytes, rows, lines, linesTo, isLast } of cutInput(process.stdin, cut)) {
     status.clear()
-    number++
-    const isFirst = number === 1
+    const isFirst = ++number === 1
     const isOnly = isLast && isFirst
     // What is no header is a row of the first batch; lines to be skipped come once.
     const isHeader = isFirst || headerBytes === 0 || learned.header === 'present'
-    const headerAt = isHeader ? (pipeEnds(cut).begin?.(bytes) ?? 0) : headerBytes
-    const start = isFirst ? 0 : headerAt
+    const start = isFirst ? 0 : isHeader ? (pipeEnds(cut).begin?.(bytes) ?? 0) : headerBytes
     const source = bytesSource(isOnly ? 'stdin' : `stdin, batch ${number}`, format, bytes.subarray(start))
     const place = { records: isHeader ? rows : rows + 1, lines: lines - newlines(bytes.subarray(start, headerBytes)) }
     const skips = !isFirst && dialect?.skipped !== undefined

@@ -65,7 +65,8 @@ export class LineBatch {
     if (line < next) return undefined
     for (const { number, start, end } of this.#records()) {
       next += newlines(this.bytes.subarray(start, end))
-      if (line < next) return number
+      // One that ends before a separator may end within a line.
+      if (line < next || (line === next && this.bytes[end - 1] !== newline)) return number
     }
     return this.last
   }

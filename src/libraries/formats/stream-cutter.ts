@@ -34,14 +34,13 @@ export interface CutterOptions {
 export class StreamCutter {
   readonly #options: CutterOptions
   readonly #ready: LineBatch[] = []
-  /** The record that names the columns, with its line end; undefined until it has come. */
+  /** The record that names the columns, with its line end and lines before it; undefined until it has come. */
   #header: Uint8Array | undefined
   #ends: RecordEnds
   /** Whole records of the batch. */
   readonly #pieces = new GatheredBytes()
   #mostRows: number
   #first: number
-  /** Number of the record that is coming. */
   #next: number
   #rows = 0
   /** What has come of the next record. */
@@ -77,7 +76,7 @@ export class StreamCutter {
     return this.#tail.bytes > 0 && this.#ends.isSwallowing === true
   }
 
-  /** The record that names the columns, once it has come. */
+  /** The record that names the columns, behind lines that are none, once it has come. */
   get header(): Uint8Array {
     return this.#header ?? noBytes
   }
@@ -146,12 +145,12 @@ export class StreamCutter {
       const line = this.#tail.joined(noBytes, chunk.subarray(at, end))
       this.#tail.clear()
       at = end
-      if (this.#isBlank(line)) {
-        this.#heldBytes -= line.length
-        continue
-      }
-      this.#header = line
-      this.#ends = this.#options.ends(line)
+      const isBlank = this.#isBlank(line)
+      this.#pieces.add(line)
+      if (isBlank) continue
+      this.#header = this.#pieces.joined(noBytes, noBytes)
+      this.#pieces.clear()
+      this.#ends = this.#options.ends(this.#header)
       return at
     }
     this.#keep(chunk.subarray(at))
@@ -174,10 +173,10 @@ export class StreamCutter {
   }
 
   #keep(rest: Uint8Array): void {
-    if (rest.length === 0) return
     this.#tail.add(rest)
     const { recordBytes } = this.#options
-    if (this.#tail.bytes <= recordBytes) return
+    const bytes = this.#tail.bytes + (this.#header === undefined ? this.#pieces.bytes : 0)
+    if (bytes <= recordBytes) return
     const what = this.#header === undefined ? 'The header' : `Record ${this.#next}`
     const record = this.#header === undefined ? {} : { record: this.#next }
     throw new NodeError('RecordsDoNotFit', `${what} is longer than ${recordBytes} bytes.`, {

@@ -92,7 +92,6 @@ export class IngestStream {
   #bodyError: unknown
   /** When the first record of the open batch came, and the last bytes, by the monotonic clock. */
   #openedMs: number | undefined
-  /** The open batch is cut when its first record is as old as this. */
   #ageMs: number
   #heardMs: number
   #rightsMs: number

@@ -114,7 +114,7 @@ export const ndjson: EndlessFormat = {
   example: `${record}\n`,
   isLines: true,
   nesting: 'objects',
-  ends: lineEnds,
+  ends: () => lineEnds,
   createReader: (options) => new LineReader(options),
   createInferrer: (options) => new ObjectInferrer(options, new LineFramer()),
 }
