@@ -45,7 +45,7 @@ export interface CutOptions {
 }
 
 interface CutBatch {
-  /** What may be a header, and whole records, each with its line end; the last of the input may have none. */
+  /** What may be a header, and whole records, each with its line end. */
   readonly bytes: Uint8Array
   readonly headerBytes: number
   /** Records and lines of the pipe before its records; the header is no record. */

@@ -145,9 +145,8 @@ export class StreamCutter {
       const line = this.#tail.joined(noBytes, chunk.subarray(at, end))
       this.#tail.clear()
       at = end
-      const isBlank = this.#isBlank(line)
       this.#pieces.add(line)
-      if (isBlank) continue
+      if (this.#isBlank(line)) continue
       this.#header = this.#pieces.joined(noBytes, noBytes)
       this.#pieces.clear()
       this.#ends = this.#options.ends(this.#header)

@@ -49,9 +49,10 @@ export function cellEnds(signs: CellSigns, header: Uint8Array): RecordEnds {
 /** Index of the first record that is no blank line. */
 function firstRecord(signs: CellSigns, bytes: Uint8Array): number {
   const framer = new CsvFramer(signs)
-  for (let at = framer.begin(bytes, 0); at >= 0; framer.line += 1) {
+  for (let at = framer.begin(bytes, 0); at >= 0;) {
     const end = framer.end(bytes, at)
     if (end < 0 || !isBlankLine(bytes, at, end)) return at
+    framer.line += 1
     at = framer.begin(bytes, end + 1)
   }
   return bytes.length
