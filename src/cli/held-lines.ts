@@ -1,10 +1,9 @@
 // Lines of an input that has no end, numbered, and held until the node has said that they are durable: what a connection
 // that breaks is sent again from. While too much is held nothing more is read.
 
-import { lineFeed } from './piped-lines.ts'
-
 /** Bytes held before the input is paused. */
 const mostBytes = 16 * 1024 * 1024
+const lineFeed = 0x0a
 
 interface HeldPiece {
   /** Number of its first line, and of the line after its last. */

@@ -1,208 +1,163 @@
-// A pipe of lines that need not end, cut into batches by rows, bytes and age: each with the place in the pipe where it begins.
+// A pipe of records that need not end, cut into batches by rows, bytes and age: each with the place in the pipe where it begins.
 // At a signal nothing more is read, and what was read is the last batch.
 
 import { fstatSync } from 'node:fs'
 import type { Readable } from 'node:stream'
-import type { FormatFacts } from '../libraries/formats/format.ts'
+import { NodeError } from '../libraries/base/errors.ts'
+import { lineEnds, type RecordEnds } from '../libraries/formats/line-ends.ts'
+import type { Dialect } from '../libraries/formats/dialect/dialect.ts'
+import type { StreamFacts } from '../libraries/formats/format.ts'
+import { newlines } from '../libraries/formats/line-batch.ts'
+import { decidingMs, decidingRows, recordMs, StreamCutter } from '../libraries/formats/stream-cutter.ts'
 import { formatsBut } from '../app/formats.ts'
 import { defaultFormat } from '../libraries/formats/registry.ts'
-import { systemClock } from '../index.ts'
+import { type Clock, systemClock } from '../index.ts'
+import { CommandFailure, exitCodes } from './failure.ts'
+import { withFlags } from './problem.ts'
 
-/** Stdin that another program writes, in a format that can be cut into batches while it comes. */
-export interface PipedLines {
-  readonly format: FormatFacts
-  readonly isCsv: boolean
-}
-
-/** What FILE (`-`: stdin) is, where it is such a pipe. */
-export function pipedLines(file: string, name: string = defaultFormat.name): PipedLines | undefined {
+/** The format of FILE (`-`: stdin), where it is a pipe that can be cut into batches while it comes. */
+export function pipedFormat(file: string, name: string = defaultFormat.name): StreamFacts | undefined {
   const format = formatsBut([]).named(name)
-  if (file !== '-' || format.kind === 'file' || !format.isLines || fstatSync(process.stdin.fd).isFile())
-    return undefined
-  return { format, isCsv: format.hasHeader === true }
+  const isPiped = file === '-' && !fstatSync(process.stdin.fd).isFile()
+  return isPiped && format.kind === 'stream' && format.isLines ? format : undefined
 }
 
-/** A batch is sent at this size even where its rows are few. */
-const mostBytes = 8 * 1024 * 1024
-export const lineFeed = 0x0a
-const quote = 0x22
+/** What a record has at most, whatever the node takes: it is held until it ends. */
+const recordBytes = 64 * 1024 * 1024
+const noBytes = new Uint8Array(0)
+const never = Number.POSITIVE_INFINITY
 
-interface CutOptions {
+export interface CutOptions {
+  readonly format: StreamFacts
+  readonly dialect: Dialect | undefined
+  /** The first record may be a header: it is no batch alone. */
+  readonly mayHaveHeader: boolean
+  /** The first batch decides the types of columns. */
+  readonly decides: boolean
   readonly mostRows: number
   /** Time from the first record of a batch until it is sent. */
   readonly mostAgeMs: number
-  /** Line ends within quotes belong to a cell. */
-  readonly isCsv: boolean
+  /** Is told how many bytes wait for what comes behind them. */
+  readonly onHeld: (bytes: number) => void
   /** Aborts: nothing more is read. */
   readonly stop: AbortSignal
-}
-
-/** What stands before a batch. */
-export interface PipePlace {
-  /** Lines that are not blank; the first may be a header. */
-  readonly rows: number
-  readonly lines: number
+  readonly clock?: Clock
 }
 
 interface CutBatch {
-  /** Whole records, each with its line end; the last of the input may have none. */
+  /** What may be a header, and whole records, each with its line end. */
   readonly bytes: Uint8Array
-  readonly before: PipePlace
+  readonly headerBytes: number
+  /** Records and lines of the pipe before its records; the header is no record. */
+  readonly rows: number
+  readonly lines: number
+  /** Lines up to its end. */
+  readonly linesTo: number
   /** The input has ended and this is all that was left of it. */
   readonly isLast: boolean
 }
 
-/** Batches of the lines of `input`, none without a row; while one is being sent nothing more is read. */
+/** Where records end in a pipe of `format`. Throws NodeError `InvalidParameter` for a header that is none. */
+export function pipeEnds(
+  { format: { ends }, dialect }: Pick<CutOptions, 'format' | 'dialect'>,
+  header: Uint8Array = noBytes,
+): RecordEnds {
+  if (header.length > 0) ends?.(header, dialect)
+  // Whether it is a header the node says: a blank line is no record yet.
+  const behind = ends?.(noBytes, dialect) ?? lineEnds
+  for (let at = 0; at >= 0 && at < header.length;) at = behind.next(header, at)
+  return behind
+}
+
+/** Batches of the records of `input`, none without a record; while one is being sent nothing more is read. */
 export async function* cutInput(input: Readable, options: CutOptions): AsyncGenerator<CutBatch> {
-  const chunks = chunksUntil(input, options.stop)
+  const { clock = systemClock, stop, mostRows, decides, mayHaveHeader: hasHeader } = options
+  const firstRows = decides ? Math.max(mostRows, decidingRows) : mostRows
+  const ends = (header: Uint8Array): RecordEnds => pipeEnds(options, header)
+  const cutter = new StreamCutter({ first: 0, mostRows, firstRows, recordBytes, ends, hasHeader })
+  const chunks = chunksUntil(input, stop)
+  let next: Promise<IteratorResult<Uint8Array | 'stopped'>> | undefined
+  let [rows, linesTo, hasEnded] = [0, 0, false]
+  let fault: unknown
+  let mostAgeMs = decides ? Math.max(options.mostAgeMs, decidingMs) : options.mostAgeMs
+  // When the first record of the batch came, and a quote that takes lines in.
+  let [firstMs, quotedMs] = [never, never]
   try {
-    yield* cutChunks(chunks, options)
+    for (;;) {
+      const nowMs = clock.monotonicMs()
+      firstMs = cutter.isOpen ? Math.min(firstMs, nowMs) : never
+      quotedMs = cutter.isSwallowing ? Math.min(quotedMs, nowMs) : never
+      const isStuck = nowMs >= quotedMs + recordMs
+      const batch = cutter.take(hasEnded || isStuck || nowMs >= firstMs + mostAgeMs)
+      if (batch !== undefined) {
+        const { bytes, headerBytes } = batch
+        const lines = rows === 0 ? newlines(cutter.header) : linesTo
+        linesTo = lines + newlines(bytes.subarray(headerBytes))
+        yield { bytes, headerBytes, rows, lines, linesTo, isLast: hasEnded && !cutter.isOpen }
+        rows += batch.rows
+        mostAgeMs = options.mostAgeMs
+        firstMs = quotedMs = never
+      } else if (hasEnded) break
+      else if (isStuck) {
+        // Nothing behind the quote is a record: the node refuses it, by its place.
+        cutter.end()
+        hasEnded = true
+      } else {
+        options.onHeld(cutter.heldBytes - (rows > 0 ? cutter.header.length : 0))
+        next ??= chunks.next()
+        const dueMs = Math.min(firstMs + mostAgeMs, quotedMs + recordMs)
+        const chunk = await (dueMs === never ? next : within(next, dueMs - nowMs, clock))
+        if (chunk === undefined) continue
+        next = undefined
+        if (chunk.value !== 'stopped') fault = faultIn(cutter, chunk.done === true ? 'end' : chunk.value)
+        hasEnded = chunk.done === true || chunk.value === 'stopped' || fault !== undefined
+      }
+    }
+    if (fault !== undefined) throw fault
+    // What may be a header is what there is.
+    const { header: bytes } = cutter
+    const [headerBytes, lines] = [bytes.length, newlines(bytes)]
+    if (rows === 0 && headerBytes > 0) yield { bytes, headerBytes, rows, lines, linesTo: lines, isLast: true }
   } finally {
+    options.onHeld(0)
     // A reader that has stopped does not wait for the other side to end.
     input.destroy()
   }
 }
 
+/** What is wrong with the record that `chunk` goes on with, where nothing behind it can be judged. */
+function faultIn(cutter: StreamCutter, chunk: Uint8Array | 'end'): unknown {
+  try {
+    if (chunk === 'end') cutter.end()
+    else cutter.push(chunk)
+    return undefined
+  } catch (error) {
+    if (!(error instanceof NodeError)) throw error
+    const hint = withFlags(error.details.hint ?? '')
+    return new CommandFailure(exitCodes.refused, error.message, { hint, kind: error.kind, cause: error })
+  }
+}
+
 /** What comes until the end of the input, or until `stop` aborts: then `stopped` is the last. */
 export async function* chunksUntil(input: Readable, stop: AbortSignal): AsyncGenerator<Uint8Array | 'stopped'> {
-  const chunks = input[Symbol.asyncIterator]() as AsyncIterator<Uint8Array> // no encoding is set
-  for (;;) {
-    const next = chunks.next()
-    const chunk = await orStopped(next, stop)
-    if (chunk === 'stopped') {
-      // The input is destroyed under this read.
-      next.catch(() => {})
-      yield 'stopped'
-      return
-    }
-    if (chunk.done === true) return
-    yield chunk.value
+  const onStop = (): unknown => input.destroy()
+  stop.addEventListener('abort', onStop, { once: true })
+  if (stop.aborted) onStop()
+  try {
+    for await (const chunk of input) yield chunk as Uint8Array // no encoding is set
+  } catch (error) {
+    // It was destroyed under a read.
+    if (!stop.aborted) throw error
   }
-}
-
-/** What `next` gives, unless `stop` aborts before; it leaves nothing behind, however often it is asked. */
-function orStopped<T>(next: Promise<T>, stop: AbortSignal): Promise<T | 'stopped'> {
-  return new Promise((resolve, reject) => {
-    const onStop = (): void => resolve('stopped')
-    if (stop.aborted) onStop()
-    stop.addEventListener('abort', onStop, { once: true })
-    void next.then(resolve, reject).finally(() => stop.removeEventListener('abort', onStop))
-  })
-}
-
-async function* cutChunks(
-  chunks: AsyncGenerator<Uint8Array | 'stopped'>,
-  options: CutOptions,
-): AsyncGenerator<CutBatch> {
-  const lines = new Lines(options.isCsv)
-  let before: PipePlace = { rows: 0, lines: 0 }
-  let next: Promise<IteratorResult<Uint8Array | 'stopped'>> | undefined
-  let hasEnded = false
-  let firstAtMs: number | undefined
-  for (;;) {
-    const isFull = lines.rows >= options.mostRows || lines.bytes >= mostBytes
-    const ageMs = firstAtMs === undefined ? 0 : systemClock.monotonicMs() - firstAtMs
-    if (lines.rows > 0 && (isFull || hasEnded || ageMs >= options.mostAgeMs)) {
-      const { bytes, rows } = lines.take(options.mostRows)
-      yield { bytes, before, isLast: hasEnded && lines.rows === 0 }
-      before = { rows: before.rows + rows, lines: before.lines + lineEnds(bytes) }
-      firstAtMs = lines.rows > 0 ? systemClock.monotonicMs() : undefined
-      continue
-    }
-    if (hasEnded) return
-    next ??= chunks.next()
-    const chunk = await (firstAtMs === undefined ? next : within(next, options.mostAgeMs - ageMs))
-    if (chunk === undefined) continue
-    next = undefined
-    if (chunk.done === true) {
-      hasEnded = true
-      lines.end()
-    } else if (chunk.value === 'stopped') hasEnded = true
-    else lines.add(chunk.value)
-    if (lines.rows > 0) firstAtMs ??= systemClock.monotonicMs()
-  }
-}
-
-/** The first line of CSV with its line end; line ends within quotes belong to a cell. */
-export function firstRecord(csv: Uint8Array): Uint8Array {
-  let isQuoted = false
-  for (const [at, byte] of csv.entries()) {
-    if (byte === quote) isQuoted = !isQuoted
-    if (byte === lineFeed && !isQuoted) return csv.subarray(0, at + 1)
-  }
-  return csv
-}
-
-/** Line feeds in `bytes`. */
-export function lineEnds(bytes: Uint8Array): number {
-  let count = 0
-  for (const byte of bytes) if (byte === lineFeed) count++
-  return count
+  if (stop.aborted) yield 'stopped'
 }
 
 /** What `promise` gives, or undefined after some time. */
-async function within<T>(promise: Promise<T>, waitMs: number): Promise<T | undefined> {
+async function within<T>(promise: Promise<T>, waitMs: number, clock: Clock): Promise<T | undefined> {
   const done = new AbortController()
   try {
-    return await Promise.race([promise, systemClock.sleep(waitMs, done.signal).then(() => undefined)])
+    return await Promise.race([promise, clock.sleep(waitMs, done.signal).then(() => undefined)])
   } finally {
     done.abort()
-  }
-}
-
-/** Lines that wait, and the beginning of one. */
-class Lines {
-  readonly #isCsv: boolean
-  #whole: { readonly bytes: Uint8Array; readonly isBlank: boolean }[] = []
-  #parts: Uint8Array[] = []
-  #isQuoted = false
-  rows = 0
-  bytes = 0
-
-  constructor(isCsv: boolean) {
-    this.#isCsv = isCsv
-  }
-
-  add(chunk: Uint8Array): void {
-    let start = 0
-    for (let at = 0; at < chunk.length; at++) {
-      if (this.#isCsv && chunk[at] === quote) this.#isQuoted = !this.#isQuoted
-      if (chunk[at] !== lineFeed || this.#isQuoted) continue
-      this.#parts.push(chunk.subarray(start, at + 1))
-      this.#finishLine()
-      start = at + 1
-    }
-    if (start < chunk.length) this.#parts.push(chunk.subarray(start))
-  }
-
-  /** A last line without its line end is a line too. */
-  end(): void {
-    if (this.#parts.length > 0) this.#finishLine()
-  }
-
-  /** Takes lines with at most `mostRows` rows. */
-  take(mostRows: number): { readonly bytes: Uint8Array; readonly rows: number } {
-    let rows = 0
-    let count = 0
-    let bytes = 0
-    for (const line of this.#whole) {
-      if (!line.isBlank && (rows === mostRows || (rows > 0 && bytes + line.bytes.length > mostBytes))) break
-      if (!line.isBlank) rows++
-      bytes += line.bytes.length
-      count++
-    }
-    const taken = Buffer.concat(this.#whole.splice(0, count).map((line) => line.bytes))
-    this.rows -= rows
-    this.bytes -= taken.length
-    return { bytes: taken, rows }
-  }
-
-  #finishLine(): void {
-    const bytes = this.#parts.length === 1 && this.#parts[0] !== undefined ? this.#parts[0] : Buffer.concat(this.#parts)
-    const isBlank = bytes.every((byte) => byte === 0x20 || byte === 0x09 || byte === 0x0d || byte === lineFeed)
-    this.#parts = []
-    this.#whole.push({ bytes, isBlank })
-    this.bytes += bytes.length
-    if (!isBlank) this.rows++
   }
 }

@@ -160,7 +160,7 @@ describe.concurrent('the command line', () => {
       excerpt: 'abc',
     }))
     await using stub = await startStub({
-      'GET /me/lab/metadata': { body: {} },
+      'GET /me/lab': { body: {} },
       'POST /me/lab/ingest': problem(422, 'RecordsDoNotFit', '40 records do not fit.', { errors, errorsTotal: 40 }),
     })
     const { code, stderr } = await runCommand(['ingest', 'me/lab', '--server', stub.url], { input: '{}', cwd: folder })

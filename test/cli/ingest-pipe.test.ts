@@ -65,11 +65,11 @@ test('a row that does not fit ends the command, with its place in the pipe', asy
 })
 
 test('a header that each batch repeats moves no place', async () => {
-  const [running] = piped('me/csv', 'n\n1\n2\n3\nx\n', '-f', 'csv', '--batch-rows', '2')
+  const [running] = piped('me/csv', 'n\n1\n2\n3\n4\nx\n', '-f', 'csv', '--batch-rows', '2')
   const { code, stderr } = await running
   expect(code).toBe(5)
-  expect(stderr).toMatch(/^ +3 +5 +n /m)
-  expect(await stored('me/csv')).toEqual([[1], [2], [3]])
+  expect(stderr).toMatch(/^ +4 +6 +n /m)
+  expect(await stored('me/csv')).toEqual([[1], [2], [3], [4]])
 })
 
 test('a stream ends in good order at a signal', async () => {

@@ -17,7 +17,7 @@ import { repository } from '../helpers/sources.ts'
 import { type Asked, problem, type Replies, type Reply, receipt, startStub, type StubNode } from './stub-node.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'proofstream-ingest-'))
-const there = { 'GET /me/lab/metadata': { body: { output: {} } } } satisfies Replies
+const there = { 'GET /me/lab': { body: { columns: [] } } } satisfies Replies
 const rows = '{"temp":1}\n{"temp":2}\n'
 
 function ingest(url: string, args: readonly string[], options: RunOptions = { input: rows }): Promise<Finished> {
@@ -101,10 +101,8 @@ describe.concurrent('ingest', () => {
       { name: 'at', nullable: false, data_type: { Timestamp: ['Millisecond', 'UTC'] } },
     ]
     await using stub = await startStub({
-      'GET /me/lab/metadata': [
-        problem(404, 'DatasetNotFound', 'There is none.'),
-        { body: { output: { schema: { fields } } } },
-      ],
+      'GET /me/lab': problem(404, 'DatasetNotFound', 'There is none.'),
+      'GET /me/lab/metadata': { body: { output: { schema: { fields } } } },
       'POST /me/lab/ingest': { body: receipt() },
     })
     await writeFile(join(folder, 'a.csv'), 'temp\n1\n')
@@ -119,14 +117,14 @@ describe.concurrent('ingest', () => {
   })
 
   test('with --no-create makes nothing', async () => {
-    await using stub = await startStub({ 'GET /me/lab/metadata': problem(404, 'DatasetNotFound', 'There is none.') })
+    await using stub = await startStub({ 'GET /me/lab': problem(404, 'DatasetNotFound', 'There is none.') })
     const { code } = await ingest(stub.url, ['--no-create'])
     expect({ code, sent: posted(stub).length }).toEqual({ code: 3, sent: 0 })
   })
 
   test('sends although the token may not read, as long as it may write', async () => {
     await using stub = await startStub({
-      'GET /me/lab/metadata': problem(403, 'Forbidden', 'The token lacks the scope read.'),
+      'GET /me/lab': problem(403, 'Forbidden', 'The token lacks the scope read.'),
       'POST /me/lab/ingest': { body: receipt() },
     })
     expect((await ingest(stub.url, [])).code).toBe(0)
@@ -246,7 +244,7 @@ describe.concurrent('ingest', () => {
     const { code, stdout } = await ingest(stub.url, ['--batch-rows', '2', '--batch-age', '200ms'], { input })
     expect(code).toBe(0)
     const sent = posted(stub)
-    expect(sent.map(({ body }) => body)).toEqual(['{"n":1}\n{"n":2}\n', '{"n":3}\n\n', '{"n":4}\n', '{"n":5}'])
+    expect(sent.map(({ body }) => body)).toEqual(['{"n":1}\n{"n":2}\n', '{"n":3}\n\n', '{"n":4}\n', '{"n":5}\n'])
     expect(new Set(sent.map(({ headers }) => headers['idempotency-key'])).size).toBe(4)
     expect(stdout.trim().split('\n')).toHaveLength(4)
   })
@@ -258,8 +256,23 @@ describe.concurrent('ingest', () => {
     expect(code).toBe(0)
     const sent = posted(stub)
     expect(sent.map(({ body, headers }) => [headers['content-type'], body])).toEqual([
-      ['text/csv', 'name,"a\nb"\nx,1\n'],
-      ['text/csv; header=present', 'name,"a\nb"\ny,"2\n3"\nz,4\n'],
+      ['text/csv', 'name,"a\nb"\nx,1\ny,"2\n3"\n'],
+      ['text/csv; header=present', 'name,"a\nb"\nz,4\n'],
+    ])
+  })
+
+  test('reads a pipe by the rules of its dataset, and skips lines once', async () => {
+    const ingestRules = { delimiter: ';', trim: true, skipRows: '1,3' }
+    await using stub = await startStub({
+      'GET /me/lab': { body: { columns: [], ingest: ingestRules } },
+      'POST /me/lab/ingest': { body: receipt({ csvHeader: 'present' }) },
+    })
+    const input = 'title\n\nm;s\na;b\n1; "2\n3"\n4;5" wide\n6;7\n'
+    expect((await ingest(stub.url, ['--format', 'csv', '--batch-rows', '1'], { input })).code).toBe(0)
+    expect(posted(stub).map(({ body, query }) => [query.get('skipRows'), body])).toEqual([
+      [null, 'title\n\nm;s\na;b\n1; "2\n3"\n'],
+      ['0', 'a;b\n4;5" wide\n'],
+      ['0', 'a;b\n6;7\n'],
     ])
   })
 

@@ -10,7 +10,7 @@ import { receipt, startStub } from './stub-node.ts'
 const folder = await mkdtemp(join(tmpdir(), 'proofstream-preset-'))
 test('ingest sends the flags as parameters, and no key where the body has it', async () => {
   await using stub = await startStub({
-    'GET /me/lab/metadata': { body: { output: {} } },
+    'GET /me/lab': { body: {} },
     'POST /me/lab/ingest': { body: receipt() },
   })
   const send = (...args: string[]) =>

@@ -34,6 +34,8 @@ export interface Batch {
   readonly place?: BodyPlace
   /** Lines of the pipe up to its end. */
   readonly linesTo?: number
+  /** Where the lines to be skipped were in an earlier batch. */
+  readonly skipRows?: '0'
 }
 
 /** As long as a node waits at most. */
@@ -55,7 +57,7 @@ export function ingestQuery(options: IngestOptions, missing: boolean): Readonly<
 }
 
 /** Those that flags and `--set` say, by name. Throws CommandFailure (usage). */
-function parametersOf(options: IngestOptions): Readonly<Record<string, string | undefined>> {
+export function parametersOf(options: IngestOptions): Readonly<Record<string, string | undefined>> {
   const flags = parameterRows.flatMap(([name, { flag }]) =>
     flag === undefined || options[name] === undefined ? [] : [[name, String(options[name])]],
   )

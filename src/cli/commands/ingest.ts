@@ -6,6 +6,9 @@ import { defined } from '../../libraries/base/collections.ts'
 import { type JsonValue, systemClock } from '../../index.ts'
 import { cleanText } from '../../libraries/base/clean-text.ts'
 import { kindOfWarning } from '../../libraries/base/warnings.ts'
+import { newlines } from '../../libraries/formats/line-batch.ts'
+import { dialectOf } from '../../libraries/formats/dialect/dialect.ts'
+import type { StreamFacts } from '../../libraries/formats/format.ts'
 import { defaultFormat } from '../../libraries/formats/registry.ts'
 import { type Answer, datasetPath, type NodeClient, openClient, withRetries } from '../client.ts'
 import type { Args, CommandContext } from '../context.ts'
@@ -14,19 +17,18 @@ import { bytesSource, type IngestSource, openSource } from '../ingest-source.ts'
 import { beforeSignalEnds, stopInOrder } from '../interrupt.ts'
 import { columnTypes, itemsAt, memberAt, textAt } from '../json-values.ts'
 import { createStatusLine, progressText } from '../output.ts'
-import {
-  chunksUntil,
-  cutInput,
-  firstRecord,
-  lineEnds,
-  type PipedLines,
-  pipedLines,
-  type PipePlace,
-} from '../piped-lines.ts'
-import type { BodyPlace } from '../problem.ts'
+import { chunksUntil, cutInput, pipedFormat, pipeEnds } from '../piped-lines.ts'
 import { type Ingested, ReceiptPrinter } from '../receipt-text.ts'
 import { shellWord } from '../terminal.ts'
-import { type Batch, ingestHeaders, type IngestOptions, ingestQuery, keyOf, waitSeconds } from './ingest-request.ts'
+import {
+  type Batch,
+  ingestHeaders,
+  type IngestOptions,
+  ingestQuery,
+  keyOf,
+  parametersOf,
+  waitSeconds,
+} from './ingest-request.ts'
 import { sendStream } from './ingest-stream.ts'
 
 /** What a node warns of in its answers to batches, on stderr: each kind once in a run, yellow on a terminal. */
@@ -130,10 +132,10 @@ function tellStopped(lastLine: number): number {
 
 async function streamed(context: CommandContext, sending: Sending, sources: Sources): Promise<number> {
   const { client, path, options, stop } = sending
-  if (!('piped' in sources) || sources.piped.format.name !== defaultFormat.name) {
+  if (!('piped' in sources) || sources.piped.name !== defaultFormat.name) {
     throw new CommandFailure(exitCodes.usage, 'A stream is NDJSON from a pipe, without --key and --dry-run.')
   }
-  const missing = await demandDataset(sending)
+  const missing = (await demandDataset(sending)) === undefined
   const printer = new ReceiptPrinter(context.form)
   const lines = await sendStream(
     client,
@@ -165,7 +167,7 @@ async function printSettled(sending: Sending, unsettled: Ingested[], print: (ite
 }
 
 /** What is to be sent: files that can be read now, or a pipe of lines. */
-type Sources = { readonly files: readonly IngestSource[] } | { readonly piped: PipedLines }
+type Sources = { readonly files: readonly IngestSource[] } | { readonly piped: StreamFacts }
 
 async function openSources(files: readonly string[], options: IngestOptions): Promise<Sources> {
   if (files.length === 0 && process.stdin.isTTY) {
@@ -178,7 +180,7 @@ async function openSources(files: readonly string[], options: IngestOptions): Pr
   const [only = '-'] = names
   // One key is for one batch, and a dry run judges the whole.
   const mayCut = names.length === 1 && options.key === undefined && options.dryRun !== true
-  const piped = mayCut ? pipedLines(only, options.format) : undefined
+  const piped = mayCut ? pipedFormat(only, options.format) : undefined
   if (piped !== undefined) return { piped }
   const sources: IngestSource[] = []
   for (const name of names) sources.push(await openSource(name, options.format))
@@ -187,10 +189,14 @@ async function openSources(files: readonly string[], options: IngestOptions): Pr
 
 /** Sends batch after batch; gives what the node answered to each. */
 async function* sendAll(sending: Sending, sources: Sources): AsyncGenerator<Ingested & Pick<Batch, 'linesTo'>> {
-  let missing = await demandDataset(sending)
+  const about = await demandDataset(sending)
+  let missing = about === undefined
   // The node says of the first batch of CSV whether its first record was a header.
   const learned = { header: sending.options.header }
-  const batches = 'piped' in sources ? pipedBatches(sending, sources.piped, learned) : fileBatches(sources.files)
+  const batches: AsyncGenerator<Batch> | readonly Batch[] =
+    'piped' in sources
+      ? pipedBatches(sending, { format: sources.piped, about, learned })
+      : sources.files.map((source) => ({ source, isOnly: sources.files.length === 1 }))
   for await (const batch of batches) {
     const item = await sendSource(sending, batch, { missing, header: learned.header })
     learned.header ??= 'piped' in sources ? textAt(item.receipt, 'csvHeader') : undefined
@@ -202,62 +208,51 @@ async function* sendAll(sending: Sending, sources: Sources): AsyncGenerator<Inge
   }
 }
 
-/** Whether the dataset is missing. Throws CommandFailure where it is and must not be made. */
-async function demandDataset(sending: Sending): Promise<boolean> {
-  const missing = !(await exists(sending))
-  if (missing && !sending.options.create) {
-    throw new CommandFailure(exitCodes.notFound, `There is no dataset ${sending.dataset}.`, {
+/** What the node says of the dataset; undefined where it is missing. Throws CommandFailure where it must not be made. */
+async function demandDataset({ client, path, options, dataset }: Sending): Promise<JsonValue | undefined> {
+  const { retries } = options
+  try {
+    return (await withRetries(() => client.call({ path }), { retries, reconnect: false, onRetry: tellRetry })).json()
+  } catch (error) {
+    if (!(error instanceof CommandFailure)) throw error
+    // A token that may write need not allow reading.
+    if (error.exitCode === exitCodes.notAllowed) return new Map()
+    if (error.exitCode !== exitCodes.notFound) throw error
+    if (options.create) return undefined
+    throw new CommandFailure(exitCodes.notFound, `There is no dataset ${dataset}.`, {
       hint: 'Leave out --no-create, or make it with: proofstream dataset create.',
     })
   }
-  return missing
 }
 
-function fileBatches(files: readonly IngestSource[]): readonly Batch[] {
-  return files.map((source) => ({ source, isOnly: files.length === 1 }))
-}
+type Piped = Readonly<{ format: StreamFacts; about: JsonValue | undefined; learned: { header: string | undefined } }>
 
-/** The lines of a pipe as batches. CSV that begins with a header has it in each of them. */
-async function* pipedBatches(
-  { options: { batchRows: mostRows, batchAge: mostAgeMs }, stop }: Sending,
-  { format, isCsv }: PipedLines,
-  learned: { readonly header: string | undefined },
-): AsyncGenerator<Batch> {
-  let headerLine: Uint8Array | undefined
+/** The records of a pipe as batches. Cells that begin with a header have it in each of them. */
+async function* pipedBatches({ options, stop }: Sending, { format, about, learned }: Piped): AsyncGenerator<Batch> {
+  const { batchRows: mostRows, batchAge: mostAgeMs } = options
+  const rules = memberAt(about, 'ingest')
+  const kept = rules instanceof Map ? [...rules] : []
+  const texts = kept.map(([name, value]) => [name, typeof value === 'boolean' ? String(value) : value] as const)
+  const given: Readonly<Record<string, unknown>> = { ...Object.fromEntries(texts), ...parametersOf(options) }
+  const dialect = format.hasHeader === true ? dialectOf(given) : undefined
+  const mayHaveHeader = format.hasHeader === true && (options.header ?? given['header']) !== 'absent'
+  const decides = memberAt(about, 'columns') === undefined
+  const status = createStatusLine()
+  const onHeld = (bytes: number): void =>
+    bytes === 0 ? status.clear() : status.show(`stdin  ${bytes} bytes wait for what comes next`)
+  const cut = { format, dialect, mayHaveHeader, decides, mostRows, mostAgeMs, stop, onHeld }
   let number = 0
-  for await (const { bytes, before, isLast } of cutInput(process.stdin, { mostRows, mostAgeMs, isCsv, stop })) {
-    number++
-    const isOnly = isLast && number === 1
-    const repeated = learned.header === 'present' ? headerLine : undefined
-    if (isCsv) headerLine ??= firstRecord(bytes)
-    const body = repeated === undefined ? bytes : Buffer.concat([repeated, bytes])
-    const label = isOnly ? 'stdin' : `stdin, batch ${number}`
-    const place = placeOf(before, repeated)
-    yield { source: bytesSource(label, format, body), isOnly, place, linesTo: before.lines + lineEnds(bytes) }
-  }
-}
-
-/** What stands before a batch; a header is no record, and where it is repeated its lines are counted already. */
-function placeOf({ rows, lines }: PipePlace, repeated: Uint8Array | undefined): BodyPlace {
-  if (repeated === undefined) return { records: rows, lines }
-  return { records: rows - 1, lines: lines - lineEnds(repeated) }
-}
-
-/** Whether the dataset is there, found out before a large body is on its way. */
-async function exists({ client, path, options }: Sending): Promise<boolean> {
-  try {
-    await withRetries(() => client.call({ path: `${path}/metadata`, query: { include: 'seed' } }), {
-      retries: options.retries,
-      reconnect: false,
-      onRetry: tellRetry,
-    })
-    return true
-  } catch (error) {
-    if (!(error instanceof CommandFailure)) throw error
-    if (error.exitCode === exitCodes.notFound) return false
-    // A token that may write need not allow reading.
-    if (error.exitCode === exitCodes.notAllowed) return true
-    throw error
+  for await (const { bytes, headerBytes, rows, lines, linesTo, isLast } of cutInput(process.stdin, cut)) {
+    status.clear()
+    const isFirst = ++number === 1
+    const isOnly = isLast && isFirst
+    // What is no header is a row of the first batch; lines to be skipped come once.
+    const isHeader = isFirst || headerBytes === 0 || learned.header === 'present'
+    const start = isFirst ? 0 : isHeader ? (pipeEnds(cut).begin?.(bytes) ?? 0) : headerBytes
+    const source = bytesSource(isOnly ? 'stdin' : `stdin, batch ${number}`, format, bytes.subarray(start))
+    const place = { records: isHeader ? rows : rows + 1, lines: lines - newlines(bytes.subarray(start, headerBytes)) }
+    const skips = !isFirst && dialect?.skipped !== undefined
+    yield { source, isOnly, place, linesTo, ...(skips && { skipRows: '0' }) }
   }
 }
 
@@ -293,7 +288,7 @@ async function sendSource(sending: Sending, batch: Batch, known: Known): Promise
     return client.call({
       method: 'POST',
       path: `${path}/ingest`,
-      query: ingestQuery(options, known.missing),
+      query: { ...ingestQuery(options, known.missing), ...defined({ skipRows: batch.skipRows }) },
       headers: ingestHeaders(options, batch, { key, header: known.header }),
       stream,
       ...defined({ place: batch.place }),

@@ -2,7 +2,7 @@
 // gateway pushes the chunks of a body into the reader of a stream as they arrive, or again from its spool; a file, whose
 // parts lie anywhere in it, is opened when it is complete.
 
-import type { RecordEnds } from '../base/line-ends.ts'
+import type { RecordEnds } from './line-ends.ts'
 import type { BodyFile } from '../columnar/body-file.ts'
 import type { Limits } from '../base/limits.ts'
 import type { RecordError } from '../base/errors.ts'

@@ -206,6 +206,7 @@ export class Gateway {
         format: request.format,
         dialect: controls.dialect,
         first: producer?.first ?? 0,
+        decides: chain?.aspects.schema === undefined,
         rights,
       },
     )

@@ -16,8 +16,8 @@ import type { Gathering } from './admission.ts'
 import { isTooWide } from './body-cost.ts'
 import { type ContentEncoding, bodyChunks } from './read-body.ts'
 import type { Receipt } from './receipts.ts'
-import type { LineBatch } from './line-batch.ts'
-import { StreamCutter } from './stream-cutter.ts'
+import type { LineBatch } from '../../libraries/formats/line-batch.ts'
+import { decidingMs, StreamCutter } from '../../libraries/formats/stream-cutter.ts'
 import { StreamRoom } from './stream-room.ts'
 import type { RefusedRecords } from './undecided-batches.ts'
 
@@ -54,6 +54,8 @@ export interface StreamSource {
   readonly dialect?: Dialect | undefined
   /** Number of the first record. */
   readonly first: number
+  /** The first records decide the types of columns. */
+  readonly decides: boolean
   /** Throws when the sender may not send any more. */
   readonly rights: () => Promise<void>
 }
@@ -90,6 +92,7 @@ export class IngestStream {
   #bodyError: unknown
   /** When the first record of the open batch came, and the last bytes, by the monotonic clock. */
   #openedMs: number | undefined
+  #ageMs: number
   #heardMs: number
   #rightsMs: number
   #last: number | undefined
@@ -116,6 +119,7 @@ export class IngestStream {
       hasHeader: source.format.hasHeader === true,
     })
     this.#room = this.room()
+    this.#ageMs = source.decides ? Math.max(deps.ageMs, decidingMs) : deps.ageMs
     this.#heardMs = deps.clock.monotonicMs()
     this.#rightsMs = this.#heardMs + rightsEveryMs
     this.#bodyNews = new Bell(deps.clock)
@@ -177,7 +181,7 @@ export class IngestStream {
         if (opens) this.#openedMs = this.#heardMs
         if (opens || this.#cutter.isFull) this.#bodyNews.ring()
         while (this.#cutter.isFull && this.#end === undefined) await this.#roomNews.wait()
-        if (this.#room.note(this.#cutter.unfinishedBytes)) this.#bodyNews.ring()
+        if (this.#room.note(this.#cutter.unfinishedBytes, this.#cutter.isSwallowing)) this.#bodyNews.ring()
         await this.#awaitRoom()
         this.#heardMs = clock.monotonicMs()
       }
@@ -200,20 +204,24 @@ export class IngestStream {
   }
 
   async #placeAll(): Promise<void> {
-    const { clock, ageMs, limits, draining } = this.#deps
+    const { clock, limits, draining } = this.#deps
     for (;;) {
       const nowMs = clock.monotonicMs()
       const idleMs = this.#heardMs + limits.streamIdleMs
       const { lateMs } = this.#room
       const isOver = this.#body !== 'coming' || draining.aborted || nowMs >= Math.min(idleMs, lateMs)
-      const dueMs = (this.#openedMs ?? Number.POSITIVE_INFINITY) + ageMs
+      const dueMs = (this.#openedMs ?? Number.POSITIVE_INFINITY) + this.#ageMs
+      // Behind a quote that is not closed nothing is a record: its reader refuses it, by its place.
+      const isQuoted = nowMs >= lateMs && this.#cutter.isSwallowing
+      if (isQuoted && this.#room.lateError.kind === 'RequestTimeout') this.#cutter.end()
       const batch = this.#cutter.take(isOver || nowMs >= dueMs)
       if (batch !== undefined) {
         this.#openedMs = this.#cutter.isOpen ? nowMs : undefined
         this.#room.hold(this.#cutter.heldBytes)
-        this.#room.restart(this.#cutter.unfinishedBytes)
+        this.#room.restart(this.#cutter.unfinishedBytes, this.#cutter.isSwallowing)
         this.#roomNews.ring()
         await this.#begin(batch)
+        this.#ageMs = this.#deps.ageMs
         continue
       }
       if (this.#hasFailed || isOver) break

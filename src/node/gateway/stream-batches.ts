@@ -23,7 +23,7 @@ import type { TypedBody } from './reading.ts'
 import { bodyOf } from './read-body.ts'
 import type { Receipts } from './receipts.ts'
 import { fenced, graceOver, rejection } from './refusals.ts'
-import type { LineBatch } from './line-batch.ts'
+import type { LineBatch } from '../../libraries/formats/line-batch.ts'
 import type { BatchRemarks } from './batch-remarks.ts'
 import { type RefusedRecords, UndecidedBatches } from './undecided-batches.ts'
 

@@ -3,10 +3,8 @@
 
 import type { Clock } from '../../libraries/base/clock.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
+import { recordMs } from '../../libraries/formats/stream-cutter.ts'
 import { gatheredBytesFree, type Gathering } from './admission.ts'
-
-/** A record that is longer than what may be gathered freely has so long to come to its end. */
-export const recordMs = 30_000
 
 export class StreamRoom {
   readonly #clock: Clock
@@ -25,9 +23,9 @@ export class StreamRoom {
     return this.#refusal === undefined
   }
 
-  /** So much has come of the record that has no end; true where its time begins. */
-  note(unfinishedBytes: number): boolean {
-    const isLong = unfinishedBytes > gatheredBytesFree
+  /** So much has come of the record that has no end, and it takes in lines; true where its time begins. */
+  note(unfinishedBytes: number, isSwallowing = false): boolean {
+    const isLong = unfinishedBytes > gatheredBytesFree || isSwallowing
     const begins = isLong && this.#sinceMs === undefined
     if (begins) this.#sinceMs = this.#clock.monotonicMs()
     if (!isLong) this.#sinceMs = undefined
@@ -35,9 +33,9 @@ export class StreamRoom {
   }
 
   /** A record has ended, or reading was held back for other reasons: the next one has all its time. */
-  restart(unfinishedBytes: number): void {
+  restart(unfinishedBytes: number, isSwallowing = false): void {
     this.#sinceMs = undefined
-    this.note(unfinishedBytes)
+    this.note(unfinishedBytes, isSwallowing)
   }
 
   /** When the record is too late, by the monotonic clock. */

@@ -10,11 +10,12 @@ import type { JsonValue } from '../../base/json/value.ts'
 import { foldAscii } from '../../model/names.ts'
 import { type Field, innerType } from '../../model/schema.ts'
 import { propertyPrefix, tablePlan } from '../column-plan.ts'
-import type { StreamFormat, Inferred, InferOptions, ReaderOptions } from '../format.ts'
+import type { EndlessFormat, StreamFormat, Inferred, InferOptions, ReaderOptions } from '../format.ts'
 import { valueClass } from '../inference.ts'
 import { ObjectInferrer, ObjectReader } from '../json/objects.ts'
 import { CollectionFramer, SequenceFramer } from '../json/framing.ts'
 import { closeBrace, comma, holdsLineEnd, openBrace, skipSpace } from '../json/text.ts'
+import { SequenceEnds } from './ends.ts'
 import { FeatureReader } from './feature.ts'
 import { type FeaturePlan, featurePlan, needsIdToken, prefixedNames, requireWgs84 } from './rules.ts'
 
@@ -263,17 +264,18 @@ export const geojson: StreamFormat = {
   createInferrer: (options) => new FeatureInferrer(options, new CollectionFramer()),
 }
 
-export const ndgeojson: StreamFormat = {
+export const ndgeojson: EndlessFormat = {
   kind: 'stream',
   module: import.meta.url,
   name: 'ndgeojson',
   title: 'NDGeoJSON',
   mediaTypes: ['application/x-ndgeojson', 'application/geo+json-seq'],
   extensions: ['ndgeojson', 'geojsonl', 'geojsons'],
-  about: 'one Feature a line',
+  about: 'one Feature a line, or behind a record separator',
   example: `${feature}\n`,
   isLines: true,
   nesting: 'features',
+  ends: () => new SequenceEnds(),
   createReader: (options) => new SequenceReader(options),
   createInferrer: (options) => new FeatureInferrer(options, new SequenceFramer()),
 }

@@ -4,7 +4,7 @@ import { NodeError } from '../../base/errors.ts'
 import { tablePlan } from '../column-plan.ts'
 import { CompiledLines } from '../compiled/lines.ts'
 import type { EndlessFormat, ReaderOptions, StreamFormat } from '../format.ts'
-import { lineEnds } from '../../base/line-ends.ts'
+import { lineEnds } from '../line-ends.ts'
 import { ArrayFramer, LineFramer } from './framing.ts'
 import { ObjectInferrer, ObjectReader } from './objects.ts'
 import { PointedInferrer, PointedReader } from './pointed.ts'
@@ -114,7 +114,7 @@ export const ndjson: EndlessFormat = {
   example: `${record}\n`,
   isLines: true,
   nesting: 'objects',
-  ends: lineEnds,
+  ends: () => lineEnds,
   createReader: (options) => new LineReader(options),
   createInferrer: (options) => new ObjectInferrer(options, new LineFramer()),
 }

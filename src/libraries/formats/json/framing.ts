@@ -201,7 +201,7 @@ export class ArrayFramer implements Framer {
   }
 }
 
-const recordSeparator = 0x1e
+export const recordSeparator = 0x1e
 /** A name longer than this, escapes included, is not `features`. */
 const maxNameBytes = 48
 

@@ -41,7 +41,7 @@ export function registerStream(app: FastifyInstance, context: GatewayContext): v
   const describes = {
     consumes: mediaTypes,
     body: Type.String({
-      description: 'NDJSON with one object per line, or CSV or TSV with a header and one record per line.',
+      description: 'NDJSON with one object per line, CSV or TSV with a header and one record per line, or a GeoJSON sequence.',
     }),
   }
   app.post(

@@ -2,13 +2,18 @@
 // hands out what is complete, each batch with the header, where the format has one. Bytes are never copied record by
 // record. No clock: when a batch is due, its user says.
 
-import type { RecordEnds } from '../../libraries/base/line-ends.ts'
-import { NodeError } from '../../libraries/base/errors.ts'
-import { GatheredBytes } from '../../libraries/base/gathered-bytes.ts'
+import type { RecordEnds } from './line-ends.ts'
+import { NodeError } from '../base/errors.ts'
+import { GatheredBytes } from '../base/gathered-bytes.ts'
 import { LineBatch } from './line-batch.ts'
 
 /** Bytes of a batch at most, unless one record has more. */
 const batchBytes = 4 * 1024 * 1024
+/** The batch that decides the types of columns holds what comes within so long after its first record, and so many records at most. */
+export const decidingMs = 1_000
+export const decidingRows = 10_000
+/** A record that is long, or takes in lines behind a quote, has so long to come to its end. */
+export const recordMs = 30_000
 const noBytes = new Uint8Array(0)
 const lineEnd = Uint8Array.of(0x0a)
 
@@ -17,6 +22,8 @@ export interface CutterOptions {
   readonly first: number
   /** Rows of a batch at most. */
   readonly mostRows: number
+  /** Of the first batch; absent: as of the others. */
+  readonly firstRows?: number
   readonly recordBytes: number
   /** Where records end after `header`, which has no bytes while it has not come, or where there is none. */
   readonly ends: (header: Uint8Array) => RecordEnds
@@ -27,13 +34,13 @@ export interface CutterOptions {
 export class StreamCutter {
   readonly #options: CutterOptions
   readonly #ready: LineBatch[] = []
-  /** The record that names the columns, with its line end; undefined until it has come. */
+  /** The record that names the columns, with its line end and lines before it; undefined until it has come. */
   #header: Uint8Array | undefined
   #ends: RecordEnds
   /** Whole records of the batch. */
   readonly #pieces = new GatheredBytes()
+  #mostRows: number
   #first: number
-  /** Number of the record that is coming. */
   #next: number
   #rows = 0
   /** What has come of the next record. */
@@ -44,11 +51,12 @@ export class StreamCutter {
     this.#options = options
     this.#header = options.hasHeader ? undefined : noBytes
     this.#ends = options.ends(noBytes)
+    this.#mostRows = options.firstRows ?? options.mostRows
     this.#first = options.first
     this.#next = options.first
   }
 
-  /** Bytes that were pushed and not taken. */
+  /** Bytes that were pushed and not taken; the header is held to the end. */
   get heldBytes(): number {
     return this.#heldBytes
   }
@@ -61,6 +69,16 @@ export class StreamCutter {
   /** Batches are full: more is pushed when they are taken. */
   get isFull(): boolean {
     return this.#ready.length > 0
+  }
+
+  /** The record, or header, that has no end yet has taken in lines behind a quote. */
+  get isSwallowing(): boolean {
+    return this.#tail.bytes > 0 && this.#ends.isSwallowing === true
+  }
+
+  /** The record that names the columns, behind lines that are none, once it has come. */
+  get header(): Uint8Array {
+    return this.#header ?? noBytes
   }
 
   /** Rows have come that are in no full batch. */
@@ -81,18 +99,18 @@ export class StreamCutter {
       const isBlank = hasBegun
         ? this.#isBlank(this.#tail.joined(noBytes, chunk.subarray(at, end)))
         : this.#ends.isBlank(chunk, at, end)
+      if (hasBegun) this.#pieces.addAll(this.#tail)
       hasBegun = false
-      at = end + 1
+      at = end
       this.#next++
       if (isBlank) continue
       this.#rows++
-      const bytes = this.#pieces.bytes + this.#tail.bytes + (at - from)
-      if (this.#rows < this.#options.mostRows && bytes < batchBytes) continue
-      this.#add(chunk.subarray(from, at))
+      if (this.#rows < this.#mostRows && this.#pieces.bytes + (at - from) < batchBytes) continue
+      this.#pieces.add(chunk.subarray(from, at))
       this.#close(this.#next - 1)
       from = at
     }
-    this.#add(chunk.subarray(from, at))
+    this.#pieces.add(chunk.subarray(from, at))
     this.#keep(chunk.subarray(at))
   }
 
@@ -100,11 +118,9 @@ export class StreamCutter {
   end(): void {
     if (this.#tail.bytes > 0) this.push(lineEnd)
     if (this.#tail.bytes === 0) return
-    const rest = this.#tail.joined(noBytes, noBytes)
-    this.#tail.clear()
-    this.#rows++
+    if (!this.#isBlank(this.#tail.joined(noBytes, noBytes))) this.#rows++
     this.#next++
-    this.#add(rest)
+    this.#pieces.addAll(this.#tail)
   }
 
   /** A full batch, or with `isDue` what has come of whole records; undefined where there is none with rows. */
@@ -126,14 +142,14 @@ export class StreamCutter {
   #takeHeader(chunk: Uint8Array): number {
     let at = 0
     for (let end = this.#ends.next(chunk, at); end >= 0; end = this.#ends.next(chunk, at)) {
-      const line = this.#tail.joined(noBytes, chunk.subarray(at, end + 1))
-      const isBlank = this.#ends.isBlank(line, 0, line.length - 1)
-      this.#heldBytes -= line.length
+      const line = this.#tail.joined(noBytes, chunk.subarray(at, end))
       this.#tail.clear()
-      at = end + 1
-      if (isBlank) continue
-      this.#header = line
-      this.#ends = this.#options.ends(line)
+      at = end
+      this.#pieces.add(line)
+      if (this.#isBlank(line)) continue
+      this.#header = this.#pieces.joined(noBytes, noBytes)
+      this.#pieces.clear()
+      this.#ends = this.#options.ends(this.#header)
       return at
     }
     this.#keep(chunk.subarray(at))
@@ -144,28 +160,22 @@ export class StreamCutter {
     return this.#ends.isBlank(record, 0, record.length)
   }
 
-  /** Whole records of the batch: the beginning of the first in `tail`, if it came in an earlier chunk. */
-  #add(records: Uint8Array): void {
-    if (records.length === 0) return
-    this.#pieces.addAll(this.#tail)
-    this.#pieces.add(records)
-  }
-
   #close(last: number): void {
     const { ends } = this.#options
-    const bytes = this.#pieces.joined(this.#header ?? noBytes, noBytes)
-    const headerBytes = this.#header?.length ?? 0
+    const bytes = this.#pieces.joined(this.header, noBytes)
+    const headerBytes = this.header.length
     this.#ready.push(new LineBatch({ first: this.#first, last, rows: this.#rows, bytes, headerBytes }, ends))
     this.#pieces.clear()
     this.#rows = 0
+    this.#mostRows = this.#options.mostRows
     this.#first = last + 1
   }
 
   #keep(rest: Uint8Array): void {
-    if (rest.length === 0) return
     this.#tail.add(rest)
     const { recordBytes } = this.#options
-    if (this.#tail.bytes <= recordBytes) return
+    const bytes = this.#tail.bytes + (this.#header === undefined ? this.#pieces.bytes : 0)
+    if (bytes <= recordBytes) return
     const what = this.#header === undefined ? 'The header' : `Record ${this.#next}`
     const record = this.#header === undefined ? {} : { record: this.#next }
     throw new NodeError('RecordsDoNotFit', `${what} is longer than ${recordBytes} bytes.`, {

@@ -1,24 +1,18 @@
 // A batch of a stream as bytes: whole records that follow one another, after the header where the format has one; where
 // each of its records lies, to name one, or to cut the batch at one.
 
-import type { RecordEnds } from '../../libraries/base/line-ends.ts'
-import { concatBytes } from '../../libraries/base/bytes.ts'
+import type { RecordEnds } from './line-ends.ts'
+import { concatBytes } from '../base/bytes.ts'
 
-export interface LineBatchFacts {
+type LineBatchFacts = Pick<LineBatch, 'first' | 'last' | 'rows' | 'bytes' | 'headerBytes'>
+
+export class LineBatch {
   /** Numbers of its first and last record; a blank line uses up a number. */
   readonly first: number
   readonly last: number
   /** Records that are no blank lines. */
   readonly rows: number
   /** The header, then the records. */
-  readonly bytes: Uint8Array
-  readonly headerBytes: number
-}
-
-export class LineBatch implements LineBatchFacts {
-  readonly first: number
-  readonly last: number
-  readonly rows: number
   readonly bytes: Uint8Array
   readonly headerBytes: number
   readonly #endsAfter: (header: Uint8Array) => RecordEnds
@@ -71,7 +65,8 @@ export class LineBatch implements LineBatchFacts {
     if (line < next) return undefined
     for (const { number, start, end } of this.#records()) {
       next += newlines(this.bytes.subarray(start, end))
-      if (line < next) return number
+      // One that ends before a separator may end within a line.
+      if (line < next || (line === next && this.bytes[end - 1] !== newline)) return number
     }
     return this.last
   }
@@ -93,20 +88,16 @@ export class LineBatch implements LineBatchFacts {
     const ends = this.#endsAfter(this.bytes.subarray(0, this.headerBytes))
     for (let number = this.first, at = 0; at < body.length; number++) {
       const found = ends.next(body, at)
-      const stop = found < 0 ? body.length : found
-      const end = found < 0 ? stop : found + 1
-      yield {
-        number,
-        start: this.headerBytes + at,
-        end: this.headerBytes + end,
-        isBlank: ends.isBlank(body, at, stop),
-      }
+      const end = found < 0 ? body.length : found
+      const isBlank = ends.isBlank(body, at, end)
+      yield { number, start: this.headerBytes + at, end: this.headerBytes + end, isBlank }
       at = end
     }
   }
 }
 
-function newlines(bytes: Uint8Array): number {
+/** Line feeds in `bytes`. */
+export function newlines(bytes: Uint8Array): number {
   let count = 0
   for (let at = bytes.indexOf(newline); at >= 0; at = bytes.indexOf(newline, at + 1)) count++
   return count
