@@ -186,7 +186,12 @@ function addIngestCommand(program: Command, runner: Runner, formats: readonly Fo
     .option('--no-create', 'fail if the dataset is missing, instead of creating it')
     .option('--no-wait', 'return once the records are durable in the log, before they are in a block')
     .option('--dry-run', 'check everything, store nothing')
-    .option('--yes', 'ask nothing: of a file, take the way to read it that the node offers, if it is the only one')
+    .addOption(
+      new Option(
+        '--yes',
+        'ask nothing: of a file, take the way to read it that the node offers, if it is the only one',
+      ).conflicts('dryRun'),
+    )
     .option('--key <key>', 'idempotency key of the batch; a batch stored under it is not stored again')
     .option('--retries <count>', 'retries after the first try', wholeNumber, 8)
     .option('--batch-rows <rows>', 'from a pipe: maximum number of records in a batch', positiveNumber, 1000)

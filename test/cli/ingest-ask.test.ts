@@ -194,7 +194,8 @@ describe.concurrent('with a node that offers', () => {
       ...(isThere && { 'GET /me/lab/metadata': { body: { output: {} } } }),
       'POST /me/lab/ingest': ({ query }): Reply => {
         const isDry = query.get('dryRun') === 'true'
-        const answer = isDry ? { dryRun: true, records: 1 } : receipt()
+        const warnings = ['Odd: timeZone=UTC helps.']
+        const answer = isDry ? { dryRun: true, records: 1, warnings } : receipt({ warnings })
         if (query.has('delimiter')) return { body: { ...answer, columns: [{ ...columns[0], type: 'Float64' }] } }
         return isRefused ? problem(422, 'RecordsDoNotFit', 'No.', { offers }) : { body: { ...answer, columns, offers } }
       },
@@ -217,7 +218,8 @@ describe.concurrent('with a node that offers', () => {
       ['create=true&dryRun=true', 'create=true&delimiter=;&decimal=,&dryRun=true', 'create=true&delimiter=;&decimal=,'],
     ])
     expect(shown).toContain("1) first record: Wert 1.5\n     --set 'delimiter=;' --set decimal=,\n")
-    expect(shown).toMatch(/^Wert │ Float64 │/m)
+    expect(shown).toMatch(/^Wert │ Float64 │[^]*^warning: german.csv: Odd: --time-zone UTC helps\.$[^]*Store it so/m)
+    expect(shown.match(/Odd/g)).toHaveLength(1)
   })
 
   test('what is taken as text may stay so', async () => {
@@ -263,10 +265,11 @@ describe.concurrent('with a node that offers', () => {
     expect([code, stderr.match(/--set 'delimiter=;'/g)?.length, told(stub).length]).toEqual([5, offers.length, 1])
   })
 
-  test('--yes is for files', async () => {
+  test('--yes is for files that are to be stored', async () => {
     await using stub = await offering([offer])
     const { code } = await runCommand(['ingest', 'me/lab', '--yes', '--server', stub.url], { input: '{}\n' })
-    expect([code, told(stub)]).toEqual([2, []])
+    const dry = await send(stub, ['--yes', '--dry-run'])
+    expect([code, dry.code, told(stub)]).toEqual([2, 2, []])
   })
 
   test('without a terminal offers are printed, of a body that was stored too; a dry run asks nothing', async () => {

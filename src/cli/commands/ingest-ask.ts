@@ -19,6 +19,8 @@ export interface Doubtful {
   readonly isSmall: boolean
   /** What the node says of it under these parameters too, without storing it. Throws CommandFailure. */
   readonly judge: (parameters: Parameters) => Promise<JsonValue>
+  /** Tells what an answer warns of. */
+  readonly tell: (answer: JsonValue) => void
 }
 
 /** An answer, or a refusal with ways to settle it. */
@@ -43,7 +45,7 @@ export async function settle(file: Doubtful, first: Verdict): Promise<Parameters
     settled = await filledIn(file, settled.parameters, choice)
   }
   if (settled.verdict !== first && !file.yes) {
-    showColumns(settled.verdict)
+    showAnswer(file, settled.verdict)
     await typed(file, 'Store it so? [Y/n] ', /^(?:y(?:es)?)?$/i)
   }
   return settled.parameters
@@ -87,7 +89,7 @@ async function chosen(file: Doubtful, { parameters, verdict }: Settled): Promise
     printFailure(verdict)
     if (choices.length === 1) return choices[0]
   } else {
-    showColumns(verdict)
+    showAnswer(file, verdict)
     for (const line of [...choiceLines(choices), `${choices.length + 1}) as in the table`]) note(line)
   }
   const numbers = [...choices, ...(verdict instanceof CommandFailure ? [] : [verdict])].map((_, at) => at + 1)
@@ -125,7 +127,12 @@ async function typed({ label }: Doubtful, question: string, form: RegExp): Promi
   }
 }
 
-function showColumns(verdict: Verdict): void {
-  if (verdict instanceof CommandFailure) return
-  for (const line of columnLines(verdict, process.stderr.columns)) note(line)
+function showAnswer(file: Doubtful, answer: Verdict): void {
+  showColumns(answer)
+  if (!(answer instanceof CommandFailure)) file.tell(answer)
+}
+
+function showColumns(answer: Verdict): void {
+  if (answer instanceof CommandFailure) return
+  for (const line of columnLines(answer, process.stderr.columns)) note(line)
 }

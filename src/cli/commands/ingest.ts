@@ -274,6 +274,7 @@ async function sendSettled(sending: Sending, batch: Batch, known: Known): Promis
     yes,
     isSmall: batch.source.bytes <= smallBytes,
     judge: async (chosen) => (await sendSource(sending, batch, { ...known, chosen, isTrial: true })).receipt,
+    tell: (answer) => sending.warnings.tell(batch.source.label, answer),
   }
   if (known.missing) {
     return sendSource(sending, batch, { ...known, chosen: await settle(file, await verdictOn(file, {})) })
@@ -328,7 +329,7 @@ async function sendSource(sending: Sending, batch: Batch, known: Known): Promise
     })
     const receipt = answer.json()
     status.clear()
-    sending.warnings.tell(source.label, receipt)
+    if (!isTrial) sending.warnings.tell(source.label, receipt)
     if (chosen === undefined) sending.warnings.offer(source.label, receipt)
     return { label: source.label, receipt, replayed: answer.headers['idempotent-replayed'] === 'true' }
   } catch (error) {
