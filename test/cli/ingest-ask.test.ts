@@ -46,8 +46,8 @@ describe('with a node', () => {
 
   test('a person chooses what dates are and types the zone, which the node checks; the columns are shown before they are made', async () => {
     const answers: readonly Answer[] = [
-      ['Which of 1, 2, 3', `4${enter}`],
-      ['Which of 1, 2, 3', `2${enter}`],
+      ['Which of 1 to 3 ', `4${enter}`],
+      ['Which of 1 to 3 ', `2${enter}`],
       ['zone of times', enter],
       ['zone of times', `Mars/Olympus${enter}`],
       ['is no zone', ''],
@@ -133,7 +133,7 @@ describe('with a node', () => {
       ['me/excel', 'german.csv', ...flags],
       [
         ['1) Zeit: ', ''],
-        ['Which of 1, 2', `1${enter}`],
+        ['Which of 1 to 2 ', `1${enter}`],
         ['zone', `Europe/Berlin${enter}`],
         ['Store it so?', `y${enter}`],
       ],
@@ -224,16 +224,30 @@ describe.concurrent('with a node that offers', () => {
 
   test('what is taken as text may stay so', async () => {
     await using stub = await offering([offer], { isRefused: false })
-    const { code, shown } = (await send(stub, [], [['Which of 1, 2 ', `2${enter}`]])) as AtTerminal
+    const { code, shown } = (await send(stub, [], [['Which of 1 to 2 ', `2${enter}`]])) as AtTerminal
     expect([code, told(stub)]).toEqual([0, ['create=true&dryRun=true', 'create=true']])
     expect(shown).toMatch(/^Wert │ String │[^]*2\) as in the table$/m)
     expect(shown).not.toContain('otherwise')
   })
 
+  test('an offer that settles nothing is not sent again and again unasked', async () => {
+    await using stub = await startStub({ 'POST /me/lab/ingest': problem(422, 'SayHow', 'No.', { offers: [offer] }) })
+    const { code } = await send(
+      stub,
+      [],
+      [
+        ['Which of 1 to 1 ', `1${enter}`],
+        ['Which of 1 to 1 ', `n${enter}`],
+      ],
+    )
+    expect([code, told(stub).length]).toEqual([5, 3])
+    expect([(await send(stub, ['--yes'])).code, told(stub).length]).toEqual([5, 5])
+  })
+
   test('of a dataset that is there, a person is asked after a refusal alone', async () => {
     await using stub = await offering([offer, other], { isThere: true })
     const answers: readonly Answer[] = [
-      ['Which of 1, 2 ', `2${enter}`],
+      ['Which of 1 to 2 ', `2${enter}`],
       ['Store it so?', enter],
     ]
     const { code } = await send(stub, [], answers)

@@ -40,7 +40,8 @@ export async function verdictOn({ judge }: Doubtful, parameters: Parameters): Pr
 export async function settle(file: Doubtful, first: Verdict): Promise<Parameters> {
   let settled: Settled = { parameters: {}, verdict: first }
   for (let choices = choicesIn(first); choices.length > 0; choices = choicesIn(settled.verdict)) {
-    const choice = file.yes ? onlyOne(file, settled) : await chosen(file, settled)
+    const isFirst = settled.verdict === first
+    const choice = file.yes ? onlyOne(file, settled.verdict, isFirst) : await chosen(file, settled, isFirst)
     if (choice === undefined) return settled.parameters
     settled = await filledIn(file, settled.parameters, choice)
   }
@@ -65,9 +66,9 @@ function isFilled({ parameters }: Choice): boolean {
 }
 
 /** The only way, once. Throws CommandFailure (refused) where there are more, or something is to be filled in. */
-function onlyOne({ label }: Doubtful, { parameters, verdict }: Settled): Choice {
+function onlyOne({ label }: Doubtful, verdict: Verdict, isFirst: boolean): Choice {
   const [only, ...more] = choicesIn(verdict)
-  if (only !== undefined && more.length === 0 && isFilled(only) && Object.keys(parameters).length === 0) {
+  if (only !== undefined && more.length === 0 && isFilled(only) && isFirst) {
     note(`${label} is read with ${flagsText(only.parameters)}`)
     return only
   }
@@ -78,8 +79,8 @@ function onlyOne({ label }: Doubtful, { parameters, verdict }: Settled): Choice 
   })
 }
 
-/** The way that a person chooses; undefined: as it is. What is chosen is shown before it is stored, so an only one is not asked for. */
-async function chosen(file: Doubtful, { parameters, verdict }: Settled): Promise<Choice | undefined> {
+/** The way that a person chooses; undefined: as it is. What comes of an only one is shown first, and asked for then. */
+async function chosen(file: Doubtful, { parameters, verdict }: Settled, isFirst: boolean): Promise<Choice | undefined> {
   const choices = choicesIn(verdict)
   if (verdict instanceof CommandFailure) {
     // With the time of arrival, columns are as they were read before it was asked which of them is the time.
@@ -87,13 +88,14 @@ async function chosen(file: Doubtful, { parameters, verdict }: Settled): Promise
     if (arrival !== undefined && file.isSmall)
       showColumns(await verdictOn(file, { ...parameters, ...arrival.parameters }))
     printFailure(verdict)
-    if (choices.length === 1) return choices[0]
+    if (choices.length === 1 && isFirst) return choices[0]
   } else {
     showAnswer(file, verdict)
     for (const line of [...choiceLines(choices), `${choices.length + 1}) as in the table`]) note(line)
   }
-  const numbers = [...choices, ...(verdict instanceof CommandFailure ? [] : [verdict])].map((_, at) => at + 1)
-  const text = await typed(file, `Which of ${numbers.join(', ')} (n: none)? `, RegExp(`^(?:${numbers.join('|')})$`))
+  const most = choices.length + (verdict instanceof CommandFailure ? 0 : 1)
+  const numbers = Array.from({ length: most }, (_, at) => at + 1).join('|')
+  const text = await typed(file, `Which of 1 to ${most} (n: none)? `, RegExp(`^(?:${numbers})$`))
   return choices[Number(text) - 1]
 }
 
