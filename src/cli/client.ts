@@ -25,7 +25,7 @@ export interface Call {
   /** Absolute path, segments escaped. */
   readonly path: string
   /** Members that are undefined are left out. */
-  readonly query?: Readonly<Record<string, string | undefined>>
+  readonly query?: Readonly<Record<string, string | readonly string[] | undefined>>
   readonly headers?: Readonly<Record<string, string>>
   /** A value is sent as JSON. */
   readonly json?: JsonValue | Uint8Array
@@ -119,8 +119,8 @@ async function callNode(
   renames = 0,
 ): Promise<Answer> {
   const url = new URL(base.href.replace(/\/$/, '') + call.path)
-  for (const [name, value] of Object.entries(call.query ?? {}))
-    if (value !== undefined) url.searchParams.set(name, value)
+  for (const [name, value = []] of Object.entries(call.query ?? {}))
+    for (const one of [value].flat()) url.searchParams.append(name, one)
   const bytes =
     call.json === undefined || call.json instanceof Uint8Array ? call.json : Buffer.from(jsonText(call.json))
   const headers = {

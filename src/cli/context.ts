@@ -152,8 +152,3 @@ export function commaList(text: string): readonly string[] {
 export function collect(text: string, before: readonly string[] | undefined): readonly string[] {
   return [...(before ?? []), text]
 }
-
-/** The flag of a name: `eventTime` is `--event-time`. */
-export function flagOf(name: string): string {
-  return `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
-}

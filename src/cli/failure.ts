@@ -26,12 +26,23 @@ export const exitCodes = {
 
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes]
 
+/** Parameters of ingest by name. */
+export type Parameters = Readonly<Record<string, string | readonly string[]>>
+
+/** One way to read a body; what is empty among its parameters, a person has to fill in. */
+export interface Choice {
+  readonly what: string
+  readonly parameters: Parameters
+}
+
 export interface FailureDetails {
   /** Kind of the node's error table, with the status where a node answered. */
   readonly kind?: string
   /** Lines below the sentence, ready to print: where in the SQL, which records. */
   readonly facts?: readonly string[]
   readonly hint?: string
+  /** What would settle it, by the node. */
+  readonly choices?: readonly Choice[]
   /** True when the same request may succeed later. */
   readonly retryable?: boolean
   /** True when no connection came about, so that nothing was asked of the node. */

@@ -112,7 +112,7 @@ function csvCell(value: JsonValue): string {
   return text === '' || /[",\r\n]|^[\s\ufeff]|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 
-function cellText(value: JsonValue): string {
+export function cellText(value: JsonValue): string {
   if (value === null) return ''
   return typeof value === 'string' ? value : jsonText(value)
 }

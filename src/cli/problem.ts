@@ -4,8 +4,8 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { type JsonValue, parseJson } from '../index.ts'
 import { cleanText } from '../libraries/base/clean-text.ts'
 import { defined, ownValue } from '../libraries/base/collections.ts'
-import { parameterRows } from '../libraries/formats/parameters.ts'
-import { flagOf } from './context.ts'
+import { withFlags } from '../libraries/formats/flags.ts'
+import { choiceLines, choicesOf } from './choices.ts'
 import { CommandFailure, type ExitCode, exitCodes } from './failure.ts'
 import { itemsAt, memberAt, numberAt, textAt, textsAt } from './json-values.ts'
 import { displayWidth, plainTable } from './output.ts'
@@ -44,15 +44,18 @@ export function problemFailure(answer: HttpAnswer, { sql, place, server = 'The n
   const requestId = headers['request-id']
   const hint = ownValue(commandHints, kind ?? '') ?? textAt(body, 'hint')
   const pause = retryAfterMs(headers['retry-after'])
+  const choices = choicesOf(body)
   return new CommandFailure(exitCodeOf(status, kind), cleanText(withFlags(placed(message, place))), {
     kind: kind === undefined ? String(status) : `${status} ${cleanText(kind)}`,
     facts: [
       ...caretLines(body, sql, place),
       ...candidateLines(body),
       ...recordLines(body, place),
+      ...choiceLines(choices),
       ...(status >= 500 && typeof requestId === 'string' ? [`request id: ${cleanText(requestId)}`] : []),
     ],
     ...(hint === undefined ? {} : { hint: cleanText(withFlags(hint)) }),
+    choices,
     retryable: memberAt(body, 'retryable') === true || retryableStatus.has(status),
     ...defined({ retryAfterMs: pause }),
   })
@@ -63,27 +66,6 @@ const commandHints: Readonly<Record<string, string>> = {
   Unauthenticated:
     'Name a token with --token-file or PROOFSTREAM_TOKEN; PROOFSTREAM_DATA is where a local node keeps one.',
   DatasetNotFound: 'See what is there with: proofstream dataset list. A dataset is made by: proofstream ingest.',
-}
-
-const named = new RegExp(
-  `\\b(header|${parameterRows.map(([name]) => name).join('|')})=((?:%[0-9A-F]{2}|[\\w/<>+:-])+)`,
-  'g',
-)
-
-const inMediaType = / in the media type: text\/[\w-]+; header=\w+/g
-
-/** A node's text with the flags of `ingest` where it names parameters: `timeZone=UTC` is `--time-zone UTC`. */
-export function withFlags(text: string): string {
-  const plain = text.replaceAll(inMediaType, '').replaceAll(/\bflatten=(true|false)\b/g, (_, value: string) => {
-    return value === 'true' ? '--flatten' : '--no-flatten'
-  })
-  return plain.replaceAll(named, (_, name: string, value: string) => {
-    const hasFlag = name === 'header' || parameterRows.some(([one, { flag }]) => one === name && flag !== undefined)
-    const text = decodeURIComponent(value)
-    return hasFlag
-      ? `${flagOf(name)} ${text}`
-      : `--set ${/^[\w.:/+-]+$/.test(text) ? `${name}=${text}` : `'${name}=${text}'`}`
-  })
 }
 
 const retryableStatus: ReadonlySet<number> = new Set([408, 429, 502, 503, 504])

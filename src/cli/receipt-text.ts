@@ -1,10 +1,15 @@
-// What `ingest` prints as batches end: receipts for programs, a sentence a batch for a person.
+// What `ingest` prints as batches end: receipts for programs, a sentence a batch for a person, what the node warns of.
 
+import { styleText } from 'node:util'
 import { jsonText, type JsonValue } from '../index.ts'
 import { cleanText } from '../libraries/base/clean-text.ts'
+import { kindOfWarning } from '../libraries/base/warnings.ts'
+import { withFlags } from '../libraries/formats/flags.ts'
+import { choiceLines, choicesOf } from './choices.ts'
 import type { OutputForm } from './context.ts'
-import { columnTypes, itemsAt, memberAt, numberAt, textAt } from './json-values.ts'
-import { rowsText as tableOf } from './output.ts'
+import { note } from './failure.ts'
+import { itemsAt, memberAt, numberAt, textAt } from './json-values.ts'
+import { cellText, rowsText as tableOf, tableLines } from './output.ts'
 import { print } from './terminal.ts'
 
 export interface Ingested {
@@ -79,19 +84,20 @@ function sentence({ label, receipt, replayed }: Ingested): string {
 }
 
 function dryRunText(receipt: JsonValue): string {
-  const fields = itemsAt(receipt, 'schema', 'fields')
-  const typed = fields.some((field) => memberAt(field, 'data_type') !== undefined)
-  const columns = typed
-    ? [...columnTypes(fields)].map(([name, type]) => `${name} ${type}`)
-    : fields.map((field) => `${textAt(field, 'name') ?? ''} ${typeOf(memberAt(field, 'type'))}`)
-  return `${rowsText(numberAt(receipt, 'records') ?? 0)} would fit; nothing stored\n  ${cleanText(columns.join(', '))}`
+  const lines = columnLines(receipt, process.stdout.columns).map((line) => `\n  ${line}`)
+  return `${rowsText(numberAt(receipt, 'records') ?? 0)} would fit; nothing stored${lines.join('')}`
 }
 
-/** The kind of an ODF type, with a question mark where it may be null. */
-function typeOf(type: JsonValue | undefined): string {
-  const kind = textAt(type, 'kind')
-  if (kind === 'Option') return `${typeOf(memberAt(type, 'inner'))}?`
-  return kind ?? jsonText(type ?? null)
+const columnsMost = 40
+
+/** The columns that an answer tells of, as a table: how each is read. */
+export function columnLines(answer: JsonValue, mostWidth: number): string[] {
+  const told = itemsAt(answer, 'columns')
+  const names = ['name', 'type', 'read', 'nulls', 'value']
+  const rows = told.slice(0, columnsMost).map((one) => names.map((name) => cellText(memberAt(one, name) ?? null)))
+  const heads = names.map((name) => ({ name, alignRight: name === 'nulls' }))
+  const more = told.length > rows.length ? [`… and ${told.length - rows.length} more`] : []
+  return [...tableLines(heads, rows, mostWidth).lines, ...more]
 }
 
 function outcomeText(receipt: JsonValue): string {
@@ -100,7 +106,7 @@ function outcomeText(receipt: JsonValue): string {
   if (status === 'accepted') return `${rows} accepted: safe in the log, not yet in a block`
   if (status === 'rejected') {
     const why = itemsAt(receipt, 'errors').map((error) => textAt(error, 'message') ?? '')
-    return `${rows} rejected, nothing stored: ${cleanText(why.join(' '))}`
+    return `${rows} rejected, nothing stored: ${cleanText(withFlags(why.join(' ')))}`
   }
   if (status === 'lost') return `${rows} lost with their log, nothing stored: send them again`
   const hash = textAt(receipt, 'block', 'hash')
@@ -112,4 +118,27 @@ function outcomeText(receipt: JsonValue): string {
 
 function rowsText(count: number): string {
   return `${count.toLocaleString('en-US')} ${count === 1 ? 'row' : 'rows'}`
+}
+
+/** What a node warns of in its answers to batches, on stderr: each kind once in a run, yellow on a terminal. */
+export class WarningTeller {
+  readonly #told = new Set<string>()
+
+  /** Tells the warnings of the answer to the batch `label` whose kinds were not told before. */
+  tell(label: string, answer: JsonValue): void {
+    for (const warning of itemsAt(answer, 'warnings')) {
+      if (typeof warning !== 'string' || this.#told.has(kindOfWarning(warning))) continue
+      this.#told.add(kindOfWarning(warning))
+      note(styleText('yellow', `warning: ${label}: ${cleanText(withFlags(warning))}`, { stream: process.stderr }))
+    }
+  }
+
+  /** Tells the ways in which the node would read more of the batch. */
+  offer(label: string, answer: JsonValue): void {
+    const choices = choicesOf(answer)
+    if (choices.length === 0 || this.#told.has('offers')) return
+    this.#told.add('offers')
+    note(`${label} can be read otherwise, with`)
+    for (const line of choiceLines(choices)) note(`  ${line}`)
+  }
 }

@@ -56,8 +56,3 @@ export function toStdout(isTerminal = process.stdout.isTTY): Transform {
 function harmless(text: string | Uint8Array): string {
   return cleanText(typeof text === 'string' ? text : new TextDecoder().decode(text), '\n\t')
 }
-
-/** A word of a command that a shell takes as it is. */
-export function shellWord(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
-}

@@ -18,9 +18,10 @@ import type { IngestOptions } from './commands/ingest-request.ts'
 import type { AuditOptions } from './commands/ledger-audit.ts'
 import type { QueryOptions, TailOptions } from './commands/query.ts'
 import type { VerifyOptions } from './commands/verify-answer.ts'
+import { flagOf } from '../libraries/formats/flags.ts'
 import { type ParameterName, type ParameterRow, parameterRows } from '../libraries/formats/parameters.ts'
 import { fileFormNames } from './file-forms.ts'
-import { collect, durationOption, flagOf, positiveNumber, type Runner, wholeNumber } from './context.ts'
+import { collect, durationOption, positiveNumber, type Runner, wholeNumber } from './context.ts'
 import {
   addLogCommands,
   addNodeCommands,
@@ -99,6 +100,11 @@ function addLifeCommands(dataset: Command, runner: Runner): void {
     .addOption(proofsOption())
     .addOption(ledgerOption())
     .option('--license <file>', "JSON {shortName, name, spdxId, websiteUrl} ('-': stdin)")
+    .option(
+      '--set <name=value>',
+      'rule of how batches are read, such as decimal=,; without a value it is taken away (repeat)',
+      collect,
+    )
     .option('--attach <file>', 'text file to attach to the chain; replaces the former ones (repeat)', collect)
     .action(runner<SetOptions>(async (...given) => (await code.dataset()).setDataset(...given)))
   dataset
@@ -163,6 +169,7 @@ const ingestHelp = `
 Each file is one batch: all of its records are stored, or none. The name gives the format (.csv, .tsv, .json, .ndjson,
 .jsonl, .geojson, .ndgeojson, .parquet, .arrow, .xlsx, .zip with a shapefile, also with .gz, .zst, .br), or else the content.
 Stdin is NDJSON unless --format says otherwise.
+Where it is in doubt how a file is read, a terminal asks. Elsewhere the flags that settle it are printed.
 NDJSON, CSV, TSV and NDGeoJSON from a pipe may be endless: they are sent in batches, each with its own key.
 
   proofstream ingest me/lab readings.csv
@@ -179,6 +186,12 @@ function addIngestCommand(program: Command, runner: Runner, formats: readonly Fo
     .option('--no-create', 'fail if the dataset is missing, instead of creating it')
     .option('--no-wait', 'return once the records are durable in the log, before they are in a block')
     .option('--dry-run', 'check everything, store nothing')
+    .addOption(
+      new Option(
+        '--yes',
+        'ask nothing: of a file, take the way to read it that the node offers, if it is the only one',
+      ).conflicts('dryRun'),
+    )
     .option('--key <key>', 'idempotency key of the batch; a batch stored under it is not stored again')
     .option('--retries <count>', 'retries after the first try', wholeNumber, 8)
     .option('--batch-rows <rows>', 'from a pipe: maximum number of records in a batch', positiveNumber, 1000)

@@ -1,6 +1,3 @@
-/** The beginning of one. */
-const workbook = Buffer.concat([Buffer.from('PK\x03\x04'), Buffer.alloc(26), Buffer.from('[Content_Types].xml')])
-
 // `ingest`: one key however often it is sent, formats, creation, several files.
 
 import { createHash } from 'node:crypto'
@@ -18,6 +15,8 @@ import { type Asked, problem, type Replies, type Reply, receipt, startStub, type
 
 const folder = await mkdtemp(join(tmpdir(), 'proofstream-ingest-'))
 const there = { 'GET /me/lab': { body: { columns: [] } } } satisfies Replies
+/** The beginning of one. */
+const workbook = Buffer.concat([Buffer.from('PK\x03\x04'), Buffer.alloc(26), Buffer.from('[Content_Types].xml')])
 const rows = '{"temp":1}\n{"temp":2}\n'
 
 function ingest(url: string, args: readonly string[], options: RunOptions = { input: rows }): Promise<Finished> {
@@ -96,20 +95,15 @@ describe.concurrent('ingest', () => {
   })
 
   test('makes a missing dataset, and says with which columns', async () => {
-    const fields = [
-      { name: 'temp', nullable: true, data_type: 'Float64' },
-      { name: 'at', nullable: false, data_type: { Timestamp: ['Millisecond', 'UTC'] } },
-    ]
     await using stub = await startStub({
       'GET /me/lab': problem(404, 'DatasetNotFound', 'There is none.'),
-      'GET /me/lab/metadata': { body: { output: { schema: { fields } } } },
-      'POST /me/lab/ingest': { body: receipt() },
+      'POST /me/lab/ingest': { body: receipt({ columns: [{ name: 'temp', type: 'Float64', nulls: 0, value: 1 }] }) },
     })
     await writeFile(join(folder, 'a.csv'), 'temp\n1\n')
     await writeFile(join(folder, 'b.json'), '[]')
     const { code, stderr } = await ingest(stub.url, ['a.csv', 'b.json'])
     expect(code).toBe(0)
-    expect(stderr).toBe('created dataset me/lab: temp Float64?, at Timestamp(Millisecond, UTC)\n')
+    expect(stderr).toBe('created dataset me/lab: temp Float64\n')
     const sent = posted(stub)
     expect(sent.map(({ query }) => query.get('create'))).toEqual(['true', null])
     expect(sent.map(({ headers }) => headers['content-type'])).toEqual(['text/csv', 'application/json'])
@@ -294,14 +288,10 @@ describe.concurrent('ingest', () => {
     expect(stderr).toContain('Line 1 does not fit.')
   })
 
-  test('looks into files named .json: GeoJSON goes out as such, TopoJSON is refused', async () => {
+  test('looks into files named .json: GeoJSON goes out as such', async () => {
     await using stub = await taking({ body: receipt() })
     await writeFile(join(folder, 'quakes.json'), demoFile('earthquakes.geojson'))
     await writeFile(join(folder, 'penguins.json'), sample('penguins.json'))
-    await writeFile(
-      join(folder, 'topology.json'),
-      '{"type":"Topology","arcs":[],"objects":{"land":{"type":"Polygon"}}}',
-    )
     const sent = await ingest(stub.url, ['quakes.json'])
     expect(sent.code).toBe(0)
     expect(sent.stderr).toContain('holds GeoJSON')
@@ -309,9 +299,6 @@ describe.concurrent('ingest', () => {
     await ingest(stub.url, ['penguins.json'])
     const types = posted(stub).map(({ headers }) => headers['content-type'])
     expect(types).toEqual(['application/geo+json', 'application/json', 'application/json'])
-    const refused = await ingest(stub.url, ['topology.json'])
-    expect(refused.code).toBe(5)
-    expect(refused.stderr).toContain('topo2geo')
   })
 
   test('sends the digest of what it sends', async () => {
@@ -349,30 +336,27 @@ describe.concurrent('ingest', () => {
     }
   })
 
-  test('refuses what no node reads, with the cause and what to do', async () => {
+  test('refuses what no node reads in the words of the node', async () => {
     await using stub = await taking({ body: receipt() })
-    const files: readonly (readonly [string, string | Uint8Array, string, string])[] = [
-      ['book.csv', workbook, 'Excel', '--format excel'],
-      ['book.xls', Buffer.from('d0cf11e0a1b11ae100', 'hex'), 'Excel', 'soffice'],
-      ['tabs.csv', 'a\tb\n1\t2\n', 'tabs', '--format tsv'],
-      ['lines.json', '{"a":1}\n{"a":2}\n', 'one JSON object a line', '--format ndjson'],
-      ['page.json', '<!DOCTYPE html><html>', 'HTML', ''],
-      ['places.gpkg', 'SQLite format 3\0', 'not read', 'ogr2ogr -f GeoJSONSeq'],
-      ['places.fgb', 'fgb\x03fgb', 'not read', 'FlatGeobuf'],
-      ['places.kml', '<?xml version="1.0"?><kml>', 'not read', 'KML'],
-      ['places.shp', Buffer.from('0000270a00', 'hex'), 'not read', 'zip it with its .dbf'],
-      ["it's; rm.csv", Buffer.from('d0cf11e0a1b11ae100', 'hex'), 'Excel', String.raw`'it'\''s; rm.csv'`],
+    const files: readonly (readonly [string, string | Uint8Array, string])[] = [
+      [
+        'book.xls',
+        Buffer.from('d0cf11e0a1b11ae100', 'hex'),
+        'It is an old or encrypted Excel workbook: save it as .xlsx',
+      ],
+      ['places.gpkg', 'SQLite format 3\0', 'ogr2ogr -f GeoJSONSeq'],
+      ['places.fgb', 'fgb\x03fgb', 'It is FlatGeobuf'],
+      ['places.kml', '<?xml version="1.0"?><kml>', 'and send that with --format ndgeojson.'],
+      ['places.shp', Buffer.from('0000270a00', 'hex'), 'zip it with its .dbf'],
     ]
-    for (const [name, content, cause, hint] of files) {
+    for (const [name, content, hint] of files) {
       await writeFile(join(folder, name), content)
       const { code, stderr } = await ingest(stub.url, [name])
       expect([name, code]).toEqual([name, 5])
-      expect(stderr).toContain(cause)
-      expect(stderr.replaceAll(/\n\s*/g, ' ')).toContain(hint)
+      expect(stderr).toContain(`error: ${name} is of a format that is not read.`)
+      expect(stderr).toContain(hint)
     }
     expect(posted(stub)).toEqual([])
-    await ingest(stub.url, ['tabs.csv', '--format', 'csv'])
-    expect(posted(stub)).toHaveLength(1)
   })
 
   test('names layer and character set of a shapefile', async () => {

@@ -63,7 +63,8 @@ export async function runShell(script: string, options: RunOptions = {}): Promis
   }
 }
 
-async function runFile(file: string, args: readonly string[], options: RunOptions): Promise<Finished> {
+/** Runs `file` to its end. */
+export async function runFile(file: string, args: readonly string[], options: RunOptions): Promise<Finished> {
   const child = spawn(file, args, {
     cwd: options.cwd ?? repository,
     env: { ...cleanEnvironment(), ...options.env },

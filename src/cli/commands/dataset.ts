@@ -1,7 +1,6 @@
 // `dataset create | list | show | set | log | delete | restore`.
 
 import { readFile } from 'node:fs/promises'
-import { createInterface } from 'node:readline/promises'
 import { buffer } from 'node:stream/consumers'
 import { JsonNumber, type JsonObject, type JsonValue, parseJson } from '../../index.ts'
 import { datasetPath, openClient } from '../client.ts'
@@ -10,6 +9,8 @@ import { CommandFailure, exitCodes, note } from '../failure.ts'
 import { columnTypes, itemsAt, memberAt, objectOf, textAt } from '../json-values.ts'
 import { pagesOf } from '../pages.ts'
 import { printObject, printObjects } from '../output.ts'
+import { ask, isSomebodyThere } from '../question.ts'
+import { settingsOf } from './ingest-request.ts'
 
 export interface CreateOptions {
   /** File with a schema in ODF JSON (`-`: stdin). */
@@ -88,11 +89,13 @@ export interface SetOptions extends Pick<CreateOptions, 'description' | 'keyword
   /** File with a license in JSON (`-`: stdin). */
   readonly license?: string
   readonly attach?: readonly string[]
+  /** Rules of ingest, `name=value`. */
+  readonly set?: readonly string[]
 }
 
 /** Changes what is given of a dataset. */
 export async function setDataset(context: CommandContext, [name = '']: Args, options: SetOptions): Promise<number> {
-  const { name: alias, visibility, freshness, description, keyword, license, attach, proofs, ledger } = options
+  const { name: alias, visibility, freshness, description, keyword, license, attach, proofs, ledger, set } = options
   const path = datasetPath(name)
   const client = await openClient(context)
   const isInfo = description !== undefined || keyword !== undefined
@@ -110,6 +113,7 @@ export async function setDataset(context: CommandContext, [name = '']: Args, opt
     freshness: freshness === 'default' ? null : freshness,
     proofs: proofs === 'batches' ? null : proofs,
     ledger: ledger === undefined ? undefined : ledger === 'true',
+    ingest: set === undefined ? undefined : withRules((await client.call({ path })).json(), set),
     info: isInfo ? info : undefined,
     license: license === undefined ? undefined : await jsonFile('license', license),
     attachments: attach === undefined ? undefined : objectOf({ kind: 'Embedded', items }),
@@ -124,6 +128,19 @@ export async function setDataset(context: CommandContext, [name = '']: Args, opt
   note(`changed dataset ${name}${isRenamed}`)
   if (changed instanceof Map) printObject(context.form, changed)
   return exitCodes.done
+}
+
+/** The rules that the node tells of a dataset, with others; none is null. Throws CommandFailure (usage). */
+function withRules(told: JsonValue, set: readonly string[]): JsonValue {
+  const held = memberAt(told, 'ingest')
+  const rules = new Map(held instanceof Map ? held : [])
+  for (const [name, [value = '', ...more]] of settingsOf(set)) {
+    const isSwitch = name === 'flatten' || name === 'trim'
+    if (value === '' || (isSwitch && value === 'false')) rules.delete(name)
+    else if (isSwitch && value === 'true') rules.set(name, true)
+    else rules.set(name, more.length === 0 ? value : [value, ...more])
+  }
+  return rules.size === 0 ? null : rules
 }
 
 export interface ListOptions {
@@ -171,6 +188,7 @@ export async function showDataset(context: CommandContext, [name = '']: Args): P
       visibility: memberAt(listed, 'visibility'),
       freshness: memberAt(listed, 'freshness'),
       ledger: memberAt(listed, 'ledger'),
+      ingest: memberAt(listed, 'ingest'),
       proofs: memberAt(listed, 'proofs'),
       info: memberAt(output, 'info'),
       license: memberAt(output, 'license'),
@@ -245,12 +263,11 @@ export async function deleteDataset(
 }
 
 async function confirm(name: string): Promise<void> {
-  if (!process.stdin.isTTY || !process.stderr.isTTY) {
+  if (!isSomebodyThere()) {
     throw new CommandFailure(exitCodes.usage, 'Nobody is here to ask.', { hint: `Add --yes to delete ${name}.` })
   }
-  const terminal = createInterface({ input: process.stdin, output: process.stderr })
-  const typed = await terminal.question(`Type ${name} to delete it: `).finally(() => terminal.close())
-  if (typed.trim() !== name) throw new CommandFailure(exitCodes.usage, 'The name does not match. Nothing was deleted.')
+  if ((await ask(`Type ${name} to delete it: `)) === name) return
+  throw new CommandFailure(exitCodes.usage, 'The name does not match. Nothing was deleted.')
 }
 
 export interface RestoreOptions {

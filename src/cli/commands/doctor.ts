@@ -10,7 +10,8 @@ import type { CommandContext, NodeOptions } from '../context.ts'
 import { asTyped, exitCodes } from '../failure.ts'
 import { objectOf } from '../json-values.ts'
 import { createStatusLine, printObjects } from '../output.ts'
-import { print, shellWord } from '../terminal.ts'
+import { print } from '../terminal.ts'
+import { shellWord } from '../../libraries/formats/flags.ts'
 
 /** Runs all checks. Resolves to 0 when none fails, 6 when only what is elsewhere does, else 9. Throws where `serve` would. */
 export async function doctor(context: CommandContext, options: NodeOptions): Promise<number> {

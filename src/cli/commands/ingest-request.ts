@@ -2,8 +2,9 @@
 
 import { randomUUID } from 'node:crypto'
 import { defined } from '../../libraries/base/collections.ts'
+import { isDialectName } from '../../libraries/formats/dialect/dialect.ts'
 import { ingestParameters, type ParameterName, parameterRows } from '../../libraries/formats/parameters.ts'
-import { CommandFailure, exitCodes } from '../failure.ts'
+import { CommandFailure, exitCodes, type Parameters } from '../failure.ts'
 import type { IngestSource } from '../ingest-source.ts'
 import type { BodyPlace } from '../problem.ts'
 
@@ -14,6 +15,8 @@ export interface IngestOptions extends Partial<Readonly<Record<ParameterName, st
   /** False: the node need not wait for a block. */
   readonly wait: boolean
   readonly dryRun?: boolean
+  /** Takes the only offer, and asks nothing. */
+  readonly yes?: boolean
   readonly key?: string
   readonly retries: number
   /** Where a pipe is cut into batches: rows, and milliseconds since the first of them. */
@@ -48,34 +51,44 @@ export function keyOf(options: IngestOptions): string | undefined {
 }
 
 /** Throws CommandFailure (usage). */
-export function ingestQuery(options: IngestOptions, missing: boolean): Readonly<Record<string, string | undefined>> {
+export function ingestQuery(options: IngestOptions, missing: boolean): Parameters {
   return {
-    create: missing ? 'true' : undefined,
-    dryRun: options.dryRun === true ? 'true' : undefined,
+    ...(missing && { create: 'true' }),
+    ...(options.dryRun === true && { dryRun: 'true' }),
     ...parametersOf(options),
   }
 }
 
 /** Those that flags and `--set` say, by name. Throws CommandFailure (usage). */
-export function parametersOf(options: IngestOptions): Readonly<Record<string, string | undefined>> {
-  const flags = parameterRows.flatMap(([name, { flag }]) =>
-    flag === undefined || options[name] === undefined ? [] : [[name, String(options[name])]],
-  )
-  const parameters: Record<string, string | undefined> = Object.fromEntries(flags)
-  for (const text of options.set ?? []) {
+export function parametersOf(options: IngestOptions): Parameters {
+  const parameters: Record<string, string | readonly string[]> = {}
+  for (const [name, { flag }] of parameterRows)
+    if (flag !== undefined && options[name] !== undefined) parameters[name] = String(options[name])
+  for (const [name, values] of settingsOf(options.set)) {
+    const isList = name.startsWith('nulls')
+    if (parameters[name] !== undefined || (values.length > 1 && !isList)) {
+      throw new CommandFailure(exitCodes.usage, `${name} is given more than once.`)
+    }
+    parameters[name] = isList ? values : values.join('')
+  }
+  return parameters
+}
+
+/** Values of `--set name=value`, by name. Throws CommandFailure (usage). */
+export function settingsOf(texts: readonly string[] = []): ReadonlyMap<string, readonly string[]> {
+  const settings = new Map<string, readonly string[]>()
+  for (const text of texts) {
     const [, name = '', value] = /^([^=]+)=(.*)$/s.exec(text) ?? []
-    if (value === undefined || name === 'dryRun' || !Object.hasOwn(ingestParameters, name)) {
+    const isKnown = Object.hasOwn(ingestParameters, name) || isDialectName(name)
+    if (value === undefined || name === 'dryRun' || !isKnown) {
       const names = parameterRows.flatMap(([one]) => (one === 'dryRun' ? [] : [one]))
       throw new CommandFailure(exitCodes.usage, `--set '${text}' names no parameter of ingest.`, {
         hint: `Write name=value with one of: ${names.join(', ')}.`,
       })
     }
-    if (parameters[name] !== undefined) {
-      throw new CommandFailure(exitCodes.usage, `${name} is given more than once.`)
-    }
-    parameters[name] = value
+    settings.set(name, [...(settings.get(name) ?? []), value])
   }
-  return parameters
+  return settings
 }
 
 export function ingestHeaders(

@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { type JsonValue, parseJson } from '../../index.ts'
 import { type NodeClient, withRetries } from '../client.ts'
-import { CommandFailure, exitCodes } from '../failure.ts'
+import { CommandFailure, exitCodes, type Parameters } from '../failure.ts'
 import { HeldLines } from '../held-lines.ts'
 import { memberAt, numberAt } from '../json-values.ts'
 import { noNode } from '../node-answer.ts'
@@ -18,7 +18,7 @@ const lineCharacters = 4 * 1024 * 1024
 
 export interface StreamOptions {
   readonly retries: number
-  readonly query: Readonly<Record<string, string | undefined>>
+  readonly query: Parameters
   readonly mediaType: string
   readonly onReceipt: (receipt: JsonValue) => void
   readonly onRetry: (failure: CommandFailure, pauseMs: number) => void

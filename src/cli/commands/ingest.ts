@@ -1,25 +1,25 @@
 // `ingest`: each file is one batch, a pipe of lines is many. A batch is sent until the node took it or refused it for
 // good, always under one key, so that nothing is stored twice. Prints what the node holds: receipts.
 
-import { styleText } from 'node:util'
 import { defined } from '../../libraries/base/collections.ts'
 import { type JsonValue, systemClock } from '../../index.ts'
-import { cleanText } from '../../libraries/base/clean-text.ts'
-import { kindOfWarning } from '../../libraries/base/warnings.ts'
 import { newlines } from '../../libraries/formats/line-batch.ts'
 import { dialectOf } from '../../libraries/formats/dialect/dialect.ts'
 import type { StreamFacts } from '../../libraries/formats/format.ts'
+import { shellWord, withFormats } from '../../libraries/formats/flags.ts'
+import { formatsBut } from '../../app/formats.ts'
 import { defaultFormat } from '../../libraries/formats/registry.ts'
 import { type Answer, datasetPath, type NodeClient, openClient, withRetries } from '../client.ts'
 import type { Args, CommandContext } from '../context.ts'
-import { CommandFailure, exitCodes, failureOf, note, printFailure } from '../failure.ts'
+import { CommandFailure, exitCodes, failureOf, note, type Parameters, printFailure } from '../failure.ts'
 import { bytesSource, type IngestSource, openSource } from '../ingest-source.ts'
 import { beforeSignalEnds, stopInOrder } from '../interrupt.ts'
-import { columnTypes, itemsAt, memberAt, textAt } from '../json-values.ts'
+import { itemsAt, textAt } from '../json-values.ts'
 import { createStatusLine, progressText } from '../output.ts'
 import { chunksUntil, cutInput, pipedFormat, pipeEnds } from '../piped-lines.ts'
-import { type Ingested, ReceiptPrinter } from '../receipt-text.ts'
-import { shellWord } from '../terminal.ts'
+import { isSomebodyThere } from '../question.ts'
+import { type Ingested, ReceiptPrinter, WarningTeller } from '../receipt-text.ts'
+import { type Doubtful, settle, verdictOn } from './ingest-ask.ts'
 import {
   type Batch,
   ingestHeaders,
@@ -30,20 +30,6 @@ import {
   waitSeconds,
 } from './ingest-request.ts'
 import { sendStream } from './ingest-stream.ts'
-
-/** What a node warns of in its answers to batches, on stderr: each kind once in a run, yellow on a terminal. */
-class WarningTeller {
-  readonly #told = new Set<string>()
-
-  /** Tells the warnings of the answer to the batch `label` whose kinds were not told before. */
-  tell(label: string, answer: JsonValue): void {
-    for (const warning of itemsAt(answer, 'warnings')) {
-      if (typeof warning !== 'string' || this.#told.has(kindOfWarning(warning))) continue
-      this.#told.add(kindOfWarning(warning))
-      note(styleText('yellow', `warning: ${label}: ${cleanText(warning)}`, { stream: process.stderr }))
-    }
-  }
-}
 
 interface Sending {
   readonly client: NodeClient
@@ -59,9 +45,15 @@ interface Sending {
 interface Known {
   readonly missing: boolean
   readonly header: string | undefined
+  /** What was chosen beside the options. */
+  readonly chosen?: Parameters
+  /** Nothing is stored. */
+  readonly isTrial?: boolean
 }
 
 const pollMs = 200
+/** Of a file that may be sent once more to show how it is read. */
+const smallBytes = 16 * 1024 * 1024
 /** Batches that may be in the log and not in a block before the next one is sent. */
 const mostUnsettled = 16
 
@@ -153,7 +145,7 @@ async function streamed(context: CommandContext, sending: Sending, sources: Sour
     },
   )
   printer.end()
-  if (missing) await tellCreated(sending)
+  if (missing) tellCreated(sending)
   return stop.aborted ? tellStopped(lines) : exitCodes.done
 }
 
@@ -177,6 +169,9 @@ async function openSources(files: readonly string[], options: IngestOptions): Pr
   if (names.filter((name) => name === '-').length > 1) {
     throw new CommandFailure(exitCodes.usage, 'Stdin can be read once only.')
   }
+  if (options.yes === true && names.includes('-')) {
+    throw new CommandFailure(exitCodes.usage, '--yes is for files: what comes through a pipe is sent once.')
+  }
   const [only = '-'] = names
   // One key is for one batch, and a dry run judges the whole.
   const mayCut = names.length === 1 && options.key === undefined && options.dryRun !== true
@@ -198,11 +193,14 @@ async function* sendAll(sending: Sending, sources: Sources): AsyncGenerator<Inge
       ? pipedBatches(sending, { format: sources.piped, about, learned })
       : sources.files.map((source) => ({ source, isOnly: sources.files.length === 1 }))
   for await (const batch of batches) {
-    const item = await sendSource(sending, batch, { missing, header: learned.header })
+    const item = await ('piped' in sources ? sendSource : sendSettled)(sending, batch, {
+      missing,
+      header: learned.header,
+    })
     learned.header ??= 'piped' in sources ? textAt(item.receipt, 'csvHeader') : undefined
     yield { ...item, ...(batch.linesTo !== undefined && { linesTo: batch.linesTo }) }
     if (missing && sending.options.dryRun !== true) {
-      await tellCreated(sending)
+      tellCreated(sending, item.receipt)
       missing = false
     }
   }
@@ -256,22 +254,39 @@ async function* pipedBatches({ options, stop }: Sending, { format, about, learne
   }
 }
 
-async function tellCreated({ client, dataset, path }: Sending): Promise<void> {
-  const query = { include: 'schema,vocab', schemaFormat: 'ArrowJson' }
-  const answer = await client.call({ path: `${path}/metadata`, query }).catch(() => undefined)
-  const output = memberAt(answer?.json(), 'output')
-  const types = columnTypes(itemsAt(output, 'schema', 'fields'))
-  for (const role of ['offsetColumn', 'operationTypeColumn', 'systemTimeColumn']) {
-    types.delete(textAt(output, 'vocab', role) ?? '')
+/** Tells that the dataset was made, and with which columns, where the answer to a batch says so. */
+function tellCreated({ dataset }: Sending, answer: JsonValue = null): void {
+  const columns = itemsAt(answer, 'columns').map((one) => `${textAt(one, 'name')} ${textAt(one, 'type')}`)
+  note(`created dataset ${dataset}${columns.length === 0 ? '' : `: ${columns.join(', ')}`}`)
+}
+
+/** Sends a file, once it is settled how it is read: by a person, or by the only way there is with --yes. */
+async function sendSettled(sending: Sending, batch: Batch, known: Known): Promise<Ingested> {
+  const { yes = false, dryRun } = sending.options
+  if (dryRun === true || (!yes && !isSomebodyThere())) return sendSource(sending, batch, known)
+  const file: Doubtful = {
+    label: batch.source.label,
+    yes,
+    isSmall: batch.source.bytes <= smallBytes,
+    judge: async (chosen) => (await sendSource(sending, batch, { ...known, chosen, isTrial: true })).receipt,
+    tell: (answer) => sending.warnings.tell(batch.source.label, answer),
   }
-  const columns = [...types].map(([name, type]) => `${name} ${type}`).join(', ')
-  note(`created dataset ${dataset}${columns === '' ? ' with an inferred schema' : `: ${columns}`}`)
+  if (known.missing) {
+    return sendSource(sending, batch, { ...known, chosen: await settle(file, await verdictOn(file, {})) })
+  }
+  try {
+    return await sendSource(sending, batch, known)
+  } catch (error) {
+    if (!(error instanceof CommandFailure) || (error.details.choices ?? []).length === 0) throw error
+    return await sendSource(sending, batch, { ...known, chosen: await settle(file, error) })
+  }
 }
 
 async function sendSource(sending: Sending, batch: Batch, known: Known): Promise<Ingested> {
   const { client, path, options } = sending
   const { source } = batch
-  const key = keyOf(options)
+  const { chosen, isTrial = false } = known
+  const key = isTrial ? undefined : keyOf(options)
   const status = createStatusLine()
   const onInterrupt = (): void => {
     status.clear()
@@ -288,8 +303,16 @@ async function sendSource(sending: Sending, batch: Batch, known: Known): Promise
     return client.call({
       method: 'POST',
       path: `${path}/ingest`,
-      query: { ...ingestQuery(options, known.missing), ...defined({ skipRows: batch.skipRows }) },
-      headers: ingestHeaders(options, batch, { key, header: known.header }),
+      query: {
+        ...ingestQuery(options, known.missing),
+        ...chosen,
+        ...defined({ skipRows: batch.skipRows }),
+        ...(isTrial && { dryRun: 'true' }),
+      },
+      headers: ingestHeaders(options, batch, {
+        key,
+        header: chosen?.['header'] === undefined ? known.header : undefined,
+      }),
       stream,
       ...defined({ place: batch.place }),
     })
@@ -306,7 +329,8 @@ async function sendSource(sending: Sending, batch: Batch, known: Known): Promise
     })
     const receipt = answer.json()
     status.clear()
-    sending.warnings.tell(source.label, receipt)
+    if (!isTrial) sending.warnings.tell(source.label, receipt)
+    if (chosen === undefined) sending.warnings.offer(source.label, receipt)
     return { label: source.label, receipt, replayed: answer.headers['idempotent-replayed'] === 'true' }
   } catch (error) {
     throw withHint(error, source, key, sending.dataset)
@@ -324,12 +348,14 @@ function againHint(label: string, key: string | undefined): string {
 /** Where the tries are used up, the key is what makes another one safe. */
 function withHint(error: unknown, source: IngestSource, key: string | undefined, dataset: string): unknown {
   if (!(error instanceof CommandFailure)) return error
-  const { kind = '', retryable, hint: told = '' } = error.details
+  const { kind = '', retryable, hint } = error.details
   const again = retryable === true ? againHint(source.label, key).replace(/^t/, 'T') : undefined
   const piped = kind.endsWith('BodyTooLarge') ? pipeHint(source, dataset) : undefined
-  if (again === undefined && piped === undefined) return error
-  const hint = again ?? `${told} ${piped}`.trim()
-  return new CommandFailure(error.exitCode, error.message, { ...error.details, hint, cause: error })
+  const formats = formatsBut([]).all
+  const told = again ?? withFormats([hint, piped].flatMap((one) => one ?? []).join(' '), formats)
+  const message = withFormats(error.message, formats)
+  if (message === error.message && told === (hint ?? '')) return error
+  return new CommandFailure(error.exitCode, message, { ...error.details, hint: told, cause: error })
 }
 
 /** Lines that are too many for one batch fit into several. */
