@@ -16,8 +16,8 @@ import type { Parameters } from '../../../libraries/model/parameters.ts'
 import type { PinnedDataset } from '../../../libraries/model/query.ts'
 import { coordinateColumns } from '../../../libraries/geo/coordinate-columns.ts'
 import { usualLimit } from '../../../libraries/sql/own-limit.ts'
-import { countText } from '../format.ts'
-import { fileFormats } from '../../../libraries/columnar/outputs/formats.ts'
+import { countText, csvForExcel } from '../format.ts'
+import type { FileFacts } from '../../../libraries/columnar/outputs/file-format.ts'
 import { jsonLayoutNames } from '../../../libraries/columnar/outputs/layouts.ts'
 import { openQuery } from '../../../node/answers/query.ts'
 import { callerOf } from '../../../node/http/answer.ts'
@@ -162,6 +162,7 @@ async function answerOf(context: ReplicaContext, { request, reply, ...running }:
     ...waysOut(
       { ...asked, rows: limit },
       {
+        known: context.outputs.files,
         pinned: query.pinned,
         isProvable: query.isProvable,
         hasGeometry: columns.some(({ name }) => name === 'geometry') || coordinateColumns(columns) !== undefined,
@@ -226,6 +227,7 @@ function typeText(type: JsonValue | undefined): string {
 /** Names of formats as people say them. */
 const formatTexts: Readonly<Record<string, string>> = {
   Csv: 'CSV',
+  Xlsx: 'Excel',
   NdJson: 'NDJSON',
   GeoJson: 'GeoJSON',
   NdGeoJson: 'GeoJSON, a feature a line',
@@ -238,22 +240,29 @@ const formatTexts: Readonly<Record<string, string>> = {
 function waysOut(
   { query, limit, rows, saved }: Asked & { readonly rows: number },
   {
+    known,
     pinned,
     isProvable,
     hasGeometry,
-  }: { readonly pinned: readonly PinnedDataset[]; readonly isProvable: boolean; readonly hasGeometry: boolean },
+  }: {
+    readonly known: readonly FileFacts[]
+    readonly pinned: readonly PinnedDataset[]
+    readonly isProvable: boolean
+    readonly hasGeometry: boolean
+  },
 ): Pick<ShownAnswer, 'files' | 'proof' | 'permalink'> {
   const statement = saved?.address ?? `/query?query=${encodeURIComponent(query)}`
   const pins = pinned.flatMap(({ alias, blockHash }) => (saved ? [] : `&pin=${encodeURIComponent(alias)}@${blockHash}`))
   const target = `${statement}${pins.join('')}`
   const isShort = target.length <= longestAddressChars
-  const formats = fileFormats.filter(({ mediaTypes }) => hasGeometry || !mediaTypes[0]?.includes('geo+json'))
+  const formats = known.filter(({ mediaTypes }) => hasGeometry || !mediaTypes[0]?.includes('geo+json'))
   const files = [
     ...formats.map(({ name, extension }) => ({
       name: formatTexts[name] ?? name,
       path: `${target}&format=${name}`,
       file: `answer.${extension}`,
     })),
+    { name: 'CSV for Excel (;)', path: `${target}&${csvForExcel}`, file: 'answer.csv' },
     ...jsonLayoutNames.map((name) => ({
       name: `${formatTexts[name] ?? name}, ${countText(rows)} rows at most`,
       path: `${target}&format=${name}&limit=${rows}`,
