@@ -60,7 +60,7 @@ const sheetStart = (view: string): string =>
   `${head}<worksheet xmlns="${main}"><sheetViews><sheetView workbookViewId="0">${view}</sheetView></sheetViews><sheetFormatPr defaultColWidth="24" defaultRowHeight="15"/><sheetData>`
 const sheetEnd = '</sheetData></worksheet>'
 
-function beginWorkbook(columns: readonly FileColumn[], source: FileSource | undefined): FileWriter {
+function beginWorkbook(columns: readonly FileColumn[], source: FileSource): FileWriter {
   const [cells, zip] = [new SheetCells(), new ZipWriter()]
   const { out } = cells
   const letters = columns.map((_, at) => lettersOf(at))
@@ -108,16 +108,14 @@ function fileOf(zip: ZipWriter, name: string, bytes: Uint8Array): Uint8Array[] {
 }
 
 /** What the second sheet says. */
-function aboutOf(rows: number, source: FileSource | undefined, rounded: number): (readonly [string, string])[] {
-  const { heads = [], proof = { reason: 'Nothing is known of the statement.' } } = source ?? {}
-  const most = 'mostRows' in proof ? proof.mostRows : 0
-  const tooMany = `A signed answer has at most ${most} rows.`
+function aboutOf(rows: number, source: FileSource, rounded: number): (readonly [string, string])[] {
+  const { heads, address, mostRows, reason } = source
+  const why = address === undefined ? reason : `A signed answer has at most ${mostRows} rows.`
+  const isSigned = address !== undefined && rows <= mostRows
   return [
     ...heads.flatMap(({ alias, block }) => [['Dataset', alias] as const, ['Block', block] as const]),
     ['Rows', String(rows)],
-    'address' in proof && rows <= most
-      ? ['The same rows, signed', signedAddress(proof.address, rows)]
-      : ['Not signed', 'reason' in proof ? proof.reason : tooMany],
+    isSigned ? ['The same rows, signed', signedAddress(address, rows)] : ['Not signed', why],
     ...(rounded === 0 ? [] : [['Times rounded to the millisecond', String(rounded)] as const]),
   ]
 }
@@ -213,5 +211,5 @@ function lettersOf(at: number): string {
 
 export const xlsx: FileFormat = {
   ...xlsxFacts,
-  begin: (columns, _options, { source }) => beginWorkbook(columns, source),
+  begin: (columns, _options, { source }) => beginWorkbook(columns, must(source, 'it tells the source')),
 }

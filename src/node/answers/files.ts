@@ -72,9 +72,7 @@ export async function openFileQuery(
   const job = {
     analysis,
     ordered: ordered === true,
-    format: format.name,
-    module: format.module,
-    options,
+    ...writtenAs(request),
     skip,
     limit,
     inOffsetOrder,
@@ -88,7 +86,7 @@ export async function openFileQuery(
     parameters,
     pinned,
     format: format.name,
-    ...fileOptions(options),
+    options,
     skip,
     limit: limit ?? null,
   }
@@ -119,14 +117,7 @@ export async function openFileTail(
   const tail = view.block.hash
   return {
     heads: headsOf([view]),
-    tag: answerTag(deps.engine.dialect, {
-      file: fileForm,
-      tail,
-      format: format.name,
-      ...fileOptions(options),
-      skip,
-      limit,
-    }),
+    tag: answerTag(deps.engine.dialect, { file: fileForm, tail, format: format.name, options, skip, limit }),
     isOfCaller: false,
     isProvable: true,
     rowsAtMost: end - start,
@@ -137,15 +128,17 @@ export async function openFileTail(
     start: async (keeping, source) => {
       const analysis = await deps.engine.analyze(tailStatement, askingOf(deps.catalog, caller))
       const over = { tables: [await tailTable(deps.files, view, window)], overSlices: undefined, views: [view] }
-      const written = { format: format.name, module: format.module, options, source }
-      const job = { analysis, ...written, skip: 0, limit: end - start, inOffsetOrder: true }
+      const job = { analysis, ...writtenAs(request), source, skip: 0, limit: end - start, inOffsetOrder: true }
       return await startFile(deps, job, { over, caller, keeping })
     },
   }
 }
 
-function fileOptions(options: FileOptions): object {
-  return { ...options, geometry: options.geometry ?? null }
+function writtenAs({
+  format: { name, module },
+  options,
+}: FileRequest): Pick<StreamJob, 'format' | 'module' | 'options'> {
+  return { format: name, module, options }
 }
 
 function headsOf(views: readonly DatasetView[]): DatasetHead[] {

@@ -74,11 +74,12 @@ function sourced(context: ReplicaContext, request: FastifyRequest, answer: FileA
   const host = hostOf(context, request)
   const path = query && signedPath({ heads: file.heads, ...query })
   const why = query === undefined ? 'does not answer the same again, or not on every machine' : 'fits into no address'
-  const proof =
-    path === undefined
-      ? { reason: `The statement ${why}.` }
-      : { address: host + path, mostRows: context.limits.resultRows }
-  const source: FileSource = { heads: file.heads, proof }
+  const source: FileSource = {
+    heads: file.heads,
+    address: path && host + path,
+    mostRows: context.limits.resultRows,
+    reason: `The statement ${why}.`,
+  }
   const tag = file.tag && `${file.tag}.${encodeURIComponent(host)}`
   return { ...answer, file: { ...file, tag, start: async (keeping) => await file.start(keeping, source) } }
 }

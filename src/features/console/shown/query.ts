@@ -160,9 +160,8 @@ async function answerOf(context: ReplicaContext, { request, reply, ...running }:
     datasets: query.pinned,
     isPinned: asked.saved === undefined,
     ...waysOut(
-      { ...asked, rows: limit },
+      { ...asked, rows: limit, known: context.outputs.files },
       {
-        known: context.outputs.files,
         pinned: query.pinned,
         isProvable: query.isProvable,
         hasGeometry: columns.some(({ name }) => name === 'geometry') || coordinateColumns(columns) !== undefined,
@@ -238,18 +237,12 @@ const formatTexts: Readonly<Record<string, string>> = {
 
 /** Where the answer can be had: of the very blocks that it was read from, and with a proof. */
 function waysOut(
-  { query, limit, rows, saved }: Asked & { readonly rows: number },
+  { query, limit, rows, saved, known }: Asked & { readonly rows: number; readonly known: readonly FileFacts[] },
   {
-    known,
     pinned,
     isProvable,
     hasGeometry,
-  }: {
-    readonly known: readonly FileFacts[]
-    readonly pinned: readonly PinnedDataset[]
-    readonly isProvable: boolean
-    readonly hasGeometry: boolean
-  },
+  }: { readonly pinned: readonly PinnedDataset[]; readonly isProvable: boolean; readonly hasGeometry: boolean },
 ): Pick<ShownAnswer, 'files' | 'proof' | 'permalink'> {
   const statement = saved?.address ?? `/query?query=${encodeURIComponent(query)}`
   const pins = pinned.flatMap(({ alias, blockHash }) => (saved ? [] : `&pin=${encodeURIComponent(alias)}@${blockHash}`))

@@ -19,8 +19,11 @@ export interface FileColumn {
 /** Where the rows of a file are from, for formats that say so. */
 export interface FileSource {
   readonly heads: readonly { readonly alias: string; readonly block: string }[]
-  /** The address that gives so many of its rows with a proof, but for their number (signed-rows.ts); or why there is none. */
-  readonly proof: { readonly address: string; readonly mostRows: number } | { readonly reason: string }
+  /** The address that gives its rows with a proof, but for their number (signed-rows.ts), of so many rows at most. */
+  readonly address: string | undefined
+  readonly mostRows: number
+  /** Why there is no address. */
+  readonly reason: string
 }
 
 /** What a writer is handed beside the caller's choices. */
