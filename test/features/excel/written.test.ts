@@ -263,7 +263,7 @@ describe('the bounds of a sheet', () => {
   )
 })
 
-it('a node without the feature has no such format', async () => {
+it('a node without the feature has no such format, and no link to it', async () => {
   const bare = await startLiveNode({ without: 'excel' })
   try {
     const answer = await bare.call(path('select 1 as a'))
@@ -271,6 +271,16 @@ it('a node without the feature has no such format', async () => {
     expect(answer.at('candidates')).not.toContain('Xlsx')
     expect(JSON.stringify((await bare.call('/info')).at('formats.data'))).not.toContain('Xlsx')
     expect((await live.call('/info')).at('formats.data')).toContain('Xlsx')
+    const links = async (node: typeof live): Promise<unknown[]> => {
+      await node.ingest('acme/linked', [{ n: 1 }], '?create=true')
+      const { text } = await node.call('/acme/linked', { headers: { accept: 'text/html' } })
+      return Array.from(text.matchAll(/export\?format=(\w+)[^"]*" download="([^"]+)" data-save/g), ([, ...of]) => of)
+    }
+    expect(await links(bare)).toEqual([['Csv', 'linked.csv']])
+    expect(await links(live)).toEqual([
+      ['Xlsx', 'linked.xlsx'],
+      ['Csv', 'linked.csv'],
+    ])
   } finally {
     await bare.stop()
   }
