@@ -227,6 +227,26 @@ describe.runIf(hasOpenpyxl)('a workbook', () => {
   })
 })
 
+it('is read back by ingest as the same rows', async () => {
+  const fields = ['String?', 'Int64?', 'Float64?', 'Bool?', 'Date?'].map((type, at) => ({ name: `c${at}`, type }))
+  const rows = [
+    { c0: '=a_x0041_\r\n<\u0001 ', c1: 999_999_999_999_999, c2: -0.1, c3: true, c4: '1900-03-01' },
+    { c0: '007', c1: null, c2: null, c3: null, c4: null },
+    { c0: '👍', c1: -1, c2: 1e300, c3: false, c4: '1899-12-31' },
+  ]
+  for (const alias of ['acme/there', 'acme/back'])
+    await live.call(`/${alias}`, { method: 'PUT', json: { schema: { fields } } })
+  await live.ingest('acme/there', rows)
+  const { bytes } = await live.call('/acme/there/export?format=Xlsx&columns=c0,c1,c2,c3,c4')
+  const type = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'
+  const headers = { 'content-type': type, prefer: 'wait=30' }
+  const back = await live.call('/acme/back/ingest?sheet=Rows', { method: 'POST', headers, body: bytes })
+  expect([back.status, back.at('detail')]).toEqual([200, undefined])
+  const data = async (alias: string): Promise<unknown> =>
+    (await live.query(`select c0, c1, c2, c3, c4 from "${alias}" order by offset`)).at('output.data')
+  expect(await data('acme/back')).toEqual(await data('acme/there'))
+})
+
 describe('the bounds of a sheet', () => {
   it('are 32,767 characters of a cell', async () => {
     const status = async (sql: string): Promise<unknown> => {
