@@ -2,7 +2,7 @@
 // it has routes. Options and facts of formats are data; code is loaded where it is wanted.
 
 import type { Feature, FeatureCode, Origin, Shared } from '../node/feature.ts'
-import { excelFacts } from '../features/excel/facts.ts'
+import { excelFacts, xlsxFacts } from '../features/excel/facts.ts'
 import { followOptions } from '../features/follow/options.ts'
 import type { checkLedgers } from '../features/ledger/check.ts'
 import { ledgerOptions } from '../features/ledger/options.ts'
@@ -53,7 +53,8 @@ export const features: readonly Feature[] = [
   },
   {
     name: 'excel',
-    about: 'sheets of Excel workbooks as records',
+    about: 'sheets of Excel workbooks as records, and answers as workbooks',
+    outputs: [xlsxFacts],
     formats: [{ ...excelFacts, load: async () => (await import('../features/excel/format.ts')).excel }],
   },
   {

@@ -14,7 +14,7 @@ import { engineVersion } from '../node/engine/messages.ts'
 import { engineAbsent } from '../node/engine/native-engine.ts'
 import type { FeatureCode, Origin, Shared } from '../node/feature.ts'
 import { loadFeatures, originOf } from './features.ts'
-import { formatsBut } from './formats.ts'
+import { formatsBut, outputsBut } from './formats.ts'
 import { ensureAdminToken, ensureNodeKey } from './first-start.ts'
 import type { Gateway } from '../node/gateway/gateway.ts'
 import type { LogWatch } from '../node/gateway/log-watch.ts'
@@ -220,6 +220,7 @@ async function serve(parts: Parts, failed: Promise<unknown>): Promise<RunningNod
     routes: features.flatMap(({ routes = [] }) => routes),
     without: config.without,
     formats: formatsBut(config.without),
+    outputs: outputsBut(config.without),
     signers: () => listSigners(store),
     facts: { did: nodeKey.did, version: packageVersion(), roles: config.roles, log: factsOf(parts.log) },
     nodeKey,

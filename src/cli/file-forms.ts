@@ -17,6 +17,7 @@ export const fileForms: readonly FileForm[] = [
   { dataFormat: 'NdJson', extensions: ['ndjson', 'jsonl'], isBinary: false },
   { dataFormat: 'NdJson', extensions: ['json'], isBinary: false, isArray: true },
   { dataFormat: 'Parquet', extensions: ['parquet'], isBinary: true },
+  { dataFormat: 'Xlsx', extensions: ['xlsx'], isBinary: true },
   { dataFormat: 'Arrow', extensions: ['arrows'], isBinary: true },
   { dataFormat: 'GeoJson', extensions: ['geojson'], isBinary: false },
   { dataFormat: 'NdGeoJson', extensions: ['geojsonl', 'ndgeojson', 'geojsons'], isBinary: false },

@@ -10,6 +10,7 @@ import type { Config } from './config.ts'
 import type { Announcements } from './log/announcements.ts'
 import type { Metrics } from './machine/ops/metrics.ts'
 import type { WorkPool } from './machine/work/work-pool.ts'
+import type { FileFacts } from '../libraries/columnar/outputs/file-format.ts'
 import type { KnownFormat } from '../libraries/formats/registry.ts'
 import type { Gateway } from './gateway/gateway.ts'
 import type { OptionalRoutes } from './http/context.ts'
@@ -29,6 +30,8 @@ export interface Feature {
   readonly options?: OptionGroup<unknown>
   /** Formats of ingest that it brings. */
   readonly formats?: readonly KnownFormat[]
+  /** Formats of answers that it brings. */
+  readonly outputs?: readonly FileFacts[]
   /** What `doctor` finds in what it keeps in the data directory, and in the store, where that is there and can be read. */
   readonly inspect?: (paths: DataPaths, store?: ObjectStore) => Promise<readonly Finding[]>
   /** What `fsck` checks of what it keeps in the store. */

@@ -9,7 +9,7 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { fileFormOf, fileForms } from '../../src/cli/file-forms.ts'
 import { ArrayOfLines } from '../../src/cli/save.ts'
-import { fileFormats } from '../../src/libraries/columnar/outputs/formats.ts'
+import { outputsBut } from '../../src/app/formats.ts'
 import { type Finished, runCommand } from '../helpers/run-node.ts'
 import { problem, startStub } from './stub-node.ts'
 
@@ -62,7 +62,7 @@ describe.concurrent('query', () => {
     ['--limit', '1', '--all', '-o', 'x.csv'],
     ['--all', '-n', '5'],
     ['--all', '-o', 'table'],
-    ['-o', 'rows.xlsx'],
+    ['-o', 'rows.xls'],
     ['-o', 'xml'],
   ])('%s %s %s is a usage error', async (...args) => {
     expect((await run('query', 'select 1', ...args.filter(Boolean), '--server', 'http://127.0.0.1:1')).code).toBe(2)
@@ -141,7 +141,7 @@ describe.concurrent('export', () => {
 
   test('of a table, or in an unknown form, is a usage error', async () => {
     expect((await run('export', 'me/lab', '-o', 'table', '--server', 'http://127.0.0.1:1')).code).toBe(2)
-    expect((await run('export', 'me/lab', '-f', 'xlsx', '--server', 'http://127.0.0.1:1')).code).toBe(2)
+    expect((await run('export', 'me/lab', '-f', 'xls', '--server', 'http://127.0.0.1:1')).code).toBe(2)
   })
 })
 
@@ -182,10 +182,11 @@ test('lines become an array wherever pieces are cut', async () => {
 })
 
 test('each form is one that nodes write, under the extension that they give it', () => {
-  for (const { name, extension } of fileFormats) {
+  const { files } = outputsBut([])
+  for (const { name, extension } of files) {
     expect(fileFormOf(extension)).toMatchObject({ dataFormat: name })
   }
-  for (const { dataFormat } of fileForms) expect(fileFormats.map(({ name }) => name)).toContain(dataFormat)
+  for (const { dataFormat } of fileForms) expect(files.map(({ name }) => name)).toContain(dataFormat)
 })
 
 test('each form has names of its own', () => {

@@ -3,7 +3,7 @@
 import type { Plot } from './charts/points.ts'
 import { ownValue } from '../../libraries/base/collections.ts'
 import { changes, type ShownChanges } from './dataset-changes.ts'
-import { ago, countText, fact, shortHash, sizeText } from './format.ts'
+import { ago, countText, csvForExcel, fact, shortHash, sizeText } from './format.ts'
 import { type Addressed, howToRead, howToWrite } from './how-to.ts'
 import { type Html, html, where } from '../../libraries/base/html.ts'
 import { liveMark, type Page } from './layout.ts'
@@ -71,6 +71,8 @@ export interface ShownDataset extends Omit<Addressed, 'example'> {
   readonly map: ShownMap | undefined
   /** Undefined for a caller that may change nothing here. */
   readonly changes: ShownChanges | undefined
+  /** Workbooks are given, too. */
+  readonly hasExcel: boolean
   readonly nowMs: number
 }
 
@@ -102,12 +104,20 @@ ${where(description, (text) => html`<p class="lead">${text}</p>`)}
 <section data-part="rows" aria-labelledby="rows"><h2 id="rows">Newest rows</h2>${newest(dataset)}</section>
 <section data-part="columns" aria-labelledby="columns"><h2 id="columns">Columns <small>${dataset.columns.length}${where(dataset.figuresOf, () => html`, figures of ${extent(dataset)}`)}</small></h2>${columns(dataset)}</section>
 <div class="pair">
-<section aria-labelledby="read"><h2 id="read">Read it</h2><p><a href="/query?${questionOf(alias)}">Query it in SQL</a></p>${howToRead({ ...dataset, example: '' })}</section>
+<section aria-labelledby="read"><h2 id="read">Read it</h2><p class="links"><a href="/query?${questionOf(alias)}">Query it in SQL</a>${filesOf(dataset)}</p>${howToRead({ ...dataset, example: '' })}</section>
 <section aria-labelledby="write"><h2 id="write">Write to it</h2><p><a href="/ingest?${`dataset=${alias}`}">Send a file</a></p>${howToWrite({ ...dataset, example: exampleOf(dataset) })}</section>
 </div>
 <section data-part="chain" aria-labelledby="chain"><h2 id="chain">Chain <small>${countText(dataset.blocks)} blocks</small></h2>${chain(dataset)}</section>
 ${where(dataset.changes, changes)}`,
   }
+}
+
+/** All rows, for spreadsheets. */
+function filesOf({ alias, hasExcel }: ShownDataset): Html {
+  const name = alias.split('/')[1] ?? ''
+  const saved = (query: string, extension: string, text: string): Html =>
+    html` <a href="/${alias}/export?${query}" download="${name}.${extension}" data-save>${text}</a>`
+  return html`${hasExcel ? saved('format=Xlsx', 'xlsx', 'Excel') : undefined}${saved(csvForExcel, 'csv', 'CSV for Excel (;)')} <span class="hint" role="status" data-saved></span>`
 }
 
 /** Of the SQL page, which fills its editor with it. */

@@ -49,3 +49,6 @@ export function shortHash(hash: string): Html {
 export function fact(about: string, value: Html | string): Html {
   return html`<div><dt>${about}</dt><dd>${value}</dd></div>`
 }
+
+/** Parameters of a file that opens by a double click in countries of decimal commas; texts are no formulas there. */
+export const csvForExcel = 'format=Csv&delimiter=%3B&decimal=%2C&bom=true&escapeFormulas=true'

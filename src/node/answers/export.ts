@@ -9,12 +9,14 @@ import { NodeError } from '../../libraries/base/errors.ts'
 import { foldAscii } from '../../libraries/model/names.ts'
 import { type Field, systemFields } from '../../libraries/model/schema.ts'
 import { sqlName } from '../../libraries/sql/types.ts'
+import { type FileFacts, tooManyRows } from '../../libraries/columnar/outputs/file-format.ts'
 import { type Box, geometryColumn, type Interval, meets, placeOf, timeConditions } from './conditions.ts'
 import { type FileRequest, type OpenFile, openFileQuery } from './files.ts'
 import { type Caller, viewAt } from './pin.ts'
 import type { ReplicaDeps } from './query.ts'
 
-export interface ExportRequest extends Pick<FileRequest, 'format' | 'options'> {
+export interface ExportRequest extends Pick<FileRequest, 'options'> {
+  readonly format: FileFacts
   /** Hash of a block; the head when undefined. */
   readonly at: string | undefined
   /** Names of columns in the order wanted, or all of them, with or without those that the node fills. */
@@ -49,6 +51,8 @@ export async function openExport(
   const head = `SELECT ${columnList(view, request.columns)} FROM "${view.id}"`
   const conditions = [...timeConditions(view, request.time), ...boxConditions(view, request)]
   const before = `${head} WHERE ${[...conditions, '('].join(' AND ')}`
+  const isWhole = where === undefined && conditions.length === 0
+  if (isWhole && view.rows > (format.mostRows ?? Number.POSITIVE_INFINITY)) throw tooManyRows(format)
   const fixed = conditions.length === 0 ? head : `${head} WHERE ${conditions.join(' AND ')}`
   const sql = where === undefined ? fixed : `${before}${where}\n)`
   const wanted = {
@@ -63,9 +67,9 @@ export async function openExport(
   }
   try {
     const file = await openFileQuery(deps, wanted, caller)
-    const start: OpenFile['start'] = async (keeping) => {
+    const start: OpenFile['start'] = async (...given) => {
       try {
-        return await file.start(keeping)
+        return await file.start(...given)
       } catch (error) {
         throw placed(error, before)
       }

@@ -6,7 +6,7 @@ import type { AnswerStream } from '../engine/process/answer-stream.ts'
 import type { StreamEnd, StreamJob } from '../engine/messages.ts'
 import { parametersJson } from '../../libraries/model/parameters.ts'
 import { checkDialect, type QueryRequest } from '../../libraries/model/query.ts'
-import type { FileOptions } from '../../libraries/columnar/outputs/file-format.ts'
+import type { FileFacts, FileOptions, FileSource } from '../../libraries/columnar/outputs/file-format.ts'
 import type { Scan } from '../files/files.ts'
 import { bindQuery } from './bind.ts'
 import { askingOf, type Caller, checkPinAliases, Reader, viewAt } from './pin.ts'
@@ -19,8 +19,7 @@ const fileForm = 2
 
 /** How the rows are written. */
 export interface FileRequest {
-  /** Name of a file format. */
-  readonly format: string
+  readonly format: Pick<FileFacts, 'name' | 'module'>
   readonly options: FileOptions
   readonly skip: number
   /** All rows when undefined. */
@@ -47,12 +46,13 @@ export interface OpenFile {
   readonly isOfCaller: boolean
   /** The same rows can be asked for with a proof. */
   readonly isProvable: boolean
+  readonly options: FileOptions
   /** Absent for a tail. */
   readonly scan?: Scan
   /** Aborts when the caller has gone. */
   readonly signal: AbortSignal
   /** Resolves with the first bytes. With `keeping` nobody sees them before the last one, and that signal ends the query. */
-  start(keeping?: AbortSignal): Promise<AnswerStream>
+  start(keeping?: AbortSignal, source?: FileSource): Promise<AnswerStream>
 }
 
 /** Binds a query. It and `start` throw the NodeErrors of docs/spec/http.md §4. */
@@ -72,8 +72,7 @@ export async function openFileQuery(
   const job = {
     analysis,
     ordered: ordered === true,
-    format,
-    options,
+    ...writtenAs(request),
     skip,
     limit,
     inOffsetOrder,
@@ -86,8 +85,8 @@ export async function openFileQuery(
     query,
     parameters,
     pinned,
-    format,
-    ...fileOptions(options),
+    format: format.name,
+    options,
     skip,
     limit: limit ?? null,
   }
@@ -97,9 +96,10 @@ export async function openFileQuery(
     isOfCaller: analysis.catalogue !== undefined,
     isProvable: analysis.isProvable,
     rowsAtMost: limit,
+    options,
     scan,
     signal: caller.signal,
-    start: async (keeping) => await startFile(deps, job, { over: tables, caller, keeping }),
+    start: async (keeping, source) => await startFile(deps, { ...job, source }, { over: tables, caller, keeping }),
   }
 }
 
@@ -117,24 +117,28 @@ export async function openFileTail(
   const tail = view.block.hash
   return {
     heads: headsOf([view]),
-    tag: answerTag(deps.engine.dialect, { file: fileForm, tail, format, ...fileOptions(options), skip, limit }),
+    tag: answerTag(deps.engine.dialect, { file: fileForm, tail, format: format.name, options, skip, limit }),
     isOfCaller: false,
     isProvable: true,
     rowsAtMost: end - start,
     rowsBefore: start,
+    options,
     signal: caller.signal,
     truncated: start > 0,
-    start: async (keeping) => {
+    start: async (keeping, source) => {
       const analysis = await deps.engine.analyze(tailStatement, askingOf(deps.catalog, caller))
       const over = { tables: [await tailTable(deps.files, view, window)], overSlices: undefined, views: [view] }
-      const job = { analysis, format, options, skip: 0, limit: end - start, inOffsetOrder: true }
+      const job = { analysis, ...writtenAs(request), source, skip: 0, limit: end - start, inOffsetOrder: true }
       return await startFile(deps, job, { over, caller, keeping })
     },
   }
 }
 
-function fileOptions({ escapeFormulas, geometry }: FileOptions): object {
-  return { escapeFormulas, geometry: geometry ?? null }
+function writtenAs({
+  format: { name, module },
+  options,
+}: FileRequest): Pick<StreamJob, 'format' | 'module' | 'options'> {
+  return { format: name, module, options }
 }
 
 function headsOf(views: readonly DatasetView[]): DatasetHead[] {

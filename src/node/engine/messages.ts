@@ -7,7 +7,7 @@ import type { ErrorKind } from '../../libraries/base/error-table.ts'
 import type { ErrorDetails } from '../../libraries/base/errors.ts'
 import type { Parameter } from '../../libraries/model/parameters.ts'
 import type { DataSchema, OutputSchema } from '../../libraries/model/schema.ts'
-import type { FileOptions } from '../../libraries/columnar/outputs/file-format.ts'
+import type { FileOptions, FileSource } from '../../libraries/columnar/outputs/file-format.ts'
 import type { NativeEngine } from './native-engine.ts'
 import type { Analysis, Judgement, ListingName, Stability } from '../../libraries/sql/statement.ts'
 import type { RowWindow } from '../../libraries/sql/selects.ts'
@@ -111,9 +111,11 @@ export interface EngineJob {
 /** A statement whose rows go out as a file while they are found. */
 export interface StreamJob extends Pick<EngineJob, 'analysis' | 'tables' | 'skip' | 'parameters' | 'listings'> {
   readonly ordered?: boolean
-  /** Name of a file format. */
+  /** Name of a file format, and its module where it is of a feature. */
   readonly format: string
+  readonly module?: string | undefined
   readonly options: FileOptions
+  readonly source?: FileSource | undefined
   /** All rows when undefined. */
   readonly limit: number | undefined
   /** Refuse a statement that does more than filter and project one dataset, whose rows come in the order of offsets. */

@@ -17,6 +17,7 @@ import type { Instant } from '../../libraries/model/events.ts'
 import type { NameRecord } from '../../libraries/odf/chain/records.ts'
 import type { Role } from '../../libraries/model/names.ts'
 import type { Health } from '../machine/ops/health.ts'
+import type { OutputFormats } from '../../libraries/columnar/outputs/formats.ts'
 import type { Formats } from '../../libraries/formats/registry.ts'
 import type { Metrics } from '../machine/ops/metrics.ts'
 import type { NodeKey } from '../../libraries/proof/sign.ts'
@@ -59,6 +60,7 @@ export interface HttpContext {
   readonly routes: readonly OptionalRoutes[]
   readonly without: readonly string[]
   readonly formats: Formats
+  readonly outputs: OutputFormats
   /** Every did:key with which nodes over this store have signed. */
   readonly signers: () => Promise<readonly Signer[]>
   readonly facts: NodeFacts

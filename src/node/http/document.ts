@@ -8,7 +8,6 @@ import { defined } from '../../libraries/base/collections.ts'
 import type { Formats } from '../../libraries/formats/registry.ts'
 import { must } from '../../libraries/base/assert.ts'
 import type { ErrorKind } from '../../libraries/base/error-table.ts'
-import { fileFormats } from '../../libraries/columnar/outputs/formats.ts'
 import type { HttpContext } from './context.ts'
 import { answersInBoth, type AnswerText, errorCatalogue, errorsOf, type OperationText, routeTexts } from './texts.ts'
 
@@ -47,7 +46,7 @@ const style = `.home { display: inline-block; padding: 8px 20px; font-family: sa
 /** Register before the routes. */
 export async function registerDocument(
   app: FastifyInstance,
-  context: Pick<HttpContext, 'facts' | 'formats'>,
+  context: Pick<HttpContext, 'facts' | 'formats' | 'outputs'>,
 ): Promise<void> {
   await app.register(swagger, {
     openapi: {
@@ -64,7 +63,7 @@ export async function registerDocument(
     // The document is plain JSON; the plugin's type of it allows other versions too.
     transformObject: (made) =>
       'openapiObject' in made
-        ? completeDocument({ ...made.openapiObject }, { hasPages: app.pages !== undefined, formats: context.formats })
+        ? completeDocument({ ...made.openapiObject }, { ...context, hasPages: app.pages !== undefined })
         : {},
     transform: ({ schema, url, route }) => {
       const { describes, right } = route.config ?? {}
@@ -88,16 +87,14 @@ export async function registerDocument(
 }
 
 type Json = Record<string, unknown>
+type Listed = Pick<HttpContext, 'formats' | 'outputs'>
 
 const catalogue = new Map(errorCatalogue.map((entry) => [entry.kind, entry]))
 const headersOfAll = ['request-id', 'x-content-type-options', 'vary', 'content-encoding'] as const
 const headersOfReads = ['access-control-allow-origin', 'access-control-expose-headers'] as const
 
 /** The document with each operation completed. Fails on a route that the texts lack. */
-function completeDocument(
-  document: Json,
-  { hasPages, formats }: { readonly hasPages: boolean; readonly formats: Formats },
-): Json {
+function completeDocument(document: Json, { hasPages, ...of }: Listed & { readonly hasPages: boolean }): Json {
   const paths: Json = {}
   const tags = new Set<string>()
   for (const [path, item] of Object.entries(record(document['paths']))) {
@@ -109,7 +106,7 @@ function completeDocument(
       const { answers } = hasPages ? text : withoutPages(text)
       const told = { ...text, answers: { ...answers, ...renames } }
       const isRead = method === 'get' || isReadPost(key)
-      return [method, completed(record(operation), told, { isRead, formats })] as const
+      return [method, completed(record(operation), told, { isRead, ...of })] as const
     })
     paths[path] = Object.fromEntries(methods)
   }
@@ -151,7 +148,7 @@ function headerOf(description: string): Json {
 function completed(
   operation: Json,
   text: OperationText,
-  { isRead, formats }: { readonly isRead: boolean; readonly formats: Formats },
+  { isRead, formats, outputs }: Listed & { readonly isRead: boolean },
 ): Json {
   const shared = [...headersOfAll, ...(isRead ? headersOfReads : [])]
   const description = text.about ?? operation['description']
@@ -159,7 +156,7 @@ function completed(
     ...(Array.isArray(operation['parameters']) ? operation['parameters'] : []),
     ...(text.asks ?? []).map((name) => ({ name, in: 'header', ...headerOf(routeTexts.requestHeaders[name] ?? '') })),
   ]
-  const answers = Object.entries(text.answers).map(([status, answer]) => [status, answerOf(answer, shared)])
+  const answers = Object.entries(text.answers).map(([status, answer]) => [status, answerOf(answer, shared, outputs)])
   return {
     ...operation,
     operationId: text.id,
@@ -172,9 +169,9 @@ function completed(
   }
 }
 
-function answerOf(answer: AnswerText, shared: readonly string[]): Json {
+function answerOf(answer: AnswerText, shared: readonly string[], { files: known }: Listed['outputs']): Json {
   const { example, media = ['application/json'] } = answer
-  const files = answer.files === true ? fileFormats.flatMap(({ mediaTypes }) => mediaTypes.map(bareType)) : []
+  const files = answer.files === true ? known.flatMap(({ mediaTypes }) => mediaTypes.map(bareType)) : []
   const ofMedia = media.map((type) => {
     if (!isJson(type)) return [type, { schema: { type: 'string' } }]
     return [type, { schema: schemaOf(answer.schema), ...defined({ example }) }]

@@ -1,76 +1,29 @@
-// An answer that is a file: which format was asked for, by parameter or by `Accept`, and the file on its way out, as fast as
-// it is read, with the headers that say which blocks it was read from and where the same rows come with a proof.
+// An answer that is a file, on its way out as fast as it is read, with the headers that say which blocks it was read from and
+// where the same rows come with a proof.
 
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { NodeError } from '../../libraries/base/errors.ts'
-import type { Parameters } from '../../libraries/model/parameters.ts'
-import type { FileFormat } from '../../libraries/columnar/outputs/file-format.ts'
-import { fileFormatOf, fileFormats, outputFormatOf } from '../../libraries/columnar/outputs/formats.ts'
+import type { FileFacts, FileSource } from '../../libraries/columnar/outputs/file-format.ts'
+import { signedAddress, signedPath, type SignedRows } from '../../libraries/columnar/outputs/signed-rows.ts'
 import type { AnswerFile } from '../answers/answer-files.ts'
 import type { DatasetHead, OpenFile } from '../answers/files.ts'
 import { isUnchanged, networkOf } from './answer.ts'
-import type { ReplicaContext } from './context.ts'
+import { hostOf, type ReplicaContext } from './context.ts'
 import { addVary } from './origin-rules.ts'
 import { sendPart, wantedPart } from './stored-bytes.ts'
 
-/** A longer link is left out: headers have a bound in most clients. */
-const longestLinkChars = 2048
 /** Enough for throughput, and little enough that a slow reader is found out soon. */
 const pieceBytes = 64 * 1024
 
-/**
- * The file format that is asked for: by its name where one is given, else by `Accept`. Undefined where the answer is JSON
- * (a name that is no format at all is left to the reader of the names of layouts).
- */
-export function askedFile(request: FastifyRequest, name: string | undefined): FileFormat | undefined {
-  if (name !== undefined) {
-    const format = outputFormatOf(name)
-    return format?.kind === 'file' ? format : undefined
-  }
-  return acceptedFile(request.headers.accept)
-}
-
-/** The file format of the first media type in `Accept` that an answer can have; undefined where that is JSON or none. */
-export function acceptedFile(header: string | undefined): FileFormat | undefined {
-  const accepted = (header ?? '').toLowerCase().split(',').map(readAccept)
-  const wanted = accepted.filter(({ quality }) => quality > 0).sort((a, b) => b.quality - a.quality)
-  for (const { type } of wanted) {
-    if (type === '*/*' || type === 'application/*' || /^application\/(?:[\w.-]+\+)?json$/.test(type)) {
-      if (!type.endsWith('geo+json')) return undefined
-    }
-    const format = fileFormats.find(({ mediaTypes }) => mediaTypes.some((one) => one.split(';')[0] === type))
-    if (format !== undefined) return format
-  }
-  return undefined
-}
-
-/** RFC 9110 §12.5.1. */
-function readAccept(part: string): { readonly type: string; readonly quality: number } {
-  const [type = '', ...parameters] = part.split(';').map((text) => text.trim())
-  const weight = parameters.find((parameter) => parameter.startsWith('q='))
-  return { type, quality: weight === undefined ? 1 : Number(weight.slice(2)) || 0 }
-}
-
-/** The file format of this name, or NodeError `InvalidParameter` with the names of all. */
-export function fileFormatNamed(name: string): FileFormat {
-  const format = fileFormatOf(name)
-  if (format !== undefined) return format
-  throw new NodeError('InvalidParameter', `format is '${name.slice(0, 40)}'.`, {
-    candidates: fileFormats.map((one) => one.name),
-  })
-}
-
 /** What a route says of a file beside its rows. */
 export interface FileAnswer {
-  readonly format: FileFormat
+  readonly format: FileFacts
   readonly file: OpenFile
   /** Of the file's name, without extension. */
   readonly name: string
   /** The query that gives the rows as JSON, over datasets pinned at the file's blocks; undefined: there is none. */
-  readonly query:
-    | { readonly sql: string; readonly skip: number; readonly parameters?: Parameters | undefined }
-    | undefined
+  readonly query: Omit<SignedRows, 'heads'> | undefined
   /** Set where rows were left out for certain, or where the end will tell. */
   readonly truncated: boolean | 'at end'
   /** The request names its blocks: it will be answered so again. */
@@ -82,8 +35,9 @@ export async function sendFile(
   context: ReplicaContext,
   request: FastifyRequest,
   reply: FastifyReply,
-  newest: FileAnswer,
+  given: FileAnswer,
 ): Promise<FastifyReply> {
+  const newest = given.format.tellsSource === true ? sourced(context, request, given) : given
   const { answerFiles } = context.replica
   const { tag: newestTag } = newest.file
   const isConditional = request.method !== 'POST' && newestTag !== undefined
@@ -112,6 +66,22 @@ export async function sendFile(
   const stream = await answer.file.start()
   const isCopied = isKept && answer.isPinned
   return sendStream(context, request, reply, { answer, stream: isCopied ? answerFiles.aside(tag, stream) : stream })
+}
+
+/** The same file, which says where its rows are from: under the address of the node that its client knows. */
+function sourced(context: ReplicaContext, request: FastifyRequest, answer: FileAnswer): FileAnswer {
+  const { query, file } = answer
+  const host = hostOf(context, request)
+  const path = query && signedPath({ heads: file.heads, ...query })
+  const why = query === undefined ? 'does not answer the same again, or not on every machine' : 'fits into no address'
+  const source: FileSource = {
+    heads: file.heads,
+    address: path && host + path,
+    mostRows: context.limits.resultRows,
+    reason: `The statement ${why}.`,
+  }
+  const tag = file.tag && `${file.tag}.${encodeURIComponent(host)}`
+  return { ...answer, file: { ...file, tag, start: async (keeping) => await file.start(keeping, source) } }
 }
 
 /** The file where it lies. It is made for a caller that wants its length, or a part of it. */
@@ -150,7 +120,8 @@ function describe(
   { format, name, query, file, truncated }: FileAnswer,
   rows: number | undefined,
 ): void {
-  void reply.type(format.mediaTypes[0] ?? '').header('content-disposition', disposition(name, format))
+  const type = format.mediaTypes[0]?.replace('utf-8', file.options.charset ?? 'utf-8')
+  void reply.type(type ?? '').header('content-disposition', disposition(name, format))
   if (truncated === true) void reply.header('result-truncated', 'true')
   const target = query === undefined ? undefined : proofLink(context, { heads: file.heads, ...query, rows })
   if (target !== undefined) void reply.header('link', `<${target}>; rel="describedby"`)
@@ -201,7 +172,7 @@ type Pieces = AnswerStream['pieces']
 type StreamEnd = NonNullable<AnswerStream['start']['end']>
 
 /** Names of datasets need no escapes. */
-function disposition(name: string, { extension }: FileFormat): string {
+function disposition(name: string, { extension }: FileFacts): string {
   return `attachment; filename="${name}.${extension}"`
 }
 
@@ -211,38 +182,17 @@ export function fileNameOf(heads: readonly DatasetHead[]): string {
   return heads.length === 1 && head !== undefined ? (head.alias.split('/')[1] ?? head.alias) : 'answer'
 }
 
-interface ProofLink {
-  readonly heads: readonly DatasetHead[]
-  readonly sql: string
-  /** Its values; a link carries text alone. */
-  readonly parameters?: Parameters | undefined
-  readonly skip: number
-  /** Rows of the file at most; undefined where that is not known. */
-  readonly rows: number | undefined
-}
-
-/** The path that answers the same rows with a proof; undefined where it is too long or they are too many. */
+/** The path that answers the same rows with a proof; undefined where it is too long or they are too many, or nobody knows. */
 export function proofLink(
   { limits }: Pick<ReplicaContext, 'limits'>,
-  { heads, sql, parameters, skip, rows }: ProofLink,
+  { rows, ...of }: SignedRows & { readonly rows: number | undefined },
 ): string | undefined {
-  if (rows === undefined || rows > limits.resultRows) return undefined
-  const values = parameters?.values ?? []
-  if (values.some(({ type }) => type !== 'VARCHAR')) return undefined
-  const query = [
-    `query=${encodeURIComponent(sql)}`,
-    ...heads.map(({ alias, block }) => `pin=${encodeURIComponent(alias)}@${block}`),
-    ...values.map(({ name, text }) => `param.${encodeURIComponent(name)}=${encodeURIComponent(text)}`),
-    ...(skip === 0 ? [] : [`skip=${skip}`]),
-    `limit=${rows}`,
-    'include=proof',
-  ].join('&')
-  const link = `/query?${query}`
-  return link.length > longestLinkChars ? undefined : link
+  const path = rows === undefined || rows > limits.resultRows ? undefined : signedPath(of)
+  return path && signedAddress(path, rows ?? 0)
 }
 
 /** The refusal of a proof over a file: it signs JSON. */
-export function noProofOfFile(format: FileFormat, link: string | undefined): NodeError {
+export function noProofOfFile(format: FileFacts, link: string | undefined): NodeError {
   return new NodeError('InvalidRequest', `There is no proof of an answer as ${format.name}; proofs sign JSON.`, {
     hint:
       link === undefined

@@ -4,10 +4,11 @@
 // parameters that more than one route takes: they validate, and describe the parameters in the OpenAPI document.
 
 import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { Type } from 'typebox'
+import { type TBoolean, type TOptional, type TString, Type } from 'typebox'
 import { NodeError } from '../../libraries/base/errors.ts'
 import { schemaFormats } from '../../libraries/model/query.ts'
-import { fileFormatNames, outputFormatNames } from '../../libraries/columnar/outputs/formats.ts'
+import { libraryOutputs } from '../../libraries/columnar/outputs/formats.ts'
+import { type FileChoice, fileChoices } from '../../libraries/formats/file-choices.ts'
 
 interface KnownPath {
   readonly pattern: RegExp
@@ -132,25 +133,34 @@ function oneOf(names: readonly string[]): string {
 
 export const SchemaFormatText = Type.String({ description: oneOf(schemaFormats), maxLength: 20 })
 
-const [defaultFormat, ...otherFormats] = outputFormatNames
+const [defaultFormat, ...otherFormats] = libraryOutputs.names
+const fromFeatures = '`/info` lists those of features, too.'
 export const DataFormatText = Type.String({
-  description: oneOf([`${defaultFormat} (default)`, ...otherFormats]),
+  description: `${oneOf([`${defaultFormat} (default)`, ...otherFormats])} ${fromFeatures}`,
   maxLength: 20,
 })
 
-export const FileFormatText = Type.String({ description: oneOf(fileFormatNames), maxLength: 20 })
+export const FileFormatText = Type.String({
+  description: `${oneOf(libraryOutputs.files.map(({ name }) => name))} ${fromFeatures}`,
+  maxLength: 20,
+})
 
 /** Which block is read. */
 export const At = Type.Optional(Type.String({ maxLength: 120, description: 'Hash of a block (default: the head).' }))
 
-export const EscapeText = 'Csv: an apostrophe before text that a spreadsheet would read as a formula (default: false).'
-export const GeometryText = 'The column with geometry as GeoJSON text; `geometry` by default.'
-
 /** What a caller may choose of a file. */
-export const FileParameters = {
-  escapeFormulas: Type.Optional(Type.String({ pattern: '^(?:true|false)$', description: EscapeText })),
-  geometry: Type.Optional(Type.String({ maxLength: 255, description: GeometryText })),
+function choicesAs(
+  ofSwitch: (about: { description: string }) => TString | TBoolean,
+): Record<FileChoice, TOptional<TString | TBoolean>> {
+  const types = Object.entries(fileChoices).map(([name, { isSwitch, about: description }]) => {
+    const type = isSwitch === true ? ofSwitch({ description }) : Type.String({ maxLength: 255, description })
+    return [name, Type.Optional(type)]
+  })
+  return Object.fromEntries(types) as ReturnType<typeof choicesAs> // a row each
 }
+
+export const FileParameters = choicesAs((about) => Type.String({ pattern: '^(?:true|false)$', ...about }))
+export const FileMembers = choicesAs((about) => Type.Boolean(about))
 
 const defaultItems = 100
 const maxItems = 1000

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { verifyOffline } from '../../../src/libraries/proof/verify.ts'
 import { type Browser, chromium, type Page, startChromium } from '../../helpers/chromium.ts'
+import { runsWith } from '../../helpers/features.ts'
 import { liveNode } from '../../helpers/live-node.ts'
 import { type Driver, drive } from './driver.ts'
 import { hostileName, hostileRows } from './hostile.ts'
@@ -289,7 +290,7 @@ describe.skipIf(chromium === undefined)('the SQL page in Chromium', () => {
     const links = (await page.evaluate(
       "[...document.querySelectorAll('a[data-save]')].map((link) => link.getAttribute('href'))",
     )) as string[]
-    expect(links.length).toBe(8)
+    expect(links.length).toBe(runsWith('excel') ? 10 : 9)
     for (const path of links) {
       const saved = await open.call(path, { token: null })
       expect([path, saved.status]).toEqual([path, 200])

@@ -14,7 +14,6 @@ import { streamResult } from '../../../src/node/engine/duckdb/stream.ts'
 import { must } from '../../../src/libraries/base/assert.ts'
 import { concatBytes } from '../../../src/libraries/base/bytes.ts'
 import { NodeError } from '../../../src/libraries/base/errors.ts'
-import { fileFormatOf } from '../../../src/libraries/columnar/outputs/formats.ts'
 
 type Connection = Awaited<ReturnType<DuckDBInstance['connect']>>
 
@@ -42,7 +41,7 @@ async function streamed(format: string, sql: string, limit?: number): Promise<Ui
   const parts: Uint8Array[] = []
   const sink = { sentBytes: 0, write: async (bytes: Uint8Array) => void parts.push(bytes) }
   await streamResult(connection, sql, sink, {
-    format: must(fileFormatOf(format), 'a file format'),
+    format,
     options: { escapeFormulas: false, geometry: undefined },
     names: await namesOf(sql),
     limit,

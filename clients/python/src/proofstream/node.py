@@ -253,8 +253,9 @@ class Node:
 
     def export(self, dataset: str, path: Union[str, "os.PathLike[str]"], format: Optional[str] = None) -> int:
         """Saves a whole dataset in offset order and returns its bytes. The format is that of the file's name, or `format`:
-        Parquet, Arrow, Csv, NdJson, GeoJson. The file appears when it is complete."""
+        Parquet, Arrow, Csv, NdJson, GeoJson, Xlsx. The file appears when it is complete."""
         known = {".parquet": "Parquet", ".arrows": "Arrow", ".csv": "Csv", ".ndjson": "NdJson", ".geojson": "GeoJson"}
+        known[".xlsx"] = "Xlsx"
         chosen = format or known.get(Path(path).suffix.lower())
         if format is None and Path(path).suffix.lower() == ".arrow":
             raise ValueError("a node sends Arrow as a stream, whose files end in .arrows: .arrow is the other form")

@@ -3,6 +3,7 @@
 
 import { askForPage } from '../browser/ask-for-page.ts'
 import { addCopyButton } from '../browser/copy.ts'
+import { saveWithToken } from '../browser/save-link.ts'
 import { heldToken } from '../browser/session.ts'
 import { Exchange, ProofstreamError } from '../../../libraries/client/exchange.ts'
 import { listen } from '../../../libraries/client/listen.ts'
@@ -27,6 +28,8 @@ export function start(main: HTMLElement): void {
     else void refresh(main).then(follow)
   }
   follow()
+  const told = main.querySelector<HTMLElement>('[data-saved]')
+  if (told !== null) saveWithToken(main, (text) => (told.textContent = text))
 }
 
 /** Follows from the blocks that the page shows; where it may not (any longer), the page stays as it is. */

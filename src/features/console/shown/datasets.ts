@@ -135,6 +135,7 @@ async function pageOf(
     eventTime: view.vocabulary.eventTimeColumn,
     ...(await glanceAt(reading, view, { request, reply })),
     changes: changesFor(context, view, request),
+    hasExcel: context.outputs.files.some(({ name }) => name === 'Xlsx'),
     nowMs,
     origin: hostOf(context, request),
     hasGeometry,

@@ -16,8 +16,8 @@ import type { Parameters } from '../../../libraries/model/parameters.ts'
 import type { PinnedDataset } from '../../../libraries/model/query.ts'
 import { coordinateColumns } from '../../../libraries/geo/coordinate-columns.ts'
 import { usualLimit } from '../../../libraries/sql/own-limit.ts'
-import { countText } from '../format.ts'
-import { fileFormats } from '../../../libraries/columnar/outputs/formats.ts'
+import { countText, csvForExcel } from '../format.ts'
+import type { FileFacts } from '../../../libraries/columnar/outputs/file-format.ts'
 import { jsonLayoutNames } from '../../../libraries/columnar/outputs/layouts.ts'
 import { openQuery } from '../../../node/answers/query.ts'
 import { callerOf } from '../../../node/http/answer.ts'
@@ -160,7 +160,7 @@ async function answerOf(context: ReplicaContext, { request, reply, ...running }:
     datasets: query.pinned,
     isPinned: asked.saved === undefined,
     ...waysOut(
-      { ...asked, rows: limit },
+      { ...asked, rows: limit, known: context.outputs.files },
       {
         pinned: query.pinned,
         isProvable: query.isProvable,
@@ -226,6 +226,7 @@ function typeText(type: JsonValue | undefined): string {
 /** Names of formats as people say them. */
 const formatTexts: Readonly<Record<string, string>> = {
   Csv: 'CSV',
+  Xlsx: 'Excel',
   NdJson: 'NDJSON',
   GeoJson: 'GeoJSON',
   NdGeoJson: 'GeoJSON, a feature a line',
@@ -236,7 +237,7 @@ const formatTexts: Readonly<Record<string, string>> = {
 
 /** Where the answer can be had: of the very blocks that it was read from, and with a proof. */
 function waysOut(
-  { query, limit, rows, saved }: Asked & { readonly rows: number },
+  { query, limit, rows, saved, known }: Asked & { readonly rows: number; readonly known: readonly FileFacts[] },
   {
     pinned,
     isProvable,
@@ -247,13 +248,14 @@ function waysOut(
   const pins = pinned.flatMap(({ alias, blockHash }) => (saved ? [] : `&pin=${encodeURIComponent(alias)}@${blockHash}`))
   const target = `${statement}${pins.join('')}`
   const isShort = target.length <= longestAddressChars
-  const formats = fileFormats.filter(({ mediaTypes }) => hasGeometry || !mediaTypes[0]?.includes('geo+json'))
+  const formats = known.filter(({ mediaTypes }) => hasGeometry || !mediaTypes[0]?.includes('geo+json'))
   const files = [
     ...formats.map(({ name, extension }) => ({
       name: formatTexts[name] ?? name,
       path: `${target}&format=${name}`,
       file: `answer.${extension}`,
     })),
+    { name: 'CSV for Excel (;)', path: `${target}&${csvForExcel}`, file: 'answer.csv' },
     ...jsonLayoutNames.map((name) => ({
       name: `${formatTexts[name] ?? name}, ${countText(rows)} rows at most`,
       path: `${target}&format=${name}&limit=${rows}`,

@@ -1,6 +1,7 @@
 // What a file format of answers is: its names, and a writer that turns batches of columns into bytes, piece by piece.
 // One folder of outputs/ for each; formats.ts lists them. Pure.
 
+import { NodeError } from '../../base/errors.ts'
 import { type DataType, type Field, innerType, optional, type RecordBatch, noZone } from '../../model/schema.ts'
 
 /** A column of an answer. Every column of an answer may hold nulls. */
@@ -15,10 +16,24 @@ export interface FileColumn {
   readonly means: 'value' | 'json' | 'integer'
 }
 
+/** Where the rows of a file are from, for formats that say so. */
+export interface FileSource {
+  readonly heads: readonly { readonly alias: string; readonly block: string }[]
+  /** The address that gives its rows with a proof, but for their number (signed-rows.ts), of so many rows at most. */
+  readonly address: string | undefined
+  readonly mostRows: number
+  /** Why there is no address. */
+  readonly reason: string
+}
+
 /** What a writer is handed beside the caller's choices. */
 export interface FileTools {
   /** Zstandard. */
   readonly compress: (bytes: Uint8Array) => Uint8Array
+  /** Text in UTF-8 as the bytes of the character set that was chosen. Throws NodeError `InvalidParameter`. */
+  readonly encode?: ((text: Uint8Array) => Uint8Array) | undefined
+  /** Given where the format tells it. */
+  readonly source?: FileSource | undefined
 }
 
 /** What a caller may choose of a file. */
@@ -27,6 +42,14 @@ export interface FileOptions {
   readonly escapeFormulas: boolean
   /** The column that holds geometry as GeoJSON text; undefined: the one named `geometry`, where there is one. */
   readonly geometry: string | undefined
+  /** Csv: one character of ASCII between cells; a comma by default. */
+  readonly delimiter?: string
+  /** Csv: the decimal sign of numbers; a point by default. */
+  readonly decimal?: ','
+  /** Csv: the character set, as the Encoding Standard names it; UTF-8 by default. */
+  readonly charset?: string
+  /** Csv: it begins with a byte order mark. */
+  readonly bom?: boolean
 }
 
 /** A file that is being written. Its pieces follow one another; none is used again by the writer. */
@@ -37,7 +60,8 @@ export interface FileWriter {
   end(): Iterable<Uint8Array>
 }
 
-export interface FileFormat {
+/** What is known of a format without its code. */
+export interface FileFacts {
   readonly kind: 'file'
   /** As requests and documents name it. */
   readonly name: string
@@ -55,6 +79,15 @@ export interface FileFormat {
   readonly hasLists: boolean
   /** Readers take it in parts, from anywhere in it, and need its length for that. */
   readonly isReadInParts?: boolean
+  /** It holds no more rows than this. */
+  readonly mostRows?: number
+  /** The file says where its rows are from. */
+  readonly tellsSource?: boolean
+  /** Of a feature: URL of the module that exports it as a FileFormat. The process that writes it loads that one alone. */
+  readonly module?: string
+}
+
+export interface FileFormat extends FileFacts {
   /** Throws NodeError `InvalidParameter` or `QueryNotAllowed` for columns that the format cannot hold. */
   begin(columns: readonly FileColumn[], options: FileOptions, tools: FileTools): FileWriter
 }
@@ -67,4 +100,15 @@ export function fieldsOf(columns: readonly FileColumn[]): Field[] {
 function withZone(type: DataType): DataType {
   if (type.kind === 'List') return { ...type, itemType: optional(withZone(innerType(type.itemType))) }
   return type.kind === 'Timestamp' ? { ...type, timezone: type.timezone ?? noZone } : type
+}
+
+/** The refusal of rows that a format has no place for. */
+export function tooManyRows({ name, mostRows }: FileFacts): NodeError {
+  return tooLarge(`${name} holds at most ${mostRows} rows.`)
+}
+
+/** The refusal of what a format has no place for. */
+export function tooLarge(what: string): NodeError {
+  const hint = 'Ask for fewer rows or columns, for a part of a long text, or for another format.'
+  return new NodeError('ResultTooLarge', what, { hint })
 }

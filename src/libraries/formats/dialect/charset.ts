@@ -184,6 +184,23 @@ function wholeText(name: string, bytes: Uint8Array): { readonly text: string; re
   return undefined
 }
 
+/**
+ * From whole characters of UTF-8 to the bytes of a set. A letter that is not read back is one that the set lacks: NodeError
+ * `InvalidParameter`.
+ */
+export function encoderOf(name: string): (utf8: Uint8Array) => Uint8Array {
+  return (utf8) => {
+    const text = Buffer.from(utf8.buffer, utf8.byteOffset, utf8.length).toString()
+    const bytes = iconv.encode(text, name)
+    if (textOf(name, bytes) === text) return bytes
+    const letter = Array.from(text).find((one) => textOf(name, iconv.encode(one, name)) !== one) ?? ''
+    const code = letter.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')
+    throw new NodeError('InvalidParameter', `charset: ${name} has no '${letter}' (U+${code}).`, {
+      hint: 'Leave charset out: UTF-8 has every letter. Spreadsheets take it with bom=true.',
+    })
+  }
+}
+
 function textOf(name: string, bytes: Uint8Array): string | undefined {
   if (!ofNode.has(name)) {
     const text = decodedBy(name, bytes)

@@ -8,7 +8,6 @@ import type { JsonObject } from '../../../libraries/base/json/value.ts'
 import { foldAscii } from '../../../libraries/model/names.ts'
 import type { OutputSchema } from '../../../libraries/model/schema.ts'
 import type { Parameter } from '../../../libraries/model/parameters.ts'
-import { fileFormatOf } from '../../../libraries/columnar/outputs/formats.ts'
 import { jsonLayoutOf } from '../../../libraries/columnar/outputs/layouts.ts'
 import { Footers } from './footers.ts'
 import { withListings } from './listings.ts'
@@ -221,10 +220,8 @@ export class DuckDbSession {
     if (job.inOffsetOrder) demandOffsetOrder((await this.#statement(job.analysis.sql)).node)
     const plan = await this.#planOf({ ...job, reproducible: false }, tables)
     checkDuplicates(plan.names)
-    const format = must(fileFormatOf(job.format), 'a job names a file format')
     const { exportBytes, resultBytes: rowBytes } = this.#settings
-    const { options: fileOptions, limit, isKept = false } = job
-    const options = { format, options: fileOptions, names: plan.names, limit, isKept, exportBytes, rowBytes }
+    const options = { ...job, names: plan.names, exportBytes, rowBytes }
     const sink = open(plan.stability)
     return await this.#guard(undefined, async () => await streamResult(this.#connection, plan.sql, sink, options))
   }

@@ -4,15 +4,16 @@
 
 import { constants, zstdCompressSync } from 'node:zlib'
 import type { DuckDBConnection, DuckDBDataChunk, DuckDBResult, DuckDBType } from '@duckdb/node-api'
-import { assert } from '../../../libraries/base/assert.ts'
+import { assert, must } from '../../../libraries/base/assert.ts'
 import { NodeError } from '../../../libraries/base/errors.ts'
 import type { RecordBatch } from '../../../libraries/model/schema.ts'
 import { sliceBatch } from '../../../libraries/columnar/arrow/columns.ts'
-import type { FileFormat, FileOptions, FileWriter } from '../../../libraries/columnar/outputs/file-format.ts'
+import type { FileFormat, FileWriter } from '../../../libraries/columnar/outputs/file-format.ts'
+import { fileFormatOf } from '../../../libraries/columnar/outputs/formats.ts'
 import { resultColumn } from './columns.ts'
 import { chunksOf, type RowGroup, rowGroups, rowSizes } from './groups.ts'
 import type { ResultColumn } from './vectors.ts'
-import type { StreamEnd } from '../messages.ts'
+import type { StreamEnd, StreamJob } from '../messages.ts'
 
 /** Where the bytes of a streamed answer go. */
 export interface StreamSink {
@@ -22,18 +23,21 @@ export interface StreamSink {
   write(bytes: Uint8Array): Promise<void>
 }
 
-export interface StreamOptions {
-  readonly format: FileFormat
-  readonly options: FileOptions
+type Wanted = Pick<StreamJob, 'format' | 'module' | 'options' | 'source' | 'limit' | 'isKept'>
+
+export interface StreamOptions extends Wanted {
   /** Output names of the caller's own statement. */
   readonly names: readonly string[]
-  /** Rows to write; the result has one more where it is truncated. */
-  readonly limit: number | undefined
-  /** What was sent is shown to nobody before the end. */
-  readonly isKept: boolean
   readonly exportBytes: number
   /** Of one row. */
   readonly rowBytes: number
+}
+
+/** The format of this name: of the library, or of the module of a feature. */
+async function loadFormat({ format: name, module }: Wanted): Promise<FileFormat> {
+  const exported: object = module === undefined ? {} : await import(module)
+  const isWanted = (one: object): one is FileFormat => 'name' in one && one.name === name && 'begin' in one
+  return must(fileFormatOf(name) ?? Object.values(exported).find(isWanted), 'a job names a file format')
 }
 
 /**
@@ -48,14 +52,17 @@ export async function streamResult(
 ): Promise<StreamEnd> {
   const result = await connection.stream(sql)
   assert(result.isStreaming, 'a result that streams says so')
-  const { format, names } = options
+  const { names } = options
+  const format = await loadFormat(options)
   const types = result.columnTypes()
   const columns = types.map((type, at) => resultColumn(names[at] ?? '', type, format))
   const facts = columns.map((column) => column.facts)
-  const writer = format.begin(facts, options.options, { compress })
+  const { charset } = options.options
+  const encode = charset && (await import('../../../libraries/formats/dialect/charset.ts')).encoderOf(charset)
+  const writer = format.begin(facts, options.options, { compress, ...(encode && { encode }), source: options.source })
   const out = new BoundedSink(sink, options.exportBytes)
   const end = await writeRows(result, { ...options, types, columns, writer, out })
-  if (!result.isStreaming) await failAgain(connection, sql, options.isKept ? 0 : sink.sentBytes)
+  if (!result.isStreaming) await failAgain(connection, sql, options.isKept === true ? 0 : sink.sentBytes)
   await out.all(writer.end())
   return end
 }

@@ -5,16 +5,17 @@ import { type Static, Type } from 'typebox'
 import type { DatasetChain } from '../../catalog/dataset-chain.ts'
 import { hashOf } from '../../catalog/objects.ts'
 import { NodeError } from '../../../libraries/base/errors.ts'
-import type { FileFormat } from '../../../libraries/columnar/outputs/file-format.ts'
+import type { FileFacts } from '../../../libraries/columnar/outputs/file-format.ts'
+import { readFileOptions } from '../../../libraries/formats/file-choices.ts'
 import { openFileTail } from '../../answers/files.ts'
 import { answerMetadata, parseAspects } from '../../answers/metadata.ts'
 import { openTail } from '../../answers/tail.ts'
 import { datasetOf, nameOf, rightsOf } from '../access.ts'
 import { callerOf, isUnchanged, keepForEver, networkOf, sendAnswer } from '../answer.ts'
 import { type HttpContext, ledgerOf, type ReplicaContext } from '../context.ts'
-import { askedFile, fileNameOf, sendFile } from '../file-answer.ts'
+import { fileNameOf, sendFile } from '../file-answer.ts'
 import { At, DataFormatText, DatasetParams, DecimalText, FileParameters, SchemaFormatText } from '../request-target.ts'
-import { oneFormat, readFileOptions, readSchemaFormat, readWindow } from './query.ts'
+import { oneFormat, readSchemaFormat, readWindow } from './query.ts'
 
 const MetadataQuery = Type.Object(
   {
@@ -91,13 +92,13 @@ export function registerTail(app: FastifyInstance, context: ReplicaContext): voi
       const chain = await context.catalog.chainOf(name)
       const query = request.query as Static<typeof TailQuery> // TailQuery validated it
       const dataFormat = oneFormat(query)
-      const format = askedFile(request, dataFormat)
+      const format = context.outputs.asked(dataFormat, request.headers.accept)
       const waitMs = waitMsOf(query.wait)
       if (waitMs > 0) demandMayWait(query, format)
       if (format !== undefined) return await respondFile(context, request, { reply, format, chain, query })
       const asked = {
         alias: chain.name.alias,
-        ...readWindow({ ...query, dataFormat }, 'JsonAos', context.limits.resultRows),
+        ...readWindow({ ...query, dataFormat }, 'JsonAos', context),
         schemaFormat: readSchemaFormat(query.schemaFormat),
         at: query.at === undefined ? undefined : hashOf(query.at),
       }
@@ -131,7 +132,7 @@ export function waitMsOf(wait: string | undefined): number {
 }
 
 /** Throws NodeError `InvalidParameter`. */
-function demandMayWait({ at }: Static<typeof TailQuery>, format: FileFormat | undefined): void {
+function demandMayWait({ at }: Static<typeof TailQuery>, format: FileFacts | undefined): void {
   if (at === undefined && format === undefined) return
   const fault = at === undefined ? 'A file does not wait.' : 'A block that is named stays as it is.'
   throw new NodeError('InvalidParameter', fault, { hint: 'Leave wait out, or ask for the head as JSON.' })
@@ -183,7 +184,7 @@ async function respondFile(
     query,
   }: {
     readonly reply: FastifyReply
-    readonly format: FileFormat
+    readonly format: FileFacts
     readonly chain: DatasetChain
     readonly query: Static<typeof TailQuery>
   },
@@ -191,11 +192,10 @@ async function respondFile(
   if (query.schemaFormat !== undefined) {
     throw new NodeError('InvalidParameter', `${format.name} holds the rows alone: it has no schemaFormat.`)
   }
-  const { resultRows } = context.limits
-  const { skip, limit } = readWindow({ skip: query.skip, limit: query.limit }, 'JsonAos', resultRows)
+  const { skip, limit } = readWindow({ skip: query.skip, limit: query.limit }, 'JsonAos', context)
   const at = query.at === undefined ? undefined : hashOf(query.at)
   const options = readFileOptions(query, format)
-  const wanted = { alias: chain.name.alias, at, format: format.name, options, skip, limit }
+  const wanted = { alias: chain.name.alias, at, format, options, skip, limit }
   const file = await openFileTail(context.replica, wanted, callerOf(context, request, reply))
   if (at !== undefined) keepForEver(reply, context, chain.name)
   else void reply.header('cache-control', request.principal.tokenId === undefined ? 'no-cache' : 'private, no-cache')

@@ -4,15 +4,15 @@ import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { hashOf } from '../../catalog/objects.ts'
 import { NodeError } from '../../../libraries/base/errors.ts'
-import type { FileFormat } from '../../../libraries/columnar/outputs/file-format.ts'
+import type { FileFacts } from '../../../libraries/columnar/outputs/file-format.ts'
+import { readFileOptions } from '../../../libraries/formats/file-choices.ts'
 import { type ExportRequest, openExport } from '../../answers/export.ts'
 import { datasetOf } from '../access.ts'
 import { callerOf, keepForEver } from '../answer.ts'
 import { BoxAndTime, readBoxAndTime } from '../box-and-time.ts'
 import type { ReplicaContext } from '../context.ts'
-import { acceptedFile, fileFormatNamed, fileNameOf, sendFile } from '../file-answer.ts'
+import { fileNameOf, sendFile } from '../file-answer.ts'
 import { At, DatasetParams, FileFormatText, FileParameters } from '../request-target.ts'
-import { readFileOptions } from './query.ts'
 
 const ExportQuery = Type.Object(
   {
@@ -44,9 +44,10 @@ export function registerExport(app: FastifyInstance, context: ReplicaContext): v
     async (request, reply) => {
       const { chain } = await datasetOf(context.catalog, request, 'read')
       const query = request.query as Static<typeof ExportQuery> // ExportQuery validated it
-      const format = fileFormatNamed(query.format ?? acceptedFile(request.headers.accept)?.name ?? 'Parquet')
+      const { outputs } = context
+      const format = outputs.file(query.format ?? outputs.accepted(request.headers.accept)?.name ?? 'Parquet')
       const wanted = {
-        format: format.name,
+        format,
         options: readFileOptions(query, format),
         at: query.at === undefined ? undefined : hashOf(query.at),
         columns: chosenColumns(query, format),
@@ -73,7 +74,7 @@ export function registerExport(app: FastifyInstance, context: ReplicaContext): v
 /** Throws NodeError `InvalidParameter`. */
 function chosenColumns(
   { columns, system }: Static<typeof ExportQuery>,
-  { hasSystemColumns }: FileFormat,
+  { hasSystemColumns }: FileFacts,
 ): ExportRequest['columns'] {
   if (columns === undefined) {
     return (system ?? String(hasSystemColumns)) === 'true' ? 'all' : 'withoutSystem'

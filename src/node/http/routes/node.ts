@@ -7,7 +7,6 @@ import { fixedLimits, limitOption, limitTable } from '../../../libraries/base/li
 import { zoneDataVersion } from '../../../libraries/base/zone.ts'
 import { NodeError } from '../../../libraries/base/errors.ts'
 import { schemaFormats } from '../../../libraries/model/query.ts'
-import { outputFormatNames } from '../../../libraries/columnar/outputs/formats.ts'
 import { addressText, noncePattern, signPossession } from '../../../libraries/proof/possession.ts'
 import type { Signer } from '../../../libraries/proof/signer.ts'
 import type { HttpContext } from '../context.ts'
@@ -112,7 +111,7 @@ async function info(context: HttpContext): Promise<object> {
     canonicalForm: 'verbatim',
     formats: {
       ingest: context.formats.read.map(({ mediaTypes }) => mediaTypes[0]),
-      data: outputFormatNames,
+      data: context.outputs.names,
       schema: schemaFormats,
     },
     isMultiTenant: true,

@@ -11,9 +11,9 @@ import {
   schemaFormatOf,
   schemaFormats,
 } from '../../../libraries/model/query.ts'
-import type { FileFormat, FileOptions } from '../../../libraries/columnar/outputs/file-format.ts'
-import { outputFormatNames } from '../../../libraries/columnar/outputs/formats.ts'
+import type { FileFacts } from '../../../libraries/columnar/outputs/file-format.ts'
 import { jsonLayoutOf } from '../../../libraries/columnar/outputs/layouts.ts'
+import { type AskedFile, readFileOptions } from '../../../libraries/formats/file-choices.ts'
 import { usualLimit, usualRows } from '../../../libraries/sql/own-limit.ts'
 import type { ReadProof } from '../../../libraries/proof/read-proof.ts'
 import { openFileQuery } from '../../answers/files.ts'
@@ -21,7 +21,7 @@ import { openQuery } from '../../answers/query.ts'
 import { verifyProof } from '../../answers/verify.ts'
 import { callerOf, isUnchanged, sendAnswer, tellScan } from '../answer.ts'
 import type { ReplicaContext } from '../context.ts'
-import { askedFile, fileNameOf, noProofOfFile, proofLink, sendFile } from '../file-answer.ts'
+import { fileNameOf, noProofOfFile, proofLink, sendFile } from '../file-answer.ts'
 import { wantsPage } from '../html.ts'
 import { askedOfLedger, withLedger } from '../ledger-member.ts'
 import {
@@ -35,14 +35,7 @@ import {
   pinsOfQuery,
   takeParameters,
 } from '../query-values.ts'
-import {
-  DataFormatText,
-  DecimalText,
-  EscapeText,
-  FileParameters,
-  GeometryText,
-  SchemaFormatText,
-} from '../request-target.ts'
+import { DataFormatText, DecimalText, FileMembers, FileParameters, SchemaFormatText } from '../request-target.ts'
 
 const ExplainText = '`true`: the statement is run in any case, and Query-Scan tells what of its datasets was read.'
 
@@ -84,8 +77,7 @@ const QueryBody = Type.Object(
       }),
     ),
     explain: Type.Optional(Type.Boolean({ description: ExplainText })),
-    escapeFormulas: Type.Optional(Type.Boolean({ description: EscapeText })),
-    geometry: Type.Optional(Type.String({ maxLength: 255, description: GeometryText })),
+    ...FileMembers,
   },
   { additionalProperties: false },
 )
@@ -171,23 +163,6 @@ export function wantedOf<T extends AnswerWords>({
   return { ...rest, dataFormat: oneFormat({ format, dataFormat }), include: names?.filter((name) => name !== '') }
 }
 
-/** What the caller chose of a file; text in a query string. */
-interface AskedFile {
-  readonly escapeFormulas?: boolean | string | undefined
-  readonly geometry?: string | undefined
-}
-
-/** Throws NodeError `InvalidParameter` for a choice that the format does not have. */
-export function readFileOptions(asked: AskedFile, format: FileFormat): FileOptions {
-  const { escapeFormulas = false, geometry } = asked
-  for (const option of ['escapeFormulas', 'geometry'] as const) {
-    if (asked[option] !== undefined && !format.choices.includes(option)) {
-      throw new NodeError('InvalidParameter', `${format.name} has no ${option}.`)
-    }
-  }
-  return { escapeFormulas: escapeFormulas === true || escapeFormulas === 'true', geometry }
-}
-
 /** The format's name under either of its names. Throws NodeError `InvalidParameter` where both are given. */
 export function oneFormat(asked: {
   readonly format?: string | undefined
@@ -200,7 +175,7 @@ export function oneFormat(asked: {
 }
 
 /** A request's members in either form. */
-interface AskedQuery extends AskedWindow, AskedFile {
+interface AskedQuery extends AskedWindow {
   readonly query: string
   readonly queryDialect?: string | undefined
   readonly schemaFormat?: string | null | undefined
@@ -225,7 +200,7 @@ export async function respond(
   request: FastifyRequest,
   { reply, asked, values }: Asked,
 ): Promise<FastifyReply> {
-  const format = askedFile(request, asked.dataFormat)
+  const format = context.outputs.asked(asked.dataFormat, request.headers.accept)
   if (format !== undefined) return await respondFile(context, request, { reply, asked, values, format })
   const { query, ledger } = await inItsPlace(request, async () => {
     const { include, ledger } = askedOfLedger(context, asked.include)
@@ -257,14 +232,14 @@ function present({ parameters, pins }: ReturnType<Asked['values']>): Pick<QueryR
 async function respondFile(
   context: ReplicaContext,
   request: FastifyRequest,
-  { reply, asked, values, format }: Asked & { readonly format: FileFormat },
+  { reply, asked, values, format }: Asked & { readonly format: FileFacts },
 ): Promise<FastifyReply> {
   const read = (): Parameters<typeof openFileQuery>[1] => ({
     ...present(values()),
     query: asked.query,
     queryDialect: asked.queryDialect ?? 'SqlDuckDb',
     datasets: asked.datasets?.map(pinOf),
-    format: format.name,
+    format,
     options: readFileOptions(asked, format),
     skip: Number(asked.skip ?? 0),
     limit: asked.limit === undefined ? undefined : Number(asked.limit),
@@ -290,8 +265,8 @@ async function respondFile(
   const shared = request.principal.tokenId === undefined ? 'no-cache' : 'private, no-cache'
   void reply.header('cache-control', file.isOfCaller ? 'no-store' : shared)
   const truncated = limit === undefined ? false : 'at end'
-  const start: typeof file.start = async (keeping) => {
-    const started = await file.start(keeping)
+  const start: typeof file.start = async (...given) => {
+    const started = await file.start(...given)
     if (isExplained(asked) && file.scan !== undefined) tellScan(reply, file.scan)
     return started
   }
@@ -322,11 +297,11 @@ export async function inItsPlace<T>({ method }: FastifyRequest, read: () => Prom
 /** The request with its defaults, and what stands beside the statement. Throws NodeError `InvalidParameter`. */
 export function normalise(
   asked: AskedQuery,
-  { limits: { resultRows } }: ReplicaContext,
+  context: ReplicaContext,
   beside: Pick<QueryRequest, 'parameters' | 'pins'>,
 ): QueryRequest {
-  const limit = asked.limit ?? usualLimit(asked.query, resultRows, beside.parameters?.values)
-  const window = readWindow({ ...asked, limit }, 'JsonAoa', resultRows)
+  const limit = asked.limit ?? usualLimit(asked.query, context.limits.resultRows, beside.parameters?.values)
+  const window = readWindow({ ...asked, limit }, 'JsonAoa', context)
   const schemaFormat = readSchemaFormat(asked.schemaFormat)
   return {
     query: asked.query,
@@ -343,7 +318,7 @@ export function normalise(
 }
 
 /** Which rows are asked for, and in which format; numbers are digits in a query string. */
-interface AskedWindow {
+interface AskedWindow extends AskedFile {
   readonly dataFormat?: string | undefined
   readonly skip?: number | string | undefined
   readonly limit?: number | string | undefined
@@ -353,13 +328,14 @@ interface AskedWindow {
 export function readWindow(
   asked: AskedWindow,
   defaultFormat: string,
-  limitRows: number,
+  { limits: { resultRows: limitRows }, outputs }: Pick<ReplicaContext, 'limits' | 'outputs'>,
 ): Pick<QueryRequest, 'dataFormat' | 'skip' | 'limit'> {
   const format = jsonLayoutOf(asked.dataFormat ?? defaultFormat)
   if (format === undefined) {
-    const candidates = [defaultFormat, ...outputFormatNames.filter((name) => name !== defaultFormat)]
+    const candidates = [defaultFormat, ...outputs.names.filter((name) => name !== defaultFormat)]
     throw new NodeError('InvalidParameter', `dataFormat is '${asked.dataFormat}'.`, { candidates })
   }
+  readFileOptions(asked, { name: format.name, choices: [] })
   const limit = Number(asked.limit ?? Math.min(usualRows, limitRows))
   if (limit > limitRows) {
     throw new NodeError('InvalidParameter', `limit is ${limit}; at most ${limitRows} rows are answered at once.`, {
