@@ -13,7 +13,7 @@ import { formatsBut } from '../app/formats.ts'
 import { defaultFormat } from '../libraries/formats/registry.ts'
 import { type Clock, systemClock } from '../index.ts'
 import { CommandFailure, exitCodes } from './failure.ts'
-import { withFlags } from './problem.ts'
+import { withFlags } from '../libraries/formats/flags.ts'
 
 /** The format of FILE (`-`: stdin), where it is a pipe that can be cut into batches while it comes. */
 export function pipedFormat(file: string, name: string = defaultFormat.name): StreamFacts | undefined {

@@ -191,7 +191,7 @@ describe.concurrent('with a node that offers', () => {
   /** A node to which a body without a delimiter is refused, or taken as text, with these offers. */
   async function offering(offers: readonly unknown[], { isRefused = true, isThere = false } = {}): Promise<StubNode> {
     return startStub({
-      ...(isThere && { 'GET /me/lab/metadata': { body: { output: {} } } }),
+      ...(isThere && { 'GET /me/lab': { body: { columns: [] } } }),
       'POST /me/lab/ingest': ({ query }): Reply => {
         const isDry = query.get('dryRun') === 'true'
         const warnings = ['Odd: timeZone=UTC helps.']
