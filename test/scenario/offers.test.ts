@@ -2,7 +2,7 @@
 // work as they stand.
 
 import { readFileSync } from 'node:fs'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, test } from 'vitest'
 import { datasetCalls } from '../helpers/dataset-calls.ts'
 import { liveNode } from '../helpers/live-node.ts'
 
@@ -22,6 +22,9 @@ interface Case {
   readonly format: string
   readonly query: string | readonly string[]
 }
+
+/** The code spans of a cell. */
+const parametersIn = (cell: string): string[] => [...cell.matchAll(/`([^`]*)`/g)].map(([, text = '']) => text)
 
 const folder = new URL('../fixtures/as-people-have-them/', import.meta.url)
 const cases = JSON.parse(readFileSync(new URL('index.json', folder), 'utf8')) as readonly Case[]
@@ -51,6 +54,23 @@ describe('files as people have them', () => {
       expect(Object.keys(row ?? {})).toEqual(expect.arrayContaining(Object.keys(offer.first)))
     }
   })
+})
+
+test('the page of formats names each with what it needs', () => {
+  const page = readFileSync(new URL('../../docs/formats.md', import.meta.url), 'utf8')
+  const rows = page.split('\n').flatMap((line) => /^\| (.*?) \| ((?:`[^`]*`|or| )+) \|$/.exec(line)?.slice(1, 3) ?? [])
+  const told = rows
+    .filter((_, at) => at % 2 === 1)
+    .map((cell) =>
+      cell
+        .replaceAll(String.raw`\|`, '|')
+        .split(' or ')
+        .map(parametersIn),
+    )
+  const known = cases.map(({ query }) =>
+    [query].flat().map((one) => [...new URLSearchParams(one)].map((pair) => pair.join('='))),
+  )
+  expect(told).toEqual(expect.arrayContaining(known))
 })
 
 describe('an offer', () => {
