@@ -34,7 +34,7 @@ function whatOf(told: JsonValue): string {
   const cells = first instanceof Map ? [...first].map(([name, value]) => `${name} ${jsonText(value)}`).join(', ') : ''
   const shown = cells.length > firstChars ? `${cells.slice(0, firstChars)}…` : cells
   const changed = textAt(told, 'changed')
-  return `first record: ${shown}${changed === undefined ? '' : `; '${changed}' is read so`}`
+  return `first record: ${shown}${changed === undefined ? '' : `; reads '${changed}'`}`
 }
 
 /** Each as two lines: what it is, and the flags that say so. */

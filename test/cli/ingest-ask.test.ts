@@ -102,6 +102,13 @@ describe('with a node', () => {
     expect(shown).toContain('created dataset me/plain: t Timestamp, id Int64\n')
   })
 
+  test('a dry run shows the columns', async () => {
+    const { code, stdout } = await command('ingest', 'me/dry', 'plain.csv', '--dry-run', '-o', 'table')
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^plain.csv: 1 row would fit; nothing stored\n {2}name │ type +│ read │ nulls │ value\n/)
+    expect(stdout).toMatch(/^ {2}t +│ Timestamp │ +│ +0 │ 2025-01-01T00:00:00Z$/m)
+  })
+
   test('without a terminal each way is printed as flags, which work as they stand', async () => {
     const { code, stderr } = await command('ingest', 'me/two', 'two.csv')
     const ways = [...stderr.matchAll(/^ +\d\) .*\n +(--.*)$/gm)].map(([, flags = '']) => flags)

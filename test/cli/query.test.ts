@@ -183,8 +183,8 @@ describe.concurrent('verify', () => {
     ])
     expect(code).toBe(0)
     expect(stderr).toContain('src/libraries/proof/verify.ts')
-    // Options, parameters and facts of formats are data of the tables of the command.
-    const loaded = stderr.split('\n').filter((url) => !/\/(?:options|facts|parameters|presets)\.ts$/.test(url))
+    // Options, parameters, their flags and facts of formats are of the tables of the command.
+    const loaded = stderr.split('\n').filter((url) => !/\/(?:options|facts|parameters|flags|presets)\.ts$/.test(url))
     expect(loaded.filter((url) => /duckdb|kafka|fastify|pino|hyparquet/.test(url))).toEqual([])
     const folders = new Set(
       loaded.flatMap((url) => /^(?!.*node_modules).*\/src\/(cli|\w+\/\w+)\//.exec(url)?.[1] ?? []),
