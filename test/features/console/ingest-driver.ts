@@ -14,6 +14,8 @@ export interface IngestPage {
   /** Opens the page for a dataset; waits for its script. */
   readonly visit: (dataset?: string) => Promise<void>
   readonly choose: (name: string, content: string | Uint8Array) => Promise<void>
+  /** Changes the file that was chosen last. */
+  readonly rewrite: (content: string) => Promise<void>
   /** As a person types: the page hears of it. */
   readonly type: (field: string, value: string) => Promise<unknown>
   readonly valueOf: (field: string) => Promise<unknown>
@@ -37,6 +39,7 @@ export async function ingestPageIn(live: LiveNode): Promise<IngestPage> {
   const page = (await browser?.page()) as Page
   const driver = drive(page)
   let files = 0
+  let chosen = ''
   const home = mkdtempSync(join(tmpdir(), 'proofstream-files-'))
   afterEach(() => {
     const faults = faultsOf(page)
@@ -54,10 +57,11 @@ export async function ingestPageIn(live: LiveNode): Promise<IngestPage> {
       await driver.until("document.querySelector('form.check button').disabled === false")
     },
     choose: async (name, content) => {
-      const path = join(home, `${files++}-${name}`)
-      writeFileSync(path, content)
-      await page.choose('#file', [path])
+      chosen = join(home, `${files++}-${name}`)
+      writeFileSync(chosen, content)
+      await page.choose('#file', [chosen])
     },
+    rewrite: async (content) => writeFileSync(chosen, content),
     type: (field, value) =>
       page.evaluate(`(() => {
         const field = document.querySelector(${JSON.stringify(field)})

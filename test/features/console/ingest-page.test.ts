@@ -8,7 +8,7 @@ import { hostileName, hostileText } from './hostile.ts'
 import { ingestPageIn } from './ingest-driver.ts'
 
 const live = await liveNode()
-const { page, driver, visit, choose, press, pressText, said, cells, rows, valueOf } = await ingestPageIn(live)
+const { page, driver, visit, choose, rewrite, press, pressText, said, cells, rows, valueOf } = await ingestPageIn(live)
 
 describe.skipIf(chromium === undefined)('the ingest page in Chromium', () => {
   test('asks for a token where it is needed, and keeps the file', async () => {
@@ -150,6 +150,18 @@ describe.skipIf(chromium === undefined)('the ingest page in Chromium', () => {
     await said(/✓ Stored/)
   })
 
+  test('says of a file that was changed since that it is to be chosen again, and sends nothing of it', async () => {
+    await visit('acme/changed')
+    await choose('rows.csv', 'a\n1\n')
+    await said(/It fits/)
+    await rewrite('a\n1\n2\n')
+    await press('#send button')
+    await said(/Choose it again/)
+    expect(await live.head('acme/changed')).toBe(undefined)
+    await press('form.check button')
+    await said(/Choose it again/)
+  })
+
   test('stores a batch once, though it is sent again after an answer that never came', async () => {
     await visit('acme/once')
     await choose('rows.ndjson', '{"a":"x"}\n')
@@ -200,6 +212,14 @@ describe.skipIf(chromium === undefined)('the ingest page in Chromium', () => {
     await pressText('Store it once more')
     await said(/✓ Stored/)
     expect(await rows('acme/twice')).toEqual([[1], [1]])
+    // And by another program with this token, which had the node make the key.
+    const dated = 'event_time,n\n2026-03-01T00:00:00Z,1\n'
+    const headers = { 'content-type': 'text/csv', prefer: 'wait=20' }
+    const path = '/acme/kept-once/ingest?create=true&dedupe=body'
+    const stored = await live.call(path, { method: 'POST', headers, body: dated })
+    await visit('acme/kept-once')
+    await choose('dated.csv', dated)
+    expect(await said(/already/)).toContain(`already, in block ${String(stored.at('block.hash'))}`)
     // Of lines that are many, the node is asked by the first of them.
     const many = `n\n${'1234567\n'.repeat(50_000)}`
     await visit('acme/twice')

@@ -26,8 +26,6 @@ interface Batch {
   readonly parameters: URLSearchParams
 }
 
-const restMs = 300
-
 /** The look or the sending that began last: an earlier one that ends later shows nothing. */
 let current = 0
 
@@ -46,9 +44,11 @@ export function start(main: HTMLElement): void {
   showParameters(form, file)
   form.addEventListener('submit', (event) => {
     event.preventDefault()
-    void look(parts, begun(parts), true)
+    look(parts, begun(parts), true).catch(() => showUnreadable(parts))
   })
-  form.addEventListener('input', ({ target }) => void changed(parts, target))
+  form.addEventListener('input', ({ target }) => {
+    changed(parts, target).catch(() => showUnreadable(parts))
+  })
   for (const name of ['dragover', 'dragleave', 'drop'] as const)
     document.addEventListener(name, (event) => {
       event.preventDefault()
@@ -56,7 +56,7 @@ export function start(main: HTMLElement): void {
       const files = event.dataTransfer?.files
       if (name !== 'drop' || files === undefined || files.length === 0) return
       file.files = files
-      void changed(parts, file)
+      changed(parts, file).catch(() => showUnreadable(parts))
     })
 }
 
@@ -78,7 +78,7 @@ async function changed(parts: Parts, target: EventTarget | null): Promise<void> 
   }
   showParameters(form, file)
   const own = begun(parts)
-  if (target !== file) await systemClock.sleep(restMs)
+  if (target !== file) await systemClock.sleep(300)
   if (own === current && file.files?.[0] !== undefined) await look(parts, own, false)
 }
 
@@ -176,6 +176,11 @@ async function post(
   return await sendFile({ path, file, headers, onProgress })
 }
 
+/** The file was changed since it was chosen, and no browser reads it then. */
+function showUnreadable(parts: Parts): void {
+  show(parts, 'unjudged', 'The file cannot be read any more. Choose it again', [])
+}
+
 async function look(parts: Parts, own: number, isAsked: boolean): Promise<void> {
   const { form } = parts
   const [file] = parts.file.files ?? []
@@ -198,7 +203,8 @@ async function look(parts: Parts, own: number, isAsked: boolean): Promise<void> 
   if (answer.status !== 200) return showRefusal(parts, answer, lines)
   showTimes(form, answer.body, isNew)
   const isPart = part.size < batch.file.size
-  const records = countText(Number(memberOf(answer.body, 'records')))
+  const count = Number(memberOf(answer.body, 'records'))
+  const records = `${count.toLocaleString('en-US')} ${count === 1 ? 'record' : 'records'}`
   offer(parts, batch, isPart ? `It begins well: ${records}` : `It fits: ${records}`, [
     ...warningLines(form, answer.body),
     ...offersOf(form, answer.body),
@@ -212,10 +218,9 @@ function offer(parts: Parts, batch: Batch, headline: string, content: readonly H
   const button = element('button', '', 'Send the file')
   button.addEventListener('click', () => {
     const time = parts.form.querySelector<HTMLSelectElement>('#event-time')
-    if (time?.reportValidity() !== false) void send(parts, batch)
+    if (time?.reportValidity() !== false) send(parts, batch).catch(() => showUnreadable(parts))
   })
-  const hint =
-    'Nothing is stored yet. The file is stored whole or not at all, and its faults are listed with their places.'
+  const hint = 'Nothing is stored yet. It is stored whole or not at all, and its faults are listed with their places.'
   const last = element('div', '', element('p', 'hint', hint), button)
   last.id = 'send'
   show(parts, headline.startsWith('It') ? 'good' : 'unjudged', headline, [...content, last])
@@ -327,10 +332,6 @@ function showRefusal(parts: Parts, { body }: Answer, lines: readonly HTMLElement
       : [element('p', 'hint', note), tableOf('Faults', ['Record', 'Line', 'Column', 'Fault', 'There'], rows)]),
     ...lines,
   ])
-}
-
-function countText(records: number): string {
-  return `${records.toLocaleString('en-US')} ${records === 1 ? 'record' : 'records'}`
 }
 
 type Tone = '' | 'good' | 'bad' | 'unjudged'
