@@ -8,6 +8,8 @@ import type { Page } from './layout.ts'
 export interface ShownIngest {
   /** `account/dataset`, or empty. */
   readonly dataset: string
+  /** Of the name that is proposed. */
+  readonly account: string
   readonly mostBytes: number
   readonly formats: readonly {
     readonly title: string
@@ -20,9 +22,9 @@ export interface ShownIngest {
 }
 
 /** Parameters that the form asks for elsewhere, or that say nothing of a file. */
-const elsewhere: readonly ParameterName[] = ['create', 'visibility', 'dryRun', 'preset']
+const elsewhere: readonly ParameterName[] = ['create', 'visibility', 'dryRun', 'rows', 'preset']
 
-export function ingestPage({ dataset, mostBytes, formats }: ShownIngest): Page {
+export function ingestPage({ dataset, account, mostBytes, formats }: ShownIngest): Page {
   const options = formats.map(
     ({ title, mediaType, endings, parameters }) =>
       html`<option value="${mediaType}" data-endings="${endings.join(' ')}" data-parameters="${parameters.join(' ')}">${title}</option>`,
@@ -33,8 +35,8 @@ export function ingestPage({ dataset, mostBytes, formats }: ShownIngest): Page {
     place: 'ingest',
     islands: ['ingest'],
     main: html`<h1>Send a file</h1>
-<p class="lead">The node first looks at the file (of a large file, at the beginning) and stores nothing. You see its columns, or its faults with their places. Then it is stored whole, or not at all.</p>
-<form class="check" data-most-bytes="${mostBytes}">
+<p class="lead">The node first looks at the beginning of the file and stores nothing. You see its lines beside its rows as they are read, or its faults with their places. Then it is stored whole, or not at all.</p>
+<form class="check" novalidate data-most-bytes="${mostBytes}" data-account="${account}">
 <label for="dataset">Dataset</label>
 <input type="text" id="dataset" name="dataset" value="${dataset}" placeholder="account/dataset" spellcheck="false" autocomplete="off" autocapitalize="off">
 <p class="choices"><label><input type="checkbox" name="create" value="true" checked> Create it if it is missing,</label>
@@ -47,12 +49,19 @@ export function ingestPage({ dataset, mostBytes, formats }: ShownIngest): Page {
 </div>
 <label for="format">Format</label>
 <select id="format" name="format"><option value="">by extension</option>${options}</select>
-<details><summary>How it is to be read</summary><div class="parameters">${fields}</div></details>
+<div id="time" hidden>
+<label for="event-time">Event time</label>
+<select id="event-time" aria-describedby="time-hint"></select>
+<p id="time-hint" class="hint">The time that each record is about. The first block settles it for the dataset.</p>
+</div>
+<details><summary>How it is to be read</summary><div class="parameters">${fields}
+<div class="parameter" data-of-format="dateFormat"><label for="of-column">One column <span class="hint">gets fields of its own for texts that are no value, and for days and times</span></label><select id="of-column"></select></div></div></details>
+<datalist id="zones"></datalist>
 <button type="submit" disabled>Preview</button>
 </form>
 <noscript><p class="note">This page needs scripts. Without scripts: <code>curl -X POST --data-binary @rows.csv -H 'Content-Type: text/csv' -H "Authorization: Bearer $TOKEN" …/account/dataset/ingest</code></p></noscript>
 <section class="check" aria-label="Outcome">
-<div id="result" role="status"></div>
+<div id="result" role="status" tabindex="-1"></div>
 <div id="details"></div>
 </section>`,
   }
@@ -61,10 +70,11 @@ export function ingestPage({ dataset, mostBytes, formats }: ShownIngest): Page {
 /** A parameter of ingest; those of some formats are shown for these alone. */
 function fieldOf([name, row]: readonly [ParameterName, ParameterRow]): Html {
   const words = wordsOf(row)
-  const label = html`<label for="p-${name}">${name} <span class="hint">${row.about}</span></label>`
+  const title = name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
+  const label = html`<label for="p-${name}">${title.charAt(0).toUpperCase()}${title.slice(1)} <span class="hint">${row.about.replace(/; \w+\.<column>.*/, '')}</span></label>`
   const field =
     words === undefined
-      ? html`<input type="text" id="p-${name}" name="p-${name}" spellcheck="false" autocomplete="off" autocapitalize="off">`
+      ? html`<input type="text" id="p-${name}" name="p-${name}" ${name === 'timeZone' ? html`list="zones"` : ''} spellcheck="false" autocomplete="off" autocapitalize="off">`
       : html`<select id="p-${name}" name="p-${name}"><option value=""></option>${words.map((word) => html`<option>${word}</option>`)}</select>`
   return html`<div class="parameter" ${row.isOfFormat === true ? html`data-of-format="${name}"` : ''}>${label}${field}</div>`
 }

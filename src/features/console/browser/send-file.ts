@@ -2,6 +2,8 @@
 // durable and in no block yet.
 
 import { systemClock } from '../../../libraries/base/clock.ts'
+import { sha2HashText } from '../../../libraries/base/ids/identifiers.ts'
+import { createSha2 } from '../../../libraries/base/ids/native-crypto.ts'
 import { heldToken } from './session.ts'
 
 export interface Answer {
@@ -46,6 +48,39 @@ export async function settled(receipt: unknown, isWanted: () => boolean): Promis
     known = jsonOf(await answer.text())
   }
   return known
+}
+
+/** Whether there is no dataset of this name for the caller. */
+export async function isMissing(alias: string): Promise<boolean> {
+  const answer = await fetch(`/${alias}`, { headers: authorization() }).catch(() => undefined)
+  return answer?.status === 404
+}
+
+const keys = new WeakMap<Blob, Promise<string>>()
+
+/** The hash of a file, as `dedupe=body` has it for a key: read once, never held whole. */
+export function keyOf(file: Blob): Promise<string> {
+  const key = keys.get(file) ?? hashed(file)
+  keys.set(file, key)
+  return key
+}
+
+async function hashed(file: Blob): Promise<string> {
+  const hash = createSha2('sha256')
+  const reader = file.stream().getReader()
+  for (let piece = await reader.read(); !piece.done; piece = await reader.read()) hash.update(piece.value)
+  return sha2HashText(hash.digest())
+}
+
+/**
+ * The block of a body that was stored under this key, empty where the node does not say it; undefined where none was. The
+ * condition never holds, and the key is judged before it: nothing is stored.
+ */
+export async function knownBlock(sent: Omit<Sent, 'onProgress'>): Promise<string | undefined> {
+  const headers = { ...sent.headers, 'if-match': `"f1620${'0'.repeat(64)}"` }
+  const body = Object((await sendFile({ ...sent, headers, onProgress: () => {} }))?.body)
+  if (body.replayed === true) return String(body.block?.hash ?? '')
+  return body.error?.kind === 'IdempotencyKeyReused' ? '' : undefined
 }
 
 function authorization(): Readonly<Record<string, string>> {

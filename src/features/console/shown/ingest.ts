@@ -3,6 +3,7 @@
 import type { FastifyRequest } from 'fastify'
 import { ingestPage } from '../ingest-page.ts'
 import type { Page } from '../layout.ts'
+import type { Principal } from '../../../node/access/scopes.ts'
 import type { HttpContext } from '../../../node/http/context.ts'
 
 export function ingestPageOf({ limits, formats }: HttpContext, request: FastifyRequest): Page {
@@ -13,5 +14,11 @@ export function ingestPageOf({ limits, formats }: HttpContext, request: FastifyR
     endings,
     parameters,
   }))
-  return ingestPage({ dataset, mostBytes: limits.bodyBytes, formats: shown })
+  return ingestPage({ dataset, account: accountOf(request.principal), mostBytes: limits.bodyBytes, formats: shown })
+}
+
+/** The one account that the token covers. */
+function accountOf({ datasets = [] }: Principal): string {
+  const [account = '', ...more] = new Set(datasets.map((pattern) => pattern.split('/', 1)[0] ?? ''))
+  return more.length > 0 || account === '' || account.includes('*') ? 'me' : account
 }

@@ -28,6 +28,12 @@ export function createSha3256(): { update(bytes: Uint8Array): void; digest(): Ui
   return { update: (bytes) => void hash.update(bytes), digest: () => hash.digest() }
 }
 
+/** SHA-256 or SHA-512 over bytes that come in pieces. */
+export function createSha2(algorithm: 'sha256' | 'sha512'): { update(bytes: Uint8Array): void; digest(): Uint8Array } {
+  const hash = (algorithm === 'sha256' ? nobleSha256 : sha512).create()
+  return { update: (bytes) => void hash.update(bytes), digest: () => hash.digest() }
+}
+
 /**
  * The check of native-crypto.ts: cofactorless (RFC 8032, 5.1.7: S·B = R + k·A, both sides compared as bytes), S < L.
  * The library's own `verify` multiplies by the cofactor and so takes signatures that Node.js refuses.
