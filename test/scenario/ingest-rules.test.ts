@@ -47,7 +47,7 @@ describe('the rules of the batch that makes a dataset', () => {
     })
     await post('kept/preset', body(2), json)
     expect((await post('kept/preset', body(2), json)).headers['idempotent-replayed']).toBe('true')
-    expect(await rowsOf('kept/preset', 'event_time, lat')).toEqual([
+    expect(await rowsOf('kept/preset', 'tst, lat')).toEqual([
       [seconds(tst + 1), 1],
       [seconds(tst + 2), 2],
     ])

@@ -90,7 +90,7 @@ describe('CloudEvents whose attributes are headers', () => {
     const zipped = { 'content-type': 'application/json; charset=utf-8', 'content-encoding': 'gzip' }
     expect((await send('binary', gzipSync(body), zipped)).headers['idempotent-replayed']).toBe('true')
     const columns =
-      'epoch_ms(event_time), id, type, source, comexampleplace, datacontenttype, data_celsius, data_large::text'
+      'epoch_ms("time"), id, type, source, comexampleplace, datacontenttype, data_celsius, data_large::text'
     expect(await rowsOf('ce/binary', columns)).toEqual([
       [
         Date.parse(attributes['ce-time']),

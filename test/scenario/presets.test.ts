@@ -48,7 +48,8 @@ const expected: Readonly<Record<keyof typeof presets, readonly [readonly string[
 }
 
 test.each(presetNames)('%s makes rows of what its producer sends, once', async (name) => {
-  const { example, mediaType }: Preset = presets[name]
+  const { example, mediaType, parameters }: Preset = presets[name]
+  const time = parameters['eventTime'] ?? 'event_time'
   const [times, columns, first] = expected[name]
   const send = () => post(`sent/${name}`, example, { 'content-type': mediaType }, `?create=true&preset=${name}`)
   const answer = await send()
@@ -58,7 +59,7 @@ test.each(presetNames)('%s makes rows of what its producer sends, once', async (
     'field',
   ])
   expect((await send()).headers['idempotent-replayed']).toBe('true')
-  expect(await rowsOf(`sent/${name}`, 'epoch_ms(event_time)')).toEqual(times.map((time) => [Date.parse(time)]))
+  expect(await rowsOf(`sent/${name}`, `epoch_ms("${time}")`)).toEqual(times.map((text) => [Date.parse(text)]))
   expect(((await rowsOf(`sent/${name}`, columns)) as unknown[])[0]).toEqual(first)
   expect((await columnsOf(`sent/${name}`)).join()).not.toMatch(
     /\b(?:timestamp|received_at|time|tst|date|last_updated):/,

@@ -47,7 +47,12 @@ describe('CSV', () => {
         expect.stringMatching(/delimiter=/),
       ])
     }
-    const texts = await post('acme/texts', 'note\na;b\nc;d\n', csv, '?create=true')
+    const titled = await post('acme/texts', 'note\na;b\nc;d\n', csv, '?create=true')
+    expect([titled.refusal, titled.at('offers.0.query')]).toEqual([
+      '422 RecordsDoNotFit',
+      expect.stringContaining('delimiter=%3B'),
+    ])
+    const texts = await post('acme/texts', 'note\na;b\nc\n', csv, '?create=true')
     expect(texts.at('status')).toBe('committed')
     const frame = await post('acme/frame', ',a,b\n0,1,x\n1,2,y\n', csv, '?create=true')
     expect(frame.at('warnings')).toEqual(["The header has no name for a column: it is called 'column_1'."])

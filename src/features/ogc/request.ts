@@ -40,7 +40,7 @@ export const CollectionParams = Type.Object({
 const At = Type.Optional(Type.String({ maxLength: 120, description: 'Hash of a block (default: the head).' }))
 
 export const propertiesText =
-  'Columns beside id and offset, separated by commas; empty: none. By default the first eight scalar ones, name first.'
+  'Columns beside id and offset, separated by commas, none where it is empty. By default the first eight scalar ones, name first.'
 
 export const TileQuery = Type.Object(
   { at: At, properties: Type.Optional(Type.String({ maxLength: 1000, description: propertiesText })) },

@@ -1,4 +1,4 @@
-// Which patterns read all texts of a column as days or times that there are. None has a zone.
+// Which patterns read all texts of a column as existing days or times. None has a zone.
 
 import { utf8 } from '../../base/bytes.ts'
 import { classOfTimeText, valueClass } from '../inference.ts'
