@@ -105,7 +105,7 @@ test('the command sends it with --set, and its hints say so', async () => {
       ({ stdout }) => stdout,
       (error: unknown) => String(Object(error).stderr),
     )
-  expect(await run()).toContain("--set 'delimiter=;', and --set 'decimal=,'")
+  expect(await run()).toContain("--set 'delimiter=;' --set decimal=, --set dateFormat=dd.MM.yyyy")
   expect(await run('--set', 'delimiter=;', '--set', 'decimal=,', '--set', 'dateFormat=dd.mm.yyyy')).toContain(
     'dd.MM.yyyy',
   )

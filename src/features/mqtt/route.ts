@@ -26,7 +26,7 @@ export interface Route {
 export function routeOf({ filter, alias, query }: MqttRouteOptions, clientIdPrefix: string): Route {
   const { topic: topicColumn, ...said } = query
   // What a device measures has fractions later, though its first message may have none.
-  const parameters = { integers: 'float64', ...said }
+  const parameters = { integers: 'numbers', ...said }
   // Nobody waits for the block: a message is acknowledged when it is in the log.
   const headers = { 'content-type': 'application/json', prefer: 'respond-async' }
   const controls = valuesOf(filter, () => readControls(headers, parameters))

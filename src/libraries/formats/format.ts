@@ -125,7 +125,7 @@ export interface FormatOptions {
   /** Numeric event times are epochs of this unit; absent: event times are text. */
   readonly eventTimeUnit?: EpochUnit
   /** What JSON integers become; absent: by the evidence (docs/spec/http.md §6). With `float64` long ones may be rounded. */
-  readonly integers?: 'int64' | 'float64'
+  readonly integers?: 'int64' | 'float64' | 'numbers'
   /** Says whether the first record of a CSV body is a header; absent: docs/spec/http.md §6 decides. */
   readonly csvHeader?: CsvHeader
   /** Largest record, in bytes without its line end. */

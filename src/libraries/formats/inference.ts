@@ -124,6 +124,7 @@ export function classOfNumber(scan: NumberScan): number {
 const toldTexts = 3
 const lookedTexts = 200
 const textBytes = 40
+const lenientDecoder = new TextDecoder('utf-8', { ignoreBOM: true })
 /** From so many values on, and up to one in so many, texts are told. */
 const fewValues = 10
 const fewTexts = 10
@@ -159,7 +160,8 @@ export function noteValue(column: SampledColumn, found: number, bytes: Uint8Arra
   if (found !== valueClass.text) return
   column.texts += 1
   if (column.odd.length === toldTexts || column.texts > lookedTexts) return
-  const text = decodeUtf8(bytes.subarray(start, Math.min(end, start + textBytes)))
+  // The cut may be amid a letter.
+  const text = lenientDecoder.decode(bytes.subarray(start, Math.min(end, start + textBytes))).replace(/\ufffd+$/, '…')
   if (!column.odd.includes(text)) column.odd.push(text)
 }
 
@@ -303,7 +305,8 @@ export class Sample {
     if (isWhole && integers === 'int64') return { kind: 'Int64' }
     const isTooLong = isExact && column.inexact && (column.huge || !isWhole)
     if (isTooLong) return this.asText(column)
-    return { kind: isWhole && isExact && !column.huge ? 'Int64' : 'Float64' }
+    const isInteger = isWhole && isExact && !column.huge && (integers !== 'numbers' || column.inexact)
+    return { kind: isInteger ? 'Int64' : 'Float64' }
   }
 }
 

@@ -30,7 +30,11 @@ export const ingestParameters = {
     about: 'what to do with fields that are not columns',
     flag: 'rule',
   },
-  integers: { takes: ['int64', 'float64'], about: 'what whole JSON numbers become', flag: 'type' },
+  integers: {
+    takes: ['int64', 'float64', 'numbers'],
+    about: 'what whole JSON numbers become (numbers means int64 where a float64 would round)',
+    flag: 'type',
+  },
   timeZone: {
     takes: 'text',
     about: 'zone of times without one, such as UTC, Europe/Berlin or +01:00',

@@ -24,7 +24,7 @@ export interface Preset {
 const dedupe = 'body'
 const flatten = 'true'
 /** Whole numbers of a first message are numbers: what is measured has fractions later. */
-const integers = 'float64'
+const integers = 'numbers'
 const json = 'application/json'
 
 export const presets = {

@@ -45,7 +45,7 @@ type ValueFault = RecordErrorKind | undefined
 export interface TypedColumnsOptions extends Pick<FormatOptions, 'timeZone' | 'ambiguous'> {
   readonly eventTimeUnit?: EpochUnit
   /** `float64`: integers that a float would round are rounded, with a warning; else they are faults. */
-  readonly integers?: 'int64' | 'float64'
+  readonly integers?: FormatOptions['integers']
   readonly cells?: CellBound
 }
 

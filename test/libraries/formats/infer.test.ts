@@ -59,6 +59,9 @@ describe('types from JSON', () => {
     expect(json(['9007199254740993'], { integers: 'float64' })).toBe('Float64')
     expect(json(['1', '1.5'], { integers: 'int64' })).toBe('Float64')
     expect(json(['1'], { integers: 'float64' })).toBe('Float64')
+    expect(json(['1'], { integers: 'numbers' })).toBe('Float64')
+    expect(json(['9007199254740992'], { integers: 'numbers' })).toBe('Float64')
+    expect(json(['9007199254740993'], { integers: 'numbers' })).toBe('Int64')
   })
 
   it('integers that no number keeps are text, unless they are said to be Int64 or Float64', () => {
@@ -213,7 +216,7 @@ describe('the sample', () => {
   it('counts faulty records but learns nothing from them', () => {
     const inferred = infer('ndjson', '{bad\n{"v":1,"v":2}\n[1]\n{"w":1}\n')
     expect(inferred.records).toBe(4)
-    expect(types(inferred)).toEqual({ w: 'Float64' })
+    expect(types(inferred)).toEqual({ w: 'Int64' })
     expect(infer('json', '{"a":1} x').records).toBeGreaterThan(0)
     expect(infer('json', 'nonsense').records).toBeGreaterThan(0)
   })

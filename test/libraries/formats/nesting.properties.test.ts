@@ -132,7 +132,7 @@ describe('flatten', () => {
     const names = ['geometry', 'a_b', 'geometry_x', 'id_y', 'feature_extra']
     expect(fields.map(({ name }) => name)).toEqual(names)
     expect(rowsOf(read('ndgeojson', feature, readerOptions(fields, { flatten: true })))).toEqual([
-      [null, null, 1, 2, '[3]', '{"properties":["id_y"]}'],
+      [null, null, 1n, 2n, '[3]', '{"properties":["id_y"]}'],
     ])
     const twice = '{"type":"Feature","geometry":null,"properties":{"a":{"b":1},"a_b":2}}'
     const [fault] = faults('ndgeojson', twice, readerOptions(fields, { flatten: true }))
