@@ -185,7 +185,13 @@ describe('a node that is killed in the middle of ingest', () => {
   async function post(index: number): Promise<boolean> {
     try {
       const headers = { 'idempotency-key': `batch-${index}`, prefer: 'respond-async' }
-      const answer = await ingest('real/many-flights', 'application/x-ndjson', bodies[index] ?? '', headers, '&eventTime=received')
+      const answer = await ingest(
+        'real/many-flights',
+        'application/x-ndjson',
+        bodies[index] ?? '',
+        headers,
+        '&eventTime=received',
+      )
       return answer.status === 200 || answer.status === 202
     } catch {
       return false

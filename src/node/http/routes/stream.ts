@@ -41,7 +41,8 @@ export function registerStream(app: FastifyInstance, context: GatewayContext): v
   const describes = {
     consumes: mediaTypes,
     body: Type.String({
-      description: 'NDJSON with one object per line, CSV or TSV with a header and one record per line, or a GeoJSON sequence.',
+      description:
+        'NDJSON with one object per line, CSV or TSV with a header and one record per line, or a GeoJSON sequence.',
     }),
   }
   app.post(

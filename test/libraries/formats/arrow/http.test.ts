@@ -47,7 +47,10 @@ test.each([
 })
 
 test('every type of column fits a new dataset; finer times than it holds are cut and told', async () => {
-  const made = await post('/acme/types/ingest?create=true&dryRun=true&timeZone=UTC&eventTime=received', fixture('arrow/types-zstd.arrow'))
+  const made = await post(
+    '/acme/types/ingest?create=true&dryRun=true&timeZone=UTC&eventTime=received',
+    fixture('arrow/types-zstd.arrow'),
+  )
   expect(made.status).toBe(200)
   expect(String(made.at('warnings'))).toContain("'instant_ns'")
 })
