@@ -261,7 +261,8 @@ export class Sample {
       const shown = odd.map((text) => `'${text}'`).join(', ')
       this.warnings.add(`Column '${name}' is text: ${values - texts} of ${values} values are ${what}, but not ${shown}`)
     }
-    for (const name of valueless.slice(0, toldNames))
+    // Later batches may lack it for good.
+    for (const name of this.options.known === undefined ? valueless.slice(0, toldNames) : [])
       this.warnings.add(
         `Column '${name}' has no value: it becomes a column with the first batch that brings one (unknownFields=add)`,
       )
