@@ -1,4 +1,4 @@
-// Names of columns that say that they may hold the time of their record: where nobody named one, that is told.
+// Names of columns that may hold the time of their record: warnings name such a column where nothing else was taken.
 
 import { foldAscii } from './names.ts'
 
