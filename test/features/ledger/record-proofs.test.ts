@@ -152,7 +152,7 @@ describe('the proof of a row', () => {
 
   test('shows the row as /tail prints it, and no other', async () => {
     await put('rows', { visibility: 'public', proofs: 'rows' })
-    await live.ingest('acme/rows', [{ city: 'first', t: 1.5, n: 1, on: true }], '?create=true')
+    await live.ingest('acme/rows', [{ city: 'first', t: 1.5, n: 1.5, on: true }], '?create=true')
     const posted = await live.call('/acme/rows/ingest?unknownFields=add', {
       method: 'POST',
       headers: { 'content-type': 'application/x-ndjson', prefer: 'wait=20' },

@@ -23,7 +23,7 @@ const odfFields = [
   { name: 'event_time', type: { kind: 'Timestamp', timezone: 'UTC', unit: 'Millisecond' } },
   { name: 'city', type: { inner: { kind: 'String' }, kind: 'Option' } },
   { name: 'price', type: { inner: { kind: 'Float64' }, kind: 'Option' } },
-  { name: 'n', type: { inner: { kind: 'Float64' }, kind: 'Option' } },
+  { name: 'n', type: { inner: { kind: 'Int64' }, kind: 'Option' } },
 ]
 
 const parquet = [
@@ -34,7 +34,7 @@ const parquet = [
   '  REQUIRED INT64 event_time (TIMESTAMP(MILLIS,true));',
   '  OPTIONAL BYTE_ARRAY city (STRING);',
   '  OPTIONAL DOUBLE price;',
-  '  OPTIONAL DOUBLE n;',
+  '  OPTIONAL INT64 n;',
   '}',
   '',
 ].join('\n')

@@ -36,7 +36,7 @@ interface Outcome {
 function refusal(error: unknown): Outcome {
   if (!(error instanceof NodeError)) throw error
   // The hash of the body is no word about its fault.
-  const { bodyHash: _, ...details } = error.details
+  const { bodyHash: _, offers: __, ...details } = error.details
   return { error: { kind: error.kind, message: error.message, details } }
 }
 

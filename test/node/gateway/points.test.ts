@@ -178,7 +178,7 @@ describe('a dataset that exists', () => {
     expect((await post('acme/declared', ndjson, '{"x":1.5,"y":2.5}\n', '?geometry=x,y')).status).toBe(200)
     expect((await post('acme/declared', ndjson, '{"x":1.5,"y":2.5}\n', '')).status).toBe(200)
     expect(await geometries('acme/declared')).toEqual([[1.5, 2.5], null])
-    expect((await post('acme/made', csv, rows, '?geometry=lat,lon')).status).toBe(422)
+    expect((await post('acme/made', csv, rows, '?geometry=lat,lon')).status).toBe(400)
   })
 
   test('can be declared with the attribute', async () => {
