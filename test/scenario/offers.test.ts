@@ -99,6 +99,7 @@ describe('an offer', () => {
     expect(refused.refusal).toBe('422 RecordsDoNotFit')
     const answer = await post('beside/title', body, csv, `${made}&${String(refused.at('offers.0.query'))}`)
     expect(answer.at('columns.1')).toMatchObject({ name: 'Jahr', type: 'Int64' })
+    expect(answer.at('skipped')).toEqual({ rows: 1, comments: 0, first: { rows: 'Einwohner der Stadt' } })
   })
 
   it.each([

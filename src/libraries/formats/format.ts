@@ -167,6 +167,15 @@ export interface ParsedBody {
   readonly warnings?: readonly string[]
   /** Rows whose event time is an epoch in January 1970, where there are some: its unit may be wrong. */
   readonly earlyRows?: number
+  /** Lines that were left out, where there were some. */
+  readonly skipped?: SkippedLines
+}
+
+/** Lines that are no records: those of `skipRows`, and comments, with the first of each. */
+export interface SkippedLines {
+  readonly rows: number
+  readonly comments: number
+  readonly first: { readonly rows?: string; readonly comments?: string }
 }
 
 export interface Misfits {

@@ -1,10 +1,12 @@
 // What an answer says of a batch: where its event times came from, what was changed or is doubted of its values
 // (libraries/base/warnings.ts), and which new column looks like a time that nobody named. Pure.
 
+import { defined } from '../../libraries/base/collections.ts'
 import type { Offer } from '../../libraries/formats/dialect/offers.ts'
 import { received } from '../../libraries/formats/event-time.ts'
 import { type ColumnTold, columnsTold, rowsTold } from '../../libraries/formats/preview.ts'
 import { maybeTimeName } from '../../libraries/model/time-names.ts'
+import type { SkippedLines } from '../../libraries/formats/format.ts'
 import { type Field, innerType } from '../../libraries/model/schema.ts'
 import type { IngestControls } from './controls.ts'
 import type { TypedBody } from './reading.ts'
@@ -17,6 +19,8 @@ export interface BatchRemarks {
   readonly warnings?: readonly string[]
   /** Of a batch that makes the columns, or stores nothing. */
   readonly columns?: readonly ColumnTold[]
+  /** Lines that were left out. */
+  readonly skipped?: SkippedLines
   /** Dialects that were tried on the body. */
   readonly offers?: readonly Offer[]
   /** The first rows, of a batch that stores nothing. */
@@ -49,7 +53,8 @@ export function remarksOn(controls: IngestControls, body: TypedBody, before: Sha
   const [offer] = body.offers ?? []
   const read = offer === undefined ? [] : [`More of it would be read as numbers, days or times with ${offer.query}.`]
   const warnings = [...body.warnings, ...read, ...(all ? unnamedTime(controls, shape, before) : [])]
-  const warned = { ...(warnings.length > 0 && { warnings }), ...shownOf(controls, body) }
+  const { skipped } = body
+  const warned = { ...(warnings.length > 0 && { warnings }), ...defined({ skipped }), ...shownOf(controls, body) }
   if (all) return { eventTime: { from: otherwise }, ...warned }
   const asked = controls.eventTime === received ? undefined : controls.eventTime
   const name = body.takenTime ?? asked ?? shape.vocabulary.eventTimeColumn

@@ -19,6 +19,7 @@ import type {
   Inferred,
   Misfits,
   ReaderOptions,
+  SkippedLines,
   StreamFormat,
 } from '../../libraries/formats/format.ts'
 import type { BodyFormat } from '../../libraries/formats/registry.ts'
@@ -69,6 +70,8 @@ export interface TypedBody extends SentFacts {
   readonly offers?: readonly Offer[]
   /** Rows whose event time is an epoch in January 1970. */
   readonly earlyRows?: number
+  /** Lines that were left out. */
+  readonly skipped?: SkippedLines
   /** Where columns were inferred: the bytes, to be read again where the dataset turns out to have others. */
   readonly kept?: KeptBytes
 }
@@ -136,9 +139,9 @@ export class Reading {
     this.#reader.end()
     const adding = this.#add(rows)
     if (adding !== undefined) await adding
-    const { earlyRows } = ended
+    const { earlyRows, skipped } = ended
     const taken = takenTime(this.#inferred)
-    const told = { ...defined({ misfits, earlyRows }) }
+    const told = { ...defined({ misfits, earlyRows, skipped }) }
     const warnings = [...(this.#inferred?.warnings ?? []), ...(ended.warnings ?? [])]
     const read = { csvHeader, undated, keyValue, preview, warnings, shape: this.#shape, ...taken, ...told }
     return { rows: records, typed: this.#typed, ...read, ...facts }

@@ -2,6 +2,8 @@
 
 import { grown, grownWords } from '../../base/bytes.ts'
 import type { Dialect, LineRange } from '../dialect/dialect.ts'
+import { excerptOf } from '../fault-log.ts'
+import type { SkippedLines } from '../format.ts'
 import { comma, Scratch } from '../json/text.ts'
 import { isPadding, trimEnd } from '../inference.ts'
 import type { Framer } from '../record-feed.ts'
@@ -249,6 +251,8 @@ export class CsvFramer implements Framer {
   private range = 0
   /** In a line that is no record. */
   private isPassing = false
+  private readonly left = { rows: 0, comments: 0 }
+  private readonly firstLeft: { rows?: string; comments?: string } = {}
 
   constructor(signs: CellSigns) {
     this.separator = signs.separator.byte
@@ -275,6 +279,7 @@ export class CsvFramer implements Framer {
     let at = from
     while (at < bytes.length && (this.isPassing || this.beginsOther(bytes[at] ?? 0))) {
       const end = bytes.indexOf(newline, at)
+      if (!this.isPassing) this.count(bytes, at, end < 0 ? bytes.length : end)
       this.isPassing = end < 0
       if (end < 0) return -1
       this.line += 1
@@ -284,6 +289,18 @@ export class CsvFramer implements Framer {
     this.state = 'start'
     this.recordLength = 0
     return at
+  }
+
+  /** The lines that were no records; undefined where there were none. */
+  get skipped(): SkippedLines | undefined {
+    const { rows, comments } = this.left
+    return rows + comments === 0 ? undefined : { rows, comments, first: this.firstLeft }
+  }
+
+  private count(bytes: Uint8Array, at: number, end: number): void {
+    const kind = (this.skippedNext?.[0] ?? Number.POSITIVE_INFINITY) <= this.line ? 'rows' : 'comments'
+    this.left[kind] += 1
+    this.firstLeft[kind] ??= excerptOf(bytes, at, bytes[end - 1] === carriageReturn ? end - 1 : end)
   }
 
   /** The lines to be skipped at or after the place reached. */

@@ -86,7 +86,9 @@ export class CsvReader extends BodyReader {
   }
 
   override finish(): ParsedBody {
-    const body = super.finish()
+    const read = super.finish()
+    const { skipped } = this.framer
+    const body = skipped === undefined ? read : { ...read, skipped }
     return this.header === undefined ? body : { ...body, csvHeader: this.header }
   }
 
