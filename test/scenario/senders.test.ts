@@ -42,8 +42,9 @@ describe('Prefer: return=minimal', () => {
 
 describe('eventTime', () => {
   const time = '2026-01-31T12:00:00Z'
+  const noon = time
 
-  test('names the field that becomes the event time, and no column, in every format', async () => {
+  test('names the field that becomes the event time, under its name, in every format', async () => {
     const json = await post(
       'time/json',
       `[{"ts":"${time}","n":1},{"n":2,"TS":"${time}"}]`,
@@ -59,20 +60,21 @@ describe('eventTime', () => {
     await post('time/tsv', `ts\tn\n${time}\t1\n`, types.tsv, '?create=true&eventTime=/ts')
     for (const format of ['parquet', 'arrow'] as const) {
       const file = await live.query(
-        'select n, event_time as ts from "time/csv"',
+        'select n, ts from "time/csv"',
         { dataFormat: undefined },
         { headers: { accept: types[format]['content-type'] } },
       )
       await post(`time/${format}`, file.bytes, types[format], '?create=true&eventTime=ts')
     }
     for (const name of ['json', 'property', 'geojson', 'csv', 'tsv', 'parquet', 'arrow']) {
-      const { output } = (await live.query(`select event_time, n from "time/${name}" where n = 1`)).json as {
+      const time = ['property', 'geojson'].includes(name) ? 'when' : 'ts'
+      const { output } = (await live.query(`select "${time}", n from "time/${name}" where n = 1`)).json as {
         output: { data: unknown }
       }
-      expect([name, output.data]).toEqual([name, [[time, 1]]])
+      expect([name, output.data]).toEqual([name, [[noon, 1]]])
       expect(String(await columnsOf(`time/${name}`))).not.toMatch(/ts|when/i)
     }
-    expect(await columnsOf('time/ndjson')).toEqual(['a: String?', 'n: Float64?'])
+    expect(await columnsOf('time/ndjson')).toEqual(['a: String?', 'n: Int64?'])
     expect(await rowsOf('time/ndjson', 'event_time, a')).toEqual([[time, `{"at":"${time}","b":[1]}`]])
   })
 
@@ -83,7 +85,7 @@ describe('eventTime', () => {
     expect((await send('{"tst":1769860800.5,"n":2}', '&eventTimeUnit=s')).status).toBe(200)
     expect((await send('{"tst":"1769860800000000001","n":3}', '&eventTimeUnit=ns')).status).toBe(200)
     expect((await send(`{"tst":"${time}","n":4}`, '&eventTimeUnit=ns')).status).toBe(200)
-    expect(await rowsOf('time/epochs', 'epoch_ms(event_time), n')).toEqual([
+    expect(await rowsOf('time/epochs', 'epoch_ms(tst), n')).toEqual([
       [1769860800000, 1],
       [1769860800500, 2],
       [1769860800000, 3],
@@ -98,9 +100,9 @@ describe('eventTime', () => {
 
   test('leaves no second way: the column itself is not sent, and a column of the dataset is not taken', async () => {
     await post('time/strict', `{"ts":"${time}","n":1}`, {}, '?create=true&eventTime=ts')
-    const both = await post('time/strict', `{"ts":"${time}","event_time":"${time}"}`, {}, '?eventTime=ts')
+    const both = await post('time/strict', `{"ts":"${time}","at":"${time}"}`, {}, '?eventTime=at')
     expect(both.at('errors.0.kind')).toBe('ReservedColumn')
-    expect((await post('time/strict', `{"event_time":"${time}"}`, {}, '?eventTime=event_time')).status).toBe(200)
+    expect((await post('time/strict', `{"at":"${time}"}`, {}, '?eventTime=at')).status).toBe(200)
     await put('time/own', { schema: { fields: [{ name: 'ts', type: 'String?' }] } })
     expect((await post('time/own', `{"ts":"${time}"}`, {}, '?eventTime=ts')).refusal).toBe('400 InvalidParameter')
   })
@@ -149,13 +151,13 @@ describe('records and flatten', () => {
     const answer = await post('nest/metrics', metrics, types.json, `?create=true&${controls}`)
     expect([answer.status, answer.at('records.received')]).toEqual([200, 2])
     expect(await columnsOf('nest/metrics')).toEqual([
-      'fields_field_1: Float64?',
-      'fields_field_2: Float64?',
+      'fields_field_1: Int64?',
+      'fields_field_2: Int64?',
       'name: String?',
       'tags_host: String?',
       'fields_list: String?',
     ])
-    expect(await rowsOf('nest/metrics', 'epoch_ms(event_time), fields_field_1, tags_host, fields_list')).toEqual([
+    expect(await rowsOf('nest/metrics', 'epoch_ms("timestamp"), fields_field_1, tags_host, fields_list')).toEqual([
       [1458229140000, 30, 'raynor', null],
       [1458229150000, 31, 'raynor', '[1,{"a":2}]'],
     ])
@@ -164,7 +166,7 @@ describe('records and flatten', () => {
     const deep = metrics.replaceAll('"timestamp":', '"at":{"s":').replaceAll(/(145822\d+)/g, '$1}')
     const pointed = controls.replace('=timestamp', '=/at/s')
     expect((await post('nest/metrics', deep, types.json, `?${pointed}`)).status).toBe(200)
-    const times = (await rowsOf('nest/metrics', 'epoch_ms(event_time)')) as number[][]
+    const times = (await rowsOf('nest/metrics', 'epoch_ms("timestamp")')) as number[][]
     expect(times.slice(4)).toEqual(times.slice(0, 2))
   })
 
