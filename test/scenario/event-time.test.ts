@@ -125,6 +125,41 @@ describe('what is in doubt', () => {
   })
 })
 
+describe('what the first batch says wrongly', () => {
+  it.each([
+    ['a field that no record has', 't,v\n2025-01-01T00:00:00Z,1\n', 'eventTime=tme'],
+    ['arrival beside a field event_time', 'event_time,v\n2020-01-01T00:00:00Z,1\n', 'eventTime=received'],
+  ])('is refused: %s', async (_, body, query) => {
+    const answer = await post('wrong/said', body, csv, `${made}&${query}`)
+    expect(answer.refusal).toBe('400 InvalidParameter')
+    expect((await live.call('/wrong/said')).status).toBe(404)
+  })
+
+  it.each(['received', 'D,H', '/a/t'])('names no column with PUT: %s', async (eventTime) => {
+    expect((await live.call('/wrong/put', { method: 'PUT', json: { eventTime } })).refusal).toBe('422 InvalidRequest')
+  })
+
+  it('has no way where a format has no patterns, but the arrival', async () => {
+    const answer = await post('wrong/json', '{"t":"31.12.2025 14:05","v":1}\n', {}, made)
+    expect(answer.refusal).toBe('422 SayHow')
+    expect(answer.at('candidates')).toEqual([expect.objectContaining({ field: 'received' })])
+    expect(answer.at('hint')).toContain('2026-01-31T12:00:00Z')
+  })
+
+  it('takes another field than event_time, which is a column then', async () => {
+    const body = 'event_time,t\nfoo,2025-01-01T00:00:00Z\n'
+    expect((await post('wrong/both', body, csv, `${made}&eventTime=t`)).status).toBe(200)
+    expect(await rowsOf('wrong/both', 'event_time, year(t)')).toEqual([['foo', 2025]])
+  })
+
+  it('keeps no lines by their numbers for later files', async () => {
+    const made4 = await post('wrong/rows', 'id,v\n1,2\n3,4\nTotal,\n', csv, `${made}&skipRows=4-4`)
+    expect([made4.status, made4.at('skipped.rows')]).toEqual([200, 1])
+    await post('wrong/rows', 'id,v\n5,6\n7,8\n9,10\n', csv, '')
+    expect(await rowsOf('wrong/rows', 'id')).toEqual([[1], [3], [5], [7], [9]])
+  })
+})
+
 describe('a day and a time of day', () => {
   const said = 'delimiter=%3B&dateFormat=dd.MM.yyyy&timeZone=Europe/Berlin&eventTime=Datum,Uhrzeit'
 
@@ -158,6 +193,20 @@ describe('a day and a time of day', () => {
     expect(`${answer.at('message')} ${answer.at('hint')}`).toContain(what)
   })
 
+  it('leave a time that a record brings', async () => {
+    const body =
+      '{"event_time":"2020-01-01T00:00:00Z","D":"2025-07-01","H":"14:05"}\n{"D":"2025-07-01","H":"14:05"}\n' +
+      '{"event_time":"2020-01-02T00:00:00Z","D":"2025-07-01"}\n'
+    await post('two/own', body, {}, `${made}&eventTime=D,H&timeZone=UTC`)
+    expect(await rowsOf('two/own', 'year(event_time)')).toEqual([[2020], [2025], [2020]])
+  })
+
+  it('are the time of a body that is its own key', async () => {
+    const send = () => post('two/key', 'D,H\n2025-07-01,12:05\n', csv, `${made}&eventTime=D,H&timeZone=UTC&dedupe=body`)
+    expect((await send()).status).toBe(200)
+    expect((await send()).headers['idempotent-replayed']).toBe('true')
+  })
+
   it('are read in a thread as on the own one', async () => {
     const lines = Array.from({ length: 60_000 }, (_, n) => `31.12.2025;${String(n % 24).padStart(2, '0')}:05:00;${n}`)
     const answer = await post('two/many', `Datum;Uhrzeit;n\n${lines.join('\n')}\n`, csv, `${made}&${said}`)
@@ -188,6 +237,19 @@ describe('what an answer tells of the columns', () => {
     expect([first.at('columns'), first.at('rows')]).toMatchObject([columns, undefined])
     const second = await post('told/columns', body, csv, '')
     expect(second.at('columns')).toBeUndefined()
+  })
+
+  it('is told beside lists, and of integers that doubles do not keep', async () => {
+    const list = { kind: 'List', itemType: { kind: 'Int64' } }
+    const fields = [
+      { name: 'x', type: { kind: 'Option', inner: list } },
+      { name: 'v', type: 'Int64?' },
+    ]
+    await live.call('/told/lists', { method: 'PUT', json: { schema: { fields } } })
+    const dry = await post('told/lists', '{"x":[1],"v":9007199254740993}\n', {}, '?dryRun=true&rows=1')
+    expect(dry.at('rows')).toEqual([expect.objectContaining({ x: null, v: '9007199254740993' })])
+    const refused = await post('told/lists', 'v\nNA\n2\n', csv, '')
+    expect([refused.status, refused.at('offers.0.query')]).toEqual([422, 'nulls=NA'])
   })
 
   it.each(['rows=20', 'dryRun=true&rows=101', 'dryRun=true&rows=x'])('shows no rows for %s', async (query) => {

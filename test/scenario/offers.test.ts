@@ -93,6 +93,14 @@ describe('an offer', () => {
     ])
   })
 
+  it('counts for a dataset whose event time has a name of its own', async () => {
+    await post('beside/named', 't,v\n2025-01-01T00:00:00Z,1.5\n', csv, made)
+    const body = 't;v\n2025-01-02T00:00:00Z;1,5\n2025-01-03T00:00:00Z;2,5\n'
+    const refused = await post('beside/named', body, csv, '')
+    expect(refused.at('offers.0.first')).toEqual({ t: '2025-01-02T00:00:00Z', v: 1.5 })
+    expect((await post('beside/named', body, csv, `?${String(refused.at('offers.0.query'))}`)).status).toBe(200)
+  })
+
   it('refuses a title above a table, which would be one column of texts', async () => {
     const body = 'Einwohner der Stadt\nJahr;Anzahl\n2024;1\n2025;2\n'
     const refused = await post('beside/title', body, csv, made)

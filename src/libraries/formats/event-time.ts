@@ -1,6 +1,8 @@
 // Which column of a dataset that is to be made is the event time, where nobody named one (docs/spec/http.md §6). What is in doubt is
 // asked, with each way as parameters: the first block sets it in stone. Pure.
 
+import { utf8 } from '../base/bytes.ts'
+import { readInstant, TimeScan } from '../base/calendar.ts'
 import { NodeError } from '../base/errors.ts'
 import { foldAscii } from '../model/names.ts'
 import { type Field, innerType, timestampMs } from '../model/schema.ts'
@@ -23,6 +25,8 @@ interface Candidate {
 
 interface Asked {
   readonly timeZone: string | undefined
+  /** The format reads days and times by patterns. */
+  readonly hasPatterns: boolean
   /** What the event-time column is called; absent: as the body calls it. */
   readonly name?: string
 }
@@ -36,11 +40,7 @@ export function withEventTime(inferred: Inferred, asked: Asked): Inferred {
   const isWhole = only !== undefined && inferred.sparse?.includes(only.name) !== true
   if (only !== undefined && times.length === 1 && isWhole) return taken(inferred, only, asked)
   if (only !== undefined) throw sayHow(times.map(typedTime), isWhole)
-  if (unread.length > 0)
-    throw sayHow(
-      unread.flatMap((column) => unreadTime(column, asked)),
-      true,
-    )
+  if (unread.length > 0) throw unreadTimes(unread, asked)
   const days = added.filter((field) => innerType(field.type).kind === 'Date')
   const [day] = days
   if (day === undefined) return inferred
@@ -75,11 +75,22 @@ function typedTime({ name }: Field): Candidate {
   return candidate(name, 'its values are times', { eventTime: name })
 }
 
+function unreadTimes(unread: readonly UnreadTimes[], asked: Asked): NodeError {
+  const ways = unread.flatMap((column) => unreadTime(column, asked))
+  if (ways.length > 0) return sayHow(ways, true)
+  const [{ name, texts } = { name: '', texts: [] }] = unread
+  const error = sayHow([], true, `'${name}' looks like the time of the records, as ${texts[0]?.slice(0, 40)}`)
+  const hint = `Send it as 2026-01-31T12:00:00Z, or say eventTime=${received} for the time of arrival.`
+  return new NodeError('SayHow', error.message, { ...error.details, hint })
+}
+
 /** The ways of a column whose texts look like times. */
-function unreadTime({ name, texts }: UnreadTimes, { timeZone }: Asked): readonly Candidate[] {
+function unreadTime({ name, texts }: UnreadTimes, { timeZone, hasPatterns }: Asked): readonly Candidate[] {
   const [example = ''] = texts
   const zone = timeZone === undefined ? { timeZone: '' } : {}
-  if (isIso(example)) return [candidate(name, 'its times have no zone: fill in timeZone', { eventTime: name, ...zone })]
+  if (texts.every(isZoneless))
+    return [candidate(name, 'its times have no zone: fill in timeZone', { eventTime: name, ...zone })]
+  if (!hasPatterns) return []
   const patterns = datePatternsOf(texts)
   const looks = `its texts look like times: ${example.slice(0, 40)}`
   return (patterns.length === 0 ? [''] : patterns).map((pattern) => {
@@ -89,8 +100,10 @@ function unreadTime({ name, texts }: UnreadTimes, { timeZone }: Asked): readonly
   })
 }
 
-function isIso(text: string): boolean {
-  return /^\d{4}-\d{2}-\d{2}[T ]/.test(text)
+/** True for a time that lacks nothing but a zone. */
+function isZoneless(text: string): boolean {
+  const bytes = utf8(text)
+  return readInstant(new TimeScan(), bytes, 0, bytes.length, false) === 'zone-missing'
 }
 
 function candidate(field: string, why: string, parameters: Readonly<Record<string, string>>): Candidate {
@@ -98,11 +111,14 @@ function candidate(field: string, why: string, parameters: Readonly<Record<strin
   return { field, why, parameters, query: said.join('&') }
 }
 
-function sayHow(ways: readonly Candidate[], isWhole: boolean): NodeError {
-  const names = [...new Set(ways.map(({ field }) => `'${field}'`))]
+function sayHow(all: readonly Candidate[], isWhole: boolean, what?: string): NodeError {
+  // Names that mean something else as a value of the parameter.
+  const ways = all.filter(({ field }) => field !== received && !field.startsWith('/') && !field.includes(','))
+
+  const names = [...new Set(all.map(({ field }) => `'${field}'`))]
   const listed = `${names.slice(0, namedMost).join(', ')}${names.length > namedMost ? ', …' : ''}`
   const arrival = candidate(received, 'the time of arrival; the columns stay as they are', { eventTime: received })
-  const about = names.length > 1 ? `${listed} may each be the time of the records` : aboutOne(listed, isWhole)
+  const about = what ?? (names.length > 1 ? `${listed} may each be the time of the records` : aboutOne(listed, isWhole))
   return new NodeError('SayHow', `${about}, and the first batch settles it. Nothing was stored.`, {
     hint: `Say eventTime=<column>, or eventTime=${received} for the time of arrival. The candidates say what each takes.`,
     ways: [...ways.slice(0, namedMost * 2), arrival],

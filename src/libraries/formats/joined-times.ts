@@ -93,11 +93,16 @@ export class JoinedTimes {
   /** The rows with their times; the first of them is `record`. */
   fill(batch: RecordBatch, record: number): RecordBatch {
     const [event, ...others] = batch.columns
-    const { name } = must(event, 'an event-time column')
+    const own = must(event, 'an event-time column')
+    const ownAt = new DataView(own.values.buffer, own.values.byteOffset)
     const [days, times] = [this.#column(batch, 'day'), this.#column(batch, 'time')]
     const dayAt = new DataView(days.values.buffer, days.values.byteOffset)
-    const builder = new ColumnBuilder({ name, type: optional(timestampMs) }, batch.rows)
+    const builder = new ColumnBuilder({ name: own.name, type: optional(timestampMs) }, batch.rows)
     for (let row = 0; row < batch.rows; row++) {
+      if (isPresent(own, row)) {
+        builder.appendBigInt64(ownAt.getBigInt64(8 * row, true))
+        continue
+      }
       const isThere = isPresent(days, row) && isPresent(times, row)
       const ms = isThere ? this.#msAt(record + row, dayAt.getInt32(4 * row, true), textAt(times, row)) : undefined
       if (ms === undefined) builder.appendNull()

@@ -34,8 +34,6 @@ export interface ColumnTold {
 const columnsMost = 2000
 const valueChars = 200
 const rowsBytes = 256 * 1024
-/** Integers with as many digits may be beyond what JSON readers keep. */
-const exactDigits = 16
 
 /** Takes note of rows as they pass. */
 export class Preview {
@@ -54,6 +52,8 @@ export class Preview {
     const out = new ByteBuffer(256)
     const cells = columns.map((column) => {
       const { name, type } = column
+      // Text formats have none.
+      if (type.kind === 'List') return () => out.ascii('null')
       return cellWriter(column, { name, type, means: 'value' }, out, jsonStyle)
     })
     for (const [at, column] of columns.entries()) {
@@ -78,7 +78,8 @@ function shown(out: ByteBuffer, cell: CellWriter, row: number): Shown {
   out.at = 0
   cell(row)
   const text = decodeUtf8(out.bytes.subarray(0, out.at))
-  const isLong = /^-?\d+$/.test(text) && text.length > exactDigits
+  // What readers of JSON would round.
+  const isLong = /^-?\d+$/.test(text) && !Number.isSafeInteger(Number(text))
   return isLong ? text : (JSON.parse(text) as Shown) // a cell of JSON
 }
 

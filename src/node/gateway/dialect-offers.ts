@@ -3,6 +3,7 @@
 import { NodeError } from '../../libraries/base/errors.ts'
 import type { BodyHead } from '../../libraries/formats/body-head.ts'
 import type { Offer } from '../../libraries/formats/dialect/offers.ts'
+import { defaultVocabulary } from '../../libraries/model/schema.ts'
 import { runJob } from '../machine/work/jobs.ts'
 import type { BodySource, TypedBody } from './reading.ts'
 import type { Shape, Target } from './shape.ts'
@@ -29,7 +30,8 @@ export async function offersFor(
     given: controls.spelt,
     isWhole,
     limits: { recordBytes, columns },
-    ...(shape && { columns: shape.payloadFields.slice(1) }),
+    vocabulary: shape?.vocabulary ?? defaultVocabulary,
+    ...(shape && { columns: shape.fields, eventTimeType: shape.eventTimeType }),
   } as const
   const run = threads?.run?.bind(threads)
   const found = run === undefined ? runJob('offers', [bytes], facts) : run('offers', [bytes], { settings: facts })

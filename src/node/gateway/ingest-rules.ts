@@ -34,7 +34,11 @@ const mostTexts = 200
  * NodeError `InvalidParameter`.
  */
 export function rulesOfQuery(query: Query, hasCells: boolean): IngestRules | undefined {
-  const { cells, ...others } = rulesOf(query)
+  // Lines by their numbers are of one file: another may have rows there.
+  const isOfFile = ([name = '', text = '']: readonly string[]): boolean => name === 'skipRows' && !/^\d+$/.test(text)
+  const { cells: said, ...others } = rulesOf(query)
+  const left = said?.filter((one) => !isOfFile(one))
+  const cells = left?.length === 0 ? undefined : left
   const rules = cells !== undefined && hasCells ? { ...others, cells } : others
   const long = lengthFault(rules)
   if (long !== undefined) throw new NodeError('InvalidParameter', `The parameter ${long}`)

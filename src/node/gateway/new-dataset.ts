@@ -27,6 +27,7 @@ import {
   schemaEquals,
   type Vocabulary,
 } from '../../libraries/model/schema.ts'
+import { received } from '../../libraries/formats/event-time.ts'
 import { eventFromJson, schemaFromJson } from '../../libraries/odf/odf-json.ts'
 import type { IngestControls } from './controls.ts'
 import { ingestOf, invalid } from './ingest-rules.ts'
@@ -187,7 +188,7 @@ function checkEventTime(field: Field): void {
 
 /** Throws NodeError `InvalidRequest`. */
 function eventTimeOf(value: JsonValue): string {
-  if (typeof value === 'string') return value
+  if (typeof value === 'string' && value !== received && !/^\/|,/.test(value)) return value
   throw invalid('eventTime is not the name of a column.')
 }
 

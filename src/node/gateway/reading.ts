@@ -206,7 +206,10 @@ function readerOptions(source: BodySource, shape: Shape, inferred: Inferred | un
   }
 }
 
-export function inferOptions(source: BodySource, { vocabulary, shape }: Target): InferOptions {
+export function inferOptions(source: BodySource, target: Target): InferOptions {
+  const { shape } = target
+  const isNamed = target.isNew === true && !hasOwnTime(source.format.format)
+  const { vocabulary } = isNamed ? namedTime(target, namedBy(source.controls.eventTime)) : target
   return {
     ...formatOptions(source, vocabulary),
     vocabulary,
@@ -225,18 +228,39 @@ export function inferredShape(
   target: Target,
   { controls, limits, format: { format } }: Pick<BodySource, 'controls' | 'limits' | 'format'>,
 ): { readonly shape: Shape; readonly inferred: Inferred } {
-  const { geometry, eventTime, timeZone } = controls
+  const { geometry, eventTime, timeZone, preset } = controls
   if (target.shape !== undefined) return { shape: shapeWith(found, target), inferred: found }
   const { isNew = false, vocabulary } = target
   const name = isNew ? undefined : vocabulary.eventTimeColumn
   const isAsked = eventTime !== undefined || hasOwnTime(format)
-  const timed = isAsked ? found : withEventTime(found, { timeZone, ...defined({ name }) })
+  const timed = isAsked
+    ? found
+    : withEventTime(found, { timeZone, hasPatterns: hasPatterns(format), ...defined({ name }) })
   const inferred = geometry === undefined ? timed : withPoint(timed, geometry, limits.columns)
+  if (preset === undefined) demandField(found, eventTime, vocabulary.eventTimeColumn)
   const isNamed = isNew && !hasOwnTime(format)
   return {
     shape: shapeWith(inferred, isNamed ? namedTime(target, inferred.eventTime ?? namedBy(eventTime)) : target),
     inferred,
   }
+}
+
+function hasPatterns({ parameters = [] }: Format): boolean {
+  return parameters.includes('dateFormat')
+}
+
+/** Throws NodeError `InvalidParameter` where the first records lack the field that shall be the event time for good, or have what shall not be. */
+function demandField({ eventTime, fields, records }: Inferred, asked: string | undefined, own: string): void {
+  if (asked === received && eventTime !== undefined)
+    throw new NodeError('InvalidParameter', `The records have '${eventTime}', and eventTime says ${received}.`, {
+      hint: `Leave eventTime out, or send '${eventTime}' under another name.`,
+    })
+  const name = namedBy(asked)
+  if (name === undefined || eventTime !== undefined || records === 0 || isSame(name, own)) return
+  throw new NodeError('InvalidParameter', `The parameter eventTime is '${name.slice(0, 80)}', which no record has.`, {
+    hint: 'Name a field of the records: the first batch settles it.',
+    candidates: fields.slice(0, 100).map((field) => field.name),
+  })
 }
 
 /** The column that a control names, as far as it is a name. */
@@ -253,7 +277,7 @@ function namedTime(target: Target, name: string | undefined): Target {
   const { offsetColumn, operationTypeColumn, systemTimeColumn } = vocabulary
   if (![offsetColumn, operationTypeColumn, systemTimeColumn].some((one) => isSame(one, name)))
     return { ...target, vocabulary: { ...vocabulary, eventTimeColumn: name } }
-  throw badName(name, 'it is the name of a system column')
+  throw badName(name, 'is the name of a system column')
 }
 
 /** The target's shape with the columns that were inferred; the same one when there are none. Throws `InvalidColumnName`. */
@@ -311,7 +335,9 @@ function placesOf(
     ...(place === undefined || isColumn ? {} : { eventTime: place }),
     ...(flatten === true ? { flatten } : {}),
     // What is left out is no reason to refuse the others.
-    ...(dedupe === 'body' && controls.leavesOutMisfits !== true ? { demandsEventTime: true } : {}),
+    ...(dedupe === 'body' && controls.leavesOutMisfits !== true && joinedNames(eventTime) === undefined
+      ? { demandsEventTime: true }
+      : {}),
     ...(records === undefined ? {} : { records: pointerPath('records', records) }),
   }
 }

@@ -122,7 +122,7 @@ async function drawn(collection: string, [z, x, y]: readonly [number, number, nu
 test('a tile draws points where they are, with number and name', async () => {
   const found = await drawn('acme:points', [1, 0, 0])
   expect(found.map(({ properties }) => properties['offset'])).toEqual(expect.arrayContaining([0, 1, 2, 3, 6, 14]))
-  expect(found.find(({ properties }) => properties['offset'] === 0)).toEqual({
+  expect(found.find(({ properties }) => properties['offset'] === 0)).toMatchObject({
     x: -160,
     properties: { offset: 0, name: 'n0' },
   })

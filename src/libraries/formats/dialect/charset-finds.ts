@@ -6,7 +6,7 @@ import { NodeError } from '../../base/errors.ts'
 import { BodyText } from './charset.ts'
 
 /** In order of likelihood. */
-const singles = ['windows-1252', 'iso-8859-15', 'windows-1250', 'iso-8859-2', 'windows-1251', 'koi8-r', 'macintosh']
+const singles = ['windows-1252', 'iso-8859-15', 'windows-1250', 'iso-8859-2', 'windows-1251', 'koi8-r']
 const sampleBytes = 16 * 1024
 /** Of what is not ASCII, this much has to look like text. */
 const leastNatural = 0.95

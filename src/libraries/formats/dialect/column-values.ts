@@ -73,7 +73,10 @@ interface Look extends Column {
 export function valuesOf(columns: readonly Column[], given: Given): readonly Parameters[] {
   const hasZone = (given['timeZone'] ?? 'none') !== 'none'
   const looks = columns.filter(({ texts }) => texts.length > 0).map((column) => lookOf(column, hasZone))
-  const spelt = spellingOf(looks, given)
+  return spellingsOf(looks, given).flatMap((spelt) => valuesUnder(spelt, looks, given))
+}
+
+function valuesUnder(spelt: Spelling, looks: readonly Look[], given: Given): readonly Parameters[] {
   const words = looks.map(({ texts }) => new Set(texts.map((text) => text.toLowerCase())))
   const isOfWords = (pair: readonly string[], at: number): boolean =>
     [...(words[at] ?? [])].every((word) => pair.includes(word))
@@ -118,15 +121,19 @@ export function isValued(column: Column): boolean {
   return texts.length > 0 && (isIso || numbers.length > 0 || dates.length > 0)
 }
 
-/** The spelling under which most columns are numbers; but the first, it has to be proven by some number. */
-function spellingOf(looks: readonly Look[], given: Given): Spelling {
+/** The spellings under which most columns are numbers, two at most; but the first, each has to be proven by some number. */
+function spellingsOf(looks: readonly Look[], given: Given): readonly Spelling[] {
   const isSaid = (name: string, sign: string): boolean => [sign, undefined].includes(given[name]?.toString())
   const open = spellings.filter(({ decimal, group }) => isSaid('decimal', decimal) && isSaid('group', group || 'none'))
   const of = (one: Spelling): readonly Look[] => looks.filter(({ numbers }) => numbers.includes(one))
   const proven = open.filter(
     (one, at) => at === 0 || of(one).some(({ texts }) => texts.some((text) => one.proof.test(text))),
   )
-  return proven.reduce((best, one) => (of(one).length > of(best).length ? one : best), proven[0] ?? spelling('.', ''))
+  const most = Math.max(...proven.map((one) => of(one).length))
+  const [best = spelling('.', ''), ...others] = proven.filter((one) => of(one).length === most)
+  // Where 12,50 stands beside 1.250, either sign may be the decimal one.
+  const other = others.find((one) => one.decimal !== best.decimal && of(one).some((look) => !of(best).includes(look)))
+  return other === undefined ? [best] : [best, other]
 }
 
 /** Words for nothing among values that are no texts: of all columns, or of single ones where texts have such words too. */

@@ -3,20 +3,19 @@
 
 import { decodeUtf8 } from '../../base/bytes.ts'
 import { defined } from '../../base/collections.ts'
+import { foldAscii } from '../../model/names.ts'
 import { NodeError } from '../../base/errors.ts'
 import { sliceBatch } from '../../columnar/arrow/columns.ts'
 import { ndJson } from '../../columnar/outputs/ndjson/format.ts'
-import { defaultVocabulary, type Field, innerType, type RecordBatch, timestampMs } from '../../model/schema.ts'
+import { type Field, innerType, type RecordBatch, timestampMs } from '../../model/schema.ts'
 import { tablePlan } from '../column-plan.ts'
 import { cellSigns } from '../csv/cells.ts'
 import { csv, tsv } from '../csv/format.ts'
 import type { FormatOptions, ReaderOptions } from '../format.ts'
-import type { Given } from './column-values.ts'
 import { dialectOf } from './dialect.ts'
 import { type HeadFacts, recordsOf, separatorOf } from './table-finds.ts'
 
 const jsonDepth = 64
-const { eventTimeColumn } = defaultVocabulary
 
 export interface HeadReading {
   readonly columns: number
@@ -36,9 +35,12 @@ export function readingOf(text: Uint8Array, facts: HeadFacts): HeadReading | und
 }
 
 function read(all: Uint8Array, facts: HeadFacts): HeadReading | undefined {
-  const { given, columns: known, limits } = facts
+  const { given, columns, limits, vocabulary } = facts
+  const { eventTimeColumn } = vocabulary
+  const isTime = ({ name }: Field): boolean => foldAscii(name) === foldAscii(eventTimeColumn)
+  const known = columns?.filter((field) => !isTime(field))
   const format = facts.format === 'csv' ? csv : tsv
-  const options = optionsOf(given, limits.recordBytes)
+  const options = optionsOf(facts)
   const signs = cellSigns({ separator: separatorOf(facts), mediaType: '' }, options.dialect)
   let stop = facts.isWhole ? all.length : 0
   if (!facts.isWhole) for (const { end } of recordsOf(all, signs, false)) stop = end + 1
@@ -48,7 +50,12 @@ function read(all: Uint8Array, facts: HeadFacts): HeadReading | undefined {
   const inferrer = format.createInferrer({ ...options, columns: limits.columns, ...defined({ known }) })
   if (isInferred) inferrer.push(text)
   const inferred = isInferred ? inferrer.finish() : undefined
-  const { fields = known ?? [], eventTimeType = timestampMs, valueless, eventTimePosition } = inferred ?? {}
+  const {
+    fields = columns ?? [],
+    eventTimeType = facts.eventTimeType ?? timestampMs,
+    valueless,
+    eventTimePosition,
+  } = inferred ?? {}
   const reading: ReaderOptions = {
     ...options,
     fields,
@@ -60,13 +67,14 @@ function read(all: Uint8Array, facts: HeadFacts): HeadReading | undefined {
   reader.push(text)
   const [batch] = reader.finish().batches
   if (batch === undefined) return undefined
-  const hasTime = eventTimePosition !== undefined
-  const typed = fields.filter(({ type }) => innerType(type).kind !== 'String').length + Number(hasTime)
-  return { columns: fields.length, typed, first: firstOf(batch, tablePlan(reading).columns, hasTime) }
+  const hasTime = eventTimePosition !== undefined || fields.some(isTime)
+  const typed =
+    fields.filter(({ type }) => innerType(type).kind !== 'String').length + Number(eventTimePosition !== undefined)
+  return { columns: fields.length, typed, first: firstOf(batch, reading, hasTime) }
 }
 
 /** The controls of the request were read before: their words are those of the options. */
-function optionsOf(given: Given, recordBytes: number): FormatOptions {
+function optionsOf({ given, limits: { recordBytes }, vocabulary }: HeadFacts): FormatOptions {
   const said = (name: string): string | undefined => {
     const text = given[name]?.toString()
     return text === 'none' || text === 'refuse' ? undefined : text
@@ -74,18 +82,18 @@ function optionsOf(given: Given, recordBytes: number): FormatOptions {
   const [timeZone, ambiguous, eventTimeUnit, csvHeader] = ['timeZone', 'ambiguous', 'eventTimeUnit', 'header'].map(said)
   const options = { dialect: dialectOf(given), timeZone, ambiguous, eventTimeUnit, csvHeader }
   const read = defined(options) as Partial<FormatOptions> // of controls
-  return { vocabulary: defaultVocabulary, jsonDepth, recordBytes, ...read }
+  return { vocabulary, jsonDepth, recordBytes, ...read }
 }
 
-/** The first row; without the event time, where no cell is that. */
-function firstOf(
-  batch: RecordBatch,
-  plan: readonly { readonly field: Field }[],
-  hasTime: boolean,
-): HeadReading['first'] {
-  const columns = plan.map(({ field: { name, type } }) => ({ name, type: innerType(type), means: 'value' as const }))
+/** The first row; without the event time, where no cell is that, and without lists, which lines of JSON do not have. */
+function firstOf(batch: RecordBatch, reading: ReaderOptions, hasTime: boolean): HeadReading['first'] {
+  const { eventTimeColumn } = reading.vocabulary
+  const plan = tablePlan(reading).columns.map(({ field: { name, type } }) => ({ name, type: innerType(type) }))
+  const kept = [...plan.keys()].filter((at) => plan[at]?.type.kind !== 'List')
+  const columns = kept.flatMap((at) => plan[at] ?? []).map((one) => ({ ...one, means: 'value' as const }))
+  const cells = { rows: batch.rows, columns: kept.flatMap((at) => batch.columns[at] ?? []) }
   const file = ndJson.begin(columns, { escapeFormulas: false, geometry: undefined }, { compress: (bytes) => bytes })
-  const [line = new Uint8Array(0)] = file.rows(sliceBatch(batch, 0, 1))
+  const [line = new Uint8Array(0)] = file.rows(sliceBatch(cells, 0, 1))
   const { [eventTimeColumn]: time, ...rest } = JSON.parse(decodeUtf8(line)) as Record<string, unknown> // of our writer
   return time === null && !hasTime ? rest : { [eventTimeColumn]: time, ...rest }
 }

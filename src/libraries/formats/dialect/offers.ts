@@ -51,10 +51,10 @@ function bestOf(bytes: Uint8Array, facts: HeadFacts): readonly Offer[] {
   const now = text && readingOf(text, facts)
   const better = tries.flatMap((one) => {
     const reading = readingOf(one.text, { ...facts, given: { ...given, ...one.parameters } })
-    return reading !== undefined && isBetter(reading, now) ? [{ ...one, reading }] : []
+    return reading !== undefined && isBetter(one, reading, now) ? [{ ...one, reading }] : []
   })
   const most = Math.max(...better.map(({ reading }) => reading.typed))
-  return better.filter(({ reading }) => reading.typed === most).map((one) => offerOf(one, one.reading))
+  return better.filter(({ reading }) => reading.typed === most).map((one) => offerOf(one, one.reading, given))
 }
 
 function triesOf(bytes: Uint8Array, said: string | undefined, facts: HeadFacts): readonly Try[] {
@@ -70,13 +70,16 @@ function triesOf(bytes: Uint8Array, said: string | undefined, facts: HeadFacts):
   return tries.filter(({ parameters }) => Object.keys(parameters).length > 0).slice(0, mostTries)
 }
 
-function isBetter(reading: HeadReading, now: HeadReading | undefined): boolean {
-  return now === undefined || reading.typed > now.typed || (now.columns === 1 && reading.columns > 1)
+function isBetter({ parameters }: Try, reading: HeadReading, now: HeadReading | undefined): boolean {
+  if (now === undefined || reading.typed > now.typed || (now.columns === 1 && reading.columns > 1)) return true
+  // Where some number has a decimal comma, 1.250 may be none with a point.
+  return reading.typed === now.typed && parameters['decimal'] !== undefined
 }
 
-function offerOf({ text, parameters }: Try, { first }: HeadReading): Offer {
+function offerOf({ text, parameters }: Try, { first }: HeadReading, given: HeadFacts['given']): Offer {
   const order = (name: string): number => ['charset', ...dialectNames].indexOf(name.split('.', 1)[0] ?? '')
-  const sorted = Object.entries(parameters).toSorted(([one], [other]) => order(one) - order(other))
+  const changes = Object.entries(parameters).filter(([name, value]) => given[name]?.toString() !== value)
+  const sorted = changes.toSorted(([one], [other]) => order(one) - order(other))
   const query = sorted.map(([name, value]) => `${encoded(name)}=${encoded(value)}`).join('&')
   const changed = parameters['charset'] === undefined ? undefined : changedCell(text, parameters['delimiter'])
   return { parameters: Object.fromEntries(sorted), query, first, ...defined({ changed }) }

@@ -3,7 +3,7 @@
 
 import { defined } from '../../base/collections.ts'
 import { foldAscii } from '../../model/names.ts'
-import { defaultVocabulary, type Field, innerType } from '../../model/schema.ts'
+import { type DataType, type Field, innerType, type Vocabulary } from '../../model/schema.ts'
 import { inputNames } from '../column-plan.ts'
 import {
   type CellSigns,
@@ -28,6 +28,9 @@ const mostTitles = 100
 const mostUnits = 3
 const delimiters = [';', '\t', '|', ',']
 const numeric = /^\s*(?:[-+]?\d[\d.,:/ -]*)?$/
+
+/** mm, Deg C, meters/second, W/m2, [°C]. */
+const unitForm = /^(?:\D{1,6}|\p{L}{1,4}\d|[\p{L}\d°%µ*²³()[\]^. -]*[/°%²³()[\]][\p{L}\d°%µ/*²³()[\]^. -]*)$/u
 
 /** A record, in `bytes[start, end)`. */
 interface Place {
@@ -56,8 +59,10 @@ export interface HeadFacts {
   readonly given: Given
   /** Nothing comes after the head. */
   readonly isWhole: boolean
-  /** Those that the dataset has. */
+  /** Those that the dataset has, the event time where it declares it. */
   readonly columns?: readonly Field[]
+  readonly vocabulary: Vocabulary
+  readonly eventTimeType?: DataType
   readonly limits: { readonly recordBytes: number; readonly columns: number }
 }
 
@@ -147,7 +152,8 @@ function signOf(lines: readonly string[], delimiter: string): Sign {
   const span = counts.lastIndexOf(count) - counts.indexOf(count) + 1
   const cells = lines.filter((_, at) => counts[at] === count).flatMap((line) => line.split(delimiter))
   const values = cells.filter((cell) => numeric.test(cell)).length / cells.length
-  return { delimiter, count, rate: (same.length / span) * (1 + same.length / lines.length) * (1 + values) }
+  const whole = same.length === lines.length ? 2 : 1
+  return { delimiter, count, rate: whole * (same.length / span) * (1 + same.length / lines.length) * (1 + values) }
 }
 
 /** The first rows, and of the others those that have not `count` cells, each with the row after it. */
@@ -213,7 +219,7 @@ function kindOf(text: string): number {
 /** Whether a row has text in columns of values, and in no other. */
 function isUnits(texts: readonly string[], valued: readonly boolean[]): boolean {
   const said = valued.filter((_, cell) => kindOf(texts[cell] ?? '') > 0)
-  return said.length > 0 && !said.includes(false)
+  return said.length > 0 && !said.includes(false) && texts.every((text) => kindOf(text) === 0 || unitForm.test(text))
 }
 
 /** Whether a line stands below a table, and is not the beginning of a row. */
@@ -234,12 +240,10 @@ interface Head {
 function headsOf(
   { texts }: Row,
   first: Row | undefined,
-  { given, columns: had = [] }: HeadFacts,
+  { given, columns: had = [], vocabulary }: HeadFacts,
   cells: CsvCells,
 ): readonly Head[] {
-  const columns = new Set(
-    [...inputNames({ vocabulary: defaultVocabulary }), ...had.map(({ name }) => name)].map(foldAscii),
-  )
+  const columns = new Set([...inputNames({ vocabulary }), ...had.map(({ name }) => name)].map(foldAscii))
   const isName = (folded: string): boolean => columns.has(folded)
   const named = headerNames(cells, isName)
   const said = given['header']
@@ -254,9 +258,10 @@ function headsOf(
     const kinds = [kindOf(text), kindOf(first?.texts[cell] ?? '')]
     return kinds[0] === kinds[1] || kinds.includes(0)
   })
-  if (!isRepeated && (said !== undefined || values.length === 0 || !isLikeRow)) return [present]
+  if (!isRepeated && (said !== undefined || values.length === 0)) return [present]
   // Years may be names.
   const isYears = !isRepeated && values.every((text) => /^(?:19|20)\d\d$/.test(text))
+  if (!isRepeated && !isLikeRow) return isYears ? [present] : []
   return [{ ...absent, isRow: true }, ...(isYears ? [present] : [])]
 }
 

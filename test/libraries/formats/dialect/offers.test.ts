@@ -8,6 +8,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest'
 import { csv } from '../../../../src/libraries/formats/csv/format.ts'
 import { defined } from '../../../../src/libraries/base/collections.ts'
 import { NodeError } from '../../../../src/libraries/base/errors.ts'
+import { defaultVocabulary } from '../../../../src/libraries/model/schema.ts'
 import { datePatternsOf } from '../../../../src/libraries/formats/dialect/date-patterns.ts'
 import { type Offer, offersOf } from '../../../../src/libraries/formats/dialect/offers.ts'
 import type { Field } from '../../../../src/libraries/model/schema.ts'
@@ -30,7 +31,7 @@ const cases = JSON.parse(readFileSync(join(folder, 'index.json'), 'utf8')) as re
 
 function offers(body: string | Uint8Array, given: Params = {}, more: Partial<Parameters<typeof offersOf>[1]> = {}) {
   const bytes = typeof body === 'string' ? Buffer.from(body) : body
-  return offersOf(bytes, { format: 'csv', given, isWhole: true, limits, ...more })
+  return offersOf(bytes, { vocabulary: defaultVocabulary, format: 'csv', given, isWhole: true, limits, ...more })
 }
 const queries = (...given: Parameters<typeof offers>): string[] => offers(...given).map(({ query }) => query)
 
@@ -173,7 +174,20 @@ describe('where the table lies', () => {
       'delimiter=%3B&header=absent&decimal=%2C&dateFormat=dd.MM.yyyy',
     ])
     expect(queries('land,2020,2021\nA,5,6\nB,7,8\n')).toEqual(['header=absent', 'header=present'])
-    expect(queries('land,1.5.2020,2021\nA,5,6\nB,7,8\n')).toEqual(['header=present'])
+    expect(queries('land,1.5.2020,2021\nA,5,6\nB,7,8\n')).toEqual([])
+  })
+
+  test('what may be read in two ways is offered in both, or not at all', () => {
+    const prices = 'Artikel;Preis;Umsatz\nA;12,50;1.250\nB;9,90;12.400\n'
+    expect(queries(prices)).toEqual(['delimiter=%3B', 'delimiter=%3B&decimal=%2C'])
+    expect(queries(prices, { delimiter: ';' })).toEqual(['decimal=%2C'])
+    expect(queries('a;b\n1,5%;x\n2,5%;y\n')).toEqual(['delimiter=%3B'])
+    expect(queries('host-a;399499\n10.0.0.1;586104\nx;7\n')).toEqual([])
+    expect(queries('v,w\nmissing,unknown\n1,2\n3,4\n')).toEqual(['nulls=missing'])
+    expect(queries(Buffer.from('name,v\nK\x94ln,1\n', 'latin1'))).toEqual([])
+    expect(queries('a;b;d\n1,5;x;31.12.2025\n2,5;y;30.12.2025\n', { decimal: ',' })).toEqual([
+      'delimiter=%3B&dateFormat=dd.MM.yyyy',
+    ])
   })
 
   test('titles, units, comments and notes are left out; a row that is cut off is not', () => {

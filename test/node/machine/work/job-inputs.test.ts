@@ -61,7 +61,13 @@ const inputs: { readonly [K in JobKind]: { readonly bytes: Uint8Array; readonly 
   },
   offers: {
     bytes: utf8(`a;b\n${'1,5;x\n'.repeat(inlineBytes / 4)}`),
-    settings: { format: 'csv', given: {}, isWhole: true, limits: { recordBytes: 1_000_000, columns: 2000 } },
+    settings: {
+      vocabulary: defaultVocabulary,
+      format: 'csv',
+      given: {},
+      isWhole: true,
+      limits: { recordBytes: 1_000_000, columns: 2000 },
+    },
   },
   spatialIndex: { bytes: slice, settings: { place: { geometry: 'place' }, time: 'n' } },
   slice: {
