@@ -7,7 +7,6 @@ import { demandReadBack } from '../../libraries/odf/chain/read-back.ts'
 import type { Offer } from '../../libraries/formats/dialect/offers.ts'
 import { received, withEventTime } from '../../libraries/formats/event-time.ts'
 import { joinedFields, joinedNames } from '../../libraries/formats/joined-times.ts'
-import { checkColumnName } from '../../libraries/formats/inference.ts'
 import { fieldPlaceOf, type Placing, pointerPath } from '../../libraries/formats/field-place.ts'
 import { type KeyField, type SentFacts, SentRows, type SentRowsOptions } from '../../libraries/formats/sent-rows.ts'
 import type {
@@ -26,9 +25,10 @@ import type { BodyFormat } from '../../libraries/formats/registry.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
 import type { Hash } from '../../libraries/base/ids/identifiers.ts'
 import { foldAscii } from '../../libraries/model/names.ts'
-import { badName, type Field, type Vocabulary } from '../../libraries/model/schema.ts'
+import type { Field, Vocabulary } from '../../libraries/model/schema.ts'
 import type { TaskThreads } from '../machine/work/work-pool.ts'
 import type { IngestControls } from './controls.ts'
+import { demandField, hasPatterns, namedBy, namedTime } from './named-time.ts'
 import { pointColumns, withPoint } from '../../libraries/formats/point-columns.ts'
 import { type ReadRows, type RowReader, rowReader } from './row-reader.ts'
 import { fullSchema, type Shape, shapeOf, type Target } from './shape.ts'
@@ -243,41 +243,6 @@ export function inferredShape(
     shape: shapeWith(inferred, isNamed ? namedTime(target, inferred.eventTime ?? namedBy(eventTime)) : target),
     inferred,
   }
-}
-
-function hasPatterns({ parameters = [] }: Format): boolean {
-  return parameters.includes('dateFormat')
-}
-
-/** Throws NodeError `InvalidParameter` where the first records lack the field that shall be the event time for good, or have what shall not be. */
-function demandField({ eventTime, fields, records }: Inferred, asked: string | undefined, own: string): void {
-  if (asked === received && eventTime !== undefined)
-    throw new NodeError('InvalidParameter', `The records have '${eventTime}', and eventTime says ${received}.`, {
-      hint: `Leave eventTime out, or send '${eventTime}' under another name.`,
-    })
-  const name = namedBy(asked)
-  if (name === undefined || eventTime !== undefined || records === 0 || isSame(name, own)) return
-  throw new NodeError('InvalidParameter', `The parameter eventTime is '${name.slice(0, 80)}', which no record has.`, {
-    hint: 'Name a field of the records: the first batch settles it.',
-    candidates: fields.slice(0, 100).map((field) => field.name),
-  })
-}
-
-/** The column that a control names, as far as it is a name. */
-function namedBy(eventTime: string | undefined): string | undefined {
-  const isName = eventTime !== received && !eventTime?.startsWith('/') && joinedNames(eventTime) === undefined
-  return isName ? eventTime : undefined
-}
-
-/** The target with its event-time column under the name that it has in the body. Throws NodeError `InvalidColumnName`. */
-function namedTime(target: Target, name: string | undefined): Target {
-  const { vocabulary } = target
-  if (name === undefined || name === vocabulary.eventTimeColumn) return target
-  checkColumnName(name)
-  const { offsetColumn, operationTypeColumn, systemTimeColumn } = vocabulary
-  if (![offsetColumn, operationTypeColumn, systemTimeColumn].some((one) => isSame(one, name)))
-    return { ...target, vocabulary: { ...vocabulary, eventTimeColumn: name } }
-  throw badName(name, 'is the name of a system column')
 }
 
 /** The target's shape with the columns that were inferred; the same one when there are none. Throws `InvalidColumnName`. */
