@@ -105,6 +105,25 @@ describe('what is in doubt', () => {
     }
   })
 
+  it('is a column of times that lacks a value beyond the sample, or in a file of columns', async () => {
+    const lines = Array.from(
+      { length: 10_500 },
+      (_, n) => `{"t":${n < 10_400 ? '"2024-01-01T00:00:00Z"' : 'null'},"n":${n}}`,
+    )
+    expect((await post('asked/late', lines.join('\n'), {}, made)).refusal).toBe('422 SayHow')
+    const table = await live.query(
+      "select unnest([timestamptz '2024-01-01T00:00:00Z', null]) as t, 1 as n",
+      undefined,
+      {
+        headers: { accept: 'application/vnd.apache.parquet' },
+      },
+    )
+    const parquet = { 'content-type': 'application/vnd.apache.parquet' }
+    expect((await post('asked/file', table.bytes, parquet, made)).refusal).toBe('422 SayHow')
+    expect((await post('asked/file', table.bytes, parquet, `${made}&eventTime=received`)).status).toBe(200)
+    expect(await rowsOf('asked/file', 't')).toEqual([['2024-01-01T00:00:00Z'], [null]])
+  })
+
   it('is kept as rules of the dataset', async () => {
     const body = (n: number): string => `Zeit;n\n31.12.2025 14:0${n};${n},5\n`
     const said =

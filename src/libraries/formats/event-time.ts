@@ -84,6 +84,11 @@ function unreadTimes(unread: readonly UnreadTimes[], asked: Asked): NodeError {
   return new NodeError('SayHow', error.message, { ...error.details, hint })
 }
 
+/** The question of a column of times that was taken, of which some records have none. */
+export function sparseTime(name: string): NodeError {
+  return sayHow([candidate(name, 'the arrival stands in for what is missing', { eventTime: name })], false)
+}
+
 /** The ways of a column whose texts look like times. */
 function unreadTime({ name, texts }: UnreadTimes, { timeZone, hasPatterns }: Asked): readonly Candidate[] {
   const [example = ''] = texts

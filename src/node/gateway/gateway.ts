@@ -30,7 +30,7 @@ import { IngestStream } from './ingest-stream.ts'
 import type { LargeBatch } from './large-batch.ts'
 import { type Change, changeDataset, deleteDataset, restoreDataset } from './change-dataset.ts'
 import { createDataset, type NewDataset, rulesOfFirst } from './new-dataset.ts'
-import { demandLikelyTimes } from './likely-times.ts'
+import { demandDated, demandLikelyTimes } from './likely-times.ts'
 import { answerOf, BlockPace, patienceOf, type PlacedBatch, preferenceApplied, Waiters } from './outcome.ts'
 import { demandRecords, discardBody, typedBody } from './parse-body.ts'
 import { type HeldMark, producerMark, type ProducerStart } from './producer-start.ts'
@@ -320,6 +320,7 @@ export class Gateway {
       if (request.chain === undefined && !isNothing) demandRecords(body)
       demandLines(body, request.streamed)
       demandLikelyTimes(body, request.chain)
+      demandDated(body, target, controls)
       if (controls.dryRun || (isNothing && request.chain === undefined)) {
         const told = remarksOn(controls, body, target.shape)
         return { dryRun: true, records: body.rows, fields: body.shape.fields, told }
