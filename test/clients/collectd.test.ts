@@ -62,7 +62,7 @@ ${plugin}`,
   }
   // The second was sent twice, the third refused.
   await node.becomes(
-    `select epoch_ms(event_time), host, plugin, type, type_instance, "values"->>0, "values"->>2, dsnames
+    `select epoch_ms("time"), host, plugin, type, type_instance, "values"->>0, "values"->>2, dsnames
      from "acme/collectd" order by offset`,
     [
       [1_769_860_800_250, 'pump-7', 'host', 'load', '', '1', null, '["shortterm","midterm","longterm"]'],

@@ -36,7 +36,7 @@ test.skipIf(!isThere)(
     runProducer('hass', ['--config', node.directory], node.directory)
     await expect.poll(() => node.line.requests, { interval: 100 }).toBeGreaterThan(0)
     await until('states came', () => node.line.requests > 8)
-    const rows = `select count(*) > 4, count(*) = count(distinct state), max(abs(epoch_ms(event_time) - state::double * 1000)) < 500,
+    const rows = `select count(*) > 4, count(*) = count(distinct state), max(abs(epoch_ms(last_updated) - state::double * 1000)) < 500,
     min(entity_id), min(attributes_unit_of_measurement) from "acme/states"`
     await node.becomes(rows, [[true, true, true, 'sensor.kitchen_temperature', '°C']])
     expect(await node.query('select distinct length(context_id) from "acme/states"')).toEqual([[26]])

@@ -32,7 +32,7 @@ test.skipIf(!isThere)(
     await node.restart()
     // From then on it is in step but for what is on its way.
     await node.becomes(
-      `select count(*) = max(n), count(*) = count(distinct n), min(n), min(epoch_ms(event_time)) >= ${startMs}, count(distinct event_time) = count(*)
+      `select count(*) = max(n), count(*) = count(distinct n), min(n), min(epoch_ms("time")) >= ${startMs}, count(distinct "time") = count(*)
      from "acme/kitchen" having max(n) > 100`,
       [[true, true, 1, true, true]],
     )

@@ -55,7 +55,7 @@ test.skipIf(!isThere).each(outputs)(
     await add(50, 75)
     await node.restart()
     await add(75, 100)
-    const sql = `select count(*), count(distinct ${n}), sum(${n}), min(epoch_ms(event_time) - ${n} * 1000), max(epoch_ms(event_time) - ${n} * 1000) from "acme/metrics"`
+    const sql = `select count(*), count(distinct ${n}), sum(${n}), min(epoch_ms("timestamp") - ${n} * 1000), max(epoch_ms("timestamp") - ${n} * 1000) from "acme/metrics"`
     await node.becomes(sql, [[100, 100, 4950, startMs, startMs]])
     expect(node.line.requests).toBeGreaterThan(10)
   },
