@@ -183,7 +183,7 @@ describe('a node', () => {
     const cut = { waitAgeMs: 1, openAgeMs: 1 }
     let live = await startLiveNode({ data: dir }, { cut, limits: { keptAnswerBytes: 0, mergedFileBytes: 0 } })
     for (let n = 0; n < posts; n++) {
-      const row = { event_time: new Date(Date.UTC(2026, 0, 1, 0, 0, n)).toISOString(), n, x: n / 7 }
+      const row = { event_time: new Date(Date.UTC(2026, 0, 1, 0, 0, n)).toISOString(), n, x: n / 7 + 0.5 }
       // What fails behind the rows that are needed fails in no slice that is read.
       const city = n % 3 === 1 ? null : n === 101 ? 'Rome' : String(n % 12)
       const late = n < 300 ? {} : { added: n }
