@@ -51,7 +51,7 @@ function bestOf(bytes: Uint8Array, facts: HeadFacts): readonly Offer[] {
   const now = text && readingOf(text, facts)
   const better = tries.flatMap((one) => {
     const reading = readingOf(one.text, { ...facts, given: { ...given, ...one.parameters } })
-    return reading !== undefined && isBetter(one, reading, now) ? [{ ...one, reading }] : []
+    return reading !== undefined && isBetter(one, reading, { now, given }) ? [{ ...one, reading }] : []
   })
   const most = Math.max(...better.map(({ reading }) => reading.typed))
   return better.filter(({ reading }) => reading.typed === most).map((one) => offerOf(one, one.reading, given))
@@ -70,10 +70,14 @@ function triesOf(bytes: Uint8Array, said: string | undefined, facts: HeadFacts):
   return tries.filter(({ parameters }) => Object.keys(parameters).length > 0).slice(0, mostTries)
 }
 
-function isBetter({ parameters }: Try, reading: HeadReading, now: HeadReading | undefined): boolean {
+function isBetter(
+  { parameters }: Try,
+  reading: HeadReading,
+  { now, given }: { readonly now: HeadReading | undefined; readonly given: HeadFacts['given'] },
+): boolean {
   if (now === undefined || reading.typed > now.typed || (now.columns === 1 && reading.columns > 1)) return true
   // Where some number has a decimal comma, 1.250 may be none with a point.
-  return reading.typed === now.typed && parameters['decimal'] !== undefined
+  return reading.typed === now.typed && parameters['decimal'] !== undefined && given['decimal'] === undefined
 }
 
 function offerOf({ text, parameters }: Try, { first }: HeadReading, given: HeadFacts['given']): Offer {

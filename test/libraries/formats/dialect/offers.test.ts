@@ -181,6 +181,7 @@ describe('where the table lies', () => {
     const prices = 'Artikel;Preis;Umsatz\nA;12,50;1.250\nB;9,90;12.400\n'
     expect(queries(prices)).toEqual(['delimiter=%3B', 'delimiter=%3B&decimal=%2C'])
     expect(queries(prices, { delimiter: ';' })).toEqual(['decimal=%2C'])
+    expect(queries(prices, { delimiter: ';', decimal: ',' })).toEqual([])
     expect(queries('a;b\n1,5%;x\n2,5%;y\n')).toEqual(['delimiter=%3B'])
     expect(queries('host-a;399499\n10.0.0.1;586104\nx;7\n')).toEqual([])
     expect(queries('v,w\nmissing,unknown\n1,2\n3,4\n')).toEqual(['nulls=missing'])
