@@ -101,6 +101,14 @@ describe('an offer', () => {
     expect((await post('beside/named', body, csv, `?${String(refused.at('offers.0.query'))}`)).status).toBe(200)
   })
 
+  it('counts for a batch that brings a column to a dataset', async () => {
+    await post('beside/wider', 'a,b\n1,1.5\n', csv, made)
+    const body = 'a;b;c\n2;2,5;x\n3;3,5;y\n'
+    const refused = await post('beside/wider', body, csv, '?unknownFields=add')
+    const query = `?unknownFields=add&${String(refused.at('offers.0.query'))}`
+    expect([refused.status, (await post('beside/wider', body, csv, query)).status]).toEqual([422, 200])
+  })
+
   it('refuses a title above a table, which would be one column of texts', async () => {
     const body = 'Einwohner der Stadt\nJahr;Anzahl\n2024;1\n2025;2\n'
     const refused = await post('beside/title', body, csv, made)

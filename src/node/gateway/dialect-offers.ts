@@ -27,7 +27,7 @@ export async function offersFor(
   const { recordBytes, columns } = limits
   const facts = {
     format: name,
-    given: controls.spelt,
+    given: { ...controls.spelt, unknownFields: controls.unknownFields },
     isWhole,
     limits: { recordBytes, columns },
     vocabulary: shape?.vocabulary ?? defaultVocabulary,

@@ -28,7 +28,7 @@ export interface Decoded {
   readonly text: Uint8Array
 }
 
-/** Undefined where the bytes are none of the set. `isWhole`: nothing comes after them. */
+/** Undefined where some byte has no meaning in the character set. `isWhole`: nothing comes after the bytes. */
 export function decoded(bytes: Uint8Array, charset: string | undefined, isWhole: boolean): Uint8Array | undefined {
   const body = new BodyText(charset)
   try {
