@@ -70,12 +70,15 @@ beforeAll(async () => {
     const rows = [1, 2, 3].map((x) => ({
       event_time: at,
       n,
-      x: n / 7 + x,
+      // No whole number: the first batch decides the type.
+      x: (n + 0.5) / 7 + x,
       city: `c${n % 5}`,
       ...(n >= 300 && { added: n }),
     }))
     const more = n === 0 ? '?create=true' : n === 300 ? '?unknownFields=add' : ''
-    blocks.push(Number((await live.ingest('acme/stream', rows, more)).at('block.sequence')))
+    const posted = await live.ingest('acme/stream', rows, more)
+    expect(posted.status, posted.text).toBe(200)
+    blocks.push(Number(posted.at('block.sequence')))
   }
   await live.query('select count(*) from "acme/stream"')
   while ((await mergedFiles()) < windows) await sleep(100)
@@ -156,7 +159,7 @@ test.skipIf(!hasEngines)(
       const n = slice + 1
       const sum = (slice * n) / 2
       const last = Date.UTC(2026, 0, 1, 0, slice)
-      const rows = [[3 * n, (3 * n * (3 * n - 1)) / 2, 3 * sum, slice / 7 + 3, 'c0', last]]
+      const rows = [[3 * n, (3 * n * (3 * n - 1)) / 2, 3 * sum, (slice + 0.5) / 7 + 3, 'c0', last]]
       return [rows, rows, files[job], files[job]]
     })
     expect(JSON.parse(out)).toEqual(expected)
