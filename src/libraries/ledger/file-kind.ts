@@ -6,6 +6,7 @@ import { DecodeError } from '../base/errors.ts'
 import { parseJson } from '../base/json/json.ts'
 import { JsonError } from '../base/json/parser.ts'
 import type { JsonObject } from '../base/json/value.ts'
+import { textForm } from '../base/text-form.ts'
 import { answerBytesMost } from '../proof/proof-body.ts'
 import { brokenPromiseType } from './signed-receipt.ts'
 import { maxNoteBytes } from './note.ts'
@@ -26,7 +27,9 @@ const maxJsonValues = 10_000_000
 /** Each kind has one of them. */
 const tellingNames = ['type', 'evidence', 'entry', 'receiptId', 'refusal', 'bodyHash']
 
-export function kindOfFile(bytes: Uint8Array): LedgerFile {
+/** The kind of a file, also as a transport of texts has left it. */
+export function kindOfFile(file: Uint8Array): LedgerFile {
+  const { bytes } = textForm(file)
   const start = String.fromCharCode(...bytes.subarray(0, 200)).trimStart()
   if (start.startsWith('c2sp.org/tlog-proof@')) return { kind: 'proof' }
   if (!start.startsWith('{')) return isNote(bytes) ? { kind: 'head' } : other

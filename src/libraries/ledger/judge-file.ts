@@ -3,6 +3,7 @@
 
 import { DecodeError } from '../base/errors.ts'
 import type { JsonObject } from '../base/json/value.ts'
+import { textForm } from '../base/text-form.ts'
 import { kindOfFile, type LedgerFile } from './file-kind.ts'
 import { judgeProof, type NeedsPolicy, policyFor, type ProofVerdict } from './judge-proof.ts'
 import {
@@ -44,7 +45,7 @@ export type FileVerdict =
       readonly facts: HeadFacts
       readonly reason?: string
     }
-  | (NeedsPolicy & { readonly kind: 'head' })
+  | (NeedsPolicy & { readonly kind: 'head'; readonly said: HeadFacts })
   | { readonly kind: 'statement'; readonly verdict: 'signed'; readonly facts: Statement & { readonly signer: string } }
   | (SignedVerdict<SignedRefusal & SignerFacts> & { readonly kind: 'refusal' })
   /** It promises nothing. */
@@ -85,9 +86,9 @@ export function judgeFile(
       case 'proof':
         return { kind, ...judgeProof(file.document ?? bytes, trust.policy) }
       case 'head':
-        return judgeHead(bytes, trust.policy)
+        return judgeHead(textForm(bytes).bytes, trust.policy)
       case 'statement': {
-        const { node: signer, ...statement } = parseStatement(bytes)
+        const { node: signer, ...statement } = parseStatement(withoutEnd(textForm(bytes).bytes))
         return { kind, verdict: 'signed', facts: demandSigner({ signer, ...statement }, trust) }
       }
       case 'refusal':
@@ -106,6 +107,11 @@ export function judgeFile(
   }
 }
 
+/** Without white space at the end: a line end says nothing in JSON. */
+function withoutEnd(bytes: Uint8Array): Uint8Array {
+  return bytes.subarray(0, 1 + bytes.findLastIndex((byte) => byte > 0x20))
+}
+
 function demandSigner<T extends { readonly signer: string }>(signed: T, { signer }: Trust): T {
   if (signer === undefined || signer === signed.signer) return signed
   throw new DecodeError('signature', `it is of ${signed.signer}, not of ${signer}`)
@@ -115,8 +121,8 @@ function judgeHead(bytes: Uint8Array, policy: Policy | undefined): FileVerdict {
   const kind = 'head'
   const read = unsignedHead(bytes)
   const known = read.ok ? policyFor(read.head.origin, policy) : undefined
-  if (known !== undefined && 'verdict' in known) return { kind, ...known }
-  const opened = known === undefined ? read : openHead(bytes, known)
+  if (known !== undefined && 'verdict' in known && read.ok) return { kind, ...known, said: headFacts(read) }
+  const opened = known === undefined || 'verdict' in known ? read : openHead(bytes, known)
   if (!opened.ok) return { kind, verdict: 'altered', reason: opened.reason }
   const facts = headFacts(opened)
   if (facts.quorum !== 'not met') return { kind, verdict: 'signed', facts }

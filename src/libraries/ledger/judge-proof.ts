@@ -2,10 +2,12 @@
 // witnesses have signed. Every fact of the verdict is recomputed from the entry; nothing else of the file counts.
 
 import { equalBytes, utf8 } from '../base/bytes.ts'
+import { defined } from '../base/collections.ts'
 import { DecodeError } from '../base/errors.ts'
 import { sha256 } from '../base/ids/native-crypto.ts'
 import { canonicalBytes } from '../base/json/canonical.ts'
 import type { JsonObject } from '../base/json/value.ts'
+import { textForm } from '../base/text-form.ts'
 import { blockTag, type BlockEntry, datasetTag, type Entry, noRoot, parseEntry } from './entry.ts'
 import { parseNote } from './note.ts'
 import { type HeadFacts, type OpenedHead, openHead, unsignedHead, type Witnessed } from './open-head.ts'
@@ -74,13 +76,15 @@ export type ProofVerdict =
   | { readonly verdict: 'altered'; readonly reason: string }
   /** It is of a newer form. */
   | { readonly verdict: 'impossible'; readonly reason: string }
-  | NeedsPolicy
+  | (NeedsPolicy & Stamped & { readonly said: ProofFacts })
 
 /** There is no policy, or it does not know the ledger. */
 export interface NeedsPolicy {
   readonly verdict: 'not judged'
   readonly missing: 'policy'
   readonly reason: string
+  /** What the file says by itself: its hashes lead to one another, and whose head it is nobody has looked at. */
+  readonly said?: ProofFacts | HeadFacts
 }
 
 /** A file of a proof, nothing of it checked. */
@@ -101,8 +105,9 @@ export function judgeProof(file: Uint8Array | JsonObject | ProofFile, policy: Po
     return opened === undefined || isUnknown ? unsignedHead(head) : opened
   }
   const judged = judgeOpened(file, open)
-  const known = 'facts' in judged ? policyFor(judged.facts.ledger.origin, policy) : judged
-  return 'verdict' in known ? known : judged
+  if (!('facts' in judged)) return judged
+  const known = policyFor(judged.facts.ledger.origin, policy)
+  return 'verdict' in known ? { ...known, said: judged.facts, ...defined({ stamp: judged.stamp }) } : judged
 }
 
 /** The policy, where it knows this ledger; else what the reader has not said. */
@@ -159,11 +164,12 @@ function judgeOf(bytes: Uint8Array, of: ExpectedBlock, policy: Policy | undefine
 
 const newerForm = 'it is of a form that this version does not know'
 
-/** Reads a proof in either form. Throws DecodeError. */
+/** Reads a proof in either form, also as a transport of texts has left it. Throws DecodeError. */
 export function readProof(file: Uint8Array | JsonObject): ProofFile {
   // Bytes may be of another realm, as those of a frame are.
   if (file instanceof Map) return readProofJson(file)
-  return isJson(file) ? parseProofJson(file) : readText(file)
+  const { bytes } = textForm(file)
+  return isJson(bytes) ? parseProofJson(bytes) : readText(bytes)
 }
 
 function readText(bytes: Uint8Array): ProofFile {

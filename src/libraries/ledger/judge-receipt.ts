@@ -167,6 +167,11 @@ export function judgePromise(receipt: Promising, beside: Beside, trust: Trust): 
   const facts = { ...receipt, ...standing(named, trust) }
   const notOf = (reason: string) => ({ verdict: 'not judged', missing: 'signer', reason, facts }) as const
   if (boundBy === undefined) {
+    // All that it says is shown by the ledger: whoever said it.
+    const kept = becameOf(receipt, { beside, line: [], policy, nowMs: trust.nowMs })
+    if (everyFact.every((name) => kept.facts.shown?.includes(name))) {
+      return { ...kept, facts: { ...facts, ...kept.facts } }
+    }
     const who = `Nothing says that ${signer} is the node of ${promise.ledger}.`
     return notOf(`${who} Name it, or give the proof of a statement of that ledger.`)
   }
@@ -234,6 +239,9 @@ function lastOf(all: readonly Named[]): Named | undefined {
   return all.findLast(({ retired }) => retired?.why === 'leaked') ?? all.at(-1)
 }
 
+/** What a receipt says of its batch. The entry of the block shows the first two, the proof of the batch all of them. */
+const everyFact = ['dataset', 'block', 'bodyHash', 'status', 'offsets'] as const
+
 interface Found {
   readonly beside: Beside
   readonly line: readonly Stated[]
@@ -257,7 +265,7 @@ function becameOf(receipt: Promising, { beside, line, policy, nowMs }: Found): B
   const [best] = places.filter(({ entry }) => keepsPromise(promise, entry)).sort((a, b) => worth(b) - worth(a))
   if (best !== undefined) {
     const { head, index } = best
-    const shown = ['dataset', 'block', ...(worth(best) % 2 === 1 ? ['bodyHash', 'status', 'offsets'] : [])]
+    const shown = everyFact.slice(0, worth(best) % 2 === 1 ? everyFact.length : 2)
     const facts = { head, index, shown }
     if (head.quorum !== 'not met') return { verdict: 'included', facts }
     const reason = 'The entry is there, under a head that too few witnesses signed.'
@@ -284,7 +292,7 @@ function becameOf(receipt: Promising, { beside, line, policy, nowMs }: Found): B
   if (nowMs <= promise.byMs + graceMs) {
     return { verdict: 'promised, not yet due', reason: dueText(promise, receipt.time, nowMs), facts: {} }
   }
-  const reason = `It was due at ${by}, and nothing that was given shows whether the ledger has it.`
+  const reason = `It is due since ${by}, and nothing that was given shows whether the ledger has it: ask the node.`
   return { verdict: 'not judged', missing: 'ledger', reason, facts: {} }
 }
 

@@ -3,6 +3,7 @@
 
 import { decodeUtf8, equalBytes } from '../base/bytes.ts'
 import { DecodeError } from '../base/errors.ts'
+import { textForm } from '../base/text-form.ts'
 import {
   isKnown,
   parseAnyKey,
@@ -57,11 +58,11 @@ interface Draft {
   line: number
 }
 
-/** Reads a policy. Throws DecodeError, which names the line at fault. */
+/** Reads a policy, also as a transport of texts has left it. Throws DecodeError, which names the line at fault. */
 export function parsePolicy(bytes: Uint8Array): Policy {
   if (bytes.length > maxPolicyBytes) throw new DecodeError('policy', `is longer than ${maxPolicyBytes} bytes`)
   const draft: Draft = { logs: [], witnesses: [], groups: [], names: new Map(), quorum: undefined, line: 0 }
-  for (const line of octetText(bytes).split('\n')) {
+  for (const line of octetText(textForm(bytes).bytes).split('\n')) {
     draft.line++
     readLine(draft, line)
   }

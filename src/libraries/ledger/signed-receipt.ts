@@ -2,6 +2,7 @@
 
 import { base64Text } from '../base/base64.ts'
 import { decodeUtf8, utf8 } from '../base/bytes.ts'
+import { defined } from '../base/collections.ts'
 import { DecodeError } from '../base/errors.ts'
 import { datasetIdPattern, hashPattern } from '../base/ids/identifiers.ts'
 import { fromPlain } from '../base/json/json.ts'
@@ -34,6 +35,8 @@ export interface SignedReceipt {
   readonly status: string
   /** DID of the dataset. */
   readonly dataset: string
+  /** Its name then. */
+  readonly alias?: string
   readonly bodyHash: string
   readonly block?: { readonly hash: string; readonly sequence: number }
   readonly offsets?: { readonly start: number; readonly end: number }
@@ -57,7 +60,7 @@ const receiptShape = object(
     batchId: text(),
     time: utcText,
     status: text(),
-    dataset: object({ id: text(datasetIdPattern) }, more),
+    dataset: object({ id: text(datasetIdPattern), alias: optional((value) => (typeof value === 'string' ? value : undefined)) }, more),
     bodyHash: text(),
     block: optional(object({ hash: text(hashPattern), sequence: natural }, more)),
     offsets: optional(object({ start: natural, end: natural })),
@@ -79,7 +82,7 @@ const brokenShape = object({
 export function openReceipt(document: JsonObject): SignedReceipt {
   const signer = signerOf(receiptDomain, document)
   const { dataset, promise, ...receipt } = readShape('receipt', receiptShape, document)
-  const opened = { signer, ...receipt, dataset: dataset.id }
+  const opened = { signer, ...receipt, dataset: dataset.id, ...defined({ alias: dataset.alias }) }
   if (promise === undefined) return opened
   const { block, status } = receipt
   if (block === undefined || status !== 'committed') {

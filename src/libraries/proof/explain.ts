@@ -57,7 +57,8 @@ function datasetText({ id, alias, blockHash, blockTime }: AskedDataset, times: F
   return `${name} up to block ${blockHash}${time === undefined ? '; when that was made is not in the file' : `, made ${time}`}`
 }
 
-function stabilityText({ stability }: Findings): string {
+/** For which blocks the answer holds. */
+export function stabilityText({ stability }: Findings): string {
   if (stability === 'exact') return 'exact: the same rows give this answer, however they lie in blocks'
   if (stability === 'pinned')
     return 'pinned: other blocks with the same rows, or another engine, may give another answer'
@@ -71,14 +72,16 @@ const relationTexts: Readonly<Record<Relation, string>> = {
   unknown: 'a key that the node does not know',
 }
 
-function relationText({ relation, retired }: Findings): string {
+/** Who the signer is to the one who asks. */
+export function relationText({ relation, retired }: Findings): string {
   if (relation === undefined) return 'not identified: no key was named to compare it with'
   if (retired === undefined) return relationTexts[relation]
   const why = retired.why === 'leaked' ? 'retired because it leaked' : 'retired'
   return `${relationTexts[relation]}, ${why} at ${retired.at}`
 }
 
-function uncheckedTexts({ answer, relation, retired, isReproduced }: Findings): string[] {
+/** What nobody has looked at, and how it is. */
+export function uncheckedTexts({ answer, relation, retired, isReproduced }: Findings): string[] {
   const texts: string[] = []
   if (!isReproduced) {
     texts.push('That these rows follow from those blocks: a node that holds them must run the question again.')

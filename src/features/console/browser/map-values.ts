@@ -4,7 +4,7 @@
 import { parseJson } from '../../../libraries/base/json/json.ts'
 import type { AnswerColumn, Rows } from '../charts/cells.ts'
 import { answerOf } from './answer-table.ts'
-import { firstRows } from './first-rows.ts'
+import { firstRows } from '../../../libraries/evidence/rows.ts'
 import { once } from './node-names.ts'
 import { heldToken } from './session.ts'
 

@@ -10,8 +10,9 @@ import { parseJson } from '../../../libraries/base/json/json.ts'
 import { cleanText } from '../../../libraries/base/clean-text.ts'
 import { verifyOffline } from '../../../libraries/proof/verify.ts'
 import { neededEngine } from '../../../node/engine/needed-engine.ts'
-import { type BundleFindings, checkBundle, isBundle } from './bundle-file.ts'
-import { engineLines, ledgerTexts } from './bundle-lines.ts'
+import { type BundleFindings, checkBundle } from '../../../libraries/evidence/bundle.ts'
+import { engineLines } from './engine-lines.ts'
+import { beginsAsBundle, chunksOf } from './file-chunks.ts'
 import { type PortableVerdict, rerun } from '../../../libraries/proof/rerun/verdict.ts'
 import { dialect, engineVersion } from '../../../node/engine/messages.ts'
 import { readProof } from '../../../libraries/proof/read-proof.ts'
@@ -62,9 +63,9 @@ async function judge(file: Blob, own: number): Promise<void> {
   const say = (text: string): void => show(own, '', text, [])
   try {
     const rows = new BundleRows()
-    const bundle = (await isBundle(file)) ? file : await fetchBundle(file, say)
+    const bundle = (await beginsAsBundle(file)) ? file : await fetchBundle(file, say)
     const onProgress = (share: number): void => say(`Checking… ${Math.floor(100 * share)}%`)
-    const found = await checkBundle(bundle, {}, { onProgress, rows })
+    const found = await checkBundle(chunksOf(bundle, onProgress), {}, { rows })
     if (found.kind !== 'whole') return showFault(own, found)
     say('Starting the engine…')
     const saved = parseJson(found.proof, { maxDepth })
@@ -150,7 +151,7 @@ function showVerdict(
     `Question: ${verdict.answer.query ?? ''}`,
     `The query ran over ${contents.rows} rows of ${contents.blocks} blocks, with exactly the bytes that the proof names.`,
     `Signed by ${verdict.signer}. This check does not show whose key that is, or whether the records are true.`,
-    ...ledgerTexts(ledger, { reason: 'The page that checks proofs judges them, by a policy.' }).open,
+    ...(ledger.length === 0 ? [] : ['Whether a ledger has the blocks: the page that checks proofs judges that, by a policy.']),
     ...engineLines(verdict.answer.dialect),
   ])
 }

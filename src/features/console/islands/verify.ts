@@ -10,7 +10,17 @@ export function start(main: HTMLElement): void {
   const again = main.querySelector<HTMLElement>('#again')
   main.querySelector('#form button')?.removeAttribute('disabled')
   void offerPolicy(main)
-  checkWhatIsGiven((checked) => again?.replaceChildren(...(checked === undefined ? [] : offer(checked))))
+  const tell = (checked: Checked | undefined): void => again?.replaceChildren(...(checked === undefined ? [] : offer(checked)))
+  checkWhatIsGiven(tell, { node: location.origin, proofOf })
+}
+
+/** The proof of the batch of a receipt, as this node gives it. */
+async function proofOf(receiptId: string): Promise<Uint8Array | undefined> {
+  const token = heldToken()
+  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
+  const path = `/receipts/${encodeURIComponent(receiptId)}/proof?format=json`
+  const answer = await fetch(path, { headers }).catch(() => undefined)
+  return answer?.ok === true ? new Uint8Array(await answer.arrayBuffer()) : undefined
 }
 
 /** The policy of this node, named as such, until the reader has another. */

@@ -1,7 +1,7 @@
 // The rows that a checked answer shows: the same cells in every layout, every token as it came.
 
 import { expect, test } from 'vitest'
-import { firstRows } from '../../../src/features/console/browser/first-rows.ts'
+import { firstRows } from '../../../src/libraries/evidence/rows.ts'
 import { parseJson } from '../../../src/libraries/base/json/json.ts'
 
 const of = (text: string, most = 10): ReturnType<typeof firstRows> => firstRows(parseJson(text), most)

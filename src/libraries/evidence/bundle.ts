@@ -1,17 +1,20 @@
-// A bundle that was given to the page: its proof is checked as any other, and all else against the proof, while the file is
-// read once from start to end. Nothing of it is kept here but the proof and when the named blocks were made.
+// A bundle: its proof is checked as any other, and all else against the proof, while the file is read once from start to end.
+// Nothing of it is kept here but the proof and when the named blocks were made.
 
-import { BundleFault } from '../../../libraries/proof/bundle/manifest.ts'
-import { askedOf, type BundleContents, readBundle } from '../../../libraries/proof/bundle/read-bundle.ts'
-import { type BlockVerdict, judgeBlockProof } from '../../../libraries/ledger/judge-proof.ts'
-import type { Policy } from '../../../libraries/ledger/policy.ts'
-import type { MetadataBlock } from '../../../libraries/model/events.ts'
+import { defined } from '../base/collections.ts'
+import { BundleFault } from '../proof/bundle/manifest.ts'
+import { askedOf, type BundleContents, readBundle } from '../proof/bundle/read-bundle.ts'
+import { type BlockVerdict, judgeBlockProof } from '../ledger/judge-proof.ts'
+import type { Policy } from '../ledger/policy.ts'
+import type { MetadataBlock } from '../model/events.ts'
 import {
   type OfflineOptions,
   type OfflineSuccess,
   type OfflineVerdict,
   verifyOffline,
-} from '../../../libraries/proof/verify.ts'
+} from '../proof/verify.ts'
+import { answerReport, failedReport, faultyBundleReport, findingsAlone } from './answer-report.ts'
+import type { Report } from './report.ts'
 
 /** What was found: the verdict over the proof alone where that is not good. */
 export type BundleFindings =
@@ -28,18 +31,17 @@ export type BundleFindings =
       readonly ledger: readonly BlockVerdict[]
     }
 
-const nameBytes = 14
+const firstName = 'manifest.json\0'
+/** So many bytes tell. */
+export const bundleHeadBytes = firstName.length
 
 /** Whether a file begins as bundles do. */
-export async function isBundle(file: Blob): Promise<boolean> {
-  const name = new Uint8Array(await file.slice(0, nameBytes).arrayBuffer())
-  return new TextDecoder('latin1').decode(name) === 'manifest.json\0'
+export function isBundle(head: Uint8Array): boolean {
+  return new TextDecoder('latin1').decode(head.subarray(0, bundleHeadBytes)) === firstName
 }
 
 /** Listeners to a bundle's parts while it is checked. */
 export interface BundleWatch {
-  /** Of each share, 0 to 1. */
-  readonly onProgress: (share: number) => void
   /** What is to be used when the bundle is whole, if anything is. */
   readonly rows?: {
     block(id: string, of: { readonly hash: string; readonly block: MetadataBlock; readonly isNamed: boolean }): void
@@ -47,11 +49,11 @@ export interface BundleWatch {
   }
 }
 
-/** Reads and checks a bundle. Throws what reading the file and `rows` throw. */
+/** Reads and checks a bundle, from its bytes in pieces of any size. Throws what reading them and `rows` throw. */
 export async function checkBundle(
-  file: Blob,
+  chunks: AsyncIterable<Uint8Array>,
   options: OfflineOptions & { readonly policy?: Policy | undefined },
-  { onProgress, rows }: BundleWatch,
+  { rows }: BundleWatch = {},
 ): Promise<BundleFindings> {
   let verdict: OfflineVerdict | undefined
   let proof = new Uint8Array()
@@ -59,7 +61,7 @@ export async function checkBundle(
   const named = new Set<string>()
   const ledger: BlockVerdict[] = []
   try {
-    const contents = await readBundle(chunksOf(file, onProgress), {
+    const contents = await readBundle(chunks, {
       async proof(bytes) {
         proof = bytes.slice()
         verdict = verifyOffline(proof, options)
@@ -100,12 +102,15 @@ export async function checkBundle(
   }
 }
 
-async function* chunksOf(file: Blob, onProgress: (share: number) => void): AsyncGenerator<Uint8Array> {
-  const reader = file.stream().getReader()
-  let doneBytes = 0
-  for (let next = await reader.read(); !next.done; next = await reader.read()) {
-    yield next.value
-    doneBytes += next.value.length
-    onProgress(doneBytes / file.size)
-  }
+/** What is said of a bundle. `lack`: why there is no policy. */
+export function bundleReport(
+  found: BundleFindings,
+  { isNamed, lack }: { readonly isNamed: boolean; readonly lack?: string | undefined },
+): Report {
+  if (found.kind === 'proof') return failedReport(found.verdict)
+  if (found.kind === 'fault') return faultyBundleReport(found.fault)
+  const { verdict, contents, blockTimes, ledger } = found
+  const findings = findingsAlone(verdict, { isNamed, blockTimes })
+  const { rows, blocks } = contents
+  return answerReport({ verdict, findings, bundle: { rows, blocks, ledger, ...defined({ lack }) } })
 }

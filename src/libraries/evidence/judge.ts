@@ -1,0 +1,83 @@
+// Files of evidence, several at once and of any kind, judged by what is in them, by what lies beside them, and by whom the reader
+// trusts. Nobody is asked. Bundles are read in pieces, elsewhere (bundle.ts).
+
+import { defined } from '../base/collections.ts'
+import { textForm } from '../base/text-form.ts'
+import { kindOfFile } from '../ledger/file-kind.ts'
+import { judgeFile } from '../ledger/judge-file.ts'
+import { besideOf } from '../ledger/judge-receipt.ts'
+import type { Policy } from '../ledger/policy.ts'
+import { type OfflineVerdict, verifyOffline } from '../proof/verify.ts'
+import { answerReport, failedReport, findingsAlone } from './answer-report.ts'
+import { ledgerReport } from './ledger-report.ts'
+import { otherReport } from './other-file.ts'
+import { changeRemark, type Report } from './report.ts'
+
+/** Whom the reader trusts. Nothing of it comes from the files. */
+export interface Reader {
+  readonly policy?: Policy | undefined
+  /** did:key that must have signed. */
+  readonly signer?: string | undefined
+  readonly nowMs: number
+  /** Address of the node that the reader is at. */
+  readonly node?: string
+}
+
+export interface Judged {
+  readonly report: Report
+  /** Of an answer that holds: what was checked, and its bytes. */
+  /** Id of a receipt whose promise is due, where nothing here shows what became of it. */
+  readonly due?: string
+  readonly answer?: { readonly verdict: OfflineVerdict & { readonly ok: true }; readonly bytes: Uint8Array }
+}
+
+/** A report for each file, in order. Of an answer whose rows were saved apart, both are one: the file of the rows has none. */
+export function judgeEvidence(files: readonly Uint8Array[], reader: Reader): (Judged | undefined)[] {
+  const kinds = files.map((bytes) => kindOfFile(bytes))
+  const proofs = files.filter((_, at) => kinds[at]?.kind === 'proof')
+  const { policy } = reader
+  const known = { node: reader.node, isNamed: reader.signer !== undefined }
+  const beside = besideOf(proofs, policy)
+  const apart = new Set<Uint8Array>()
+  const judged = files.map((bytes, at): Judged => {
+    const { changes } = textForm(bytes)
+    const verdict = judgeFile(bytes, reader, { ...(kinds[at] && { file: kinds[at] }), beside })
+    if (verdict.kind === 'other') return judgeOther(bytes, files, { reader, apart })
+    const report = ledgerReport(verdict, known)
+    const due = 'missing' in verdict && verdict.missing === 'ledger' ? verdict.facts.receiptId : undefined
+    return { report: { ...report, remarks: changeRemark(changes) }, ...defined({ due }) }
+  })
+  return judged.map((one, at) => (apart.has(files[at] ?? new Uint8Array()) ? undefined : one))
+}
+
+/** An answer, perhaps with its rows in another of the files, or none of what is known. */
+function judgeOther(
+  bytes: Uint8Array,
+  files: readonly Uint8Array[],
+  { reader, apart }: { readonly reader: Reader; readonly apart: Set<Uint8Array> },
+): Judged {
+  const { signer } = reader
+  const options = signer === undefined ? {} : { signer }
+  const verdict = verifyOffline(bytes, options)
+  if (!verdict.ok) {
+    return { report: verdict.outcome === 'noProof' ? (otherReport(bytes) ?? failedReport(verdict)) : failedReport(verdict) }
+  }
+  const whole = verdict.output === undefined ? withRows(bytes, files, { options, apart }) : verdict
+  if (!whole.ok) return { report: failedReport(whole) }
+  const findings = findingsAlone(whole, { isNamed: signer !== undefined })
+  return { report: answerReport({ verdict: whole, findings }), answer: { verdict: whole, bytes } }
+}
+
+/** The answer with its rows out of the file beside it that has them; by itself where none has. */
+function withRows(
+  bytes: Uint8Array,
+  files: readonly Uint8Array[],
+  { options, apart }: { readonly options: { readonly signer?: string }; readonly apart: Set<Uint8Array> },
+): OfflineVerdict {
+  const others = files.filter((one) => one !== bytes && kindOfFile(one).kind === 'other' && !verifyOffline(one).ok)
+  const tried = others.map((output) => ({ output, verdict: verifyOffline(bytes, { ...options, output }) }))
+  const found = tried.find(({ verdict }) => verdict.ok) ?? (files.length === 2 ? tried[0] : undefined)
+  if (found === undefined) return verifyOffline(bytes, options)
+  apart.add(found.output)
+  return found.verdict
+}

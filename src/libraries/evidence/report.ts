@@ -1,0 +1,74 @@
+// What is said of a file of evidence, in the order in which every judge says it: the verdict, what it is about, who signed, when, what
+// was checked and what was not. A report is texts alone: whoever shows it decides how it looks, and escapes it.
+
+import type { FirstRows } from './rows.ts'
+
+/** The exit code of each verdict (docs/spec/ledger.md). */
+export const verdictCodes = {
+  verified: 0,
+  included: 0,
+  signed: 0,
+  'promised, not yet due': 0,
+  'no evidence': 5,
+  altered: 10,
+  impossible: 11,
+  'promise broken': 12,
+  'witness quorum not met': 13,
+  'not judged': 14,
+} as const
+
+export type Verdict = keyof typeof verdictCodes
+
+/** A name and a text. */
+export type Line = readonly [name: string, text: string]
+
+export interface ShownRows extends FirstRows {
+  /** Of these are the rows that are shown. */
+  readonly total: number
+}
+
+export interface Report {
+  /** What the file is, such as `a signed receipt`. */
+  readonly what: string
+  readonly verdict: Verdict
+  /** The verdict for a person, one line. */
+  readonly headline: string
+  /** Why, and what to do next, where the verdict is not the whole answer. */
+  readonly why: readonly string[]
+  readonly about: readonly Line[]
+  readonly rows?: ShownRows
+  readonly signed: readonly Line[]
+  readonly when: readonly Line[]
+  readonly checked: readonly string[]
+  /** What was not checked, and how it is. */
+  readonly open: readonly string[]
+  /** What is odd about the file and changes nothing. */
+  readonly remarks: readonly string[]
+  readonly hashes: readonly Line[]
+}
+
+/** `good`, `bad`, or `open`: neither. */
+export function toneOf({ verdict }: Pick<Report, 'verdict'>): 'good' | 'bad' | 'open' {
+  if (verdictCodes[verdict] === 0) return 'good'
+  return verdict === 'altered' || verdict === 'promise broken' ? 'bad' : 'open'
+}
+
+/** A report that has nothing to say yet beside its verdict. */
+export function bareReport(said: Pick<Report, 'what' | 'verdict' | 'headline'> & { readonly why?: readonly string[] }): Report {
+  return { why: [], about: [], signed: [], when: [], checked: [], open: [], remarks: [], hashes: [], ...said }
+}
+
+/** Of what is not as it was signed nothing is shown: nobody vouches for it. */
+export function alteredReport(what: string, why: readonly string[]): Report {
+  const hidden = 'Its content is not shown here, because nobody vouches for it.'
+  return bareReport({ what, verdict: 'altered', headline: 'Do not trust this file', why: [...why, hidden] })
+}
+
+/** Of files that came by mail or through an editor. */
+export function changeRemark(changes: readonly string[]): string[] {
+  if (changes.length === 0) return []
+  return [`The file has ${changes.join(', ')}: a transport of texts put that there. It was judged without.`]
+}
+
+export const onlyStored = 'That what was recorded is true: a proof binds what was stored, not what happened.'
+export const onlySigner = 'No time is shown by anybody but the signer.'
