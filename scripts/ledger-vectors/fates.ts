@@ -283,7 +283,7 @@ add(
 add(
   'receipt of a renewed ledger, whose successor alone names the signer',
   'not judged: signer',
-  [oldBlock, short.text(block.documents.batch), renewal(renewed)],
+  [oldBlock, short.text(block.documents.block), renewal(renewed)],
   { policy: ofBoth },
 )
 add(
@@ -322,7 +322,7 @@ add(
   'not judged: signer',
   [
     receiptOf(block, { key: 66 }),
-    short.text(block.documents.batch),
+    short.text(block.documents.block),
     short.text(first.documents.statement),
     strange.text(renewedByStranger.documents.statement),
   ],

@@ -5,7 +5,6 @@ import { canonicalBytes } from '../../src/libraries/base/json/canonical.ts'
 import type { JsonObject } from '../../src/libraries/base/json/value.ts'
 import { didOf, domains, object, receiptOf, signedBy } from '../../test/libraries/ledger/small-node.ts'
 import {
-  allShown,
   blockShown,
   log,
   lines,
@@ -25,6 +24,7 @@ import {
   add,
   none,
   proofs,
+  allShown,
   bound,
   originA,
   originC,
@@ -72,7 +72,8 @@ add('receipt about a ledger that the policy lacks', 'not judged: policy', [recei
   policy: ofOthers,
 })
 add('receipt whose signer nobody names', 'not judged: signer', [receipt])
-add('receipt whose signer nobody names, with the proof of its batch', 'not judged: signer', [receipt, proofs.batch])
+add('receipt whose signer nobody names, with the proof of its batch', 'included', [receipt, proofs.batch], allShown)
+add('receipt whose signer nobody names, with the proof of its block', 'not judged: signer', [receipt, proofs.block])
 add(
   'receipt whose signer a statement names, without an entry',
   'not judged: ledger',
@@ -80,7 +81,12 @@ add(
   bound.first,
 )
 add('receipt whose signer the reader names, without an entry', 'not judged: ledger', [receipt], bound.reader)
-add('receipt of a stranger', 'not judged: signer', [receiptOf(next, { key: 66 }), proofs.batch, proofs.first])
+add('receipt of a stranger', 'included', [receiptOf(next, { key: 66 }), proofs.batch, proofs.first], allShown)
+add('receipt of a stranger, with the proof of its block', 'not judged: signer', [
+  receiptOf(next, { key: 66 }),
+  proofs.block,
+  proofs.first,
+])
 add('receipt of a stranger that is due in 2099', 'not judged: signer', [
   receiptOf(next, { key: 66, by: '2099-01-01T00:00:00.000Z' }),
   proofs.first,
@@ -88,17 +94,17 @@ add('receipt of a stranger that is due in 2099', 'not judged: signer', [
 add(
   'receipt of a stranger whom a statement of another ledger names',
   'not judged: signer',
-  [receiptOf(next, { key: 66 }), proofs.batch, proofs.first, treeC.text(foreign.documents.statement)],
+  [receiptOf(next, { key: 66 }), proofs.block, proofs.first, treeC.text(foreign.documents.statement)],
   { policy: lines(log(originA, 1), log(originC, 3), 'quorum none') },
 )
 add('receipt with a statement that is no entry', 'not judged: signer', [
   receipt,
-  proofs.batch,
+  proofs.block,
   canonicalBytes(first.documents.statement.statement),
 ])
 add('receipt with an altered proof of a statement', 'not judged: signer', [
   receipt,
-  proofs.batch,
+  proofs.block,
   text(proofs.first).replace('\nindex 0\n', '\nindex 1\n'),
 ])
 add('receipt by another than the one that is named', 'altered', [receipt, proofs.batch], { signer: didOf(8) })

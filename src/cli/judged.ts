@@ -2,7 +2,8 @@
 
 import type { JsonObject } from '../index.ts'
 import { base64Text } from '../libraries/base/base64.ts'
-import type { FileVerdict } from '../libraries/ledger/judge-file.ts'
+import { type Known, ledgerReport, type LedgerVerdict } from '../libraries/evidence/ledger-report.ts'
+import { type Report, verdictCodes } from '../libraries/evidence/report.ts'
 import type { ProofFacts } from '../libraries/ledger/judge-proof.ts'
 import type { ReceiptFacts, SignerFacts } from '../libraries/ledger/judge-receipt.ts'
 import {
@@ -25,6 +26,8 @@ export interface Judged {
   readonly reason?: string | undefined
   /** What the file shows. */
   readonly facts?: Parameters<typeof objectOf>[0]
+  /** The same for a person. */
+  readonly report?: Report
 }
 
 /** What the files are judged with. */
@@ -36,28 +39,16 @@ export interface Judging {
   readonly nowMs: number
 }
 
-const codes: Readonly<Record<LedgerVerdict['verdict'], ExitCode>> = {
-  included: exitCodes.done,
-  signed: exitCodes.done,
-  'promised, not yet due': exitCodes.done,
-  altered: exitCodes.verificationFailed,
-  impossible: exitCodes.verificationImpossible,
-  'promise broken': exitCodes.promiseBroken,
-  'witness quorum not met': exitCodes.quorumNotMet,
-  'not judged': exitCodes.notJudged,
-}
-
-/** The verdict that goes with a code. */
+/** The verdict that goes with a code of 10 and more. */
 export function wordOf(code: ExitCode): string {
-  return Object.entries(codes).find(([, one]) => one === code && one !== exitCodes.done)?.[0] ?? 'failed'
+  return Object.entries(verdictCodes).find(([, one]) => one === code && one >= exitCodes.verificationFailed)?.[0] ?? 'failed'
 }
-
-type LedgerVerdict = Exclude<FileVerdict, { readonly kind: 'other' }>
 
 /** A verdict as it is printed, with its code. */
-export function told(verdict: LedgerVerdict, policy?: string): Judged {
+export function told(verdict: LedgerVerdict, { policy, ...known }: Known & { readonly policy?: string | undefined } = { isNamed: false }): Judged {
   const reason = 'reason' in verdict ? verdict.reason : undefined
-  return { verdict: verdict.verdict, code: codes[verdict.verdict], reason, facts: { ...factsOf(verdict), policy } }
+  const facts = { ...factsOf(verdict), policy }
+  return { verdict: verdict.verdict, code: verdictCodes[verdict.verdict], reason, facts, report: ledgerReport(verdict, known) }
 }
 
 function factsOf(verdict: LedgerVerdict): NonNullable<Judged['facts']> {

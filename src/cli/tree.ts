@@ -278,6 +278,7 @@ function addReadCommands(program: Command, runner: Runner): void {
       'which ledgers and witnesses count (default: the policy of the node, which is named; for bundles none)',
     )
     .option('--tsa-ca <file>', 'certificates (PEM) of the authorities whose time stamps count')
+    .option('--verbose', 'hashes, too')
     .action(runner<VerifyOptions>(async (...given) => (await code.verify()).verify(...given)))
   program
     .command('bundle <proof>')

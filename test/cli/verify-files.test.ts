@@ -102,8 +102,9 @@ describe.concurrent('verify', () => {
     const unknown = await verify(good, head, '--policy', other)
     expect([unknown.code, unknown.lines.map(({ code }) => code)]).toEqual([14, [14, 14]])
     const table = await verify(good, changed, '--policy', policy, '-o', 'table')
-    expect(table.stdout).toMatch(/^changed\.tlog-proof +│ altered +│ +10 │ the entry is not at this place/m)
-    expect((await verify(good, '--policy', policy, '-o', 'table')).stdout).toMatch(/^ledger\.index +5$/m)
+    expect(table.stdout).toMatch(/^✗ Do not trust this file\n {2}changed\.tlog-proof: a proof of a ledger$/m)
+    expect(table.stdout).toContain('The entry is not at this place of the tree.')
+    expect((await verify(good, '--policy', policy, '-o', 'table')).stdout).toMatch(/^ {2}entry +5 of 9 of node\.example/m)
     expect((await verify(good, '--policy', changed)).code).toBe(5)
   })
 

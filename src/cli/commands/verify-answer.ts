@@ -1,9 +1,12 @@
-// `verify` for a saved answer: checks it first by itself, then by having a node run the query again, and says in sentences what
-// was found and what was not looked at; of a bundle, too (verify-bundle.ts).
+// `verify` for a saved answer: checks it first by itself, then by having a node run the query again; of a bundle, too
+// (verify-bundle.ts). A person reads the report, a program the members.
 
 import { defined } from '../../libraries/base/collections.ts'
 import type { BundleFault } from '../../libraries/proof/bundle/manifest.ts'
 import { type JsonObject, jsonText, type JsonValue, parseJson } from '../../index.ts'
+import { answerReport, type BundleFacts, failedReport } from '../../libraries/evidence/answer-report.ts'
+import { otherReport } from '../../libraries/evidence/other-file.ts'
+import { alteredReport, type Report } from '../../libraries/evidence/report.ts'
 import {
   explain,
   extentText,
@@ -14,9 +17,10 @@ import {
 } from '../../libraries/proof/verify.ts'
 import { openClient } from '../client.ts'
 import type { CommandContext } from '../context.ts'
-import { CommandFailure, type ExitCode, exitCodes, note } from '../failure.ts'
+import { CommandFailure, type ExitCode, exitCodes, failureOf } from '../failure.ts'
 import { itemsAt, memberAt, numberAt, objectOf, textAt } from '../json-values.ts'
-import { printObject, printPairs } from '../output.ts'
+import { printObject } from '../output.ts'
+import { printReport, reportJson } from '../report.ts'
 
 export interface VerifyOptions {
   /** File with certificates of authorities. */
@@ -29,6 +33,8 @@ export interface VerifyOptions {
   readonly signer?: string
   /** File that says which ledgers and witnesses count. */
   readonly policy?: string
+  /** Hashes, too. */
+  readonly verbose?: boolean
 }
 
 /** Answers of deployed nodes nest deeper than what a node takes in. */
@@ -38,19 +44,33 @@ const maxDepth = 128
 export interface CheckedAnswer {
   readonly verdict: OfflineSuccess | OfflineFailure
   readonly reproduction?: Reproduction
-  /** What is not judged, and how it is. */
-  readonly open?: string
+  /** What a bundle holds beside the answer. */
+  readonly bundle?: BundleFacts
   /** Undefined where it holds. */
   readonly failure?: unknown
+  /** Of what is no answer: what it is. */
+  readonly other?: Report
 }
 
 /** Tells what was found. Throws why it does not hold. */
-export function tell(context: CommandContext, checked: CheckedAnswer): number {
-  const { verdict, open, failure } = checked
-  if (open !== undefined) note(open)
-  if (verdict.ok || verdict.outcome !== 'noProof') print(context, checked)
+export function tell(context: CommandContext, checked: CheckedAnswer, { file, verbose }: { readonly file: string; readonly verbose?: boolean }): number {
+  const { verdict, failure } = checked
+  if (context.form === 'table') printReport(reportOf(checked), { file, ...defined({ verbose }) })
+  else if (verdict.ok || verdict.outcome !== 'noProof') print(context, checked)
   if (failure !== undefined) throw failure
   return exitCodes.done
+}
+
+/** The report on an answer, with what a node or this program found by running it again. */
+export function reportOf({ verdict, reproduction, bundle, failure, other }: CheckedAnswer): Report {
+  if (!verdict.ok) return other ?? failedReport(verdict)
+  const findings = findingsOf(verdict, reproduction)
+  const ranBy = reproduction?.result === 'passed' ? (reproduction.server ?? 'This program') : undefined
+  const report = answerReport({ verdict, findings, ...defined({ bundle, ranBy }) })
+  if (failure === undefined) return report
+  const { exitCode, message } = failureOf(failure)
+  if (exitCode !== exitCodes.verificationFailed) return { ...report, open: [`The rows: ${message}`, ...report.open] }
+  return alteredReport(report.what, [message])
 }
 
 /** Checks a saved answer by itself, and by the node unless `--offline`. Throws CommandFailure where no node can be named. */
@@ -63,7 +83,8 @@ export async function checkAnswer(
   if (!verdict.ok) {
     const { exitCode, message, details } = offlineFailure(verdict, options.file)
     const former = options.offline === true ? '' : await formerKey(context, verdict)
-    return { verdict, failure: new CommandFailure(exitCode, message + former, details) }
+    const other = verdict.outcome === 'noProof' ? otherReport(bytes) : undefined
+    return { verdict, failure: new CommandFailure(exitCode, message + former, details), ...defined({ other }) }
   }
   if (options.offline === true) return { verdict }
   const client = await openClient(context)
@@ -118,19 +139,18 @@ interface Reproduction {
   readonly answer: JsonValue
 }
 
-function print({ form }: CommandContext, { verdict, reproduction, failure }: CheckedAnswer): void {
+function print({ form }: CommandContext, checked: CheckedAnswer): void {
+  const { verdict, reproduction, failure } = checked
   const checks: JsonObject = new Map(verdict.checks.map(({ name, result }) => [name, result]))
   if (reproduction !== undefined) checks.set('reproduction', reproduction.result)
   const answer = reproduction?.answer
   const lines = verdict.ok ? explain(findingsOf(verdict, reproduction)) : []
-  // A person reads the sentences, a program the members.
-  if (form === 'table') printPairs(lines.map(({ about, text }) => [about, text]))
   printObject(
     form,
     objectOf({
       ok: failure === undefined,
-      ...(verdict.ok && form !== 'table' ? answerMembers(verdict.answer) : {}),
-      signer: verdict.ok && form === 'table' ? undefined : verdict.signer,
+      ...(verdict.ok ? answerMembers(verdict.answer) : {}),
+      signer: verdict.signer,
       relation: textAt(answer, 'signer', 'relation'),
       canonicalForm: verdict.ok ? verdict.canonicalForm : undefined,
       checks,
@@ -138,7 +158,8 @@ function print({ form }: CommandContext, { verdict, reproduction, failure }: Che
       server: reproduction?.server,
       bundle: reproduction?.bundle,
       engine: memberAt(answer, 'engine'),
-      explanation: form === 'table' ? undefined : lines.map(({ about, text }) => objectOf({ about, text })),
+      explanation: lines.map(({ about, text }) => objectOf({ about, text })),
+      report: reportJson(reportOf(checked)),
     }),
   )
 }

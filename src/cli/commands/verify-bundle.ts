@@ -40,14 +40,18 @@ export async function checkBundleFile(
   const { verdict } = found
   if (found.outcome === 'proof') return { verdict, failure: offlineFailure(found.verdict, file) }
   const ledger = found.ledger.map((one) => judgedProof(one, known))
-  const unjudged = known === undefined ? found.ledger.filter(({ verdict: one }) => one === 'not judged').length : 0
   const { rows, blocks, slices, bytes } = found.contents
   const held = objectOf({ rows, blocks, slices, bytes, ledger: ledger.map(({ shown }) => shown) })
   const rerun = found.failure && rerunFailure(found.failure, found.contents.engine.needs)
   const isFailed = rerun?.exitCode === exitCodes.verificationFailed
   return {
     verdict,
-    ...(unjudged > 0 && { open: `proofs of a ledger in the bundle: ${unjudged}; --policy FILE judges them` }),
+    bundle: {
+      rows,
+      blocks,
+      ledger: found.ledger,
+      ...(known === undefined && { lack: 'Name the policy to judge them by: --policy FILE.' }),
+    },
     reproduction: {
       bundle: held,
       result: rerun === undefined ? 'passed' : isFailed ? 'failed' : 'absent',
@@ -71,7 +75,7 @@ function judgedProof(
   finding: BlockVerdict,
   known: KnownPolicy | undefined,
 ): { readonly shown: JsonObject; readonly failure: CommandFailure | undefined } {
-  const { verdict, code, reason = '', facts } = told({ kind: 'proof', ...finding }, known?.name)
+  const { verdict, code, reason = '', facts } = told({ kind: 'proof', ...finding }, { policy: known?.name, isNamed: false })
   const { dataset, block } = finding
   const isGood = code === exitCodes.done || (known === undefined && verdict === 'not judged')
   const message = cleanText(`The ledger's proof of block ${block} of ${dataset}: ${verdict}, ${reason}.`)

@@ -1,10 +1,13 @@
-// `verify` for files of any kind, one or many: each has one line, and the exit code is the largest. What concerns a ledger is
-// judged by a policy, a receipt also by the proofs among the files and by the ledger itself.
+// `verify` for files of any kind, one or many: each has a report for a person and a line for a program, and the exit code is the
+// largest. What concerns a ledger is judged by a policy, a receipt also by the proofs among the files and by the ledger itself.
 
 import { type JsonObject, systemClock } from '../../index.ts'
 import { decodeUtf8 } from '../../libraries/base/bytes.ts'
 import { timeText } from '../../libraries/base/clock.ts'
+import { defined } from '../../libraries/base/collections.ts'
 import { DecodeError } from '../../libraries/base/errors.ts'
+import { textForm } from '../../libraries/base/text-form.ts'
+import { bareReport, type Report } from '../../libraries/evidence/report.ts'
 import { kindOfFile, type LedgerFile } from '../../libraries/ledger/file-kind.ts'
 import { type FileVerdict, judgeFile, type ReceiptKind } from '../../libraries/ledger/judge-file.ts'
 import { type Beside, besideOf } from '../../libraries/ledger/judge-receipt.ts'
@@ -16,8 +19,10 @@ import { isTar, readGiven } from '../given-file.ts'
 import { objectOf } from '../json-values.ts'
 import { type Judged, type Judging, told, wordOf } from '../judged.ts'
 import { type KnownPolicy, policyFor } from '../ledger-policy.ts'
-import { printObject, printObjects } from '../output.ts'
-import { checkAnswer, type CheckedAnswer, type VerifyOptions } from './verify-answer.ts'
+import { printObjects } from '../output.ts'
+import { printReport, reportJson } from '../report.ts'
+import { print } from '../terminal.ts'
+import { checkAnswer, type CheckedAnswer, reportOf, type VerifyOptions } from './verify-answer.ts'
 import { checkBundleFile } from './verify-bundle.ts'
 
 /** Answers are judged with more. */
@@ -27,6 +32,8 @@ type FileJudging = Judging & {
   /** What the proofs among the files show. */
   readonly beside: (policy: Policy) => Beside
   readonly hasProofs: boolean
+  /** What a transport of texts has changed in the file. */
+  readonly changes?: readonly string[]
 }
 
 const columns = ['file', 'verdict', 'code', 'reason']
@@ -59,20 +66,17 @@ export async function verifyFiles(
   for (const [at, file] of files.entries()) {
     const judged = await judge(judging, file, evidence[at]).catch(failed)
     code = Math.max(code, judged.code)
-    const line = objectOf({
-      file,
-      verdict: judged.verdict,
-      code: judged.code,
-      reason: judged.reason,
-      ...(context.form === 'table' && files.length > 1 ? {} : judged.facts),
-    })
+    if (context.form === 'table') {
+      if (at > 0) print('\n')
+      printReport(judged.report ?? unread(judged), { ...options, file })
+      continue
+    }
+    const { verdict, code: own, reason, facts, report } = judged
+    const line = objectOf({ file, verdict, code: own, reason, ...facts, report: report && reportJson(report) })
     if (context.form === 'ndjson') printObjects('ndjson', columns, [line])
     else lines.push(line)
   }
-  const [first] = lines
-  // A table of many files has no room for what each of them shows.
-  if (context.form === 'table' && files.length === 1 && first !== undefined) printObject('table', first)
-  else if (context.form !== 'ndjson') printObjects(context.form, columns, lines)
+  if (context.form !== 'ndjson' && context.form !== 'table') printObjects(context.form, columns, lines)
   if (known !== undefined && options.policy === undefined) {
     const name = await known.then((one) => one.name).catch(() => undefined)
     if (name !== undefined) note(`judged by the policy ${name}: to trust another, name it with --policy FILE`)
@@ -87,6 +91,10 @@ function failed(error: unknown): Judged {
   return { verdict: wordOf(exitCode), code: exitCode, reason: message }
 }
 
+function unread({ reason = '' }: Judged): Report {
+  return bareReport({ what: 'a file', verdict: 'no evidence', headline: 'It could not be checked', why: [reason] })
+}
+
 /** A file among others that is about a ledger. Others are read when their turn comes. */
 async function heldOf(file: string, files: readonly string[]): Promise<GivenFile | undefined> {
   if (files.length === 1 || (await isTar(file).catch(() => true))) return undefined
@@ -95,21 +103,23 @@ async function heldOf(file: string, files: readonly string[]): Promise<GivenFile
   return kind.kind === 'other' && file !== '-' ? undefined : { bytes, kind }
 }
 
-async function judge(judging: FileJudging, file: string, given: GivenFile | undefined): Promise<Judged> {
-  const { context, options } = judging
+async function judge(before: FileJudging, file: string, given: GivenFile | undefined): Promise<Judged> {
+  const { context, options } = before
   if (options.bundle === true || (given === undefined && (await isTar(file)))) {
     return ofAnswer(await checkBundleFile(context, file, options))
   }
   const bytes = given?.bytes ?? (await readGiven(file))
   const kind = given?.kind ?? kindOfFile(bytes)
+  const judging = { ...before, changes: textForm(bytes).changes }
   try {
-    const { verdict, known } = await judgedAlone({ bytes, kind }, judging)
+    const { verdict, known, lack } = await judgedAlone({ bytes, kind }, judging)
     if (verdict.kind === 'other') return ofAnswer(await checkAnswer(context, bytes, { ...options, file }))
     if (known !== undefined && options.offline !== true) {
       const judged = await judgedByLedger({ bytes, kind }, verdict, { ...judging, known })
       if (judged !== undefined) return judged
     }
-    const judged = await timed(verdict, told(verdict, known?.name), judging)
+    const alone = told(verdict, knownOf(judging, known))
+    const judged = await timed(verdict, { ...alone, reason: lack ?? alone.reason }, judging)
     const isNamed = options.signer !== undefined || !('facts' in verdict) || 'boundBy' in verdict.facts
     if (verdict.verdict !== 'signed' || isNamed || !('signer' in verdict.facts)) return judged
     const reason = `It is signed by ${verdict.facts.signer}. Name the signer you expect with --signer.`
@@ -120,18 +130,28 @@ async function judge(judging: FileJudging, file: string, given: GivenFile | unde
   }
 }
 
+/** What the report tells beside the verdict. */
+function knownOf({ options, context, changes }: FileJudging, known: KnownPolicy | undefined) {
+  const node = options.offline === true ? undefined : context.server
+  return { policy: known?.name, isNamed: options.signer !== undefined, ...defined({ node, changes }) }
+}
+
 /** What the file says by itself. The policy is asked for where it takes one. */
 async function judgedAlone(
   { bytes, kind }: GivenFile,
   { options: { signer }, nowMs, policy, beside, hasProofs }: FileJudging,
-): Promise<{ readonly verdict: FileVerdict; readonly known?: KnownPolicy }> {
+): Promise<{ readonly verdict: FileVerdict; readonly known?: KnownPolicy; readonly lack?: string }> {
   const verdict = judgeFile(bytes, { signer, nowMs }, { file: kind })
   // Proofs beside it may say that its key leaked.
   const isHeld =
     hasProofs && (verdict.kind === 'refusal' || (verdict.kind === 'receipt' && verdict.verdict === 'signed'))
   if (!('missing' in verdict) && !isHeld) return { verdict }
-  const known = await (isHeld ? policy().catch(() => undefined) : policy())
-  if (known === undefined) return { verdict }
+  const known = await policy().catch((error: unknown) => {
+    // Without one the file is told as far as it speaks for itself.
+    if (failureOf(error).exitCode === exitCodes.notJudged) return failureOf(error).message
+    throw error
+  })
+  if (typeof known === 'string') return isHeld ? { verdict } : { verdict, lack: known }
   const all = { file: kind, beside: beside(known.policy) }
   return { verdict: judgeFile(bytes, { policy: known.policy, signer, nowMs }, all), known }
 }
@@ -148,7 +168,7 @@ async function judgedByLedger(
   if (promise === undefined || !isReceipt || ('missing' in alone && alone.missing === 'policy')) return undefined
   const { evidenceOf, readLedgers } = await import('./verify-receipt.ts')
   const reading = await readLedgers(promise, judging).catch((error: unknown) => {
-    const judged = told(alone as PromiseFile, known.name) // it has a promise
+    const judged = told(alone as PromiseFile, knownOf(judging, known)) // it has a promise
     // Where the ledger has shown no head it is as the files have it, and what is good by them also where it cannot be reached.
     const { exitCode } = failureOf(error)
     const isOpen = judged.code === exitCodes.done || exitCode === exitCodes.notJudged
@@ -164,7 +184,7 @@ async function judgedByLedger(
   }
   const trust = { policy: known.policy, signer: options.signer, nowMs }
   const verdict = judgeFile(bytes, trust, { file: kind, beside }) as PromiseFile // of the same file
-  const judged = told(verdict, known.name)
+  const judged = told(verdict, knownOf(judging, known))
   const unread = reading.unread.length > 0 ? [...reading.unread] : undefined
   const receipt = kind.kind === 'receipt' ? kind.document : (kind.document.get('receipt') as JsonObject) // it was read
   const evidence = verdict.verdict === 'promise broken' ? await evidenceOf(verdict, receipt, reading) : undefined
@@ -173,15 +193,23 @@ async function judgedByLedger(
 
 type PromiseFile = FileVerdict & { readonly kind: ReceiptKind }
 
-function ofAnswer({ verdict, reproduction, open, failure }: CheckedAnswer): Judged {
+function ofAnswer(checked: CheckedAnswer): Judged {
+  const { verdict, reproduction, failure } = checked
   const bundle = reproduction?.bundle
-  if (failure !== undefined) return { ...failed(failure), facts: { bundle } }
+  const report = reportOf(checked)
+  if (failure !== undefined) return { ...failed(failure), report, facts: { bundle } }
   const signer = verdict.ok ? verdict.signer : undefined
-  return { verdict: 'verified', code: exitCodes.done, reason: open, facts: { signer, bundle } }
+  return { verdict: 'verified', code: exitCodes.done, reason: lackOf(checked), report, facts: { signer, bundle } }
+}
+
+/** Proofs of a ledger in a bundle that no policy judges. */
+function lackOf({ bundle }: CheckedAnswer): string | undefined {
+  const open = bundle?.lack === undefined ? 0 : bundle.ledger.filter(({ verdict }) => verdict === 'not judged').length
+  return open === 0 ? undefined : `proofs of a ledger in the bundle: ${open}; --policy FILE judges them`
 }
 
 /** With the time of a proof, where that was checked. Throws DecodeError where its time stamp is not good. */
-async function timed(verdict: FileVerdict, judged: Judged, { trusted, options }: FileJudging): Promise<Judged> {
+async function timed(verdict: FileVerdict, judged: Judged, { trusted, options, changes }: FileJudging): Promise<Judged> {
   if (verdict.kind !== 'proof' || !('facts' in verdict)) return judged
   const { stamp } = verdict
   if (stamp === undefined) {
@@ -194,7 +222,9 @@ async function timed(verdict: FileVerdict, judged: Judged, { trusted, options }:
   const { checkTimestamp, UnknownAuthority } = await import('../../libraries/ledger/timestamp-trust.ts')
   try {
     const { atMs, authority } = await checkTimestamp(stamp.token, stamp.text, trusted)
-    return { ...judged, facts: { ...judged.facts, timestamp: objectOf({ at: timeText(atMs), authority }) } }
+    const stamped = told(verdict, { ...defined({ changes }), isNamed: options.signer !== undefined, stamp: { at: timeText(atMs), authority } })
+    const facts = { ...judged.facts, timestamp: objectOf({ at: timeText(atMs), authority }) }
+    return { ...judged, facts, ...defined({ report: stamped.report }) }
   } catch (error) {
     if (!(error instanceof UnknownAuthority)) throw error
     const reason = `Its time stamp is of an authority that no certificate of ${options.tsaCa} vouches for.`

@@ -17,7 +17,7 @@ export async function verify(context: CommandContext, files: Args, options: Veri
   if (files.length > 1) return await verifyMany(context, files, options)
   if (options.bundle === true || (await isTar(file))) {
     const { checkBundleFile } = await import('./verify-bundle.ts')
-    return tell(context, await checkBundleFile(context, file, options))
+    return tell(context, await checkBundleFile(context, file, options), { ...options, file })
   }
   const bytes = await readGiven(file)
   if (!isAnswer(bytes)) {
@@ -25,7 +25,7 @@ export async function verify(context: CommandContext, files: Args, options: Veri
     const kind = kindOfFile(bytes)
     if (kind.kind !== 'other') return await verifyMany(context, files, options, { bytes, kind })
   }
-  return tell(context, await checkAnswer(context, bytes, { ...options, file }))
+  return tell(context, await checkAnswer(context, bytes, { ...options, file }), { ...options, file })
 }
 
 async function verifyMany(

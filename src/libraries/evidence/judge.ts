@@ -11,7 +11,7 @@ import { type OfflineVerdict, verifyOffline } from '../proof/verify.ts'
 import { answerReport, failedReport, findingsAlone } from './answer-report.ts'
 import { ledgerReport } from './ledger-report.ts'
 import { otherReport } from './other-file.ts'
-import { changeRemark, type Report } from './report.ts'
+import type { Report } from './report.ts'
 
 /** Whom the reader trusts. Nothing of it comes from the files. */
 export interface Reader {
@@ -40,12 +40,11 @@ export function judgeEvidence(files: readonly Uint8Array[], reader: Reader): (Ju
   const beside = besideOf(proofs, policy)
   const apart = new Set<Uint8Array>()
   const judged = files.map((bytes, at): Judged => {
-    const { changes } = textForm(bytes)
     const verdict = judgeFile(bytes, reader, { ...(kinds[at] && { file: kinds[at] }), beside })
     if (verdict.kind === 'other') return judgeOther(bytes, files, { reader, apart })
-    const report = ledgerReport(verdict, known)
+    const report = ledgerReport(verdict, { ...known, changes: textForm(bytes).changes })
     const due = 'missing' in verdict && verdict.missing === 'ledger' ? verdict.facts.receiptId : undefined
-    return { report: { ...report, remarks: changeRemark(changes) }, ...defined({ due }) }
+    return { report, ...defined({ due }) }
   })
   return judged.map((one, at) => (apart.has(files[at] ?? new Uint8Array()) ? undefined : one))
 }

@@ -7,7 +7,7 @@ import type { BlockFacts, BoundTimestamp, ProofFacts } from '../ledger/judge-pro
 import type { ReceiptFacts, SignerFacts } from '../ledger/judge-receipt.ts'
 import { type HeadFacts, type Witnessed, witnessedText } from '../ledger/open-head.ts'
 import type { Quorum } from '../ledger/policy.ts'
-import { alteredReport, bareReport, type Line, onlySigner, onlyStored, type Report } from './report.ts'
+import { alteredReport, bareReport, changeRemark, type Line, noTime, onlySigner, onlyStored, type Report } from './report.ts'
 import { firstCell } from './rows.ts'
 
 export type LedgerVerdict = Exclude<FileVerdict, { readonly kind: 'other' }>
@@ -18,6 +18,8 @@ export interface Known {
   readonly node?: string | undefined
   /** The reader has named the key that must have signed. */
   readonly isNamed: boolean
+  /** What a transport of texts has changed. */
+  readonly changes?: readonly string[]
   /** What came of a time stamp that was checked. */
   readonly stamp?: { readonly at: string; readonly authority: string }
 }
@@ -33,6 +35,10 @@ const names: Readonly<Record<LedgerVerdict['kind'], string>> = {
 }
 
 export function ledgerReport(verdict: LedgerVerdict, known: Known): Report {
+  return { ...reportOf(verdict, known), remarks: changeRemark(known.changes ?? []) }
+}
+
+function reportOf(verdict: LedgerVerdict, known: Known): Report {
   const what = nameOf(verdict)
   if (verdict.verdict === 'altered') return alteredReport(what, [notSigned, sentence(verdict.reason)])
   if (verdict.verdict === 'impossible') {
@@ -173,8 +179,10 @@ function lineOf(name: string, value: JsonValue | undefined): Line[] {
   return value === undefined ? [] : [[name, firstCell(value)]]
 }
 
+/** Both forms of a proof have the same order of columns. */
 function rowOf(record: JsonObject): NonNullable<Report['rows']> {
-  return { columns: [...record.keys()], rows: [[...record.values()].map(firstCell)], total: 1 }
+  const columns = [...record.keys()].sort()
+  return { columns, rows: [columns.map((name) => firstCell(record.get(name)))], total: 1 }
 }
 
 function witnessLines(witnessed: readonly Witnessed[]): Line[] {
@@ -189,7 +197,8 @@ function timesOf(lines: readonly Line[], stamp: BoundTimestamp | undefined, know
         ? []
         : [['time stamp', 'there, and not checked']]
   const all = [...lines, ...stamped]
-  return all.some(([name]) => name.startsWith('witness ') || known.stamp !== undefined) ? all : [...all, ['', onlySigner]]
+  if (known.stamp !== undefined || all.some(([name]) => name.startsWith('witness '))) return all
+  return [...all, ['', all.length === 0 ? noTime : onlySigner]]
 }
 
 function stampAdvice(stamp: BoundTimestamp | undefined, known: Known): string[] {

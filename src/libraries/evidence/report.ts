@@ -67,8 +67,9 @@ export function alteredReport(what: string, why: readonly string[]): Report {
 /** Of files that came by mail or through an editor. */
 export function changeRemark(changes: readonly string[]): string[] {
   if (changes.length === 0) return []
-  return [`The file has ${changes.join(', ')}: a transport of texts put that there. It was judged without.`]
+  return [`A transport of texts has changed the file (${changes.join(', ')}). It was judged by its content.`]
 }
 
 export const onlyStored = 'That what was recorded is true: a proof binds what was stored, not what happened.'
 export const onlySigner = 'No time is shown by anybody but the signer.'
+export const noTime = 'No time is shown: no witness has signed, and there is no time stamp.'

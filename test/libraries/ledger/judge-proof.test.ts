@@ -2,6 +2,7 @@
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { textForm } from '../../../src/libraries/base/text-form.ts'
 import { decodeUtf8, utf8 } from '../../../src/libraries/base/bytes.ts'
 import { judgeProof, type ProofVerdict } from '../../../src/libraries/ledger/judge-proof.ts'
 import { parsePolicy } from '../../../src/libraries/ledger/policy.ts'
@@ -134,9 +135,9 @@ test('a document goes to bytes and back, in one spelling', () => {
   }
 })
 
-/** What a changed file must still have: its lines before the signatures, and the ledger's own, once or more. */
+/** What a changed file must still have, whatever a transport of texts did: its lines before the signatures, and the ledger's own, once or more. */
 function boundLines(text: string): readonly unknown[] {
-  const lines = text.split('\n')
+  const lines = decodeUtf8(textForm(utf8(text)).bytes).split('\n')
   const isSignature = (line: string): boolean => line.startsWith('— ')
   return [lines.filter((line) => !isSignature(line)), new Set(lines.filter((line) => line.startsWith(`— ${origin} `)))]
 }

@@ -100,7 +100,7 @@ describe('a policy', () => {
     [2, 'quorum none\nquorum none'],
     [1, 'quorum none # of them'],
     [1, 'Quorum none'],
-    [1, 'quorum none\r'],
+    [1, 'quorum no\rne'],
     [1, 'quorum\u00a0none'],
     [1, 'quorum none\u007f'],
   ])('names line %i of %j', (line, text) => {
