@@ -42,7 +42,7 @@ export function answerReport({ verdict, findings, bundle, ranBy }: AnswerFacts):
     ...bareReport({
       what: of,
       verdict: isOpen ? proofs.verdict : 'verified',
-      headline: `Unchanged since it was signed${by}${isOpen ? ', but not in the ledger as the policy asks' : ''}`,
+      headline: `Unchanged since it was signed${by}${bundle === undefined ? '' : ', in a bundle that is whole'}${isOpen ? ', but not in the ledger as the policy asks' : ''}`,
       why: proofs.faults,
     }),
     about: aboutLines(findings),

@@ -1,5 +1,5 @@
-// What is said of a file of evidence, in the order in which every judge says it: the verdict, what it is about, who signed, when, what
-// was checked and what was not. A report is texts alone: whoever shows it decides how it looks, and escapes it.
+// What is said of a file of evidence, in the order in which every judge says it: the verdict, its rows and what they are about, who
+// signed, when, what was checked and what was not. A report is texts alone: whoever shows it decides how it looks, and escapes it.
 
 import type { FirstRows } from './rows.ts'
 
@@ -35,8 +35,8 @@ export interface Report {
   readonly headline: string
   /** Why, and what to do next, where the verdict is not the whole answer. */
   readonly why: readonly string[]
-  readonly about: readonly Line[]
   readonly rows?: ShownRows
+  readonly about: readonly Line[]
   readonly signed: readonly Line[]
   readonly when: readonly Line[]
   readonly checked: readonly string[]

@@ -73,7 +73,7 @@ describe.skipIf(chromium === undefined)('a bundle on verify.html in Chromium', (
       headline: '✓ Unchanged since it was signed, in a bundle that is whole',
     })
     expect(text).toMatch(/all their 1500 rows. Nothing is missing, changed or added/)
-    expect(text).toMatch(/up to block f1620\w+, made 20/)
+    expect(text).toMatch(/Block of acme\/a made\s+20/)
     expect(text).toContain('must run the question again')
     expect(text).toContain('proofstream verify --bundle FILE')
     expect((await choose(bundle, live.node.did)).headline).toContain('by the key that you named, in a bundle')
@@ -112,7 +112,7 @@ describe.skipIf(chromium === undefined)('a bundle on verify.html in Chromium', (
     if (first === undefined || saved === undefined || engine === undefined) throw new Error('a bundle begins so')
     const needs = `To run this query again takes DuckDB ${engineVersion}: proofstream engine add ${engineVersion}`
     expect((await choose(bundle)).text).toContain(needs)
-    const summary = (await page.evaluate("document.querySelector('#verdict details').textContent")) as string
+    const summary = (await page.evaluate("[...document.querySelectorAll('#verdict details')].at(-1).textContent")) as string
     expect(summary).toContain('@duckdb/node-api@')
     expect(summary).toMatch(/linux-x64[0-9a-f]{64}/)
     const other = Buffer.from(Buffer.from(engine.bytes).toString().replace(needs, 'Send your rows to example.org'))

@@ -23,8 +23,8 @@ export function reportContent(report: Report): HTMLElement[] {
   return [
     element('p', 'hint', cleanText(`The file is ${what}.`)),
     ...why.map((text) => element('p', '', cleanText(text))),
-    ...part('What it is about', pairs(about)),
     ...(rows === undefined ? [] : rowsTable(rows)),
+    ...part('What it is about', pairs(about)),
     ...part('Who signed', pairs(signed)),
     ...part('When', pairs(when)),
     ...part('Checked', list(checked)),
