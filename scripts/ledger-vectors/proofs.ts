@@ -5,7 +5,7 @@ import { noteOf, signNote } from '../../src/libraries/ledger/note.ts'
 import type { ProofDocument } from '../../src/libraries/ledger/proof-document.ts'
 import { verifierKey, verifierKeyText } from '../../src/libraries/ledger/verifier-key.ts'
 import { keyText, signer, smallOrderSigner } from '../../test/libraries/ledger/keys.ts'
-import { SmallTree, statementOf } from '../../test/libraries/ledger/small-node.ts'
+import { didOf, signedDocument, SmallTree, statementOf } from '../../test/libraries/ledger/small-node.ts'
 import {
   A,
   log,
@@ -24,6 +24,7 @@ import {
   none,
   proofs,
   originA,
+  block,
   other,
   next,
 } from './model.ts'
@@ -105,6 +106,37 @@ const unsignedStatement = statementOf(7, { ...A, signedBy: 8 })
 const forgedTree = new SmallTree(originA, 1, [unsignedStatement])
 add('proof of a statement that another key than its node has signed', 'altered', [
   forgedTree.text(unsignedStatement.documents.statement),
+])
+
+// Of version 2.
+const signedRow = signedDocument(next.documents.row)
+const signedBatch = signedDocument(next.documents.batch)
+for (const [name, document] of [['row', signedRow], ['batch', signedBatch]] as const) {
+  add(`proof of a ${name} of which the node says more`, 'included', [tree.text(document)])
+  add(`proof of a ${name} of which the node says more, as JSON`, 'included', [tree.json(document)])
+}
+const byNode = { signer: didOf(7) }
+add('proof of a row of which the named node says more', 'included', [tree.text(signedRow)], byNode)
+add('proof of a row of which another than the named node says more', 'altered', [tree.text(signedRow)], { signer: didOf(8) })
+add('proof of a row of which no node says more, with one named', 'included', [tree.text(next.documents.row)], byNode)
+add('proof of a row of which the node says more, without a policy', 'not judged: policy', [tree.text(signedRow)], none)
+add('proof of a row of which the node says more of another entry', 'altered', [
+  tree.text({ ...signedRow, signed: signedDocument(block.documents.row).signed ?? new Map() }),
+])
+add('proof of a row whose block time is changed', 'altered', [
+  extraOf(signedRow, (json) => json.replace('2026-05-28T20:19:59.123Z', '2026-05-28T20:19:58.123Z')),
+])
+add('proof of a row whose block time is none', 'altered', [
+  tree.text(signedDocument(next.documents.row, 7, { blockTime: '2026-05-28' })),
+])
+add('proof of a row of which the node says one more thing', 'altered', [
+  tree.text(signedDocument(next.documents.row, 7, { block: 'f1620' })),
+])
+add('proof of a row of version 1 of which the node says more', 'altered', [
+  extraOf(signedRow, (json) => json.replace('"v":2', '"v":1')),
+])
+add('proof of a row of version 2 of which the node says no more', 'altered', [
+  extraOf(next.documents.row, (json) => json.replace('"v":1', '"v":2')),
 ])
 
 // Heads.

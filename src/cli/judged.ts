@@ -78,9 +78,9 @@ function proofMembers(facts: ProofFacts): Judged['facts'] {
     const { node, time, retired } = facts.statement
     return { ...of, node, time, retired: retired.map(objectOf) }
   }
-  const { dataset, sequence, block, record } = facts
+  const { dataset, sequence, block, record, signed } = facts
   const shown = record && objectOf({ value: record.value, index: record.index, count: record.count })
-  return { ...of, dataset, sequence, block, record: shown }
+  return { ...of, dataset, sequence, block, record: shown, signed: signed && objectOf({ ...signed }) }
 }
 
 function headMembers({ ledger: { origin, size, root }, quorum, witnessed }: HeadFacts): NonNullable<Judged['facts']> {

@@ -7,7 +7,9 @@ import { must } from '../../libraries/base/assert.ts'
 import { timeText } from '../../libraries/base/clock.ts'
 import { defined } from '../../libraries/base/collections.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
+import type { JsonObject } from '../../libraries/base/json/value.ts'
 import { proofJsonText } from '../../libraries/ledger/proof-document.ts'
+import { signRecord } from '../../libraries/ledger/signed-record.ts'
 import { maxExtraLine, tlogProofText } from '../../libraries/ledger/tlog-proof.ts'
 import { can } from '../../node/access/scopes.ts'
 import { viewAt } from '../../node/answers/pin.ts'
@@ -70,8 +72,8 @@ export function registerProofs(app: FastifyInstance, { context, answers }: Proof
       const { chain } = await datasetOf(context.catalog, request, 'read')
       const { offset } = request.params as { offset: string } // validated above
       const ledger = await answers
-      const by = callerKey(request)
-      return await sendProof(request, reply, { ledger, proven: await proveRow(ledger, { chain, by }, Number(offset)) })
+      const of = { chain, by: callerKey(request), nodeKey: context.nodeKey }
+      return await sendProof(request, reply, { ledger, proven: await proveRow(ledger, of, Number(offset)) })
     },
   )
 }
@@ -88,37 +90,40 @@ export function registerReceiptProofs(app: FastifyInstance, { context, answers }
         return (sender !== undefined && sender === principal.tokenId) || can(principal, 'read', dataset)
       })
       const ledger = await answers
-      return await sendProof(request, reply, { ledger, proven: await proveBatch(ledger, found, callerKey(request)) })
+      return await sendProof(request, reply, { ledger, proven: await proveBatch(ledger, found, { by: callerKey(request), nodeKey: context.nodeKey }) })
     },
   )
 }
 
 type FoundReceipt = Awaited<ReturnType<GatewayContext['gateway']['receipt']>>
 
+/** Whom a proof is made for, and with which key. */
+type For = Pick<RecordsIn, 'by' | 'nodeKey'>
+
 async function proveBatch(
   ledger: Answers,
   { receipt, chain, batchId }: FoundReceipt,
-  by: readonly string[],
+  { by, nodeKey }: For,
 ): Promise<Proven> {
   const { status, records } = receipt
   if (status === 'accepted') return { kind: 'not yet' }
   if (status === 'lost') return never('The batch is lost: no block has it, and none will.')
   const block = receipt.block && chain.blocks.at(receipt.block.sequence)
   if (block === undefined || records.received === 0) return never('A batch without records is in no block.')
-  const of = { records: ledger.records, chain, block, by }
+  const of = { records: ledger.records, chain, block, by, nodeKey }
   return await ledger.prove(chain.name, block, batchShown(of, batchId, receipt))
 }
 
 async function proveRow(
   ledger: Answers,
-  { chain, by }: { readonly chain: DatasetChain; readonly by: readonly string[] },
+  { chain, by, nodeKey }: For & { readonly chain: DatasetChain },
   offset: number,
 ): Promise<Proven> {
   const { rows } = chain.head
   if (offset >= rows) return never(`'${chain.name.alias}' has ${rows} rows, and none with the offset ${offset}.`)
   const slice = must(chain.slices.at(chain.slices.numberWith(offset)), 'a slice has the row')
   const block = must(chain.blocks.at(slice.sequence), 'a block has the slice')
-  return await ledger.prove(chain.name, block, rowShown({ records: ledger.records, chain, block, by }, offset))
+  return await ledger.prove(chain.name, block, rowShown({ records: ledger.records, chain, block, by, nodeKey }, offset))
 }
 
 /** Sends a proof. Throws NodeErrors `NoSuchProof`, `NotYetInLedger`. */
@@ -155,6 +160,8 @@ function notYet({ stepSeconds }: Answers, { byMs, what = 'The batch is in no blo
 
 /** Where the record is. */
 interface RecordsIn {
+  /** What the node says beside the entry is signed with it. */
+  readonly nodeKey: HttpContext['nodeKey']
   /** Key of the caller, by whom proofs take turns. */
   readonly by: readonly string[]
   readonly records: BlockRecords
@@ -163,7 +170,7 @@ interface RecordsIn {
 }
 
 /** What the proof of a batch shows, which has this id and receipt. */
-function batchShown({ records, by, ...of }: RecordsIn, batchId: string, receipt: Receipt): Shown {
+function batchShown({ records, by, nodeKey, ...of }: RecordsIn, batchId: string, receipt: Receipt): Shown {
   return async ({ any, secret }) => {
     const { batchRoot } = blockEntry(any.entry)
     if (equalBytes(batchRoot, noRoot)) return never('Its block has no root of batches in the ledger.')
@@ -171,19 +178,26 @@ function batchShown({ records, by, ...of }: RecordsIn, batchId: string, receipt:
     const { shown } = demandRoot(await records.inTurn(by, () => records.batches({ ...of, secret }, wanted)), batchRoot)
     if (shown === undefined) return never('Its block has these records from another batch.')
     const { record, place } = shown
-    return { ...any, kind: 'batch', record, salt: batchSalt(secret, place.index), ...place }
+    const signed = said(any.entry, of, nodeKey)
+    return { ...any, kind: 'batch', record, salt: batchSalt(secret, place.index), ...place, signed }
   }
 }
 
 /** What the proof of a row shows. */
-function rowShown({ records, by, ...of }: RecordsIn, offset: number): Shown {
+function rowShown({ records, by, nodeKey, ...of }: RecordsIn, offset: number): Shown {
   return async ({ any, secret }) => {
     const { rowRoot } = blockEntry(any.entry)
     if (equalBytes(rowRoot, noRoot)) return noRows(of.chain)
     const { shown } = demandRoot(await records.inTurn(by, () => records.rows({ ...of, secret }, offset)), rowRoot)
     if (shown === undefined) return never('Its block has no such row.')
-    return { ...any, kind: 'row', record: shown.record, salt: rowSalt(secret, offset), ...shown.place }
+    const signed = said(any.entry, of, nodeKey)
+    return { ...any, kind: 'row', record: shown.record, salt: rowSalt(secret, offset), ...shown.place, signed }
   }
+}
+
+/** What the node says of a record beside its entry. */
+function said(entry: Uint8Array, { chain, block }: Pick<RecordsIn, 'chain' | 'block'>, key: RecordsIn['nodeKey']): JsonObject {
+  return signRecord(entry, { dataset: chain.name.alias, blockTime: block.systemTime }, key)
 }
 
 function noRows({ name: { alias, proofs } }: DatasetChain): Never {

@@ -94,6 +94,7 @@ export function policyAdvice(reason: string, origin: string, { node }: Pick<Know
   ]
 }
 
+const nodeSays = 'The name of the dataset and when the block was made: that is the word of the signer.'
 const notSigned = 'It is not what was signed, or it contradicts itself.'
 const headIsSigned = 'The head is signed by the ledger, with the key that the policy has for it.'
 const signatureIsGood = 'The signature is good, by the strictest rule.'
@@ -108,9 +109,10 @@ type ProofVerdict = Exclude<LedgerVerdict & { readonly kind: 'proof' }, { readon
 function proofReport(what: string, verdict: ProofVerdict, known: Known): Report {
   const facts = 'facts' in verdict ? verdict.facts : verdict.said
   const { ledger } = facts
-  const shown = { ...bareReport({ what, ...proofHead(verdict, known) }), ...aboutProof(facts) }
+  const shown = { ...bareReport({ what, ...proofHead(verdict, known) }), ...aboutProof(facts, known) }
   const place = 'Its hashes lead from the entry to the root of the head.'
   const isJudged = verdict.verdict !== 'not judged'
+  const signed = facts.kind === 'statement' ? undefined : facts.signed
   return {
     ...shown,
     signed: [...shown.signed, ['ledger', isJudged ? `${ledger.origin}, a key of the policy` : `${ledger.origin}, it says; nobody has looked`]],
@@ -120,7 +122,7 @@ function proofReport(what: string, verdict: ProofVerdict, known: Known): Report 
       ...(facts.kind === 'statement' ? ['The statement is that of the entry, and signed by its node.'] : [`The ${facts.kind} is that of the entry.`]),
       ...(isJudged ? [headIsSigned] : []),
     ],
-    open: [...(isJudged ? [] : ['Whether the ledger has signed the head, and which witnesses have.']), ...stampAdvice(verdict.stamp, known), onlyStored],
+    open: [...(signed === undefined ? [] : [...whose({}, known), nodeSays]), ...(isJudged ? [] : ['Whether the ledger has signed the head, and which witnesses have.']), ...stampAdvice(verdict.stamp, known), onlyStored],
     hashes: [...shown.hashes, ['root of the ledger', base64Text(ledger.root)]],
   }
 }
@@ -136,7 +138,7 @@ function proofHead(verdict: ProofVerdict, known: Known): Pick<Report, 'verdict' 
   }
 }
 
-function aboutProof(facts: ProofFacts): Pick<Report, 'about' | 'signed' | 'when' | 'hashes'> & Partial<Pick<Report, 'rows'>> {
+function aboutProof(facts: ProofFacts, known: Known): Pick<Report, 'about' | 'signed' | 'when' | 'hashes'> & Partial<Pick<Report, 'rows'>> {
   const { ledger } = facts
   const entry: Line = ['entry', `${ledger.index} of ${ledger.size} of ${ledger.origin}`]
   if (facts.kind === 'statement') {
@@ -148,13 +150,13 @@ function aboutProof(facts: ProofFacts): Pick<Report, 'about' | 'signed' | 'when'
       hashes: [],
     }
   }
-  const { kind, dataset, sequence, block, record } = facts
+  const { kind, dataset, sequence, block, record, signed } = facts
   const place: Line[] = record === undefined ? [] : [['place', `${record.index + 1} of ${record.count} in its block`]]
   return {
-    about: [['dataset', dataset], ['block', `${sequence} of its chain`], ...(kind === 'batch' ? batchLines(facts) : []), ...place, entry],
+    about: [['dataset', signed === undefined ? dataset : `${signed.dataset} (${dataset})`], ['block', `${sequence} of its chain`], ...(kind === 'batch' ? batchLines(facts) : []), ...place, entry],
     ...(kind === 'row' && record !== undefined && { rows: rowOf(record.value) }),
-    signed: [],
-    when: [],
+    signed: signed === undefined ? [] : signerLines(signed, known),
+    when: signed === undefined ? [] : [['block made', signed.blockTime]],
     hashes: [
       ...(block === undefined ? [] : [['block', block] as const]),
       ...(kind === 'batch' ? [...lineOf('body', record?.value.get('bodyHash')), ...lineOf('batch', record?.value.get('id'))] : []),

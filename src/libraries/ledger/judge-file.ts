@@ -84,7 +84,7 @@ export function judgeFile(
   try {
     switch (kind) {
       case 'proof':
-        return { kind, ...judgeProof(file.document ?? bytes, trust.policy) }
+        return { kind, ...ofSigner(judgeProof(file.document ?? bytes, trust.policy), trust) }
       case 'head':
         return judgeHead(textForm(bytes).bytes, trust.policy)
       case 'statement': {
@@ -115,6 +115,13 @@ function withoutEnd(bytes: Uint8Array): Uint8Array {
 function demandSigner<T extends { readonly signer: string }>(signed: T, { signer }: Trust): T {
   if (signer === undefined || signer === signed.signer) return signed
   throw new DecodeError('signature', `it is of ${signed.signer}, not of ${signer}`)
+}
+
+/** A proof in which another than the expected signer speaks is altered. */
+function ofSigner(judged: ProofVerdict, trust: Trust): ProofVerdict {
+  const facts = 'facts' in judged ? judged.facts : 'said' in judged ? judged.said : undefined
+  if (facts !== undefined && facts.kind !== 'statement' && facts.signed !== undefined) demandSigner(facts.signed, trust)
+  return judged
 }
 
 function judgeHead(bytes: Uint8Array, policy: Policy | undefined): FileVerdict {

@@ -22,6 +22,7 @@ import {
   type RecordDocument,
 } from './proof-document.ts'
 import { isBelow, recordLeaf } from './roots.ts'
+import { openRecord, type SignedRecord } from './signed-record.ts'
 import { parseStatement, type SignedStatement } from './statement.ts'
 import { checkInclusion, leafHash } from './tree.ts'
 import { parseTlogProof, type TlogProof } from './tlog-proof.ts'
@@ -46,6 +47,8 @@ export interface BlockFacts extends PlaceFacts {
   readonly block?: string
   /** The batch or the row, and its place among those of the block. */
   readonly record?: { readonly value: JsonObject; readonly index: number; readonly count: number }
+  /** What the node says of it beside that. */
+  readonly signed?: SignedRecord
 }
 
 /** What the proof of a statement shows. */
@@ -241,8 +244,9 @@ function shownBy(document: ProofDocument, entry: Entry): Shown {
   const shown = { kind, dataset: dataset.id, sequence: entry.sequence }
   if (kind !== 'block') {
     if (!isOfEntry(document, entry)) refuse(`has no such ${kind}`)
-    const { record: value, index, count } = document
-    return { ...shown, record: { value, index, count } }
+    const { record: value, index, count, signed } = document
+    const said = signed === undefined ? {} : { signed: openRecord(signed, document.entry) }
+    return { ...shown, record: { value, index, count }, ...said }
   }
   const { block } = document
   if (!equalBytes(blockTag(block.salt, block.hash), entry.blockTag)) refuse('is of another block')

@@ -30,6 +30,8 @@ export interface RecordDocument extends AnyDocument {
   readonly index: number
   readonly count: number
   readonly path: readonly Uint8Array[]
+  /** What the node says beside that (signed-record.ts). A document with it has version 2. */
+  readonly signed?: JsonObject
 }
 
 /** What the node says of itself, with its signature. */
@@ -61,6 +63,8 @@ export interface ProofJson {
 }
 
 const version = 1
+/** Of documents with `signed`. */
+const signedVersion = 2
 const what = 'proof'
 
 export const hashText = map(text(/^[0-9a-f]{64}$/), (hex) => fromHex(hex) ?? refuse('is not hex'))
@@ -82,7 +86,7 @@ const blockShape = object({
   block: object({ hash: text(hashPattern), salt: hashText }),
 })
 const statementShape = object({ v: natural, kind: oneOf('statement'), entry: bytesText, statement: anyObject })
-const recordShape = object({
+const recordMembers = {
   ...anyMembers,
   kind: oneOf('batch', 'row'),
   record: anyObject,
@@ -90,7 +94,9 @@ const recordShape = object({
   index: natural,
   count: natural,
   path: list(pathHash),
-})
+}
+const recordShape = object(recordMembers)
+const signedRecordShape = object({ ...recordMembers, signed: anyObject })
 const ledgerShape = object({
   index: natural,
   hashes: list(pathHash),
@@ -106,8 +112,9 @@ function plainDocument(document: ProofDocument): Record<string, unknown> {
   const { id, salt: datasetSalt } = document.dataset
   const any = { ...head, dataset: { id, salt: toHex(datasetSalt) } }
   if (kind === 'block') return { ...any, block: { hash: document.block.hash, salt: toHex(document.block.salt) } }
-  const { record, salt, index, count, path } = document
-  return { ...any, record, salt: toHex(salt), index, count, path: path.map(base64Text) }
+  const { record, salt, index, count, path, signed } = document
+  const shown = { ...any, record, salt: toHex(salt), index, count, path: path.map(base64Text) }
+  return signed === undefined ? shown : { ...shown, v: signedVersion, signed }
 }
 
 /** The bytes of an `extra` line. */
@@ -160,6 +167,11 @@ export function readProofJson(value: JsonObject): ProofJson {
 
 function readDocument(value: JsonValue): ReadDocument {
   const { v, kind } = readShape(what, marks, value)
+  const isRecord = kind === 'batch' || kind === 'row'
+  if (v === signedVersion && isRecord) {
+    const { v: _, ...document } = readShape(what, signedRecordShape, value)
+    return document
+  }
   if (v !== version) return { kind: 'newer' }
   if (kind === 'block') {
     const { v: _, ...document } = readShape(what, blockShape, value)
@@ -169,7 +181,7 @@ function readDocument(value: JsonValue): ReadDocument {
     const { v: _, ...document } = readShape(what, statementShape, value)
     return document
   }
-  if (kind !== 'batch' && kind !== 'row') return { kind: 'newer' }
+  if (!isRecord) return { kind: 'newer' }
   const { v: _, ...document } = readShape(what, recordShape, value)
   return document
 }

@@ -12,9 +12,10 @@ import { cosign } from '../../../src/libraries/ledger/cosignature.ts'
 import { blockTag, datasetTag, entryBytes } from '../../../src/libraries/ledger/entry.ts'
 import { headText } from '../../../src/libraries/ledger/head.ts'
 import { noteOf, signNote } from '../../../src/libraries/ledger/note.ts'
-import { documentBytes, type ProofDocument, proofJsonText } from '../../../src/libraries/ledger/proof-document.ts'
+import { documentBytes, type ProofDocument, proofJsonText, type RecordDocument } from '../../../src/libraries/ledger/proof-document.ts'
 import { batchSalt, recordLeaf, recordsRoot, rowSalt } from '../../../src/libraries/ledger/roots.ts'
 import { allSecrets, blockSalt, datasetSaltOf, secretOf } from '../../../src/libraries/ledger/secrets.ts'
+import { recordDomain } from '../../../src/libraries/ledger/signed-record.ts'
 import { receiptDomain, refusalDomain, signDocument } from '../../../src/libraries/ledger/signed-document.ts'
 import { inclusionProof } from '../../../src/libraries/ledger/tile-proofs.ts'
 import { hashesByLevel, recordPlace } from '../../../src/libraries/ledger/tiled-tree.ts'
@@ -72,6 +73,13 @@ export function blockOf(number: number, sequence: number, changed = '') {
       row: { ...any, ...row.documentOf(1) },
     } satisfies Record<string, ProofDocument>,
   }
+}
+
+/** The document of a record with what the node with the key `node` says of it; `said` says otherwise. */
+export function signedDocument(document: RecordDocument, node = 7, said: object = {}): RecordDocument {
+  const entry = toHex(sha256(document.entry))
+  const record = { type: recordDomain, entry, dataset: 'me/lab', blockTime: '2026-05-28T20:19:59.123Z', ...said }
+  return { ...document, signed: signedBy(node, recordDomain, record) }
 }
 
 export type SmallBlock = ReturnType<typeof blockOf>
