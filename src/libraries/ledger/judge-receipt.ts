@@ -167,9 +167,9 @@ export function judgePromise(receipt: Promising, beside: Beside, trust: Trust): 
   const facts = { ...receipt, ...standing(named, trust) }
   const notOf = (reason: string) => ({ verdict: 'not judged', missing: 'signer', reason, facts }) as const
   if (boundBy === undefined) {
-    // All that it says is shown by the ledger: whoever said it.
-    const kept = becameOf(receipt, { beside, line: [], policy, nowMs: trust.nowMs })
-    if (everyFact.every((name) => kept.facts.shown?.includes(name))) {
+    // All that it says is shown by the ledger, whoever said it. A statement that names others is a doubt.
+    const kept = becameOf(receipt, { beside, line, policy, nowMs: trust.nowMs })
+    if (line.length === 0 && everyFact.every((name) => kept.facts.shown?.includes(name))) {
       return { ...kept, facts: { ...facts, ...kept.facts } }
     }
     const who = `Nothing says that ${signer} is the node of ${promise.ledger}.`
