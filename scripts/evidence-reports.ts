@@ -35,9 +35,17 @@ function policyOf(text: string | undefined): Policy | undefined | 'refused' {
 function reportsOf({ files, policy: text, signer, now }: Given) {
   const policy = policyOf(text)
   if (policy === 'refused') return undefined
-  const bytes = files.map((file) => (file.base64 === undefined ? utf8(file.text ?? '') : Buffer.from(file.base64, 'base64')))
+  const bytes = files.map((file) =>
+    file.base64 === undefined ? utf8(file.text ?? '') : Buffer.from(file.base64, 'base64'),
+  )
   const judged = judgeEvidence(bytes, { policy, signer, nowMs: Date.parse(now) })
-  return judged.map((one, at) => one && { code: verdictCodes[one.report.verdict], lines: reportLines(one.report, { file: files[at]?.name ?? '', verbose: true }) })
+  return judged.map(
+    (one, at) =>
+      one && {
+        code: verdictCodes[one.report.verdict],
+        lines: reportLines(one.report, { file: files[at]?.name ?? '', verbose: true }),
+      },
+  )
 }
 
 const named = (name: string): Given => {
@@ -51,13 +59,27 @@ function changed(name: string, how: string, change: (text: string) => string | U
   const vector = named(name)
   const files = vector.files.map((file) => {
     const made = change(file.text ?? '')
-    return typeof made === 'string' ? { name: file.name, text: made } : { name: file.name, base64: Buffer.from(made).toString('base64') }
+    return typeof made === 'string'
+      ? { name: file.name, text: made }
+      : { name: file.name, base64: Buffer.from(made).toString('base64') }
   })
   const { policy } = vector
-  return { ...vector, name: `${name}, ${how}`, files, ...(policy !== undefined && { policy: policy.replaceAll('\n', '\r\n') }) }
+  return {
+    ...vector,
+    name: `${name}, ${how}`,
+    files,
+    ...(policy !== undefined && { policy: policy.replaceAll('\n', '\r\n') }),
+  }
 }
 
-const texts = ['proof of a row', 'proof of a block as JSON', 'head', 'statement by itself', 'receipt with the proof of its batch', 'refusal']
+const texts = [
+  'proof of a row',
+  'proof of a block as JSON',
+  'head',
+  'statement by itself',
+  'receipt with the proof of its batch',
+  'refusal',
+]
 const ways: readonly (readonly [string, (text: string) => string | Uint8Array])[] = [
   ['with line ends of Windows', (text) => text.replaceAll('\n', '\r\n')],
   ['with a byte order mark', (text) => `\ufeff${text}`],
@@ -68,12 +90,19 @@ const ways: readonly (readonly [string, (text: string) => string | Uint8Array])[
 ]
 
 const now = '2026-06-01T00:00:00Z'
-const alone = (name: string, text: string, more: Partial<Given> = {}): Given => ({ name, files: [{ name: 'file', text }], now, ...more })
+const alone = (name: string, text: string, more: Partial<Given> = {}): Given => ({
+  name,
+  files: [{ name: 'file', text }],
+  now,
+  ...more,
+})
 
 const extras: readonly Given[] = [
   alone('answer', join),
   alone('answer by the key that is named', join, { signer: String(JSON.parse(join).proof.verificationMethod) }),
-  alone('answer by another than the one that is named', join, { signer: 'did:key:z6MkpTHR8VNsBxYAAWHut2Geadd9jSwuBV8xRoAnwWsdvktH' }),
+  alone('answer by another than the one that is named', join, {
+    signer: 'did:key:z6MkpTHR8VNsBxYAAWHut2Geadd9jSwuBV8xRoAnwWsdvktH',
+  }),
   alone('answer with another row', join.replace(/"data":\[\[/, '"data":[["x"],[')),
   alone('policy as a file', named('head').policy ?? ''),
   alone('private key', '-----BEGIN PRIVATE KEY-----\nMC4CAQAw\n'),

@@ -44,6 +44,19 @@ add('receipt with the proof of its batch as JSON', 'included', withFirst(receipt
   ...bound.first,
   ...allShown,
 })
+const inOne = (more: object = {}): JsonObject => {
+  const all = [next.documents.batch, first.documents.statement].map((one) => JSON.parse(tree.json(one)) as object)
+  return object({ type: 'proofstream/receipt-with-proofs/1', receipt, proofs: all, policy: nobody, ...more })
+}
+add('receipt in one file with its proofs', 'included', [inOne()], { ...bound.first, ...allShown })
+add('receipt in one file with its proofs, without a policy but its own', 'not judged: policy', [inOne()], none)
+add('receipt in one file with a proof that is altered', 'altered', [
+  inOne({ proofs: [JSON.parse(tree.json(next.documents.batch).replace('committed', 'rejected'))] }),
+])
+add('receipt in one file with one more member', 'altered', [inOne({ signer: 'me' })])
+add('receipt in one file, not signed', 'impossible', [
+  inOne({ receipt: new Map([...receipt].filter(([name]) => name !== 'proof')) }),
+])
 add('receipt with the proof of its block', 'included', withFirst(receipt, proofs.block), {
   ...bound.first,
   ...blockShown,

@@ -111,13 +111,18 @@ add('proof of a statement that another key than its node has signed', 'altered',
 // Of version 2.
 const signedRow = signedDocument(next.documents.row)
 const signedBatch = signedDocument(next.documents.batch)
-for (const [name, document] of [['row', signedRow], ['batch', signedBatch]] as const) {
+for (const [name, document] of [
+  ['row', signedRow],
+  ['batch', signedBatch],
+] as const) {
   add(`proof of a ${name} of which the node says more`, 'included', [tree.text(document)])
   add(`proof of a ${name} of which the node says more, as JSON`, 'included', [tree.json(document)])
 }
 const byNode = { signer: didOf(7) }
 add('proof of a row of which the named node says more', 'included', [tree.text(signedRow)], byNode)
-add('proof of a row of which another than the named node says more', 'altered', [tree.text(signedRow)], { signer: didOf(8) })
+add('proof of a row of which another than the named node says more', 'altered', [tree.text(signedRow)], {
+  signer: didOf(8),
+})
 add('proof of a row of which no node says more, with one named', 'included', [tree.text(next.documents.row)], byNode)
 add('proof of a row of which the node says more, without a policy', 'not judged: policy', [tree.text(signedRow)], none)
 add('proof of a row of which the node says more of another entry', 'altered', [

@@ -87,6 +87,7 @@ const written: Readonly<Record<string, readonly PathKind[]>> = {
   tail: ['files'],
   export: ['files', 'directories'],
   prove: ['files', 'proofs'],
+  receipt: ['files'],
   bundle: ['bundles'],
 }
 

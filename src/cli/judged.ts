@@ -41,14 +41,25 @@ export interface Judging {
 
 /** The verdict that goes with a code of 10 and more. */
 export function wordOf(code: ExitCode): string {
-  return Object.entries(verdictCodes).find(([, one]) => one === code && one >= exitCodes.verificationFailed)?.[0] ?? 'failed'
+  return (
+    Object.entries(verdictCodes).find(([, one]) => one === code && one >= exitCodes.verificationFailed)?.[0] ?? 'failed'
+  )
 }
 
 /** A verdict as it is printed, with its code. */
-export function told(verdict: LedgerVerdict, { policy, ...known }: Known & { readonly policy?: string | undefined } = { isNamed: false }): Judged {
+export function told(
+  verdict: LedgerVerdict,
+  { policy, ...known }: Known & { readonly policy?: string | undefined } = { isNamed: false },
+): Judged {
   const reason = 'reason' in verdict ? verdict.reason : undefined
   const facts = { ...factsOf(verdict), policy }
-  return { verdict: verdict.verdict, code: verdictCodes[verdict.verdict], reason, facts, report: ledgerReport(verdict, known) }
+  return {
+    verdict: verdict.verdict,
+    code: verdictCodes[verdict.verdict],
+    reason,
+    facts,
+    report: ledgerReport(verdict, known),
+  }
 }
 
 function factsOf(verdict: LedgerVerdict): NonNullable<Judged['facts']> {

@@ -41,6 +41,7 @@ const code = {
   ingest: () => import('./commands/ingest.ts'),
   ledger: () => import('./commands/ledger.ts'),
   query: () => import('./commands/query.ts'),
+  signedReceipt: () => import('./commands/signed-receipt.ts'),
   verify: () => import('./commands/verify.ts'),
 } as const
 
@@ -288,5 +289,15 @@ function addReadCommands(program: Command, runner: Runner): void {
   program
     .command('receipt <id>')
     .description('show the outcome of a batch')
-    .action(runner(async (context, args) => (await code.facts()).showReceipt(context, args)))
+    .option(
+      '--signed',
+      'as the node signs it, with the proofs of the ledger and its policy: a file to hand on (-o FILE.json)',
+    )
+    .action(
+      runner<{ readonly signed?: boolean }>(async (context, args, { signed }) =>
+        signed === true
+          ? await (await code.signedReceipt()).saveSignedReceipt(context, args[0] ?? '')
+          : await (await code.facts()).showReceipt(context, args),
+      ),
+    )
 }

@@ -104,7 +104,9 @@ describe.concurrent('verify', () => {
     const table = await verify(good, changed, '--policy', policy, '-o', 'table')
     expect(table.stdout).toMatch(/^✗ Do not trust this file\n {2}changed\.tlog-proof: a proof of a ledger$/m)
     expect(table.stdout).toContain('The entry is not at this place of the tree.')
-    expect((await verify(good, '--policy', policy, '-o', 'table')).stdout).toMatch(/^ {2}entry +5 of 9 of node\.example/m)
+    expect((await verify(good, '--policy', policy, '-o', 'table')).stdout).toMatch(
+      /^ {2}entry +5 of 9 of node\.example/m,
+    )
     expect((await verify(good, '--policy', changed)).code).toBe(5)
   })
 

@@ -53,7 +53,11 @@ export interface CheckedAnswer {
 }
 
 /** Tells what was found. Throws why it does not hold. */
-export function tell(context: CommandContext, checked: CheckedAnswer, { file, verbose }: { readonly file: string; readonly verbose?: boolean }): number {
+export function tell(
+  context: CommandContext,
+  checked: CheckedAnswer,
+  { file, verbose }: { readonly file: string; readonly verbose?: boolean },
+): number {
   const { verdict, failure } = checked
   if (context.form === 'table') printReport(reportOf(checked), { file, ...defined({ verbose }) })
   else if (verdict.ok || verdict.outcome !== 'noProof') print(context, checked)

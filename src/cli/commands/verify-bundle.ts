@@ -75,7 +75,12 @@ function judgedProof(
   finding: BlockVerdict,
   known: KnownPolicy | undefined,
 ): { readonly shown: JsonObject; readonly failure: CommandFailure | undefined } {
-  const { verdict, code, reason = '', facts } = told({ kind: 'proof', ...finding }, { policy: known?.name, isNamed: false })
+  const {
+    verdict,
+    code,
+    reason = '',
+    facts,
+  } = told({ kind: 'proof', ...finding }, { policy: known?.name, isNamed: false })
   const { dataset, block } = finding
   const isGood = code === exitCodes.done || (known === undefined && verdict === 'not judged')
   const message = cleanText(`The ledger's proof of block ${block} of ${dataset}: ${verdict}, ${reason}.`)

@@ -7,12 +7,15 @@ import { timeText } from '../../libraries/base/clock.ts'
 import { defined } from '../../libraries/base/collections.ts'
 import { DecodeError } from '../../libraries/base/errors.ts'
 import { textForm } from '../../libraries/base/text-form.ts'
+import { type NamedKeys, namedKeys } from '../../libraries/evidence/keys.ts'
+import { suggestedIn } from '../../libraries/evidence/ledger-report.ts'
 import { bareReport, type Report } from '../../libraries/evidence/report.ts'
 import { kindOfFile, type LedgerFile } from '../../libraries/ledger/file-kind.ts'
 import { type FileVerdict, judgeFile, type ReceiptKind } from '../../libraries/ledger/judge-file.ts'
 import { type Beside, besideOf } from '../../libraries/ledger/judge-receipt.ts'
 import type { Policy } from '../../libraries/ledger/policy.ts'
 import type { TrustedCertificates } from '../../libraries/ledger/timestamp-trust.ts'
+import { openClient } from '../client.ts'
 import type { CommandContext } from '../context.ts'
 import { CommandFailure, exitCodes, failureOf, note } from '../failure.ts'
 import { isTar, readGiven } from '../given-file.ts'
@@ -34,6 +37,8 @@ type FileJudging = Judging & {
   readonly hasProofs: boolean
   /** What a transport of texts has changed in the file. */
   readonly changes?: readonly string[]
+  readonly suggested?: string | undefined
+  readonly keys: () => Promise<NamedKeys | undefined>
 }
 
 const columns = ['file', 'verdict', 'code', 'reason']
@@ -60,7 +65,10 @@ export async function verifyFiles(
   const proofs = evidence.flatMap((one) => (one?.kind.kind === 'proof' ? [one.bytes] : []))
   const beside = (by: Policy): Beside => (held ??= besideOf(proofs, by))
   const hasProofs = proofs.length > 0
-  const judging: FileJudging = { context, options, trusted, policy, beside, hasProofs, nowMs: systemClock.nowMs() }
+  let asked: Promise<NamedKeys | undefined> | undefined
+  const keys = async () => (options.offline === true ? undefined : await (asked ??= keysOfNode(context)))
+  const nowMs = systemClock.nowMs()
+  const judging: FileJudging = { context, options, trusted, policy, beside, hasProofs, keys, nowMs }
   const lines: JsonObject[] = []
   let code: number = exitCodes.done
   for (const [at, file] of files.entries()) {
@@ -110,7 +118,7 @@ async function judge(before: FileJudging, file: string, given: GivenFile | undef
   }
   const bytes = given?.bytes ?? (await readGiven(file))
   const kind = given?.kind ?? kindOfFile(bytes)
-  const judging = { ...before, changes: textForm(bytes).changes }
+  const judging = { ...before, changes: textForm(bytes).changes, suggested: suggestedIn(kind) }
   try {
     const { verdict, known, lack } = await judgedAlone({ bytes, kind }, judging)
     if (verdict.kind === 'other') return ofAnswer(await checkAnswer(context, bytes, { ...options, file }))
@@ -118,7 +126,7 @@ async function judge(before: FileJudging, file: string, given: GivenFile | undef
       const judged = await judgedByLedger({ bytes, kind }, verdict, { ...judging, known })
       if (judged !== undefined) return judged
     }
-    const alone = told(verdict, knownOf(judging, known))
+    const alone = told(verdict, await knownOf(judging, known))
     const judged = await timed(verdict, { ...alone, reason: lack ?? alone.reason }, judging)
     const isNamed = options.signer !== undefined || !('facts' in verdict) || 'boundBy' in verdict.facts
     if (verdict.verdict !== 'signed' || isNamed || !('signer' in verdict.facts)) return judged
@@ -131,9 +139,20 @@ async function judge(before: FileJudging, file: string, given: GivenFile | undef
 }
 
 /** What the report tells beside the verdict. */
-function knownOf({ options, context, changes }: FileJudging, known: KnownPolicy | undefined) {
+async function knownOf({ options, context, keys, changes, suggested }: FileJudging, known: KnownPolicy | undefined) {
   const node = options.offline === true ? undefined : context.server
-  return { policy: known?.name, isNamed: options.signer !== undefined, ...defined({ node, changes }) }
+  const isNamed = options.signer !== undefined
+  return { policy: known?.name, isNamed, ...defined({ node, changes, suggested, keys: await keys() }) }
+}
+
+/** Whose keys the node names, unless none is asked or it does not say. */
+async function keysOfNode(context: CommandContext): Promise<NamedKeys | undefined> {
+  try {
+    const client = await openClient(context)
+    return namedKeys((await client.call({ path: '/.well-known/did.json', isAnonymous: true })).json(), client.server)
+  } catch {
+    return undefined
+  }
 }
 
 /** What the file says by itself. The policy is asked for where it takes one. */
@@ -167,8 +186,8 @@ async function judgedByLedger(
   const promise = isReceipt && 'facts' in alone && 'receiptId' in alone.facts ? alone.facts.promise : undefined
   if (promise === undefined || !isReceipt || ('missing' in alone && alone.missing === 'policy')) return undefined
   const { evidenceOf, readLedgers } = await import('./verify-receipt.ts')
-  const reading = await readLedgers(promise, judging).catch((error: unknown) => {
-    const judged = told(alone as PromiseFile, knownOf(judging, known)) // it has a promise
+  const reading = await readLedgers(promise, judging).catch(async (error: unknown) => {
+    const judged = told(alone as PromiseFile, await knownOf(judging, known)) // it has a promise
     // Where the ledger has shown no head it is as the files have it, and what is good by them also where it cannot be reached.
     const { exitCode } = failureOf(error)
     const isOpen = judged.code === exitCodes.done || exitCode === exitCodes.notJudged
@@ -184,7 +203,7 @@ async function judgedByLedger(
   }
   const trust = { policy: known.policy, signer: options.signer, nowMs }
   const verdict = judgeFile(bytes, trust, { file: kind, beside }) as PromiseFile // of the same file
-  const judged = told(verdict, knownOf(judging, known))
+  const judged = told(verdict, await knownOf(judging, known))
   const unread = reading.unread.length > 0 ? [...reading.unread] : undefined
   const receipt = kind.kind === 'receipt' ? kind.document : (kind.document.get('receipt') as JsonObject) // it was read
   const evidence = verdict.verdict === 'promise broken' ? await evidenceOf(verdict, receipt, reading) : undefined
@@ -209,7 +228,8 @@ function lackOf({ bundle }: CheckedAnswer): string | undefined {
 }
 
 /** With the time of a proof, where that was checked. Throws DecodeError where its time stamp is not good. */
-async function timed(verdict: FileVerdict, judged: Judged, { trusted, options, changes }: FileJudging): Promise<Judged> {
+async function timed(verdict: FileVerdict, judged: Judged, judging: FileJudging): Promise<Judged> {
+  const { trusted, options } = judging
   if (verdict.kind !== 'proof' || !('facts' in verdict)) return judged
   const { stamp } = verdict
   if (stamp === undefined) {
@@ -222,7 +242,8 @@ async function timed(verdict: FileVerdict, judged: Judged, { trusted, options, c
   const { checkTimestamp, UnknownAuthority } = await import('../../libraries/ledger/timestamp-trust.ts')
   try {
     const { atMs, authority } = await checkTimestamp(stamp.token, stamp.text, trusted)
-    const stamped = told(verdict, { ...defined({ changes }), isNamed: options.signer !== undefined, stamp: { at: timeText(atMs), authority } })
+    const known = await knownOf(judging, undefined)
+    const stamped = told(verdict, { ...known, stamp: { at: timeText(atMs), authority } })
     const facts = { ...judged.facts, timestamp: objectOf({ at: timeText(atMs), authority }) }
     return { ...judged, facts, ...defined({ report: stamped.report }) }
   } catch (error) {

@@ -23,6 +23,7 @@ import {
   ledgerVerifierKey,
   newestLedger,
   originsUpTo,
+  isUnnamed,
 } from './identity.ts'
 import { newestTree, Places } from './stored-ledger.ts'
 import { Keeper, type StatementFacts } from './keeper.ts'
@@ -132,6 +133,11 @@ export class Ledger implements FeatureCode {
     if (policy !== undefined && policyFile !== undefined) refuseOwnWitness(policyFile, policy, [...known, origin])
     const signer = await ensureLedgerKey(ledgerKeyFile(keyFile ?? paths.ledgerKey, ledger))
     const key = ledgerVerifierKey(origin, signer)
+    if (isUnnamed(origin)) {
+      const hint =
+        'A lasting name: --public-url or --ledger-origin before the first start, later proofstream ledger renew.'
+      logger.warn({ origin, hint }, 'The ledger is named by its key alone')
+    }
     const refusal = await claimOrigin(store, ledger, { origin, key })
     if (refusal !== undefined) return this.#halt(parts, options, refusal)
     const keys = new LedgerKeys(store)

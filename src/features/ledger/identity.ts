@@ -44,6 +44,11 @@ export function defaultOrigin([host = '']: readonly string[], { publicKey }: Pic
     : `ledger-${toHex(sha256(publicKey)).slice(0, 16)}.invalid/ledger`
 }
 
+/** Whether it has the name that `defaultOrigin` makes of a key. */
+export function isUnnamed(origin: string): boolean {
+  return origin.endsWith('.invalid/ledger')
+}
+
 /** Undefined where the ledger of the store has this name and key, by now or already; else why nothing is to be signed. */
 export async function claimOrigin(
   store: ObjectStore,

@@ -90,7 +90,10 @@ export function registerReceiptProofs(app: FastifyInstance, { context, answers }
         return (sender !== undefined && sender === principal.tokenId) || can(principal, 'read', dataset)
       })
       const ledger = await answers
-      return await sendProof(request, reply, { ledger, proven: await proveBatch(ledger, found, { by: callerKey(request), nodeKey: context.nodeKey }) })
+      return await sendProof(request, reply, {
+        ledger,
+        proven: await proveBatch(ledger, found, { by: callerKey(request), nodeKey: context.nodeKey }),
+      })
     },
   )
 }
@@ -196,7 +199,11 @@ function rowShown({ records, by, nodeKey, ...of }: RecordsIn, offset: number): S
 }
 
 /** What the node says of a record beside its entry. */
-function said(entry: Uint8Array, { chain, block }: Pick<RecordsIn, 'chain' | 'block'>, key: RecordsIn['nodeKey']): JsonObject {
+function said(
+  entry: Uint8Array,
+  { chain, block }: Pick<RecordsIn, 'chain' | 'block'>,
+  key: RecordsIn['nodeKey'],
+): JsonObject {
   return signRecord(entry, { dataset: chain.name.alias, blockTime: block.systemTime }, key)
 }
 

@@ -41,7 +41,8 @@ function withoutMark(bytes: Uint8Array): TextForm {
   if (first === 0xef && second === 0xbb && third === 0xbf) {
     return { bytes: bytes.subarray(3), changes: ['a byte order mark'] }
   }
-  const wide = first === 0xff && second === 0xfe ? 'utf-16le' : first === 0xfe && second === 0xff ? 'utf-16be' : undefined
+  const wide =
+    first === 0xff && second === 0xfe ? 'utf-16le' : first === 0xfe && second === 0xff ? 'utf-16be' : undefined
   if (wide === undefined) return { bytes, changes: [] }
   try {
     return { bytes: utf8(new TextDecoder(wide, { fatal: true }).decode(bytes)), changes: ['UTF-16'] }

@@ -8,6 +8,7 @@ import { type Findings, relationText, stabilityText, uncheckedTexts } from '../p
 import { type AskedDataset, extentText } from '../proof/signed-answer.ts'
 import type { OfflineFailure, OfflineSuccess } from '../proof/verify.ts'
 import { alteredReport, bareReport, type Line, onlySigner, type Report } from './report.ts'
+import type { NamedKeys } from './keys.ts'
 import { firstRows } from './rows.ts'
 
 /** What a bundle holds beside the answer, all of it checked against it. */
@@ -26,12 +27,14 @@ export interface AnswerFacts {
   readonly bundle?: BundleFacts
   /** Who ran it again: a node, or this program. */
   readonly ranBy?: string
+  /** Whose keys are known. */
+  readonly keys?: NamedKeys | undefined
 }
 
 const mostRows = 20
 const what = 'a saved answer'
 
-export function answerReport({ verdict, findings, bundle, ranBy }: AnswerFacts): Report {
+export function answerReport({ verdict, findings, bundle, ranBy, keys }: AnswerFacts): Report {
   const { answer, output, commitment } = verdict
   const of = bundle === undefined ? what : `${what} in a bundle, with all its blocks and rows`
   const proofs = bundle === undefined ? noProofs : ledgerProofs(bundle)
@@ -46,16 +49,33 @@ export function answerReport({ verdict, findings, bundle, ranBy }: AnswerFacts):
       why: proofs.faults,
     }),
     about: aboutLines(findings),
-    ...(shown !== undefined && shown.rows.length > 0 && { rows: { ...shown, total: answer.rows ?? shown.rows.length } }),
+    ...(shown !== undefined &&
+      shown.rows.length > 0 && { rows: { ...shown, total: answer.rows ?? shown.rows.length } }),
     signed: [
       ['key', verdict.signer],
-      ['whose', relationText(findings)],
+      ['whose', (findings.relation === undefined ? keys?.get(verdict.signer) : undefined) ?? relationText(findings)],
     ],
-    when: [...answer.datasets.map((one) => blockTime(one, findings)), ...proofs.when, ...(proofs.when.length > 0 ? [] : [['', onlySigner] as const])],
-    checked: [...checkedTexts(verdict, findings, bundle), ...proofs.checked, ...(ranBy === undefined ? [] : [`${ranBy} ran the question again over those blocks, and got the same rows.`])],
-    open: [...uncheckedTexts(findings), ...proofs.open],
+    when: [
+      ...answer.datasets.map((one) => blockTime(one, findings)),
+      ...proofs.when,
+      ...(proofs.when.length > 0 ? [] : [['', onlySigner] as const]),
+    ],
+    checked: [
+      ...checkedTexts(verdict, findings, bundle),
+      ...proofs.checked,
+      ...(ranBy === undefined ? [] : [`${ranBy} ran the question again over those blocks, and got the same rows.`]),
+    ],
+    open: [
+      ...uncheckedTexts({
+        ...findings,
+        ...(keys?.has(verdict.signer) && findings.relation === undefined && { relation: 'known' as const }),
+      }),
+      ...proofs.open,
+    ],
     hashes: [
-      ...answer.datasets.flatMap((one) => (one.blockHash === undefined ? [] : [[`block of ${nameOf(one)}`, one.blockHash] as const])),
+      ...answer.datasets.flatMap((one) =>
+        one.blockHash === undefined ? [] : [[`block of ${nameOf(one)}`, one.blockHash] as const],
+      ),
       ['question', commitment.inputHash],
       ['rows', commitment.outputHash],
       ['sub-queries', commitment.subQueriesHash],
@@ -72,7 +92,10 @@ function aboutLines(findings: Findings): Line[] {
     ['language', dialect],
     ...(datasets.length === 0
       ? [['dataset', 'none is named'] as const]
-      : datasets.map((one) => ['dataset', one.alias === undefined || one.alias === one.id ? one.id : `${one.alias} (${one.id})`] as const)),
+      : datasets.map(
+          (one) =>
+            ['dataset', one.alias === undefined || one.alias === one.id ? one.id : `${one.alias} (${one.id})`] as const,
+        )),
     ['answer', extentText(answer) ?? 'not in this file; what was signed is the hash of its rows'],
     ['holds for', datasets.length === 0 ? undefined : stabilityText(findings)],
   ]
@@ -88,7 +111,11 @@ function blockTime(dataset: AskedDataset, { blockTimes }: Findings): Line {
   return [`block of ${nameOf(dataset)} made`, text]
 }
 
-function checkedTexts({ canonicalForm }: OfflineSuccess, { relation }: Findings, bundle: BundleFacts | undefined): string[] {
+function checkedTexts(
+  { canonicalForm }: OfflineSuccess,
+  { relation }: Findings,
+  bundle: BundleFacts | undefined,
+): string[] {
   return [
     'The query, its parameters and the named blocks are those that were signed.',
     ...(canonicalForm === undefined ? [] : ['The rows are those that were signed, to the last digit.']),
@@ -150,22 +177,54 @@ const meanings: Readonly<Record<OfflineFailure['kind'], string>> = {
 /** Of an answer that does not hold. */
 export function failedReport({ outcome, kind, message, position, signer }: OfflineFailure): Report {
   const place = position === undefined ? '' : ` At line ${position.line}, column ${position.column}.`
-  const why = [meanings[kind], `${message}${place}`, ...(signer === undefined ? [] : [`It names ${signer} as its signer.`])]
+  const why = [
+    meanings[kind],
+    `${message}${place}`,
+    ...(signer === undefined ? [] : [`It names ${signer} as its signer.`]),
+  ]
   if (outcome === 'failed') return alteredReport(what, why)
   const verdict = outcome === 'impossible' ? 'impossible' : 'no evidence'
-  return bareReport({ what: outcome === 'impossible' ? what : 'no evidence that is known here', verdict, headline: 'Cannot be judged here', why })
+  return bareReport({
+    what: outcome === 'impossible' ? what : 'no evidence that is known here',
+    verdict,
+    headline: 'Cannot be judged here',
+    why,
+  })
 }
 
 /** Of a bundle that cannot be used. */
-export function faultyBundleReport({ outcome, sentence }: { readonly outcome: 'noBundle' | 'impossible' | 'failed'; readonly sentence: string }): Report {
+export function faultyBundleReport({
+  outcome,
+  sentence,
+}: {
+  readonly outcome: 'noBundle' | 'impossible' | 'failed'
+  readonly sentence: string
+}): Report {
   const of = 'a bundle'
   if (outcome === 'failed') {
-    return { ...alteredReport(of, [sentence, 'The fault is in the bundle. It says nothing against the signer of the proof.']), headline: 'Do not trust this bundle' }
+    return {
+      ...alteredReport(of, [sentence, 'The fault is in the bundle. It says nothing against the signer of the proof.']),
+      headline: 'Do not trust this bundle',
+    }
   }
-  return bareReport({ what: of, verdict: outcome === 'impossible' ? 'impossible' : 'no evidence', headline: 'Cannot be judged here', why: [sentence] })
+  return bareReport({
+    what: of,
+    verdict: outcome === 'impossible' ? 'impossible' : 'no evidence',
+    headline: 'Cannot be judged here',
+    why: [sentence],
+  })
 }
 
 /** What an answer says by itself, where only the file was looked at. */
-export function findingsAlone({ answer, signer }: OfflineSuccess, known: { readonly isNamed: boolean; readonly blockTimes?: ReadonlyMap<string, string> }): Findings {
-  return { answer, signer, isReproduced: false, ...(known.isNamed && { relation: 'named' as const }), ...defined({ blockTimes: known.blockTimes }) }
+export function findingsAlone(
+  { answer, signer }: OfflineSuccess,
+  known: { readonly isNamed: boolean; readonly blockTimes?: ReadonlyMap<string, string> },
+): Findings {
+  return {
+    answer,
+    signer,
+    isReproduced: false,
+    ...(known.isNamed && { relation: 'named' as const }),
+    ...defined({ blockTimes: known.blockTimes }),
+  }
 }

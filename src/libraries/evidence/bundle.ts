@@ -7,13 +7,9 @@ import { askedOf, type BundleContents, readBundle } from '../proof/bundle/read-b
 import { type BlockVerdict, judgeBlockProof } from '../ledger/judge-proof.ts'
 import type { Policy } from '../ledger/policy.ts'
 import type { MetadataBlock } from '../model/events.ts'
-import {
-  type OfflineOptions,
-  type OfflineSuccess,
-  type OfflineVerdict,
-  verifyOffline,
-} from '../proof/verify.ts'
+import { type OfflineOptions, type OfflineSuccess, type OfflineVerdict, verifyOffline } from '../proof/verify.ts'
 import { answerReport, failedReport, faultyBundleReport, findingsAlone } from './answer-report.ts'
+import type { NamedKeys } from './keys.ts'
 import type { Report } from './report.ts'
 
 /** What was found: the verdict over the proof alone where that is not good. */
@@ -105,12 +101,16 @@ export async function checkBundle(
 /** What is said of a bundle. `lack`: why there is no policy. */
 export function bundleReport(
   found: BundleFindings,
-  { isNamed, lack }: { readonly isNamed: boolean; readonly lack?: string | undefined },
+  {
+    isNamed,
+    lack,
+    keys,
+  }: { readonly isNamed: boolean; readonly lack?: string | undefined; readonly keys?: NamedKeys | undefined },
 ): Report {
   if (found.kind === 'proof') return failedReport(found.verdict)
   if (found.kind === 'fault') return faultyBundleReport(found.fault)
   const { verdict, contents, blockTimes, ledger } = found
   const findings = findingsAlone(verdict, { isNamed, blockTimes })
   const { rows, blocks } = contents
-  return answerReport({ verdict, findings, bundle: { rows, blocks, ledger, ...defined({ lack }) } })
+  return answerReport({ verdict, findings, bundle: { rows, blocks, ledger, ...defined({ lack }) }, keys })
 }

@@ -9,7 +9,8 @@ import { besideOf } from '../ledger/judge-receipt.ts'
 import type { Policy } from '../ledger/policy.ts'
 import { type OfflineVerdict, verifyOffline } from '../proof/verify.ts'
 import { answerReport, failedReport, findingsAlone } from './answer-report.ts'
-import { ledgerReport } from './ledger-report.ts'
+import type { NamedKeys } from './keys.ts'
+import { isOpenPromise, ledgerReport, suggestedIn } from './ledger-report.ts'
 import { otherReport } from './other-file.ts'
 import type { Report } from './report.ts'
 
@@ -19,14 +20,15 @@ export interface Reader {
   /** did:key that must have signed. */
   readonly signer?: string | undefined
   readonly nowMs: number
-  /** Address of the node that the reader is at. */
+  /** Address of the node that the reader is at, and whose keys it names. */
   readonly node?: string
+  readonly keys?: NamedKeys | undefined
 }
 
 export interface Judged {
   readonly report: Report
   /** Of an answer that holds: what was checked, and its bytes. */
-  /** Id of a receipt whose promise is due, where nothing here shows what became of it. */
+  /** Id of a receipt whose promise nothing here settles. */
   readonly due?: string
   readonly answer?: { readonly verdict: OfflineVerdict & { readonly ok: true }; readonly bytes: Uint8Array }
 }
@@ -36,14 +38,15 @@ export function judgeEvidence(files: readonly Uint8Array[], reader: Reader): (Ju
   const kinds = files.map((bytes) => kindOfFile(bytes))
   const proofs = files.filter((_, at) => kinds[at]?.kind === 'proof')
   const { policy } = reader
-  const known = { node: reader.node, isNamed: reader.signer !== undefined }
+  const known = { node: reader.node, keys: reader.keys, isNamed: reader.signer !== undefined }
   const beside = besideOf(proofs, policy)
   const apart = new Set<Uint8Array>()
   const judged = files.map((bytes, at): Judged => {
     const verdict = judgeFile(bytes, reader, { ...(kinds[at] && { file: kinds[at] }), beside })
     if (verdict.kind === 'other') return judgeOther(bytes, files, { reader, apart })
-    const report = ledgerReport(verdict, { ...known, changes: textForm(bytes).changes })
-    const due = 'missing' in verdict && verdict.missing === 'ledger' ? verdict.facts.receiptId : undefined
+    const suggested = kinds[at] && suggestedIn(kinds[at])
+    const report = ledgerReport(verdict, { ...known, suggested, changes: textForm(bytes).changes })
+    const due = isOpenPromise(verdict) ? verdict.facts.receiptId : undefined
     return { report, ...defined({ due }) }
   })
   return judged.map((one, at) => (apart.has(files[at] ?? new Uint8Array()) ? undefined : one))
@@ -59,12 +62,14 @@ function judgeOther(
   const options = signer === undefined ? {} : { signer }
   const verdict = verifyOffline(bytes, options)
   if (!verdict.ok) {
-    return { report: verdict.outcome === 'noProof' ? (otherReport(bytes) ?? failedReport(verdict)) : failedReport(verdict) }
+    return {
+      report: verdict.outcome === 'noProof' ? (otherReport(bytes) ?? failedReport(verdict)) : failedReport(verdict),
+    }
   }
   const whole = verdict.output === undefined ? withRows(bytes, files, { options, apart }) : verdict
   if (!whole.ok) return { report: failedReport(whole) }
   const findings = findingsAlone(whole, { isNamed: signer !== undefined })
-  return { report: answerReport({ verdict: whole, findings }), answer: { verdict: whole, bytes } }
+  return { report: answerReport({ verdict: whole, findings, keys: reader.keys }), answer: { verdict: whole, bytes } }
 }
 
 /** The answer with its rows out of the file beside it that has them; by itself where none has. */

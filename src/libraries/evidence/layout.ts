@@ -8,7 +8,10 @@ const cellChars = 40
 const tableChars = 100
 
 /** Without control characters. `verbose`: hashes, too. */
-export function reportLines(report: Report, { file, verbose = false }: { readonly file?: string; readonly verbose?: boolean }): string[] {
+export function reportLines(
+  report: Report,
+  { file, verbose = false }: { readonly file?: string; readonly verbose?: boolean },
+): string[] {
   const { headline, what, why, about, rows, signed, when, checked, open, remarks, hashes } = report
   const text = [
     `${marks[toneOf(report)]} ${headline}`,
@@ -18,9 +21,18 @@ export function reportLines(report: Report, { file, verbose = false }: { readonl
     ...section('What it is about', pairLines(about)),
     ...section('Who signed', pairLines(signed)),
     ...section('When', pairLines(when)),
-    ...section('Checked', checked.map((one) => `  - ${one}`)),
-    ...section('Not checked', open.map((one) => `  - ${one}`)),
-    ...section('Remarks', remarks.map((one) => `  - ${one}`)),
+    ...section(
+      'Checked',
+      checked.map((one) => `  - ${one}`),
+    ),
+    ...section(
+      'Not checked',
+      open.map((one) => `  - ${one}`),
+    ),
+    ...section(
+      'Remarks',
+      remarks.map((one) => `  - ${one}`),
+    ),
     ...(verbose ? section('Hashes', pairLines(hashes)) : []),
   ]
   return text.map((line) => cleanText(line))
@@ -40,7 +52,9 @@ const padded = (text: string, width: number): string => text + ' '.repeat(Math.m
 
 function pairLines(pairs: readonly Line[]): string[] {
   const width = Math.max(0, ...pairs.map(([name]) => lengthOf(name)))
-  return pairs.map(([name, text]) => `  ${name === '' ? text : `${padded(name, width)}  ${text.replace(/\r?\n/g, ' ')}`}`)
+  return pairs.map(
+    ([name, text]) => `  ${name === '' ? text : `${padded(name, width)}  ${text.replace(/\r?\n/g, ' ')}`}`,
+  )
 }
 
 function rowLines({ columns, rows }: ShownRows): string[] {
@@ -51,7 +65,12 @@ function rowLines({ columns, rows }: ShownRows): string[] {
     used += (widths[fits] ?? 0) + 2
     if (used > tableChars && fits > 0) break
   }
-  const lines = all.map((row) => `  ${widths.slice(0, fits).map((width, at) => padded(row[at] ?? '', width)).join('  ')}`.trimEnd())
+  const lines = all.map((row) =>
+    `  ${widths
+      .slice(0, fits)
+      .map((width, at) => padded(row[at] ?? '', width))
+      .join('  ')}`.trimEnd(),
+  )
   return fits === widths.length ? lines : [...lines, `  … and ${widths.length - fits} more columns`]
 }
 

@@ -2,12 +2,23 @@
 
 import { base64Text } from '../base/base64.ts'
 import type { JsonObject, JsonValue } from '../base/json/value.ts'
+import type { LedgerFile } from '../ledger/file-kind.ts'
 import type { FileVerdict } from '../ledger/judge-file.ts'
 import type { BlockFacts, BoundTimestamp, ProofFacts } from '../ledger/judge-proof.ts'
 import type { ReceiptFacts, SignerFacts } from '../ledger/judge-receipt.ts'
 import { type HeadFacts, type Witnessed, witnessedText } from '../ledger/open-head.ts'
 import type { Quorum } from '../ledger/policy.ts'
-import { alteredReport, bareReport, changeRemark, type Line, noTime, onlySigner, onlyStored, type Report } from './report.ts'
+import {
+  alteredReport,
+  bareReport,
+  changeRemark,
+  type Line,
+  noTime,
+  onlySigner,
+  onlyStored,
+  type Report,
+} from './report.ts'
+import type { NamedKeys } from './keys.ts'
 import { firstCell } from './rows.ts'
 
 export type LedgerVerdict = Exclude<FileVerdict, { readonly kind: 'other' }>
@@ -18,6 +29,10 @@ export interface Known {
   readonly node?: string | undefined
   /** The reader has named the key that must have signed. */
   readonly isNamed: boolean
+  /** Whose keys are known. */
+  readonly keys?: NamedKeys | undefined
+  /** The policy that the file suggests, which counts for nothing. */
+  readonly suggested?: string | undefined
   /** What a transport of texts has changed. */
   readonly changes?: readonly string[]
   /** What came of a time stamp that was checked. */
@@ -35,14 +50,36 @@ const names: Readonly<Record<LedgerVerdict['kind'], string>> = {
 }
 
 export function ledgerReport(verdict: LedgerVerdict, known: Known): Report {
-  return { ...reportOf(verdict, known), remarks: changeRemark(known.changes ?? []) }
+  const { changes = [], suggested } = known
+  const isTold = verdict.verdict !== 'altered'
+  return {
+    ...reportOf(verdict, known),
+    remarks: [...changeRemark(changes), ...(isTold ? suggestionRemark(suggested) : [])],
+  }
+}
+
+/** The policy that a file brings. Nothing was judged by it. */
+export function suggestedIn(file: LedgerFile): string | undefined {
+  const policy = file.kind === 'receipt' ? file.withProofs?.get('policy') : undefined
+  return typeof policy === 'string' ? policy : undefined
+}
+
+function suggestionRemark(policy: string | undefined): string[] {
+  if (policy === undefined) return []
+  const lines = policy.split('\n').filter((line) => line.trim() !== '')
+  return [`The sender suggests a policy. It counts for nothing unless you give it yourself: ${lines.join(' | ')}`]
 }
 
 function reportOf(verdict: LedgerVerdict, known: Known): Report {
   const what = nameOf(verdict)
   if (verdict.verdict === 'altered') return alteredReport(what, [notSigned, sentence(verdict.reason)])
   if (verdict.verdict === 'impossible') {
-    return bareReport({ what, verdict: 'impossible', headline: 'Cannot be judged here', why: [sentence(verdict.reason)] })
+    return bareReport({
+      what,
+      verdict: 'impossible',
+      headline: 'Cannot be judged here',
+      why: [sentence(verdict.reason)],
+    })
   }
   switch (verdict.kind) {
     case 'proof':
@@ -54,11 +91,17 @@ function reportOf(verdict: LedgerVerdict, known: Known): Report {
       const said = bareReport({ what, verdict: 'signed', headline: unchanged(known) })
       return {
         ...said,
-        about: [['ledger', ledger.origin], ...retired.map(({ node, why, at }): Line => ['former key', `${node}, ${why} at ${at}`])],
+        about: [
+          ['ledger', ledger.origin],
+          ...retired.map(({ node, why, at }): Line => ['former key', `${node}, ${why} at ${at}`]),
+        ],
         signed: signerLines({ signer }, known),
-        when: [['signed', time], ['', onlySigner]],
+        when: [
+          ['signed', time],
+          ['', onlySigner],
+        ],
         checked: [signatureIsGood],
-        open: [...whose({}, known), 'Whether it is an entry of that ledger: the proof of it says so.'],
+        open: [...whose({ signer }, known), 'Whether it is an entry of that ledger: the proof of it says so.'],
       }
     }
     case 'refusal':
@@ -85,8 +128,10 @@ function unchanged({ isNamed }: Known): string {
 
 /** What a reader does who has said nothing of whom to trust. */
 export function policyAdvice(reason: string, origin: string, { node }: Pick<Known, 'node'>): string[] {
-  const host = node ?? (origin.split('/')[0]?.endsWith('.invalid') === false ? `https://${origin.split('/')[0]}` : undefined)
-  const where = host === undefined ? 'the node that the file comes from has it at /ledger/policy' : `${host}/ledger/policy`
+  const host =
+    node ?? (origin.split('/')[0]?.endsWith('.invalid') === false ? `https://${origin.split('/')[0]}` : undefined)
+  const where =
+    host === undefined ? 'the node that the file comes from has it at /ledger/policy' : `${host}/ledger/policy`
   return [
     sentence(reason),
     `A policy is two lines: "log" names the key of the ledger, "quorum" how many witnesses must have signed. Of the node itself: ${where}.`,
@@ -115,14 +160,24 @@ function proofReport(what: string, verdict: ProofVerdict, known: Known): Report 
   const signed = facts.kind === 'statement' ? undefined : facts.signed
   return {
     ...shown,
-    signed: [...shown.signed, ['ledger', isJudged ? `${ledger.origin}, a key of the policy` : `${ledger.origin}, it says; nobody has looked`]],
+    signed: [
+      ...shown.signed,
+      ['ledger', isJudged ? `${ledger.origin}, a key of the policy` : `${ledger.origin}, it says; nobody has looked`],
+    ],
     when: timesOf([...shown.when, ...witnessLines(facts.witnessed)], verdict.stamp, known),
     checked: [
       place,
-      ...(facts.kind === 'statement' ? ['The statement is that of the entry, and signed by its node.'] : [`The ${facts.kind} is that of the entry.`]),
+      ...(facts.kind === 'statement'
+        ? ['The statement is that of the entry, and signed by its node.']
+        : [`The ${facts.kind} is that of the entry.`]),
       ...(isJudged ? [headIsSigned] : []),
     ],
-    open: [...(signed === undefined ? [] : [...whose({}, known), nodeSays]), ...(isJudged ? [] : ['Whether the ledger has signed the head, and which witnesses have.']), ...stampAdvice(verdict.stamp, known), onlyStored],
+    open: [
+      ...(signed === undefined ? [] : [...whose(signed, known), nodeSays]),
+      ...(isJudged ? [] : ['Whether the ledger has signed the head, and which witnesses have.']),
+      ...stampAdvice(verdict.stamp, known),
+      onlyStored,
+    ],
     hashes: [...shown.hashes, ['root of the ledger', base64Text(ledger.root)]],
   }
 }
@@ -132,13 +187,20 @@ function proofHead(verdict: ProofVerdict, known: Known): Pick<Report, 'verdict' 
     case 'included':
       return { verdict: 'included', headline: `Included in the ledger${quorumText(verdict.quorum)}`, why: [] }
     case 'not judged':
-      return { verdict: 'not judged', headline: notJudged, why: policyAdvice(verdict.reason, verdict.said.ledger.origin, known) }
+      return {
+        verdict: 'not judged',
+        headline: notJudged,
+        why: policyAdvice(verdict.reason, verdict.said.ledger.origin, known),
+      }
     case 'witness quorum not met':
       return { verdict: verdict.verdict, headline: 'Witness quorum not met', why: [sentence(verdict.reason)] }
   }
 }
 
-function aboutProof(facts: ProofFacts, known: Known): Pick<Report, 'about' | 'signed' | 'when' | 'hashes'> & Partial<Pick<Report, 'rows'>> {
+function aboutProof(
+  facts: ProofFacts,
+  known: Known,
+): Pick<Report, 'about' | 'signed' | 'when' | 'hashes'> & Partial<Pick<Report, 'rows'>> {
   const { ledger } = facts
   const entry: Line = ['entry', `${ledger.index} of ${ledger.size} of ${ledger.origin}`]
   if (facts.kind === 'statement') {
@@ -153,13 +215,21 @@ function aboutProof(facts: ProofFacts, known: Known): Pick<Report, 'about' | 'si
   const { kind, dataset, sequence, block, record, signed } = facts
   const place: Line[] = record === undefined ? [] : [['place', `${record.index + 1} of ${record.count} in its block`]]
   return {
-    about: [['dataset', signed === undefined ? dataset : `${signed.dataset} (${dataset})`], ['block', `${sequence} of its chain`], ...(kind === 'batch' ? batchLines(facts) : []), ...place, entry],
+    about: [
+      ['dataset', signed === undefined ? dataset : `${signed.dataset} (${dataset})`],
+      ['block', `${sequence} of its chain`],
+      ...(kind === 'batch' ? batchLines(facts) : []),
+      ...place,
+      entry,
+    ],
     ...(kind === 'row' && record !== undefined && { rows: rowOf(record.value) }),
     signed: signed === undefined ? [] : signerLines(signed, known),
     when: signed === undefined ? [] : [['block made', signed.blockTime]],
     hashes: [
       ...(block === undefined ? [] : [['block', block] as const]),
-      ...(kind === 'batch' ? [...lineOf('body', record?.value.get('bodyHash')), ...lineOf('batch', record?.value.get('id'))] : []),
+      ...(kind === 'batch'
+        ? [...lineOf('body', record?.value.get('bodyHash')), ...lineOf('batch', record?.value.get('id'))]
+        : []),
     ],
   }
 }
@@ -173,7 +243,9 @@ function batchLines({ record }: BlockFacts): Line[] {
   const [start, end] = offsets instanceof Map ? [offsets.get('start'), offsets.get('end')] : []
   return [
     ...Object.entries(batchNames).flatMap(([name, member]) => lineOf(name, value?.get(member))),
-    ...(start === undefined || end === undefined ? [] : [['rows', `offsets ${firstCell(start)} to ${firstCell(end)}`] as const]),
+    ...(start === undefined || end === undefined
+      ? []
+      : [['rows', `offsets ${firstCell(start)} to ${firstCell(end)}`] as const]),
   ]
 }
 
@@ -213,18 +285,34 @@ type HeadVerdict = Exclude<LedgerVerdict & { readonly kind: 'head' }, { readonly
 function headReport(what: string, verdict: HeadVerdict, known: Known): Report {
   const facts: HeadFacts = verdict.verdict === 'not judged' ? verdict.said : verdict.facts
   const { origin, size, root } = facts.ledger
-  const of = { about: [['ledger', origin], ['entries', String(size)]] as const, hashes: [['root', base64Text(root)]] as const }
+  const of = {
+    about: [
+      ['ledger', origin],
+      ['entries', String(size)],
+    ] as const,
+    hashes: [['root', base64Text(root)]] as const,
+  }
   const when = timesOf(witnessLines(facts.witnessed), undefined, known)
   const open = ['What its entries say: the ledger itself has them.']
   if (verdict.verdict === 'not judged') {
     const why = policyAdvice(verdict.reason, origin, known)
     const nobody = 'Whether the ledger has signed it, and which witnesses have.'
-    return { ...bareReport({ what, verdict: 'not judged', headline: notJudged, why }), ...of, when, open: [nobody, ...open] }
+    return {
+      ...bareReport({ what, verdict: 'not judged', headline: notJudged, why }),
+      ...of,
+      when,
+      open: [nobody, ...open],
+    }
   }
   const isGood = verdict.verdict === 'signed'
   const headline = isGood ? `A head that is signed${quorumText(facts.quorum)}` : 'Witness quorum not met'
   return {
-    ...bareReport({ what, verdict: verdict.verdict, headline, why: verdict.reason === undefined ? [] : [sentence(verdict.reason)] }),
+    ...bareReport({
+      what,
+      verdict: verdict.verdict,
+      headline,
+      why: verdict.reason === undefined ? [] : [sentence(verdict.reason)],
+    }),
     ...of,
     signed: [['ledger', `${origin}, a key of the policy`]],
     when,
@@ -233,7 +321,10 @@ function headReport(what: string, verdict: HeadVerdict, known: Known): Report {
   }
 }
 
-type RefusalVerdict = Exclude<LedgerVerdict & { readonly kind: 'refusal' }, { readonly verdict: 'altered' | 'impossible' }>
+type RefusalVerdict = Exclude<
+  LedgerVerdict & { readonly kind: 'refusal' },
+  { readonly verdict: 'altered' | 'impossible' }
+>
 
 function refusalReport(what: string, verdict: RefusalVerdict, known: Known): Report {
   const { facts } = verdict
@@ -245,16 +336,25 @@ function refusalReport(what: string, verdict: RefusalVerdict, known: Known): Rep
       headline: isGood ? unchanged(known) : 'Signed, and not judged',
       why: isGood ? [] : [sentence(verdict.reason)],
     }),
-    about: [['dataset', facts.dataset], ['refused as', facts.kind]],
+    about: [
+      ['dataset', facts.dataset],
+      ['refused as', facts.kind],
+    ],
     signed: signerLines(facts, known),
-    when: [['signed', facts.time], ['', onlySigner]],
+    when: [
+      ['signed', facts.time],
+      ['', onlySigner],
+    ],
     checked: [signatureIsGood],
     open: [...whose(facts, known), 'What the batch was: whoever has it compares its hash.'],
     hashes: [['body', facts.bodyHash]],
   }
 }
 
-type ReceiptVerdict = Exclude<LedgerVerdict & { readonly kind: 'receipt' | 'broken promise' }, { readonly verdict: 'altered' | 'impossible' }>
+type ReceiptVerdict = Exclude<
+  LedgerVerdict & { readonly kind: 'receipt' | 'broken promise' },
+  { readonly verdict: 'altered' | 'impossible' }
+>
 
 function receiptReport(what: string, verdict: ReceiptVerdict, known: Known): Report {
   const { facts } = verdict
@@ -266,12 +366,16 @@ function receiptReport(what: string, verdict: ReceiptVerdict, known: Known): Rep
     when: receiptTimes(facts),
     checked: [
       signatureIsGood,
-      ...(head === undefined || index === undefined ? [] : [`The promised block is entry ${index} of ${head.ledger.size} of the ledger.`]),
+      ...(head === undefined || index === undefined
+        ? []
+        : [`The promised block is entry ${index} of ${head.ledger.size} of the ledger.`]),
       ...(shown === undefined ? [] : [`The ledger shows: ${shown.join(', ')}.`]),
     ],
     open: [
       ...whose(facts, known),
-      ...(shown?.length === 2 ? ['Which body, status and offsets: that is the word of the signer. The proof of the batch shows it.'] : []),
+      ...(shown?.length === 2
+        ? ['Which body, status and offsets: that is the word of the signer. The proof of the batch shows it.']
+        : []),
       onlyStored,
     ],
     hashes: [
@@ -297,18 +401,32 @@ function receiptHead(verdict: ReceiptVerdict, known: Known): Pick<Report, 'verdi
     case 'not judged': {
       const { missing, reason, facts } = verdict
       const origin = facts.promise?.ledger ?? ''
-      if (missing === 'policy') return { verdict: verdict.verdict, headline: notJudged, why: policyAdvice(reason, origin, known) }
-      if (missing === 'signer') return { verdict: verdict.verdict, headline: 'Signed, and not judged', why: [sentence(reason)] }
-      const from = known.node ?? `https://${origin.split('/')[0]}`
-      const isThere = known.node !== undefined || !origin.split('/')[0]?.endsWith('.invalid')
-      const ask = isThere ? `${from}/receipts/${facts.receiptId}/proof` : `the node that gave it: GET /receipts/${facts.receiptId}/proof`
+      if (missing === 'policy')
+        return { verdict: verdict.verdict, headline: notJudged, why: policyAdvice(reason, origin, known) }
+      const isOpen = isOpenPromise(verdict)
       return {
         verdict: verdict.verdict,
-        headline: 'Not judged: the promise is due, and nothing here shows whether it was kept',
-        why: [sentence(reason), `The proof of its batch settles it, checked together with this file: ${ask}`],
+        headline: missing === 'ledger' ? dueHeadline : 'Signed, and not judged',
+        why: [sentence(reason), ...(isOpen ? [howToSettle(facts.receiptId, origin, known)] : [])],
       }
     }
   }
+}
+
+const dueHeadline = 'Not judged: the promise is due, and nothing here shows whether it was kept'
+
+/** Whether the proof of its batch would settle what became of it. */
+export function isOpenPromise(verdict: FileVerdict): verdict is ReceiptVerdict & { readonly verdict: 'not judged' } {
+  if (verdict.kind !== 'receipt' || verdict.verdict !== 'not judged' || verdict.missing === 'policy') return false
+  return verdict.facts.promise !== undefined && verdict.facts.retired === undefined
+}
+
+function howToSettle(receiptId: string, origin: string, { node }: Known): string {
+  const path = `/receipts/${receiptId}/proof`
+  const host = origin.split('/')[0] ?? ''
+  const where = node ?? (host.endsWith('.invalid') ? undefined : `https://${host}`)
+  const ask = where === undefined ? `the node that gave it has that at ${path}` : `${where}${path}`
+  return `The proof of its batch settles it, checked together with this file: ${ask}`
 }
 
 function receiptLines({ dataset, alias, status, block, offsets, promise }: ReceiptFacts): Line[] {
@@ -330,16 +448,26 @@ function receiptTimes({ time, promise, head }: ReceiptFacts): Line[] {
   ]
 }
 
-function signerLines({ signer, boundBy, retired }: SignerFacts & { readonly signer: string }, { isNamed }: Known): Line[] {
-  const by = typeof boundBy === 'object' ? `entry ${boundBy.index} of ${boundBy.ledger} names it as the node` : isNamed ? 'the key that you named' : undefined
+function signerLines(
+  { signer, boundBy, retired }: SignerFacts & { readonly signer: string },
+  { isNamed, keys }: Known,
+): Line[] {
+  const by = [
+    ...(isNamed ? ['the key that you named'] : []),
+    ...(typeof boundBy === 'object' ? [`entry ${boundBy.index} of ${boundBy.ledger} names it as the node`] : []),
+    ...(keys?.has(signer) ? [keys.get(signer) ?? ''] : []),
+  ]
   return [
     ['key', signer],
-    ['whose', by ?? 'not identified: no key was named to compare it with'],
+    ...(by.length === 0 ? ['not identified: no key was named to compare it with'] : by).map((text): Line => [
+      'whose',
+      text,
+    ]),
     ...(retired === undefined ? [] : [[retired.why === 'leaked' ? 'leaked' : 'changed', `at ${retired.at}`] as const]),
   ]
 }
 
-function whose({ boundBy }: SignerFacts, { isNamed }: Known): string[] {
-  if (isNamed || boundBy !== undefined) return []
+function whose({ signer, boundBy }: SignerFacts & { readonly signer: string }, { isNamed, keys }: Known): string[] {
+  if (isNamed || boundBy !== undefined || keys?.has(signer)) return []
   return ['Whose key it is: anyone can make one. Compare it with one that the signer has told you by another way.']
 }

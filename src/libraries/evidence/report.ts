@@ -54,7 +54,9 @@ export function toneOf({ verdict }: Pick<Report, 'verdict'>): 'good' | 'bad' | '
 }
 
 /** A report that has nothing to say yet beside its verdict. */
-export function bareReport(said: Pick<Report, 'what' | 'verdict' | 'headline'> & { readonly why?: readonly string[] }): Report {
+export function bareReport(
+  said: Pick<Report, 'what' | 'verdict' | 'headline'> & { readonly why?: readonly string[] },
+): Report {
   return { why: [], about: [], signed: [], when: [], checked: [], open: [], remarks: [], hashes: [], ...said }
 }
 

@@ -25,7 +25,10 @@ export function firstRows(output: JsonValue | undefined, most: number): FirstRow
     const cells = rows.map((row) => names.map((name) => (row instanceof Map ? firstCell(row.get(name)) : '')))
     return { columns: names.map((name) => cleanText(name)), rows: cells }
   }
-  return { columns: schemaNames(output), rows: rows.map((row) => (Array.isArray(row) ? row.map(firstCell) : [firstCell(row)])) }
+  return {
+    columns: schemaNames(output),
+    rows: rows.map((row) => (Array.isArray(row) ? row.map(firstCell) : [firstCell(row)])),
+  }
 }
 
 function ofColumns(data: ReadonlyMap<string, JsonValue>, most: number): FirstRows {

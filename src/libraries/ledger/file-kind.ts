@@ -8,6 +8,7 @@ import { JsonError } from '../base/json/parser.ts'
 import type { JsonObject } from '../base/json/value.ts'
 import { textForm } from '../base/text-form.ts'
 import { answerBytesMost } from '../proof/proof-body.ts'
+import { receiptFileType } from './receipt-file.ts'
 import { brokenPromiseType } from './signed-receipt.ts'
 import { maxNoteBytes } from './note.ts'
 
@@ -17,7 +18,9 @@ export type LedgerFile =
   /** About a ledger by its members, and larger than such files are. */
   | { readonly kind: 'too large'; readonly reason: string }
   | { readonly kind: 'proof'; readonly document?: JsonObject }
-  | { readonly kind: 'receipt' | 'refusal' | 'broken promise'; readonly document: JsonObject }
+  | { readonly kind: 'refusal' | 'broken promise'; readonly document: JsonObject }
+  /** `withProofs`: the file in which it came together with its proofs. */
+  | { readonly kind: 'receipt'; readonly document: JsonObject; readonly withProofs?: JsonObject }
 
 const other: LedgerFile = { kind: 'other' }
 /** A proof of the largest record, a receipt, a refusal: none has more. */
@@ -60,6 +63,8 @@ function kindOfJson(document: JsonObject): LedgerFile {
   const evidence = nested('evidence')
   if (evidence !== undefined) return kindOfJson(evidence)
   if (document.get('type') === brokenPromiseType) return { kind: 'broken promise', document }
+  const receipt = document.get('type') === receiptFileType ? nested('receipt') : undefined
+  if (receipt !== undefined) return { kind: 'receipt', document: receipt, withProofs: document }
   if (document.get('type') === 'proofstream/statement/1') return { kind: 'statement' }
   if (document.has('entry') && document.has('ledger')) return { kind: 'proof' }
   if (document.has('commitment')) return other

@@ -22,6 +22,7 @@ import {
 } from './judge-receipt.ts'
 import { type HeadFacts, openHead, unsignedHead } from './open-head.ts'
 import type { Policy } from './policy.ts'
+import { parseReceiptFile } from './receipt-file.ts'
 import {
   type BrokenPromise,
   openReceipt,
@@ -95,7 +96,7 @@ export function judgeFile(
         return { kind, ...judgeSigned(demandSigner(openRefusal(file.document), trust), beside, trust) }
       case 'receipt':
         if (!file.document.has('proof')) return { kind, verdict: 'impossible', reason: unsigned }
-        return judgeReceipt(file.document, trust, beside)
+        return judgeReceipt(file.document, trust, withOwn(file, trust, beside))
       case 'broken promise':
         return judgeBroken(parseBrokenPromise(file.document), trust, beside)
       case 'too large':
@@ -135,6 +136,23 @@ function judgeHead(bytes: Uint8Array, policy: Policy | undefined): FileVerdict {
   if (facts.quorum !== 'not met') return { kind, verdict: 'signed', facts }
   const reason = 'fewer witnesses have signed the head than the policy asks for'
   return { kind, verdict: 'witness quorum not met', facts, reason }
+}
+
+/** What is beside a receipt, and what came in its own file. Throws DecodeError. */
+function withOwn({ withProofs }: LedgerFile & { readonly kind: 'receipt' }, trust: Trust, beside: Beside): Beside {
+  if (withProofs === undefined) return beside
+  const { proofs } = parseReceiptFile(withProofs)
+  for (const proof of proofs) {
+    const judged = judgeProof(proof, trust.policy)
+    if (judged.verdict === 'altered')
+      throw new DecodeError('receipt with proofs', `has one that is altered: ${judged.reason}`)
+  }
+  const own = besideOf(proofs, trust.policy)
+  return {
+    statements: [...own.statements, ...beside.statements],
+    places: [...own.places, ...beside.places],
+    absent: beside.absent,
+  }
 }
 
 function judgeReceipt(document: JsonObject, trust: Trust, beside: Beside): FileVerdict {

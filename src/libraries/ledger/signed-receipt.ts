@@ -60,7 +60,10 @@ const receiptShape = object(
     batchId: text(),
     time: utcText,
     status: text(),
-    dataset: object({ id: text(datasetIdPattern), alias: optional((value) => (typeof value === 'string' ? value : undefined)) }, more),
+    dataset: object(
+      { id: text(datasetIdPattern), alias: optional((value) => (typeof value === 'string' ? value : undefined)) },
+      more,
+    ),
     bodyHash: text(),
     block: optional(object({ hash: text(hashPattern), sequence: natural }, more)),
     offsets: optional(object({ start: natural, end: natural })),

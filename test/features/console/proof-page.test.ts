@@ -8,6 +8,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { bundleOf } from '../../node/bundle/support.ts'
 import { type Browser, chromium, type Page, startChromium } from '../../helpers/chromium.ts'
 import { liveNode } from '../../helpers/live-node.ts'
+import { until } from '../../helpers/until.ts'
 import { type Driver, drive, faultsOf } from './driver.ts'
 import { hostileRows } from './hostile.ts'
 
@@ -99,7 +100,7 @@ describe.skipIf(chromium === undefined)('the verify page in Chromium', () => {
     expect(await driver.text()).toContain('21.5')
     expect(await asked()).toBe(0)
     const { host } = new URL(open.node.url)
-    await driver.until(`document.querySelector('#again').innerText.includes('Whose key: ${host} names it in')`)
+    expect(await driver.text()).toContain(`a key of ${host}, by its did.json`)
     expect(await again()).toBe('good: ✓ This node got the same rows again')
     expect(await asked()).toBe(1)
     expect(await driver.text()).toContain('a key of the node that was asked')
@@ -169,7 +170,24 @@ describe.skipIf(chromium === undefined)('the verify page in Chromium', () => {
     const { text } = await keeper.call('/ledger/checkpoint', { token: null })
     expect(await choose(text)).toBe('good: ✓ A head that is signed, by the word of its node alone')
     await page.evaluate("document.querySelector('#policy').value = ''")
-    expect(await choose(text)).toBe('unjudged: ? Cannot be judged here')
+    expect(await choose(text)).toBe('unjudged: ? Not judged: whom to trust is yours to say')
+  })
+
+  test('asks the node for what settles a promise that is due', async () => {
+    const posted = await keeper.ingest('acme/readings', [{ sensor: 's1', celsius: 21.5 }], '?create=true')
+    const path = `/receipts/${encodeURIComponent(String(posted.at('receiptId')))}`
+    const { text: receipt } = await keeper.call(`${path}?include=signature`)
+    await until('a proof', async () => ((await keeper.call(`${path}/proof`)).status === 200 ? true : undefined))
+    await visit(keeper)
+    await driver.until("document.querySelector('#policy').value.startsWith('log data.example/ledger+')")
+    await page.evaluate('Date.now = () => Date.UTC(2099, 0, 1)')
+    expect(await choose(receipt)).toBe('good: ✓ The promise was kept')
+    expect(await driver.text()).toContain('acme/readings (did:odf:')
+    // Without the node the file cannot tell.
+    await page.send('Network.setBlockedURLs', { urls: ['*/receipts/*'] })
+    expect(await choose(receipt)).toBe('unjudged: ? Signed, and not judged')
+    expect(await driver.text()).toContain('The proof of its batch settles it')
+    await page.send('Network.setBlockedURLs', { urls: [] })
   })
 
   test('says without scripts how proofs are checked', async () => {

@@ -112,7 +112,9 @@ describe.skipIf(chromium === undefined)('a bundle on verify.html in Chromium', (
     if (first === undefined || saved === undefined || engine === undefined) throw new Error('a bundle begins so')
     const needs = `To run this query again takes DuckDB ${engineVersion}: proofstream engine add ${engineVersion}`
     expect((await choose(bundle)).text).toContain(needs)
-    const summary = (await page.evaluate("[...document.querySelectorAll('#verdict details')].at(-1).textContent")) as string
+    const summary = (await page.evaluate(
+      "[...document.querySelectorAll('#verdict details')].at(-1).textContent",
+    )) as string
     expect(summary).toContain('@duckdb/node-api@')
     expect(summary).toMatch(/linux-x64[0-9a-f]{64}/)
     const other = Buffer.from(Buffer.from(engine.bytes).toString().replace(needs, 'Send your rows to example.org'))

@@ -213,7 +213,11 @@ describe.skipIf(chromium === undefined)('verify.html in Chromium', () => {
     const receipts = { promised: bad, 'was due': bad, refusal: bad }
     expect(await judged(twoOfThree, live.did)).toEqual({ ...byPolicy, ...receipts })
     const due = '? Not judged: the promise is due, and nothing here shows whether it was kept'
-    const named = { promised: '✓ Promised, not yet due', 'was due': due, refusal: `${unchanged} by the key that you named` }
+    const named = {
+      promised: '✓ Promised, not yet due',
+      'was due': due,
+      refusal: `${unchanged} by the key that you named`,
+    }
     expect(await judged(twoOfThree, nodeKey.did)).toEqual({ ...byPolicy, ...named })
     const yours = '? Not judged: whom to trust is yours to say'
     const none = Object.fromEntries(Object.keys(files).map((name) => [name, yours]))

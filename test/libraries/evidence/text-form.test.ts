@@ -5,7 +5,9 @@ import { expect, test } from 'vitest'
 import { decodeUtf8, utf8 } from '../../../src/libraries/base/bytes.ts'
 import { textForm } from '../../../src/libraries/base/text-form.ts'
 
-const lines = fc.array(fc.stringMatching(/^(?:[!-~][ -~]*[!-~]|[!-~])?$/), { minLength: 1, maxLength: 6 }).map((all) => `x${all.join('\n')}`.trimEnd())
+const lines = fc
+  .array(fc.stringMatching(/^(?:[!-~][ -~]*[!-~]|[!-~])?$/), { minLength: 1, maxLength: 6 })
+  .map((all) => `x${all.join('\n')}`.trimEnd())
 const form = (bytes: Uint8Array) => decodeUtf8(textForm(bytes).bytes)
 
 test('what a transport does is undone', () => {
@@ -24,7 +26,8 @@ test('what a transport does is undone', () => {
 })
 
 test('blanks inside of lines, line ends of old computers, JSON and bytes stay as they are', () => {
-  for (const text of ['a  b\n', ' a\n', 'a\rb\n', '{"a":1} \r\n\r\n', '\u00a0a\u2028 \u2028b\n']) expect(form(utf8(text))).toBe(text)
+  for (const text of ['a  b\n', ' a\n', 'a\rb\n', '{"a":1} \r\n\r\n', '\u00a0a\u2028 \u2028b\n'])
+    expect(form(utf8(text))).toBe(text)
   for (const bytes of [Uint8Array.of(0xff, 0xfe, 0x41), Uint8Array.of(0x80, 0x0d, 0x0a), new Uint8Array()]) {
     expect(textForm(bytes)).toEqual({ bytes, changes: [] })
   }

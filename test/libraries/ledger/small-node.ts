@@ -12,7 +12,12 @@ import { cosign } from '../../../src/libraries/ledger/cosignature.ts'
 import { blockTag, datasetTag, entryBytes } from '../../../src/libraries/ledger/entry.ts'
 import { headText } from '../../../src/libraries/ledger/head.ts'
 import { noteOf, signNote } from '../../../src/libraries/ledger/note.ts'
-import { documentBytes, type ProofDocument, proofJsonText, type RecordDocument } from '../../../src/libraries/ledger/proof-document.ts'
+import {
+  documentBytes,
+  type ProofDocument,
+  proofJsonText,
+  type RecordDocument,
+} from '../../../src/libraries/ledger/proof-document.ts'
 import { batchSalt, recordLeaf, recordsRoot, rowSalt } from '../../../src/libraries/ledger/roots.ts'
 import { allSecrets, blockSalt, datasetSaltOf, secretOf } from '../../../src/libraries/ledger/secrets.ts'
 import { recordDomain } from '../../../src/libraries/ledger/signed-record.ts'

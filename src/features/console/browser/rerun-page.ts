@@ -151,7 +151,9 @@ function showVerdict(
     `Question: ${verdict.answer.query ?? ''}`,
     `The query ran over ${contents.rows} rows of ${contents.blocks} blocks, with exactly the bytes that the proof names.`,
     `Signed by ${verdict.signer}. This check does not show whose key that is, or whether the records are true.`,
-    ...(ledger.length === 0 ? [] : ['Whether a ledger has the blocks: the page that checks proofs judges that, by a policy.']),
+    ...(ledger.length === 0
+      ? []
+      : ['Whether a ledger has the blocks: the page that checks proofs judges that, by a policy.']),
     ...engineLines(verdict.answer.dialect),
   ])
 }

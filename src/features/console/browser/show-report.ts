@@ -42,7 +42,18 @@ function pairs(lines: readonly Line[]): HTMLElement[] {
   const named = lines.filter(([name]) => name !== '')
   const loose = lines.filter(([name]) => name === '')
   return [
-    ...(named.length === 0 ? [] : [element('dl', '', ...named.flatMap(([name, text]) => [element('dt', '', cleanText(name)), element('dd', '', cleanText(text, '\n\t'))]))]),
+    ...(named.length === 0
+      ? []
+      : [
+          element(
+            'dl',
+            '',
+            ...named.flatMap(([name, text]) => [
+              element('dt', '', cleanText(name)),
+              element('dd', '', cleanText(text, '\n\t')),
+            ]),
+          ),
+        ]),
     ...loose.map(([, text]) => element('p', '', cleanText(text))),
   ]
 }

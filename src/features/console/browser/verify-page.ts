@@ -6,6 +6,7 @@ import { systemClock } from '../../../libraries/base/clock.ts'
 import { defined } from '../../../libraries/base/collections.ts'
 import { DecodeError } from '../../../libraries/base/errors.ts'
 import { bundleReport, checkBundle } from '../../../libraries/evidence/bundle.ts'
+import type { NamedKeys } from '../../../libraries/evidence/keys.ts'
 import { judgeEvidence, type Reader } from '../../../libraries/evidence/judge.ts'
 import { bareReport, type Report } from '../../../libraries/evidence/report.ts'
 import { parsePolicy } from '../../../libraries/ledger/policy.ts'
@@ -43,8 +44,6 @@ export interface Checked {
   readonly proof: Blob
   /** The bundle, where it came in one. */
   readonly file: Blob
-  /** did:key. */
-  readonly signer: string
 }
 
 /** Is told of a file whose proof is good, and of none while there is no such. */
@@ -56,6 +55,8 @@ let onChecked: OnChecked = () => {}
 export interface AskedNode {
   /** Its address. */
   readonly node: string
+  /** Whose keys it names. Does not throw. */
+  readonly keysOfNode: () => Promise<NamedKeys>
   /** The proof of the batch of a receipt; undefined where it gives none. Does not throw. */
   readonly proofOf: (receiptId: string) => Promise<Uint8Array | undefined>
 }
@@ -76,7 +77,11 @@ export function checkWhatIsGiven(tell: OnChecked = () => {}, node?: AskedNode): 
       fileField.value = ''
       void judge([text])
     } else if (files.length > 0) void judge(files)
-    else show([element('p', '', 'Choose a file, or paste the text of one.')], { tone: 'unjudged', text: 'Nothing to check yet' })
+    else
+      show([element('p', '', 'Choose a file, or paste the text of one.')], {
+        tone: 'unjudged',
+        text: 'Nothing to check yet',
+      })
   })
   fileField.addEventListener('change', () => {
     textField.value = ''
@@ -108,7 +113,7 @@ async function judge(given: readonly (File | string)[]): Promise<void> {
   const drawn = new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))
   await Promise.race([drawn, systemClock.sleep(drawnWithinMs)])
   try {
-    const trust = readerOf()
+    const trust = { ...readerOf(), ...(asked && { keys: await asked.keysOfNode() }) }
     const bundles: File[] = []
     const others: (File | string)[] = []
     for (const one of given) {
@@ -143,7 +148,11 @@ interface Trust extends Reader {
 function readerOf(): Trust {
   const signer = parts.signerField.value.trim()
   const text = parts.policyField.value
-  const named = { signer: signer === '' ? undefined : signer, nowMs: systemClock.nowMs(), ...defined({ node: asked?.node }) }
+  const named = {
+    signer: signer === '' ? undefined : signer,
+    nowMs: systemClock.nowMs(),
+    ...defined({ node: asked?.node }),
+  }
   if (text.trim() === '') return { ...named, lack: 'Whom to trust is not in the file: give a policy, and check again.' }
   try {
     return { ...named, policy: parsePolicy(utf8(text)), lack: undefined }
@@ -157,7 +166,16 @@ async function judgeSmall(given: readonly (File | string)[], trust: Trust): Prom
   const size = given.reduce((sum, one) => sum + (typeof one === 'string' ? one.length : one.size), 0)
   if (size > answerBytesMost) {
     const why = ['This is too large for an answer.']
-    return [{ report: bareReport({ what: 'nothing that is known here', verdict: 'impossible', headline: 'Cannot be judged here', why }) }]
+    return [
+      {
+        report: bareReport({
+          what: 'nothing that is known here',
+          verdict: 'impossible',
+          headline: 'Cannot be judged here',
+          why,
+        }),
+      },
+    ]
   }
   const files = await Promise.all(
     given.map(async (one) => (typeof one === 'string' ? utf8(`${one}\n`) : new Uint8Array(await one.arrayBuffer()))),
@@ -165,7 +183,8 @@ async function judgeSmall(given: readonly (File | string)[], trust: Trust): Prom
   const first = judgeEvidence(files, trust)
   // A promise that is due is settled by the node that this page is of.
   const due = first.flatMap((one) => one?.due ?? [])
-  const proofs = asked === undefined ? [] : (await Promise.all(due.map(asked.proofOf))).filter((one) => one !== undefined)
+  const proofs =
+    asked === undefined ? [] : (await Promise.all(due.map(asked.proofOf))).filter((one) => one !== undefined)
   const judged = proofs.length === 0 ? first : judgeEvidence([...files, ...proofs], trust).slice(0, files.length)
   const policyFault = parts.policyField.value.trim() === '' ? undefined : trust.lack
   return judged.flatMap((one) => {
@@ -173,7 +192,7 @@ async function judgeSmall(given: readonly (File | string)[], trust: Trust): Prom
     const { report, answer } = one
     const why = policyFault !== undefined && report.verdict === 'not judged' ? [policyFault] : report.why
     const saved = answer && new Blob([new Uint8Array(answer.bytes)])
-    return [{ report: { ...report, why }, ...(saved && answer && { checked: { proof: saved, file: saved, signer: answer.verdict.signer } }) }]
+    return [{ report: { ...report, why }, ...(saved && { checked: { proof: saved, file: saved } }) }]
   })
 }
 
@@ -185,15 +204,15 @@ async function judgeBundle(file: File, own: number, trust: Trust): Promise<Shown
     shown = percent
     show([], { tone: '', text: `Checking… ${percent}%` })
   }
-  const { signer, policy, lack } = trust
+  const { signer, policy, lack, keys } = trust
   const found = await checkBundle(chunksOf(file, onProgress), { ...defined({ signer }), policy })
-  const report = bundleReport(found, { isNamed: signer !== undefined, lack })
+  const report = bundleReport(found, { isNamed: signer !== undefined, lack, keys })
   if (found.kind !== 'whole') return { report }
   const { proof, verdict } = found
   const again = element('p', 'hint', 'To run the query again: proofstream verify --bundle FILE')
   return {
     report,
-    checked: { proof: new Blob([new Uint8Array(proof)]), file, signer: verdict.signer },
+    checked: { proof: new Blob([new Uint8Array(proof)]), file },
     more: [again, ...engineLines(verdict.answer.dialect)],
   }
 }
@@ -223,7 +242,10 @@ function cannot(why: string): void {
 }
 
 /** The headline is what a screen reader says by itself; the rest is for readers who go on. */
-function show(content: readonly HTMLElement[], { tone, text }: { readonly tone: '' | Headline['tone']; readonly text: string }): void {
+function show(
+  content: readonly HTMLElement[],
+  { tone, text }: { readonly tone: '' | Headline['tone']; readonly text: string },
+): void {
   parts.details.replaceChildren(...content)
   parts.result.replaceChildren(element('h2', tone, text))
   // The form above it is as high as a small window.

@@ -1,6 +1,9 @@
 // The verify page in a browser: proofs are checked here, by the code of verify.html; the node is asked to run the question of
 // a good one again where the reader says so.
 
+import { utf8 } from '../../../libraries/base/bytes.ts'
+import { parseJson } from '../../../libraries/base/json/json.ts'
+import { type NamedKeys, namedKeys } from '../../../libraries/evidence/keys.ts'
 import { element, listOf, memberOf, textOf } from '../browser/element.ts'
 import { heldToken } from '../browser/session.ts'
 import { rerunLink } from '../browser/rerun-handover.ts'
@@ -10,8 +13,9 @@ export function start(main: HTMLElement): void {
   const again = main.querySelector<HTMLElement>('#again')
   main.querySelector('#form button')?.removeAttribute('disabled')
   void offerPolicy(main)
-  const tell = (checked: Checked | undefined): void => again?.replaceChildren(...(checked === undefined ? [] : offer(checked)))
-  checkWhatIsGiven(tell, { node: location.origin, proofOf })
+  const tell = (checked: Checked | undefined): void =>
+    again?.replaceChildren(...(checked === undefined ? [] : offer(checked)))
+  checkWhatIsGiven(tell, { node: location.origin, keysOfNode, proofOf })
 }
 
 /** The proof of the batch of a receipt, as this node gives it. */
@@ -34,10 +38,7 @@ async function offerPolicy(main: HTMLElement): Promise<void> {
 }
 
 /** The ways to run it again, and where the verdict of the node goes. */
-function offer({ proof, file, signer }: Checked): HTMLElement[] {
-  const whose = element('p', '', 'Looking up whose key it is…')
-  whose.setAttribute('role', 'status')
-  void whoseKey(signer).then((text) => whose.replaceChildren(text))
+function offer({ proof, file }: Checked): HTMLElement[] {
   const button = element('button', '', 'Run it again at this node')
   const verdict = element('div', '')
   verdict.setAttribute('role', 'status')
@@ -52,22 +53,18 @@ function offer({ proof, file, signer }: Checked): HTMLElement[] {
   })
   const hint =
     'Nothing has been sent so far. The node checks the file again, and runs its query over the blocks that it names. In this browser, no server computes anything.'
-  return [whose, element('p', 'hint', hint), element('p', 'run', button, rerunLink(file)), verdict, details]
+  return [element('p', 'hint', hint), element('p', 'run', button, rerunLink(file)), verdict, details]
 }
 
-/** Whether this node's own document names the key: the address of the page says which host that is. */
-async function whoseKey(signer: string): Promise<string> {
-  const [host, path] = [location.host, '/.well-known/did.json']
+/** Whose keys this node's own document names: the address of the page says which host that is. */
+async function keysOfNode(): Promise<NamedKeys> {
+  const text = await fetch('/.well-known/did.json')
+    .then((answer) => answer.text())
+    .catch(() => 'null')
   try {
-    const keys = listOf(memberOf(await (await fetch(path)).json(), 'verificationMethod'))
-    const own = keys.find((key) => memberOf(key, 'controller') === signer)
-    if (own === undefined) return `Whose key: not one of ${host}. Its did.json does not name the signer.`
-    const [expires, revoked] = [textOf(memberOf(own, 'expires')), textOf(memberOf(own, 'revoked'))]
-    const named = `Whose key: ${host} names it in ${location.origin}${path}, looked up just now`
-    if (revoked !== '') return `${named}, as a key that leaked and was retired at ${revoked}: others can sign with it.`
-    return expires === '' ? `${named}.` : `${named}, as a former key, retired at ${expires}.`
+    return namedKeys(parseJson(utf8(text)), location.host)
   } catch {
-    return `Whose key: ${host} did not say.`
+    return new Map()
   }
 }
 
