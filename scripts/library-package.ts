@@ -9,6 +9,8 @@ export interface Library {
   readonly description: string
   /** The compiled entry, without `.js`, in the folder that `read` knows. */
   readonly entry: string
+  /** A command of it, in the same folder: its name, and its compiled file without `.js`. */
+  readonly bin?: readonly [name: string, file: string]
 }
 
 /** What of the root's package.json counts here. */
@@ -59,6 +61,7 @@ export function libraryPackage(
   const main = `${library.entry}.js`
   add(main)
   add(types)
+  if (library.bin !== undefined) add(`${library.bin[1]}.js`)
   const { name, description } = library
   const { version, license, repository } = root
   const manifest = {
@@ -71,6 +74,7 @@ export function libraryPackage(
     engines: { node },
     sideEffects: false,
     exports: { '.': { types: `./${types}`, default: `./${main}` } },
+    ...(library.bin !== undefined && { bin: { [library.bin[0]]: `${library.bin[1]}.js` } }),
     browser,
     dependencies: Object.fromEntries(Object.entries(dependencies).sort(([a], [b]) => (a < b ? -1 : 1))),
   }

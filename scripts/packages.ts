@@ -8,8 +8,10 @@ import { type Library, libraryPackage, type RootManifest } from './library-packa
 const libraries: readonly Library[] = [
   {
     name: '@proofstream/verify',
-    description: 'Checks saved answers of Proofstream and Open Data Fabric nodes offline: hashes and signature.',
+    description:
+      'Checks evidence of Proofstream and Open Data Fabric nodes offline: saved answers, bundles, proofs of a ledger, receipts.',
     entry: 'libraries/proof/verify',
+    bin: ['proofstream-verify', 'cli/evidence'],
   },
   {
     name: '@proofstream/client',

@@ -70,7 +70,8 @@ function installedIn(name: string): { readonly manifests: readonly Manifest[]; r
 }
 
 describe.each([
-  { name: 'verify', packed: 40_000, unpacked: 135_000 },
+  // Its command judges bundles and ledgers, too.
+  { name: 'verify', packed: 115_000, unpacked: 395_000 },
   { name: 'client', packed: 86_000, unpacked: 300_000 },
   { name: 'ledger', packed: 77_000, unpacked: 275_000 },
 ])('the package @proofstream/$name', ({ name, packed, unpacked }) => {
@@ -163,6 +164,25 @@ test('the program in the README of the verifier says what an answer tells', asyn
   writeFileSync(join(folder, 'app.mjs'), program.replace(/did:key:\w+…/, did))
   const { stdout } = await run(process.execPath, ['app.mjs'], { cwd: folder, env })
   expect(stdout).toContain(`signer: ${did}, the key that you named\n`)
+})
+
+test('the command of the verifier judges an answer, and a receipt with its proofs by a policy', async () => {
+  const folder = join(home, 'verify')
+  writeFileSync(join(folder, 'answer.json'), proofVectors[0]?.responseBodyBytes ?? '')
+  const vectors = JSON.parse(readFileSync('test/fixtures/ledger/vectors.json', 'utf8')) as readonly {
+    readonly name: string
+    readonly files: readonly { readonly text: string }[]
+    readonly policy: string
+  }[]
+  const one = vectors.find(({ name }) => name === 'receipt in one file with its proofs')
+  writeFileSync(join(folder, 'receipt.json'), one?.files[0]?.text ?? '')
+  writeFileSync(join(folder, 'policy.txt'), one?.policy ?? '')
+  const command = ['proofstream-verify', 'answer.json', 'receipt.json', '--policy', 'policy.txt']
+  const { stdout } = await run('npx', ['--no', ...command], { cwd: folder, env })
+  expect(stdout).toContain('✓ Unchanged since it was signed\n  answer.json: a saved answer\n')
+  expect(stdout).toContain('\n\n✓ The promise was kept\n  receipt.json: a signed receipt of a batch\n')
+  const alone = run('npx', ['--no', 'proofstream-verify', 'receipt.json'], { cwd: folder, env })
+  await expect(alone).rejects.toMatchObject({ code: 14 })
 })
 
 test('a bundler puts both into a browser', async () => {

@@ -18,7 +18,8 @@ import type { Args, CommandContext } from '../context.ts'
 import { CommandFailure, type ExitCode, exitCodes, failureOf, note } from '../failure.ts'
 import { readNamed } from '../given-file.ts'
 import { itemsAt, memberAt, objectOf, textAt } from '../json-values.ts'
-import { openedHead, witnessedMembers, wordOf } from '../judged.ts'
+import { witnessedMembers } from '../../libraries/evidence/facts.ts'
+import { openedHead, wordOf } from '../judged.ts'
 import { type KnownPolicy, policyOfFile, policyOfNode, tilesOf } from '../ledger-policy.ts'
 import { LedgerTiles } from '../ledger-tiles.ts'
 import { createStatusLine, printObject, printObjects, type StatusLine } from '../output.ts'
@@ -287,7 +288,7 @@ function report(
     behind: memberAt(about, 'behind'),
     since: before?.head.size,
     quorum,
-    witnessed: witnessedMembers(witnessed),
+    witnessed: witnessedMembers(witnessed).map(objectOf),
     policy: known.name,
     findings: findings.count,
     entered: order.datasets,

@@ -17,7 +17,7 @@ import {
 } from '../../libraries/proof/verify.ts'
 import { openClient } from '../client.ts'
 import type { CommandContext } from '../context.ts'
-import { CommandFailure, type ExitCode, exitCodes, failureOf } from '../failure.ts'
+import { CommandFailure, type ExitCode, exitCodes, failureOf, note } from '../failure.ts'
 import { itemsAt, memberAt, numberAt, objectOf, textAt } from '../json-values.ts'
 import { printObject } from '../output.ts'
 import { printReport, reportJson } from '../report.ts'
@@ -60,9 +60,19 @@ export function tell(
 ): number {
   const { verdict, failure } = checked
   if (context.form === 'table') printReport(reportOf(checked), { file, ...defined({ verbose }) })
-  else if (verdict.ok || verdict.outcome !== 'noProof') print(context, checked)
+  else if (verdict.ok || verdict.outcome !== 'noProof') {
+    const lack = lackOf(checked)
+    if (lack !== undefined) note(lack)
+    print(context, checked)
+  }
   if (failure !== undefined) throw failure
   return exitCodes.done
+}
+
+/** Proofs of a ledger in a bundle that no policy judges. */
+export function lackOf({ bundle }: CheckedAnswer): string | undefined {
+  const open = bundle?.lack === undefined ? 0 : bundle.ledger.filter(({ verdict }) => verdict === 'not judged').length
+  return open === 0 ? undefined : `proofs of a ledger in the bundle: ${open}; --policy FILE judges them`
 }
 
 /** The report on an answer, with what a node or this program found by running it again. */

@@ -25,7 +25,7 @@ import { type KnownPolicy, policyFor } from '../ledger-policy.ts'
 import { printObjects } from '../output.ts'
 import { printReport, reportJson } from '../report.ts'
 import { print } from '../terminal.ts'
-import { checkAnswer, type CheckedAnswer, reportOf, type VerifyOptions } from './verify-answer.ts'
+import { checkAnswer, type CheckedAnswer, lackOf, reportOf, type VerifyOptions } from './verify-answer.ts'
 import { checkBundleFile } from './verify-bundle.ts'
 
 /** Answers are judged with more. */
@@ -219,12 +219,6 @@ function ofAnswer(checked: CheckedAnswer): Judged {
   if (failure !== undefined) return { ...failed(failure), report, facts: { bundle } }
   const signer = verdict.ok ? verdict.signer : undefined
   return { verdict: 'verified', code: exitCodes.done, reason: lackOf(checked), report, facts: { signer, bundle } }
-}
-
-/** Proofs of a ledger in a bundle that no policy judges. */
-function lackOf({ bundle }: CheckedAnswer): string | undefined {
-  const open = bundle?.lack === undefined ? 0 : bundle.ledger.filter(({ verdict }) => verdict === 'not judged').length
-  return open === 0 ? undefined : `proofs of a ledger in the bundle: ${open}; --policy FILE judges them`
 }
 
 /** With the time of a proof, where that was checked. Throws DecodeError where its time stamp is not good. */

@@ -1,0 +1,99 @@
+#!/usr/bin/env node
+// `npx @proofstream/verify FILE…`: files of evidence judged by themselves, without a node and without network. Prints what
+// `proofstream verify --offline` prints, and ends with the same codes.
+
+import { createReadStream } from 'node:fs'
+import { open, readFile, stat } from 'node:fs/promises'
+import { parseArgs } from 'node:util'
+import { defined } from '../libraries/base/collections.ts'
+import { bundleHeadBytes, bundleReport, checkBundle, isBundle } from '../libraries/evidence/bundle.ts'
+import { judgeEvidence } from '../libraries/evidence/judge.ts'
+import { reportLines } from '../libraries/evidence/layout.ts'
+import { type Report, verdictCodes } from '../libraries/evidence/report.ts'
+import { parsePolicy, type Policy } from '../libraries/ledger/policy.ts'
+import { answerBytesMost } from '../libraries/proof/proof-body.ts'
+
+const help = `Usage: proofstream-verify [options] FILE…
+
+Checks saved answers, bundles, proofs of a ledger, signed receipts, refusals, statements and heads, several at once. Nobody is asked.
+
+Options:
+  --policy FILE  which ledgers and witnesses count: two lines, from somebody whom you trust
+  --signer DID   the key that must have signed: did:key:…
+  --verbose      hashes, too
+  --json         one JSON object a line
+  --help         this text
+
+Exit codes: 0 good, 2 usage, 3 no such file, 5 no evidence, 10 altered, 11 cannot be judged, 12 promise broken, 13 too few witnesses,
+14 not judged: whom to trust was not said.
+`
+
+interface Trust {
+  readonly policy: Policy | undefined
+  readonly signer: string | undefined
+}
+
+/** The reports in the order of the files. */
+async function judgeAll(files: readonly string[], { policy, signer }: Trust): Promise<(readonly [string, Report])[]> {
+  const reports = new Map<string, Report>()
+  const small = new Map<string, Uint8Array>()
+  for (const file of files) {
+    if (await beginsAsBundle(file)) {
+      const found = await checkBundle(createReadStream(file), { policy, ...defined({ signer }) })
+      const lack = policy === undefined ? 'Name a policy: --policy FILE.' : undefined
+      reports.set(file, bundleReport(found, { isNamed: signer !== undefined, lack }))
+    } else if ((await stat(file)).size > answerBytesMost) throw new RangeError(`${file} is larger than evidence is`)
+    else small.set(file, await readFile(file))
+  }
+  const judged = judgeEvidence([...small.values()], { policy, signer, nowMs: Date.now() })
+  for (const [at, file] of [...small.keys()].entries()) {
+    const report = judged[at]?.report
+    if (report !== undefined) reports.set(file, report)
+  }
+  return files.flatMap((file) => {
+    const report = reports.get(file)
+    return report === undefined ? [] : [[file, report] as const]
+  })
+}
+
+async function beginsAsBundle(file: string): Promise<boolean> {
+  const handle = await open(file)
+  try {
+    const { buffer, bytesRead } = await handle.read(new Uint8Array(bundleHeadBytes))
+    return isBundle(buffer.subarray(0, bytesRead))
+  } finally {
+    await handle.close()
+  }
+}
+
+async function main(): Promise<number> {
+  const flag = { type: 'boolean' } as const
+  const text = { type: 'string' } as const
+  const options = { policy: text, signer: text, verbose: flag, json: flag, help: flag }
+  const { values, positionals } = parseArgs({ options, allowPositionals: true })
+  if (values.help === true || positionals.length === 0) {
+    process.stdout.write(help)
+    return values.help === true ? 0 : 2
+  }
+  const policy = values.policy === undefined ? undefined : parsePolicy(await readFile(values.policy))
+  const reports = await judgeAll(positionals, { policy, signer: values.signer })
+  for (const [at, [file, report]] of reports.entries()) {
+    if (values.json === true)
+      process.stdout.write(`${JSON.stringify({ file, code: verdictCodes[report.verdict], ...report })}\n`)
+    else {
+      const lines = reportLines(report, { file, verbose: values.verbose === true })
+      process.stdout.write(`${at === 0 ? '' : '\n'}${lines.join('\n')}\n`)
+    }
+  }
+  return Math.max(0, ...reports.map(([, { verdict }]) => verdictCodes[verdict]))
+}
+
+const codes: Readonly<Record<string, number>> = { ENOENT: 3, EISDIR: 2, DecodeError: 5 }
+
+try {
+  process.exitCode = await main()
+} catch (error) {
+  const { name, code = name, message } = error as Error & { code?: string } // of this program, or of the system
+  process.stderr.write(`error: ${message}\n`)
+  process.exitCode = codes[code] ?? (code.startsWith('ERR_PARSE_ARGS') ? 2 : 1)
+}
