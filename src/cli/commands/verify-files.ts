@@ -12,7 +12,8 @@ import { suggestedIn } from '../../libraries/evidence/ledger-report.ts'
 import { bareReport, type Report } from '../../libraries/evidence/report.ts'
 import { kindOfFile, type LedgerFile } from '../../libraries/ledger/file-kind.ts'
 import { type FileVerdict, judgeFile, type ReceiptKind } from '../../libraries/ledger/judge-file.ts'
-import { type Beside, besideOf } from '../../libraries/ledger/judge-receipt.ts'
+import { type Beside, besideOf, headFacts } from '../../libraries/ledger/judge-receipt.ts'
+import type { LedgersOfPolicy, OpenLedger } from '../../libraries/ledger/promise-reading.ts'
 import type { Policy } from '../../libraries/ledger/policy.ts'
 import type { TrustedCertificates } from '../../libraries/ledger/timestamp-trust.ts'
 import { openClient } from '../client.ts'
@@ -20,9 +21,9 @@ import type { CommandContext } from '../context.ts'
 import { CommandFailure, exitCodes, failureOf, note } from '../failure.ts'
 import { isTar, readGiven } from '../given-file.ts'
 import { objectOf } from '../json-values.ts'
-import { type Judged, type Judging, told, wordOf } from '../judged.ts'
-import { type KnownPolicy, policyFor } from '../ledger-policy.ts'
-import { printObjects } from '../output.ts'
+import { type Judged, type Judging, openedHead, told, wordOf } from '../judged.ts'
+import { type KnownPolicy, policyFor, tilesFor } from '../ledger-policy.ts'
+import { createStatusLine, printObjects } from '../output.ts'
 import { printReport, reportJson } from '../report.ts'
 import { print } from '../terminal.ts'
 import { checkAnswer, type CheckedAnswer, lackOf, reportOf, type VerifyOptions } from './verify-answer.ts'
@@ -185,8 +186,10 @@ async function judgedByLedger(
   const isReceipt = kind.kind === 'receipt' || kind.kind === 'broken promise'
   const promise = isReceipt && 'facts' in alone && 'receiptId' in alone.facts ? alone.facts.promise : undefined
   if (promise === undefined || !isReceipt || ('missing' in alone && alone.missing === 'policy')) return undefined
-  const { evidenceOf, readLedgers } = await import('./verify-receipt.ts')
-  const reading = await readLedgers(promise, judging).catch(async (error: unknown) => {
+  const { evidenceOf, readLedgers } = await import('../../libraries/ledger/promise-reading.ts')
+  const status = createStatusLine()
+  const read = readLedgers(promise, ledgersOf(judging, status)).finally(() => status.clear())
+  const reading = await read.catch(async (error: unknown) => {
     const judged = told(alone as PromiseFile, await knownOf(judging, known)) // it has a promise
     // Where the ledger has shown no head it is as the files have it, and what is good by them also where it cannot be reached.
     const { exitCode } = failureOf(error)
@@ -195,11 +198,11 @@ async function judgedByLedger(
     return { ...judged, facts: { ...judged.facts, unread: [promise.ledger] } }
   })
   if ('verdict' in reading) return reading
-  const [files, read] = [judging.beside(known.policy), reading.beside]
+  const [files, served] = [judging.beside(known.policy), reading.beside]
   const beside = {
-    statements: [...files.statements, ...read.statements],
-    places: [...files.places, ...read.places],
-    absent: read.absent,
+    statements: [...files.statements, ...served.statements],
+    places: [...files.places, ...served.places],
+    absent: served.absent,
   }
   const trust = { policy: known.policy, signer: options.signer, nowMs }
   const verdict = judgeFile(bytes, trust, { file: kind, beside }) as PromiseFile // of the same file
@@ -208,6 +211,28 @@ async function judgedByLedger(
   const receipt = kind.kind === 'receipt' ? kind.document : (kind.document.get('receipt') as JsonObject) // it was read
   const evidence = verdict.verdict === 'promise broken' ? await evidenceOf(verdict, receipt, reading) : undefined
   return { ...judged, facts: { ...judged.facts, unread, evidence } }
+}
+
+/** The ledgers of the policy, as they are served. */
+function ledgersOf(
+  { context, known }: FileJudging & { readonly known: KnownPolicy },
+  status: ReturnType<typeof createStatusLine>,
+): LedgersOfPolicy {
+  const open = async (origin: string): Promise<OpenLedger> => {
+    const tiles = await tilesFor(context, known, origin)
+    const note = await tiles.head()
+    const head = headFacts(openedHead(note, known))
+    const altered = (reason: string): Error => tiles.altered(reason)
+    if (head.ledger.origin === origin) return { auditor: tiles.auditor, note, head, altered }
+    const message = `At ${tiles.address} is ${head.ledger.origin}, not ${origin}.`
+    throw new CommandFailure(exitCodes.verificationImpossible, message)
+  }
+  return {
+    open,
+    origins: known.policy.logs.map(({ key }) => key.name),
+    isFatal: (error) => failureOf(error).exitCode === exitCodes.verificationFailed,
+    onSize: (done, of) => status.show(`ledger: ${done} of ${of} entries`),
+  }
 }
 
 type PromiseFile = FileVerdict & { readonly kind: ReceiptKind }
