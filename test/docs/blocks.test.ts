@@ -125,6 +125,10 @@ const table: Readonly<Record<string, Entry | Readonly<Record<string, Entry>>>> =
     SELECT: run('docs/operators', 'Spark'),
   },
   'docs/tour.md': readme,
+  'docs/you-were-sent-a-file.md': {
+    ...all(run('docs/sent-a-file'), 'python3 ask.py', 'npx proofstream-verify', 'curl -fsS'),
+    'log data': not('a policy as an example'),
+  },
 }
 
 const pages = ['README.md', 'CONTRIBUTING.md', ...['examples', 'docs'].flatMap((folder) => filesOf(folder))]
