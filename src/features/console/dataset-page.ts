@@ -3,11 +3,12 @@
 import type { Plot } from './charts/points.ts'
 import { ownValue } from '../../libraries/base/collections.ts'
 import { changes, type ShownChanges } from './dataset-changes.ts'
-import { ago, countText, csvForExcel, fact, shortHash, sizeText } from './format.ts'
+import { ago, countText, fact, shortHash, sizeText } from './format.ts'
 import { type Addressed, howToRead, howToWrite } from './how-to.ts'
 import { type Html, html, where } from '../../libraries/base/html.ts'
 import { liveMark, type Page } from './layout.ts'
 import { charts, map, pulse, pulseText, type ShownMap } from './pictures.ts'
+import { rowsPart, type ShownAsked } from './rows-part.ts'
 
 export interface ShownColumn {
   readonly name: string
@@ -23,7 +24,7 @@ export interface ShownColumn {
 
 export interface ColumnFigures {
   readonly nulls: number
-  /** About so many different values. */
+  /** How many different values; about so many unless figures are exact. */
   readonly distinct: number | undefined
   readonly least: string | undefined
   readonly greatest: string | undefined
@@ -63,23 +64,22 @@ export interface ShownDataset extends Omit<Addressed, 'example'> {
   readonly perHour: readonly number[]
   /** The last blocks, newest first. */
   readonly chain: readonly ShownBlock[]
-  /** The newest first. */
-  readonly newest: ShownRows
+  readonly asked: ShownAsked
   /** How many of the newest rows chart and figures are of; undefined where there are none. */
   readonly figuresOf: number | undefined
+  /** Different values were counted one by one. */
+  readonly isExact: boolean
   readonly charts: readonly Plot[]
   readonly map: ShownMap | undefined
   /** Undefined for a caller that may change nothing here. */
   readonly changes: ShownChanges | undefined
-  /** Workbooks are given, too. */
-  readonly hasExcel: boolean
   readonly nowMs: number
 }
 
 /** Longer cells are cut on the page; files have the whole value. */
 export const shownCellChars = 200
 /** A page shows so many columns of its newest rows, and all of them in the list of columns. */
-export const mostShownColumns = 60
+export const mostShownColumns = 50
 
 export function datasetPage(dataset: ShownDataset): Page {
   const { alias, description } = dataset
@@ -91,7 +91,6 @@ export function datasetPage(dataset: ShownDataset): Page {
     islands: [
       'live',
       'chart',
-      'table',
       ...(dataset.map === undefined && !dataset.hasGeometry ? [] : ['map']),
       ...(dataset.changes === undefined ? [] : ['changes']),
     ],
@@ -101,28 +100,15 @@ ${where(description, (text) => html`<p class="lead">${text}</p>`)}
 <div data-part="facts">${facts(dataset)}</div>
 <section data-part="chart">${where(charts(dataset.charts), (drawn) => html`<h2 id="chart">Over event time <small>${extent(dataset)}</small></h2>${drawn}`)}</section>
 <section data-part="map">${where(dataset.map, (shown) => html`<h2 id="map">Map <small>newest features</small></h2>${dataset.hasItems ? html`${map(shown, `${items}/`)}<p><a href="${items}?f=html">All features, as a list</a></p>` : map(shown)}`)}</section>
-<section data-part="rows" aria-labelledby="rows"><h2 id="rows">Newest rows</h2>${newest(dataset)}</section>
+<section data-part="rows" aria-labelledby="rows">${rowsPart(dataset.asked)}</section>
 <section data-part="columns" aria-labelledby="columns"><h2 id="columns">Columns <small>${dataset.columns.length}${where(dataset.figuresOf, () => html`, figures of ${extent(dataset)}`)}</small></h2>${columns(dataset)}</section>
 <div class="pair">
-<section aria-labelledby="read"><h2 id="read">Read it</h2><p class="links"><a href="/query?${questionOf(alias)}">Query it in SQL</a>${filesOf(dataset)}</p>${howToRead({ ...dataset, example: '' })}</section>
+<section aria-labelledby="read"><h2 id="read">Read it</h2>${howToRead({ ...dataset, example: '' })}</section>
 <section aria-labelledby="write"><h2 id="write">Write to it</h2><p><a href="/ingest?${`dataset=${alias}`}">Send a file</a></p>${howToWrite({ ...dataset, example: exampleOf(dataset) })}</section>
 </div>
 <section data-part="chain" aria-labelledby="chain"><h2 id="chain">Chain <small>${countText(dataset.blocks)} blocks</small></h2>${chain(dataset)}</section>
 ${where(dataset.changes, changes)}`,
   }
-}
-
-/** All rows, for spreadsheets. */
-function filesOf({ alias, hasExcel }: ShownDataset): Html {
-  const name = alias.split('/')[1] ?? ''
-  const saved = (query: string, extension: string, text: string): Html =>
-    html` <a href="/${alias}/export?${query}" download="${name}.${extension}" data-save>${text}</a>`
-  return html`${hasExcel ? saved('format=Xlsx', 'xlsx', 'Excel') : undefined}${saved(csvForExcel, 'csv', 'CSV for Excel (;)')} <span class="hint" role="status" data-saved></span>`
-}
-
-/** Of the SQL page, which fills its editor with it. */
-function questionOf(alias: string): string {
-  return `query=${encodeURIComponent(`select * from "${alias}" order by "offset" desc`)}`
 }
 
 function facts(dataset: ShownDataset): Html {
@@ -146,13 +132,6 @@ ${keywords.length === 0 ? undefined : fact('Keywords', keywords.slice(0, 20).joi
 /** A link, where the address is one of the web. */
 function linked(text: string, address: string): Html {
   return /^https?:\/\//i.test(address) ? html`<a href="${address}" rel="noreferrer">${text}</a>` : html`${text}`
-}
-
-function newest({ newest: shown, columns, alias }: ShownDataset): Html {
-  const left = columns.filter(({ isSystem }) => !isSystem).length - mostShownColumns
-  const note = left > 0 ? html`<p class="hint">More columns are in the list below.</p>` : undefined
-  const numbers = new Set(columns.flatMap(({ name, isNumber }) => (isNumber ? [name] : [])))
-  return html`${rowsTable(`Newest rows of ${alias}`, shown, numbers)}${note}`
 }
 
 /** Rows in a box that scrolls by itself; `numbers`: columns whose digits stand under digits. */
@@ -180,25 +159,31 @@ function extent({ rows, figuresOf = 0 }: ShownDataset): string {
   return figuresOf === rows ? 'all rows' : `the newest ${countText(figuresOf)} rows`
 }
 
-function columns({ columns: list, figuresOf }: ShownDataset): Html {
+function columns({ columns: list, figuresOf, isExact }: ShownDataset): Html {
   const rows = list.map(({ name, type, isOptional, isSystem, figures }) => {
     const kind = isSystem ? 'System' : isOptional ? 'Nullable' : 'Required'
     return html`<tr${isSystem ? html` class="system"` : undefined}><th scope="row">${name}</th><td><code>${type}</code></td><td>${kind}</td>
 ${figuresOf === undefined ? [] : figureCells(figures, figuresOf)}</tr>`
   })
-  const heads = html`<th scope="col" class="number">Nulls</th><th scope="col" class="number">~Distinct</th><th scope="col">Min</th><th scope="col">Max</th>`
-  return html`<div class="scroll" tabindex="0" role="region" aria-label="Columns">
-<table class="columns"><thead><tr><th scope="col">Name</th><th scope="col">Type</th><th scope="col">Given</th>${figuresOf === undefined ? [] : heads}</tr></thead><tbody>
-${rows}
+  const figures = html`<th scope="col" class="number">Nulls</th><th scope="col" class="number">${isExact ? 'Distinct' : 'Distinct, about'}</th><th scope="col">Min</th><th scope="col">Max</th>`
+  const table = (
+    label: string,
+    shown: readonly Html[],
+  ): Html => html`<div class="scroll" tabindex="0" role="region" aria-label="${label}">
+<table class="columns"><thead><tr><th scope="col">Name</th><th scope="col">Type</th><th scope="col">Given</th>${figuresOf === undefined ? [] : figures}</tr></thead><tbody>
+${shown}
 </tbody></table></div>`
+  const rest = rows.slice(mostShownColumns)
+  return html`${table('Columns', rows.slice(0, mostShownColumns))}
+${rest.length === 0 ? undefined : html`<details><summary>${countText(rest.length)} more columns</summary>${table('More columns', rest)}</details>`}`
 }
 
 function figureCells(figures: ColumnFigures | undefined, rows: number): Html {
   if (figures === undefined) return html`<td></td><td></td><td></td><td></td>`
   const { nulls, distinct, least, greatest } = figures
   const part = nulls === 0 ? '0' : `${((100 * nulls) / rows).toFixed(1)} %`
-  const about = distinct === undefined ? '' : countText(distinct)
-  return html`<td class="number">${part}</td><td class="number">${about}</td><td>${least}</td><td>${greatest}</td>`
+  const different = distinct === undefined ? '' : countText(distinct)
+  return html`<td class="number">${part}</td><td class="number">${different}</td><td>${least}</td><td>${greatest}</td>`
 }
 
 /** What a block did, in words. */

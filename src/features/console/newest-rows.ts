@@ -7,6 +7,7 @@ import type { DatasetView } from '../../node/catalog/dataset-chain.ts'
 import { jsonText, parseJson } from '../../libraries/base/json/json.ts'
 import type { CoordinateColumns } from '../../libraries/geo/coordinate-columns.ts'
 import { concatBytes } from '../../libraries/base/bytes.ts'
+import { NodeError } from '../../libraries/base/errors.ts'
 import type { JsonValue } from '../../libraries/base/json/value.ts'
 import { type DataType, type Field, innerType } from '../../libraries/model/schema.ts'
 import { sqlName } from '../../libraries/sql/types.ts'
@@ -16,9 +17,12 @@ import { answerTag, type ReplicaDeps } from '../../node/answers/query.ts'
 import { tailTable, tailWindow } from '../../node/answers/tail.ts'
 
 /** Rows and stored bytes that figures are found over. */
-const windowRows = 100_000
-const windowBytes = 32 * 1024 * 1024
-const mostMs = 2_000
+const windowRows = 1_000_000
+const windowBytes = 64 * 1024 * 1024
+/** Different values are counted one by one in so many cells, and estimated in more. */
+const exactCells = 20_000_000
+/** What any of it may take. */
+export const mostMs = 2_000
 /** Characters of the least and the greatest value. */
 const boundChars = 60
 /** Spans of event time that numbers are averaged over. */
@@ -52,23 +56,38 @@ export async function newestRows(
 /** What a column holds within the window. */
 export interface ColumnFigures {
   readonly nulls: number
-  /** About so many different values; undefined where values are not compared. */
+  /** How many different values; undefined where values are not compared. */
   readonly distinct: number | undefined
   readonly least: string | undefined
   readonly greatest: string | undefined
 }
 
-/** Figures of each of `fields` over the newest rows, and over how many. Throws as `newestRows`. */
+/** Figures of each of `fields` over the newest rows, and over how many. `isExact`: as `distinct` is. Throws as `newestRows`. */
 export async function columnFigures(
   glance: Glance,
   fields: readonly Field[],
-): Promise<{ readonly rows: number; readonly columns: readonly ColumnFigures[] }> {
+): Promise<{ readonly rows: number; readonly isExact: boolean; readonly columns: readonly ColumnFigures[] }> {
+  if (windowOf(glance.view) * fields.length > exactCells)
+    return await figuresWith(glance, fields, 'approx_count_distinct(')
+  try {
+    return await figuresWith(glance, fields, 'count(DISTINCT ')
+  } catch (error) {
+    if (!(error instanceof NodeError && error.kind === 'QueryTimeout')) throw error
+    return await figuresWith(glance, fields, 'approx_count_distinct(')
+  }
+}
+
+async function figuresWith(
+  glance: Glance,
+  fields: readonly Field[],
+  counted: 'count(DISTINCT ' | 'approx_count_distinct(',
+): ReturnType<typeof columnFigures> {
   const parts = fields.map(({ name, type }, at) => {
     const column = sqlName(name)
     const isText = innerType(type).kind === 'String'
     const bound = (of: string): string => (isText ? `left(${of}(${column}), ${boundChars + 1})` : `${of}(${column})`)
     const compared = isText || shortTypes.test(innerType(type).kind)
-    const rest = compared ? [`approx_count_distinct(${column})`, bound('min'), bound('max')] : ['NULL', 'NULL', 'NULL']
+    const rest = compared ? [`${counted}${column})`, bound('min'), bound('max')] : ['NULL', 'NULL', 'NULL']
     return [`count(${column})`, ...rest].map((part, i) => `${part} AS "${at}.${i}"`).join(', ')
   })
   const [row = []] = await rowsOf(glance, `SELECT count(*) AS "rows", ${parts.join(', ')} FROM "tail"`)
@@ -83,7 +102,7 @@ export async function columnFigures(
       greatest: cellText(greatest ?? null, boundChars),
     }
   })
-  return { rows, columns }
+  return { rows, isExact: counted === 'count(DISTINCT ', columns }
 }
 
 /** Numbers over event time: first and last time in milliseconds since 1970, spans by column, in order. */
@@ -207,13 +226,14 @@ function windowOf({ rows, slices }: DatasetView): number {
 const shortTypes = /^(?:Bool|Date|Time|Timestamp|Duration|Decimal|U?Int\d+|Float\d+)$/
 
 /** One character more than is shown, so that a text that was cut is known. */
-function cutText(name: string, type: DataType, cellChars: number): string {
+export function cutText(name: string, type: DataType, cellChars: number): string {
   const { kind } = innerType(type)
   if (shortTypes.test(kind)) return name
   return `left(${kind === 'String' ? name : `CAST(${name} AS VARCHAR)`}, ${cellChars + 1})`
 }
 
-function cellText(cell: JsonValue, cellChars: number): string | undefined {
+/** Undefined for null; a text that was cut ends in `…`. */
+export function cellText(cell: JsonValue, cellChars: number): string | undefined {
   if (cell === null) return undefined
   if (typeof cell !== 'string') return jsonText(cell)
   const characters = Array.from(cell)

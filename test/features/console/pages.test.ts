@@ -122,7 +122,7 @@ describe.skipIf(chromium === undefined)('the console in Chromium', () => {
     const rows = await page.evaluate(
       "[...document.querySelectorAll('.rows tbody tr')].map((row) => row.cells[0].innerText)",
     )
-    expect(rows).toEqual(Array.from({ length: 20 }, (_, i) => String(299 - i)))
+    expect(rows).toEqual(Array.from({ length: 25 }, (_, i) => String(299 - i)))
   })
 
   test('draws numbers over event time and gives figures of columns, as they follow from the rows', async () => {

@@ -12,6 +12,7 @@ import {
   type ShownBlock,
   type ShownColumn,
   type ShownDataset,
+  type ShownRows,
   shownCellChars,
 } from '../dataset-page.ts'
 import type { ShownChanges } from '../dataset-changes.ts'
@@ -36,10 +37,22 @@ import {
 import { Reader } from '../../../node/answers/pin.ts'
 import { datasetOf, mayRead } from '../../../node/http/access.ts'
 import { callerOf } from '../../../node/http/answer.ts'
-import { hostOf, type HttpContext, type PageContext, type ReplicaContext } from '../../../node/http/context.ts'
+import { hostOf, type HttpContext, type PageContext } from '../../../node/http/context.ts'
 import { listPage, storedBytes } from '../../../node/http/routes/datasets.ts'
 import { linksOf } from '../../../node/http/routes/node.ts'
 import { pictureOf, pictureOfPoints } from './answer-pictures.ts'
+import { askedRows, type AskedRows, type RowsQuery } from '../asked-rows.ts'
+import type { ShownAsked } from '../rows-part.ts'
+import {
+  countAsked,
+  countedRows,
+  facetsOf,
+  filesAsked,
+  linkedValueChars,
+  pageRows,
+  rowsAsked,
+  statementOf,
+} from './rows.ts'
 
 const hourMs = 3_600_000
 export const shownRows = 20
@@ -133,9 +146,8 @@ async function pageOf(
     perHour: rowsPerHour(chain, nowMs),
     chain: lastBlocks(chain),
     eventTime: view.vocabulary.eventTimeColumn,
-    ...(await glanceAt(reading, view, { request, reply })),
+    ...(await glanceAt({ context, reading }, view, { request, reply })),
     changes: changesFor(context, view, request),
-    hasExcel: context.outputs.files.some(({ name }) => name === 'Xlsx'),
     nowMs,
     origin: hostOf(context, request),
     hasGeometry,
@@ -172,18 +184,23 @@ export function shownBlock(chain: DatasetChain, { sequence, hash, systemTime, ki
   return { sequence, hash, systemTime, kind, from, rows: rows - from }
 }
 
-/** What the page shows of the newest rows; why there are none where the engine has no room for them, or is not here. */
+/** What the page shows of rows; why there are none where the engine has no room for them, or is not here. */
 async function glanceAt(
-  reading: ReplicaContext | undefined,
+  { context, reading }: PageContext,
   view: DatasetView,
   { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
-): Promise<Pick<ShownDataset, 'newest' | 'columns' | 'figuresOf' | 'charts' | 'map'>> {
+): Promise<Pick<ShownDataset, 'asked' | 'columns' | 'figuresOf' | 'isExact' | 'charts' | 'map'>> {
   const all = view.schema?.fields ?? []
+  // Validated by the route; the address of an identity has none.
+  const asked = askedRows(request.query as RowsQuery, all)
+  const told = (found: Pick<ShownAsked, 'shown' | 'total' | 'facets'>): ShownAsked =>
+    toldRows(context, view, asked, found)
   const without = (reason: string): Awaited<ReturnType<typeof glanceAt>> => {
     return {
-      newest: { reason },
+      asked: told({ shown: { reason }, total: undefined, facets: [] }),
       columns: all.map((field) => columnOf(view, field)),
       figuresOf: undefined,
+      isExact: false,
       charts: [],
       map: undefined,
     }
@@ -192,28 +209,64 @@ async function glanceAt(
   if (reading === undefined) return without('This node answers no questions: ask one with the role replica.')
   const fields = shownFields(view)
   const glance = { deps: reading.replica, view, caller: callerOf(reading, request, reply) }
+  const asking = { ...glance, asked }
   const columnsOf = (figures: Figures): ShownColumn[] => {
     const known = new Map(fields.map(({ name }, at) => [name, figures?.columns[at]]))
     return all.map((field) => ({ ...columnOf(view, field), figures: known.get(field.name) }))
   }
   const figured = unlessSlow(columnFigures(glance, fields))
+  const isNewest = asked.filters.length === 0 && asked.order === undefined && asked.skip === 0
   try {
-    const [rows, figures, charts, drawn] = await Promise.all([
-      newestRows(glance, { fields, limit: shownRows, cellChars: shownCellChars }),
+    const [shown, total, figures, facets, charts, drawn] = await Promise.all([
+      isNewest ? newestOf(glance, fields) : rowsAsked(asking, fields),
+      countAsked(asking),
       figured,
+      figured.then((figures) => facetsOf(asking, columnsOf(figures))),
       figured.then((figures) => chartsAt(glance, columnsOf(figures), figures?.rows)),
       unlessSlow(mapOf(glance)),
     ])
     return {
-      newest: { columns: fields.map(({ name }) => name), rows },
+      asked: told({ shown, total, facets }),
       columns: columnsOf(figures),
       figuresOf: figures?.rows,
+      isExact: figures?.isExact === true,
       map: drawn,
       charts,
     }
   } catch (error) {
     if (error instanceof NodeError) return without(`The rows cannot be shown now: ${error.message}`)
     throw error
+  }
+}
+
+async function newestOf(glance: Glance, fields: readonly Field[]): Promise<ShownRows> {
+  const rows = await newestRows(glance, { fields, limit: pageRows, cellChars: shownCellChars })
+  return { columns: fields.map(({ name }) => name), rows }
+}
+
+/** The rows that were asked for, as the page tells them. */
+function toldRows(
+  { outputs }: HttpContext,
+  view: DatasetView,
+  asked: AskedRows,
+  found: Pick<ShownAsked, 'shown' | 'total' | 'facets'>,
+): ShownAsked {
+  const fields = view.schema?.fields ?? []
+  const hasPlaces = placeOf(view) !== undefined
+  return {
+    alias: view.alias,
+    asked,
+    fields,
+    numbers: new Set(fields.flatMap((field) => (isNumber(field) ? [field.name] : []))),
+    offsetColumn: view.vocabulary.offsetColumn,
+    all: view.rows,
+    ...found,
+    pageRows,
+    countedRows,
+    linkedValueChars,
+    files: filesAsked(view, asked, { known: outputs.files, hasPlaces, rows: found.total ?? view.rows }),
+    question: `/query?query=${encodeURIComponent(statementOf(view, asked))}`,
+    left: fields.filter((field) => !isSystem(view, field)).length - mostShownColumns,
   }
 }
 

@@ -36,7 +36,7 @@ const shownAnswerBytes = 1024 * 1024
 const shownCellChars = 200
 const mostSaved = 30
 /** A longer address is refused by servers and proxies on its way. */
-const longestAddressChars = 8000
+export const longestAddressChars = 8000
 
 /** A statement, how many of its rows, and what else decides them. */
 export interface Asked {

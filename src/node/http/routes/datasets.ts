@@ -1,7 +1,7 @@
 // PUT /{account}/{dataset}, GET /datasets, GET /datasets/{id}, and GET /{account}/{dataset}: a dataset at a glance.
 
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { type Static, Type } from 'typebox'
+import { type Static, type TArray, type TOptional, type TSchema, type TUnion, Type } from 'typebox'
 import { defined } from '../../../libraries/base/collections.ts'
 import { canSee, demandCreate } from '../../access/scopes.ts'
 import { type DatasetChain, viewOf } from '../../catalog/dataset-chain.ts'
@@ -41,6 +41,27 @@ const ListQuery = Type.Object(
         description: 'name (default), rows (most first) or newest (by the last block).',
       }),
     ),
+  },
+  { additionalProperties: false },
+)
+
+const FilterText = Type.String({ maxLength: 2000 })
+const ComparisonText = Type.String({ pattern: '^(?:eq|ne|lt|le|gt|ge|has|begins|null|given)$' })
+const several = <T extends TSchema>(text: T, description: string): TOptional<TUnion<[T, TArray<T>]>> =>
+  Type.Optional(Type.Union([text, Type.Array(text, { maxItems: 50 })], { description }))
+
+/** Which rows the page for browsers shows. */
+const AboutQuery = Type.Object(
+  {
+    column: several(FilterText, 'Of the page: column of a filter; each filter has `column`, `is` and `value`.'),
+    is: several(ComparisonText, 'Of the page: eq, ne, lt, le, gt, ge, has, begins, null or given.'),
+    value: several(FilterText, 'Of the page: what the column is compared with.'),
+    sort: Type.Optional(Type.String({ maxLength: 2000, description: 'Of the page: column that orders the rows.' })),
+    order: Type.Optional(
+      Type.String({ pattern: '^(?:asc|desc)$', description: 'Of the page: asc (default) or desc.' }),
+    ),
+    skip: Type.Optional(DecimalText('Of the page: rows before its first.')),
+    until: Type.Optional(DecimalText('Of the page: only rows with lower offsets.')),
   },
   { additionalProperties: false },
 )
@@ -217,10 +238,16 @@ export function listed(chain: DatasetChain): object {
 export function registerAbout(app: FastifyInstance, context: HttpContext): void {
   app.get(
     '/:account/:dataset',
-    { config: { right: 'read' }, schema: { params: DatasetParams } },
+    { config: { right: 'read' }, schema: { params: DatasetParams, querystring: AboutQuery } },
     async (request, reply) => {
       // Nothing but the node's own routes lies there.
       if (isReservedAccount((request.params as { account: string }).account)) return reply.callNotFound() // validated
+      const [named] = Object.keys(Object(request.query))
+      if (named !== undefined) {
+        throw new NodeError('InvalidParameter', `${named} is a parameter of the page for browsers.`, {
+          hint: 'Programs ask for rows at /query, or save them by …/export?where=….',
+        })
+      }
       const { chain } = await datasetOf(context.catalog, request, 'read')
       const { alias } = chain.name
       void reply.header('dataset-head', `${alias};block="${chain.head.hash}"`).header('cache-control', 'no-cache')
