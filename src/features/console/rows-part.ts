@@ -15,6 +15,9 @@ export interface Facet {
   readonly values: readonly { readonly value: string | undefined; readonly rows: number }[]
 }
 
+/** Of a value in the list of values. */
+const shownValueChars = 60
+
 export interface ShownFile {
   readonly name: string
   readonly path: string
@@ -101,12 +104,16 @@ function facetOf({ alias, asked, linkedValueChars }: ShownAsked, { column, value
     const held = asked.filters.find((one) => sameFilter(one, filter))
     const then = held === undefined ? [...asked.filters, filter] : asked.filters.filter((one) => one !== held)
     const text =
-      value === undefined ? html`<i>null</i>` : value === '' ? html`<i>empty</i>` : html`${value.slice(0, 60)}`
+      value === undefined
+        ? html`<i>null</i>`
+        : value === ''
+          ? html`<i>empty</i>`
+          : html`${Array.from(value).slice(0, shownValueChars).join('')}`
     const isLinked = (value?.length ?? 0) <= linkedValueChars
     const current = held === undefined ? undefined : html` aria-current="true"`
     const link = isLinked
       ? html`<a href="${addressOfRows(alias, changed(asked, { filters: then }))}"${current}>${text}</a>`
-      : text
+      : html`<span>${text}…</span>`
     return html`<li>${link}<svg viewBox="0 0 100 1" preserveAspectRatio="none" aria-hidden="true"><rect width="${Math.ceil((100 * rows) / most)}" height="1"/></svg><span>${countText(rows)}</span></li>`
   })
   const more =

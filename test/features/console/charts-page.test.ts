@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { type Browser, chromium, type Page, startChromium } from '../../helpers/chromium.ts'
 import { liveNode } from '../../helpers/live-node.ts'
 import { type Driver, drive } from './driver.ts'
+import { until } from '../../helpers/until.ts'
 
 const open = await liveNode()
 const places = [
@@ -84,7 +85,11 @@ describe.skipIf(chromium === undefined)('charts and maps of the console', () => 
 
   test('draws of a dataset what varies, a line for each device, without scripts too', async () => {
     await page.send('Emulation.setScriptExecutionDisabled', { value: true })
-    await driver.visit(`${open.node.url}/acme/devices`)
+    // A busy machine leaves out what takes long, and is asked again.
+    await until('a picture', async () => {
+      await driver.visit(`${open.node.url}/acme/devices`)
+      return await page.evaluate("document.querySelector('main figure') !== null")
+    })
     const words = 'temp_c from 2026-03-01 00:00 to 2026-03-01 19:00: least 0, greatest 29.5; a line each for d0, d1, d2'
     expect(await pictures()).toEqual([words])
     expect(await driver.text()).toContain('in °C, over event_time')

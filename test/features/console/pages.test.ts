@@ -37,6 +37,7 @@ const paths = [
   '/acme/readings',
   '/acme/empty',
   '/acme/cities',
+  '/acme/readings?column=sensor&is=eq&value=s1&sort=celsius&order=desc&skip=25',
   '/evil/data',
   '/evil/places',
   '/info',
