@@ -4,6 +4,7 @@ import { deedOf, rowsTable, type ShownBlock, type ShownRows } from './dataset-pa
 import { countText, fact, shortHash } from './format.ts'
 import { html, where } from '../../libraries/base/html.ts'
 import type { Page } from './layout.ts'
+import { proofsPart, type ShownProofs } from './proofs-part.ts'
 
 export interface ShownWholeBlock extends ShownBlock {
   readonly alias: string
@@ -16,6 +17,7 @@ export interface ShownWholeBlock extends ShownBlock {
   /** Its last rows, newest first. */
   readonly last: ShownRows | undefined
   readonly numbers: ReadonlySet<string>
+  readonly proofs: ShownProofs
   /** The keys with which nodes sign answers over it. */
   readonly signers: readonly string[]
 }
@@ -28,6 +30,7 @@ export function blockPage(block: ShownWholeBlock): Page {
   return {
     title: `Block ${sequence} of ${alias}`,
     place: 'datasets',
+    islands: ['live'],
     main: html`<p class="path"><a href="/${alias}">${alias}</a> /</p>
 <h1>Block ${sequence}</h1>
 <p class="lead">${deedOf(kind, rows)}. Its hash is that of its bytes, which hold the hash of the block before it: what it says cannot change unseen.</p>
@@ -47,6 +50,7 @@ ${where(
   ) => html`<section aria-labelledby="rows"><h2 id="rows">The last rows of the block</h2>${rowsTable(`Rows of block ${sequence}`, shown, block.numbers)}
 <p><a href="/query?query=${encodeURIComponent(statement)}">Query all its rows in SQL</a>, and save them with a proof.</p></section>`,
 )}
+${proofsPart(block.proofs)}
 <section aria-labelledby="signers"><h2 id="signers">Signers</h2>
 <p class="hint">A key of this installation signs answers that name this block. A signature vouches for the bytes, not for the truth of the records.</p>
 <ul>${signers.map((key) => html`<li><code class="hash" title="${key}" data-copy="${key}">${key.slice(0, 16)}…${key.slice(-8)}</code></li>`)}</ul></section>

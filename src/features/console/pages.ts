@@ -15,6 +15,7 @@ import { datasetPageOf, datasetsPageOf, identityPageOf } from './shown/datasets.
 import { ingestPageOf } from './shown/ingest.ts'
 import { nodePageOf } from './shown/node.ts'
 import { queryPageOf } from './shown/query.ts'
+import { rowPageOf } from './shown/row.ts'
 import { savedQueriesPageOf, savedQueryPageOf } from './shown/saved-queries.ts'
 import { answersInBoth, errorCatalogue, routeTexts } from '../../node/http/texts.ts'
 
@@ -32,6 +33,7 @@ const pages: Readonly<Record<string, PageOf>> = {
   '/datasets/:id': identityPageOf,
   '/:account/:dataset': datasetPageOf,
   '/:account/:dataset/blocks/:hash': blockPageOf,
+  '/:account/:dataset/rows/:offset': rowPageOf,
   '/info': nodePageOf,
   '/tokens': async ({ context }) => tokensPage(await context.tokens.list(), context.clock.nowMs()),
   '/query': queryPageOf,

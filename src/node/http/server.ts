@@ -26,6 +26,7 @@ import { registerIngest, registerReceipts } from './routes/ingest.ts'
 import { registerNode } from './routes/node.ts'
 import { registerBlocks, registerObjects } from './routes/objects.ts'
 import { registerQuery, registerVerify } from './routes/query.ts'
+import { registerRows } from './routes/rows.ts'
 import { registerQuerySaving, registerSavedQueries } from './routes/saved-queries.ts'
 import { registerStream } from './routes/stream.ts'
 import { registerTokens } from './routes/tokens.ts'
@@ -123,6 +124,7 @@ function registerRoutes(app: FastifyInstance, context: HttpContext): void {
       registerQuery,
       registerVerify,
       registerTail,
+      registerRows,
       registerEvents,
       registerExport,
       registerSavedQueries,

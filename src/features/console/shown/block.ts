@@ -12,6 +12,7 @@ import { datasetOf } from '../../../node/http/access.ts'
 import { callerOf } from '../../../node/http/answer.ts'
 import type { PageContext, ReplicaContext } from '../../../node/http/context.ts'
 import { isNumber, shownBlock, shownFields, shownRows } from './datasets.ts'
+import { proofsOf } from './proofs.ts'
 
 /** Of an event: attachments may be large. */
 const shownEventChars = 20_000
@@ -40,6 +41,7 @@ export async function blockPageOf(
     event: json.length > shownEventChars ? `${json.slice(0, shownEventChars)}…` : json,
     last: shown.rows === 0 ? undefined : await lastRows(reading, view, { rows: shown.rows, request, reply }),
     numbers: new Set(shownFields(view).flatMap((field) => (isNumber(field) ? [field.name] : []))),
+    proofs: await proofsOf(context, chain, { block }),
     signers: (await context.signers()).map(({ did }) => did),
   })
 }

@@ -327,7 +327,7 @@ function columnOf(view: DatasetView, field: Field): ShownColumn {
   }
 }
 
-function isSystem({ vocabulary }: DatasetView, { name }: Field): boolean {
+export function isSystem({ vocabulary }: DatasetView, { name }: Field): boolean {
   return Object.values(vocabulary).includes(name)
 }
 
