@@ -15,6 +15,7 @@ export interface ShownNode {
   /** What its gauges say now; undefined for a caller that may not read. */
   readonly gauges: readonly ShownGauge[] | undefined
   readonly limits: readonly ShownLimit[]
+  readonly hasLedger: boolean
   readonly nowMs: number
 }
 
@@ -35,7 +36,7 @@ export interface ShownLimit {
 }
 
 export function nodePage(node: ShownNode): Page {
-  const { version, did, roles, log, engine, gauges, limits, nowMs } = node
+  const { version, did, roles, log, engine, gauges, limits, hasLedger, nowMs } = node
   return {
     title: 'Node',
     place: 'node',
@@ -48,6 +49,7 @@ ${where(log, ({ kind, partitions }) => fact('Log', `${kind}, ${countText(partiti
 ${where(engine, (text) => fact('Engine', text))}
 ${fact('Key', html`<code class="hash" title="${did}" data-copy="${did}">${did.slice(0, 16)}…${did.slice(-8)}</code>`)}
 </dl>
+${hasLedger ? html`<p>Its blocks stand in a <a href="/ledger">ledger</a> that others can hold it to.</p>` : undefined}
 ${where(log?.caution, (text) => html`<p class="note">${text}</p>`)}
 ${where(
   gauges,

@@ -4,11 +4,12 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { errorPage, errorsPage } from './errors-page.ts'
 import type { Page } from './layout.ts'
+import { type LedgerAnswer, ledgerPage } from './ledger-page.ts'
 import { proofPage } from './proof-page.ts'
 import { tokensPage } from './tokens-page.ts'
-import type { HttpContext, PageContext, ReplicaContext } from '../../node/http/context.ts'
+import { hostOf, type HttpContext, type PageContext, type ReplicaContext } from '../../node/http/context.ts'
 import { wantsPage } from '../../node/http/html.ts'
-import { sendHtml } from './send.ts'
+import { htmlOf, sendHtml } from './send.ts'
 import { addVary } from '../../node/http/origin-rules.ts'
 import { blockPageOf } from './shown/block.ts'
 import { datasetPageOf, datasetsPageOf, identityPageOf } from './shown/datasets.ts'
@@ -49,7 +50,12 @@ const pages: Readonly<Record<string, PageOf>> = {
   },
 }
 
-/** Gives the routes of the table their pages. Register before them. */
+/** Pages that are drawn from the very answer of their route. */
+const pagesOfAnswers: Readonly<Record<string, (answer: object, host: string) => Page>> = {
+  '/ledger': (answer, host) => ledgerPage(answer as LedgerAnswer, host), // as its route answers
+}
+
+/** Gives the routes of the tables their pages. Register before them. */
 export function registerPages(app: FastifyInstance, context: HttpContext, reading: ReplicaContext | undefined): void {
   const from = { context, reading }
   app.addHook('onRoute', (route) => {
@@ -57,6 +63,16 @@ export function registerPages(app: FastifyInstance, context: HttpContext, readin
     const text = routeTexts.operations[`${method} ${route.url.replace(/:(\w+)/g, '{$1}')}`]
     if (text === undefined || !answersInBoth(text)) return
     route.config = { ...route.config, page: true }
+    const drawn = pagesOfAnswers[route.url]
+    if (drawn !== undefined) {
+      route.preSerialization = async (request, reply, answer) => {
+        addVary(reply, 'Accept')
+        if (reply.statusCode !== 200 || !wantsPage(request)) return answer
+        const text = htmlOf(reply, drawn(Object(answer), hostOf(context, request)))
+        void reply.serializer(() => text)
+        return answer
+      }
+    }
     const pageOf = pages[route.url]
     if (pageOf === undefined) return
     route.preHandler = async (request, reply) => {

@@ -81,8 +81,8 @@ function filters({ alias, asked }: ShownAsked): Html | undefined {
   if (asked.filters.length === 0) return undefined
   const items = asked.filters.map((filter) => {
     const rest = changed(asked, { filters: asked.filters.filter((one) => one !== filter) })
-    const text = filterText(filter)
-    return html`<li>${text.slice(0, 200)} <a href="${addressOfRows(alias, rest)}" aria-label="Take out: ${text.slice(0, 200)}">×</a></li>`
+    const text = filterText(filter).slice(0, 200)
+    return html`<li><a href="${addressOfRows(alias, rest)}" aria-label="Take out: ${text}">${text} ×</a></li>`
   })
   return html`<ul class="chips" aria-label="Filters">${items}<li class="plain"><a href="${addressOfRows(alias, changed(asked, { filters: [] }))}">Show all rows</a></li></ul>`
 }

@@ -22,12 +22,17 @@ const policy = [
 
 /** Sends a page. What it shows depends on the caller, and nobody keeps it unasked. */
 export function sendHtml(reply: FastifyReply, page: Page): FastifyReply {
+  return reply.send(htmlOf(reply, page))
+}
+
+/** The text of a page, of which the reply gets the headers. */
+export function htmlOf(reply: FastifyReply, page: Page): string {
   if (!reply.hasHeader('cache-control')) void reply.header('cache-control', 'private, no-cache')
-  return reply
+  void reply
     .header('content-security-policy', policy)
     .header('referrer-policy', 'same-origin')
     .type('text/html; charset=utf-8')
-    .send(layout(page, addressOf))
+  return layout(page, addressOf)
 }
 
 export const pages: Pages = {

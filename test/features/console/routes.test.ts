@@ -32,6 +32,7 @@ const addresses = [
   '/info',
   '/datasets',
   '/acme/goods',
+  '/acme/goods/rows/0',
   '/errors',
   '/errors/saturated',
   '/query?query=select+42',

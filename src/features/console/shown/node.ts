@@ -3,7 +3,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { Page } from '../layout.ts'
 import { nodePage, type ShownLimit } from '../node-page.ts'
-import type { HttpContext, PageContext } from '../../../node/http/context.ts'
+import { type HttpContext, ledgerOf, type PageContext } from '../../../node/http/context.ts'
 import { limitsOf } from '../../../node/http/routes/node.ts'
 
 export async function nodePageOf({ context }: PageContext, { principal }: FastifyRequest): Promise<Page> {
@@ -18,6 +18,7 @@ export async function nodePageOf({ context }: PageContext, { principal }: Fastif
     reasons: await context.health.reasons(),
     gauges: mayRead ? await context.metrics.readGauges() : undefined,
     limits: shownLimits(context),
+    hasLedger: ledgerOf(context) !== undefined,
     nowMs: context.clock.nowMs(),
   })
 }
