@@ -1,13 +1,25 @@
-// What may be changed of a dataset, on its page, for callers with the right: its description, who may read it, its name, that it is there.
+// What may be changed of a dataset, on its page, for callers with the right: its description, its licence, who publishes it, who may
+// read it, its name, that it is there.
 // It is done by `islands/changes.ts`, for a token is held by a script alone; the words are those of docs/deleting.md.
 
+import type { Readme } from './dataset-readme.ts'
 import { type Html, html } from '../../libraries/base/html.ts'
+import { licences } from './licences.ts'
+
+export interface ShownLicense {
+  readonly shortName: string
+  readonly name: string
+  readonly spdxId?: string | undefined
+  readonly websiteUrl: string
+}
 
 export interface ShownChanges {
   readonly alias: string
   readonly visibility: 'public' | 'private'
   readonly description: string | undefined
   readonly keywords: readonly string[]
+  readonly license: ShownLicense | undefined
+  readonly readme: Readme
   /** The caller decides how it is kept, too: with the scope `admin`. */
   readonly isKeeper: boolean
   /** How long a deletion can be taken back: `168h`. */
@@ -27,10 +39,48 @@ ${description}</textarea>
 <p class="hint" id="keywords-hint">Separated by commas.</p>
 <button type="submit">Describe it so</button>
 </form>
+${licensing(shown)}
+${publishing(shown)}
 ${isKeeper ? keeping(shown) : undefined}
 </div>
 <p class="bad" id="refused" role="alert"></p>
 </section>`
+}
+
+function licensing({ license }: ShownChanges): Html {
+  const { shortName, name, spdxId, websiteUrl } = license ?? {}
+  const options = licences.map(
+    ([id, about, address]) =>
+      html`<option value="${id}" data-name="${about}" data-address="${address}"${id === spdxId ? html` selected` : undefined}>${id}: ${about}</option>`,
+  )
+  return html`<form id="licence" class="fields" autocomplete="off">
+<label for="common">Licence</label>
+<select id="common"><option value="">another one</option>${options}</select>
+<label for="short-name">Short name</label>
+<input id="short-name" name="shortName" value="${shortName}" required maxlength="100">
+<label for="licence-name">Name</label>
+<input id="licence-name" name="fullName" value="${name}" required maxlength="300">
+<label for="spdx">Identifier of SPDX</label>
+<input id="spdx" name="spdxId" value="${spdxId}" maxlength="100" spellcheck="false" placeholder="none">
+<label for="website">Where its text is</label>
+<input id="website" name="websiteUrl" type="url" value="${websiteUrl}" required maxlength="1000" placeholder="https://…">
+<button type="submit">License it so</button>
+</form>`
+}
+
+function publishing({ readme: { publisher, contact, text } }: ShownChanges): Html {
+  return html`<form id="publish" class="fields" autocomplete="off">
+<label for="publisher">Publisher</label>
+<input id="publisher" name="publisher" value="${publisher}" maxlength="300">
+<label for="contact">Contact</label>
+<input id="contact" name="contact" value="${contact}" maxlength="300" aria-describedby="contact-hint">
+<p class="hint" id="contact-hint">An address of an office rather than of a person: it stays in the chain for ever.</p>
+<label for="readme">About it</label>
+<textarea id="readme" name="text" rows="5" aria-describedby="readme-hint">
+${text}</textarea>
+<p class="hint" id="readme-hint">All three are its attachment <code>README.md</code>.</p>
+<button type="submit">Save the README</button>
+</form>`
 }
 
 function keeping({ alias, visibility, grace }: ShownChanges): Html {

@@ -4,6 +4,7 @@ import type { Plot } from './charts/points.ts'
 import { ownValue } from '../../libraries/base/collections.ts'
 import { changes, type ShownChanges } from './dataset-changes.ts'
 import { ago, countText, fact, shortHash, sizeText } from './format.ts'
+import type { Readme } from './dataset-readme.ts'
 import { type Addressed, howToRead, howToWrite } from './how-to.ts'
 import { type Html, html, where } from '../../libraries/base/html.ts'
 import { liveMark, type Page } from './layout.ts'
@@ -52,6 +53,8 @@ export interface ShownDataset extends Omit<Addressed, 'example'> {
   readonly description: string | undefined
   readonly keywords: readonly string[]
   readonly license: { readonly name: string; readonly websiteUrl: string } | undefined
+  /** Its attachment of that name. */
+  readonly readme: Readme
   readonly rows: number
   readonly bytes: number
   readonly blocks: number
@@ -69,7 +72,8 @@ export interface ShownDataset extends Omit<Addressed, 'example'> {
   readonly figuresOf: number | undefined
   /** Different values were counted one by one. */
   readonly isExact: boolean
-  readonly charts: readonly Plot[]
+  /** Or why there are none. */
+  readonly charts: readonly Plot[] | { readonly reason: string }
   readonly map: ShownMap | undefined
   /** Undefined for a caller that may change nothing here. */
   readonly changes: ShownChanges | undefined
@@ -98,7 +102,8 @@ export function datasetPage(dataset: ShownDataset): Page {
 <h1 data-follow="${alias}" data-places="${dataset.id}:${dataset.blocks - 1}">${name}${dataset.visibility === 'private' ? html` <span class="tag">private</span>` : undefined} ${liveMark}</h1>
 ${where(description, (text) => html`<p class="lead">${text}</p>`)}
 <div data-part="facts">${facts(dataset)}</div>
-<section data-part="chart">${where(charts(dataset.charts), (drawn) => html`<h2 id="chart">Over event time <small>${extent(dataset)}</small></h2>${drawn}`)}</section>
+${readmePart(dataset.readme)}
+<section data-part="chart">${chartPart(dataset)}</section>
 <section data-part="map">${where(dataset.map, (shown) => html`<h2 id="map">Map <small>newest features</small></h2>${dataset.hasItems ? html`${map(shown, `${items}/`)}<p><a href="${items}?f=html">All features, as a list</a></p>` : map(shown)}`)}</section>
 <section data-part="rows" aria-labelledby="rows">${rowsPart(dataset.asked)}</section>
 <section data-part="columns" aria-labelledby="columns"><h2 id="columns">Columns <small>${dataset.columns.length}${where(dataset.figuresOf, () => html`, figures of ${extent(dataset)}`)}</small></h2>${columns(dataset)}</section>
@@ -112,7 +117,7 @@ ${where(dataset.changes, changes)}`,
 }
 
 function facts(dataset: ShownDataset): Html {
-  const { rows, bytes, blocks, lastCommit, createdAt, head, id, license, keywords, perHour, nowMs } = dataset
+  const { rows, bytes, blocks, lastCommit, createdAt, head, id, license, readme, keywords, perHour, nowMs } = dataset
   return html`<dl class="figures">
 ${fact('Rows', countText(rows))}
 ${fact('Size', sizeText(bytes))}
@@ -125,8 +130,27 @@ ${fact('Head', shortHash(head))}
 ${fact('Identity', html`<code class="hash" title="${id}" data-copy="${id}">${id.slice(0, 18)}…${id.slice(-8)}</code>`)}
 ${fact('Created', ago(createdAt, nowMs))}
 ${where(license, ({ name, websiteUrl }) => fact('License', linked(name, websiteUrl)))}
+${where(readme.publisher || undefined, (text) => fact('Publisher', text))}
+${where(readme.contact || undefined, (text) => fact('Contact', text))}
 ${keywords.length === 0 ? undefined : fact('Keywords', keywords.slice(0, 20).join(', ').slice(0, 500))}
 </dl>`
+}
+
+function chartPart(dataset: ShownDataset): Html | undefined {
+  if ('reason' in dataset.charts) return html`<p class="hint">${dataset.charts.reason}</p>`
+  return where(
+    charts(dataset.charts),
+    (drawn) => html`<h2 id="chart">Over event time <small>${extent(dataset)}</small></h2>${drawn}`,
+  )
+}
+
+/** A longer text is folded, and one that is longer still is cut. */
+const [openReadmeChars, shownReadmeChars] = [600, 20_000]
+
+function readmePart({ text }: Readme): Html | undefined {
+  if (text === '') return undefined
+  const shown = html`<p class="readme">${text.length > shownReadmeChars ? `${text.slice(0, shownReadmeChars)}…` : text}</p>`
+  return html`<section aria-labelledby="about"><h2 id="about">About it</h2>${text.length <= openReadmeChars ? shown : html`<details><summary>README</summary>${shown}</details>`}</section>`
 }
 
 /** A link, where the address is one of the web. */

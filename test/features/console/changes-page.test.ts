@@ -63,6 +63,8 @@ describe.skipIf(chromium === undefined)('changes on the page of a dataset', () =
     await shown()
     expect(await page.evaluate("[...document.querySelectorAll('#changes form')].map(({ id }) => id)")).toEqual([
       'describe',
+      'licence',
+      'publish',
     ])
   })
 
@@ -77,6 +79,56 @@ describe.skipIf(chromium === undefined)('changes on the page of a dataset', () =
     expect(await page.evaluate("document.querySelector('#description').value")).toContain('</textarea><script>')
     expect(await page.evaluate("document.querySelector('#keywords').value")).toBe('roof, demo')
     expect(await page.evaluate("document.querySelectorAll('main script').length")).toBe(0)
+  })
+
+  test('licenses it, by a common licence or another', async () => {
+    await visit('/acme/readings')
+    await shown()
+    await page.evaluate(`(() => {
+      const common = document.querySelector('#common')
+      common.value = 'CC-BY-4.0'
+      common.dispatchEvent(new Event('change', { bubbles: true }))
+    })()`)
+    await submit('#licence', {})
+    await driver.until("document.querySelector('dl.facts')?.innerText.includes('Attribution 4.0') === true")
+    const held = async (): Promise<unknown> =>
+      (await live.call('/acme/readings/metadata?include=license')).at('output.license')
+    expect(await held()).toMatchObject({
+      shortName: 'CC-BY-4.0',
+      name: 'Creative Commons Attribution 4.0 International',
+      spdxId: 'CC-BY-4.0',
+      websiteUrl: 'https://creativecommons.org/licenses/by/4.0/',
+    })
+    await shown()
+    expect(await page.evaluate("document.querySelector('#common').value")).toBe('CC-BY-4.0')
+    const own = { shortName: 'ours', fullName: hostileText.slice(0, 60), spdxId: '', websiteUrl: 'https://a.example/l' }
+    await submit('#licence', own)
+    await driver.until("document.querySelector('dl.facts')?.innerText.includes('onerror') === true")
+    expect(await held()).toMatchObject({ shortName: 'ours', name: own.fullName })
+    expect(Object.keys(Object(await held()))).not.toContain('spdxId')
+  })
+
+  test('says who publishes it, and leaves its other attachments as they are', async () => {
+    const other = { path: 'units.txt', content: 'celsius' }
+    const attachments = { kind: 'Embedded', items: [other] }
+    await live.call('/acme/readings', { method: 'PATCH', json: { attachments } })
+    await visit('/acme/readings')
+    await shown()
+    const text = 'Sensors on a roof.\n\n<b>Calibrated</b> in March.'
+    await submit('#publish', { publisher: 'Office of Roofs', contact: 'data@roofs.example', text })
+    await driver.until("document.querySelector('.readme')?.innerText.includes('<b>Calibrated</b>') === true")
+    expect(await page.evaluate("document.querySelector('dl.facts').innerText")).toContain('Office of Roofs')
+    const held = async (): Promise<unknown> =>
+      (await live.call('/acme/readings/metadata?include=attachments')).at('output.attachments.attachments.items')
+    const lines = 'Publisher: Office of Roofs\nContact: data@roofs.example'
+    expect(await held()).toEqual([other, { path: 'README.md', content: `${lines}\n\n${text}` }])
+    await shown()
+    expect(await page.evaluate("document.querySelector('#contact').value")).toBe('data@roofs.example')
+    await submit('#publish', { publisher: '', contact: '', text: '' })
+    await driver.until(
+      "document.querySelector('.readme') === null && document.querySelector('#changes')?.hidden === false",
+    )
+    expect(await held()).toEqual([other])
   })
 
   test('hides it and makes it public', async () => {

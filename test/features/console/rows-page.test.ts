@@ -181,6 +181,36 @@ describe('the rows of a dataset', () => {
     expect((answer.at('output.data') as Row[]).map(({ offset }) => offset)).toEqual(wanted.map(({ offset }) => offset))
   })
 
+  it('have no chart, and it is said why', async () => {
+    const at = '2026-03-01T00:00:00Z'
+    const sets: readonly (readonly [string, string, readonly object[]])[] = [
+      ['names', 'the dataset has no column of numbers', [{ name: 'a' }, { name: 'b' }]],
+      ['same', 'all rows have the same event_time', [1, 2, 3].map((n) => ({ event_time: at, n: n * n }))],
+      [
+        'places',
+        'its numbers are coordinates, count the rows, or are all the same',
+        [{ latitude: 1, longitude: 2, n: 1 }],
+      ],
+    ]
+    for (const [name, reason, of] of sets) {
+      await live.ingest(`acme/${name}`, of, '?create=true')
+      await until(reason, async () => {
+        return (await live.call(`/acme/${name}`, { token: null, headers: browser })).text.includes(
+          `No chart: ${reason}.`,
+        )
+      })
+    }
+  })
+
+  it('of many columns are shown with the first, and the others are folded', async () => {
+    const wide = Object.fromEntries(Array.from({ length: 1500 }, (_, i) => [`c${i}`, i]))
+    const stored = await live.ingest('acme/wide', [wide], '?create=true')
+    expect(stored.status).toBe(200)
+    const { text } = await live.call('/acme/wide', { token: null, headers: browser })
+    expect(text).toContain('<details><summary>1,454 more columns</summary>')
+    expect(text.split('<details><summary>1,454 more')[0]?.match(/<th scope="row">c/g)?.length).toBe(46)
+  })
+
   it.each([
     [filter('wether', 'eq', '1'), /column is &#39;wether&#39;, which is no column/],
     ['sort=wether', /sort is &#39;wether&#39;, which is no column/],

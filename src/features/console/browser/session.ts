@@ -38,12 +38,21 @@ export async function askWrite(
   { body, ifMatch }: { readonly body?: object; readonly ifMatch?: string } = {},
 ): Promise<Written> {
   const headers = {
-    authorization: `Bearer ${heldToken() ?? ''}`,
     ...(ifMatch === undefined ? {} : { 'if-match': ifMatch }),
     ...(body === undefined ? {} : { 'content-type': 'application/json' }),
   }
+  return await ask(path, { method, headers, body: body === undefined ? null : JSON.stringify(body) })
+}
+
+/** Asks for JSON with the token. */
+export async function askRead(path: string): Promise<Written> {
+  return await ask(path, { headers: { accept: 'application/json' } })
+}
+
+async function ask(path: string, init: RequestInit & { readonly headers: Record<string, string> }): Promise<Written> {
   try {
-    const answer = await fetch(path, { method, headers, body: body === undefined ? null : JSON.stringify(body) })
+    const headers = { authorization: `Bearer ${heldToken() ?? ''}`, ...init.headers }
+    const answer = await fetch(path, { ...init, headers })
     const text = await answer.text()
     return { ok: answer.ok, body: text === '' ? {} : Object(JSON.parse(text)) }
   } catch {

@@ -1,7 +1,8 @@
-// The changing of a dataset on its page: describe, hide or make public, rename, delete after its name was typed, restore.
+// The changing of a dataset on its page: describe, license, publish, hide or make public, rename, delete after its name was typed, restore.
 
+import { readmePath, readmeText } from '../dataset-readme.ts'
 import { element, textOf } from '../browser/element.ts'
-import { askWrite, heldToken, problemText, type Written } from '../browser/session.ts'
+import { askRead, askWrite, heldToken, problemText, type Written } from '../browser/session.ts'
 
 export function start(main: HTMLElement): void {
   const section = main.querySelector<HTMLElement>('#changes')
@@ -15,6 +16,11 @@ export function start(main: HTMLElement): void {
     const [description, keywords] = [said.get('description'), said.get('keywords')].map((text) => textOf(text).trim())
     const info = { ...(description && { description }), keywords: listOf(keywords) }
     void askWrite('PATCH', path, { body: { info } }).then((answer) => reloaded(section, answer))
+  })
+  bindLicence(section, path)
+  section.querySelector('#publish')?.addEventListener('submit', (event) => {
+    event.preventDefault()
+    void publish(path, new FormData(event.target as HTMLFormElement)).then((answer) => reloaded(section, answer)) // of a form
   })
   const visibility = section.querySelector<HTMLElement>('[data-visibility]')
   visibility?.addEventListener('click', () => {
@@ -40,6 +46,44 @@ export function start(main: HTMLElement): void {
       else refuse(section, problemText(answer))
     })
   })
+}
+
+/** A licence that is chosen fills the fields. */
+function bindLicence(section: HTMLElement, path: string): void {
+  const form = section.querySelector<HTMLFormElement>('#licence')
+  const common = section.querySelector<HTMLSelectElement>('#common')
+  common?.addEventListener('change', () => {
+    const { value, dataset } = common.selectedOptions[0] ?? {}
+    const told = { shortName: value, fullName: dataset?.['name'], spdxId: value, websiteUrl: dataset?.['address'] }
+    for (const [name, text = ''] of Object.entries(told)) {
+      const field = form?.querySelector<HTMLInputElement>(`[name=${name}]`)
+      if (field) field.value = text
+    }
+  })
+  form?.addEventListener('submit', (event) => {
+    event.preventDefault()
+    const said = new FormData(form)
+    const [shortName, name, spdxId, websiteUrl] = ['shortName', 'fullName', 'spdxId', 'websiteUrl'].map((field) =>
+      textOf(said.get(field)).trim(),
+    )
+    const license = { shortName, name, websiteUrl, ...(spdxId && { spdxId }) }
+    void askWrite('PATCH', path, { body: { license } }).then((answer) => reloaded(section, answer))
+  })
+}
+
+/** Puts the README in its place among the attachments, which are changed as a whole. */
+async function publish(path: string, said: FormData): Promise<Written> {
+  const [publisher = '', contact = '', text = ''] = ['publisher', 'contact', 'text'].map((name) =>
+    textOf(said.get(name)),
+  )
+  const content = readmeText({ publisher, contact, text })
+  const held = await askRead(`${path}/metadata?include=attachments`)
+  if (!held.ok) return held
+  const aspects = Object(held.body['output'])
+  const items: unknown = Object(Object(aspects['attachments'])['attachments'])['items']
+  const others = Array.isArray(items) ? items.filter((item) => Object(item)['path'] !== readmePath) : []
+  const readme = content === '' ? [] : [{ path: readmePath, content }]
+  return await askWrite('PATCH', path, { body: { attachments: { kind: 'Embedded', items: [...others, ...readme] } } })
 }
 
 function listOf(text = ''): string[] {

@@ -1,8 +1,6 @@
 // What the pages of datasets show, collected for the caller: the list, and one dataset with its newest rows and its chain.
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Plot } from '../charts/points.ts'
-import { drawnColumns, namingColumn, plotOfSpans } from '../charts/spans.ts'
 import { can, demandToken, keeps } from '../../../node/access/scopes.ts'
 import { type DatasetChain, type DatasetView, viewOf } from '../../../node/catalog/dataset-chain.ts'
 import type { ChainBlock } from '../../../node/catalog/packed-blocks.ts'
@@ -16,6 +14,7 @@ import {
   shownCellChars,
 } from '../dataset-page.ts'
 import type { ShownChanges } from '../dataset-changes.ts'
+import { type Readme, readmePath, readReadme } from '../dataset-readme.ts'
 import { datasetsPage } from '../datasets-page.ts'
 import type { Page } from '../layout.ts'
 import { pulseHours, type ShownMap } from '../pictures.ts'
@@ -25,15 +24,7 @@ import { NodeError } from '../../../libraries/base/errors.ts'
 import { isReservedAccount } from '../../../libraries/model/names.ts'
 import { type Field, innerType, typeText } from '../../../libraries/model/schema.ts'
 import { placeOf } from '../../../node/answers/conditions.ts'
-import {
-  chartOf,
-  chartSpans,
-  columnFigures,
-  type Glance,
-  newestCoordinates,
-  newestGeometries,
-  newestRows,
-} from '../newest-rows.ts'
+import { columnFigures, type Glance, newestCoordinates, newestGeometries, newestRows } from '../newest-rows.ts'
 import { Reader } from '../../../node/answers/pin.ts'
 import { datasetOf, mayRead } from '../../../node/http/access.ts'
 import { callerOf } from '../../../node/http/answer.ts'
@@ -41,6 +32,7 @@ import { hostOf, type HttpContext, type PageContext } from '../../../node/http/c
 import { listPage, storedBytes } from '../../../node/http/routes/datasets.ts'
 import { linksOf } from '../../../node/http/routes/node.ts'
 import { pictureOf, pictureOfPoints } from './answer-pictures.ts'
+import { chartsAt, unlessSlow } from './dataset-charts.ts'
 import { askedRows, type AskedRows, type RowsQuery } from '../asked-rows.ts'
 import type { ShownAsked } from '../rows-part.ts'
 import {
@@ -137,6 +129,7 @@ async function pageOf(
     description: info?.description,
     keywords: info?.keywords ?? [],
     license,
+    readme: readmeOf(view),
     rows: view.rows,
     bytes: storedBytes(chain),
     blocks: chain.blocks.length,
@@ -156,12 +149,17 @@ async function pageOf(
   })
 }
 
+function readmeOf({ attachments }: DatasetView): Readme {
+  return readReadme(attachments?.items.find(({ path }) => path === readmePath)?.content ?? '')
+}
+
 /** What the caller may change, where this process can. */
 function changesFor(
   { gateway, deleteGraceMs: graceMs }: HttpContext,
-  { alias, visibility, info }: DatasetView,
+  view: DatasetView,
   { principal }: FastifyRequest,
 ): ShownChanges | undefined {
+  const { alias, visibility, info, license } = view
   if (gateway === undefined || !can(principal, 'create', { alias, visibility })) return undefined
   const { description, keywords = [] } = info ?? {}
   return {
@@ -169,6 +167,8 @@ function changesFor(
     visibility,
     description,
     keywords,
+    license,
+    readme: readmeOf(view),
     isKeeper: keeps(principal, { alias }),
     grace: durationText(graceMs),
   }
@@ -214,7 +214,7 @@ async function glanceAt(
     const known = new Map(fields.map(({ name }, at) => [name, figures?.columns[at]]))
     return all.map((field) => ({ ...columnOf(view, field), figures: known.get(field.name) }))
   }
-  const figured = unlessSlow(columnFigures(glance, fields))
+  const figured = unlessSlow(columnFigures(glance, fields), undefined)
   const isNewest = asked.filters.length === 0 && asked.order === undefined && asked.skip === 0
   try {
     const [shown, total, figures, facets, charts, drawn] = await Promise.all([
@@ -223,7 +223,7 @@ async function glanceAt(
       figured,
       figured.then((figures) => facetsOf(asking, columnsOf(figures))),
       figured.then((figures) => chartsAt(glance, columnsOf(figures), figures?.rows)),
-      unlessSlow(mapOf(glance)),
+      unlessSlow(mapOf(glance), undefined),
     ])
     return {
       asked: told({ shown, total, facets }),
@@ -273,21 +273,6 @@ function toldRows(
 /** What was found of columns, if it was found in time. */
 type Figures = Awaited<ReturnType<typeof columnFigures>> | undefined
 
-/** Numbers over event time; none where there are none, or not in time. */
-async function chartsAt(glance: Glance, columns: readonly ShownColumn[], rows: number | undefined): Promise<Plot[]> {
-  const drawn = drawnColumns(columns, rows)
-  if (drawn.length === 0) return []
-  const time = glance.view.vocabulary.eventTimeColumn
-  const chart = await unlessSlow(chartOf(glance, time, { fields: drawn, series: namingColumn(columns) }))
-  if (chart === undefined) return []
-  const { fromMs, toMs } = chart
-  return chart.columns.flatMap((spans, at) => {
-    return spans.length < 2
-      ? []
-      : [plotOfSpans({ x: time, y: drawn[at] ?? '', fromMs, toMs, count: chartSpans, spans })]
-  })
-}
-
 /** The columns of rows on a page: without what the node writes down of how rows came. */
 export function shownFields({ schema, vocabulary }: DatasetView): readonly Field[] {
   const hidden = new Set([vocabulary.operationTypeColumn, vocabulary.systemTimeColumn])
@@ -301,16 +286,6 @@ async function mapOf(glance: Glance): Promise<ShownMap | undefined> {
   return 'geometry' in place
     ? await pictureOf(await newestGeometries(glance, place.geometry))
     : await pictureOfPoints(await newestCoordinates(glance, place))
-}
-
-/** What was found in time; without what was not, the page is still one. */
-async function unlessSlow<T>(found: Promise<T>): Promise<T | undefined> {
-  try {
-    return await found
-  } catch (error) {
-    if (error instanceof NodeError && ['QueryTimeout', 'Saturated'].includes(error.kind)) return undefined
-    throw error
-  }
 }
 
 function columnOf(view: DatasetView, field: Field): ShownColumn {
