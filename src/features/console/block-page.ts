@@ -4,6 +4,7 @@ import { deedOf, rowsTable, type ShownBlock, type ShownRows } from './dataset-pa
 import { countText, fact, shortHash } from './format.ts'
 import { html, where } from '../../libraries/base/html.ts'
 import type { Page } from './layout.ts'
+import { ownQuestion } from './own-links.ts'
 import { proofsPart, type ShownProofs } from './proofs-part.ts'
 
 export interface ShownWholeBlock extends ShownBlock {
@@ -48,7 +49,7 @@ ${where(
   (
     shown,
   ) => html`<section aria-labelledby="rows"><h2 id="rows">The last rows of the block</h2>${rowsTable(`Rows of block ${sequence}`, shown, block.numbers)}
-<p><a href="/query?query=${encodeURIComponent(statement)}">Query all its rows in SQL</a>, and save them with a proof.</p></section>`,
+<p><a href="${ownQuestion(statement)}">Query all its rows in SQL</a>, and save them with a proof.</p></section>`,
 )}
 ${proofsPart(block.proofs)}
 <section aria-labelledby="signers"><h2 id="signers">Signers</h2>

@@ -7,6 +7,7 @@ import { countText, shortHash, sizeText } from './format.ts'
 import { type Html, html, where } from '../../libraries/base/html.ts'
 import type { Example } from './examples.ts'
 import type { Page } from './layout.ts'
+import { ownQuestion } from './own-links.ts'
 import { charts, map, type ShownMap } from './pictures.ts'
 
 export interface ShownQuery {
@@ -129,10 +130,7 @@ function treeOf(tree: readonly ShownTree[]): Html {
   const first = tree.find(({ rows }) => rows > 0)
   const items = tree.map((dataset) => {
     const { alias, rows, columns, examples } = dataset
-    const links = examples.map(
-      ({ title, sql }) =>
-        html`<a href="/query?${new URLSearchParams({ query: sql }).toString()}" data-fill="${sql}">${title}</a>`,
-    )
+    const links = examples.map(({ title, sql }) => html`<a href="${ownQuestion(sql)}" data-fill="${sql}">${title}</a>`)
     const names = columns.map(({ name, type }) => html`<li><code>${name}</code> <small>${type}</small></li>`)
     return html`<details${dataset === first ? html` open` : undefined}><summary>${alias} <small>${countText(rows)} rows</small></summary>
 <p class="links">${links}</p>

@@ -25,7 +25,7 @@ else void showWith(token)
 
 /** Asks for this address with the token and shows what comes: the page, or why there is none. */
 async function showWith(text: string | undefined): Promise<void> {
-  const { answer } = askForPage({ path: location.pathname + location.search, token: text })
+  const { answer } = askForPage({ path: addressToShow(), token: text })
   const question = ++asked
   const heldBefore = heldToken()
   const shown = await answer
@@ -48,6 +48,15 @@ async function showWith(text: string | undefined): Promise<void> {
   main.replaceChildren(...found.childNodes)
   bindForms(main)
   await startIslands()
+}
+
+/** This address; what a link from elsewhere says of running is left out. */
+function addressToShow(): string {
+  const isOwn = URL.canParse(document.referrer) && new URL(document.referrer).origin === location.origin
+  const query = new URLSearchParams(location.search)
+  if (isOwn || !query.has('run')) return location.pathname + location.search
+  query.delete('run')
+  return `${location.pathname}?${query}`
 }
 
 async function startIslands(): Promise<void> {

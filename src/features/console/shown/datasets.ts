@@ -17,6 +17,7 @@ import type { ShownChanges } from '../dataset-changes.ts'
 import { type Readme, readmePath, readReadme } from '../dataset-readme.ts'
 import { datasetsPage } from '../datasets-page.ts'
 import type { Page } from '../layout.ts'
+import { ownQuestion } from '../own-links.ts'
 import { pulseHours, type ShownMap } from '../pictures.ts'
 import { datasetIdPattern } from '../../../libraries/base/ids/identifiers.ts'
 import { durationText } from '../../../libraries/base/clock.ts'
@@ -265,7 +266,7 @@ function toldRows(
     countedRows,
     linkedValueChars,
     files: filesAsked(view, asked, { known: outputs.files, hasPlaces, rows: found.total ?? view.rows }),
-    question: `/query?query=${encodeURIComponent(statementOf(view, asked))}`,
+    question: ownQuestion(statementOf(view, asked)),
     left: fields.filter((field) => !isSystem(view, field)).length - mostShownColumns,
   }
 }

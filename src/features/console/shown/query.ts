@@ -1,11 +1,12 @@
 // What the SQL page shows: the statement of the request and, where a person on this page asked for it, its answer or its
-// fault. A link never runs anything: its statement stands in the editor.
+// fault. A link from elsewhere runs nothing: its statement stands in the editor.
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Rows } from '../charts/cells.ts'
 import { automaticChoice } from '../charts/choice.ts'
 import { chartsOf } from '../charts/points.ts'
 import type { Page } from '../layout.ts'
+import { isOwnQuestion } from '../own-links.ts'
 import { queryPage, type ShownAnswer, type ShownFault } from '../query-page.ts'
 import { jsonText, parseJson } from '../../../libraries/base/json/json.ts'
 import { concatBytes } from '../../../libraries/base/bytes.ts'
@@ -80,17 +81,18 @@ async function savedNames(context: PageContext['context'], { principal }: Fastif
 }
 
 /**
- * True where a person on the page asked: its script asks by POST; without scripts the form was sent from the page itself.
- * Neither a link from elsewhere nor one in another page of this node does that, nor the script that shows an address again
- * with the token of its tab.
+ * True where a person on a page of this node asked: the script of this one asks by POST; without scripts its form was sent, or
+ * a link was followed that the node wrote. A link from elsewhere does nothing, nor one that data brought into another page.
  */
 function isAskedHere(context: ReplicaContext, { method, headers, query }: FastifyRequest): boolean {
   if (method === 'POST') return true
   const { referer = '', host, authorization, 'sec-fetch-site': site = 'same-origin' } = headers
-  const { run } = query as { run?: string } // validated
-  if (run === undefined || authorization !== undefined || site !== 'same-origin' || !URL.canParse(referer)) return false
+  const { query: statement = '', run } = query as { query?: string; run?: string } // validated
+  if (run === undefined || site !== 'same-origin' || !URL.canParse(referer)) return false
   const { origin, pathname } = new URL(referer)
-  return pathname === '/query' && isOwnOrigin(origin, host, context)
+  if (!isOwnOrigin(origin, host, context)) return false
+  // A script that shows an address again with the token of its tab leaves `run` out where the link was not of this node.
+  return isOwnQuestion(statement, run) || (pathname === '/query' && authorization === undefined)
 }
 
 interface Running {

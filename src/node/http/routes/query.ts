@@ -104,7 +104,7 @@ const QueryString = Type.Object(
     queryDialect: Type.Optional(DialectText),
     ...AnswerParameters,
     pin: PinText,
-    run: Type.Optional(Type.String({ maxLength: 1, description: 'For the form on the page for browsers.' })),
+    run: Type.Optional(Type.String({ maxLength: 40, description: 'For the pages for browsers.' })),
   },
   { additionalProperties: false, patternProperties: parameterPattern },
 )
