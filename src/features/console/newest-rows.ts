@@ -20,7 +20,7 @@ import { tailTable, tailWindow } from '../../node/answers/tail.ts'
 const windowRows = 1_000_000
 const windowBytes = 64 * 1024 * 1024
 /** Different values are counted one by one in so many cells, and estimated in more. */
-const exactCells = 20_000_000
+const exactCells = 10_000_000
 /** What any of it may take. */
 export const mostMs = 2_000
 /** Characters of the least and the greatest value. */
@@ -67,7 +67,9 @@ export async function columnFigures(
   glance: Glance,
   fields: readonly Field[],
 ): Promise<{ readonly rows: number; readonly isExact: boolean; readonly columns: readonly ColumnFigures[] }> {
-  if (windowOf(glance.view) * fields.length > exactCells)
+  const window = windowOf(glance.view)
+  // Of some of the rows alone it would be about, too.
+  if (window < glance.view.rows || window * fields.length > exactCells)
     return await figuresWith(glance, fields, 'approx_count_distinct(')
   try {
     return await figuresWith(glance, fields, 'count(DISTINCT ')

@@ -185,9 +185,9 @@ function pager({ alias, asked, total, shown, pageRows, all }: ShownAsked): Html 
   const at = (from: number, text: string, rel: string): Html =>
     html`<a href="${addressOfRows(alias, { ...asked, skip: from, until })}" rel="${rel}">${text}</a>`
   const of = total === undefined ? undefined : ` of ${countText(total)}`
-  return html`<nav class="pager" aria-label="Pages of rows">${skip > 0 ? at(Math.max(0, skip - pageRows), '← Previous', 'prev') : undefined}
+  return html`<div class="pager" role="navigation" aria-label="Pages of rows">${skip > 0 ? at(Math.max(0, skip - pageRows), '← Previous', 'prev') : undefined}
 <span>${countText(Math.min(skip + 1, to))}–${countText(to)}${of}</span>
-${hasNext ? at(to, 'Next →', 'next') : undefined}</nav>`
+${hasNext ? at(to, 'Next →', 'next') : undefined}</div>`
 }
 
 /** The rows on all pages as files. */

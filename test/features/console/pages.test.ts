@@ -43,6 +43,8 @@ const paths = [
   '/acme/readings/rows/7',
   '/evil/data/rows/0',
   '/ledger',
+  '/ogc/conformance?f=html',
+  '/ogc/collections/acme:cities?f=html',
   '/info',
   '/q',
   '/q/cities',

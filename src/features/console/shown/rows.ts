@@ -22,7 +22,7 @@ import { longestAddressChars } from './query.ts'
 /** Rows of a page. */
 export const pageRows = 25
 /** Columns with so few different values have them listed, so many columns at most, the most frequent values of each. */
-const [fewValues, mostFacets, shownValues] = [40, 8, 8]
+const [fewValues, mostFacets, shownValues] = [100, 8, 8]
 /** Values are counted in so many rows, the newest of more. */
 export const countedRows = 1_000_000
 /** A longer value has no link. */
