@@ -1,9 +1,10 @@
 // A block of a chain: what it did, its neighbours, its rows, its event whole, and how what it holds is proven.
 
-import { deedOf, rowsTable, type ShownBlock, type ShownRows } from './dataset-page.ts'
+import { deedOf, type ShownBlock } from './dataset-page.ts'
 import { countText, fact, shortHash } from './format.ts'
-import { html, where } from '../../libraries/base/html.ts'
+import { type Html, html, where } from '../../libraries/base/html.ts'
 import type { Page } from './layout.ts'
+import type { ShownRows } from './rows-part.ts'
 import { ownQuestion } from './own-links.ts'
 import { proofsPart, type ShownProofs } from './proofs-part.ts'
 
@@ -58,4 +59,24 @@ ${proofsPart(block.proofs)}
 <section aria-labelledby="event"><h2 id="event">Event</h2>
 <pre tabindex="0" role="region" aria-label="The event as JSON">${event}</pre></section>`,
   }
+}
+
+/** Rows in a box that scrolls by itself; `numbers`: columns whose digits stand under digits. */
+function rowsTable(label: string, shown: ShownRows, numbers: ReadonlySet<string>): Html {
+  if ('reason' in shown) return html`<p class="empty">${shown.reason}</p>`
+  const classes = shown.columns.map((name) => (numbers.has(name) ? 'number' : ''))
+  const heads = shown.columns.map(
+    (name, at) => html`<th scope="col" class="${classes[at]}"><button type="button" class="head">${name}</button></th>`,
+  )
+  const rows = shown.rows.map((row) => {
+    const cells = row.map((cell, at) => {
+      if (cell === undefined) return html`<td class="null">null</td>`
+      return html`<td class="${classes[at]}">${cell}</td>`
+    })
+    return html`<tr>${cells}</tr>`
+  })
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="${label}">
+<table class="rows"><thead><tr>${heads}</tr></thead><tbody>
+${rows}
+</tbody></table></div>`
 }

@@ -42,11 +42,6 @@ export interface ShownBlock {
   readonly rows: number
 }
 
-/** A cell is undefined where the value is null. Or why there are none to show. */
-export type ShownRows =
-  | { readonly columns: readonly string[]; readonly rows: readonly (readonly (string | undefined)[])[] }
-  | { readonly reason: string }
-
 export interface ShownDataset extends Omit<Addressed, 'example'> {
   readonly id: string
   readonly visibility: 'public' | 'private'
@@ -104,7 +99,7 @@ ${where(description, (text) => html`<p class="lead">${text}</p>`)}
 <div data-part="facts">${facts(dataset)}</div>
 ${readmePart(dataset.readme)}
 <section data-part="chart">${chartPart(dataset)}</section>
-<section data-part="map">${where(dataset.map, (shown) => html`<h2 id="map">Map <small>newest features</small></h2>${dataset.hasItems ? html`${map(shown, `${items}/`)}<p><a href="${items}?f=html">All features, as a list</a></p>` : map(shown)}`)}</section>
+<section data-part="map">${where(dataset.map, (shown) => html`<h2 id="map">Map <small>newest features</small></h2>${dataset.hasItems ? html`${map(shown, `${items}/`)}<p><a href="${items}?f=html">All features, as a list</a></p>` : map(shown, `/${alias}/rows/`)}`)}</section>
 <section data-part="rows" aria-labelledby="rows">${rowsPart(dataset.asked)}</section>
 <section data-part="columns" aria-labelledby="columns"><h2 id="columns">Columns <small>${dataset.columns.length}${where(dataset.figuresOf, () => html`, figures of ${extent(dataset)}`)}</small></h2>${columns(dataset)}</section>
 <div class="pair">
@@ -156,26 +151,6 @@ function readmePart({ text }: Readme): Html | undefined {
 /** A link, where the address is one of the web. */
 function linked(text: string, address: string): Html {
   return /^https?:\/\//i.test(address) ? html`<a href="${address}" rel="noreferrer">${text}</a>` : html`${text}`
-}
-
-/** Rows in a box that scrolls by itself; `numbers`: columns whose digits stand under digits. */
-export function rowsTable(label: string, shown: ShownRows, numbers: ReadonlySet<string>): Html {
-  if ('reason' in shown) return html`<p class="empty">${shown.reason}</p>`
-  const classes = shown.columns.map((name) => (numbers.has(name) ? 'number' : ''))
-  const heads = shown.columns.map(
-    (name, at) => html`<th scope="col" class="${classes[at]}"><button type="button" class="head">${name}</button></th>`,
-  )
-  const rows = shown.rows.map((row) => {
-    const cells = row.map((cell, at) => {
-      if (cell === undefined) return html`<td class="null">null</td>`
-      return html`<td class="${classes[at]}">${cell}</td>`
-    })
-    return html`<tr>${cells}</tr>`
-  })
-  return html`<div class="scroll" tabindex="0" role="region" aria-label="${label}">
-<table class="rows"><thead><tr>${heads}</tr></thead><tbody>
-${rows}
-</tbody></table></div>`
 }
 
 /** The rows that chart and figures are of. */

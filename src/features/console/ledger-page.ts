@@ -79,7 +79,7 @@ function standing({ state, reason, aside }: LedgerAnswer): Html {
 }
 
 function waiting({ behind }: LedgerAnswer): string {
-  if (behind === undefined) return 'as the process that keeps it knows'
+  if (behind === undefined) return 'known to the process that keeps it'
   return behind.blocks === 0 ? 'all blocks are below the head' : `the first for ${Math.round(behind.seconds)} s`
 }
 

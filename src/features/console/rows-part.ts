@@ -2,11 +2,15 @@
 // of them. All of it is links and one form, whose addresses show the same rows to others.
 
 import { addressOfRows, type AskedRows, changed, comparisons, type Filter, isCompared } from './asked-rows.ts'
-import type { ShownRows } from './dataset-page.ts'
 import { countText } from './format.ts'
 import { type Html, html } from '../../libraries/base/html.ts'
 import { foldAscii } from '../../libraries/model/names.ts'
 import type { Field } from '../../libraries/model/schema.ts'
+
+/** A cell is undefined where the value is null. Or why there are none to show. */
+export type ShownRows =
+  | { readonly columns: readonly string[]; readonly rows: readonly (readonly (string | undefined)[])[] }
+  | { readonly reason: string }
 
 /** A column with its most frequent values, and how many different ones there are. A value is undefined where it is null. */
 export interface Facet {

@@ -10,7 +10,6 @@ import {
   type ShownBlock,
   type ShownColumn,
   type ShownDataset,
-  type ShownRows,
   shownCellChars,
 } from '../dataset-page.ts'
 import type { ShownChanges } from '../dataset-changes.ts'
@@ -35,7 +34,7 @@ import { linksOf } from '../../../node/http/routes/node.ts'
 import { pictureOf, pictureOfPoints } from './answer-pictures.ts'
 import { chartsAt, unlessSlow } from './dataset-charts.ts'
 import { askedRows, type AskedRows, type RowsQuery } from '../asked-rows.ts'
-import type { ShownAsked } from '../rows-part.ts'
+import type { ShownAsked, ShownRows } from '../rows-part.ts'
 import {
   countAsked,
   countedRows,

@@ -2,10 +2,10 @@
 // caller by the node's own queries at one block: each takes two seconds at most, and what is not found by then is told.
 
 import { asParameter, type AskedRows, asText, orderText, parametersOf, whereText } from '../asked-rows.ts'
-import { shownCellChars, type ShownColumn, type ShownRows } from '../dataset-page.ts'
+import { shownCellChars, type ShownColumn } from '../dataset-page.ts'
 import { countText, csvForExcel } from '../format.ts'
 import { cellText, cutText, type Glance, mostMs } from '../newest-rows.ts'
-import type { Facet, ShownFile } from '../rows-part.ts'
+import type { Facet, ShownFile, ShownRows } from '../rows-part.ts'
 import { jsonText, parseJson } from '../../../libraries/base/json/json.ts'
 import { concatBytes } from '../../../libraries/base/bytes.ts'
 import { NodeError } from '../../../libraries/base/errors.ts'
