@@ -326,8 +326,8 @@ describe.skipIf(chromium === undefined)('the SQL page in Chromium', () => {
   test('runs at once what a page of the node links to, with the token of the tab', async () => {
     await driver.visit(`${closed.node.url}/acme/readings?column=sensor&is=eq&value=s0`)
     await driver.giveToken(closed.adminToken)
-    await driver.until("document.querySelector('.files a[href^=\"/query?query=select\"]') !== null")
-    await page.evaluate("document.querySelector('.files a[href^=\"/query?query=select\"]').click()")
+    await driver.until('document.querySelector(\'.files a[href^="/query?query=select"]\') !== null')
+    await page.evaluate('document.querySelector(\'.files a[href^="/query?query=select"]\').click()')
     await driver.until("document.querySelector('#answer table') !== null")
     expect(await page.evaluate("document.querySelector('#statement').value")).toContain(`"sensor" = 's0'`)
     await page.evaluate('sessionStorage.clear()')
