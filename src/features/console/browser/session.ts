@@ -49,10 +49,13 @@ export async function askRead(path: string): Promise<Written> {
   return await ask(path, { headers: { accept: 'application/json' } })
 }
 
-async function ask(path: string, init: RequestInit & { readonly headers: Record<string, string> }): Promise<Written> {
+async function ask(
+  path: string,
+  { headers, ...init }: { headers: Readonly<Record<string, string>>; method?: string; body?: string | null },
+): Promise<Written> {
   try {
-    const headers = { authorization: `Bearer ${heldToken() ?? ''}`, ...init.headers }
-    const answer = await fetch(path, { ...init, headers })
+    const authorization = `Bearer ${heldToken() ?? ''}`
+    const answer = await fetch(path, { ...init, headers: { authorization, ...headers } })
     const text = await answer.text()
     return { ok: answer.ok, body: text === '' ? {} : Object(JSON.parse(text)) }
   } catch {
