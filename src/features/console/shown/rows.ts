@@ -1,5 +1,5 @@
 // The rows that a dataset's page was asked for, how many there are, and the values that its columns have, found for the
-// caller by the node's own queries at one block: each takes two seconds at most, and what is not found by then is told.
+// caller by queries as anybody can ask them, at one block. Each takes two seconds at most, and what is not found is said.
 
 import { asParameter, type AskedRows, asText, orderText, parametersOf, whereText } from '../asked-rows.ts'
 import { shownCellChars, type ShownColumn } from '../dataset-page.ts'

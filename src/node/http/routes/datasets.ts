@@ -53,15 +53,15 @@ const several = <T extends TSchema>(text: T, description: string): TOptional<TUn
 /** Which rows the page for browsers shows. */
 const AboutQuery = Type.Object(
   {
-    column: several(FilterText, 'Of the page: column of a filter; each filter has `column`, `is` and `value`.'),
-    is: several(ComparisonText, 'Of the page: eq, ne, lt, le, gt, ge, has, begins, null or given.'),
-    value: several(FilterText, 'Of the page: what the column is compared with.'),
-    sort: Type.Optional(Type.String({ maxLength: 2000, description: 'Of the page: column that orders the rows.' })),
+    column: several(FilterText, 'Column of a filter of the page. Each filter has `column`, `is` and `value`.'),
+    is: several(ComparisonText, 'How the page compares: eq, ne, lt, le, gt, ge, has, begins, null or given.'),
+    value: several(FilterText, 'What the page compares the column with.'),
+    sort: Type.Optional(Type.String({ maxLength: 2000, description: 'Column that orders the rows of the page.' })),
     order: Type.Optional(
-      Type.String({ pattern: '^(?:asc|desc)$', description: 'Of the page: asc (default) or desc.' }),
+      Type.String({ pattern: '^(?:asc|desc)$', description: 'asc (default) or desc, of the rows of the page.' }),
     ),
-    skip: Type.Optional(DecimalText('Of the page: rows before its first.')),
-    until: Type.Optional(DecimalText('Of the page: only rows with lower offsets.')),
+    skip: Type.Optional(DecimalText('Rows before the first of the page.')),
+    until: Type.Optional(DecimalText('Only rows with lower offsets are on the page.')),
   },
   { additionalProperties: false },
 )
