@@ -76,13 +76,8 @@ export function askedRows(query: RowsQuery, fields: readonly Field[]): AskedRows
 function fieldOf(fields: readonly Field[], parameter: string, name: string): Field {
   const field = fields.find((one) => foldAscii(one.name) === foldAscii(name))
   if (field !== undefined) return field
-  throw new NodeError(
-    'InvalidParameter',
-    `${parameter} is '${name.slice(0, 200)}', which is no column of the dataset.`,
-    {
-      candidates: fields.slice(0, 100).map((one) => one.name),
-    },
-  )
+  const message = `${parameter} is '${name.slice(0, 200)}', which is no column of the dataset.`
+  throw new NodeError('InvalidParameter', message, { candidates: fields.slice(0, 100).map((one) => one.name) })
 }
 
 /** The address of a page with these rows. */

@@ -4,7 +4,7 @@ import { deedOf, type ShownBlock } from './dataset-page.ts'
 import { countText, fact, shortHash } from './format.ts'
 import { type Html, html, where } from '../../libraries/base/html.ts'
 import type { Page } from './layout.ts'
-import type { ShownRows } from './rows-part.ts'
+import { rowsTable, type ShownRows } from './rows-part.ts'
 import { ownQuestion } from './own-links.ts'
 import { proofsPart, type ShownProofs } from './proofs-part.ts'
 
@@ -19,10 +19,13 @@ export interface ShownWholeBlock extends ShownBlock {
   /** Its last rows, newest first. */
   readonly last: ShownRows | undefined
   readonly numbers: ReadonlySet<string>
+  readonly offsetColumn: string
   readonly proofs: ShownProofs
   /** The keys with which nodes sign answers over it. */
   readonly signers: readonly string[]
 }
+
+const plainHead = (name: string, kind: string): Html => html`<th scope="col" class="${kind}">${name}</th>`
 
 export function blockPage(block: ShownWholeBlock): Page {
   const { alias, sequence, hash, systemTime, kind, from, rows, previous, next, slice, event, last, signers } = block
@@ -49,7 +52,7 @@ ${where(
   last,
   (
     shown,
-  ) => html`<section aria-labelledby="rows"><h2 id="rows">The last rows of the block</h2>${rowsTable(`Rows of block ${sequence}`, shown, block.numbers)}
+  ) => html`<section aria-labelledby="rows"><h2 id="rows">The last rows of the block</h2>${rowsTable(`Rows of block ${sequence}`, shown, { ...block, head: plainHead })}
 <p><a href="${ownQuestion(statement)}">Query all its rows in SQL</a>, and save them with a proof.</p></section>`,
 )}
 ${proofsPart(block.proofs)}
@@ -59,24 +62,4 @@ ${proofsPart(block.proofs)}
 <section aria-labelledby="event"><h2 id="event">Event</h2>
 <pre tabindex="0" role="region" aria-label="The event as JSON">${event}</pre></section>`,
   }
-}
-
-/** Rows in a box that scrolls by itself; `numbers`: columns whose digits stand under digits. */
-function rowsTable(label: string, shown: ShownRows, numbers: ReadonlySet<string>): Html {
-  if ('reason' in shown) return html`<p class="empty">${shown.reason}</p>`
-  const classes = shown.columns.map((name) => (numbers.has(name) ? 'number' : ''))
-  const heads = shown.columns.map(
-    (name, at) => html`<th scope="col" class="${classes[at]}"><button type="button" class="head">${name}</button></th>`,
-  )
-  const rows = shown.rows.map((row) => {
-    const cells = row.map((cell, at) => {
-      if (cell === undefined) return html`<td class="null">null</td>`
-      return html`<td class="${classes[at]}">${cell}</td>`
-    })
-    return html`<tr>${cells}</tr>`
-  })
-  return html`<div class="scroll" tabindex="0" role="region" aria-label="${label}">
-<table class="rows"><thead><tr>${heads}</tr></thead><tbody>
-${rows}
-</tbody></table></div>`
 }

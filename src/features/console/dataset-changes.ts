@@ -5,20 +5,14 @@
 import type { Readme } from './dataset-readme.ts'
 import { type Html, html } from '../../libraries/base/html.ts'
 import { licences } from './licences.ts'
-
-export interface ShownLicense {
-  readonly shortName: string
-  readonly name: string
-  readonly spdxId?: string | undefined
-  readonly websiteUrl: string
-}
+import type { SetLicense } from '../../libraries/model/events.ts'
 
 export interface ShownChanges {
   readonly alias: string
   readonly visibility: 'public' | 'private'
   readonly description: string | undefined
   readonly keywords: readonly string[]
-  readonly license: ShownLicense | undefined
+  readonly license: Omit<SetLicense, 'kind'> | undefined
   readonly readme: Readme
   /** The caller decides how it is kept, too: with the scope `admin`. */
   readonly isKeeper: boolean

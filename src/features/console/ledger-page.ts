@@ -144,5 +144,5 @@ function formerOf({ former = [] }: LedgerAnswer): Html | undefined {
   if (former.length === 0) return undefined
   const items = former.map(({ origin, size }) => html`<li>${origin} <small>${countText(size)} entries</small></li>`)
   return html`<section aria-labelledby="former"><h2 id="former">Former ledgers</h2>
-<p class="hint">This one took the place of others, which stay as they are. Proofs of them stay valid.</p><ul>${items}</ul></section>`
+<p class="hint">This one took the place of others. Proofs of them stay valid.</p><ul>${items}</ul></section>`
 }

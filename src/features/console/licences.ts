@@ -10,11 +10,6 @@ export const licences = [
   ],
   ['ODbL-1.0', 'Open Data Commons Open Database License 1.0', 'https://opendatacommons.org/licenses/odbl/1-0/'],
   ['ODC-By-1.0', 'Open Data Commons Attribution License 1.0', 'https://opendatacommons.org/licenses/by/1-0/'],
-  [
-    'PDDL-1.0',
-    'Open Data Commons Public Domain Dedication and License 1.0',
-    'https://opendatacommons.org/licenses/pddl/1-0/',
-  ],
   ['DL-DE-BY-2.0', 'Data licence Germany – attribution – version 2.0', 'https://www.govdata.de/dl-de/by-2-0'],
   ['DL-DE-ZERO-2.0', 'Data licence Germany – zero – version 2.0', 'https://www.govdata.de/dl-de/zero-2-0'],
   [

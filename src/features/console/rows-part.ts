@@ -150,9 +150,21 @@ ${held}${order}
 }
 
 function table(part: ShownAsked): Html {
-  const { alias, shown, numbers, offsetColumn } = part
+  const { alias, shown } = part
+  if ('rows' in shown && shown.rows.length === 0) return html`<p class="empty">No row is like that.</p>`
+  return rowsTable(`Rows of ${alias}`, shown, { ...part, head: (name, kind) => head(part, name, kind) })
+}
+
+/** Rows in a box that scrolls by itself, offsets with links. `numbers`: columns whose digits stand under digits. */
+export function rowsTable(
+  label: string,
+  shown: ShownRows,
+  of: Pick<ShownAsked, 'alias' | 'numbers' | 'offsetColumn'> & {
+    readonly head: (name: string, kind: string) => Html
+  },
+): Html {
   if ('reason' in shown) return html`<p class="empty">${shown.reason}</p>`
-  if (shown.rows.length === 0) return html`<p class="empty">No row is like that.</p>`
+  const { alias, numbers, offsetColumn } = of
   const classes = shown.columns.map((name) => (numbers.has(name) ? 'number' : ''))
   const rows = shown.rows.map((row) => {
     const cells = row.map((cell, at) => {
@@ -162,14 +174,15 @@ function table(part: ShownAsked): Html {
     })
     return html`<tr>${cells}</tr>`
   })
-  return html`<div class="scroll" tabindex="0" role="region" aria-label="Rows of ${alias}">
-<table class="rows"><thead><tr>${shown.columns.map((name, at) => head(part, name, classes[at]))}</tr></thead><tbody>
+  const heads = shown.columns.map((name, at) => of.head(name, classes[at] ?? ''))
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="${label}">
+<table class="rows"><thead><tr>${heads}</tr></thead><tbody>
 ${rows}
 </tbody></table></div>`
 }
 
 /** A head that sorts: numbers and times the greatest first, another click turns them round. */
-function head({ alias, asked, fields }: ShownAsked, name: string, kind = ''): Html {
+function head({ alias, asked, fields }: ShownAsked, name: string, kind: string): Html {
   const column = fields.find((field) => foldAscii(field.name) === foldAscii(name))
   if (column === undefined || !isCompared(column)) return html`<th scope="col" class="${kind}">${name}</th>`
   const held = asked.order?.column === column ? asked.order : undefined

@@ -94,6 +94,7 @@ describe('the OpenAPI document', () => {
           'GET /{account}/{dataset}/blocks',
           'GET /{account}/{dataset}/blocks/{hash}',
           'GET /{account}/{dataset}/blocks/{hash}/proof',
+          'GET /{account}/{dataset}/rows/{offset}',
           'GET /{account}/{dataset}/rows/{offset}/proof',
           'GET /{account}/{dataset}/data/{hash}',
           'GET /{account}/{dataset}/checkpoints/{hash}',

@@ -41,6 +41,7 @@ export async function blockPageOf(
     slice: shown.rows === 0 ? undefined : view.slices.at(-1)?.hash,
     event: json.length > shownEventChars ? `${json.slice(0, shownEventChars)}…` : json,
     last: shown.rows === 0 ? undefined : await lastRows(reading, view, { rows: shown.rows, request, reply }),
+    offsetColumn: view.vocabulary.offsetColumn,
     numbers: new Set(shownFields(view).flatMap((field) => (isNumber(field) ? [field.name] : []))),
     proofs: await proofsOf(context, chain, { block }),
     signers: (await context.signers()).map(({ did }) => did),

@@ -21,11 +21,10 @@ export async function chartsAt(
   if (chart === 'slow') return noChart(`to draw one takes more than ${mostMs / 1000} seconds now`)
   if (chart === undefined) return noChart(`all rows have the same ${time}`)
   const { fromMs, toMs } = chart
-  const plots = chart.columns.flatMap((spans, at) => {
-    return spans.length < 2
-      ? []
-      : [plotOfSpans({ x: time, y: drawn[at] ?? '', fromMs, toMs, count: chartSpans, spans })]
-  })
+  const of = { x: time, fromMs, toMs, count: chartSpans }
+  const plots = chart.columns.flatMap((spans, at) =>
+    spans.length < 2 ? [] : [plotOfSpans({ ...of, y: drawn[at] ?? '', spans })],
+  )
   return plots.length > 0 ? plots : noChart(`its numbers are all of one ${time}`)
 }
 

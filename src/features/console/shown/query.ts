@@ -184,15 +184,15 @@ function readAnswer(bytes: Uint8Array): { readonly columns: ShownAnswer['columns
   return { columns, cells }
 }
 
-function member(value: JsonValue | undefined, name: string): JsonValue | undefined {
+export function member(value: JsonValue | undefined, name: string): JsonValue | undefined {
   return value instanceof Map ? value.get(name) : undefined
 }
 
-function items(value: JsonValue | undefined): readonly JsonValue[] {
+export function items(value: JsonValue | undefined): readonly JsonValue[] {
   return Array.isArray(value) ? value : []
 }
 
-function plainText(value: JsonValue = null): string {
+export function plainText(value: JsonValue = null): string {
   return typeof value === 'string' ? value : jsonText(value)
 }
 

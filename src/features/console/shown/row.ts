@@ -5,7 +5,7 @@ import type { Page } from '../layout.ts'
 import { rowPage, type ShownRow } from '../row-page.ts'
 import { must } from '../../../libraries/base/assert.ts'
 import { NodeError } from '../../../libraries/base/errors.ts'
-import { jsonText, parseJson } from '../../../libraries/base/json/json.ts'
+import { parseJson } from '../../../libraries/base/json/json.ts'
 import { typeText } from '../../../libraries/model/schema.ts'
 import { viewOf } from '../../../node/catalog/dataset-chain.ts'
 import { datasetOf } from '../../../node/http/access.ts'
@@ -13,6 +13,7 @@ import type { PageContext } from '../../../node/http/context.ts'
 import { offsetOf, rowText } from '../../../node/http/routes/rows.ts'
 import { isSystem } from './datasets.ts'
 import { proofsOf } from './proofs.ts'
+import { plainText } from './query.ts'
 
 /** Of one value. */
 const shownValueChars = 100_000
@@ -47,7 +48,7 @@ async function valuesOf(read: () => Promise<string>, view: ReturnType<typeof vie
     const row = parseJson(await read())
     return (view.schema?.fields ?? []).map((field) => {
       const value = row instanceof Map ? (row.get(field.name) ?? null) : null
-      const text = value === null ? undefined : typeof value === 'string' ? value : jsonText(value)
+      const text = value === null ? undefined : plainText(value)
       const isCut = text !== undefined && text.length > shownValueChars
       return {
         name: field.name,

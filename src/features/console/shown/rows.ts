@@ -11,13 +11,12 @@ import { concatBytes } from '../../../libraries/base/bytes.ts'
 import { NodeError } from '../../../libraries/base/errors.ts'
 import type { JsonValue } from '../../../libraries/base/json/value.ts'
 import { textParameters } from '../../../libraries/model/parameters.ts'
-import { normaliseInclude } from '../../../libraries/model/query.ts'
 import type { Field } from '../../../libraries/model/schema.ts'
 import type { FileFacts } from '../../../libraries/columnar/outputs/file-format.ts'
 import { sqlName } from '../../../libraries/sql/types.ts'
 import { openQuery } from '../../../node/answers/query.ts'
 import type { DatasetView } from '../../../node/catalog/dataset-chain.ts'
-import { longestAddressChars } from './query.ts'
+import { items, longestAddressChars, member, plainText } from './query.ts'
 
 /** Rows of a page. */
 export const pageRows = 25
@@ -78,10 +77,7 @@ export async function facetsOf(asking: Asking, columns: readonly ShownColumn[]):
   return fields.flatMap((column, at): Facet[] => {
     const own = found.filter(([c]) => numberOf(c) === at)
     const values = own.map(([, value = null, count]) => {
-      return {
-        value: value === null ? undefined : typeof value === 'string' ? value : jsonText(value),
-        rows: numberOf(count),
-      }
+      return { value: value === null ? undefined : plainText(value), rows: numberOf(count) }
     })
     return values.length === 0 ? [] : [{ column, values, distinct: numberOf(own[0]?.[3]) }]
   })
@@ -112,15 +108,13 @@ async function find({ deps, caller, view, asked }: Asking, query: string, limit:
     dataFormat: 'JsonAoa',
     dataFormatText: 'JsonAoa',
     schemaFormat: 'ArrowJson',
-    include: normaliseInclude([], false),
+    include: [],
     includeAbsent: false,
   } as const
   const signal = AbortSignal.any([caller.signal, AbortSignal.timeout(mostMs)])
   const { body } = await (await openQuery(deps, request, { ...caller, signal })).answer()
-  const answer = parseJson(concatBytes(body))
-  const output = answer instanceof Map ? answer.get('output') : undefined
-  const rows = output instanceof Map ? output.get('data') : undefined
-  return Array.isArray(rows) ? rows.filter((row) => Array.isArray(row)) : []
+  const rows = items(member(member(parseJson(concatBytes(body)), 'output'), 'data'))
+  return rows.map((row) => [...items(row)])
 }
 
 function numberOf(value: JsonValue = null): number {
