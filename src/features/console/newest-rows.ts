@@ -68,7 +68,6 @@ export async function columnFigures(
   fields: readonly Field[],
 ): Promise<{ readonly rows: number; readonly isExact: boolean; readonly columns: readonly ColumnFigures[] }> {
   const window = windowOf(glance.view)
-  // Of some of the rows alone it would be about, too.
   if (window < glance.view.rows || window * fields.length > exactCells)
     return await figuresWith(glance, fields, 'approx_count_distinct(')
   try {
