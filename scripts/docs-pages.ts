@@ -92,9 +92,13 @@ export function commandLinePage(): string {
     '`-o` chooses another form. JSON keeps every number as the node wrote it. CSV writes null as an empty cell and empty',
     'text as `""`, and `ingest` reads them the same way.',
     '',
-    ...optionTexts(program),
+    ...optionTexts(program.options),
     '',
-    ...leaves(program).flatMap((command) => ['', ...commandSection(command)]),
+    ...groups(program).flatMap(([heading, commands]) => [
+      '',
+      `## ${heading.replace(/:$/, '')}`,
+      ...commands.flatMap(leaves).flatMap((command) => ['', ...commandSection(command)]),
+    ]),
     '',
     '## Exit codes',
     '',
@@ -105,6 +109,12 @@ export function commandLinePage(): string {
   ])
 }
 
+/** The commands of each group of the help, in its order. */
+function groups(program: Command): [string, Command[]][] {
+  const headings = new Set(program.commands.map((command) => command.helpGroup()))
+  return [...headings].map((heading) => [heading, program.commands.filter((one) => one.helpGroup() === heading)])
+}
+
 function leaves(command: Command): Command[] {
   // `export` is a command and has one; other groups take no arguments of their own.
   const isCommand = command.commands.length === 0 || command.registeredArguments.length > 0
@@ -113,15 +123,19 @@ function leaves(command: Command): Command[] {
 
 function commandSection(command: Command): string[] {
   const path = [command.parent?.parent ? command.parent.name() : '', command.name()].filter((name) => name !== '')
-  const takesNodeOptions = command.options.some(({ long }) => long === '--listen')
+  const isServe = command.name() === 'serve'
+  const own = command.options.filter(({ hidden }) => !hidden)
+  const ofServe = command.options.filter(({ hidden }) => hidden).map(({ long }) => `\`${long}\``)
+  const which = ofServe.length > 9 ? 'All options of serve' : `Options of serve: ${ofServe.join(', ')}`
   return [
-    `## ${path.join(' ')}`,
+    `### ${path.join(' ')}`,
     '',
     `\`proofstream ${[...path, ...command.registeredArguments.map(argumentText)].join(' ')}\``,
     '',
     sentence(command.description()),
-    ...(takesNodeOptions ? ['', 'Options: see [configuration.md](configuration.md).'] : []),
-    ...(takesNodeOptions || command.options.length === 0 ? [] : ['', ...optionTexts(command)]),
+    ...(isServe ? ['', 'Options: see [configuration.md](configuration.md).'] : []),
+    ...(isServe || own.length === 0 ? [] : ['', ...optionTexts(own)]),
+    ...(ofServe.length === 0 ? [] : ['', `${which}; see [configuration.md](configuration.md).`]),
   ]
 }
 
@@ -135,8 +149,8 @@ function argumentText(argument: Argument): string {
   return argument.required ? `<${name}>` : `[${name}]`
 }
 
-function optionTexts(command: Command): string[] {
-  return ['| Option | Meaning |', '|---|---|', ...command.options.map(optionRow)]
+function optionTexts(options: readonly Option[]): string[] {
+  return ['| Option | Meaning |', '|---|---|', ...options.map(optionRow)]
 }
 
 function optionRow(option: Option): string {

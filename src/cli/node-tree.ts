@@ -24,13 +24,14 @@ const code = {
   serve: () => import('./commands/serve.ts'),
 } as const
 
-/** `serve` and `doctor`, with a flag for each row of the options table. */
-export function addNodeCommands(program: Command, runner: Runner, table: readonly OptionRow[]): void {
+/** `serve`, with a flag for each row of the options table, and `demo`. */
+export function addServeCommands(program: Command, runner: Runner, table: readonly OptionRow[]): void {
   const serve = program
     .command('serve')
     .description('run a node')
     .option('--config <file>', 'JSON file with options by name; flags and environment variables override it')
-  addRows(serve, table)
+  for (const row of table) serve.addOption(optionOf(row))
+  serve
     .addHelpText('after', '\nEach option is also PROOFSTREAM_<NAME> in the environment: PROOFSTREAM_LISTEN=:9000.')
     .action(
       runner<Values>(async (context, _, options) => (await code.serve()).serve(context, nodeOptionsOf(table, options))),
@@ -39,9 +40,13 @@ export function addNodeCommands(program: Command, runner: Runner, table: readonl
     .command('demo')
     .description('load real data into a running node, and suggest what to try')
     .action(runner(async (context) => (await code.demo()).demo(context)))
+}
+
+/** `doctor`, with all options of `serve`. */
+export function addDoctorCommand(program: Command, runner: Runner, table: readonly OptionRow[]): void {
   withNodeOptions(program.command('doctor'), table)
     .description(
-      'show the options that are set, check volumes, secrets, log, store, halts, engines and Kafka, and say what to do, without changing anything. Takes the options of serve',
+      'say whether all is well with an installation, and what to do, without changing anything. Looks at the options that are set, volumes, secrets, log, store, halts, engines and Kafka',
     )
     .action(
       runner<Values>(async (context, _, options) =>
@@ -50,13 +55,13 @@ export function addNodeCommands(program: Command, runner: Runner, table: readonl
     )
 }
 
+/** Options of `serve`, with the same text: its help and docs/configuration.md have it, the help of this command their names. */
 function withNodeOptions(command: Command, rows: readonly OptionRow[]): Command {
-  return addRows(command.option('--config <file>', 'JSON file with options by name, as for serve'), rows)
-}
-
-function addRows(command: Command, rows: readonly OptionRow[]): Command {
-  for (const row of rows) command.addOption(optionOf(row))
-  return command
+  const options = [new Option('--config <file>', 'JSON file with options by name, as for serve'), ...rows.map(optionOf)]
+  for (const option of options) command.addOption(option.hideHelp())
+  const which =
+    rows.length > 9 ? 'All options of serve' : `Options of serve: ${options.map(({ flags }) => flags).join(', ')}`
+  return command.addHelpText('after', `\n${which}. They are explained by: proofstream serve --help`)
 }
 
 const placeholders: Readonly<Record<OptionRow['type'], string>> = {
@@ -69,10 +74,10 @@ const placeholders: Readonly<Record<OptionRow['type'], string>> = {
 
 /** The flag of a row. Its value is checked with those from environment and file, in one place: not here. */
 function optionOf(row: OptionRow): Option {
-  const placeholder = row.values === undefined ? placeholders[row.type] : `<${row.values.join('|')}>`
   const unit = row.type === 'duration-ms' ? ' ms' : ''
   const initial = row.default === undefined ? '' : ` (default: ${row.default}${unit})`
-  const option = new Option(`--${row.name} ${placeholder}`, row.text + initial)
+  const option = new Option(`--${row.name} ${placeholders[row.type]}`, row.text + initial)
+  if (row.values !== undefined) option.choices(row.values).argParser((text: string) => text)
   // A list that is given in several flags is one list.
   if (row.type === 'list') option.argParser((text: string, before?: string) => [before ?? [], text].flat().join(','))
   return row.type === 'boolean' ? option.preset('true') : option

@@ -14,8 +14,10 @@ type CommandCode = (context: CommandContext) => Promise<number>
 export async function runCommandLine(args: readonly string[], entry: Entry): Promise<number> {
   endQuietlyWithoutReader()
   let exitCode: number = exitCodes.done
-  // Readers of formats are many modules: they are loaded for the one command that names them.
-  const formats = args.includes('ingest') ? (await import('../app/formats.ts')).formatsBut([]).all : []
+  // Readers of formats are many modules: they are loaded for the commands that name them.
+  const formats = args.some((one) => /^(?:ingest|completion)$/.test(one))
+    ? (await import('../app/formats.ts')).formatsBut([]).all
+    : []
   const program = createProgram(entry, formats, async (command, run) => {
     if (command.name() !== 'serve') process.on('SIGINT', onSignal)
     exitCode = await run(contextOf(command, entry))
@@ -64,6 +66,18 @@ function endQuietlyWithoutReader(): void {
   })
 }
 
+/** Of a list of commands: what each takes but for options, and what it does, without the details. */
+function subcommandTerm(command: Command): string {
+  return `${command.name()} ${command.usage().replace(/\[options\] ?|\[command\]/g, '')}`
+}
+
+function subcommandDescription(command: Command): string {
+  return command
+    .description()
+    .replace(/[.;] .*$/, '')
+    .replace(/ \([^()]*\)$/, '')
+}
+
 /** The tree of commands, `ingest` with these formats; `run` is called with the command's code. */
 export function createProgram(
   entry: Entry,
@@ -72,6 +86,8 @@ export function createProgram(
 ): Command {
   const program = new Command('proofstream')
     .description('Streams of records in, provable datasets out.')
+    .configureHelp({ subcommandTerm, subcommandDescription })
+    .commandsGroup('Every day:')
     .exitOverride()
     .showSuggestionAfterError()
     .helpCommand('help [command]', 'help for a command')
@@ -90,5 +106,8 @@ export function createProgram(
       await run(command, (context) => code(context, texts, command.opts() as Parameters<typeof code>[2]))
     }
   addCommands(program, runner, entry.optionTable, formats)
+  // That of a group of commands is in no group of the help.
+  for (const one of program.commands)
+    if (one.commands.length > 0) one.helpCommand('help [command]', 'help for a command')
   return program
 }

@@ -1,7 +1,7 @@
 // The tree of commands: names, arguments, options, help. Declarations only; the code of a command is loaded when it
 // runs, so that help and short commands start at once. Order here is order in the help and in docs/cli.md.
 
-import { type Command, Option } from 'commander'
+import { Argument, type Command, Option } from 'commander'
 import type { FormatFacts } from '../libraries/formats/format.ts'
 import type { OptionRow } from '../index.ts'
 import type { BundleOptions } from './commands/bundle.ts'
@@ -23,9 +23,10 @@ import { type ParameterName, type ParameterRow, parameterRows } from '../librari
 import { fileFormNames } from './file-forms.ts'
 import { collect, durationOption, positiveNumber, type Runner, wholeNumber } from './context.ts'
 import {
+  addDoctorCommand,
   addLogCommands,
-  addNodeCommands,
   addRenewCommand,
+  addServeCommands,
   addStreamsCommands,
   addTokenCommands,
   addUpkeepCommands,
@@ -35,6 +36,7 @@ import {
 const code = {
   audit: () => import('./commands/ledger-audit.ts'),
   bundle: () => import('./commands/bundle.ts'),
+  completion: () => import('./commands/completion.ts'),
   dataset: () => import('./commands/dataset.ts'),
   export: () => import('./commands/export.ts'),
   facts: () => import('./commands/node-facts.ts'),
@@ -51,17 +53,26 @@ export function addCommands(
   table: readonly OptionRow[],
   formats: readonly FormatFacts[],
 ): void {
-  addNodeCommands(program, runner, table)
+  addServeCommands(program, runner, table)
   addDatasetCommands(program, runner)
   addIngestCommand(program, runner, formats)
   addReadCommands(program, runner)
-  addStreamsCommands(program, runner, table)
-  addLogCommands(program, runner, table)
+  program
+    .command('completion')
+    .description('print the script with which a shell completes this command: eval "$(proofstream completion bash)"')
+    .addArgument(new Argument('<shell>').choices(['bash', 'zsh', 'fish']))
+    .action(runner(async (_, [shell = '']) => (await code.completion()).printCompletion(program, shell)))
+  program.commandsGroup('Proofs:')
+  addProofCommands(program, runner)
   const ledger = program.command('ledger').description('the ledger of a node')
   addLedgerCommands(ledger, runner)
   addRenewCommand(ledger, runner, table)
+  program.commandsGroup('Operating a node:')
+  addDoctorCommand(program, runner, table)
   addTokenCommands(program, runner)
   addUpkeepCommands(program, runner, table)
+  addLogCommands(program, runner, table)
+  addStreamsCommands(program, runner, table)
 }
 
 /** Adds to the group `ledger`. */
@@ -208,6 +219,20 @@ function addIngestCommand(program: Command, runner: Runner, formats: readonly Fo
     .addHelpText('after', ingestHelp)
     .action(runner<IngestOptions>(async (...given) => (await code.ingest()).ingest(...given)))
   for (const [name, row] of parameterRows) for (const option of flagsOf(name, row)) ingest.addOption(option)
+  program
+    .command('receipt <id>')
+    .description('show the outcome of a batch')
+    .option(
+      '--signed',
+      'as the node signs it, with the proofs of the ledger and its policy: a file to hand on (-o FILE.json)',
+    )
+    .action(
+      runner<{ readonly signed?: boolean }>(async (context, args, { signed }) =>
+        signed === true
+          ? await (await code.signedReceipt()).saveSignedReceipt(context, args[0] ?? '')
+          : await (await code.facts()).showReceipt(context, args),
+      ),
+    )
 }
 
 /** The flags of a parameter that has some. */
@@ -266,6 +291,9 @@ function addReadCommands(program: Command, runner: Runner): void {
     .option('--no-system', 'without system columns')
     .option('--geometry <column>', 'column with the geometry, for GeoJSON and GeoParquet')
     .action(runner<ExportOptions>(async (...given) => (await code.export()).exportDataset(...given)))
+}
+
+function addProofCommands(program: Command, runner: Runner): void {
   program
     .command('verify <files...>')
     .description(
@@ -286,18 +314,4 @@ function addReadCommands(program: Command, runner: Runner): void {
     .description('write one file with a saved answer and every block and row needed to run its query again')
     .option('--ledger', 'with the proofs of the ledger that it has the blocks which the answer names')
     .action(runner<BundleOptions>(async (...given) => (await code.bundle()).bundle(...given)))
-  program
-    .command('receipt <id>')
-    .description('show the outcome of a batch')
-    .option(
-      '--signed',
-      'as the node signs it, with the proofs of the ledger and its policy: a file to hand on (-o FILE.json)',
-    )
-    .action(
-      runner<{ readonly signed?: boolean }>(async (context, args, { signed }) =>
-        signed === true
-          ? await (await code.signedReceipt()).saveSignedReceipt(context, args[0] ?? '')
-          : await (await code.facts()).showReceipt(context, args),
-      ),
-    )
 }

@@ -78,6 +78,32 @@ describe.concurrent('the command line', () => {
     expect(stdout).toContain('Usage: proofstream ingest')
   })
 
+  test('has its commands in three groups, each where a person looks for it', async () => {
+    const { stdout } = await run('--help')
+    const groups = ['Every day', 'Proofs', 'Operating a node'].map((heading) => {
+      const [, below = ''] = stdout.split(`\n${heading}:\n`)
+      return (below.split('\n\n')[0] ?? '').match(/(?<=^ {2})[a-z]+/gm)
+    })
+    expect(groups).toEqual([
+      ['serve', 'demo', 'dataset', 'ingest', 'receipt', 'tail', 'query', 'export', 'completion', 'help'],
+      ['verify', 'bundle', 'ledger'],
+      ['doctor', 'token', 'key', 'engine', 'fsck', 'backup', 'restore', 'log', 'streams'],
+    ])
+    expect(stdout).not.toMatch(/^Commands:/m)
+    expect((await run('dataset', '--help')).stdout).toMatch(/^Commands:\n {2}create <name>/m)
+  })
+
+  test.each([
+    ['backup', '--config <file>, --data <text>, --store <text>, --node-key <text>'],
+    ['restore', '--same-log'],
+    ['doctor', 'All options of serve'],
+  ])('names the options that %s shares with serve, and leaves their texts to its help', async (command, named) => {
+    const { stdout } = await run(command, '--help')
+    expect(stdout).toContain(named)
+    expect(stdout).toContain('proofstream serve --help')
+    expect(stdout).not.toMatch(/path-style|mechanism/)
+  })
+
   test.each([
     ['a file that is not there', ['verify', 'none.json', '--offline']],
     ['a file to ingest that is not there', ['ingest', 'me/lab', 'none.csv']],

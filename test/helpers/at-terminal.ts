@@ -39,13 +39,27 @@ stdout = child.stdout.read().decode()
 print(json.dumps({'code': child.wait(), 'shown': shown.decode(), 'stdout': stdout, 'left': answers}))
 `
 
+interface Surroundings {
+  readonly cwd: string
+  readonly env?: Readonly<Record<string, string>>
+}
+
 /** Runs `proofstream <args>` to its end. */
-export async function runAtTerminal(
+export function runAtTerminal(
   args: readonly string[],
   answers: readonly Answer[],
-  options: { readonly cwd: string; readonly env?: Readonly<Record<string, string>> },
+  options: Surroundings,
 ): Promise<AtTerminal> {
-  const input = JSON.stringify({ argv: [process.execPath, programPath, ...args], answers })
+  return runFileAtTerminal([process.execPath, programPath, ...args], answers, options)
+}
+
+/** Runs any program to its end. */
+export async function runFileAtTerminal(
+  argv: readonly string[],
+  answers: readonly Answer[],
+  options: Surroundings,
+): Promise<AtTerminal> {
+  const input = JSON.stringify({ argv, answers })
   const { stdout, stderr } = await runFile('python3', ['-c', driver], { ...options, input })
   if (stdout === '') throw new Error(stderr)
   const told = JSON.parse(stdout) as AtTerminal
