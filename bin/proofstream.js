@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // The command. Runs the sources where they are, else the build, which is what a package has. Plain JavaScript that parses
-// on Node.js 18, so that an older Node.js is told which one it must be. What a process has to begin with is said here
+// on Node.js 18: an older one hands over to one that npm fetches. What a process has to begin with is said here
 // (docs/decisions/operations.md).
 
 import { existsSync } from 'node:fs'
@@ -51,9 +51,7 @@ if (program === undefined) {
   argv[1] = program
   await import(pathToFileURL(program).href)
 } else {
-  process.stderr.write(
-    `error: Proofstream needs Node.js 22.18 or newer; this is ${versions.node} (${execPath}).\n` +
-      'hint: Install a newer Node.js, or let npm fetch one: npx --yes --package=node@24 -- node bin/proofstream.js …\n',
-  )
-  process.exitCode = 9
+  // Its arguments are those of a program, and what runs it.
+  argv.splice(1, 1, pathOf('on-node.js'), argv[1])
+  await import('./on-node.js')
 }

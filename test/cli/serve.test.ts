@@ -4,7 +4,16 @@ import { mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { compiledFolder, type Finished, programPath, runCommand, runProgram, serveNode } from '../helpers/run-node.ts'
+import {
+  compiledFolder,
+  type Finished,
+  programPath,
+  runCommand,
+  runFile,
+  runProgram,
+  serveNode,
+} from '../helpers/run-node.ts'
+import { startStub } from './stub-node.ts'
 
 describe('serve', () => {
   test('runs a node whose records outlive it, and that commands use without being told a token', async () => {
@@ -55,6 +64,9 @@ describe('serve', () => {
   )
 })
 
+/** What npm needs to reach a registry behind a proxy. */
+const npmEnv = { NODE_EXTRA_CA_CERTS: process.env['NODE_EXTRA_CA_CERTS'] ?? '' }
+
 describe('the command', () => {
   test('starts the sources with a Node.js that can, wherever it is called from', async () => {
     const { code, stdout } = await runProgram([programPath, '--version'], {
@@ -64,14 +76,46 @@ describe('the command', () => {
     expect(stdout).toMatch(/^proofstream \d+\.\d+\.\d+ \(Node\.js \d/)
   })
 
-  test('tells an old Node.js in a sentence, with 9', async () => {
+  test('hands over to a Node.js that can, with arguments, input, signals and exit code as they are', async ({
+    skip,
+  }) => {
+    const old = await oldNode()
+    if (old === undefined) return skip('npm fetches no Node.js 20.20.2')
+    await using stub = await startStub({ 'POST /query': { body: {} } })
+    const sql = `select 'it''s' as "a  b", '$HOME' as \\`
+    const asked = await runFile(old, [programPath, 'query', '-', '--server', stub.url], { input: sql, env: npmEnv })
+    expect(asked.stderr).toMatch(
+      /^note: Proofstream needs Node\.js 22\.18 or newer; this is 20\.\S+: npm runs it on node@24/,
+    )
+    const told = await runFile(old, [programPath, 'query', sql, '--server', stub.url], { env: npmEnv })
+    expect(stub.of('POST', '/query').map(({ body }) => JSON.parse(body).query)).toEqual([sql, sql])
+    expect(told.code).not.toBe(9)
+    const node = await serveNode(await mkdtemp(join(tmpdir(), 'proofstream-serve-')), [], npmEnv, [programPath], old)
+    expect((await fetch(`${node.url}/readyz`)).status).toBe(200)
+    expect(await node.end('SIGTERM')).toEqual({ code: 0, signal: null })
+    await expect(fetch(`${node.url}/readyz`)).rejects.toThrow('fetch failed')
+  })
+
+  test('tells an old Node.js in a sentence, with 9, where there is no npm', async () => {
     const pretend = join(await mkdtemp(join(tmpdir(), 'proofstream-old-')), 'old.mjs')
     await writeFile(
       pretend,
       "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '22.17.0' } })",
     )
-    const { code, stderr } = await runProgram(['--import', pretend, programPath, 'serve'])
+    const env = { PATH: '/nowhere' }
+    const { code, stderr } = await runProgram(['--import', pretend, programPath, 'serve'], { env })
     expect(code).toBe(9)
-    expect(stderr).toMatch(/^error: Proofstream needs Node\.js 22\.18 or newer; this is 22\.17\.0/)
+    expect(stderr).toMatch(/^error: Proofstream needs Node\.js 22\.18 or newer; this is 22\.17\.0/m)
+    expect(stderr).toMatch(/^hint: Install a newer Node\.js/m)
   })
 })
+
+/** The path of a Node.js 20, as npm fetches it; undefined where it does not. */
+async function oldNode(): Promise<string | undefined> {
+  const asked = ['exec', '--yes', '--package=node@20.20.2', '--', 'node', '-p', 'process.execPath']
+  const { code, stdout } = await runFile('npm', asked, { env: npmEnv })
+  if (code === 0) return stdout.trim()
+  if (process.env['CI'] === 'true') throw new Error('npm fetches no Node.js 20.20.2')
+  console.warn('NOT RUN: nothing is run on a Node.js that is too old: npm fetches none')
+  return undefined
+}
