@@ -1,10 +1,11 @@
 // Writes what is derived from other files of the repository: message types from the stream schemas,
-// reference pages from the options and the commands.
+// reference pages from the options and the commands, completion of shells.
 // `node scripts/generate.ts` writes; with `--check` it compares instead, names what is stale and exits with 1.
 
 import { readFile, writeFile } from 'node:fs/promises'
 import { commandLinePage, configurationPage } from './docs-pages.ts'
 import { compiledReader } from './compiled-reader.ts'
+import { completionScript } from './completion-scripts.ts'
 import { errorsPage, httpApiPage } from './http-pages.ts'
 import { messageTypes } from './message-types.ts'
 
@@ -23,6 +24,8 @@ const generators: readonly Generator[] = [
   { target: 'src/libraries/formats/compiled/lines.gen.ts', generate: compiledReader },
   { target: 'docs/configuration.md', generate: async () => configurationPage() },
   { target: 'docs/cli.md', generate: async () => commandLinePage() },
+  { target: 'texts/completion.bash', generate: () => completionScript('bash') },
+  { target: 'texts/completion.fish', generate: () => completionScript('fish') },
   { target: 'docs/errors.md', generate: async () => errorsPage() },
   { target: 'docs/http-api.md', generate: httpApiPage },
 ]

@@ -61,7 +61,7 @@ export function addCommands(
     .command('completion')
     .description('print the script with which a shell completes this command: eval "$(proofstream completion bash)"')
     .addArgument(new Argument('<shell>').choices(['bash', 'zsh', 'fish']))
-    .action(runner(async (_, [shell = '']) => (await code.completion()).printCompletion(program, shell)))
+    .action(runner(async (...given) => (await code.completion()).printCompletion(...given)))
   program.commandsGroup('Proofs:')
   addProofCommands(program, runner)
   const ledger = program.command('ledger').description('the ledger of a node')
