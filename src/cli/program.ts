@@ -4,7 +4,7 @@
 import { Command, CommanderError } from 'commander'
 import type { FormatFacts } from '../libraries/formats/format.ts'
 import { type CommandContext, contextOf, type Entry, outputOption, type Runner } from './context.ts'
-import { exitCodes, failureOf, note, printFailure } from './failure.ts'
+import { exitCodes, failureOf, printFailure } from './failure.ts'
 import { onSignal } from './interrupt.ts'
 import { addCommands } from './tree.ts'
 
@@ -28,7 +28,7 @@ export async function runCommandLine(args: readonly string[], entry: Entry): Pro
   } catch (error) {
     // Commander has told what is wrong (or printed the help that was asked for).
     if (error instanceof CommanderError) {
-      await hintAtGone(error, args)
+      await (await import('./hints.ts')).hintAt(error, args)
       return error.exitCode === 0 ? exitCodes.done : exitCodes.usage
     }
     const failure = failureOf(error)
@@ -36,26 +36,6 @@ export async function runCommandLine(args: readonly string[], entry: Entry): Pro
     return failure.exitCode
   }
   return exitCode
-}
-
-/** Commands that there once were, and what is written in their place. */
-const goneCommands: readonly (readonly [string, string])[] = [
-  ['key leaked', 'key rotate --leaked <did>'],
-  ['streams check', 'streams apply --dry-run'],
-  ['ledger witness', 'serve --roles witness'],
-  ['pack', 'fsck --pack'],
-  ['export iceberg', 'export <dataset> --format iceberg -o <dir>'],
-]
-
-/** What is written in place of an option or a command that there once was. */
-async function hintAtGone({ code, message }: CommanderError, args: readonly string[]): Promise<void> {
-  if (code === 'commander.unknownOption') {
-    const { goneOptions } = await import('../app/gone-options.ts')
-    const text = goneOptions.get(/--([a-z0-9-]+)/.exec(message)?.[1] ?? '')
-    if (text !== undefined) note(text)
-  }
-  const [gone, instead] = goneCommands.find(([words]) => `${args.join(' ')} `.includes(`${words} `)) ?? []
-  if (gone !== undefined) note(`'${gone}' is gone: it is 'proofstream ${instead}' now.`)
 }
 
 /** `proofstream … | head`: a reader that stops ends the program, without an error. */

@@ -37,6 +37,34 @@ describe.concurrent('the command line', () => {
   })
 
   test.each([
+    ['serve --port 9000', '--listen 127.0.0.1:9000'],
+    ['serve --host 0.0.0.0', '--listen 0.0.0.0:8080'],
+    ['serve --db data', '--data <dir>'],
+    ['query x --url http://127.0.0.1:1', '--server http://127.0.0.1:8080'],
+    ['tail me/lab --host 127.0.0.1', '--server http://127.0.0.1:8080'],
+    ['tail me/lab --format json', '-o json, ndjson, csv or table'],
+    ['dataset list --json', '-o json, ndjson, csv or table'],
+    ['dataset list --token pst_x', '--token-file <file>, or PROOFSTREAM_TOKEN in the environment'],
+    ['backup --database data', '--data <dir>'],
+    ['-v', '--version'],
+    ['key list', 'npx proofstream key show'],
+    ['--server http://127.0.0.1:1 ls', 'npx proofstream dataset list'],
+    ['dataset rm me/lab', 'npx proofstream dataset delete <name>'],
+    ['token delete 1', 'npx proofstream token revoke <id>'],
+    ['import me/lab a.csv', 'npx proofstream ingest <dataset> <file>'],
+  ])('ends with 2 for %s, the words of another program, and says what they are here', async (typed, here) => {
+    const { code, stdout, stderr } = await run(...typed.split(' '))
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toMatch(/^error: unknown (?:option|command) /)
+    expect(stderr.trimEnd().split('\n').at(-1)).toBe(`hint: Say ${here}`)
+  })
+
+  test('guesses nothing', async () => {
+    expect((await run('token', 'list', '--plain')).stderr).toBe("error: unknown option '--plain'\n")
+    expect((await run('frobnicate')).stderr).toBe("error: unknown command 'frobnicate'\n")
+  })
+
+  test.each([
     ['a missing argument', ['query']],
     ['an unknown option', ['tail', 'me/lab', '--limits', '3']],
     ['a value that is no number', ['tail', 'me/lab', '-n', 'many']],
