@@ -80,7 +80,10 @@ function flatReceipt({ label, receipt }: Ingested): JsonValue[] {
 function sentence({ label, receipt, replayed }: Ingested): string {
   if (memberAt(receipt, 'dryRun') === true) return `${label}: ${dryRunText(receipt)}`
   const again = replayed ? ' (an earlier try had stored it)' : ''
-  return `${label}: ${outcomeText(receipt)}${again}\n  receipt ${cleanText(textAt(receipt, 'receiptId') ?? '')}`
+  // Of a batch in a block nobody has to ask.
+  const id =
+    textAt(receipt, 'status') === 'committed' ? '' : `\n  receipt ${cleanText(textAt(receipt, 'receiptId') ?? '')}`
+  return `${label}: ${outcomeText(receipt)}${again}${id}`
 }
 
 function dryRunText(receipt: JsonValue): string {

@@ -183,6 +183,7 @@ Each file is one batch: all of its records are stored, or none. The name gives t
 Stdin is NDJSON unless --format says otherwise.
 Where it is in doubt how a file is read, a terminal asks. Elsewhere the flags that settle it are printed.
 NDJSON, CSV, TSV and NDGeoJSON from a pipe may be endless: they are sent in batches, each with its own key.
+With -o json, receipts are printed whole, with the ids that receipt and ledger prove take.
 
   proofstream ingest me/lab readings.csv
   curl -s https://example.org/feed.json | proofstream ingest me/feed --format json

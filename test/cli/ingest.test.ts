@@ -110,6 +110,23 @@ describe.concurrent('ingest', () => {
     expect(new Set(sent.map(({ headers }) => headers['idempotency-key'])).size).toBe(2)
   })
 
+  test('tells a person what became of a batch and of a table in a line each, however wide they are', async () => {
+    const columns = Array.from({ length: 1500 }, (_, at) => ({ name: `c${at}`, type: 'Int64', nulls: 0, value: 1 }))
+    const id = 'A'.repeat(300)
+    await using stub = await startStub({
+      'GET /me/lab': problem(404, 'DatasetNotFound', 'There is none.'),
+      'POST /me/lab/ingest': { body: receipt({ receiptId: id, columns }) },
+    })
+    const told = await ingest(stub.url, ['-o', 'table'])
+    expect(told.stderr).toMatch(/^created dataset me\/lab: c0 Int64, .*, c7 Int64, … and 1492 more\n$/)
+    expect(told.stdout).toMatch(/^stdin: .* committed in block .*\n$/)
+    expect(told.stdout).not.toContain(id)
+    const whole = await ingest(stub.url, ['-o', 'json'])
+    expect(JSON.parse(whole.stdout)).toMatchObject([{ receiptId: id, columns }])
+    await using slow = await taking({ body: receipt({ receiptId: id, status: 'accepted', block: undefined }) })
+    expect((await ingest(slow.url, ['--no-wait', '-o', 'table'])).stdout).toContain(`\n  receipt ${id}\n`)
+  })
+
   test('with --no-create makes nothing', async () => {
     await using stub = await startStub({ 'GET /me/lab': problem(404, 'DatasetNotFound', 'There is none.') })
     const { code } = await ingest(stub.url, ['--no-create'])

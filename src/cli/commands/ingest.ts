@@ -254,9 +254,13 @@ async function* pipedBatches({ options, stop }: Sending, { format, about, learne
   }
 }
 
+const columnsTold = 8
+
 /** Tells that the dataset was made, and with which columns, where the answer to a batch says so. */
 function tellCreated({ dataset }: Sending, answer: JsonValue = null): void {
-  const columns = itemsAt(answer, 'columns').map((one) => `${textAt(one, 'name')} ${textAt(one, 'type')}`)
+  const all = itemsAt(answer, 'columns')
+  const columns = all.slice(0, columnsTold).map((one) => `${textAt(one, 'name')} ${textAt(one, 'type')}`)
+  if (all.length > columnsTold) columns.push(`… and ${all.length - columnsTold} more`)
   note(`created dataset ${dataset}${columns.length === 0 ? '' : `: ${columns.join(', ')}`}`)
 }
 

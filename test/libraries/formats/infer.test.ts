@@ -213,6 +213,19 @@ describe('the sample', () => {
     expect(rounded.details.hint).toContain('integers=float64')
   })
 
+  it('is not blamed for a time among the records that it read: those make no column of times', () => {
+    const times = readerOptions([optionalField('t', { kind: 'Timestamp', unit: 'Millisecond', timezone: 'UTC' })], {
+      valueless: [],
+    })
+    const error = failure(() => read('ndjson', '{"t":"soon"}\n', times))
+    expect(error.details.errors).toMatchObject([{ record: 0, kind: 'BadTimestamp' }])
+    expect(error.details.hint).toBeUndefined()
+    const late = failure(() =>
+      read('ndjson', `${'{"t":"2026-01-31T12:00:00Z"}\n'.repeat(10_000)}{"t":"soon"}\n`, times),
+    )
+    expect(late.details.hint).toMatch(/PUT first\.$/)
+  })
+
   it('counts faulty records but learns nothing from them', () => {
     const inferred = infer('ndjson', '{bad\n{"v":1,"v":2}\n[1]\n{"w":1}\n')
     expect(inferred.records).toBe(4)
