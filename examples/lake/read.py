@@ -1,13 +1,16 @@
 """Reads a dataset as an Iceberg table, with PyIceberg (pip install 'pyiceberg[pyarrow]').
 
-    python3 examples/lake/read.py acme.weather ["celsius > 20"]
+    python3 examples/lake/read.py us.earthquakes ["mag > 4.5"]
 
-SERVER and TOKEN in the environment say where, and as whom. Prints the rows that fit now, and how many there were at each of
+`proofstream demo` loads that one. SERVER and TOKEN in the environment say where, and as whom. Prints the rows that fit now, and how many there were at each of
 the last blocks.
 """
 
 import os
 import sys
+
+if len(sys.argv) < 2:
+    sys.exit(__doc__)
 
 from pyiceberg.catalog import load_catalog
 

@@ -72,10 +72,10 @@ const table: Readonly<Record<string, Entry | Readonly<Record<string, Entry>>>> =
     'proofstream key rotate --data ./node --leaked',
   ),
   'docs/lake.md': {
-    ...all(run('examples/lake'), 'import os\n', 'import os, duckdb', '24 rows', "[('s0'"),
+    ...all(run('examples/lake'), 'import os\n', 'import os, duckdb', '85 rows', "[('ci'"),
     'spark.jars': run('examples/lake', 'Spark gets these settings from examples/lake/spark.py, which is run'),
     'connector.name': run('features/iceberg/trino'),
-    'SELECT sensor': not('Trino; test/features/iceberg/trino.test.ts asks such statements of another table'),
+    'SELECT net': not('Trino; test/features/iceberg/trino.test.ts asks such statements of another table'),
   },
   'docs/ledger.md': {
     'proofstream serve --ledger-origin': run('features/ledger/live'),

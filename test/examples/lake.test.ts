@@ -9,6 +9,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { blockOf } from '../helpers/page-blocks.ts'
 import { liveNode, type LiveNode } from '../helpers/live-node.ts'
 import { mavenJars, missingJava, missingMaven } from '../helpers/maven-jars.ts'
+import { runCommand } from '../helpers/run-node.ts'
 import { run } from './run.ts'
 
 const root = new URL('../..', import.meta.url).pathname
@@ -27,7 +28,7 @@ let live: LiveNode
 let env: Readonly<Record<string, string>>
 let blocks: readonly number[] = []
 
-/** As docs/lake.md has it: three days of readings, a block each, and a column that came on the third. */
+/** Three days of readings, a block each, and a column that came on the third. */
 async function fill(): Promise<void> {
   for (const day of [1, 2, 3]) {
     const rows = Array.from({ length: 24 }, (_, hour) => ({
@@ -56,6 +57,13 @@ test.skipIf(!hasPyIceberg)('PyIceberg reads files that can hold what is asked fo
   expect([code, stderr]).toEqual([0, ''])
   const counts = blocks.map((block, at) => `block ${block}: ${24 * (at + 1)} rows`)
   expect(stdout.trim().split('\n')).toEqual(['31 rows in 2 of 3 files', ...counts])
+})
+
+test.skipIf(!hasPyIceberg)('PyIceberg without a token is told what to write', async () => {
+  const code = `from pyiceberg.catalog import load_catalog
+load_catalog('lake', type='rest', uri='${live.node.url}/iceberg').list_namespaces()`
+  const { stderr } = await run('python3', ['-W', 'ignore', '-c', code], { env: {} })
+  expect(stderr).toContain("The token is the word None: give one, or to PyIceberg auth={'type': 'noop'}.")
 })
 
 describe.skipIf(!hasSpark)('Spark', () => {
@@ -116,7 +124,16 @@ test('examples/lake/spark.py makes the settings that docs/lake.md shows for Spar
   expect(settings.length).toBeGreaterThan(5)
 })
 
-test.skipIf(!hasPyIceberg || !hasDuckDb)('what docs/lake.md shows is printed', async () => {
+test('examples/lake/read.py says how it is called', async () => {
+  const { code, stderr } = await run('python3', ['examples/lake/read.py'], { env })
+  expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('read.py us.earthquakes') })
+})
+
+test.skipIf(!hasPyIceberg || !hasDuckDb)('what docs/lake.md shows is printed, over what demo loads', async () => {
+  const loaded = await runCommand(['demo'], {
+    env: { PROOFSTREAM_SERVER: live.node.url, PROOFSTREAM_TOKEN: env['TOKEN'] ?? '' },
+  })
+  expect(loaded.code).toBe(0)
   expect(shown.length).toBeGreaterThan(1)
   for (const [, code = '', printed] of shown) {
     const python = code.replaceAll('http://127.0.0.1:8080', live.node.url)

@@ -7,7 +7,7 @@ import { type Config, readOptions, refuseIdleOptions, variableOf } from '../../i
 import { type Finding, ok } from '../../node/upkeep/finding.ts'
 import { cleanText } from '../../libraries/base/clean-text.ts'
 import type { CommandContext, NodeOptions } from '../context.ts'
-import { asTyped, exitCodes } from '../failure.ts'
+import { asTyped, exitCodes, note } from '../failure.ts'
 import { objectOf } from '../json-values.ts'
 import { createStatusLine, printObjects } from '../output.ts'
 import { print } from '../terminal.ts'
@@ -25,8 +25,11 @@ export async function doctor(context: CommandContext, options: NodeOptions): Pro
   const findings = [...set, ...found].map((one) =>
     one.hint === undefined ? one : { ...one, hint: hintAt(one.hint, ...places) },
   )
-  if (context.form === 'table') print(lines(findings).join(''))
-  else
+  if (context.form === 'table') {
+    print(lines(findings).join(''))
+    const odd = findings.filter(({ status }) => status !== 'ok').length
+    note(odd === 0 ? 'All is well.' : `${odd} of ${findings.length} are not well; what to do is behind the arrows.`)
+  } else
     printObjects(
       context.form,
       ['check', 'status', 'found', 'hint'],

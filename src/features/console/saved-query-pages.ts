@@ -3,7 +3,7 @@
 import { ago } from './format.ts'
 import { type Html, html, where } from '../../libraries/base/html.ts'
 import type { Page } from './layout.ts'
-import { resultOf, type ShownQuery } from './query-page.ts'
+import { resultOf, type ShownAnswer, type ShownQuery } from './query-page.ts'
 
 interface ListedQuery {
   readonly name: string
@@ -67,6 +67,7 @@ ${fields.map(field)}
 <button type="submit">Run</button>
 </form>
 <section id="answer" aria-labelledby="answer-title">
+${where(result?.kind === 'answer' ? result : undefined, filesOf)}
 ${result === undefined ? missing : resultOf(query, result)}
 </section>
 <section aria-labelledby="statement-title"><h2 id="statement-title">Statement</h2>
@@ -76,6 +77,13 @@ ${result === undefined ? missing : resultOf(query, result)}
 <p class="bad" role="alert"></p>
 </section>`,
   }
+}
+
+/** Above the rows too: a table of a hundred is long. */
+function filesOf({ proof, files }: ShownAnswer): Html {
+  const saved = ['reason' in proof ? [] : proof, files].flat()
+  const links = saved.map(({ name, path, file }) => html`<a href="${path}" download="${file}" data-save>${name}</a>`)
+  return html`<p class="links">${links}</p>`
 }
 
 function field({ name, value }: { readonly name: string; readonly value: string }): Html {

@@ -111,6 +111,9 @@ export class TokenRegistry {
    * revoked by another process is refused within 5 s; when the store cannot be read, no one is let in.
    */
   async authenticate(text: string): Promise<Principal> {
+    // What programs in Python send that were given none.
+    if (text === 'None')
+      throw unauthenticated("The token is the word None: give one, or to PyIceberg auth={'type': 'noop'}.")
     if (!isTokenText(text)) throw unauthenticated('The token is mistyped or cut short: its checksum is wrong.')
     const hash = tokenHash(text)
     await this.readIfOlderThan(rereadAfterMs)

@@ -68,6 +68,11 @@ describe.skipIf(chromium === undefined)('saved queries in Chromium', () => {
     await click('main form button')
     await driver.until("location.search.includes('device=s2') && document.querySelector('#answer tbody') !== null")
     expect(await cells()).toEqual([['s2', '21.5']])
+    // Proof and files are at hand without a scroll over the rows.
+    const above = `[...document.querySelectorAll('#answer [data-save]')].filter((link) =>
+      link.compareDocumentPosition(document.querySelector('#answer table')) & Node.DOCUMENT_POSITION_FOLLOWING)
+      .map((link) => link.innerText)`
+    expect(await page.evaluate(above)).toEqual(expect.arrayContaining(['Save these rows with their proof', 'CSV']))
     expect(await driver.text()).toContain('What a device says now')
 
     await driver.visit(`${live.node.url}/q`)
