@@ -16,6 +16,8 @@ FROM node:24-slim
 WORKDIR /app
 # Of malloc (glibc) what bin/proofstream.js says for a small machine.
 ENV NODE_ENV=production MALLOC_MMAP_THRESHOLD_=65536 MALLOC_ARENA_MAX=2
+# Where commands beside the node find its token.
+ENV PROOFSTREAM_DATA=/data
 COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist

@@ -92,6 +92,9 @@ export function commandLinePage(): string {
     '`-o` chooses another form. JSON keeps every number as the node wrote it. CSV writes null as an empty cell and empty',
     'text as `""`, and `ingest` reads them the same way.',
     '',
+    'A shell completes commands, options and their choices, with `eval "$(proofstream completion bash)"` in `~/.bashrc`, the same',
+    'with `zsh` in `~/.zshrc`, or `proofstream completion fish | source` in `~/.config/fish/config.fish`.',
+    '',
     ...optionTexts(program.options),
     '',
     ...groups(program).flatMap(([heading, commands]) => [

@@ -44,6 +44,11 @@ export interface NodeOptions {
   readonly configFile: string | undefined
 }
 
+/** What they come to, where the command works on what is stored. */
+export interface StoredOptions extends NodeOptions {
+  readonly config: Config
+}
+
 /**
  * Makes commander's action of a command's code, which resolves to the exit code. `options` are of the type that the
  * command declares, which commander has checked.

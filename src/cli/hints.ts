@@ -5,15 +5,6 @@ import { note } from './failure.ts'
 
 type Row = readonly [typed: RegExp, instead: string]
 
-/** Commands that there once were. */
-const goneCommands: readonly (readonly [string, string])[] = [
-  ['key leaked', 'key rotate --leaked <did>'],
-  ['streams check', 'streams apply --dry-run'],
-  ['ledger witness', 'serve --roles witness'],
-  ['pack', 'fsck --pack'],
-  ['export iceberg', 'export <dataset> --format iceberg -o <dir>'],
-]
-
 const otherCommands: readonly Row[] = [
   [/^(?:start|run|up|server|init)$/, 'serve'],
   [/^(?:import|load|insert|upload|write|push|send|add)$/, 'ingest <dataset> <file>'],
@@ -30,6 +21,11 @@ const otherCommands: readonly Row[] = [
   [/^token (?:rm|remove|delete)$/, 'token revoke <id>'],
   [/^(?:keys|key (?:ls|list))$/, 'key show'],
   [/^version$/, '--version'],
+  [/^key leaked$/, 'key rotate --leaked <did>'],
+  [/^streams check$/, 'streams apply --dry-run'],
+  [/^ledger witness$/, 'serve --roles witness'],
+  [/^pack$/, 'fsck --pack'],
+  [/^export iceberg$/, 'export <dataset> --format iceberg -o <dir>'],
 ]
 
 const dataDir: Row = [/^--(?:db|database|data-?dir|dir)$/, '--data <dir>']
@@ -50,21 +46,17 @@ const otherOptions: readonly Row[] = [
 
 /** Tells it on stderr, after what commander has told. */
 export async function hintAt({ code, message }: CommanderError, args: readonly string[]): Promise<void> {
-  const [gone, now] = goneCommands.find(([words]) => `${args.join(' ')} `.includes(`${words} `)) ?? []
-  if (gone !== undefined) return note(`'${gone}' is gone: it is 'proofstream ${now}' now.`)
   const [, word = ''] = /'([^']+)'/.exec(message) ?? []
-  const insteadIn = (rows: readonly Row[], typed: string): string | undefined =>
-    rows.find(([pattern]) => pattern.test(typed))?.[1]
+  const insteadIn = (rows: readonly Row[], typed: readonly string[]): string | undefined =>
+    rows.find(([pattern]) => typed.some((one) => pattern.test(one)))?.[1]
   if (code === 'commander.unknownOption') {
     const { goneOptions } = await import('../app/gone-options.ts')
     const isOfServe = args.some((one) => one === 'serve' || one === 'doctor')
-    const instead = insteadIn(isOfServe ? optionsOfServe : otherOptions, word)
+    const instead = insteadIn(isOfServe ? optionsOfServe : otherOptions, [word])
     const text = goneOptions.get(word.slice(2)) ?? (instead && `hint: Say ${instead}`)
     if (text !== undefined) note(text)
   }
-  if (code === 'commander.unknownCommand') {
-    const before = args[args.indexOf(word) - 1] ?? ''
-    const instead = insteadIn(otherCommands, `${before} ${word}`) ?? insteadIn(otherCommands, word)
-    if (instead !== undefined) note(`hint: Say proofstream ${instead}`)
-  }
+  const pairs = args.map((one, at) => `${args[at - 1] ?? ''} ${one}`)
+  const instead = insteadIn(otherCommands, code === 'commander.unknownCommand' ? [...pairs, word] : pairs)
+  if (instead !== undefined) note(`hint: Say proofstream ${instead}`)
 }

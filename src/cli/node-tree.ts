@@ -6,7 +6,17 @@ import type { OptionRow } from '../index.ts'
 import type { FsckCommand } from './commands/fsck.ts'
 import type { RejectCommand } from './commands/log.ts'
 import type { TokenOptions } from './commands/node-facts.ts'
-import { collect, commaList, type NodeOptions, positiveNumber, type Runner, wholeNumber } from './context.ts'
+import {
+  type Args,
+  collect,
+  commaList,
+  type CommandContext,
+  type NodeOptions,
+  positiveNumber,
+  type Runner,
+  type StoredOptions,
+  wholeNumber,
+} from './context.ts'
 
 type Values = Readonly<Record<string, unknown>>
 
@@ -42,26 +52,38 @@ export function addServeCommands(program: Command, runner: Runner, table: readon
     .action(runner(async (context) => (await code.demo()).demo(context)))
 }
 
-/** `doctor`, with all options of `serve`. */
-export function addDoctorCommand(program: Command, runner: Runner, table: readonly OptionRow[]): void {
-  withNodeOptions(program.command('doctor'), table)
+/** The commands of those who run a node. `doctor` takes all options of `serve`. */
+export function addOperatorCommands(program: Command, runner: Runner, table: readonly OptionRow[]): void {
+  const doctor = program
+    .command('doctor')
     .description(
       'say whether all is well with an installation, and what to do, without changing anything. Looks at the options that are set, volumes, secrets, log, store, halts, engines and Kafka',
     )
-    .action(
-      runner<Values>(async (context, _, options) =>
-        (await code.doctor()).doctor(context, nodeOptionsOf(table, options)),
-      ),
-    )
+  runWith(doctor, runner, table, async (context, _, options) => (await code.doctor()).doctor(context, options))
+  addTokenCommands(program, runner)
+  addUpkeepCommands(program, runner, table)
+  addLogCommands(program, runner, table)
+  addStreamsCommands(program, runner, table)
 }
 
-/** Options of `serve`, with the same text: its help and docs/configuration.md have it, the help of this command their names. */
-function withNodeOptions(command: Command, rows: readonly OptionRow[]): Command {
+type Code<Own> = (context: CommandContext, args: Args, options: StoredOptions & Own) => Promise<number>
+
+/**
+ * Runs `code` with the options of `serve` in these rows, beside those that the command declares. Their texts are in the help of
+ * `serve` and docs/configuration.md; the help of the command names them.
+ */
+function runWith<Own = unknown>(command: Command, runner: Runner, rows: readonly OptionRow[], code: Code<Own>): void {
   const options = [new Option('--config <file>', 'JSON file with options by name, as for serve'), ...rows.map(optionOf)]
   for (const option of options) command.addOption(option.hideHelp())
   const which =
     rows.length > 9 ? 'All options of serve' : `Options of serve: ${options.map(({ flags }) => flags).join(', ')}`
-  return command.addHelpText('after', `\n${which}. They are explained by: proofstream serve --help`)
+  command.addHelpText('after', `\n${which}. They are explained by: proofstream serve --help`).action(
+    runner<Values & Own>(async (context, args, given) => {
+      const options = nodeOptionsOf(rows, given)
+      const config = context.entry.loadConfig({ 'log-level': 'warn', ...options.flags }, options.configFile)
+      return code(context, args, { ...given, ...options, config })
+    }),
+  )
 }
 
 const placeholders: Readonly<Record<OptionRow['type'], string>> = {
@@ -91,22 +113,12 @@ function nodeOptionsOf(rows: readonly OptionRow[], options: Values): NodeOptions
   return { flags, configFile: typeof config === 'string' ? config : undefined }
 }
 
-function backupRows(table: readonly OptionRow[]): readonly OptionRow[] {
-  return [...storeRows(table), ...table.filter(({ name }) => name === 'node-key')]
-}
-
-function logRows(table: readonly OptionRow[]): readonly OptionRow[] {
-  return table.filter(({ name }) => name === 'log')
-}
-
-/** The options that say where the store is. */
-function storeRows(table: readonly OptionRow[]): readonly OptionRow[] {
-  return table.filter(({ name }) => name === 'data' || name === 'store')
+function rowsOf(table: readonly OptionRow[], ...names: readonly string[]): readonly OptionRow[] {
+  return table.filter(({ name }) => names.includes(name))
 }
 
 /** `streams apply`, with those options of the table that say where Kafka is. */
-export function addStreamsCommands(program: Command, runner: Runner, table: readonly OptionRow[]): void {
-  const rows = logRows(table)
+function addStreamsCommands(program: Command, runner: Runner, table: readonly OptionRow[]): void {
   const apply = program
     .command('streams')
     .description('the Kafka topics and their contracts in streams/')
@@ -115,29 +127,23 @@ export function addStreamsCommands(program: Command, runner: Runner, table: read
       'create missing topics and correct settings; partitions and replicas stay as they are. Lists what differs after that (exit code 8 if anything does)',
     )
     .option('--dry-run', 'change nothing: list what differs now')
-  withNodeOptions(apply, rows).action(
-    runner<Values & { readonly dryRun?: boolean }>(async (context, _, { dryRun = false, ...options }) =>
-      (await code.log()).applyStreams(context, { ...nodeOptionsOf(rows, options), dryRun }),
-    ),
+  runWith<{ readonly dryRun?: boolean }>(apply, runner, rowsOf(table, 'log'), async (context, _, options) =>
+    (await code.log()).applyStreams(context, options),
   )
 }
 
 /** `log adopt` and `log reject`, with those options of the table that say where store and logs are. */
-export function addLogCommands(program: Command, runner: Runner, table: readonly OptionRow[]): void {
+function addLogCommands(program: Command, runner: Runner, table: readonly OptionRow[]): void {
   const log = program.command('log').description('the logs of a store')
-  const rows = storeRows(table)
+  const rows = rowsOf(table, 'data', 'store')
   const adopt = log
     .command('adopt <old> <new>')
     .description(
       'give up one log for another: file, file:DIR, a URL such as kafka://host:9092/prefix, or the id of a lost log. No node may be running',
     )
     .option('--accept-loss', 'also give up messages that cannot be built')
-  withNodeOptions(adopt, rows).action(
-    runner<Values>(async (context, [old = '', next = ''], options) => {
-      const acceptLoss = options['acceptLoss'] === true
-      const { adoptLog } = await code.log()
-      return adoptLog(context, { ...nodeOptionsOf(rows, options), old, next, acceptLoss })
-    }),
+  runWith<{ readonly acceptLoss?: boolean }>(adopt, runner, rows, async (context, [old = '', next = ''], options) =>
+    (await code.log()).adoptLog(context, { ...options, old, next }),
   )
   const reject = log
     .command('reject [dataset]')
@@ -148,36 +154,26 @@ export function addLogCommands(program: Command, runner: Runner, table: readonly
     .requiredOption('--reason <text>', 'recorded with your name, and shown to the senders of these records')
     .option('--partition <number>', 'without a dataset: partition of the log (default: 0)', wholeNumber)
     .option('--log <id>', 'without a dataset: id of the log, if the store has several')
-  withNodeOptions(reject, rows).action(
-    runner<Values & RejectCommand>(async (context, [dataset], options) => {
-      const { position, reason, partition, log: id } = options
-      const what = { position, reason, dataset, partition, log: id }
-      return (await code.log()).reject(context, { ...nodeOptionsOf(rows, options), ...what })
-    }),
+  runWith<RejectCommand>(reject, runner, rows, async (context, [dataset], options) =>
+    (await code.log()).reject(context, { ...options, dataset }),
   )
 }
 
 /** `ledger renew`, with the options that say where store and key are. */
 export function addRenewCommand(ledger: Command, runner: Runner, table: readonly OptionRow[]): void {
-  const rows = [...storeRows(table), ...table.filter(({ name }) => name === 'ledger-key')]
+  const rows = rowsOf(table, 'data', 'store', 'ledger-key')
   const renew = ledger
     .command('renew [origin]')
     .description(
       'begin another ledger where one cannot go on, because entries or its key are lost. The old one stays readable. No node may be running',
     )
     .requiredOption('--reason <text>', 'why, for the readers of the old ledger')
-  withNodeOptions(renew, rows).action(
-    runner<Values & { readonly reason: string }>(async (context, [origin], options) =>
-      (await code.ledger()).renewLedger(context, {
-        ...nodeOptionsOf(rows, options),
-        origin,
-        reason: options.reason,
-      }),
-    ),
+  runWith<{ readonly reason: string }>(renew, runner, rows, async (context, [origin], options) =>
+    (await code.ledger()).renewLedger(context, { ...options, origin }),
   )
 }
 
-export function addTokenCommands(program: Command, runner: Runner): void {
+function addTokenCommands(program: Command, runner: Runner): void {
   const token = program.command('token').description('create, list and revoke tokens (needs the scope admin)')
   token
     .command('create [name]')
@@ -218,30 +214,27 @@ function addKeyCommands(program: Command, runner: Runner, rows: readonly OptionR
       '--leaked [did]',
       'others may have the present key: its signatures alone prove nothing any more. With the DID of a former key: others may have that one, and no key is changed',
     )
-  withNodeOptions(rotate, rows).action(
-    runner<Values & { readonly leaked?: true | string }>(async (context, _, { leaked = false, ...options }) =>
-      (await code.key()).rotateKey(context, { ...nodeOptionsOf(rows, options), leaked }),
-    ),
+  runWith<{ readonly leaked?: true | string }>(rotate, runner, rows, async (context, _, options) =>
+    (await code.key()).rotateKey(context, options),
   )
 }
 
 /** `engine add`, with the option that says where the data directory is. */
 function addEngineCommands(program: Command, runner: Runner, table: readonly OptionRow[]): void {
-  const rows = table.filter(({ name }) => name === 'data')
+  const rows = rowsOf(table, 'data')
   const engine = program.command('engine').description('the engines on which proofs of other versions are run again')
   const add = engine
     .command('add <version>')
     .description('add the engine of a version, from the registry that npm is set to. Nodes may be running')
     .option('--file <archive>', 'an archive of npm pack, on a machine without a registry (repeat)', collect)
-  withNodeOptions(add, rows).action(
-    runner<Values & { readonly file?: readonly string[] }>(async (context, [version = ''], { file = [], ...options }) =>
-      (await code.engine()).addEngine(context, { ...nodeOptionsOf(rows, options), version, files: file }),
-    ),
+  runWith<{ readonly file?: readonly string[] }>(add, runner, rows, async (context, [version = ''], options) =>
+    (await code.engine()).addEngine(context, { ...options, version }),
   )
 }
 
-export function addUpkeepCommands(program: Command, runner: Runner, table: readonly OptionRow[]): void {
-  addKeyCommands(program, runner, backupRows(table))
+function addUpkeepCommands(program: Command, runner: Runner, table: readonly OptionRow[]): void {
+  const rows = rowsOf(table, 'data', 'store', 'node-key')
+  addKeyCommands(program, runner, rows)
   addEngineCommands(program, runner, table)
   program
     .command('fsck [place]')
@@ -252,24 +245,22 @@ export function addUpkeepCommands(program: Command, runner: Runner, table: reado
     .option('--pack', 'instead pack chains of 256 or more blocks into a few files; no node may be running')
     .option('--dataset <name>', 'with --pack: only this one (default: all)')
     .action(runner<FsckCommand>(async (...given) => (await code.fsck()).fsck(...given)))
-  withNodeOptions(program.command('backup <dir>'), backupRows(table))
+  const backup = program
+    .command('backup <dir>')
     .description(
       'copy everything committed, and the key, to a directory. A repeat adds what is new. Nodes may be running',
     )
-    .action(
-      runner<Values>(async (context, [dir = ''], options) =>
-        (await code.backup()).backup(context, { ...nodeOptionsOf(backupRows(table), options), dir }),
-      ),
-    )
+  runWith(backup, runner, rows, async (context, [dir = ''], options) =>
+    (await code.backup()).backup(context, { ...options, dir }),
+  )
   const restore = program
     .command('restore <dir>')
     .description('make a data directory from a backup, and check it; its datasets continue in a new log')
     .option('--same-log', 'continue in the former log, if its Kafka still exists')
-  const restoreRows = [...backupRows(table), ...logRows(table)]
-  withNodeOptions(restore, restoreRows).action(
-    runner<Values & { readonly sameLog?: boolean }>(async (context, [dir = ''], options) => {
-      const { sameLog = false } = options
-      return (await code.backup()).restore(context, { ...nodeOptionsOf(restoreRows, options), dir, sameLog })
-    }),
+  runWith<{ readonly sameLog?: boolean }>(
+    restore,
+    runner,
+    [...rows, ...rowsOf(table, 'log')],
+    async (context, [dir = ''], options) => (await code.backup()).restore(context, { ...options, dir }),
   )
 }

@@ -33,14 +33,10 @@ export function rowPrinter(form: OutputForm): (data: Rows) => void {
     const isNew = data.columns.join('\0') !== shown.columns.join('\0')
     const before = isNew ? [] : shown.rows
     if (form === 'ndjson' || form === 'json') print(keyedText('ndjson', keyedRows(data)))
-    else if (form === 'csv')
-      print(
-        csvText(data)
-          .split('\n')
-          .slice(isNew ? 0 : 1)
-          .join('\n'),
-      )
-    else {
+    else if (form === 'csv') {
+      const text = csvText(data)
+      print(isNew ? text : text.slice(text.indexOf('\n') + 1))
+    } else {
       // Rows that stand above make columns as wide as theirs.
       const all = { columns: data.columns, rows: [...before, ...data.rows] }
       const { lines } = tableLines(tableColumns(all), tableRows(all), process.stdout.columns || undefined)

@@ -46,18 +46,6 @@ function endQuietlyWithoutReader(): void {
   })
 }
 
-/** Of a list of commands: what each takes but for options, and what it does, without the details. */
-function subcommandTerm(command: Command): string {
-  return `${command.name()} ${command.usage().replace(/\[options\] ?|\[command\]/g, '')}`
-}
-
-function subcommandDescription(command: Command): string {
-  return command
-    .description()
-    .replace(/[.;] .*$/, '')
-    .replace(/ \([^()]*\)$/, '')
-}
-
 /** The tree of commands, `ingest` with these formats; `run` is called with the command's code. */
 export function createProgram(
   entry: Entry,
@@ -66,7 +54,11 @@ export function createProgram(
 ): Command {
   const program = new Command('proofstream')
     .description('Streams of records in, provable datasets out.')
-    .configureHelp({ subcommandTerm, subcommandDescription })
+    .configureHelp({
+      // What a command takes but for options, and what it does, without the details.
+      subcommandTerm: (one) => `${one.name()} ${one.usage().replace(/\[options\] ?|\[command\]/g, '')}`,
+      subcommandDescription: (one) => one.description().replace(/ \([^()]*\)(?=$|[.;] )|[.;] .*$/g, ''),
+    })
     .commandsGroup('Every day:')
     .exitOverride()
     .showSuggestionAfterError()

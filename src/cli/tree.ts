@@ -22,15 +22,7 @@ import { flagOf } from '../libraries/formats/flags.ts'
 import { type ParameterName, type ParameterRow, parameterRows } from '../libraries/formats/parameters.ts'
 import { fileFormNames } from './file-forms.ts'
 import { collect, durationOption, positiveNumber, type Runner, wholeNumber } from './context.ts'
-import {
-  addDoctorCommand,
-  addLogCommands,
-  addRenewCommand,
-  addServeCommands,
-  addStreamsCommands,
-  addTokenCommands,
-  addUpkeepCommands,
-} from './node-tree.ts'
+import { addOperatorCommands, addRenewCommand, addServeCommands } from './node-tree.ts'
 
 /** The code of commands, loaded when one of them runs. */
 const code = {
@@ -61,18 +53,14 @@ export function addCommands(
     .command('completion')
     .description('print the script with which a shell completes this command: eval "$(proofstream completion bash)"')
     .addArgument(new Argument('<shell>').choices(['bash', 'zsh', 'fish']))
-    .action(runner(async (...given) => (await code.completion()).printCompletion(...given)))
+    .action(runner(async (_, args) => (await code.completion()).printCompletion(args)))
   program.commandsGroup('Proofs:')
   addProofCommands(program, runner)
   const ledger = program.command('ledger').description('the ledger of a node')
   addLedgerCommands(ledger, runner)
   addRenewCommand(ledger, runner, table)
   program.commandsGroup('Operating a node:')
-  addDoctorCommand(program, runner, table)
-  addTokenCommands(program, runner)
-  addUpkeepCommands(program, runner, table)
-  addLogCommands(program, runner, table)
-  addStreamsCommands(program, runner, table)
+  addOperatorCommands(program, runner, table)
 }
 
 /** Adds to the group `ledger`. */

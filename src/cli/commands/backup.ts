@@ -2,20 +2,19 @@
 // checks it.
 
 import type { CopyProgress, CopyReport } from '../../index.ts'
-import type { CommandContext, NodeOptions } from '../context.ts'
+import type { CommandContext, StoredOptions } from '../context.ts'
 import { CommandFailure, exitCodes, note } from '../failure.ts'
 import { objectOf } from '../json-values.ts'
 import { createStatusLine, printObject } from '../output.ts'
 import { fsck } from './fsck.ts'
 
-export interface BackupCommand extends NodeOptions {
+export interface BackupCommand extends StoredOptions {
   readonly dir: string
 }
 
 /** Prints what was copied. Throws CommandFailure (verification failed) where a dataset is damaged. */
-export async function backup(context: CommandContext, { dir, flags, configFile }: BackupCommand): Promise<number> {
+export async function backup(context: CommandContext, { dir, config }: BackupCommand): Promise<number> {
   const { backup: copy } = await import('../../app/upkeep/repair.ts')
-  const config = context.entry.loadConfig({ 'log-level': 'warn', ...flags }, configFile)
   const report = await withProgress('backing up', (onProgress) => copy(config, dir, onProgress))
   tell(context, report)
   note(`${dir} holds the key of the node and the admin token: keep it from others`)
@@ -24,17 +23,18 @@ export async function backup(context: CommandContext, { dir, flags, configFile }
 }
 
 export interface RestoreCommand extends BackupCommand {
-  readonly sameLog: boolean
+  readonly sameLog?: boolean
 }
 
 /** Prints what was copied, then what a check of it finds. Throws CommandFailure (verification failed) where it is not whole. */
 export async function restore(
   context: CommandContext,
-  { dir, sameLog, flags, configFile }: RestoreCommand,
+  { dir, sameLog = false, config }: RestoreCommand,
 ): Promise<number> {
   const { restore: copy } = await import('../../app/upkeep/repair.ts')
-  const config = context.entry.loadConfig({ 'log-level': 'error', ...flags }, configFile)
-  const report = await withProgress('restoring', (onProgress) => copy(config, dir, { sameLog, onProgress }))
+  const report = await withProgress('restoring', (onProgress) =>
+    copy({ ...config, logLevel: 'error' }, dir, { sameLog, onProgress }),
+  )
   tell(context, report)
   for (const log of report.leftLogs) {
     note(`log ${log} is left: records that were accepted and in no block when the backup was made are not in it`)

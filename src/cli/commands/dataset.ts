@@ -180,25 +180,19 @@ export async function showDataset(context: CommandContext, [name = '']: Args): P
   printObject(
     context.form,
     objectOf({
-      alias: memberAt(listed, 'alias'),
+      ...membersOf(listed, 'alias'),
       id,
-      rows: memberAt(listed, 'rows'),
-      head: memberAt(listed, 'head'),
-      lastCommit: memberAt(listed, 'lastCommit'),
-      visibility: memberAt(listed, 'visibility'),
-      freshness: memberAt(listed, 'freshness'),
-      ledger: memberAt(listed, 'ledger'),
-      ingest: memberAt(listed, 'ingest'),
-      proofs: memberAt(listed, 'proofs'),
-      info: memberAt(output, 'info'),
-      license: memberAt(output, 'license'),
-      attachments: memberAt(output, 'attachments'),
-      vocab: memberAt(output, 'vocab'),
+      ...membersOf(listed, 'rows', 'head', 'lastCommit', 'visibility', 'freshness', 'ledger', 'ingest', 'proofs'),
+      ...membersOf(output, 'info', 'license', 'attachments', 'vocab'),
       // A person reads names and types; a program gets the schema as the node gave it.
       schema: context.form === 'table' ? columnTypes(fields) : memberAt(output, 'schema'),
     }),
   )
   return exitCodes.done
+}
+
+function membersOf(value: JsonValue | undefined, ...names: readonly string[]): Record<string, JsonValue | undefined> {
+  return Object.fromEntries(names.map((name) => [name, memberAt(value, name)]))
 }
 
 export interface LogOptions {

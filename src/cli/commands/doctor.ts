@@ -6,7 +6,7 @@ import { isDirectoryStore } from '../../app/open-storage.ts'
 import { type Config, readOptions, refuseIdleOptions, variableOf } from '../../index.ts'
 import { type Finding, ok } from '../../node/upkeep/finding.ts'
 import { cleanText } from '../../libraries/base/clean-text.ts'
-import type { CommandContext, NodeOptions } from '../context.ts'
+import type { CommandContext, NodeOptions, StoredOptions } from '../context.ts'
 import { asTyped, exitCodes, note } from '../failure.ts'
 import { objectOf } from '../json-values.ts'
 import { createStatusLine, printObjects } from '../output.ts'
@@ -14,8 +14,8 @@ import { print } from '../terminal.ts'
 import { shellWord } from '../../libraries/formats/flags.ts'
 
 /** Runs all checks. Resolves to 0 when none fails, 6 when only what is elsewhere does, else 9. Throws where `serve` would. */
-export async function doctor(context: CommandContext, options: NodeOptions): Promise<number> {
-  const config = context.entry.loadConfig(options.flags, options.configFile)
+export async function doctor(context: CommandContext, options: StoredOptions): Promise<number> {
+  const { config } = options
   const set = optionsSet(options)
   const { inspect } = await import('../../app/upkeep/inspect.ts')
   const status = createStatusLine()

@@ -1,6 +1,6 @@
 // `engine add`: the engines on which proofs of other versions are run again. No node is asked.
 
-import type { CommandContext, NodeOptions } from '../context.ts'
+import type { CommandContext, StoredOptions } from '../context.ts'
 import { exitCodes, note } from '../failure.ts'
 import { objectOf } from '../json-values.ts'
 import { printObject } from '../output.ts'
@@ -8,10 +8,13 @@ import { printObject } from '../output.ts'
 /** Prints the engine that is there now. */
 export async function addEngine(
   context: CommandContext,
-  { flags, configFile, version, files }: NodeOptions & { readonly version: string; readonly files: readonly string[] },
+  {
+    config,
+    version,
+    file: files = [],
+  }: StoredOptions & { readonly version: string; readonly file?: readonly string[] },
 ): Promise<number> {
   const { addEngine: add } = await import('../../app/upkeep/engines.ts')
-  const config = context.entry.loadConfig({ 'log-level': 'warn', ...flags }, configFile)
   const { digest, default: isDefault } = await add(config, version, files)
   printObject(context.form, objectOf({ version, digest }))
   note(`proofs of DuckDB ${version} run on it from now on, in ${config.dataDir}`)

@@ -2,7 +2,7 @@
 
 import type { JsonValue } from '../../index.ts'
 import { openClient } from '../client.ts'
-import type { CommandContext, NodeOptions } from '../context.ts'
+import type { CommandContext, StoredOptions } from '../context.ts'
 import { exitCodes, note } from '../failure.ts'
 import { itemsAt, memberAt, objectOf } from '../json-values.ts'
 import { printObject, printObjects } from '../output.ts'
@@ -30,10 +30,9 @@ export async function showKeys(context: CommandContext): Promise<number> {
  */
 export async function rotateKey(
   context: CommandContext,
-  { leaked, flags, configFile }: NodeOptions & { readonly leaked: boolean | string },
+  { leaked = false, config }: StoredOptions & { readonly leaked?: boolean | string },
 ): Promise<number> {
   const upkeep = await import('../../app/upkeep/rotate-key.ts')
-  const config = context.entry.loadConfig({ 'log-level': 'warn', ...flags }, configFile)
   if (typeof leaked === 'string') {
     const { at, why } = await upkeep.markLeaked(config, leaked)
     printObject(context.form, objectOf({ did: leaked, retired: at, why }))

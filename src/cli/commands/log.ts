@@ -2,15 +2,15 @@
 // builders take it within 10 s. `streams apply` makes the topics of a log in Kafka what their contracts say. No node is asked.
 
 import type { JsonValue } from '../../index.ts'
-import type { CommandContext, NodeOptions } from '../context.ts'
+import type { CommandContext, StoredOptions } from '../context.ts'
 import { CommandFailure, exitCodes, failureOf, note } from '../failure.ts'
 import { objectOf } from '../json-values.ts'
 import { printObject, printObjects } from '../output.ts'
 
-export interface AdoptCommand extends NodeOptions {
+export interface AdoptCommand extends StoredOptions {
   readonly old: string
   readonly next: string
-  readonly acceptLoss: boolean
+  readonly acceptLoss?: boolean
 }
 
 const columns = ['partition', 'from', 'to', 'dataset', 'reason']
@@ -19,9 +19,8 @@ const columns = ['partition', 'from', 'to', 'dataset', 'reason']
 export async function adoptLog(context: CommandContext, command: AdoptCommand): Promise<number> {
   const { adopt, logNameOf } = await import('../../app/upkeep/repair.ts')
   const [old, next] = [await logNameOf(command.old), await logNameOf(command.next)]
-  const config = context.entry.loadConfig({ 'log-level': 'warn', ...command.flags }, command.configFile)
   if (old.kind !== 'id') note(`building what ${command.old} still holds`)
-  const adoption = await adopt(config, { old, next, acceptLoss: command.acceptLoss })
+  const adoption = await adopt(command.config, { old, next, acceptLoss: command.acceptLoss === true })
   const givenUp = adoption.givenUp.map(({ partition, from, to, dataset, reason }): JsonValue => {
     return objectOf({ partition, from, to, dataset, reason })
   })
@@ -63,8 +62,8 @@ export interface RejectCommand {
 }
 
 /** What was written goes to stdout. */
-export async function reject(context: CommandContext, command: RejectCommand & NodeOptions): Promise<number> {
-  const { dataset, partition, log, position, reason, flags, configFile } = command
+export async function reject(context: CommandContext, command: RejectCommand & StoredOptions): Promise<number> {
+  const { dataset, partition, log, position, reason, config } = command
   if (dataset !== undefined && (partition ?? log) !== undefined) {
     throw new CommandFailure(
       exitCodes.usage,
@@ -72,22 +71,10 @@ export async function reject(context: CommandContext, command: RejectCommand & N
     )
   }
   const { rejectMessage } = await import('../../app/upkeep/repair.ts')
-  const config = context.entry.loadConfig({ 'log-level': 'warn', ...flags }, configFile)
   const of = dataset === undefined ? { log, partition: partition ?? 0 } : { dataset }
-  const rejection = await rejectMessage(config, { position, reason, ...of })
-  const { outcome, record } = rejection
-  printObject(
-    context.form,
-    objectOf({
-      log: rejection.log,
-      partition: rejection.partition,
-      position: rejection.position,
-      dataset: record.dataset,
-      reason: record.reason,
-      by: record.by,
-      at: record.at,
-    }),
-  )
+  const { outcome, record, ...place } = await rejectMessage(config, { position, reason, ...of })
+  const word = { dataset: record.dataset, reason: record.reason, by: record.by, at: record.at }
+  printObject(context.form, objectOf({ ...place, ...word }))
   note(
     outcome === 'rejected'
       ? `message ${position} is rejected; running builders go on within 10 s, others when they start`
@@ -99,9 +86,8 @@ export async function reject(context: CommandContext, command: RejectCommand & N
 /** Changes the topics, but in a dry run, and compares them; what differs then goes to stdout. */
 export async function applyStreams(
   context: CommandContext,
-  { dryRun, flags, configFile }: NodeOptions & { readonly dryRun: boolean },
+  { dryRun = false, config }: StoredOptions & { readonly dryRun?: boolean },
 ): Promise<number> {
-  const config = context.entry.loadConfig({ 'log-level': 'warn', ...flags }, configFile)
   const { openStreams } = await import('../../app/open-storage.ts')
   const streams = await openStreams(config)
   const topics = await (dryRun ? streams.compare() : streams.apply()).catch(unreachable)
