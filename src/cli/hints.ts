@@ -57,6 +57,7 @@ export async function hintAt({ code, message }: CommanderError, args: readonly s
     if (text !== undefined) note(text)
   }
   const pairs = args.map((one, at) => `${args[at - 1] ?? ''} ${one}`)
-  const instead = insteadIn(otherCommands, code === 'commander.unknownCommand' ? [...pairs, word] : pairs)
+  const alone = code === 'commander.unknownCommand' ? [word] : []
+  const instead = insteadIn(otherCommands, pairs) ?? insteadIn(otherCommands, alone)
   if (instead !== undefined) note(`hint: Say proofstream ${instead}`)
 }
