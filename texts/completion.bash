@@ -64,13 +64,13 @@ _proofstream_at() {
     ' ingest --integers') words='int64 float64 numbers' ;;
     ' ingest --event-time-unit') words='s ms us ns' ;;
     ' ingest --preset') words='telegraf ttn chirpstack owntracks fluent-bit vector home-assistant collectd cloudevents otlp-logs' ;;
-    ' receipt') words='' flags='' valued='' ;;
+    ' receipt') words='' flags='--signed' valued='' ;;
     ' tail') words='' flags='--limit -n --skip --at --follow -f' valued='--limit -n --skip --at' ;;
     ' query') words='' flags='--limit -n --skip --all --param --proof' valued='--limit -n --skip --param --proof' ;;
     ' export') words='' flags='--format -f --at --base --columns --where --bbox --datetime --system --no-system --geometry' valued='--format -f --at --base --columns --where --bbox --datetime --geometry' ;;
     ' export --format' | ' export -f') words='csv ndjson json parquet xlsx arrows geojson geojsonl iceberg' ;;
     ' completion') words='bash zsh fish' flags='' valued='' ;;
-    ' verify') words='' flags='--offline --bundle --signer --policy --tsa-ca' valued='--signer --policy --tsa-ca' ;;
+    ' verify') words='' flags='--offline --bundle --signer --policy --tsa-ca --verbose' valued='--signer --policy --tsa-ca' ;;
     ' bundle') words='' flags='--ledger' valued='' ;;
     ' ledger') words='status prove audit renew help' flags='' valued='' ;;
     ' ledger status') words='' flags='' valued='' ;;

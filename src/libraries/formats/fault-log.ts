@@ -103,9 +103,6 @@ const syntaxKinds: ReadonlySet<RecordErrorKind> = new Set([
 /** Faults of values that other columns would take. */
 const typeKinds: ReadonlySet<RecordErrorKind> = new Set(['WrongType', 'OutOfRange', 'BadTimestamp', 'BadDate'] as const)
 
-/** Of a record that inference has read, they are in a column that it did not infer: that of the event time. */
-const timeKinds: ReadonlySet<RecordErrorKind> = new Set(['BadTimestamp', 'BadDate'] as const)
-
 /** The faults of one body. */
 export class FaultLog {
   readonly errors: RecordError[] = []
@@ -179,7 +176,8 @@ export class FaultLog {
     const syntax = own.find(({ kind }) => syntaxKinds.has(kind))
     const first = earliest?.kind === 'UnknownField' ? (syntax ?? earliest) : earliest
     const place = first?.record === undefined ? this.whole : `Record ${first.record}`
-    const differs = own.some(({ kind, record }) => typeKinds.has(kind) && !(timeKinds.has(kind) && isSampled(record)))
+    // A time that does not fit where inference has looked is in a column that it did not make: that of the event time.
+    const differs = own.some((one) => typeKinds.has(one.kind) && !(/^Bad/.test(one.kind) && isSampled(one.record)))
     const isTooLong = own.some(({ kind }) => kind === 'OutOfRange')
     const hasFraction = own.some(({ message }) => message.includes(fractionReason))
     const guessed = hasFraction
