@@ -177,7 +177,7 @@ export class FaultLog {
     const first = earliest?.kind === 'UnknownField' ? (syntax ?? earliest) : earliest
     const place = first?.record === undefined ? this.whole : `Record ${first.record}`
     // A time that does not fit where inference has looked is in a column that it did not make: that of the event time.
-    const differs = own.some((one) => typeKinds.has(one.kind) && !(/^Bad/.test(one.kind) && isSampled(one.record)))
+    const differs = own.some((one) => typeKinds.has(one.kind) && !(one.kind.startsWith('Bad') && isSampled(one.record)))
     const isTooLong = own.some(({ kind }) => kind === 'OutOfRange')
     const hasFraction = own.some(({ message }) => message.includes(fractionReason))
     const guessed = hasFraction
