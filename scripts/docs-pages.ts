@@ -129,7 +129,7 @@ function commandSection(command: Command): string[] {
   const isServe = command.name() === 'serve'
   const own = command.options.filter(({ hidden }) => !hidden)
   const ofServe = command.options.filter(({ hidden }) => hidden).map(({ long }) => `\`${long}\``)
-  const which = ofServe.length > 9 ? 'All options of serve' : `Options of serve: ${ofServe.join(', ')}`
+  const which = ofServe.length > 9 ? 'It takes all options of serve' : `It takes ${ofServe.join(', ')}, as serve does`
   return [
     `### ${path.join(' ')}`,
     '',
@@ -138,7 +138,7 @@ function commandSection(command: Command): string[] {
     sentence(command.description()),
     ...(isServe ? ['', 'Options: see [configuration.md](configuration.md).'] : []),
     ...(isServe || own.length === 0 ? [] : ['', ...optionTexts(own)]),
-    ...(ofServe.length === 0 ? [] : ['', `${which}; see [configuration.md](configuration.md).`]),
+    ...(ofServe.length === 0 ? [] : ['', `${which} ([configuration.md](configuration.md)).`]),
   ]
 }
 
