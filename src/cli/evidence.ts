@@ -5,6 +5,7 @@
 import { createReadStream } from 'node:fs'
 import { open, readFile, stat } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
+import { systemClock } from '../libraries/base/clock.ts'
 import { defined } from '../libraries/base/collections.ts'
 import { bundleHeadBytes, bundleReport, checkBundle, isBundle } from '../libraries/evidence/bundle.ts'
 import { judgeEvidence } from '../libraries/evidence/judge.ts'
@@ -45,7 +46,7 @@ async function judgeAll(files: readonly string[], { policy, signer }: Trust): Pr
     } else if ((await stat(file)).size > answerBytesMost) throw new RangeError(`${file} is larger than evidence is`)
     else small.set(file, await readFile(file))
   }
-  const judged = judgeEvidence([...small.values()], { policy, signer, nowMs: Date.now() })
+  const judged = judgeEvidence([...small.values()], { policy, signer, nowMs: systemClock.nowMs() })
   for (const [at, file] of [...small.keys()].entries()) {
     const report = judged[at]?.report
     if (report !== undefined) reports.set(file, report)

@@ -2,7 +2,8 @@
 
 import { fromPlain } from '../index.ts'
 import { factsOf } from '../libraries/evidence/facts.ts'
-import { type Known, ledgerReport, type LedgerVerdict } from '../libraries/evidence/ledger-report.ts'
+import type { Known, LedgerVerdict } from '../libraries/evidence/ledger-lines.ts'
+import { ledgerReport } from '../libraries/evidence/ledger-report.ts'
 import { type Report, verdictCodes } from '../libraries/evidence/report.ts'
 import { type OpenedHead, openHead } from '../libraries/ledger/open-head.ts'
 import type { CommandContext } from './context.ts'

@@ -55,11 +55,6 @@ export function printObject(form: OutputForm, object: JsonObject): void {
   print(objectText(form, object))
 }
 
-/** Prints names and texts as lines; names may repeat. */
-export function printPairs(pairs: readonly (readonly [name: string, text: string])[]): void {
-  print(linesText(pairLines(pairs)))
-}
-
 /** Prints objects as rows over `columns`; members are looked up by name. */
 export function printObjects(form: OutputForm, columns: readonly string[], objects: readonly JsonValue[]): void {
   const cell = (object: JsonValue, name: string): JsonValue =>

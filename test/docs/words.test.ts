@@ -44,6 +44,7 @@ const pages = [
     'spec/proof',
     'spec/protocol',
     'tour',
+    'you-were-sent-a-file',
   ].map((name) => `docs/${name}.md`),
 ]
 const texts = ['texts/errors.json', 'texts/operations.json']

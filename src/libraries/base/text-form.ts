@@ -1,5 +1,5 @@
 // A text file as mail, editors and terminals may have left it: with a mark at its start, in UTF-16, with other line ends, with
-// blanks at the ends of lines. What it says is the text without them; what was taken away is told.
+// blanks at the ends of lines. What it says is the text without them, and a list has what was taken away.
 
 import { decodeUtf8, utf8 } from './bytes.ts'
 

@@ -4,7 +4,7 @@ import { base64Text } from '../base/base64.ts'
 import type { ProofFacts } from '../ledger/judge-proof.ts'
 import type { ReceiptFacts } from '../ledger/judge-receipt.ts'
 import { type HeadFacts, type Witnessed, witnessedText } from '../ledger/open-head.ts'
-import type { LedgerVerdict } from './ledger-report.ts'
+import type { LedgerVerdict } from './ledger-lines.ts'
 
 type Facts = Readonly<Record<string, unknown>>
 

@@ -47,7 +47,7 @@ function section(title: string, lines: readonly string[]): string[] {
   return lines.length === 0 ? [] : ['', title, ...lines]
 }
 
-const lengthOf = (text: string): number => [...text].length
+const lengthOf = (text: string): number => Array.from(text).length
 const padded = (text: string, width: number): string => text + ' '.repeat(Math.max(0, width - lengthOf(text)))
 
 function pairLines(pairs: readonly Line[]): string[] {
@@ -75,6 +75,6 @@ function rowLines({ columns, rows }: ShownRows): string[] {
 }
 
 function cut(cell: string): string {
-  const characters = [...cell.replace(/[\r\n\t]+/g, ' ')]
+  const characters = Array.from(cell.replace(/[\r\n\t]+/g, ' '))
   return characters.length <= cellChars ? characters.join('') : `${characters.slice(0, cellChars - 1).join('')}…`
 }

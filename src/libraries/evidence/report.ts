@@ -1,5 +1,5 @@
 // What is said of a file of evidence, in the order in which every judge says it: the verdict, its rows and what they are about, who
-// signed, when, what was checked and what was not. A report is texts alone: whoever shows it decides how it looks, and escapes it.
+// signed, when, what was checked and what was not. A report is texts alone. The program that shows it decides how it looks, and escapes it.
 
 import type { FirstRows } from './rows.ts'
 
