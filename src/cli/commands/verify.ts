@@ -1,47 +1,26 @@
-// `verify`: one saved answer or bundle is explained in full (verify-answer.ts); files of other kinds, and many files, in a line each
-// (verify-files.ts). What an answer does not need is not loaded for it.
+// `verify`: one saved answer or bundle is told with all that a program may want to know of it (verify-answer.ts), files of other kinds and
+// many files one after another (verify-files.ts).
 
+import { kindOfFile } from '../../libraries/ledger/file-kind.ts'
 import type { Args, CommandContext } from '../context.ts'
 import { CommandFailure, exitCodes } from '../failure.ts'
 import { isTar, readGiven } from '../given-file.ts'
 import { checkAnswer, tell, type VerifyOptions } from './verify-answer.ts'
-import type { GivenFile } from './verify-files.ts'
+import { verifyFiles } from './verify-files.ts'
 
-/**
- * Checks the files (`-`: stdin). One answer is told in full; other kinds, and many files, in a line each. Throws CommandFailure
- * when a single answer is no proof, is wrong or cannot be checked.
- */
+/** Checks the files (`-`: stdin). Throws CommandFailure when a single answer is no proof, is wrong or cannot be checked. */
 export async function verify(context: CommandContext, files: Args, options: VerifyOptions): Promise<number> {
   const [file = ''] = files
   if (options.bundle === true) for (const one of files) refuseAsBundle(one, options)
-  if (files.length > 1) return await verifyMany(context, files, options)
+  if (files.length > 1) return await verifyFiles(context, { files, given: undefined }, options)
   if (options.bundle === true || (await isTar(file))) {
     const { checkBundleFile } = await import('./verify-bundle.ts')
     return tell(context, await checkBundleFile(context, file, options), { ...options, file })
   }
   const bytes = await readGiven(file)
-  if (!isAnswer(bytes)) {
-    const { kindOfFile } = await import('../../libraries/ledger/file-kind.ts')
-    const kind = kindOfFile(bytes)
-    if (kind.kind !== 'other') return await verifyMany(context, files, options, { bytes, kind })
-  }
+  const kind = kindOfFile(bytes)
+  if (kind.kind !== 'other') return await verifyFiles(context, { files, given: { bytes, kind } }, options)
   return tell(context, await checkAnswer(context, bytes, { ...options, file }), { ...options, file })
-}
-
-async function verifyMany(
-  context: CommandContext,
-  files: Args,
-  options: VerifyOptions,
-  given?: GivenFile,
-): Promise<number> {
-  const { verifyFiles } = await import('./verify-files.ts')
-  return await verifyFiles(context, { files, given }, options)
-}
-
-/** By its first member: an answer has members that no other kind has, and may be large. */
-function isAnswer(bytes: Uint8Array): boolean {
-  const start = Buffer.from(bytes.subarray(0, 64)).toString('latin1')
-  return /^\s*\{\s*"(?:commitment|input|output|subQueries)"/.test(start)
 }
 
 function refuseAsBundle(file: string, options: VerifyOptions): void {

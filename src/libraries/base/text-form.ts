@@ -28,7 +28,7 @@ export function textForm(bytes: Uint8Array): TextForm {
   }
   const unixed = change(lines, /\r\n/g, '\n', 'line ends of Windows')
   const trimmed = change(unixed, /(?<![\t ])[\t ]+(?=\n|$)/g, '', 'blanks at the ends of lines')
-  const ended = change(trimmed, /\n*$/, '\n', 'line ends at the end of the file')
+  const ended = change(trimmed, /(?<!\n)\n*$/, '\n', 'line ends at the end of the file')
   return { bytes: told.length === changes.length ? text : utf8(ended), changes: told }
 }
 

@@ -8,7 +8,7 @@ const headBytes = 4096
 /** Of text: how it begins, what that is, what takes it. */
 const texts: readonly (readonly [begin: RegExp, what: string, how: string])[] = [
   [
-    /^(?:#[^\n]*\n|\s*\n)*(?:log|witness|group|quorum)[\t ]/,
+    /^(?:#[^\n]*\n|[\t\v\f\r \xa0]*\n)*(?:log|witness|group|quorum)[\t ]/,
     'a policy: which ledgers and witnesses count',
     'It says whom to trust, and is no evidence itself. Give it with the files that it is to judge: proofstream verify FILE --policy THIS.',
   ],

@@ -60,6 +60,9 @@ describe.skipIf(chromium === undefined)('the ingest page in Chromium', () => {
     expect((await live.call('/acme/fresh')).at('visibility')).toBe('private')
     expect(await page.evaluate("document.querySelector('#details a').getAttribute('href')")).toBe('/acme/fresh')
     expect(await driver.look()).toEqual([])
+    // A private dataset is in no ledger: the receipt alone is saved.
+    await pressText('Save the signed receipt')
+    await said(/The proof of its batch is not there yet/)
   })
 
   test('reads a table as its fields say, those of its format alone', async () => {

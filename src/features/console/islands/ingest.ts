@@ -9,6 +9,7 @@ import { type Answer, isMissing, keyOf, knownBlock, sendFile, settled } from '..
 import { heldToken } from '../browser/session.ts'
 import { tokenHere } from '../browser/token-here.ts'
 import { candidatesOf, offersOf, showTimes, sideBySide } from '../browser/ways.ts'
+import { receiptLink } from '../browser/receipt-link.ts'
 import { systemClock } from '../../../libraries/base/clock.ts'
 
 interface Parts {
@@ -272,7 +273,8 @@ async function send(parts: Parts, batch: Batch, otherKey?: string): Promise<void
   const known = memberOf(answer.body, 'replayed') === true ? knownLines(parts, batch, block) : undefined
   const headline = status === 'committed' ? '✓ Stored, and in a block' : '✓ Durable in the log; not in a block yet'
   // What is doubted stands in the first answer alone.
-  const lines = [...warningLines(form, answer.body), ...receiptLines(receipt), element('p', '', link)]
+  const signed = receiptLink(textOf(memberOf(receipt, 'receiptId')))
+  const lines = [...warningLines(form, answer.body), ...receiptLines(receipt), element('p', '', link), signed]
   show(parts, 'good', known === undefined ? headline : '✓ It was there: stored once', [...(known ?? []), ...lines])
 }
 
