@@ -3,6 +3,7 @@
 The same as signed-document.ts and statement.ts in src/libraries/ledger of Proofstream. What is not as signed is a ValueError.
 """
 
+import hashlib
 import re
 from datetime import datetime, timedelta, timezone
 from typing import Any, Dict, Tuple
@@ -14,6 +15,7 @@ from ._shape import hex_of, list_of, members, natural, text_of
 DEPTH = 64
 STATEMENT = "proofstream/statement/1"
 _REFUSAL = "proofstream/refusal/1"
+_RECORD = "proofstream/record/1"
 
 
 def signer_of(domain: str, document: Dict[str, Any]) -> str:
@@ -66,6 +68,16 @@ def open_refusal(document: Dict[str, Any]) -> Dict[str, Any]:
     time_of(refusal["time"])
     facts = {"signer": signer, "dataset": text_of(dataset.get("id") if isinstance(dataset, dict) else dataset)}
     return {**facts, **{name: text_of(refusal[name]) for name in ("bodyHash", "kind", "time")}}
+
+
+def open_record(value: Any, entry: bytes) -> Dict[str, str]:
+    """What the node has signed of a batch or a row beside what its entry shows."""
+    document = members(value, "signed", ("type", "entry", "dataset", "blockTime", "proof"))
+    if text_of(document["type"]) != _RECORD or text_of(document["entry"]) != hashlib.sha256(entry).hexdigest():
+        raise ValueError("signed is of another entry")
+    time_of(document["blockTime"])
+    said = {name: text_of(document[name]) for name in ("dataset", "blockTime")}
+    return {"signer": signer_of(_RECORD, document), **said}
 
 
 def time_of(value: Any) -> Tuple[int, str]:

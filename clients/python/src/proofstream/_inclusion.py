@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from typing import Any, Dict, List, Optional, Tuple
 
 from . import _json
-from ._documents import DEPTH, parse_statement
+from ._documents import DEPTH, open_record, parse_statement
 from ._head import (
-    FEW_WITNESSES,
     MOST,
     MOST_NOTE_BYTES,
     Head,
@@ -26,6 +25,7 @@ from ._head import (
 )
 from ._policy import Policy, from_base64
 from ._shape import base64_of, hash_text, hex_of, list_of, members, natural, text_of
+from ._texts import text_form
 
 ENTRY_BYTES = 137
 _NO_ROOT = bytes(32)
@@ -61,19 +61,26 @@ class Proven:
     document: Dict[str, Any]
     lack: str
 
+    #: It has a time stamp, whose signature is not looked at.
+    has_stamp: bool = False
+
     def verdict(self) -> Tuple[str, str, Dict[str, Any]]:
         """Verdict, reason and facts."""
         if self.lack:
             return "not judged", self.lack, {}
-        few = self.head.quorum == "not met"
-        return ("witness quorum not met", FEW_WITNESSES, self.facts) if few else ("included", "", self.facts)
+        if self.head.quorum != "not met":
+            return "included", "", self.facts
+        count = len(self.head.witnessed)
+        signed = "1 witness has" if count == 1 else f"{count} witnesses have"
+        return "witness quorum not met", f"{signed} signed the head, fewer than the policy asks for", self.facts
 
 
 def open_proof(data: bytes, policy: Optional[Policy]) -> Proven:
-    """What a proof shows. ValueError where the bytes are not what was signed; Newer.
+    """What a proof shows, also as a transport of texts has left it. ValueError where the bytes are not what was signed; Newer.
 
     Where the policy does not know its ledger, all is checked but signatures.
     """
+    data, _ = text_form(data)
     is_json = data.lstrip(b" \t\n\r").startswith(b"{")
     document, place, timestamp = _of_json(data) if is_json else _of_text(data)
     if document is None:
@@ -89,7 +96,7 @@ def open_proof(data: bytes, policy: Optional[Policy]) -> Proven:
         raise ValueError("its time stamp is of a head that is not shown to hold the entry")
     facts = {**shown, **head.facts()}
     facts["ledger"]["index"] = place.index
-    return Proven(entry, head, place.index, facts, document, lack_of(head.origin, policy))
+    return Proven(entry, head, place.index, facts, document, lack_of(head.origin, policy), timestamp is not None)
 
 
 def _of_text(data: bytes) -> Tuple[Any, _Place, None]:
@@ -133,7 +140,7 @@ def _of_json(data: bytes) -> Tuple[Any, _Place, Optional[Dict[str, Any]]]:
 def _is_newer(document: Any) -> bool:
     marks = members(document, "the proof", ("v", "kind"), others=True)
     version, kind = natural(marks["v"]), text_of(marks["kind"])
-    return version != 1 or kind not in ("block", "batch", "row", "statement")
+    return kind not in {1: ("block", "batch", "row", "statement"), 2: ("batch", "row")}.get(version, ())
 
 
 def _has_plain_numbers(document: Any) -> bool:
@@ -150,6 +157,7 @@ def _shown(document: Any) -> Tuple[bytes, Dict[str, Any]]:
     if kind == "statement":
         return _stated(document)
     more = ("block",) if kind == "block" else ("record", "salt", "index", "count", "path")
+    more += ("signed",) if natural(document["v"]) == 2 else ()
     members(document, "the proof", ("v", "kind", "entry", "dataset", *more))
     dataset = members(document["dataset"], "dataset", ("id", "salt"))
     entry, did, salt = base64_of(document["entry"]), text_of(dataset["id"]), hex_of(dataset["salt"])
@@ -164,6 +172,8 @@ def _shown(document: Any) -> Tuple[bytes, Dict[str, Any]]:
     root = {"block": entry[41:73], "batch": entry[73:105], "row": entry[105:]}[kind]
     if shown.pop("root") != root or (kind != "block" and root == _NO_ROOT):
         raise ValueError(f"the entry has no such {kind}")
+    if "signed" in document:
+        shown["signed"] = open_record(document["signed"], entry)
     return entry, {"kind": kind, "dataset": did, "sequence": sequence, **shown}
 
 

@@ -15,6 +15,7 @@ from ._inclusion import Newer, open_proof
 from ._policy import Policy, parse_policy
 from ._receipt import Beside, OtherSigner, Placed, Promise, Trust, beside_of, judge_promise, judge_signed, open_receipt
 from ._shape import base64_of, hash_text, list_of, members, natural, text_of
+from ._texts import text_form
 
 _BROKEN = "proofstream/broken-promise/1"
 _MOST_JSON_BYTES = 64 * 1024 * 1024
@@ -40,6 +41,8 @@ class Judged:
     facts: Dict[str, Any] = field(default_factory=dict)
     #: What it takes where the verdict is `not judged`: `policy`, `signer` or `ledger`; else empty.
     missing: str = ""
+    #: What the report tells beside the facts: of a file that was not judged, what it says and nobody vouches for.
+    said: Dict[str, Any] = field(default_factory=dict, repr=False)
 
     @property
     def is_good(self) -> bool:
@@ -63,17 +66,28 @@ def verify(
     decides whether a promise is due.
     """
     data = _bytes_of(file)
-    trusted = parse_policy(policy) if isinstance(policy, (str, bytes)) else policy
-    kind, document = _kind_of(data)
-    if kind is None:
+    trust = trust_of(policy, signer, now)
+    known = kind_of(data)
+    if known[0] is None:
         return proof.verify(file, signer)
-    trust = Trust(trusted, signer, ms_of(datetime.now(timezone.utc) if now is None else now))
+    return judge(data, known, beside_of([_bytes_of(one) for one in beside], trust.policy), trust)
+
+
+def trust_of(policy: Union[str, bytes, Policy, None], signer: Optional[str], now: Optional[datetime]) -> Trust:
+    """What the reader trusts. ValueError for a policy that cannot be read."""
+    trusted = parse_policy(policy) if isinstance(policy, (str, bytes)) else policy
+    return Trust(trusted, signer, ms_of(datetime.now(timezone.utc) if now is None else now))
+
+
+def judge(data: bytes, known: Tuple[Optional[str], Any], beside: Beside, trust: Trust) -> Judged:
+    """The verdict on a file of a known kind. ProofError where it is not what was signed."""
+    kind, document = known[0] or "", known[1]
     try:
         if kind == "too large":
             return Judged(kind, "impossible", document)
         if kind in ("receipt", "broken promise", "refusal"):
-            return _judge_receipt(kind, document, beside_of([_bytes_of(one) for one in beside], trusted), trust)
-        return _judge(kind, data, trust)
+            return _judge_receipt(kind, document, beside, trust)
+        return _judge(kind, text_form(data)[0], trust)
     except OtherSigner as error:
         raise proof.ProofError("failed", "OtherSigner", str(error)) from None
     except ValueError as error:
@@ -86,8 +100,12 @@ def _bytes_of(file: Union[str, bytes]) -> bytes:
     return file.encode("utf-8", "surrogatepass") if isinstance(file, str) else bytes(file)
 
 
-def _kind_of(data: bytes) -> Tuple[Optional[str], Any]:
-    """The kind of a file, and what is signed of it. None for an answer, or nothing that is known."""
+def kind_of(file: bytes) -> Tuple[Optional[str], Any]:
+    """The kind of a file, also as a transport of texts has left it, and what is signed of it.
+
+    None for an answer, a bundle, or nothing that is known.
+    """
+    data, _ = text_form(file)
     start = data[:200].decode("latin-1").lstrip(_SPACE)
     if start.startswith("c2sp.org/tlog-proof@"):
         return "proof", None
@@ -136,17 +154,24 @@ def _kind_of_json(document: Dict[str, Any]) -> Tuple[Optional[str], Any]:
 
 def _judge(kind: str, data: bytes, trust: Trust) -> Judged:
     if kind == "statement":
-        facts = {"signer": parse_statement(data)["node"]}
-        trust.demand(facts["signer"])
-        return Judged(kind, "signed", facts=facts)
+        # A line end says nothing in JSON.
+        statement = parse_statement(data.rstrip(bytes(range(0x21))))
+        trust.demand(statement["node"])
+        return Judged(kind, "signed", facts={"signer": statement["node"]}, said=statement)
     if kind == "proof":
-        verdict, reason, facts = open_proof(data, trust.policy).verdict()
+        proven = open_proof(data, trust.policy)
+        if "signed" in proven.facts:
+            trust.demand(proven.facts["signed"]["signer"])
+        verdict, reason, facts = proven.verdict()
+        # Its record with each number as it is written.
+        said = {**proven.facts, "value": proven.document.get("record"), "has_stamp": proven.has_stamp}
     else:
         head = open_head(data, trust.policy)
+        said = head.facts()
         lack, few = lack_of(head.origin, trust.policy), head.quorum == "not met"
         verdict, reason = ("witness quorum not met", FEW_WITNESSES) if few else ("signed", "")
-        verdict, reason, facts = ("not judged", lack, {}) if lack else (verdict, reason, head.facts())
-    return Judged(kind, verdict, reason, facts, "policy" if verdict == "not judged" else "")
+        verdict, reason, facts = ("not judged", lack, {}) if lack else (verdict, reason, said)
+    return Judged(kind, verdict, reason, facts, "policy" if verdict == "not judged" else "", said)
 
 
 def _judge_receipt(kind: str, document: Any, beside: Beside, trust: Trust) -> Judged:
@@ -161,6 +186,7 @@ def _judge_receipt(kind: str, document: Any, beside: Beside, trust: Trust) -> Ju
     elif "proof" not in document:
         return Judged(kind, "impossible", "it is not signed: GET /receipts/{id}?include=signature gives it signed")
     receipt = open_receipt(document)
+    said = {} if receipt.alias is None else {"alias": receipt.alias}
     trust.demand(receipt.facts["signer"])
     promise = receipt.promise
     if broken is not None:
@@ -168,8 +194,8 @@ def _judge_receipt(kind: str, document: Any, beside: Beside, trust: Trust) -> Ju
             raise ValueError("it has a receipt without a promise")
         beside = _beside_in(broken, promise, beside, trust.policy)
     if promise is None:
-        return Judged(kind, *judge_signed(receipt.facts, beside, trust))
-    return Judged(kind, *judge_promise(receipt, promise, beside, trust))
+        return Judged(kind, *judge_signed(receipt.facts, beside, trust), said)
+    return Judged(kind, *judge_promise(receipt, promise, beside, trust), said)
 
 
 def _beside_in(broken: Dict[str, Any], promise: Promise, beside: Beside, policy: Optional[Policy]) -> Beside:

@@ -9,6 +9,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Dict, Iterable, List, Optional, Tuple, Union
 
+from ._texts import text_form
+
 ED25519, COSIGNATURE = 1, 4
 _MOST_BYTES = 262_144
 _NONE = "none"
@@ -62,12 +64,12 @@ class _Draft:
 
 
 def parse_policy(text: Union[str, bytes]) -> Policy:
-    """Reads a policy. ValueError names the line at fault."""
+    """Reads a policy, also as a transport of texts has left it. ValueError names the line at fault."""
     data = text.encode("utf-8") if isinstance(text, str) else text
     if len(data) > _MOST_BYTES:
         raise ValueError(f"the policy is longer than {_MOST_BYTES} bytes")
     draft = _Draft()
-    for number, line in enumerate(data.decode("latin-1").split("\n"), 1):
+    for number, line in enumerate(text_form(data)[0].decode("latin-1").split("\n"), 1):
         try:
             _read_line(draft, line)
         except ValueError as error:

@@ -22,6 +22,8 @@ _PROMISED_BYTES = 73
 #: Clocks of a node and of witnesses may differ by so much.
 _GRACE_MS = 60_000
 _DAY_MS = 86_400_000
+#: What a receipt says of its batch. The entry of the block shows the first two, the proof of the batch all of them.
+_EVERY_FACT = ("dataset", "block", "bodyHash", "status", "offsets")
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,8 @@ class Receipt:
     batch_id: str
     #: Where it has one, a batch that was rejected under this key may come again.
     has_key: bool
+    #: The name of its dataset then.
+    alias: Optional[str]
 
 
 @dataclass(frozen=True)
@@ -106,7 +110,8 @@ def open_receipt(document: Dict[str, Any]) -> Receipt:
     signer = signer_of(_RECEIPT, document)
     needed = ("receiptId", "batchId", "time", "status", "dataset", "bodyHash")
     receipt = members(document, "the receipt", needed, others=True)
-    did = _form("did:odf:fed01[0-9a-f]{64}", members(receipt["dataset"], "dataset", ("id",), others=True)["id"])
+    dataset = members(receipt["dataset"], "dataset", ("id",), others=True)
+    did, alias = _form("did:odf:fed01[0-9a-f]{64}", dataset["id"]), dataset.get("alias")
     facts: Dict[str, Any] = {"signer": signer, "dataset": did}
     facts.update({name: text_of(receipt[name]) for name in ("receiptId", "time", "status", "bodyHash")})
     batch_id = text_of(receipt["batchId"])
@@ -123,7 +128,8 @@ def open_receipt(document: Dict[str, Any]) -> Receipt:
     if "promise" in receipt:
         promise = _promise(receipt["promise"], facts)
         facts.update(by=promise.by, ledger={"origin": promise.ledger})
-    return Receipt(facts, promise, batch_id, "idempotencyKey" in receipt)
+    is_text = isinstance(alias, str) and not isinstance(alias, _json.Number)
+    return Receipt(facts, promise, batch_id, "idempotencyKey" in receipt, alias if is_text else None)
 
 
 def _form(pattern: str, value: Any) -> str:
@@ -176,6 +182,11 @@ def judge_promise(receipt: Receipt, promise: Promise, beside: Beside, trust: Tru
     bound_by, retired = _named_in(_line_of(promise.ledger, beside.statements, trust.signer), signer)
     standing = _standing(bound_by, retired, trust)
     if "boundBy" not in standing:
+        kept = _became(receipt, promise, beside.places, trust)
+        # All that it says is shown by the ledger: whoever said it.
+        if len(kept[2].get("shown", ())) == len(_EVERY_FACT):
+            verdict, reason, shown, missing = kept
+            return verdict, reason, {**facts, **shown}, missing
         why = f"Nothing says that {signer} is the node of {promise.ledger}."
         return "not judged", f"{why} Name it, or give the proof of a statement of that ledger.", facts, "signer"
     facts = {**facts, **standing}
@@ -269,7 +280,8 @@ def _became(receipt: Receipt, promise: Promise, all_places: Sequence[Placed], tr
         return "promise broken", "The ledger has another block in the place of the promised one.", {}, ""
     by = promise.by
     if trust.now_ms > promise.by_ms + _GRACE_MS:
-        return "not judged", f"It was due at {by}, and nothing that was given shows whether the ledger has it.", {}, "ledger"
+        why = f"It is due since {by}, and nothing that was given shows whether the ledger has it: ask the node."
+        return "not judged", why, {}, "ledger"
     if trust.now_ms > promise.by_ms:
         return "promised, not yet due", f"It was due at {by}, and counts as broken only a minute later.", {}, ""
     days = (promise.by_ms - time_of(receipt.facts["time"])[0]) // _DAY_MS
@@ -279,7 +291,7 @@ def _became(receipt: Receipt, promise: Promise, all_places: Sequence[Placed], tr
 
 def _shown_at(one: Placed, said: Dict[str, Any], has_batch: bool) -> Dict[str, Any]:
     """What the ledger shows of a receipt that it keeps, and what is the word of the signer alone."""
-    shown = ["dataset", "block", *(["bodyHash", "status", "offsets"] if has_batch else [])]
+    shown = list(_EVERY_FACT if has_batch else _EVERY_FACT[:2])
     claimed = [name for name in ("block", "bodyHash", "status", "offsets") if name in said and name not in shown]
     ledger = {"origin": one.head.origin, "size": one.head.size, "index": one.index}
     return {**one.head.facts(), "ledger": ledger, "shown": shown, "claimed": claimed}

@@ -7,11 +7,12 @@ import base64
 import hashlib
 import re
 from dataclasses import dataclass
-from typing import Any, Dict, List, Optional, Union
+from typing import Any, Dict, Optional, Union
 
 from . import _ed25519, _json
 from ._rewritten import is_rewritten
 from ._shape import members, text_of
+from ._signed_answer import extent_of
 
 _BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 _SHA3 = bytes((0x16, 0x20))
@@ -21,6 +22,23 @@ _NEEDED = ("input", "subQueries", "commitment", "proof")
 MOST_BYTES = 300 * 1024 * 1024
 _MOST_VALUES = 1_000_000
 PROOF_TYPE = "Ed25519Signature2020"
+
+
+#: What a person took for a saved answer, by its first bytes.
+_OTHERS = {
+    b"\xff\xfe": "text in UTF-16; save it as UTF-8",
+    b"\xfe\xff": "text in UTF-16; save it as UTF-8",
+    b"\xef\xbb\xbf": "text with a byte order mark, which is not part of JSON; save it without",
+    b"\x1f\x8b": "compressed by gzip; unpack it first",
+    b"\x28\xb5\x2f\xfd": "compressed by zstd; unpack it first",
+    b"PK": "a zip archive or an office document",
+    b"PAR1": "a Parquet file: rows without a proof",
+    b"ARROW1": "an Arrow file: rows without a proof",
+    b"%PDF": "a PDF document",
+    b"\x89PNG": "a picture",
+    b"manifest.json\0": "a bundle, which holds one: python -m proofstream FILE",
+    b"<": "a page in HTML or XML",
+}
 
 
 class ProofError(Exception):
@@ -58,7 +76,19 @@ def verify(answer: Union[str, bytes], signer: Optional[str] = None) -> Checked:
     Raises ProofError where it does not stand: another question, other rows, no signature of this key. `signer` is the did:key
     that must have signed; without it every key will do: judge `Checked.signer` yourself.
     """
-    body = _read(answer)
+    body = check(answer, signer)
+    output = None if body["output"] is None else _json.plain(body["output"])
+    form = None if output is None else "verbatim"
+    extent = extent_of(body["input"], body["output"])
+    return Checked(body["proof"]["did"], _json.plain(body["input"]), output, form, extent)
+
+
+def check(answer: Union[str, bytes], signer: Optional[str] = None, apart: Optional[bytes] = None) -> Dict[str, Any]:
+    """The members of a saved answer that stands, with numbers as they are written. `apart`: its output, or an answer with it.
+
+    Raises ProofError.
+    """
+    body = _read(answer, apart)
     commitment, proof = body["commitment"], body["proof"]
     if proof["type"] != PROOF_TYPE:
         raise ProofError("impossible", "UnsupportedProofType", f"only proofs of the type {PROOF_TYPE} can be checked")
@@ -72,10 +102,7 @@ def verify(answer: Union[str, bytes], signer: Optional[str] = None) -> Checked:
         _demand_output(body["output"], commitment["outputHash"])
     if signer is not None and signer != proof["did"]:
         raise ProofError("failed", "OtherSigner", f"it is signed by {proof['did']}, not by {signer}")
-    output = None if body["output"] is None else _json.plain(body["output"])
-    form = None if output is None else "verbatim"
-    asked = _json.plain(body["input"])
-    return Checked(proof["did"], asked, output, form, _extent(asked, output))
+    return body
 
 
 def _failed(kind: str, message: str) -> ProofError:
@@ -95,7 +122,7 @@ def _demand_output(output: Any, expected: str) -> None:
     raise _failed("OutputHash", "the rows are not those that were signed")
 
 
-def _read(answer: Union[str, bytes]) -> Dict[str, Any]:
+def _read(answer: Union[str, bytes], apart: Optional[bytes]) -> Dict[str, Any]:
     if len(answer) > MOST_BYTES:
         raise ProofError("noProof", "InvalidRequest", f"this is no saved answer: it has more than {MOST_BYTES} bytes")
     try:
@@ -104,12 +131,27 @@ def _read(answer: Union[str, bytes]) -> Dict[str, Any]:
         names, values = _json.outline(text)
         is_answer = names is not None and names.issuperset(_NEEDED)
         body = _json.parse(text) if is_answer or values <= _MOST_VALUES else names and dict.fromkeys(names)
+        saved = None if apart is None else _json.parse(apart.decode("utf-8"))
     except ValueError as error:
-        raise ProofError("noProof", "MalformedJson", f"this is no saved answer: {error}") from error
+        what = other_kind(answer)
+        why = f"the JSON {error}" if what is None else f"it is {what}"
+        raise ProofError("noProof", "MalformedJson", f"this is no saved answer: {why}") from error
     try:
-        return _shaped(body)
+        shaped = _shaped(body)
+        if shaped["output"] is None and saved is not None:
+            within = saved.get("output") if isinstance(saved, dict) else None
+            shaped["output"] = saved if within is None else within
+        return shaped
     except (ValueError, RecursionError) as error:
         raise ProofError("noProof", "InvalidRequest", f"this is no answer with a proof: {error}") from error
+
+
+def other_kind(file: Union[str, bytes]) -> Optional[str]:
+    """`a picture`; None where the first bytes tell nothing."""
+    data = file[:100].encode("utf-8", "replace") if isinstance(file, str) else bytes(file[:100])
+    if not data:
+        return "empty"
+    return next((what for first, what in _OTHERS.items() if data.startswith(first)), None)
 
 
 def _shaped(body: Any) -> Dict[str, Any]:
@@ -183,18 +225,3 @@ def _base58(digits: str) -> bytes:
         number = number * 58 + _BASE58.index(char)
     zeros = len(digits) - len(digits.lstrip("1"))
     return bytes(zeros) + number.to_bytes((number.bit_length() + 7) // 8, "big")
-
-
-def _extent(asked: Dict[str, Any], output: Optional[Dict[str, Any]]) -> str:
-    data = None if output is None else output.get("data")
-    if isinstance(data, dict):
-        columns: List[Any] = list(data.values())
-        data = columns[0] if columns else []
-    if output is not None and output.get("truncated") is True:
-        return "cut"
-    if not isinstance(data, list):
-        return "unknown"
-    limit = asked.get("limit")
-    if re.fullmatch(r"SqlDuckDb/.*-\d{1,9}", str(asked.get("queryDialect", ""))) is not None:
-        return "whole"
-    return "whole" if isinstance(limit, int) and len(data) < limit else "unknown"

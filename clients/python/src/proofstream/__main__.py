@@ -1,0 +1,52 @@
+"""Judges files of evidence: python -m proofstream FILE… Prints a report of each, and ends with the largest code.
+
+0: good. 5: no evidence, or a policy that cannot be read. 10: altered. 11: impossible to judge here. 12: a promise was broken.
+13: too few witnesses. 14: not judged. What each means: docs/spec/ledger.md#verdicts of Proofstream. 2: wrong options, or no such file.
+"""
+
+import argparse
+import json
+import sys
+from typing import List, Optional
+
+from . import report
+
+
+def main(arguments: Optional[List[str]] = None) -> int:
+    """The command `proofstream-py`. Returns its exit code."""
+    options = argparse.ArgumentParser(
+        "python -m proofstream", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    options.add_argument("files", metavar="FILE", nargs="+", help="an answer, a bundle, a proof, a head, a receipt, a refusal, …")
+    options.add_argument("--policy", metavar="FILE", help="which ledgers and witnesses count, from somebody whom you trust")
+    options.add_argument("--signer", metavar="DID", help="the did:key that must have signed")
+    options.add_argument("--verbose", action="store_true", help="hashes, too")
+    options.add_argument("--json", action="store_true", help="a line of JSON for each file")
+    given = options.parse_args(arguments)
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="utf-8", errors="replace")
+    try:
+        policy = None if given.policy is None else _read(given.policy)
+        reports = report(given.files, signer=given.signer, policy=policy)
+    except OSError as error:
+        return _failed(2, f"{error.filename} cannot be read: {error.strerror}")
+    except ValueError as error:
+        return _failed(5, f"{given.policy} is no policy: {error}")
+    texts = [json.dumps(one.json(), ensure_ascii=False) if given.json else "\n".join(one.lines(given.verbose)) for one in reports]
+    print(("\n" if given.json else "\n\n").join(texts))
+    return max(one.code for one in reports)
+
+
+def _read(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def _failed(code: int, why: str) -> int:
+    print(f"{why}.", file=sys.stderr)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,112 @@
+"""Files of evidence, several at once and of any kind, judged by what is in them, by what lies beside them, and by whom the reader
+trusts. Nobody is asked. The same as src/libraries/evidence/judge.ts of Proofstream."""
+
+import io
+import os
+from datetime import datetime
+from typing import Any, BinaryIO, Iterable, List, Optional, Tuple, Union
+
+from . import proof
+from ._answer_report import answer_report, failed_report
+from ._bundle import FIRST_NAME, bundle_report
+from ._ledger import judge, kind_of, trust_of
+from ._ledger_report import altered_ledger, ledger_report
+from ._other import other_report
+from ._policy import Policy
+from ._receipt import Beside, Trust, beside_of
+from ._report import Report, change_remark
+from ._texts import text_form
+
+#: A path, or what a file has in it.
+File = Union[str, "os.PathLike[str]", bytes]
+
+
+class _Given:
+    """A file, and its kind. `name`: its path, where it came by one. A bundle is not read as a whole."""
+
+    def __init__(self, file: File) -> None:
+        self.name = None if isinstance(file, bytes) else os.fspath(file)
+        with _opened(file) as opened:
+            head = opened.read(len(FIRST_NAME))
+            self.is_bundle = head == FIRST_NAME
+            self.data = b"" if self.is_bundle else head + opened.read()
+        self.known: Tuple[Optional[str], Any] = (None, None) if self.is_bundle else kind_of(self.data)
+        self.file = file
+
+
+def report(
+    files: Iterable[File],
+    *,
+    signer: Optional[str] = None,
+    policy: Union[str, bytes, Policy, None] = None,
+    now: Optional[datetime] = None,
+) -> List[Report]:
+    """What is to be said of files of evidence of any kind, in their order. Paths are read; bytes are what a file has in it.
+
+    All files lie beside one another: a proof shows what became of a receipt, and the rows of an answer that were saved apart belong to
+    it, and have no report of their own. `signer`, `policy` and `now` as in `verify`. Raises OSError where a file cannot be read, and
+    ValueError for a policy that cannot.
+    """
+    trust = trust_of(policy, signer, now)
+    given = [_Given(file) for file in files]
+    beside = beside_of([one.data for one in given if one.known[0] == "proof"], trust.policy)
+    apart: List[_Given] = []
+    judged = [(one, _judge(one, given, beside, trust, apart)) for one in given]
+    return [Report(**{**vars(found), "file": one.name}) for one, found in judged if one not in apart]
+
+
+def _opened(file: File) -> BinaryIO:
+    return io.BytesIO(file) if isinstance(file, bytes) else open(file, "rb")
+
+
+def _judge(one: _Given, given: List[_Given], beside: Beside, trust: Trust, apart: List[_Given]) -> Report:
+    if one.is_bundle:
+        with _opened(one.file) as opened:
+            return bundle_report(opened, trust)
+    if one.known[0] is None:
+        return _judge_other(one, given, trust, apart)
+    try:
+        found = ledger_report(judge(one.data, one.known, beside, trust), trust.signer is not None)
+    except proof.ProofError as error:
+        found = altered_ledger(one.known[0], str(error.__cause__ or error))
+    return Report(**{**vars(found), "remarks": change_remark(text_form(one.data)[1])})
+
+
+def _judge_other(one: _Given, given: List[_Given], trust: Trust, apart: List[_Given]) -> Report:
+    """An answer, perhaps with its rows in another of the files, or none of what is known."""
+    try:
+        body = proof.check(one.data, trust.signer)
+        if body["output"] is None:
+            body = _with_rows(one, given, trust, apart) or body
+    except proof.ProofError as error:
+        other = other_report(one.data) if error.outcome == "noProof" else None
+        return failed_report(error) if other is None else other
+    return answer_report(body, trust.signer is not None)
+
+
+def _with_rows(one: _Given, given: List[_Given], trust: Trust, apart: List[_Given]) -> Any:
+    """The answer with its rows out of the file beside it that has them; None where none has. Of two files the other one must have them."""
+    fault: Optional[proof.ProofError] = None
+    for other in given:
+        if other is one or other.known[0] is not None or other.is_bundle or _is_answer(other.data):
+            continue
+        try:
+            body = proof.check(one.data, trust.signer, other.data)
+        except proof.ProofError as error:
+            fault = error
+            if len(given) == 2:
+                apart.append(other)
+            continue
+        apart.append(other)
+        return body
+    if fault is not None and len(given) == 2:
+        raise fault
+    return None
+
+
+def _is_answer(data: bytes) -> bool:
+    try:
+        proof.check(data)
+    except proof.ProofError:
+        return False
+    return True

@@ -1,0 +1,288 @@
+"""What is said of a file about a ledger: a proof, a head, a statement, a refusal, a receipt and what became of its promise.
+
+The same as src/libraries/evidence/ledger-report.ts of Proofstream.
+"""
+
+import re
+from datetime import datetime, timedelta, timezone
+from typing import Any, Dict, List
+
+from ._ledger import Judged
+from ._report import ONLY_SIGNER, ONLY_STORED, Line, Report, altered
+from ._rows import Rows, cell, clean_text
+
+_NAMES = {
+    "proof": "a proof of a ledger",
+    "head": "a signed head of a ledger",
+    "statement": "a statement of a node about itself",
+    "refusal": "a signed refusal of a batch",
+    "receipt": "a signed receipt of a batch",
+    "broken promise": "a receipt with what shows that its promise was broken",
+    "too large": "JSON about a ledger",
+}
+_NOT_JUDGED = "Not judged: whom to trust is yours to say"
+_HEAD_IS_SIGNED = "The head is signed by the ledger, with the key that the policy has for it."
+SIGNATURE_IS_GOOD = "The signature is good, by the strictest rule."
+WHOSE_KEY = "Whose key it is: anyone can make one. Compare it with one that the signer has told you by another way."
+_LAST_SECOND = 253_402_300_799
+
+
+def altered_ledger(kind: str, reason: str) -> Report:
+    return altered(_NAMES[kind], ["It is not what was signed, or it contradicts itself.", _sentence(reason)])
+
+
+def ledger_report(judged: Judged, is_named: bool) -> Report:
+    """`is_named`: the reader has named the key that must have signed."""
+    if judged.verdict == "impossible":
+        return Report(_NAMES[judged.kind], "impossible", "Cannot be judged here", [_sentence(judged.reason)])
+    if judged.kind == "proof":
+        return _of_proof(judged, is_named)
+    if judged.kind == "head":
+        return _of_head(judged)
+    if judged.kind == "statement":
+        return _of_statement(judged, is_named)
+    return _of_refusal(judged, is_named) if judged.kind == "refusal" else _of_receipt(judged, is_named)
+
+
+def _sentence(text: str) -> str:
+    """Begins with a capital and ends with a full stop."""
+    return f"{text[:1].upper()}{text[1:]}{'' if re.search('[.?!]$', text) else '.'}"
+
+
+def _unchanged(is_named: bool) -> str:
+    return f"Unchanged since it was signed{' by the key that you named' if is_named else ''}"
+
+
+def _policy_advice(reason: str, origin: str) -> List[str]:
+    """What a reader does who has said nothing of whom to trust."""
+    host = origin.split("/")[0]
+    there = f"https://{host}/ledger/policy"
+    where = "the node that the file comes from has it at /ledger/policy" if host.endswith(".invalid") else there
+    return [
+        _sentence(reason),
+        'A policy is two lines: "log" names the key of the ledger, "quorum" how many witnesses must have signed. '
+        f"Of the node itself: {where}.",
+        "That is the word of the node about itself: compare it with what its witnesses, its operator or an earlier reader have. "
+        "Then check again with it.",
+    ]
+
+
+def _by_whom(quorum: str) -> str:
+    return ", as its witnesses saw it" if quorum == "met" else ", by the word of its node alone"
+
+
+def witness_lines(witnessed: List[Dict[str, Any]]) -> List[Line]:
+    """Who has witnessed, and when: RFC 3339, unless a clock says a year that has no such text."""
+    return [(f"witness {one['name']}", _second(one["at"])) for one in witnessed]
+
+
+def _second(at: int) -> str:
+    if at > _LAST_SECOND:
+        return f"{at} seconds after 1970"
+    return (datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(seconds=at)).strftime("%Y-%m-%dT%H:%M:%S.000Z")
+
+
+def _of_proof(judged: Judged, is_named: bool) -> Report:
+    said, kind = judged.said, judged.said["kind"]
+    ledger, is_judged = said["ledger"], judged.verdict != "not judged"
+    about, signed, when, hashes = _of_statement_in(said) if kind == "statement" else _of_block_in(said, is_named)
+    place = f"{ledger['index']} of {ledger['size']} of {ledger['origin']}"
+    headlines = {
+        "included": f"Included in the ledger{_by_whom(said['quorum'])}",
+        "witness quorum not met": "Witness quorum not met",
+        "not judged": _NOT_JUDGED,
+    }
+    advice = [] if judged.verdict == "included" else [_sentence(judged.reason)]
+    whose = "a key of the policy" if is_judged else "it says; nobody has looked"
+    has_it = "The statement is that of the entry, and signed by its node."
+    stamp = "The time stamp: proofstream verify FILE --tsa-ca CA.pem, with the certificate of its authority."
+    return Report(
+        what=f"a proof that a ledger has a {kind}",
+        verdict=judged.verdict,
+        headline=headlines[judged.verdict],
+        why=advice if is_judged else _policy_advice(judged.reason, ledger["origin"]),
+        about=[*about, ("entry", place)],
+        rows=_row_of(said["value"]) if kind == "row" else None,
+        signed=[*signed, ("ledger", f"{ledger['origin']}, {whose}")],
+        when=_times([*when, *witness_lines(said["witnessed"])], said["has_stamp"]),
+        checked=[
+            "Its hashes lead from the entry to the root of the head.",
+            has_it if kind == "statement" else f"The {kind} is that of the entry.",
+            *([_HEAD_IS_SIGNED] if is_judged else []),
+        ],
+        open=[
+            *([] if is_judged else ["Whether the ledger has signed the head, and which witnesses have."]),
+            *([stamp] if said["has_stamp"] else []),
+            ONLY_STORED,
+        ],
+        hashes=[*hashes, ("root of the ledger", ledger["root"])],
+    )
+
+
+def _of_statement_in(said: Dict[str, Any]) -> Any:
+    retired = [(f"{one['why']} at {one['at']}", one["node"]) for one in said["retired"]]
+    node = ("node", said["node"])
+    return [node, *retired], [node], [("stated", said["time"])], []
+
+
+def _of_block_in(said: Dict[str, Any], is_named: bool) -> Any:
+    """What a block, a batch or a row is about, who has signed it beside the ledger, when, and its hashes."""
+    record, value = said.get("record"), said["value"] or {}
+    is_batch = said["kind"] == "batch"
+    about: List[Line] = [("dataset", said["dataset"]), ("block", f"{said['sequence']} of its chain")]
+    about += _batch_lines(value) if is_batch else []
+    about += [] if record is None else [("place", f"{record['index'] + 1} of {record['count']} in its block")]
+    hashes = [("block", said["block"])] if "block" in said else []
+    hashes += [*_line_of("body", value, "bodyHash"), *_line_of("batch", value, "id")] if is_batch else []
+    return about, [], [], hashes
+
+
+def _batch_lines(value: Dict[str, Any]) -> List[Line]:
+    offsets = value.get("offsets")
+    has_rows = isinstance(offsets, dict) and "start" in offsets and "end" in offsets
+    rows = [("rows", f"offsets {cell(offsets['start'])} to {cell(offsets['end'])}")] if has_rows else []
+    return [*_line_of("batch", value, "status"), *_line_of("error", value, "error"), *rows]
+
+
+def _line_of(name: str, value: Dict[str, Any], member: str) -> List[Line]:
+    return [(name, cell(value[member]))] if member in value else []
+
+
+def _row_of(value: Dict[str, Any]) -> Rows:
+    return Rows([clean_text(name) for name in value], [[cell(one) for one in value.values()]], 1)
+
+
+def _times(lines: List[Line], has_stamp: bool) -> List[Line]:
+    stamped = [("time stamp", "there, and not checked")] if has_stamp else []
+    is_witnessed = any(name.startswith("witness ") for name, _ in lines)
+    return [*lines, *stamped, *([] if is_witnessed else [("", ONLY_SIGNER)])]
+
+
+def _of_head(judged: Judged) -> Report:
+    ledger, is_judged = judged.said["ledger"], judged.verdict != "not judged"
+    signed = f"A head that is signed{_by_whom(judged.said['quorum'])}"
+    headlines = {"signed": signed, "not judged": _NOT_JUDGED}
+    why = [_sentence(judged.reason)] if judged.reason else []
+    return Report(
+        what=_NAMES["head"],
+        verdict=judged.verdict,
+        headline=headlines.get(judged.verdict, "Witness quorum not met"),
+        why=why if is_judged else _policy_advice(judged.reason, ledger["origin"]),
+        about=[("ledger", ledger["origin"]), ("entries", str(ledger["size"]))],
+        signed=[("ledger", f"{ledger['origin']}, a key of the policy")] if is_judged else [],
+        when=_times(witness_lines(judged.said["witnessed"]), False),
+        checked=[_HEAD_IS_SIGNED] if is_judged else [],
+        open=[
+            *([] if is_judged else ["Whether the ledger has signed it, and which witnesses have."]),
+            "What its entries say: the ledger itself has them.",
+        ],
+        hashes=[("root", ledger["root"])],
+    )
+
+
+def _of_statement(judged: Judged, is_named: bool) -> Report:
+    said = judged.said
+    former = [("former key", f"{one['node']}, {one['why']} at {one['at']}") for one in said["retired"]]
+    return Report(
+        what=_NAMES["statement"],
+        verdict="signed",
+        headline=_unchanged(is_named),
+        about=[("ledger", said["ledger"]["origin"]), *former],
+        signed=_signer_lines(judged.facts, is_named),
+        when=[("signed", said["time"]), ("", ONLY_SIGNER)],
+        checked=[SIGNATURE_IS_GOOD],
+        open=[*_whose({}, is_named), "Whether it is an entry of that ledger: the proof of it says so."],
+    )
+
+
+def _of_refusal(judged: Judged, is_named: bool) -> Report:
+    facts, is_good = judged.facts, judged.verdict == "signed"
+    return Report(
+        what=_NAMES["refusal"],
+        verdict=judged.verdict,
+        headline=_unchanged(is_named) if is_good else "Signed, and not judged",
+        why=[] if is_good else [_sentence(judged.reason)],
+        about=[("dataset", facts["dataset"]), ("refused as", facts["kind"])],
+        signed=_signer_lines(facts, is_named),
+        when=[("signed", facts["time"]), ("", ONLY_SIGNER)],
+        checked=[SIGNATURE_IS_GOOD],
+        open=[*_whose(facts, is_named), "What the batch was: whoever has it compares its hash."],
+        hashes=[("body", facts["bodyHash"])],
+    )
+
+
+def _of_receipt(judged: Judged, is_named: bool) -> Report:
+    facts, shown = judged.facts, judged.facts.get("shown")
+    ledger = facts.get("ledger", {})
+    headline, why = _receipt_head(judged, is_named)
+    seen = witness_lines(facts.get("witnessed", []))
+    place = f"The promised block is entry {ledger.get('index')} of {ledger.get('size')} of the ledger."
+    unshown = "Which body, status and offsets: that is the word of the signer. The proof of the batch shows it."
+    return Report(
+        what=_NAMES[judged.kind],
+        verdict=judged.verdict,
+        headline=headline,
+        why=why,
+        about=_receipt_lines(judged),
+        signed=_signer_lines(facts, is_named),
+        when=[
+            ("signed", facts["time"]),
+            *([("promised by", facts["by"])] if "by" in facts else []),
+            *(seen or [("", ONLY_SIGNER)]),
+        ],
+        checked=[SIGNATURE_IS_GOOD, *([place, f"The ledger shows: {', '.join(shown)}."] if shown else [])],
+        open=[*_whose(facts, is_named), *([unshown] if shown and len(shown) == 2 else []), ONLY_STORED],
+        hashes=[
+            ("body", facts["bodyHash"]),
+            *([("block", facts["block"]["hash"])] if "block" in facts else []),
+            ("receipt", facts["receiptId"]),
+        ],
+    )
+
+
+def _receipt_head(judged: Judged, is_named: bool) -> Any:
+    """Headline, and why."""
+    facts, why = judged.facts, [_sentence(judged.reason)] if judged.reason else []
+    if judged.verdict != "not judged":
+        headlines = {
+            "included": "The promise was kept",
+            "signed": _unchanged(is_named),
+            "promised, not yet due": "Promised, not yet due",
+            "promise broken": "The promise was broken",
+            "witness quorum not met": "Witness quorum not met",
+        }
+        return headlines[judged.verdict], why
+    origin = facts.get("ledger", {}).get("origin", "")
+    if judged.missing == "policy":
+        return _NOT_JUDGED, _policy_advice(judged.reason, origin)
+    if judged.missing == "signer":
+        return "Signed, and not judged", why
+    host, path = origin.split("/")[0], f"/receipts/{facts['receiptId']}/proof"
+    ask = f"the node that gave it: GET {path}" if host.endswith(".invalid") else f"https://{host}{path}"
+    headline = "Not judged: the promise is due, and nothing here shows whether it was kept"
+    return headline, [*why, f"The proof of its batch settles it, checked together with this file: {ask}"]
+
+
+def _receipt_lines(judged: Judged) -> List[Line]:
+    facts, alias = judged.facts, judged.said.get("alias")
+    dataset, offsets = facts["dataset"], facts.get("offsets")
+    return [
+        ("dataset", dataset if alias is None else f"{alias} ({dataset})"),
+        ("batch", facts["status"]),
+        *([("block", f"{facts['block']['sequence']} of its chain")] if "block" in facts else []),
+        *([("rows", f"offsets {offsets['start']} to {offsets['end']}")] if offsets else []),
+        *([("promise", f"the block is an entry of {facts['ledger']['origin']}")] if "by" in facts else []),
+    ]
+
+
+def _signer_lines(facts: Dict[str, Any], is_named: bool) -> List[Line]:
+    bound, retired = facts.get("boundBy"), facts.get("retired")
+    whose = "the key that you named" if is_named else "not identified: no key was named to compare it with"
+    if isinstance(bound, dict):
+        whose = f"entry {bound['index']} of {bound['ledger']} names it as the node"
+    gone = [] if retired is None else [("leaked" if retired["why"] == "leaked" else "changed", f"at {retired['at']}")]
+    return [("key", facts["signer"]), ("whose", whose), *gone]
+
+
+def _whose(facts: Dict[str, Any], is_named: bool) -> List[str]:
+    return [] if is_named or "boundBy" in facts else [WHOSE_KEY]

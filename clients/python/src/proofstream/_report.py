@@ -1,0 +1,143 @@
+"""What is said of a file of evidence, and its lines: the order and the words of every program that judges.
+
+The same as report.ts and layout.ts in src/libraries/evidence of Proofstream. A report is texts alone.
+"""
+
+import re
+from dataclasses import dataclass, field
+from typing import Any, Dict, List, Optional, Sequence, Tuple
+
+from ._rows import Rows, clean_text
+
+#: The exit code of each verdict: docs/spec/ledger.md#verdicts of Proofstream.
+VERDICT_CODES = {
+    "verified": 0,
+    "included": 0,
+    "signed": 0,
+    "promised, not yet due": 0,
+    "no evidence": 5,
+    "altered": 10,
+    "impossible": 11,
+    "promise broken": 12,
+    "witness quorum not met": 13,
+    "not judged": 14,
+}
+ONLY_STORED = "That what was recorded is true: a proof binds what was stored, not what happened."
+ONLY_SIGNER = "No time is shown by anybody but the signer."
+_CELL_CHARS = 40
+_TABLE_CHARS = 100
+
+#: A name and a text.
+Line = Tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Report:
+    """What is said of one file. Pairs are a name and a text; the name may be empty."""
+
+    #: What the file is, such as `a signed receipt of a batch`.
+    what: str
+    #: `verified`, `no evidence`, `altered`, or a verdict of `Judged`.
+    verdict: str
+    #: The verdict for a person, one line.
+    headline: str
+    #: Why, and what to do next, where the verdict is not the whole answer.
+    why: List[str] = field(default_factory=list)
+    about: List[Line] = field(default_factory=list)
+    rows: Optional[Rows] = None
+    signed: List[Line] = field(default_factory=list)
+    when: List[Line] = field(default_factory=list)
+    checked: List[str] = field(default_factory=list)
+    #: What was not checked, and how it is.
+    open: List[str] = field(default_factory=list)
+    #: What is odd about the file and changes nothing.
+    remarks: List[str] = field(default_factory=list)
+    hashes: List[Line] = field(default_factory=list)
+    #: Its path, where it came by one.
+    file: Optional[str] = None
+
+    @property
+    def code(self) -> int:
+        """What `proofstream verify` ends with."""
+        return VERDICT_CODES[self.verdict]
+
+    def lines(self, verbose: bool = False) -> List[str]:
+        """As plain text, without control characters. `verbose`: hashes, too."""
+        mark = "✓" if self.code == 0 else "✗" if self.verdict in ("altered", "promise broken") else "?"
+        text = [
+            f"{mark} {self.headline}",
+            f"  {self.what if self.file is None else f'{self.file}: {self.what}'}",
+            *(f"  {sentence}" for sentence in self.why),
+            *_section("What it is about", _pairs(self.about)),
+            *([] if self.rows is None else _section(_rows_title(self.rows), _table(self.rows))),
+            *_section("Who signed", _pairs(self.signed)),
+            *_section("When", _pairs(self.when)),
+            *_section("Checked", [f"  - {one}" for one in self.checked]),
+            *_section("Not checked", [f"  - {one}" for one in self.open]),
+            *_section("Remarks", [f"  - {one}" for one in self.remarks]),
+            *(_section("Hashes", _pairs(self.hashes)) if verbose else []),
+        ]
+        return [clean_text(line) for line in text]
+
+    def json(self) -> Dict[str, Any]:
+        """As a value of JSON."""
+        rows = None if self.rows is None else vars(self.rows)
+        known = {"code": self.code, **vars(self), "rows": rows}
+        return {name: value for name, value in known.items() if value is not None}
+
+
+def altered(what: str, why: Sequence[str], headline: str = "Do not trust this file") -> Report:
+    """Of what is not as it was signed nothing is shown: nobody vouches for it."""
+    return Report(what, "altered", headline, [*why, "Its content is not shown here, because nobody vouches for it."])
+
+
+def change_remark(changes: Sequence[str]) -> List[str]:
+    """Of files that came by mail or through an editor."""
+    if not changes:
+        return []
+    return [f"The file has {', '.join(changes)}: a transport of texts put that there. It was judged without."]
+
+
+def _section(title: str, lines: Sequence[str]) -> List[str]:
+    return ["", title, *lines] if lines else []
+
+
+def _pairs(pairs: Sequence[Line]) -> List[str]:
+    width = max((len(name) for name, _ in pairs), default=0)
+    return [f"  {text}" if name == "" else f"  {name.ljust(width)}  {_one_line(text)}" for name, text in pairs]
+
+
+def _one_line(text: str) -> str:
+    return re.sub("\r?\n", " ", text)
+
+
+def _rows_title(rows: Rows) -> str:
+    shown = len(rows.rows)
+    return f"Rows ({rows.total})" if shown == rows.total else f"Rows (the first {shown} of {rows.total})"
+
+
+def _table(shown: Rows) -> List[str]:
+    rows = [[_cut(value) for value in row] for row in [*([shown.columns] if shown.columns else []), *shown.rows]]
+    widths = [max(len(row[at]) if at < len(row) else 0 for row in rows) for at in range(len(rows[0]) if rows else 0)]
+    fits, used = 0, 2
+    for width in widths:
+        used += width + 2
+        if used > _TABLE_CHARS and fits > 0:
+            break
+        fits += 1
+    lines = ["  " + "  ".join(_at(row, at).ljust(widths[at]) for at in range(fits)) for row in rows]
+    more = [] if fits == len(widths) else [f"  … and {len(widths) - fits} more columns"]
+    return [_trimmed(line) for line in lines] + more
+
+
+def _at(row: List[str], at: int) -> str:
+    return row[at] if at < len(row) else ""
+
+
+def _trimmed(line: str) -> str:
+    return re.sub(r"[\s\ufeff]+\Z", "", line)
+
+
+def _cut(value: str) -> str:
+    text = re.sub("[\r\n\t]+", " ", value)
+    return text if len(text) <= _CELL_CHARS else f"{text[: _CELL_CHARS - 1]}…"
