@@ -1,18 +1,19 @@
 #!/usr/bin/env python3
-"""Asks a node, checks the answer without any code of the node, and prints the rows.
+"""Asks a node, checks its answer without any code of the node, and prints the rows. Judges files of evidence of any kind.
 
     python3 ask.py 'select count(*) from demo.weather' [--server http://localhost:8080] [--save answer.json]
     python3 ask.py 'select * from demo.weather where station = $id' --param id=Oslo
     python3 ask.py --check answer.json [--signer did:key:z6Mk…] [--again]
-    python3 ask.py --proof batch.tlog-proof --policy policy.txt
+    python3 ask.py --check receipt.json batch.tlog-proof statement.tlog-proof --policy policy.txt
 
-Python's standard library only. An answer with a proof is canonical JSON: the bytes of a member, as received, are what
-was hashed. So nothing here writes JSON, and numbers are never read as floats before they are hashed.
---again has the server run the question again over the blocks that the answer names, and prints what it found.
-A file that was opened in an editor or pretty-printed since is put back into that form where nothing else was changed.
---proof checks that a block, a batch, a row or a statement is in a ledger: the policy says which keys count, nothing in the file does.
-Exit code 0: checked. 1: the answer is not what the key signed. 2: no answer, or nothing that could be judged.
---proof ends with the codes of proofstream verify, 0, 10, 11, 13 or 14: docs/spec/ledger.md#verdicts
+Python's standard library only. All that is signed is canonical JSON: so numbers are never read as floats before they are hashed.
+--check prints a report of each file: an answer, a proof in both forms, a head, a statement, a receipt, a refusal or a broken promise.
+The files lie beside one another: the proof of a batch shows what became of its receipt. The policy says which keys count, and
+nothing in the files does. How each kind is made: docs/spec/proof.md, docs/spec/ledger.md.
+
+exit codes (the largest of all files; docs/spec/ledger.md#verdicts): 0 good; 5 no evidence, or a policy that cannot be read;
+10 altered: do not trust it; 11 impossible to judge here; 12 a promise was broken; 13 too few witnesses; 14 not judged: say whom
+you trust, or give more files. 2: wrong options, or a node without an answer. 3: a file that cannot be read.
 """
 
 import argparse
@@ -20,116 +21,155 @@ import base64
 import datetime
 import hashlib
 import hmac
-import io
 import json
 import os
 import re
 import sys
+import time
 import urllib.error
 import urllib.request
 
-MULTIHASH = "f1620"  # multibase base16, then the multihash prefix of sha3-256 with 32 bytes
+MOST = 2**53 - 1
 
 
 class Forged(Exception):
-    """The answer is not what the key signed."""
+    """It is not what was signed, or it contradicts itself."""
 
 
-def members(text):
-    """The members of a JSON object: name to the text of its value, byte for byte."""
-    if not text.startswith("{"):
-        raise ValueError("it is not a JSON object")
-    decoder = json.JSONDecoder()
-    found, at = {}, 1
-    while text[at] != "}":
-        name, at = decoder.raw_decode(text, at + (text[at] == ","))
-        _, end = decoder.raw_decode(text, at + 1)  # text[at] is the colon
-        if name in found:
-            raise Forged(f"the member {name} is there twice")
-        found[name], at = text[at + 1 : end], end
-    return found
+class Unknown(Exception):
+    """It is of a form that this program does not know. That is no fault of the file."""
 
 
-def as_sent(text):
-    """The text without what formatters add: white space between tokens, letters that the node had escaped."""
-    tight, at, text = io.StringIO(), 0, text.removeprefix("\ufeff")
-    while (begin := text.find('"', at)) >= 0:
-        tight.write(text[at:begin].translate(dict.fromkeys(b" \t\n\r")))
-        _, at = json.decoder.scanstring(text, begin + 1)
-        tight.write(text[begin:at])
-    tight.write(text[at:].translate(dict.fromkeys(b" \t\n\r")))
-    return re.sub(r"[^\x20-\x7e]", escaped, tight.getvalue())
+def must(holds, why):
+    if not holds:
+        raise Forged(why)
 
 
-def escaped(found):
-    units = found[0].encode("utf-16-be").hex()
-    return "".join("\\u" + units[at : at + 4] for at in range(0, len(units), 4))
+# Texts: what mail and editors change (docs/spec/ledger.md#texts).
 
 
-def sha3(text):
-    return MULTIHASH + hashlib.sha3_256(text.encode("ascii")).hexdigest()
+def text_form(data):
+    """The bytes of a text in its own form, and in words what was changed. What is no text comes back as it is."""
+    changes, wide = [], {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}.get(data[:2])
+    try:
+        if data.startswith(b"\xef\xbb\xbf"):
+            data, changes = data[3:], ["a byte order mark"]
+        elif wide:
+            data, changes = data[2:].decode(wide).encode(), ["UTF-16"]
+        if data.lstrip(b" \t\n\r").startswith(b"{") or not 0 < len(data) <= 1048576:
+            return data, changes
+        text = data.decode("utf-8")
+    except ValueError:
+        return data, changes
+    lines = [("\r\n", "\n", "line ends of Windows")]
+    lines.append((r"(?<![\t ])[\t ]+(?=\n|\Z)", "", "blanks at the ends of lines"))
+    lines.append((r"(?<!\n)\n*\Z", "\n", "line ends at the end of the file"))
+    for pattern, to, what in lines:
+        before, text = text, re.sub(pattern, to, text)
+        changes = changes if text == before else [*changes, what]
+    return text.encode(), changes
 
 
-def check(text, signer=None):
-    """Raises Forged unless hashes and signature are good. Returns input, output and the DID of the signer."""
-    parts = members(text)
-    if not {"input", "output", "subQueries", "commitment", "proof"} <= parts.keys():
-        raise ValueError("it is not an answer with rows and their proof")
-    signed = members(parts["commitment"])
-    for part, name in (("input", "inputHash"), ("output", "outputHash"), ("subQueries", "subQueriesHash")):
-        if json.loads(signed[name]) != sha3(parts[part]):
-            raise Forged(f"{part} does not hash to {name}")
-    if list(signed) != ["inputHash", "outputHash", "subQueriesHash"]:
-        raise Forged("the commitment is not canonical")
-    did = signer_of(json.loads(parts["proof"]), parts["commitment"])
-    if signer is not None and did != signer:
-        raise Forged(f"it is signed by {did}")
-    return json.loads(parts["input"]), json.loads(parts["output"]), did
+UNSAFE = re.compile("[\0-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 
-def signer_of(proof, text):
-    """The DID of the key that has signed a text. Raises Forged."""
-    did = proof["verificationMethod"]
-    if proof["type"] != "Ed25519Signature2020" or not re.fullmatch(r"did:key:z(?!1)\w+", did):
-        raise Forged("the proof is of another type")
-    key = base58(did[len("did:key:z") :])
-    signature = base64.urlsafe_b64decode(proof["proofValue"][1:] + "==")
-    spelled = "u" + base64.urlsafe_b64encode(signature).decode("ascii").rstrip("=")
-    good = key[:2] == b"\xed\x01" and proof["proofValue"] == spelled
-    if not good or not verify(key[2:], text.encode("ascii"), signature):
-        raise Forged("the signature is not of this key over this commitment or statement")
-    return did
+def clean(text, keep=""):
+    """Without what controls a terminal, or reorders text for its reader."""
+    short = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+    return UNSAFE.sub(lambda found: found[0] if found[0] in keep else short.get(found[0], f"\\u{ord(found[0]):04x}"), text)
 
 
-def rows_of(output):
-    """The rows of any of the layouts, as lists."""
-    data = output["data"]
-    if isinstance(data, dict):
-        return [list(row) for row in zip(*data.values())]
-    return [list(row.values()) if isinstance(row, dict) else row for row in data]
+# JSON whose numbers keep their text (docs/spec/proof.md#canonical-json).
 
 
-def extent(asked, output):
-    """How many rows, and whether that is all. Nodes that name the version of their engine say when rows were left out."""
-    count = len(rows_of(output))
-    rows = f"{count} row{'' if count == 1 else 's'}"
-    if output.get("truncated"):
-        return f"{rows}, cut by limit {asked['limit']}"
-    version = asked.get("queryDialect", "").rpartition("-")[2]
-    if count < asked.get("limit", 0) or version.isdigit():
-        return f"{rows}, none left out"
-    return f"{rows}; whether more were left out is not said"
+class Number(str):
+    """A number of JSON as it was written."""
 
 
-def base58(text):
-    alphabet = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
-    number = 0
-    for char in text:
-        number = number * 58 + alphabet.index(char)
-    return number.to_bytes(34, "big")
+def parse(data, depth=64):
+    """Strict JSON. ValueError or Forged for other bytes."""
+    text = data.decode("utf-8")
+    if text.startswith("\ufeff"):
+        raise ValueError("begins with a byte order mark")
+    try:
+        value = json.loads(text, object_pairs_hook=once, parse_int=Number, parse_float=Number, parse_constant=no_number)
+    except RecursionError:
+        raise ValueError("is nested too deeply") from None
+    check_within(value, depth)
+    return value
 
 
-# Ed25519 as RFC 8032 §5.1 and §6 write it.
+def once(pairs):
+    if len({name for name, _ in pairs}) < len(pairs):
+        raise ValueError("has a member twice")
+    return dict(pairs)
+
+
+def no_number(name):
+    raise ValueError(f"has {name}, which is no JSON")
+
+
+def check_within(value, depth):
+    if isinstance(value, (dict, list)):
+        if depth == 0:
+            raise ValueError("is nested too deeply")
+        for one in [*value, *value.values()] if isinstance(value, dict) else value:
+            check_within(one, depth - 1)
+    elif isinstance(value, str) and re.search("[\ud800-\udfff]", value):
+        raise ValueError("has half of a surrogate pair")
+
+
+def outline(text, depth=64):
+    """Names of the outermost members, and how many values there are. None of them is made: they take many times their text."""
+    names, values, level, at = set(), 1, 0, 0
+    for mark in iter(lambda: re.compile(r'["\[\]{}]').search(text, at), None):
+        values, at = values + text.count(",", at, mark.start()), mark.end()
+        if mark[0] == '"':
+            name, at = json.decoder.scanstring(text, at)
+            if level == 1 and re.compile(r"[ \t\n\r]*:").match(text, at):
+                names.add(name)
+        elif mark[0] in "[{":
+            level, values = level + 1, values + (not re.compile(r"[ \t\n\r]*[\]}]").match(text, at))
+            if level > depth:
+                raise ValueError("is nested too deeply")
+        else:
+            level -= 1
+    return names if text.lstrip(" \t\n\r").startswith("{") else set(), values
+
+
+def canonical(value):
+    """The one text of a value that is hashed and signed, as bytes."""
+    return written(value).encode("ascii")
+
+
+def written(value):
+    if isinstance(value, Number):
+        return re.sub("[eE]([0-9])", r"e+\1", value).replace("E", "e") if value != "-0" else "0"
+    if isinstance(value, list):
+        return f"[{','.join(map(written, value))}]"
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{written(name)}:{written(value[name])}" for name in sorted(value)) + "}"
+    return json.dumps(value).replace("\x7f", "\\u007f")
+
+
+def shown(value):
+    """A value for a person: texts as they are, all else as JSON, cut where it is long."""
+    if value is None:
+        return ""
+    text = value if isinstance(value, str) else as_json(value)
+    return clean(f"{text[:500]}…" if len(text) > 500 else text, "\n\t")
+
+
+def as_json(value):
+    if isinstance(value, Number):
+        return str(value)
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{as_json(name)}:{as_json(one)}" for name, one in value.items()) + "}"
+    return f"[{','.join(map(as_json, value))}]" if isinstance(value, list) else json.dumps(value, ensure_ascii=False)
+
+
+# Ed25519 as RFC 8032 §5.1 and §6 write it, and the texts of keys, hashes and signatures.
+
 P = 2**255 - 19
 L = 2**252 + 27742317777372353535851937790883648493
 D = -121665 * pow(121666, P - 2, P) % P
@@ -178,35 +218,35 @@ def verify(key, message, signature):
     return all((left[i] * right[2] - right[i] * left[2]) % P == 0 for i in (0, 1))
 
 
-# Proofs of the ledger: docs/spec/ledger.md#proofs, and tlog-proof, tlog-policy and signed-note of https://c2sp.org.
-ED25519, COSIGNATURE, MOST = 1, 4, 2**53 - 1
-ANOTHER = "proofstream verify judges receipts and all else about a ledger"
-CODES = {"included": 0, "altered": 10, "impossible": 11, "witness quorum not met": 13, "not judged": 14}
-TEXT, HEX = "(?s:.*)", "[0-9a-f]{64}"
-BARE = {"v": int, "kind": TEXT, "entry": TEXT}
-ANY = {**BARE, "dataset": {"id": f"did:odf:fed01{HEX}", "salt": HEX}}
-RECORD = {**ANY, "record": dict, "salt": HEX, "index": int, "count": int, "path": [TEXT]}
-SHAPES = {"block": {**ANY, "block": {"hash": f"f1620{HEX}", "salt": HEX}}, "batch": RECORD, "row": RECORD}
-SHAPES["statement"] = {**BARE, "statement": dict}
-SIGNED = {"type": TEXT, "verificationMethod": TEXT, "proofValue": TEXT}
-RETIRED = {"node": TEXT, "at": TEXT, "why": "rotated|leaked"}
-ENGINE = {"name": TEXT, "version": TEXT, "sha256": HEX}
-OF_NODE = {"type": "proofstream/statement/1", "ledger": {"origin": TEXT, "keys": [TEXT]}, "node": TEXT, "version": TEXT}
-STATEMENT = {**OF_NODE, "engines": [ENGINE], "time": TEXT, "retired": [RETIRED], "proof": SIGNED}
-PREVIOUS = {"origin": TEXT, "size": float, "root": TEXT, "reason": TEXT}
+def multibase(text, size):
+    """The bytes of a text in base 16, 64 or 58 by its first letter. ValueError where they are not so many."""
+    base, digits = (text[:1], text[1:]) if is_text(text) else ("", "")
+    data = None
+    if re.fullmatch("f([0-9a-f]{2})*|F([0-9A-F]{2})*", text if digits else ""):
+        data = bytes.fromhex(digits)
+    elif base == "u" and re.fullmatch("[A-Za-z0-9_-]*", digits) and len(digits) % 4 != 1:
+        data = base64.urlsafe_b64decode(digits + "==")
+        data = data if base64.urlsafe_b64encode(data).decode().rstrip("=") == digits else None
+    elif base == "z" and len(digits) <= 2 * size:
+        data = base58(digits)
+    if data is None or len(data) != size:
+        raise ValueError(f"has a text that does not stand for {size} bytes")
+    return data
 
 
-class Unjudged(Exception):
-    """What is known of a file is right, and not enough: a verdict, and why."""
+def base58(digits):
+    number = 0
+    for char in digits:
+        number = number * 58 + "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz".index(char)
+    return bytes(len(digits) - len(digits.lstrip("1"))) + number.to_bytes((number.bit_length() + 7) // 8, "big")
 
 
-class Number(str):
-    """A number of JSON as it was written."""
-
-
-def forged_unless(holds, why):
-    if not holds:
-        raise Forged(why)
+def key_of(did):
+    """The key that a did:key names."""
+    data = multibase(did[len("did:key:") :], 34) if is_text(did) and did.startswith("did:key:z") else b""
+    if data[:2] != b"\xed\x01":
+        raise ValueError("has a signer that is no did:key of Ed25519")
+    return data[2:]
 
 
 def from_base64(text):
@@ -218,12 +258,126 @@ def from_base64(text):
     return data if base64.b64encode(data).decode("ascii") == text else None
 
 
-def size_of(text):
-    forged_unless(re.fullmatch("0|[1-9][0-9]{0,15}", text) and int(text) <= MOST, "it has a number that is none")
-    return int(text)
+# What members of JSON must be.
 
 
-def key_of(text, kind, others):
+def is_text(value):
+    return type(value) is str
+
+
+def is_object(value):
+    return isinstance(value, dict)
+
+
+def is_natural(value):
+    """Whether a number is an integer from 0 on that a float holds exactly, however it is spelled."""
+    return isinstance(value, Number) and float(value).is_integer() and 0 <= float(value) <= MOST
+
+
+def is_base64(value):
+    return is_text(value) and from_base64(value) is not None
+
+
+def is_hash(value):
+    return is_base64(value) and len(from_base64(value)) == 32
+
+
+def ms_of(value):
+    """A time in UTC (RFC 3339) as milliseconds since 1970, or None."""
+    form = r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?Z"
+    if not is_text(value) or not re.fullmatch(form, value):
+        return None
+    # The calendar of Python begins with the year 1. The year 0 is like 400, which is 146,097 days later.
+    year, days = ("0400", 146097) if value.startswith("0000") else (value[:4], 0)
+    try:
+        since = datetime.datetime.fromisoformat(year + value[4:19]) - datetime.datetime(1970, 1, 1)
+    except ValueError:
+        return None
+    return ((since.days - days) * 86400 + since.seconds) * 1000 + int(in_millis(value)[20:23])
+
+
+def in_millis(text):
+    """A time with three places."""
+    return f"{text[:19]}.{(text[20:-1] + '000')[:3]}Z"
+
+
+def is_time(value):
+    return ms_of(value) is not None
+
+
+def anything(_):
+    return True
+
+
+def fits(value, shape):
+    """Whether a value is what its shape says: a text of a pattern, a list, an object; or what a function says of it.
+
+    Of an object: a name that ends in `?` may be absent, and `*` says that other members are ignored.
+    """
+    if callable(shape):
+        return shape(value)
+    if isinstance(shape, str):
+        return is_text(value) and re.fullmatch(shape, value)
+    if isinstance(shape, list):
+        return isinstance(value, list) and all(fits(item, shape[0]) for item in value)
+    named = {name.rstrip("?"): member for name, member in shape.items() if name != "*"}
+    needed = {name for name in named if name in shape}
+    known = is_object(value) and value.keys() >= needed and ("*" in shape or value.keys() <= named.keys())
+    return known and all(fits(value[name], member) for name, member in named.items() if name in value)
+
+
+HEX, DID, BLOCK = "[0-9a-f]{64}", "did:odf:fed01[0-9a-f]{64}", "f1620[0-9a-f]{64}"
+BARE = {"v": is_natural, "kind": is_text, "entry": is_base64}
+IN_BLOCK = {**BARE, "dataset": {"id": DID, "salt": HEX}}
+RECORD = {**IN_BLOCK, "record": is_object, "salt": HEX, "index": is_natural, "count": is_natural, "path": [is_hash]}
+SHAPES = {  # Of a proof, by version and kind.
+    (1, "block"): {**IN_BLOCK, "block": {"hash": BLOCK, "salt": HEX}},
+    (1, "batch"): RECORD,
+    (1, "row"): RECORD,
+    (1, "statement"): {**BARE, "statement": is_object},
+    (2, "batch"): {**RECORD, "signed": is_object},
+    (2, "row"): {**RECORD, "signed": is_object},
+}
+STAMP = {"size": is_natural, "head": is_text, "hashes?": [is_hash], "token": is_base64}
+IN_LEDGER = {"index": is_natural, "hashes": [is_hash], "head": is_text, "timestamp?": STAMP}
+SIGNATURE = {"type": "Ed25519Signature2020", "verificationMethod": is_text, "proofValue": is_text}
+STATEMENT = {
+    **{"type": "proofstream/statement/1", "ledger": {"origin": is_text, "keys": [is_text]}, "node": is_text},
+    **{"version": is_text, "engines": [{"name": is_text, "version": is_text, "sha256": HEX}], "time": is_time},
+    "retired": [{"node": is_text, "at": is_time, "why": "rotated|leaked"}],
+    "previous?": {"origin": is_text, "size": is_natural, "root": is_text, "reason": is_text, "seen?": is_text},
+    "proof": SIGNATURE,
+}
+SIGNED_RECORD = {"type": "proofstream/record/1", "entry": HEX, "dataset": is_text, "blockTime": is_time, "proof": SIGNATURE}
+REFUSAL = {"dataset": anything, "bodyHash": is_text, "kind": is_text, "time": is_time, "*": anything}
+RECEIPT = {
+    **{"receiptId": is_text, "batchId": is_text, "time": is_time, "status": is_text, "dataset": {"id": DID, "*": anything}},
+    **{"bodyHash": is_text, "block?": {"hash": BLOCK, "sequence": is_natural, "*": anything}, "idempotencyKey?": is_text},
+    "offsets?": {"start": is_natural, "end": is_natural},
+    "promise?": {"ledger": is_text, "by": is_time, "datasetSalt": HEX, "blockSalt": HEX},
+    "*": anything,
+}
+FOUND = {"entry": is_base64, "index": is_natural, "hashes": [is_hash]}
+BROKEN = {"type": is_text, "receipt": is_object, "head?": is_text, "found?": FOUND, "proofs": [is_object]}
+
+
+def signer_of(domain, document):
+    """The DID of the key that has signed a document. Raises Forged."""
+    proof = document.get("proof")
+    must(fits(proof, SIGNATURE), "it is not signed as documents are")
+    unsigned = {name: value for name, value in document.items() if name != "proof"}
+    message = f"{domain}\n".encode() + canonical(unsigned)
+    signature, did = multibase(proof["proofValue"], 64), proof["verificationMethod"]
+    must(verify(key_of(did), message, signature), "the signature is not of this key over this document")
+    return did
+
+
+# Policies, signed heads and the tree: tlog-policy, signed-note, tlog-checkpoint and tlog-cosignature of https://c2sp.org.
+
+ED25519, COSIGNATURE = 1, 4
+
+
+def verifier_key(text, kind, others):
     """Name, id and public key of a line of a policy."""
     form = re.fullmatch(r"([^+\s]+)\+([0-9a-f]{8})\+(.*)", text)
     name, number, data = form.groups() if form else ("", "", "")
@@ -240,7 +394,7 @@ def key_of(text, kind, others):
 def read_policy(data):
     """Keys of logs, keys of witnesses by their names, groups in order, and the quorum. ValueError names the line."""
     policy, free = ([], {}, [], []), set()  # Free are names that are not yet a member of a group.
-    for number, line in enumerate(data.decode("utf-8", "surrogateescape").split("\n"), 1):
+    for number, line in enumerate(text_form(data)[0].decode("utf-8", "surrogateescape").split("\n"), 1):
         try:
             if re.search("[\0-\x08\x0b-\x1f\x7f]", line) or len(data) > 262144:
                 raise ValueError("has a control character, or there are too many")
@@ -256,9 +410,9 @@ def read_line(words, policy, free):
     (logs, witnesses, groups, quorum), (word, *items) = policy, words
     known = {*witnesses, *(name for name, _, _ in groups)}
     if word == "log" and len(items) in (1, 2):
-        logs.append(key_of(items[0], ED25519, logs))
+        logs.append(verifier_key(items[0], ED25519, logs))
     elif word == "witness" and len(items) in (2, 3) and items[0] not in known | {"none"}:
-        witnesses[items[0]] = key_of(items[1], COSIGNATURE, witnesses.values())
+        witnesses[items[0]] = verifier_key(items[1], COSIGNATURE, witnesses.values())
         free.add(items[0])
     elif word == "group" and len(items) > 2 and items[0] not in known | {"none"}:
         name, least, *of = items
@@ -275,49 +429,65 @@ def read_line(words, policy, free):
         raise ValueError("is none of log, witness, group and a first quorum, with new names and those of lines above")
 
 
+def lack_of(origin, policy):
+    """Why the policy does not say whether what is of this ledger counts; empty where it does."""
+    if policy is None:
+        return "whom to trust is not in the file: it takes a policy"
+    return "" if origin in [name for name, _, _ in policy[0]] else f"the policy has no log {origin}"
+
+
 def read_note(data):
     """The text of a signed note, and its signatures, lists by name and key id."""
     text, end, lines = data.decode("utf-8").rpartition("\n\n")
     good = end and lines.endswith("\n") and not re.search("[\0-\x09\x0b-\x1f]", text + lines)
-    forged_unless(good and len(data) <= 131072 and lines.count("\n") <= 100, "the head is no note, or too long")
+    must(good and len(data) <= 131072 and lines.count("\n") <= 100, "the head is no note, or too long")
     signatures = {}
     for line in lines[:-1].split("\n"):
         mark, name, data = (line.split(" ", 2) + ["", ""])[:3]
         signature = from_base64(data)
         good = mark == "\u2014" and name and not re.search(r"[\s+]", name) and signature and len(signature) > 4
-        forged_unless(good, "the head has a line of a signature that is none")
+        must(good, "the head has a line of a signature that is none")
         signatures.setdefault((name, signature[:4]), []).append(signature[4:])
     return text + "\n", signatures
 
 
 def open_head(data, policy):
-    """Origin, size and root of a head, when which witnesses have signed it, and the verdict on what is below it."""
-    logs, witnesses, groups, quorum = policy
+    """A head, and who has signed it when; its form alone, where the policy does not know its ledger. Raises Forged."""
     text, signatures = read_note(data)
     lines = text[:-1].split("\n")
-    forged_unless(len(lines) >= 3 and "" not in lines, "the head is not of three lines")
+    must(len(lines) >= 3 and "" not in lines, "the head is not of three lines")
     origin, size, [root] = lines[0], size_of(lines[1]), hashes_of(lines[2:3])
-    if origin not in [name for name, _, _ in logs]:
-        return origin, size, root, {}, ("not judged", f"the policy has no log {origin}")
+    head = {"text": text, "origin": origin, "size": size, "root": root, "seen": {}, "quorum": "none"}
+    if lack_of(origin, policy):
+        return head
+    logs, witnesses, groups, quorum = policy
     signed = False
     for name, number, key in logs:
         for signature in signatures.get((name, number), []):
-            forged_unless(verify(key, text.encode(), signature), f"the signature of {name} is not good")
+            must(verify(key, text.encode(), signature), f"the signature of {name} is not good")
             signed = signed or name == origin
-    forged_unless(signed, "the head is not signed by its ledger")
-    times = {}
+    must(signed, "the head is not signed by its ledger")
     for witness, (name, number, key) in witnesses.items():
         for signature in signatures.get((name, number), []):
             at = int.from_bytes(signature[:8], "big")
             good = at <= MOST and verify(key, f"cosignature/v1\ntime {at}\n{text}".encode(), signature[8:])
-            forged_unless(good, f"the cosignature of {name} is not good")
-            times[witness] = min(at, times.get(witness, at))
-    enough = {*times}
+            must(good, f"the cosignature of {name} is not good")
+            head["seen"][witness] = min(at, head["seen"].get(witness, at))
+    enough = {*head["seen"]}
     for group, least, members_of_it in groups:
         if sum(member in enough for member in members_of_it) >= least:
             enough.add(group)
-    few = quorum != "none" and quorum not in enough
-    return origin, size, root, times, ("witness quorum not met", "too few have signed the head") if few else None
+    return {**head, "quorum": "none" if quorum == "none" else "met" if quorum in enough else "not met"}
+
+
+def size_of(text):
+    must(re.fullmatch("0|[1-9][0-9]{0,15}", text) and int(text) <= MOST, "it has a number that is none")
+    return int(text)
+
+
+def hashes_of(lines):
+    must(all(map(is_hash, lines)), "it has a hash that is none")
+    return [from_base64(line) for line in lines]
 
 
 def root_from(leaf, index, size, path):
@@ -338,228 +508,927 @@ def root_from(leaf, index, size, path):
     return root if last == 0 else None
 
 
-def hashes_of(lines):
-    hashes = [from_base64(line) for line in lines]
-    forged_unless(all(one is not None and len(one) == 32 for one in hashes), "it has a hash that is none")
-    return hashes
+# Proofs, in both forms (docs/spec/ledger.md#proofs): each member is recomputed from the entry.
 
 
-def once(pairs):
-    forged_unless(len({name for name, _ in pairs}) == len(pairs), "it has a member twice")
-    return dict(pairs)
+def open_proof(data, policy):
+    """What a proof shows, all by name. Raises Forged, ValueError and Unknown."""
+    data, stamp = text_form(data)[0], None
+    if data.lstrip(b" \t\n\r").startswith(b"{"):
+        told = parse(data)
+        place = told.pop("ledger", None)
+        must(fits(place, IN_LEDGER), "it has no place in a ledger")
+        index, path, note = int(float(place["index"])), hashes_of(place["hashes"]), place["head"].encode()
+        stamp = place.get("timestamp")
+    else:
+        told, index, path, note = read_tlog_proof(data)
+    entry, said = shown_by(told)
+    head = open_head(note, policy)
+    must(root_from(entry, index, head["size"], path) == head["root"], "the entry is not at this place of the tree")
+    must(said["kind"] != "statement" or said["statement"]["ledger"]["origin"] == head["origin"], "its statement is of another ledger")
+    if stamp:
+        stamped, same = open_head(stamp["head"].encode(), policy), hashes_of(stamp["hashes"]) if "hashes" in stamp else None
+        same = path if same is None and stamped["text"] == head["text"] else same
+        is_of = stamped["size"] == int(float(stamp["size"])) and same is not None and head["text"].startswith(f"{stamped['origin']}\n")
+        must(is_of and root_from(entry, index, stamped["size"], same) == stamped["root"], "its time stamp is of another head")
+    return {**said, "entry": entry, "head": head, "index": index, "stamp": bool(stamp), "lack": lack_of(head["origin"], policy)}
 
 
-def canonical(value, depth=64):
-    """The one text of a value of JSON that is hashed: docs/spec/proof.md#canonical-json. Forged where it has none."""
-    if isinstance(value, Number):
-        return re.sub("[eE]([0-9])", r"e+\1", value).replace("E", "e") if value != "-0" else "0"
-    if isinstance(value, str):
-        forged_unless(not re.search("[\ud800-\udfff]", value), "it has half of a surrogate pair")
-    elif isinstance(value, (dict, list)):
-        forged_unless(depth > 0, "it is nested too deeply")
-        if isinstance(value, list):
-            return f"[{','.join(canonical(item, depth - 1) for item in value)}]"
-        return "{" + ",".join(f"{canonical(name)}:{canonical(value[name], depth - 1)}" for name in sorted(value)) + "}"
-    return json.dumps(value).replace("\x7f", "\\u007f")
+def read_tlog_proof(data):
+    """What the extra line says, the index, the hashes and the head of the text of https://c2sp.org/tlog-proof."""
+    top, end, note = data.partition(b"\n\n")
+    first, *lines = top.decode("utf-8").split("\n")
+    must(end and first == "c2sp.org/tlog-proof@v1", "it is no tlog-proof, or one without a head")
+    extra = lines.pop(0) if lines and lines[0].startswith("extra ") else None
+    shown_bytes = from_base64(extra[len("extra ") :]) if extra and len(extra) <= 60000 else None
+    must(extra is None or shown_bytes is not None, "its extra line is too long, or not base64")
+    must(lines and lines[0].startswith("index ") and len(lines) <= 54, "it has no index, or too many hashes")
+    index, path = size_of(lines[0][len("index ") :]), hashes_of(lines[1:])
+    must(len(data) <= 193557, "it is too long")
+    if shown_bytes is None:
+        raise Unknown("it has no extra line, which says what the entry is")
+    told = parse(shown_bytes)
+    shape = shape_of(told)
+    plain = all(re.fullmatch("0|[1-9][0-9]*", str(told[name])) for name in ("v", "index", "count") if name in told)
+    must(shape is None or (plain and canonical(told) == shown_bytes), "its extra line is not canonical")
+    return told, index, path, note
 
 
-def is_natural(value):
-    """Whether a number is an integer from 0 on that a float holds exactly, however it is spelled."""
-    return isinstance(value, Number) and float(value).is_integer() and 0 <= float(value) <= MOST
+def shape_of(told):
+    """What a proof must be by its version and kind; None of a newer one."""
+    must(is_object(told) and is_text(told.get("kind")) and is_natural(told.get("v")), "it has no version or kind")
+    return SHAPES.get((float(told["v"]), told["kind"]))
 
 
-def fits(value, shape):
-    """Whether a value is what its shape says: a text of a pattern, a number, a list, an object."""
-    if shape is float:
-        return is_natural(value)
-    if shape is int:
-        return isinstance(value, Number) and size_of(value) >= 0
-    if isinstance(shape, str):
-        return type(value) is str and re.fullmatch(shape, value)
-    if isinstance(shape, list):
-        return isinstance(value, list) and all(fits(item, shape[0]) for item in value)
-    if shape is dict or not isinstance(value, dict):
-        return isinstance(value, dict)
-    return value.keys() == shape.keys() and all(fits(value[name], member) for name, member in shape.items())
-
-
-def shown_by(extra):
-    """The entry, a line about it, and what it shows: of the canonical JSON of an extra line."""
-    told = json.loads(extra, object_pairs_hook=once, parse_int=Number, parse_float=Number, parse_constant=size_of)
-    text = canonical(told)
-    known = isinstance(told, dict) and type(told.get("kind")) is str and is_natural(told.get("v"))
-    forged_unless(known, "it has no version or kind")
-    kind = told["kind"]
-    if float(told["v"]) != 1 or kind not in SHAPES:
-        raise Unjudged("impossible", f"this program does not know its kind {kind[:40]!r}; {ANOTHER}")
-    entry = from_base64(told["entry"]) if fits(told, SHAPES[kind]) and text == extra else None
-    forged_unless(entry, "it has other members than its kind, or is not canonical")
-    root = root_of(told) if kind != "statement" else None
-    if entry[0] not in (1, 2):
-        raise Unjudged("impossible", f"its entry is of a newer ledger; {ANOTHER}")
+def shown_by(told):
+    """The entry, and what it shows: each member follows from it."""
+    kind, shape = told.get("kind") if is_object(told) else None, shape_of(told)
+    if shape is None:
+        raise Unknown("it is of a form that this version does not know")
+    must(fits(told, shape), "it has other members than its kind")
+    entry = from_base64(told["entry"])
+    if entry[:1] not in (b"", b"\1", b"\2"):
+        raise Unknown("its entry is of a newer ledger")
+    must(len(entry) == {b"\1": 137, b"\2": 33}.get(entry[:1]), "its entry is not of its form")
+    sequence = int.from_bytes(entry[33:41], "big")
+    must(entry[0] == 2 or sequence <= MOST, "its entry has a sequence that is none")
     if kind == "statement":
-        return entry, *stated(told["statement"], entry)
-    sequence, did = int.from_bytes(entry[33:41], "big"), told["dataset"]["id"]
-    tag = hmac.digest(bytes.fromhex(told["dataset"]["salt"]), did.encode(), "sha256")
-    forged_unless(entry[0] == 1 and len(entry) == 137 and sequence <= MOST, "its entry is not that of a block")
-    forged_unless(tag == entry[1:33], "the entry is of another dataset")
+        text = canonical(told["statement"])
+        must(entry == b"\2" + hashlib.sha256(text).digest(), "the entry is not that of the statement")
+        return entry, {"kind": kind, "statement": open_statement(text)}
+    did, salt, shows = told["dataset"]["id"], told["dataset"]["salt"], told.get("record")
+    tag = hmac.digest(bytes.fromhex(salt), did.encode(), "sha256")
+    must(entry[0] == 1 and tag == entry[1:33], "the entry is not that of a block of this dataset")
     has = {"block": entry[41:73], "batch": entry[73:105], "row": entry[105:]}[kind]
-    forged_unless(root == has and (kind == "block" or has != bytes(32)), f"the entry has no such {kind}")
-    shown = told["block"]["hash"] if kind == "block" else canonical(told["record"])
-    return entry, f"of: {did}, block {sequence} of its chain", shown, None
-
-
-def stated(statement, entry):
-    """A line about a statement of a node of itself, its text, and the ledger that it is of."""
-    renewed = [{}, {"previous": PREVIOUS}, {"previous": {**PREVIOUS, "seen": TEXT}}]
-    good = any(fits(statement, {**STATEMENT, **more}) for more in renewed) and statement["ledger"]["keys"]
-    forged_unless(good, "its statement has other members than a statement")
-    for time in (statement["time"], *(former["at"] for former in statement["retired"])):
-        forged_unless(re.fullmatch(r"[0-9T:-]{19}(\.[0-9]+)?Z", time), "its statement has a time that is none in UTC")
-        # The calendar of Python begins with the year 1. Like the year 0, 2000 is a leap year.
-        datetime.datetime.strptime(re.sub("^0000", "2000", time[:19]), "%Y-%m-%dT%H:%M:%S")
-    is_entry = entry == b"\2" + hashlib.sha256(canonical(statement).encode()).digest()
-    forged_unless(is_entry, "the entry is not that of the statement")
-    unsigned = canonical({name: value for name, value in statement.items() if name != "proof"})
-    signer = signer_of(statement["proof"], f"{statement['type']}\n{unsigned}")
-    forged_unless(signer == statement["node"], "the statement is not signed by its node")
-    return f"of: {signer}", canonical(statement), statement["ledger"]["origin"]
+    must(root_of(told) == has and (kind == "block" or has != bytes(32)), f"the entry has no such {kind}")
+    said = {"kind": kind, "dataset": did, "sequence": sequence, "block": told.get("block", {}).get("hash"), "record": shows}
+    said.update({name: int(float(told[name])) for name in ("index", "count") if name in told})
+    said["place"], said["signed"] = said.pop("index", None), told.get("signed")
+    if said["signed"] is not None:
+        good = fits(said["signed"], SIGNED_RECORD) and said["signed"]["entry"] == hashlib.sha256(entry).hexdigest()
+        must(good, "what its node has signed is of another entry")
+        said["signer"] = signer_of("proofstream/record/1", said["signed"])
+    return entry, said
 
 
 def root_of(told):
     """The tag of a block, or the root that has a record at its place; None where there is none."""
     if told["kind"] == "block":
         return hmac.digest(bytes.fromhex(told["block"]["salt"]), bytes.fromhex(told["block"]["hash"][1:]), "sha256")
-    leaf = bytes.fromhex(told["salt"]) + canonical(told["record"]).encode()
-    tree = root_from(leaf, int(told["index"]), int(told["count"]), hashes_of(told["path"]))
-    return tree and hashlib.sha256(int(told["count"]).to_bytes(8, "big") + tree).digest()
+    leaf, count = bytes.fromhex(told["salt"]) + canonical(told["record"]), int(float(told["count"]))
+    tree = root_from(leaf, int(float(told["index"])), count, hashes_of(told["path"]))
+    return tree and hashlib.sha256(count.to_bytes(8, "big") + tree).digest()
 
 
-def check_proof(data, policy):
-    """What a .tlog-proof shows, and lines about it. Raises Forged, and Unjudged."""
-    head_text, end, head = data.partition(b"\n\n")
-    first, *lines = head_text.decode("utf-8").split("\n")
-    forged_unless(end and first == "c2sp.org/tlog-proof@v1", "it is no tlog-proof, or one without a head")
-    extra = lines.pop(0) if lines and lines[0].startswith("extra ") else None
-    shown = from_base64(extra[len("extra ") :]) if extra and len(extra) <= 60000 else None
-    forged_unless(extra is None or shown is not None, "its extra line is too long, or not base64")
-    forged_unless(lines and lines[0].startswith("index ") and len(lines) <= 54, "it has no index, or too many hashes")
-    index, path = size_of(lines[0][len("index ") :]), hashes_of(lines[1:])
-    if shown is None:
-        raise Unjudged("impossible", f"it has no extra line, which says what the entry is; {ANOTHER}")
-    entry, about, what, stated_of = shown_by(shown.decode("utf-8"))
-    origin, size, root, times, lack = open_head(head, policy)
-    forged_unless(root_from(entry, index, size, path) == root, "the entry is not at this place of the tree")
-    forged_unless(stated_of in (None, origin), "its statement is of another ledger")
+def open_statement(data):
+    """What a node has signed of itself."""
+    value = parse(data)
+    must(fits(value, STATEMENT) and value["ledger"]["keys"], "its statement has other members than a statement")
+    signer = signer_of(value["type"], value)
+    must(signer == value["node"] and canonical(value) == data, "the statement is not signed by its node, or not canonical")
+    return {**value, "signer": signer}
+
+
+# Receipts: whose promise it is, and what became of it (docs/spec/ledger.md#whose-promise-it-is).
+
+EVERY_FACT = ["dataset", "block", "bodyHash", "status", "offsets"]
+
+
+def open_receipt(document):
+    """What a signed receipt says. `entry`: how the entry begins that it promises, `by`: until when, in milliseconds since 1970."""
+    signer = signer_of("proofstream/receipt/1", document)
+    must(fits(document, RECEIPT), "it has other members than a receipt")
+    said, did, promise, block = {**document, "signer": signer}, document["dataset"]["id"], document.get("promise"), document.get("block")
+    if promise:
+        must(block and document["status"] == "committed", "it promises the entry of a block and has none")
+        tag = hmac.digest(bytes.fromhex(promise["datasetSalt"]), did.encode(), "sha256")
+        block_tag = hmac.digest(bytes.fromhex(promise["blockSalt"]), bytes.fromhex(block["hash"][1:]), "sha256")
+        said["entry"] = b"\1" + tag + int(float(block["sequence"])).to_bytes(8, "big") + block_tag
+        said["by"] = ms_of(promise["by"])
+    return said
+
+
+def beside_of(files, policy):
+    """What the proofs among these files show by the policy: statements, and entries of blocks."""
+    shows = []
+    for data in files:
+        try:
+            shows.append(open_proof(data, policy))
+        except (Forged, ValueError, Unknown):
+            continue  # What it is worth by itself is judged elsewhere.
+    known = [one for one in shows if not one["lack"]]
+    return [one for one in known if one["kind"] == "statement"], [one for one in known if one["kind"] != "statement"]
+
+
+def keys_of(one):
+    """The node of a statement, then its former keys."""
+    return [one["statement"], *one["statement"]["retired"]]
+
+
+def named_in(line, signer):
+    """The entry that names a key as its node, and since when the key is retired; Nones where none does."""
+    named = []
+    for one in line:
+        node, *former = keys_of(one)
+        gone = [key for key in former if key["node"] == signer]
+        named += [(one, key) for key in [None] * (node["node"] == signer) + gone[::-1]]
+    return last_of(named)
+
+
+def last_of(named):
+    """The last of them, and before all one that says of a leak."""
+    leaked = [one for one in named if one[1] and one[1]["why"] == "leaked"]
+    return (leaked or named or [(None, None)])[-1]
+
+
+def own_of(origin, statements):
+    return sorted((one for one in statements if one["head"]["origin"] == origin), key=lambda one: one["index"])
+
+
+def line_of(origin, statements, signer):
+    """The statements of a ledger, and of those that took its place with a key of the earlier one, oldest first."""
+    line, keys, origins = [], {signer}, [origin]
+    for current in origins:
+        line += own_of(current, statements)
+        keys.update(key["node"] for one in own_of(current, statements) for key in keys_of(one))
+        next_ones = [one for one in statements if one["statement"].get("previous", {}).get("origin") == current]
+        after = {one["head"]["origin"] for one in next_ones if one["statement"]["node"] in keys}
+        origins += sorted(after - {*origins})
+    return line
+
+
+def gone(retired):
+    return f"The key of the signer {'leaked' if retired['why'] == 'leaked' else 'was changed'} at {retired['at']}"
+
+
+def judge_signed(said, beside, trust):
+    """Verdict, why, what is missing, and more facts, of a refusal or a receipt without a promise: the word of the signer dates it."""
+    each = [named_in(own_of(origin, beside[0]), said["signer"]) for origin in sorted({one["head"]["origin"] for one in beside[0]})]
+    # Of two ledgers none is the later one: what counts is the first time since when one says that the key signs nothing.
+    each = sorted((one for one in each if one[0]), key=lambda one: ms_of(one[1]["at"]) if one[1] else float("inf"), reverse=True)
+    by, retired = last_of(each)
+    facts = {"bound": None if trust["signer"] else by, "retired": retired}
+    if retired is None or (retired["why"] == "rotated" and ms_of(said["time"]) <= ms_of(retired["at"])):
+        return "signed", "", "", facts
+    return "not judged", f"{gone(retired)}: nothing shows that this was signed before.", "signer", facts
+
+
+def judge_promise(said, beside, trust):
+    """The same of a promise. The signature is good, and the signer is the one whom the reader names."""
+    ledger = said["promise"]["ledger"]
+    lack = lack_of(ledger, trust["policy"])
     if lack:
-        raise Unjudged(*lack)
-    seen = (f"witness: {name} at {seconds} s since 1970" for name, seconds in times.items())
-    return what, [about, f"ledger: {origin}, entry {index} of {size}", *seen]
+        return "not judged", lack, "policy", {}
+    by, retired = named_in(line_of(ledger, beside[0], trust["signer"]), said["signer"])
+    facts = {"bound": None if trust["signer"] else by, "retired": retired}
+    became = became_of(said, beside[1], trust)
+    verdict, why, missing, found = became
+    if not trust["signer"] and by is None:
+        if found.get("shown") == EVERY_FACT:  # All that it says is shown by the ledger: whoever said it.
+            return became
+        why = f"Nothing says that {said['signer']} is the node of {ledger}. Name it, or give the proof of a statement of that ledger."
+        return "not judged", why, "signer", facts
+    if retired and ms_of(said["time"]) > ms_of(retired["at"]):
+        return "not judged", f"{gone(retired)}, and signed after that.", "signer", facts
+    if retired and retired["why"] == "leaked" and verdict in ("promise broken", "promised, not yet due"):
+        return "not judged", f"{gone(retired)}: that its promise is not kept may be the work of a thief.", "signer", facts
+    return verdict, why, missing, {**facts, **found}
 
 
-def judge(data, policy):
-    """The verdict on a file, then what it shows or why not, and lines about it."""
-    if not data[:200].decode("latin-1").lstrip("\t\n\v\f\r \xa0").startswith("c2sp.org/tlog-proof@"):
-        return "impossible", f"this program judges .tlog-proof alone; {ANOTHER}", []
+def became_of(said, places, trust):
+    """What the entries beside a receipt show of its promise."""
+    ledger, entry, by, now = said["promise"]["ledger"], said["entry"], said["by"], trust["now"]
+    places = [one for one in places if one["head"]["origin"] == ledger and one["entry"][:41] == entry[:41]]
+    faults = [fault_of(said, one["record"]) if one["kind"] == "batch" else None for one in places]
+    other = next(filter(None, faults), None)
+    if other:
+        return "promise broken", f"The batch has another {other} in the ledger.", "", {}
+    kept = [at for at, one in enumerate(places) if one["entry"].startswith(entry)]
+    if kept:
+        best = max(kept, key=lambda at: (places[at]["head"]["quorum"] != "not met", faults[at] == "", -at))
+        facts = {"head": places[best]["head"], "index": places[best]["index"]}
+        facts["shown"] = EVERY_FACT if faults[best] == "" else EVERY_FACT[:2]
+        if facts["head"]["quorum"] != "not met":
+            return "included", "", "", facts
+        return "witness quorum not met", "The entry is there, under a head that too few witnesses signed.", "", facts
+    if places:
+        return "promise broken", "The ledger has another block in the place of the promised one.", "", {}
+    at, days = in_millis(said["promise"]["by"]), (by - ms_of(said["time"])) // 86400000
+    if now > by + 60000:
+        why = f"It is due since {at}, and nothing that was given shows whether the ledger has it: ask the node."
+        return "not judged", why, "ledger", {}
+    late = f"It is due only at {at}, {days} days after it was signed: no node asks for so long."
+    due = f"It is due at {at}." if days < 1 else late
+    return "promised, not yet due", due if now <= by else f"It was due at {at}, and counts as broken only a minute later.", "", {}
+
+
+def fault_of(said, record):
+    """The member that the batch in the ledger has otherwise; empty where none, None where it is another batch."""
+    if record.get("id") != said["batchId"] or (record.get("status") == "rejected" and "idempotencyKey" in said):
+        return None  # The id of a key comes again after it was rejected.
+    offsets = said.get("offsets") and {name: Number(int(float(one))) for name, one in said["offsets"].items()}
+    says = {**said, "offsets": offsets}
+    others = [name for name in EVERY_FACT[2:] if written(record.get(name)) != written(says[name])]
+    return others[0] if others else ""
+
+
+# Reports: the same words in the same order from every program that judges.
+
+CODES = {"verified": 0, "included": 0, "signed": 0, "promised, not yet due": 0, "no evidence": 5, "altered": 10}
+CODES.update({"impossible": 11, "promise broken": 12, "witness quorum not met": 13, "not judged": 14})
+TITLES = {"about": "What it is about", "rows": "Rows", "signed": "Who signed", "when": "When", "checked": "Checked"}
+TITLES.update(left="Not checked", remarks="Remarks", hashes="Hashes")
+NAMES = {"proof": "a proof of a ledger", "head": "a signed head of a ledger", "statement": "a statement of a node about itself"}
+NAMES.update({"refusal": "a signed refusal of a batch", "receipt": "a signed receipt of a batch", "too large": "JSON about a ledger"})
+NAMES["broken promise"] = "a receipt with what shows that its promise was broken"
+ONLY_STORED = "That what was recorded is true: a proof binds what was stored, not what happened."
+NO_TIME = ("", "No time is shown by anybody but the signer.")
+IS_GOOD = "The signature is good, by the strictest rule."
+HEAD_IS_GOOD = "The head is signed by the ledger, with the key that the policy has for it."
+WHOSE = "Whose key it is: anyone can make one. Compare it with one that the signer has told you by another way."
+NOT_JUDGED, NO_QUORUM = "Not judged: whom to trust is yours to say", "Witness quorum not met"
+BROUGHT = "a transport of texts put that there. It was judged without."
+
+
+class Report:
+    """What is said of a file. Each part of it is a list of sentences, or of pairs of a name and a text; rows are (columns, rows, total)."""
+
+    def __init__(self, what, verdict, headline, why=(), **parts):
+        self.what, self.verdict, self.headline, self.why, self.parts = what, verdict, headline, why, parts
+        self.code = CODES[verdict]
+
+    def lines(self, name=None, verbose=False):
+        mark = "✓" if self.code == 0 else "✗" if self.code in (10, 12) else "?"
+        lines = [f"{mark} {self.headline}", f"  {name}: {self.what}" if name else f"  {self.what}"]
+        lines += [f"  {sentence}" for sentence in self.why]
+        for part, title in TITLES.items():
+            told = self.parts.get(part)
+            if told and (verbose or part != "hashes"):
+                lines += ["", *(table_of(*told) if part == "rows" else section_of(title, told))]
+        return [clean(line) for line in lines]
+
+
+def section_of(title, told):
+    if is_text(told[0]):
+        return [title, *(f"  - {sentence}" for sentence in told)]
+    width, line_end = max(len(name) for name, _ in told), re.compile("\r?\n")
+    return [title, *(f"  {name.ljust(width)}  {line_end.sub(' ', text)}" if name else f"  {text}" for name, text in told)]
+
+
+def table_of(columns, rows, total):
+    title = f"Rows ({total})" if len(rows) == total else f"Rows (the first {len(rows)} of {total})"
+    cells = [[re.sub("[\r\n\t]+", " ", cell) for cell in row] for row in [*([columns] if columns else []), *rows]]
+    cells = [[cell if len(cell) <= 40 else f"{cell[:39]}…" for cell in row] for row in cells]
+    filled = [row[: len(cells[0])] + [""] * (len(cells[0]) - len(row)) for row in cells]
+    widths = [max(map(len, column)) for column in zip(*filled)]
+    fits_in = sum(1 for at in range(len(widths)) if at == 0 or 2 + sum(widths[: at + 1]) + 2 * (at + 1) <= 100)
+    lines = ["  " + "  ".join(cell.ljust(width) for cell, width in zip(row[:fits_in], widths)) for row in filled]
+    more = [f"  … and {len(widths) - fits_in} more columns"] if fits_in < len(widths) else []
+    return [title, *(re.sub(r"[\s\ufeff]+\Z", "", line) for line in lines), *more]
+
+
+def sentence(text):
+    return f"{text[:1].upper()}{text[1:]}{'' if text[-1:] in '.?!' else '.'}"
+
+
+def altered(what, *why):
+    """Of what is not as it was signed nothing is shown."""
+    hidden = "Its content is not shown here, because nobody vouches for it."
+    return Report(what, "altered", "Do not trust this file", [*why, hidden])
+
+
+def policy_advice(why, origin):
+    host = origin.split("/")[0]
+    at = "the node that the file comes from has it at /ledger/policy" if host.endswith(".invalid") else f"https://{host}/ledger/policy"
+    form = 'A policy is two lines: "log" names the key of the ledger, "quorum" how many witnesses must have signed.'
+    theirs = "That is the word of the node about itself: compare it with what its witnesses, its operator or an earlier reader have."
+    return [sentence(why), f"{form} Of the node itself: {at}.", f"{theirs} Then check again with it."]
+
+
+def witnesses_of(head):
+    """Who has signed a head, and when."""
+    seen = head["seen"].items()
+    return [(f"witness {name}", utc(at) if at <= 253402300799 else f"{at} seconds after 1970") for name, at in seen]
+
+
+def utc(seconds):
+    return (datetime.datetime(1970, 1, 1) + datetime.timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%S.000Z")
+
+
+def word_of(quorum):
+    return "as its witnesses saw it" if quorum == "met" else "by the word of its node alone"
+
+
+def unchanged(trust):
+    return f"Unchanged since it was signed{' by the key that you named' if trust['signer'] else ''}"
+
+
+def head_verdict(head, trust, good, few):
+    """Verdict, headline, and why, of what hangs on a head."""
+    lack = lack_of(head["origin"], trust["policy"])
+    if lack:
+        return "not judged", NOT_JUDGED, policy_advice(lack, head["origin"])
+    if head["quorum"] == "not met":
+        return "witness quorum not met", NO_QUORUM, [sentence(few)]
+    return good[0], f"{good[1]}, {word_of(head['quorum'])}", []
+
+
+def proof_report(said, trust):
+    head, kind, record = said["head"], said["kind"], said.get("record") or {}
+    must(trust["signer"] in (None, said.get("signer", trust["signer"])), "it is signed by another than the key that you named")
+    count, judged = len(head["seen"]), not said["lack"]
+    few = f"{'1 witness has' if count == 1 else f'{count} witnesses have'} signed the head, fewer than the policy asks for"
+    verdict = head_verdict(head, trust, ("included", "Included in the ledger"), few)
+    about, signed, when, hashes, rows = [], [], [], [], None
+    if kind == "statement":
+        stated = said["statement"]
+        signed, when = [("node", stated["node"])], [("stated", stated["time"])]
+        about = [*signed, *((f"{one['why']} at {one['at']}", one["node"]) for one in stated["retired"])]
+    else:
+        about = [("dataset", said["dataset"]), ("block", f"{said['sequence']} of its chain")]
+        hashes = [("block", said["block"])] if kind == "block" else []
+    if kind == "batch":
+        offsets = record.get("offsets")
+        about += [(name, shown(record[of])) for name, of in (("batch", "status"), ("error", "error")) if of in record]
+        if is_object(offsets) and {"start", "end"} <= offsets.keys():
+            about.append(("rows", f"offsets {shown(offsets['start'])} to {shown(offsets['end'])}"))
+        hashes = [(name, shown(record[of])) for name, of in (("body", "bodyHash"), ("batch", "id")) if of in record]
+    if kind == "row":
+        rows = [clean(name) for name in record], [[shown(value) for value in record.values()]], 1
+    about += [("place", f"{said['place'] + 1} of {said['count']} in its block")] if "count" in said else []
+    stamp = "The time stamp: proofstream verify FILE --tsa-ca CA.pem, with the certificate of its authority."
+    when += [*witnesses_of(head), *([("time stamp", "there, and not checked")] if said["stamp"] else [])]
+    entry = "The statement is that of the entry, and signed by its node." if kind == "statement" else f"The {kind} is that of the entry."
+    left = [] if judged else ["Whether the ledger has signed the head, and which witnesses have."]
+    return Report(
+        f"a proof that a ledger has a {kind}",
+        *verdict,
+        about=[*about, ("entry", f"{said['index']} of {head['size']} of {head['origin']}")],
+        rows=rows,
+        signed=[*signed, ("ledger", f"{head['origin']}, {'a key of the policy' if judged else 'it says; nobody has looked'}")],
+        when=[*when, *([] if head["seen"] else [NO_TIME])],
+        checked=["Its hashes lead from the entry to the root of the head.", entry, *([HEAD_IS_GOOD] if judged else [])],
+        left=[*left, *([stamp] if said["stamp"] else []), ONLY_STORED],
+        hashes=[*hashes, ("root of the ledger", base64.b64encode(head["root"]).decode())],
+    )
+
+
+def head_report(head, trust):
+    judged, origin = not lack_of(head["origin"], trust["policy"]), head["origin"]
+    few = "fewer witnesses have signed the head than the policy asks for"
+    return Report(
+        NAMES["head"],
+        *head_verdict(head, trust, ("signed", "A head that is signed"), few),
+        about=[("ledger", origin), ("entries", str(head["size"]))],
+        signed=[("ledger", f"{origin}, a key of the policy")] if judged else [],
+        when=witnesses_of(head) or [NO_TIME],
+        checked=[HEAD_IS_GOOD] if judged else [],
+        left=[
+            *([] if judged else ["Whether the ledger has signed it, and which witnesses have."]),
+            "What its entries say: the ledger itself has them.",
+        ],
+        hashes=[("root", base64.b64encode(head["root"]).decode())],
+    )
+
+
+def demand_signer(said, trust):
+    must(trust["signer"] in (None, said["signer"]), f"it is of {said['signer']}, not of {trust['signer']}")
+    return said
+
+
+def signer_lines(said, trust, facts):
+    """Who signed, what binds the key, and since when it signs nothing; and what is open of that."""
+    bound, retired = facts.get("bound"), facts.get("retired")
+    whose = "the key that you named" if trust["signer"] else "not identified: no key was named to compare it with"
+    if bound:
+        whose = f"entry {bound['index']} of {bound['head']['origin']} names it as the node"
+    gone_at = [("leaked" if retired["why"] == "leaked" else "changed", f"at {retired['at']}")] if retired else []
+    return [("key", said["signer"]), ("whose", whose), *gone_at], [] if bound or trust["signer"] else [WHOSE]
+
+
+def statement_report(said, trust):
+    signed, left = signer_lines(said, trust, {})
+    former = (("former key", f"{one['node']}, {one['why']} at {one['at']}") for one in said["retired"])
+    return Report(
+        NAMES["statement"],
+        "signed",
+        unchanged(trust),
+        about=[("ledger", said["ledger"]["origin"]), *former],
+        signed=signed,
+        when=[("signed", said["time"]), NO_TIME],
+        checked=[IS_GOOD],
+        left=[*left, "Whether it is an entry of that ledger: the proof of it says so."],
+    )
+
+
+def refusal_report(document, beside, trust):
+    said = {**document, "signer": signer_of("proofstream/refusal/1", document)}
+    dataset = document["dataset"].get("id") if is_object(document.get("dataset")) else document.get("dataset")
+    must(fits(document, REFUSAL) and is_text(dataset), "it has other members than a refusal")
+    verdict, why, _, facts = judge_signed(demand_signer(said, trust), beside, trust)
+    signed, left = signer_lines(said, trust, facts)
+    return Report(
+        NAMES["refusal"],
+        verdict,
+        "Signed, and not judged" if why else unchanged(trust),
+        [sentence(why)] if why else [],
+        about=[("dataset", dataset), ("refused as", said["kind"])],
+        signed=signed,
+        when=[("signed", said["time"]), NO_TIME],
+        checked=[IS_GOOD],
+        left=[*left, "What the batch was: whoever has it compares its hash."],
+        hashes=[("body", said["bodyHash"])],
+    )
+
+
+def receipt_report(kind, said, beside, trust):
+    promise, block, offsets = (said.get(name) for name in ("promise", "block", "offsets"))
+    verdict, why, missing, facts = (judge_promise if promise else judge_signed)(said, beside, trust)
+    signed, left = signer_lines(said, trust, facts)
+    head, shows, did, alias = facts.get("head"), facts.get("shown"), said["dataset"]["id"], said["dataset"].get("alias")
+    about = [("dataset", f"{alias} ({did})" if is_text(alias) else did), ("batch", said["status"])]
+    about += [("block", f"{int(float(block['sequence']))} of its chain")] if block else []
+    about += [("rows", "offsets {} to {}".format(*(int(float(offsets[one])) for one in ("start", "end"))))] if offsets else []
+    about += [("promise", f"the block is an entry of {promise['ledger']}")] if promise else []
+    checked = [f"The promised block is entry {facts['index']} of {head['size']} of the ledger."] if head else []
+    checked += [f"The ledger shows: {', '.join(shows)}."] if shows else []
+    word = "Which body, status and offsets: that is the word of the signer. The proof of the batch shows it."
+    return Report(
+        NAMES[kind],
+        verdict,
+        *receipt_words(said, (verdict, why, missing), trust),
+        about=about,
+        signed=signed,
+        when=[
+            ("signed", said["time"]),
+            *([("promised by", in_millis(promise["by"]))] if promise else []),
+            *(witnesses_of(head) if head and head["seen"] else [NO_TIME]),
+        ],
+        checked=[IS_GOOD, *checked],
+        left=[*left, *([word] if shows and len(shows) == 2 else []), ONLY_STORED],
+        hashes=[("body", said["bodyHash"]), *([("block", block["hash"])] if block else []), ("receipt", said["receiptId"])],
+    )
+
+
+def receipt_words(said, judged, trust):
+    """Headline, and why."""
+    verdict, why, missing = judged
+    headlines = {"included": "The promise was kept", "signed": unchanged(trust), "promise broken": "The promise was broken"}
+    headlines.update({"promised, not yet due": "Promised, not yet due", "witness quorum not met": NO_QUORUM})
+    if missing == "policy":
+        return NOT_JUDGED, policy_advice(why, said["promise"]["ledger"])
+    if missing == "ledger":
+        host, path = said["promise"]["ledger"].split("/")[0], f"/receipts/{said['receiptId']}/proof"
+        ask_at = f"the node that gave it: GET {path}" if host.endswith(".invalid") else f"https://{host}{path}"
+        settles = f"The proof of its batch settles it, checked together with this file: {ask_at}"
+        return "Not judged: the promise is due, and nothing here shows whether it was kept", [sentence(why), settles]
+    return headlines.get(verdict, "Signed, and not judged"), [sentence(why)] if why else []
+
+
+def broken_report(document, beside, trust):
+    """The receipt in it is judged by what is in it, too: the entry in the promised place, and proofs."""
+    must(fits(document, BROKEN), "it has other members than a broken promise")
+    said = demand_signer(open_receipt(document["receipt"]), trust)
+    must("promise" in said, "it has a receipt without a promise")
+    files, places, policy = [canonical(one) for one in document["proofs"]], [], trust["policy"]
+    for file in files:
+        try:
+            open_proof(file, policy)
+        except Unknown:
+            pass  # It shows nothing.
+    found, note, ledger = document.get("found"), document.get("head"), said["promise"]["ledger"]
+    must(note is not None or found is None, "it has an entry without a head")
+    head = open_head(note.encode(), policy) if note is not None else {"origin": ledger}
+    must(head["origin"] == ledger, "it has a head of another ledger")
+    if found:
+        entry, index = from_base64(found["entry"]), int(float(found["index"]))
+        at_place = root_from(entry, index, head["size"], hashes_of(found["hashes"])) == head["root"]
+        must(at_place and len(entry) == 137 and entry[:41] == said["entry"][:41], "it has an entry that is not at its place")
+        place = {"kind": "entry", "head": head, "index": index, "entry": entry}
+        places = [] if lack_of(ledger, policy) else [place]
+    own = beside_of(files, policy)
+    return receipt_report("broken promise", said, (own[0] + beside[0], places + own[1] + beside[1]), trust)
+
+
+# Answers (docs/spec/proof.md), and files that are none of these.
+
+MEANINGS = {
+    "json": ("no evidence", "A saved answer is what a node sent, kept as it came: one JSON object."),
+    "members": (
+        "no evidence",
+        "A saved answer has input, subQueries, commitment and proof, and mostly output, and nothing else.",
+    ),
+    "type": ("impossible", "There is no evidence against it, but this program cannot check this type of proof."),
+    "input": ("altered", "The query, its parameters or the named blocks are not those that were signed."),
+    "subQueries": ("altered", "The answers that this one is based on are not those that were signed."),
+    "signature": ("altered", "The key that the file names did not sign this."),
+    "output": (
+        "altered",
+        "The rows are not those that were signed. They were changed, or reprinted by a program that writes numbers differently.",
+    ),
+    "signer": ("altered", "Hashes and signature are good, but the key is not the one that you named."),
+}
+COMMITMENT = {"inputHash": is_text, "outputHash": is_text, "subQueriesHash": is_text}
+ANSWER = {"input": is_object, "output?": is_object, "subQueries": [is_object], "commitment": COMMITMENT, "ledger?": anything}
+ANSWER["proof"] = {**SIGNATURE, "type": is_text}
+NEEDED = {"input", "subQueries", "commitment", "proof"}
+
+
+class Failed(Exception):
+    """An answer does not stand: one of MEANINGS."""
+
+
+def check_answer(data, signer=None):
+    """The members of an answer that stands, with numbers as they are written."""
     try:
-        return ("included", *check_proof(data, policy))
-    except Unjudged as why:
-        return (*why.args, [])
+        names, values = outline(data.decode("utf-8"), 128) if len(data) <= 314572800 else (set(), MOST)
+        # Of what is no answer not many values are made: they take many times its bytes.
+        answer = parse(data, 128) if names >= NEEDED or values <= 1000000 else None
+    except ValueError as why:
+        raise Failed("json", str(why)) from why
+    try:
+        hashes, key, signature = parts_of(answer)
+    except (ValueError, RecursionError) as why:
+        raise Failed("members", str(why)) from why
+    proof = answer["proof"]
+    expect(proof["type"] == SIGNATURE["type"], "type")
+    expect(sha3(answer["input"]) == hashes["inputHash"], "input")
+    expect(sha3(answer["subQueries"]) == hashes["subQueriesHash"], "subQueries")
+    signed = canonical({name: "f1620" + digest.hex() for name, digest in hashes.items()})
+    expect(verify(key, signed, signature), "signature")
+    expect("output" not in answer or sha3(answer["output"]) == hashes["outputHash"], "output")
+    expect(signer in (None, proof["verificationMethod"]), "signer", f"It is signed by {proof['verificationMethod']}")
+    return answer
+
+
+def expect(holds, kind, why=""):
+    if not holds:
+        raise Failed(kind, why)
+
+
+def parts_of(answer):
+    """The hashes, the key and the signature of an answer of the right form, also of those that it rests on. ValueError."""
+    if not fits(answer, ANSWER):
+        raise ValueError("it has other members than an answer with a proof")
+    for one in answer["subQueries"]:
+        parts_of(one)
+    hashes = {name: multibase(text, 34) for name, text in answer["commitment"].items()}
+    if any(data[:2] != b"\x16\x20" for data in hashes.values()):
+        raise ValueError("it has a hash that is none of SHA3-256")
+    hashes = {name: data[2:] for name, data in hashes.items()}
+    return hashes, key_of(answer["proof"]["verificationMethod"]), multibase(answer["proof"]["proofValue"], 64)
+
+
+def sha3(value):
+    return hashlib.sha3_256(canonical(value)).digest()
+
+
+def rows_of(output):
+    """Names of columns, and the rows as lists, of any layout; None where it is no list of rows."""
+    data = output.get("data") if is_object(output) else None
+    if is_object(data):
+        columns = [values if isinstance(values, list) else [] for values in data.values()]
+        if columns and not isinstance(next(iter(data.values())), list):
+            return None
+        at_row = range(len(columns[0]) if columns else 0)
+        return list(data), [[column[at] if at < len(column) else None for column in columns] for at in at_row]
+    if not isinstance(data, list):
+        return None
+    if data and is_object(data[0]):
+        return list(data[0]), [[row.get(name) for name in data[0]] if is_object(row) else [None] * len(data[0]) for row in data]
+    fields = output["schema"].get("fields") if is_object(output.get("schema")) else None
+    names = [shown(one.get("name")) if is_object(one) else "" for one in fields] if isinstance(fields, list) else []
+    return names, [row if isinstance(row, list) else [row] for row in data]
+
+
+def extent(asked, output, count):
+    """How many rows, and whether that is all. Nodes that name the version of their engine say when rows were left out."""
+    numbers = {name: int(float(asked[name])) for name in ("skip", "limit") if is_natural(asked.get(name))}
+    skipped = f" after the first {numbers['skip']}" if numbers.get("skip") else ""
+    rows, dialect = f"{count} row{'' if count == 1 else 's'}{skipped}", text_at(asked, "queryDialect") or ""
+    if output.get("truncated") is True:
+        return f"{rows}, cut by limit {numbers.get('limit', count)}"
+    is_ours = re.fullmatch(r"SqlDuckDb/[0-9]+\.[0-9]+\.[0-9]+-[0-9]{1,9}", dialect)
+    if is_ours or count < numbers.get("limit", 0):
+        return f"{rows}, none left out"
+    return f"{rows}; whether more were left out is not said"
+
+
+def text_at(value, name):
+    return value[name] if is_text(value.get(name)) else None
+
+
+def answer_report(answer, signer):
+    asked, output, did = answer["input"], answer.get("output"), answer["proof"]["verificationMethod"]
+    datasets = asked.get("datasets") if isinstance(asked.get("datasets"), list) else []
+    datasets = [one for one in datasets if is_object(one) and text_at(one, "id") is not None]
+    names = [one["id"] if text_at(one, "alias") is None else one["alias"] for one in datasets]
+    query, dialect, found = text_at(asked, "query"), text_at(asked, "queryDialect"), rows_of(output)
+    about = [("question", "The file does not say." if query is None else query)]
+    about += [("parameters", as_json(asked["parameters"]))] if "parameters" in asked else []
+    about += [] if dialect is None else [("language", dialect)]
+    about += [("dataset", one["id"] if one["id"] == name else f"{name} ({one['id']})") for one, name in zip(datasets, names)]
+    about += [] if datasets else [("dataset", "none is named")]
+    absent = "not in this file; what was signed is the hash of its rows"
+    about += [("answer", absent if found is None else extent(asked, output, len(found[1])))]
+    holds = "these very blocks; whether it is exact for other blocks with the same rows is for a node to say"
+    about += [("holds for", holds)] if datasets else []
+    times_of = [(text_at(one, "blockHash"), text_at(one, "blockTime")) for one in datasets]
+    made = ["up to which block is not said" if block is None else time_of or "not in the file" for block, time_of in times_of]
+    rows = found and (list(map(clean, found[0])), [list(map(shown, row)) for row in found[1][:20]], len(found[1]))
+    again = "That these rows follow from those blocks: a node that holds them must run the question again."
+    return Report(
+        "a saved answer",
+        "verified",
+        unchanged({"signer": signer}),
+        about=about,
+        rows=rows if rows and rows[1] else None,
+        signed=[("key", did), ("whose", "the key that you named" if signer else "not identified: no key was named to compare it with")],
+        when=[*((f"block of {name} made", text) for name, text in zip(names, made)), NO_TIME],
+        checked=[
+            "The query, its parameters and the named blocks are those that were signed.",
+            *([] if output is None else ["The rows are those that were signed, to the last digit."]),
+            IS_GOOD,
+            *(["The key is the one that you named."] if signer else []),
+        ],
+        left=[
+            again,
+            *(["The rows: they are not in this file."] if found is None else []),
+            *([] if signer else [WHOSE]),
+            ONLY_STORED,
+        ],
+        hashes=[
+            *((f"block of {name}", block) for name, (block, _) in zip(names, times_of) if block is not None),
+            *zip(("question", "rows", "sub-queries"), (normal(answer["commitment"][name]) for name in COMMITMENT)),
+        ],
+    )
+
+
+def normal(digest):
+    return f"f{multibase(digest, 34).hex()}"
+
+
+def failed_report(failed):
+    kind, why = failed.args
+    (verdict, means), why = MEANINGS[kind], [sentence(why)] if why else []
+    if verdict == "altered":
+        return altered("a saved answer", means, *why)
+    what = "a saved answer" if verdict == "impossible" else "no evidence that is known here"
+    return Report(what, verdict, "Cannot be judged here", [means, *why])
+
+
+SPACE = r"[\t\n\v\f\r \xa0]*"
+ASK_FOR = "A signed answer comes with: proofstream query … --proof FILE."
+POLICY_SAYS = "It says whom to trust, and is no evidence itself. Give it with the files that it is to judge:"
+OTHERS = (  # How a file begins that nobody signed, what it is, and what takes it.
+    ("PAR1", "a Parquet file: rows without a proof", f"{ASK_FOR} A bundle has blocks, rows and proof in one file."),
+    ("ARROW1", "an Arrow file: rows without a proof", ASK_FOR),
+    ("\x1f\x8b", "compressed by gzip", "Unpack it, and check what is in it."),
+    ("\x28\xb5\x2f\xfd".replace("(", r"\("), "compressed by zstd", "Unpack it, and check what is in it."),
+    ("PK", "a zip archive or an office document", "Unpack it, and check the files in it."),
+    ("%PDF", "a PDF document", "A printed answer proves nothing. Ask for the file that was checked."),
+    ("\x89PNG", "a picture", "A picture of an answer proves nothing. Ask for the file that was checked."),
+    (
+        r"(?:#[^\n]*\n|[\t\v\f\r \xa0]*\n)*(?:log|witness|group|quorum)[\t ]",
+        "a policy: which ledgers and witnesses count",
+        f"{POLICY_SAYS} proofstream verify FILE --policy THIS.",
+    ),
+    (
+        "-----BEGIN CERTIFICATE-----",
+        "a certificate",
+        "It goes with a proof that has a time stamp: proofstream verify PROOF --tsa-ca THIS.",
+    ),
+    (
+        "-----BEGIN [A-Z ]*PRIVATE KEY-----",
+        "a private key",
+        "Give it to nobody. Whoever has it can sign in the name of its node.",
+    ),
+    (r"PRIVATE\+KEY\+", "a private key", "Give it to nobody. Whoever has it can sign in the name of its ledger."),
+    (
+        rf"did:key:z6Mk\w+{SPACE}\Z",
+        "the name of a key",
+        "It says who must have signed: proofstream verify FILE --signer did:key:….",
+    ),
+    (
+        rf'{SPACE}\{{{SPACE}"@context"[\s\S]*did',
+        "the document of a node with its keys",
+        "It says which keys are of that address. Compare them with the signer of a file.",
+    ),
+    (
+        f"{SPACE}<",
+        "a page in HTML or XML",
+        "Evidence is JSON, a .tlog-proof or a .tar. Was an error page saved in its place?",
+    ),
+)
+
+
+def other_report(data):
+    """What a file is that nobody signed; None where nothing tells."""
+    if not data:
+        return Report("empty", "no evidence", "No evidence", ["It has no byte. Was it saved whole?"])
+    if data.startswith(b"manifest.json\0"):
+        how = "This program reads no bundles: proofstream verify --bundle FILE, or python -m proofstream FILE."
+        return Report("a bundle", "impossible", "Cannot be judged here", [how])
+    start = text_form(data[:4096])[0][:4096].decode("latin-1")
+    for begin, what, how in OTHERS:
+        if re.match(begin, start, re.ASCII):
+            return Report(what, "no evidence", "No evidence", [how])
+    return None
+
+
+# Files of any kind, judged by what is in them, by what lies beside them, and by whom the reader trusts.
+
+
+def kind_of(file):
+    """The kind of a file, and what is signed of it; `answer` also stands for all that is unknown."""
+    data = text_form(file)[0]
+    start = data[:200].decode("latin-1").lstrip("\t\n\v\f\r \xa0")
+    try:
+        if start.startswith("c2sp.org/tlog-proof@"):
+            return "proof", None
+        if not start.startswith("{"):
+            return "head" if len(data) <= 131072 and "\n\n\u2014 " in data.decode("utf-8") else "answer", None
+        if re.match(r'\{[\s\xa0]*"(commitment|input|output|subQueries)"', start, re.ASCII) or len(data) > 314572800:
+            return "answer", None
+        names, values = outline(data.decode("utf-8"))
+        if names.isdisjoint({"type", "evidence", "entry", "receiptId", "refusal", "bodyHash"}):
+            return "answer", None
+        for count, most, unit in ((len(data), 67108864, "bytes"), (values, 10000000, "values")):
+            if count > most:
+                return "too large", f"it has more than {most} {unit}"
+        return kind_of_json(parse(data))
+    except ValueError:
+        return "answer", None
+
+
+def kind_of_json(document):
+    if is_object(document.get("evidence")):
+        return kind_of_json(document["evidence"])
+    for kind in ("broken-promise", "statement"):
+        if document.get("type") == f"proofstream/{kind}/1":
+            return kind.replace("-", " "), document
+    if {"entry", "ledger"} <= document.keys():
+        return "proof", None
+    if "receiptId" in document and "commitment" not in document:
+        return "receipt", document
+    refusal = document["refusal"] if is_object(document.get("refusal")) else document
+    is_refusal = {"bodyHash", "kind", "proof"} <= refusal.keys() and "commitment" not in document
+    return ("refusal", refusal) if is_refusal else ("answer", None)
+
+
+def judge(data, known, beside, trust):
+    (kind, document), (text, changes) = known, text_form(data)
+    try:
+        if kind == "answer":
+            return answer_report(check_answer(data, trust["signer"]), trust["signer"])
+        if kind == "too large":
+            raise Unknown(document)
+        if kind == "proof":
+            report = proof_report(open_proof(data, trust["policy"]), trust)
+        elif kind == "head":
+            report = head_report(open_head(text, trust["policy"]), trust)
+        elif kind == "statement":
+            report = statement_report(demand_signer(open_statement(text.rstrip(bytes(range(33)))), trust), trust)
+        elif kind == "refusal":
+            report = refusal_report(document, beside, trust)
+        elif kind == "broken promise":
+            report = broken_report(document, beside, trust)
+        elif "proof" not in document:
+            raise Unknown("it is not signed: GET /receipts/{id}?include=signature gives it signed")
+        else:
+            report = receipt_report(kind, demand_signer(open_receipt(document), trust), beside, trust)
+    except Failed as failed:
+        other = other_report(data) if MEANINGS[failed.args[0]][0] == "no evidence" else None
+        return other or failed_report(failed)
+    except Unknown as why:
+        report = Report(NAMES[kind], "impossible", "Cannot be judged here", [sentence(str(why))])
     except (Forged, ValueError, ArithmeticError, RecursionError) as why:
-        return "altered", str(why), []
+        report = altered(NAMES[kind], "It is not what was signed, or it contradicts itself.", sentence(str(why)))
+    report.parts["remarks"] = [f"The file has {', '.join(changes)}: {BROUGHT}"] if changes else []
+    return report
 
 
-def prove(proof_file, policy_file):
-    try:
-        with open(policy_file, "rb") as policy, open(proof_file, "rb") as file:
-            verdict, what, lines = judge(file.read(300000), read_policy(policy.read(300000)))
-    except (OSError, ValueError) as error:
-        print(f"This cannot be judged: {error}", file=sys.stderr)
-        sys.exit(2)
-    if verdict == "included":
-        print(what)
-    for line in lines or [f"{verdict}: {what}." + " Do not trust this proof." * (verdict == "altered")]:
-        print(line, file=sys.stderr)
-    sys.exit(CODES[verdict])
+def reports(files, policy=None, signer=None, now=None):
+    """A report of each of the files, which are bytes. `now`: milliseconds since 1970."""
+    trust = {"policy": policy, "signer": signer, "now": int(time.time() * 1000) if now is None else now}
+    known = [kind_of(data) for data in files]
+    beside = beside_of([data for data, (kind, _) in zip(files, known) if kind == "proof"], policy)
+    return [judge(data, one, beside, trust) for data, one in zip(files, known)]
+
+
+# Asking a node.
 
 
 def post(url, text, token):
     headers = {"Content-Type": "application/json", **({"Authorization": f"Bearer {token}"} if token else {})}
-    with urllib.request.urlopen(urllib.request.Request(url, text.encode("ascii"), headers)) as answer:
-        return answer.read().decode("utf-8")
+    with urllib.request.urlopen(urllib.request.Request(url, text, headers)) as answer:
+        return answer.read()
 
 
 def ask(server, sql, token, parameters):
     asked = {"query": sql, "include": ["Proof"], **({"parameters": parameters} if parameters else {})}
-    return post(f"{server}/query", json.dumps(asked), token)
+    return post(f"{server}/query", json.dumps(asked).encode(), token)
 
 
-def run_again(server, text, token):
+def run_again(server, answer, token):
     """What the server says of the answer, line by line. Raises Forged where it got another one."""
     try:
-        return json.loads(post(f"{server}/verify", text, token))["explanation"]
+        return json.loads(post(f"{server}/verify", answer, token))["explanation"]
     except urllib.error.HTTPError as error:
         told = json.load(error)
-        if told.get("error", {}).get("kind", "").startswith("VerificationFailed::OutputMismatch"):
-            raise Forged(told["message"]) from error
+        must(not told.get("error", {}).get("kind", "").startswith("VerificationFailed::OutputMismatch"), told.get("message"))
         raise ValueError(f"the server could not run it again: {told.get('message')}") from error
 
 
-def main():
-    options = argparse.ArgumentParser()
-    options.add_argument("query", nargs="?")
-    options.add_argument("--server", default=os.environ.get("PROOFSTREAM_SERVER", "http://localhost:8080"))
-    options.add_argument("--token")
-    options.add_argument("--param", metavar="NAME=TEXT", action="append", default=[])
-    for name, what in {"save": "FILE", "check": "FILE", "signer": "DID", "proof": "FILE", "policy": "FILE"}.items():
-        options.add_argument(f"--{name}", metavar=what)
-    options.add_argument("--again", action="store_true")
-    given = options.parse_args()
-    if not all("=" in param for param in given.param):
-        options.error("a parameter is NAME=TEXT")
-    if (given.proof is None) != (given.policy is None):
-        options.error("--proof and --policy go together")
-    if given.proof is not None:
-        return prove(given.proof, given.policy)
+def read(path):
     try:
-        if given.check is not None:
-            with open(given.check, encoding="utf-8") as file:
-                received = file.read()
-            text = as_sent(received)
-        elif given.query is None:
-            options.error("give a query, or --check FILE")
-        else:
-            parameters = dict(param.split("=", 1) for param in given.param)
-            received = text = ask(given.server, given.query, given.token, parameters)
-        if given.save is not None:
-            with open(given.save, "w", encoding="ascii") as file:
-                file.write(text)
-        asked, output, did = check(text, given.signer)
-        found = run_again(given.server, text, given.token) if given.again else None
-    except Forged as why:
-        hint = "" if text == received.strip() else " It was reformatted since it was saved: keep it as received."
-        sys.exit(f"Do not trust this answer: {why}.{hint}")
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError as error:
+        end(3, f"{path} cannot be read: {error.strerror}.")
+
+
+def end(code, why):
+    print(why, file=sys.stderr)
+    sys.exit(code)
+
+
+def options():
+    form = argparse.RawDescriptionHelpFormatter
+    told = argparse.ArgumentParser(description=__doc__, formatter_class=form)
+    server = os.environ.get("PROOFSTREAM_SERVER", "http://localhost:8080")
+    told.add_argument("query", nargs="?", help="a statement in SQL, which the node answers; its rows are printed, tabs between values")
+    told.add_argument("--server", default=server, help="address of the node that is asked; else PROOFSTREAM_SERVER, else %(default)s")
+    told.add_argument("--token", help="token for what is not public")
+    told.add_argument("--param", metavar="NAME=TEXT", action="append", default=[], help="a value for $NAME in the statement")
+    told.add_argument("--save", metavar="FILE", help="saves the answer as it was received")
+    told.add_argument("--check", "--proof", metavar="FILE", nargs="+", help="judges files of evidence, and asks nobody")
+    told.add_argument("--policy", metavar="FILE", help="which ledgers and witnesses count: from somebody whom you trust")
+    told.add_argument("--signer", metavar="DID", help="the did:key that must have signed an answer, a receipt, a refusal or a statement")
+    told.add_argument("--verbose", action="store_true", help="hashes, too")
+    told.add_argument("--again", action="store_true", help="has the server run the question of an answer again, and prints what it found")
+    given = told.parse_args()
+    if not all("=" in param for param in given.param):
+        told.error("a parameter is NAME=TEXT")
+    if (given.query is None) == (given.check is None):
+        told.error("give a query, or --check FILE…")
+    return given
+
+
+def main():
+    given = options()
+    try:
+        policy = None if given.policy is None else read_policy(read(given.policy))
+    except ValueError as error:
+        end(5, f"{given.policy} is no policy: {error}.")
+    try:
+        names = given.check or [None]
+        files = [read(name) for name in names] if given.check else [ask_for(given)]
+        found = reports(files, policy, given.signer)
+        answers = [data for data, one in zip(files, found) if one and one.verdict == "verified"]
+        again = [run_again(given.server, data, given.token) for data in answers] if given.again else []
     except urllib.error.HTTPError as error:
-        print(json.load(error).get("message"), file=sys.stderr)
-        sys.exit(2)
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
-        why = "it is no text" if isinstance(error, UnicodeError) else str(error) or type(error).__name__
-        print(f"No answer that could be checked: {why}", file=sys.stderr)
-        sys.exit(2)
-    for row in rows_of(output):
-        print("\t".join(str(value) for value in row))
-    print(f"asked: {json.dumps(asked.get('query'), ensure_ascii=False)}", file=sys.stderr)
-    if "parameters" in asked:
-        print(f"with: {json.dumps(asked['parameters'], ensure_ascii=False)}", file=sys.stderr)
-    for dataset in asked.get("datasets", []):
-        made = f", made {dataset['blockTime']}" if "blockTime" in dataset else ""
-        print(f"of: {dataset.get('alias')} at block {dataset.get('blockHash')}{made}", file=sys.stderr)
-    print(f"answer: {extent(asked, output)}", file=sys.stderr)
-    print(f"checked: hashes and signature are good, signed by {did}", file=sys.stderr)
-    if found is None:
-        print("not checked: that the rows follow from those blocks; --again has the server say", file=sys.stderr)
-    for line in found or []:
+        end(2, json.load(error).get("message"))
+    except Forged as why:
+        end(10, f"Do not trust this answer: {why}")
+    except (OSError, ValueError) as error:
+        end(2, f"No answer: {error}.")
+    told = "\n\n".join("\n".join(one.lines(name, given.verbose)) for name, one in zip(names, found) if one)
+    if given.check is None and answers:
+        for row in rows_of(check_answer(files[0])["output"])[1]:
+            print("\t".join(map(shown, row)))
+    print(told, file=sys.stdout if given.check else sys.stderr)
+    for line in (line for lines in again for line in lines):
         print(f"again: {line['about']}: {json.dumps(line['text'], ensure_ascii=False)}", file=sys.stderr)
+    sys.exit(max(one.code for one in found if one))
+
+
+def ask_for(given):
+    answer = ask(given.server, given.query, given.token, dict(param.split("=", 1) for param in given.param))
+    if given.save is not None:
+        with open(given.save, "wb") as file:
+            file.write(answer)
+    return answer
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
-// The Python client says of every file about a ledger what our library says, and the reader example of every .tlog-proof: of one file
-// of each kind, and of thousands that are changed.
+// The Python client and the reader example say of every file of evidence what our library says, with the same lines: of one file of each
+// kind, and of thousands that are changed.
 
 import { readFileSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
@@ -13,8 +13,10 @@ import { canonicalBytes } from '../../src/libraries/base/json/canonical.ts'
 import { fromPlain, jsonText, parseJson } from '../../src/libraries/base/json/json.ts'
 import type { JsonValue } from '../../src/libraries/base/json/value.ts'
 import { objectOf } from '../../src/cli/json-values.ts'
+import { judgeEvidence } from '../../src/libraries/evidence/judge.ts'
+import { reportLines } from '../../src/libraries/evidence/layout.ts'
+import { verdictCodes } from '../../src/libraries/evidence/report.ts'
 import { witnessedText } from '../../src/libraries/ledger/open-head.ts'
-import { kindOfFile } from '../../src/libraries/ledger/file-kind.ts'
 import { judgeFile } from '../../src/libraries/ledger/judge-file.ts'
 import { besideOf } from '../../src/libraries/ledger/judge-receipt.ts'
 import { parsePolicy, type Policy } from '../../src/libraries/ledger/policy.ts'
@@ -46,7 +48,7 @@ const vectors = (JSON.parse(readFileSync('test/fixtures/ledger/vectors.json', 'u
   },
 )
 
-/** Verdicts of both on cases, a line of JSON each. Checks of signatures are kept: most changes leave the head as it was. */
+/** What both say of cases, a line of JSON each. Checks of signatures are kept: most changes leave the head as it was. */
 const judge = `
 import datetime, functools, json, sys, proofstream
 from proofstream import _ed25519
@@ -55,28 +57,37 @@ import ask
 _ed25519.is_signed = functools.lru_cache(None)(_ed25519.is_signed)
 ask.verify = _ed25519.is_signed # Its own is looked at in test/examples/reader.test.ts.
 begun = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
-def told(case):
-    policy = bytes.fromhex(case['policy']) if 'policy' in case else None
-    beside = map(bytes.fromhex, case['beside'])
-    now = begun + datetime.timedelta(milliseconds=case['now'])
+def told(file, beside, policy, signer, now):
     try:
-        found = proofstream.verify(bytes.fromhex(case['file']), case.get('signer'), policy=policy, beside=beside, now=now)
+        found = proofstream.verify(file, signer, policy=policy, beside=beside, now=now)
     except proofstream.ProofError as error:
         return ['altered'] if error.kind in ('Altered', 'OtherSigner') else ['other']
     except ValueError:
         return ['no policy']
     if isinstance(found, proofstream.Checked): return ['other']
     return [found.kind, found.verdict, found.missing, found.facts]
-def asked(case):
-    try: policy = ask.read_policy(bytes.fromhex(case['policy']))
+def reported(file, beside, policy, signer, now):
+    try: found = proofstream.report([file, *beside], signer=signer, policy=policy, now=now)[0]
     except ValueError: return 'no policy'
-    return ask.judge(bytes.fromhex(case['file']), policy)[0]
+    return [found.code, found.lines(verbose=True)]
+def asked(file, beside, policy, signer, now):
+    try: trusted = None if policy is None else ask.read_policy(policy)
+    except ValueError: return 'no policy'
+    found = ask.reports([file, *beside], trusted, signer, now)[0]
+    return [found.code, found.lines(verbose=True)]
 for line in sys.stdin:
     case = json.loads(line)
-    print(json.dumps([told(case), asked(case) if 'policy' in case else None]))
+    file, beside = bytes.fromhex(case['file']), [bytes.fromhex(one) for one in case['beside']]
+    policy, signer, now = bytes.fromhex(case['policy']) if 'policy' in case else None, case.get('signer'), case['now']
+    at = begun + datetime.timedelta(milliseconds=now)
+    trust = file, beside, policy, signer
+    print(json.dumps([told(*trust, at), reported(*trust, at), asked(*trust, now)]))
 `
 
-async function inPython(cases: readonly Case[]): Promise<(readonly [unknown, unknown])[]> {
+type Said = readonly [told: unknown, reported: Reported, asked: Reported]
+type Reported = 'no policy' | readonly [code: number, lines: readonly string[]]
+
+async function inPython(cases: readonly Case[]): Promise<Said[]> {
   const hex = (bytes: Uint8Array | undefined) => bytes && Buffer.from(bytes).toString('hex')
   const input = cases.map(({ file, beside = [], policy, signer, nowMs = someMs }) =>
     JSON.stringify({ file: hex(file), beside: beside.map(hex), policy: hex(policy), signer, now: nowMs }),
@@ -86,7 +97,7 @@ async function inPython(cases: readonly Case[]): Promise<(readonly [unknown, unk
   return stdout
     .trimEnd()
     .split('\n')
-    .map((line) => JSON.parse(line, printed) as readonly [unknown, unknown])
+    .map((line) => JSON.parse(line, printed) as Said)
 }
 
 const expectations = new WeakMap<Case, unknown[]>()
@@ -117,14 +128,28 @@ function printed(_: string, value: unknown): unknown {
   return { ...value, at: witnessedText({ name: '', at: Number(value.at) }) }
 }
 
-/** What the reader example says: of files other than a .tlog-proof, and of statements in one, that it does not judge them. */
-function inReader({ file, policy }: Case, [kind, verdict = kind]: readonly unknown[], said: unknown): unknown {
-  if (policy === undefined) return null
-  const known = kindOfFile(file)
-  const isText = known.kind === 'proof' && known.document === undefined
-  const extra = /\nextra (.*)/.exec(latin1(file))?.[1] ?? ''
-  if (said === 'impossible' && latin1(Buffer.from(extra, 'base64')).includes('"statement"')) return said
-  return isText || kind === 'no policy' ? verdict : 'impossible'
+/** The report of our library on the first file. */
+function reportedHere({ file, beside = [], policy: text, signer, nowMs = someMs }: Case): Reported {
+  try {
+    const policy = text && parsePolicy(text)
+    const [first] = judgeEvidence([file, ...beside], { policy, signer, nowMs })
+    const { report } = must(first, 'a file with a report')
+    return [verdictCodes[report.verdict], reportLines(report, { verbose: true })]
+  } catch (error) {
+    if (error instanceof DecodeError) return 'no policy'
+    throw error
+  }
+}
+
+/**
+ * Of what is wrong the programs say the same in one sentence, and then each what it has seen. Whether a text is no JSON or no answer
+ * depends on what a program looks at first.
+ */
+function alike(said: Reported): Reported {
+  if (said === 'no policy') return said
+  const [code, lines] = said
+  const same = lines[1] === '  no evidence that is known here' ? 2 : [5, 10, 11].includes(code) ? 3 : lines.length
+  return [code, lines.slice(0, same)]
 }
 
 const latin1 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('latin1')
@@ -135,8 +160,9 @@ async function differing(cases: readonly Case[]): Promise<unknown[]> {
     return [...(await differing(cases.slice(0, atOnce))), ...(await differing(cases.slice(atOnce)))]
   const found = await inPython(cases)
   return cases.flatMap((one, at) => {
-    const library = expected(one)
-    const [ours, theirs] = [[library, inReader(one, library, found[at]?.[1])], found[at]]
+    const report = alike(reportedHere(one))
+    const [told, reported, asked] = must(found[at], 'a line for each case')
+    const [ours, theirs] = [[expected(one), report, report], [told, alike(reported), alike(asked)]]
     const { name, file } = one
     return isDeepStrictEqual(ours, theirs) ? [] : [{ name, file: latin1(file), ours, theirs }]
   })
