@@ -699,12 +699,13 @@ def judge_promise(said, beside, trust):
     lack = lack_of(ledger, trust["policy"])
     if lack:
         return "not judged", lack, "policy", {}
-    by, retired = named_in(line_of(ledger, beside[0], trust["signer"]), said["signer"])
+    became, line = became_of(said, beside[1], trust), line_of(ledger, beside[0], trust["signer"])
+    by, retired = named_in(line, said["signer"])
     facts = {"bound": None if trust["signer"] else by, "retired": retired}
-    became = became_of(said, beside[1], trust)
     verdict, why, missing, found = became
     if not trust["signer"] and by is None:
-        if found.get("shown") == EVERY_FACT:  # All that it says is shown by the ledger: whoever said it.
+        # All that it says is shown by the ledger, whoever said it. A statement that names others is a doubt.
+        if not line and found.get("shown") == EVERY_FACT:
             return became
         why = f"Nothing says that {said['signer']} is the node of {ledger}. Name it, or give the proof of a statement of that ledger."
         return "not judged", why, "signer", facts
@@ -756,18 +757,19 @@ def fault_of(said, record):
 
 CODES = {"verified": 0, "included": 0, "signed": 0, "promised, not yet due": 0, "no evidence": 5, "altered": 10}
 CODES.update({"impossible": 11, "promise broken": 12, "witness quorum not met": 13, "not judged": 14})
-TITLES = {"about": "What it is about", "rows": "Rows", "signed": "Who signed", "when": "When", "checked": "Checked"}
+TITLES = {"rows": "Rows", "about": "What it is about", "signed": "Who signed", "when": "When", "checked": "Checked"}
 TITLES.update(left="Not checked", remarks="Remarks", hashes="Hashes")
 NAMES = {"proof": "a proof of a ledger", "head": "a signed head of a ledger", "statement": "a statement of a node about itself"}
 NAMES.update({"refusal": "a signed refusal of a batch", "receipt": "a signed receipt of a batch", "too large": "JSON about a ledger"})
 NAMES["broken promise"] = "a receipt with what shows that its promise was broken"
 ONLY_STORED = "That what was recorded is true: a proof binds what was stored, not what happened."
 NO_TIME = ("", "No time is shown by anybody but the signer.")
+NO_WITNESS = ("", "No time is shown: no witness has signed, and there is no time stamp.")
+NODE_SAYS = "The name of the dataset and when the block was made: that is the word of the signer."
 IS_GOOD = "The signature is good, by the strictest rule."
 HEAD_IS_GOOD = "The head is signed by the ledger, with the key that the policy has for it."
 WHOSE = "Whose key it is: anyone can make one. Compare it with one that the signer has told you by another way."
 NOT_JUDGED, NO_QUORUM = "Not judged: whom to trust is yours to say", "Witness quorum not met"
-BROUGHT = "a transport of texts put that there. It was judged without."
 
 
 class Report:
@@ -859,7 +861,7 @@ def proof_report(said, trust):
     count, judged = len(head["seen"]), not said["lack"]
     few = f"{'1 witness has' if count == 1 else f'{count} witnesses have'} signed the head, fewer than the policy asks for"
     verdict = head_verdict(head, trust, ("included", "Included in the ledger"), few)
-    about, signed, when, hashes, rows = [], [], [], [], None
+    about, signed, when, hashes, left, rows = [], [], [], [], [], None
     if kind == "statement":
         stated = said["statement"]
         signed, when = [("node", stated["node"])], [("stated", stated["time"])]
@@ -874,19 +876,25 @@ def proof_report(said, trust):
             about.append(("rows", f"offsets {shown(offsets['start'])} to {shown(offsets['end'])}"))
         hashes = [(name, shown(record[of])) for name, of in (("body", "bodyHash"), ("batch", "id")) if of in record]
     if kind == "row":
-        rows = [clean(name) for name in record], [[shown(value) for value in record.values()]], 1
+        names = sorted(record, key=lambda name: name.encode("utf-16-be"))
+        rows = list(map(clean, names)), [[shown(record[name]) for name in names]], 1
+    word = said.get("signed")
+    if word:
+        about[0] = ("dataset", f"{word['dataset']} ({said['dataset']})")
+        signed, left = signer_lines(said, trust, {})
+        left, when = [*left, NODE_SAYS], [("block made", word["blockTime"])]
     about += [("place", f"{said['place'] + 1} of {said['count']} in its block")] if "count" in said else []
     stamp = "The time stamp: proofstream verify FILE --tsa-ca CA.pem, with the certificate of its authority."
     when += [*witnesses_of(head), *([("time stamp", "there, and not checked")] if said["stamp"] else [])]
     entry = "The statement is that of the entry, and signed by its node." if kind == "statement" else f"The {kind} is that of the entry."
-    left = [] if judged else ["Whether the ledger has signed the head, and which witnesses have."]
+    left += [] if judged else ["Whether the ledger has signed the head, and which witnesses have."]
     return Report(
         f"a proof that a ledger has a {kind}",
         *verdict,
         about=[*about, ("entry", f"{said['index']} of {head['size']} of {head['origin']}")],
         rows=rows,
         signed=[*signed, ("ledger", f"{head['origin']}, {'a key of the policy' if judged else 'it says; nobody has looked'}")],
-        when=[*when, *([] if head["seen"] else [NO_TIME])],
+        when=[*when, *([] if head["seen"] else [NO_TIME if when else NO_WITNESS])],
         checked=["Its hashes lead from the entry to the root of the head.", entry, *([HEAD_IS_GOOD] if judged else [])],
         left=[*left, *([stamp] if said["stamp"] else []), ONLY_STORED],
         hashes=[*hashes, ("root of the ledger", base64.b64encode(head["root"]).decode())],
@@ -901,7 +909,7 @@ def head_report(head, trust):
         *head_verdict(head, trust, ("signed", "A head that is signed"), few),
         about=[("ledger", origin), ("entries", str(head["size"]))],
         signed=[("ledger", f"{origin}, a key of the policy")] if judged else [],
-        when=witnesses_of(head) or [NO_TIME],
+        when=witnesses_of(head) or [NO_WITNESS],
         checked=[HEAD_IS_GOOD] if judged else [],
         left=[
             *([] if judged else ["Whether the ledger has signed it, and which witnesses have."]),
@@ -1324,7 +1332,7 @@ def judge(data, known, beside, trust):
         report = Report(NAMES[kind], "impossible", "Cannot be judged here", [sentence(str(why))])
     except (Forged, ValueError, ArithmeticError, RecursionError) as why:
         report = altered(NAMES[kind], "It is not what was signed, or it contradicts itself.", sentence(str(why)))
-    report.parts["remarks"] = [f"The file has {', '.join(changes)}: {BROUGHT}"] if changes else []
+    report.parts["remarks"] = [f"A transport of texts has changed the file ({', '.join(changes)}). It was judged by its content."] if changes else []
     return report
 
 

@@ -61,11 +61,12 @@ def answer_report(body: Dict[str, Any], is_named: bool, bundle: Optional[InBundl
     faults, verdict, seen, proven, unjudged = _ledger_proofs(bundle)
     by = " by the key that you named" if is_named else ""
     but = ", but not in the ledger as the policy asks" if faults else ""
+    within = "" if bundle is None else ", in a bundle with all its blocks and rows"
     times = {} if bundle is None else bundle.times
     return Report(
         what=_WHAT if bundle is None else f"{_WHAT} in a bundle, with all its blocks and rows",
         verdict=verdict,
-        headline=f"Unchanged since it was signed{by}{but}",
+        headline=f"Unchanged since it was signed{by}{within}{but}",
         why=faults,
         about=_about(asked, output, datasets),
         rows=shown if shown is not None and shown.rows else None,

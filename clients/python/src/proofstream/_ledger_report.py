@@ -8,7 +8,7 @@ from datetime import datetime, timedelta, timezone
 from typing import Any, Dict, List
 
 from ._ledger import Judged
-from ._report import ONLY_SIGNER, ONLY_STORED, Line, Report, altered
+from ._report import ONLY_SIGNER, ONLY_STORED, Line, Report, altered, times
 from ._rows import Rows, cell, clean_text
 
 _NAMES = {
@@ -20,6 +20,7 @@ _NAMES = {
     "broken promise": "a receipt with what shows that its promise was broken",
     "too large": "JSON about a ledger",
 }
+_NODE_SAYS = "The name of the dataset and when the block was made: that is the word of the signer."
 _NOT_JUDGED = "Not judged: whom to trust is yours to say"
 _HEAD_IS_SIGNED = "The head is signed by the ledger, with the key that the policy has for it."
 SIGNATURE_IS_GOOD = "The signature is good, by the strictest rule."
@@ -94,6 +95,7 @@ def _of_proof(judged: Judged, is_named: bool) -> Report:
     }
     advice = [] if judged.verdict == "included" else [_sentence(judged.reason)]
     whose = "a key of the policy" if is_judged else "it says; nobody has looked"
+    stamped = [("time stamp", "there, and not checked")] if said["has_stamp"] else []
     has_it = "The statement is that of the entry, and signed by its node."
     stamp = "The time stamp: proofstream verify FILE --tsa-ca CA.pem, with the certificate of its authority."
     return Report(
@@ -104,13 +106,14 @@ def _of_proof(judged: Judged, is_named: bool) -> Report:
         about=[*about, ("entry", place)],
         rows=_row_of(said["value"]) if kind == "row" else None,
         signed=[*signed, ("ledger", f"{ledger['origin']}, {whose}")],
-        when=_times([*when, *witness_lines(said["witnessed"])], said["has_stamp"]),
+        when=times([*when, *witness_lines(said["witnessed"]), *stamped]),
         checked=[
             "Its hashes lead from the entry to the root of the head.",
             has_it if kind == "statement" else f"The {kind} is that of the entry.",
             *([_HEAD_IS_SIGNED] if is_judged else []),
         ],
         open=[
+            *([*_whose({}, is_named), _NODE_SAYS] if "signed" in said else []),
             *([] if is_judged else ["Whether the ledger has signed the head, and which witnesses have."]),
             *([stamp] if said["has_stamp"] else []),
             ONLY_STORED,
@@ -129,12 +132,16 @@ def _of_block_in(said: Dict[str, Any], is_named: bool) -> Any:
     """What a block, a batch or a row is about, who has signed it beside the ledger, when, and its hashes."""
     record, value = said.get("record"), said["value"] or {}
     is_batch = said["kind"] == "batch"
-    about: List[Line] = [("dataset", said["dataset"]), ("block", f"{said['sequence']} of its chain")]
+    word = said.get("signed")
+    dataset = said["dataset"] if word is None else f"{word['dataset']} ({said['dataset']})"
+    about: List[Line] = [("dataset", dataset), ("block", f"{said['sequence']} of its chain")]
     about += _batch_lines(value) if is_batch else []
     about += [] if record is None else [("place", f"{record['index'] + 1} of {record['count']} in its block")]
     hashes = [("block", said["block"])] if "block" in said else []
     hashes += [*_line_of("body", value, "bodyHash"), *_line_of("batch", value, "id")] if is_batch else []
-    return about, [], [], hashes
+    if word is None:
+        return about, [], [], hashes
+    return about, _signer_lines(word, is_named), [("block made", word["blockTime"])], hashes
 
 
 def _batch_lines(value: Dict[str, Any]) -> List[Line]:
@@ -149,13 +156,9 @@ def _line_of(name: str, value: Dict[str, Any], member: str) -> List[Line]:
 
 
 def _row_of(value: Dict[str, Any]) -> Rows:
-    return Rows([clean_text(name) for name in value], [[cell(one) for one in value.values()]], 1)
-
-
-def _times(lines: List[Line], has_stamp: bool) -> List[Line]:
-    stamped = [("time stamp", "there, and not checked")] if has_stamp else []
-    is_witnessed = any(name.startswith("witness ") for name, _ in lines)
-    return [*lines, *stamped, *([] if is_witnessed else [("", ONLY_SIGNER)])]
+    # Both forms of a proof have the same order of columns.
+    names = sorted(value, key=lambda name: name.encode("utf-16-be"))
+    return Rows([clean_text(name) for name in names], [[cell(value[name]) for name in names]], 1)
 
 
 def _of_head(judged: Judged) -> Report:
@@ -170,7 +173,7 @@ def _of_head(judged: Judged) -> Report:
         why=why if is_judged else _policy_advice(judged.reason, ledger["origin"]),
         about=[("ledger", ledger["origin"]), ("entries", str(ledger["size"]))],
         signed=[("ledger", f"{ledger['origin']}, a key of the policy")] if is_judged else [],
-        when=_times(witness_lines(judged.said["witnessed"]), False),
+        when=times(witness_lines(judged.said["witnessed"])),
         checked=[_HEAD_IS_SIGNED] if is_judged else [],
         open=[
             *([] if is_judged else ["Whether the ledger has signed it, and which witnesses have."]),

@@ -179,12 +179,13 @@ def judge_promise(receipt: Receipt, promise: Promise, beside: Beside, trust: Tru
     lack = lack_of(promise.ledger, trust.policy)
     if lack:
         return "not judged", lack, facts, "policy"
-    bound_by, retired = _named_in(_line_of(promise.ledger, beside.statements, trust.signer), signer)
+    line = _line_of(promise.ledger, beside.statements, trust.signer)
+    bound_by, retired = _named_in(line, signer)
     standing = _standing(bound_by, retired, trust)
     if "boundBy" not in standing:
         kept = _became(receipt, promise, beside.places, trust)
-        # All that it says is shown by the ledger: whoever said it.
-        if len(kept[2].get("shown", ())) == len(_EVERY_FACT):
+        # All that it says is shown by the ledger, whoever said it. A statement that names others is a doubt.
+        if not line and len(kept[2].get("shown", ())) == len(_EVERY_FACT):
             verdict, reason, shown, missing = kept
             return verdict, reason, {**facts, **shown}, missing
         why = f"Nothing says that {signer} is the node of {promise.ledger}."

@@ -24,6 +24,7 @@ VERDICT_CODES = {
 }
 ONLY_STORED = "That what was recorded is true: a proof binds what was stored, not what happened."
 ONLY_SIGNER = "No time is shown by anybody but the signer."
+_NO_TIME = "No time is shown: no witness has signed, and there is no time stamp."
 _CELL_CHARS = 40
 _TABLE_CHARS = 100
 
@@ -43,8 +44,8 @@ class Report:
     headline: str
     #: Why, and what to do next, where the verdict is not the whole answer.
     why: List[str] = field(default_factory=list)
-    about: List[Line] = field(default_factory=list)
     rows: Optional[Rows] = None
+    about: List[Line] = field(default_factory=list)
     signed: List[Line] = field(default_factory=list)
     when: List[Line] = field(default_factory=list)
     checked: List[str] = field(default_factory=list)
@@ -68,8 +69,8 @@ class Report:
             f"{mark} {self.headline}",
             f"  {self.what if self.file is None else f'{self.file}: {self.what}'}",
             *(f"  {sentence}" for sentence in self.why),
-            *_section("What it is about", _pairs(self.about)),
             *([] if self.rows is None else _section(_rows_title(self.rows), _table(self.rows))),
+            *_section("What it is about", _pairs(self.about)),
             *_section("Who signed", _pairs(self.signed)),
             *_section("When", _pairs(self.when)),
             *_section("Checked", [f"  - {one}" for one in self.checked]),
@@ -95,7 +96,14 @@ def change_remark(changes: Sequence[str]) -> List[str]:
     """Of files that came by mail or through an editor."""
     if not changes:
         return []
-    return [f"The file has {', '.join(changes)}: a transport of texts put that there. It was judged without."]
+    return [f"A transport of texts has changed the file ({', '.join(changes)}). It was judged by its content."]
+
+
+def times(lines: Sequence[Line]) -> List[Line]:
+    """When, and whether anybody but the signer says so."""
+    if any(name.startswith("witness ") for name, _ in lines):
+        return list(lines)
+    return [*lines, ("", ONLY_SIGNER if lines else _NO_TIME)]
 
 
 def _section(title: str, lines: Sequence[str]) -> List[str]:
