@@ -1395,6 +1395,8 @@ def options():
     told.add_argument("--signer", metavar="DID", help="the did:key that must have signed an answer, a receipt, a refusal or a statement")
     told.add_argument("--verbose", action="store_true", help="hashes, too")
     told.add_argument("--again", action="store_true", help="has the server run the question of an answer again, and prints what it found")
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(encoding="utf-8", errors="replace")
     given = told.parse_args()
     if not all("=" in param for param in given.param):
         told.error("a parameter is NAME=TEXT")

@@ -1,10 +1,12 @@
 """Judges files of evidence: python -m proofstream FILE… Prints a report of each, and ends with the largest code.
 
 0: good. 5: no evidence, or a policy that cannot be read. 10: altered. 11: impossible to judge here. 12: a promise was broken.
-13: too few witnesses. 14: not judged. What each means: docs/spec/ledger.md#verdicts of Proofstream. 2: wrong options, or no such file.
+13: too few witnesses. 14: not judged. What each means: docs/spec/ledger.md#verdicts of Proofstream. 2: wrong options.
+3: a file that cannot be read.
 """
 
 import argparse
+import io
 import json
 import sys
 from typing import List, Optional
@@ -13,7 +15,7 @@ from . import report
 
 
 def main(arguments: Optional[List[str]] = None) -> int:
-    """The command `proofstream-py`. Returns its exit code."""
+    """The command. Returns its exit code."""
     options = argparse.ArgumentParser(
         "python -m proofstream", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -22,15 +24,15 @@ def main(arguments: Optional[List[str]] = None) -> int:
     options.add_argument("--signer", metavar="DID", help="the did:key that must have signed")
     options.add_argument("--verbose", action="store_true", help="hashes, too")
     options.add_argument("--json", action="store_true", help="a line of JSON for each file")
-    given = options.parse_args(arguments)
     for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
+        if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="replace")
+    given = options.parse_args(arguments)
     try:
         policy = None if given.policy is None else _read(given.policy)
         reports = report(given.files, signer=given.signer, policy=policy)
     except OSError as error:
-        return _failed(2, f"{error.filename} cannot be read: {error.strerror}")
+        return _failed(3, f"{error.filename} cannot be read: {error.strerror}")
     except ValueError as error:
         return _failed(5, f"{given.policy} is no policy: {error}")
     texts = [json.dumps(one.json(), ensure_ascii=False) if given.json else "\n".join(one.lines(given.verbose)) for one in reports]
