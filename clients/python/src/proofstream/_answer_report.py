@@ -141,7 +141,7 @@ def _ledger_proofs(bundle: Optional[InBundle]) -> Any:
         return [], "verified", [], [], []
     if not bundle.has_policy:
         count = "1 proof" if len(bundle.ledger) == 1 else f"{len(bundle.ledger)} proofs"
-        takes = "Whom to trust is not in the file: it takes a policy."
+        takes = "Name the policy to judge them by: --policy FILE."
         return [], "verified", [], [], [f"Whether a ledger has the named blocks: the bundle holds {count} of that. {takes}"]
     good = [one for one in bundle.ledger if one[1] == "included"]
     bad = [one for one in bundle.ledger if one[1] != "included"]

@@ -15,10 +15,12 @@ from ._inclusion import Newer, open_proof
 from ._policy import Policy
 from ._receipt import Trust
 from ._report import Report, altered
-from ._shape import list_of, members, natural, text_of
+from ._shape import hex_of, list_of, members, natural, text_of
 from ._signed_answer import datasets_of, text_at
 
-FIRST_NAME = b"manifest.json\0"
+_FIRST_NAME = b"manifest.json\0"
+#: So many bytes tell a bundle.
+HEAD_BYTES = 512
 OPEN = "Whether each event in the blocks keeps the rules of chains, as those of schemas and sources: proofstream verify --bundle FILE."
 _WHAT = "a bundle"
 _HASH, _DID = "f1620[0-9a-f]{64}", "did:odf:fed01[0-9a-f]{64}"
@@ -45,6 +47,11 @@ class _Found:
     times: Dict[str, str] = field(default_factory=dict)
     ledger: List[Any] = field(default_factory=list)
     rows: int = 0
+
+
+def is_bundle(head: bytes) -> bool:
+    """Whether a file begins as bundles and other tar archives do."""
+    return head.startswith(_FIRST_NAME) or head[257:262] == b"ustar"
 
 
 def bundle_report(file: BinaryIO, trust: Trust) -> Report:
@@ -154,14 +161,31 @@ def _check_engine(data: bytes, dialect: str) -> None:
     try:
         value = _json.parse(data.decode("utf-8"))
         engine = members(value, "engine.json", ("dialect", "forms", "needs"), ("engine",))
-        list_of(engine["forms"], lambda one: members(one, "a form", ("form", "package", "libraries")))
-        is_canonical = _json.canonical(value) == data and re.fullmatch("[ -~]{1,300}", text_of(engine["needs"]))
+        _form("[ -~]{1,300}", engine["needs"]), text_of(engine["dialect"])
+        for one in [engine["engine"]] if "engine" in engine else []:
+            _words(members(one, "engine", ("name", "version")))
+        list_of(engine["forms"], _engine_form)
+        if _json.canonical(value) != data:
+            raise ValueError("it is not canonical JSON")
     except ValueError as error:
         raise _Fault("altered", f"The engine is not said as a bundle says it: {error}.") from None
-    if not is_canonical:
-        raise _Fault("altered", "The engine is not said as a bundle says it.")
     if engine["dialect"] != dialect:
         raise _Fault("altered", "engine.json is about another dialect than the proof.")
+
+
+def _engine_form(value: Any) -> None:
+    form = dict(members(value, "a form", ("form", "package", "libraries")))
+    libraries = members(form.pop("libraries"), "libraries", (), others=True)
+    _words(form)
+    if not libraries:
+        raise ValueError("a form names no library")
+    for platform, digest in libraries.items():
+        _form("[a-z0-9.-]{1,50}", platform), hex_of(digest)
+
+
+def _words(value: Dict[str, Any]) -> None:
+    for text in value.values():
+        _form("[!-~]{1,100}", text)
 
 
 def _judge_proof(data: bytes, did: str, block: str, policy: Optional[Policy]) -> Any:
@@ -169,7 +193,7 @@ def _judge_proof(data: bytes, did: str, block: str, policy: Optional[Policy]) ->
     try:
         proven = open_proof(data, policy)
         facts = proven.facts
-        if (facts["kind"], facts["dataset"] if "dataset" in facts else "", facts.get("block")) != ("block", did, block):
+        if (facts["kind"], facts.get("dataset"), facts.get("block")) != ("block", did, block):
             raise ValueError("it is not the proof of this block")
     except Newer as newer:
         return block, "impossible", str(newer), {}
@@ -215,9 +239,10 @@ class _Tar:
 
     def first(self, most: int) -> bytes:
         """The manifest, whose size nothing tells before."""
-        header = self._take(512)
+        header = self._file.read(512)
+        self._taken = len(header)
         size = header[124:135]
-        if not header.startswith(FIRST_NAME) or not re.fullmatch(b"[0-7]{11}", size):
+        if len(header) < 512 or not header.startswith(_FIRST_NAME) or not re.fullmatch(b"[0-7]{11}", size):
             raise _Fault("no evidence", "It is no bundle: it does not begin with manifest.json in a tar archive.")
         if int(size, 8) > most:
             raise _Fault("impossible", f"Its manifest has {int(size, 8)} bytes; {most} are read.")

@@ -8,7 +8,7 @@ from typing import Any, BinaryIO, Iterable, List, Optional, Tuple, Union
 
 from . import proof
 from ._answer_report import answer_report, failed_report
-from ._bundle import FIRST_NAME, bundle_report
+from ._bundle import HEAD_BYTES, bundle_report, is_bundle
 from ._ledger import judge, kind_of, trust_of
 from ._ledger_report import altered_ledger, ledger_report
 from ._other import other_report
@@ -27,8 +27,8 @@ class _Given:
     def __init__(self, file: File) -> None:
         self.name = None if isinstance(file, bytes) else os.fspath(file)
         with _opened(file) as opened:
-            head = opened.read(len(FIRST_NAME))
-            self.is_bundle = head == FIRST_NAME
+            head = opened.read(HEAD_BYTES)
+            self.is_bundle = is_bundle(head)
             self.data = b"" if self.is_bundle else head + opened.read()
         self.known: Tuple[Optional[str], Any] = (None, None) if self.is_bundle else kind_of(self.data)
         self.file = file
