@@ -114,7 +114,8 @@ def check_within(value, depth):
         if depth == 0:
             raise ValueError("is nested too deeply")
         for one in [*value, *value.values()] if isinstance(value, dict) else value:
-            check_within(one, depth - 1)
+            if type(one) is not Number:
+                check_within(one, depth - 1)
     elif isinstance(value, str) and re.search("[\ud800-\udfff]", value):
         raise ValueError("has half of a surrogate pair")
 
@@ -143,13 +144,17 @@ def canonical(value):
 
 
 def written(value):
-    if isinstance(value, Number):
-        return re.sub("[eE]([0-9])", r"e+\1", value).replace("E", "e") if value != "-0" else "0"
+    if type(value) is Number:
+        return value if value.isdigit() else number_text(value)
     if isinstance(value, list):
         return f"[{','.join(map(written, value))}]"
     if isinstance(value, dict):
         return "{" + ",".join(f"{written(name)}:{written(value[name])}" for name in sorted(value)) + "}"
     return json.dumps(value).replace("\x7f", "\\u007f")
+
+
+def number_text(value):
+    return re.sub("[eE]([0-9])", r"e+\1", value).replace("E", "e") if value != "-0" else "0"
 
 
 def shown(value):
@@ -511,17 +516,16 @@ def root_from(leaf, index, size, path):
 # Proofs, in both forms (docs/spec/ledger.md#proofs): each member is recomputed from the entry.
 
 
-def open_proof(data, policy):
-    """What a proof shows, all by name. Raises Forged, ValueError and Unknown."""
-    data, stamp = text_form(data)[0], None
-    if data.lstrip(b" \t\n\r").startswith(b"{"):
-        told = parse(data)
-        place = told.pop("ledger", None)
+def open_proof(file, policy):
+    """What a proof shows, all by name. It is bytes, or JSON as it was parsed. Raises Forged, ValueError and Unknown."""
+    stamp = None
+    if is_object(file):
+        told, place = {name: member for name, member in file.items() if name != "ledger"}, file.get("ledger")
         must(fits(place, IN_LEDGER), "it has no place in a ledger")
         index, path, note = int(float(place["index"])), hashes_of(place["hashes"]), place["head"].encode()
         stamp = place.get("timestamp")
     else:
-        told, index, path, note = read_tlog_proof(data)
+        told, index, path, note = read_tlog_proof(text_form(file)[0])
     entry, said = shown_by(told)
     head = open_head(note, policy)
     must(root_from(entry, index, head["size"], path) == head["root"], "the entry is not at this place of the tree")
@@ -1018,7 +1022,7 @@ def broken_report(document, beside, trust):
     must(fits(document, BROKEN), "it has other members than a broken promise")
     said = demand_signer(open_receipt(document["receipt"]), trust)
     must("promise" in said, "it has a receipt without a promise")
-    files, places, policy = [canonical(one) for one in document["proofs"]], [], trust["policy"]
+    files, places, policy = document["proofs"], [], trust["policy"]
     for file in files:
         try:
             open_proof(file, policy)
@@ -1296,7 +1300,7 @@ def kind_of_json(document):
         if document.get("type") == f"proofstream/{kind}/1":
             return kind.replace("-", " "), document
     if {"entry", "ledger"} <= document.keys():
-        return "proof", None
+        return "proof", document
     if "receiptId" in document and "commitment" not in document:
         return "receipt", document
     refusal = document["refusal"] if is_object(document.get("refusal")) else document
@@ -1312,7 +1316,7 @@ def judge(data, known, beside, trust):
         if kind == "too large":
             raise Unknown(document)
         if kind == "proof":
-            report = proof_report(open_proof(data, trust["policy"]), trust)
+            report = proof_report(open_proof(document or data, trust["policy"]), trust)
         elif kind == "head":
             report = head_report(open_head(text, trust["policy"]), trust)
         elif kind == "statement":
@@ -1340,7 +1344,8 @@ def reports(files, policy=None, signer=None, now=None):
     """A report of each of the files, which are bytes. `now`: milliseconds since 1970."""
     trust = {"policy": policy, "signer": signer, "now": int(time.time() * 1000) if now is None else now}
     known = [kind_of(data) for data in files]
-    beside = beside_of([data for data, (kind, _) in zip(files, known) if kind == "proof"], policy)
+    proofs = [document or data for data, (kind, document) in zip(files, known) if kind == "proof"]
+    beside = beside_of(proofs if len(files) > 1 else [], policy)  # They are for others: a file alone is opened once.
     return [judge(data, one, beside, trust) for data, one in zip(files, known)]
 
 

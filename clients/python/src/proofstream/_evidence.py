@@ -49,7 +49,9 @@ def report(
     """
     trust = trust_of(policy, signer, now)
     given = [_Given(file) for file in files]
-    beside = beside_of([one.data for one in given if one.known[0] == "proof"], trust.policy)
+    proofs = [one.data if one.known[1] is None else one.known[1] for one in given if one.known[0] == "proof"]
+    # They are for others: a file alone is opened once.
+    beside = beside_of(proofs if len(given) > 1 else [], trust.policy)
     apart: List[_Given] = []
     judged = [(one, _judge(one, given, beside, trust, apart)) for one in given]
     return [Report(**{**vars(found), "file": one.name}) for one, found in judged if one not in apart]

@@ -7,7 +7,7 @@ import hashlib
 import hmac
 import re
 from dataclasses import dataclass
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, List, Optional, Tuple, Union
 
 from . import _json
 from ._documents import DEPTH, open_record, parse_statement
@@ -75,14 +75,15 @@ class Proven:
         return "witness quorum not met", f"{signed} signed the head, fewer than the policy asks for", self.facts
 
 
-def open_proof(data: bytes, policy: Optional[Policy]) -> Proven:
-    """What a proof shows, also as a transport of texts has left it. ValueError where the bytes are not what was signed; Newer.
+def open_proof(file: Union[bytes, Dict[str, Any]], policy: Optional[Policy]) -> Proven:
+    """What a proof shows, by its bytes, also as a transport of texts has left them, or by its JSON as it was parsed. ValueError where the bytes are not what was signed; Newer.
 
     Where the policy does not know its ledger, all is checked but signatures.
     """
-    data, _ = text_form(data)
+    data = text_form(file)[0] if isinstance(file, bytes) else b""
     is_json = data.lstrip(b" \t\n\r").startswith(b"{")
-    document, place, timestamp = _of_json(data) if is_json else _of_text(data)
+    parsed = _json.parse(data.decode("utf-8"), DEPTH) if is_json else file
+    document, place, timestamp = _of_json(parsed) if isinstance(parsed, dict) else _of_text(data)
     if document is None:
         raise Newer("it has no extra line, which says what the entry is")
     entry, shown = _shown(document)
@@ -121,9 +122,8 @@ def _of_text(data: bytes) -> Tuple[Any, _Place, None]:
     raise ValueError("its extra line is not canonical JSON")
 
 
-def _of_json(data: bytes) -> Tuple[Any, _Place, Optional[Dict[str, Any]]]:
-    value = _json.parse(data.decode("utf-8"), DEPTH)
-    ledger = members(value.pop("ledger", None), "ledger", ("index", "hashes", "head"), ("timestamp",))
+def _of_json(value: Dict[str, Any]) -> Tuple[Any, _Place, Optional[Dict[str, Any]]]:
+    ledger = members(value.get("ledger"), "ledger", ("index", "hashes", "head"), ("timestamp",))
     place = _Place(natural(ledger["index"]), list_of(ledger["hashes"], hash_text), text_of(ledger["head"]).encode("utf-8"))
     timestamp = None
     if "timestamp" in ledger:
@@ -134,7 +134,7 @@ def _of_json(data: bytes) -> Tuple[Any, _Place, Optional[Dict[str, Any]]]:
             "head": text_of(stamp["head"]).encode("utf-8"),
             "hashes": list_of(stamp["hashes"], hash_text) if "hashes" in stamp else None,
         }
-    return value, place, timestamp
+    return {name: member for name, member in value.items() if name != "ledger"}, place, timestamp
 
 
 def _is_newer(document: Any) -> bool:

@@ -13,7 +13,11 @@ MOST_DEPTH = 128
 _MARK = re.compile(r'["\[\]{}]')
 _EMPTY = re.compile(r"[ \t\n\r]*[\]}]")
 _COLON = re.compile(r"[ \t\n\r]*:")
+_HALF = re.compile("[\ud800-\udfff]")
 _OBJECT = re.compile(r"[ \t\n\r]*\{")
+
+
+_INTEGER = re.compile(r"-?[0-9]{1,4000}")
 
 
 class Number(str):
@@ -70,7 +74,7 @@ def canonical(value: Any) -> bytes:
 def plain(value: Any) -> Any:
     """The value with numbers as int and float."""
     if isinstance(value, Number):
-        return int(value) if re.fullmatch(r"-?\d{1,4000}", value) else float(value)
+        return int(value) if _INTEGER.fullmatch(value) else float(value)
     if isinstance(value, dict):
         return {name: plain(member) for name, member in value.items()}
     if isinstance(value, list):
@@ -94,8 +98,9 @@ def _check(value: Any, depth_left: int) -> None:
         if depth_left == 0:
             raise ValueError("it is nested too deeply")
         for item in value if isinstance(value, list) else [*value.keys(), *value.values()]:
-            _check(item, depth_left - 1)
-    elif isinstance(value, str) and any("\ud800" <= char <= "\udfff" for char in value):
+            if type(item) is not Number:
+                _check(item, depth_left - 1)
+    elif isinstance(value, str) and _HALF.search(value):
         raise ValueError("a text has half of a surrogate pair")
 
 
@@ -133,6 +138,8 @@ def _text(value: str) -> str:
 
 
 def _number(token: str) -> str:
+    if token.isdigit():
+        return token
     if token == "-0":
         return "0"
     head, mark, exponent = token.replace("E", "e").partition("e")

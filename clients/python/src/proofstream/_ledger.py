@@ -87,6 +87,8 @@ def judge(data: bytes, known: Tuple[Optional[str], Any], beside: Beside, trust: 
             return Judged(kind, "impossible", document)
         if kind in ("receipt", "broken promise", "refusal"):
             return _judge_receipt(kind, document, beside, trust)
+        if kind == "proof":
+            return _judge_proof(data if document is None else document, trust)
         return _judge(kind, text_form(data)[0], trust)
     except OtherSigner as error:
         raise proof.ProofError("failed", "OtherSigner", str(error)) from None
@@ -141,7 +143,7 @@ def _kind_of_json(document: Dict[str, Any]) -> Tuple[Optional[str], Any]:
     if document.get("type") == STATEMENT:
         return "statement", None
     if "entry" in document and "ledger" in document:
-        return "proof", None
+        return "proof", document
     if "commitment" in document:
         return None, None
     if "receiptId" in document:
@@ -158,20 +160,23 @@ def _judge(kind: str, data: bytes, trust: Trust) -> Judged:
         statement = parse_statement(data.rstrip(bytes(range(0x21))))
         trust.demand(statement["node"])
         return Judged(kind, "signed", facts={"signer": statement["node"]}, said=statement)
-    if kind == "proof":
-        proven = open_proof(data, trust.policy)
-        if "signed" in proven.facts:
-            trust.demand(proven.facts["signed"]["signer"])
-        verdict, reason, facts = proven.verdict()
-        # Its record with each number as it is written.
-        said = {**proven.facts, "value": proven.document.get("record"), "has_stamp": proven.has_stamp}
-    else:
-        head = open_head(data, trust.policy)
-        said = head.facts()
-        lack, few = lack_of(head.origin, trust.policy), head.quorum == "not met"
-        verdict, reason = ("witness quorum not met", FEW_WITNESSES) if few else ("signed", "")
-        verdict, reason, facts = ("not judged", lack, {}) if lack else (verdict, reason, said)
-    return Judged(kind, verdict, reason, facts, "policy" if verdict == "not judged" else "", said)
+    head = open_head(data, trust.policy)
+    said, lack = head.facts(), lack_of(head.origin, trust.policy)
+    if lack:
+        return Judged(kind, "not judged", lack, missing="policy", said=said)
+    if head.quorum == "not met":
+        return Judged(kind, "witness quorum not met", FEW_WITNESSES, said, said=said)
+    return Judged(kind, "signed", facts=said, said=said)
+
+
+def _judge_proof(file: Union[bytes, Dict[str, Any]], trust: Trust) -> Judged:
+    proven = open_proof(file, trust.policy)
+    if "signed" in proven.facts:
+        trust.demand(proven.facts["signed"]["signer"])
+    # Its record with each number as it is written.
+    said = {**proven.facts, "value": proven.document.get("record"), "has_stamp": proven.has_stamp}
+    verdict, reason, facts = proven.verdict()
+    return Judged("proof", verdict, reason, facts, "policy" if verdict == "not judged" else "", said)
 
 
 def _judge_receipt(kind: str, document: Any, beside: Beside, trust: Trust) -> Judged:
@@ -200,7 +205,7 @@ def _judge_receipt(kind: str, document: Any, beside: Beside, trust: Trust) -> Ju
 
 def _beside_in(broken: Dict[str, Any], promise: Promise, beside: Beside, policy: Optional[Policy]) -> Beside:
     """What the file of a broken promise has beside its receipt, before what is beside the file."""
-    files = [_json.canonical(one) for one in list_of(broken["proofs"], lambda one: members(one, "a proof", (), others=True))]
+    files = list_of(broken["proofs"], lambda one: members(one, "a proof", (), others=True))
     for file in files:
         try:
             open_proof(file, policy)

@@ -7,7 +7,7 @@ that an entry is not there is not seen here.
 import hmac
 import re
 from dataclasses import dataclass, field
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
 
 from . import _json
 from ._documents import signer_of, time_of
@@ -87,7 +87,7 @@ class Beside:
     places: List[Placed] = field(default_factory=list)
 
 
-def beside_of(files: Sequence[bytes], policy: Optional[Policy]) -> Beside:
+def beside_of(files: Sequence[Union[bytes, Dict[str, Any]]], policy: Optional[Policy]) -> Beside:
     """What the proofs among these files show. What they are worth by themselves is judged elsewhere."""
     beside = Beside()
     for file in files:
