@@ -61,7 +61,7 @@ print(proofstream.verify(head, policy=policy).facts['ledger']['origin'])
 
   test('does what its README shows', async () => {
     const readme = readFileSync('clients/python/README.md', 'utf8')
-    const block = [...readme.matchAll(/```python\n([\s\S]*?)```/g)].map(([, code = '']) => code)[2] ?? ''
+    const block = [...readme.matchAll(/```python\n([\s\S]*?)```/g)].map(([, code = '']) => code)[3] ?? ''
     await live.ingest('acme/readings', [{ sensor: 's1', celsius: 21.5 }], '?create=true')
     expect(await python(`os.chdir(${JSON.stringify(folder)})\n${block}`)).toEqual([
       'receipt included ',

@@ -378,9 +378,9 @@ for ending, reader in read.items():
 
   it('does what its README shows', async () => {
     const readme = readFileSync(fileURLToPath(new URL('../../clients/python/README.md', import.meta.url)), 'utf8')
-    const [first = '', second = ''] = [...readme.matchAll(/```python\n([\s\S]*?)```/g)].map(([, block = '']) => block)
+    const [first = '', second = '', third = ''] = [...readme.matchAll(/```python\n([\s\S]*?)```/g)].map(([, block = '']) => block)
     const node = `proofstream.Node("${live.node.url}", token="${live.adminToken}")`
-    const program = `${first}${second}`
+    const program = `${first}${second}${third}`
       .replace(/proofstream\.Node\(.*\)/, node)
       .replace(
         'print(answer.to_pandas())',
@@ -390,5 +390,7 @@ for ending, reader in read.items():
     const said = await python(program)
     expect(said).toContain(hasFrames ? 's1,21.5' : "'warmest': 21.5")
     expect(said).toContain(live.node.did)
+    expect(said).toContain('✓ Unchanged since it was signed\n  ')
+    expect(said).toContain('\n0 verified [')
   })
 })
