@@ -362,6 +362,7 @@ RECEIPT = {
     "promise?": {"ledger": is_text, "by": is_time, "datasetSalt": HEX, "blockSalt": HEX},
     "*": anything,
 }
+WITH_PROOFS = {"type": "proofstream/receipt-with-proofs/1", "receipt": is_object, "proofs": [is_object], "policy?": is_text}
 FOUND = {"entry": is_base64, "index": is_natural, "hashes": [is_hash]}
 BROKEN = {"type": is_text, "receipt": is_object, "head?": is_text, "found?": FOUND, "proofs": [is_object]}
 
@@ -973,6 +974,16 @@ def refusal_report(document, beside, trust):
     )
 
 
+def own_of_file(document, policy):
+    """What proofs in a file show. Raises Forged where one is altered."""
+    for one in document["proofs"]:
+        try:
+            open_proof(one, policy)
+        except Unknown:
+            pass  # It shows nothing.
+    return beside_of(document["proofs"], policy)
+
+
 def receipt_report(kind, said, beside, trust):
     promise, block, offsets = (said.get(name) for name in ("promise", "block", "offsets"))
     verdict, why, missing, facts = (judge_promise if promise else judge_signed)(said, beside, trust)
@@ -988,7 +999,7 @@ def receipt_report(kind, said, beside, trust):
     return Report(
         NAMES[kind],
         verdict,
-        *receipt_words(said, (verdict, why, missing), trust),
+        *receipt_words(kind, said, (verdict, why, missing, facts), trust),
         about=about,
         signed=signed,
         when=[
@@ -1002,19 +1013,23 @@ def receipt_report(kind, said, beside, trust):
     )
 
 
-def receipt_words(said, judged, trust):
+def receipt_words(kind, said, judged, trust):
     """Headline, and why."""
-    verdict, why, missing = judged
+    verdict, why, missing, facts = judged
     headlines = {"included": "The promise was kept", "signed": unchanged(trust), "promise broken": "The promise was broken"}
     headlines.update({"promised, not yet due": "Promised, not yet due", "witness quorum not met": NO_QUORUM})
     if missing == "policy":
         return NOT_JUDGED, policy_advice(why, said["promise"]["ledger"])
-    if missing == "ledger":
-        host, path = said["promise"]["ledger"].split("/")[0], f"/receipts/{said['receiptId']}/proof"
-        ask_at = f"the node that gave it: GET {path}" if host.endswith(".invalid") else f"https://{host}{path}"
-        settles = f"The proof of its batch settles it, checked together with this file: {ask_at}"
-        return "Not judged: the promise is due, and nothing here shows whether it was kept", [sentence(why), settles]
-    return headlines.get(verdict, "Signed, and not judged"), [sentence(why)] if why else []
+    why = [sentence(why)] if why else []
+    if not missing:
+        return headlines[verdict], why
+    due = "Not judged: the promise is due, and nothing here shows whether it was kept"
+    headline = due if missing == "ledger" else "Signed, and not judged"
+    if kind == "broken promise" or "promise" not in said or facts["retired"]:
+        return headline, why
+    host, path = said["promise"]["ledger"].split("/")[0], f"/receipts/{said['receiptId']}/proof"
+    ask_at = f"the node that gave it has that at {path}" if host.endswith(".invalid") else f"https://{host}{path}"
+    return headline, [*why, f"The proof of its batch settles it, checked together with this file: {ask_at}"]
 
 
 def broken_report(document, beside, trust):
@@ -1022,12 +1037,7 @@ def broken_report(document, beside, trust):
     must(fits(document, BROKEN), "it has other members than a broken promise")
     said = demand_signer(open_receipt(document["receipt"]), trust)
     must("promise" in said, "it has a receipt without a promise")
-    files, places, policy = document["proofs"], [], trust["policy"]
-    for file in files:
-        try:
-            open_proof(file, policy)
-        except Unknown:
-            pass  # It shows nothing.
+    own, places, policy = own_of_file(document, trust["policy"]), [], trust["policy"]
     found, note, ledger = document.get("found"), document.get("head"), said["promise"]["ledger"]
     must(note is not None or found is None, "it has an entry without a head")
     head = open_head(note.encode(), policy) if note is not None else {"origin": ledger}
@@ -1038,7 +1048,6 @@ def broken_report(document, beside, trust):
         must(at_place and len(entry) == 137 and entry[:41] == said["entry"][:41], "it has an entry that is not at its place")
         place = {"kind": "entry", "head": head, "index": index, "entry": entry}
         places = [] if lack_of(ledger, policy) else [place]
-    own = beside_of(files, policy)
     return receipt_report("broken promise", said, (own[0] + beside[0], places + own[1] + beside[1]), trust)
 
 
@@ -1293,9 +1302,16 @@ def kind_of(file):
         return "answer", None
 
 
+def has_proofs(document):
+    """Whether it is a receipt with its proofs in one file."""
+    return document.get("type") == WITH_PROOFS["type"] and is_object(document.get("receipt"))
+
+
 def kind_of_json(document):
     if is_object(document.get("evidence")):
         return kind_of_json(document["evidence"])
+    if has_proofs(document):
+        return "receipt", document
     for kind in ("broken-promise", "statement"):
         if document.get("type") == f"proofstream/{kind}/1":
             return kind.replace("-", " "), document
@@ -1310,6 +1326,7 @@ def kind_of_json(document):
 
 def judge(data, known, beside, trust):
     (kind, document), (text, changes) = known, text_form(data)
+    policy = document.get("policy") if kind == "receipt" and has_proofs(document) else None
     try:
         if kind == "answer":
             return answer_report(check_answer(data, trust["signer"]), trust["signer"])
@@ -1325,9 +1342,13 @@ def judge(data, known, beside, trust):
             report = refusal_report(document, beside, trust)
         elif kind == "broken promise":
             report = broken_report(document, beside, trust)
-        elif "proof" not in document:
+        elif "proof" not in (document["receipt"] if has_proofs(document) else document):
             raise Unknown("it is not signed: GET /receipts/{id}?include=signature gives it signed")
         else:
+            if has_proofs(document):
+                must(fits(document, WITH_PROOFS), "it has other members than a receipt with its proofs")
+                own, document = own_of_file(document, trust["policy"]), document["receipt"]
+                beside = own[0] + beside[0], own[1] + beside[1]
             report = receipt_report(kind, demand_signer(open_receipt(document), trust), beside, trust)
     except Failed as failed:
         other = other_report(data) if MEANINGS[failed.args[0]][0] == "no evidence" else None
@@ -1336,7 +1357,11 @@ def judge(data, known, beside, trust):
         report = Report(NAMES[kind], "impossible", "Cannot be judged here", [sentence(str(why))])
     except (Forged, ValueError, ArithmeticError, RecursionError) as why:
         report = altered(NAMES[kind], "It is not what was signed, or it contradicts itself.", sentence(str(why)))
-    report.parts["remarks"] = [f"A transport of texts has changed the file ({', '.join(changes)}). It was judged by its content."] if changes else []
+    remarks = [f"A transport of texts has changed the file ({', '.join(changes)}). It was judged by its content."] if changes else []
+    if is_text(policy) and report.verdict != "altered":
+        lines = " | ".join(line for line in policy.split("\n") if line.strip())
+        remarks.append(f"The sender suggests a policy. It counts for nothing unless you give it yourself: {lines}")
+    report.parts["remarks"] = remarks
     return report
 
 

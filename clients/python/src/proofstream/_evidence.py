@@ -3,6 +3,7 @@ trusts. Nobody is asked. The same as src/libraries/evidence/judge.ts of Proofstr
 
 import io
 import os
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, BinaryIO, Iterable, List, Optional, Tuple, Union
 
@@ -10,7 +11,7 @@ from . import proof
 from ._answer_report import answer_report, failed_report
 from ._bundle import HEAD_BYTES, bundle_report, is_bundle
 from ._ledger import judge, kind_of, trust_of
-from ._ledger_report import altered_ledger, ledger_report
+from ._ledger_report import altered_ledger, ledger_report, suggestion_remark
 from ._other import other_report
 from ._policy import Policy
 from ._receipt import Beside, Trust, beside_of
@@ -54,7 +55,7 @@ def report(
     beside = beside_of(proofs if len(given) > 1 else [], trust.policy)
     apart: List[_Given] = []
     judged = [(one, _judge(one, given, beside, trust, apart)) for one in given]
-    return [Report(**{**vars(found), "file": one.name}) for one, found in judged if one not in apart]
+    return [replace(found, file=one.name) for one, found in judged if one not in apart]
 
 
 def _opened(file: File) -> BinaryIO:
@@ -68,10 +69,11 @@ def _judge(one: _Given, given: List[_Given], beside: Beside, trust: Trust, apart
     if one.known[0] is None:
         return _judge_other(one, given, trust, apart)
     try:
-        found = ledger_report(judge(one.data, one.known, beside, trust), trust.signer is not None)
+        judged = judge(one.data, one.known, beside, trust)
+        found, suggested = ledger_report(judged, trust.signer is not None), suggestion_remark(judged)
     except proof.ProofError as error:
-        found = altered_ledger(one.known[0], str(error.__cause__ or error))
-    return Report(**{**vars(found), "remarks": change_remark(text_form(one.data)[1])})
+        found, suggested = altered_ledger(one.known[0], str(error.__cause__ or error)), []
+    return replace(found, remarks=[*change_remark(text_form(one.data)[1]), *suggested])
 
 
 def _judge_other(one: _Given, given: List[_Given], trust: Trust, apart: List[_Given]) -> Report:

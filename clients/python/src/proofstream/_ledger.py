@@ -18,6 +18,7 @@ from ._shape import base64_of, hash_text, list_of, members, natural, text_of
 from ._texts import text_form
 
 _BROKEN = "proofstream/broken-promise/1"
+_WITH_PROOFS = "proofstream/receipt-with-proofs/1"
 _MOST_JSON_BYTES = 64 * 1024 * 1024
 #: A record has at most 16 MiB, and each value in it at least two bytes.
 _MOST_JSON_VALUES = 10_000_000
@@ -140,6 +141,8 @@ def _kind_of_json(document: Dict[str, Any]) -> Tuple[Optional[str], Any]:
         return _kind_of_json(document["evidence"])
     if document.get("type") == _BROKEN:
         return "broken promise", document
+    if document.get("type") == _WITH_PROOFS and isinstance(document.get("receipt"), dict):
+        return "receipt", document
     if document.get("type") == STATEMENT:
         return "statement", None
     if "entry" in document and "ledger" in document:
@@ -185,13 +188,23 @@ def _judge_receipt(kind: str, document: Any, beside: Beside, trust: Trust) -> Ju
         trust.demand(refused["signer"])
         return Judged(kind, *judge_signed(refused, beside, trust))
     broken = document if kind == "broken promise" else None
+    said: Dict[str, Any] = {}
+    if document.get("type") == _WITH_PROOFS and isinstance(document.get("receipt"), dict):
+        file, document = document, document["receipt"]
+        # It counts for nothing.
+        said["policy"] = file.get("policy")
+        if "proof" in document:
+            members(file, "the file", ("type", "receipt", "proofs"), ("policy",))
+            said["policy"] = text_of(file["policy"]) if "policy" in file else None
+            beside = _joined(_own_of(file["proofs"], trust.policy), beside)
     if broken is not None:
         members(broken, kind, ("type", "receipt", "proofs"), ("head", "found"))
         document = members(broken["receipt"], "the receipt", (), others=True)
     elif "proof" not in document:
-        return Judged(kind, "impossible", "it is not signed: GET /receipts/{id}?include=signature gives it signed")
+        unsigned = "it is not signed: GET /receipts/{id}?include=signature gives it signed"
+        return Judged(kind, "impossible", unsigned, said=said)
     receipt = open_receipt(document)
-    said = {} if receipt.alias is None else {"alias": receipt.alias}
+    said["alias"] = receipt.alias
     trust.demand(receipt.facts["signer"])
     promise = receipt.promise
     if broken is not None:
@@ -205,14 +218,23 @@ def _judge_receipt(kind: str, document: Any, beside: Beside, trust: Trust) -> Ju
 
 def _beside_in(broken: Dict[str, Any], promise: Promise, beside: Beside, policy: Optional[Policy]) -> Beside:
     """What the file of a broken promise has beside its receipt, before what is beside the file."""
-    files = list_of(broken["proofs"], lambda one: members(one, "a proof", (), others=True))
-    for file in files:
+    own = _own_of(broken["proofs"], policy)
+    return _joined(Beside(own.statements, [*_place_in(broken, promise, policy), *own.places]), beside)
+
+
+def _own_of(value: Any, policy: Optional[Policy]) -> Beside:
+    """What proofs in a file show. ValueError where one is altered."""
+    proofs = list_of(value, lambda one: members(one, "a proof", (), others=True))
+    for one in proofs:
         try:
-            open_proof(file, policy)
+            open_proof(one, policy)
         except Newer:
             pass  # It shows nothing.
-    own = beside_of(files, policy)
-    return Beside([*own.statements, *beside.statements], [*_place_in(broken, promise, policy), *own.places, *beside.places])
+    return beside_of(proofs, policy)
+
+
+def _joined(own: Beside, beside: Beside) -> Beside:
+    return Beside([*own.statements, *beside.statements], [*own.places, *beside.places])
 
 
 def _place_in(broken: Dict[str, Any], promise: Promise, policy: Optional[Policy]) -> List[Placed]:

@@ -7,6 +7,7 @@ import re
 from datetime import datetime, timedelta, timezone
 from typing import Any, Dict, List
 
+from ._json import Number
 from ._ledger import Judged
 from ._report import ONLY_SIGNER, ONLY_STORED, Line, Report, altered, times
 from ._rows import Rows, cell, clean_text
@@ -258,12 +259,22 @@ def _receipt_head(judged: Judged, is_named: bool) -> Any:
     origin = facts.get("ledger", {}).get("origin", "")
     if judged.missing == "policy":
         return _NOT_JUDGED, _policy_advice(judged.reason, origin)
-    if judged.missing == "signer":
-        return "Signed, and not judged", why
+    due = "Not judged: the promise is due, and nothing here shows whether it was kept"
+    headline = due if judged.missing == "ledger" else "Signed, and not judged"
+    if judged.kind != "receipt" or "by" not in facts or "retired" in facts:
+        return headline, why
     host, path = origin.split("/")[0], f"/receipts/{facts['receiptId']}/proof"
-    ask = f"the node that gave it: GET {path}" if host.endswith(".invalid") else f"https://{host}{path}"
-    headline = "Not judged: the promise is due, and nothing here shows whether it was kept"
+    ask = f"the node that gave it has that at {path}" if host.endswith(".invalid") else f"https://{host}{path}"
     return headline, [*why, f"The proof of its batch settles it, checked together with this file: {ask}"]
+
+
+def suggestion_remark(judged: Judged) -> List[str]:
+    """The policy that a file brings. Nothing was judged by it."""
+    policy = judged.said.get("policy")
+    if not isinstance(policy, str) or isinstance(policy, Number):
+        return []
+    lines = " | ".join(line for line in policy.split("\n") if line.strip())
+    return [f"The sender suggests a policy. It counts for nothing unless you give it yourself: {lines}"]
 
 
 def _receipt_lines(judged: Judged) -> List[Line]:
