@@ -39,7 +39,8 @@ beforeAll(async () => {
     return await bundleOf(live, (await live.query(sql, { include: ['Proof'] })).text, ...more)
   }
   if (runsWith('ledger')) {
-    for (const id of receipts) await until(`the proof of ${id}`, async () => (await live.call(`/receipts/${id}/proof`)).status === 200)
+    for (const id of receipts)
+      await until(`the proof of ${id}`, async () => (await live.call(`/receipts/${id}/proof`)).status === 200)
     policy = (await live.call('/ledger/policy')).text
     bundle = await of('acme/a', '--ledger')
   } else {
@@ -80,14 +81,22 @@ async function inPython(paths: readonly string[], trust: Trust = {}): Promise<Sa
   const input = paths.map((path) => `${JSON.stringify([path, trust])}\n`).join('')
   const { code, stdout, stderr } = await run('python3', ['-c', program], { input, env })
   expect([code, stderr]).toEqual([0, ''])
-  return stdout.trimEnd().split('\n').map((line) => JSON.parse(line) as Said)
+  return stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Said)
 }
 
-const rules = '  - Whether each event in the blocks keeps the rules of chains, as those of schemas and sources: proofstream verify --bundle FILE.'
+const rules =
+  '  - Whether each event in the blocks keeps the rules of chains, as those of schemas and sources: proofstream verify --bundle FILE.'
 
 test('it says what our library says, but for what it has not checked, by each reader', async () => {
   const stranger = policy.replace(/^log .*$/m, `log ${keyText('other.example', 1, 1)}`)
-  const trusts: readonly Trust[] = [{}, { signer: live.node.did }, ...(policy === '' ? [] : [{ policy }, { policy: stranger }])]
+  const trusts: readonly Trust[] = [
+    {},
+    { signer: live.node.did },
+    ...(policy === '' ? [] : [{ policy }, { policy: stranger }]),
+  ]
   const codes: number[] = []
   for (const trust of trusts) {
     const [said] = await inPython([bundle], trust)
@@ -95,7 +104,9 @@ test('it says what our library says, but for what it has not checked, by each re
     expect(lines).toContain(rules)
     expect(lines.join('\n')).not.toMatch(/\bwhole\b/)
     const theirs = await here(bundle, trust)
-    const same = lines.filter((line) => line !== rules).map((line) => line.replace('in a bundle with all its blocks and rows', 'in a bundle that is whole'))
+    const same = lines
+      .filter((line) => line !== rules)
+      .map((line) => line.replace('in a bundle with all its blocks and rows', 'in a bundle that is whole'))
     expect({ code, lines: same.with(0, same[0] ?? '') }).toEqual(theirs)
     codes.push(code)
   }
@@ -137,7 +148,12 @@ test('it finds what was changed, left out, doubled, swapped or put in, as our li
   let bad = 0
   for (const [at, path] of paths.entries()) {
     const [theirs, ours] = [await here(path, trust), must(said[at], 'a report')]
-    const first = ({ code, lines }: Said) => ({ path, code, what: lines[1], headline: lines[0]?.replace(/, in a bundle (that is whole|with all its blocks and rows)/, '') })
+    const first = ({ code, lines }: Said) => ({
+      path,
+      code,
+      what: lines[1],
+      headline: lines[0]?.replace(/, in a bundle (that is whole|with all its blocks and rows)/, ''),
+    })
     expect(first(ours), ours.lines.join('\n')).toEqual(first(theirs))
     bad += ours.code === 0 ? 0 : 1
   }
@@ -148,13 +164,21 @@ describe('a bundle by a liar', () => {
   test('is found where blocks do not follow one another, and where a block is no block', async () => {
     const isBlock = ({ path }: File): boolean => path.includes('/blocks/')
     const blocks = files.filter(isBlock)
-    const swapped = files.map((file) => (file === blocks[1] ? must(blocks[2], 'a block') : file === blocks[2] ? must(blocks[1], 'a block') : file))
+    const swapped = files.map((file) =>
+      file === blocks[1] ? must(blocks[2], 'a block') : file === blocks[2] ? must(blocks[1], 'a block') : file,
+    )
     const path = await repacked(swapped)
     const [said] = await inPython([path])
-    expect(said?.lines.slice(0, 3)).toEqual(['✗ Do not trust this bundle', '  a bundle', expect.stringMatching(/chain of did:odf:\w+ breaks: block 1 .* does not follow/)])
+    expect(said?.lines.slice(0, 3)).toEqual([
+      '✗ Do not trust this bundle',
+      '  a bundle',
+      expect.stringMatching(/chain of did:odf:\w+ breaks: block 1 .* does not follow/),
+    ])
     expect((await here(path, {})).code).toBe(10)
     const forged = files.map((file) =>
-      file.path === 'proof.json' ? { ...file, bytes: utf8(signedByStranger(Buffer.from(file.bytes).toString(), {})) } : file,
+      file.path === 'proof.json'
+        ? { ...file, bytes: utf8(signedByStranger(Buffer.from(file.bytes).toString(), {})) }
+        : file,
     )
     expect((await inPython([await repacked(forged)], { signer: live.node.did })).map(({ code }) => code)).toEqual([10])
   })
@@ -169,5 +193,8 @@ except proofstream.ProofError as error: print(error.outcome, error)
   const { stdout } = await run('python3', ['-c', verify, bundle], { env })
   expect(stdout).toBe('noProof this is no saved answer: it is a bundle, which holds one: python -m proofstream FILE\n')
   const reader = await run('python3', ['examples/reader/ask.py', '--check', bundle])
-  expect([reader.code, reader.stdout]).toEqual([11, expect.stringContaining('This program reads no bundles: proofstream verify')])
+  expect([reader.code, reader.stdout]).toEqual([
+    11,
+    expect.stringContaining('This program reads no bundles: proofstream verify'),
+  ])
 })

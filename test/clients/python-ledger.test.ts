@@ -162,7 +162,10 @@ async function differing(cases: readonly Case[]): Promise<unknown[]> {
   return cases.flatMap((one, at) => {
     const report = alike(reportedHere(one))
     const [told, reported, asked] = must(found[at], 'a line for each case')
-    const [ours, theirs] = [[expected(one), report, report], [told, alike(reported), alike(asked)]]
+    const [ours, theirs] = [
+      [expected(one), report, report],
+      [told, alike(reported), alike(asked)],
+    ]
     const { name, file } = one
     return isDeepStrictEqual(ours, theirs) ? [] : [{ name, file: latin1(file), ours, theirs }]
   })

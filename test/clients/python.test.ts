@@ -378,7 +378,9 @@ for ending, reader in read.items():
 
   it('does what its README shows', async () => {
     const readme = readFileSync(fileURLToPath(new URL('../../clients/python/README.md', import.meta.url)), 'utf8')
-    const [first = '', second = '', third = ''] = [...readme.matchAll(/```python\n([\s\S]*?)```/g)].map(([, block = '']) => block)
+    const [first = '', second = '', third = ''] = [...readme.matchAll(/```python\n([\s\S]*?)```/g)].map(
+      ([, block = '']) => block,
+    )
     const node = `proofstream.Node("${live.node.url}", token="${live.adminToken}")`
     const program = `${first}${second}${third}`
       .replace(/proofstream\.Node\(.*\)/, node)

@@ -56,14 +56,22 @@ describe('the reader example', () => {
     expect(checked.stdout).toMatch(/^ {2}Tromsø "north" {2}1\.5e\+300 {2}9007199254740993$/m)
     expect(checked.stdout).toMatch(/^ {2}block of acme\/cities +f1620\w{64}$/m)
     const stranger = await ask('--check', file, '--signer', 'did:key:z6Mkother')
-    expect([stranger.code, stranger.stdout]).toEqual([10, expect.stringContaining('the key is not the one that you named')])
+    expect([stranger.code, stranger.stdout]).toEqual([
+      10,
+      expect.stringContaining('the key is not the one that you named'),
+    ])
   })
 
   it.each([
     ['a row', /Rome/, 'Roma', 'The rows are not those that were signed.'],
     ['a number by a digit that a double has not', /9007199254740993/, '9007199254740992', 'The rows are not'],
     ['the statement', /select city/, 'select  city', 'The query, its parameters or the named blocks are not'],
-    ['the block', /"blockHash":"f1620./, '"blockHash":"f1620_', 'The query, its parameters or the named blocks are not'],
+    [
+      'the block',
+      /"blockHash":"f1620./,
+      '"blockHash":"f1620_',
+      'The query, its parameters or the named blocks are not',
+    ],
     ['the sub-queries', /"subQueriesHash":"f1620./, '"subQueriesHash":"f1620_', 'A saved answer has'],
     ['a hash of the commitment', /"outputHash":"f1620(.)/, '"outputHash":"f1621$1', 'A saved answer has'],
     ['the signature', /"proofValue":"u.{4}/, '"proofValue":"uAAAA', 'The key that the file names did not sign this.'],
@@ -143,7 +151,9 @@ for line in sys.stdin: print(ask.check_answer(line.encode())['proof']['verificat
     const file = join(dir, 'again.json')
     const server = ['--server', live.node.url]
     const { stderr } = await ask('select city from acme.cities order by n', '--save', file, ...server)
-    expect(stderr).toContain('  - That these rows follow from those blocks: a node that holds them must run the question again.\n')
+    expect(stderr).toContain(
+      '  - That these rows follow from those blocks: a node that holds them must run the question again.\n',
+    )
     const again = await ask('--check', file, '--again', ...server)
     expect(again.code).toBe(0)
     expect(again.stderr).toMatch(/^again: dataset: "acme\/cities \(.*\) up to block f1620\w+, made 20.*Z"$/m)
@@ -194,7 +204,10 @@ describe('the reader example with a proof of the ledger', () => {
   it('settles a receipt by the proof of its batch that lies beside it', async () => {
     const vectors = JSON.parse(await readFile('test/fixtures/ledger/vectors.json', 'utf8')) as readonly Vector[]
     const name = 'receipt whose signer nobody names, with the proof of its batch'
-    const { files, policy = '' } = must(vectors.find((one) => one.name === name), name)
+    const { files, policy = '' } = must(
+      vectors.find((one) => one.name === name),
+      name,
+    )
     const policyFile = join(dir, 'policy')
     await writeFile(policyFile, policy)
     const paths = files.map((file) => join(dir, file.name))
@@ -202,7 +215,10 @@ describe('the reader example with a proof of the ledger', () => {
     const [receipt = ''] = paths
     expect((await ask('--check', receipt)).code).toBe(14)
     const alone = await ask('--check', receipt, '--policy', policyFile)
-    expect([alone.code, alone.stdout]).toEqual([14, expect.stringContaining('give the proof of a statement of that ledger')])
+    expect([alone.code, alone.stdout]).toEqual([
+      14,
+      expect.stringContaining('give the proof of a statement of that ledger'),
+    ])
     const both = await ask('--check', ...paths, '--policy', policyFile)
     expect([both.code, both.stdout]).toEqual([0, expect.stringContaining('✓ The promise was kept\n')])
   })
