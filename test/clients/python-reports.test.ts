@@ -137,10 +137,10 @@ test('answers that are changed, and answers of all layouts, have the reports of 
     codes.add(said.code)
     const [client, reader] = must(found[at], 'a line for each answer')
     const file = Buffer.from(one.files[0]?.base64 ?? '', 'base64').toString()
-    expect({ file, client: client?.map(ofAnswer) }).toEqual({ file, client: [ofAnswer(said)] })
-    // It does not look for what a JSON library may have printed otherwise: its first sentence names both.
-    if (isReprinted) expect(reader?.[0]?.code).toBe(10)
-    else expect({ file, reader: reader?.map(ofAnswer) }).toEqual({ file, reader: [ofAnswer(said)] })
+    // The reader does not look for what a JSON library may have printed otherwise: its first sentence names both.
+    const byReader = isReprinted && reader?.[0]?.code === 10 ? [said] : reader
+    const both = { client: client?.map(ofAnswer), reader: byReader?.map(ofAnswer) }
+    expect({ file, ...both }).toEqual({ file, client: [ofAnswer(said)], reader: [ofAnswer(said)] })
   }
   expect(codes).toEqual(new Set([0, 5, 10, 11]))
 })
@@ -170,7 +170,7 @@ describe.each<[string, (args: readonly string[]) => Promise<Ended>]>([
   test('prints one report after another, and ends with the largest code', async () => {
     const args = await given('receipt with the proof of its batch')
     const { code, stdout, stderr } = await judge([...args, '--verbose'])
-    const lines = must(golden.vectors['receipt with the proof of its batch'], 'a report').lines
+    const lines = must(golden.vectors['receipt with the proof of its batch'] ?? undefined, 'a report').lines
     const [first = '', ...others] = stdout.split('\n\n✓ ')
     expect([code, stderr, others.length]).toEqual([0, '', 2])
     expect(first.split('\n')).toEqual(lines.map((line) => line.replace('  1.json: ', `  ${folder}/1.json: `)))
