@@ -530,13 +530,17 @@ def open_proof(file, policy):
     entry, said = shown_by(told)
     head = open_head(note, policy)
     must(root_from(entry, index, head["size"], path) == head["root"], "the entry is not at this place of the tree")
-    must(said["kind"] != "statement" or said["statement"]["ledger"]["origin"] == head["origin"], "its statement is of another ledger")
+    stated_of = said["statement"]["ledger"]["origin"] if said["kind"] == "statement" else head["origin"]
+    must(stated_of == head["origin"], "its statement is of another ledger")
     if stamp:
-        stamped, same = open_head(stamp["head"].encode(), policy), hashes_of(stamp["hashes"]) if "hashes" in stamp else None
-        same = path if same is None and stamped["text"] == head["text"] else same
-        is_of = stamped["size"] == int(float(stamp["size"])) and same is not None and head["text"].startswith(f"{stamped['origin']}\n")
-        must(is_of and root_from(entry, index, stamped["size"], same) == stamped["root"], "its time stamp is of another head")
-    return {**said, "entry": entry, "head": head, "index": index, "stamp": bool(stamp), "lack": lack_of(head["origin"], policy)}
+        stamped = open_head(stamp["head"].encode(), policy)
+        way = path if stamped["text"] == head["text"] else None
+        way = hashes_of(stamp["hashes"]) if "hashes" in stamp else way
+        is_of = stamped["size"] == int(float(stamp["size"])) and head["text"].startswith(f"{stamped['origin']}\n")
+        is_held = way is not None and root_from(entry, index, stamped["size"], way) == stamped["root"]
+        must(is_of and is_held, "its time stamp is of a head that is not shown to hold the entry")
+    said.update(entry=entry, head=head, index=index, stamp=bool(stamp), lack=lack_of(head["origin"], policy))
+    return said
 
 
 def read_tlog_proof(data):
@@ -620,10 +624,11 @@ EVERY_FACT = ["dataset", "block", "bodyHash", "status", "offsets"]
 
 
 def open_receipt(document):
-    """What a signed receipt says. `entry`: how the entry begins that it promises, `by`: until when, in milliseconds since 1970."""
+    """What a signed receipt says. `entry`: how the entry begins that it promises. `by`: until when, in ms since 1970."""
     signer = signer_of("proofstream/receipt/1", document)
     must(fits(document, RECEIPT), "it has other members than a receipt")
-    said, did, promise, block = {**document, "signer": signer}, document["dataset"]["id"], document.get("promise"), document.get("block")
+    said, did = {**document, "signer": signer}, document["dataset"]["id"]
+    promise, block = document.get("promise"), document.get("block")
     if promise:
         must(block and document["status"] == "committed", "it promises the entry of a block and has none")
         tag = hmac.digest(bytes.fromhex(promise["datasetSalt"]), did.encode(), "sha256")
@@ -687,11 +692,12 @@ def gone(retired):
 
 
 def judge_signed(said, beside, trust):
-    """Verdict, why, what is missing, and more facts, of a refusal or a receipt without a promise: the word of the signer dates it."""
-    each = [named_in(own_of(origin, beside[0]), said["signer"]) for origin in sorted({one["head"]["origin"] for one in beside[0]})]
+    """Verdict, why, what is missing, and more facts, of what promises nothing: the word of the signer dates it."""
+    origins = sorted({one["head"]["origin"] for one in beside[0]})
+    each = [named_in(own_of(origin, beside[0]), said["signer"]) for origin in origins]
     # Of two ledgers none is the later one: what counts is the first time since when one says that the key signs nothing.
-    each = sorted((one for one in each if one[0]), key=lambda one: ms_of(one[1]["at"]) if one[1] else float("inf"), reverse=True)
-    by, retired = last_of(each)
+    since = [(ms_of(one[1]["at"]) if one[1] else float("inf"), one) for one in each if one[0]]
+    by, retired = last_of([one for _, one in sorted(since, key=lambda pair: pair[0], reverse=True)])
     facts = {"bound": None if trust["signer"] else by, "retired": retired}
     if retired is None or (retired["why"] == "rotated" and ms_of(said["time"]) <= ms_of(retired["at"])):
         return "signed", "", "", facts
@@ -712,8 +718,8 @@ def judge_promise(said, beside, trust):
         # All that it says is shown by the ledger, whoever said it. A statement that names others is a doubt.
         if not line and found.get("shown") == EVERY_FACT:
             return became
-        why = f"Nothing says that {said['signer']} is the node of {ledger}. Name it, or give the proof of a statement of that ledger."
-        return "not judged", why, "signer", facts
+        why = f"Nothing says that {said['signer']} is the node of {ledger}."
+        return "not judged", f"{why} Name it, or give the proof of a statement of that ledger.", "signer", facts
     if retired and ms_of(said["time"]) > ms_of(retired["at"]):
         return "not judged", f"{gone(retired)}, and signed after that.", "signer", facts
     if retired and retired["why"] == "leaked" and verdict in ("promise broken", "promised, not yet due"):
@@ -745,7 +751,8 @@ def became_of(said, places, trust):
         return "not judged", why, "ledger", {}
     late = f"It is due only at {at}, {days} days after it was signed: no node asks for so long."
     due = f"It is due at {at}." if days < 1 else late
-    return "promised, not yet due", due if now <= by else f"It was due at {at}, and counts as broken only a minute later.", "", {}
+    past = f"It was due at {at}, and counts as broken only a minute later."
+    return "promised, not yet due", due if now <= by else past, "", {}
 
 
 def fault_of(said, record):
@@ -774,11 +781,12 @@ NODE_SAYS = "The name of the dataset and when the block was made: that is the wo
 IS_GOOD = "The signature is good, by the strictest rule."
 HEAD_IS_GOOD = "The head is signed by the ledger, with the key that the policy has for it."
 WHOSE = "Whose key it is: anyone can make one. Compare it with one that the signer has told you by another way."
+NOT_NAMED = "not identified: no key was named to compare it with"
 NOT_JUDGED, NO_QUORUM = "Not judged: whom to trust is yours to say", "Witness quorum not met"
 
 
 class Report:
-    """What is said of a file. Each part of it is a list of sentences, or of pairs of a name and a text; rows are (columns, rows, total)."""
+    """What is said of a file. Each part is a list of sentences, or of pairs of a name and a text; rows are (columns, rows, total)."""
 
     def __init__(self, what, verdict, headline, why=(), **parts):
         self.what, self.verdict, self.headline, self.why, self.parts = what, verdict, headline, why, parts
@@ -826,7 +834,8 @@ def altered(what, *why):
 
 def policy_advice(why, origin):
     host = origin.split("/")[0]
-    at = "the node that the file comes from has it at /ledger/policy" if host.endswith(".invalid") else f"https://{host}/ledger/policy"
+    unknown = "the node that the file comes from has it at /ledger/policy"
+    at = unknown if host.endswith(".invalid") else f"https://{host}/ledger/policy"
     form = 'A policy is two lines: "log" names the key of the ledger, "quorum" how many witnesses must have signed.'
     theirs = "That is the word of the node about itself: compare it with what its witnesses, its operator or an earlier reader have."
     return [sentence(why), f"{form} Of the node itself: {at}.", f"{theirs} Then check again with it."]
@@ -932,7 +941,7 @@ def demand_signer(said, trust):
 def signer_lines(said, trust, facts):
     """Who signed, what binds the key, and since when it signs nothing; and what is open of that."""
     bound, retired = facts.get("bound"), facts.get("retired")
-    whose = "the key that you named" if trust["signer"] else "not identified: no key was named to compare it with"
+    whose = "the key that you named" if trust["signer"] else NOT_NAMED
     if bound:
         whose = f"entry {bound['index']} of {bound['head']['origin']} names it as the node"
     gone_at = [("leaked" if retired["why"] == "leaked" else "changed", f"at {retired['at']}")] if retired else []
@@ -1184,7 +1193,7 @@ def answer_report(answer, signer):
         unchanged({"signer": signer}),
         about=about,
         rows=rows if rows and rows[1] else None,
-        signed=[("key", did), ("whose", "the key that you named" if signer else "not identified: no key was named to compare it with")],
+        signed=[("key", did), ("whose", "the key that you named" if signer else NOT_NAMED)],
         when=[*((f"block of {name} made", text) for name, text in zip(names, made)), NO_TIME],
         checked=[
             "The query, its parameters and the named blocks are those that were signed.",
@@ -1219,48 +1228,37 @@ def failed_report(failed):
 
 
 SPACE = r"[\t\n\v\f\r \xa0]*"
-ASK_FOR = "A signed answer comes with: proofstream query … --proof FILE."
+ASK_FOR, UNPACK = "A signed answer comes with: proofstream query … --proof FILE.", "Unpack it, and check what is in it."
+GIVE_NOBODY = "Give it to nobody. Whoever has it can sign in the name of its"
 POLICY_SAYS = "It says whom to trust, and is no evidence itself. Give it with the files that it is to judge:"
-OTHERS = (  # How a file begins that nobody signed, what it is, and what takes it.
-    ("PAR1", "a Parquet file: rows without a proof", f"{ASK_FOR} A bundle has blocks, rows and proof in one file."),
-    ("ARROW1", "an Arrow file: rows without a proof", ASK_FOR),
-    ("\x1f\x8b", "compressed by gzip", "Unpack it, and check what is in it."),
-    ("\x28\xb5\x2f\xfd".replace("(", r"\("), "compressed by zstd", "Unpack it, and check what is in it."),
-    ("PK", "a zip archive or an office document", "Unpack it, and check the files in it."),
-    ("%PDF", "a PDF document", "A printed answer proves nothing. Ask for the file that was checked."),
-    ("\x89PNG", "a picture", "A picture of an answer proves nothing. Ask for the file that was checked."),
-    (
-        r"(?:#[^\n]*\n|[\t\v\f\r \xa0]*\n)*(?:log|witness|group|quorum)[\t ]",
+OTHERS = {  # How a file begins that nobody signed: what it is, and what takes it.
+    "PAR1": ("a Parquet file: rows without a proof", f"{ASK_FOR} A bundle has blocks, rows and proof in one file."),
+    "ARROW1": ("an Arrow file: rows without a proof", ASK_FOR),
+    "\x1f\x8b": ("compressed by gzip", UNPACK),
+    "\\(\xb5/\xfd": ("compressed by zstd", UNPACK),
+    "PK": ("a zip archive or an office document", "Unpack it, and check the files in it."),
+    "%PDF": ("a PDF document", "A printed answer proves nothing. Ask for the file that was checked."),
+    "\x89PNG": ("a picture", "A picture of an answer proves nothing. Ask for the file that was checked."),
+    r"(?:#[^\n]*\n|[\t\v\f\r \xa0]*\n)*(?:log|witness|group|quorum)[\t ]": (
         "a policy: which ledgers and witnesses count",
         f"{POLICY_SAYS} proofstream verify FILE --policy THIS.",
     ),
-    (
-        "-----BEGIN CERTIFICATE-----",
+    "-----BEGIN CERTIFICATE-----": (
         "a certificate",
         "It goes with a proof that has a time stamp: proofstream verify PROOF --tsa-ca THIS.",
     ),
-    (
-        "-----BEGIN [A-Z ]*PRIVATE KEY-----",
-        "a private key",
-        "Give it to nobody. Whoever has it can sign in the name of its node.",
-    ),
-    (r"PRIVATE\+KEY\+", "a private key", "Give it to nobody. Whoever has it can sign in the name of its ledger."),
-    (
-        rf"did:key:z6Mk\w+{SPACE}\Z",
+    "-----BEGIN [A-Z ]*PRIVATE KEY-----": ("a private key", f"{GIVE_NOBODY} node."),
+    r"PRIVATE\+KEY\+": ("a private key", f"{GIVE_NOBODY} ledger."),
+    rf"did:key:z6Mk\w+{SPACE}\Z": (
         "the name of a key",
         "It says who must have signed: proofstream verify FILE --signer did:key:….",
     ),
-    (
-        rf'{SPACE}\{{{SPACE}"@context"[\s\S]*did',
+    rf'{SPACE}\{{{SPACE}"@context"[\s\S]*did': (
         "the document of a node with its keys",
         "It says which keys are of that address. Compare them with the signer of a file.",
     ),
-    (
-        f"{SPACE}<",
-        "a page in HTML or XML",
-        "Evidence is JSON, a .tlog-proof or a .tar. Was an error page saved in its place?",
-    ),
-)
+    f"{SPACE}<": ("a page in HTML or XML", "Evidence is JSON, a .tlog-proof or a .tar. Was an error page saved in its place?"),
+}
 
 
 def other_report(data):
@@ -1271,7 +1269,7 @@ def other_report(data):
         how = "This program reads no bundles: proofstream verify --bundle FILE, or python -m proofstream FILE."
         return Report("a bundle", "impossible", "Cannot be judged here", [how])
     start = text_form(data[:4096])[0][:4096].decode("latin-1")
-    for begin, what, how in OTHERS:
+    for begin, (what, how) in OTHERS.items():
         if re.match(begin, start, re.ASCII):
             return Report(what, "no evidence", "No evidence", [how])
     return None
@@ -1415,16 +1413,16 @@ def options():
     form = argparse.RawDescriptionHelpFormatter
     told = argparse.ArgumentParser(description=__doc__, formatter_class=form)
     server = os.environ.get("PROOFSTREAM_SERVER", "http://localhost:8080")
-    told.add_argument("query", nargs="?", help="a statement in SQL, which the node answers; its rows are printed, tabs between values")
-    told.add_argument("--server", default=server, help="address of the node that is asked; else PROOFSTREAM_SERVER, else %(default)s")
+    told.add_argument("query", nargs="?", help="a statement in SQL; the rows of its answer are printed, tabs between values")
+    told.add_argument("--server", default=server, help="address of the node that is asked; PROOFSTREAM_SERVER, else %(default)s")
     told.add_argument("--token", help="token for what is not public")
     told.add_argument("--param", metavar="NAME=TEXT", action="append", default=[], help="a value for $NAME in the statement")
     told.add_argument("--save", metavar="FILE", help="saves the answer as it was received")
     told.add_argument("--check", "--proof", metavar="FILE", nargs="+", help="judges files of evidence, and asks nobody")
     told.add_argument("--policy", metavar="FILE", help="which ledgers and witnesses count: from somebody whom you trust")
-    told.add_argument("--signer", metavar="DID", help="the did:key that must have signed an answer, a receipt, a refusal or a statement")
+    told.add_argument("--signer", metavar="DID", help="the did:key that must have signed an answer, a receipt, a statement, …")
     told.add_argument("--verbose", action="store_true", help="hashes, too")
-    told.add_argument("--again", action="store_true", help="has the server run the question of an answer again, and prints what it found")
+    told.add_argument("--again", action="store_true", help="has the server run the question of an answer again")
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(encoding="utf-8", errors="replace")
     given = told.parse_args()

@@ -76,9 +76,9 @@ class Proven:
 
 
 def open_proof(file: Union[bytes, Dict[str, Any]], policy: Optional[Policy]) -> Proven:
-    """What a proof shows, by its bytes, also as a transport of texts has left them, or by its JSON as it was parsed. ValueError where the bytes are not what was signed; Newer.
+    """What a proof shows: by its bytes, also as a transport of texts has left them, or by its JSON as it was parsed.
 
-    Where the policy does not know its ledger, all is checked but signatures.
+    ValueError where it is not what was signed; Newer. Where the policy does not know its ledger, all is checked but signatures.
     """
     data = text_form(file)[0] if isinstance(file, bytes) else b""
     is_json = data.lstrip(b" \t\n\r").startswith(b"{")
