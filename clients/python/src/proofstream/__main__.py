@@ -8,6 +8,7 @@
 import argparse
 import io
 import json
+import os
 import sys
 from typing import List, Optional
 
@@ -36,7 +37,10 @@ def main(arguments: Optional[List[str]] = None) -> int:
     except ValueError as error:
         return _failed(5, f"{given.policy} is no policy: {error}")
     texts = [json.dumps(one.json(), ensure_ascii=False) if given.json else "\n".join(one.lines(given.verbose)) for one in reports]
-    print(("\n" if given.json else "\n\n").join(texts))
+    try:
+        print(("\n" if given.json else "\n\n").join(texts), flush=True)
+    except BrokenPipeError:  # The reader of a pipe has seen enough.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return max(one.code for one in reports)
 
 
