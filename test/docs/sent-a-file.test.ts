@@ -22,6 +22,7 @@ async function shell(script: string): Promise<Finished> {
   const here = script
     .replaceAll('npx proofstream-verify', `node ${join(repository, 'src/cli/evidence.ts')}`)
     .replaceAll('http://localhost:8080', live.node.url)
+    .replace(/^proofstream verify .*/, '$& -o table')
   return await runShell(here, { cwd: folder, env })
 }
 
@@ -50,7 +51,11 @@ beforeAll(async () => {
     ].join(' && '),
   )
   if (saved.code !== 0) throw new Error(saved.stderr)
-  const refused = await live.ingest('acme/tides', [{ event_time: '2026-01-01T00:00:00Z', harbour: 7, level: 'high' }])
+  const refused = await live.call('/acme/tides/ingest', {
+    method: 'POST',
+    headers: { 'content-type': 'application/x-ndjson', prefer: 'receipt=signed' },
+    body: '{"event_time":"2026-01-01T00:00:00Z","harbour":7,"level":"high"}\n',
+  })
   await writeFile(join(folder, 'refusal.json'), refused.text)
 })
 
@@ -74,11 +79,7 @@ test.runIf(runsWith('ledger'))(
   'all six at once, in any order, have the same verdicts, and without a policy none is a fault',
   async () => {
     const all = 'refusal.json checkpoint receipt.json row.tlog-proof answer.json'
-    const by = [
-      `npx proofstream-verify ${all}`,
-      `python3 ask.py --check ${all}`,
-      `proofstream verify ${all} --offline -o table`,
-    ]
+    const by = [`npx proofstream-verify ${all}`, `python3 ask.py --check ${all}`, `proofstream verify ${all} --offline`]
     const said = await Promise.all(by.map(async (line) => await shell(line)))
     expect(said.map(({ code }) => code)).toEqual([14, 14, 14])
     const [first, ...others] = said.map(({ stdout }) => stdout)

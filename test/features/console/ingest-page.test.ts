@@ -62,7 +62,7 @@ describe.skipIf(chromium === undefined)('the ingest page in Chromium', () => {
     expect(await driver.look()).toEqual([])
     // A private dataset is in no ledger: the receipt alone is saved.
     await pressText('Save the signed receipt')
-    await said(/The proof of its batch is not there yet/)
+    await driver.until("document.querySelector('#details').innerText.includes('The proof')")
   })
 
   test('reads a table as its fields say, those of its format alone', async () => {
