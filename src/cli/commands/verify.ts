@@ -1,5 +1,5 @@
-// `verify`: one saved answer or bundle is told with all that a program may want to know of it (verify-answer.ts), files of other kinds and
-// many files one after another (verify-files.ts).
+// `verify`: of one saved answer or bundle it prints all that a program may want to know (verify-answer.ts), of other kinds and of
+// many files a report each (verify-files.ts).
 
 import { kindOfFile } from '../../libraries/ledger/file-kind.ts'
 import type { Args, CommandContext } from '../context.ts'
