@@ -11,7 +11,7 @@ export const proofPage: Page = {
 <p class="lead">This page checks the proof itself and sends nothing. <a href="/assets/verify.html" download>Save it as one file</a>, and it works offline, years from now.</p>
 <form id="form" class="check">
 <div id="drop">
-<label for="file">Saved answer, bundle, proof of the ledger, or signed receipt</label>
+<label for="file">Files: saved answers, bundles, proofs of a ledger, receipts, refusals, heads</label>
 <input type="file" id="file" multiple aria-describedby="file-hint">
 <p id="file-hint" class="hint">Choose a file or drop it anywhere on this page. If the rows were saved separately, choose both files. A receipt is judged with the proofs that you choose with it. A bundle (.tar) is checked with all its blocks and rows.</p>
 </div>
@@ -21,7 +21,7 @@ export const proofPage: Page = {
 <input type="text" id="signer" spellcheck="false" autocomplete="off" placeholder="did:key:z6Mk…">
 <label for="policy">Policy, for proofs of a ledger: which ledgers and witnesses count</label>
 <textarea id="policy" rows="3" spellcheck="false" autocomplete="off" placeholder="log example.org/ledger+…" aria-describedby="policy-hint"></textarea>
-<p id="policy-hint" class="hint">The file itself does not say whom to trust. Take the policy from somebody whom you trust.</p>
+<p id="policy-hint" class="hint">Two lines, which a node shows at <code>/ledger/policy</code>. A file does not say whom to trust: take them from somebody whom you trust.</p>
 <button type="submit" disabled>Check</button>
 </form>
 <noscript><p class="note">A script of this page checks proofs. Without scripts: <code>proofstream verify --offline FILE</code>, or POST the file to this address.</p></noscript>
