@@ -13,6 +13,7 @@ import { reportLines } from '../libraries/evidence/layout.ts'
 import { type Report, verdictCodes } from '../libraries/evidence/report.ts'
 import { parsePolicy, type Policy } from '../libraries/ledger/policy.ts'
 import { answerBytesMost } from '../libraries/proof/proof-body.ts'
+import { print, tell } from './terminal.ts'
 
 const help = `Usage: proofstream-verify [options] FILE…
 
@@ -73,17 +74,17 @@ async function main(): Promise<number> {
   const options = { policy: text, signer: text, verbose: flag, json: flag, help: flag }
   const { values, positionals } = parseArgs({ options, allowPositionals: true })
   if (values.help === true || positionals.length === 0) {
-    process.stdout.write(help)
+    print(help)
     return values.help === true ? 0 : 2
   }
   const policy = values.policy === undefined ? undefined : parsePolicy(await readFile(values.policy))
   const reports = await judgeAll(positionals, { policy, signer: values.signer })
   for (const [at, [file, report]] of reports.entries()) {
     if (values.json === true)
-      process.stdout.write(`${JSON.stringify({ file, code: verdictCodes[report.verdict], ...report })}\n`)
+      print(`${JSON.stringify({ file, code: verdictCodes[report.verdict], ...report })}\n`)
     else {
       const lines = reportLines(report, { file, verbose: values.verbose === true })
-      process.stdout.write(`${at === 0 ? '' : '\n'}${lines.join('\n')}\n`)
+      print(`${at === 0 ? '' : '\n'}${lines.join('\n')}\n`)
     }
   }
   return Math.max(0, ...reports.map(([, { verdict }]) => verdictCodes[verdict]))
@@ -95,6 +96,6 @@ try {
   process.exitCode = await main()
 } catch (error) {
   const { name, code = name, message } = error as Error & { code?: string } // of this program, or of the system
-  process.stderr.write(`error: ${message}\n`)
+  tell(`error: ${message}\n`)
   process.exitCode = codes[code] ?? (code.startsWith('ERR_PARSE_ARGS') ? 2 : 1)
 }
