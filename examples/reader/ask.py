@@ -777,6 +777,7 @@ NAMES["broken promise"] = "a receipt with what shows that its promise was broken
 ONLY_STORED = "That what was recorded is true: a proof binds what was stored, not what happened."
 NO_TIME = ("", "No time is shown by anybody but the signer.")
 NO_WITNESS = ("", "No time is shown: no witness has signed, and there is no time stamp.")
+UNKNOWN_TIME = ("", "No time is known: it is not said whose signatures count.")
 NODE_SAYS = "The name of the dataset and when the block was made: that is the word of the signer."
 IS_GOOD = "The signature is good, by the strictest rule."
 HEAD_IS_GOOD = "The head is signed by the ledger, with the key that the policy has for it."
@@ -832,10 +833,23 @@ def altered(what, *why):
     return Report(what, "altered", "Do not trust this file", [*why, hidden])
 
 
-def policy_advice(why, origin):
+def host_of(origin):
+    """Where the node of a ledger is, by the name of the ledger; None where that is no host."""
     host = origin.split("/")[0]
-    unknown = "the node that the file comes from has it at /ledger/policy"
-    at = unknown if host.endswith(".invalid") else f"https://{host}/ledger/policy"
+    is_host = re.fullmatch(r"[A-Za-z0-9.-]+(?::[0-9]+)?", host) and not host.endswith(".invalid")
+    return f"https://{host}" if is_host else None
+
+
+def dataset_lines(did, name, known):
+    """A dataset, by its name first where it is known whose word that is."""
+    if not is_text(name):
+        return [("dataset", did)]
+    return [("dataset", f"{name} ({did})")] if known else [("dataset", did), ("called", f"{name}, by its signer")]
+
+
+def policy_advice(why, origin):
+    host = host_of(origin)
+    at = f"{host}/ledger/policy" if host else "the node that the file comes from has it at /ledger/policy"
     form = 'A policy is two lines: "log" names the key of the ledger, "quorum" how many witnesses must have signed.'
     theirs = "That is the word of the node about itself: compare it with what its witnesses, its operator or an earlier reader have."
     return [sentence(why), f"{form} Of the node itself: {at}.", f"{theirs} Then check again with it."]
@@ -894,7 +908,7 @@ def proof_report(said, trust):
         rows = list(map(clean, names)), [[shown(record[name]) for name in names]], 1
     word = said.get("signed")
     if word:
-        about[0] = ("dataset", f"{word['dataset']} ({said['dataset']})")
+        about[:1] = dataset_lines(said["dataset"], word["dataset"], trust["signer"])
         signed, left = signer_lines(said, trust, {})
         left, when = [*left, NODE_SAYS], [("block made", word["blockTime"])]
     about += [("place", f"{said['place'] + 1} of {said['count']} in its block")] if "count" in said else []
@@ -908,7 +922,7 @@ def proof_report(said, trust):
         about=[*about, ("entry", f"{said['index']} of {head['size']} of {head['origin']}")],
         rows=rows,
         signed=[*signed, ("ledger", f"{head['origin']}, {'a key of the policy' if judged else 'it says; nobody has looked'}")],
-        when=[*when, *([] if head["seen"] else [NO_TIME if when else NO_WITNESS])],
+        when=[*when, *([] if head["seen"] else [NO_TIME if when else NO_WITNESS if judged else UNKNOWN_TIME])],
         checked=["Its hashes lead from the entry to the root of the head.", entry, *([HEAD_IS_GOOD] if judged else [])],
         left=[*left, *([stamp] if said["stamp"] else []), ONLY_STORED],
         hashes=[*hashes, ("root of the ledger", base64.b64encode(head["root"]).decode())],
@@ -923,7 +937,7 @@ def head_report(head, trust):
         *head_verdict(head, trust, ("signed", "A head that is signed"), few),
         about=[("ledger", origin), ("entries", str(head["size"]))],
         signed=[("ledger", f"{origin}, a key of the policy")] if judged else [],
-        when=witnesses_of(head) or [NO_WITNESS],
+        when=witnesses_of(head) or [NO_WITNESS if judged else UNKNOWN_TIME],
         checked=[HEAD_IS_GOOD] if judged else [],
         left=[
             *([] if judged else ["Whether the ledger has signed it, and which witnesses have."]),
@@ -998,7 +1012,7 @@ def receipt_report(kind, said, beside, trust):
     verdict, why, missing, facts = (judge_promise if promise else judge_signed)(said, beside, trust)
     signed, left = signer_lines(said, trust, facts)
     head, shows, did, alias = facts.get("head"), facts.get("shown"), said["dataset"]["id"], said["dataset"].get("alias")
-    about = [("dataset", f"{alias} ({did})" if is_text(alias) else did), ("batch", said["status"])]
+    about = [*dataset_lines(did, alias, trust["signer"] or facts.get("bound")), ("batch", said["status"])]
     about += [("block", f"{int(float(block['sequence']))} of its chain")] if block else []
     about += [("rows", "offsets {} to {}".format(*(int(float(offsets[one])) for one in ("start", "end"))))] if offsets else []
     about += [("promise", f"the block is an entry of {promise['ledger']}")] if promise else []
@@ -1036,8 +1050,8 @@ def receipt_words(kind, said, judged, trust):
     headline = due if missing == "ledger" else "Signed, and not judged"
     if kind == "broken promise" or "promise" not in said or facts["retired"]:
         return headline, why
-    host, path = said["promise"]["ledger"].split("/")[0], f"/receipts/{said['receiptId']}/proof"
-    ask_at = f"the node that gave it has that at {path}" if host.endswith(".invalid") else f"https://{host}{path}"
+    host, path = host_of(said["promise"]["ledger"]), f"/receipts/{said['receiptId']}/proof"
+    ask_at = f"{host}{path}" if host else f"the node that gave it has that at {path}"
     return headline, [*why, f"The proof of its batch settles it, checked together with this file: {ask_at}"]
 
 

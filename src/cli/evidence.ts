@@ -40,7 +40,9 @@ async function judgeAll(files: readonly string[], { policy, signer }: Trust): Pr
   const reports = new Map<string, Report>()
   const small = new Map<string, Uint8Array>()
   for (const file of files) {
-    if (await beginsAsBundle(file)) {
+    // What is no file gives its bytes once: a bundle has to be one.
+    if (!(await stat(file)).isFile()) small.set(file, await readFile(file))
+    else if (await beginsAsBundle(file)) {
       const found = await checkBundle(createReadStream(file), { policy, ...defined({ signer }) })
       const lack = policy === undefined ? 'Name a policy: --policy FILE.' : undefined
       reports.set(file, bundleReport(found, { isNamed: signer !== undefined, lack }))
@@ -80,8 +82,7 @@ async function main(): Promise<number> {
   const policy = values.policy === undefined ? undefined : parsePolicy(await readFile(values.policy))
   const reports = await judgeAll(positionals, { policy, signer: values.signer })
   for (const [at, [file, report]] of reports.entries()) {
-    if (values.json === true)
-      print(`${JSON.stringify({ file, code: verdictCodes[report.verdict], ...report })}\n`)
+    if (values.json === true) print(`${JSON.stringify({ file, code: verdictCodes[report.verdict], ...report })}\n`)
     else {
       const lines = reportLines(report, { file, verbose: values.verbose === true })
       print(`${at === 0 ? '' : '\n'}${lines.join('\n')}\n`)

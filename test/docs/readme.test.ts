@@ -77,7 +77,7 @@ describe('the README', () => {
 
   test('has blocks that all run as they stand', async () => {
     const text = `set -euo pipefail\n${script.replaceAll('localhost:8080', served.address)}`
-    const { stdout, stderr } = await promisify(execFile)('bash', ['-c', text], {
+    const { stdout } = await promisify(execFile)('bash', ['-c', text], {
       cwd: dir,
       env: { ...process.env, PROOFSTREAM_SERVER: `http://${served.address}` },
       maxBuffer: 64 * 1024 * 1024,
@@ -87,7 +87,7 @@ describe('the README', () => {
     expect(hash, 'a hash is printed').toBeDefined()
     expect(stdout).toContain(`"outputHash":"${hash}"`)
     expect(stdout).toContain('"data":[["CA",824597],["TX",747650],["FL",466998]]\n')
-    expect(stderr).toContain('checked: hashes and signature are good')
+    expect(stdout).toContain('✓ Unchanged since it was signed\n  answer.json: a saved answer\n')
   })
 
   test('shows what is printed', () => {

@@ -2,6 +2,8 @@
 // trusts. Nobody is asked. Bundles are read in pieces, elsewhere (bundle.ts).
 
 import { defined } from '../base/collections.ts'
+import { DecodeError } from '../base/errors.ts'
+import { parseJson } from '../base/json/json.ts'
 import { textForm } from '../base/text-form.ts'
 import { kindOfFile } from '../ledger/file-kind.ts'
 import { judgeFile } from '../ledger/judge-file.ts'
@@ -14,6 +16,9 @@ import { ledgerReport, suggestedIn } from './ledger-report.ts'
 import { isOpenPromise } from './receipt-report.ts'
 import { otherReport } from './other-file.ts'
 import type { Report } from './report.ts'
+
+/** As deep as saved answers of deployed nodes nest. */
+const maxDepth = 128
 
 /** Whom the reader trusts. Nothing of it comes from the files. */
 export interface Reader {
@@ -73,16 +78,29 @@ function judgeOther(
   return { report: answerReport({ verdict: whole, findings, keys: reader.keys }), answer: { verdict: whole, bytes } }
 }
 
+/** Whether a file is rows that were saved apart: an answer without what signs it. */
+function isOutput(bytes: Uint8Array): boolean {
+  try {
+    const outline = parseJson(bytes, { maxDepth, keep: 'outermost' })
+    return outline instanceof Map && (outline.has('data') || outline.has('output')) && !outline.has('proof')
+  } catch (error) {
+    if (error instanceof DecodeError) return false
+    throw error
+  }
+}
+
 /** The answer with its rows out of the file beside it that has them; by itself where none has. */
 function withRows(
   bytes: Uint8Array,
   files: readonly Uint8Array[],
   { options, apart }: { readonly options: { readonly signer?: string }; readonly apart: Set<Uint8Array> },
 ): OfflineVerdict {
-  const others = files.filter((one) => one !== bytes && kindOfFile(one).kind === 'other' && !verifyOffline(one).ok)
-  const tried = others.map((output) => ({ output, verdict: verifyOffline(bytes, { ...options, output }) }))
+  const alone = verifyOffline(bytes, options)
+  const outputs = files.filter((one) => one !== bytes && isOutput(one))
+  const tried = outputs.map((output) => ({ output, verdict: verifyOffline(bytes, { ...options, output }) }))
+  // Of two files the one with rows is meant to belong to the other.
   const found = tried.find(({ verdict }) => verdict.ok) ?? (files.length === 2 ? tried[0] : undefined)
-  if (found === undefined) return verifyOffline(bytes, options)
+  if (!alone.ok || found === undefined) return alone
   apart.add(found.output)
   return found.verdict
 }

@@ -6,7 +6,7 @@ import type { SignerFacts } from '../ledger/judge-receipt.ts'
 import { type Witnessed, witnessedText } from '../ledger/open-head.ts'
 import type { Quorum } from '../ledger/policy.ts'
 import type { NamedKeys } from './keys.ts'
-import { type Line, noTime, onlySigner } from './report.ts'
+import { type Line, noTime, onlySigner, unknownTime } from './report.ts'
 
 export type LedgerVerdict = Exclude<FileVerdict, { readonly kind: 'other' }>
 
@@ -37,8 +37,7 @@ export function unchanged({ isNamed }: Known): string {
 
 /** What a reader does who has said nothing of whom to trust. */
 export function policyAdvice(reason: string, origin: string, { node }: Pick<Known, 'node'>): string[] {
-  const host =
-    node ?? (origin.split('/')[0]?.endsWith('.invalid') === false ? `https://${origin.split('/')[0]}` : undefined)
+  const host = node ?? hostOf(origin)
   const where =
     host === undefined ? 'the node that the file comes from has it at /ledger/policy' : `${host}/ledger/policy`
   return [
@@ -62,7 +61,14 @@ export function witnessLines(witnessed: readonly Witnessed[]): Line[] {
   return witnessed.map((one) => [`witness ${one.name}`, witnessedText(one)])
 }
 
-export function timesOf(lines: readonly Line[], stamp: BoundTimestamp | undefined, known: Known): Line[] {
+export function timesOf(
+  lines: readonly Line[],
+  {
+    stamp,
+    known,
+    isJudged,
+  }: { readonly stamp?: BoundTimestamp | undefined; readonly known: Known; readonly isJudged: boolean },
+): Line[] {
   const stamped: Line[] =
     known.stamp !== undefined
       ? [['time stamp', `${known.stamp.at}, by ${known.stamp.authority}`]]
@@ -71,7 +77,7 @@ export function timesOf(lines: readonly Line[], stamp: BoundTimestamp | undefine
         : [['time stamp', 'there, and not checked']]
   const all = [...lines, ...stamped]
   if (known.stamp !== undefined || all.some(([name]) => name.startsWith('witness '))) return all
-  return [...all, ['', all.length === 0 ? noTime : onlySigner]]
+  return [...all, ['', all.length === 0 ? (isJudged ? noTime : unknownTime) : onlySigner]]
 }
 
 export function signerLines(
@@ -93,10 +99,29 @@ export function signerLines(
   ]
 }
 
-export function whose(
-  { signer, boundBy }: SignerFacts & { readonly signer: string },
-  { isNamed, keys }: Known,
-): string[] {
-  if (isNamed || boundBy !== undefined || keys?.has(signer)) return []
+export function whose(signed: Signed, known: Known): string[] {
+  if (isKnown(signed, known)) return []
   return ['Whose key it is: anyone can make one. Compare it with one that the signer has told you by another way.']
+}
+
+type Signed = SignerFacts & { readonly signer: string }
+
+function isKnown({ signer, boundBy }: Signed, { isNamed, keys }: Known): boolean {
+  return isNamed || boundBy !== undefined || keys?.has(signer) === true
+}
+
+/** A dataset, by its name first where it is known whose word that is. */
+export function datasetLines(did: string, name: string | undefined, signed: Signed, known: Known): Line[] {
+  if (name === undefined) return [['dataset', did]]
+  if (isKnown(signed, known)) return [['dataset', `${name} (${did})`]]
+  return [
+    ['dataset', did],
+    ['called', `${name}, by its signer`],
+  ]
+}
+
+/** Where the node of a ledger is, by the name of the ledger; undefined where that is no host. */
+export function hostOf(origin: string): string | undefined {
+  const host = origin.split('/')[0] ?? ''
+  return /^[A-Za-z0-9.-]+(?::[0-9]+)?$/.test(host) && !host.endsWith('.invalid') ? `https://${host}` : undefined
 }

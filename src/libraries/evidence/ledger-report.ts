@@ -114,7 +114,7 @@ function headReport(what: string, verdict: HeadVerdict, known: Known): Report {
     ] as const,
     hashes: [['root', base64Text(root)]] as const,
   }
-  const when = timesOf(witnessLines(facts.witnessed), undefined, known)
+  const when = timesOf(witnessLines(facts.witnessed), { known, isJudged: verdict.verdict !== 'not judged' })
   const open = ['What its entries say: the ledger itself has them.']
   if (verdict.verdict === 'not judged') {
     const why = policyAdvice(verdict.reason, origin, known)

@@ -4,6 +4,7 @@ import { base64Text } from '../base/base64.ts'
 import type { JsonObject, JsonValue } from '../base/json/value.ts'
 import type { BlockFacts, BoundTimestamp, ProofFacts } from '../ledger/judge-proof.ts'
 import {
+  datasetLines,
   headIsSigned,
   type Known,
   type LedgerVerdict,
@@ -36,7 +37,7 @@ export function proofReport(what: string, verdict: ProofVerdict, known: Known): 
       ...shown.signed,
       ['ledger', isJudged ? `${ledger.origin}, a key of the policy` : `${ledger.origin}, it says; nobody has looked`],
     ],
-    when: timesOf([...shown.when, ...witnessLines(facts.witnessed)], verdict.stamp, known),
+    when: timesOf([...shown.when, ...witnessLines(facts.witnessed)], { stamp: verdict.stamp, known, isJudged }),
     checked: [
       place,
       ...(facts.kind === 'statement'
@@ -88,7 +89,9 @@ function aboutProof(
   const place: Line[] = record === undefined ? [] : [['place', `${record.index + 1} of ${record.count} in its block`]]
   return {
     about: [
-      ['dataset', signed === undefined ? dataset : `${signed.dataset} (${dataset})`],
+      ...(signed === undefined
+        ? [['dataset', dataset] as const]
+        : datasetLines(dataset, signed.dataset, signed, known)),
       ['block', `${sequence} of its chain`],
       ...(kind === 'batch' ? batchLines(facts) : []),
       ...place,

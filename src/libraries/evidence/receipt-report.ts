@@ -3,6 +3,8 @@
 import type { FileVerdict } from '../ledger/judge-file.ts'
 import type { ReceiptFacts } from '../ledger/judge-receipt.ts'
 import {
+  datasetLines,
+  hostOf,
   type Known,
   type LedgerVerdict,
   notJudged,
@@ -26,7 +28,7 @@ export function receiptReport(what: string, verdict: ReceiptVerdict, known: Know
   const { head, index, shown } = facts
   return {
     ...bareReport({ what, ...receiptHead(verdict, known) }),
-    about: receiptLines(facts),
+    about: receiptLines(facts, known),
     signed: signerLines(facts, known),
     when: receiptTimes(facts),
     checked: [
@@ -88,15 +90,15 @@ export function isOpenPromise(verdict: FileVerdict): verdict is ReceiptVerdict &
 
 function howToSettle(receiptId: string, origin: string, { node }: Known): string {
   const path = `/receipts/${receiptId}/proof`
-  const host = origin.split('/')[0] ?? ''
-  const where = node ?? (host.endsWith('.invalid') ? undefined : `https://${host}`)
+  const where = node ?? hostOf(origin)
   const ask = where === undefined ? `the node that gave it has that at ${path}` : `${where}${path}`
   return `The proof of its batch settles it, checked together with this file: ${ask}`
 }
 
-function receiptLines({ dataset, alias, status, block, offsets, promise }: ReceiptFacts): Line[] {
+function receiptLines(facts: ReceiptFacts, known: Known): Line[] {
+  const { dataset, alias, status, block, offsets, promise } = facts
   return [
-    ['dataset', alias === undefined ? dataset : `${alias} (${dataset})`],
+    ...datasetLines(dataset, alias, facts, known),
     ['batch', status],
     ...(block === undefined ? [] : [['block', `${block.sequence} of its chain`] as const]),
     ...(offsets === undefined ? [] : [['rows', `offsets ${offsets.start} to ${offsets.end}`] as const]),

@@ -74,4 +74,5 @@ export function changeRemark(changes: readonly string[]): string[] {
 
 export const onlyStored = 'That what was recorded is true: a proof binds what was stored, not what happened.'
 export const onlySigner = 'No time is shown by anybody but the signer.'
+export const unknownTime = 'No time is known: it is not said whose signatures count.'
 export const noTime = 'No time is shown: no witness has signed, and there is no time stamp.'

@@ -29,18 +29,29 @@ export function isRewritten(output: JsonValue, expected: Hash): boolean {
   const chosen = new Map<JsonNumber, JsonNumber>()
   const tried = (column: number): boolean => {
     if (column === columns.length) return left-- > 0 && hashCanonical(withTokens(output, chosen)) === expected
-    return (columns[column] ?? []).some((ways) => choose(ways, 0, () => tried(column + 1)))
+    return (columns[column] ?? []).some((ways) => choose(ways, () => tried(column + 1)))
   }
-  const choose = (ways: readonly Choice[], at: number, then: () => boolean): boolean => {
-    const choice = ways[at]
-    if (choice === undefined) return then()
-    return choice.spellings.some((spelling) => {
-      if (left <= 0) return false
-      chosen.set(choice.number, new JsonNumber(spelling))
-      return choose(ways, at + 1, then)
-    })
+  // All numbers of a column at once, the last one changing first.
+  const choose = (ways: readonly Choice[], then: () => boolean): boolean => {
+    const at = ways.map(() => 0)
+    for (let place = 0; place >= 0 && left > 0;) {
+      for (const [n, { number, spellings }] of ways.entries()) {
+        chosen.set(number, new JsonNumber(spellings[at[n] ?? 0] ?? number.token))
+      }
+      if (then()) return true
+      place = ways.length - 1
+      while (place >= 0 && nextOf(at, place) === ways[place]?.spellings.length) at[place--] = 0
+    }
+    return false
   }
   return tried(0)
+}
+
+/** One further at a place. */
+function nextOf(at: number[], place: number): number {
+  const next = (at[place] ?? 0) + 1
+  at[place] = next
+  return next
 }
 
 interface Choice {

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, BinaryIO, Iterable, List, Optional, Tuple, Union
 
-from . import proof
+from . import _json, proof
 from ._answer_report import answer_report, failed_report
 from ._bundle import HEAD_BYTES, bundle_report, is_bundle
 from ._ledger import judge, kind_of, trust_of
@@ -92,7 +92,7 @@ def _with_rows(one: _Given, given: List[_Given], trust: Trust, apart: List[_Give
     """The answer with its rows out of the file beside it that has them; None where none has. Of two files the other one must have them."""
     fault: Optional[proof.ProofError] = None
     for other in given:
-        if other is one or other.known[0] is not None or other.is_bundle or _is_answer(other.data):
+        if other is one or other.known[0] is not None or other.is_bundle or not _is_output(other.data):
             continue
         try:
             body = proof.check(one.data, trust.signer, other.data)
@@ -108,9 +108,10 @@ def _with_rows(one: _Given, given: List[_Given], trust: Trust, apart: List[_Give
     return None
 
 
-def _is_answer(data: bytes) -> bool:
+def _is_output(data: bytes) -> bool:
+    """Whether a file is rows that were saved apart: an answer without what signs it."""
     try:
-        proof.check(data)
-    except proof.ProofError:
+        names, _ = _json.outline(data.decode("utf-8"))
+    except ValueError:
         return False
-    return True
+    return names is not None and not names.isdisjoint({"data", "output"}) and "proof" not in names

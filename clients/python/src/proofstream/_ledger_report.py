@@ -5,7 +5,7 @@ The same as src/libraries/evidence/ledger-report.ts of Proofstream.
 
 import re
 from datetime import datetime, timedelta, timezone
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Optional
 
 from ._json import Number
 from ._ledger import Judged
@@ -57,9 +57,8 @@ def _unchanged(is_named: bool) -> str:
 
 def _policy_advice(reason: str, origin: str) -> List[str]:
     """What a reader does who has said nothing of whom to trust."""
-    host = origin.split("/")[0]
-    there = f"https://{host}/ledger/policy"
-    where = "the node that the file comes from has it at /ledger/policy" if host.endswith(".invalid") else there
+    host = _host_of(origin)
+    where = "the node that the file comes from has it at /ledger/policy" if host is None else f"{host}/ledger/policy"
     return [
         _sentence(reason),
         'A policy is two lines: "log" names the key of the ledger, "quorum" how many witnesses must have signed. '
@@ -67,6 +66,20 @@ def _policy_advice(reason: str, origin: str) -> List[str]:
         "That is the word of the node about itself: compare it with what its witnesses, its operator or an earlier reader have. "
         "Then check again with it.",
     ]
+
+
+def _host_of(origin: str) -> Optional[str]:
+    """Where the node of a ledger is, by the name of the ledger; None where that is no host."""
+    host = origin.split("/")[0]
+    is_host = re.fullmatch(r"[A-Za-z0-9.-]+(?::[0-9]+)?", host) is not None and not host.endswith(".invalid")
+    return f"https://{host}" if is_host else None
+
+
+def _dataset_lines(did: str, name: Optional[str], is_known: bool) -> List[Line]:
+    """A dataset, by its name first where it is known whose word that is."""
+    if name is None:
+        return [("dataset", did)]
+    return [("dataset", f"{name} ({did})")] if is_known else [("dataset", did), ("called", f"{name}, by its signer")]
 
 
 def _by_whom(quorum: str) -> str:
@@ -107,7 +120,7 @@ def _of_proof(judged: Judged, is_named: bool) -> Report:
         about=[*about, ("entry", place)],
         rows=_row_of(said["value"]) if kind == "row" else None,
         signed=[*signed, ("ledger", f"{ledger['origin']}, {whose}")],
-        when=times([*when, *witness_lines(said["witnessed"]), *stamped]),
+        when=times([*when, *witness_lines(said["witnessed"]), *stamped], is_judged),
         checked=[
             "Its hashes lead from the entry to the root of the head.",
             has_it if kind == "statement" else f"The {kind} is that of the entry.",
@@ -134,8 +147,8 @@ def _of_block_in(said: Dict[str, Any], is_named: bool) -> Any:
     record, value = said.get("record"), said["value"] or {}
     is_batch = said["kind"] == "batch"
     word = said.get("signed")
-    dataset = said["dataset"] if word is None else f"{word['dataset']} ({said['dataset']})"
-    about: List[Line] = [("dataset", dataset), ("block", f"{said['sequence']} of its chain")]
+    name = None if word is None else word["dataset"]
+    about: List[Line] = [*_dataset_lines(said["dataset"], name, is_named), ("block", f"{said['sequence']} of its chain")]
     about += _batch_lines(value) if is_batch else []
     about += [] if record is None else [("place", f"{record['index'] + 1} of {record['count']} in its block")]
     hashes = [("block", said["block"])] if "block" in said else []
@@ -174,7 +187,7 @@ def _of_head(judged: Judged) -> Report:
         why=why if is_judged else _policy_advice(judged.reason, ledger["origin"]),
         about=[("ledger", ledger["origin"]), ("entries", str(ledger["size"]))],
         signed=[("ledger", f"{ledger['origin']}, a key of the policy")] if is_judged else [],
-        when=times(witness_lines(judged.said["witnessed"])),
+        when=times(witness_lines(judged.said["witnessed"]), is_judged),
         checked=[_HEAD_IS_SIGNED] if is_judged else [],
         open=[
             *([] if is_judged else ["Whether the ledger has signed it, and which witnesses have."]),
@@ -227,7 +240,7 @@ def _of_receipt(judged: Judged, is_named: bool) -> Report:
         verdict=judged.verdict,
         headline=headline,
         why=why,
-        about=_receipt_lines(judged),
+        about=_receipt_lines(judged, is_named),
         signed=_signer_lines(facts, is_named),
         when=[
             ("signed", facts["time"]),
@@ -263,8 +276,8 @@ def _receipt_head(judged: Judged, is_named: bool) -> Any:
     headline = due if judged.missing == "ledger" else "Signed, and not judged"
     if judged.kind != "receipt" or "by" not in facts or "retired" in facts:
         return headline, why
-    host, path = origin.split("/")[0], f"/receipts/{facts['receiptId']}/proof"
-    ask = f"the node that gave it has that at {path}" if host.endswith(".invalid") else f"https://{host}{path}"
+    host, path = _host_of(origin), f"/receipts/{facts['receiptId']}/proof"
+    ask = f"the node that gave it has that at {path}" if host is None else f"{host}{path}"
     return headline, [*why, f"The proof of its batch settles it, checked together with this file: {ask}"]
 
 
@@ -277,11 +290,11 @@ def suggestion_remark(judged: Judged) -> List[str]:
     return [f"The sender suggests a policy. It counts for nothing unless you give it yourself: {lines}"]
 
 
-def _receipt_lines(judged: Judged) -> List[Line]:
+def _receipt_lines(judged: Judged, is_named: bool) -> List[Line]:
     facts, alias = judged.facts, judged.said.get("alias")
     dataset, offsets = facts["dataset"], facts.get("offsets")
     return [
-        ("dataset", dataset if alias is None else f"{alias} ({dataset})"),
+        *_dataset_lines(dataset, alias, is_named or "boundBy" in facts),
         ("batch", facts["status"]),
         *([("block", f"{facts['block']['sequence']} of its chain")] if "block" in facts else []),
         *([("rows", f"offsets {offsets['start']} to {offsets['end']}")] if offsets else []),

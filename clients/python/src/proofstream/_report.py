@@ -25,6 +25,7 @@ VERDICT_CODES = {
 ONLY_STORED = "That what was recorded is true: a proof binds what was stored, not what happened."
 ONLY_SIGNER = "No time is shown by anybody but the signer."
 _NO_TIME = "No time is shown: no witness has signed, and there is no time stamp."
+_UNKNOWN_TIME = "No time is known: it is not said whose signatures count."
 _CELL_CHARS = 40
 _TABLE_CHARS = 100
 
@@ -99,11 +100,11 @@ def change_remark(changes: Sequence[str]) -> List[str]:
     return [f"A transport of texts has changed the file ({', '.join(changes)}). It was judged by its content."]
 
 
-def times(lines: Sequence[Line]) -> List[Line]:
+def times(lines: Sequence[Line], is_judged: bool = True) -> List[Line]:
     """When, and whether anybody but the signer says so."""
     if any(name.startswith("witness ") for name, _ in lines):
         return list(lines)
-    return [*lines, ("", ONLY_SIGNER if lines else _NO_TIME)]
+    return [*lines, ("", ONLY_SIGNER if lines else _NO_TIME if is_judged else _UNKNOWN_TIME)]
 
 
 def _section(title: str, lines: Sequence[str]) -> List[str]:
