@@ -206,6 +206,8 @@ describe.skipIf(chromium === undefined)('verify.html in Chromium', () => {
       refusal: unchanged,
     }
     expect(await judged(twoOfThree)).toEqual(byPolicy)
+    const both = await choose(file('row.tlog-proof', proof), file('head', files['head'] ?? ''))
+    expect([both.headline, both.text]).toEqual([included, expect.stringContaining('✓ A head that is signed')])
     const { text } = await choose(file('row.tlog-proof', proof))
     expect(text).toContain('Zürich "1" \u{1f30d} \\u0000')
     expect(text).toContain('5 of 9 of node.example/ledger')

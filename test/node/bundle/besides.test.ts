@@ -260,7 +260,7 @@ describe.runIf(runsWith('ledger'))('a bundle with proofs of the ledger', () => {
       { verdict: 'altered', bundle: { ledger: [{ verdict: 'not judged' }] } },
     ])
     const table = await command(live, ['verify', bundle, bundle, '-o', 'table'])
-    expect(table.stdout.match(/ledger in the bundle: 1; --policy FILE/g)).toHaveLength(2)
+    expect(table.stdout.match(/the bundle holds 1 proof of that\. Name the policy/g)).toHaveLength(2)
   })
 
   it('is altered where a proof is of another block or dataset, of a batch, cut or changed', async () => {

@@ -217,17 +217,16 @@ async function judgeBundle(file: File, own: number, trust: Trust): Promise<Shown
   }
 }
 
+/** The first file speaks first; the others follow with their own headlines. */
 function showAll(all: readonly Shown[]): void {
   const print = element('p', 'run', printButton())
-  const [only] = all
-  if (all.length === 1 && only !== undefined) {
-    return show([...reportContent(only.report), ...(only.more ?? []), print], headlineOf(only.report))
-  }
-  const sections = all.map(({ report, more }) => {
+  const [first, ...others] = all
+  if (first === undefined) return cannot('There is no file.')
+  const sections = others.map(({ report, more }) => {
     const { tone, text } = headlineOf(report)
     return element('section', '', element('h2', tone, text), ...reportContent(report), ...(more ?? []))
   })
-  show([...sections, print], { tone: '', text: `${all.length} files` })
+  show([...reportContent(first.report), ...(first.more ?? []), ...sections, print], headlineOf(first.report))
 }
 
 /** What was found, on one sheet of paper: rows, facts, what was checked and what was not. */
