@@ -992,7 +992,7 @@ def refusal_report(document, beside, trust):
         signed=signed,
         when=[("signed", said["time"]), NO_TIME],
         checked=[IS_GOOD],
-        left=[*left, "What the batch was: whoever has it compares its hash."],
+        left=[*left, "What the batch was: a reader who has it compares its hash."],
         hashes=[("body", said["bodyHash"])],
     )
 
@@ -1243,7 +1243,7 @@ def failed_report(failed):
 
 SPACE = r"[\t\n\v\f\r \xa0]*"
 ASK_FOR, UNPACK = "A signed answer comes with: proofstream query … --proof FILE.", "Unpack it, and check what is in it."
-GIVE_NOBODY = "Give it to nobody. Whoever has it can sign in the name of its"
+GIVE_NOBODY = "Give it to nobody. A person who has it can sign in the name of its"
 POLICY_SAYS = "It says whom to trust, and is no evidence itself. Give it with the files that it is to judge:"
 OTHERS = {  # How a file begins that nobody signed: what it is, and what takes it.
     "PAR1": ("a Parquet file: rows without a proof", f"{ASK_FOR} A bundle has blocks, rows and proof in one file."),

@@ -9,7 +9,7 @@ import { DecodeError } from '../../libraries/base/errors.ts'
 import { textForm } from '../../libraries/base/text-form.ts'
 import { type NamedKeys, namedKeys } from '../../libraries/evidence/keys.ts'
 import { suggestedIn } from '../../libraries/evidence/ledger-report.ts'
-import { bareReport, type Report } from '../../libraries/evidence/report.ts'
+import { alteredReport, bareReport, type Report } from '../../libraries/evidence/report.ts'
 import { kindOfFile, type LedgerFile } from '../../libraries/ledger/file-kind.ts'
 import { type FileVerdict, judgeFile, type ReceiptKind } from '../../libraries/ledger/judge-file.ts'
 import { type Beside, besideOf, headFacts } from '../../libraries/ledger/judge-receipt.ts'
@@ -77,7 +77,7 @@ export async function verifyFiles(
     code = Math.max(code, judged.code)
     if (context.form === 'table') {
       if (at > 0) print('\n')
-      printReport(judged.report ?? unread(judged), { ...options, file })
+      printReport(judged.report ?? reportOfFailure(judged), { ...options, file })
       continue
     }
     const { verdict, code: own, reason, facts, report } = judged
@@ -100,8 +100,15 @@ function failed(error: unknown): Judged {
   return { verdict: wordOf(exitCode), code: exitCode, reason: message }
 }
 
-function unread({ reason = '' }: Judged): Report {
-  return bareReport({ what: 'a file', verdict: 'no evidence', headline: 'It could not be checked', why: [reason] })
+/** Of what ended before there was a report: the same verdict as the exit code. */
+function reportOfFailure({ verdict, reason = '' }: Judged): Report {
+  const what = 'a file'
+  if (verdict === 'altered') return alteredReport(what, [reason])
+  const said = { what, headline: 'It could not be checked', why: [reason] }
+  return bareReport({
+    ...said,
+    verdict: verdict === 'impossible' || verdict === 'not judged' ? verdict : 'no evidence',
+  })
 }
 
 /** A file among others that is about a ledger. Others are read when their turn comes. */
@@ -247,10 +254,10 @@ function ofAnswer(checked: CheckedAnswer): Judged {
 }
 
 /** With the time of a proof, where that was checked. Throws DecodeError where its time stamp is not good. */
-async function timed(verdict: FileVerdict, judged: Judged, judging: FileJudging): Promise<Judged> {
+async function timed(proof: FileVerdict, judged: Judged, judging: FileJudging): Promise<Judged> {
   const { trusted, options } = judging
-  if (verdict.kind !== 'proof' || !('facts' in verdict)) return judged
-  const { stamp } = verdict
+  if (proof.kind !== 'proof' || !('facts' in proof)) return judged
+  const { stamp } = proof
   if (stamp === undefined) {
     return trusted === undefined ? judged : { ...judged, reason: judged.reason ?? 'It has no time stamp.' }
   }
@@ -262,13 +269,16 @@ async function timed(verdict: FileVerdict, judged: Judged, judging: FileJudging)
   try {
     const { atMs, authority } = await checkTimestamp(stamp.token, stamp.text, trusted)
     const known = await knownOf(judging, undefined)
-    const stamped = told(verdict, { ...known, stamp: { at: timeText(atMs), authority } })
+    const stamped = told(proof, { ...known, stamp: { at: timeText(atMs), authority } })
     const facts = { ...judged.facts, timestamp: objectOf({ at: timeText(atMs), authority }) }
     return { ...judged, facts, ...defined({ report: stamped.report }) }
   } catch (error) {
     if (!(error instanceof UnknownAuthority)) throw error
     const reason = `Its time stamp is of an authority that no certificate of ${options.tsaCa} vouches for.`
-    return { ...judged, verdict: 'not judged', code: exitCodes.notJudged, reason }
+    const verdict = 'not judged' as const
+    const headline = 'Not judged: whether its time stamp counts is yours to say'
+    const report = judged.report && { ...judged.report, verdict, headline, why: [reason] }
+    return { ...judged, verdict, code: exitCodes.notJudged, reason, ...defined({ report }) }
   }
 }
 

@@ -1,4 +1,4 @@
-// What may be changed of a dataset, on its page, for callers with the right: its description, its licence, who publishes it, who may
+// What may be changed of a dataset, on its page, for callers with the right: its description, its licence, its publisher, who may
 // read it, its name, that it is there.
 // It is done by `islands/changes.ts`, for a token is held by a script alone; the words are those of docs/deleting.md.
 
@@ -68,7 +68,7 @@ function publishing({ readme: { publisher, contact, text } }: ShownChanges): Htm
 <input id="publisher" name="publisher" value="${publisher}" maxlength="300">
 <label for="contact">Contact</label>
 <input id="contact" name="contact" value="${contact}" maxlength="300" aria-describedby="contact-hint">
-<p class="hint" id="contact-hint">An address of an office rather than of a person: it stays in the chain for ever.</p>
+<p class="hint" id="contact-hint">An address of an office rather than of a person: it stays in the chain.</p>
 <label for="readme">About it</label>
 <textarea id="readme" name="text" rows="5" aria-describedby="readme-hint">
 ${text}</textarea>

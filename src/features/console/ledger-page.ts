@@ -39,7 +39,7 @@ export function ledgerPage(ledger: LedgerAnswer, host: string): Page {
     title: 'Ledger',
     place: 'node',
     main: html`<h1>Ledger</h1>
-<p class="lead">One append-only tree over the blocks of this node. Who keeps a head of it today can show next year whether a block was changed, or taken away.</p>
+<p class="lead">One append-only tree over the blocks of this node. A reader who keeps a head of it today can show next year whether a block was changed, or taken away.</p>
 ${origin === undefined ? html`<p class="note">This process keeps no ledger of its own. It signs heads of others.</p>` : own(ledger, host)}
 ${witness === undefined && follower === undefined ? undefined : html`<section aria-labelledby="signs"><h2 id="signs">Heads of others</h2><dl class="facts">${where(witness, (key) => fact('As a witness it signs with', copied(key)))}${where(follower, (key) => fact('As a follower, which checks each entry first, with', copied(key)))}</dl></section>`}`,
   }

@@ -33,9 +33,9 @@ export interface Reader {
 
 export interface Judged {
   readonly report: Report
-  /** Of an answer that holds: what was checked, and its bytes. */
   /** Id of a receipt whose promise nothing here settles. */
   readonly due?: string
+  /** Of an answer that holds: what was checked, and its bytes. */
   readonly answer?: { readonly verdict: OfflineVerdict & { readonly ok: true }; readonly bytes: Uint8Array }
 }
 
@@ -72,7 +72,7 @@ function judgeOther(
       report: verdict.outcome === 'noProof' ? (otherReport(bytes) ?? failedReport(verdict)) : failedReport(verdict),
     }
   }
-  const whole = verdict.output === undefined ? withRows(bytes, files, { options, apart }) : verdict
+  const whole = verdict.output === undefined ? (withRows(bytes, files, { options, apart }) ?? verdict) : verdict
   if (!whole.ok) return { report: failedReport(whole) }
   const findings = findingsAlone(whole, { isNamed: signer !== undefined })
   return { report: answerReport({ verdict: whole, findings, keys: reader.keys }), answer: { verdict: whole, bytes } }
@@ -89,18 +89,16 @@ function isOutput(bytes: Uint8Array): boolean {
   }
 }
 
-/** The answer with its rows out of the file beside it that has them; by itself where none has. */
+/** The answer with its rows out of the file beside it that has them; undefined where none is said to. */
 function withRows(
   bytes: Uint8Array,
   files: readonly Uint8Array[],
   { options, apart }: { readonly options: { readonly signer?: string }; readonly apart: Set<Uint8Array> },
-): OfflineVerdict {
-  const alone = verifyOffline(bytes, options)
+): OfflineVerdict | undefined {
   const outputs = files.filter((one) => one !== bytes && isOutput(one))
   const tried = outputs.map((output) => ({ output, verdict: verifyOffline(bytes, { ...options, output }) }))
   // Of two files the one with rows is meant to belong to the other.
   const found = tried.find(({ verdict }) => verdict.ok) ?? (files.length === 2 ? tried[0] : undefined)
-  if (!alone.ok || found === undefined) return alone
-  apart.add(found.output)
-  return found.verdict
+  if (found !== undefined) apart.add(found.output)
+  return found?.verdict
 }

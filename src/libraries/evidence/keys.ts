@@ -2,7 +2,7 @@
 
 import type { JsonValue } from '../base/json/value.ts'
 
-/** By did:key, who says that it is his, and since when it signs nothing. */
+/** By did:key: which node calls it its own, and since when it signs nothing. */
 export type NamedKeys = ReadonlyMap<string, string>
 
 /** `node`: the address that has answered so. */

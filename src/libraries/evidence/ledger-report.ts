@@ -168,7 +168,7 @@ function refusalReport(what: string, verdict: RefusalVerdict, known: Known): Rep
       ['', onlySigner],
     ],
     checked: [signatureIsGood],
-    open: [...whose(facts, known), 'What the batch was: whoever has it compares its hash.'],
+    open: [...whose(facts, known), 'What the batch was: a reader who has it compares its hash.'],
     hashes: [['body', facts.bodyHash]],
   }
 }

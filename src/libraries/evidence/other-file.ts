@@ -20,9 +20,9 @@ const texts: readonly (readonly [begin: RegExp, what: string, how: string])[] = 
   [
     /^-----BEGIN [A-Z ]*PRIVATE KEY-----/,
     'a private key',
-    'Give it to nobody. Whoever has it can sign in the name of its node.',
+    'Give it to nobody. A person who has it can sign in the name of its node.',
   ],
-  [/^PRIVATE\+KEY\+/, 'a private key', 'Give it to nobody. Whoever has it can sign in the name of its ledger.'],
+  [/^PRIVATE\+KEY\+/, 'a private key', 'Give it to nobody. A person who has it can sign in the name of its ledger.'],
   [
     /^did:key:z6Mk\w+\s*$/,
     'the name of a key',

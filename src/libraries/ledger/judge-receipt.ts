@@ -167,7 +167,7 @@ export function judgePromise(receipt: Promising, beside: Beside, trust: Trust): 
   const facts = { ...receipt, ...standing(named, trust) }
   const notOf = (reason: string) => ({ verdict: 'not judged', missing: 'signer', reason, facts }) as const
   if (boundBy === undefined) {
-    // All that it says is shown by the ledger, whoever said it. A statement that names others is a doubt.
+    // The ledger shows all that the receipt says, so the signer does not matter. A statement that names other keys raises a doubt.
     const kept = becameOf(receipt, { beside, line, policy, nowMs: trust.nowMs })
     if (line.length === 0 && everyFact.every((name) => kept.facts.shown?.includes(name))) {
       return { ...kept, facts: { ...facts, ...kept.facts } }

@@ -108,6 +108,15 @@ test('a proof in JSON has a time that is checked offline, and is refused with a 
     verdict: 'not judged',
     reason: 'Its time stamp is of an authority that no certificate of another-ca.pem vouches for.',
   })
+  // What a person reads says the same as the exit code.
+  const told = async (file: string, ca: string) => {
+    const args = ['verify', file, '--policy', 'policy', '--tsa-ca', ca, '-o', 'table']
+    const { code, stdout } = await runCommand(args, { cwd: folder })
+    return [code, stdout.split('\n')[0]]
+  }
+  const [code, headline] = await told('proof.json', 'another-ca.pem')
+  expect([code, headline]).toEqual([14, '? Not judged: whether its time stamp counts is yours to say'])
+  expect(await told('anew.json', 'ca.pem')).toEqual([10, '✗ Do not trust this file'])
   // As docs/ledger.md has it.
   const size = String(timestamp.size)
   await writeFile(join(folder, 'policy.txt'), `log ${key}\nquorum none\n`)

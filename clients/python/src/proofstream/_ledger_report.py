@@ -223,7 +223,7 @@ def _of_refusal(judged: Judged, is_named: bool) -> Report:
         signed=_signer_lines(facts, is_named),
         when=[("signed", facts["time"]), ("", ONLY_SIGNER)],
         checked=[SIGNATURE_IS_GOOD],
-        open=[*_whose(facts, is_named), "What the batch was: whoever has it compares its hash."],
+        open=[*_whose(facts, is_named), "What the batch was: a reader who has it compares its hash."],
         hashes=[("body", facts["bodyHash"])],
     )
 

@@ -43,9 +43,9 @@ _TEXTS = (
     (
         "-----BEGIN [A-Z ]*PRIVATE KEY-----",
         "a private key",
-        "Give it to nobody. Whoever has it can sign in the name of its node.",
+        "Give it to nobody. A person who has it can sign in the name of its node.",
     ),
-    (r"PRIVATE\+KEY\+", "a private key", "Give it to nobody. Whoever has it can sign in the name of its ledger."),
+    (r"PRIVATE\+KEY\+", "a private key", "Give it to nobody. A person who has it can sign in the name of its ledger."),
     (
         rf"did:key:z6Mk\w+{_SPACE}*\Z",
         "the name of a key",
