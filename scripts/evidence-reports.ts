@@ -10,7 +10,8 @@ import { reportLines } from '../src/libraries/evidence/layout.ts'
 import { verdictCodes } from '../src/libraries/evidence/report.ts'
 import { parsePolicy, type Policy } from '../src/libraries/ledger/policy.ts'
 
-interface Given {
+/** Files, and whom their reader trusts. */
+export interface Given {
   readonly name: string
   readonly files: readonly { readonly name: string; readonly text?: string; readonly base64?: string }[]
   readonly policy?: string

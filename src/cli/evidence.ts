@@ -7,6 +7,7 @@ import { open, readFile, stat } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import { systemClock } from '../libraries/base/clock.ts'
 import { defined } from '../libraries/base/collections.ts'
+import { parseDidKey } from '../libraries/base/ids/identifiers.ts'
 import { bundleHeadBytes, bundleReport, checkBundle, isBundle } from '../libraries/evidence/bundle.ts'
 import { judgeEvidence } from '../libraries/evidence/judge.ts'
 import { reportLines } from '../libraries/evidence/layout.ts'
@@ -79,6 +80,8 @@ async function main(): Promise<number> {
     print(help)
     return values.help === true ? 0 : 2
   }
+  // Throws where it names no key: each true file would be called forged.
+  if (values.signer !== undefined) parseDidKey(values.signer)
   const policy = values.policy === undefined ? undefined : parsePolicy(await readFile(values.policy))
   const reports = await judgeAll(positionals, { policy, signer: values.signer })
   for (const [at, [file, report]] of reports.entries()) {
@@ -92,7 +95,6 @@ async function main(): Promise<number> {
 }
 
 const codes: Readonly<Record<string, number>> = { ENOENT: 3, EISDIR: 2, DecodeError: 5 }
-
 try {
   process.exitCode = await main()
 } catch (error) {

@@ -110,6 +110,13 @@ describe.concurrent('verify', () => {
     expect((await verify(good, '--policy', changed)).code).toBe(5)
   })
 
+  test('refuses a signer that is no key, which would make a forgery of each true file', async () => {
+    const receipt = await save('of-a-key', signedReceipt(ledger, 5, { by: future }))
+    for (const signer of ['did:web:node.example', '', `${nodeKey.did} `]) {
+      expect((await verify(receipt, '--policy', policy, '--offline', '--signer', signer)).code).toBe(2)
+    }
+  })
+
   test('tells when a witness has signed whose clock is past all years', async () => {
     const tree = { size: 1, root: new Uint8Array(32) }
     const late = await save('late', signedHead(tree, { at: 9_000_000_000_000 }))

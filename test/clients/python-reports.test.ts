@@ -15,18 +15,12 @@ import { verdictCodes } from '../../src/libraries/evidence/report.ts'
 import { type Ended, run } from '../examples/run.ts'
 import { randomOf } from '../history/load.ts'
 import { printed, printedOtherwise, saved } from '../libraries/proof/saved-answers.ts'
+import type { Given } from '../../scripts/evidence-reports.ts'
 import { changed } from './ledger-files.ts'
 
 interface Said {
   readonly code: number
   readonly lines: readonly string[]
-}
-interface Given {
-  readonly name: string
-  readonly files: readonly { readonly name: string; readonly text?: string; readonly base64?: string }[]
-  readonly policy?: string
-  readonly signer?: string
-  readonly now: string
 }
 interface Golden {
   readonly vectors: Readonly<Record<string, Said | null>>

@@ -5,6 +5,7 @@ import { defined } from '../../libraries/base/collections.ts'
 import type { BundleFault } from '../../libraries/proof/bundle/manifest.ts'
 import { type JsonObject, jsonText, type JsonValue, parseJson } from '../../index.ts'
 import { answerReport, type BundleFacts, failedReport } from '../../libraries/evidence/answer-report.ts'
+import { type NamedKeys, namedKeys } from '../../libraries/evidence/keys.ts'
 import { otherReport } from '../../libraries/evidence/other-file.ts'
 import { alteredReport, type Report } from '../../libraries/evidence/report.ts'
 import {
@@ -96,9 +97,9 @@ export async function checkAnswer(
   const verdict = verifyOffline(bytes, options.signer === undefined ? {} : { signer: options.signer })
   if (!verdict.ok) {
     const { exitCode, message, details } = offlineFailure(verdict, options.file)
-    const former = options.offline === true ? '' : await formerKey(context, verdict)
+    const whose = options.offline === true ? '' : await whoseKey(context, verdict)
     const other = verdict.outcome === 'noProof' ? otherReport(bytes) : undefined
-    return { verdict, failure: new CommandFailure(exitCode, message + former, details), ...defined({ other }) }
+    return { verdict, failure: new CommandFailure(exitCode, message + whose, details), ...defined({ other }) }
   }
   if (options.offline === true) return { verdict }
   const client = await openClient(context)
@@ -111,17 +112,19 @@ export async function checkAnswer(
   }
 }
 
-/** Until when the node signed with a key that another was expected of; empty where it names no such key, or does not answer. */
-async function formerKey(context: CommandContext, { kind, signer }: OfflineFailure): Promise<string> {
-  if (kind !== 'OtherSigner') return ''
+/** Whose key it is where another was expected; empty where the node does not say. */
+async function whoseKey(context: CommandContext, { kind, signer = '' }: OfflineFailure): Promise<string> {
+  const whose = kind === 'OtherSigner' ? (await keysOfNode(context))?.get(signer) : undefined
+  return whose === undefined ? '' : ` It is ${whose}.`
+}
+
+/** Whose keys the node names, unless it does not say. */
+export async function keysOfNode(context: CommandContext): Promise<NamedKeys | undefined> {
   try {
     const client = await openClient(context)
-    const methods = itemsAt((await client.call({ path: '/.well-known/did.json' })).json(), 'verificationMethod')
-    const key = methods.find((one) => textAt(one, 'controller') === signer) ?? null
-    const until = textAt(key, 'expires') ?? textAt(key, 'revoked')
-    return until === undefined ? '' : ` That was the key of ${client.server} until ${until}.`
+    return namedKeys((await client.call({ path: '/.well-known/did.json', isAnonymous: true })).json(), client.server)
   } catch {
-    return ''
+    return undefined
   }
 }
 

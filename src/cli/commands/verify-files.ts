@@ -7,7 +7,7 @@ import { timeText } from '../../libraries/base/clock.ts'
 import { defined } from '../../libraries/base/collections.ts'
 import { DecodeError } from '../../libraries/base/errors.ts'
 import { textForm } from '../../libraries/base/text-form.ts'
-import { type NamedKeys, namedKeys } from '../../libraries/evidence/keys.ts'
+import type { NamedKeys } from '../../libraries/evidence/keys.ts'
 import { suggestedIn } from '../../libraries/evidence/ledger-report.ts'
 import { alteredReport, bareReport, type Report } from '../../libraries/evidence/report.ts'
 import { kindOfFile, type LedgerFile } from '../../libraries/ledger/file-kind.ts'
@@ -16,7 +16,6 @@ import { type Beside, besideOf, headFacts } from '../../libraries/ledger/judge-r
 import type { LedgersOfPolicy, OpenLedger } from '../../libraries/ledger/promise-reading.ts'
 import type { Policy } from '../../libraries/ledger/policy.ts'
 import type { TrustedCertificates } from '../../libraries/ledger/timestamp-trust.ts'
-import { openClient } from '../client.ts'
 import type { CommandContext } from '../context.ts'
 import { CommandFailure, exitCodes, failureOf, note } from '../failure.ts'
 import { isTar, readGiven } from '../given-file.ts'
@@ -26,7 +25,7 @@ import { type KnownPolicy, policyFor, tilesFor } from '../ledger-policy.ts'
 import { createStatusLine, printObjects } from '../output.ts'
 import { printReport, reportJson } from '../report.ts'
 import { print } from '../terminal.ts'
-import { checkAnswer, type CheckedAnswer, lackOf, reportOf, type VerifyOptions } from './verify-answer.ts'
+import { checkAnswer, type CheckedAnswer, keysOfNode, lackOf, reportOf, type VerifyOptions } from './verify-answer.ts'
 import { checkBundleFile } from './verify-bundle.ts'
 
 /** Answers are judged with more. */
@@ -101,14 +100,10 @@ function failed(error: unknown): Judged {
 }
 
 /** Of what ended before there was a report: the same verdict as the exit code. */
-function reportOfFailure({ verdict, reason = '' }: Judged): Report {
-  const what = 'a file'
-  if (verdict === 'altered') return alteredReport(what, [reason])
-  const said = { what, headline: 'It could not be checked', why: [reason] }
-  return bareReport({
-    ...said,
-    verdict: verdict === 'impossible' || verdict === 'not judged' ? verdict : 'no evidence',
-  })
+function reportOfFailure({ verdict: said, reason = '' }: Judged): Report {
+  if (said === 'altered') return alteredReport('a file', [reason])
+  const verdict = said === 'impossible' || said === 'not judged' ? said : 'no evidence'
+  return bareReport({ what: 'a file', verdict, headline: 'It could not be checked', why: [reason] })
 }
 
 /** A file among others that is about a ledger. Others are read when their turn comes. */
@@ -151,16 +146,6 @@ async function knownOf({ options, context, keys, changes, suggested }: FileJudgi
   const node = options.offline === true ? undefined : context.server
   const isNamed = options.signer !== undefined
   return { policy: known?.name, isNamed, ...defined({ node, changes, suggested, keys: await keys() }) }
-}
-
-/** Whose keys the node names, unless none is asked or it does not say. */
-async function keysOfNode(context: CommandContext): Promise<NamedKeys | undefined> {
-  try {
-    const client = await openClient(context)
-    return namedKeys((await client.call({ path: '/.well-known/did.json', isAnonymous: true })).json(), client.server)
-  } catch {
-    return undefined
-  }
 }
 
 /** What the file says by itself. The policy is asked for where it takes one. */
