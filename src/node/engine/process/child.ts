@@ -31,8 +31,9 @@ let outbox: Outbox | undefined
 let wornBytes = Number.POSITIVE_INFINITY
 let killBytes = Number.POSITIVE_INFINITY
 let isWatched = false
-/** Memory when it was given back last, and what may come to it before that is done again. */
+/** Memory at the last rest, when it was collected last, and what may come to that before it is collected within a job. */
 let restBytes = 0
+let collectedBytes = 0
 let keptMost = Number.POSITIVE_INFINITY
 /** Aborts the wait for rest. */
 let work = new AbortController()
@@ -76,7 +77,7 @@ async function start(settings: ChildSettings): Promise<void> {
   }
   killBytes = settings.killBytes
   wornBytes = killBytes / 2
-  restBytes = process.memoryUsage.rss()
+  restBytes = collectedBytes = process.memoryUsage.rss()
   keptMost = settings.memoryBytes / 8
   await send({ kind: 'ready' })
   // A process like this one is killed in the end, before it would keep its compiled code for the next.
@@ -116,9 +117,9 @@ async function sendStream(from: DuckDbSession, job: PlainStreamJob): Promise<voi
  * statement until the collector has found that nobody holds it. A process that keeps too much all the same is used no more.
  */
 async function giveBack(): Promise<void> {
-  if (process.memoryUsage.rss() - restBytes > keptMost) {
+  if (process.memoryUsage.rss() - collectedBytes > keptMost) {
     await collectAll()
-    restBytes = process.memoryUsage.rss()
+    collectedBytes = process.memoryUsage.rss()
   }
   if (process.memoryUsage.rss() > wornBytes) await send({ kind: 'worn' })
 }
@@ -139,7 +140,7 @@ async function rest(): Promise<void> {
   if (process.memoryUsage.rss() - restBytes < worthBytes) return
   rested = collectAll().then(async () => await session?.giveBack())
   await rested
-  restBytes = process.memoryUsage.rss()
+  restBytes = collectedBytes = process.memoryUsage.rss()
 }
 
 function interrupt(): void {
