@@ -62,12 +62,12 @@ export function outputOption(): Option {
   const files = fileFormNames.map((name) => `.${name}`).join(' ')
   return new Option(
     '-o, --output <form|file>',
-    `form of the data (${forms}; table on a terminal and ndjson elsewhere by default), or a file for rows. The name of the file decides its form (${files}; .tar for a bundle, .tlog-proof for a proof of the ledger). An Iceberg table is a directory`,
+    `form of the data (${forms}; table on a terminal and ndjson elsewhere by default), or a file for rows. The name of the file decides its form (${files}; .tar for a bundle, .zip for a pack of evidence, .tlog-proof for a proof of the ledger). An Iceberg table is a directory`,
   ).argParser(readOutput)
 }
 
 /** What a path of `--output` is, by its end; what ends otherwise may be a directory. */
-type PathKind = 'files' | 'bundles' | 'proofs' | 'directories'
+type PathKind = 'files' | 'bundles' | 'packs' | 'proofs' | 'directories'
 
 /** `--output` as read. */
 type Output =
@@ -83,6 +83,7 @@ function readOutput(text: string): Output {
 
 function kindOfPath(path: string): PathKind {
   if (/\.tar$/i.test(path)) return 'bundles'
+  if (/\.zip$/i.test(path)) return 'packs'
   return /\.tlog-proof$/i.test(path) ? 'proofs' : 'directories'
 }
 
@@ -94,6 +95,7 @@ const written: Readonly<Record<string, readonly PathKind[]>> = {
   prove: ['files', 'proofs'],
   receipt: ['files'],
   bundle: ['bundles'],
+  'pack-evidence': ['packs'],
 }
 
 /** Throws CommandFailure (usage) where the command writes no such thing. */

@@ -11,14 +11,16 @@ import { parseDidKey } from '../libraries/base/ids/identifiers.ts'
 import { bundleHeadBytes, bundleReport, checkBundle, isBundle } from '../libraries/evidence/bundle.ts'
 import { judgeEvidence } from '../libraries/evidence/judge.ts'
 import { reportLines } from '../libraries/evidence/layout.ts'
-import { type Report, verdictCodes } from '../libraries/evidence/report.ts'
+import { type Report, verdictCodes, worseCode } from '../libraries/evidence/report.ts'
 import { parsePolicy, type Policy } from '../libraries/ledger/policy.ts'
 import { answerBytesMost } from '../libraries/proof/proof-body.ts'
+import { judgePack } from '../libraries/evidence/pack/judge-pack.ts'
+import { isPack, packHeadBytes } from '../libraries/evidence/pack/read-pack.ts'
 import { print, tell } from './terminal.ts'
 
 const help = `Usage: proofstream-verify [options] FILE…
 
-Checks saved answers, bundles, proofs of a ledger, signed receipts, refusals, statements and heads, several at once. Nobody is asked.
+Checks saved answers, bundles, evidence packs, proofs of a ledger, signed receipts, refusals, statements and heads, several at once. Nobody is asked.
 
 Options:
   --policy FILE  which ledgers and witnesses count: two lines, from somebody whom you trust
@@ -38,34 +40,37 @@ interface Trust {
 
 /** The reports in the order of the files. */
 async function judgeAll(files: readonly string[], { policy, signer }: Trust): Promise<(readonly [string, Report])[]> {
-  const reports = new Map<string, Report>()
+  const trust = { policy, signer, nowMs: systemClock.nowMs() }
+  const reports = new Map<string, readonly (readonly [string, Report])[]>()
   const small = new Map<string, Uint8Array>()
   for (const file of files) {
-    // What is no file gives its bytes once: a bundle has to be one.
-    if (!(await stat(file)).isFile()) small.set(file, await readFile(file))
-    else if (await beginsAsBundle(file)) {
+    // What is no file gives its bytes once: bundles and packs have to be some.
+    const kind = (await stat(file)).isFile() ? await kindOf(file) : 'other'
+    if (kind === 'pack') {
+      const { report, parts } = await judgePack(createReadStream(file), trust)
+      reports.set(file, [[file, report], ...parts.map((one) => [`${file}/${one.path}`, one.report] as const)])
+    } else if (kind === 'bundle') {
       const found = await checkBundle(createReadStream(file), { policy, ...defined({ signer }) })
       const lack = policy === undefined ? 'Name a policy: --policy FILE.' : undefined
-      reports.set(file, bundleReport(found, { isNamed: signer !== undefined, lack }))
-    } else if ((await stat(file)).size > answerBytesMost) throw new RangeError(`${file} is larger than evidence is`)
+      reports.set(file, [[file, bundleReport(found, { isNamed: signer !== undefined, lack })]])
+    } else if (kind === 'small' && (await stat(file)).size > answerBytesMost)
+      throw new RangeError(`${file} is larger than evidence is`)
     else small.set(file, await readFile(file))
   }
-  const judged = judgeEvidence([...small.values()], { policy, signer, nowMs: systemClock.nowMs() })
+  const judged = judgeEvidence([...small.values()], trust)
   for (const [at, file] of [...small.keys()].entries()) {
     const report = judged[at]?.report
-    if (report !== undefined) reports.set(file, report)
+    if (report !== undefined) reports.set(file, [[file, report]])
   }
-  return files.flatMap((file) => {
-    const report = reports.get(file)
-    return report === undefined ? [] : [[file, report] as const]
-  })
+  return files.flatMap((file) => reports.get(file) ?? [])
 }
 
-async function beginsAsBundle(file: string): Promise<boolean> {
+async function kindOf(file: string): Promise<'pack' | 'bundle' | 'small'> {
   const handle = await open(file)
   try {
-    const { buffer, bytesRead } = await handle.read(new Uint8Array(bundleHeadBytes))
-    return isBundle(buffer.subarray(0, bytesRead))
+    const { buffer, bytesRead } = await handle.read(new Uint8Array(Math.max(bundleHeadBytes, packHeadBytes)))
+    const head = buffer.subarray(0, bytesRead)
+    return isPack(head) ? 'pack' : isBundle(head) ? 'bundle' : 'small'
   } finally {
     await handle.close()
   }
@@ -91,7 +96,7 @@ async function main(): Promise<number> {
       print(`${at === 0 ? '' : '\n'}${lines.join('\n')}\n`)
     }
   }
-  return Math.max(0, ...reports.map(([, { verdict }]) => verdictCodes[verdict]))
+  return reports.map(([, { verdict }]) => verdictCodes[verdict]).reduce<number>(worseCode, 0)
 }
 
 const codes: Readonly<Record<string, number>> = { ENOENT: 3, EISDIR: 2, DecodeError: 5 }

@@ -2,6 +2,7 @@
 
 import { open, readFile, stat } from 'node:fs/promises'
 import { buffer } from 'node:stream/consumers'
+import { isPack } from '../libraries/evidence/pack/read-pack.ts'
 import { CommandFailure, exitCodes } from './failure.ts'
 
 /** `-` stands for stdin. */
@@ -17,13 +18,14 @@ export async function readNamed(file: string): Promise<Uint8Array> {
   })
 }
 
-/** Bundles are archives, and may be larger than memory. Nothing is read of a pipe, which gives its bytes once. */
-export async function isTar(file: string): Promise<boolean> {
-  if (file === '-' || !(await stat(file)).isFile()) return false
+/** Archives, which may be larger than memory, by how they begin. Nothing is read of a pipe, which gives its bytes once. */
+export async function archiveKind(file: string): Promise<'tar' | 'pack' | undefined> {
+  if (file === '-' || !(await stat(file)).isFile()) return undefined
   const handle = await open(file)
   try {
     const { bytesRead, buffer } = await handle.read(new Uint8Array(262), 0, 262, 0)
-    return bytesRead === 262 && Buffer.from(buffer.subarray(257, 262)).toString('latin1') === 'ustar'
+    if (isPack(buffer.subarray(0, bytesRead))) return 'pack'
+    return Buffer.from(buffer.subarray(257, bytesRead)).toString('latin1') === 'ustar' ? 'tar' : undefined
   } finally {
     await handle.close()
   }

@@ -21,6 +21,8 @@ export interface Judged {
   readonly facts?: Parameters<typeof objectOf>[0]
   /** The same for a person. */
   readonly report?: Report
+  /** Of a pack: on its files. */
+  readonly parts?: readonly { readonly path: string; readonly report: Report }[]
 }
 
 /** What the files are judged with. */

@@ -16,6 +16,7 @@ import type {
 import type { ExportOptions } from './commands/export.ts'
 import type { IngestOptions } from './commands/ingest-request.ts'
 import type { AuditOptions } from './commands/ledger-audit.ts'
+import type { PackOptions } from './commands/pack-evidence.ts'
 import type { QueryOptions, TailOptions } from './commands/query.ts'
 import type { VerifyOptions } from './commands/verify-answer.ts'
 import { flagOf } from '../libraries/formats/flags.ts'
@@ -34,6 +35,7 @@ const code = {
   facts: () => import('./commands/node-facts.ts'),
   ingest: () => import('./commands/ingest.ts'),
   ledger: () => import('./commands/ledger.ts'),
+  packEvidence: () => import('./commands/pack-evidence.ts'),
   query: () => import('./commands/query.ts'),
   signedReceipt: () => import('./commands/signed-receipt.ts'),
   verify: () => import('./commands/verify.ts'),
@@ -303,4 +305,22 @@ function addProofCommands(program: Command, runner: Runner): void {
     .description('write one file with a saved answer and every block and row needed to run its query again')
     .option('--ledger', 'with the proofs of the ledger that it has the blocks which the answer names')
     .action(runner<BundleOptions>(async (...given) => (await code.bundle()).bundle(...given)))
+  program
+    .command('pack-evidence <datasets...>')
+    .description(
+      'write one zip for somebody without an account: datasets with all blocks and rows, proofs, answers, receipts, and a page to read first',
+    )
+    .option(
+      '--query <file>',
+      'with the signed answer to the statement in this file, or the answer that it is (repeat)',
+      collect,
+    )
+    .option('--receipt <id>', 'with this receipt and its proofs, by its id or as a saved file (repeat)', collect)
+    .option(
+      '--from <block>',
+      'with the proofs of the ledger from this block on, by its number or time (default: of the newest alone)',
+    )
+    .option('--to <block>', 'up to this block, by its number or time')
+    .option('--head <size>', 'all proofs lead to the head of the ledger with so many entries', positiveNumber)
+    .action(runner<PackOptions>(async (...given) => (await code.packEvidence()).packEvidence(...given)))
 }

@@ -105,7 +105,7 @@ function unwritable(target: string): (cause: unknown) => never {
 }
 
 /** How a node is asked for what goes into a bundle. */
-async function routesOf(client: NodeClient, { ledger = false }: BundleOptions): Promise<NodeRoutes> {
+export async function routesOf(client: NodeClient, { ledger = false }: BundleOptions): Promise<NodeRoutes> {
   const { askForProof } = ledger ? await import('./ledger.ts') : {}
   return {
     ...(askForProof && { ledgerProof: async (path) => (await askForProof(client, path, 'tlog-proof')).bytes }),

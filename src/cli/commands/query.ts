@@ -77,7 +77,7 @@ async function saveQuery(
 }
 
 /** The answer with its proof, of all rows where no limit is given. Throws CommandFailure where it cannot hold them. */
-async function signedAnswer(
+export async function signedAnswer(
   client: NodeClient,
   asked: { readonly query: string; readonly limit: number | undefined } & Parameters<typeof objectOf>[0],
 ): Promise<Answer> {

@@ -1,5 +1,5 @@
 // `verify` for files of any kind, one or many: each has a report for a person and a line for a program, and the exit code is the
-// largest. What concerns a ledger is judged by a policy, a receipt also by the proofs among the files and by the ledger itself.
+// worst. What concerns a ledger is judged by a policy, a receipt also by the proofs among the files and by the ledger itself.
 
 import { type JsonObject, systemClock } from '../../index.ts'
 import { decodeUtf8 } from '../../libraries/base/bytes.ts'
@@ -9,7 +9,7 @@ import { DecodeError } from '../../libraries/base/errors.ts'
 import { textForm } from '../../libraries/base/text-form.ts'
 import type { NamedKeys } from '../../libraries/evidence/keys.ts'
 import { suggestedIn } from '../../libraries/evidence/ledger-report.ts'
-import { alteredReport, bareReport, type Report } from '../../libraries/evidence/report.ts'
+import { alteredReport, bareReport, type Report, worseCode } from '../../libraries/evidence/report.ts'
 import { kindOfFile, type LedgerFile } from '../../libraries/ledger/file-kind.ts'
 import { type FileVerdict, judgeFile, type ReceiptKind } from '../../libraries/ledger/judge-file.ts'
 import { type Beside, besideOf, headFacts } from '../../libraries/ledger/judge-receipt.ts'
@@ -18,7 +18,7 @@ import type { Policy } from '../../libraries/ledger/policy.ts'
 import type { TrustedCertificates } from '../../libraries/ledger/timestamp-trust.ts'
 import type { CommandContext } from '../context.ts'
 import { CommandFailure, exitCodes, failureOf, note } from '../failure.ts'
-import { isTar, readGiven } from '../given-file.ts'
+import { archiveKind, readGiven } from '../given-file.ts'
 import { objectOf } from '../json-values.ts'
 import { type Judged, type Judging, openedHead, told, wordOf } from '../judged.ts'
 import { type KnownPolicy, policyFor, tilesFor } from '../ledger-policy.ts'
@@ -27,6 +27,7 @@ import { printReport, reportJson } from '../report.ts'
 import { print } from '../terminal.ts'
 import { checkAnswer, type CheckedAnswer, keysOfNode, lackOf, reportOf, type VerifyOptions } from './verify-answer.ts'
 import { checkBundleFile } from './verify-bundle.ts'
+import { checkPackFile } from './verify-pack.ts'
 
 /** Answers are judged with more. */
 type FileJudging = Judging & {
@@ -73,10 +74,14 @@ export async function verifyFiles(
   let code: number = exitCodes.done
   for (const [at, file] of files.entries()) {
     const judged = await judge(judging, file, evidence[at]).catch(failed)
-    code = Math.max(code, judged.code)
+    code = worseCode(code, judged.code)
     if (context.form === 'table') {
       if (at > 0) print('\n')
       printReport(judged.report ?? reportOfFailure(judged), { ...options, file })
+      for (const { path, report } of judged.parts ?? []) {
+        print('\n')
+        printReport(report, { ...options, file: `${file}/${path}` })
+      }
       continue
     }
     const { verdict, code: own, reason, facts, report } = judged
@@ -108,7 +113,7 @@ function reportOfFailure({ verdict: said, reason = '' }: Judged): Report {
 
 /** A file among others that is about a ledger. Others are read when their turn comes. */
 async function heldOf(file: string, files: readonly string[]): Promise<GivenFile | undefined> {
-  if (files.length === 1 || (await isTar(file).catch(() => true))) return undefined
+  if (files.length === 1 || (await archiveKind(file).catch(() => 'tar')) !== undefined) return undefined
   const bytes = await readGiven(file).catch(() => new Uint8Array())
   const kind = kindOfFile(bytes)
   return kind.kind === 'other' && file !== '-' ? undefined : { bytes, kind }
@@ -116,9 +121,9 @@ async function heldOf(file: string, files: readonly string[]): Promise<GivenFile
 
 async function judge(before: FileJudging, file: string, given: GivenFile | undefined): Promise<Judged> {
   const { context, options } = before
-  if (options.bundle === true || (given === undefined && (await isTar(file)))) {
-    return ofAnswer(await checkBundleFile(context, file, options))
-  }
+  const archive = options.bundle === true ? 'tar' : given === undefined ? await archiveKind(file) : undefined
+  if (archive === 'tar') return ofAnswer(await checkBundleFile(context, file, options))
+  if (archive === 'pack') return await checkPackFile(file, options)
   const bytes = given?.bytes ?? (await readGiven(file))
   const kind = given?.kind ?? kindOfFile(bytes)
   const judging = { ...before, changes: textForm(bytes).changes, suggested: suggestedIn(kind) }

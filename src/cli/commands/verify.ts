@@ -6,7 +6,7 @@ import { parseDidKey } from '../../libraries/base/ids/identifiers.ts'
 import { kindOfFile } from '../../libraries/ledger/file-kind.ts'
 import type { Args, CommandContext } from '../context.ts'
 import { CommandFailure, exitCodes } from '../failure.ts'
-import { isTar, readGiven } from '../given-file.ts'
+import { archiveKind, readGiven } from '../given-file.ts'
 import { checkAnswer, tell, type VerifyOptions } from './verify-answer.ts'
 import { verifyFiles } from './verify-files.ts'
 
@@ -16,7 +16,9 @@ export async function verify(context: CommandContext, files: Args, options: Veri
   if (options.signer !== undefined) demandKey(options.signer)
   if (options.bundle === true) for (const one of files) refuseAsBundle(one, options)
   if (files.length > 1) return await verifyFiles(context, { files, given: undefined }, options)
-  if (options.bundle === true || (await isTar(file))) {
+  const archive = options.bundle === true ? 'tar' : await archiveKind(file)
+  if (archive === 'pack') return await verifyFiles(context, { files, given: undefined }, options)
+  if (archive === 'tar') {
     const { checkBundleFile } = await import('./verify-bundle.ts')
     return tell(context, await checkBundleFile(context, file, options), { ...options, file })
   }

@@ -17,6 +17,12 @@ export const verdictCodes = {
   'not judged': 14,
 } as const
 
+/** Of two exit codes that which counts: nothing hides what is altered or broken, else the larger. */
+export function worseCode(one: number, other: number): number {
+  const worst = [verdictCodes.altered, verdictCodes['promise broken']].find((code) => code === one || code === other)
+  return worst ?? Math.max(one, other)
+}
+
 export type Verdict = keyof typeof verdictCodes
 
 /** A name and a text. */

@@ -1,6 +1,8 @@
 // Lines of an input that has no end, numbered, and held until the node has said that they are durable: what a connection
 // that breaks is sent again from. While too much is held nothing more is read.
 
+import { concatBytes } from './bytes.ts'
+
 /** Bytes held before the input is paused. */
 const mostBytes = 16 * 1024 * 1024
 const lineFeed = 0x0a
@@ -76,7 +78,7 @@ export class HeldLines {
   #add(chunk: Uint8Array): void {
     const end = chunk.lastIndexOf(lineFeed) + 1
     if (end > 0) {
-      const bytes = Buffer.concat([...this.#rest, chunk.subarray(0, end)])
+      const bytes = concatBytes([...this.#rest, chunk.subarray(0, end)])
       const first = this.#next
       for (let at = bytes.indexOf(lineFeed); at >= 0; at = bytes.indexOf(lineFeed, at + 1)) this.#next++
       this.#pieces.push({ first, next: this.#next, bytes })

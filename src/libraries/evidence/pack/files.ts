@@ -1,0 +1,110 @@
+// Which files an evidence pack has, under which names, in which order, and what of each its first page tells
+// (docs/spec/evidence-pack.md). What is told is read as it stands: judges say whether it is true.
+
+import { parseJson } from '../../base/json/json.ts'
+import type { JsonValue } from '../../base/json/value.ts'
+import { readSignedAnswer } from '../../proof/signed-answer.ts'
+import type { Line } from '../report.ts'
+import { PackFault } from './zip.ts'
+
+export const pagePath = 'READ-ME-FIRST.html'
+export const [didPath, policyPath] = ['keys/did.json', 'keys/policy.txt']
+/** Numbers of three digits, from 1. */
+export const mostNumbered = 999
+/** As deep as saved answers of deployed nodes nest. */
+const maxDepth = 128
+
+export type Folder = 'answers' | 'bundles' | 'keys' | 'ledger' | 'receipts'
+
+/** A file by its name. `number`: its own, or of the bundle that a proof of the ledger belongs to. */
+export interface Placed {
+  readonly folder: Folder
+  readonly number: number
+  /** Of the block that a proof of the ledger is of. */
+  readonly sequence?: number
+}
+
+export const answerPath = (number: number): string => `answers/${digits(number, 3)}.json`
+export const bundlePath = (number: number): string => `bundles/${digits(number, 3)}.tar`
+export const receiptPath = (number: number): string => `receipts/${digits(number, 3)}.json`
+export const proofPath = (bundle: number, sequence: number): string =>
+  `ledger/${digits(bundle, 3)}/${digits(sequence, 9)}.json`
+
+const digits = (number: number, count: number): string => String(number).padStart(count, '0')
+
+const form =
+  /^(?:answers\/(\d{3})\.json|bundles\/(\d{3})\.tar|keys\/(?:did\.json|policy\.txt)|ledger\/(\d{3})\/(\d{9})\.json|receipts\/(\d{3})\.json)$/
+
+/** Holds names against the order of a pack, one after the other. Throws PackFault. */
+export class Order {
+  #last = ''
+  readonly #counts: Record<Folder, number> = { answers: 0, bundles: 0, keys: 0, ledger: 0, receipts: 0 }
+
+  next(path: string): Placed {
+    const found = form.exec(path)
+    if (found === null) throw new PackFault('altered', `A pack has no file ${path}.`)
+    const [, answer, bundle, of, sequence, receipt] = found
+    const folder = path.slice(0, path.indexOf('/')) as Folder // of the form
+    const number = Number(answer ?? bundle ?? of ?? receipt ?? 0)
+    const counts = this.#counts
+    const isNext =
+      folder === 'ledger' ? number >= 1 && number <= counts.bundles : folder === 'keys' || number === ++counts[folder]
+    if (!isNext || path <= this.#last)
+      throw new PackFault('altered', `${path} is not the file that comes next in a pack.`)
+    this.#last = path
+    return { folder, number, ...(sequence !== undefined && { sequence: Number(sequence) }) }
+  }
+
+  /** Throws PackFault for a pack that shows nothing. */
+  end(): void {
+    const { answers, bundles, receipts } = this.#counts
+    if (answers + bundles + receipts === 0) throw new PackFault('altered', 'It has neither an answer nor a receipt.')
+  }
+}
+
+/** What an answer says, or the answer of a bundle. */
+export function answerFacts(bytes: Uint8Array): Line[] {
+  const answer = parseJson(bytes, { maxDepth })
+  const input = at(answer, 'input')
+  const { query, datasets } = readSignedAnswer({ input: input instanceof Map ? input : new Map(), output: null })
+  return [
+    ...line('question', query),
+    ...datasets.flatMap(({ id, alias, blockHash, blockTime }): Line[] => [
+      ['dataset', alias === undefined || alias === id ? id : `${alias} (${id})`],
+      ...line('up to block', blockHash),
+      ...line('made', blockTime),
+    ]),
+    ...line('signed by', at(at(answer, 'proof'), 'verificationMethod')),
+  ]
+}
+
+export function receiptFacts(bytes: Uint8Array): Line[] {
+  const document = parseJson(bytes)
+  const receipt = at(document, 'receipt') ?? document
+  const [alias, promise] = [at(at(receipt, 'dataset'), 'alias'), at(receipt, 'promise')]
+  return [
+    ...line('dataset', alias),
+    ...line('status', at(receipt, 'status')),
+    ...line('body', at(receipt, 'bodyHash')),
+    ...line('block', at(at(receipt, 'block'), 'hash')),
+    ...line('said', at(receipt, 'time')),
+    ...line('ledger', at(promise, 'ledger')),
+    ...line('promised by', at(promise, 'by')),
+    ...line('signed by', at(at(receipt, 'proof'), 'verificationMethod')),
+  ]
+}
+
+/** The head that a proof of the ledger leads to. */
+export function headFacts(bytes: Uint8Array): Line[] {
+  const head = at(at(parseJson(bytes), 'ledger'), 'head')
+  const [origin, size, root] = typeof head === 'string' ? head.split('\n') : []
+  return [...line('ledger', origin), ...line('entries', size), ...line('root', root)]
+}
+
+function line(name: string, value: JsonValue | undefined): Line[] {
+  return typeof value === 'string' ? [[name, value]] : []
+}
+
+function at(value: JsonValue | undefined, name: string): JsonValue | undefined {
+  return value instanceof Map ? value.get(name) : undefined
+}

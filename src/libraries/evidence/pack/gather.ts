@@ -1,0 +1,228 @@
+// What goes into an evidence pack, fetched from a node: of each dataset a bundle with all its blocks and rows, the proofs of the ledger
+// of the blocks that were asked for, answers, receipts with their proofs, and what the node says of its keys. All proofs lead to one
+// head, so that the same blocks, answers and head make the same pack.
+
+import { utf8 } from '../../base/bytes.ts'
+import { jsonText, parseJson } from '../../base/json/json.ts'
+import { JsonNumber, type JsonObject, type JsonValue } from '../../base/json/value.ts'
+import { answerPath, bundlePath, didPath, mostNumbered, policyPath, proofPath, receiptPath } from './files.ts'
+import { PackMaker, type Shelf } from './make-pack.ts'
+import { PackFault } from './zip.ts'
+import { gatherReceipt } from '../../ledger/receipt-file.ts'
+import type { EngineFile } from '../../proof/bundle/engine-file.ts'
+import { askedOf } from '../../proof/bundle/read-bundle.ts'
+import { type BundleSource, planBundle, writeBundle } from '../../proof/bundle/write-bundle.ts'
+import { verifyOffline } from '../../proof/verify.ts'
+import { type Anchor, anchored, commonAnchor, type Get } from './anchor.ts'
+
+export interface PackAsked {
+  /** Names, `account/dataset`. */
+  readonly datasets: readonly string[]
+  /** Saved answers. */
+  readonly answers: readonly Uint8Array[]
+  /** Ids of receipts, and receipts that were saved. */
+  readonly receipts: readonly (string | Uint8Array)[]
+  /** The blocks whose proofs are wanted: numbers in their chains, or times. Without both: the newest. */
+  readonly from?: string | undefined
+  readonly to?: string | undefined
+  /** Entries of the head to which all proofs are to lead. */
+  readonly head?: number | undefined
+}
+
+/** How a node is asked, and where bundles wait. All of it throws when the node does not answer. */
+export interface PackNode {
+  readonly get: Get
+  readonly source: BundleSource
+  /** The signed answer to a statement. */
+  readonly ask: (sql: string) => Promise<Uint8Array>
+  readonly engineOf: (dialect: string) => EngineFile
+  readonly shelf: (name: string) => Promise<Shelf>
+  readonly say: (what: string) => void
+}
+
+interface Proof {
+  readonly path: string
+  readonly json: JsonObject
+}
+
+/** Throws PackFault for what is not there or cannot be shown, BundleFault, and what the node throws. */
+export async function gatherPack(asked: PackAsked, node: PackNode): Promise<PackMaker> {
+  for (const [name, { length }] of Object.entries({
+    datasets: asked.datasets,
+    answers: asked.answers,
+    receipts: asked.receipts,
+  })) {
+    if (length > mostNumbered) throw new PackFault('impossible', `A pack holds at most ${mostNumbered} ${name}.`)
+  }
+  const maker = new PackMaker()
+  for (const [at, bytes] of asked.answers.entries()) {
+    const verdict = verifyOffline(bytes)
+    if (!verdict.ok) throw new PackFault('altered', `Answer ${at + 1} is not to be handed on: ${verdict.message}`)
+    maker.add(answerPath(at + 1), bytes)
+  }
+  const proofs: Proof[] = []
+  for (const [at, name] of asked.datasets.entries()) {
+    const pinned = await addBundle(maker, { name, number: at + 1, node })
+    proofs.push(...(await proofsOf(name, { number: at + 1, pinned, asked, node })))
+  }
+  const receipts = await receiptsOf(asked.receipts, node.get)
+  const all = [...proofs.map(({ json }) => json), ...receipts.flatMap(proofsIn)]
+  const anchor =
+    all.length === 0 && asked.head === undefined ? undefined : await commonAnchor(all, node.get, asked.head)
+  for (const { path, json } of proofs) maker.add(path, jsonBytes(await anchored(json, anchor, node.get)))
+  for (const [at, receipt] of receipts.entries()) {
+    maker.add(receiptPath(at + 1), jsonBytes(await anchoredReceipt(receipt, anchor, node.get)))
+  }
+  for (const [path, from] of [
+    [didPath, '/.well-known/did.json'],
+    [policyPath, '/ledger/policy'],
+  ] as const) {
+    const { status, bytes } = await node.get(from)
+    if (status === 200) maker.add(path, bytes)
+  }
+  return maker
+}
+
+/** The newest block of a dataset when it was asked. */
+interface Pinned {
+  readonly hash: string
+}
+
+async function addBundle(
+  maker: PackMaker,
+  { name, number, node }: { readonly name: string; readonly number: number; readonly node: PackNode },
+): Promise<Pinned> {
+  const proof = await node.ask(`SELECT count(*) AS "rows" FROM "${name.replaceAll('"', '""')}"`)
+  const verdict = verifyOffline(proof)
+  if (!verdict.ok)
+    throw new PackFault('altered', `What the node answered about ${name} is not as it was signed: ${verdict.message}`)
+  const { pins, dialect } = askedOf(verdict.answer)
+  const onBlock = (done: number, of: number): void => node.say(`${name}: block ${done} of ${of}`)
+  const plan = await planBundle({ proof, pins, engine: node.engineOf(dialect) }, { source: node.source, onBlock })
+  const shelf = await node.shelf(name)
+  let written = 0
+  await maker.addBundle(bundlePath(number), {
+    proof,
+    shelf,
+    make: async (write) =>
+      await writeBundle(plan, node.source, async (bytes) => {
+        written += bytes.length
+        node.say(`${name}: ${Math.floor((100 * written) / plan.contents.bytes)} % of ${plan.contents.bytes} bytes`)
+        await write(bytes)
+      }),
+  })
+  return { hash: [...pins.values()].flatMap((hashes) => [...hashes])[0] ?? '' }
+}
+
+interface ListedBlock {
+  readonly hash: string
+  readonly sequence: number
+  readonly time: string
+}
+
+/** Proofs of the blocks of a dataset that are asked for, up to the pinned one. None where no ledger has its blocks. */
+async function proofsOf(
+  name: string,
+  {
+    number,
+    pinned,
+    asked: { from, to },
+    node: { get, say },
+  }: { readonly number: number; readonly pinned: Pinned; readonly asked: PackAsked; readonly node: PackNode },
+): Promise<Proof[]> {
+  const path = `/${name.split('/').map(encodeURIComponent).join('/')}`
+  const blocks: ListedBlock[] = []
+  const newest = blockIn(await jsonAt(get, `${path}/blocks/${pinned.hash}`))
+  if (newest === undefined) throw new PackFault('impossible', `The node does not show block ${pinned.hash} of ${name}.`)
+  if (isBefore(newest, to)) blocks.push(newest)
+  const wantsMore = from !== undefined || to !== undefined
+  for (let before: string | undefined = newest.hash; wantsMore && before !== undefined;) {
+    const page: JsonValue = await jsonAt(get, `${path}/blocks?limit=1000&before=${before}`)
+    const listed = itemsOf(member(page, 'blocks')).flatMap((one) => blockIn(one) ?? [])
+    blocks.push(...listed.filter((one) => isBefore(one, to) && isAfter(one, from)))
+    const next: JsonValue | undefined = member(page, 'next')
+    before = typeof next === 'string' && listed.every((one) => isAfter(one, from)) ? next : undefined
+  }
+  const proofs: Proof[] = []
+  for (const { hash, sequence } of blocks.filter((one) => isAfter(one, from)).toReversed()) {
+    say(`${name}: proof of block ${sequence}`)
+    const { status, bytes } = await get(`${path}/blocks/${hash}/proof?format=json`)
+    const said = objectIn(bytes)
+    if (status === 200 && said !== undefined) proofs.push({ path: proofPath(number, sequence), json: said })
+    else if (status === 409)
+      throw new PackFault(
+        'impossible',
+        `The ledger does not hold block ${sequence} of ${name} yet. Try again in some seconds.`,
+      )
+    else if (status !== 404)
+      throw new PackFault('impossible', `The node gives no proof of block ${sequence} of ${name} (${status}).`)
+  }
+  return proofs
+}
+
+/** A bound is a number of a block, or a time; a time without digits behind it covers its whole day. */
+function isAfter({ sequence, time }: ListedBlock, from: string | undefined): boolean {
+  return from === undefined || (/^\d{1,9}$/.test(from) ? sequence >= Number(from) : time >= from)
+}
+
+function isBefore({ sequence, time }: ListedBlock, to: string | undefined): boolean {
+  return to === undefined || (/^\d{1,9}$/.test(to) ? sequence <= Number(to) : time.slice(0, to.length) <= to)
+}
+
+async function receiptsOf(asked: PackAsked['receipts'], get: Get): Promise<JsonObject[]> {
+  const found: JsonObject[] = []
+  for (const one of asked) {
+    const receipt =
+      typeof one === 'string'
+        ? await gatherReceipt(one, async (path) => {
+            const { status, bytes } = await get(path)
+            return status === 200 ? bytes : undefined
+          })
+        : objectIn(one)
+    if (receipt === undefined)
+      throw new PackFault(
+        'impossible',
+        typeof one === 'string' ? `There is no receipt ${one}.` : 'A saved receipt is no JSON.',
+      )
+    found.push(receipt)
+  }
+  return found
+}
+
+function proofsIn(receipt: JsonObject): JsonObject[] {
+  return itemsOf(receipt.get('proofs')).flatMap((one) => (one instanceof Map ? [one as JsonObject] : [])) // names are strings
+}
+
+async function anchoredReceipt(receipt: JsonObject, to: Anchor | undefined, get: Get): Promise<JsonObject> {
+  if (!receipt.has('proofs')) return receipt
+  const proofs: JsonValue[] = []
+  for (const one of proofsIn(receipt)) proofs.push(await anchored(one, to, get))
+  return new Map([...receipt, ['proofs', proofs]])
+}
+
+const jsonBytes = (value: JsonObject): Uint8Array => utf8(`${jsonText(value)}\n`)
+
+async function jsonAt(get: Get, path: string): Promise<JsonValue> {
+  const { status, bytes } = await get(path)
+  if (status === 200) return parseJson(bytes)
+  throw new PackFault('impossible', `The node answers ${status} to ${path}.`)
+}
+
+function objectIn(bytes: Uint8Array): JsonObject | undefined {
+  const value = parseJson(bytes)
+  return value instanceof Map ? (value as JsonObject) : undefined // names of members are strings
+}
+
+function blockIn(value: JsonValue): ListedBlock | undefined {
+  const [hash, sequence, time] = [member(value, 'hash'), member(value, 'sequence'), member(value, 'systemTime')]
+  if (typeof hash !== 'string' || !(sequence instanceof JsonNumber) || typeof time !== 'string') return undefined
+  return { hash, sequence: Number(sequence.token), time }
+}
+
+function member(value: JsonValue | undefined, name: string): JsonValue | undefined {
+  return value instanceof Map ? value.get(name) : undefined
+}
+
+function itemsOf(value: JsonValue | undefined): readonly JsonValue[] {
+  return Array.isArray(value) ? value : []
+}

@@ -1,0 +1,198 @@
+// An evidence pack, judged: a report on the whole, and one on each file that a person wants to read. Nothing in it says whom to trust.
+
+import { judgeProof, type ProofVerdict } from '../../ledger/judge-proof.ts'
+import { witnessedText } from '../../ledger/open-head.ts'
+import { bundleReport } from '../bundle.ts'
+import { judgeEvidence, type Reader } from '../judge.ts'
+import { policyAdvice, sentence, timesOf } from '../ledger-lines.ts'
+import { alteredReport, bareReport, type Line, type Report, type Verdict } from '../report.ts'
+import { answerFacts } from './files.ts'
+import { type HeldFile, type PackContents, readPack } from './read-pack.ts'
+import { PackFault } from './zip.ts'
+
+export interface JudgedPack {
+  readonly report: Report
+  /** Of answers, bundles and receipts, and of proofs of the ledger that are not good. */
+  readonly parts: readonly { readonly path: string; readonly report: Report }[]
+}
+
+const what = 'an evidence pack'
+/** The worst first. */
+const order: readonly Verdict[] = [
+  'altered',
+  'promise broken',
+  'no evidence',
+  'impossible',
+  'witness quorum not met',
+  'not judged',
+]
+/** Of proofs that are not good so many are told. */
+const mostTold = 20
+
+/** Judges a pack from its bytes in pieces of any size. Throws what `chunks` throws. */
+export async function judgePack(chunks: AsyncIterable<Uint8Array>, reader: Reader): Promise<JudgedPack> {
+  try {
+    return judgeContents(await readPack(chunks, reader), reader)
+  } catch (error) {
+    if (!(error instanceof PackFault)) throw error
+    return { report: faultyReport(error), parts: [] }
+  }
+}
+
+function faultyReport({ verdict, sentence: why }: PackFault): Report {
+  if (verdict !== 'altered') return bareReport({ what, verdict, headline: 'Cannot be judged here', why: [why] })
+  const who = 'The fault is in the pack. It says nothing against those who have signed what is in it.'
+  return { ...alteredReport(what, [why, who]), headline: 'Do not trust this pack' }
+}
+
+function judgeContents(contents: PackContents, reader: Reader): JudgedPack {
+  const { bundles, held, files } = contents
+  const alone = held.filter(({ folder }) => folder === 'answers' || folder === 'receipts')
+  const judged = judgeEvidence(
+    alone.map(({ bytes }) => bytes),
+    reader,
+  )
+  const lack = reader.policy === undefined ? 'A policy judges them.' : undefined
+  const isNamed = reader.signer !== undefined
+  const ledger = ledgerOf(contents, reader)
+  const parts = [
+    ...alone.map(({ path, folder }, at) => ({ path, report: ofKind(judged[at]?.report, folder) })),
+    ...bundles.map(({ path, found }) => ({ path, report: bundleReport(found, { isNamed, lack, keys: reader.keys }) })),
+    ...ledger
+      .filter(({ report: { verdict } }) => verdict !== 'included' && verdict !== 'not judged')
+      .slice(0, mostTold)
+      .map(({ path, report }) => ({ path, report })),
+  ]
+  const all = [...ledger, ...parts]
+  const worst = order.find((one) => all.some(({ report }) => report.verdict === one))
+  const first = all.find(({ report }) => report.verdict === worst)
+  const proofs = countText(ledger.length, 'proof')
+  const report: Report = {
+    ...headOf(worst, first),
+    about: [
+      ['files', `${files.length + 1}, of which ${countText(alone.length + bundles.length, 'is', 'are')} told below`],
+      ...bundles.flatMap(({ path, found }): Line[] => (found.kind === 'whole' ? datasetsOf(path, found.proof) : [])),
+      ...(ledger.length === 0 ? [] : [['ledger', `${proofs} of blocks, ${rangeOf(ledger)}`] as const]),
+    ],
+    signed: [...signersOf(parts), ...ledgersOf(ledger)],
+    when: whenOf(ledger),
+    checked: [
+      'The zip has the form of a pack, and each of its bytes follows from its files.',
+      'Its first page is the one that its files make.',
+      ...(ledger.length > 0 && worst === undefined
+        ? [`${proofs}: each block is in its bundle, and an entry of the ledger.`]
+        : []),
+    ],
+    open: [
+      ...(held.some(({ folder }) => folder === 'keys')
+        ? ['The files in keys/: they are the word of the sender, and nothing was judged by them.']
+        : []),
+      ...(ledger.some(({ isStamped }) => isStamped)
+        ? ['Time stamps: unpack the zip, and proofstream verify ledger/*/*.json --tsa-ca CA.pem.']
+        : []),
+      ...(bundles.length > 0
+        ? ['Whether the rows follow from the blocks: unpack the zip, and proofstream verify --bundle bundles/*.tar.']
+        : []),
+    ],
+    hashes: files.slice(0, 100).map(({ path, sha256 }): Line => [path, sha256]),
+  }
+  return { report, parts }
+}
+
+function headOf(
+  worst: Verdict | undefined,
+  first: { readonly path: string; readonly report: Report } | undefined,
+): Report {
+  if (worst === undefined)
+    return bareReport({ what, verdict: 'verified', headline: 'Whole, and everything in it holds' })
+  const why = first === undefined ? [] : [`${first.path}: ${first.report.headline}.`, ...first.report.why]
+  if (worst === 'altered') return { ...alteredReport(what, why), headline: 'Do not trust this pack' }
+  const headline =
+    worst === 'not judged' ? 'Whole, but not judged: whom to trust is yours to say' : `Whole, but ${worst}`
+  return bareReport({ what, verdict: worst, headline, why })
+}
+
+/** A file that is none of its folder is not what a pack holds. */
+function ofKind(report: Report | undefined, folder: HeldFile['folder']): Report {
+  const isOf =
+    report !== undefined &&
+    (folder === 'answers' ? report.what === 'a saved answer' : report.what.startsWith('a signed receipt'))
+  const isTold = report?.verdict === 'altered' || report?.verdict === 'impossible'
+  return report !== undefined && (isOf || isTold) ? report : alteredReport('a file', [`It is none of ${folder}.`])
+}
+
+interface JudgedProof {
+  readonly path: string
+  readonly report: Report
+  readonly verdict: ProofVerdict
+  readonly sequence: number
+  readonly isStamped: boolean
+}
+
+function ledgerOf({ held, bundles }: PackContents, { policy, node }: Reader): JudgedProof[] {
+  return held.flatMap(({ path, folder, number, sequence, bytes }): JudgedProof[] => {
+    if (folder !== 'ledger' || sequence === undefined) return []
+    const verdict = judgeProof(bytes, policy)
+    const facts = 'facts' in verdict ? verdict.facts : 'said' in verdict ? verdict.said : undefined
+    const block = bundles[number - 1]?.blocks.get(sequence)
+    const isOf =
+      facts === undefined || (facts.kind === 'block' && block?.id === facts.dataset && block.hash === facts.block)
+    const report = isOf
+      ? proofReport(verdict, { node })
+      : alteredReport(proofWhat, ['It is not of the block that its bundle has there.'])
+    return [{ path, report, verdict, sequence, isStamped: 'stamp' in verdict && verdict.stamp !== undefined }]
+  })
+}
+
+const proofWhat = 'a proof that a ledger has a block'
+
+function proofReport(verdict: ProofVerdict, known: { readonly node: string | undefined }): Report {
+  if (verdict.verdict === 'included') return bareReport({ what: proofWhat, verdict: 'included', headline: 'Included' })
+  if (verdict.verdict === 'altered') return alteredReport(proofWhat, [sentence(verdict.reason)])
+  const isAdvised = verdict.verdict === 'not judged'
+  const why = isAdvised ? policyAdvice(verdict.reason, verdict.said.ledger.origin, known) : [sentence(verdict.reason)]
+  return bareReport({ what: proofWhat, verdict: verdict.verdict, headline: 'Not as the policy asks', why })
+}
+
+function datasetsOf(path: string, proof: Uint8Array): Line[] {
+  return answerFacts(proof).flatMap(([name, text]): Line[] =>
+    name === 'dataset' ? [['dataset', `${text}, ${path}`]] : [],
+  )
+}
+
+function rangeOf(ledger: readonly JudgedProof[]): string {
+  const sequences = ledger.map(({ sequence }) => sequence)
+  return `${Math.min(...sequences)} to ${Math.max(...sequences)} of their chains`
+}
+
+/** Each key once. */
+function signersOf(parts: JudgedPack['parts']): Line[] {
+  const lines = parts.flatMap(({ report }) => report.signed.filter(([name]) => name === 'key'))
+  return [...new Map(lines.map((line) => [line[1], line])).values()]
+}
+
+/** Each ledger once. */
+function ledgersOf(ledger: readonly JudgedProof[]): Line[] {
+  const lines = ledger.flatMap(({ verdict }): Line[] => {
+    if ('facts' in verdict) return [['ledger', `${verdict.facts.ledger.origin}, a key of the policy`]]
+    return 'said' in verdict ? [['ledger', `${verdict.said.ledger.origin}, it says; nobody has looked`]] : []
+  })
+  return [...new Map(lines.map((line) => [line[1], line])).values()]
+}
+
+/** What witnesses say of the heads, each once. */
+function whenOf(ledger: readonly JudgedProof[]): Line[] {
+  const found = ledger.flatMap(({ verdict }) => ('facts' in verdict ? [verdict.facts] : []))
+  const lines = found.flatMap(({ witnessed }) =>
+    witnessed.map((one): Line => [`witness ${one.name}`, witnessedText(one)]),
+  )
+  const unique = [...new Map(lines.map((line) => [line.join(' '), line])).values()].slice(0, mostTold)
+  return timesOf(unique, {
+    known: { isNamed: false },
+    isJudged: ledger.every(({ verdict }) => verdict.verdict !== 'not judged'),
+  })
+}
+
+function countText(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`
+}
