@@ -10,7 +10,7 @@ import { type DatasetSecrets, datasetSecretsFromJson, type SecretWalk } from '..
 import { ReadableBlock } from './audit-roots.ts'
 import { datasetPath, type NodeClient } from './client.ts'
 import { CommandFailure, exitCodes } from './failure.ts'
-import { memberAt, numberAt, textAt } from './json-values.ts'
+import { memberAt, numberAt, textAt } from '../libraries/base/json/members.ts'
 import { noNode } from './node-answer.ts'
 import { pagesOf } from './pages.ts'
 

@@ -4,7 +4,7 @@ import { jsonText, type JsonValue } from '../index.ts'
 import { cleanText } from '../libraries/base/clean-text.ts'
 import { flagsText, withFlags } from '../libraries/formats/flags.ts'
 import type { Choice, Parameters } from './failure.ts'
-import { itemsAt, memberAt, textAt } from './json-values.ts'
+import { itemsAt, memberAt, textAt } from '../libraries/base/json/members.ts'
 
 const choicesMost = 50
 const firstChars = 200

@@ -8,7 +8,7 @@ import { type Report, verdictCodes } from '../libraries/evidence/report.ts'
 import { type OpenedHead, openHead } from '../libraries/ledger/open-head.ts'
 import type { CommandContext } from './context.ts'
 import { CommandFailure, type ExitCode, exitCodes } from './failure.ts'
-import type { objectOf } from './json-values.ts'
+import type { objectOf } from '../libraries/base/json/members.ts'
 import type { KnownPolicy } from './ledger-policy.ts'
 
 /** What is said of a file. */

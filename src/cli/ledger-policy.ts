@@ -6,7 +6,7 @@ import { type NodeClient, openClient } from './client.ts'
 import type { CommandContext } from './context.ts'
 import { readNamed } from './given-file.ts'
 import { CommandFailure, exitCodes, failureOf } from './failure.ts'
-import { itemsAt, textAt } from './json-values.ts'
+import { itemsAt, textAt } from '../libraries/base/json/members.ts'
 import { LedgerTiles } from './ledger-tiles.ts'
 
 export interface KnownPolicy {

@@ -6,7 +6,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type ClientEnvironment, hasSigned, type JsonValue } from '../index.ts'
 import { CommandFailure, exitCodes } from './failure.ts'
-import { textAt } from './json-values.ts'
+import { textAt } from '../libraries/base/json/members.ts'
 
 const nonceBytes = 32
 

@@ -2,7 +2,7 @@
 
 import type { JsonValue } from '../index.ts'
 import type { Call, NodeClient } from './client.ts'
-import { itemsAt, textAt } from './json-values.ts'
+import { itemsAt, textAt } from '../libraries/base/json/members.ts'
 import { noNode } from './node-answer.ts'
 
 const itemsMost = 5_000_000

@@ -7,7 +7,7 @@ import { defined, ownValue } from '../libraries/base/collections.ts'
 import { withFlags } from '../libraries/formats/flags.ts'
 import { choiceLines, choicesOf } from './choices.ts'
 import { CommandFailure, type ExitCode, exitCodes } from './failure.ts'
-import { itemsAt, memberAt, numberAt, textAt, textsAt } from './json-values.ts'
+import { itemsAt, memberAt, numberAt, textAt, textsAt } from '../libraries/base/json/members.ts'
 import { displayWidth, plainTable } from './output.ts'
 
 export interface HttpAnswer {

@@ -8,7 +8,7 @@ import { withFlags } from '../libraries/formats/flags.ts'
 import { choiceLines, choicesOf } from './choices.ts'
 import type { OutputForm } from './context.ts'
 import { note } from './failure.ts'
-import { itemsAt, memberAt, numberAt, textAt } from './json-values.ts'
+import { itemsAt, memberAt, numberAt, textAt } from '../libraries/base/json/members.ts'
 import { cellText, rowsText as tableOf, tableLines } from './output.ts'
 import { print } from './terminal.ts'
 

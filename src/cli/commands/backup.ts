@@ -4,7 +4,7 @@
 import type { CopyProgress, CopyReport } from '../../index.ts'
 import type { CommandContext, StoredOptions } from '../context.ts'
 import { CommandFailure, exitCodes, note } from '../failure.ts'
-import { objectOf } from '../json-values.ts'
+import { objectOf } from '../../libraries/base/json/members.ts'
 import { createStatusLine, printObject } from '../output.ts'
 import { fsck } from './fsck.ts'
 

@@ -6,7 +6,7 @@ import { JsonNumber, type JsonObject, type JsonValue, parseJson } from '../../in
 import { datasetPath, openClient } from '../client.ts'
 import type { Args, CommandContext } from '../context.ts'
 import { CommandFailure, exitCodes, note } from '../failure.ts'
-import { columnTypes, itemsAt, memberAt, objectOf, textAt } from '../json-values.ts'
+import { columnTypes, itemsAt, memberAt, objectOf, textAt } from '../../libraries/base/json/members.ts'
 import { pagesOf } from '../pages.ts'
 import { printObject, printObjects } from '../output.ts'
 import { ask, isSomebodyThere } from '../question.ts'

@@ -5,7 +5,7 @@ import { join, relative } from 'node:path'
 import { type NodeClient, openClient } from '../client.ts'
 import type { CommandContext } from '../context.ts'
 import { CommandFailure, exitCodes, note } from '../failure.ts'
-import { memberAt, objectOf } from '../json-values.ts'
+import { memberAt, objectOf } from '../../libraries/base/json/members.ts'
 import { ingest } from './ingest.ts'
 
 const folder = join(import.meta.dirname, '..', '..', '..', 'demo')

@@ -2,7 +2,7 @@
 
 import type { CommandContext, StoredOptions } from '../context.ts'
 import { exitCodes, note } from '../failure.ts'
-import { objectOf } from '../json-values.ts'
+import { objectOf } from '../../libraries/base/json/members.ts'
 import { printObject } from '../output.ts'
 
 /** Prints the engine that is there now. */

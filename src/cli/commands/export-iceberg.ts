@@ -11,7 +11,7 @@ import { manifestName, manifestRuns } from '../../features/iceberg/manifests.ts'
 import { datasetPath, type NodeClient, openClient } from '../client.ts'
 import type { CommandContext } from '../context.ts'
 import { CommandFailure, exitCodes, failureOf } from '../failure.ts'
-import { itemsAt, numberAt, objectOf, textAt } from '../json-values.ts'
+import { itemsAt, numberAt, objectOf, textAt } from '../../libraries/base/json/members.ts'
 import { pagesOf } from '../pages.ts'
 import { createStatusLine, printObject } from '../output.ts'
 

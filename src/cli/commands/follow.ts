@@ -8,7 +8,7 @@ import { EventReader, type ServerSentEvent } from '../../libraries/base/server-s
 import { datasetPath, type NodeClient, openClient, withRetries } from '../client.ts'
 import type { CommandContext } from '../context.ts'
 import { CommandFailure, exitCodes, note } from '../failure.ts'
-import { itemsAt, numberAt, textAt } from '../json-values.ts'
+import { itemsAt, numberAt, textAt } from '../../libraries/base/json/members.ts'
 import { rowPrinter, type Rows } from '../output.ts'
 import { problemFailure } from '../problem.ts'
 

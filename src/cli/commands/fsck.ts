@@ -11,7 +11,7 @@ import {
 } from '../../index.ts'
 import type { Args, CommandContext } from '../context.ts'
 import { CommandFailure, exitCodes, note } from '../failure.ts'
-import { objectOf } from '../json-values.ts'
+import { objectOf } from '../../libraries/base/json/members.ts'
 import { createStatusLine, printObject, printObjects } from '../output.ts'
 
 const columns = ['dataset', 'blocks', 'slices', 'packs', 'rows', 'bytes', 'orphans', 'ok']

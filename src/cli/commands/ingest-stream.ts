@@ -7,7 +7,7 @@ import { type JsonValue, parseJson } from '../../index.ts'
 import { type NodeClient, withRetries } from '../client.ts'
 import { CommandFailure, exitCodes, type Parameters } from '../failure.ts'
 import { HeldLines } from '../../libraries/base/held-lines.ts'
-import { memberAt, numberAt } from '../json-values.ts'
+import { memberAt, numberAt } from '../../libraries/base/json/members.ts'
 import { noNode } from '../node-answer.ts'
 import { problemFailure } from '../problem.ts'
 

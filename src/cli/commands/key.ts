@@ -4,7 +4,7 @@ import type { JsonValue } from '../../index.ts'
 import { openClient } from '../client.ts'
 import type { CommandContext, StoredOptions } from '../context.ts'
 import { exitCodes, note } from '../failure.ts'
-import { itemsAt, memberAt, objectOf } from '../json-values.ts'
+import { itemsAt, memberAt, objectOf } from '../../libraries/base/json/members.ts'
 import { printObject, printObjects } from '../output.ts'
 
 /** The keys with which the node signs or once signed. */

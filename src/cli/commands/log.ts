@@ -4,7 +4,7 @@
 import type { JsonValue } from '../../index.ts'
 import type { CommandContext, StoredOptions } from '../context.ts'
 import { CommandFailure, exitCodes, failureOf, note } from '../failure.ts'
-import { objectOf } from '../json-values.ts'
+import { objectOf } from '../../libraries/base/json/members.ts'
 import { printObject, printObjects } from '../output.ts'
 
 export interface AdoptCommand extends StoredOptions {

@@ -4,7 +4,7 @@ import { type JsonValue, packageVersion, systemClock } from '../../index.ts'
 import { type NodeClient, openClient } from '../client.ts'
 import type { Args, CommandContext } from '../context.ts'
 import { CommandFailure, exitCodes, note } from '../failure.ts'
-import { itemsAt, memberAt, objectOf, textsAt } from '../json-values.ts'
+import { itemsAt, memberAt, objectOf, textsAt } from '../../libraries/base/json/members.ts'
 import { printObject, printObjects, rowPrinter } from '../output.ts'
 import { print } from '../terminal.ts'
 

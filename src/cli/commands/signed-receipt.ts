@@ -6,7 +6,7 @@ import { gatherReceipt } from '../../libraries/ledger/receipt-file.ts'
 import { openClient } from '../client.ts'
 import type { CommandContext } from '../context.ts'
 import { CommandFailure, exitCodes, note } from '../failure.ts'
-import { itemsAt } from '../json-values.ts'
+import { itemsAt } from '../../libraries/base/json/members.ts'
 import { print } from '../terminal.ts'
 
 /** Throws CommandFailure where there is no such receipt. */

@@ -19,7 +19,7 @@ import {
 import { openClient } from '../client.ts'
 import type { CommandContext } from '../context.ts'
 import { CommandFailure, type ExitCode, exitCodes, failureOf, note } from '../failure.ts'
-import { itemsAt, memberAt, numberAt, objectOf, textAt } from '../json-values.ts'
+import { itemsAt, memberAt, numberAt, objectOf, textAt } from '../../libraries/base/json/members.ts'
 import { printObject } from '../output.ts'
 import { printReport, reportJson } from '../report.ts'
 

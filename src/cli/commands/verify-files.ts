@@ -19,7 +19,7 @@ import type { TrustedCertificates } from '../../libraries/ledger/timestamp-trust
 import type { CommandContext } from '../context.ts'
 import { CommandFailure, exitCodes, failureOf, note } from '../failure.ts'
 import { archiveKind, readGiven } from '../given-file.ts'
-import { objectOf } from '../json-values.ts'
+import { objectOf } from '../../libraries/base/json/members.ts'
 import { type Judged, type Judging, openedHead, told, wordOf } from '../judged.ts'
 import { type KnownPolicy, policyFor, tilesFor } from '../ledger-policy.ts'
 import { createStatusLine, printObjects } from '../output.ts'

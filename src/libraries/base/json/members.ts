@@ -1,6 +1,6 @@
 // Members of a node's answers, whose number tokens are kept; objects for output; Arrow schemas in words for a person.
 
-import { JsonNumber, type JsonObject, type JsonValue } from '../index.ts'
+import { JsonNumber, type JsonObject, type JsonValue } from './value.ts'
 
 /** The member at a path of names, or undefined where there is none. */
 export function memberAt(value: JsonValue | undefined, ...path: readonly string[]): JsonValue | undefined {
