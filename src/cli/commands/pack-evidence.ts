@@ -2,12 +2,11 @@
 // name when it is whole. What goes into it is gathered by libraries/evidence/pack.
 
 import { randomUUID } from 'node:crypto'
-import { createReadStream, createWriteStream, mkdtempSync, rmSync } from 'node:fs'
-import { readFile, rename } from 'node:fs/promises'
+import { createReadStream, mkdtempSync, rmSync } from 'node:fs'
+import { appendFile, readFile, rename, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { finished } from 'node:stream/promises'
-import { once } from 'node:events'
 import { decodeUtf8 } from '../../libraries/base/bytes.ts'
+import { defined } from '../../libraries/base/collections.ts'
 import { gatherPack, type PackNode } from '../../libraries/evidence/pack/gather.ts'
 import type { Shelf } from '../../libraries/evidence/pack/make-pack.ts'
 import { PackFault } from '../../libraries/evidence/pack/zip.ts'
@@ -50,10 +49,9 @@ export async function packEvidence(context: CommandContext, datasets: Args, opti
     const pack = await gatherPack({ datasets, answers, receipts, from, to, head }, node)
     const whole = shelfIn(folder)
     await pack.write(whole.write)
-    await whole.end()
     await rename(whole.file, target)
     status.clear()
-    printObject(context.form, objectOf({ pack: target, bytes: whole.bytes }))
+    printObject(context.form, objectOf({ pack: target, bytes: (await stat(target)).size }))
     note(
       `anyone who has ${target} can read all rows of ${datasets.join(', ')}. It is checked by: proofstream verify ${target} --policy FILE`,
     )
@@ -76,7 +74,10 @@ async function nodeOf(client: NodeClient): Promise<Omit<PackNode, 'shelf' | 'say
     get: async (path) =>
       await client.call({ path, headers: { accept: 'application/json, */*;q=0.1' }, accepts: [404, 409, 503] }),
     source: nodeSource(await routesOf(client, {})),
-    ask: async (sql) => (await signedAnswer(client, { query: sql, limit: undefined })).bytes,
+    ask: async (query, pin) => {
+      const datasets = pin && [objectOf({ ...pin })]
+      return (await signedAnswer(client, { query, limit: undefined, ...defined({ datasets }) })).bytes
+    },
     engineOf: neededEngine,
   }
 }
@@ -88,25 +89,11 @@ async function answerIn(file: string, node: Pick<PackNode, 'ask'>): Promise<Uint
 }
 
 /** A file that is written once, and then read. */
-function shelfIn(folder: string): Shelf & { readonly file: string; readonly bytes: number; end(): Promise<void> } {
+function shelfIn(folder: string): Shelf & { readonly file: string } {
   const file = join(folder, randomUUID())
-  const stream = createWriteStream(file, { flags: 'wx', mode: 0o600 })
-  const end = async (): Promise<void> => {
-    if (!stream.writableEnded) stream.end()
-    await finished(stream)
-  }
   return {
     file,
-    get bytes() {
-      return stream.bytesWritten
-    },
-    end,
-    write: async (bytes) => {
-      if (!stream.write(bytes)) await once(stream, 'drain')
-    },
-    read: async function* () {
-      await end()
-      yield* createReadStream(file)
-    },
+    write: async (bytes) => await appendFile(file, bytes, { mode: 0o600 }),
+    read: () => createReadStream(file),
   }
 }

@@ -3,6 +3,7 @@
 import { decodeUtf8, equalBytes } from '../../base/bytes.ts'
 import { DecodeError } from '../../base/errors.ts'
 import { parseJson } from '../../base/json/json.ts'
+import { itemsAt, textAt } from '../../base/json/members.ts'
 import type { JsonObject } from '../../base/json/value.ts'
 import { proofJson, readProofJson } from '../../ledger/proof-document.ts'
 import { TileReader } from '../../ledger/tile-reader.ts'
@@ -78,8 +79,7 @@ export async function anchored(proof: JsonObject, to: Anchor | undefined, get: G
 async function placeOf(get: Get, origin: string | undefined): Promise<string> {
   const { status, bytes } = await get('/ledger')
   const about = status === 200 ? parseJson(bytes) : undefined
-  const former = about instanceof Map ? about.get('former') : undefined
-  const origins = Array.isArray(former) ? former.map((one) => (one instanceof Map ? one.get('origin') : undefined)) : []
+  const origins = itemsAt(about, 'former').map((one) => textAt(one, 'origin'))
   const at = origins.indexOf(origin)
   const number = at < 0 ? origins.length + 1 : at + 1
   return number === 1 ? '/ledger' : `/ledger/${number}`

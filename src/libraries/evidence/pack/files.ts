@@ -2,6 +2,7 @@
 // (docs/spec/evidence-pack.md). What is told is read as it stands: judges say whether it is true.
 
 import { parseJson } from '../../base/json/json.ts'
+import { memberAt, textAt } from '../../base/json/members.ts'
 import type { JsonValue } from '../../base/json/value.ts'
 import { readSignedAnswer } from '../../proof/signed-answer.ts'
 import type { Line } from '../report.ts'
@@ -65,7 +66,7 @@ export class Order {
 /** What an answer says, or the answer of a bundle. */
 export function answerFacts(bytes: Uint8Array): Line[] {
   const answer = parseJson(bytes, { maxDepth })
-  const input = at(answer, 'input')
+  const input = memberAt(answer, 'input')
   const { query, datasets } = readSignedAnswer({ input: input instanceof Map ? input : new Map(), output: null })
   return [
     ...line('question', query),
@@ -74,37 +75,34 @@ export function answerFacts(bytes: Uint8Array): Line[] {
       ...line('up to block', blockHash),
       ...line('made', blockTime),
     ]),
-    ...line('signed by', at(at(answer, 'proof'), 'verificationMethod')),
+    ...line('signed by', answer, 'proof', 'verificationMethod'),
   ]
 }
 
 export function receiptFacts(bytes: Uint8Array): Line[] {
   const document = parseJson(bytes)
-  const receipt = at(document, 'receipt') ?? document
-  const [alias, promise] = [at(at(receipt, 'dataset'), 'alias'), at(receipt, 'promise')]
+  const receipt = memberAt(document, 'receipt') ?? document
   return [
-    ...line('dataset', alias),
-    ...line('status', at(receipt, 'status')),
-    ...line('body', at(receipt, 'bodyHash')),
-    ...line('block', at(at(receipt, 'block'), 'hash')),
-    ...line('said', at(receipt, 'time')),
-    ...line('ledger', at(promise, 'ledger')),
-    ...line('promised by', at(promise, 'by')),
-    ...line('signed by', at(at(receipt, 'proof'), 'verificationMethod')),
+    ...line('dataset', receipt, 'dataset', 'alias'),
+    ...line('status', receipt, 'status'),
+    ...line('body', receipt, 'bodyHash'),
+    ...line('block', receipt, 'block', 'hash'),
+    ...line('said', receipt, 'time'),
+    ...line('ledger', receipt, 'promise', 'ledger'),
+    ...line('promised by', receipt, 'promise', 'by'),
+    ...line('signed by', receipt, 'proof', 'verificationMethod'),
   ]
 }
 
 /** The head that a proof of the ledger leads to. */
 export function headFacts(bytes: Uint8Array): Line[] {
-  const head = at(at(parseJson(bytes), 'ledger'), 'head')
-  const [origin, size, root] = typeof head === 'string' ? head.split('\n') : []
+  const head = textAt(parseJson(bytes), 'ledger', 'head')
+  const [origin, size, root] = head?.split('\n') ?? []
   return [...line('ledger', origin), ...line('entries', size), ...line('root', root)]
 }
 
-function line(name: string, value: JsonValue | undefined): Line[] {
-  return typeof value === 'string' ? [[name, value]] : []
-}
-
-function at(value: JsonValue | undefined, name: string): JsonValue | undefined {
-  return value instanceof Map ? value.get(name) : undefined
+/** A fact that is a text; none where it is not there. */
+function line(name: string, value: JsonValue | undefined, ...path: readonly string[]): Line[] {
+  const text = textAt(value, ...path)
+  return text === undefined ? [] : [[name, text]]
 }

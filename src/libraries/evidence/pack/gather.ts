@@ -4,7 +4,8 @@
 
 import { utf8 } from '../../base/bytes.ts'
 import { jsonText, parseJson } from '../../base/json/json.ts'
-import { JsonNumber, type JsonObject, type JsonValue } from '../../base/json/value.ts'
+import { itemsAt } from '../../base/json/members.ts'
+import type { JsonObject, JsonValue } from '../../base/json/value.ts'
 import { answerPath, bundlePath, didPath, mostNumbered, policyPath, proofPath, receiptPath } from './files.ts'
 import { PackMaker, type Shelf } from './make-pack.ts'
 import { PackFault } from './zip.ts'
@@ -14,6 +15,7 @@ import { askedOf } from '../../proof/bundle/read-bundle.ts'
 import { type BundleSource, planBundle, writeBundle } from '../../proof/bundle/write-bundle.ts'
 import { verifyOffline } from '../../proof/verify.ts'
 import { type Anchor, anchored, commonAnchor, type Get } from './anchor.ts'
+import { proofsOfBlocks, type ShownChain, shownChain } from './shown-blocks.ts'
 
 export interface PackAsked {
   /** Names, `account/dataset`. */
@@ -33,11 +35,18 @@ export interface PackAsked {
 export interface PackNode {
   readonly get: Get
   readonly source: BundleSource
-  /** The signed answer to a statement. */
-  readonly ask: (sql: string) => Promise<Uint8Array>
+  /** The signed answer to a statement, over the newest blocks or the one that is named. */
+  readonly ask: (sql: string, pin?: DatasetPin) => Promise<Uint8Array>
   readonly engineOf: (dialect: string) => EngineFile
   readonly shelf: (name: string) => Promise<Shelf>
   readonly say: (what: string) => void
+}
+
+/** A dataset at one of its blocks. */
+export interface DatasetPin {
+  readonly id: string
+  readonly alias: string
+  readonly blockHash: string
 }
 
 interface Proof {
@@ -62,8 +71,12 @@ export async function gatherPack(asked: PackAsked, node: PackNode): Promise<Pack
   }
   const proofs: Proof[] = []
   for (const [at, name] of asked.datasets.entries()) {
-    const pinned = await addBundle(maker, { name, number: at + 1, node })
-    proofs.push(...(await proofsOf(name, { number: at + 1, pinned, asked, node })))
+    const chain = await shownChain(name, node.get)
+    await addBundle(maker, { name, number: at + 1, chain, node })
+    const onProof = (sequence: number): void => node.say(`${name}: proof of block ${sequence}`)
+    for (const { sequence, json } of await proofsOfBlocks(chain, asked, { get: node.get, onProof })) {
+      proofs.push({ path: proofPath(at + 1, sequence), json })
+    }
   }
   const receipts = await receiptsOf(asked.receipts, node.get)
   const all = [...proofs.map(({ json }) => json), ...receipts.flatMap(proofsIn)]
@@ -83,16 +96,17 @@ export async function gatherPack(asked: PackAsked, node: PackNode): Promise<Pack
   return maker
 }
 
-/** The newest block of a dataset when it was asked. */
-interface Pinned {
-  readonly hash: string
-}
-
 async function addBundle(
   maker: PackMaker,
-  { name, number, node }: { readonly name: string; readonly number: number; readonly node: PackNode },
-): Promise<Pinned> {
-  const proof = await node.ask(`SELECT count(*) AS "rows" FROM "${name.replaceAll('"', '""')}"`)
+  {
+    name,
+    number,
+    chain,
+    node,
+  }: { readonly name: string; readonly number: number; readonly chain: ShownChain; readonly node: PackNode },
+): Promise<void> {
+  const pin = { id: chain.id, alias: name, blockHash: chain.newest.hash }
+  const proof = await node.ask(`SELECT count(*) AS "rows" FROM "${name.replaceAll('"', '""')}"`, pin)
   const verdict = verifyOffline(proof)
   if (!verdict.ok)
     throw new PackFault('altered', `What the node answered about ${name} is not as it was signed: ${verdict.message}`)
@@ -111,62 +125,6 @@ async function addBundle(
         await write(bytes)
       }),
   })
-  return { hash: [...pins.values()].flatMap((hashes) => [...hashes])[0] ?? '' }
-}
-
-interface ListedBlock {
-  readonly hash: string
-  readonly sequence: number
-  readonly time: string
-}
-
-/** Proofs of the blocks of a dataset that are asked for, up to the pinned one. None where no ledger has its blocks. */
-async function proofsOf(
-  name: string,
-  {
-    number,
-    pinned,
-    asked: { from, to },
-    node: { get, say },
-  }: { readonly number: number; readonly pinned: Pinned; readonly asked: PackAsked; readonly node: PackNode },
-): Promise<Proof[]> {
-  const path = `/${name.split('/').map(encodeURIComponent).join('/')}`
-  const blocks: ListedBlock[] = []
-  const newest = blockIn(await jsonAt(get, `${path}/blocks/${pinned.hash}`))
-  if (newest === undefined) throw new PackFault('impossible', `The node does not show block ${pinned.hash} of ${name}.`)
-  if (isBefore(newest, to)) blocks.push(newest)
-  const wantsMore = from !== undefined || to !== undefined
-  for (let before: string | undefined = newest.hash; wantsMore && before !== undefined;) {
-    const page: JsonValue = await jsonAt(get, `${path}/blocks?limit=1000&before=${before}`)
-    const listed = itemsOf(member(page, 'blocks')).flatMap((one) => blockIn(one) ?? [])
-    blocks.push(...listed.filter((one) => isBefore(one, to) && isAfter(one, from)))
-    const next: JsonValue | undefined = member(page, 'next')
-    before = typeof next === 'string' && listed.every((one) => isAfter(one, from)) ? next : undefined
-  }
-  const proofs: Proof[] = []
-  for (const { hash, sequence } of blocks.filter((one) => isAfter(one, from)).toReversed()) {
-    say(`${name}: proof of block ${sequence}`)
-    const { status, bytes } = await get(`${path}/blocks/${hash}/proof?format=json`)
-    const said = objectIn(bytes)
-    if (status === 200 && said !== undefined) proofs.push({ path: proofPath(number, sequence), json: said })
-    else if (status === 409)
-      throw new PackFault(
-        'impossible',
-        `The ledger does not hold block ${sequence} of ${name} yet. Try again in some seconds.`,
-      )
-    else if (status !== 404)
-      throw new PackFault('impossible', `The node gives no proof of block ${sequence} of ${name} (${status}).`)
-  }
-  return proofs
-}
-
-/** A bound is a number of a block, or a time; a time without digits behind it covers its whole day. */
-function isAfter({ sequence, time }: ListedBlock, from: string | undefined): boolean {
-  return from === undefined || (/^\d{1,9}$/.test(from) ? sequence >= Number(from) : time >= from)
-}
-
-function isBefore({ sequence, time }: ListedBlock, to: string | undefined): boolean {
-  return to === undefined || (/^\d{1,9}$/.test(to) ? sequence <= Number(to) : time.slice(0, to.length) <= to)
 }
 
 async function receiptsOf(asked: PackAsked['receipts'], get: Get): Promise<JsonObject[]> {
@@ -190,7 +148,7 @@ async function receiptsOf(asked: PackAsked['receipts'], get: Get): Promise<JsonO
 }
 
 function proofsIn(receipt: JsonObject): JsonObject[] {
-  return itemsOf(receipt.get('proofs')).flatMap((one) => (one instanceof Map ? [one as JsonObject] : [])) // names are strings
+  return itemsAt(receipt, 'proofs').flatMap((one) => (one instanceof Map ? [one as JsonObject] : [])) // names are strings
 }
 
 async function anchoredReceipt(receipt: JsonObject, to: Anchor | undefined, get: Get): Promise<JsonObject> {
@@ -202,27 +160,7 @@ async function anchoredReceipt(receipt: JsonObject, to: Anchor | undefined, get:
 
 const jsonBytes = (value: JsonObject): Uint8Array => utf8(`${jsonText(value)}\n`)
 
-async function jsonAt(get: Get, path: string): Promise<JsonValue> {
-  const { status, bytes } = await get(path)
-  if (status === 200) return parseJson(bytes)
-  throw new PackFault('impossible', `The node answers ${status} to ${path}.`)
-}
-
 function objectIn(bytes: Uint8Array): JsonObject | undefined {
   const value = parseJson(bytes)
   return value instanceof Map ? (value as JsonObject) : undefined // names of members are strings
-}
-
-function blockIn(value: JsonValue): ListedBlock | undefined {
-  const [hash, sequence, time] = [member(value, 'hash'), member(value, 'sequence'), member(value, 'systemTime')]
-  if (typeof hash !== 'string' || !(sequence instanceof JsonNumber) || typeof time !== 'string') return undefined
-  return { hash, sequence: Number(sequence.token), time }
-}
-
-function member(value: JsonValue | undefined, name: string): JsonValue | undefined {
-  return value instanceof Map ? value.get(name) : undefined
-}
-
-function itemsOf(value: JsonValue | undefined): readonly JsonValue[] {
-  return Array.isArray(value) ? value : []
 }

@@ -4,7 +4,7 @@
 
 import { toHex, utf8 } from '../../base/bytes.ts'
 import { createSha2 } from '../../base/ids/native-crypto.ts'
-import { type Html, html } from '../../base/html.ts'
+import { Html, html } from '../../base/html.ts'
 import type { Line } from '../report.ts'
 
 /** A file of a pack. */
@@ -26,7 +26,7 @@ code { font-family: ui-monospace, monospace; overflow-wrap: anywhere } table { b
 th, td { text-align: left; vertical-align: top; padding: 0.15rem 0.6rem 0.15rem 0; border-bottom: 1px solid #ccc; overflow-wrap: anywhere }`
 
 /** What each kind is, what it shows, and what it does not. */
-const kinds = {
+const kinds: Readonly<Record<string, readonly [what: string, shows: string]>> = {
   answers: [
     'a signed answer',
     'It shows that the holder of the key signed these rows as the answer to this question over these blocks. It does not show that the rows follow from the blocks.',
@@ -43,7 +43,7 @@ const kinds = {
     'proofs that a ledger has blocks',
     'They show that these blocks are in the list that the ledger shows to everybody. Whether it shows everybody the same is what its witnesses sign.',
   ],
-} as const
+}
 
 /** `files` in the order of the pack, without the page. */
 export function packPage(files: readonly PackedFile[]): Uint8Array {
@@ -54,7 +54,7 @@ export function packPage(files: readonly PackedFile[]): Uint8Array {
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
 <title>Read me first: an evidence pack</title>
 <style>
-${markup(style)}
+${new Html([style], [])}
 </style>
 <h1>Read me first: an evidence pack</h1>
 <p>This page came in a zip together with the files that it tells of. Somebody hands them to you to show what was stored in a dataset, and when. This page is signed by nobody. What it says counts once a program has checked the whole zip.</p>
@@ -81,13 +81,9 @@ ${rows(files)}
   return utf8(page.text)
 }
 
-function markup(text: string): Html {
-  return html([text] as unknown as TemplateStringsArray)
-}
-
 function sections(files: readonly PackedFile[]): Html[] {
   return grouped(files).flatMap(({ name, first, last, count }) => {
-    const [what, shows] = kinds[name.slice(0, name.indexOf('/')) as keyof typeof kinds] ?? []
+    const [what, shows] = kinds[name.slice(0, name.indexOf('/'))] ?? []
     if (what === undefined) return []
     const blocks: Line[] =
       count === undefined ? [] : [['blocks', `${sequenceOf(first)} to ${sequenceOf(last)}, ${count} proofs`]]
