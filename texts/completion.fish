@@ -42,7 +42,7 @@ complete -c proofstream -f -n '__proofstream_at \'^$\'' -a streams -d 'the Kafka
 complete -c proofstream -f -n '__proofstream_at \'^$\'' -a help -d 'help for a command'
 complete -c proofstream -l server -r -d 'node to talk to (or PROOFSTREAM_SERVER; default http://127.0.0.1:8080)'
 complete -c proofstream -l token-file -r -d 'file with the token (or PROOFSTREAM_TOKEN, or the token of a node on this machine)'
-complete -c proofstream -s o -l output -r -a 'table json ndjson csv' -d 'form of the data (table, json, ndjson, csv; table on a terminal and ndjson elsewhere by default), or a file for rows. The name of the file decides its form (.csv .ndjson .json .parquet .xlsx .arrows .geojson .geojsonl; .tar for a bundle, .zip for a pack of evidence, .tlog-proof for a proof of the ledger). An Iceberg table is a directory'
+complete -c proofstream -s o -l output -r -a 'table json ndjson csv' -d 'form of the data (table, json, ndjson, csv; table on a terminal and ndjson elsewhere by default), or a file for rows. The name of the file decides its form (.csv .ndjson .json .parquet .xlsx .arrows .geojson .geojsonl; .tar for a bundle, .zip for an evidence pack, .tlog-proof for a proof). An Iceberg table is a directory'
 complete -c proofstream -l version -d 'version of this program and of the Node.js that runs it'
 complete -c proofstream -n '__proofstream_at \'^serve \'' -l config -r -d 'JSON file with options by name; flags and environment variables override it'
 complete -c proofstream -n '__proofstream_at \'^serve \'' -l data -r -d 'data directory for keys, token, cache and the file log; only one process may use it (default: ./proofstream-data)'

@@ -62,7 +62,7 @@ export function outputOption(): Option {
   const files = fileFormNames.map((name) => `.${name}`).join(' ')
   return new Option(
     '-o, --output <form|file>',
-    `form of the data (${forms}; table on a terminal and ndjson elsewhere by default), or a file for rows. The name of the file decides its form (${files}; .tar for a bundle, .zip for a pack of evidence, .tlog-proof for a proof of the ledger). An Iceberg table is a directory`,
+    `form of the data (${forms}; table on a terminal and ndjson elsewhere by default), or a file for rows. The name of the file decides its form (${files}; .tar for a bundle, .zip for an evidence pack, .tlog-proof for a proof). An Iceberg table is a directory`,
   ).argParser(readOutput)
 }
 

@@ -1,4 +1,4 @@
-// docs/you-were-sent-a-file.md, as a reader follows it: each of the six files, made by a node, is judged by each command of the page.
+// docs/you-were-sent-a-file.md, as a reader follows it: each of the seven files, made by a node, is judged by each command of the page.
 
 import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -48,6 +48,7 @@ beforeAll(async () => {
       `proofstream receipt ${id} --signed -o receipt.json`,
       'proofstream ledger prove acme/tides@0 -o row.tlog-proof',
       'curl -fsS http://localhost:8080/ledger/checkpoint > checkpoint',
+      'proofstream pack-evidence acme/tides --query answer.json --receipt receipt.json --from 0 -o pack.zip',
     ].join(' && '),
   )
   if (saved.code !== 0) throw new Error(saved.stderr)
@@ -62,7 +63,15 @@ beforeAll(async () => {
 test.runIf(runsWith('ledger'))(
   'each command judges its file, and says what it shows',
   async () => {
-    const files = ['answer.json', 'answer.tar', 'receipt.json', 'row.tlog-proof', 'checkpoint', 'refusal.json']
+    const files = [
+      'answer.json',
+      'answer.tar',
+      'receipt.json',
+      'row.tlog-proof',
+      'checkpoint',
+      'refusal.json',
+      'pack.zip',
+    ]
     expect(files.filter((file) => !scripts.some((line) => line.includes(file)))).toEqual([])
     const said: [string, number | null, string][] = []
     for (const line of scripts) {
@@ -70,7 +79,7 @@ test.runIf(runsWith('ledger'))(
       if (!line.startsWith('curl')) said.push([line, code, stdout.split('\n')[0] ?? ''])
     }
     expect(said.filter(([, code, first]) => code !== 0 || !first.startsWith('✓'))).toEqual([])
-    expect(said.length).toBeGreaterThanOrEqual(14)
+    expect(said.length).toBeGreaterThanOrEqual(16)
   },
   600_000,
 )

@@ -1,5 +1,5 @@
 // Which files an evidence pack has, under which names, in which order, and what of each its first page tells
-// (docs/spec/evidence-pack.md). What is told is read as it stands: judges say whether it is true.
+// (docs/spec/evidence-pack.md). The facts are read as they stand: judges say whether they are true.
 
 import { parseJson } from '../../base/json/json.ts'
 import { memberAt, textAt } from '../../base/json/members.ts'

@@ -1,5 +1,5 @@
-// READ-ME-FIRST.html of an evidence pack: what its files are, for a person who knows nothing of them. It follows from the files to
-// the byte, so that whoever has them makes it anew. Its words are part of the format: another word is another version of the format.
+// READ-ME-FIRST.html of an evidence pack: what its files are, for a person who knows nothing of them. Any reader of the files makes it
+// anew, to the byte. Its words are part of the format: another word is another version of the format.
 // Source: docs/spec/evidence-pack.md#the-page
 
 import { toHex, utf8 } from '../../base/bytes.ts'
