@@ -99,7 +99,6 @@ async function main(): Promise<number> {
   return reports.map(([, { verdict }]) => verdictCodes[verdict]).reduce<number>(worseCode, 0)
 }
 
-// A reader that stops, such as head, ends the program without a word.
 process.stdout.on('error', () => process.exit(0))
 const codes: Readonly<Record<string, number>> = { ENOENT: 3, EISDIR: 2, DecodeError: 5 }
 try {

@@ -5,6 +5,9 @@ import { factsOf } from '../libraries/evidence/facts.ts'
 import type { Known, LedgerVerdict } from '../libraries/evidence/ledger-lines.ts'
 import { ledgerReport } from '../libraries/evidence/ledger-report.ts'
 import { type Report, verdictCodes } from '../libraries/evidence/report.ts'
+import { defined } from '../libraries/base/collections.ts'
+import { signedHeadOf } from '../libraries/evidence/two-histories.ts'
+import type { Head } from '../libraries/ledger/head.ts'
 import { type OpenedHead, openHead } from '../libraries/ledger/open-head.ts'
 import type { CommandContext } from './context.ts'
 import { CommandFailure, type ExitCode, exitCodes } from './failure.ts'
@@ -21,6 +24,8 @@ export interface Judged {
   readonly facts?: Parameters<typeof objectOf>[0]
   /** The same for a person. */
   readonly report?: Report
+  /** What a ledger of the policy has signed. */
+  readonly head?: Head
   /** Of a pack: on its files. */
   readonly parts?: readonly { readonly path: string; readonly report: Report }[]
 }
@@ -32,13 +37,6 @@ export interface Judging {
   /** Throws CommandFailure where there is none. */
   readonly policy: () => Promise<KnownPolicy>
   readonly nowMs: number
-}
-
-/** The verdict that goes with a code of 10 and more. */
-export function wordOf(code: ExitCode): string {
-  return (
-    Object.entries(verdictCodes).find(([, one]) => one === code && one >= exitCodes.verificationFailed)?.[0] ?? 'failed'
-  )
 }
 
 /** A verdict as it is printed, with its code. */
@@ -54,6 +52,7 @@ export function told(
     reason,
     facts,
     report: ledgerReport(verdict, known),
+    ...defined({ head: signedHeadOf(verdict) }),
   }
 }
 

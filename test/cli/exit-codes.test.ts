@@ -110,11 +110,11 @@ describe.concurrent('the command line', () => {
     const { stdout } = await run('--help')
     const groups = ['Every day', 'Proofs', 'Operating a node'].map((heading) => {
       const [, below = ''] = stdout.split(`\n${heading}:\n`)
-      return (below.split('\n\n')[0] ?? '').match(/(?<=^ {2})[a-z]+/gm)
+      return (below.split('\n\n')[0] ?? '').match(/(?<=^ {2})[a-z-]+/gm)
     })
     expect(groups).toEqual([
       ['serve', 'demo', 'dataset', 'ingest', 'receipt', 'tail', 'query', 'export', 'completion', 'help'],
-      ['verify', 'bundle', 'ledger'],
+      ['verify', 'bundle', 'pack-evidence', 'ledger'],
       ['doctor', 'token', 'key', 'engine', 'fsck', 'backup', 'restore', 'log', 'streams'],
     ])
     expect(stdout).not.toMatch(/^Commands:/m)

@@ -19,7 +19,8 @@ import { CommandFailure, type ExitCode, exitCodes, failureOf, note } from '../fa
 import { readNamed } from '../given-file.ts'
 import { itemsAt, memberAt, objectOf, textAt } from '../../libraries/base/json/members.ts'
 import { witnessedMembers } from '../../libraries/evidence/facts.ts'
-import { openedHead, wordOf } from '../judged.ts'
+import { wordOfCode } from '../../libraries/evidence/report.ts'
+import { openedHead } from '../judged.ts'
 import { type KnownPolicy, policyOfFile, policyOfNode, tilesOf } from '../ledger-policy.ts'
 import { LedgerTiles } from '../ledger-tiles.ts'
 import { createStatusLine, printObject, printObjects, type StatusLine } from '../output.ts'
@@ -109,7 +110,7 @@ interface Head {
 
 /** What cannot be trusted is data, too: the heads that were signed, the one that was kept first. */
 function tellFault({ form }: CommandContext, { exitCode, message }: CommandFailure, heads: readonly Head[]): void {
-  const verdict = wordOf(exitCode)
+  const verdict = wordOfCode(exitCode)
   if (verdict === 'failed') return
   const texts = heads.map(({ bytes }) => decodeUtf8(bytes))
   printObject(form, objectOf({ verdict, code: exitCode, reason: message, heads: texts }))

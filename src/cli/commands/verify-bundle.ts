@@ -1,5 +1,5 @@
 // `verify --bundle`: checks a bundle, runs its question again here over the rows that it holds, and judges its proofs of a ledger by
-// the policy that was named. The largest code of all that was found wins.
+// the policy that was named. The worst code of all that was found wins.
 
 import { fromPlain, type JsonObject, systemClock } from '../../index.ts'
 import { cleanText } from '../../libraries/base/clean-text.ts'
@@ -61,9 +61,10 @@ export async function checkBundleFile(
   }
 }
 
-/** That which has the largest code, the first of such; it tells of the others. */
+/** That which has the worst code, the first of such; it tells of the others. */
 function worst(found: readonly (CommandFailure | undefined)[]): CommandFailure | undefined {
-  const failures = found.filter((one) => one !== undefined).toSorted((a, b) => b.exitCode - a.exitCode)
+  const rank = ({ exitCode: code }: CommandFailure): number => (code === exitCodes.verificationFailed ? 99 : code)
+  const failures = found.filter((one) => one !== undefined).toSorted((a, b) => rank(b) - rank(a))
   const [first, ...others] = failures
   if (first === undefined || others.length === 0) return first
   const facts = [...(first.details.facts ?? []), ...others.map(({ message }) => message)]

@@ -9,7 +9,8 @@ import { DecodeError } from '../../libraries/base/errors.ts'
 import { textForm } from '../../libraries/base/text-form.ts'
 import type { NamedKeys } from '../../libraries/evidence/keys.ts'
 import { suggestedIn } from '../../libraries/evidence/ledger-report.ts'
-import { alteredReport, bareReport, type Report, worseCode } from '../../libraries/evidence/report.ts'
+import { alteredReport, bareReport, type Report, wordOfCode, worseCode } from '../../libraries/evidence/report.ts'
+import { withHistories } from '../../libraries/evidence/two-histories.ts'
 import { kindOfFile, type LedgerFile } from '../../libraries/ledger/file-kind.ts'
 import { type FileVerdict, judgeFile, type ReceiptKind } from '../../libraries/ledger/judge-file.ts'
 import { type Beside, besideOf, headFacts } from '../../libraries/ledger/judge-receipt.ts'
@@ -20,7 +21,7 @@ import type { CommandContext } from '../context.ts'
 import { CommandFailure, exitCodes, failureOf, note } from '../failure.ts'
 import { archiveKind, readGiven } from '../given-file.ts'
 import { objectOf } from '../../libraries/base/json/members.ts'
-import { type Judged, type Judging, openedHead, told, wordOf } from '../judged.ts'
+import { type Judged, type Judging, openedHead, told } from '../judged.ts'
 import { type KnownPolicy, policyFor, tilesFor } from '../ledger-policy.ts'
 import { createStatusLine, printObjects } from '../output.ts'
 import { printReport, reportJson } from '../report.ts'
@@ -41,8 +42,6 @@ type FileJudging = Judging & {
   readonly suggested?: string | undefined
   readonly keys: () => Promise<NamedKeys | undefined>
 }
-
-const columns = ['file', 'verdict', 'code', 'reason']
 
 /** A file that was read, and what it is. */
 export interface GivenFile {
@@ -70,38 +69,40 @@ export async function verifyFiles(
   const keys = async () => (options.offline === true ? undefined : await (asked ??= keysOfNode(context)))
   const nowMs = systemClock.nowMs()
   const judging: FileJudging = { context, options, trusted, policy, beside, hasProofs, keys, nowMs }
-  const lines: JsonObject[] = []
-  let code: number = exitCodes.done
-  for (const [at, file] of files.entries()) {
-    const judged = await judge(judging, file, evidence[at]).catch(failed)
-    code = worseCode(code, judged.code)
-    if (context.form === 'table') {
-      if (at > 0) print('\n')
-      printReport(judged.report ?? reportOfFailure(judged), { ...options, file })
-      for (const { path, report } of judged.parts ?? []) {
-        print('\n')
-        printReport(report, { ...options, file: `${file}/${path}` })
-      }
-      continue
-    }
-    const { verdict, code: own, reason, facts, report } = judged
-    const line = objectOf({ file, verdict, code: own, reason, ...facts, report: report && reportJson(report) })
-    if (context.form === 'ndjson') printObjects('ndjson', columns, [line])
-    else lines.push(line)
+  const each: Judged[] = []
+  for (const [at, file] of files.entries()) each.push(await judge(judging, file, evidence[at]).catch(failed))
+  const all = withHistories(each)
+  if (context.form === 'table') printReports(all, files, options)
+  else {
+    const lines = all.map(({ verdict, code, reason, facts, report }, at) =>
+      objectOf({ file: files[at], verdict, code, reason, ...facts, report: report && reportJson(report) }),
+    )
+    printObjects(context.form, ['file', 'verdict', 'code', 'reason'], lines)
   }
-  if (context.form !== 'ndjson' && context.form !== 'table') printObjects(context.form, columns, lines)
   if (known !== undefined && options.policy === undefined) {
     const name = await known.then((one) => one.name).catch(() => undefined)
     if (name !== undefined) note(`judged by the policy ${name}: to trust another, name it with --policy FILE`)
   }
-  return code
+  return all.reduce<number>((worst, { code }) => worseCode(worst, code), exitCodes.done)
+}
+
+function printReports(all: readonly Judged[], files: readonly string[], options: VerifyOptions): void {
+  const reports = all.flatMap((judged, at) => {
+    const file = files[at] ?? ''
+    const parts = (judged.parts ?? []).map(({ path, report }) => ({ file: `${file}/${path}`, report }))
+    return [{ file, report: judged.report ?? reportOfFailure(judged) }, ...parts]
+  })
+  for (const [at, { file, report }] of reports.entries()) {
+    if (at > 0) print('\n')
+    printReport(report, { ...options, file })
+  }
 }
 
 /** What kept a file from being judged. */
 function failed(error: unknown): Judged {
   const failure = failureOf(error)
   const { exitCode, message } = failure
-  return { verdict: wordOf(exitCode), code: exitCode, reason: message }
+  return { verdict: wordOfCode(exitCode), code: exitCode, reason: message }
 }
 
 /** Of what ended before there was a report: the same verdict as the exit code. */

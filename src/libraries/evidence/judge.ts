@@ -8,6 +8,7 @@ import { textForm } from '../base/text-form.ts'
 import { kindOfFile } from '../ledger/file-kind.ts'
 import { judgeFile } from '../ledger/judge-file.ts'
 import { besideOf } from '../ledger/judge-receipt.ts'
+import type { Head } from '../ledger/head.ts'
 import type { Policy } from '../ledger/policy.ts'
 import { type OfflineVerdict, verifyOffline } from '../proof/verify.ts'
 import { answerReport, failedReport, findingsAlone } from './answer-report.ts'
@@ -16,6 +17,7 @@ import { ledgerReport, suggestedIn } from './ledger-report.ts'
 import { isOpenPromise } from './receipt-report.ts'
 import { otherReport } from './other-file.ts'
 import type { Report } from './report.ts'
+import { signedHeadOf, withHistories } from './two-histories.ts'
 
 /** As deep as saved answers of deployed nodes nest. */
 const maxDepth = 128
@@ -33,6 +35,8 @@ export interface Reader {
 
 export interface Judged {
   readonly report: Report
+  /** What a ledger of the policy has signed. */
+  readonly head?: Head
   /** Id of a receipt whose promise nothing here settles. */
   readonly due?: string
   /** Of an answer that holds: what was checked, and its bytes. */
@@ -53,9 +57,9 @@ export function judgeEvidence(files: readonly Uint8Array[], reader: Reader): (Ju
     const suggested = kinds[at] && suggestedIn(kinds[at])
     const report = ledgerReport(verdict, { ...known, suggested, changes: textForm(bytes).changes })
     const due = isOpenPromise(verdict) ? verdict.facts.receiptId : undefined
-    return { report, ...defined({ due }) }
+    return { report, ...defined({ due, head: signedHeadOf(verdict) }) }
   })
-  return judged.map((one, at) => (apart.has(files[at] ?? new Uint8Array()) ? undefined : one))
+  return withHistories(judged).map((one, at) => (apart.has(files[at] ?? new Uint8Array()) ? undefined : one))
 }
 
 /** An answer, perhaps with its rows in another of the files, or none of what is known. */

@@ -23,6 +23,11 @@ export function worseCode(one: number, other: number): number {
   return worst ?? Math.max(one, other)
 }
 
+/** The verdict that goes with a code of 10 and more; `failed` for others. */
+export function wordOfCode(code: number): string {
+  return Object.entries(verdictCodes).find(([, one]) => one === code && one >= verdictCodes.altered)?.[0] ?? 'failed'
+}
+
 export type Verdict = keyof typeof verdictCodes
 
 /** A name and a text. */

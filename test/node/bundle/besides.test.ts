@@ -211,7 +211,7 @@ describe.runIf(runsWith('ledger'))('a bundle with proofs of the ledger', () => {
     expect(readByPython(bundle)).toBe(files.length - 1)
   })
 
-  it('is judged by a policy, and by none it says so: the largest code wins', async () => {
+  it('is judged by a policy, and by none it says so: the worst code wins', async () => {
     const good = await verified(bundle, '--policy', single)
     expect(good).toMatchObject({
       code: 0,
@@ -245,7 +245,7 @@ describe.runIf(runsWith('ledger'))('a bundle with proofs of the ledger', () => {
     const lie = await repacked(files.map((file, at) => (at === 1 ? { ...file, bytes: utf8(wrong) } : file)))
     expect((await verified(lie, '--policy', single)).code).toBe(10)
     const both = await verified(lie, '--policy', needy)
-    expect(both).toMatchObject({ code: 13, said: { checks: { reproduction: 'failed' } } })
+    expect(both).toMatchObject({ code: 10, said: { checks: { reproduction: 'failed' } } })
     expect(both.stderr).toContain('Running the query again gave another output')
     const many = await command(live, ['verify', bundle, bundle, '--policy', needy])
     expect([many.code, many.stdout]).toEqual([13, expect.stringContaining('"verdict":"witness quorum not met"')])
