@@ -36,7 +36,7 @@ complete -o default -F _proofstream proofstream
 
 _proofstream_at() {
   case $1 in
-    '') words='serve demo dataset ingest receipt tail query export completion verify bundle ledger doctor token key engine fsck backup restore log streams help' flags='--server --token-file --output -o --version' valued='--server --token-file --output -o' ;;
+    '') words='serve demo dataset ingest receipt tail query export completion verify bundle pack-evidence ledger doctor token key engine fsck backup restore log streams help' flags='--server --token-file --output -o --version' valued='--server --token-file --output -o' ;;
     *' --output' | *' -o') words='table json ndjson csv' ;;
     ' serve') words='' flags='--config --data --store --roles --without --listen --node-key --anonymous-read --new-datasets --allowed-hosts --public-url --cors-origins --trusted-signers --cut-interval --delete-grace --keep-loose --log --follow --follow-token --ledger-origin --ledger-key --ledger-delay --ledger-policy --ledger-wait --tsa --tsa-interval --mqtt --mqtt-route --mqtt-password --log-level --limit-body-bytes --limit-query-ms --limit-result-rows --limit-cache-bytes' valued='--config --data --store --roles --without --listen --node-key --anonymous-read --new-datasets --allowed-hosts --public-url --cors-origins --trusted-signers --cut-interval --delete-grace --keep-loose --log --follow --follow-token --ledger-origin --ledger-key --ledger-delay --ledger-policy --ledger-wait --tsa --tsa-interval --mqtt --mqtt-route --mqtt-password --log-level --limit-body-bytes --limit-query-ms --limit-result-rows --limit-cache-bytes' ;;
     ' serve --without') words='console ogc iceberg line-protocol otlp shapefile excel follow ledger witness mqtt' ;;
@@ -72,6 +72,7 @@ _proofstream_at() {
     ' completion') words='bash zsh fish' flags='' valued='' ;;
     ' verify') words='' flags='--offline --bundle --signer --policy --tsa-ca --verbose' valued='--signer --policy --tsa-ca' ;;
     ' bundle') words='' flags='--ledger' valued='' ;;
+    ' pack-evidence') words='' flags='--query --receipt --from --to --head' valued='--query --receipt --from --to --head' ;;
     ' ledger') words='status prove audit renew help' flags='' valued='' ;;
     ' ledger status') words='' flags='' valued='' ;;
     ' ledger prove') words='' flags='' valued='' ;;
