@@ -24,7 +24,7 @@ export const slowFiles: string[] = [
   'test/sim/{adopt-log,packs,seeds-odd,lost-log}.test.ts',
   'test/crash/{points,restore,stream-cuts}.test.ts',
   // A browser for each page.
-  'test/features/console/{changes,ingest,moving,proof,query,rerun,verify}*.test.ts',
+  'test/features/console/{changes,ingest,moving,pack,proof,query,rerun,verify}*.test.ts',
   'test/features/console/pages.test.ts',
   // Programs of others: Python, brokers, engines.
   'test/clients/**/*.test.ts',

@@ -2,6 +2,7 @@
 
 import type { FeatureCode } from '../../node/feature.ts'
 import { registerAssets } from './assets.ts'
+import { registerPackPage } from './pack-page.ts'
 import { registerPages } from './pages.ts'
 import { registerRerun } from './rerun.ts'
 import { pages } from './send.ts'
@@ -14,5 +15,6 @@ export const webConsole: FeatureCode = {
       registerAssets(app)
       registerRerun(app)
     },
+    replica: registerPackPage,
   },
 }

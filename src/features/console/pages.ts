@@ -5,6 +5,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { errorPage, errorsPage } from './errors-page.ts'
 import type { Page } from './layout.ts'
 import { type LedgerAnswer, ledgerPage } from './ledger-page.ts'
+import { packPageOf } from './pack-page.ts'
 import { proofPage } from './proof-page.ts'
 import { tokensPage } from './tokens-page.ts'
 import { hostOf, type HttpContext, type PageContext, type ReplicaContext } from '../../node/http/context.ts'
@@ -42,6 +43,7 @@ const pages: Readonly<Record<string, PageOf>> = {
   '/q/:name': savedQueryPageOf,
   '/ingest': ({ context }, request) => ingestPageOf(context, request),
   '/verify': () => proofPage,
+  '/evidence-pack': (_from, request) => packPageOf(request),
   '/errors': () => errorsPage(errorCatalogue),
   '/errors/:kind': (_from, request) => {
     const { kind } = request.params as { kind: string } // validated by the route

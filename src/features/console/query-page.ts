@@ -47,6 +47,8 @@ export interface ShownAnswer {
   readonly datasets: readonly { readonly alias: string; readonly blockHash: string }[]
   /** The same rows with a proof; or why there is none. */
   readonly proof: Saved | { readonly reason: string }
+  /** Address of the page that makes a pack with this answer and its datasets; undefined where it has no proof. */
+  readonly pack: string | undefined
   /** The files are of the blocks that were read; else of those that are newest then. */
   readonly isPinned: boolean
   /** Empty where the statement is too long for an address. */
@@ -196,7 +198,7 @@ ${body}
 </tbody></table></div>`
 }
 
-function ways({ files, proof, permalink, isPinned }: ShownAnswer): Html {
+function ways({ files, proof, pack, permalink, isPinned }: ShownAnswer): Html {
   const saved = ({ name, path, file }: Saved): Html => html`<a href="${path}" download="${file}" data-save>${name}</a>`
   const proven = 'reason' in proof ? html`<span class="hint">${proof.reason}</span>` : saved(proof)
   const whole =
@@ -206,9 +208,13 @@ function ways({ files, proof, permalink, isPinned }: ShownAnswer): Html {
 <p class="links">${files.map(saved)}</p>`
   return html`<div class="ways-out">
 <h3>Prove it, share it</h3>
-<p class="links">${proven}${where(permalink, (path) => html`<a href="${path}">Link to this statement</a>`)}</p>
+<p class="links">${proven}${where(pack, packLink)}${where(permalink, (path) => html`<a href="${path}">Link to this statement</a>`)}</p>
 ${whole}
 </div>`
+}
+
+export function packLink(address: string): Html {
+  return html`<a href="${address}">Evidence pack, with all rows of its datasets</a>`
 }
 
 function fault(shown: ShownFault, statement: string): Html {

@@ -3,6 +3,7 @@
 
 import { addressOfRows, type AskedRows, changed, comparisons, type Filter, isCompared } from './asked-rows.ts'
 import { countText } from './format.ts'
+import { packAddress } from './pack-page.ts'
 import { type Html, html } from '../../libraries/base/html.ts'
 import { foldAscii } from '../../libraries/model/names.ts'
 import type { Field } from '../../libraries/model/schema.ts'
@@ -208,11 +209,11 @@ ${hasNext ? at(to, 'Next →', 'next') : undefined}</div>`
 }
 
 /** The rows on all pages as files. */
-function files({ files: list, asked, total, question }: ShownAsked): Html {
+function files({ alias, files: list, asked, total, question }: ShownAsked): Html {
   const which =
     asked.filters.length === 0 ? 'all rows' : total === undefined ? 'these rows' : `these ${countText(total)} rows`
   const links = list.map(
     ({ name, path, file }) => html`<a class="button" href="${path}" download="${file}" data-save>${name}</a>`,
   )
-  return html`<p class="files"><span>Download ${which}</span>${links}<a href="${question}">Query it in SQL</a> <span class="hint" role="status" data-saved></span></p>`
+  return html`<p class="files"><span>Download ${which}</span>${links}<a href="${question}">Query it in SQL</a><a href="${packAddress([alias])}">Evidence pack</a> <span class="hint" role="status" data-saved></span></p>`
 }

@@ -3,7 +3,7 @@
 import { ago } from './format.ts'
 import { type Html, html, where } from '../../libraries/base/html.ts'
 import type { Page } from './layout.ts'
-import { resultOf, type ShownAnswer, type ShownQuery } from './query-page.ts'
+import { packLink, resultOf, type ShownAnswer, type ShownQuery } from './query-page.ts'
 
 interface ListedQuery {
   readonly name: string
@@ -80,10 +80,10 @@ ${result === undefined ? missing : resultOf(query, result)}
 }
 
 /** Above the rows too: a table of a hundred is long. */
-function filesOf({ proof, files }: ShownAnswer): Html {
+function filesOf({ proof, pack, files }: ShownAnswer): Html {
   const saved = ['reason' in proof ? [] : proof, files].flat()
   const links = saved.map(({ name, path, file }) => html`<a href="${path}" download="${file}" data-save>${name}</a>`)
-  return html`<p class="links">${links}</p>`
+  return html`<p class="links">${links}${where(pack, packLink)}</p>`
 }
 
 function field({ name, value }: { readonly name: string; readonly value: string }): Html {

@@ -49,6 +49,7 @@ const paths = [
   '/q',
   '/q/cities',
   '/q/cities?city=Oslo',
+  '/evidence-pack?dataset=acme/readings&sql=select%20%3Cb%3E',
   '/errors',
   '/errors/saturated',
 ]

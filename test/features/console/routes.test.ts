@@ -41,6 +41,8 @@ const addresses = [
   '/q/goods?a=2',
   '/verify',
   '/ingest',
+  '/evidence-pack',
+  '/evidence-pack?dataset=acme/goods&dataset=acme/other&sql=select+1',
 ]
 
 describe('an address with a page', () => {

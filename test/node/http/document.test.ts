@@ -105,6 +105,7 @@ describe('the OpenAPI document', () => {
           'GET /q/{name}',
           'PUT /q/{name}',
           'DELETE /q/{name}',
+          'GET /evidence-pack',
           'GET /verify',
           'GET /ingest',
           'POST /verify',

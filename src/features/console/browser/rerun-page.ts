@@ -12,7 +12,7 @@ import { verifyOffline } from '../../../libraries/proof/verify.ts'
 import { neededEngine } from '../../../node/engine/needed-engine.ts'
 import { type BundleFindings, checkBundle } from '../../../libraries/evidence/bundle.ts'
 import { engineLines } from './engine-lines.ts'
-import { beginsAsBundle, chunksOf } from './file-chunks.ts'
+import { archiveKind, chunksOf } from './file-chunks.ts'
 import { type PortableVerdict, rerun } from '../../../libraries/proof/rerun/verdict.ts'
 import { dialect, engineVersion } from '../../../node/engine/messages.ts'
 import { readProof } from '../../../libraries/proof/read-proof.ts'
@@ -63,7 +63,7 @@ async function judge(file: Blob, own: number): Promise<void> {
   const say = (text: string): void => show(own, '', text, [])
   try {
     const rows = new BundleRows()
-    const bundle = (await beginsAsBundle(file)) ? file : await fetchBundle(file, say)
+    const bundle = (await archiveKind(file)) === 'bundle' ? file : await fetchBundle(file, say)
     const onProgress = (share: number): void => say(`Checking… ${Math.floor(100 * share)}%`)
     const found = await checkBundle(chunksOf(bundle, onProgress), {}, { rows })
     if (found.kind !== 'whole') return showFault(own, found)

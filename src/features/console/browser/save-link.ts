@@ -22,16 +22,23 @@ async function save(link: HTMLAnchorElement, token: string, tell: (text: string)
   try {
     const answer = await fetch(link.href, { headers: { authorization: `Bearer ${token}` } })
     if (!answer.ok) return tell(`The node answers ${answer.status}: ${await faultOf(answer)}`)
-    URL.revokeObjectURL(lastSaved)
-    lastSaved = URL.createObjectURL(await answer.blob())
-    const file = document.createElement('a')
-    file.href = lastSaved
-    file.download = link.download
-    file.click()
+    handOver(await answer.blob(), link.download)
     tell(`Saved ${link.download}.`)
   } catch (error) {
     tell(`Not saved: ${String(error)}`)
   }
+}
+
+/** Hands a file to the browser; a link to it, until the next one is handed over. */
+export function handOver(file: Blob, name: string): HTMLElement {
+  URL.revokeObjectURL(lastSaved)
+  lastSaved = URL.createObjectURL(file)
+  const link = document.createElement('a')
+  link.href = lastSaved
+  link.download = name
+  link.textContent = name
+  link.click()
+  return link
 }
 
 async function faultOf(answer: Response): Promise<string> {

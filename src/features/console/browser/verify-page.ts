@@ -4,16 +4,18 @@
 import { utf8 } from '../../../libraries/base/bytes.ts'
 import { systemClock } from '../../../libraries/base/clock.ts'
 import { defined } from '../../../libraries/base/collections.ts'
-import { DecodeError } from '../../../libraries/base/errors.ts'
+import { decoded, DecodeError } from '../../../libraries/base/errors.ts'
+import { parseDidKey } from '../../../libraries/base/ids/identifiers.ts'
 import { bundleReport, checkBundle } from '../../../libraries/evidence/bundle.ts'
 import type { NamedKeys } from '../../../libraries/evidence/keys.ts'
 import { judgeEvidence, type Reader } from '../../../libraries/evidence/judge.ts'
+import { judgePack } from '../../../libraries/evidence/pack/judge-pack.ts'
 import { bareReport, type Report } from '../../../libraries/evidence/report.ts'
 import { parsePolicy } from '../../../libraries/ledger/policy.ts'
 import { answerBytesMost } from '../../../libraries/proof/proof-body.ts'
 import { engineLines } from './engine-lines.ts'
 import { element } from './element.ts'
-import { beginsAsBundle, chunksOf } from './file-chunks.ts'
+import { archiveKind, chunksOf } from './file-chunks.ts'
 import { type Headline, headlineOf, reportContent } from './show-report.ts'
 
 const drawnWithinMs = 200
@@ -31,6 +33,7 @@ const findParts = () => ({
   fileField: part('file', HTMLInputElement),
   textField: part('text', HTMLTextAreaElement),
   signerField: part('signer', HTMLInputElement),
+  signerFault: part('signer-fault', HTMLElement),
   policyField: part('policy', HTMLTextAreaElement),
   result: part('result', HTMLElement),
   details: part('details', HTMLElement),
@@ -108,20 +111,21 @@ let current = 0
 async function judge(given: readonly (File | string)[]): Promise<void> {
   const own = ++current
   onChecked(undefined)
+  if (!hasGoodSigner()) return show([], { tone: 'unjudged', text: '? Nothing is checked: what you named is no key' })
   show([], { tone: '', text: 'Checking…' })
   // Two frames: the page is drawn before the check holds it. One that nobody sees is not drawn.
   const drawn = new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))
   await Promise.race([drawn, systemClock.sleep(drawnWithinMs)])
   try {
     const trust = { ...readerOf(), ...(asked && { keys: await asked.keysOfNode() }) }
-    const bundles: File[] = []
     const others: (File | string)[] = []
-    for (const one of given) {
-      if (typeof one !== 'string' && (await beginsAsBundle(one))) bundles.push(one)
-      else others.push(one)
-    }
     const shown: Shown[] = []
-    for (const file of bundles) shown.push(await judgeBundle(file, own, trust))
+    for (const one of given) {
+      const kind = typeof one === 'string' ? undefined : await archiveKind(one)
+      if (typeof one === 'string' || kind === undefined) others.push(one)
+      else if (kind === 'bundle') shown.push(await judgeBundle(one, own, trust))
+      else shown.push(...(await judgeParts(one, own, trust)))
+    }
     shown.push(...(await judgeSmall(others, trust)))
     if (own !== current) return
     showAll(shown)
@@ -135,8 +139,21 @@ async function judge(given: readonly (File | string)[]): Promise<void> {
 /** A report of the page, and what can be run again. */
 interface Shown {
   readonly report: Report
+  /** Of a part of a pack. */
+  readonly path?: string
   readonly checked?: Checked
   readonly more?: readonly HTMLElement[]
+}
+
+/** A name that is no key would make a forgery of each true file: it is refused beside its field. */
+function hasGoodSigner(): boolean {
+  const { signerField, signerFault } = parts
+  const signer = signerField.value.trim()
+  const isGood = signer === '' || decoded(() => parseDidKey(signer)) !== undefined
+  signerField.ariaInvalid = String(!isGood)
+  signerFault.textContent = isGood ? '' : 'This is no key such as did:key:z6Mk…. If you know none, leave it empty.'
+  if (!isGood) signerField.focus()
+  return isGood
 }
 
 interface Trust extends Reader {
@@ -186,26 +203,40 @@ async function judgeSmall(given: readonly (File | string)[], trust: Trust): Prom
   const proofs =
     asked === undefined ? [] : (await Promise.all(due.map(asked.proofOf))).filter((one) => one !== undefined)
   const judged = proofs.length === 0 ? first : judgeEvidence([...files, ...proofs], trust).slice(0, files.length)
-  const policyFault = parts.policyField.value.trim() === '' ? undefined : trust.lack
   return judged.flatMap((one) => {
     if (one === undefined) return []
     const { report, answer } = one
-    const why = policyFault !== undefined && report.verdict === 'not judged' ? [policyFault] : report.why
     const saved = answer && new Blob([new Uint8Array(answer.bytes)])
-    return [{ report: { ...report, why }, ...(saved && { checked: { proof: saved, file: saved } }) }]
+    return [{ report: byPolicy(report, trust), ...(saved && { checked: { proof: saved, file: saved } }) }]
   })
 }
 
-async function judgeBundle(file: File, own: number, trust: Trust): Promise<Shown> {
+/** A policy that cannot be read is why a file was not judged. */
+function byPolicy(report: Report, { lack = '' }: Trust): Report {
+  const isFault = parts.policyField.value.trim() !== '' && lack !== '' && report.verdict === 'not judged'
+  return isFault ? { ...report, why: [lack] } : report
+}
+
+/** The bytes of a file; how far they are read is shown. */
+function readBy(file: File, own: number): AsyncGenerator<Uint8Array> {
   let shown = 0
-  const onProgress = (share: number): void => {
+  return chunksOf(file, (share) => {
     const percent = Math.floor(20 * share) * 5
     if (own !== current || percent === shown) return
     shown = percent
     show([], { tone: '', text: `Checking… ${percent}%` })
-  }
+  })
+}
+
+/** A pack, then its parts. */
+async function judgeParts(file: File, own: number, trust: Trust): Promise<Shown[]> {
+  const { report, parts: inside } = await judgePack(readBy(file, own), trust)
+  return [{ report: byPolicy(report, trust) }, ...inside]
+}
+
+async function judgeBundle(file: File, own: number, trust: Trust): Promise<Shown> {
   const { signer, policy, lack, keys } = trust
-  const found = await checkBundle(chunksOf(file, onProgress), { ...defined({ signer }), policy })
+  const found = await checkBundle(readBy(file, own), { ...defined({ signer }), policy })
   const report = bundleReport(found, { isNamed: signer !== undefined, lack, keys })
   if (found.kind !== 'whole') return { report }
   const { proof, verdict } = found
@@ -222,9 +253,10 @@ function showAll(all: readonly Shown[]): void {
   const print = element('p', 'run', printButton())
   const [first, ...others] = all
   if (first === undefined) return cannot('There is no file.')
-  const sections = others.map(({ report, more }) => {
+  const sections = others.map(({ path, report, more }) => {
     const { tone, text } = headlineOf(report)
-    return element('section', '', element('h2', tone, text), ...reportContent(report), ...(more ?? []))
+    const head = element('h2', tone, path === undefined ? text : `${path}: ${text}`)
+    return element('section', '', head, ...reportContent(report), ...(more ?? []))
   })
   show([...reportContent(first.report), ...(first.more ?? []), ...sections, print], headlineOf(first.report))
 }

@@ -6,6 +6,7 @@ import type { Rows } from '../charts/cells.ts'
 import { automaticChoice } from '../charts/choice.ts'
 import { chartsOf } from '../charts/points.ts'
 import type { Page } from '../layout.ts'
+import { packAddress } from '../pack-page.ts'
 import { isOwnQuestion } from '../own-links.ts'
 import { queryPage, type ShownAnswer, type ShownFault } from '../query-page.ts'
 import { jsonText, parseJson } from '../../../libraries/base/json/json.ts'
@@ -245,7 +246,7 @@ function waysOut(
     isProvable,
     hasGeometry,
   }: { readonly pinned: readonly PinnedDataset[]; readonly isProvable: boolean; readonly hasGeometry: boolean },
-): Pick<ShownAnswer, 'files' | 'proof' | 'permalink'> {
+): Pick<ShownAnswer, 'files' | 'proof' | 'pack' | 'permalink'> {
   const statement = saved?.address ?? `/query?query=${encodeURIComponent(query)}`
   const pins = pinned.flatMap(({ alias, blockHash }) => (saved ? [] : `&pin=${encodeURIComponent(alias)}@${blockHash}`))
   const target = `${statement}${pins.join('')}`
@@ -269,12 +270,17 @@ function waysOut(
     path: `${target}&format=JsonAoa&limit=${rows}&include=proof`,
     file: 'proof.json',
   }
+  const pack = packAddress(
+    pinned.map(({ alias }) => alias),
+    saved?.address.replace(/\?$/, '') ?? query,
+  )
   const reason = isProvable
     ? 'The statement is too long for an address.'
     : 'No proof: it does not answer the same again, or not on every machine.'
   return {
     files: isShort ? files : [],
     proof: isShort && isProvable ? proof : { reason },
+    pack: isProvable && pack.length <= longestAddressChars ? pack : undefined,
     permalink: isShort ? `${statement}${limit === undefined ? '' : `&limit=${limit}`}` : undefined,
   }
 }
