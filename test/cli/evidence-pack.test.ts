@@ -46,6 +46,29 @@ async function* inPieces(bytes: Uint8Array, pieceBytes = 7_000): AsyncGenerator<
   for (let at = 0; at < bytes.length; at += pieceBytes) yield bytes.subarray(at, at + pieceBytes)
 }
 
+type Change = (path: string, text: string) => readonly [path: string, text: string] | undefined
+
+/** The pack with other files, zip and page made anew. */
+async function remade(change: Change): Promise<Uint8Array> {
+  const maker = new PackMaker()
+  await readZip(inPieces(pack), async ({ name }, pieces) => {
+    const all: Uint8Array[] = []
+    for await (const piece of pieces) all.push(piece.slice())
+    const bytes = Buffer.concat(all)
+    if (name.startsWith('bundles')) {
+      const shelf = { write: async () => {}, read: () => inPieces(bytes) }
+      const make = async (write: (bytes: Uint8Array) => Promise<void>): Promise<void> => await write(bytes)
+      await maker.addBundle(name, { proof: proofIn(bytes), shelf, make })
+    } else if (name !== 'READ-ME-FIRST.html') {
+      const [path, text] = change(name, bytes.toString('latin1')) ?? []
+      if (path !== undefined && text !== undefined) maker.add(path, Buffer.from(text, 'latin1'))
+    }
+  })
+  const all: Uint8Array[] = []
+  await maker.write(async (bytes) => void all.push(bytes))
+  return Buffer.concat(all)
+}
+
 const judge = async (bytes: Uint8Array, by: Policy | undefined = policy): Promise<JudgedPack> =>
   await judgePack(inPieces(bytes), { policy: by, nowMs: Date.parse('2027-01-01T00:00:00Z') })
 
@@ -88,9 +111,9 @@ describe.runIf(runsWith('ledger'))('an evidence pack', () => {
   test('holds what it was asked for, and nothing of it is found fault with', async () => {
     const { report, parts } = await judge(pack)
     expect([report.verdict, report.headline]).toEqual(['verified', 'Whole, and everything in it holds'])
-    const names = ['answers/001.json', 'answers/002.json', 'receipts/001.json', 'bundles/001.tar']
+    const names = ['answers/001.json', 'answers/002.json', 'receipts/001.json', 'statement.json', 'bundles/001.tar']
     expect(parts.map(({ path, report: { verdict } }) => [path, verdict])).toEqual(
-      names.map((name) => [name, name.startsWith('receipts') ? 'included' : 'verified']),
+      names.map((name) => [name, /^[rs]/.test(name) ? 'included' : 'verified']),
     )
     const { files: held } = await readPack(inPieces(pack), { policy })
     expect(held.filter(({ path }) => path.startsWith('ledger/'))).toHaveLength(7)
@@ -174,26 +197,23 @@ describe.runIf(runsWith('ledger'))('an evidence pack', () => {
     expect((await run('verify', 'pack.zip', 'changed-0.zip', 'changed-1.zip', '-o', 'ndjson')).code).toBe(10)
   })
 
+  test('with a file by a key that nobody has named is not judged, whatever lies beside it', async () => {
+    const stranger = await readFile('test/fixtures/answers/join.json', 'latin1')
+    const mixed = await remade((path, text) => [path, path === 'answers/002.json' ? stranger : text])
+    const { report } = await judge(mixed)
+    expect([report.verdict, report.why[0]]).toEqual([
+      'not judged',
+      'answers/002.json is signed by a key that neither you nor a ledger of your policy has named.',
+    ])
+    const bare = await remade((path, text) => (/^(?:ledger|receipts|statement)/.test(path) ? undefined : [path, text]))
+    expect((await judge(bare)).report.verdict).toBe('not judged')
+    const signer = String(JSON.parse(await readFile(join(folder, 'answer.json'), 'utf8')).proof.verificationMethod)
+    expect((await judgePack(inPieces(bare), { signer, nowMs: 0 })).report.verdict).toBe('verified')
+    expect((await judgePack(inPieces(mixed), { signer, policy, nowMs: 0 })).report.verdict).toBe('altered')
+  })
+
   test('made anew around a forged answer is altered, and so is one whose proofs are of other blocks', async () => {
-    const made = async (change: (path: string, text: string) => readonly [string, string]): Promise<string> => {
-      const maker = new PackMaker()
-      await readZip(inPieces(pack), async ({ name }, pieces) => {
-        const all: Uint8Array[] = []
-        for await (const piece of pieces) all.push(piece.slice())
-        const bytes = Buffer.concat(all)
-        if (name.startsWith('bundles')) {
-          const shelf = { write: async () => {}, read: () => inPieces(bytes) }
-          const make = async (write: (bytes: Uint8Array) => Promise<void>): Promise<void> => await write(bytes)
-          await maker.addBundle(name, { proof: proofIn(bytes), shelf, make })
-        } else if (name !== 'READ-ME-FIRST.html') {
-          const [path, text] = change(name, bytes.toString('latin1'))
-          maker.add(path, Buffer.from(text, 'latin1'))
-        }
-      })
-      const all: Uint8Array[] = []
-      await maker.write(async (bytes) => void all.push(bytes))
-      return (await judge(Buffer.concat(all))).report.verdict
-    }
+    const made = async (change: Change): Promise<string> => (await judge(await remade(change))).report.verdict
     expect(await made((path, text) => [path, text])).toBe('verified')
     expect(await made((path, text) => [path, text.replace('"Ostend",4.25', '"Ostend",9.25')])).toBe('altered')
     const swapped: Readonly<Record<string, string>> = { 3: '4', 4: '3' }

@@ -10,12 +10,13 @@ import { PackFault } from './zip.ts'
 
 export const pagePath = 'READ-ME-FIRST.html'
 export const [didPath, policyPath] = ['keys/did.json', 'keys/policy.txt']
+export const statementPath = 'statement.json'
 /** Numbers of three digits, from 1. */
 export const mostNumbered = 999
 /** As deep as saved answers of deployed nodes nest. */
 const maxDepth = 128
 
-export type Folder = 'answers' | 'bundles' | 'keys' | 'ledger' | 'receipts'
+export type Folder = 'answers' | 'bundles' | 'keys' | 'ledger' | 'receipts' | 'statement'
 
 /** A file by its name. `number`: its own, or of the bundle that a proof of the ledger belongs to. */
 export interface Placed {
@@ -34,22 +35,24 @@ export const proofPath = (bundle: number, sequence: number): string =>
 const digits = (number: number, count: number): string => String(number).padStart(count, '0')
 
 const form =
-  /^(?:answers\/(\d{3})\.json|bundles\/(\d{3})\.tar|keys\/(?:did\.json|policy\.txt)|ledger\/(\d{3})\/(\d{9})\.json|receipts\/(\d{3})\.json)$/
+  /^(?:answers\/(\d{3})\.json|bundles\/(\d{3})\.tar|keys\/(?:did\.json|policy\.txt)|ledger\/(\d{3})\/(\d{9})\.json|receipts\/(\d{3})\.json|statement\.json)$/
 
 /** Holds names against the order of a pack, one after the other. Throws PackFault. */
 export class Order {
   #last = ''
-  readonly #counts: Record<Folder, number> = { answers: 0, bundles: 0, keys: 0, ledger: 0, receipts: 0 }
+  readonly #counts: Record<Folder, number> = { answers: 0, bundles: 0, keys: 0, ledger: 0, receipts: 0, statement: 0 }
 
   next(path: string): Placed {
     const found = form.exec(path)
     if (found === null) throw new PackFault('altered', `A pack has no file ${path}.`)
     const [, answer, bundle, of, sequence, receipt] = found
-    const folder = path.slice(0, path.indexOf('/')) as Folder // of the form
+    const folder = path.slice(0, path.search(/[/.]/)) as Folder // of the form
     const number = Number(answer ?? bundle ?? of ?? receipt ?? 0)
     const counts = this.#counts
-    const isNext =
-      folder === 'ledger' ? number >= 1 && number <= counts.bundles : folder === 'keys' || number === ++counts[folder]
+    const isCounted = folder !== 'ledger' && folder !== 'keys' && folder !== 'statement'
+    const isNext = isCounted
+      ? number === ++counts[folder]
+      : folder !== 'ledger' || (number >= 1 && number <= counts.bundles)
     if (!isNext || path <= this.#last)
       throw new PackFault('altered', `${path} is not the file that comes next in a pack.`)
     this.#last = path
@@ -92,6 +95,12 @@ export function receiptFacts(bytes: Uint8Array): Line[] {
     ...line('promised by', receipt, 'promise', 'by'),
     ...line('signed by', receipt, 'proof', 'verificationMethod'),
   ]
+}
+
+export function statementFacts(bytes: Uint8Array): Line[] {
+  const document = parseJson(bytes)
+  const said = [...line('node', document, 'statement', 'node'), ...line('said', document, 'statement', 'time')]
+  return [...said, ...headFacts(bytes)]
 }
 
 /** The head that a proof of the ledger leads to. */

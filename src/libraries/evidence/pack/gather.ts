@@ -4,9 +4,18 @@
 
 import { utf8 } from '../../base/bytes.ts'
 import { jsonText, parseJson } from '../../base/json/json.ts'
-import { itemsAt } from '../../base/json/members.ts'
+import { itemsAt, textAt } from '../../base/json/members.ts'
 import type { JsonObject, JsonValue } from '../../base/json/value.ts'
-import { answerPath, bundlePath, didPath, mostNumbered, policyPath, proofPath, receiptPath } from './files.ts'
+import {
+  answerPath,
+  bundlePath,
+  didPath,
+  mostNumbered,
+  policyPath,
+  proofPath,
+  receiptPath,
+  statementPath,
+} from './files.ts'
 import { PackMaker, type Shelf } from './make-pack.ts'
 import { PackFault } from './zip.ts'
 import { gatherReceipt } from '../../ledger/receipt-file.ts'
@@ -78,6 +87,8 @@ export async function gatherPack(asked: PackAsked, node: PackNode): Promise<Pack
       proofs.push({ path: proofPath(at + 1, sequence), json })
     }
   }
+  const statement = await statementOf(node.get)
+  if (statement !== undefined) proofs.push({ path: statementPath, json: statement })
   const receipts = await receiptsOf(asked.receipts, node.get)
   const all = [...proofs.map(({ json }) => json), ...receipts.flatMap(proofsIn)]
   const anchor =
@@ -125,6 +136,14 @@ async function addBundle(
         await write(bytes)
       }),
   })
+}
+
+/** The proof of the newest statement in which the node names its key; undefined where it has no ledger. */
+async function statementOf(get: Get): Promise<JsonObject | undefined> {
+  const about = await get('/ledger')
+  const hash = about.status === 200 ? textAt(parseJson(about.bytes), 'statement') : undefined
+  const proof = hash === undefined ? undefined : await get(`/ledger/statements/${hash}/proof?format=json`)
+  return proof?.status === 200 ? objectIn(proof.bytes) : undefined
 }
 
 async function receiptsOf(asked: PackAsked['receipts'], get: Get): Promise<JsonObject[]> {

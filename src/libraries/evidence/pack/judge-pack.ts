@@ -4,6 +4,7 @@ import { judgeProof, type ProofVerdict } from '../../ledger/judge-proof.ts'
 import { witnessedText } from '../../ledger/open-head.ts'
 import { bundleReport } from '../bundle.ts'
 import { judgeEvidence, type Reader } from '../judge.ts'
+import type { NamedKeys } from '../keys.ts'
 import { policyAdvice, sentence, timesOf } from '../ledger-lines.ts'
 import { alteredReport, bareReport, type Line, type Report, type Verdict } from '../report.ts'
 import { answerFacts } from './files.ts'
@@ -48,33 +49,33 @@ function faultyReport({ verdict, sentence: why }: PackFault): Report {
 function judgeContents(contents: PackContents, reader: Reader): JudgedPack {
   const { bundles, held, files } = contents
   const alone = held.filter(({ folder }) => folder === 'answers' || folder === 'receipts')
+  const stated = held.filter(({ folder }) => folder === 'statement')
+  const named = keysStated(stated, reader)
+  const keys: NamedKeys = new Map([...(reader.keys ?? []), ...named])
   const judged = judgeEvidence(
-    alone.map(({ bytes }) => bytes),
-    reader,
+    [...alone, ...stated].map(({ bytes }) => bytes),
+    { ...reader, keys },
   )
   const lack = reader.policy === undefined ? 'A policy judges them.' : undefined
   const isNamed = reader.signer !== undefined
   const ledger = ledgerOf(contents, reader)
-  const parts = [
-    ...alone.map(({ path, folder }, at) => ({ path, report: ofKind(judged[at]?.report, folder) })),
-    ...bundles.map(({ path, found }) => ({ path, report: bundleReport(found, { isNamed, lack, keys: reader.keys }) })),
-    ...ledger
-      .filter(({ report: { verdict } }) => verdict !== 'included' && verdict !== 'not judged')
-      .slice(0, mostTold)
-      .map(({ path, report }) => ({ path, report })),
+  const signed: JudgedPart[] = [
+    ...[...alone, ...stated].map(({ path, folder }, at) => ({ path, report: ofKind(judged[at]?.report, folder) })),
+    ...bundles.map(({ path, found }) => ({ path, report: bundleReport(found, { isNamed, lack, keys }) })),
   ]
-  const all = [...ledger, ...parts]
-  const worst = order.find((one) => all.some(({ report }) => report.verdict === one))
-  const first = all.find(({ report }) => report.verdict === worst)
+  const wrong = ledger.filter(({ report: { verdict } }) => verdict !== 'included' && verdict !== 'not judged')
+  const parts = [...signed, ...wrong.slice(0, mostTold).map(({ path, report }) => ({ path, report }))]
+  const whole = { parts, ledger, stranger: isNamed ? undefined : signed.find((one) => isOfStranger(one, named)) }
+  const worst = worstOf(whole)
   const proofs = countText(ledger.length, 'proof')
   const report: Report = {
-    ...headOf(worst, first),
+    ...headOf(worst, whole),
     about: [
-      ['files', `${files.length + 1}, of which ${countText(alone.length + bundles.length, 'is', 'are')} told below`],
+      ['files', `${files.length + 1}, of which ${countText(signed.length, 'is', 'are')} told below`],
       ...bundles.flatMap(({ path, found }): Line[] => (found.kind === 'whole' ? datasetsOf(path, found.proof) : [])),
       ...(ledger.length === 0 ? [] : [['ledger', `${proofs} of blocks, ${rangeOf(ledger)}`] as const]),
     ],
-    signed: [...signersOf(parts), ...ledgersOf(ledger)],
+    signed: [...signersOf(signed), ...ledgersOf(ledger)],
     when: whenOf(ledger),
     checked: [
       'The zip has the form of a pack, and each of its bytes follows from its files.',
@@ -83,42 +84,87 @@ function judgeContents(contents: PackContents, reader: Reader): JudgedPack {
         ? [`${proofs}: each block is in its bundle, and an entry of the ledger.`]
         : []),
     ],
-    open: [
-      ...(held.some(({ folder }) => folder === 'keys')
-        ? ['The files in keys/: they are the word of the sender, and nothing was judged by them.']
-        : []),
-      ...(ledger.some(({ isStamped }) => isStamped)
-        ? ['Time stamps: unpack the zip, and proofstream verify ledger/*/*.json --tsa-ca CA.pem.']
-        : []),
-      ...(bundles.length > 0
-        ? ['Whether the rows follow from the blocks: unpack the zip, and proofstream verify --bundle bundles/*.tar.']
-        : []),
-    ],
+    open: openTexts(contents, ledger),
     hashes: files.slice(0, 100).map(({ path, sha256 }): Line => [path, sha256]),
   }
   return { report, parts }
 }
 
-function headOf(
-  worst: Verdict | undefined,
-  first: { readonly path: string; readonly report: Report } | undefined,
-): Report {
+type JudgedPart = JudgedPack['parts'][number]
+
+/** What is known of the files of a pack. `stranger`: a file that is good by itself, and signed by a key that nobody has named. */
+interface WholePack {
+  readonly parts: readonly JudgedPart[]
+  readonly ledger: readonly JudgedProof[]
+  readonly stranger: JudgedPart | undefined
+}
+
+function worstOf({ parts, ledger, stranger }: WholePack): Verdict | undefined {
+  const found = new Set([...parts, ...ledger].map(({ report }) => report.verdict))
+  return order.find((one) => found.has(one)) ?? (stranger === undefined ? undefined : 'not judged')
+}
+
+/** The keys that a ledger of the policy names as those of its node. One that leaked is none. */
+function keysStated(stated: readonly HeldFile[], { policy }: Reader): Map<string, string> {
+  return new Map(
+    stated.flatMap(({ bytes }): Line[] => {
+      const verdict = judgeProof(bytes, policy)
+      if (verdict.verdict !== 'included' || verdict.facts.kind !== 'statement') return []
+      const { statement, ledger } = verdict.facts
+      const place = `entry ${ledger.index} of ${ledger.origin} names it as`
+      const former = statement.retired.filter(({ why }) => why !== 'leaked')
+      return [
+        ...former.map(({ node, at }): Line => [node, `${place} a former key of its node, until ${at}`]),
+        [statement.node, `${place} the node`],
+      ]
+    }),
+  )
+}
+
+/** What no key of the ledger has signed anybody can have made. */
+function isOfStranger({ report: { signed } }: JudgedPart, named: ReadonlyMap<string, string>): boolean {
+  return signed.some(([name, key]) => name === 'key' && !named.has(key))
+}
+
+function openTexts({ held, bundles }: PackContents, ledger: readonly JudgedProof[]): string[] {
+  const keys = 'The files in keys/: they are the word of the sender, and nothing was judged by them.'
+  const stamps = 'Time stamps: unpack the zip, and proofstream verify ledger/*/*.json --tsa-ca CA.pem.'
+  const rows = 'Whether the rows follow from the blocks: unpack the zip, and proofstream verify --bundle bundles/*.tar.'
+  return [
+    ...(held.some(({ folder }) => folder === 'keys') ? [keys] : []),
+    ...(ledger.some(({ isStamped }) => isStamped) ? [stamps] : []),
+    ...(bundles.length > 0 ? [rows] : []),
+  ]
+}
+
+function headOf(worst: Verdict | undefined, { parts, ledger, stranger }: WholePack): Report {
   if (worst === undefined)
     return bareReport({ what, verdict: 'verified', headline: 'Whole, and everything in it holds' })
-  const why = first === undefined ? [] : [`${first.path}: ${first.report.headline}.`, ...first.report.why]
+  const first = [...ledger, ...parts].find(({ report }) => report.verdict === worst)
+  const why =
+    first !== undefined
+      ? [`${first.path}: ${first.report.headline}.`, ...first.report.why]
+      : [`${stranger?.path ?? ''} is signed by a key that neither you nor a ledger of your policy has named.`, nameIt]
   if (worst === 'altered') return { ...alteredReport(what, why), headline: 'Do not trust this pack' }
   const headline =
     worst === 'not judged' ? 'Whole, but not judged: whom to trust is yours to say' : `Whole, but ${worst}`
   return bareReport({ what, verdict: worst, headline, why })
 }
 
+const nameIt = 'Anyone can make a key. Name the one that must have signed: --signer did:key:….'
+
+/** What a report says of a file that is of its folder. */
+const ownWords: Readonly<Partial<Record<HeldFile['folder'], string>>> = {
+  answers: 'a saved answer',
+  receipts: 'a signed receipt',
+  statement: 'a proof that a ledger has a statement',
+}
+
 /** A file that is none of its folder is not what a pack holds. */
 function ofKind(report: Report | undefined, folder: HeldFile['folder']): Report {
-  const isOf =
-    report !== undefined &&
-    (folder === 'answers' ? report.what === 'a saved answer' : report.what.startsWith('a signed receipt'))
   const isTold = report?.verdict === 'altered' || report?.verdict === 'impossible'
-  return report !== undefined && (isOf || isTold) ? report : alteredReport('a file', [`It is none of ${folder}.`])
+  const isOf = report !== undefined && (isTold || report.what.startsWith(ownWords[folder] ?? ''))
+  return isOf ? report : alteredReport('a file', [`It is not what ${folder} is for.`])
 }
 
 interface JudgedProof {

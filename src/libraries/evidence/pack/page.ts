@@ -39,6 +39,10 @@ const kinds: Readonly<Record<string, readonly [what: string, shows: string]>> = 
     'a signed receipt',
     'It shows what the node said of a batch that it was sent, and, with the proofs in the file, whether the batch is in the ledger. It does not show what was in the batch: whoever has the batch compares its hash.',
   ],
+  statement: [
+    'what the node says of its key',
+    'It shows which key the ledger names as that of its node. Who believes the ledger knows by it whose signatures these are.',
+  ],
   ledger: [
     'proofs that a ledger has blocks',
     'They show that these blocks are in the list that the ledger shows to everybody. Whether it shows everybody the same is what its witnesses sign.',
@@ -83,7 +87,7 @@ ${rows(files)}
 
 function sections(files: readonly PackedFile[]): Html[] {
   return grouped(files).flatMap(({ name, first, last, count }) => {
-    const [what, shows] = kinds[name.slice(0, name.indexOf('/'))] ?? []
+    const [what, shows] = kinds[name.slice(0, name.search(/[/.]/))] ?? []
     if (what === undefined) return []
     const blocks: Line[] =
       count === undefined ? [] : [['blocks', `${sequenceOf(first)} to ${sequenceOf(last)}, ${count} proofs`]]

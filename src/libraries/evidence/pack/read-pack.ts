@@ -8,7 +8,7 @@ import type { MetadataBlock } from '../../model/events.ts'
 import { type BundleFindings, checkBundle } from '../bundle.ts'
 import type { Reader } from '../judge.ts'
 import type { Line } from '../report.ts'
-import { answerFacts, headFacts, Order, pagePath, type Placed, receiptFacts } from './files.ts'
+import { answerFacts, headFacts, Order, pagePath, type Placed, receiptFacts, statementFacts } from './files.ts'
 import { type PackedFile, packPage } from './page.ts'
 import { PackFault, readZip } from './zip.ts'
 
@@ -100,6 +100,7 @@ export function factsOf(
   try {
     if (folder === 'answers') return answerFacts(bytes)
     if (folder === 'receipts') return receiptFacts(bytes)
+    if (folder === 'statement') return statementFacts(bytes)
     return folder === 'ledger' && isFirst ? headFacts(bytes) : undefined
   } catch (error) {
     if (error instanceof DecodeError) throw new PackFault('altered', `${path} cannot be read: ${error.message}.`)
