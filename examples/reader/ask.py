@@ -8,28 +8,35 @@
 
 Python's standard library only. All that is signed is canonical JSON: so numbers are never read as floats before they are hashed.
 --check prints a report of each file: an answer, a proof in both forms, a head, a statement, a receipt, a refusal or a broken promise.
+Of an evidence pack, a zip, it prints one on the whole and one on each file in it. Of a bundle in it the answer alone is judged.
 The files lie beside one another: the proof of a batch shows what became of its receipt. The policy says which keys count, and
 nothing in the files does. How each kind is made: docs/spec/proof.md, docs/spec/ledger.md.
 
-exit codes (the largest of all files; docs/spec/ledger.md#verdicts): 0 good; 5 no evidence, or a policy that cannot be read;
-10 altered: do not trust it; 11 impossible to judge here; 12 a promise was broken; 13 too few witnesses; 14 not judged: say whom
-you trust, or give more files. 2: wrong options, or a node without an answer. 3: a file that cannot be read.
+exit codes (of several files 10, else 12, else the largest; docs/spec/ledger.md#verdicts): 0 good; 5 no evidence, or a policy that
+cannot be read; 10 altered: do not trust it; 11 impossible to judge here; 12 a promise was broken; 13 too few witnesses; 14 not
+judged: say whom you trust, or give more files. 2: wrong options, or a node without an answer. 3: a file that cannot be read.
 """
 
 import argparse
 import base64
 import datetime
+import functools
 import hashlib
 import hmac
+import html
+import itertools
 import json
 import os
 import re
+import struct
 import sys
 import time
 import urllib.error
 import urllib.request
+import zlib
 
 MOST = 2**53 - 1
+MARK, COLON, EMPTY, END = map(re.compile, (r'["\[\]{}]', r"[ \t\n\r]*:", r"[ \t\n\r]*[\]}]", r"[ \t\n\r]*\Z"))
 
 
 class Forged(Exception):
@@ -123,18 +130,20 @@ def check_within(value, depth):
 def outline(text, depth=64):
     """Names of the outermost members, and how many values there are. None of them is made: they take many times their text."""
     names, values, level, at = set(), 1, 0, 0
-    for mark in iter(lambda: re.compile(r'["\[\]{}]').search(text, at), None):
+    for mark in iter(lambda: MARK.search(text, at), None):
         values, at = values + text.count(",", at, mark.start()), mark.end()
         if mark[0] == '"':
             name, at = json.decoder.scanstring(text, at)
-            if level == 1 and re.compile(r"[ \t\n\r]*:").match(text, at):
+            if level == 1 and COLON.match(text, at):
                 names.add(name)
         elif mark[0] in "[{":
-            level, values = level + 1, values + (not re.compile(r"[ \t\n\r]*[\]}]").match(text, at))
+            level, values = level + 1, values + (not EMPTY.match(text, at))
             if level > depth:
                 raise ValueError("is nested too deeply")
         else:
             level -= 1
+        if level <= 0 and not END.match(text, at):
+            raise ValueError("has something after the value")
     return names if text.lstrip(" \t\n\r").startswith("{") else set(), values
 
 
@@ -209,6 +218,7 @@ def point(data):
     return x, y, 1, x * y % P
 
 
+@functools.lru_cache(64)  # All proofs of a pack lead to one head.
 def verify(key, message, signature):
     public, r = point(key), point(signature[:32])
     s = int.from_bytes(signature[32:], "little")
@@ -519,14 +529,15 @@ def root_from(leaf, index, size, path):
 
 def open_proof(file, policy):
     """What a proof shows, all by name. It is bytes, or JSON as it was parsed. Raises Forged, ValueError and Unknown."""
-    stamp = None
+    text, stamp = b"" if is_object(file) else text_form(file)[0], None
+    file = parse(text) if text.lstrip(b" \t\n\r").startswith(b"{") else file
     if is_object(file):
         told, place = {name: member for name, member in file.items() if name != "ledger"}, file.get("ledger")
         must(fits(place, IN_LEDGER), "it has no place in a ledger")
         index, path, note = int(float(place["index"])), hashes_of(place["hashes"]), place["head"].encode()
         stamp = place.get("timestamp")
     else:
-        told, index, path, note = read_tlog_proof(text_form(file)[0])
+        told, index, path, note = read_tlog_proof(text)
     entry, said = shown_by(told)
     head = open_head(note, policy)
     must(root_from(entry, index, head["size"], path) == head["root"], "the entry is not at this place of the tree")
@@ -827,10 +838,10 @@ def sentence(text):
     return f"{text[:1].upper()}{text[1:]}{'' if text[-1:] in '.?!' else '.'}"
 
 
-def altered(what, *why):
+def altered(what, *why, headline="Do not trust this file"):
     """Of what is not as it was signed nothing is shown."""
     hidden = "Its content is not shown here, because nobody vouches for it."
-    return Report(what, "altered", "Do not trust this file", [*why, hidden])
+    return Report(what, "altered", headline, [*why, hidden])
 
 
 def host_of(origin):
@@ -1078,10 +1089,7 @@ def broken_report(document, beside, trust):
 
 MEANINGS = {
     "json": ("no evidence", "A saved answer is what a node sent, kept as it came: one JSON object."),
-    "members": (
-        "no evidence",
-        "A saved answer has input, subQueries, commitment and proof, and mostly output, and nothing else.",
-    ),
+    "members": ("no evidence", "A saved answer has input, subQueries, commitment and proof, and mostly output, and nothing else."),
     "type": ("impossible", "There is no evidence against it, but this program cannot check this type of proof."),
     "input": ("altered", "The query, its parameters or the named blocks are not those that were signed."),
     "subQueries": ("altered", "The answers that this one is based on are not those that were signed."),
@@ -1182,16 +1190,24 @@ def text_at(value, name):
     return value[name] if is_text(value.get(name)) else None
 
 
+def datasets_of(asked):
+    named = asked.get("datasets") if is_object(asked) else None
+    return [one for one in named if is_object(one) and text_at(one, "id") is not None] if isinstance(named, list) else []
+
+
+def full_name(one):
+    return one["id"] if text_at(one, "alias") in (None, one["id"]) else f"{one['alias']} ({one['id']})"
+
+
 def answer_report(answer, signer):
     asked, output, did = answer["input"], answer.get("output"), answer["proof"]["verificationMethod"]
-    datasets = asked.get("datasets") if isinstance(asked.get("datasets"), list) else []
-    datasets = [one for one in datasets if is_object(one) and text_at(one, "id") is not None]
+    datasets = datasets_of(asked)
     names = [one["id"] if text_at(one, "alias") is None else one["alias"] for one in datasets]
     query, dialect, found = text_at(asked, "query"), text_at(asked, "queryDialect"), rows_of(output)
     about = [("question", "The file does not say." if query is None else query)]
     about += [("parameters", as_json(asked["parameters"]))] if "parameters" in asked else []
     about += [] if dialect is None else [("language", dialect)]
-    about += [("dataset", one["id"] if one["id"] == name else f"{name} ({one['id']})") for one, name in zip(datasets, names)]
+    about += [("dataset", full_name(one)) for one in datasets]
     about += [] if datasets else [("dataset", "none is named")]
     absent = "not in this file; what was signed is the hash of its rows"
     about += [("answer", absent if found is None else extent(asked, output, len(found[1])))]
@@ -1215,12 +1231,7 @@ def answer_report(answer, signer):
             IS_GOOD,
             *(["The key is the one that you named."] if signer else []),
         ],
-        left=[
-            again,
-            *(["The rows: they are not in this file."] if found is None else []),
-            *([] if signer else [WHOSE]),
-            ONLY_STORED,
-        ],
+        left=[again, *(["The rows: they are not in this file."] if found is None else []), *([] if signer else [WHOSE]), ONLY_STORED],
         hashes=[
             *((f"block of {name}", block) for name, (block, _) in zip(names, times_of) if block is not None),
             *zip(("question", "rows", "sub-queries"), (normal(answer["commitment"][name]) for name in COMMITMENT)),
@@ -1257,16 +1268,10 @@ OTHERS = {  # How a file begins that nobody signed: what it is, and what takes i
         "a policy: which ledgers and witnesses count",
         f"{POLICY_SAYS} proofstream verify FILE --policy THIS.",
     ),
-    "-----BEGIN CERTIFICATE-----": (
-        "a certificate",
-        "It goes with a proof that has a time stamp: proofstream verify PROOF --tsa-ca THIS.",
-    ),
+    "-----BEGIN CERTIFICATE-----": ("a certificate", "It goes with a proof that has a time stamp: proofstream verify PROOF --tsa-ca THIS."),
     "-----BEGIN [A-Z ]*PRIVATE KEY-----": ("a private key", f"{GIVE_NOBODY} node."),
     r"PRIVATE\+KEY\+": ("a private key", f"{GIVE_NOBODY} ledger."),
-    rf"did:key:z6Mk\w+{SPACE}\Z": (
-        "the name of a key",
-        "It says who must have signed: proofstream verify FILE --signer did:key:….",
-    ),
+    rf"did:key:z6Mk\w+{SPACE}\Z": ("the name of a key", "It says who must have signed: proofstream verify FILE --signer did:key:…."),
     rf'{SPACE}\{{{SPACE}"@context"[\s\S]*did': (
         "the document of a node with its keys",
         "It says which keys are of that address. Compare them with the signer of a file.",
@@ -1386,6 +1391,224 @@ def reports(files, policy=None, signer=None, now=None):
     return [judge(data, one, beside, trust) for data, one in zip(files, known)]
 
 
+# Evidence packs (docs/spec/evidence-pack.md): a zip in which each byte follows from the files, and its first page from the others.
+
+FIRST, PACK, OF_BLOCK = "READ-ME-FIRST.html", "an evidence pack", "a proof that a ledger has a block"
+WORDS = "bc42b9cc9c74e30831514c6128cfedceb83e541cf5a1d08bb507ce6a37e50100"  # SHA-256 of what the page says of every pack.
+SHOWS = {  # Of what a pack holds: what it is, what it shows and what not.
+    "answers": "a signed answer@It shows that the holder of the key signed these rows as the answer to this question over these blocks. "
+    "It does not show that the rows follow from the blocks.",
+    "bundles": "an answer with all its blocks and rows@It shows that the answer was signed, and that no block and no row up to the "
+    "named block is missing, changed or added. Whoever has it can run the question again, without any node.",
+    "receipts": "a signed receipt@It shows what the node said of a batch that it was sent, and, with the proofs in the file, whether "
+    "the batch is in the ledger. It does not show what was in the batch: whoever has the batch compares its hash.",
+    "ledger": "proofs that a ledger has blocks@They show that these blocks are in the list that the ledger shows to everybody. "
+    "Whether it shows everybody the same is what its witnesses sign.",
+}
+PACK_HEAD = rb"(?s)PK\x03\x04.{26}READ-ME-FIRST\.html"
+IN_PACK = r"(answers|receipts)/(\d{3})\.json|(bundles)/(\d{3})\.tar|(ledger)/(\d{3})/\d{9}\.json|(keys)/(?:did\.json|policy\.txt)"
+WORST_FIRST = ["altered", "promise broken", "no evidence", "impossible", "witness quorum not met", "not judged"]
+OTHERS_READ = "python -m proofstream FILE, or npx proofstream-verify FILE."
+
+
+def is_page(page, files):
+    """Whether it is the page of these files, each (name, size, SHA-256, facts). Proofs of the ledger are told by their folder."""
+    sections, rows = [], []
+    for name, held in itertools.groupby(files, lambda one: one[0][:11] if one[0].startswith("ledger/") else one[0]):
+        (first, _, digest, facts), *_ = held = list(held)
+        if name.endswith("/"):
+            digest = hashlib.sha256("".join(f"{one[2]}  {one[0][11:]}\n" for one in held).encode()).hexdigest()
+            facts = [("blocks", f"{int(first[11:20])} to {int(held[-1][0][11:20])}, {len(held)} proofs"), *facts]
+        what, _, shows = SHOWS.get(name.split("/")[0], "").partition("@")
+        facts = [(term, html.escape(clean(text, "\n\t")).replace("&#x27;", "&#39;")) for term, text in facts]
+        told = "\n".join(f"<dt>{term}</dt><dd>{text}</dd>" for term, text in facts)
+        sections += [f"<section>\n<h3>{name}: {what}</h3>\n<dl>\n{told}\n</dl>\n<p>{shows}</p>\n</section>"] if what else []
+        rows.append(f"<tr><td>{name}</td><td>{sum(one[1] for one in held)}</td><td>{digest}</td></tr>")
+    start, _, rest = page.partition("\n".join(sections).encode())
+    between, _, rest = rest.partition("\n".join(rows).encode())
+    return hashlib.sha256(b"\0".join((start, between, rest))).hexdigest() == WORDS
+
+
+def facts_of(path, data):
+    """What the page tells of a file, as it stands there. Raises Forged where it cannot be read."""
+    depth = 64 if re.match("ledger|receipts", path) else 128
+    try:
+        names, values = outline(data.decode("utf-8"), depth)
+        must(values <= 1000000 or names >= NEEDED, "has more than 1000000 values")
+        value = parse(data, depth)
+    except (Forged, ValueError) as why:
+        raise Forged(f"{path} cannot be read: {why}.") from why
+    if path.startswith("ledger/"):
+        head = at(value, "ledger.head")
+        return list(zip(("ledger", "entries", "root"), head.split("\n"))) if is_text(head) else []
+    if path.startswith("receipts/"):
+        value = value if at(value, "receipt") is None else value["receipt"]
+        names = {"dataset": "dataset.alias", "status": "status", "body": "bodyHash", "block": "block.hash", "said": "time"}
+        names.update({"ledger": "promise.ledger", "promised by": "promise.by"})
+        lines = [(name, at(value, of)) for name, of in names.items()]
+    else:
+        lines = [("question", at(value, "input.query"))]
+        for one in datasets_of(at(value, "input")):
+            lines += [("dataset", full_name(one)), ("up to block", one.get("blockHash")), ("made", one.get("blockTime"))]
+    return [line for line in [*lines, ("signed by", at(value, "proof.verificationMethod"))] if is_text(line[1])]
+
+
+def at(value, path):
+    return functools.reduce(lambda one, name: one.get(name) if is_object(one) else None, path.split("."), value)
+
+
+class Member:
+    """A file of a zip while it is read. Its sum is looked at behind its last byte."""
+
+    def __init__(self, file, name, crc, size):
+        self.file, self.name, self.size, self.left = file, name.decode(), size, size
+        self.crc, self.sum, self.hash = crc, 0, hashlib.sha256()
+        self.header = struct.pack("<5H3I2H", 10, 0, 0, 0, 33, crc, size, size, len(name), 0)
+
+    def take(self, most=2**32, keep=True):
+        """So many bytes, or all that are left."""
+        kept, end = [], max(0, self.left - most)
+        while self.left > end:
+            piece = self.file.read(min(self.left - end, 1048576))
+            must(piece, f"It ends before {self.name} does.")
+            self.left, self.sum = self.left - len(piece), zlib.crc32(piece, self.sum)
+            self.hash.update(piece)
+            kept += [piece] if keep else []
+        must(self.left or self.sum == self.crc, f"The bytes of {self.name} have not the sum that its header has.")
+        return b"".join(kept)
+
+
+def members_of(file):
+    """The files of a zip; what is not taken of one is read all the same. Raises Forged where a byte is not that of a pack."""
+    records, place = [], 0
+    while (start := file.read(30))[:4] == b"PK\3\4":
+        crc, size, length = (int.from_bytes(start[at:end], "little") for at, end in ((14, 18), (18, 22), (26, 28)))
+        name = file.read(min(200, length))
+        must(re.fullmatch(b"[!-~]{1,199}", name), "The name of a file is not as a pack has it.")
+        member = Member(file, name, crc, size)
+        must(start == b"PK\3\4" + member.header, f"The header of {member.name} is not as a pack has it.")
+        yield member
+        member.take(keep=False)
+        records.append(b"PK\1\2\n\0" + member.header + struct.pack("<3H2I", 0, 0, 0, 0, min(place, 2**32 - 1)) + name)
+        place += 30 + length + size
+    count, end = len(records), b"".join(records)
+    if place + len(end) > 2**32 - 2 or count > 65000:
+        raise Unknown(f"A pack holds at most 65000 files and 4 GiB; this has {count} and {place} bytes.")
+    end += b"PK\5\6" + struct.pack("<4H2IH", 0, 0, count, count, len(end), place, 0)
+    must(start + file.read(len(end) - 29) == end, "What stands behind its last file is not as a pack has it.")
+
+
+def read_pack(file, signer):
+    """All but the page, as `is_page` takes it; the bytes of what is held, by name; bundles by name, as they are opened."""
+    files, held, bundles, last, counts, total = [], {}, {}, "", {"bundles": 0}, 0
+    for member in members_of(file):
+        name, facts, form = member.name, [], re.fullmatch(IN_PACK, member.name)
+        must(files or name == FIRST, f"It does not begin with {FIRST}.")
+        must(form or not files, f"A pack has no file {name}.")
+        folder, number = [*filter(None, form.groups()), "0"][:2] if form else ("", "0")
+        counts[folder] = counts.get(folder, 0) + 1
+        least, most = (1, counts["bundles"]) if folder == "ledger" else (0, 0) if folder in ("", "keys") else (counts[folder],) * 2
+        must(least <= int(number) <= most and name > last, f"{name} is not the file that comes next in a pack.")
+        if folder == "bundles":
+            bundles[name] = open_bundle(member, signer)
+            facts = bundles[name][1] or []
+        else:
+            total += member.size
+            if total > 536870912:
+                raise Unknown("Its answers and proofs are larger than a program holds.")
+            held[name] = data = member.take()
+            if folder in ("answers", "receipts") or (folder == "ledger" and (name[:11] != last[:11] or member.size > 1048576)):
+                facts = facts_of(name, data)
+        member.take(keep=False)
+        files.append((name, member.size, member.hash.hexdigest(), facts))
+        last = name
+    must({"answers", "receipts"} & counts.keys() or bundles, "It has neither an answer nor a receipt.")
+    page, files = held.pop(FIRST), files[1:]
+    # The page of what is faulty is not looked at: the fault is told.
+    must(None in [one[1] for one in bundles.values()] or is_page(page, files), f"{FIRST} is not the page that its files make.")
+    return files, held, bundles
+
+
+def open_bundle(member, signer):
+    """Of a bundle its answer alone: the report on it, what the page tells of it, None where it does not stand, and its datasets."""
+    for name in (b"manifest.json", b"proof.json"):
+        form = re.match(rb"%b\0.{%d}([0-7]{11})\0.{121}ustar\0" % (name, 123 - len(name)), member.take(512), re.DOTALL)
+        size = int(form[1], 8) if form else member.left + 1
+        if name == b"manifest.json":
+            member.take(size + -size % 512, keep=False)
+    if size > member.left:
+        return altered("a bundle", "It does not begin with manifest.json and proof.json in a tar archive."), None, []
+    data = member.take(size)
+    try:
+        answer = check_answer(data, signer)
+    except Failed as failed:
+        return failed_report(failed), None, []
+    report = answer_report(answer, signer)
+    report.what += " in a bundle"
+    report.parts["left"].append(f"The blocks and rows of the bundle: {OTHERS_READ}")
+    return report, facts_of(member.name, data), [one["id"] for one in datasets_of(answer["input"])]
+
+
+def in_pack(report, name, bundles):
+    """The report on a file of a pack, which must be one of its folder, and a proof of the block of its number in its bundle."""
+    if not name.startswith("ledger/"):
+        is_of = report.what.startswith("a saved answer" if name.startswith("answers/") else "a signed receipt")
+        is_told = report.verdict in ("altered", "impossible") and report.what != "a bundle"
+        return report if is_of or is_told else altered("a file", f"It is none of {name.split('/')[0]}.")
+    if report.verdict == "altered":
+        return altered(OF_BLOCK, *report.why[1:-1])
+    about, of = report.parts.get("about", [])[:2], bundles[f"bundles/{name[7:10]}.tar"][2]
+    is_of = report.what == OF_BLOCK and about == [("dataset", *of), ("block", f"{int(name[11:20])} of its chain")]
+    if not is_of and report.verdict != "impossible":
+        return altered(OF_BLOCK, "It is not of the block that its bundle has there.")
+    return Report(OF_BLOCK, report.verdict, "Included" if report.verdict == "included" else "Not as the policy asks", report.why)
+
+
+def pack_reports(path, trust):
+    """The reports on a pack and on its answers, receipts, bundles and bad proofs, each with its name."""
+    try:
+        with open(path, "rb") as file:
+            files, held, bundles = read_pack(file, trust["signer"])
+    except (Forged, Unknown) as why:
+        who = "The fault is in the pack. It says nothing against those who have signed what is in it."
+        bad = altered(PACK, str(why), who, headline="Do not trust this pack")
+        return [(path, bad if isinstance(why, Forged) else Report(PACK, "impossible", "Cannot be judged here", [str(why)]))]
+    ledger, alone = ([one for one in held if re.match(folder, one)] for folder in ("ledger/", "answers/|receipts/"))
+    entries = [judge(held[name], ("proof", None), ([], []), trust) for name in ledger]
+    proven = [(name, in_pack(one, name, bundles)) for name, one in zip(ledger, entries)]
+    parts = [(name, in_pack(one, name, bundles)) for name, one in zip(alone, reports([held[name] for name in alone], **trust))]
+    parts += [(name, one) for name, (one, _, _) in bundles.items()]
+    each = [*proven, *parts]
+    worst = next((verdict for verdict in WORST_FIRST if any(one.verdict == verdict for _, one in each)), "verified")
+    why = next(([f"{name}: {one.headline}.", *one.why] for name, one in each if one.verdict == worst and one.code), [])
+    ends = {"verified": "and all that this program reads in it holds" if bundles else "and everything in it holds"}
+    ends["not judged"] = "but not judged: whom to trust is yours to say"
+    report = Report(PACK, worst, f"Whole, {ends.get(worst, f'but {worst}')}", why)
+    if worst == "altered":
+        report = altered(PACK, *why, headline="Do not trust this pack")
+    proofs, numbers = f"{len(ledger)} proof{'' if len(ledger) == 1 else 's'}", [int(name[11:20]) for name in ledger]
+    origins, when = ([line for one in entries for line in one.parts.get(part, [])] for part in ("signed", "when"))
+    keys = [line for _, one in parts for line in one.parts.get("signed", []) if line[0] == "key"]
+    seen = [line for line in dict.fromkeys(when) if line[0].startswith("witness ")][:20]
+    seen = seen or [UNKNOWN_TIME if any(one.verdict == "not judged" for one in entries) else NO_WITNESS]
+    about = [("files", f"{len(files) + 1}, of which {len(parts)} {'is' if len(parts) == 1 else 'are'} told below")]
+    about += [("dataset", f"{text}, {name}") for name in bundles for term, text in bundles[name][1] or [] if term == "dataset"]
+    about += [("ledger", f"{proofs} of blocks, {min(numbers)} to {max(numbers)} of their chains")] if ledger else []
+    checked = ["The zip has the form of a pack, and each of its bytes follows from its files."]
+    checked.append("Its first page is the one that its files make.")
+    if ledger and worst == "verified":
+        checked.append(f"{proofs}: each has the dataset of its bundle and the number of its name, and is an entry of the ledger.")
+    left = ["The files in keys/: they are the word of the sender, and nothing was judged by them."] * ("keys" in "".join(held))
+    left += ["Time stamps: unpack the zip, and proofstream verify ledger/*/*.json --tsa-ca CA.pem."] * ("time stamp" in dict(when))
+    if bundles:
+        left.append("Whether the rows follow from the blocks: unpack the zip, and proofstream verify --bundle bundles/*.tar.")
+        left.append(f"The blocks and rows of bundles, and whether the proofs are of these blocks: {OTHERS_READ}")
+    report.parts = {"about": about, "signed": [*dict.fromkeys(keys + origins)], "when": seen, "checked": checked, "left": left}
+    report.parts["hashes"] = [(name, digest) for name, _, digest, _ in files[:100]]
+    bad = [one for one in proven if one[1].verdict not in ("included", "not judged")]
+    return [(path, report), *((f"{path}/{name}", one) for name, one in parts + bad[:20])]
+
+
 # Asking a node.
 
 
@@ -1410,10 +1633,10 @@ def run_again(server, answer, token):
         raise ValueError(f"the server could not run it again: {told.get('message')}") from error
 
 
-def read(path):
+def read(path, most=-1):
     try:
         with open(path, "rb") as file:
-            return file.read()
+            return file.read(most)
     except OSError as error:
         end(3, f"{path} cannot be read: {error.strerror}.")
 
@@ -1444,6 +1667,10 @@ def options():
         told.error("a parameter is NAME=TEXT")
     if (given.query is None) == (given.check is None):
         told.error("give a query, or --check FILE…")
+    try:
+        key_of(given.signer) if given.signer is not None else None
+    except ValueError:  # Each true file would be called forged.
+        told.error(f"--signer is '{given.signer}', which is no key such as did:key:z6Mk….")
     return given
 
 
@@ -1454,10 +1681,13 @@ def main():
     except ValueError as error:
         end(5, f"{given.policy} is no policy: {error}.")
     try:
-        names = given.check or [None]
-        files = [read(name) for name in names] if given.check else [ask_for(given)]
-        found = reports(files, policy, given.signer)
-        answers = [data for data, one in zip(files, found) if one and one.verdict == "verified"]
+        names, trust = given.check or [None], {"policy": policy, "signer": given.signer}
+        packs = {name for name in names if name and os.path.isfile(name) and re.match(PACK_HEAD, read(name, 48))}
+        small = [name for name in names if name not in packs]
+        files = [read(name) for name in small] if given.check else [ask_for(given)]
+        found = {name: [(name, one)] for name, one in zip(small, reports(files, **trust))}
+        answers = [data for name, data in zip(small, files) if found[name][0][1].verdict == "verified"]
+        found = [pair for name in names for pair in found.get(name) or pack_reports(name, trust)]
         again = [run_again(given.server, data, given.token) for data in answers] if given.again else []
     except urllib.error.HTTPError as error:
         end(2, json.load(error).get("message"))
@@ -1465,14 +1695,14 @@ def main():
         end(10, f"Do not trust this answer: {why}")
     except (OSError, ValueError) as error:
         end(2, f"No answer: {error}.")
-    told = "\n\n".join("\n".join(one.lines(name, given.verbose)) for name, one in zip(names, found) if one)
+    told = "\n\n".join("\n".join(one.lines(name, given.verbose)) for name, one in found)
     if given.check is None and answers:
         for row in rows_of(check_answer(files[0])["output"])[1]:
             print("\t".join(map(shown, row)))
     print(told, file=sys.stdout if given.check else sys.stderr)
     for line in (line for lines in again for line in lines):
         print(f"again: {line['about']}: {json.dumps(line['text'], ensure_ascii=False)}", file=sys.stderr)
-    sys.exit(max(one.code for one in found if one))
+    sys.exit(max((one.code for _, one in found), key=lambda code: {12: 98, 10: 99}.get(code, code)))
 
 
 def ask_for(given):

@@ -1,5 +1,5 @@
 // Reports in Python: the client and the reader example print of every file of the golden file what all programs print, with its code,
-// and of answers that are changed what our library says. As commands they print one report after another, and end with the largest code.
+// and of answers that are changed what our library says. As commands they print one report after another, and end with the worst code.
 
 import { readFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -161,7 +161,7 @@ describe.each<[string, (args: readonly string[]) => Promise<Ended>]>([
     return [...paths, '--policy', join(folder, 'policy')]
   }
 
-  test('prints one report after another, and ends with the largest code', async () => {
+  test('prints one report after another, and ends with the worst code', async () => {
     const args = await given('receipt with the proof of its batch')
     const { code, stdout, stderr } = await judge([...args, '--verbose'])
     const lines = must(golden.vectors['receipt with the proof of its batch'] ?? undefined, 'a report').lines
@@ -173,6 +173,11 @@ describe.each<[string, (args: readonly string[]) => Promise<Ended>]>([
     await writeFile(join(folder, 'page'), '<html>')
     const mixed = await judge([join(folder, 'page'), ...args])
     expect([mixed.code, mixed.stdout]).toEqual([5, expect.stringContaining('/page: a page in HTML or XML\n')])
+    const [few, broken] = [await given('head of one witness'), await given('broken promise')]
+    expect((await judge(few)).code).toBe(13)
+    expect((await judge([must(broken[0], 'a path'), ...few])).code).toBe(12)
+    const altered = await given('proof with another index')
+    expect((await judge([must(broken[0], 'a path'), must(few[0], 'a path'), ...altered])).code).toBe(10)
   })
 
   test('says which key must have signed, what is wrong with a policy, and which file is not there', async () => {
@@ -181,6 +186,8 @@ describe.each<[string, (args: readonly string[]) => Promise<Ended>]>([
     const other = 'did:key:z6MkpTHR8VNsBxYAAWHut2Geadd9jSwuBV8xRoAnwWsdvktH'
     expect((await judge([file])).code).toBe(0)
     expect((await judge([file, '--signer', other])).code).toBe(10)
+    const none = await judge([file, '--signer', 'did:key:z6Mkother'])
+    expect(none).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('which is no key such as') })
     await writeFile(join(folder, 'policy'), '# mine\nquorum all\n')
     const refused = await judge(args)
     expect([refused.code, refused.stdout, refused.stderr]).toEqual([

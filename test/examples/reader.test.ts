@@ -55,7 +55,7 @@ describe('the reader example', () => {
     expect(checked.stdout).toContain('✓ Unchanged since it was signed by the key that you named\n')
     expect(checked.stdout).toMatch(/^ {2}Tromsø "north" {2}1\.5e\+300 {2}9007199254740993$/m)
     expect(checked.stdout).toMatch(/^ {2}block of acme\/cities +f1620\w{64}$/m)
-    const stranger = await ask('--check', file, '--signer', 'did:key:z6Mkother')
+    const stranger = await ask('--check', file, '--signer', 'did:key:z6MkpTHR8VNsBxYAAWHut2Geadd9jSwuBV8xRoAnwWsdvktH')
     expect([stranger.code, stranger.stdout]).toEqual([
       10,
       expect.stringContaining('the key is not the one that you named'),

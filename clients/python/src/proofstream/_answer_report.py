@@ -38,7 +38,8 @@ class InBundle:
     times: Dict[str, str]
     #: Of proofs of a ledger: the block, the verdict, why, and the facts.
     ledger: List[Any]
-    has_policy: bool
+    #: What to do where there is no policy to judge them by; else empty.
+    lack: str
     #: What was not checked, and which command does it.
     open: List[str] = field(default_factory=list)
 
@@ -139,10 +140,9 @@ def _ledger_proofs(bundle: Optional[InBundle]) -> Any:
     """What the proofs of a ledger in a bundle say by a policy: faults, verdict, times, what was checked and what not."""
     if bundle is None or not bundle.ledger:
         return [], "verified", [], [], []
-    if not bundle.has_policy:
+    if bundle.lack:
         count = "1 proof" if len(bundle.ledger) == 1 else f"{len(bundle.ledger)} proofs"
-        takes = "Name the policy to judge them by: --policy FILE."
-        return [], "verified", [], [], [f"Whether a ledger has the named blocks: the bundle holds {count} of that. {takes}"]
+        return [], "verified", [], [], [f"Whether a ledger has the named blocks: the bundle holds {count} of that. {bundle.lack}"]
     good = [one for one in bundle.ledger if one[1] == "included"]
     bad = [one for one in bundle.ledger if one[1] != "included"]
     proven = []

@@ -6,7 +6,7 @@ All is read once, in pieces, and held against the proof. What is not looked at h
 import hashlib
 import re
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO, Callable, Dict, Iterator, List, Optional, Set, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Optional, Protocol, Set, Tuple
 
 from . import _json, proof
 from ._answer_report import InBundle, answer_report, failed_report
@@ -34,6 +34,13 @@ _PLAIN_DIALECT = "SqlDuckDb"
 _Entry = Tuple[str, int]
 
 
+class Source(Protocol):
+    """Bytes in their order."""
+
+    def read(self, size: int, /) -> bytes:
+        """So many, fewer only at its end."""
+
+
 class _Fault(Exception):
     """Why a bundle cannot be used: an outcome (`no evidence`, `impossible` or `altered`) and a sentence."""
 
@@ -43,10 +50,23 @@ class _Found:
     """What was read of a bundle so far."""
 
     trust: Trust
+    proof: bytes = b""
     body: Dict[str, Any] = field(default_factory=dict)
     times: Dict[str, str] = field(default_factory=dict)
     ledger: List[Any] = field(default_factory=list)
     rows: int = 0
+    #: By dataset and sequence.
+    blocks: Dict[Tuple[str, int], str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class OpenedBundle:
+    """What is said of a bundle, and its saved answer where nothing contradicts that. `blocks`, of a single dataset: its id and their
+    hashes by sequence, as far as it was read."""
+
+    report: Report
+    proof: Optional[bytes] = None
+    blocks: Dict[int, Tuple[str, str]] = field(default_factory=dict)
 
 
 def is_bundle(head: bytes) -> bool:
@@ -54,27 +74,34 @@ def is_bundle(head: bytes) -> bool:
     return head.startswith(_FIRST_NAME) or head[257:262] == b"ustar"
 
 
-def bundle_report(file: BinaryIO, trust: Trust) -> Report:
-    """Reads and checks a bundle from its start. Raises OSError."""
+def open_bundle(file: Source, trust: Trust, lack: str) -> OpenedBundle:
+    """Reads and checks a bundle from its start. `lack`: what to do where there is no policy. Raises OSError."""
     found = _Found(trust)
+    proven: Optional[bytes] = None
     try:
         blocks = _read(_Tar(file), found)
+        held = InBundle(blocks, found.rows, found.times, found.ledger, lack if trust.policy is None else "", [OPEN])
+        report, proven = answer_report(found.body, trust.signer is not None, held), found.proof
     except proof.ProofError as error:
-        return failed_report(error)
+        report = failed_report(error)
     except _Fault as fault:
-        verdict, sentence = fault.args
-        if verdict != "altered":
-            return Report(_WHAT, verdict, "Cannot be judged here", [sentence])
-        said = "The fault is in the bundle. It says nothing against the signer of the proof."
-        return altered(_WHAT, [sentence, said], "Do not trust this bundle")
-    held = InBundle(blocks, found.rows, found.times, found.ledger, trust.policy is not None, [OPEN])
-    return answer_report(found.body, trust.signer is not None, held)
+        report = _faulty_report(*fault.args)
+    is_single = len({did for did, _ in found.blocks}) == 1
+    return OpenedBundle(report, proven, {at: (did, name) for (did, at), name in found.blocks.items()} if is_single else {})
+
+
+def _faulty_report(verdict: str, sentence: str) -> Report:
+    if verdict != "altered":
+        return Report(_WHAT, verdict, "Cannot be judged here", [sentence])
+    said = "The fault is in the bundle. It says nothing against the signer of the proof."
+    return altered(_WHAT, [sentence, said], "Do not trust this bundle")
 
 
 def _read(tar: "_Tar", found: _Found) -> int:
     """Reads it to its end; how many blocks it has."""
     manifest = _manifest(tar)
-    found.body = proof.check(tar.whole("proof.json", manifest["proof"], proof.MOST_BYTES), found.trust.signer)
+    found.proof = tar.whole("proof.json", manifest["proof"], proof.MOST_BYTES)
+    found.body = proof.check(found.proof, found.trust.signer)
     pins = _pins(found.body, {one["id"] for one in manifest["datasets"]})
     dialect = text_at(found.body["input"], "queryDialect")
     _check_engine(tar.whole("engine.json", manifest["engine"], _MOST_ENGINE), _PLAIN_DIALECT if dialect is None else dialect)
@@ -215,6 +242,7 @@ def _read_chain(tar: "_Tar", dataset: Dict[str, Any], pins: Dict[str, Optional[s
             chain.take(name, data)
         except ValueError as error:
             raise _Fault("altered", f"The chain of {did} breaks: {error}.") from None
+        found.blocks[did, chain.length - 1] = name
         if name in pins:
             made = re.sub(r"\.?0*Z$", "Z", chain.time)
             if pins[name] not in (None, made):
@@ -233,7 +261,7 @@ def _read_chain(tar: "_Tar", dataset: Dict[str, Any], pins: Dict[str, Optional[s
 class _Tar:
     """POSIX ustar as a bundle has it: each header follows from path and size."""
 
-    def __init__(self, file: BinaryIO) -> None:
+    def __init__(self, file: Source) -> None:
         self._file = file
         self._taken = 0
 

@@ -4,6 +4,7 @@ Checks only; nothing here signs. A check takes some milliseconds.
 """
 
 import hashlib
+from functools import lru_cache
 from typing import Optional, Tuple
 
 Point = Tuple[int, int, int, int]
@@ -13,6 +14,7 @@ L = 2**252 + 27742317777372353535851937790883648493
 D = -121665 * pow(121666, P - 2, P) % P
 
 
+@lru_cache(maxsize=64)  # All proofs of a pack lead to one head.
 def is_signed(key: bytes, message: bytes, signature: bytes) -> bool:
     """Whether the signature of 64 bytes is of this key of 32 bytes over the message."""
     public, r = _point(key), _point(signature[:32])

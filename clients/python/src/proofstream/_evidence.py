@@ -9,10 +9,11 @@ from typing import Any, BinaryIO, Iterable, List, Optional, Tuple, Union
 
 from . import _json, proof
 from ._answer_report import answer_report, failed_report
-from ._bundle import HEAD_BYTES, bundle_report, is_bundle
+from ._bundle import HEAD_BYTES, is_bundle, open_bundle
 from ._ledger import judge, kind_of, trust_of
 from ._ledger_report import altered_ledger, ledger_report, suggestion_remark
 from ._other import other_report
+from ._pack import is_pack, pack_reports
 from ._policy import Policy
 from ._receipt import Beside, Trust, beside_of
 from ._report import Report, change_remark
@@ -23,15 +24,18 @@ File = Union[str, "os.PathLike[str]", bytes]
 
 
 class _Given:
-    """A file, and its kind. `name`: its path, where it came by one. A bundle is not read as a whole."""
+    """A file, and its kind. `name`: its path, where it came by one. A bundle and a pack are not read as a whole."""
 
-    def __init__(self, file: File) -> None:
+    def __init__(self, file: File, is_packed: bool = False) -> None:
         self.name = None if isinstance(file, bytes) else os.fspath(file)
         with _opened(file) as opened:
             head = opened.read(HEAD_BYTES)
-            self.is_bundle = is_bundle(head)
-            self.data = b"" if self.is_bundle else head + opened.read()
-        self.known: Tuple[Optional[str], Any] = (None, None) if self.is_bundle else kind_of(self.data)
+            # What is no file gives its bytes once.
+            is_file = not is_packed and (self.name is None or os.path.isfile(self.name))
+            self.is_pack, self.is_bundle = is_file and is_pack(head), is_file and is_bundle(head)
+            self.is_small = not self.is_pack and not self.is_bundle
+            self.data = head + opened.read() if self.is_small else b""
+        self.known: Tuple[Optional[str], Any] = kind_of(self.data) if self.is_small else (None, None)
         self.file = file
 
 
@@ -45,17 +49,42 @@ def report(
     """What is to be said of files of evidence of any kind, in their order. Paths are read; bytes are what a file has in it.
 
     All files lie beside one another: a proof shows what became of a receipt, and the rows of an answer that were saved apart belong to
-    it, and have no report of their own. `signer`, `policy` and `now` as in `verify`. Raises OSError where a file cannot be read, and
-    ValueError for a policy that cannot.
+    it, and have no report of their own. An evidence pack has a report, and then one for each file in it that is told of, named
+    `pack.zip/path`: nothing in it lies beside other files. `signer`, `policy` and `now` as in `verify`. Raises OSError where a file
+    cannot be read, and ValueError for a policy that cannot.
     """
     trust = trust_of(policy, signer, now)
     given = [_Given(file) for file in files]
+    small = iter(_judge_all([one for one in given if one.is_small], trust))
+    reports: List[Report] = []
+    for one in given:
+        if one.is_small:
+            found = [report for report in (next(small),) if report is not None]
+        else:
+            with _opened(one.file) as opened:
+                found = _archive_reports(one, opened, trust)
+        reports += [replace(report, file=_name_in(one.name, report.file)) for report in found]
+    return reports
+
+
+def _archive_reports(one: _Given, opened: BinaryIO, trust: Trust) -> List[Report]:
+    if one.is_bundle:
+        return [open_bundle(opened, trust, "Name the policy to judge them by: --policy FILE.").report]
+    return pack_reports(opened, trust, lambda files: _judge_all([_Given(data, is_packed=True) for data in files], trust))
+
+
+def _name_in(name: Optional[str], path: Optional[str]) -> Optional[str]:
+    return path if name is None else name if path is None else f"{name}/{path}"
+
+
+def _judge_all(given: List[_Given], trust: Trust) -> List[Optional[Report]]:
+    """Of small files; None of rows that belong to an answer."""
     proofs = [one.data if one.known[1] is None else one.known[1] for one in given if one.known[0] == "proof"]
     # They are for others: a file alone is opened once.
     beside = beside_of(proofs if len(given) > 1 else [], trust.policy)
     apart: List[_Given] = []
     judged = [(one, _judge(one, given, beside, trust, apart)) for one in given]
-    return [replace(found, file=one.name) for one, found in judged if one not in apart]
+    return [None if one in apart else found for one, found in judged]
 
 
 def _opened(file: File) -> BinaryIO:
@@ -63,9 +92,6 @@ def _opened(file: File) -> BinaryIO:
 
 
 def _judge(one: _Given, given: List[_Given], beside: Beside, trust: Trust, apart: List[_Given]) -> Report:
-    if one.is_bundle:
-        with _opened(one.file) as opened:
-            return bundle_report(opened, trust)
     if one.known[0] is None:
         return _judge_other(one, given, trust, apart)
     try:
@@ -92,7 +118,7 @@ def _with_rows(one: _Given, given: List[_Given], trust: Trust, apart: List[_Give
     """The answer with its rows out of the file beside it that has them; None where none has. Of two files the other one must have them."""
     fault: Optional[proof.ProofError] = None
     for other in given:
-        if other is one or other.known[0] is not None or other.is_bundle or not _is_output(other.data):
+        if other is one or other.known[0] is not None or not _is_output(other.data):
             continue
         try:
             body = proof.check(one.data, trust.signer, other.data)

@@ -15,8 +15,7 @@ _EMPTY = re.compile(r"[ \t\n\r]*[\]}]")
 _COLON = re.compile(r"[ \t\n\r]*:")
 _HALF = re.compile("[\ud800-\udfff]")
 _OBJECT = re.compile(r"[ \t\n\r]*\{")
-
-
+_END = re.compile(r"[ \t\n\r]*\Z")
 _INTEGER = re.compile(r"-?[0-9]{1,4000}")
 
 
@@ -61,6 +60,8 @@ def outline(text: str, most_depth: int = MOST_DEPTH) -> Tuple[Optional[Set[str]]
                 raise ValueError("it is nested too deeply")
         else:
             depth -= 1
+        if depth <= 0 and not _END.match(text, at):
+            raise ValueError("has something after the value")
     return names if _OBJECT.match(text) else None, values
 
 

@@ -30,13 +30,13 @@ _LAST_SECOND = 253_402_300_799
 
 
 def altered_ledger(kind: str, reason: str) -> Report:
-    return altered(_NAMES[kind], ["It is not what was signed, or it contradicts itself.", _sentence(reason)])
+    return altered(_NAMES[kind], ["It is not what was signed, or it contradicts itself.", sentence(reason)])
 
 
 def ledger_report(judged: Judged, is_named: bool) -> Report:
     """`is_named`: the reader has named the key that must have signed."""
     if judged.verdict == "impossible":
-        return Report(_NAMES[judged.kind], "impossible", "Cannot be judged here", [_sentence(judged.reason)])
+        return Report(_NAMES[judged.kind], "impossible", "Cannot be judged here", [sentence(judged.reason)])
     if judged.kind == "proof":
         return _of_proof(judged, is_named)
     if judged.kind == "head":
@@ -46,7 +46,7 @@ def ledger_report(judged: Judged, is_named: bool) -> Report:
     return _of_refusal(judged, is_named) if judged.kind == "refusal" else _of_receipt(judged, is_named)
 
 
-def _sentence(text: str) -> str:
+def sentence(text: str) -> str:
     """Begins with a capital and ends with a full stop."""
     return f"{text[:1].upper()}{text[1:]}{'' if re.search('[.?!]$', text) else '.'}"
 
@@ -55,12 +55,12 @@ def _unchanged(is_named: bool) -> str:
     return f"Unchanged since it was signed{' by the key that you named' if is_named else ''}"
 
 
-def _policy_advice(reason: str, origin: str) -> List[str]:
+def policy_advice(reason: str, origin: str) -> List[str]:
     """What a reader does who has said nothing of whom to trust."""
     host = _host_of(origin)
     where = "the node that the file comes from has it at /ledger/policy" if host is None else f"{host}/ledger/policy"
     return [
-        _sentence(reason),
+        sentence(reason),
         'A policy is two lines: "log" names the key of the ledger, "quorum" how many witnesses must have signed. '
         f"Of the node itself: {where}.",
         "That is the word of the node about itself: compare it with what its witnesses, its operator or an earlier reader have. "
@@ -107,7 +107,7 @@ def _of_proof(judged: Judged, is_named: bool) -> Report:
         "witness quorum not met": "Witness quorum not met",
         "not judged": _NOT_JUDGED,
     }
-    advice = [] if judged.verdict == "included" else [_sentence(judged.reason)]
+    advice = [] if judged.verdict == "included" else [sentence(judged.reason)]
     whose = "a key of the policy" if is_judged else "it says; nobody has looked"
     stamped = [("time stamp", "there, and not checked")] if said["has_stamp"] else []
     has_it = "The statement is that of the entry, and signed by its node."
@@ -116,7 +116,7 @@ def _of_proof(judged: Judged, is_named: bool) -> Report:
         what=f"a proof that a ledger has a {kind}",
         verdict=judged.verdict,
         headline=headlines[judged.verdict],
-        why=advice if is_judged else _policy_advice(judged.reason, ledger["origin"]),
+        why=advice if is_judged else policy_advice(judged.reason, ledger["origin"]),
         about=[*about, ("entry", place)],
         rows=_row_of(said["value"]) if kind == "row" else None,
         signed=[*signed, ("ledger", f"{ledger['origin']}, {whose}")],
@@ -179,12 +179,12 @@ def _of_head(judged: Judged) -> Report:
     ledger, is_judged = judged.said["ledger"], judged.verdict != "not judged"
     signed = f"A head that is signed{_by_whom(judged.said['quorum'])}"
     headlines = {"signed": signed, "not judged": _NOT_JUDGED}
-    why = [_sentence(judged.reason)] if judged.reason else []
+    why = [sentence(judged.reason)] if judged.reason else []
     return Report(
         what=_NAMES["head"],
         verdict=judged.verdict,
         headline=headlines.get(judged.verdict, "Witness quorum not met"),
-        why=why if is_judged else _policy_advice(judged.reason, ledger["origin"]),
+        why=why if is_judged else policy_advice(judged.reason, ledger["origin"]),
         about=[("ledger", ledger["origin"]), ("entries", str(ledger["size"]))],
         signed=[("ledger", f"{ledger['origin']}, a key of the policy")] if is_judged else [],
         when=times(witness_lines(judged.said["witnessed"]), is_judged),
@@ -218,7 +218,7 @@ def _of_refusal(judged: Judged, is_named: bool) -> Report:
         what=_NAMES["refusal"],
         verdict=judged.verdict,
         headline=_unchanged(is_named) if is_good else "Signed, and not judged",
-        why=[] if is_good else [_sentence(judged.reason)],
+        why=[] if is_good else [sentence(judged.reason)],
         about=[("dataset", facts["dataset"]), ("refused as", facts["kind"])],
         signed=_signer_lines(facts, is_named),
         when=[("signed", facts["time"]), ("", ONLY_SIGNER)],
@@ -259,7 +259,7 @@ def _of_receipt(judged: Judged, is_named: bool) -> Report:
 
 def _receipt_head(judged: Judged, is_named: bool) -> Any:
     """Headline, and why."""
-    facts, why = judged.facts, [_sentence(judged.reason)] if judged.reason else []
+    facts, why = judged.facts, [sentence(judged.reason)] if judged.reason else []
     if judged.verdict != "not judged":
         headlines = {
             "included": "The promise was kept",
@@ -271,7 +271,7 @@ def _receipt_head(judged: Judged, is_named: bool) -> Any:
         return headlines[judged.verdict], why
     origin = facts.get("ledger", {}).get("origin", "")
     if judged.missing == "policy":
-        return _NOT_JUDGED, _policy_advice(judged.reason, origin)
+        return _NOT_JUDGED, policy_advice(judged.reason, origin)
     due = "Not judged: the promise is due, and nothing here shows whether it was kept"
     headline = due if judged.missing == "ledger" else "Signed, and not judged"
     if judged.kind != "receipt" or "by" not in facts or "retired" in facts:

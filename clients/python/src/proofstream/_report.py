@@ -5,7 +5,7 @@ The same as report.ts and layout.ts in src/libraries/evidence of Proofstream. A 
 
 import re
 from dataclasses import dataclass, field
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
 
 from ._rows import Rows, clean_text
 
@@ -91,6 +91,13 @@ class Report:
 def altered(what: str, why: Sequence[str], headline: str = "Do not trust this file") -> Report:
     """Of what is not as it was signed nothing is shown: nobody vouches for it."""
     return Report(what, "altered", headline, [*why, "Its content is not shown here, because nobody vouches for it."])
+
+
+def worst_code(codes: Iterable[int]) -> int:
+    """Of the codes of several files that which counts: nothing hides what is altered or broken, else the largest."""
+    found = set(codes)
+    bad = [code for code in (VERDICT_CODES["altered"], VERDICT_CODES["promise broken"]) if code in found]
+    return bad[0] if bad else max(found, default=0)
 
 
 def change_remark(changes: Sequence[str]) -> List[str]:

@@ -17,7 +17,7 @@ from ._signed_answer import extent_of
 _BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 _SHA3 = bytes((0x16, 0x20))
 _ED25519 = bytes((0xED, 0x01))
-_NEEDED = ("input", "subQueries", "commitment", "proof")
+NEEDED = ("input", "subQueries", "commitment", "proof")
 #: The rows of an answer have at most 256 MiB.
 MOST_BYTES = 300 * 1024 * 1024
 _MOST_VALUES = 1_000_000
@@ -129,7 +129,7 @@ def _read(answer: Union[str, bytes], apart: Optional[bytes]) -> Dict[str, Any]:
         text = answer.decode("utf-8") if isinstance(answer, bytes) else answer
         # Of what is no answer not many values are made: they take many times its bytes.
         names, values = _json.outline(text)
-        is_answer = names is not None and names.issuperset(_NEEDED)
+        is_answer = names is not None and names.issuperset(NEEDED)
         body = _json.parse(text) if is_answer or values <= _MOST_VALUES else names and dict.fromkeys(names)
         saved = None if apart is None else _json.parse(apart.decode("utf-8"))
     except ValueError as error:
@@ -155,7 +155,7 @@ def other_kind(file: Union[str, bytes]) -> Optional[str]:
 
 
 def _shaped(body: Any) -> Dict[str, Any]:
-    members(body, "the answer", _NEEDED, ("output", "ledger"))
+    members(body, "the answer", NEEDED, ("output", "ledger"))
     for name in ("input", "output"):
         if name in body and not isinstance(body[name], dict):
             raise ValueError(f"{name} is not an object")

@@ -1,0 +1,286 @@
+"""Evidence packs: one zip with bundles, proofs of a ledger, answers, receipts, and a page that says what all of it is.
+
+It is read once, in pieces: each byte must be the one that follows from the files, and the page the one that they make.
+docs/spec/evidence-pack.md of Proofstream, and the same as src/libraries/evidence/pack there.
+"""
+
+import hashlib
+import re
+import struct
+import zlib
+from dataclasses import dataclass, field, replace
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
+
+from ._bundle import OpenedBundle, Source, open_bundle
+from ._inclusion import Newer, open_proof
+from ._ledger_report import policy_advice, sentence, witness_lines
+from ._pack_page import PAGE, Order, PackedFile, PackFault, facts_of, pack_page
+from ._receipt import Trust
+from ._report import Line, Report, altered, times
+
+#: Of files by themselves: a report of each, in their order; None of one that belongs to another.
+Judge = Callable[[List[bytes]], List[Optional[Report]]]
+
+_WHAT, _PROOF, _NOT_ASKED = "an evidence pack", "a proof that a ledger has a block", "Not as the policy asks"
+_LOCAL, _CENTRAL, _END = b"PK\3\4", b"PK\1\2", b"PK\5\6"
+_HEADER_BYTES, _MOST_NAME, _PIECE_BYTES = 30, 200, 1024 * 1024
+_MOST_FILES, _MOST_BYTES, _MOST_HELD = 65_000, 2**32 - 2, 512 * 1024 * 1024
+#: Of proofs that are not good, and of witnesses.
+_MOST_TOLD = 20
+_WORST_FIRST = ("altered", "promise broken", "no evidence", "impossible", "witness quorum not met", "not judged")
+
+
+def is_pack(head: bytes) -> bool:
+    """Whether a file begins as packs do."""
+    start = head[: _HEADER_BYTES + len(PAGE)]
+    return start.startswith(_LOCAL) and start.endswith(PAGE.encode("ascii"))
+
+
+def pack_reports(file: Source, trust: Trust, judge: Judge) -> List[Report]:
+    """On the pack, then on its answers, receipts and bundles, and on proofs of the ledger that are not good. Raises OSError.
+
+    `file` of a report is the path in the pack.
+    """
+    try:
+        return _judged(_read(file, trust), trust, judge)
+    except PackFault as fault:
+        if fault.verdict != "altered":
+            return [Report(_WHAT, fault.verdict, "Cannot be judged here", [str(fault)])]
+        who = "The fault is in the pack. It says nothing against those who have signed what is in it."
+        return [altered(_WHAT, [str(fault), who], "Do not trust this pack")]
+
+
+# The container, which follows from the names, sizes and sums of the files.
+
+
+class _Member:
+    """A file of a zip while it is read. Its sum is looked at behind its last byte."""
+
+    def __init__(self, file: Source, name: bytes, size: int, crc: int) -> None:
+        self.path, self.size, self.crc = name.decode("ascii"), size, crc
+        self._file, self._left, self._sum, self._hash = file, size, 0, hashlib.sha256()
+
+    def header(self) -> bytes:
+        """What both headers have between their signatures and what follows."""
+        return struct.pack("<5H3I2H", 10, 0, 0, 0, 33, self.crc, self.size, self.size, len(self.path), 0)
+
+    def read(self, size: int, /) -> bytes:
+        """So many bytes, fewer at its end. Raises PackFault."""
+        wanted = min(size, self._left)
+        data = self._file.read(wanted)
+        self._left -= len(data)
+        self._sum = zlib.crc32(data, self._sum)
+        self._hash.update(data)
+        if len(data) < wanted:
+            raise PackFault(f"It ends before {self.path} does.")
+        if self._left == 0 and self._sum != self.crc:
+            raise PackFault(f"The bytes of {self.path} have not the sum that its header has.")
+        return data
+
+    def rest(self) -> Iterator[bytes]:
+        while piece := self.read(_PIECE_BYTES):
+            yield piece
+
+    def sha256(self) -> str:
+        return self._hash.hexdigest()
+
+
+def _members(file: Source) -> Iterator[_Member]:
+    """The files one after the other. What is not taken of one is read all the same."""
+    members: List[_Member] = []
+    while (start := file.read(_HEADER_BYTES)).startswith(_LOCAL):
+        crc, size, length = (int.from_bytes(start[at:end], "little") for at, end in ((14, 18), (18, 22), (26, 28)))
+        name = file.read(min(_MOST_NAME, length))
+        if not re.fullmatch(rb"[!-~]{1,199}", name):
+            raise PackFault("The name of a file is not as a pack has it.")
+        member = _Member(file, name, size, crc)
+        if start != _LOCAL + member.header():
+            raise PackFault(f"The header of {member.path} is not as a pack has it.")
+        yield member
+        for _ in member.rest():
+            pass
+        members.append(member)
+    if not members:
+        raise PackFault("It is no evidence pack.", "no evidence")
+    end = _end_of(members)
+    if start + file.read(max(0, len(end) - len(start)) + 1) != end:
+        raise PackFault("What stands behind its last file is not as a pack has it.")
+
+
+def _end_of(members: Sequence[_Member]) -> bytes:
+    place = sum(_HEADER_BYTES + len(one.path) + one.size for one in members)
+    size, count = sum(46 + len(one.path) for one in members), len(members)
+    if place + size > _MOST_BYTES or count > _MOST_FILES:
+        most = f"A pack holds at most {_MOST_FILES} files and 4 GiB; this has {count} and {place} bytes."
+        raise PackFault(most, "impossible")
+    end = [_END, struct.pack("<4H2IH", 0, 0, count, count, size, place, 0)]
+    for one in reversed(members):
+        place -= _HEADER_BYTES + len(one.path) + one.size
+        zeros = struct.pack("<3H2I", 0, 0, 0, 0, place)
+        end.append(_CENTRAL + b"\n\0" + one.header() + zeros + one.path.encode("ascii"))
+    return b"".join([*end[:1:-1], *end[:2]])
+
+
+# The files, in the order of their names.
+
+
+@dataclass(frozen=True)
+class _Held:
+    """A file that is held. `number`: its own, or of the bundle that a proof of the ledger is of; `sequence`: of the block of that."""
+
+    path: str
+    folder: str
+    number: int
+    sequence: int
+    data: bytes
+
+
+@dataclass
+class _Contents:
+    #: Without the page.
+    files: List[PackedFile] = field(default_factory=list)
+    held: List[_Held] = field(default_factory=list)
+    bundles: List[OpenedBundle] = field(default_factory=list)
+
+
+def _read(file: Source, trust: Trust) -> _Contents:
+    """Raises PackFault where it is not as it was made."""
+    order, found, page, held_bytes = Order(), _Contents(), None, 0
+    for member in _members(file):
+        path, facts = member.path, []
+        if page is None and path != PAGE:
+            raise PackFault(f"It does not begin with {PAGE}.")
+        folder, number, sequence = ("", 0, 0) if page is None else order.next(path)
+        if folder == "bundles":
+            bundle = open_bundle(member, trust, "A policy judges them.")
+            found.bundles.append(bundle)
+            facts = [] if bundle.proof is None else facts_of(folder, bundle.proof)
+        else:
+            held_bytes += member.size
+            if held_bytes > _MOST_HELD:
+                raise PackFault("Its answers and proofs are larger than a program holds.", "impossible")
+            held = _Held(path, folder, number, sequence, b"".join(member.rest()))
+            if page is None:
+                page = held.data
+                continue
+            is_first = not found.held or (found.held[-1].folder, found.held[-1].number) != (folder, number)
+            facts = _facts(held, is_first)
+            found.held.append(held)
+        for _ in member.rest():
+            pass
+        found.files.append(PackedFile(path, member.size, member.sha256(), facts))
+    order.end()
+    # The page of what is faulty is not looked at: the fault is told.
+    if all(one.proof is not None for one in found.bundles) and page != pack_page(found.files):
+        raise PackFault(f"{PAGE} is not the page that its files make.")
+    return found
+
+
+def _facts(held: _Held, is_first: bool) -> List[Line]:
+    """Of a folder of the ledger the first file tells. Large ones are looked through, too, before values are made of them."""
+    if held.folder == "keys" or (held.folder == "ledger" and not is_first and len(held.data) <= _PIECE_BYTES):
+        return []
+    try:
+        return facts_of(held.folder, held.data)
+    except ValueError as error:
+        raise PackFault(f"{held.path} cannot be read: {error}.") from None
+
+
+# What is said of it.
+
+
+@dataclass(frozen=True)
+class _Proof:
+    """A proof of the ledger, judged. `lack`: why the policy does not know its ledger."""
+
+    report: Report
+    sequence: int
+    facts: Dict[str, Any] = field(default_factory=dict)
+    lack: str = ""
+    has_stamp: bool = False
+
+
+def _judge_proof(held: _Held, bundle: OpenedBundle, trust: Trust) -> _Proof:
+    report = Report(_PROOF, "included", "Included", file=held.path)
+    try:
+        proven = open_proof(held.data, trust.policy)
+        facts, (verdict, reason, _) = proven.facts, proven.verdict()
+        if facts["kind"] != "block" or (facts["dataset"], facts["block"]) != bundle.blocks.get(held.sequence):
+            report = altered(_PROOF, ["It is not of the block that its bundle has there."])
+        elif verdict != "included":
+            why = policy_advice(reason, proven.head.origin) if proven.lack else [sentence(reason)]
+            report = Report(_PROOF, verdict, _NOT_ASKED, why)
+    except Newer as newer:
+        return _Proof(Report(_PROOF, "impossible", _NOT_ASKED, [sentence(str(newer))], file=held.path), held.sequence)
+    except ValueError as error:
+        return _Proof(replace(altered(_PROOF, [sentence(str(error))]), file=held.path), held.sequence)
+    return _Proof(replace(report, file=held.path), held.sequence, facts, proven.lack, proven.has_stamp)
+
+
+def _of_kind(report: Optional[Report], folder: str) -> Report:
+    """A file that is none of its folder is not what a pack holds."""
+    if report is not None:
+        is_of = report.what == "a saved answer" if folder == "answers" else report.what.startswith("a signed receipt")
+        if is_of or report.verdict in ("altered", "impossible"):
+            return report
+    return altered("a file", [f"It is none of {folder}."])
+
+
+def _judged(found: _Contents, trust: Trust, judge: Judge) -> List[Report]:
+    alone = [one for one in found.held if one.folder in ("answers", "receipts")]
+    judged = zip(alone, judge([one.data for one in alone]))
+    parts = [replace(_of_kind(report, one.folder), file=one.path) for one, report in judged]
+    bundles = [one for one in found.files if one.path.startswith("bundles/")]
+    parts += [replace(one.report, file=file.path) for file, one in zip(bundles, found.bundles)]
+    ledger = [_judge_proof(one, found.bundles[one.number - 1], trust) for one in found.held if one.folder == "ledger"]
+    report = _head_of([*(one.report for one in ledger), *parts])
+    proofs, told = f"{len(ledger)} proof{'' if len(ledger) == 1 else 's'}", len(parts)
+    datasets = [("dataset", f"{text}, {one.path}") for one in bundles for name, text in one.facts if name == "dataset"]
+    chains = [one.sequence for one in ledger] or [0]
+    range_of = [("ledger", f"{proofs} of blocks, {min(chains)} to {max(chains)} of their chains")]
+    looked = {True: "it says; nobody has looked", False: "a key of the policy"}
+    origins = [("ledger", f"{one.facts['ledger']['origin']}, {looked[one.lack != '']}") for one in ledger if one.facts]
+    seen = [line for one in ledger if one.facts for line in witness_lines(one.facts["witnessed"])]
+    in_keys = "The files in keys/: they are the word of the sender, and nothing was judged by them."
+    stamps = "Time stamps: unpack the zip, and proofstream verify ledger/*/*.json --tsa-ca CA.pem."
+    rows = "Whether the rows follow from the blocks: unpack the zip, and proofstream verify --bundle bundles/*.tar."
+    report = replace(
+        report,
+        about=[
+            ("files", f"{len(found.files) + 1}, of which {told} {'is' if told == 1 else 'are'} told below"),
+            *datasets,
+            *(range_of if ledger else []),
+        ],
+        signed=_each_once([*(line for one in parts for line in one.signed if line[0] == "key"), *origins]),
+        when=times(_each_once(seen)[:_MOST_TOLD], not any(one.lack for one in ledger)),
+        checked=[
+            "The zip has the form of a pack, and each of its bytes follows from its files.",
+            "Its first page is the one that its files make.",
+            *([f"{proofs}: each block is in its bundle, and an entry of the ledger."] if ledger and report.code == 0 else []),
+        ],
+        open=[
+            *([in_keys] if any(one.folder == "keys" for one in found.held) else []),
+            *([stamps] if any(one.has_stamp for one in ledger) else []),
+            *([rows] if found.bundles else []),
+        ],
+        hashes=[(one.path, one.sha256) for one in found.files[:100]],
+    )
+    bad = [one.report for one in ledger if one.report.verdict not in ("included", "not judged")]
+    return [report, *parts, *bad[:_MOST_TOLD]]
+
+
+def _head_of(each: Sequence[Report]) -> Report:
+    """The worst verdict, of the first that has it."""
+    worst = next((verdict for verdict in _WORST_FIRST if any(one.verdict == verdict for one in each)), None)
+    if worst is None:
+        return Report(_WHAT, "verified", "Whole, and everything in it holds")
+    first = next(one for one in each if one.verdict == worst)
+    why = [f"{first.file}: {first.headline}.", *first.why]
+    if worst == "altered":
+        return altered(_WHAT, why, "Do not trust this pack")
+    headline = "not judged: whom to trust is yours to say" if worst == "not judged" else worst
+    return Report(_WHAT, worst, f"Whole, but {headline}", why)
+
+
+def _each_once(lines: Sequence[Line]) -> List[Line]:
+    return list(dict.fromkeys(lines))
