@@ -91,10 +91,9 @@ export function signerLines(
   ]
   return [
     ['key', signer],
-    ...(by.length === 0 ? ['not identified: no key was named to compare it with'] : by).map((text): Line => [
-      'whose',
-      text,
-    ]),
+    ...[...new Set(by.length === 0 ? ['not identified: no key was named to compare it with'] : by)].map(
+      (text): Line => ['whose', text],
+    ),
     ...(retired === undefined ? [] : [[retired.why === 'leaked' ? 'leaked' : 'changed', `at ${retired.at}`] as const]),
   ]
 }
