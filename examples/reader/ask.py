@@ -19,6 +19,7 @@ judged: say whom you trust, or give more files. 2: wrong options, or a node with
 
 import argparse
 import base64
+import collections
 import datetime
 import functools
 import hashlib
@@ -919,8 +920,8 @@ def proof_report(said, trust):
         rows = list(map(clean, names)), [[shown(record[name]) for name in names]], 1
     word = said.get("signed")
     if word:
-        about[:1] = dataset_lines(said["dataset"], word["dataset"], trust["signer"])
         signed, left = signer_lines(said, trust, {})
+        about[:1] = dataset_lines(said["dataset"], word["dataset"], known=not left)
         left, when = [*left, NODE_SAYS], [("block made", word["blockTime"])]
     about += [("place", f"{said['place'] + 1} of {said['count']} in its block")] if "count" in said else []
     stamp = "The time stamp: proofstream verify FILE --tsa-ca CA.pem, with the certificate of its authority."
@@ -937,6 +938,7 @@ def proof_report(said, trust):
         checked=["Its hashes lead from the entry to the root of the head.", entry, *([HEAD_IS_GOOD] if judged else [])],
         left=[*left, *([stamp] if said["stamp"] else []), ONLY_STORED],
         hashes=[*hashes, ("root of the ledger", base64.b64encode(head["root"]).decode())],
+        head=head if judged else None,
     )
 
 
@@ -955,6 +957,7 @@ def head_report(head, trust):
             "What its entries say: the ledger itself has them.",
         ],
         hashes=[("root", base64.b64encode(head["root"]).decode())],
+        head=head if judged else None,
     )
 
 
@@ -966,11 +969,11 @@ def demand_signer(said, trust):
 def signer_lines(said, trust, facts):
     """Who signed, what binds the key, and since when it signs nothing; and what is open of that."""
     bound, retired = facts.get("bound"), facts.get("retired")
-    whose = "the key that you named" if trust["signer"] else NOT_NAMED
-    if bound:
-        whose = f"entry {bound['index']} of {bound['head']['origin']} names it as the node"
+    by = ["the key that you named"] if trust["signer"] else []
+    by += [f"entry {bound['index']} of {bound['head']['origin']} names it as the node"] if bound else []
+    by += [trust["keys"][said["signer"]]] if said["signer"] in trust["keys"] else []
     gone_at = [("leaked" if retired["why"] == "leaked" else "changed", f"at {retired['at']}")] if retired else []
-    return [("key", said["signer"]), ("whose", whose), *gone_at], [] if bound or trust["signer"] else [WHOSE]
+    return [("key", said["signer"]), *(("whose", text) for text in by or [NOT_NAMED]), *gone_at], [] if by else [WHOSE]
 
 
 def statement_report(said, trust):
@@ -1023,7 +1026,7 @@ def receipt_report(kind, said, beside, trust):
     verdict, why, missing, facts = (judge_promise if promise else judge_signed)(said, beside, trust)
     signed, left = signer_lines(said, trust, facts)
     head, shows, did, alias = facts.get("head"), facts.get("shown"), said["dataset"]["id"], said["dataset"].get("alias")
-    about = [*dataset_lines(did, alias, trust["signer"] or facts.get("bound")), ("batch", said["status"])]
+    about = [*dataset_lines(did, alias, known=not left), ("batch", said["status"])]
     about += [("block", f"{int(float(block['sequence']))} of its chain")] if block else []
     about += [("rows", "offsets {} to {}".format(*(int(float(offsets[one])) for one in ("start", "end"))))] if offsets else []
     about += [("promise", f"the block is an entry of {promise['ledger']}")] if promise else []
@@ -1044,6 +1047,7 @@ def receipt_report(kind, said, beside, trust):
         checked=[IS_GOOD, *checked],
         left=[*left, *([word] if shows and len(shows) == 2 else []), ONLY_STORED],
         hashes=[("body", said["bodyHash"]), *([("block", block["hash"])] if block else []), ("receipt", said["receiptId"])],
+        head=head,
     )
 
 
@@ -1382,13 +1386,24 @@ def judge(data, known, beside, trust):
     return report
 
 
-def reports(files, policy=None, signer=None, now=None):
-    """A report of each of the files, which are bytes. `now`: milliseconds since 1970."""
-    trust = {"policy": policy, "signer": signer, "now": int(time.time() * 1000) if now is None else now}
+def reports(files, policy=None, signer=None, now=None, keys=None):
+    """A report of each of the files, which are bytes. `now`: milliseconds since 1970. `keys`: whose some keys are."""
+    trust = {"policy": policy, "signer": signer, "now": int(time.time() * 1000) if now is None else now, "keys": keys or {}}
     known = [kind_of(data) for data in files]
     proofs = [document or data for data, (kind, document) in zip(files, known) if kind == "proof"]
     beside = beside_of(proofs if len(files) > 1 else [], policy)  # They are for others: a file alone is opened once.
-    return [judge(data, one, beside, trust) for data, one in zip(files, known)]
+    return with_histories([judge(data, one, beside, trust) for data, one in zip(files, known)])
+
+
+def with_histories(found):
+    """Remarks on each whose head, signed by a ledger of the policy, has another root than one of its size. No file shows that by itself."""
+    told = [(one, *map(one.parts["head"].get, ("origin", "size", "root"))) for one in found if one.parts.get("head")]
+    roots = collections.Counter((origin, size) for origin, size, _ in {(*head,) for _, *head in told})
+    for one, origin, size, _ in told:
+        if roots[origin, size] > 1:
+            remark = f"Another of these files has another root of the same {size} entries of {origin}, and the ledger has signed both."
+            one.parts["remarks"].append(f"{remark} It has shown two histories: keep both files.")
+    return found
 
 
 # Evidence packs (docs/spec/evidence-pack.md): a zip in which each byte follows from the files, and its first page from the others.
@@ -1402,11 +1417,15 @@ SHOWS = {  # Of what a pack holds: what it is, what it shows and what not.
     "named block is missing, changed or added. Whoever has it can run the question again, without any node.",
     "receipts": "a signed receipt@It shows what the node said of a batch that it was sent, and, with the proofs in the file, whether "
     "the batch is in the ledger. It does not show what was in the batch: whoever has the batch compares its hash.",
+    "statement": "what the node says of its key@It shows which key the ledger names as that of its node. Who believes the ledger "
+    "knows by it whose signatures these are.",
     "ledger": "proofs that a ledger has blocks@They show that these blocks are in the list that the ledger shows to everybody. "
     "Whether it shows everybody the same is what its witnesses sign.",
 }
 PACK_HEAD = rb"(?s)PK\x03\x04.{26}READ-ME-FIRST\.html"
 IN_PACK = r"(answers|receipts)/(\d{3})\.json|(bundles)/(\d{3})\.tar|(ledger)/(\d{3})/\d{9}\.json|(keys)/(?:did\.json|policy\.txt)"
+IN_PACK += r"|(statement)\.json"
+OWN = {"answers": "a saved answer", "receipts": "a signed receipt", "statement": "a proof that a ledger has a statement"}
 WORST_FIRST = ["altered", "promise broken", "no evidence", "impossible", "witness quorum not met", "not judged"]
 OTHERS_READ = "python -m proofstream FILE, or npx proofstream-verify FILE."
 
@@ -1419,7 +1438,7 @@ def is_page(page, files):
         if name.endswith("/"):
             digest = hashlib.sha256("".join(f"{one[2]}  {one[0][11:]}\n" for one in held).encode()).hexdigest()
             facts = [("blocks", f"{int(first[11:20])} to {int(held[-1][0][11:20])}, {len(held)} proofs"), *facts]
-        what, _, shows = SHOWS.get(name.split("/")[0], "").partition("@")
+        what, _, shows = SHOWS.get(re.split("[/.]", name)[0], "").partition("@")
         facts = [(term, html.escape(clean(text, "\n\t")).replace("&#x27;", "&#39;")) for term, text in facts]
         told = "\n".join(f"<dt>{term}</dt><dd>{text}</dd>" for term, text in facts)
         sections += [f"<section>\n<h3>{name}: {what}</h3>\n<dl>\n{told}\n</dl>\n<p>{shows}</p>\n</section>"] if what else []
@@ -1431,16 +1450,18 @@ def is_page(page, files):
 
 def facts_of(path, data):
     """What the page tells of a file, as it stands there. Raises Forged where it cannot be read."""
-    depth = 64 if re.match("ledger|receipts", path) else 128
+    depth = 64 if re.match("ledger|receipts|statement", path) else 128
     try:
         names, values = outline(data.decode("utf-8"), depth)
         must(values <= 1000000 or names >= NEEDED, "has more than 1000000 values")
         value = parse(data, depth)
     except (Forged, ValueError) as why:
         raise Forged(f"{path} cannot be read: {why}.") from why
-    if path.startswith("ledger/"):
+    if re.match("ledger|statement", path):
         head = at(value, "ledger.head")
-        return list(zip(("ledger", "entries", "root"), head.split("\n"))) if is_text(head) else []
+        lines = [("node", at(value, "statement.node")), ("said", at(value, "statement.time"))] * path.startswith("statement")
+        lines += zip(("ledger", "entries", "root"), head.split("\n") if is_text(head) else [])
+        return [line for line in lines if is_text(line[1])]
     if path.startswith("receipts/"):
         value = value if at(value, "receipt") is None else value["receipt"]
         names = {"dataset": "dataset.alias", "status": "status", "body": "bodyHash", "block": "block.hash", "said": "time"}
@@ -1507,7 +1528,7 @@ def read_pack(file, signer):
         must(form or not files, f"A pack has no file {name}.")
         folder, number = [*filter(None, form.groups()), "0"][:2] if form else ("", "0")
         counts[folder] = counts.get(folder, 0) + 1
-        least, most = (1, counts["bundles"]) if folder == "ledger" else (0, 0) if folder in ("", "keys") else (counts[folder],) * 2
+        least, most = (1, counts["bundles"]) if folder == "ledger" else (0, 0) if number == "0" else (counts[folder],) * 2
         must(least <= int(number) <= most and name > last, f"{name} is not the file that comes next in a pack.")
         if folder == "bundles":
             bundles[name] = open_bundle(member, signer)
@@ -1517,7 +1538,7 @@ def read_pack(file, signer):
             if total > 536870912:
                 raise Unknown("Its answers and proofs are larger than a program holds.")
             held[name] = data = member.take()
-            if folder in ("answers", "receipts") or (folder == "ledger" and (name[:11] != last[:11] or member.size > 1048576)):
+            if folder in OWN or (folder == "ledger" and (name[:11] != last[:11] or member.size > 1048576)):
                 facts = facts_of(name, data)
         member.take(keep=False)
         files.append((name, member.size, member.hash.hexdigest(), facts))
@@ -1552,9 +1573,9 @@ def open_bundle(member, signer):
 def in_pack(report, name, bundles):
     """The report on a file of a pack, which must be one of its folder, and a proof of the block of its number in its bundle."""
     if not name.startswith("ledger/"):
-        is_of = report.what.startswith("a saved answer" if name.startswith("answers/") else "a signed receipt")
+        folder = re.split("[/.]", name)[0]
         is_told = report.verdict in ("altered", "impossible") and report.what != "a bundle"
-        return report if is_of or is_told else altered("a file", f"It is none of {name.split('/')[0]}.")
+        return report if is_told or report.what.startswith(OWN[folder]) else altered("a file", f"It is not what {folder} is for.")
     if report.verdict == "altered":
         return altered(OF_BLOCK, *report.why[1:-1])
     about, of = report.parts.get("about", [])[:2], bundles[f"bundles/{name[7:10]}.tar"][2]
@@ -1564,8 +1585,19 @@ def in_pack(report, name, bundles):
     return Report(OF_BLOCK, report.verdict, "Included" if report.verdict == "included" else "Not as the policy asks", report.why)
 
 
+def keys_stated(files, policy):
+    """Of the keys that a ledger of the policy names as those of its node, what it says. One that leaked is none."""
+    keys = {}
+    for one in beside_of(files, policy)[0]:
+        if one["head"]["quorum"] != "not met":
+            place, (node, *former) = f"entry {one['index']} of {one['head']['origin']} names it as", keys_of(one)
+            keys = {key["node"]: f"{place} a former key of its node, until {key['at']}" for key in former if key["why"] != "leaked"}
+            keys[node["node"]] = f"{place} the node"
+    return keys
+
+
 def pack_reports(path, trust):
-    """The reports on a pack and on its answers, receipts, bundles and bad proofs, each with its name."""
+    """The reports on a pack and on its answers, receipts, statement, bundles and bad proofs, each with its name."""
     try:
         with open(path, "rb") as file:
             files, held, bundles = read_pack(file, trust["signer"])
@@ -1573,14 +1605,26 @@ def pack_reports(path, trust):
         who = "The fault is in the pack. It says nothing against those who have signed what is in it."
         bad = altered(PACK, str(why), who, headline="Do not trust this pack")
         return [(path, bad if isinstance(why, Forged) else Report(PACK, "impossible", "Cannot be judged here", [str(why)]))]
-    ledger, alone = ([one for one in held if re.match(folder, one)] for folder in ("ledger/", "answers/|receipts/"))
-    entries = [judge(held[name], ("proof", None), ([], []), trust) for name in ledger]
+    ledger, alone = ([one for one in held if re.match(folder, one)] for folder in ("ledger/", "answers|receipts|statement"))
+    keys = keys_stated([held[name] for name in alone if name.startswith("statement")], trust["policy"])
+    entries = [judge(held[name], ("proof", None), ([], []), {**trust, "keys": keys}) for name in ledger]
     proven = [(name, in_pack(one, name, bundles)) for name, one in zip(ledger, entries)]
-    parts = [(name, in_pack(one, name, bundles)) for name, one in zip(alone, reports([held[name] for name in alone], **trust))]
+    judged = reports([held[name] for name in alone], **trust, keys=keys)
+    parts = [(name, in_pack(one, name, bundles)) for name, one in zip(alone, judged)]
     parts += [(name, one) for name, (one, _, _) in bundles.items()]
+    for _, one in parts:
+        lines = one.parts.get("signed", [])
+        if lines[1:] == [("whose", NOT_NAMED)] and lines[0][1] in keys:  # An answer: it was judged without them.
+            lines[1] = ("whose", keys[lines[0][1]])
+            one.parts["left"].remove(WHOSE)
     each = [*proven, *parts]
+    by = [(name, line) for name, one in parts for line in one.parts.get("signed", []) if line[0] == "key"]
+    strangers, signed = [name for name, (_, key) in by if key not in keys and not trust["signer"]], [line for _, line in by]
     worst = next((verdict for verdict in WORST_FIRST if any(one.verdict == verdict for _, one in each)), "verified")
     why = next(([f"{name}: {one.headline}.", *one.why] for name, one in each if one.verdict == worst and one.code), [])
+    if worst == "verified" and strangers:  # Anybody can have made what no key of the ledger has signed.
+        worst, why = "not judged", [f"{strangers[0]} is signed by a key that neither you nor a ledger of your policy has named."]
+        why.append("Anyone can make a key. Name the one that must have signed: --signer did:key:….")
     ends = {"verified": "and all that this program reads in it holds" if bundles else "and everything in it holds"}
     ends["not judged"] = "but not judged: whom to trust is yours to say"
     report = Report(PACK, worst, f"Whole, {ends.get(worst, f'but {worst}')}", why)
@@ -1588,7 +1632,6 @@ def pack_reports(path, trust):
         report = altered(PACK, *why, headline="Do not trust this pack")
     proofs, numbers = f"{len(ledger)} proof{'' if len(ledger) == 1 else 's'}", [int(name[11:20]) for name in ledger]
     origins, when = ([line for one in entries for line in one.parts.get(part, [])] for part in ("signed", "when"))
-    keys = [line for _, one in parts for line in one.parts.get("signed", []) if line[0] == "key"]
     seen = [line for line in dict.fromkeys(when) if line[0].startswith("witness ")][:20]
     seen = seen or [UNKNOWN_TIME if any(one.verdict == "not judged" for one in entries) else NO_WITNESS]
     about = [("files", f"{len(files) + 1}, of which {len(parts)} {'is' if len(parts) == 1 else 'are'} told below")]
@@ -1603,7 +1646,7 @@ def pack_reports(path, trust):
     if bundles:
         left.append("Whether the rows follow from the blocks: unpack the zip, and proofstream verify --bundle bundles/*.tar.")
         left.append(f"The blocks and rows of bundles, and whether the proofs are of these blocks: {OTHERS_READ}")
-    report.parts = {"about": about, "signed": [*dict.fromkeys(keys + origins)], "when": seen, "checked": checked, "left": left}
+    report.parts = {"about": about, "signed": [*dict.fromkeys(signed + origins)], "when": seen, "checked": checked, "left": left}
     report.parts["hashes"] = [(name, digest) for name, _, digest, _ in files[:100]]
     bad = [one for one in proven if one[1].verdict not in ("included", "not judged")]
     return [(path, report), *((f"{path}/{name}", one) for name, one in parts + bad[:20])]

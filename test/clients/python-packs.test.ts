@@ -145,10 +145,35 @@ describe.runIf(runsWith('ledger'))('of an evidence pack Python', () => {
     const said = await Promise.all(programs.map(async (program) => await program('pack.zip', ...trust)))
     expect(said.map((one) => [one.code, one.stderr])).toEqual(said.map(() => [code, '']))
     const [text, ofClient, ofReader] = said.map(({ stdout }) => stdout)
-    for (const name of ['answers/002.json', 'receipts/001.json', 'bundles/002.tar'])
+    for (const name of ['answers/002.json', 'receipts/001.json', 'statement.json', 'bundles/002.tar'])
       expect(text).toContain(`/${name}: a `)
     expect(ofClient).toBe(byClient(text ?? ''))
     expect(ofReader).toBe(byReader(text ?? ''))
+  })
+
+  test('does not judge a pack with a file by a key that nobody has named, whatever lies beside it', async () => {
+    const stranger = await readFile(join(repository, 'test/fixtures/answers/join.json'))
+    const mixed = await remade('mixed.zip', (files) => files.set('answers/002.json', stranger))
+    const unstated = await remade('unstated.zip', (files) => files.delete('statement.json'))
+    const bare = await remade('bare.zip', (files) => {
+      for (const name of files.keys()) if (/^(?:ledger|receipts|statement)/.test(name)) files.delete(name)
+    })
+    const said = async (name: string, ...trust: readonly string[]): Promise<readonly unknown[]> => {
+      const all = await Promise.all(programs.map(async (program) => await program(name, ...trust)))
+      const [text = '', ofClient, ofReader] = all.map(({ stdout }) => stdout)
+      expect([ofClient, ofReader]).toEqual([byClient(text), byReader(text)])
+      return [...new Set(all.map(({ code }) => code)), text.split('\n')[2]]
+    }
+    const by = ['--policy', 'policy.txt']
+    const named = (name: string): string =>
+      `  ${name} is signed by a key that neither you nor a ledger of your policy has named.`
+    expect(await said(mixed, ...by)).toEqual([14, named('answers/002.json')])
+    expect(await said(unstated, ...by)).toEqual([14, named('answers/001.json')])
+    expect(await said(bare)).toEqual([14, named('answers/001.json')])
+    expect(await said(bare, '--signer', live.node.did)).toEqual([0, ''])
+    const all = await Promise.all(programs.map(async (one) => await one(mixed, ...by, '--signer', live.node.did)))
+    const why = '  answers/002.json: Do not trust this file.'
+    expect(all.map(({ code, stdout }) => [code, stdout.split('\n')[2]])).toEqual(programs.map(() => [10, why]))
   })
 
   test('finds each of 300 bytes that are others, and where it is cut or goes on', async () => {
@@ -186,6 +211,8 @@ describe.runIf(runsWith('ledger'))('of an evidence pack Python', () => {
       ),
       await remade('question.zip', (files) => replace(files, 'bundles/001.tar', ['SELECT count', 'SELECT COUNT'])),
       await remade('foreign.zip', (files) => move(files, first, 'receipts/001.json')),
+      await remade('statement.zip', (files) => move(files, third, 'statement.json')),
+      await remade('stated.zip', (files) => replace(files, 'statement.json', ['"version":"', '"version":"1'])),
       await remade('none.zip', (files) => files.set('answers/002.json', Buffer.from('{"a":"\\u0001\\u2028\'"}'))),
     ]
     for (const name of forged) {

@@ -12,6 +12,7 @@ import { utf8 } from '../../src/libraries/base/bytes.ts'
 import { judgeEvidence } from '../../src/libraries/evidence/judge.ts'
 import { reportLines } from '../../src/libraries/evidence/layout.ts'
 import { verdictCodes } from '../../src/libraries/evidence/report.ts'
+import { parsePolicy } from '../../src/libraries/ledger/policy.ts'
 import { type Ended, run } from '../examples/run.ts'
 import { randomOf } from '../history/load.ts'
 import { printed, printedOtherwise, saved } from '../libraries/proof/saved-answers.ts'
@@ -85,6 +86,23 @@ test('all vectors have the reports of the golden file', async () => {
     )
     expect({ name, firsts }).toEqual({ name, firsts: Array(2).fill(expected ? alike(expected) : null) })
   }
+})
+
+test('two histories of one ledger are told on both files', async () => {
+  const name = 'receipt with its entry in one head and another block in another'
+  const found = must(
+    vectors.find((one) => one.name === name),
+    name,
+  )
+  const policy = parsePolicy(utf8(found.policy ?? ''))
+  const files = found.files.map(({ text }) => utf8(text))
+  const said = judgeEvidence(files, { policy, nowMs: Date.parse(found.now) }).map((one, at) => {
+    const { report } = must(one, 'a report')
+    const lines = reportLines(report, { file: found.files[at]?.name ?? '', verbose: true })
+    return { code: verdictCodes[report.verdict], lines }
+  })
+  expect(said.filter(({ lines }) => lines.join().includes('It has shown two histories')).length).toBeGreaterThan(1)
+  expect(await inPython([found])).toEqual([[said, said]])
 })
 
 test('so have files of every kind as mail and editors leave them, answers, and what is no evidence', async () => {

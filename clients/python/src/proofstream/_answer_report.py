@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any, Dict, List, Optional
 
-from ._ledger_report import SIGNATURE_IS_GOOD, WHOSE_KEY, witness_lines
+from ._ledger_report import NOT_IDENTIFIED, SIGNATURE_IS_GOOD, WHOSE_KEY, witness_lines
 from ._report import ONLY_SIGNER, ONLY_STORED, Line, Report, altered
 from ._rows import first_rows, json_text
 from ._signed_answer import datasets_of, extent_text, rows_of, text_at
@@ -73,7 +73,7 @@ def answer_report(body: Dict[str, Any], is_named: bool, bundle: Optional[InBundl
         rows=shown if shown is not None and shown.rows else None,
         signed=[
             ("key", body["proof"]["did"]),
-            ("whose", "the key that you named" if is_named else "not identified: no key was named to compare it with"),
+            ("whose", "the key that you named" if is_named else NOT_IDENTIFIED),
         ],
         when=[*(_block_time(one, times) for one in datasets), *seen, *([] if seen else [("", ONLY_SIGNER)])],
         checked=[

@@ -18,6 +18,7 @@ from ._policy import Policy
 from ._receipt import Beside, Trust, beside_of
 from ._report import Report, change_remark
 from ._texts import text_form
+from ._two_histories import Told, signed_head, with_histories
 
 #: A path, or what a file has in it.
 File = Union[str, "os.PathLike[str]", bytes]
@@ -70,7 +71,7 @@ def report(
 def _archive_reports(one: _Given, opened: BinaryIO, trust: Trust) -> List[Report]:
     if one.is_bundle:
         return [open_bundle(opened, trust, "Name the policy to judge them by: --policy FILE.").report]
-    return pack_reports(opened, trust, lambda files: _judge_all([_Given(data, is_packed=True) for data in files], trust))
+    return pack_reports(opened, trust, lambda files, by: _judge_all([_Given(data, is_packed=True) for data in files], by))
 
 
 def _name_in(name: Optional[str], path: Optional[str]) -> Optional[str]:
@@ -83,23 +84,24 @@ def _judge_all(given: List[_Given], trust: Trust) -> List[Optional[Report]]:
     # They are for others: a file alone is opened once.
     beside = beside_of(proofs if len(given) > 1 else [], trust.policy)
     apart: List[_Given] = []
-    judged = [(one, _judge(one, given, beside, trust, apart)) for one in given]
-    return [None if one in apart else found for one, found in judged]
+    judged = with_histories([_judge(one, given, beside, trust, apart) for one in given])
+    return [None if one in apart else found for one, found in zip(given, judged)]
 
 
 def _opened(file: File) -> BinaryIO:
     return io.BytesIO(file) if isinstance(file, bytes) else open(file, "rb")
 
 
-def _judge(one: _Given, given: List[_Given], beside: Beside, trust: Trust, apart: List[_Given]) -> Report:
+def _judge(one: _Given, given: List[_Given], beside: Beside, trust: Trust, apart: List[_Given]) -> Told:
+    """The report, and the head that a ledger of the policy has signed."""
     if one.known[0] is None:
-        return _judge_other(one, given, trust, apart)
+        return _judge_other(one, given, trust, apart), None
     try:
         judged = judge(one.data, one.known, beside, trust)
-        found, suggested = ledger_report(judged, trust.signer is not None), suggestion_remark(judged)
+        found, suggested, head = ledger_report(judged, trust), suggestion_remark(judged), signed_head(judged)
     except proof.ProofError as error:
-        found, suggested = altered_ledger(one.known[0], str(error.__cause__ or error)), []
-    return replace(found, remarks=[*change_remark(text_form(one.data)[1]), *suggested])
+        found, suggested, head = altered_ledger(one.known[0], str(error.__cause__ or error)), [], None
+    return replace(found, remarks=[*change_remark(text_form(one.data)[1]), *suggested]), head
 
 
 def _judge_other(one: _Given, given: List[_Given], trust: Trust, apart: List[_Given]) -> Report:

@@ -213,7 +213,9 @@ def _judge_receipt(kind: str, document: Any, beside: Beside, trust: Trust) -> Ju
         beside = _beside_in(broken, promise, beside, trust.policy)
     if promise is None:
         return Judged(kind, *judge_signed(receipt.facts, beside, trust), said)
-    return Judged(kind, *judge_promise(receipt, promise, beside, trust), said)
+    verdict, reason, facts, missing = judge_promise(receipt, promise, beside, trust)
+    said["head"] = facts.pop("head", None)
+    return Judged(kind, verdict, reason, facts, missing, said)
 
 
 def _beside_in(broken: Dict[str, Any], promise: Promise, beside: Beside, policy: Optional[Policy]) -> Beside:

@@ -9,6 +9,7 @@ from typing import Any, Dict, List, Optional
 
 from ._json import Number
 from ._ledger import Judged
+from ._receipt import Trust
 from ._report import ONLY_SIGNER, ONLY_STORED, Line, Report, altered, times
 from ._rows import Rows, cell, clean_text
 
@@ -26,6 +27,7 @@ _NOT_JUDGED = "Not judged: whom to trust is yours to say"
 _HEAD_IS_SIGNED = "The head is signed by the ledger, with the key that the policy has for it."
 SIGNATURE_IS_GOOD = "The signature is good, by the strictest rule."
 WHOSE_KEY = "Whose key it is: anyone can make one. Compare it with one that the signer has told you by another way."
+NOT_IDENTIFIED = "not identified: no key was named to compare it with"
 _LAST_SECOND = 253_402_300_799
 
 
@@ -33,17 +35,16 @@ def altered_ledger(kind: str, reason: str) -> Report:
     return altered(_NAMES[kind], ["It is not what was signed, or it contradicts itself.", sentence(reason)])
 
 
-def ledger_report(judged: Judged, is_named: bool) -> Report:
-    """`is_named`: the reader has named the key that must have signed."""
+def ledger_report(judged: Judged, trust: Trust) -> Report:
     if judged.verdict == "impossible":
         return Report(_NAMES[judged.kind], "impossible", "Cannot be judged here", [sentence(judged.reason)])
     if judged.kind == "proof":
-        return _of_proof(judged, is_named)
+        return _of_proof(judged, trust)
     if judged.kind == "head":
         return _of_head(judged)
     if judged.kind == "statement":
-        return _of_statement(judged, is_named)
-    return _of_refusal(judged, is_named) if judged.kind == "refusal" else _of_receipt(judged, is_named)
+        return _of_statement(judged, trust)
+    return _of_refusal(judged, trust) if judged.kind == "refusal" else _of_receipt(judged, trust)
 
 
 def sentence(text: str) -> str:
@@ -51,8 +52,8 @@ def sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}{'' if re.search('[.?!]$', text) else '.'}"
 
 
-def _unchanged(is_named: bool) -> str:
-    return f"Unchanged since it was signed{' by the key that you named' if is_named else ''}"
+def _unchanged(trust: Trust) -> str:
+    return f"Unchanged since it was signed{'' if trust.signer is None else ' by the key that you named'}"
 
 
 def policy_advice(reason: str, origin: str) -> List[str]:
@@ -97,10 +98,10 @@ def _second(at: int) -> str:
     return (datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(seconds=at)).strftime("%Y-%m-%dT%H:%M:%S.000Z")
 
 
-def _of_proof(judged: Judged, is_named: bool) -> Report:
+def _of_proof(judged: Judged, trust: Trust) -> Report:
     said, kind = judged.said, judged.said["kind"]
     ledger, is_judged = said["ledger"], judged.verdict != "not judged"
-    about, signed, when, hashes = _of_statement_in(said) if kind == "statement" else _of_block_in(said, is_named)
+    about, signed, when, hashes = _of_statement_in(said) if kind == "statement" else _of_block_in(said, trust)
     place = f"{ledger['index']} of {ledger['size']} of {ledger['origin']}"
     headlines = {
         "included": f"Included in the ledger{_by_whom(said['quorum'])}",
@@ -127,7 +128,7 @@ def _of_proof(judged: Judged, is_named: bool) -> Report:
             *([_HEAD_IS_SIGNED] if is_judged else []),
         ],
         open=[
-            *([*_whose({}, is_named), _NODE_SAYS] if "signed" in said else []),
+            *([*_whose(said["signed"], trust), _NODE_SAYS] if "signed" in said else []),
             *([] if is_judged else ["Whether the ledger has signed the head, and which witnesses have."]),
             *([stamp] if said["has_stamp"] else []),
             ONLY_STORED,
@@ -142,20 +143,21 @@ def _of_statement_in(said: Dict[str, Any]) -> Any:
     return [node, *retired], [node], [("stated", said["time"])], []
 
 
-def _of_block_in(said: Dict[str, Any], is_named: bool) -> Any:
+def _of_block_in(said: Dict[str, Any], trust: Trust) -> Any:
     """What a block, a batch or a row is about, who has signed it beside the ledger, when, and its hashes."""
     record, value = said.get("record"), said["value"] or {}
     is_batch = said["kind"] == "batch"
     word = said.get("signed")
     name = None if word is None else word["dataset"]
-    about: List[Line] = [*_dataset_lines(said["dataset"], name, is_named), ("block", f"{said['sequence']} of its chain")]
+    about = _dataset_lines(said["dataset"], name, _is_known(word or {}, trust))
+    about += [("block", f"{said['sequence']} of its chain")]
     about += _batch_lines(value) if is_batch else []
     about += [] if record is None else [("place", f"{record['index'] + 1} of {record['count']} in its block")]
     hashes = [("block", said["block"])] if "block" in said else []
     hashes += [*_line_of("body", value, "bodyHash"), *_line_of("batch", value, "id")] if is_batch else []
     if word is None:
         return about, [], [], hashes
-    return about, _signer_lines(word, is_named), [("block made", word["blockTime"])], hashes
+    return about, _signer_lines(word, trust), [("block made", word["blockTime"])], hashes
 
 
 def _batch_lines(value: Dict[str, Any]) -> List[Line]:
@@ -197,41 +199,41 @@ def _of_head(judged: Judged) -> Report:
     )
 
 
-def _of_statement(judged: Judged, is_named: bool) -> Report:
+def _of_statement(judged: Judged, trust: Trust) -> Report:
     said = judged.said
     former = [("former key", f"{one['node']}, {one['why']} at {one['at']}") for one in said["retired"]]
     return Report(
         what=_NAMES["statement"],
         verdict="signed",
-        headline=_unchanged(is_named),
+        headline=_unchanged(trust),
         about=[("ledger", said["ledger"]["origin"]), *former],
-        signed=_signer_lines(judged.facts, is_named),
+        signed=_signer_lines(judged.facts, trust),
         when=[("signed", said["time"]), ("", ONLY_SIGNER)],
         checked=[SIGNATURE_IS_GOOD],
-        open=[*_whose({}, is_named), "Whether it is an entry of that ledger: the proof of it says so."],
+        open=[*_whose(judged.facts, trust), "Whether it is an entry of that ledger: the proof of it says so."],
     )
 
 
-def _of_refusal(judged: Judged, is_named: bool) -> Report:
+def _of_refusal(judged: Judged, trust: Trust) -> Report:
     facts, is_good = judged.facts, judged.verdict == "signed"
     return Report(
         what=_NAMES["refusal"],
         verdict=judged.verdict,
-        headline=_unchanged(is_named) if is_good else "Signed, and not judged",
+        headline=_unchanged(trust) if is_good else "Signed, and not judged",
         why=[] if is_good else [sentence(judged.reason)],
         about=[("dataset", facts["dataset"]), ("refused as", facts["kind"])],
-        signed=_signer_lines(facts, is_named),
+        signed=_signer_lines(facts, trust),
         when=[("signed", facts["time"]), ("", ONLY_SIGNER)],
         checked=[SIGNATURE_IS_GOOD],
-        open=[*_whose(facts, is_named), "What the batch was: a reader who has it compares its hash."],
+        open=[*_whose(facts, trust), "What the batch was: a reader who has it compares its hash."],
         hashes=[("body", facts["bodyHash"])],
     )
 
 
-def _of_receipt(judged: Judged, is_named: bool) -> Report:
+def _of_receipt(judged: Judged, trust: Trust) -> Report:
     facts, shown = judged.facts, judged.facts.get("shown")
     ledger = facts.get("ledger", {})
-    headline, why = _receipt_head(judged, is_named)
+    headline, why = _receipt_head(judged, trust)
     seen = witness_lines(facts.get("witnessed", []))
     place = f"The promised block is entry {ledger.get('index')} of {ledger.get('size')} of the ledger."
     unshown = "Which body, status and offsets: that is the word of the signer. The proof of the batch shows it."
@@ -240,15 +242,15 @@ def _of_receipt(judged: Judged, is_named: bool) -> Report:
         verdict=judged.verdict,
         headline=headline,
         why=why,
-        about=_receipt_lines(judged, is_named),
-        signed=_signer_lines(facts, is_named),
+        about=_receipt_lines(judged, trust),
+        signed=_signer_lines(facts, trust),
         when=[
             ("signed", facts["time"]),
             *([("promised by", facts["by"])] if "by" in facts else []),
             *(seen or [("", ONLY_SIGNER)]),
         ],
         checked=[SIGNATURE_IS_GOOD, *([place, f"The ledger shows: {', '.join(shown)}."] if shown else [])],
-        open=[*_whose(facts, is_named), *([unshown] if shown and len(shown) == 2 else []), ONLY_STORED],
+        open=[*_whose(facts, trust), *([unshown] if shown and len(shown) == 2 else []), ONLY_STORED],
         hashes=[
             ("body", facts["bodyHash"]),
             *([("block", facts["block"]["hash"])] if "block" in facts else []),
@@ -257,13 +259,13 @@ def _of_receipt(judged: Judged, is_named: bool) -> Report:
     )
 
 
-def _receipt_head(judged: Judged, is_named: bool) -> Any:
+def _receipt_head(judged: Judged, trust: Trust) -> Any:
     """Headline, and why."""
     facts, why = judged.facts, [sentence(judged.reason)] if judged.reason else []
     if judged.verdict != "not judged":
         headlines = {
             "included": "The promise was kept",
-            "signed": _unchanged(is_named),
+            "signed": _unchanged(trust),
             "promised, not yet due": "Promised, not yet due",
             "promise broken": "The promise was broken",
             "witness quorum not met": "Witness quorum not met",
@@ -290,11 +292,11 @@ def suggestion_remark(judged: Judged) -> List[str]:
     return [f"The sender suggests a policy. It counts for nothing unless you give it yourself: {lines}"]
 
 
-def _receipt_lines(judged: Judged, is_named: bool) -> List[Line]:
+def _receipt_lines(judged: Judged, trust: Trust) -> List[Line]:
     facts, alias = judged.facts, judged.said.get("alias")
     dataset, offsets = facts["dataset"], facts.get("offsets")
     return [
-        *_dataset_lines(dataset, alias, is_named or "boundBy" in facts),
+        *_dataset_lines(dataset, alias, _is_known(facts, trust)),
         ("batch", facts["status"]),
         *([("block", f"{facts['block']['sequence']} of its chain")] if "block" in facts else []),
         *([("rows", f"offsets {offsets['start']} to {offsets['end']}")] if offsets else []),
@@ -302,14 +304,18 @@ def _receipt_lines(judged: Judged, is_named: bool) -> List[Line]:
     ]
 
 
-def _signer_lines(facts: Dict[str, Any], is_named: bool) -> List[Line]:
+def _signer_lines(facts: Dict[str, Any], trust: Trust) -> List[Line]:
     bound, retired = facts.get("boundBy"), facts.get("retired")
-    whose = "the key that you named" if is_named else "not identified: no key was named to compare it with"
-    if isinstance(bound, dict):
-        whose = f"entry {bound['index']} of {bound['ledger']} names it as the node"
+    by = [] if trust.signer is None else ["the key that you named"]
+    by += [f"entry {bound['index']} of {bound['ledger']} names it as the node"] if isinstance(bound, dict) else []
+    by += [trust.keys[facts["signer"]]] if facts["signer"] in trust.keys else []
     gone = [] if retired is None else [("leaked" if retired["why"] == "leaked" else "changed", f"at {retired['at']}")]
-    return [("key", facts["signer"]), ("whose", whose), *gone]
+    return [("key", facts["signer"]), *(("whose", text) for text in by or [NOT_IDENTIFIED]), *gone]
 
 
-def _whose(facts: Dict[str, Any], is_named: bool) -> List[str]:
-    return [] if is_named or "boundBy" in facts else [WHOSE_KEY]
+def _whose(facts: Dict[str, Any], trust: Trust) -> List[str]:
+    return [] if _is_known(facts, trust) else [WHOSE_KEY]
+
+
+def _is_known(facts: Dict[str, Any], trust: Trust) -> bool:
+    return trust.signer is not None or "boundBy" in facts or facts.get("signer") in trust.keys

@@ -13,13 +13,13 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tupl
 
 from ._bundle import OpenedBundle, Source, open_bundle
 from ._inclusion import Newer, open_proof
-from ._ledger_report import policy_advice, sentence, witness_lines
+from ._ledger_report import NOT_IDENTIFIED, WHOSE_KEY, policy_advice, sentence, witness_lines
 from ._pack_page import PAGE, Order, PackedFile, PackFault, facts_of, pack_page
-from ._receipt import Trust
+from ._receipt import Trust, beside_of
 from ._report import Line, Report, altered, times
 
-#: Of files by themselves: a report of each, in their order; None of one that belongs to another.
-Judge = Callable[[List[bytes]], List[Optional[Report]]]
+#: Of files that lie beside one another: a report of each, in their order; None of one that belongs to another.
+Judge = Callable[[List[bytes], Trust], List[Optional[Report]]]
 
 _WHAT, _PROOF, _NOT_ASKED = "an evidence pack", "a proof that a ledger has a block", "Not as the policy asks"
 _LOCAL, _CENTRAL, _END = b"PK\3\4", b"PK\1\2", b"PK\5\6"
@@ -27,6 +27,9 @@ _HEADER_BYTES, _MOST_NAME, _PIECE_BYTES = 30, 200, 1024 * 1024
 _MOST_FILES, _MOST_BYTES, _MOST_HELD = 65_000, 2**32 - 2, 512 * 1024 * 1024
 #: Of proofs that are not good, and of witnesses.
 _MOST_TOLD = 20
+#: What a report says of a file that is of its folder.
+_OWN = {"answers": "a saved answer", "receipts": "a signed receipt", "statement": "a proof that a ledger has a statement"}
+_NAME_IT = "Anyone can make a key. Name the one that must have signed: --signer did:key:…."
 _WORST_FIRST = ("altered", "promise broken", "no evidence", "impossible", "witness quorum not met", "not judged")
 
 
@@ -37,9 +40,9 @@ def is_pack(head: bytes) -> bool:
 
 
 def pack_reports(file: Source, trust: Trust, judge: Judge) -> List[Report]:
-    """On the pack, then on its answers, receipts and bundles, and on proofs of the ledger that are not good. Raises OSError.
+    """On the pack, then on its answers, receipts, statement and bundles, and on proofs of the ledger that are not good.
 
-    `file` of a report is the path in the pack.
+    Raises OSError. `file` of a report is the path in the pack.
     """
     try:
         return _judged(_read(file, trust), trust, judge)
@@ -220,20 +223,43 @@ def _judge_proof(held: _Held, bundle: OpenedBundle, trust: Trust) -> _Proof:
 def _of_kind(report: Optional[Report], folder: str) -> Report:
     """A file that is none of its folder is not what a pack holds."""
     if report is not None:
-        is_of = report.what == "a saved answer" if folder == "answers" else report.what.startswith("a signed receipt")
-        if is_of or report.verdict in ("altered", "impossible"):
+        if report.what.startswith(_OWN[folder]) or report.verdict in ("altered", "impossible"):
             return report
-    return altered("a file", [f"It is none of {folder}."])
+    return altered("a file", [f"It is not what {folder} is for."])
+
+
+def _keys_stated(stated: List[_Held], trust: Trust) -> Dict[str, str]:
+    """The keys that a ledger of the policy names as those of its node. One that leaked is none."""
+    keys: Dict[str, str] = {}
+    for one in beside_of([held.data for held in stated], trust.policy).statements:
+        if one.verdict()[0] == "included":
+            place = f"entry {one.index} of {one.head.origin} names it as"
+            former = [key for key in one.facts["retired"] if key["why"] != "leaked"]
+            keys.update({key["node"]: f"{place} a former key of its node, until {key['at']}" for key in former})
+            keys[one.facts["node"]] = f"{place} the node"
+    return keys
+
+
+def _with_key(report: Report, keys: Dict[str, str]) -> Report:
+    """Of an answer, whose key has signed it, where a ledger names it and the reader has named none."""
+    key = report.signed[0][1] if ("whose", NOT_IDENTIFIED) in report.signed else ""
+    if key not in keys:
+        return report
+    is_open = [one for one in report.open if one != WHOSE_KEY]
+    return replace(report, signed=[("key", key), ("whose", keys[key])], open=is_open)
 
 
 def _judged(found: _Contents, trust: Trust, judge: Judge) -> List[Report]:
-    alone = [one for one in found.held if one.folder in ("answers", "receipts")]
-    judged = zip(alone, judge([one.data for one in alone]))
+    keys = _keys_stated([one for one in found.held if one.folder == "statement"], trust)
+    alone = [one for one in found.held if one.folder in _OWN]
+    judged = zip(alone, judge([one.data for one in alone], replace(trust, keys=keys)))
     parts = [replace(_of_kind(report, one.folder), file=one.path) for one, report in judged]
     bundles = [one for one in found.files if one.path.startswith("bundles/")]
     parts += [replace(one.report, file=file.path) for file, one in zip(bundles, found.bundles)]
+    parts = [_with_key(one, keys) for one in parts]
     ledger = [_judge_proof(one, found.bundles[one.number - 1], trust) for one in found.held if one.folder == "ledger"]
-    report = _head_of([*(one.report for one in ledger), *parts])
+    strangers = [] if trust.signer else [one for one in parts if _is_of_stranger(one, keys)]
+    report = _head_of([*(one.report for one in ledger), *parts], strangers)
     proofs, told = f"{len(ledger)} proof{'' if len(ledger) == 1 else 's'}", len(parts)
     datasets = [("dataset", f"{text}, {one.path}") for one in bundles for name, text in one.facts if name == "dataset"]
     chains = [one.sequence for one in ledger] or [0]
@@ -269,13 +295,21 @@ def _judged(found: _Contents, trust: Trust, judge: Judge) -> List[Report]:
     return [report, *parts, *bad[:_MOST_TOLD]]
 
 
-def _head_of(each: Sequence[Report]) -> Report:
-    """The worst verdict, of the first that has it."""
-    worst = next((verdict for verdict in _WORST_FIRST if any(one.verdict == verdict for one in each)), None)
-    if worst is None:
+def _is_of_stranger(report: Report, keys: Dict[str, str]) -> bool:
+    """What no key of the ledger has signed anybody can have made."""
+    return any(name == "key" and key not in keys for name, key in report.signed)
+
+
+def _head_of(each: Sequence[Report], strangers: Sequence[Report]) -> Report:
+    """The worst verdict, of the first that has it. `strangers` are good by themselves, and signed by a key that nobody has named."""
+    bad = [one for verdict in _WORST_FIRST for one in each if one.verdict == verdict]
+    if not bad and not strangers:
         return Report(_WHAT, "verified", "Whole, and everything in it holds")
-    first = next(one for one in each if one.verdict == worst)
-    why = [f"{first.file}: {first.headline}.", *first.why]
+    if bad:
+        worst, why = bad[0].verdict, [f"{bad[0].file}: {bad[0].headline}.", *bad[0].why]
+    else:
+        why = [f"{strangers[0].file} is signed by a key that neither you nor a ledger of your policy has named.", _NAME_IT]
+        worst = "not judged"
     if worst == "altered":
         return altered(_WHAT, why, "Do not trust this pack")
     headline = "not judged: whom to trust is yours to say" if worst == "not judged" else worst

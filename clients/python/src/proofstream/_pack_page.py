@@ -22,7 +22,7 @@ PAGE = "READ-ME-FIRST.html"
 _MOST_VALUES = 1_000_000
 _FORM = re.compile(
     r"(answers|receipts)/([0-9]{3})\.json|(bundles)/([0-9]{3})\.tar|(ledger)/([0-9]{3})/([0-9]{9})\.json"
-    r"|(keys)/(?:did\.json|policy\.txt)"
+    r"|(keys)/(?:did\.json|policy\.txt)|(statement)\.json"
 )
 
 _TOP = """<!doctype html>
@@ -90,6 +90,10 @@ _KINDS = {
         "It shows what the node said of a batch that it was sent, and, with the proofs in the file, whether the batch is in the "
         "ledger. It does not show what was in the batch: whoever has the batch compares its hash.",
     ),
+    "statement": (
+        "what the node says of its key",
+        "It shows which key the ledger names as that of its node. Who believes the ledger knows by it whose signatures these are.",
+    ),
     "ledger": (
         "proofs that a ledger has blocks",
         "They show that these blocks are in the list that the ledger shows to everybody. "
@@ -119,7 +123,7 @@ class Order:
             raise PackFault(f"A pack has no file {path}.")
         folder, *digits = (part for part in form.groups() if part is not None)
         number, sequence, *_ = (*map(int, digits), 0, 0)
-        is_next = folder == "keys" or number == self._counts.get(folder, 0) + 1
+        is_next = folder in ("keys", "statement") or number == self._counts.get(folder, 0) + 1
         if folder == "ledger":
             is_next = 1 <= number <= self._counts["bundles"]
         if not is_next or path <= self._last:
@@ -158,7 +162,7 @@ def _group_of(file: PackedFile) -> str:
 
 
 def _section(name: str, held: List[PackedFile]) -> List[str]:
-    what, shows = _KINDS.get(name[: name.index("/")], ("", ""))
+    what, shows = _KINDS.get(re.split("[/.]", name)[0], ("", ""))
     if not what:
         return []
     facts = list(held[0].facts)
@@ -193,11 +197,12 @@ def facts_of(folder: str, data: bytes) -> List[Line]:
     value = _json.parse(text, depth)
     if folder == "receipts":
         return _receipt_facts(value)
-    if folder != "ledger":
+    if folder not in ("ledger", "statement"):
         return _answer_facts(value)
-    head = _at(_at(value, "ledger"), "head")
+    head, statement = _at(_at(value, "ledger"), "head"), _at(value, "statement")
     lines = [] if isinstance(head, _json.Number) or not isinstance(head, str) else head.split("\n")
-    return _texts(zip(("ledger", "entries", "root"), lines))
+    said = [("node", _at(statement, "node")), ("said", _at(statement, "time"))] if folder == "statement" else []
+    return _texts([*said, *zip(("ledger", "entries", "root"), lines)])
 
 
 def _dataset_name(one: Dict[str, str]) -> str:

@@ -7,7 +7,7 @@ that an entry is not there is not seen here.
 import hmac
 import re
 from dataclasses import dataclass, field
-from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 from . import _json
 from ._documents import signer_of, time_of
@@ -33,6 +33,8 @@ class Trust:
     policy: Optional[Policy]
     signer: Optional[str]
     now_ms: int
+    #: Of keys that a ledger names as those of its node: what it says.
+    keys: Mapping[str, str] = field(default_factory=dict)
 
     def demand(self, did: str) -> None:
         if self.signer is not None and did != self.signer:
@@ -291,11 +293,12 @@ def _became(receipt: Receipt, promise: Promise, all_places: Sequence[Placed], tr
 
 
 def _shown_at(one: Placed, said: Dict[str, Any], has_batch: bool) -> Dict[str, Any]:
-    """What the ledger shows of a receipt that it keeps, and what is the word of the signer alone."""
+    """What the ledger shows of a receipt that it keeps, by which head, and what is the word of the signer alone."""
     shown = list(_EVERY_FACT if has_batch else _EVERY_FACT[:2])
     claimed = [name for name in ("block", "bodyHash", "status", "offsets") if name in said and name not in shown]
     ledger = {"origin": one.head.origin, "size": one.head.size, "index": one.index}
-    return {**one.head.facts(), "ledger": ledger, "shown": shown, "claimed": claimed}
+    facts = one.head.facts()
+    return {**facts, "head": facts["ledger"], "ledger": ledger, "shown": shown, "claimed": claimed}
 
 
 def _fault_of_batch(receipt: Receipt, record: Dict[str, Any]) -> Optional[str]:
