@@ -973,7 +973,7 @@ def signer_lines(said, trust, facts):
     by += [f"entry {bound['index']} of {bound['head']['origin']} names it as the node"] if bound else []
     by += [trust["keys"][said["signer"]]] if said["signer"] in trust["keys"] else []
     gone_at = [("leaked" if retired["why"] == "leaked" else "changed", f"at {retired['at']}")] if retired else []
-    return [("key", said["signer"]), *(("whose", text) for text in by or [NOT_NAMED]), *gone_at], [] if by else [WHOSE]
+    return [("key", said["signer"]), *(("whose", text) for text in dict.fromkeys(by or [NOT_NAMED])), *gone_at], [] if by else [WHOSE]
 
 
 def statement_report(said, trust):

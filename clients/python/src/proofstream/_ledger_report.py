@@ -310,7 +310,7 @@ def _signer_lines(facts: Dict[str, Any], trust: Trust) -> List[Line]:
     by += [f"entry {bound['index']} of {bound['ledger']} names it as the node"] if isinstance(bound, dict) else []
     by += [trust.keys[facts["signer"]]] if facts["signer"] in trust.keys else []
     gone = [] if retired is None else [("leaked" if retired["why"] == "leaked" else "changed", f"at {retired['at']}")]
-    return [("key", facts["signer"]), *(("whose", text) for text in by or [NOT_IDENTIFIED]), *gone]
+    return [("key", facts["signer"]), *(("whose", text) for text in dict.fromkeys(by or [NOT_IDENTIFIED])), *gone]
 
 
 def _whose(facts: Dict[str, Any], trust: Trust) -> List[str]:
