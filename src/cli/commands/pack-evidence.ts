@@ -5,9 +5,10 @@ import { randomUUID } from 'node:crypto'
 import { createReadStream, mkdtempSync, rmSync } from 'node:fs'
 import { appendFile, readFile, rename, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { systemClock } from '../../index.ts'
 import { decodeUtf8 } from '../../libraries/base/bytes.ts'
 import { defined } from '../../libraries/base/collections.ts'
-import { gatherPack, type PackNode } from '../../libraries/evidence/pack/gather.ts'
+import { checkMade, gatherPack, type PackNode } from '../../libraries/evidence/pack/gather.ts'
 import type { Shelf } from '../../libraries/evidence/pack/make-pack.ts'
 import { PackFault } from '../../libraries/evidence/pack/zip.ts'
 import { BundleFault } from '../../libraries/proof/bundle/manifest.ts'
@@ -38,23 +39,23 @@ export async function packEvidence(context: CommandContext, datasets: Args, opti
   const client = await openClient(context)
   const folder = mkdtempSync(join(dirname(target), `.${basename(target)}.`))
   const clean = (): void => rmSync(folder, { recursive: true, force: true })
-  process.prependListener('SIGINT', clean)
+  process.once('exit', clean)
+  for (const signal of ['SIGTERM', 'SIGHUP'] as const) process.once(signal, () => process.exit(exitCodes.interrupted))
   const status = createStatusLine()
   const say = (what: string): void => status.show(what)
   try {
     const node = { ...(await nodeOf(client)), say, shelf: async () => shelfIn(folder) }
     const { query = [], receipt = [], from, to, head } = options
-    const answers = await Promise.all(query.map(async (file) => await answerIn(file, node)))
+    const answers = await Promise.all(query.map(answerIn))
     const receipts = await Promise.all(receipt.map(async (one) => await readFile(one).catch(() => one)))
     const pack = await gatherPack({ datasets, answers, receipts, from, to, head }, node)
     const whole = shelfIn(folder)
     await pack.write(whole.write)
+    await checkMade(pack, whole.read(), systemClock.nowMs())
     await rename(whole.file, target)
     status.clear()
     printObject(context.form, objectOf({ pack: target, bytes: (await stat(target)).size }))
-    note(
-      `anyone who has ${target} can read all rows of ${datasets.join(', ')}. It is checked by: proofstream verify ${target} --policy FILE`,
-    )
+    note(`anyone who has ${target} can read all rows in it. Check it with: proofstream verify ${target} --policy FILE`)
     return exitCodes.done
   } catch (error) {
     if (error instanceof BundleFault) throw bundleFailure(error, target)
@@ -64,7 +65,6 @@ export async function packEvidence(context: CommandContext, datasets: Args, opti
   } finally {
     status.clear()
     clean()
-    process.off('SIGINT', clean)
   }
 }
 
@@ -82,10 +82,10 @@ async function nodeOf(client: NodeClient): Promise<Omit<PackNode, 'shelf' | 'say
   }
 }
 
-/** A saved answer as it is; a statement is asked. */
-async function answerIn(file: string, node: Pick<PackNode, 'ask'>): Promise<Uint8Array> {
+/** A saved answer, or the text of a statement. */
+async function answerIn(file: string): Promise<Uint8Array | string> {
   const bytes = await readFile(file)
-  return bytes.toString('latin1').trimStart().startsWith('{') ? bytes : await node.ask(decodeUtf8(bytes))
+  return bytes.toString('latin1').trimStart().startsWith('{') ? bytes : decodeUtf8(bytes)
 }
 
 /** A file that is written once, and then read. */

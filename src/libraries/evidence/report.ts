@@ -71,9 +71,12 @@ export function bareReport(
   return { why: [], about: [], signed: [], when: [], checked: [], open: [], remarks: [], hashes: [], ...said }
 }
 
+const hidden = 'Its content is not shown here, because nobody vouches for it.'
+
 /** Of what is not as it was signed nothing is shown: nobody vouches for it. */
-export function alteredReport(what: string, why: readonly string[]): Report {
-  const hidden = 'Its content is not shown here, because nobody vouches for it.'
+export function alteredReport(what: string, reasons: readonly string[]): Report {
+  // Those of a part say it, too.
+  const why = reasons.filter((one) => one !== hidden)
   return bareReport({ what, verdict: 'altered', headline: 'Do not trust this file', why: [...why, hidden] })
 }
 

@@ -138,7 +138,7 @@ describe.skipIf(chromium === undefined || !runsWith('ledger'))('evidence packs i
     rmSync(join(folder, 'tides-evidence.zip'))
     expect(await say()).toContain('Saved')
     const { report, parts } = await judged(await saved('tides-evidence.zip'))
-    const paths = ['answers/001.json', 'answers/002.json', 'receipts/001.json', 'bundles/001.tar']
+    const paths = ['answers/001.json', 'answers/002.json', 'receipts/001.json', 'statement.json', 'bundles/001.tar']
     expect([report.why, parts.map(({ path }) => path)]).toEqual([[], paths])
     expect(
       parts.flatMap(({ report: { about } }) => about.filter(([name]) => name === 'question').map(([, text]) => text)),

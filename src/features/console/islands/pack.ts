@@ -2,7 +2,8 @@
 // and hands it over as a file.
 
 import { parseJson } from '../../../libraries/base/json/json.ts'
-import { type DatasetPin, gatherPack, type PackNode } from '../../../libraries/evidence/pack/gather.ts'
+import { checkMade, type DatasetPin, gatherPack, type PackNode } from '../../../libraries/evidence/pack/gather.ts'
+import { systemClock } from '../../../libraries/base/clock.ts'
 import { PackFault } from '../../../libraries/evidence/pack/zip.ts'
 import { BundleFault } from '../../../libraries/proof/bundle/manifest.ts'
 import { nodeSource } from '../../../libraries/proof/bundle/node-source.ts'
@@ -46,13 +47,15 @@ async function make(form: HTMLFormElement, say: (text: string) => void): Promise
   const listed = (id: string): string[] => text(id).match(/[^\s,]+/g) ?? []
   const [datasets, statements, receipts] = [listed('datasets'), statementsIn(text('statements')), listed('receipts')]
   if (datasets.length + statements.length + receipts.length === 0) throw unable('Name a dataset.')
-  const answers: Uint8Array[] = []
-  for (const sql of statements) answers.push(await answerTo(sql))
+  const answers: (string | Uint8Array)[] = []
+  // At the address of a saved query stands a statement that is not known here.
+  for (const sql of statements) answers.push(sql.startsWith('/q/') ? await answerTo(sql) : sql)
   const asked = { datasets, answers, receipts, from: text('from') || undefined, to: text('to') || undefined }
   const pack = await gatherPack(asked, { ...node, say })
   say('Writing the file…')
   const whole = new BlobShelf()
   await pack.write(whole.write)
+  await checkMade(pack, whole.read(), systemClock.nowMs())
   const file = whole.blob()
   const link = handOver(file, `${datasets[0]?.split('/').at(-1) ?? 'answers'}-evidence.zip`)
   const check = element('a', '', 'the page that checks proofs')

@@ -13,6 +13,8 @@ export const [didPath, policyPath] = ['keys/did.json', 'keys/policy.txt']
 export const statementPath = 'statement.json'
 /** Numbers of three digits, from 1. */
 export const mostNumbered = 999
+/** Of what is no answer: values take many times their text. */
+const mostValues = 1_000_000
 /** As deep as saved answers of deployed nodes nest. */
 const maxDepth = 128
 
@@ -83,7 +85,7 @@ export function answerFacts(bytes: Uint8Array): Line[] {
 }
 
 export function receiptFacts(bytes: Uint8Array): Line[] {
-  const document = parseJson(bytes)
+  const document = parseJson(bytes, { maxValues: mostValues })
   const receipt = memberAt(document, 'receipt') ?? document
   return [
     ...line('dataset', receipt, 'dataset', 'alias'),
@@ -98,14 +100,14 @@ export function receiptFacts(bytes: Uint8Array): Line[] {
 }
 
 export function statementFacts(bytes: Uint8Array): Line[] {
-  const document = parseJson(bytes)
+  const document = parseJson(bytes, { maxValues: mostValues })
   const said = [...line('node', document, 'statement', 'node'), ...line('said', document, 'statement', 'time')]
   return [...said, ...headFacts(bytes)]
 }
 
 /** The head that a proof of the ledger leads to. */
 export function headFacts(bytes: Uint8Array): Line[] {
-  const head = textAt(parseJson(bytes), 'ledger', 'head')
+  const head = textAt(parseJson(bytes, { maxValues: mostValues }), 'ledger', 'head')
   const [origin, size, root] = head?.split('\n') ?? []
   return [...line('ledger', origin), ...line('entries', size), ...line('root', root)]
 }

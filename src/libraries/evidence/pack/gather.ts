@@ -3,6 +3,7 @@
 // head, so that the same blocks, answers and head make the same pack.
 
 import { utf8 } from '../../base/bytes.ts'
+import { decoded } from '../../base/errors.ts'
 import { jsonText, parseJson } from '../../base/json/json.ts'
 import { itemsAt, textAt } from '../../base/json/members.ts'
 import type { JsonObject, JsonValue } from '../../base/json/value.ts'
@@ -16,8 +17,10 @@ import {
   receiptPath,
   statementPath,
 } from './files.ts'
+import { judgePack } from './judge-pack.ts'
 import { PackMaker, type Shelf } from './make-pack.ts'
 import { PackFault } from './zip.ts'
+import { parsePolicy } from '../../ledger/policy.ts'
 import { gatherReceipt } from '../../ledger/receipt-file.ts'
 import type { EngineFile } from '../../proof/bundle/engine-file.ts'
 import { askedOf } from '../../proof/bundle/read-bundle.ts'
@@ -29,8 +32,8 @@ import { proofsOfBlocks, type ShownChain, shownChain } from './shown-blocks.ts'
 export interface PackAsked {
   /** Names, `account/dataset`. */
   readonly datasets: readonly string[]
-  /** Saved answers. */
-  readonly answers: readonly Uint8Array[]
+  /** Statements that are asked, and saved answers. */
+  readonly answers: readonly (string | Uint8Array)[]
   /** Ids of receipts, and receipts that were saved. */
   readonly receipts: readonly (string | Uint8Array)[]
   /** The blocks whose proofs are wanted: numbers in their chains, or times. Without both: the newest. */
@@ -58,6 +61,15 @@ export interface DatasetPin {
   readonly blockHash: string
 }
 
+/** Reads a pack that was made as its reader will, by the policy in it. Throws PackFault where it does not hold. */
+export async function checkMade(maker: PackMaker, pieces: AsyncIterable<Uint8Array>, nowMs: number): Promise<void> {
+  const policy = maker.bytesOf(policyPath)
+  const trust = { policy: policy && decoded(() => parsePolicy(policy)), nowMs }
+  const { verdict, why } = (await judgePack(pieces, trust)).report
+  if (verdict !== 'altered' && verdict !== 'no evidence' && verdict !== 'impossible') return
+  throw new PackFault('altered', `What was gathered does not hold. ${why.join(' ')}`)
+}
+
 interface Proof {
   readonly path: string
   readonly json: JsonObject
@@ -73,9 +85,12 @@ export async function gatherPack(asked: PackAsked, node: PackNode): Promise<Pack
     if (length > mostNumbered) throw new PackFault('impossible', `A pack holds at most ${mostNumbered} ${name}.`)
   }
   const maker = new PackMaker()
-  for (const [at, bytes] of asked.answers.entries()) {
+  for (const [at, one] of asked.answers.entries()) {
+    const bytes = typeof one === 'string' ? await node.ask(one) : one
     const verdict = verifyOffline(bytes)
     if (!verdict.ok) throw new PackFault('altered', `Answer ${at + 1} is not to be handed on: ${verdict.message}`)
+    const isAsked = typeof one !== 'string' || verdict.answer.query === one
+    if (!isAsked) throw new PackFault('altered', `The node answers another question than statement ${at + 1}.`)
     maker.add(answerPath(at + 1), bytes)
   }
   const proofs: Proof[] = []
@@ -117,11 +132,14 @@ async function addBundle(
   }: { readonly name: string; readonly number: number; readonly chain: ShownChain; readonly node: PackNode },
 ): Promise<void> {
   const pin = { id: chain.id, alias: name, blockHash: chain.newest.hash }
-  const proof = await node.ask(`SELECT count(*) AS "rows" FROM "${name.replaceAll('"', '""')}"`, pin)
+  const sql = `SELECT count(*) AS "rows" FROM "${name.replaceAll('"', '""')}"`
+  const proof = await node.ask(sql, pin)
   const verdict = verifyOffline(proof)
   if (!verdict.ok)
     throw new PackFault('altered', `What the node answered about ${name} is not as it was signed: ${verdict.message}`)
   const { pins, dialect } = askedOf(verdict.answer)
+  const isAsked = verdict.answer.query === sql && pins.size === 1 && pins.get(chain.id)?.has(chain.newest.hash) === true
+  if (!isAsked) throw new PackFault('altered', `The node answers another question than that about ${name}.`)
   const onBlock = (done: number, of: number): void => node.say(`${name}: block ${done} of ${of}`)
   const plan = await planBundle({ proof, pins, engine: node.engineOf(dialect) }, { source: node.source, onBlock })
   const shelf = await node.shelf(name)
@@ -148,22 +166,22 @@ async function statementOf(get: Get): Promise<JsonObject | undefined> {
 
 async function receiptsOf(asked: PackAsked['receipts'], get: Get): Promise<JsonObject[]> {
   const found: JsonObject[] = []
-  for (const one of asked) {
-    const receipt =
-      typeof one === 'string'
-        ? await gatherReceipt(one, async (path) => {
-            const { status, bytes } = await get(path)
-            return status === 200 ? bytes : undefined
-          })
-        : objectIn(one)
-    if (receipt === undefined)
-      throw new PackFault(
-        'impossible',
-        typeof one === 'string' ? `There is no receipt ${one}.` : 'A saved receipt is no JSON.',
-      )
+  for (const [at, one] of asked.entries()) {
+    const receipt = typeof one === 'string' ? await receiptOf(one, get) : decoded(() => objectIn(one))
+    const name = typeof one === 'string' ? `receipt ${one}` : `JSON in saved receipt ${at + 1}`
+    if (receipt === undefined) throw new PackFault('impossible', `There is no ${name}.`)
     found.push(receipt)
   }
   return found
+}
+
+async function receiptOf(id: string, get: Get): Promise<JsonObject | undefined> {
+  const receipt = await gatherReceipt(id, async (path) => {
+    const { status, bytes } = await get(path)
+    return status === 200 ? bytes : undefined
+  })
+  if (receipt === undefined || textAt(receipt, 'receipt', 'receiptId') === id) return receipt
+  throw new PackFault('altered', `The node gives another receipt than ${id}.`)
 }
 
 function proofsIn(receipt: JsonObject): JsonObject[] {

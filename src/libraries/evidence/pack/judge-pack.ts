@@ -1,13 +1,15 @@
 // An evidence pack, judged: a report on the whole, and one on each file that a person wants to read. Nothing in it says whom to trust.
 
+import type { Head } from '../../ledger/head.ts'
 import { judgeProof, type ProofVerdict } from '../../ledger/judge-proof.ts'
 import { witnessedText } from '../../ledger/open-head.ts'
 import { bundleReport } from '../bundle.ts'
-import { judgeEvidence, type Reader } from '../judge.ts'
+import { type Judged, judgeEvidence, type Reader } from '../judge.ts'
 import type { NamedKeys } from '../keys.ts'
 import { policyAdvice, sentence, timesOf } from '../ledger-lines.ts'
 import { alteredReport, bareReport, type Line, type Report, type Verdict } from '../report.ts'
 import { answerFacts } from './files.ts'
+import { historiesIn } from './pack-histories.ts'
 import { type HeldFile, type PackContents, readPack } from './read-pack.ts'
 import { PackFault } from './zip.ts'
 
@@ -47,28 +49,36 @@ function faultyReport({ verdict, sentence: why }: PackFault): Report {
 }
 
 function judgeContents(contents: PackContents, reader: Reader): JudgedPack {
-  const { bundles, held, files } = contents
-  const alone = held.filter(({ folder }) => folder === 'answers' || folder === 'receipts')
-  const stated = held.filter(({ folder }) => folder === 'statement')
-  const named = keysStated(stated, reader)
+  const { bundles, held } = contents
+  const ledger = ledgerOf(contents, reader)
+  const named = keysStated(held, { reader, ledger })
   const keys: NamedKeys = new Map([...(reader.keys ?? []), ...named])
-  const judged = judgeEvidence(
-    [...alone, ...stated].map(({ bytes }) => bytes),
-    { ...reader, keys },
-  )
+  const judged = judgedAlone(held, { ...reader, keys })
   const lack = reader.policy === undefined ? 'A policy judges them.' : undefined
   const isNamed = reader.signer !== undefined
-  const ledger = ledgerOf(contents, reader)
   const signed: JudgedPart[] = [
-    ...[...alone, ...stated].map(({ path, folder }, at) => ({ path, report: ofKind(judged[at]?.report, folder) })),
+    ...judged.map(({ path, folder, report }) => ({ path, report: ofKind(report, folder) })),
     ...bundles.map(({ path, found }) => ({ path, report: bundleReport(found, { isNamed, lack, keys }) })),
   ]
   const wrong = ledger.filter(({ report: { verdict } }) => verdict !== 'included' && verdict !== 'not judged')
   const parts = [...signed, ...wrong.slice(0, mostTold).map(({ path, report }) => ({ path, report }))]
-  const whole = { parts, ledger, stranger: isNamed ? undefined : signed.find((one) => isOfStranger(one, named)) }
+  const heads = [...judged, ...ledger].flatMap(({ head }) => head ?? [])
+  const whole: WholePack = {
+    parts,
+    ledger,
+    isWhole: bundles.every(({ found }) => found.kind === 'whole'),
+    stranger: isNamed ? undefined : signed.find((one) => isOfStranger(one, named)),
+    histories: historiesIn(heads, bundles),
+  }
+  return { report: wholeReport(whole, contents, signed), parts }
+}
+
+function wholeReport(whole: WholePack, contents: PackContents, signed: readonly JudgedPart[]): Report {
+  const { ledger, isWhole, histories } = whole
+  const { bundles, files } = contents
   const worst = worstOf(whole)
   const proofs = countText(ledger.length, 'proof')
-  const report: Report = {
+  return {
     ...headOf(worst, whole),
     about: [
       ['files', `${files.length + 1}, of which ${countText(signed.length, 'is', 'are')} told below`],
@@ -79,38 +89,69 @@ function judgeContents(contents: PackContents, reader: Reader): JudgedPack {
     when: whenOf(ledger),
     checked: [
       'The zip has the form of a pack, and each of its bytes follows from its files.',
-      'Its first page is the one that its files make.',
+      ...(isWhole ? ['Its first page is the one that its files make.'] : []),
       ...(ledger.length > 0 && worst === undefined
         ? [`${proofs}: each block is in its bundle, and an entry of the ledger.`]
         : []),
     ],
     open: openTexts(contents, ledger),
+    remarks: histories,
     hashes: files.slice(0, 100).map(({ path, sha256 }): Line => [path, sha256]),
   }
-  return { report, parts }
+}
+
+/** Answers each by itself, receipts by the statement beside them. */
+function judgedAlone(held: readonly HeldFile[], reader: Reader): (Judged & Pick<HeldFile, 'path' | 'folder'>)[] {
+  const of = (...folders: readonly HeldFile['folder'][]): HeldFile[] =>
+    held.filter(({ folder }) => folders.includes(folder))
+  const together = of('receipts', 'statement')
+  const judged = [
+    ...of('answers').flatMap(({ bytes }) => judgeEvidence([bytes], reader)),
+    ...judgeEvidence(
+      together.map(({ bytes }) => bytes),
+      reader,
+    ),
+  ]
+  return [...of('answers'), ...together].map(({ path, folder }, at) => {
+    const found = judged[at] ?? { report: alteredReport('a file', ['It has no report of its own.']) }
+    return { ...found, path, folder }
+  })
 }
 
 type JudgedPart = JudgedPack['parts'][number]
 
-/** What is known of the files of a pack. `stranger`: a file that is good by itself, and signed by a key that nobody has named. */
+/** What is known of the files of a pack. */
 interface WholePack {
   readonly parts: readonly JudgedPart[]
   readonly ledger: readonly JudgedProof[]
+  /** Whether its bundles are. */
+  readonly isWhole: boolean
+  /** A file that is good by itself, and signed by a key that nobody has named. */
   readonly stranger: JudgedPart | undefined
+  /** Sentences on what shows two histories. */
+  readonly histories: readonly string[]
 }
 
-function worstOf({ parts, ledger, stranger }: WholePack): Verdict | undefined {
+function worstOf({ parts, ledger, stranger, histories }: WholePack): Verdict | undefined {
   const found = new Set([...parts, ...ledger].map(({ report }) => report.verdict))
-  return order.find((one) => found.has(one)) ?? (stranger === undefined ? undefined : 'not judged')
+  const isOpen = stranger !== undefined || histories.length > 0
+  return order.find((one) => found.has(one)) ?? (isOpen ? 'not judged' : undefined)
 }
 
-/** The keys that a ledger of the policy names as those of its node. One that leaked is none. */
-function keysStated(stated: readonly HeldFile[], { policy }: Reader): Map<string, string> {
+/**
+ * The keys that a ledger of the policy names as those of its node. One that leaked is none, and the ledger must be that of the proofs: a
+ * node does not speak for another.
+ */
+function keysStated(
+  held: readonly HeldFile[],
+  { reader, ledger: proofs }: { readonly reader: Reader; readonly ledger: readonly JudgedProof[] },
+): Map<string, string> {
   return new Map(
-    stated.flatMap(({ bytes }): Line[] => {
-      const verdict = judgeProof(bytes, policy)
-      if (verdict.verdict !== 'included' || verdict.facts.kind !== 'statement') return []
+    held.flatMap(({ folder, bytes }): Line[] => {
+      const verdict = folder === 'statement' ? judgeProof(bytes, reader.policy) : undefined
+      if (verdict?.verdict !== 'included' || verdict.facts.kind !== 'statement') return []
       const { statement, ledger } = verdict.facts
+      if (proofs.some(({ origin }) => origin !== undefined && origin !== ledger.origin)) return []
       const place = `entry ${ledger.index} of ${ledger.origin} names it as`
       const former = statement.retired.filter(({ why }) => why !== 'leaked')
       return [
@@ -137,18 +178,22 @@ function openTexts({ held, bundles }: PackContents, ledger: readonly JudgedProof
   ]
 }
 
-function headOf(worst: Verdict | undefined, { parts, ledger, stranger }: WholePack): Report {
+function headOf(worst: Verdict | undefined, whole: WholePack): Report {
+  const { parts, ledger, isWhole, stranger, histories } = whole
   if (worst === undefined)
     return bareReport({ what, verdict: 'verified', headline: 'Whole, and everything in it holds' })
   const first = [...ledger, ...parts].find(({ report }) => report.verdict === worst)
+  if (first === undefined && stranger === undefined) {
+    return bareReport({ what, verdict: worst, headline: 'Whole, and it shows two histories', why: histories })
+  }
   const why =
     first !== undefined
       ? [`${first.path}: ${first.report.headline}.`, ...first.report.why]
       : [`${stranger?.path ?? ''} is signed by a key that neither you nor a ledger of your policy has named.`, nameIt]
   if (worst === 'altered') return { ...alteredReport(what, why), headline: 'Do not trust this pack' }
-  const headline =
-    worst === 'not judged' ? 'Whole, but not judged: whom to trust is yours to say' : `Whole, but ${worst}`
-  return bareReport({ what, verdict: worst, headline, why })
+  const notJudged = 'Whole, but not judged: whom to trust is yours to say'
+  const headline = worst === 'not judged' ? notJudged : `Whole, but ${worst}`
+  return bareReport({ what, verdict: worst, headline: isWhole ? headline : 'Cannot be judged here', why })
 }
 
 const nameIt = 'Anyone can make a key. Name the one that must have signed: --signer did:key:….'
@@ -163,7 +208,8 @@ const ownWords: Readonly<Partial<Record<HeldFile['folder'], string>>> = {
 /** A file that is none of its folder is not what a pack holds. */
 function ofKind(report: Report | undefined, folder: HeldFile['folder']): Report {
   const isTold = report?.verdict === 'altered' || report?.verdict === 'impossible'
-  const isOf = report !== undefined && (isTold || report.what.startsWith(ownWords[folder] ?? ''))
+  const isBroken = folder === 'receipts' && report?.what.startsWith('a receipt with') === true
+  const isOf = report !== undefined && (isTold || isBroken || report.what.startsWith(ownWords[folder] ?? ''))
   return isOf ? report : alteredReport('a file', [`It is not what ${folder} is for.`])
 }
 
@@ -173,6 +219,10 @@ interface JudgedProof {
   readonly verdict: ProofVerdict
   readonly sequence: number
   readonly isStamped: boolean
+  /** Of its ledger, where it can be read. */
+  readonly origin: string | undefined
+  /** That its ledger has signed. */
+  readonly head: Head | undefined
 }
 
 function ledgerOf({ held, bundles }: PackContents, { policy, node }: Reader): JudgedProof[] {
@@ -180,13 +230,18 @@ function ledgerOf({ held, bundles }: PackContents, { policy, node }: Reader): Ju
     if (folder !== 'ledger' || sequence === undefined) return []
     const verdict = judgeProof(bytes, policy)
     const facts = 'facts' in verdict ? verdict.facts : 'said' in verdict ? verdict.said : undefined
-    const block = bundles[number - 1]?.blocks.get(sequence)
+    const bundle = bundles[number - 1]
+    const block = bundle?.blocks.get(sequence)
     const isOf =
-      facts === undefined || (facts.kind === 'block' && block?.id === facts.dataset && block.hash === facts.block)
+      facts === undefined ||
+      bundle?.found.kind !== 'whole' ||
+      (facts.kind === 'block' && block?.id === facts.dataset && block.hash === facts.block)
     const report = isOf
       ? proofReport(verdict, { node })
       : alteredReport(proofWhat, ['It is not of the block that its bundle has there.'])
-    return [{ path, report, verdict, sequence, isStamped: 'stamp' in verdict && verdict.stamp !== undefined }]
+    const isStamped = 'stamp' in verdict && verdict.stamp !== undefined
+    const head = 'facts' in verdict ? verdict.facts.ledger : undefined
+    return [{ path, report, verdict, sequence, isStamped, origin: facts?.ledger.origin, head }]
   })
 }
 

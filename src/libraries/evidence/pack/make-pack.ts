@@ -37,6 +37,11 @@ export class PackMaker {
     this.#files.push({ ...sumsOf(bytes), name, read, bytes })
   }
 
+  /** Of a file that was added. */
+  bytesOf(name: string): Uint8Array | undefined {
+    return this.#files.find((file) => file.name === name)?.bytes
+  }
+
   /** Adds the bundle of a proof, which `make` writes. */
   async addBundle(
     name: string,

@@ -10,7 +10,7 @@ import { PackFault } from './zip.ts'
 interface ListedBlock {
   readonly hash: string
   readonly sequence: number
-  readonly time: string
+  readonly timeMs: number
 }
 
 /** A dataset up to a block. */
@@ -22,6 +22,12 @@ export interface ShownChain {
 }
 
 const pageBlocks = 1000
+/** A pack holds no more files. */
+const mostProofs = 60_000
+const tooMany = new PackFault(
+  'impossible',
+  `A pack holds at most ${mostProofs} proofs of blocks: ask for fewer with --from.`,
+)
 const pathOf = (name: string): string => `/${name.split('/').map(encodeURIComponent).join('/')}`
 
 /** Throws PackFault where there is no such dataset, or the ledger holds none of its last 1,000 blocks yet. */
@@ -49,22 +55,32 @@ export async function proofsOfBlocks(
   { from, to }: { readonly from?: string | undefined; readonly to?: string | undefined },
   { get, onProof }: { readonly get: Get; readonly onProof: (sequence: number) => void },
 ): Promise<ProvenBlock[]> {
+  const [first, last] = [boundOf('--from', from), boundOf('--to', to)]
   const blocks = [newest]
   const wantsMore = from !== undefined || to !== undefined
   for (let before: string | undefined = newest.hash; wantsMore && before !== undefined;) {
     const page: JsonValue = await jsonAt(get, `${pathOf(name)}/blocks?limit=${pageBlocks}&before=${before}`)
     const listed = blocksIn(page)
-    blocks.push(...listed)
-    before = listed.every((one) => isAfter(one, from)) ? textAt(page, 'next') : undefined
+    for (const one of listed) {
+      const { sequence } = blocks.at(-1) ?? newest
+      if (one.sequence !== sequence - 1) throw new PackFault('altered', `The node lists no chain of blocks of ${name}.`)
+      blocks.push(one)
+    }
+    if (blocks.length > mostProofs) throw tooMany
+    before = listed.length > 0 && listed.every((one) => isAfter(one, first)) ? textAt(page, 'next') : undefined
   }
+  const wanted = blocks.filter((one) => isAfter(one, first) && isBefore(one, last)).toReversed()
+  if (wanted.length === 0) throw new PackFault('impossible', `${name} has no block between --from and --to.`)
   const proofs: ProvenBlock[] = []
-  for (const block of blocks.filter((one) => isAfter(one, from) && isBefore(one, to)).toReversed()) {
+  for (const block of wanted) {
     onProof(block.sequence)
     const proof = await proofOf(name, block, get)
     if (proof === 'not yet')
       throw new PackFault('impossible', `The ledger does not hold block ${block.sequence} of ${name} yet.`)
     if (proof !== 'none') proofs.push({ sequence: block.sequence, json: proof })
   }
+  if (wantsMore && proofs.length === 0)
+    throw new PackFault('impossible', `No ledger of the node has blocks of ${name}.`)
   return proofs
 }
 
@@ -81,21 +97,38 @@ async function proofOf(
   throw new PackFault('impossible', `The node gives no proof of block ${sequence} of ${name} (${status}).`)
 }
 
-function isAfter({ sequence, time }: ListedBlock, from: string | undefined): boolean {
-  return from === undefined || (isNumber(from) ? sequence >= Number(from) : time >= from)
+/** The number of a block, or the first and the last millisecond of a time. */
+type Bound = { readonly number: number } | { readonly firstMs: number; readonly lastMs: number } | undefined
+
+const dayMs = 86_400_000
+
+/** Throws PackFault for what is neither a number nor a time. A day is all of it. */
+function boundOf(flag: string, text: string | undefined): Bound {
+  if (text === undefined) return undefined
+  if (/^\d{1,9}$/.test(text)) return { number: Number(text) }
+  const isDay = /^\d{4}-\d\d-\d\d$/.test(text)
+  const firstMs = isDay || /^\d{4}-\d\d-\d\dT\d\d:\d\d.*(?:Z|[+-]\d\d:\d\d)$/.test(text) ? Date.parse(text) : Number.NaN
+  if (!Number.isNaN(firstMs)) return { firstMs, lastMs: isDay ? firstMs + dayMs - 1 : firstMs }
+  const forms = '12, 2026-03-01 or 2026-03-01T12:00:00Z'
+  throw new PackFault(
+    'impossible',
+    `${flag} is '${text.slice(0, 60)}', which is neither the number of a block nor a time: ${forms}.`,
+  )
 }
 
-/** A time that is a day covers all of it. */
-function isBefore({ sequence, time }: ListedBlock, to: string | undefined): boolean {
-  return to === undefined || (isNumber(to) ? sequence <= Number(to) : time.slice(0, to.length) <= to)
+function isAfter({ sequence, timeMs }: ListedBlock, bound: Bound): boolean {
+  return bound === undefined || ('number' in bound ? sequence >= bound.number : timeMs >= bound.firstMs)
 }
 
-const isNumber = (bound: string): boolean => /^\d{1,9}$/.test(bound)
+function isBefore({ sequence, timeMs }: ListedBlock, bound: Bound): boolean {
+  return bound === undefined || ('number' in bound ? sequence <= bound.number : timeMs <= bound.lastMs)
+}
 
 function blocksIn(page: JsonValue): ListedBlock[] {
   return itemsAt(page, 'blocks').flatMap((value) => {
-    const [hash, sequence, time] = [textAt(value, 'hash'), numberAt(value, 'sequence'), textAt(value, 'systemTime')]
-    return hash === undefined || sequence === undefined || time === undefined ? [] : [{ hash, sequence, time }]
+    const [hash, sequence] = [textAt(value, 'hash'), numberAt(value, 'sequence')]
+    const timeMs = Date.parse(textAt(value, 'systemTime') ?? '')
+    return hash === undefined || sequence === undefined || Number.isNaN(timeMs) ? [] : [{ hash, sequence, timeMs }]
   })
 }
 
