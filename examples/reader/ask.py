@@ -795,6 +795,7 @@ IS_GOOD = "The signature is good, by the strictest rule."
 HEAD_IS_GOOD = "The head is signed by the ledger, with the key that the policy has for it."
 WHOSE = "Whose key it is: anyone can make one. Compare it with one that the signer has told you by another way."
 NOT_NAMED = "not identified: no key was named to compare it with"
+HIDDEN = "Its content is not shown here, because nobody vouches for it."
 NOT_JUDGED, NO_QUORUM = "Not judged: whom to trust is yours to say", "Witness quorum not met"
 
 
@@ -841,8 +842,7 @@ def sentence(text):
 
 def altered(what, *why, headline="Do not trust this file"):
     """Of what is not as it was signed nothing is shown."""
-    hidden = "Its content is not shown here, because nobody vouches for it."
-    return Report(what, "altered", headline, [*why, hidden])
+    return Report(what, "altered", headline, [*(one for one in why if one != HIDDEN), HIDDEN])
 
 
 def host_of(origin):
@@ -1395,21 +1395,27 @@ def reports(files, policy=None, signer=None, now=None, keys=None):
     return with_histories([judge(data, one, beside, trust) for data, one in zip(files, known)])
 
 
-def with_histories(found):
-    """Remarks on each whose head, signed by a ledger of the policy, has another root than one of its size. No file shows that by itself."""
+def contradicted(found):
+    """Each whose head, signed by a ledger of the policy, has another root than one of its size. No file shows that by itself."""
     told = [(one, *map(one.parts["head"].get, ("origin", "size", "root"))) for one in found if one.parts.get("head")]
     roots = collections.Counter((origin, size) for origin, size, _ in {(*head,) for _, *head in told})
-    for one, origin, size, _ in told:
-        if roots[origin, size] > 1:
-            remark = f"Another of these files has another root of the same {size} entries of {origin}, and the ledger has signed both."
-            one.parts["remarks"].append(f"{remark} It has shown two histories: keep both files.")
+    return [one for one, origin, size, _ in told if roots[origin, size] > 1]
+
+
+def with_histories(found):
+    """Remarks on those that contradict one another, once."""
+    for one in contradicted(found):
+        size, origin = (one.parts["head"][name] for name in ("size", "origin"))
+        remark = f"Another of these files has another root of the same {size} entries of {origin}, and the ledger has signed both."
+        remark += " It has shown two histories: keep both files."
+        one.parts["remarks"] += [remark] * (remark not in one.parts["remarks"])
     return found
 
 
 # Evidence packs (docs/spec/evidence-pack.md): a zip in which each byte follows from the files, and its first page from the others.
 
 FIRST, PACK, OF_BLOCK = "READ-ME-FIRST.html", "an evidence pack", "a proof that a ledger has a block"
-WORDS = "bc42b9cc9c74e30831514c6128cfedceb83e541cf5a1d08bb507ce6a37e50100"  # SHA-256 of what the page says of every pack.
+WORDS = "2d7a85cfebd6384c56f2e446785fda1d9150334c77b47fb1ac65b89a079ca92d"  # SHA-256 of what the page says of every pack.
 SHOWS = {  # Of what a pack holds: what it is, what it shows and what not.
     "answers": "a signed answer@It shows that the holder of the key signed these rows as the answer to this question over these blocks. "
     "It does not show that the rows follow from the blocks.",
@@ -1425,7 +1431,8 @@ SHOWS = {  # Of what a pack holds: what it is, what it shows and what not.
 PACK_HEAD = rb"(?s)PK\x03\x04.{26}READ-ME-FIRST\.html"
 IN_PACK = r"(answers|receipts)/(\d{3})\.json|(bundles)/(\d{3})\.tar|(ledger)/(\d{3})/\d{9}\.json|(keys)/(?:did\.json|policy\.txt)"
 IN_PACK += r"|(statement)\.json"
-OWN = {"answers": "a saved answer", "receipts": "a signed receipt", "statement": "a proof that a ledger has a statement"}
+OWN = {"answers": "a saved answer", "receipts": ("a signed receipt", "a receipt with")}
+OWN["statement"] = "a proof that a ledger has a statement"
 WORST_FIRST = ["altered", "promise broken", "no evidence", "impossible", "witness quorum not met", "not judged"]
 OTHERS_READ = "python -m proofstream FILE, or npx proofstream-verify FILE."
 
@@ -1578,18 +1585,18 @@ def in_pack(report, name, bundles):
         return report if is_told or report.what.startswith(OWN[folder]) else altered("a file", f"It is not what {folder} is for.")
     if report.verdict == "altered":
         return altered(OF_BLOCK, *report.why[1:-1])
-    about, of = report.parts.get("about", [])[:2], bundles[f"bundles/{name[7:10]}.tar"][2]
+    about, (_, facts, of) = report.parts.get("about", [])[:2], bundles[f"bundles/{name[7:10]}.tar"]
     is_of = report.what == OF_BLOCK and about == [("dataset", *of), ("block", f"{int(name[11:20])} of its chain")]
-    if not is_of and report.verdict != "impossible":
+    if facts is not None and not is_of and report.verdict != "impossible":
         return altered(OF_BLOCK, "It is not of the block that its bundle has there.")
     return Report(OF_BLOCK, report.verdict, "Included" if report.verdict == "included" else "Not as the policy asks", report.why)
 
 
-def keys_stated(files, policy):
-    """Of the keys that a ledger of the policy names as those of its node, what it says. One that leaked is none."""
-    keys = {}
+def keys_stated(files, entries, policy):
+    """Of keys that the ledger of all these entries, one of the policy, names as its own, what it says. One that leaked is none."""
+    keys, ledgers = {}, {one.parts["signed"][-1][1] for one in entries if "signed" in one.parts}
     for one in beside_of(files, policy)[0]:
-        if one["head"]["quorum"] != "not met":
+        if one["head"]["quorum"] != "not met" and ledgers <= {f"{one['head']['origin']}, a key of the policy"}:
             place, (node, *former) = f"entry {one['index']} of {one['head']['origin']} names it as", keys_of(one)
             keys = {key["node"]: f"{place} a former key of its node, until {key['at']}" for key in former if key["why"] != "leaked"}
             keys[node["node"]] = f"{place} the node"
@@ -1606,10 +1613,14 @@ def pack_reports(path, trust):
         bad = altered(PACK, str(why), who, headline="Do not trust this pack")
         return [(path, bad if isinstance(why, Forged) else Report(PACK, "impossible", "Cannot be judged here", [str(why)]))]
     ledger, alone = ([one for one in held if re.match(folder, one)] for folder in ("ledger/", "answers|receipts|statement"))
-    keys = keys_stated([held[name] for name in alone if name.startswith("statement")], trust["policy"])
-    entries = [judge(held[name], ("proof", None), ([], []), {**trust, "keys": keys}) for name in ledger]
+    entries = [judge(held[name], ("proof", None), ([], []), {**trust, "keys": {}}) for name in ledger]
+    keys = keys_stated([held[name] for name in alone if name.startswith("statement")], entries, trust["policy"])
     proven = [(name, in_pack(one, name, bundles)) for name, one in zip(ledger, entries)]
-    judged = reports([held[name] for name in alone], **trust, keys=keys)
+    answers = [name for name in alone if name.startswith("answers")]
+    others = reports([held[name] for name in alone[len(answers) :]], **trust, keys=keys)
+    judged = [*(reports([held[name]], **trust, keys=keys)[0] for name in answers), *others]
+    heads = "A ledger has shown two histories: heads of one size in this pack have different roots."
+    remarks = [heads] * bool(contradicted(with_histories(others + entries)))
     parts = [(name, in_pack(one, name, bundles)) for name, one in zip(alone, judged)]
     parts += [(name, one) for name, (one, _, _) in bundles.items()]
     for _, one in parts:
@@ -1627,7 +1638,10 @@ def pack_reports(path, trust):
         why.append("Anyone can make a key. Name the one that must have signed: --signer did:key:….")
     ends = {"verified": "and all that this program reads in it holds" if bundles else "and everything in it holds"}
     ends["not judged"] = "but not judged: whom to trust is yours to say"
-    report = Report(PACK, worst, f"Whole, {ends.get(worst, f'but {worst}')}", why)
+    if worst == "verified" and remarks:
+        worst, why, ends = "not judged", remarks, {"not judged": "and it shows two histories"}
+    whole = None not in [facts for _, facts, _ in bundles.values()]
+    report = Report(PACK, worst, f"Whole, {ends.get(worst, f'but {worst}')}" if whole else "Cannot be judged here", why)
     if worst == "altered":
         report = altered(PACK, *why, headline="Do not trust this pack")
     proofs, numbers = f"{len(ledger)} proof{'' if len(ledger) == 1 else 's'}", [int(name[11:20]) for name in ledger]
@@ -1638,7 +1652,7 @@ def pack_reports(path, trust):
     about += [("dataset", f"{text}, {name}") for name in bundles for term, text in bundles[name][1] or [] if term == "dataset"]
     about += [("ledger", f"{proofs} of blocks, {min(numbers)} to {max(numbers)} of their chains")] if ledger else []
     checked = ["The zip has the form of a pack, and each of its bytes follows from its files."]
-    checked.append("Its first page is the one that its files make.")
+    checked += ["Its first page is the one that its files make."] * whole
     if ledger and worst == "verified":
         checked.append(f"{proofs}: each has the dataset of its bundle and the number of its name, and is an entry of the ledger.")
     left = ["The files in keys/: they are the word of the sender, and nothing was judged by them."] * ("keys" in "".join(held))
@@ -1647,7 +1661,7 @@ def pack_reports(path, trust):
         left.append("Whether the rows follow from the blocks: unpack the zip, and proofstream verify --bundle bundles/*.tar.")
         left.append(f"The blocks and rows of bundles, and whether the proofs are of these blocks: {OTHERS_READ}")
     report.parts = {"about": about, "signed": [*dict.fromkeys(signed + origins)], "when": seen, "checked": checked, "left": left}
-    report.parts["hashes"] = [(name, digest) for name, _, digest, _ in files[:100]]
+    report.parts.update(remarks=remarks, hashes=[(name, digest) for name, _, digest, _ in files[:100]])
     bad = [one for one in proven if one[1].verdict not in ("included", "not judged")]
     return [(path, report), *((f"{path}/{name}", one) for name, one in parts + bad[:20])]
 

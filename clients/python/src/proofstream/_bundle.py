@@ -61,8 +61,8 @@ class _Found:
 
 @dataclass(frozen=True)
 class OpenedBundle:
-    """What is said of a bundle, and its saved answer where nothing contradicts that. `blocks`, of a single dataset: its id and their
-    hashes by sequence, as far as it was read."""
+    """What is said of a bundle, and its saved answer where it is whole. `blocks`, of a whole one of a single dataset: its id and their
+    hashes by sequence."""
 
     report: Report
     proof: Optional[bytes] = None
@@ -86,7 +86,7 @@ def open_bundle(file: Source, trust: Trust, lack: str) -> OpenedBundle:
         report = failed_report(error)
     except _Fault as fault:
         report = _faulty_report(*fault.args)
-    is_single = len({did for did, _ in found.blocks}) == 1
+    is_single = proven is not None and len({did for did, _ in found.blocks}) == 1
     return OpenedBundle(report, proven, {at: (did, name) for (did, at), name in found.blocks.items()} if is_single else {})
 
 

@@ -71,7 +71,7 @@ def report(
 def _archive_reports(one: _Given, opened: BinaryIO, trust: Trust) -> List[Report]:
     if one.is_bundle:
         return [open_bundle(opened, trust, "Name the policy to judge them by: --policy FILE.").report]
-    return pack_reports(opened, trust, lambda files, by: _judge_all([_Given(data, is_packed=True) for data in files], by))
+    return pack_reports(opened, trust, lambda files, by: _told([_Given(data, is_packed=True) for data in files], by, []))
 
 
 def _name_in(name: Optional[str], path: Optional[str]) -> Optional[str]:
@@ -80,12 +80,17 @@ def _name_in(name: Optional[str], path: Optional[str]) -> Optional[str]:
 
 def _judge_all(given: List[_Given], trust: Trust) -> List[Optional[Report]]:
     """Of small files; None of rows that belong to an answer."""
+    apart: List[_Given] = []
+    judged = with_histories(_told(given, trust, apart))
+    return [None if one in apart else found for one, found in zip(given, judged)]
+
+
+def _told(given: List[_Given], trust: Trust, apart: List[_Given]) -> List[Told]:
+    """Of small files that lie beside one another. `apart` takes the rows that belong to an answer."""
     proofs = [one.data if one.known[1] is None else one.known[1] for one in given if one.known[0] == "proof"]
     # They are for others: a file alone is opened once.
     beside = beside_of(proofs if len(given) > 1 else [], trust.policy)
-    apart: List[_Given] = []
-    judged = with_histories([_judge(one, given, beside, trust, apart) for one in given])
-    return [None if one in apart else found for one, found in zip(given, judged)]
+    return [_judge(one, given, beside, trust, apart) for one in given]
 
 
 def _opened(file: File) -> BinaryIO:

@@ -9,17 +9,18 @@ import re
 import struct
 import zlib
 from dataclasses import dataclass, field, replace
-from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Sequence, Tuple
 
 from ._bundle import OpenedBundle, Source, open_bundle
 from ._inclusion import Newer, open_proof
 from ._ledger_report import NOT_IDENTIFIED, WHOSE_KEY, policy_advice, sentence, witness_lines
 from ._pack_page import PAGE, Order, PackedFile, PackFault, facts_of, pack_page
 from ._receipt import Trust, beside_of
-from ._report import Line, Report, altered, times
+from ._report import NOT_SHOWN, Line, Report, altered, times
+from ._two_histories import Told, contradicted, two_chains, with_histories
 
-#: Of files that lie beside one another: a report of each, in their order; None of one that belongs to another.
-Judge = Callable[[List[bytes], Trust], List[Optional[Report]]]
+#: Of files that lie beside one another: a report of each, in their order, and its head.
+Judge = Callable[[List[bytes], Trust], List[Told]]
 
 _WHAT, _PROOF, _NOT_ASKED = "an evidence pack", "a proof that a ledger has a block", "Not as the policy asks"
 _LOCAL, _CENTRAL, _END = b"PK\3\4", b"PK\1\2", b"PK\5\6"
@@ -28,7 +29,11 @@ _MOST_FILES, _MOST_BYTES, _MOST_HELD = 65_000, 2**32 - 2, 512 * 1024 * 1024
 #: Of proofs that are not good, and of witnesses.
 _MOST_TOLD = 20
 #: What a report says of a file that is of its folder.
-_OWN = {"answers": "a saved answer", "receipts": "a signed receipt", "statement": "a proof that a ledger has a statement"}
+_OWN = {
+    "answers": ("a saved answer",),
+    "receipts": ("a signed receipt", "a receipt with"),
+    "statement": ("a proof that a ledger has a statement",),
+}
 _NAME_IT = "Anyone can make a key. Name the one that must have signed: --signer did:key:…."
 _WORST_FIRST = ("altered", "promise broken", "no evidence", "impossible", "witness quorum not met", "not judged")
 
@@ -145,6 +150,10 @@ class _Contents:
     held: List[_Held] = field(default_factory=list)
     bundles: List[OpenedBundle] = field(default_factory=list)
 
+    @property
+    def is_whole(self) -> bool:
+        return all(one.proof is not None for one in self.bundles)
+
 
 def _read(file: Source, trust: Trust) -> _Contents:
     """Raises PackFault where it is not as it was made."""
@@ -174,7 +183,7 @@ def _read(file: Source, trust: Trust) -> _Contents:
         found.files.append(PackedFile(path, member.size, member.sha256(), facts))
     order.end()
     # The page of what is faulty is not looked at: the fault is told.
-    if all(one.proof is not None for one in found.bundles) and page != pack_page(found.files):
+    if found.is_whole and page != pack_page(found.files):
         raise PackFault(f"{PAGE} is not the page that its files make.")
     return found
 
@@ -202,13 +211,17 @@ class _Proof:
     lack: str = ""
     has_stamp: bool = False
 
+    def told(self) -> Told:
+        return self.report, self.facts["ledger"] if self.facts and not self.lack else None
+
 
 def _judge_proof(held: _Held, bundle: OpenedBundle, trust: Trust) -> _Proof:
     report = Report(_PROOF, "included", "Included", file=held.path)
     try:
         proven = open_proof(held.data, trust.policy)
         facts, (verdict, reason, _) = proven.facts, proven.verdict()
-        if facts["kind"] != "block" or (facts["dataset"], facts["block"]) != bundle.blocks.get(held.sequence):
+        is_of = facts["kind"] == "block" and (facts["dataset"], facts["block"]) == bundle.blocks.get(held.sequence)
+        if bundle.proof is not None and not is_of:
             report = altered(_PROOF, ["It is not of the block that its bundle has there."])
         elif verdict != "included":
             why = policy_advice(reason, proven.head.origin) if proven.lack else [sentence(reason)]
@@ -220,19 +233,19 @@ def _judge_proof(held: _Held, bundle: OpenedBundle, trust: Trust) -> _Proof:
     return _Proof(replace(report, file=held.path), held.sequence, facts, proven.lack, proven.has_stamp)
 
 
-def _of_kind(report: Optional[Report], folder: str) -> Report:
+def _of_kind(report: Report, folder: str) -> Report:
     """A file that is none of its folder is not what a pack holds."""
-    if report is not None:
-        if report.what.startswith(_OWN[folder]) or report.verdict in ("altered", "impossible"):
-            return report
+    if report.what.startswith(_OWN[folder]) or report.verdict in ("altered", "impossible"):
+        return report
     return altered("a file", [f"It is not what {folder} is for."])
 
 
-def _keys_stated(stated: List[_Held], trust: Trust) -> Dict[str, str]:
-    """The keys that a ledger of the policy names as those of its node. One that leaked is none."""
+def _keys_stated(stated: List[_Held], ledger: List[_Proof], trust: Trust) -> Dict[str, str]:
+    """The keys that the ledger of all these proofs, one of the policy, names as those of its node. One that leaked is none."""
     keys: Dict[str, str] = {}
+    origins = {one.facts["ledger"]["origin"] for one in ledger if one.facts}
     for one in beside_of([held.data for held in stated], trust.policy).statements:
-        if one.verdict()[0] == "included":
+        if one.verdict()[0] == "included" and origins <= {one.head.origin}:
             place = f"entry {one.index} of {one.head.origin} names it as"
             former = [key for key in one.facts["retired"] if key["why"] != "leaked"]
             keys.update({key["node"]: f"{place} a former key of its node, until {key['at']}" for key in former})
@@ -250,16 +263,37 @@ def _with_key(report: Report, keys: Dict[str, str]) -> Report:
 
 
 def _judged(found: _Contents, trust: Trust, judge: Judge) -> List[Report]:
-    keys = _keys_stated([one for one in found.held if one.folder == "statement"], trust)
-    alone = [one for one in found.held if one.folder in _OWN]
-    judged = zip(alone, judge([one.data for one in alone], replace(trust, keys=keys)))
-    parts = [replace(_of_kind(report, one.folder), file=one.path) for one, report in judged]
+    ledger = [_judge_proof(one, found.bundles[one.number - 1], trust) for one in found.held if one.folder == "ledger"]
+    keys = _keys_stated([one for one in found.held if one.folder == "statement"], ledger, trust)
+    by = replace(trust, keys=keys)
+    answers = [one for one in found.held if one.folder == "answers"]
+    others = [one for one in found.held if one.folder in ("receipts", "statement")]
+    beside = [*judge([one.data for one in others], by), *(one.told() for one in ledger)]
+    judged = [*(judge([one.data], by)[0][0] for one in answers), *with_histories(beside)]
+    parts = [replace(_of_kind(report, one.folder), file=one.path) for one, report in zip([*answers, *others], judged)]
     bundles = [one for one in found.files if one.path.startswith("bundles/")]
     parts += [replace(one.report, file=file.path) for file, one in zip(bundles, found.bundles)]
     parts = [_with_key(one, keys) for one in parts]
-    ledger = [_judge_proof(one, found.bundles[one.number - 1], trust) for one in found.held if one.folder == "ledger"]
     strangers = [] if trust.signer else [one for one in parts if _is_of_stranger(one, keys)]
-    report = _head_of([*(one.report for one in ledger), *parts], strangers)
+    histories = _histories(beside, found.bundles)
+    report = _head_of([*(one.report for one in ledger), *parts], strangers, histories, found.is_whole)
+    report = _with_facts(report, found, ledger, parts)
+    bad = [one.report for one in ledger if one.report.verdict not in ("included", "not judged")]
+    return [report, *parts, *bad[:_MOST_TOLD]]
+
+
+def _histories(told: Sequence[Told], bundles: Sequence[OpenedBundle]) -> List[str]:
+    """That a ledger or a node has shown two histories."""
+    heads = "A ledger has shown two histories: heads of one size in this pack have different roots."
+    chains = two_chains([one.blocks for one in bundles])
+    paths = [] if chains is None else [f"bundles/{place + 1:03}.tar" for place in chains[:2]]
+    of = [f"{' and '.join(paths)} have different blocks {chains[2]} of one dataset: there are two histories of it."] if chains else []
+    return [*([heads] if contradicted(told) else []), *of]
+
+
+def _with_facts(report: Report, found: _Contents, ledger: List[_Proof], parts: List[Report]) -> Report:
+    bundles = [one for one in found.files if one.path.startswith("bundles/")]
+    page = "Its first page is the one that its files make."
     proofs, told = f"{len(ledger)} proof{'' if len(ledger) == 1 else 's'}", len(parts)
     datasets = [("dataset", f"{text}, {one.path}") for one in bundles for name, text in one.facts if name == "dataset"]
     chains = [one.sequence for one in ledger] or [0]
@@ -270,7 +304,7 @@ def _judged(found: _Contents, trust: Trust, judge: Judge) -> List[Report]:
     in_keys = "The files in keys/: they are the word of the sender, and nothing was judged by them."
     stamps = "Time stamps: unpack the zip, and proofstream verify ledger/*/*.json --tsa-ca CA.pem."
     rows = "Whether the rows follow from the blocks: unpack the zip, and proofstream verify --bundle bundles/*.tar."
-    report = replace(
+    return replace(
         report,
         about=[
             ("files", f"{len(found.files) + 1}, of which {told} {'is' if told == 1 else 'are'} told below"),
@@ -281,7 +315,7 @@ def _judged(found: _Contents, trust: Trust, judge: Judge) -> List[Report]:
         when=times(_each_once(seen)[:_MOST_TOLD], not any(one.lack for one in ledger)),
         checked=[
             "The zip has the form of a pack, and each of its bytes follows from its files.",
-            "Its first page is the one that its files make.",
+            *([page] if found.is_whole else []),
             *([f"{proofs}: each block is in its bundle, and an entry of the ledger."] if ledger and report.code == 0 else []),
         ],
         open=[
@@ -291,8 +325,6 @@ def _judged(found: _Contents, trust: Trust, judge: Judge) -> List[Report]:
         ],
         hashes=[(one.path, one.sha256) for one in found.files[:100]],
     )
-    bad = [one.report for one in ledger if one.report.verdict not in ("included", "not judged")]
-    return [report, *parts, *bad[:_MOST_TOLD]]
 
 
 def _is_of_stranger(report: Report, keys: Dict[str, str]) -> bool:
@@ -300,20 +332,22 @@ def _is_of_stranger(report: Report, keys: Dict[str, str]) -> bool:
     return any(name == "key" and key not in keys for name, key in report.signed)
 
 
-def _head_of(each: Sequence[Report], strangers: Sequence[Report]) -> Report:
+def _head_of(each: Sequence[Report], strangers: Sequence[Report], histories: List[str], is_whole: bool) -> Report:
     """The worst verdict, of the first that has it. `strangers` are good by themselves, and signed by a key that nobody has named."""
     bad = [one for verdict in _WORST_FIRST for one in each if one.verdict == verdict]
-    if not bad and not strangers:
-        return Report(_WHAT, "verified", "Whole, and everything in it holds")
+    ends = {"verified": "and everything in it holds", "not judged": "but not judged: whom to trust is yours to say"}
+    worst, why = "verified", histories
     if bad:
         worst, why = bad[0].verdict, [f"{bad[0].file}: {bad[0].headline}.", *bad[0].why]
-    else:
-        why = [f"{strangers[0].file} is signed by a key that neither you nor a ledger of your policy has named.", _NAME_IT]
-        worst = "not judged"
+    elif strangers:
+        stranger = f"{strangers[0].file} is signed by a key that neither you nor a ledger of your policy has named."
+        worst, why = "not judged", [stranger, _NAME_IT]
+    elif histories:
+        worst, ends = "not judged", {"not judged": "and it shows two histories"}
     if worst == "altered":
-        return altered(_WHAT, why, "Do not trust this pack")
-    headline = "not judged: whom to trust is yours to say" if worst == "not judged" else worst
-    return Report(_WHAT, worst, f"Whole, but {headline}", why)
+        return replace(altered(_WHAT, [one for one in why if one != NOT_SHOWN], "Do not trust this pack"), remarks=histories)
+    headline = f"Whole, {ends.get(worst, f'but {worst}')}" if is_whole else "Cannot be judged here"
+    return Report(_WHAT, worst, headline, why, remarks=histories)
 
 
 def _each_once(lines: Sequence[Line]) -> List[Line]:

@@ -35,8 +35,9 @@ _TOP = """<!doctype html>
 @page { size: A4; margin: 18mm }
 body { max-width: 44rem; margin: 2rem auto; padding: 0 1rem; font: 11pt/1.45 system-ui, sans-serif; color: #111; background: #fff }
 h1, h2, h3 { line-height: 1.2 } h2 { margin-top: 2rem } h3 { margin-bottom: 0.3rem; break-after: avoid }
-section { break-inside: avoid } dl { display: grid; grid-template-columns: max-content 1fr; gap: 0.1rem 1rem; margin: 0.3rem 0 }
-dt { color: #555 } dd { margin: 0; overflow-wrap: anywhere; white-space: pre-wrap }
+section { break-inside: avoid } dl { display: grid; grid-template-columns: max-content minmax(0, 1fr); \
+gap: 0.1rem 1rem; margin: 0.3rem 0 }
+dt { color: #555 } dd { margin: 0; overflow-wrap: anywhere }
 code { font-family: ui-monospace, monospace; overflow-wrap: anywhere } \
 table { border-collapse: collapse; width: 100%; font-size: 9pt }
 th, td { text-align: left; vertical-align: top; padding: 0.15rem 0.6rem 0.15rem 0; border-bottom: 1px solid #ccc; \

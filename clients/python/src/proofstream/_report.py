@@ -28,6 +28,7 @@ _NO_TIME = "No time is shown: no witness has signed, and there is no time stamp.
 _UNKNOWN_TIME = "No time is known: it is not said whose signatures count."
 _CELL_CHARS = 40
 _TABLE_CHARS = 100
+NOT_SHOWN = "Its content is not shown here, because nobody vouches for it."
 
 #: A name and a text.
 Line = Tuple[str, str]
@@ -90,7 +91,7 @@ class Report:
 
 def altered(what: str, why: Sequence[str], headline: str = "Do not trust this file") -> Report:
     """Of what is not as it was signed nothing is shown: nobody vouches for it."""
-    return Report(what, "altered", headline, [*why, "Its content is not shown here, because nobody vouches for it."])
+    return Report(what, "altered", headline, [*why, NOT_SHOWN])
 
 
 def worst_code(codes: Iterable[int]) -> int:
