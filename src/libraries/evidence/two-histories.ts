@@ -18,11 +18,14 @@ interface Told {
   readonly head?: Head
 }
 
-/** The same, with a remark on each file whose head contradicts that of another. */
-export function withHistories<T extends Told>(all: readonly T[]): T[] {
+/** The same, with a remark on each file whose head contradicts that of another, or of one beside them. */
+export function withHistories<T extends Told>(
+  all: readonly T[],
+  beside: readonly { readonly head: Head | undefined }[] = [],
+): T[] {
   const roots = new Map<string, Set<string>>()
   const keyOf = ({ origin, size }: Head): string => `${size} ${origin}`
-  for (const { head } of all) {
+  for (const { head } of [...all, ...beside]) {
     if (head === undefined) continue
     const known = roots.get(keyOf(head)) ?? new Set()
     roots.set(keyOf(head), known.add(base64Text(head.root)))
@@ -31,6 +34,6 @@ export function withHistories<T extends Told>(all: readonly T[]): T[] {
     const { report, head } = one
     if (report === undefined || head === undefined || (roots.get(keyOf(head))?.size ?? 0) < 2) return one
     const remark = `Another of these files has another root of the same ${head.size} entries of ${head.origin}, and the ledger has signed both. It has shown two histories: keep both files.`
-    return { ...one, report: { ...report, remarks: [...report.remarks, remark] } }
+    return { ...one, report: { ...report, remarks: [...new Set([...report.remarks, remark])] } }
   })
 }

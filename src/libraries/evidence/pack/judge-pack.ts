@@ -9,6 +9,7 @@ import type { NamedKeys } from '../keys.ts'
 import { policyAdvice, sentence, timesOf } from '../ledger-lines.ts'
 import { alteredReport, bareReport, type Line, type Report, type Verdict } from '../report.ts'
 import { answerFacts } from './files.ts'
+import { withHistories } from '../two-histories.ts'
 import { historiesIn } from './pack-histories.ts'
 import { type HeldFile, type PackContents, readPack } from './read-pack.ts'
 import { PackFault } from './zip.ts'
@@ -53,7 +54,8 @@ function judgeContents(contents: PackContents, reader: Reader): JudgedPack {
   const ledger = ledgerOf(contents, reader)
   const named = keysStated(held, { reader, ledger })
   const keys: NamedKeys = new Map([...(reader.keys ?? []), ...named])
-  const judged = judgedAlone(held, { ...reader, keys })
+  const alone = judgedAlone(held, { ...reader, keys })
+  const judged = withHistories(alone, ledger)
   const lack = reader.policy === undefined ? 'A policy judges them.' : undefined
   const isNamed = reader.signer !== undefined
   const signed: JudgedPart[] = [

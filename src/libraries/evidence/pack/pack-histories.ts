@@ -16,7 +16,7 @@ export function historiesIn(heads: readonly Head[], bundles: readonly HeldBundle
     roots.set(place, known)
     return known !== text
   })
-  return [...(isTwice ? [ofHeads] : []), ...conflictsOf(bundles)]
+  return [...(isTwice ? [ofHeads] : []), ...conflictsOf(bundles.filter(({ found }) => found.kind === 'whole'))]
 }
 
 /** Of the first two bundles that contradict each other. */
