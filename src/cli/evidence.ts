@@ -15,7 +15,7 @@ import { type Report, verdictCodes, worseCode } from '../libraries/evidence/repo
 import { parsePolicy, type Policy } from '../libraries/ledger/policy.ts'
 import { answerBytesMost } from '../libraries/proof/proof-body.ts'
 import { judgePack } from '../libraries/evidence/pack/judge-pack.ts'
-import { isPack, packHeadBytes } from '../libraries/evidence/pack/read-pack.ts'
+import { isPack, packHeadBytes } from '../libraries/evidence/pack/files.ts'
 import { print, tell } from './terminal.ts'
 
 const help = `Usage: proofstream-verify [options] FILE…

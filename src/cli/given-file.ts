@@ -2,7 +2,7 @@
 
 import { open, readFile, stat } from 'node:fs/promises'
 import { buffer } from 'node:stream/consumers'
-import { isPack } from '../libraries/evidence/pack/read-pack.ts'
+import { isPack } from '../libraries/evidence/pack/files.ts'
 import { CommandFailure, exitCodes } from './failure.ts'
 
 /** `-` stands for stdin. */

@@ -28,7 +28,6 @@ import { printReport, reportJson } from '../report.ts'
 import { print } from '../terminal.ts'
 import { checkAnswer, type CheckedAnswer, keysOfNode, lackOf, reportOf, type VerifyOptions } from './verify-answer.ts'
 import { checkBundleFile } from './verify-bundle.ts'
-import { checkPackFile } from './verify-pack.ts'
 
 /** Answers are judged with more. */
 type FileJudging = Judging & {
@@ -124,7 +123,7 @@ async function judge(before: FileJudging, file: string, given: GivenFile | undef
   const { context, options } = before
   const archive = options.bundle === true ? 'tar' : given === undefined ? await archiveKind(file) : undefined
   if (archive === 'tar') return ofAnswer(await checkBundleFile(context, file, options))
-  if (archive === 'pack') return await checkPackFile(file, options)
+  if (archive === 'pack') return await (await import('./verify-pack.ts')).checkPackFile(file, options)
   const bytes = given?.bytes ?? (await readGiven(file))
   const kind = given?.kind ?? kindOfFile(bytes)
   const judging = { ...before, changes: textForm(bytes).changes, suggested: suggestedIn(kind) }

@@ -1,7 +1,7 @@
 // Files that may be larger than memory: one that a reader has chosen, in pieces, and one in the making, which the browser keeps.
 
 import { bundleHeadBytes, isBundle } from '../../../libraries/evidence/bundle.ts'
-import { isPack, packHeadBytes } from '../../../libraries/evidence/pack/read-pack.ts'
+import { isPack, packHeadBytes } from '../../../libraries/evidence/pack/files.ts'
 
 /** Which archive a file is, by how it begins. */
 export async function archiveKind(file: Blob): Promise<'bundle' | 'pack' | undefined> {

@@ -18,6 +18,15 @@ const mostValues = 1_000_000
 /** As deep as saved answers of deployed nodes nest. */
 const maxDepth = 128
 
+/** So many bytes tell. */
+export const packHeadBytes = 30 + pagePath.length
+
+/** Whether a file begins as packs do. */
+export function isPack(head: Uint8Array): boolean {
+  const start = new TextDecoder('latin1').decode(head.subarray(0, packHeadBytes))
+  return start.startsWith('PK\u0003\u0004') && start.endsWith(pagePath)
+}
+
 export type Folder = 'answers' | 'bundles' | 'keys' | 'ledger' | 'receipts' | 'statement'
 
 /** A file by its name. `number`: its own, or of the bundle that a proof of the ledger belongs to. */

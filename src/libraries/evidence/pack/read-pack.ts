@@ -34,16 +34,6 @@ export interface PackContents {
 
 /** Of all files that are held. */
 const heldBytesMost = 512 * 1024 * 1024
-const startBytes = 30 + pagePath.length
-/** So many bytes tell. */
-export const packHeadBytes = startBytes
-
-/** Whether a file begins as packs do. */
-export function isPack(head: Uint8Array): boolean {
-  const start = new TextDecoder('latin1').decode(head.subarray(0, startBytes))
-  return start.startsWith('PK\u0003\u0004') && start.endsWith(pagePath)
-}
-
 /** Throws PackFault where it is not as it was made, and what `chunks` throws. */
 export async function readPack(
   chunks: AsyncIterable<Uint8Array>,
