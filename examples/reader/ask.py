@@ -1415,11 +1415,11 @@ def with_histories(found):
 # Evidence packs (docs/spec/evidence-pack.md): a zip in which each byte follows from the files, and its first page from the others.
 
 FIRST, PACK, OF_BLOCK = "READ-ME-FIRST.html", "an evidence pack", "a proof that a ledger has a block"
-WORDS = "2d7a85cfebd6384c56f2e446785fda1d9150334c77b47fb1ac65b89a079ca92d"  # SHA-256 of what the page says of every pack.
+WORDS = "f173a0c782f66e198bc246f9c4bf7e91f0157bf43e6f71df58f7d28d55143a1a"  # SHA-256 of what the page says of every pack.
 SHOWS = {  # Of what a pack holds: what it is, what it shows and what not.
-    "answers": "a signed answer@It shows that the holder of the key signed these rows as the answer to this question over these blocks. "
+    "answers": "a saved answer, signed@It shows that the holder of the key signed these rows as the answer to this question over these blocks. "
     "It does not show that the rows follow from the blocks.",
-    "bundles": "an answer with all its blocks and rows@It shows that the answer was signed, and that no block and no row up to the "
+    "bundles": "a bundle: an answer with all its blocks and rows@It shows that the answer was signed, and that no block and no row up to the "
     "named block is missing, changed or added. Whoever has it can run the question again, without any node.",
     "receipts": "a signed receipt@It shows what the node said of a batch that it was sent, and, with the proofs in the file, whether "
     "the batch is in the ledger. It does not show what was in the batch: whoever has the batch compares its hash.",
@@ -1466,18 +1466,18 @@ def facts_of(path, data):
         raise Forged(f"{path} cannot be read: {why}.") from why
     if re.match("ledger|statement", path):
         head = at(value, "ledger.head")
-        lines = [("node", at(value, "statement.node")), ("said", at(value, "statement.time"))] * path.startswith("statement")
+        lines = [("node", at(value, "statement.node")), ("signed at", at(value, "statement.time"))] * path.startswith("statement")
         lines += zip(("ledger", "entries", "root"), head.split("\n") if is_text(head) else [])
         return [line for line in lines if is_text(line[1])]
     if path.startswith("receipts/"):
         value = value if at(value, "receipt") is None else value["receipt"]
-        names = {"dataset": "dataset.alias", "status": "status", "body": "bodyHash", "block": "block.hash", "said": "time"}
-        names.update({"ledger": "promise.ledger", "promised by": "promise.by"})
+        names = {"dataset": "dataset.alias", "status": "status", "body": "bodyHash", "block": "block.hash", "signed at": "time"}
+        names.update({"ledger": "promise.ledger", "deadline": "promise.by"})
         lines = [(name, at(value, of)) for name, of in names.items()]
     else:
         lines = [("question", at(value, "input.query"))]
         for one in datasets_of(at(value, "input")):
-            lines += [("dataset", full_name(one)), ("up to block", one.get("blockHash")), ("made", one.get("blockTime"))]
+            lines += [("dataset", full_name(one)), ("up to block", one.get("blockHash")), ("block made", one.get("blockTime"))]
     return [line for line in [*lines, ("signed by", at(value, "proof.verificationMethod"))] if is_text(line[1])]
 
 
@@ -1589,7 +1589,8 @@ def in_pack(report, name, bundles):
     is_of = report.what == OF_BLOCK and about == [("dataset", *of), ("block", f"{int(name[11:20])} of its chain")]
     if facts is not None and not is_of and report.verdict != "impossible":
         return altered(OF_BLOCK, "It is not of the block that its bundle has there.")
-    return Report(OF_BLOCK, report.verdict, "Included" if report.verdict == "included" else "Not as the policy asks", report.why)
+    headlines = {"included": "Included", "not judged": NOT_JUDGED}
+    return Report(OF_BLOCK, report.verdict, headlines.get(report.verdict, "Not as the policy asks"), report.why)
 
 
 def keys_stated(files, entries, policy):
@@ -1636,7 +1637,7 @@ def pack_reports(path, trust):
     if worst == "verified" and strangers:  # Anybody can have made what no key of the ledger has signed.
         worst, why = "not judged", [f"{strangers[0]} is signed by a key that neither you nor a ledger of your policy has named."]
         why.append("Anyone can make a key. Name the one that must have signed: --signer did:key:….")
-    ends = {"verified": "and all that this program reads in it holds" if bundles else "and everything in it holds"}
+    ends = {"verified": "and each file is as it was signed, as far as this program reads it" if bundles else "and each file is as it was signed"}
     ends["not judged"] = "but not judged: whom to trust is yours to say"
     if worst == "verified" and remarks:
         worst, why, ends = "not judged", remarks, {"not judged": "and it shows two histories"}
@@ -1660,7 +1661,8 @@ def pack_reports(path, trust):
     if bundles:
         left.append("Whether the rows follow from the blocks: unpack the zip, and proofstream verify --bundle bundles/*.tar.")
         left.append(f"The blocks and rows of bundles, and whether the proofs are of these blocks: {OTHERS_READ}")
-    report.parts = {"about": about, "signed": [*dict.fromkeys(signed + origins)], "when": seen, "checked": checked, "left": left}
+    signed = [("the pack", "nobody: somebody has put these files together"), *dict.fromkeys(signed + origins)]
+    report.parts = {"about": about, "signed": signed, "when": seen, "checked": checked, "left": left}
     report.parts.update(remarks=remarks, hashes=[(name, digest) for name, _, digest, _ in files[:100]])
     bad = [one for one in proven if one[1].verdict not in ("included", "not judged")]
     return [(path, report), *((f"{path}/{name}", one) for name, one in parts + bad[:20])]

@@ -110,7 +110,7 @@ beforeAll(async () => {
 describe.runIf(runsWith('ledger'))('an evidence pack', () => {
   test('holds what it was asked for, and nothing of it is found fault with', async () => {
     const { report, parts } = await judge(pack)
-    expect([report.verdict, report.headline]).toEqual(['verified', 'Whole, and everything in it holds'])
+    expect([report.verdict, report.headline]).toEqual(['verified', 'Whole, and each file is as it was signed'])
     const names = ['answers/001.json', 'answers/002.json', 'receipts/001.json', 'statement.json', 'bundles/001.tar']
     expect(parts.map(({ path, report: { verdict } }) => [path, verdict])).toEqual(
       names.map((name) => [name, /^[rs]/.test(name) ? 'included' : 'verified']),

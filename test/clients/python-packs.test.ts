@@ -109,7 +109,7 @@ function byClient(text: string): string {
 function byReader(text: string): string {
   const blocks = `  - The blocks and rows of bundles, and whether the proofs are of these blocks: ${elsewhere}`
   return text
-    .replace('everything in it holds', 'all that this program reads in it holds')
+    .replace('each file is as it was signed', 'each file is as it was signed, as far as this program reads it')
     .replace(
       'each block is in its bundle, and',
       'each has the dataset of its bundle and the number of its name, and is',

@@ -183,7 +183,7 @@ describe.skipIf(chromium === undefined || !runsWith('ledger'))('evidence packs i
     test('a good one is good by a policy, and not judged without; its parts follow by their paths', async () => {
       const good = readFileSync(made)
       const by = await choose(good, policy.text)
-      expect(by).toMatchObject({ tone: 'good', headline: '✓ Whole, and everything in it holds' })
+      expect(by).toMatchObject({ tone: 'good', headline: '✓ Whole, and each file is as it was signed' })
       expect(by.text).toContain('bundles/001.tar: ✓ Unchanged since it was signed')
       const without = await choose(good)
       expect(without).toMatchObject({ tone: 'unjudged', headline: expect.stringContaining('? Whole, but not judged') })

@@ -23,7 +23,7 @@ _NAMES = {
     "too large": "JSON about a ledger",
 }
 _NODE_SAYS = "The name of the dataset and when the block was made: that is the word of the signer."
-_NOT_JUDGED = "Not judged: whom to trust is yours to say"
+NOT_JUDGED = "Not judged: whom to trust is yours to say"
 _HEAD_IS_SIGNED = "The head is signed by the ledger, with the key that the policy has for it."
 SIGNATURE_IS_GOOD = "The signature is good, by the strictest rule."
 WHOSE_KEY = "Whose key it is: anyone can make one. Compare it with one that the signer has told you by another way."
@@ -106,7 +106,7 @@ def _of_proof(judged: Judged, trust: Trust) -> Report:
     headlines = {
         "included": f"Included in the ledger{_by_whom(said['quorum'])}",
         "witness quorum not met": "Witness quorum not met",
-        "not judged": _NOT_JUDGED,
+        "not judged": NOT_JUDGED,
     }
     advice = [] if judged.verdict == "included" else [sentence(judged.reason)]
     whose = "a key of the policy" if is_judged else "it says; nobody has looked"
@@ -180,7 +180,7 @@ def _row_of(value: Dict[str, Any]) -> Rows:
 def _of_head(judged: Judged) -> Report:
     ledger, is_judged = judged.said["ledger"], judged.verdict != "not judged"
     signed = f"A head that is signed{_by_whom(judged.said['quorum'])}"
-    headlines = {"signed": signed, "not judged": _NOT_JUDGED}
+    headlines = {"signed": signed, "not judged": NOT_JUDGED}
     why = [sentence(judged.reason)] if judged.reason else []
     return Report(
         what=_NAMES["head"],
@@ -273,7 +273,7 @@ def _receipt_head(judged: Judged, trust: Trust) -> Any:
         return headlines[judged.verdict], why
     origin = facts.get("ledger", {}).get("origin", "")
     if judged.missing == "policy":
-        return _NOT_JUDGED, policy_advice(judged.reason, origin)
+        return NOT_JUDGED, policy_advice(judged.reason, origin)
     due = "Not judged: the promise is due, and nothing here shows whether it was kept"
     headline = due if judged.missing == "ledger" else "Signed, and not judged"
     if judged.kind != "receipt" or "by" not in facts or "retired" in facts:

@@ -13,7 +13,7 @@ from typing import Any, Callable, Dict, Iterator, List, Sequence, Tuple
 
 from ._bundle import OpenedBundle, Source, open_bundle
 from ._inclusion import Newer, open_proof
-from ._ledger_report import NOT_IDENTIFIED, WHOSE_KEY, policy_advice, sentence, witness_lines
+from ._ledger_report import NOT_IDENTIFIED, NOT_JUDGED, WHOSE_KEY, policy_advice, sentence, witness_lines
 from ._pack_page import PAGE, Order, PackedFile, PackFault, facts_of, pack_page
 from ._receipt import Trust, beside_of
 from ._report import NOT_SHOWN, Line, Report, altered, times
@@ -22,6 +22,7 @@ from ._two_histories import Told, contradicted, two_chains, with_histories
 #: Of files that lie beside one another: a report of each, in their order, and its head.
 Judge = Callable[[List[bytes], Trust], List[Told]]
 
+_BY_NOBODY = ("the pack", "nobody: somebody has put these files together")
 _WHAT, _PROOF, _NOT_ASKED = "an evidence pack", "a proof that a ledger has a block", "Not as the policy asks"
 _LOCAL, _CENTRAL, _END = b"PK\3\4", b"PK\1\2", b"PK\5\6"
 _HEADER_BYTES, _MOST_NAME, _PIECE_BYTES = 30, 200, 1024 * 1024
@@ -225,7 +226,7 @@ def _judge_proof(held: _Held, bundle: OpenedBundle, trust: Trust) -> _Proof:
             report = altered(_PROOF, ["It is not of the block that its bundle has there."])
         elif verdict != "included":
             why = policy_advice(reason, proven.head.origin) if proven.lack else [sentence(reason)]
-            report = Report(_PROOF, verdict, _NOT_ASKED, why)
+            report = Report(_PROOF, verdict, NOT_JUDGED if verdict == "not judged" else _NOT_ASKED, why)
     except Newer as newer:
         return _Proof(Report(_PROOF, "impossible", _NOT_ASKED, [sentence(str(newer))], file=held.path), held.sequence)
     except ValueError as error:
@@ -311,7 +312,7 @@ def _with_facts(report: Report, found: _Contents, ledger: List[_Proof], parts: L
             *datasets,
             *(range_of if ledger else []),
         ],
-        signed=_each_once([*(line for one in parts for line in one.signed if line[0] == "key"), *origins]),
+        signed=_each_once([_BY_NOBODY, *(line for one in parts for line in one.signed if line[0] == "key"), *origins]),
         when=times(_each_once(seen)[:_MOST_TOLD], not any(one.lack for one in ledger)),
         checked=[
             "The zip has the form of a pack, and each of its bytes follows from its files.",
@@ -335,7 +336,7 @@ def _is_of_stranger(report: Report, keys: Dict[str, str]) -> bool:
 def _head_of(each: Sequence[Report], strangers: Sequence[Report], histories: List[str], is_whole: bool) -> Report:
     """The worst verdict, of the first that has it. `strangers` are good by themselves, and signed by a key that nobody has named."""
     bad = [one for verdict in _WORST_FIRST for one in each if one.verdict == verdict]
-    ends = {"verified": "and everything in it holds", "not judged": "but not judged: whom to trust is yours to say"}
+    ends = {"verified": "and each file is as it was signed", "not judged": "but not judged: whom to trust is yours to say"}
     worst, why = "verified", histories
     if bad:
         worst, why = bad[0].verdict, [f"{bad[0].file}: {bad[0].headline}.", *bad[0].why]

@@ -41,7 +41,8 @@ dt { color: #555 } dd { margin: 0; overflow-wrap: anywhere }
 code { font-family: ui-monospace, monospace; overflow-wrap: anywhere } \
 table { border-collapse: collapse; width: 100%; font-size: 9pt }
 th, td { text-align: left; vertical-align: top; padding: 0.15rem 0.6rem 0.15rem 0; border-bottom: 1px solid #ccc; \
-overflow-wrap: anywhere }
+white-space: nowrap }
+td:last-child { font: 7.5pt ui-monospace, monospace } tr { break-inside: avoid }
 </style>
 <h1>Read me first: an evidence pack</h1>
 <p>This page came in a zip together with the files that it tells of. Somebody hands them to you to show what was stored in a \
@@ -50,7 +51,7 @@ dataset, and when. This page is signed by nobody. What it says counts once a pro
 <p>Give the zip itself to a program, not the unpacked files. Take the program from somebody else than the sender of the zip. \
 One is enough. Who doubts one takes another: they are written in different languages.</p>
 <dl>
-<dt>A page</dt><dd>Save /assets/verify.html of any Proofstream node, go offline, and drop the zip on it.</dd>
+<dt>A page</dt><dd>Save /assets/verify.html of a Proofstream node that is not the sender's, go offline, and drop the zip on it.</dd>
 <dt>Python</dt><dd><code>python3 ask.py --check pack.zip --policy policy.txt</code></dd>
 <dt>Node.js</dt><dd><code>npx proofstream-verify pack.zip --policy policy.txt</code></dd>
 </dl>
@@ -77,12 +78,12 @@ _END = """
 #: What each kind is, what it shows, and what it does not.
 _KINDS = {
     "answers": (
-        "a signed answer",
+        "a saved answer, signed",
         "It shows that the holder of the key signed these rows as the answer to this question over these blocks. "
         "It does not show that the rows follow from the blocks.",
     ),
     "bundles": (
-        "an answer with all its blocks and rows",
+        "a bundle: an answer with all its blocks and rows",
         "It shows that the answer was signed, and that no block and no row up to the named block is missing, changed or added. "
         "Whoever has it can run the question again, without any node.",
     ),
@@ -202,7 +203,7 @@ def facts_of(folder: str, data: bytes) -> List[Line]:
         return _answer_facts(value)
     head, statement = _at(_at(value, "ledger"), "head"), _at(value, "statement")
     lines = [] if isinstance(head, _json.Number) or not isinstance(head, str) else head.split("\n")
-    said = [("node", _at(statement, "node")), ("said", _at(statement, "time"))] if folder == "statement" else []
+    said = [("node", _at(statement, "node")), ("signed at", _at(statement, "time"))] if folder == "statement" else []
     return _texts([*said, *zip(("ledger", "entries", "root"), lines)])
 
 
@@ -215,7 +216,7 @@ def _answer_facts(answer: Any) -> List[Line]:
     asked = _at(answer, "input")
     lines: List[Tuple[str, Any]] = [("question", _at(asked, "query"))]
     for one in datasets_of(asked) if isinstance(asked, dict) else []:
-        lines += [("dataset", _dataset_name(one)), ("up to block", one.get("blockHash")), ("made", one.get("blockTime"))]
+        lines += [("dataset", _dataset_name(one)), ("up to block", one.get("blockHash")), ("block made", one.get("blockTime"))]
     return _texts([*lines, ("signed by", _at(_at(answer, "proof"), "verificationMethod"))])
 
 
@@ -228,9 +229,9 @@ def _receipt_facts(document: Any) -> List[Line]:
         ("status", _at(receipt, "status")),
         ("body", _at(receipt, "bodyHash")),
         ("block", _at(_at(receipt, "block"), "hash")),
-        ("said", _at(receipt, "time")),
+        ("signed at", _at(receipt, "time")),
         ("ledger", _at(promise, "ledger")),
-        ("promised by", _at(promise, "by")),
+        ("deadline", _at(promise, "by")),
         ("signed by", _at(_at(receipt, "proof"), "verificationMethod")),
     )
     return _texts(lines)

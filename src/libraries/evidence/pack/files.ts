@@ -87,7 +87,7 @@ export function answerFacts(bytes: Uint8Array): Line[] {
     ...datasets.flatMap(({ id, alias, blockHash, blockTime }): Line[] => [
       ['dataset', alias === undefined || alias === id ? id : `${alias} (${id})`],
       ...line('up to block', blockHash),
-      ...line('made', blockTime),
+      ...line('block made', blockTime),
     ]),
     ...line('signed by', answer, 'proof', 'verificationMethod'),
   ]
@@ -101,16 +101,16 @@ export function receiptFacts(bytes: Uint8Array): Line[] {
     ...line('status', receipt, 'status'),
     ...line('body', receipt, 'bodyHash'),
     ...line('block', receipt, 'block', 'hash'),
-    ...line('said', receipt, 'time'),
+    ...line('signed at', receipt, 'time'),
     ...line('ledger', receipt, 'promise', 'ledger'),
-    ...line('promised by', receipt, 'promise', 'by'),
+    ...line('deadline', receipt, 'promise', 'by'),
     ...line('signed by', receipt, 'proof', 'verificationMethod'),
   ]
 }
 
 export function statementFacts(bytes: Uint8Array): Line[] {
   const document = parseJson(bytes, { maxValues: mostValues })
-  const said = [...line('node', document, 'statement', 'node'), ...line('said', document, 'statement', 'time')]
+  const said = [...line('node', document, 'statement', 'node'), ...line('signed at', document, 'statement', 'time')]
   return [...said, ...headFacts(bytes)]
 }
 

@@ -6,7 +6,7 @@ import { witnessedText } from '../../ledger/open-head.ts'
 import { bundleReport } from '../bundle.ts'
 import { type Judged, judgeEvidence, type Reader } from '../judge.ts'
 import type { NamedKeys } from '../keys.ts'
-import { policyAdvice, sentence, timesOf } from '../ledger-lines.ts'
+import { notJudged, policyAdvice, sentence, timesOf } from '../ledger-lines.ts'
 import { alteredReport, bareReport, type Line, type Report, type Verdict } from '../report.ts'
 import { answerFacts } from './files.ts'
 import { withHistories } from '../two-histories.ts'
@@ -87,7 +87,7 @@ function wholeReport(whole: WholePack, contents: PackContents, signed: readonly 
       ...bundles.flatMap(({ path, found }): Line[] => (found.kind === 'whole' ? datasetsOf(path, found.proof) : [])),
       ...(ledger.length === 0 ? [] : [['ledger', `${proofs} of blocks, ${rangeOf(ledger)}`] as const]),
     ],
-    signed: [...signersOf(signed), ...ledgersOf(ledger)],
+    signed: [['the pack', 'nobody: somebody has put these files together'], ...signersOf(signed), ...ledgersOf(ledger)],
     when: whenOf(ledger),
     checked: [
       'The zip has the form of a pack, and each of its bytes follows from its files.',
@@ -183,7 +183,7 @@ function openTexts({ held, bundles }: PackContents, ledger: readonly JudgedProof
 function headOf(worst: Verdict | undefined, whole: WholePack): Report {
   const { parts, ledger, isWhole, stranger, histories } = whole
   if (worst === undefined)
-    return bareReport({ what, verdict: 'verified', headline: 'Whole, and everything in it holds' })
+    return bareReport({ what, verdict: 'verified', headline: 'Whole, and each file is as it was signed' })
   const first = [...ledger, ...parts].find(({ report }) => report.verdict === worst)
   if (first === undefined && stranger === undefined) {
     return bareReport({ what, verdict: worst, headline: 'Whole, and it shows two histories', why: histories })
@@ -193,8 +193,7 @@ function headOf(worst: Verdict | undefined, whole: WholePack): Report {
       ? [`${first.path}: ${first.report.headline}.`, ...first.report.why]
       : [`${stranger?.path ?? ''} is signed by a key that neither you nor a ledger of your policy has named.`, nameIt]
   if (worst === 'altered') return { ...alteredReport(what, why), headline: 'Do not trust this pack' }
-  const notJudged = 'Whole, but not judged: whom to trust is yours to say'
-  const headline = worst === 'not judged' ? notJudged : `Whole, but ${worst}`
+  const headline = `Whole, but ${worst === 'not judged' ? 'not judged: whom to trust is yours to say' : worst}`
   return bareReport({ what, verdict: worst, headline: isWhole ? headline : 'Cannot be judged here', why })
 }
 
@@ -254,7 +253,12 @@ function proofReport(verdict: ProofVerdict, known: { readonly node: string | und
   if (verdict.verdict === 'altered') return alteredReport(proofWhat, [sentence(verdict.reason)])
   const isAdvised = verdict.verdict === 'not judged'
   const why = isAdvised ? policyAdvice(verdict.reason, verdict.said.ledger.origin, known) : [sentence(verdict.reason)]
-  return bareReport({ what: proofWhat, verdict: verdict.verdict, headline: 'Not as the policy asks', why })
+  return bareReport({
+    what: proofWhat,
+    verdict: verdict.verdict,
+    headline: isAdvised ? notJudged : 'Not as the policy asks',
+    why,
+  })
 }
 
 function datasetsOf(path: string, proof: Uint8Array): Line[] {

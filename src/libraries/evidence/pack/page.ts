@@ -23,16 +23,17 @@ h1, h2, h3 { line-height: 1.2 } h2 { margin-top: 2rem } h3 { margin-bottom: 0.3r
 section { break-inside: avoid } dl { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: 0.1rem 1rem; margin: 0.3rem 0 }
 dt { color: #555 } dd { margin: 0; overflow-wrap: anywhere }
 code { font-family: ui-monospace, monospace; overflow-wrap: anywhere } table { border-collapse: collapse; width: 100%; font-size: 9pt }
-th, td { text-align: left; vertical-align: top; padding: 0.15rem 0.6rem 0.15rem 0; border-bottom: 1px solid #ccc; overflow-wrap: anywhere }`
+th, td { text-align: left; vertical-align: top; padding: 0.15rem 0.6rem 0.15rem 0; border-bottom: 1px solid #ccc; white-space: nowrap }
+td:last-child { font: 7.5pt ui-monospace, monospace } tr { break-inside: avoid }`
 
 /** What each kind is, what it shows, and what it does not. */
 const kinds: Readonly<Record<string, readonly [what: string, shows: string]>> = {
   answers: [
-    'a signed answer',
+    'a saved answer, signed',
     'It shows that the holder of the key signed these rows as the answer to this question over these blocks. It does not show that the rows follow from the blocks.',
   ],
   bundles: [
-    'an answer with all its blocks and rows',
+    'a bundle: an answer with all its blocks and rows',
     'It shows that the answer was signed, and that no block and no row up to the named block is missing, changed or added. Whoever has it can run the question again, without any node.',
   ],
   receipts: [
@@ -65,7 +66,7 @@ ${new Html([style], [])}
 <h2>Check the zip</h2>
 <p>Give the zip itself to a program, not the unpacked files. Take the program from somebody else than the sender of the zip. One is enough. Who doubts one takes another: they are written in different languages.</p>
 <dl>
-<dt>A page</dt><dd>Save /assets/verify.html of any Proofstream node, go offline, and drop the zip on it.</dd>
+<dt>A page</dt><dd>Save /assets/verify.html of a Proofstream node that is not the sender's, go offline, and drop the zip on it.</dd>
 <dt>Python</dt><dd><code>python3 ask.py --check pack.zip --policy policy.txt</code></dd>
 <dt>Node.js</dt><dd><code>npx proofstream-verify pack.zip --policy policy.txt</code></dd>
 </dl>
