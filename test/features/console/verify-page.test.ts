@@ -207,7 +207,13 @@ describe.skipIf(chromium === undefined)('verify.html in Chromium', () => {
     }
     expect(await judged(twoOfThree)).toEqual(byPolicy)
     const both = await choose(file('row.tlog-proof', proof), file('head', files['head'] ?? ''))
-    expect([both.headline, both.text]).toEqual([included, expect.stringContaining('✓ A head that is signed')])
+    expect([both.headline, both.text]).toEqual([
+      expect.stringMatching(/row\.tlog-proof: ✓ Included/),
+      expect.stringContaining('✓ A head that is signed'),
+    ])
+    // A forged file is told first, wherever it stands.
+    const mixed = await choose(file('row.tlog-proof', proof), file('changed', files['changed'] ?? ''))
+    expect(mixed.headline).toMatch(/changed: ✗ Do not trust this file/)
     const { text } = await choose(file('row.tlog-proof', proof))
     expect(text).toContain('Zürich "1" \u{1f30d} \\u0000')
     expect(text).toContain('5 of 9 of node.example/ledger')

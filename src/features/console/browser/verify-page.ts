@@ -12,6 +12,7 @@ import { judgeEvidence, type Reader } from '../../../libraries/evidence/judge.ts
 import { judgePack } from '../../../libraries/evidence/pack/judge-pack.ts'
 import { bareReport, type Report } from '../../../libraries/evidence/report.ts'
 import { parsePolicy } from '../../../libraries/ledger/policy.ts'
+import { cleanText } from '../../../libraries/base/clean-text.ts'
 import { answerBytesMost } from '../../../libraries/proof/proof-body.ts'
 import { engineLines } from './engine-lines.ts'
 import { element } from './element.ts'
@@ -123,10 +124,15 @@ async function judge(given: readonly (File | string)[]): Promise<void> {
     for (const one of given) {
       const kind = typeof one === 'string' ? undefined : await archiveKind(one)
       if (typeof one === 'string' || kind === undefined) others.push(one)
-      else if (kind === 'bundle') shown.push(await judgeBundle(one, own, trust))
-      else shown.push(...(await judgeParts(one, own, trust)))
+      else {
+        const found = kind === 'bundle' ? [await judgeBundle(one, own, trust)] : await judgeParts(one, own, trust)
+        shown.push(...(given.length === 1 ? found : found.map((part) => within(one.name, part))))
+      }
     }
-    shown.push(...(await judgeSmall(others, trust)))
+    const small = await judgeSmall(others, trust)
+    shown.push(
+      ...(given.length === 1 ? small.map(({ report, checked }) => ({ report, ...defined({ checked }) })) : small),
+    )
     if (own !== current) return
     showAll(shown)
     const [only] = shown.filter(({ checked }) => checked !== undefined)
@@ -139,10 +145,14 @@ async function judge(given: readonly (File | string)[]): Promise<void> {
 /** A report of the page, and what can be run again. */
 interface Shown {
   readonly report: Report
-  /** Of a part of a pack. */
+  /** Of a part of a pack, and of one file of several. */
   readonly path?: string
   readonly checked?: Checked
   readonly more?: readonly HTMLElement[]
+}
+
+function within(name: string, { path, ...part }: Shown): Shown {
+  return { ...part, path: path === undefined ? name : `${name}/${path}` }
 }
 
 /** A name that is no key would make a forgery of each true file: it is refused beside its field. */
@@ -203,11 +213,13 @@ async function judgeSmall(given: readonly (File | string)[], trust: Trust): Prom
   const proofs =
     asked === undefined ? [] : (await Promise.all(due.map(asked.proofOf))).filter((one) => one !== undefined)
   const judged = proofs.length === 0 ? first : judgeEvidence([...files, ...proofs], trust).slice(0, files.length)
-  return judged.flatMap((one) => {
+  return judged.flatMap((one, at) => {
     if (one === undefined) return []
+    const file = given[at]
+    const path = file instanceof File ? file.name : 'pasted text'
     const { report, answer } = one
     const saved = answer && new Blob([new Uint8Array(answer.bytes)])
-    return [{ report: byPolicy(report, trust), ...(saved && { checked: { proof: saved, file: saved } }) }]
+    return [{ path, report: byPolicy(report, trust), ...(saved && { checked: { proof: saved, file: saved } }) }]
   })
 }
 
@@ -248,17 +260,26 @@ async function judgeBundle(file: File, own: number, trust: Trust): Promise<Shown
   }
 }
 
-/** The first file speaks first; the others follow with their own headlines. */
+/** The worst comes first, for nobody reads on behind a good one; the others follow with their own headlines. */
 function showAll(all: readonly Shown[]): void {
   const print = element('p', 'run', printButton())
-  const [first, ...others] = all
+  const toneOfAll = (['bad', 'unjudged', 'good'] as const).find((tone) =>
+    all.some(({ report }) => headlineOf(report).tone === tone),
+  )
+  const first = all.find(({ report }) => headlineOf(report).tone === toneOfAll)
   if (first === undefined) return cannot('There is no file.')
-  const sections = others.map(({ path, report, more }) => {
-    const { tone, text } = headlineOf(report)
-    const head = element('h2', tone, path === undefined ? text : `${path}: ${text}`)
-    return element('section', '', head, ...reportContent(report), ...(more ?? []))
-  })
-  show([...reportContent(first.report), ...(first.more ?? []), ...sections, print], headlineOf(first.report))
+  const sections = all
+    .filter((one) => one !== first)
+    .map((one) => {
+      const { tone, text } = namedHeadline(one)
+      return element('section', '', element('h2', tone, text), ...reportContent(one.report), ...(one.more ?? []))
+    })
+  show([...reportContent(first.report), ...(first.more ?? []), ...sections, print], namedHeadline(first))
+}
+
+function namedHeadline({ path, report }: Shown): Headline {
+  const { tone, text } = headlineOf(report)
+  return { tone, text: path === undefined ? text : cleanText(`${path}: ${text}`) }
 }
 
 /** What was found, on one sheet of paper: rows, facts, what was checked and what was not. */
@@ -280,5 +301,5 @@ function show(
   parts.details.replaceChildren(...content)
   parts.result.replaceChildren(element('h2', tone, text))
   // The form above it is as high as a small window.
-  if (tone === 'good') parts.result.scrollIntoView()
+  if (tone !== '') parts.result.scrollIntoView()
 }
