@@ -1328,9 +1328,18 @@ def has_proofs(document):
     return document.get("type") == WITH_PROOFS["type"] and is_object(document.get("receipt"))
 
 
+class Part(dict):
+    """What is signed of a file that is more than that; `within`: the member that holds it."""
+
+    def __init__(self, document, within):
+        super().__init__(document)
+        self.within = within
+
+
 def kind_of_json(document):
     if is_object(document.get("evidence")):
-        return kind_of_json(document["evidence"])
+        kind, found = kind_of_json(document["evidence"])
+        return kind, found if found is None or kind == "statement" else Part(found, "evidence")
     if has_proofs(document):
         return "receipt", document
     for kind in ("broken-promise", "statement"):
@@ -1340,7 +1349,7 @@ def kind_of_json(document):
         return "proof", document
     if "receiptId" in document and "commitment" not in document:
         return "receipt", document
-    refusal = document["refusal"] if is_object(document.get("refusal")) else document
+    refusal = Part(document["refusal"], "refusal") if is_object(document.get("refusal")) else document
     is_refusal = {"bodyHash", "kind", "proof"} <= refusal.keys() and "commitment" not in document
     return ("refusal", refusal) if is_refusal else ("answer", None)
 
@@ -1379,6 +1388,8 @@ def judge(data, known, beside, trust):
     except (Forged, ValueError, ArithmeticError, RecursionError) as why:
         report = altered(NAMES[kind], "It is not what was signed, or it contradicts itself.", sentence(str(why)))
     remarks = [f"A transport of texts has changed the file ({', '.join(changes)}). It was judged by its content."] if changes else []
+    if isinstance(known[1], Part) and report.verdict != "altered":
+        remarks.append(f'Only its member "{known[1].within}" is signed. Nobody vouches for the rest of the file.')
     if is_text(policy) and report.verdict != "altered":
         lines = " | ".join(line for line in policy.split("\n") if line.strip())
         remarks.append(f"The sender suggests a policy. It counts for nothing unless you give it yourself: {lines}")

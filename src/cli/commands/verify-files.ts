@@ -8,7 +8,7 @@ import { defined } from '../../libraries/base/collections.ts'
 import { DecodeError } from '../../libraries/base/errors.ts'
 import { textForm } from '../../libraries/base/text-form.ts'
 import type { NamedKeys } from '../../libraries/evidence/keys.ts'
-import { suggestedIn } from '../../libraries/evidence/ledger-report.ts'
+import { unsignedRemarks } from '../../libraries/evidence/ledger-report.ts'
 import { alteredReport, bareReport, type Report, wordOfCode, worseCode } from '../../libraries/evidence/report.ts'
 import { withHistories } from '../../libraries/evidence/two-histories.ts'
 import { kindOfFile, type LedgerFile } from '../../libraries/ledger/file-kind.ts'
@@ -38,7 +38,7 @@ type FileJudging = Judging & {
   readonly hasProofs: boolean
   /** What a transport of texts has changed in the file. */
   readonly changes?: readonly string[]
-  readonly suggested?: string | undefined
+  readonly unsigned?: readonly string[]
   readonly keys: () => Promise<NamedKeys | undefined>
 }
 
@@ -126,7 +126,7 @@ async function judge(before: FileJudging, file: string, given: GivenFile | undef
   if (archive === 'pack') return await (await import('./verify-pack.ts')).checkPackFile(file, options)
   const bytes = given?.bytes ?? (await readGiven(file))
   const kind = given?.kind ?? kindOfFile(bytes)
-  const judging = { ...before, changes: textForm(bytes).changes, suggested: suggestedIn(kind) }
+  const judging = { ...before, changes: textForm(bytes).changes, unsigned: unsignedRemarks(kind) }
   try {
     const { verdict, known, lack } = await judgedAlone({ bytes, kind }, judging)
     if (verdict.kind === 'other') return ofAnswer(await checkAnswer(context, bytes, { ...options, file }))
@@ -147,10 +147,10 @@ async function judge(before: FileJudging, file: string, given: GivenFile | undef
 }
 
 /** What the report tells beside the verdict. */
-async function knownOf({ options, context, keys, changes, suggested }: FileJudging, known: KnownPolicy | undefined) {
+async function knownOf({ options, context, keys, changes, unsigned }: FileJudging, known: KnownPolicy | undefined) {
   const node = options.offline === true ? undefined : context.server
   const isNamed = options.signer !== undefined
-  return { policy: known?.name, isNamed, ...defined({ node, changes, suggested, keys: await keys() }) }
+  return { policy: known?.name, isNamed, ...defined({ node, changes, beside: unsigned, keys: await keys() }) }
 }
 
 /** What the file says by itself. The policy is asked for where it takes one. */

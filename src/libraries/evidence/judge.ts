@@ -13,7 +13,7 @@ import type { Policy } from '../ledger/policy.ts'
 import { type OfflineVerdict, verifyOffline } from '../proof/verify.ts'
 import { answerReport, failedReport, findingsAlone } from './answer-report.ts'
 import type { NamedKeys } from './keys.ts'
-import { ledgerReport, suggestedIn } from './ledger-report.ts'
+import { ledgerReport, unsignedRemarks } from './ledger-report.ts'
 import { isOpenPromise } from './receipt-report.ts'
 import { otherReport } from './other-file.ts'
 import type { Report } from './report.ts'
@@ -54,8 +54,12 @@ export function judgeEvidence(files: readonly Uint8Array[], reader: Reader): (Ju
   const judged = files.map((bytes, at): Judged => {
     const verdict = judgeFile(bytes, reader, { ...(kinds[at] && { file: kinds[at] }), beside })
     if (verdict.kind === 'other') return judgeOther(bytes, files, { reader, apart })
-    const suggested = kinds[at] && suggestedIn(kinds[at])
-    const report = ledgerReport(verdict, { ...known, suggested, changes: textForm(bytes).changes })
+    const remarks = kinds[at] && unsignedRemarks(kinds[at])
+    const report = ledgerReport(verdict, {
+      ...known,
+      changes: textForm(bytes).changes,
+      ...defined({ beside: remarks }),
+    })
     const due = isOpenPromise(verdict) ? verdict.facts.receiptId : undefined
     return { report, ...defined({ due, head: signedHeadOf(verdict) }) }
   })

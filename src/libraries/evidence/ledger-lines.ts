@@ -18,8 +18,8 @@ export interface Known {
   readonly isNamed: boolean
   /** Whose keys are known. */
   readonly keys?: NamedKeys | undefined
-  /** The policy that the file suggests, which counts for nothing. */
-  readonly suggested?: string | undefined
+  /** Remarks on what stands in the file beside what is signed. */
+  readonly beside?: readonly string[]
   /** What a transport of texts has changed. */
   readonly changes?: readonly string[]
   /** What came of a time stamp that was checked. */

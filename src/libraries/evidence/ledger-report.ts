@@ -33,24 +33,27 @@ const names: Readonly<Record<LedgerVerdict['kind'], string>> = {
 }
 
 export function ledgerReport(verdict: LedgerVerdict, known: Known): Report {
-  const { changes = [], suggested } = known
+  const { changes = [], beside = [] } = known
   const isTold = verdict.verdict !== 'altered'
   return {
     ...reportOf(verdict, known),
-    remarks: [...changeRemark(changes), ...(isTold ? suggestionRemark(suggested) : [])],
+    remarks: [...changeRemark(changes), ...(isTold ? beside : [])],
   }
 }
 
-/** The policy that a file brings. Nothing was judged by it. */
-export function suggestedIn(file: LedgerFile): string | undefined {
+/** On what stands in a file beside what is signed: nothing was judged by it. */
+export function unsignedRemarks(file: LedgerFile): string[] {
   const policy = file.kind === 'receipt' ? file.withProofs?.get('policy') : undefined
-  return typeof policy === 'string' ? policy : undefined
-}
-
-function suggestionRemark(policy: string | undefined): string[] {
-  if (policy === undefined) return []
-  const lines = policy.split('\n').filter((line) => line.trim() !== '')
-  return [`The sender suggests a policy. It counts for nothing unless you give it yourself: ${lines.join(' | ')}`]
+  const within = 'within' in file ? file.within : undefined
+  const lines = typeof policy === 'string' ? policy.split('\n').filter((line) => line.trim() !== '') : []
+  return [
+    ...(within === undefined
+      ? []
+      : [`Only its member "${within}" is signed. Nobody vouches for the rest of the file.`]),
+    ...(typeof policy === 'string'
+      ? [`The sender suggests a policy. It counts for nothing unless you give it yourself: ${lines.join(' | ')}`]
+      : []),
+  ]
 }
 
 function reportOf(verdict: LedgerVerdict, known: Known): Report {

@@ -17,10 +17,18 @@ export type LedgerFile =
   | { readonly kind: 'head' | 'statement' | 'other' }
   /** About a ledger by its members, and larger than such files are. */
   | { readonly kind: 'too large'; readonly reason: string }
-  | { readonly kind: 'proof'; readonly document?: JsonObject }
-  | { readonly kind: 'refusal' | 'broken promise'; readonly document: JsonObject }
+  | { readonly kind: 'proof'; readonly document?: JsonObject; readonly within?: Within }
+  | { readonly kind: 'refusal' | 'broken promise'; readonly document: JsonObject; readonly within?: Within }
   /** `withProofs`: the file in which it came together with its proofs. */
-  | { readonly kind: 'receipt'; readonly document: JsonObject; readonly withProofs?: JsonObject }
+  | {
+      readonly kind: 'receipt'
+      readonly document: JsonObject
+      readonly withProofs?: JsonObject
+      readonly within?: Within
+    }
+
+/** The member that holds what is signed, where the file is more than that. */
+type Within = 'evidence' | 'refusal'
 
 const other: LedgerFile = { kind: 'other' }
 /** A proof of the largest record, a receipt, a refusal: none has more. */
@@ -61,7 +69,10 @@ function kindOfJson(document: JsonObject): LedgerFile {
   }
   // What `verify` prints of a broken promise is a file by itself.
   const evidence = nested('evidence')
-  if (evidence !== undefined) return kindOfJson(evidence)
+  if (evidence !== undefined) {
+    const found = kindOfJson(evidence)
+    return 'document' in found ? { ...found, within: 'evidence' } : found
+  }
   if (document.get('type') === brokenPromiseType) return { kind: 'broken promise', document }
   const receipt = document.get('type') === receiptFileType ? nested('receipt') : undefined
   if (receipt !== undefined) return { kind: 'receipt', document: receipt, withProofs: document }
@@ -69,10 +80,10 @@ function kindOfJson(document: JsonObject): LedgerFile {
   if (document.has('entry') && document.has('ledger')) return { kind: 'proof' }
   if (document.has('commitment')) return other
   if (document.has('receiptId')) return { kind: 'receipt', document }
-  const refusal = nested('refusal') ?? document
-  return refusal.has('bodyHash') && refusal.has('kind') && refusal.has('proof')
-    ? { kind: 'refusal', document: refusal }
-    : other
+  const inner = nested('refusal')
+  const refusal = inner ?? document
+  if (!refusal.has('bodyHash') || !refusal.has('kind') || !refusal.has('proof')) return other
+  return { kind: 'refusal', document: refusal, ...(inner !== undefined && { within: 'refusal' as const }) }
 }
 
 function isNote(bytes: Uint8Array): boolean {

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO, Iterable, List, Optional, Tuple, Union
 from . import _json, proof
 from ._answer_report import answer_report, failed_report
 from ._bundle import HEAD_BYTES, is_bundle, open_bundle
-from ._ledger import judge, kind_of, trust_of
+from ._ledger import Part, judge, kind_of, trust_of
 from ._ledger_report import altered_ledger, ledger_report, suggestion_remark
 from ._other import other_report
 from ._pack import is_pack, pack_reports
@@ -103,10 +103,17 @@ def _judge(one: _Given, given: List[_Given], beside: Beside, trust: Trust, apart
         return _judge_other(one, given, trust, apart), None
     try:
         judged = judge(one.data, one.known, beside, trust)
-        found, suggested, head = ledger_report(judged, trust), suggestion_remark(judged), signed_head(judged)
+        found, head = ledger_report(judged, trust), signed_head(judged)
+        unsigned = [*_within_remark(one.known[1]), *suggestion_remark(judged)]
     except proof.ProofError as error:
-        found, suggested, head = altered_ledger(one.known[0], str(error.__cause__ or error)), [], None
-    return replace(found, remarks=[*change_remark(text_form(one.data)[1]), *suggested]), head
+        found, unsigned, head = altered_ledger(one.known[0], str(error.__cause__ or error)), [], None
+    return replace(found, remarks=[*change_remark(text_form(one.data)[1]), *unsigned]), head
+
+
+def _within_remark(document: Any) -> List[str]:
+    if not isinstance(document, Part):
+        return []
+    return [f'Only its member "{document.within}" is signed. Nobody vouches for the rest of the file.']
 
 
 def _judge_other(one: _Given, given: List[_Given], trust: Trust, apart: List[_Given]) -> Report:

@@ -135,10 +135,19 @@ def _kind_of_text(text: str, size: int) -> Tuple[Optional[str], Any]:
     return _kind_of_json(_json.parse(text, DEPTH))
 
 
+class Part(Dict[str, Any]):
+    """What is signed of a file that is more than that; `within`: the member that holds it."""
+
+    def __init__(self, document: Dict[str, Any], within: str) -> None:
+        super().__init__(document)
+        self.within = within
+
+
 def _kind_of_json(document: Dict[str, Any]) -> Tuple[Optional[str], Any]:
     # What `verify` prints of a broken promise is a file by itself.
     if isinstance(document.get("evidence"), dict):
-        return _kind_of_json(document["evidence"])
+        kind, found = _kind_of_json(document["evidence"])
+        return kind, Part(found, "evidence") if isinstance(found, dict) else found
     if document.get("type") == _BROKEN:
         return "broken promise", document
     if document.get("type") == _WITH_PROOFS and isinstance(document.get("receipt"), dict):
@@ -152,7 +161,7 @@ def _kind_of_json(document: Dict[str, Any]) -> Tuple[Optional[str], Any]:
     if "receiptId" in document:
         return "receipt", document
     nested = document.get("refusal")
-    refusal = nested if isinstance(nested, dict) else document
+    refusal = Part(nested, "refusal") if isinstance(nested, dict) else document
     is_refusal = "bodyHash" in refusal and "kind" in refusal and "proof" in refusal
     return ("refusal", refusal) if is_refusal else (None, None)
 

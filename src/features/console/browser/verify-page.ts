@@ -260,13 +260,10 @@ async function judgeBundle(file: File, own: number, trust: Trust): Promise<Shown
   }
 }
 
-/** The worst comes first, for nobody reads on behind a good one; the others follow with their own headlines. */
+/** The first file speaks first, unless another is bad: nobody reads on behind a good one. The others follow with their own headlines. */
 function showAll(all: readonly Shown[]): void {
   const print = element('p', 'run', printButton())
-  const toneOfAll = (['bad', 'unjudged', 'good'] as const).find((tone) =>
-    all.some(({ report }) => headlineOf(report).tone === tone),
-  )
-  const first = all.find(({ report }) => headlineOf(report).tone === toneOfAll)
+  const first = all.find(({ report }) => headlineOf(report).tone === 'bad') ?? all[0]
   if (first === undefined) return cannot('There is no file.')
   const sections = all
     .filter((one) => one !== first)
