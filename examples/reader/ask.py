@@ -1426,16 +1426,16 @@ def with_histories(found):
 # Evidence packs (docs/spec/evidence-pack.md): a zip in which each byte follows from the files, and its first page from the others.
 
 FIRST, PACK, OF_BLOCK = "READ-ME-FIRST.html", "an evidence pack", "a proof that a ledger has a block"
-WORDS = "f173a0c782f66e198bc246f9c4bf7e91f0157bf43e6f71df58f7d28d55143a1a"  # SHA-256 of what the page says of every pack.
+WORDS = "c890167d949c9558b6836640f885e7cc9a21043b1706f9f301e5377ab46581e8"  # SHA-256 of what the page says of every pack.
 SHOWS = {  # Of what a pack holds: what it is, what it shows and what not.
     "answers": "a saved answer, signed@It shows that the holder of the key signed these rows as the answer to this question over these blocks. "
     "It does not show that the rows follow from the blocks.",
     "bundles": "a bundle: an answer with all its blocks and rows@It shows that the answer was signed, and that no block and no row up to the "
-    "named block is missing, changed or added. Whoever has it can run the question again, without any node.",
+    "named block is missing, changed or added. A reader who has it can run the question again, without any node.",
     "receipts": "a signed receipt@It shows what the node said of a batch that it was sent, and, with the proofs in the file, whether "
-    "the batch is in the ledger. It does not show what was in the batch: whoever has the batch compares its hash.",
-    "statement": "what the node says of its key@It shows which key the ledger names as that of its node. Who believes the ledger "
-    "knows by it whose signatures these are.",
+    "the batch is in the ledger. It does not show what was in the batch: a reader who has the batch compares its hash.",
+    "statement": "what the node says of its key@It shows which key the ledger names as that of its node. A reader who "
+    "believes the ledger knows by it whose signatures these are.",
     "ledger": "proofs that a ledger has blocks@They show that these blocks are in the list that the ledger shows to everybody. "
     "Whether it shows everybody the same is what its witnesses sign.",
 }

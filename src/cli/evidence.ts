@@ -99,7 +99,8 @@ async function main(): Promise<number> {
   return reports.map(([, { verdict }]) => verdictCodes[verdict]).reduce<number>(worseCode, 0)
 }
 
-process.stdout.on('error', () => process.exit(0))
+// A reader that stops, such as head, changes no verdict.
+process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => void (code !== 'EPIPE' && process.exit(1)))
 const codes: Readonly<Record<string, number>> = { ENOENT: 3, EISDIR: 2, DecodeError: 5 }
 try {
   process.exitCode = await main()

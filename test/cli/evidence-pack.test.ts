@@ -14,6 +14,7 @@ import { parsePolicy, type Policy } from '../../src/libraries/ledger/policy.ts'
 import { runsWith } from '../helpers/features.ts'
 import { liveNode } from '../helpers/live-node.ts'
 import { type Finished, runCommand, runShell } from '../helpers/run-node.ts'
+import { repository } from '../helpers/sources.ts'
 import { until } from '../helpers/until.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'proofstream-pack-'))
@@ -193,6 +194,10 @@ describe.runIf(runsWith('ledger'))('an evidence pack', () => {
       'verified',
       ...names.map((_, at) => (verdicts[at + 1]?.verdict === 'no evidence' ? 'no evidence' : 'altered')),
     ])
+    // A reader that stops early changes no verdict.
+    const program = join(repository, 'src/cli/evidence.ts')
+    const piped = `node ${program} ${names.join(' ')} | head -1 > /dev/null; exit \${PIPESTATUS[0]}`
+    expect((await runShell(`bash -c '${piped}'`, { cwd: folder })).code).toBe(10)
     // Without a policy the good ones are not judged (14): that hides no forgery.
     expect((await run('verify', 'pack.zip', 'changed-0.zip', 'changed-1.zip', '-o', 'ndjson')).code).toBe(10)
   })

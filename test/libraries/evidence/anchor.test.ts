@@ -61,7 +61,7 @@ test.each([255, 256, 257, 299])(
 
 test('a head that is not shown, or does not hold an entry, is refused', async () => {
   await expect(commonAnchor([proofOf(3, 9)], get, 10)).rejects.toThrow(
-    'The node shows no head of 10 entries. It leads to that of 9.',
+    'The node shows no head of 10 entries. Its proofs lead to that of 9.',
   )
   await expect(commonAnchor([proofOf(8, 9), proofOf(400, 600)], get, 300)).rejects.toThrow('does not hold entry 400')
 })

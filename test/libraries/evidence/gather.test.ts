@@ -53,11 +53,11 @@ describe('blocks whose proofs are asked for', () => {
   })
 
   test.each([
-    [{ from: 'nonsense' }, "--from is 'nonsense', which is neither"],
-    [{ to: '2026-03' }, "--to is '2026-03', which is neither"],
-    [{ from: '2026-03-01T12:00:07' }, 'which is neither'],
-    [{ from: '8', to: '5' }, 'a/d has no block between --from and --to'],
-    [{ from: '2099-01-01' }, 'a/d has no block between --from and --to'],
+    [{ from: 'nonsense' }, "'nonsense' is neither the number of a block nor a time"],
+    [{ to: '2026-03' }, "'2026-03' is neither"],
+    [{ from: '2026-03-01T12:00:07' }, 'is neither'],
+    [{ from: '8', to: '5' }, 'a/d has no block between those bounds'],
+    [{ from: '2099-01-01' }, 'a/d has no block between those bounds'],
   ])('are refused of %j', async (bounds, why) => {
     await expect(proven(chainOf(10), bounds)).rejects.toThrow(why)
   })

@@ -48,8 +48,8 @@ td:last-child { font: 7.5pt ui-monospace, monospace } tr { break-inside: avoid }
 <p>This page came in a zip together with the files that it tells of. Somebody hands them to you to show what was stored in a \
 dataset, and when. This page is signed by nobody. What it says counts once a program has checked the whole zip.</p>
 <h2>Check the zip</h2>
-<p>Give the zip itself to a program, not the unpacked files. Take the program from somebody else than the sender of the zip. \
-One is enough. Who doubts one takes another: they are written in different languages.</p>
+<p>Give the zip itself to a program, not the unpacked files. Take the program from somebody other than the sender of the zip. \
+One is enough. If you doubt it, take another: they are written in different languages.</p>
 <dl>
 <dt>A page</dt><dd>Save /assets/verify.html of a Proofstream node that is not the sender's, go offline, and drop the zip on it.</dd>
 <dt>Python</dt><dd><code>python3 ask.py --check pack.zip --policy policy.txt</code></dd>
@@ -85,16 +85,17 @@ _KINDS = {
     "bundles": (
         "a bundle: an answer with all its blocks and rows",
         "It shows that the answer was signed, and that no block and no row up to the named block is missing, changed or added. "
-        "Whoever has it can run the question again, without any node.",
+        "A reader who has it can run the question again, without any node.",
     ),
     "receipts": (
         "a signed receipt",
         "It shows what the node said of a batch that it was sent, and, with the proofs in the file, whether the batch is in the "
-        "ledger. It does not show what was in the batch: whoever has the batch compares its hash.",
+        "ledger. It does not show what was in the batch: a reader who has the batch compares its hash.",
     ),
     "statement": (
         "what the node says of its key",
-        "It shows which key the ledger names as that of its node. Who believes the ledger knows by it whose signatures these are.",
+        "It shows which key the ledger names as that of its node. "
+        "A reader who believes the ledger knows by it whose signatures these are.",
     ),
     "ledger": (
         "proofs that a ledger has blocks",

@@ -21,27 +21,17 @@ export async function* chunksOf(file: Blob, onProgress?: (share: number) => void
   }
 }
 
-/** So many bytes are in memory before the browser is given them. */
-const heldBytesMost = 8 * 1024 * 1024
-
-/** A file that is written once, and then read. */
+/** A file that is written once, and then read. The browser has its bytes, and may keep them on disk. */
 export class BlobShelf {
   readonly #parts: Blob[] = []
-  #held: Uint8Array<ArrayBuffer>[] = []
-  #heldBytes = 0
 
   readonly write = async (bytes: Uint8Array): Promise<void> => {
-    this.#held.push(bytes.slice())
-    this.#heldBytes += bytes.length
-    if (this.#heldBytes < heldBytesMost) return
-    this.#parts.push(new Blob(this.#held))
-    this.#held = []
-    this.#heldBytes = 0
+    this.#parts.push(new Blob([new Uint8Array(bytes)]))
   }
 
   readonly read = (): AsyncGenerator<Uint8Array> => chunksOf(this.blob())
 
   blob(): Blob {
-    return new Blob([...this.#parts, ...this.#held], { type: 'application/zip' })
+    return new Blob(this.#parts, { type: 'application/zip' })
   }
 }

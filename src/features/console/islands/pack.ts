@@ -76,7 +76,7 @@ function statementsIn(text: string): string[] {
 
 const unable = (why: string): PackFault => new PackFault('impossible', why)
 
-/** Throws PackFault where the node does not answer, or with an error that is none of these. */
+/** Throws PackFault where the node does not answer, or answers with another error than `errors`. */
 async function ask(
   path: string,
   { accept = 'application/json', json, errors = [] }: { accept?: string; json?: object; errors?: number[] } = {},

@@ -40,7 +40,7 @@ export async function commonAnchor(
     heads.find((head) => head.size === size) ?? (await servedHead(get, await placeOf(get, heads[0]?.origin), size))
   if (found === undefined) {
     const shown = heads.at(-1)?.size
-    const others = shown === undefined ? '' : ` It leads to that of ${shown}.`
+    const others = shown === undefined ? '' : ` Its proofs lead to that of ${shown}.`
     throw new PackFault(
       'impossible',
       `The node shows no head of ${size} entries.${others} Heads with a time stamp are kept.`,

@@ -35,6 +35,8 @@ export interface Placed {
   readonly number: number
   /** Of the block that a proof of the ledger is of. */
   readonly sequence?: number
+  /** Whether it is the first of its folder, which tells of a folder of the ledger. */
+  readonly isFirst: boolean
 }
 
 export const answerPath = (number: number): string => `answers/${digits(number, 3)}.json`
@@ -66,8 +68,9 @@ export class Order {
       : folder !== 'ledger' || (number >= 1 && number <= counts.bundles)
     if (!isNext || path <= this.#last)
       throw new PackFault('altered', `${path} is not the file that comes next in a pack.`)
+    const isFirst = !this.#last.startsWith(path.slice(0, path.lastIndexOf('/') + 1))
     this.#last = path
-    return { folder, number, ...(sequence !== undefined && { sequence: Number(sequence) }) }
+    return { folder, number, isFirst, ...(sequence !== undefined && { sequence: Number(sequence) }) }
   }
 
   /** Throws PackFault for a pack that shows nothing. */

@@ -3,7 +3,7 @@
 // head, so that the same blocks, answers and head make the same pack.
 
 import { utf8 } from '../../base/bytes.ts'
-import { decoded } from '../../base/errors.ts'
+import { decoded, DecodeError } from '../../base/errors.ts'
 import { jsonText, parseJson } from '../../base/json/json.ts'
 import { itemsAt, textAt } from '../../base/json/members.ts'
 import type { JsonObject, JsonValue } from '../../base/json/value.ts'
@@ -22,6 +22,7 @@ import { PackMaker, type Shelf } from './make-pack.ts'
 import { PackFault } from './zip.ts'
 import { parsePolicy } from '../../ledger/policy.ts'
 import { gatherReceipt } from '../../ledger/receipt-file.ts'
+import { BundleFault } from '../../proof/bundle/manifest.ts'
 import type { EngineFile } from '../../proof/bundle/engine-file.ts'
 import { askedOf } from '../../proof/bundle/read-bundle.ts'
 import { type BundleSource, planBundle, writeBundle } from '../../proof/bundle/write-bundle.ts'
@@ -77,13 +78,18 @@ interface Proof {
 
 /** Throws PackFault for what is not there or cannot be shown, BundleFault, and what the node throws. */
 export async function gatherPack(asked: PackAsked, node: PackNode): Promise<PackMaker> {
-  for (const [name, { length }] of Object.entries({
-    datasets: asked.datasets,
-    answers: asked.answers,
-    receipts: asked.receipts,
-  })) {
-    if (length > mostNumbered) throw new PackFault('impossible', `A pack holds at most ${mostNumbered} ${name}.`)
+  try {
+    return await gathered(asked, node)
+  } catch (error) {
+    const isTold = error instanceof PackFault || error instanceof BundleFault
+    if (isTold || !(error instanceof DecodeError)) throw error
+    throw new PackFault('altered', `What the node gives, or a saved receipt, cannot be read: ${error.message}.`)
   }
+}
+
+async function gathered(asked: PackAsked, node: PackNode): Promise<PackMaker> {
+  const tooMany = (['datasets', 'answers', 'receipts'] as const).find((name) => asked[name].length > mostNumbered)
+  if (tooMany !== undefined) throw new PackFault('impossible', `A pack holds at most ${mostNumbered} ${tooMany}.`)
   const maker = new PackMaker()
   for (const [at, one] of asked.answers.entries()) {
     const bytes = typeof one === 'string' ? await node.ask(one) : one

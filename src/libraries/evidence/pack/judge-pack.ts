@@ -206,7 +206,7 @@ const ownWords: Readonly<Partial<Record<HeldFile['folder'], string>>> = {
   statement: 'a proof that a ledger has a statement',
 }
 
-/** A file that is none of its folder is not what a pack holds. */
+/** A file of another kind than that of its folder makes the pack altered. */
 function ofKind(report: Report | undefined, folder: HeldFile['folder']): Report {
   const isTold = report?.verdict === 'altered' || report?.verdict === 'impossible'
   const isBroken = folder === 'receipts' && report?.what.startsWith('a receipt with') === true

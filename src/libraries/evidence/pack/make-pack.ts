@@ -82,12 +82,9 @@ export class PackMaker {
 /** With what the page tells of them. Throws PackFault. */
 function toldFiles(files: readonly MadeFile[]): PackedFile[] {
   const order = new Order()
-  let before = ''
   const told = files.map(({ name: path, sizeBytes, sha256, bytes, facts: known }) => {
     const placed = order.next(path)
-    const folder = path.slice(0, path.lastIndexOf('/') + 1)
-    const facts = bytes === undefined ? known : factsOf(placed, bytes, { path, isFirst: folder !== before })
-    before = folder
+    const facts = bytes === undefined ? known : factsOf(placed, path, bytes)
     return { path, sizeBytes, sha256, ...(facts !== undefined && { facts }) }
   })
   order.end()

@@ -34,6 +34,7 @@ export interface PackContents {
 
 /** Of all files that are held. */
 const heldBytesMost = 512 * 1024 * 1024
+
 /** Throws PackFault where it is not as it was made, and what `chunks` throws. */
 export async function readPack(
   chunks: AsyncIterable<Uint8Array>,
@@ -67,7 +68,7 @@ export async function readPack(
     } else {
       const bytes = await hold(hashed, sizeBytes)
       held.push({ path, bytes, ...placed })
-      facts = factsOf(placed, bytes, { path, isFirst: files.at(-1)?.path.startsWith(path.slice(0, -14)) !== true })
+      facts = factsOf(placed, path, bytes)
     }
     for await (const _ of hashed);
     files.push({ path, sizeBytes, sha256: toHex(hash.digest()), ...(facts !== undefined && { facts }) })
@@ -82,11 +83,7 @@ export async function readPack(
 }
 
 /** What the page tells of a file that is held; of a folder of the ledger the first file tells. Throws PackFault. */
-export function factsOf(
-  { folder }: Placed,
-  bytes: Uint8Array,
-  { path, isFirst }: { readonly path: string; readonly isFirst: boolean },
-): Line[] | undefined {
+export function factsOf({ folder, isFirst }: Placed, path: string, bytes: Uint8Array): Line[] | undefined {
   try {
     if (folder === 'answers') return answerFacts(bytes)
     if (folder === 'receipts') return receiptFacts(bytes)

@@ -24,10 +24,6 @@ export interface ShownChain {
 const pageBlocks = 1000
 /** A pack holds no more files. */
 const mostProofs = 60_000
-const tooMany = new PackFault(
-  'impossible',
-  `A pack holds at most ${mostProofs} proofs of blocks: ask for fewer with --from.`,
-)
 const pathOf = (name: string): string => `/${name.split('/').map(encodeURIComponent).join('/')}`
 
 /** Throws PackFault where there is no such dataset, or the ledger holds none of its last 1,000 blocks yet. */
@@ -55,7 +51,7 @@ export async function proofsOfBlocks(
   { from, to }: { readonly from?: string | undefined; readonly to?: string | undefined },
   { get, onProof }: { readonly get: Get; readonly onProof: (sequence: number) => void },
 ): Promise<ProvenBlock[]> {
-  const [first, last] = [boundOf('--from', from), boundOf('--to', to)]
+  const [first, last] = [boundOf(from), boundOf(to)]
   const blocks = [newest]
   const wantsMore = from !== undefined || to !== undefined
   for (let before: string | undefined = newest.hash; wantsMore && before !== undefined;) {
@@ -66,11 +62,12 @@ export async function proofsOfBlocks(
       if (one.sequence !== sequence - 1) throw new PackFault('altered', `The node lists no chain of blocks of ${name}.`)
       blocks.push(one)
     }
-    if (blocks.length > mostProofs) throw tooMany
+    if (blocks.length > mostProofs)
+      throw new PackFault('impossible', `A pack holds at most ${mostProofs} proofs of blocks: ask for those of fewer.`)
     before = listed.length > 0 && listed.every((one) => isAfter(one, first)) ? textAt(page, 'next') : undefined
   }
   const wanted = blocks.filter((one) => isAfter(one, first) && isBefore(one, last)).toReversed()
-  if (wanted.length === 0) throw new PackFault('impossible', `${name} has no block between --from and --to.`)
+  if (wanted.length === 0) throw new PackFault('impossible', `${name} has no block between those bounds.`)
   const proofs: ProvenBlock[] = []
   for (const block of wanted) {
     onProof(block.sequence)
@@ -103,7 +100,7 @@ type Bound = { readonly number: number } | { readonly firstMs: number; readonly 
 const dayMs = 86_400_000
 
 /** Throws PackFault for what is neither a number nor a time. A day is all of it. */
-function boundOf(flag: string, text: string | undefined): Bound {
+function boundOf(text: string | undefined): Bound {
   if (text === undefined) return undefined
   if (/^\d{1,9}$/.test(text)) return { number: Number(text) }
   const isDay = /^\d{4}-\d\d-\d\d$/.test(text)
@@ -112,7 +109,7 @@ function boundOf(flag: string, text: string | undefined): Bound {
   const forms = '12, 2026-03-01 or 2026-03-01T12:00:00Z'
   throw new PackFault(
     'impossible',
-    `${flag} is '${text.slice(0, 60)}', which is neither the number of a block nor a time: ${forms}.`,
+    `'${text.slice(0, 60)}' is neither the number of a block nor a time, such as ${forms}.`,
   )
 }
 
@@ -137,6 +134,8 @@ async function jsonAt(get: Get, path: string): Promise<JsonValue> {
   if (status === 200) return parseJson(bytes)
   throw new PackFault(
     'impossible',
-    status === 404 ? `There is no ${decodeURIComponent(path.slice(1))}.` : `The node answers ${status} to ${path}.`,
+    status === 404
+      ? `There is no dataset ${decodeURIComponent(path.slice(1))}.`
+      : `The node answers ${status} to ${path}.`,
   )
 }
