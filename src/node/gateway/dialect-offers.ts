@@ -5,7 +5,8 @@ import type { BodyHead } from '../../libraries/formats/body-head.ts'
 import type { Offer } from '../../libraries/formats/dialect/offers.ts'
 import { defaultVocabulary } from '../../libraries/model/schema.ts'
 import { runJob } from '../machine/work/jobs.ts'
-import type { BodySource, TypedBody } from './reading.ts'
+import type { BodySource } from './reader-options.ts'
+import type { TypedBody } from './reading.ts'
 import type { Shape, Target } from './shape.ts'
 
 /** Refusals that another dialect may settle. */

@@ -1,33 +1,22 @@
 // From the body of a request to typed columns: read, inflate, count, hash, infer where asked, parse. What comes of a body
 // that does not come to a good end is given back; its first bytes are kept (libraries/formats/body-head.ts).
 
-import { defined } from '../../libraries/base/collections.ts'
-import type { FileOptions, Inferred, Inferrer, StreamFormat } from '../../libraries/formats/format.ts'
-import { sha2HashOfHex, sha2HashText } from '../../libraries/base/ids/identifiers.ts'
-import { createSha2, sha256Hex } from '../../libraries/base/ids/native-crypto.ts'
 import { freeBytes } from '../../libraries/base/bytes.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
+import { type Hash, sha2HashOfHex, sha2HashText } from '../../libraries/base/ids/identifiers.ts'
+import { createSha2, sha256Hex } from '../../libraries/base/ids/native-crypto.ts'
 import { BodyHead } from '../../libraries/formats/body-head.ts'
 import { demandUndamaged, DigestCheck } from './content-digest.ts'
 import type { IngestControls } from './controls.ts'
 import { offersFor, oneCell, splitsCells, withOffers } from './dialect-offers.ts'
-import { EarlyReading } from './early-reading.ts'
+import { InferredBody } from './inferred-body.ts'
+import { KeptBody, ruledSource } from './kept-body.ts'
 import { bodyChunks, wholeBody } from './read-body.ts'
+import type { BodySource } from './reader-options.ts'
+import { Reading, type TypedBody } from './reading.ts'
 import { ofBody } from './refusals.ts'
-import {
-  type BodyFacts,
-  type BodySource,
-  hasOwnTime,
-  inferOptions,
-  inferredShape,
-  type KeptBytes,
-  Reading,
-  readRows,
-  type TypedBody,
-} from './reading.ts'
 import type { Target } from './shape.ts'
 import { Spool } from './spool.ts'
-import type { TypedRows } from './typed-rows.ts'
 
 /** Bodies up to this size are read whole before they are parsed. */
 const wholeBodyBytes = 64 * 1024
@@ -81,28 +70,23 @@ function ruleNamed({ ruled }: IngestControls, error: unknown): unknown {
 async function readBody(source: HeadedSource, target: Target): Promise<TypedBody> {
   const { shape } = target
   const { format } = source.format
-  if (format.kind === 'file') return readFile(source, target)
-  if (shape === undefined || source.controls.unknownFields === 'add') return readInferred(source, format, target)
-  const { contentEncoding, contentLength } = source.controls
+  if (format.kind === 'file') return readThrough(source, new FileBody(source, target))
+  const { contentEncoding, contentLength, unknownFields } = source.controls
+  if (shape === undefined || unknownFields === 'add')
+    return readThrough(source, new InferredBody(source, format, target))
   const isSmall = contentEncoding === undefined && contentLength !== undefined && contentLength <= wholeBodyBytes
-  const body = isSmall ? await wholeBody(source.stream) : undefined
-  const reading = new Reading(source, format, { shape })
+  if (!isSmall) return readThrough(source, new KnownBody(new Reading(source, format, { shape })))
+  const body = await wholeBody(source.stream)
+  source.digest.update(body)
+  source.digest.demandEqual()
+  source.head.add(body)
+  source.cost.read(body.length)
+  const bodyHash = sha2HashOfHex(sha256Hex(body))
+  source.head.bodyHash = bodyHash
+  const reading = new Reading(source, format, { shape, facts: { bodyHash } })
   try {
-    if (body === undefined) {
-      const facts = await readThrough(source, async (chunk) => {
-        await reading.push(chunk)
-        freeBytes(chunk)
-      })
-      return await reading.end(facts)
-    }
-    source.digest.update(body)
-    source.digest.demandEqual()
-    source.head.add(body)
-    source.cost.read(body.length)
-    const bodyHash = sha2HashOfHex(sha256Hex(body))
-    source.head.bodyHash = bodyHash
     if (body.length > 0) await reading.push(body)
-    return await reading.end({ bodyHash, bytes: body.length })
+    return await reading.end()
   } catch (error) {
     await reading.discard()
     throw error
@@ -114,132 +98,90 @@ interface HeadedSource extends BodySource {
   readonly digest: DigestCheck
 }
 
-/** Reads a body that may have new columns, once where that can be (early-reading.ts), and keeps its bytes. */
-async function readInferred(source: HeadedSource, format: StreamFormat, target: Target): Promise<TypedBody> {
-  const spool = new Spool(source.spoolDir, source.caller?.())
-  const early = new EarlyReading(source, format, { target, spool })
-  try {
-    const facts = await readThrough(source, async (chunk) => {
-      await spool.append(chunk)
-      await early.take(chunk)
-      freeBytes(chunk)
-    })
-    const kept = new KeptBody(source, spool, facts)
-    return { ...((await early.end(facts)) ?? (await kept.read(target))), kept }
-  } catch (error) {
-    await early.discard()
-    await spool.discard()
-    throw error
+/** What takes a body chunk by chunk. */
+interface ComingBody {
+  /** Takes the next bytes, which are gone from the caller's hands. */
+  take(chunk: Uint8Array): Promise<void>
+  /** `onHash` is called once the hash of the body is known. */
+  end(onHash: (hash: Hash) => void): Promise<TypedBody>
+  discard(): Promise<void>
+}
+
+/** Against columns that are known. */
+class KnownBody implements ComingBody {
+  readonly #reading: Reading
+
+  constructor(reading: Reading) {
+    this.#reading = reading
+  }
+
+  async take(chunk: Uint8Array): Promise<void> {
+    await this.#reading.push(chunk)
+  }
+
+  end(onHash: (hash: Hash) => void): Promise<TypedBody> {
+    return this.#reading.end(onHash)
+  }
+
+  discard(): Promise<void> {
+    return this.#reading.discard()
   }
 }
 
-/** Reads a body of which any part may be needed first. */
-async function readFile(source: HeadedSource, target: Target): Promise<TypedBody> {
-  const spool = new Spool(source.spoolDir, source.caller?.())
-  try {
-    const facts = await readThrough(source, async (chunk) => {
-      await spool.append(chunk)
-      freeBytes(chunk)
-    })
-    return await new KeptBody(source, spool, facts).read(target)
-  } catch (error) {
-    await spool.discard()
-    throw error
-  }
-}
-
-class KeptBody implements KeptBytes {
+/** Of which any part may be needed first. */
+class FileBody implements ComingBody {
   readonly #source: BodySource
+  readonly #target: Target
   readonly #spool: Spool
-  readonly #facts: BodyFacts
-  #last: TypedRows | undefined
+  readonly #hash = createSha2('sha256')
 
-  constructor(source: BodySource, spool: Spool, facts: BodyFacts) {
+  constructor(source: BodySource, target: Target) {
     this.#source = source
-    this.#spool = spool
-    this.#facts = facts
+    this.#target = target
+    this.#spool = new Spool(source.spoolDir, source.caller?.())
   }
 
-  async read(target: Target): Promise<TypedBody> {
-    await this.#last?.discard()
-    const body = await this.#readAs(ruledSource(this.#source, target), target)
-    this.#last = body.typed
-    return { ...body, kept: this }
+  async take(chunk: Uint8Array): Promise<void> {
+    this.#hash.update(chunk)
+    await this.#spool.append(chunk)
+    freeBytes(chunk)
   }
 
-  async #readAs(source: BodySource, target: Target): Promise<TypedBody> {
-    const { shape } = target
-    const { format } = source.format
-    const isKnown = shape !== undefined && source.controls.unknownFields !== 'add'
-    const options = inferOptions(source, target)
-    if (format.kind === 'file') {
-      const reader = await format.openFile(this.#spool, fileOptions(source))
-      const against = isKnown ? { shape } : inferredShape(await reader.infer(options), target, source)
-      return readRows(source, { reader, ...against }, this.#facts)
-    }
-    const { shape: against, inferred } = isKnown
-      ? { shape, inferred: undefined }
-      : inferredShape(await infer(format.createInferrer(options), this.#spool), target, source)
-    const reading = new Reading(source, format, {
-      shape: against,
-      bytes: this.#facts.bytes,
-      ...defined({ inferred }),
-    })
-    try {
-      for await (const chunk of this.#spool.chunks()) {
-        await reading.push(chunk)
-        freeBytes(chunk)
-      }
-      return await reading.end(this.#facts)
-    } catch (error) {
-      await reading.discard()
-      throw error
-    }
+  end(onHash: (hash: Hash) => void): Promise<TypedBody> {
+    const bodyHash = sha2HashText(this.#hash.digest())
+    onHash(bodyHash)
+    return new KeptBody(this.#source, this.#spool, { bodyHash, bytes: this.#spool.bytes }).read(this.#target)
   }
 
-  async discard(): Promise<void> {
-    await this.#last?.discard()
-    await this.#spool.discard()
+  discard(): Promise<void> {
+    return this.#spool.discard()
   }
 }
 
-/** Of a dataset that was made meanwhile its rule of the event time counts, where the request says nothing. */
-function ruledSource(source: BodySource, { eventTime }: Target): BodySource {
-  const isOwn = source.controls.eventTime !== undefined || hasOwnTime(source.format.format)
-  return eventTime === undefined || isOwn ? source : { ...source, controls: { ...source.controls, eventTime } }
-}
-
-function fileOptions({ limits, controls: { layer, sheet, charset } }: BodySource): FileOptions {
-  return { limits, ...defined({ layer, sheet, charset }) }
-}
-
-/** Hands every inflated chunk to `take`; the hash and size of the whole. */
-async function readThrough(
-  { stream, controls, limits, cost, head, digest }: HeadedSource,
-  take: (chunk: Uint8Array) => Promise<unknown>,
-): Promise<BodyFacts> {
-  const hash = createSha2('sha256')
+/** Hands every inflated chunk to `body`. */
+async function readThrough(source: HeadedSource, body: ComingBody): Promise<TypedBody> {
+  const { stream, controls, limits, cost, head, digest } = source
   let bytes = 0
   head.isWaiting = true
   const seen = digest.isAsked ? digest : undefined
-  for await (const chunk of bodyChunks(stream, controls.contentEncoding, limits, seen)) {
+  try {
+    for await (const chunk of bodyChunks(stream, controls.contentEncoding, limits, seen)) {
+      head.isWaiting = false
+      head.add(chunk)
+      bytes += chunk.length
+      cost.read(bytes)
+      await body.take(chunk)
+      head.isWaiting = true
+    }
     head.isWaiting = false
-    hash.update(chunk)
-    head.add(chunk)
-    bytes += chunk.length
-    cost.read(bytes)
-    await take(chunk)
-    head.isWaiting = true
+    digest.demandEqual()
+    return await body.end((hash) => {
+      head.bodyHash = hash
+    })
+  } catch (error) {
+    await body.discard()
+    throw error
   }
-  head.isWaiting = false
-  digest.demandEqual()
-  head.bodyHash = sha2HashText(hash.digest())
-  return { bodyHash: head.bodyHash, bytes }
-}
-
-async function infer(inferrer: Inferrer, spool: Spool): Promise<Inferred> {
-  for await (const piece of spool.chunks()) if (!inferrer.push(piece)) break
-  return inferrer.finish()
 }
 
 /** Throws NodeError `NothingToInfer` unless there are records to make a dataset of. */

@@ -46,7 +46,8 @@ export async function placeTyped(
     if (placed.bringsSchema !== true) return { ...placed, body }
     const { batchId: id, position } = placed.note
     const decision = await deps.waiters.wait(chain, { id, position }, patientFor(decidedWithinMs))
-    if (readings === mostReadings || !isConflict(decision)) {
+    // A body of many records is not kept: it is refused, and may be sent again.
+    if (readings === mostReadings || body.kept === undefined || !isConflict(decision)) {
       return { ...placed, body, decided: decision === 'void' ? undefined : decision }
     }
   }

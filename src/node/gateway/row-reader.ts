@@ -5,6 +5,9 @@ import { type BroughtRows, broughtRows } from '../../libraries/columnar/arrow/br
 import type { ParsedBody, RecordReader, StreamFormat } from '../../libraries/formats/format.ts'
 import { type SentFacts, SentRows } from '../../libraries/formats/sent-rows.ts'
 import { must } from '../../libraries/base/assert.ts'
+import { freeBytes } from '../../libraries/base/bytes.ts'
+import { type Hash, sha2HashText } from '../../libraries/base/ids/identifiers.ts'
+import { createSha2, type IncrementalHash } from '../../libraries/base/ids/native-crypto.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
 import type { RecordBatch } from '../../libraries/model/schema.ts'
 import type { BodySettings, FromBodyRows, RowMessages, ToBodyRows } from '../machine/work/body-task.ts'
@@ -22,24 +25,30 @@ export interface WholeBody extends Omit<ParsedBody, 'batches'>, SentFacts {
 /** Reads one body, as a `RecordReader`. One that has thrown is used up. */
 export interface RowReader {
   readonly fits: boolean
-  /** Takes the next bytes; the rows that have become complete, of these or of earlier ones: at once by this thread. */
+  /** Takes the next bytes, which are gone from the caller's hands; the rows that have become complete, of these or of earlier ones: at once by this thread. */
   push(chunk: Uint8Array): readonly ReadRows[] | Promise<readonly ReadRows[]>
+  /** The hash of all bytes, where the settings ask for it; after the last of them, once. */
+  hash(): Hash | Promise<Hash>
   finish(): WholeBody | Promise<WholeBody>
   /** Lets go of a thread, however it went. Idempotent. */
   end(): void
 }
 
+/** So many bytes are handed to a thread at once. */
 const blockBytes = 256 * 1024
 /** Of rows of many columns, whose cells are several times their bytes. */
 const wideBlockBytes = 64 * 1024
 const wideColumns = 256
 const blocksUnderWay = 2
-const noBytes = new Uint8Array(0)
+/** Chunks of up to so many bytes are the collector's: it is sooner done with them. */
+const freedBytes = 16 * 1024
+
+type Settings = Omit<BodySettings, 'format'>
 
 /** A reader of a body of so many bytes, as far as that is known. */
 export function rowReader(
   format: StreamFormat,
-  against: Omit<BodySettings, 'format'>,
+  against: Settings,
   by: { readonly threads: TaskThreads | undefined; readonly bytes: number | undefined },
 ): RowReader {
   const about = { bytes: by.bytes ?? Number.POSITIVE_INFINITY, most: 1 }
@@ -51,19 +60,27 @@ export function rowReader(
 class OwnReader implements RowReader {
   readonly #reader: RecordReader
   readonly #sent: SentRows
+  readonly #hash: IncrementalHash | undefined
 
-  constructor(format: StreamFormat, { options, sent }: Omit<BodySettings, 'format'>) {
+  constructor(format: StreamFormat, { options, sent, isHashed }: Settings) {
     this.#reader = format.createReader(options)
     this.#sent = new SentRows(sent)
+    this.#hash = isHashed ? createSha2('sha256') : undefined
   }
 
   get fits(): boolean {
     return this.#reader.fits
   }
 
-  push(chunk: Uint8Array): readonly BroughtRows[] {
-    this.#reader.push(chunk)
+  push(chunk: Uint8Array): readonly BroughtRows[] | Promise<readonly BroughtRows[]> {
+    if (chunk.length > blockBytes) return this.#pushLong(chunk)
+    this.#push(chunk)
+    if (chunk.length > freedBytes) freeBytes(chunk)
     return this.#filled(this.#reader.take())
+  }
+
+  hash(): Hash {
+    return sha2HashText(must(this.#hash, 'a body that is hashed').digest())
   }
 
   finish(): WholeBody {
@@ -76,6 +93,22 @@ class OwnReader implements RowReader {
     // Holds nothing.
   }
 
+  #push(piece: Uint8Array): void {
+    this.#hash?.update(piece)
+    this.#reader.push(piece)
+  }
+
+  /** Others have their turn between the pieces. */
+  async #pushLong(chunk: Uint8Array): Promise<readonly BroughtRows[]> {
+    const rows: BroughtRows[] = []
+    for (let at = 0; at < chunk.length; at += blockBytes) {
+      this.#push(chunk.subarray(at, at + blockBytes))
+      rows.push(...this.#filled(this.#reader.take()))
+    }
+    freeBytes(chunk)
+    return rows
+  }
+
   #filled(batches: readonly RecordBatch[]): BroughtRows[] {
     return batches.map((batch) => broughtRows(this.#sent.take(batch)))
   }
@@ -83,11 +116,9 @@ class OwnReader implements RowReader {
 
 class ThreadReader implements RowReader {
   #task: Task<'body'> | undefined
-  /** The next block, as far as it is filled. */
-  #block: Uint8Array = noBytes
-  #filled = 0
-  /** Blocks that have been read: memory for the next ones. */
-  readonly #spare: Uint8Array[] = []
+  /** The next block, as far as it has come. */
+  #pieces: Uint8Array[] = []
+  #bytes = 0
   #underWay: Promise<FromBodyRows>[] = []
   fits = true
 
@@ -100,21 +131,26 @@ class ThreadReader implements RowReader {
 
   async push(chunk: Uint8Array): Promise<readonly RowMessages[]> {
     const rows: RowMessages[] = []
-    for (let rest = chunk; rest.length > 0;) {
-      if (this.#filled === 0) this.#block = this.#spare.pop() ?? new Uint8Array(this.#blockBytes)
-      const piece = rest.subarray(0, this.#blockBytes - this.#filled)
-      this.#block.set(piece, this.#filled)
-      this.#filled += piece.length
-      rest = rest.subarray(piece.length)
-      if (this.#filled < this.#blockBytes) break
+    // What comes of the wire stays in its own memory, and is not copied.
+    for (let at = 0; at < chunk.length; at += this.#blockBytes) {
+      const piece = chunk.subarray(at, at + this.#blockBytes)
+      this.#pieces.push(piece)
+      this.#bytes += piece.length
+      if (this.#bytes < this.#blockBytes) break
       if (this.#underWay.length === blocksUnderWay) rows.push(...(await this.#next()))
       this.#send()
     }
     return rows
   }
 
+  async hash(): Promise<Hash> {
+    if (this.#bytes > 0) this.#send()
+    const { hash } = await this.#say({ kind: 'hash' })
+    return must(hash, 'a body that is hashed')
+  }
+
   async finish(): Promise<WholeBody> {
-    if (this.#filled > 0) this.#send()
+    if (this.#bytes > 0) this.#send()
     const rows: RowMessages[] = []
     while (this.#underWay.length > 0) rows.push(...(await this.#next()))
     const last = await this.#say({ kind: 'end' })
@@ -133,18 +169,18 @@ class ThreadReader implements RowReader {
 
   #send(): void {
     const over = new Handover()
-    const block = this.#say({ kind: 'bytes', bytes: over.take(this.#block.subarray(0, this.#filled)) }, over)
+    const pieces = this.#pieces.map((piece) => over.take(piece))
+    const block = this.#say({ kind: 'bytes', pieces }, over)
     // Its failure is met when its turn comes.
     block.catch(() => {})
     this.#underWay.push(block)
-    this.#block = noBytes
-    this.#filled = 0
+    this.#pieces = []
+    this.#bytes = 0
   }
 
   async #next(): Promise<readonly RowMessages[]> {
     const answer = await this.#underWay.shift()
     this.fits &&= answer?.fits === true
-    if (answer?.block?.length === this.#blockBytes) this.#spare.push(answer.block)
     return answer?.rows ?? []
   }
 }

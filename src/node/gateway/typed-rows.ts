@@ -90,6 +90,11 @@ export class TypedRows {
     this.#options = options
   }
 
+  /** How many there are so far. */
+  get rows(): number {
+    return this.#rows
+  }
+
   /**
    * Adds rows in order; undefined where nothing had to be awaited. Throws NodeError `BodyTooLarge`,
    * `StorageFull`, and what the log throws.

@@ -11,7 +11,9 @@ import { formatNamed } from '../../helpers/formats.ts'
 import { type ReadRows, rowReader } from '../../../src/node/gateway/row-reader.ts'
 import { batchesOf } from '../../../src/node/gateway/rows-spool.ts'
 import { systemClock } from '../../../src/libraries/base/clock.ts'
-import { toHex, utf8 } from '../../../src/libraries/base/bytes.ts'
+import { concatBytes, copyBytes, toHex, utf8 } from '../../../src/libraries/base/bytes.ts'
+import { sha2HashOfHex } from '../../../src/libraries/base/ids/identifiers.ts'
+import { sha256Hex } from '../../../src/libraries/base/ids/native-crypto.ts'
 import { NodeError } from '../../../src/libraries/base/errors.ts'
 import { defaultVocabulary, type Field, optional, timestampMs } from '../../../src/libraries/model/schema.ts'
 import { ThreadPool } from '../../../src/node/machine/work/thread-pool.ts'
@@ -32,7 +34,7 @@ const options: ReaderOptions = {
   jsonDepth: 64,
 }
 const columns: readonly Field[] = [{ name: 'event_time', type: timestampMs }, ...fields]
-const against = { options, sent: { fallbackMs: 1_772_000_000_000 }, fields: columns }
+const against = { options, sent: { fallbackMs: 1_772_000_000_000 }, fields: columns, isHashed: true }
 
 /** All rows as one batch. */
 function bytesOf(rows: readonly ReadRows[]): string {
@@ -53,7 +55,10 @@ async function read(name: string, chunks: readonly Uint8Array[], threads: TaskTh
   const reader = rowReader(streamFormat(name), against, { threads, bytes: undefined })
   try {
     const rows: ReadRows[] = []
-    for (const chunk of chunks) rows.push(...(await reader.push(chunk)))
+    // What is pushed is gone.
+    for (const chunk of chunks) rows.push(...(await reader.push(copyBytes(chunk))))
+    const hash = await reader.hash()
+    expect(hash).toBe(sha2HashOfHex(sha256Hex(concatBytes(chunks))))
     const { rows: last, ...parsed } = await reader.finish()
     return { ...parsed, fits: reader.fits, rows: bytesOf([...rows, ...last]) }
   } catch (error) {
@@ -138,8 +143,9 @@ test('a body whose thread is lost is refused for now, and the thread is free aga
   }
 })
 
-test('bytes of the caller stay his own', async () => {
-  const chunk = utf8('{"n":1}\n'.repeat(40_000))
+test('a part of the memory of others is copied', async () => {
+  const all = utf8('{"n":1}\n'.repeat(40_000))
+  const chunk = all.subarray(8)
   const kept = chunk.slice()
   const reader = rowReader(streamFormat('ndjson'), against, { threads: simulated(), bytes: undefined })
   await reader.push(chunk)

@@ -1,4 +1,4 @@
-// A task of a thread: it reads the rows of a body, and makes messages for the log of them.
+// A task of a thread: it hashes a body, reads its rows, and makes messages for the log of them.
 
 import { broughtRows, cellsOf, fieldsAt } from '../../../libraries/columnar/arrow/brought-rows.ts'
 import { freeBuilt } from '../../../libraries/columnar/arrow/column-builder.ts'
@@ -7,6 +7,9 @@ import { arrowBatchMessages } from '../../../libraries/columnar/arrow/ipc.ts'
 import type { ParsedBody, ReaderOptions, RecordReader, StreamFormat } from '../../../libraries/formats/format.ts'
 import { type SentFacts, SentRows, type SentRowsOptions } from '../../../libraries/formats/sent-rows.ts'
 import { must } from '../../../libraries/base/assert.ts'
+import { freeBytes } from '../../../libraries/base/bytes.ts'
+import { type Hash, sha2HashText } from '../../../libraries/base/ids/identifiers.ts'
+import { createSha2, type IncrementalHash } from '../../../libraries/base/ids/native-crypto.ts'
 import type { Field, RecordBatch } from '../../../libraries/model/schema.ts'
 import type { Handover } from './handover.ts'
 
@@ -16,6 +19,8 @@ export interface BodySettings {
   readonly sent: SentRowsOptions
   /** Columns that rows may have: event time, then user columns. */
   readonly fields: readonly Field[]
+  /** The hash of the body is asked for in the end. */
+  readonly isHashed: boolean
 }
 
 /** Rows as record batch messages of an Arrow stream of the columns that they bring, each in memory of its own. */
@@ -29,14 +34,17 @@ export interface RowMessages {
   readonly messages: readonly Uint8Array[]
 }
 
-/** The next bytes, or the end of the body. */
-export type ToBodyRows = { readonly kind: 'bytes'; readonly bytes: Uint8Array } | { readonly kind: 'end' }
+/** The next bytes; after the last of them the hash of all; the end of the body. */
+export type ToBodyRows =
+  | { readonly kind: 'bytes'; readonly pieces: readonly Uint8Array[] }
+  | { readonly kind: 'hash' }
+  | { readonly kind: 'end' }
 
-/** Rows that are complete, and the memory of the bytes. `ended` answers the end; its rows are the last. */
+/** Rows that are complete. `ended` answers the end; its rows are the last. */
 export interface FromBodyRows {
-  readonly block?: Uint8Array
   readonly rows: readonly RowMessages[]
   readonly fits: boolean
+  readonly hash?: Hash
   readonly ended?: Omit<ParsedBody, 'batches'> & SentFacts
 }
 
@@ -52,8 +60,10 @@ export class BodyTask {
   readonly #reader: RecordReader
   readonly #settings: BodySettings
   readonly #sent: SentRows
+  readonly #hash: IncrementalHash | undefined
 
   constructor(format: StreamFormat, settings: BodySettings) {
+    this.#hash = settings.isHashed ? createSha2('sha256') : undefined
     this.#reader = format.createReader(settings.options)
     this.#settings = settings
     this.#sent = new SentRows(settings.sent)
@@ -62,10 +72,18 @@ export class BodyTask {
   /** Throws as the reader: it is used up then. */
   take(message: ToBodyRows, over: Handover): FromBodyRows {
     const reader = this.#reader
+    if (message.kind === 'hash') {
+      const hash = sha2HashText(must(this.#hash, 'a body that is hashed').digest())
+      return { rows: [], fits: reader.fits, hash }
+    }
     if (message.kind === 'bytes') {
-      reader.push(message.bytes)
-      const rows = this.#messagesOf(reader.take(), over)
-      return { rows, fits: reader.fits, block: over.take(message.bytes) }
+      // The hash is that of all bytes, whatever becomes of the rows.
+      for (const piece of message.pieces) this.#hash?.update(piece)
+      for (const piece of message.pieces) {
+        reader.push(piece)
+        freeBytes(piece)
+      }
+      return { rows: this.#messagesOf(reader.take(), over), fits: reader.fits }
     }
     const { batches, ...ended } = reader.finish()
     const rows = this.#messagesOf(batches, over)
