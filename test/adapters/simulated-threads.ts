@@ -3,6 +3,7 @@
 
 import { formatNamed } from '../helpers/formats.ts'
 import { BodyTask } from '../../src/node/machine/work/body-task.ts'
+import { RowsTask } from '../../src/node/machine/work/rows-task.ts'
 import { ColumnTask } from '../../src/node/machine/work/column-task.ts'
 import type { Beginning, TaskKind, Tasks, TaskWork } from '../../src/node/machine/work/tasks.ts'
 import { Handover } from '../../src/node/machine/work/handover.ts'
@@ -47,7 +48,7 @@ export class SimulatedThreads implements TaskThreads {
       lost ||= isLost()
       if (lost) throw new ThreadLost('a thread was lost: by chance')
       const over = new Handover()
-      const answered = work.take(message, over)
+      const answered = await work.take(message, over)
       return structuredClone(answered, { transfer: over.buffers }) as Tasks[K]['from'] // it answers what was begun
     }
     return {
@@ -67,6 +68,7 @@ export class SimulatedThreads implements TaskThreads {
 /** Without waiting for its code, which would take real time. */
 function workOf(beginning: Beginning, compress: (bytes: Uint8Array) => Uint8Array): TaskWork {
   if (beginning.task === 'columns') return new ColumnTask(beginning.settings, compress) as TaskWork // of its kind
+  if (beginning.task === 'rows') return new RowsTask(beginning.settings, compress) as TaskWork // of its kind
   const format = formatNamed(beginning.settings.format.name)
   if (format.kind !== 'stream') throw new TypeError('a format that is a stream')
   return new BodyTask(format, beginning.settings) as TaskWork // of its kind

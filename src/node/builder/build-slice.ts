@@ -14,10 +14,16 @@ import { type DataSchema, type Field, type RecordBatch, sameType } from '../../l
 import { openSlice, type SliceContent } from '../../libraries/columnar/parquet/read-slice.ts'
 import { SliceFile } from '../../libraries/columnar/parquet/write-slice.ts'
 import type { TaskThreads } from '../machine/work/work-pool.ts'
-import { AlignedRows, pieceBytes } from './aligned-rows.ts'
-import { columnWork } from './column-work.ts'
+import { AlignedRows, pieceBytes } from '../../libraries/columnar/parquet/aligned-rows.ts'
+import { columnWork } from './shared-columns.ts'
 import { addedColumns, type DataPlan, type RowSource } from './dataset-state.ts'
-import { CompletedGroups, type EncodedGroup, type EncodedRows, RowGroups, systemColumns } from './row-groups.ts'
+import {
+  CompletedGroups,
+  type EncodedGroup,
+  type EncodedRows,
+  RowGroups,
+  systemColumns,
+} from '../../libraries/columnar/parquet/row-groups.ts'
 
 export interface SliceDeps {
   /** The rows of the messages at these positions, whose payloads are one Arrow stream. */

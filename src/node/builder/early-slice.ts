@@ -1,18 +1,18 @@
-// The slice of a large batch, begun while its parts come: they are read from the log behind the fold, and their row groups
-// encoded by a thread. A block that takes these rows and no others gets them; else they are dropped, and the rows are read
+// The slice of a large batch, begun while its parts come: a thread is handed them, from the log behind the fold, and gives
+// encoded row groups. A block that takes these rows and no others gets them; else they are dropped, and the rows are read
 // again. The bytes are the same either way.
 //   coming ──► ended ──► over          any ──► over: given up, dropped, or taken
 
-import { ArrowStreamReader } from '../../libraries/columnar/arrow/ipc-reader.ts'
+import { copyBytes } from '../../libraries/base/bytes.ts'
 import type { Clock } from '../../libraries/base/clock.ts'
 import type { DatasetId } from '../../libraries/base/ids/identifiers.ts'
-import { type DataSchema, type Field, sameType } from '../../libraries/model/schema.ts'
+import type { EncodedGroup, EncodedRows } from '../../libraries/columnar/parquet/row-groups.ts'
 import { rowGroupRows } from '../../libraries/columnar/parquet/write-slice.ts'
-import type { TaskThreads } from '../machine/work/work-pool.ts'
-import { AlignedRows } from './aligned-rows.ts'
-import { threadColumns } from './column-work.ts'
+import { type DataSchema, type Field, sameType } from '../../libraries/model/schema.ts'
+import { Handover } from '../machine/work/handover.ts'
+import type { FromRows, ToRows } from '../machine/work/rows-task.ts'
+import type { Task, TaskThreads } from '../machine/work/work-pool.ts'
 import { addedColumns, type DataPlan } from './dataset-state.ts'
-import { type EncodedGroup, type EncodedRows, RowGroups } from './row-groups.ts'
 
 /** Encoded bytes that are held: slices of more are made when their block is. */
 const heldBytesMost = 96 * 1024 * 1024
@@ -78,24 +78,15 @@ export class EarlySlices {
   }
 }
 
-/** Where rows go. */
-interface Into {
-  readonly fields: readonly Field[]
-  readonly aligned: AlignedRows
-  readonly groups: RowGroups
-}
-
 class EarlySlice {
   readonly batch: EarlyBatch
   readonly #deps: EarlyDeps
-  readonly #stream = new ArrowStreamReader()
   readonly #positions: number[] = []
   #state: 'coming' | 'ended' | 'over' = 'coming'
   #wake = new AbortController()
-  /** Once the columns are known. */
-  #into: Into | undefined
-  /** It has a thread. */
-  #isWorking = false
+  #task: Task<'rows'> | undefined
+  /** Columns that were encoded, once all are. */
+  #fields: readonly Field[] = []
   #groups: EncodedGroup[] = []
   #heldBytes = 0
   readonly #result: Promise<EncodedRows | undefined>
@@ -160,7 +151,7 @@ class EarlySlice {
 
   #hasColumns(schema: DataSchema | undefined): boolean {
     const fields = schema?.fields.slice(addedColumns) ?? []
-    const mine = this.#into?.fields ?? []
+    const mine = this.#fields
     const isSame = ({ name, type }: Field, i: number): boolean => {
       const there = mine[i]
       return there?.name === name && sameType(there.type, type)
@@ -169,6 +160,10 @@ class EarlySlice {
   }
 
   async #run(): Promise<void> {
+    const fields = this.batch.schema?.fields.slice(addedColumns)
+    const [task] = this.#deps.threads?.begin('rows', { fields }, { bytes: Number.POSITIVE_INFINITY, most: 1 }) ?? []
+    if (task === undefined) return
+    this.#task = task
     let read = 0
     while (this.#state !== 'over') {
       const signal = this.#waited()
@@ -176,13 +171,10 @@ class EarlySlice {
         for await (const { payload } of this.batch.read(this.#positions.slice(read))) {
           if (this.isOver) return
           read++
-          await this.#push(payload)
+          await this.#say(task, { kind: 'part', payload: copyBytes(payload) })
         }
       } else if (this.#state === 'ended') {
-        this.#stream.end()
-        const rows = await this.#into?.groups.finish()
-        this.#endWork()
-        this.#resolve(rows && { ...rows, groups: this.#groups })
+        await this.#say(task, { kind: 'end' })
         return this.#deps.clock.sleep(keptMs, signal)
       } else {
         await this.#deps.clock.sleep(patienceMs, signal)
@@ -191,32 +183,28 @@ class EarlySlice {
     }
   }
 
+  /** Takes what the thread has encoded by then. */
+  async #say(task: Task<'rows'>, message: ToRows): Promise<void> {
+    const over = new Handover()
+    if (message.kind === 'part') over.take(message.payload)
+    const answer: FromRows = await task.say(message, over)
+    if (answer.kind === 'too wide') return this.over()
+    for (const group of answer.groups) this.#take(group)
+    const { ended } = answer
+    if (ended === undefined || this.isOver) return
+    this.#endWork()
+    this.#fields = ended.fields
+    this.#resolve({ ...ended, groups: this.#groups })
+  }
+
   #endWork(): void {
-    if (this.#isWorking) this.#into?.groups.end()
-    this.#isWorking = false
+    this.#task?.end()
+    this.#task = undefined
   }
 
   #waited(): AbortSignal {
     if (this.#wake.signal.aborted) this.#wake = new AbortController()
     return this.#wake.signal
-  }
-
-  async #push(payload: Uint8Array): Promise<void> {
-    for (const batch of this.#stream.push(payload)) {
-      if (this.isOver) return
-      this.#into ??= this.#begin()
-      if (this.#into === undefined) return this.over()
-      for (const piece of this.#into.aligned.pieces(batch)) await this.#into.groups.add(piece)
-    }
-  }
-
-  #begin(): Into | undefined {
-    const fields = this.batch.schema?.fields.slice(addedColumns) ?? this.#stream.fields ?? []
-    const columns = threadColumns(fields, this.#deps.threads)
-    if (columns === undefined) return undefined
-    this.#isWorking = true
-    const groups = new RowGroups({ columns, take: async (group) => this.#take(group) })
-    return { fields, aligned: new AlignedRows(fields), groups }
   }
 
   #take(group: EncodedGroup): void {

@@ -5,6 +5,7 @@ import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { systemClock } from '../../../src/libraries/base/clock.ts'
 import { buildSlice } from '../../../src/node/builder/build-slice.ts'
 import { EarlySlices } from '../../../src/node/builder/early-slice.ts'
+import { RowsTask } from '../../../src/node/machine/work/rows-task.ts'
 import { ColumnTask } from '../../../src/node/machine/work/column-task.ts'
 import type { TaskKind, Tasks } from '../../../src/node/machine/work/tasks.ts'
 import { Handover } from '../../../src/node/machine/work/handover.ts'
@@ -19,12 +20,17 @@ import { compressor, datasetId, drained, start, TestWriter } from './support.ts'
 /** Threads that are this one. */
 function ownThreads(most = Number.POSITIVE_INFINITY): TaskThreads & { begun: number; ended: number } {
   const threads = { begun: 0, ended: 0, begin }
-  function begin<K extends TaskKind>(_: K, settings: Tasks[K]['settings']): Task<K>[] {
+  function begin<K extends TaskKind>(kind: K, settings: Tasks[K]['settings']): Task<K>[] {
     if (threads.begun === most) return []
     threads.begun++
-    const task = new ColumnTask(settings as Tasks['columns']['settings'], (bytes) => compressor.compress(bytes))
+    const compress = (bytes: Uint8Array): Uint8Array => compressor.compress(bytes)
+    // `as`, three times: slices are all that is worked on here.
+    const task =
+      kind === 'rows'
+        ? new RowsTask(settings as Tasks['rows']['settings'], compress)
+        : new ColumnTask(settings as Tasks['columns']['settings'], compress)
     const say = async (message: Tasks[K]['to']): Promise<Tasks[K]['from']> =>
-      task.take(message as Tasks['columns']['to'], new Handover()) as Tasks[K]['from'] // slices are all that is worked on here
+      (await task.take(message as never, new Handover())) as Tasks[K]['from']
     return [{ say, end: () => threads.ended++ }]
   }
   return threads

@@ -1,10 +1,10 @@
 // Rows under the schema of their block: event-time and user columns in its order; a column that the rows lack is null.
 // Of such columns there is one for all pieces of a length, since a wide dataset may have thousands of them.
 
-import { batchBytes, sliceBatch } from '../../libraries/columnar/arrow/columns.ts'
-import { nullColumn } from '../../libraries/columnar/arrow/null-column.ts'
-import { assert, must } from '../../libraries/base/assert.ts'
-import { type Column, type Field, innerType, isOptional, type RecordBatch } from '../../libraries/model/schema.ts'
+import { batchBytes, sliceBatch } from '../arrow/columns.ts'
+import { nullColumn } from '../arrow/null-column.ts'
+import { assert, must } from '../../base/assert.ts'
+import { type Column, type Field, innerType, isOptional, type RecordBatch } from '../../model/schema.ts'
 
 export const pieceRows = 8192
 export const pieceBytes = 1024 * 1024

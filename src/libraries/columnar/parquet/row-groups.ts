@@ -1,19 +1,13 @@
 // Rows of a slice on their way into row groups: small batches are gathered, system columns added, and the columns of a
 // group are hashed and encoded while the rows of the next one are read.
 
-import { batchBytes, concatBatches, constantColumn, int64RangeColumn } from '../../libraries/columnar/arrow/columns.ts'
-import { must } from '../../libraries/base/assert.ts'
-import { nextTurn } from '../../libraries/base/clock.ts'
-import type { Column, Field, RecordBatch } from '../../libraries/model/schema.ts'
-import {
-  type ColumnChunk,
-  type PiecedRows,
-  RowGroupCut,
-  rowGroupRows,
-  wideColumns,
-} from '../../libraries/columnar/parquet/write-slice.ts'
+import { batchBytes, concatBatches, constantColumn, int64RangeColumn } from '../arrow/columns.ts'
+import { must } from '../../base/assert.ts'
+import { nextTurn } from '../../base/clock.ts'
+import type { Column, Field, RecordBatch } from '../../model/schema.ts'
+import { type ColumnChunk, type PiecedRows, RowGroupCut, rowGroupRows, wideColumns } from './write-slice.ts'
 import { pieceBytes, pieceRows } from './aligned-rows.ts'
-import type { ColumnWork } from './column-work.ts'
+import type { ColumnWork } from './own-columns.ts'
 
 const pieceBatches = 1024
 /** So many batches are joined once, with their row group; more, or any of many columns, cost more than their rows. */

@@ -29,7 +29,7 @@ async function answerTo(message: Exclude<ToThread, { kind: 'begin' }>, over: Han
   try {
     if (message.kind === 'say') {
       const work = await must(task, 'a task has begun')
-      return { kind: 'answer', answer: work.take(message.message, over) }
+      return { kind: 'answer', answer: await work.take(message.message, over) }
     }
     const { runJob } = await import('./jobs.ts')
     const { job, pieces } = message
