@@ -111,3 +111,15 @@ export function rememberSealed(bytes: Uint8Array): void {
 export function isSealed(bytes: Uint8Array): boolean {
   return sealed.has(bytes)
 }
+
+const sums = new WeakMap<Uint8Array, number>()
+
+/** Remembers the CRC of `bytes`, which another thread has summed; nobody changes them anymore. */
+export function rememberCrc32c(bytes: Uint8Array, sum: number): void {
+  sums.set(bytes, sum)
+}
+
+/** The CRC of `bytes` where it was remembered. */
+export function rememberedCrc32c(bytes: Uint8Array): number | undefined {
+  return sums.get(bytes)
+}

@@ -130,8 +130,9 @@ export class LargeBatch {
     const part: Uint8Array[] = []
     let missing = partBytes
     for (let piece = this.#pieces.shift(); piece !== undefined; piece = this.#pieces.shift()) {
-      part.push(piece.subarray(0, missing))
-      if (piece.length > missing) this.#pieces.unshift(piece.subarray(missing))
+      const isCut = piece.length > missing
+      part.push(isCut ? piece.subarray(0, missing) : piece)
+      if (isCut) this.#pieces.unshift(piece.subarray(missing))
       missing -= Math.min(missing, piece.length)
       if (missing === 0) break
     }

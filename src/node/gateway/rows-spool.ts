@@ -5,6 +5,7 @@ import { type BroughtRows, fieldsAt, rowsWith } from '../../libraries/columnar/a
 import { ArrowStreamReader } from '../../libraries/columnar/arrow/ipc-reader.ts'
 import { arrowBatchMessages, arrowStreamEnd, arrowStreamStart } from '../../libraries/columnar/arrow/ipc.ts'
 import { freeBytes } from '../../libraries/base/bytes.ts'
+import { crc32c, rememberCrc32c, rememberedCrc32c } from '../../libraries/base/crc32c.ts'
 import { sameValue } from '../../libraries/base/compare.ts'
 import { nextTurn } from '../../libraries/base/clock.ts'
 import type { Field, RecordBatch } from '../../libraries/model/schema.ts'
@@ -14,6 +15,7 @@ import { Spool } from './spool.ts'
 interface Piece {
   readonly places: readonly number[]
   readonly bytes: number
+  readonly sum: number
 }
 
 export class RowsSpool {
@@ -32,7 +34,7 @@ export class RowsSpool {
     const last = this.#pieces.at(-1)?.places
     const places = last !== undefined && sameValue(last, rows.places) ? last : rows.places
     for (const message of await messagesOf(rows, this.#fields, places)) {
-      this.#pieces.push({ places, bytes: message.length })
+      this.#pieces.push({ places, bytes: message.length, sum: rememberedCrc32c(message) ?? crc32c(message) })
       await this.#spool.append(message)
       freeBytes(message)
     }
@@ -42,16 +44,11 @@ export class RowsSpool {
   async *stream(places: readonly number[]): AsyncGenerator<Uint8Array> {
     yield arrowStreamStart(fieldsAt(this.#fields, places))
     let at = 0
-    for (const { places: brought, bytes } of this.#pieces) {
+    for (const { places: brought, bytes, sum } of this.#pieces) {
       const message = await this.#spool.at(at, at + bytes)
       at += bytes
-      if (brought.length === places.length) yield message
-      else
-        yield* await messagesOf(
-          { rows: 0, bytes, cells: 0, places: brought, messages: [message] },
-          this.#fields,
-          places,
-        )
+      const rows = { rows: 0, bytes, cells: 0, places: brought, messages: [message], sums: [sum] }
+      yield* await messagesOf(rows, this.#fields, places)
     }
     yield arrowStreamEnd()
   }
@@ -69,7 +66,10 @@ export async function messagesOf(
   places: readonly number[],
 ): Promise<readonly Uint8Array[]> {
   const isSame = rows.places.length === places.length
-  if ('messages' in rows && isSame) return rows.messages
+  if ('messages' in rows && isSame) {
+    for (const [i, message] of rows.messages.entries()) rememberCrc32c(message, rows.sums[i] ?? crc32c(message))
+    return rows.messages
+  }
   // To read them has held the event loop long enough.
   await nextTurn()
   const columns = fieldsAt(fields, places)

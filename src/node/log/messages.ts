@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs'
 import { Ajv, type ValidateFunction } from 'ajv'
 import { assert, must } from '../../libraries/base/assert.ts'
 import { decodeUtf8, utf8 } from '../../libraries/base/bytes.ts'
-import { crc32c, isSealed, rememberSealed } from '../../libraries/base/crc32c.ts'
+import { crc32c, isSealed, joinedCrc32c, rememberedCrc32c, rememberSealed } from '../../libraries/base/crc32c.ts'
 import { HaltError } from '../../libraries/base/errors.ts'
 import type { BatchEntry, CommitAnnouncement, MessageHeader } from './messages.gen.ts'
 
@@ -42,12 +42,14 @@ export function encodeMessage(header: MessageHeader, ...payload: readonly Uint8A
   view.setUint32(lengthAt, headerBytes.length, true)
   out.set(headerBytes, headerAt)
   let at = payloadAt
+  let sum = crc32c(out, 0, payloadAt)
   for (const piece of payload) {
     out.set(piece, at)
     at += piece.length
+    const own = rememberedCrc32c(piece)
+    sum = own === undefined ? crc32c(piece, 0, piece.length, sum) : joinedCrc32c(sum, own, piece.length)
   }
-  const crcAt = out.length - crcBytes
-  view.setUint32(crcAt, crc32c(out, 0, crcAt), true)
+  view.setUint32(at, sum, true)
   rememberSealed(out)
   return out
 }

@@ -8,6 +8,7 @@ import type { ParsedBody, ReaderOptions, RecordReader, StreamFormat } from '../.
 import { type SentFacts, SentRows, type SentRowsOptions } from '../../../libraries/formats/sent-rows.ts'
 import { must } from '../../../libraries/base/assert.ts'
 import { freeBytes } from '../../../libraries/base/bytes.ts'
+import { crc32c } from '../../../libraries/base/crc32c.ts'
 import { type Hash, sha2HashText } from '../../../libraries/base/ids/identifiers.ts'
 import { createSha2, type IncrementalHash } from '../../../libraries/base/ids/native-crypto.ts'
 import type { Field, RecordBatch } from '../../../libraries/model/schema.ts'
@@ -32,6 +33,8 @@ export interface RowMessages {
   /** Places of the columns that they bring, among those of the settings. */
   readonly places: readonly number[]
   readonly messages: readonly Uint8Array[]
+  /** CRC-32C of each message. */
+  readonly sums: readonly number[]
 }
 
 /** The next bytes; after the last of them the hash of all; the end of the body. */
@@ -98,7 +101,7 @@ export class BodyTask {
       const messages = arrowBatchMessages(fieldsAt(fields, places), brought).map((message) => over.take(message))
       const counted = { bytes: batchBytes(brought), cells: cellsOf(brought) }
       freeBuilt(brought.columns)
-      return { rows, places, ...counted, messages }
+      return { rows, places, ...counted, messages, sums: messages.map((message) => crc32c(message)) }
     })
   }
 }
