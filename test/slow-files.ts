@@ -45,7 +45,7 @@ export const slowFiles: string[] = [
   'test/node/answers/{layouts,merged,settings}.test.ts',
   'test/node/catalog/{cold-open,known-ids,packed-chain}.test.ts',
   'test/node/engine/{answer-memory,foreign-files,hostile,limits,many-threads,processes,stability,streamed-types,value-class}.test.ts',
-  'test/node/builder/{column-work,replay}.test.ts',
+  'test/node/builder/{shared-columns,replay}.test.ts',
   'test/node/gateway/{apart,costs,first-posts,large-batch,row-reader}.test.ts',
   'test/node/http/{answers-under-way,caller-gone,compression,connections,events,events-of-packs,file-parts,large-json,odd-places}.test.ts',
   'test/node/http/{golden-*,odd-texts,pipelining,process-per-rights,quotas,round-trip,slow-file-reader,stream,stream-by-socket}.test.ts',

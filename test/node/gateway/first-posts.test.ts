@@ -22,6 +22,9 @@ const bodies = {
   text: ndjson([{ a: 'x' }]),
   other: ndjson([{ c: true, d: '2026-01-01' }]),
   manyIntegers: ndjson(Array.from({ length: 1_200 }, (_, i) => ({ a: i, b: i }))),
+  /** More than the first 10,000 records, which settle the columns: their bytes are not kept. */
+  settledIntegers: ndjson(Array.from({ length: 10_500 }, (_, i) => ({ a: i, b: i }))),
+  settledTexts: ndjson(Array.from({ length: 10_500 }, (_, i) => ({ a: `x${i}`, e: true }))),
   long: ndjson(Array.from({ length: 1_200 }, (_, i) => ({ b: i, note: 'n'.repeat(1_000) }))),
 } as const
 const names = Object.keys(bodies) as (keyof typeof bodies)[] // of a constant object
