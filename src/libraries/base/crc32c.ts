@@ -101,13 +101,15 @@ export function joinedCrc32c(first: number, second: number, length: number): num
 export const sealedCrc32c = 0x48674bc7
 
 const sealed = new WeakSet<Uint8Array>()
+/** Shorter ones are sooner summed again. */
+const leastSealed = 16 * 1024
 
 /** Remembers that `bytes` end with their own CRC, which has just been written or checked; nobody changes them anymore. */
 export function rememberSealed(bytes: Uint8Array): void {
-  sealed.add(bytes)
+  if (bytes.length >= leastSealed) sealed.add(bytes)
 }
 
-/** True for bytes that were remembered. */
+/** True for long bytes that were remembered. */
 export function isSealed(bytes: Uint8Array): boolean {
   return sealed.has(bytes)
 }

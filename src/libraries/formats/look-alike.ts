@@ -224,7 +224,9 @@ const topology: MapDocument = {
 export function mapDocumentOf(head: Uint8Array): MapDocument | undefined {
   // Most bodies are arrays, and need no look.
   if (!startOf(head, 64).startsWith('{')) return undefined
-  const top = topMembers(startOf(head, headBytes))
+  const text = startOf(head, headBytes)
+  if (!/"(?:Feature|FeatureCollection|Topology|features)"/.test(text)) return undefined
+  const top = topMembers(text)
   const type = top.get('type')
   if (type === '"FeatureCollection"') return collection
   if (type === '"Feature"' && top.has('geometry')) return feature

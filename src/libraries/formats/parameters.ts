@@ -130,6 +130,13 @@ export const parameterRows: readonly (readonly [ParameterName, ParameterRow])[] 
   ingestParameters,
 ) as (readonly [ParameterName, ParameterRow])[] // of the table above
 
+/** One shape for the values of all requests. */
+const noValues = Object.fromEntries(parameterRows.map(([name]) => [name, undefined]))
+
+function isParameter(name: string): name is ParameterName {
+  return Object.hasOwn(ingestParameters, name)
+}
+
 const switchWords = ['true', 'false']
 
 /** The words that a parameter takes; undefined where it takes any text. */
@@ -151,9 +158,11 @@ export function readParameters(
   query: Readonly<Record<string, unknown>>,
   without: readonly ParameterName[] = [],
 ): ParameterValues {
-  const counted = parameterRows.filter(([name]) => !without.includes(name))
-  const values = counted.map(([name]) => [name, taken(name, query[name])] as const)
-  return Object.fromEntries(values) as unknown as ParameterValues // a value for each row
+  const values: Record<string, unknown> = { ...noValues }
+  for (const name of Object.keys(query)) {
+    if (isParameter(name) && !without.includes(name)) values[name] = taken(name, query[name])
+  }
+  return values as unknown as ParameterValues // a value for each row
 }
 
 function taken(name: ParameterName, value: unknown): string | readonly string[] | boolean | undefined {

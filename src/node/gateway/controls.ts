@@ -182,8 +182,10 @@ function speltIn(query: Query): IngestControls['spelt'] {
   )
 }
 
+const ofFormats = new Set<string>(parameterRows.flatMap(([name, { isOfFormat: is }]) => (is ? [name] : [])))
+
 function isOfFormat(name: string): boolean {
-  return Object.hasOwn(ingestParameters, name) && parameterRows.some(([one, row]) => one === name && row.isOfFormat)
+  return ofFormats.has(name)
 }
 
 /** The format of a body, and whether it has a header. Throws NodeError `InvalidParameter` where two places say otherwise. */
@@ -338,13 +340,25 @@ const toldChars = 100
 /** By what they are in lower case. Of shorter names others are too near. */
 const misspelt = new Map(parameterRows.flatMap(([name]) => (name.length < 6 ? [] : [[name.toLowerCase(), name]])))
 
+/** What names were found to mean: a sender has the same ones in each request. */
+const meanings = new Map<string, string | undefined>()
+const meaningsMost = 1000
+
+/** The parameter that is the same but for letter case, or one or two letters off. */
+function meantBy(name: string): string | undefined {
+  if (meanings.has(name)) return meanings.get(name)
+  const [nearest] = similarNames(name.toLowerCase(), [...misspelt.keys()])
+  const meant = nearest === undefined ? undefined : misspelt.get(nearest)
+  if (meanings.size >= meaningsMost) meanings.clear()
+  if (name.length <= toldChars) meanings.set(name, meant)
+  return meant
+}
+
 /** Those of `given` that are ignored. Throws NodeError `InvalidParameter` for one that is nearly one of ours. */
 function foreignParameters(given: readonly string[]): readonly string[] {
   const foreign = given.filter((name) => !Object.hasOwn(ingestParameters, name) && !isDialectName(name))
   for (const name of foreign) {
-    // The same but for letter case, or one or two letters off.
-    const [nearest] = similarNames(name.toLowerCase(), [...misspelt.keys()])
-    const meant = nearest === undefined ? undefined : misspelt.get(nearest)
+    const meant = meantBy(name)
     if (meant === undefined) continue
     throw new NodeError('InvalidParameter', `The parameter '${name.slice(0, toldChars)}' is not known here.`, {
       hint: `Write ${meant}.`,

@@ -5,16 +5,16 @@
 //   known ──► settled                   as many records fit
 //   any ──► over                        the body has ended, or is discarded
 
-import { must } from '../../libraries/base/assert.ts'
+import { assert } from '../../libraries/base/assert.ts'
 import { freeBytes } from '../../libraries/base/bytes.ts'
-import { NodeError } from '../../libraries/base/errors.ts'
+import { defined } from '../../libraries/base/collections.ts'
 import { type Hash, sha2HashText } from '../../libraries/base/ids/identifiers.ts'
 import { createSha2, type IncrementalHash } from '../../libraries/base/ids/native-crypto.ts'
 import { sampleRecords } from '../../libraries/formats/fault-log.ts'
 import type { Inferrer, StreamFormat } from '../../libraries/formats/format.ts'
 import { KeptBody } from './kept-body.ts'
 import { type BodySource, inferOptions, inferredShape } from './reader-options.ts'
-import { Reading, type TypedBody } from './reading.ts'
+import { type BodyFacts, Reading, type TypedBody, unlessFaulty } from './reading.ts'
 import type { Target } from './shape.ts'
 import { Spool } from './spool.ts'
 
@@ -38,12 +38,8 @@ export class InferredBody {
     this.#format = format
     this.#target = target
     this.#spool = new Spool(source.spoolDir, source.caller?.())
-    const { shape } = target
-    // Without user columns, a first line of CSV is judged otherwise.
-    this.#state =
-      shape !== undefined && shape.payloadFields.length >= 2
-        ? { kind: 'known', reading: new Reading(source, format, { shape }) }
-        : this.#sampling()
+    const reading = triedFirst(source, format, target)
+    this.#state = reading === undefined ? this.#sampling() : { kind: 'known', reading }
   }
 
   /** Takes the next bytes, which are gone from the caller's hands. Throws NodeErrors of docs/spec/http.md §6. */
@@ -53,10 +49,10 @@ export class InferredBody {
     await this.#spool.append(chunk)
     this.#hash.update(chunk)
     if (state.kind === 'known') return this.#try(state.reading, chunk)
-    const { inferrer } = must(state.kind === 'sampling' ? state : undefined, 'a body that goes on')
-    const goesOn = inferrer.push(chunk)
+    assert(state.kind === 'sampling', 'a body that goes on')
+    const goesOn = state.inferrer.push(chunk)
     freeBytes(chunk)
-    if (!goesOn) await this.#settle(await this.#found(inferrer))
+    if (!goesOn) await this.#settle(await this.#found(state.inferrer))
   }
 
   /** Takes the end of the body. `onHash` as of `Reading.end`. Throws as `take`. */
@@ -65,7 +61,7 @@ export class InferredBody {
     if (state.kind === 'settled') return state.reading.end(onHash)
     const bodyHash = sha2HashText(this.#hash.digest())
     onHash(bodyHash)
-    const body = state.kind === 'known' ? await this.#ended(state.reading) : undefined
+    const body = state.kind === 'known' ? await unlessFaulty(state.reading, () => state.reading.end()) : undefined
     const kept = new KeptBody(this.#source, this.#spool, { bodyHash, bytes: this.#spool.bytes })
     return { ...(body ?? (await kept.read(this.#target))), kept }
   }
@@ -78,36 +74,22 @@ export class InferredBody {
     await this.#spool.discard()
   }
 
-  #sampling(): State {
+  #sampling(): Extract<State, { readonly kind: 'sampling' }> {
     return { kind: 'sampling', inferrer: this.#format.createInferrer(inferOptions(this.#source, this.#target)) }
   }
 
   /** Reads on as if the body brought no columns. */
   async #try(reading: Reading, chunk: Uint8Array): Promise<void> {
-    const isRead = await unlessFaulty(async () => reading.push(chunk))
-    if (isRead && reading.fits) {
+    const pushed = await unlessFaulty(reading, async () => (await reading.push(chunk), true))
+    if (pushed !== undefined) {
       if (reading.rows >= sampleRecords) await this.#settle(reading)
       return
     }
-    await reading.discard()
-    const state = this.#sampling()
-    this.#state = state
-    const { inferrer } = must(state.kind === 'sampling' ? state : undefined, 'a sample')
+    const { inferrer } = (this.#state = this.#sampling())
     for await (const piece of this.#spool.chunks()) {
       if (inferrer.push(piece)) continue
       return this.#settle(await this.#found(inferrer))
     }
-  }
-
-  /** The whole body, if all of its records fit. */
-  async #ended(reading: Reading): Promise<TypedBody | undefined> {
-    let body: TypedBody | undefined
-    const isRead = await unlessFaulty(async () => {
-      body = await reading.end()
-    })
-    if (isRead && reading.fits) return body
-    await reading.discard()
-    return undefined
   }
 
   /** A reading of what is kept, against the columns that its sample has. */
@@ -125,13 +107,14 @@ export class InferredBody {
   }
 }
 
-/** Whether `work` ended without a fault of the body. */
-async function unlessFaulty(work: () => Promise<unknown>): Promise<boolean> {
-  try {
-    await work()
-    return true
-  } catch (error) {
-    if (!(error instanceof NodeError)) throw error
-    return false
-  }
+/** A reading against the columns that the dataset has, of a body that may bring others; undefined where it has none. */
+export function triedFirst(
+  source: BodySource,
+  format: StreamFormat,
+  { shape }: Target,
+  facts?: BodyFacts,
+): Reading | undefined {
+  // Without user columns, a first line of CSV is judged otherwise.
+  if (shape === undefined || shape.payloadFields.length < 2) return undefined
+  return new Reading(source, format, { shape, ...defined({ facts }) })
 }

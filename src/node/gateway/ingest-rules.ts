@@ -47,6 +47,7 @@ export function rulesOfQuery(query: Query, hasCells: boolean): IngestRules | und
 
 /** From texts in their form; others do not count. */
 function rulesOf(said: Query): IngestRules {
+  if (Object.keys(said).length === 0) return {}
   const given = rows.flatMap(([name, row]): [string, string | true][] => {
     const value = said[name]
     if (typeof value !== 'string' || value === '' || wordsOf(row)?.includes(value) === false) return []

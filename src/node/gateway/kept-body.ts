@@ -4,7 +4,7 @@
 import { defined } from '../../libraries/base/collections.ts'
 import type { FileOptions, Inferred, Inferrer } from '../../libraries/formats/format.ts'
 import { type BodySource, hasOwnTime, inferOptions, inferredShape } from './reader-options.ts'
-import { type BodyFacts, type KeptBytes, Reading, readRows, type TypedBody } from './reading.ts'
+import { type BodyFacts, type KeptBytes, Reading, readAll, readRows, type TypedBody } from './reading.ts'
 import type { Target } from './shape.ts'
 import type { Spool } from './spool.ts'
 import type { TypedRows } from './typed-rows.ts'
@@ -42,14 +42,7 @@ export class KeptBody implements KeptBytes {
     const found = isKnown
       ? { shape }
       : inferredShape(await infer(format.createInferrer(options), this.#spool), target, source)
-    const reading = new Reading(source, format, { ...found, facts: this.#facts })
-    try {
-      for await (const chunk of this.#spool.chunks()) await reading.push(chunk)
-      return await reading.end()
-    } catch (error) {
-      await reading.discard()
-      throw error
-    }
+    return readAll(new Reading(source, format, { ...found, facts: this.#facts }), this.#spool.chunks())
   }
 
   async discard(): Promise<void> {

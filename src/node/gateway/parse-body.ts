@@ -6,20 +6,21 @@ import { NodeError } from '../../libraries/base/errors.ts'
 import { type Hash, sha2HashOfHex, sha2HashText } from '../../libraries/base/ids/identifiers.ts'
 import { createSha2, sha256Hex } from '../../libraries/base/ids/native-crypto.ts'
 import { BodyHead } from '../../libraries/formats/body-head.ts'
+import type { StreamFormat } from '../../libraries/formats/format.ts'
 import { demandUndamaged, DigestCheck } from './content-digest.ts'
 import type { IngestControls } from './controls.ts'
 import { offersFor, oneCell, splitsCells, withOffers } from './dialect-offers.ts'
-import { InferredBody } from './inferred-body.ts'
+import { InferredBody, triedFirst } from './inferred-body.ts'
 import { KeptBody, ruledSource } from './kept-body.ts'
 import { bodyChunks, wholeBody } from './read-body.ts'
 import type { BodySource } from './reader-options.ts'
-import { Reading, type TypedBody } from './reading.ts'
+import { Reading, readAll, type TypedBody, unlessFaulty } from './reading.ts'
 import { ofBody } from './refusals.ts'
 import type { Target } from './shape.ts'
 import { Spool } from './spool.ts'
 
-/** Bodies up to this size are read whole before they are parsed. */
-const wholeBodyBytes = 64 * 1024
+/** Bodies up to this size are read at once. */
+const shortBodyBytes = 64 * 1024
 
 /** Frees what a body holds; undefined where nothing has to be awaited. Idempotent. */
 export function discardBody({ typed, kept }: TypedBody): Promise<unknown> | undefined {
@@ -72,23 +73,38 @@ async function readBody(source: HeadedSource, target: Target): Promise<TypedBody
   const { format } = source.format
   if (format.kind === 'file') return readThrough(source, new FileBody(source, target))
   const { contentEncoding, contentLength, unknownFields } = source.controls
-  if (shape === undefined || unknownFields === 'add')
-    return readThrough(source, new InferredBody(source, format, target))
-  const isSmall = contentEncoding === undefined && contentLength !== undefined && contentLength <= wholeBodyBytes
-  if (!isSmall) return readThrough(source, new KnownBody(new Reading(source, format, { shape })))
-  const body = await wholeBody(source.stream)
-  source.digest.update(body)
-  source.digest.demandEqual()
-  source.head.add(body)
-  source.cost.read(body.length)
-  const bodyHash = sha2HashOfHex(sha256Hex(body))
-  source.head.bodyHash = bodyHash
-  const reading = new Reading(source, format, { shape, facts: { bodyHash } })
+  const isShort = contentEncoding === undefined && contentLength !== undefined && contentLength <= shortBodyBytes
+  if (isShort) return readShort(source, format, target)
+  const isKnown = shape !== undefined && unknownFields !== 'add'
+  const body = isKnown
+    ? new KnownBody(new Reading(source, format, { shape }))
+    : new InferredBody(source, format, target)
+  return readThrough(source, body)
+}
+
+/** Reads a body at once. */
+async function readShort(source: HeadedSource, format: StreamFormat, target: Target): Promise<TypedBody> {
+  const { digest, head, cost, spoolDir, caller, controls } = source
+  const bytes = await wholeBody(source.stream)
+  digest.update(bytes)
+  digest.demandEqual()
+  head.add(bytes)
+  cost.read(bytes.length)
+  const facts = { bodyHash: sha2HashOfHex(sha256Hex(bytes)), bytes: bytes.length }
+  head.bodyHash = facts.bodyHash
+  const { shape } = target
+  if (shape !== undefined && controls.unknownFields !== 'add') {
+    return readAll(new Reading(source, format, { shape, facts }), [bytes])
+  }
+  const spool = new Spool(spoolDir, caller?.())
+  await spool.append(bytes)
+  const kept = new KeptBody(source, spool, facts)
   try {
-    if (body.length > 0) await reading.push(body)
-    return await reading.end()
+    const reading = triedFirst(source, format, target, facts)
+    const body = reading && (await unlessFaulty(reading, () => readAll(reading, [bytes])))
+    return { ...(body ?? (await kept.read(target))), kept }
   } catch (error) {
-    await reading.discard()
+    await kept.discard()
     throw error
   }
 }

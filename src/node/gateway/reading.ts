@@ -1,6 +1,7 @@
 // A body being read into typed rows, against columns that are known.
 
 import { defined } from '../../libraries/base/collections.ts'
+import { NodeError } from '../../libraries/base/errors.ts'
 import type { Hash } from '../../libraries/base/ids/identifiers.ts'
 import { broughtRows } from '../../libraries/columnar/arrow/brought-rows.ts'
 import type { Offer } from '../../libraries/formats/dialect/offers.ts'
@@ -143,6 +144,32 @@ export class Reading {
   #add(rows: readonly ReadRows[]): Promise<unknown> | undefined {
     return rows.length === 0 ? undefined : this.#typed.add(rows)
   }
+}
+
+/** Reads `chunks`, which are gone from the caller's hands, as a whole body. */
+export async function readAll(
+  reading: Reading,
+  chunks: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
+): Promise<TypedBody> {
+  try {
+    for await (const chunk of chunks) await reading.push(chunk)
+    return await reading.end()
+  } catch (error) {
+    await reading.discard()
+    throw error
+  }
+}
+
+/** What `work` gives where the body has no fault and all records fit; else undefined, and the reading is discarded. */
+export async function unlessFaulty<T>(reading: Reading, work: () => Promise<T>): Promise<T | undefined> {
+  try {
+    const result = await work()
+    if (reading.fits) return result
+  } catch (error) {
+    if (!(error instanceof NodeError)) throw error
+  }
+  await reading.discard()
+  return undefined
 }
 
 interface OpenFile {

@@ -16,37 +16,46 @@ interface Connection {
   readonly waiting: (() => void)[]
 }
 
+const turnOf = Symbol('turnOf')
+
+/** A request whose reader gave up has no socket any more, though its answer has gone out and the next request comes. */
+type TurnRequest = IncomingMessage & { [turnOf]?: Connection }
+
 /**
  * Requests of one connection are handled one after the other, and no more of them are read than one chunk holds: a client
  * that sends without waiting for answers is held back by TCP, not held in memory.
  */
 export class ConnectionTurns {
   readonly #connections = new WeakMap<Socket, Connection>()
-  /** A request whose reader gave up has no socket any more, though its answer has gone out and the next request comes. */
-  readonly #of = new WeakMap<IncomingMessage, Connection>()
 
   /** Calls `handle` when the connection's earlier requests are answered: at once where there are none. */
-  take(request: IncomingMessage, handle: () => void): void {
-    const { socket } = request
-    const connection = this.#connections.get(socket) ?? newConnection(socket)
-    this.#connections.set(socket, connection)
-    this.#of.set(request, connection)
+  take(request: TurnRequest, handle: () => void): void {
+    const connection = this.#connectionOf(request.socket)
+    request[turnOf] = connection
     if (!connection.isBusy) {
       connection.isBusy = true
       return handle()
     }
     connection.waiting.push(handle)
-    socket.pause()
+    connection.socket.pause()
   }
 
   /** The request is answered: the connection's next one has its turn. */
-  pass(request: IncomingMessage): void {
-    const connection = this.#of.get(request)
+  pass(request: TurnRequest): void {
+    const connection = request[turnOf]
     if (connection === undefined || connection.socket.destroyed) return
     const next = connection.waiting.shift()
     connection.isBusy = next !== undefined
     if (next !== undefined && connection.waiting.length === 0) connection.socket.resume()
     next?.()
+  }
+
+  #connectionOf(socket: Socket): Connection {
+    const known = this.#connections.get(socket)
+    if (known !== undefined) return known
+    const connection = newConnection(socket)
+    this.#connections.set(socket, connection)
+    return connection
   }
 }
 
