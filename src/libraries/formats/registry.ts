@@ -38,9 +38,14 @@ interface NamedFormat {
 
 export type BodyFormat = Omit<NamedFormat, 'format'> & { readonly format: Format }
 
+/** To ask for a module costs as much as to read a record, also where it is there. */
+const withCode = new WeakMap<KnownFormat, Format>()
+
 /** With its code. */
 export async function loaded({ format, csvHeader }: NamedFormat): Promise<BodyFormat> {
-  return { format: await format.load(), csvHeader }
+  const known = withCode.get(format) ?? (await format.load())
+  withCode.set(format, known)
+  return { format: known, csvHeader }
 }
 
 /** The formats of a program, which may do without some features. */
