@@ -1,5 +1,5 @@
 // What `npm test` leaves out and `npm run test:all` runs: files that take more than a few seconds, because they start nodes,
-// browsers or brokers many times, or go through many seeds. One file of each feature stays. What is not named here needs nothing but Node.js.
+// browsers or brokers many times, or go through many values. One file of each room stays. What is not named here needs nothing but Node.js.
 
 /** Programs of others as judges and clients, and what pages have their readers run. `npm run explore` has them, CI has not. */
 export const exploredFiles: string[] = [
@@ -55,4 +55,28 @@ export const slowFiles: string[] = [
   'test/libraries/columnar/parquet/{codecs,damage,wide}.test.ts',
   'test/node/store/packs.test.ts',
   'test/drivers/s3/{s3-faults,s3-store,s3-trial}.test.ts',
+  // More than five seconds each, where faster files hold the same room.
+  'test/cli/{ingest-ask,ledger-audit,ledger-prove,save-live,serve,verify-files}.test.ts',
+  'test/features/console/{charts-page,map-colours,ways}.test.ts',
+  'test/features/excel/{hostile,ingest,written}.test.ts',
+  'test/features/ledger/{bad-witness,commands,keeper,live,real-sizes,receipt-end-to-end,regression,set-aside,time-stamps,witnessed}.test.ts',
+  'test/features/{iceberg/export,ogc/tile-properties,without}.test.ts',
+  'test/features/witness/{follower-turns,live,two-nodes}.test.ts',
+  'test/libraries/client/{client,ledger}.test.ts',
+  'test/libraries/formats/compiled-{cells,lines,points}.properties.test.ts',
+  'test/libraries/formats/arrow/damage.test.ts',
+  'test/libraries/ledger/{entry,tiles,timestamp-trust,tree}.test.ts',
+  'test/node/answers/{newest-rows,split-rows}.test.ts',
+  'test/node/builder/{build-notes,change,checkpoint,clock-watch,large-slice}.test.ts',
+  'test/node/bundle/hostile.test.ts',
+  'test/node/engine/{answer-bytes,faults,first-rows,known-engines,on-demand,printing,share,streams}.test.ts',
+  'test/node/files/slice-files.test.ts',
+  'test/node/gateway/{inflate,narrow-rows,numbered-streams,points}.test.ts',
+  'test/node/http/{catalog-statements,deleting,files,former-keys,live-feeds,renaming}.test.ts',
+  'test/node/machine/work/{job-inputs,record-tree,row-leaves}.test.ts',
+  'test/node/store/{pack-crash,repack-crash}.test.ts',
+  'test/node/upkeep/packs.test.ts',
+  'test/scenario/{bucket,engines,event-time,line-protocol,new-datasets,other-messages,otlp,real-data,two-logs,without-engine}.test.ts',
+  'test/sim/put-back.test.ts',
+  'test/streams/published.test.ts',
 ]
