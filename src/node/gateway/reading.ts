@@ -28,7 +28,7 @@ export interface TypedBody extends SentFacts {
   readonly bodyHash: Hash
   /** Inflated size. */
   readonly bytes: number
-  readonly csvHeader: CsvHeader | undefined
+  readonly csvHeader?: CsvHeader | undefined
   /** Records that were left out, where the request asks for that. */
   readonly misfits?: Misfits
   /** What the rows were read against; another than that of the target when columns were inferred. */
@@ -65,7 +65,7 @@ export interface BodyFacts {
 interface Against {
   readonly shape: Shape
   /** What has made the shape, if anything. */
-  readonly inferred?: Inferred
+  readonly inferred?: Inferred | undefined
   /** Of the body, where they were found before. */
   readonly facts?: Partial<BodyFacts>
 }
@@ -119,18 +119,12 @@ export class Reading {
     this.#reader.end()
     const adding = this.#add(ended.rows)
     if (adding !== undefined) await adding
-    const { records, csvHeader, undated, keyValue, misfits, preview, earlyRows, skipped } = ended
+    const { records, rows: _, warnings = [], ...told } = ended
     return {
+      ...told,
+      ...ofShape({ shape, inferred }, warnings),
       rows: records,
       typed: this.#typed,
-      csvHeader,
-      undated,
-      keyValue,
-      preview,
-      warnings: [...(inferred?.warnings ?? []), ...(ended.warnings ?? [])],
-      shape,
-      ...takenTime(inferred),
-      ...defined({ misfits, earlyRows, skipped }),
       bodyHash,
       bytes: this.#bytes,
     }
@@ -172,15 +166,12 @@ export async function unlessFaulty<T>(reading: Reading, work: () => Promise<T>):
   return undefined
 }
 
-interface OpenFile {
-  readonly reader: FileReader
-  readonly shape: Shape
-  /** What has made the shape, if anything. */
-  readonly inferred?: Inferred
-}
-
 /** All rows of a file against `shape`. */
-export async function readRows(source: BodySource, file: OpenFile, facts: BodyFacts): Promise<TypedBody> {
+export async function readRows(
+  source: BodySource,
+  file: Against & { readonly reader: FileReader },
+  facts: BodyFacts,
+): Promise<TypedBody> {
   const { reader, shape, inferred } = file
   const typed = typedRowsOf(source, shape, facts.bytes)
   const sent = new SentRows(sentRowsOptions(source, shape, inferred))
@@ -190,14 +181,20 @@ export async function readRows(source: BodySource, file: OpenFile, facts: BodyFa
       rows += batch.rows
       await typed.add([broughtRows(sent.take(batch))])
     }
-    const warnings = [...(inferred?.warnings ?? []), ...(reader.warnings ?? [])]
-    return { rows, typed, csvHeader: undefined, warnings, shape, ...takenTime(inferred), ...sent.finish(), ...facts }
+    return { rows, typed, ...ofShape(file, reader.warnings), ...sent.finish(), ...facts }
   } catch (error) {
     await typed.discard()
     throw error
   }
 }
 
-function takenTime(inferred: Inferred | undefined): Pick<TypedBody, 'takenTime'> {
-  return inferred?.eventTime === undefined ? {} : { takenTime: inferred.eventTime }
+function ofShape(
+  { shape, inferred }: Against,
+  warnings: readonly string[] = [],
+): Pick<TypedBody, 'shape' | 'warnings' | 'takenTime'> {
+  return {
+    shape,
+    warnings: [...(inferred?.warnings ?? []), ...warnings],
+    ...defined({ takenTime: inferred?.eventTime }),
+  }
 }

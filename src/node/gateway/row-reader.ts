@@ -1,23 +1,28 @@
 // Parses a body into rows for the log: on this thread, or a long body on a free worker, so that posts and queries beside it do not
 // wait. At most two blocks are in flight. Both accept and reject the same rows.
 
-import { type BroughtRows, broughtRows } from '../../libraries/columnar/arrow/brought-rows.ts'
-import type { ParsedBody, RecordReader, StreamFormat } from '../../libraries/formats/format.ts'
-import { type SentFacts, SentRows } from '../../libraries/formats/sent-rows.ts'
 import { must } from '../../libraries/base/assert.ts'
 import { freeBytes } from '../../libraries/base/bytes.ts'
-import { type Hash, sha2HashText } from '../../libraries/base/ids/identifiers.ts'
-import { createSha2, type IncrementalHash } from '../../libraries/base/ids/native-crypto.ts'
+import { nextTurn } from '../../libraries/base/clock.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
-import type { RecordBatch } from '../../libraries/model/schema.ts'
-import type { BodySettings, FromBodyRows, RowMessages, ToBodyRows } from '../machine/work/body-task.ts'
+import type { Hash } from '../../libraries/base/ids/identifiers.ts'
+import type { BroughtRows } from '../../libraries/columnar/arrow/brought-rows.ts'
+import type { StreamFormat } from '../../libraries/formats/format.ts'
+import {
+  BodyRows,
+  type BodySettings,
+  type EndedBody,
+  type FromBodyRows,
+  type RowMessages,
+  type ToBodyRows,
+} from '../machine/work/body-task.ts'
 import { Handover } from '../machine/work/handover.ts'
 import { type Task, type TaskThreads, ThreadLost } from '../machine/work/work-pool.ts'
 
 /** Rows with an event time each: columns of this thread, messages of another. */
 export type ReadRows = BroughtRows | RowMessages
 
-export interface WholeBody extends Omit<ParsedBody, 'batches'>, SentFacts {
+export interface WholeBody extends EndedBody {
   /** The last ones. */
   readonly rows: readonly ReadRows[]
 }
@@ -58,59 +63,45 @@ export function rowReader(
 }
 
 class OwnReader implements RowReader {
-  readonly #reader: RecordReader
-  readonly #sent: SentRows
-  readonly #hash: IncrementalHash | undefined
+  readonly #rows: BodyRows
 
-  constructor(format: StreamFormat, { options, sent, isHashed }: Settings) {
-    this.#reader = format.createReader(options)
-    this.#sent = new SentRows(sent)
-    this.#hash = isHashed ? createSha2('sha256') : undefined
+  constructor(format: StreamFormat, settings: Settings) {
+    this.#rows = new BodyRows(format, settings)
   }
 
   get fits(): boolean {
-    return this.#reader.fits
+    return this.#rows.fits
   }
 
   push(chunk: Uint8Array): readonly BroughtRows[] | Promise<readonly BroughtRows[]> {
     if (chunk.length > blockBytes) return this.#pushLong(chunk)
-    this.#push(chunk)
+    const rows = this.#rows.push([chunk])
     if (chunk.length > freedBytes) freeBytes(chunk)
-    return this.#filled(this.#reader.take())
+    return rows
   }
 
   hash(): Hash {
-    return sha2HashText(must(this.#hash, 'a body that is hashed').digest())
+    return this.#rows.hash()
   }
 
   finish(): WholeBody {
-    const { batches, ...ended } = this.#reader.finish()
-    const rows = this.#filled(batches)
-    return { ...ended, ...this.#sent.finish(), rows }
+    const { rows, ended } = this.#rows.finish()
+    return { ...ended, rows }
   }
 
   end(): void {
     // Holds nothing.
   }
 
-  #push(piece: Uint8Array): void {
-    this.#hash?.update(piece)
-    this.#reader.push(piece)
-  }
-
   /** Others have their turn between the pieces. */
   async #pushLong(chunk: Uint8Array): Promise<readonly BroughtRows[]> {
     const rows: BroughtRows[] = []
     for (let at = 0; at < chunk.length; at += blockBytes) {
-      this.#push(chunk.subarray(at, at + blockBytes))
-      rows.push(...this.#filled(this.#reader.take()))
+      if (at > 0) await nextTurn()
+      rows.push(...this.#rows.push([chunk.subarray(at, at + blockBytes)]))
     }
     freeBytes(chunk)
     return rows
-  }
-
-  #filled(batches: readonly RecordBatch[]): BroughtRows[] {
-    return batches.map((batch) => broughtRows(this.#sent.take(batch)))
   }
 }
 

@@ -1,6 +1,6 @@
 // A task of a thread: it hashes a body, reads its rows, and makes messages for the log of them.
 
-import { broughtRows, cellsOf, fieldsAt } from '../../../libraries/columnar/arrow/brought-rows.ts'
+import { type BroughtRows, broughtRows, cellsOf, fieldsAt } from '../../../libraries/columnar/arrow/brought-rows.ts'
 import { freeBuilt } from '../../../libraries/columnar/arrow/column-builder.ts'
 import { batchBytes } from '../../../libraries/columnar/arrow/columns.ts'
 import { arrowBatchMessages } from '../../../libraries/columnar/arrow/ipc.ts'
@@ -48,8 +48,11 @@ export interface FromBodyRows {
   readonly rows: readonly RowMessages[]
   readonly fits: boolean
   readonly hash?: Hash
-  readonly ended?: Omit<ParsedBody, 'batches'> & SentFacts
+  readonly ended?: EndedBody
 }
+
+/** What is to say of all rows of a body. */
+export type EndedBody = Omit<ParsedBody, 'batches'> & SentFacts
 
 /** Loads a format and nothing else. */
 export async function loadFormat({ name, module }: BodySettings['format']): Promise<StreamFormat> {
@@ -58,49 +61,74 @@ export async function loadFormat({ name, module }: BodySettings['format']): Prom
   return must(Object.values(exported).find(isWanted), 'the module exports the format')
 }
 
-/** What a thread holds of a body: its reader. */
-export class BodyTask {
+/** The rows of a body, each with an event time, and its hash. */
+export class BodyRows {
   readonly #reader: RecordReader
-  readonly #settings: BodySettings
   readonly #sent: SentRows
   readonly #hash: IncrementalHash | undefined
 
+  constructor(format: StreamFormat, { options, sent, isHashed }: Omit<BodySettings, 'format'>) {
+    this.#reader = format.createReader(options)
+    this.#sent = new SentRows(sent)
+    this.#hash = isHashed ? createSha2('sha256') : undefined
+  }
+
+  get fits(): boolean {
+    return this.#reader.fits
+  }
+
+  /** The rows that become complete with these bytes. Throws as the reader: it is used up then, but for the hash. */
+  push(pieces: readonly Uint8Array[]): BroughtRows[] {
+    for (const piece of pieces) this.#hash?.update(piece)
+    for (const piece of pieces) this.#reader.push(piece)
+    return this.#filled(this.#reader.take())
+  }
+
+  /** The hash of all bytes, whatever became of the rows. To be called once. */
+  hash(): Hash {
+    return sha2HashText(must(this.#hash, 'a body that is hashed').digest())
+  }
+
+  /** The last rows, and what is to say of all. Throws as `push`. */
+  finish(): { readonly rows: BroughtRows[]; readonly ended: EndedBody } {
+    const { batches, ...ended } = this.#reader.finish()
+    const rows = this.#filled(batches)
+    return { rows, ended: { ...ended, ...this.#sent.finish() } }
+  }
+
+  #filled(batches: readonly RecordBatch[]): BroughtRows[] {
+    return batches.map((batch) => broughtRows(this.#sent.take(batch)))
+  }
+}
+
+/** What a thread holds of a body. */
+export class BodyTask {
+  readonly #rows: BodyRows
+  readonly #fields: readonly Field[]
+
   constructor(format: StreamFormat, settings: BodySettings) {
-    this.#hash = settings.isHashed ? createSha2('sha256') : undefined
-    this.#reader = format.createReader(settings.options)
-    this.#settings = settings
-    this.#sent = new SentRows(settings.sent)
+    this.#rows = new BodyRows(format, settings)
+    this.#fields = settings.fields
   }
 
   /** Throws as the reader: it is used up then. */
   take(message: ToBodyRows, over: Handover): FromBodyRows {
-    const reader = this.#reader
-    if (message.kind === 'hash') {
-      const hash = sha2HashText(must(this.#hash, 'a body that is hashed').digest())
-      return { rows: [], fits: reader.fits, hash }
-    }
+    if (message.kind === 'hash') return { rows: [], fits: this.#rows.fits, hash: this.#rows.hash() }
     if (message.kind === 'bytes') {
-      // The hash is that of all bytes, whatever becomes of the rows.
-      for (const piece of message.pieces) this.#hash?.update(piece)
-      for (const piece of message.pieces) {
-        reader.push(piece)
-        freeBytes(piece)
-      }
-      return { rows: this.#messagesOf(reader.take(), over), fits: reader.fits }
+      const rows = this.#rows.push(message.pieces)
+      for (const piece of message.pieces) freeBytes(piece)
+      return { rows: this.#messagesOf(rows, over), fits: this.#rows.fits }
     }
-    const { batches, ...ended } = reader.finish()
-    const rows = this.#messagesOf(batches, over)
-    return { rows, fits: reader.fits, ended: { ...ended, ...this.#sent.finish() } }
+    const { rows, ended } = this.#rows.finish()
+    return { rows: this.#messagesOf(rows, over), fits: this.#rows.fits, ended }
   }
 
-  #messagesOf(batches: readonly RecordBatch[], over: Handover): RowMessages[] {
-    const { fields } = this.#settings
-    return batches.map((batch) => {
-      const brought = broughtRows(this.#sent.take(batch))
-      const { rows, places } = brought
-      const messages = arrowBatchMessages(fieldsAt(fields, places), brought).map((message) => over.take(message))
-      const counted = { bytes: batchBytes(brought), cells: cellsOf(brought) }
-      freeBuilt(brought.columns)
+  #messagesOf(brought: readonly BroughtRows[], over: Handover): RowMessages[] {
+    return brought.map((one) => {
+      const { rows, places } = one
+      const messages = arrowBatchMessages(fieldsAt(this.#fields, places), one).map((message) => over.take(message))
+      const counted = { bytes: batchBytes(one), cells: cellsOf(one) }
+      freeBuilt(one.columns)
       return { rows, places, ...counted, messages, sums: messages.map((message) => crc32c(message)) }
     })
   }
