@@ -1,5 +1,5 @@
-// Many rows that are not in the log yet, as messages of an Arrow stream: in a file, until all are there and it is known
-// which columns they bring. Messages that lack some of those get them when they are read.
+// Many rows that are not in the log yet, as messages of an Arrow stream, until all are there and it is known which columns they
+// bring: the first of them in memory, the others in a file. Messages that lack some columns get them when they are read.
 
 import { type BroughtRows, fieldsAt, rowsWith } from '../../libraries/columnar/arrow/brought-rows.ts'
 import { ArrowStreamReader } from '../../libraries/columnar/arrow/ipc-reader.ts'
@@ -12,16 +12,21 @@ import type { Field, RecordBatch } from '../../libraries/model/schema.ts'
 import type { ReadRows } from './row-reader.ts'
 import { Spool } from './spool.ts'
 
+/** As much is held in memory: a small part of what a body is admitted for. */
+const heldMost = 16 * 1024 * 1024
+
+/** A message: itself, or how many bytes it has in the file. */
 interface Piece {
   readonly places: readonly number[]
-  readonly bytes: number
   readonly sum: number
+  readonly message: Uint8Array | number
 }
 
 export class RowsSpool {
   readonly #fields: readonly Field[]
   readonly #spool: Spool
-  readonly #pieces: Piece[] = []
+  #pieces: Piece[] = []
+  #heldBytes = 0
 
   /** For rows of some of `fields`; see `Spool`. */
   constructor(fields: readonly Field[], spoolDir: string) {
@@ -34,20 +39,25 @@ export class RowsSpool {
     const last = this.#pieces.at(-1)?.places
     const places = last !== undefined && sameValue(last, rows.places) ? last : rows.places
     for (const message of await messagesOf(rows, this.#fields, places)) {
-      this.#pieces.push({ places, bytes: message.length, sum: rememberedCrc32c(message) ?? crc32c(message) })
-      await this.#spool.append(message)
-      freeBytes(message)
+      const sum = rememberedCrc32c(message) ?? crc32c(message)
+      const isHeld = this.#heldBytes + message.length <= heldMost
+      this.#pieces.push({ places, sum, message: isHeld ? message : message.length })
+      if (isHeld) this.#heldBytes += message.length
+      else {
+        await this.#spool.append(message)
+        freeBytes(message)
+      }
     }
   }
 
-  /** The stream of all rows with the columns at `places`, which have all that any rows bring. */
+  /** The stream of all rows with the columns at `places`, which have all that any rows bring. To be read once. */
   async *stream(places: readonly number[]): AsyncGenerator<Uint8Array> {
     yield arrowStreamStart(fieldsAt(this.#fields, places))
     let at = 0
-    for (const { places: brought, bytes, sum } of this.#pieces) {
-      const message = await this.#spool.at(at, at + bytes)
-      at += bytes
-      const rows = { rows: 0, bytes, cells: 0, places: brought, messages: [message], sums: [sum] }
+    for (const { places: brought, sum, message: held } of this.#pieces.splice(0)) {
+      const message = typeof held === 'number' ? await this.#spool.at(at, at + held) : held
+      if (typeof held === 'number') at += held
+      const rows = { rows: 0, bytes: 0, cells: 0, places: brought, messages: [message], sums: [sum] }
       yield* await messagesOf(rows, this.#fields, places)
     }
     yield arrowStreamEnd()
@@ -55,6 +65,7 @@ export class RowsSpool {
 
   /** Frees memory and file. Idempotent. */
   discard(): Promise<void> {
+    this.#pieces = []
     return this.#spool.discard()
   }
 }
