@@ -221,6 +221,11 @@ function markOf(one = 0, two = 0, three = 0): Charset | undefined {
 }
 
 const sizes = new Map<string, Map<number, number>>()
+/** EUC-JP has in two bytes what Shift_JIS has, in three what it lacks; GBK is read as GB18030. */
+const sizeTables = new Map([
+  ['euc-jp', 'shift_jis'],
+  ['gbk', 'gb18030'],
+])
 
 /** Bytes that `utf8[start, end)` was in its own set. */
 export function sourceBytes({ name, kind }: Charset, utf8: Uint8Array, start: number, end: number): number {
@@ -238,13 +243,16 @@ export function sourceBytes({ name, kind }: Charset, utf8: Uint8Array, start: nu
 
 /** Of one character of a set of several bytes. */
 function sizeOf(name: string, utf8: Uint8Array, at: number): number {
-  const known = sizes.get(name) ?? new Map<number, number>()
-  sizes.set(name, known)
+  const sizesOf = sizes.get(name) ?? new Map<number, number>()
+  sizes.set(name, sizesOf)
   const text = Buffer.from(utf8.buffer, utf8.byteOffset + at, Math.min(4, utf8.length - at)).toString()
   const code = text.codePointAt(0) ?? 0
-  const encoded = known.get(code) === undefined ? iconv.encode(String.fromCodePoint(code), name) : noBytes
+  const known = sizesOf.get(code)
+  if (known !== undefined) return known
+  const encoded = iconv.encode(String.fromCodePoint(code), sizeTables.get(name) ?? name)
   // What iconv-lite does not have, which it says as a question mark, are characters of two bytes.
-  const size = known.get(code) ?? (encoded[0] === questionMark ? 2 : encoded.length)
-  known.set(code, size)
+  const isLacking = encoded[0] === questionMark
+  const size = name === 'euc-jp' ? (isLacking ? 3 : 2) : isLacking ? 2 : encoded.length
+  sizesOf.set(code, size)
   return size
 }
