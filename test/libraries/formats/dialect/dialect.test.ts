@@ -59,6 +59,8 @@ describe('parameters', () => {
     ['dateFormat', 'dd.MM'],
     ['dateFormat', 'dd.MM.yy'],
     ['dateFormat', 'hh:mm'],
+    ['dateFormat', 'dd.MM.yyyy HH:mm'],
+    ['dateFormat.t', 'dd.MM.yyyy HH:mm'],
     ['dateFormat', 'HH:mm:ss.SSS SSS'],
     ['charset', 'cp437'],
     ['charset', 'iso-2022-jp'],
