@@ -337,6 +337,8 @@ describe.concurrent('ingest', () => {
       ['cities.zip', zip, 'application/vnd.esri.shapefile', undefined],
       ['cities', zip, 'application/vnd.esri.shapefile', undefined],
       ['rows.tsv', 'a\tb\n1\t2\n', 'text/tab-separated-values', undefined],
+      ['export.txt', 'a\tb\n1\t2\n', 'text/csv', undefined],
+      ['logger.dat', 'a,b\n1,2\n', 'text/csv', undefined],
       ['rows.tab', 'a\tb\n1\t2\n', 'text/tab-separated-values', undefined],
       ['trips.parquet', 'PAR1....PAR1', 'application/vnd.apache.parquet', undefined],
       ['trips', 'PAR1....PAR1', 'application/vnd.apache.parquet', undefined],

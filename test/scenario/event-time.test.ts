@@ -90,20 +90,25 @@ describe('what is in doubt', () => {
     ['German times', 'Zeit,n\n31.12.2025 14:05,1\n31.12.2025 14:06,2\n', csv, ['Zeit']],
     ['American or British times', 'at,n\n01/02/2025 09:00 AM,1\n', csv, ['at', 'at']],
     ['times without a zone', '{"at":"2025-12-31 14:05:00"}\n', {}, ['at']],
-  ])('is asked before anything is stored, and each candidate settles it: %s', async (what, body, headers, fields) => {
-    const alias = `asked/${what.replaceAll(/\W/g, '-')}`
-    const refused = await post(alias, body, headers, made)
-    expect(refused.refusal).toBe('422 SayHow')
-    expect((await live.call(`/${alias}`)).status).toBe(404)
-    const candidates = refused.at('candidates') as readonly Candidate[]
-    expect(candidates.map(({ field }) => field)).toEqual([...fields, 'received'])
-    for (const [at, { field, query, parameters }] of candidates.entries()) {
-      expect(new URLSearchParams(query)).toEqual(new URLSearchParams(parameters))
-      const filled = query.replace('timeZone=', 'timeZone=Europe/Berlin')
-      const answer = await post(`${alias}-${at}`, body, headers, `${made}&${filled}`)
-      expect([answer.status, answer.at('eventTime.from')]).toEqual([200, field === 'received' ? 'received' : 'field'])
-    }
-  })
+    ['times beside days of a pattern', 'd,at\n31.12.2025,2025-12-31 14:05\n', csv, ['at'], '&dateFormat=dd.MM.yyyy'],
+    ['times of a zone beside them', 'd,at\n31.12.2025,2025-12-31T14:05:00Z\n', csv, ['at'], '&dateFormat=dd.MM.yyyy'],
+  ])(
+    'is asked before anything is stored, and each candidate settles it: %s',
+    async (what, body, headers, fields, said = '') => {
+      const alias = `asked/${what.replaceAll(/\W/g, '-')}`
+      const refused = await post(alias, body, headers, made + said)
+      expect(refused.refusal).toBe('422 SayHow')
+      expect((await live.call(`/${alias}`)).status).toBe(404)
+      const candidates = refused.at('candidates') as readonly Candidate[]
+      expect(candidates.map(({ field }) => field)).toEqual([...fields, 'received'])
+      for (const [at, { field, query, parameters }] of candidates.entries()) {
+        expect(new URLSearchParams(query)).toEqual(new URLSearchParams(parameters))
+        const filled = query.replace('timeZone=', 'timeZone=Europe/Berlin')
+        const answer = await post(`${alias}-${at}`, body, headers, `${made}${said}&${filled}`)
+        expect([answer.status, answer.at('eventTime.from')]).toEqual([200, field === 'received' ? 'received' : 'field'])
+      }
+    },
+  )
 
   it('is a column of times that lacks a value beyond the sample, or in a file of columns', async () => {
     const lines = Array.from(

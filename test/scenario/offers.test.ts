@@ -126,6 +126,27 @@ describe('an offer', () => {
     expect((await post('beside/none', body, headers, `${made}&dryRun=true`)).at('offers')).toBeUndefined()
   })
 
+  it('says nothing that the media type says, and nothing against it', async () => {
+    const cells = Buffer.from('Ort;Wert\nKöln;1,5\n', 'latin1')
+    const typed = { 'content-type': 'text/csv; charset=windows-1252; header=present' }
+    const refused = await post('beside/typed', cells, typed, made)
+    expect(refused.at('offers.0.parameters')).toEqual({ delimiter: ';', decimal: ',' })
+    expect(
+      (await post('beside/typed', Buffer.from('Ort,n\nKöln,1\n', 'latin1'), typed, made)).at('offers'),
+    ).toBeUndefined()
+    // What has an event time of its own has no arrival.
+    const own = Buffer.from('event_time;n\n2026-01-01T00:00:00Z;1,5\n', 'latin1')
+    expect((await post('beside/arrived', own, csv, `${made}&eventTime=received`)).at('offers')).toBeUndefined()
+  })
+
+  it('names single columns where others have times without a zone', async () => {
+    const body = 'd;t\n31.12.2025;2025-12-31 14:05\n30.12.2025;2025-12-31 14:06\n'
+    const query = String((await post('beside/zoneless', body, csv, made)).at('offers.0.query'))
+    const asked = await post('beside/zoneless', body, csv, `${made}&${query}`)
+    const way = String(asked.at('candidates.0.query')).replace('timeZone=', 'timeZone=UTC')
+    expect((await post('beside/zoneless', body, csv, `${made}&${query}&${way}`)).status).toBe(200)
+  })
+
   it('is made of the head of a long body', async () => {
     const lines = Array.from({ length: 200_000 }, (_, n) => `${n};${n},5;Köln`)
     const body = Buffer.from(`n;wert;ort\n${lines.join('\n')}\n`, 'latin1')

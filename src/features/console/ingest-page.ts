@@ -3,6 +3,7 @@
 import { sizeText } from './format.ts'
 import { html, type Html } from '../../libraries/base/html.ts'
 import { type ParameterName, type ParameterRow, parameterRows, wordsOf } from '../../libraries/formats/parameters.ts'
+import { otherEndings } from '../../libraries/formats/look-alike.ts'
 import type { Page } from './layout.ts'
 
 export interface ShownIngest {
@@ -29,6 +30,9 @@ export function ingestPage({ dataset, account, mostBytes, formats }: ShownIngest
     ({ title, mediaType, endings, parameters }) =>
       html`<option value="${mediaType}" data-endings="${endings.join(' ')}" data-parameters="${parameters.join(' ')}">${title}</option>`,
   )
+  const others = Object.entries(otherEndings).map(
+    ([ending, mediaType]) => html`<option value="${mediaType}" data-endings="${ending}" hidden></option>`,
+  )
   const fields = parameterRows.filter(([name]) => !elsewhere.includes(name)).map(fieldOf)
   return {
     title: 'Send a file',
@@ -48,7 +52,7 @@ export function ingestPage({ dataset, account, mostBytes, formats }: ShownIngest
 <p id="file-hint" class="hint">Choose a file or drop it anywhere on this page; up to ${sizeText(mostBytes)}.</p>
 </div>
 <label for="format">Format</label>
-<select id="format" name="format"><option value="">by extension</option>${options}</select>
+<select id="format" name="format"><option value="">by extension</option>${options}${others}</select>
 <div id="time" hidden>
 <label for="event-time">Event time</label>
 <select id="event-time" aria-describedby="time-hint"></select>

@@ -78,7 +78,7 @@ export class SheetRows extends Table {
     const place = cell.column - this.first
     const index = this.#layout[place]
     if (index === ignoredCell) return
-    if (index === undefined || index < 0) return this.#valueFault(cell, row, ...this.#outside(place))
+    if (index === undefined || index < 0) return this.#outside(cell, row, place)
     const { recordBytes } = this.#options
     const isOver = this.#rowBytes > recordBytes
     this.#rowBytes += cell.end - cell.start
@@ -139,21 +139,24 @@ export class SheetRows extends Table {
       case 'time':
         break
       case 'error':
-        columns.reason = `The cell holds the error ${textOf(cell)}; nulls=${encodeURIComponent(textOf(cell))} reads it as no value.`
-        return 'WrongType'
-      case 'fault':
-        columns.reason = `The cell cannot be read: ${textOf(cell)}.`
-        return 'MalformedRecord'
+      case 'fault': {
+        const [fault, reason] = unreadable(cell)
+        columns.reason = reason
+        return fault
+      }
     }
     return columns.putText(column, builder, bytes, start, end)
   }
 
-  /** Why a cell may not have a value that belongs to no column. */
-  #outside(place: number): [kind: RecordErrorKind, message: string, column?: string] {
+  /** A cell that belongs to no column. */
+  #outside(cell: Cell, row: number, place: number): void {
+    if (this.#spellings?.[place]?.isNull(cell.bytes, cell.start, cell.end) === true) return
     const name = this.#names[place]
-    return name === undefined
-      ? ['TooManyFields', 'The cell stands beside the table, under no name of the header.']
-      : ['UnknownField', unknownCellMessage(name, this.#options), name]
+    if (cell.kind === 'error' || cell.kind === 'fault') return this.#valueFault(cell, row, ...unreadable(cell), name)
+    if (name !== undefined)
+      return this.#valueFault(cell, row, 'UnknownField', unknownCellMessage(name, this.#options), name)
+    const message = 'The cell stands beside the table, under no name of the header.'
+    this.#valueFault(cell, row, 'TooManyFields', message)
   }
 
   #valueFault(cell: Cell, row: number, kind: RecordErrorKind, message: string, column?: string): void {
@@ -171,4 +174,11 @@ export class SheetRows extends Table {
   #demandNoFault(): void {
     if (this.#faults.total > 0) throw this.#faults.toError(this.#options.valueless !== undefined)
   }
+}
+
+/** Why a cell has no value. */
+function unreadable(cell: Cell): readonly [kind: RecordErrorKind, reason: string] {
+  const text = textOf(cell)
+  if (cell.kind === 'fault') return ['MalformedRecord', `The cell cannot be read: ${text}.`]
+  return ['WrongType', `The cell holds the error ${text}; nulls=${encodeURIComponent(text)} reads it as no value.`]
 }

@@ -4,8 +4,16 @@
 const daySeconds = 86_400
 /** No zone is further from UTC. */
 const farthestSeconds = 26 * 3600
-/** Days that are remembered; a body of more begins anew. */
-const daysMost = 32_768
+/** No zone changes its clocks twice within so short a time. */
+const stepSeconds = 19 * 3600
+/** Clocks of no zone were changed before, and from a later year on by rules of the calendar, which repeats itself. */
+const firstDay = Date.UTC(1800, 0) / 1000 / daySeconds
+const ruledDay = Date.UTC(2200, 0) / 1000 / daySeconds
+const cycleDays = 146_097
+const firstStep = Math.floor((firstDay * daySeconds) / stepSeconds) - 2
+const stepCount = Math.ceil(((ruledDay + cycleDays) * daySeconds) / stepSeconds) + 4 - firstStep
+/** Added to an offset that is kept, so that none is 0. */
+const keptBias = 2 * daySeconds
 
 const fixedForm = /^([+-])(\d\d):(\d\d)$/
 const nameForm = /^[A-Za-z][A-Za-z0-9_+-]*(?:\/[A-Za-z0-9_+-]+)*$/
@@ -14,14 +22,22 @@ const longestName = 64
 /** Version of the time zone data, such as `2026a`. */
 export const zoneDataVersion: string = process.versions['tz'] ?? 'unknown'
 
+/** Clocks are so far ahead of UTC from an instant on. */
+interface Span {
+  readonly from: number
+  readonly offset: number
+}
+
 export class Zone {
   readonly name: string
   readonly #format: Intl.DateTimeFormat | undefined
   readonly #fixed: number
-  /** By day of a local time: the offsets that it may have. */
-  readonly #offsetsOf = new Map<number, readonly number[]>()
+  /** Offsets at each step, as far as they were wanted. */
+  #offsets: Uint32Array | undefined
+  /** By step: the instant within it at which clocks change. */
+  readonly #changes = new Map<number, number>()
   #lastDay = Number.NaN
-  #lastOffsets: readonly number[] = []
+  #lastSpans: readonly Span[] = []
 
   constructor(name: string, format: Intl.DateTimeFormat | undefined, fixedSeconds = 0) {
     this.name = name
@@ -31,11 +47,18 @@ export class Zone {
 
   /** Instants that the local time `local` is, the earlier first: one, two where clocks were put back, none where put forward. */
   instantsOf(local: number): readonly number[] {
-    const offsets = this.#offsets(Math.floor(local / daySeconds))
-    const [only = 0] = offsets
-    if (offsets.length === 1) return [local - only]
-    const instants = offsets.map((offset) => local - offset).filter((at) => at + this.offsetAt(at) === local)
-    return instants.sort((a, b) => a - b)
+    if (this.#format === undefined) return [local - this.#fixed]
+    const day = Math.floor(local / daySeconds)
+    const past = day < ruledDay ? 0 : Math.floor((day - ruledDay) / cycleDays) * cycleDays
+    const spans = this.#spansOf(Math.max(firstDay, day - past))
+    const [{ offset } = { offset: 0 }] = spans
+    if (spans.length === 1) return [local - offset]
+    const moved = past * daySeconds
+    return spans.flatMap((span, at) => {
+      const instant = local - span.offset
+      const end = spans[at + 1]?.from ?? Number.POSITIVE_INFINITY
+      return instant >= span.from + moved && instant < end + moved ? [instant] : []
+    })
   }
 
   /** Seconds that clocks are ahead of UTC at an instant. */
@@ -51,29 +74,60 @@ export class Zone {
     return local.getTime() / 1000 - whole
   }
 
-  #offsets(day: number): readonly number[] {
-    if (day === this.#lastDay) return this.#lastOffsets
-    const known = this.#offsetsOf.get(day)
-    const offsets = known ?? this.#offsetsAround(day)
-    if (known === undefined) {
-      if (this.#offsetsOf.size === daysMost) this.#offsetsOf.clear()
-      this.#offsetsOf.set(day, offsets)
+  /** What clocks show around a day, in order. */
+  #spansOf(day: number): readonly Span[] {
+    if (day === this.#lastDay) return this.#lastSpans
+    const first = Math.floor((day * daySeconds - farthestSeconds) / stepSeconds)
+    const last = Math.ceil(((day + 1) * daySeconds + farthestSeconds) / stepSeconds)
+    let offset = this.#offsetAtStep(first)
+    const spans: Span[] = [{ from: Number.NEGATIVE_INFINITY, offset }]
+    for (let step = first + 1; step <= last; step++) {
+      const next = this.#offsetAtStep(step)
+      if (next !== offset) spans.push({ from: this.#changeBefore(step, offset), offset: next })
+      offset = next
     }
     this.#lastDay = day
-    this.#lastOffsets = offsets
-    return offsets
+    this.#lastSpans = spans
+    return spans
   }
 
-  /** No zone changes its clocks twice within so short a time and ends where it was. */
-  #offsetsAround(day: number): readonly number[] {
-    const [from, to] = [day * daySeconds - farthestSeconds, (day + 1) * daySeconds + farthestSeconds]
-    const step = (to - from) / 4
-    return [...new Set([0, 1, 2, 3, 4].map((at) => this.offsetAt(from + at * step)))]
+  #offsetAtStep(step: number): number {
+    this.#offsets ??= new Uint32Array(stepCount)
+    const known = this.#offsets[step - firstStep] ?? 0
+    if (known !== 0) return known - keptBias
+    const offset = this.offsetAt(step * stepSeconds)
+    this.#offsets[step - firstStep] = offset + keptBias
+    return offset
+  }
+
+  /** The instant from which on clocks no longer show `offset`, within the step that ends here. */
+  #changeBefore(step: number, offset: number): number {
+    const known = this.#changes.get(step)
+    if (known !== undefined) return known
+    let [before, after] = [(step - 1) * stepSeconds, step * stepSeconds]
+    while (after - before > 1) {
+      const middle = Math.floor((before + after) / 2)
+      if (this.offsetAt(middle) === offset) before = middle
+      else after = middle
+    }
+    this.#changes.set(step, after)
+    return after
   }
 }
 
+/** Those wanted last, by name: what they have found out counts for the next body too. */
+const known = new Map<string, Zone>()
+const knownMost = 8
+
 /** The zone of an IANA name, of a link to one, or of an offset such as `+01:00`; undefined where there is none. */
 export function zoneNamed(name: string): Zone | undefined {
+  const zone = known.get(name) ?? zoneOf(name)
+  if (known.size === knownMost && !known.has(name)) known.clear()
+  if (zone !== undefined) known.set(name, zone)
+  return zone
+}
+
+function zoneOf(name: string): Zone | undefined {
   const [, sign, hours = '', minutes = ''] = fixedForm.exec(name) ?? []
   if (sign !== undefined) {
     const seconds = Number(hours) * 3600 + Number(minutes) * 60

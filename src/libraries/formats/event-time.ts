@@ -2,7 +2,7 @@
 // asked, with each way as parameters: the first block sets it in stone. Pure.
 
 import { utf8 } from '../base/bytes.ts'
-import { readInstant, TimeScan } from '../base/calendar.ts'
+import { readInstant, type TimeFault, TimeScan } from '../base/calendar.ts'
 import { NodeError } from '../base/errors.ts'
 import { foldAscii } from '../model/names.ts'
 import { type Field, innerType, timestampMs } from '../model/schema.ts'
@@ -90,11 +90,18 @@ export function sparseTime(name: string): NodeError {
 }
 
 /** The ways of a column whose texts look like times. */
-function unreadTime({ name, texts }: UnreadTimes, { timeZone, hasPatterns }: Asked): readonly Candidate[] {
+function unreadTime({ name, texts, isPatterned }: UnreadTimes, { timeZone, hasPatterns }: Asked): readonly Candidate[] {
   const [example = ''] = texts
   const zone = timeZone === undefined ? { timeZone: '' } : {}
-  if (texts.every(isZoneless))
-    return [candidate(name, 'its times have no zone: fill in timeZone', { eventTime: name, ...zone })]
+  const faults = new Set(texts.map(faultOf))
+  const [fault] = faults
+  if (faults.size === 1 && (fault === undefined || fault === 'zone-missing')) {
+    // A pattern for all columns is none of theirs.
+    const said = { eventTime: name, ...(isPatterned && { [`dateFormat.${name}`]: 'iso' }) }
+    const needsZone = fault !== undefined && timeZone === undefined
+    const why = needsZone ? 'its times have no zone: fill in timeZone' : 'its values are times'
+    return [candidate(name, why, { ...said, ...(needsZone && zone) })]
+  }
   if (!hasPatterns) return []
   const patterns = datePatternsOf(texts)
   const looks = `its texts look like times: ${example.slice(0, 40)}`
@@ -105,10 +112,10 @@ function unreadTime({ name, texts }: UnreadTimes, { timeZone, hasPatterns }: Ask
   })
 }
 
-/** True for a time that lacks nothing but a zone. */
-function isZoneless(text: string): boolean {
+/** Why a text is no time of RFC 3339. */
+function faultOf(text: string): TimeFault {
   const bytes = utf8(text)
-  return readInstant(new TimeScan(), bytes, 0, bytes.length, false) === 'zone-missing'
+  return readInstant(new TimeScan(), bytes, 0, bytes.length, false)
 }
 
 function candidate(field: string, why: string, parameters: Readonly<Record<string, string>>): Candidate {

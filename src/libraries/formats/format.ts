@@ -235,6 +235,8 @@ export interface Inferred {
 export interface UnreadTimes {
   readonly name: string
   readonly texts: readonly string[]
+  /** A pattern of the request counts for it. */
+  readonly isPatterned: boolean
 }
 
 /** Looks at the first 10,000 records of a body. Faulty records are passed over: the reader reports them. */

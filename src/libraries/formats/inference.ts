@@ -19,7 +19,8 @@ import {
 import { noSuchDay, notADate, readDate, readInstant, TimeScan } from '../base/calendar.ts'
 import { eventTimeNameOf, reservedName, systemNames } from './column-plan.ts'
 import { sampleRecords } from './fault-log.ts'
-import type { CsvHeader, InferOptions, Inferred, Inferrer } from './format.ts'
+import { ofColumn } from './dialect/dialect.ts'
+import type { CsvHeader, InferOptions, Inferred, Inferrer, UnreadTimes } from './format.ts'
 import {
   doubleOf,
   exactNumber,
@@ -284,9 +285,13 @@ export class Sample {
     const unread = columns.filter((column) => column.times.length > 0 && isText(column))
     const sparse = columns.filter(({ values }) => values < this.records)
     return {
-      ...(unread.length > 0 && { unread: unread.map(({ name, times }) => ({ name, texts: times })) }),
+      ...(unread.length > 0 && { unread: unread.map((column) => this.unreadTimes(column)) }),
       ...(sparse.length > 0 && { sparse: sparse.map(({ name }) => name) }),
     }
+  }
+
+  private unreadTimes({ name, times }: SampledColumn): UnreadTimes {
+    return { name, texts: times, isPatterned: ofColumn(this.options.dialect?.dates, name) !== undefined }
   }
 
   private typeOf(column: SampledColumn): DataType | undefined {

@@ -83,6 +83,17 @@ const otherTypes: Readonly<Record<string, Look>> = {
   'application/vnd.ms-excel': 'oldExcel',
 }
 
+/** By the ending of a file's name, as what it is sent to be told what to do. */
+export const otherEndings: Readonly<Record<string, string>> = {
+  gpkg: 'application/geopackage+sqlite3',
+  fgb: 'application/flatgeobuf',
+  kml: 'application/vnd.google-earth.kml+xml',
+  kmz: 'application/vnd.google-earth.kmz',
+  gml: 'application/gml+xml',
+  shp: 'application/vnd.esri.shapefile',
+  xls: 'application/vnd.ms-excel',
+}
+
 /** What to do about a body of a media type that is not read; undefined where that is not known. */
 export function otherTypeHint(mediaType: string): string | undefined {
   const look = ownValue(otherTypes, mediaType)

@@ -21,10 +21,12 @@ const words: ReadonlyMap<string, number> = new Map([
   ['inf', Number.POSITIVE_INFINITY],
   ['infinity', Number.POSITIVE_INFINITY],
 ])
+/** Of these words; most cells are told from them by one byte. */
+const lastLetters: ReadonlySet<number> = new Set(Array.from(words.keys(), (word) => word.charCodeAt(word.length - 1)))
 
 /** The float that is no number which `bytes[start, end)` is, as programs that write CSV spell it: `NaN`, `-inf`, `+Infinity`. */
 export function notFinite(bytes: Uint8Array, start: number, end: number): number | undefined {
-  if (end - start < 3 || end - start > 9) return undefined
+  if (end - start < 3 || end - start > 9 || !lastLetters.has((bytes[end - 1] ?? 0) | 0x20)) return undefined
   const text = Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start)
     .toString('latin1')
     .toLowerCase()

@@ -8,7 +8,7 @@ import { isPresent } from '../columnar/arrow/columns.ts'
 import { type CellWriter, cellWriter, jsonStyle } from '../columnar/outputs/cells.ts'
 import { type DataType, type Field, innerType, type RecordBatch } from '../model/schema.ts'
 import type { Dialect } from './dialect/dialect.ts'
-import { ofColumn } from './dialect/spelling.ts'
+import { ofColumn } from './dialect/dialect.ts'
 
 type Shown = string | number | boolean | null | readonly Shown[]
 

@@ -14,6 +14,7 @@ import {
 import {
   demandCharset,
   demandZone,
+  demandZoned,
   type Dialect,
   dialectOf,
   isDialectName,
@@ -163,12 +164,14 @@ function valuesOf(
     const message = `The parameter charset is ${own}, and Content-Type says ${typed}.`
     throw new NodeError('InvalidParameter', message, { hint: 'Say one of both.' })
   }
+  const dialect = ofFormat.includes('nulls') ? dialectOf(query, ruled) : undefined
+  if (dialect !== undefined && timeZone === undefined) demandZoned(dialect)
   return {
     contentType: said === null ? sent : sent?.replace(said[0], ''),
     values: {
       ...values,
       charset: own ?? typed,
-      ...defined({ dialect: ofFormat.includes('nulls') ? dialectOf(query, ruled) : undefined }),
+      ...defined({ dialect }),
     },
   }
 }

@@ -1,6 +1,8 @@
 // What is offered with an answer or a refusal of a body of cells: dialects that its first bytes were tried with, in a thread.
 
+import { defined } from '../../libraries/base/collections.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
+import { received } from '../../libraries/formats/event-time.ts'
 import type { BodyHead } from '../../libraries/formats/body-head.ts'
 import type { Offer } from '../../libraries/formats/dialect/offers.ts'
 import { defaultVocabulary } from '../../libraries/model/schema.ts'
@@ -28,7 +30,11 @@ export async function offersFor(
   const { recordBytes, columns } = limits
   const facts = {
     format: name,
-    given: { ...controls.spelt, unknownFields: controls.unknownFields },
+    given: {
+      ...controls.spelt,
+      unknownFields: controls.unknownFields,
+      ...defined({ charset: controls.charset, header: format.csvHeader }),
+    },
     isWhole,
     limits: { recordBytes, columns },
     vocabulary: shape?.vocabulary ?? defaultVocabulary,
@@ -36,11 +42,16 @@ export async function offersFor(
   } as const
   const run = threads?.run?.bind(threads)
   const found = run === undefined ? runJob('offers', [bytes], facts) : run('offers', [bytes], { settings: facts })
-  // Where no thread is free, there is nothing to offer.
-  return found.catch((error: unknown) => {
+  try {
+    // What has a field of this name is refused where the request wants the time of arrival.
+    const isRefused = ({ first }: Offer): boolean =>
+      controls.eventTime === received && Object.hasOwn(first, facts.vocabulary.eventTimeColumn)
+    return (await found).filter((offer) => !isRefused(offer))
+  } catch (error) {
+    // Where no thread is free, there is nothing to offer.
     if (error instanceof NodeError) return []
     throw error
-  })
+  }
 }
 
 /** The refusal with the dialects that may settle it. */

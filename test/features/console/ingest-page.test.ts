@@ -153,6 +153,18 @@ describe.skipIf(chromium === undefined)('the ingest page in Chromium', () => {
     await said(/✓ Stored/)
   })
 
+  test.each([
+    ['places.gpkg', 'SQLite format 3\0', /GeoPackage.*ogr2ogr/],
+    ['places.fgb', 'fgb\u0003fgb', /FlatGeobuf.*ogr2ogr/],
+    ['places.kml', '<?xml version="1.0"?><kml>', /KML.*ogr2ogr/],
+    ['places.shp', Buffer.from('0000270a00', 'hex'), /zip it with its \.dbf/],
+    ['book.xls', Buffer.from('d0cf11e0a1b11ae100', 'hex'), /save it as \.xlsx/],
+  ])('says of a file of another program what to do: %s', async (name, content, hint) => {
+    await visit('acme/other')
+    await choose(name, content)
+    expect((await said(/Nothing is stored/)).replaceAll('\n', ' ')).toMatch(hint)
+  })
+
   test('says of a file that was changed since that it is to be chosen again, and sends nothing of it', async () => {
     await visit('acme/changed')
     await choose('rows.csv', 'a\n1\n')

@@ -139,6 +139,16 @@ describe('the table', () => {
     ])
   })
 
+  test('says of cells without a value that no column has why they have none', async () => {
+    const error = '<c t="e"><v>#N/A</v></c>'
+    const formulas = bookOf({ rows: row(1, ['n', 'f']) + row(2, [1, '<c><f>1+1</f></c>']) })
+    const errors = bookOf({ rows: row(1, ['n', 'e']) + row(2, [1, error]) })
+    expect((await refusalOf(formulas))[1]).toMatch(/Sales!B2: .* formula has no value/)
+    expect((await refusalOf(errors))[1]).toMatch(/Sales!B2: .* error #N\/A/)
+    const dialect = dialectOf({ nulls: '#N/A' })
+    expect((await readBook(errors, { ...(dialect && { dialect }) })).rows).toEqual([[1n]])
+  })
+
   test('warns of what it does not show as it is', async () => {
     const data = `<sheetData>${row(1, ['a'])}<row r="2" hidden="1"><c><f>1</f><v>1</v></c></row></sheetData>`
     const sheet = `<worksheet><cols><col min="1" max="1" hidden="1"/></cols>${data}<mergeCells><mergeCell ref="A1:B1"/></mergeCells></worksheet>`

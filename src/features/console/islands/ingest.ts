@@ -184,8 +184,11 @@ function showUnreadable(parts: Parts): void {
 
 async function look(parts: Parts, own: number, isAsked: boolean): Promise<void> {
   const { form } = parts
-  const [file] = parts.file.files ?? []
-  const mediaType = formatOf(form, file?.name)?.value
+  const [chosen] = parts.file.files ?? []
+  const format = formatOf(form, chosen?.name)
+  const mediaType = format?.value
+  // Of a file that no node reads, the node only says what to do about it.
+  const file = format?.hidden === true ? chosen?.slice(0, 1024) : chosen
   const [charset = '', quote = ''] = ['charset', 'quote'].map((name) => textOf(new FormData(form).get(`p-${name}`)))
   const head = file && mediaType ? await headOf(file, { mediaType, charset, quote }) : undefined
   if (own !== current) return

@@ -11,7 +11,7 @@ export const csv = separatedBy(commas, {
   name: 'csv',
   title: 'CSV',
   mediaTypes: ['text/csv'],
-  extensions: ['csv'],
+  extensions: ['csv', 'txt', 'dat'],
   about: 'RFC 4180',
   example: 'event_time,sensor,celsius\n2026-01-31T12:00:00Z,s1,21.5\n',
 })

@@ -49,6 +49,7 @@ const ofNode: ReadonlySet<string> = new Set(['utf-16le', 'utf-16be', 'macintosh'
 /** What tables have for bytes without a meaning: control characters of C1 among them. */
 const noMeaning = /[\ufffd\u0080-\u009f]/
 const questionMark = 0x3f
+const lineFeed = 0x0a
 const noBytes = new Uint8Array(0)
 /** Bytes that a character may lack at most when it has begun. */
 const mostBegun = 3
@@ -144,12 +145,12 @@ export class BodyText {
       this.#offset += bytes.length
       return bytes
     }
-    const all = Buffer.concat([this.#begun, bytes])
+    const all = this.#begun.length === 0 ? bytes : Buffer.concat([this.#begun, bytes])
     const whole = wholeText(name, all)
     if (whole === undefined) throw this.#noTextIn(name, all)
     this.#offset += whole.bytes
     this.#begun = Uint8Array.from(all.subarray(whole.bytes))
-    return Buffer.from(whole.text)
+    return whole.utf8
   }
 
   /** The refusal of bytes of which some are no text, with the place of the first. */
@@ -160,8 +161,8 @@ export class BodyText {
       if (wholeText(name, bytes.subarray(0, middle)) === undefined) bad = middle
       else good = middle
     }
-    const before = wholeText(name, bytes.subarray(0, good)) ?? { text: '', bytes: 0 }
-    const lines = before.text.split('\n').length - 1
+    const before = wholeText(name, bytes.subarray(0, good)) ?? { utf8: noBytes, bytes: 0 }
+    const lines = before.utf8.reduce((count, byte) => count + Number(byte === lineFeed), 0)
     return this.#noText(bytes[before.bytes], this.#offset + before.bytes, this.#line + lines)
   }
 
@@ -176,12 +177,52 @@ export class BodyText {
 }
 
 /** The text of all characters in `bytes`, of which the last may not be complete; undefined where some bytes are no text. */
-function wholeText(name: string, bytes: Uint8Array): { readonly text: string; readonly bytes: number } | undefined {
+function wholeText(name: string, bytes: Uint8Array): { readonly utf8: Uint8Array; readonly bytes: number } | undefined {
+  if (singles.has(name)) {
+    const utf8 = singlesText(tableOf(name), bytes)
+    return utf8 && { utf8, bytes: bytes.length }
+  }
   for (let end = bytes.length; end >= Math.max(0, bytes.length - mostBegun); end--) {
     const text = textOf(name, bytes.subarray(0, end))
-    if (text !== undefined) return { text, bytes: end }
+    if (text !== undefined) return { utf8: Buffer.from(text), bytes: end }
   }
   return undefined
+}
+
+/** A set of one byte a character. */
+interface SingleTable {
+  /** What each byte means. */
+  readonly codes: Uint16Array
+  /** Finds a byte that means something else than in ISO 8859-1, whose bytes are code points. */
+  readonly others: RegExp
+}
+
+const tables = new Map<string, SingleTable>()
+/** Of a byte without a meaning: no character has this code. */
+const noCode = 0xffff
+
+function tableOf(name: string): SingleTable {
+  const known = tables.get(name)
+  if (known !== undefined) return known
+  const codeOf = (byte: number): number => textOf(name, Uint8Array.of(byte))?.charCodeAt(0) ?? noCode
+  const codes = Uint16Array.from({ length: 0x100 }, (_, byte) => codeOf(byte))
+  const others = Array.from(codes.keys()).filter((byte) => codes[byte] !== byte)
+  const made = { codes, others: new RegExp(`[${others.map((byte) => `\\x${byte.toString(16)}`).join('')}]`) }
+  tables.set(name, made)
+  return made
+}
+
+/** In UTF-8; undefined where some byte has no meaning. */
+function singlesText({ codes, others }: SingleTable, bytes: Uint8Array): Uint8Array | undefined {
+  const plain = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1')
+  if (!others.test(plain)) return Buffer.from(plain)
+  const text = new Uint16Array(bytes.length)
+  for (let at = 0; at < bytes.length; at++) {
+    const code = codes[bytes[at] ?? 0] ?? noCode
+    if (code === noCode) return undefined
+    text[at] = code
+  }
+  return Buffer.from(Buffer.from(text.buffer).toString('utf16le'))
 }
 
 /**
@@ -221,6 +262,11 @@ function markOf(one = 0, two = 0, three = 0): Charset | undefined {
 }
 
 const sizes = new Map<string, Map<number, number>>()
+/** EUC-JP has in two bytes what Shift_JIS has, in three what it lacks; GBK is read as GB18030. */
+const sizeTables = new Map([
+  ['euc-jp', 'shift_jis'],
+  ['gbk', 'gb18030'],
+])
 
 /** Bytes that `utf8[start, end)` was in its own set. */
 export function sourceBytes({ name, kind }: Charset, utf8: Uint8Array, start: number, end: number): number {
@@ -238,13 +284,16 @@ export function sourceBytes({ name, kind }: Charset, utf8: Uint8Array, start: nu
 
 /** Of one character of a set of several bytes. */
 function sizeOf(name: string, utf8: Uint8Array, at: number): number {
-  const known = sizes.get(name) ?? new Map<number, number>()
-  sizes.set(name, known)
+  const sizesOf = sizes.get(name) ?? new Map<number, number>()
+  sizes.set(name, sizesOf)
   const text = Buffer.from(utf8.buffer, utf8.byteOffset + at, Math.min(4, utf8.length - at)).toString()
   const code = text.codePointAt(0) ?? 0
-  const encoded = known.get(code) === undefined ? iconv.encode(String.fromCodePoint(code), name) : noBytes
+  const known = sizesOf.get(code)
+  if (known !== undefined) return known
+  const encoded = iconv.encode(String.fromCodePoint(code), sizeTables.get(name) ?? name)
   // What iconv-lite does not have, which it says as a question mark, are characters of two bytes.
-  const size = known.get(code) ?? (encoded[0] === questionMark ? 2 : encoded.length)
-  known.set(code, size)
+  const isLacking = encoded[0] === questionMark
+  const size = name === 'euc-jp' ? (isLacking ? 3 : 2) : isLacking ? 2 : encoded.length
+  sizesOf.set(code, size)
   return size
 }

@@ -65,7 +65,9 @@ export function columnsOf(
 interface Look extends Column {
   readonly numbers: readonly Spelling[]
   readonly dates: readonly string[]
+  /** Days or times of RFC 3339; `lacksZone`: but for a zone that nobody said. */
   readonly isIso: boolean
+  readonly lacksZone: boolean
   readonly isBool: boolean
 }
 
@@ -104,13 +106,16 @@ function lookOf(column: Column, hasZone: boolean): Look {
   const numbers = spellings.filter(({ reads }) => texts.every((text) => reads.test(text)))
   const dates = numbers.length > 0 && !dayName.test(name) ? [] : datePatternsOf(texts)
   const kinds = texts.map((text) => isoTime.exec(text))
+  const isTimes = !kinds.includes(null)
+  const isZoned = (kind: RegExpExecArray | null): boolean =>
+    kind?.[0].length === 10 || kind?.groups?.['zone'] !== undefined
+  const lacksZone = isTimes && !hasZone && !kinds.every(isZoned)
   return {
     ...column,
     numbers,
     dates: dates.filter((pattern) => hasZone || !/[Hh]/.test(pattern)),
-    isIso: kinds.every(
-      (kind) => kind !== null && (hasZone || kind[0].length === 10 || kind.groups?.['zone'] !== undefined),
-    ),
+    isIso: isTimes && !lacksZone,
+    lacksZone,
     isBool: texts.every((text) => /^(?:true|false)$/i.test(text)),
   }
 }
@@ -148,7 +153,7 @@ function nullsOf(typed: readonly Look[], others: readonly Look[], given: Given):
 
 /** With days first and with months first, where no column tells. */
 function datesOf(looks: readonly Look[]): readonly Parameters[] {
-  const dated = looks.filter(({ dates }) => dates.length > 0)
+  const dated = looks.filter(({ dates, isIso }) => dates.length > 0 && !isIso)
   const orders = dated.map(({ dates }) => new Set(dates.flatMap((one) => /^[dM](?!.*MMM|.*\.)/.exec(one)?.[0] ?? [])))
   const told = orders.find(({ size }) => size === 1) ?? orders.find(({ size }) => size > 1) ?? ['']
   return [...told].map((order) => {
@@ -158,7 +163,7 @@ function datesOf(looks: readonly Look[]): readonly Parameters[] {
     }))
     const [first = '', ...others] = new Set(chosen.map(({ pattern }) => pattern))
     // Digits alone are days only where their own column says so, and a pattern for all counts for ISO times too.
-    const isOne = others.length === 0 && /\W/.test(first) && !looks.some(({ isIso }) => isIso)
+    const isOne = others.length === 0 && /\W/.test(first) && !looks.some(({ isIso, lacksZone }) => isIso || lacksZone)
     if (isOne) return { dateFormat: first }
     return Object.fromEntries(chosen.map(({ name, pattern }) => [`dateFormat.${name}`, pattern]))
   })

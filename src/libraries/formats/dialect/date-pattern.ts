@@ -141,11 +141,15 @@ export class DateReader {
   readonly bytes: Uint8Array = new Uint8Array(40)
   length = 0
   readonly #pattern: DatePattern
+  readonly #hasHalf: boolean
+  readonly #fractionDigits: number
   readonly #values: Record<Unit, number> = { year: 0, month: 0, day: 0, hour: 0, 'half hour': 0, minute: 0, second: 0 }
   #at = 0
 
   constructor(pattern: DatePattern) {
     this.#pattern = pattern
+    this.#hasHalf = pattern.fields.some(({ kind }) => kind === 'half')
+    this.#fractionDigits = pattern.fields.reduce((sum, one) => sum + (one.kind === 'fraction' ? one.digits : 0), 0)
   }
 
   /** True where all of `bytes[start, end)` is of the pattern. Whether there is such a day and time is judged where it is stored. */
@@ -190,7 +194,7 @@ export class DateReader {
     }
     if (this.#at !== end) return false
     const values = this.#values
-    if (this.#pattern.fields.some((field) => field.kind === 'half')) {
+    if (this.#hasHalf) {
       const half = values['half hour']
       if (half < 1 || half > 12) return false
       values.hour = (half % 12) + (isAfternoon ? 12 : 0)
@@ -206,7 +210,7 @@ export class DateReader {
 
   #literal(text: Uint8Array, bytes: Uint8Array, end: number): boolean {
     if (this.#at + text.length > end) return false
-    for (const [index, byte] of text.entries()) if (bytes[this.#at + index] !== byte) return false
+    for (let index = 0; index < text.length; index++) if (bytes[this.#at + index] !== text[index]) return false
     this.#at += text.length
     return true
   }
@@ -246,7 +250,7 @@ export class DateReader {
     bytes: Uint8Array,
     { fraction, zoneFrom, zoneTo }: { readonly fraction: number; readonly zoneFrom: number; readonly zoneTo: number },
   ): void {
-    const { hasDay, hasTime, fields } = this.#pattern
+    const { hasDay, hasTime } = this.#pattern
     const { year, month, day, hour, minute, second } = this.#values
     this.length = 0
     if (hasDay) {
@@ -265,14 +269,18 @@ export class DateReader {
     this.#put(second, 2)
     if (fraction >= 0) {
       this.#putByte(0x2e)
-      const digits = fields.reduce((sum, field) => sum + (field.kind === 'fraction' ? field.digits : 0), 0)
-      for (let at = fraction; at < fraction + digits; at++) this.#putByte(bytes[at] ?? zero)
+      for (let at = fraction; at < fraction + this.#fractionDigits; at++) this.#putByte(bytes[at] ?? zero)
     }
     for (let at = zoneFrom; at < zoneTo; at++) this.#putByte(bytes[at] ?? 0)
   }
 
   #put(value: number, digits: number): void {
-    for (let unit = 10 ** (digits - 1); unit >= 1; unit /= 10) this.#putByte(zero + (Math.floor(value / unit) % 10))
+    let rest = value
+    for (let at = this.length + digits - 1; at >= this.length; at--) {
+      this.bytes[at] = zero + (rest % 10)
+      rest = Math.trunc(rest / 10)
+    }
+    this.length += digits
   }
 
   #putByte(byte: number): void {

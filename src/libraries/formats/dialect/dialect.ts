@@ -38,6 +38,12 @@ export interface ByColumn<T> {
   readonly of: Readonly<Record<string, T>>
 }
 
+/** What a dialect says of a column. */
+export function ofColumn<T>(by: ByColumn<T> | undefined, name: string): T | undefined {
+  const folded = foldAscii(name)
+  return by !== undefined && Object.hasOwn(by.of, folded) ? by.of[folded] : by?.all
+}
+
 export type LineRange = readonly [first: number, last: number]
 type Given = Readonly<Record<string, unknown>>
 
@@ -219,6 +225,21 @@ export function demandApart({ delimiter = ',', quote = '"', comment, decimal, gr
   }
   if (group === (decimal ?? '.')) throw twice(group, 'decimal', 'group')
   if (group !== undefined && group === quote) throw twice(group, 'quote', 'group')
+}
+
+/** Throws NodeError `InvalidParameter` for a pattern of times that have no offset, where nobody said their zone. */
+export function demandZoned({ dates, pivotYear }: Dialect): void {
+  for (const [name, text] of [['', dates?.all], ...Object.entries(dates?.of ?? {})]) {
+    const pattern = text === undefined || text === 'iso' ? undefined : datePattern(text, pivotYear)
+    if (pattern === undefined || !('fields' in pattern) || !pattern.hasDay || !pattern.hasTime) continue
+    if (pattern.fields.some(({ kind }) => kind === 'offset')) continue
+    const parameter = name === '' ? 'dateFormat' : `dateFormat.${name}`
+    throw wrong(
+      parameter,
+      'it has hours, and nothing says their zone',
+      'Say timeZone too, such as timeZone=Europe/Berlin.',
+    )
+  }
 }
 
 function twice(character = '', one: string, other: string): NodeError {

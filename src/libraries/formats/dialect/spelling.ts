@@ -6,7 +6,7 @@ import { NodeError } from '../../base/errors.ts'
 import { foldAscii } from '../../model/names.ts'
 import { classOfText, classOfTimeText, trimEnd, trimStart, valueClass } from '../inference.ts'
 import { DateReader, datePattern } from './date-pattern.ts'
-import type { ByColumn, Dialect } from './dialect.ts'
+import { type Dialect, ofColumn } from './dialect.ts'
 import { NumberSpeller } from './numbers.ts'
 
 const namesMost = 20
@@ -99,12 +99,6 @@ export class ColumnSpelling {
     this.end = end
     return true
   }
-}
-
-/** What a dialect says of a column. */
-export function ofColumn<T>(by: ByColumn<T> | undefined, name: string): T | undefined {
-  const folded = foldAscii(name)
-  return by !== undefined && Object.hasOwn(by.of, folded) ? by.of[folded] : by?.all
 }
 
 /** Texts by their lengths in bytes. */

@@ -59,6 +59,8 @@ describe('parameters', () => {
     ['dateFormat', 'dd.MM'],
     ['dateFormat', 'dd.MM.yy'],
     ['dateFormat', 'hh:mm'],
+    ['dateFormat', 'dd.MM.yyyy HH:mm'],
+    ['dateFormat.t', 'dd.MM.yyyy HH:mm'],
     ['dateFormat', 'HH:mm:ss.SSS SSS'],
     ['charset', 'cp437'],
     ['charset', 'iso-2022-jp'],
@@ -300,6 +302,16 @@ describe('character sets', () => {
     const [found, expected] = at(body, 'iso-8859-15') as [number, number]
     expect(found).toBe(expected)
     expect(at(Buffer.from('8431953361620a22782279', 'hex'), 'gb18030')).toEqual([10, 10])
+    for (const [charset, character] of [
+      ['euc-jp', 'f9a1'],
+      ['euc-jp', '8fb0a1'],
+      ['euc-jp', '8eb1'],
+      ['gbk', '81308433'],
+    ] as const)
+      expect(at(Buffer.from(`${character}2c620a${character}2c22782279`, 'hex'), charset)).toEqual([
+        character.length + 7,
+        character.length + 7,
+      ])
     const wide = Buffer.from('tön,b\nä,1\n漢漢,"x"y\n', 'utf16le')
     expect(failure(() => read({ charset: 'utf-16le' }, wide)).details.errors?.[0]?.byteOffset).toBe(wide.length - 4)
   })

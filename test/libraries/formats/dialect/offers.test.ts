@@ -133,6 +133,11 @@ describe('days, times and booleans', () => {
     expect(queries('Datum;n\n20241231;1\n20250101;2\n')).toEqual(['delimiter=%3B&dateFormat.Datum=yyyyMMdd'])
   })
 
+  test('leave out columns of RFC 3339 where a zone is said', () => {
+    const body = 'd,t\n31.12.2024 10:00,2024-12-31 10:00:00\n'
+    expect(queries(body, { timeZone: 'UTC' })).toEqual(['dateFormat.d=dd.MM.yyyy%20HH%3Amm'])
+  })
+
   test('never have a zone: hours need one that was said', () => {
     const body = 'd,n\n31.12.2024 14:05,1\n01.01.2025 09:30,2\n'
     expect(offers(body)).toEqual([])
