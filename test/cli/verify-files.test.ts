@@ -105,7 +105,7 @@ describe.concurrent('verify', () => {
     expect(table.stdout).toMatch(/^✗ Do not trust this file\n {2}changed\.tlog-proof: a proof of a ledger$/m)
     expect(table.stdout).toContain('The entry is not at this place of the tree.')
     expect((await verify(good, '--policy', policy, '-o', 'table')).stdout).toMatch(
-      /^ {2}entry +5 of 9 of node\.example/m,
+      /^ {2}entry +the 6th of 9 entries of node\.example/m,
     )
     expect((await verify(good, '--policy', changed)).code).toBe(5)
   })

@@ -74,7 +74,11 @@ async function inPython(cases: readonly Given[]): Promise<(readonly [client: Rep
 }
 
 /** Of what is wrong all say the same in the first sentence, and then each what it has seen. */
-const alike = ({ code, lines }: Said): Said => ({ code, lines: [5, 10, 11].includes(code) ? lines.slice(0, 3) : lines })
+const alike = ({ code, lines }: Said): Said => {
+  // A key that is not the policy's is told with the same words by all.
+  const alikeLines = lines[3]?.includes('In the name of') === true ? 4 : 3
+  return { code, lines: [5, 10, 11].includes(code) ? lines.slice(0, alikeLines) : lines }
+}
 const isNull = (reports: Reports): reports is null => reports === null
 
 test('all vectors have the reports of the golden file', async () => {

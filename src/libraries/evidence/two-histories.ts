@@ -15,14 +15,11 @@ export function signedHeadOf(verdict: LedgerVerdict): Head | undefined {
 
 interface Told {
   readonly report?: Report
-  readonly head?: Head
+  readonly head?: Head | undefined
 }
 
 /** The same, with a remark on each file whose head contradicts that of another, or of one beside them. */
-export function withHistories<T extends Told>(
-  all: readonly T[],
-  beside: readonly { readonly head: Head | undefined }[] = [],
-): T[] {
+export function withHistories<T extends Told>(all: readonly T[], beside: readonly Pick<Told, 'head'>[] = []): T[] {
   const roots = new Map<string, Set<string>>()
   const keyOf = ({ origin, size }: Head): string => `${size} ${origin}`
   for (const { head } of [...all, ...beside]) {

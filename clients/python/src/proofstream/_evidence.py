@@ -125,7 +125,7 @@ def _judge_other(one: _Given, given: List[_Given], trust: Trust, apart: List[_Gi
     except proof.ProofError as error:
         other = other_report(one.data) if error.outcome == "noProof" else None
         return failed_report(error) if other is None else other
-    return answer_report(body, trust.signer is not None)
+    return answer_report(body, trust)
 
 
 def _with_rows(one: _Given, given: List[_Given], trust: Trust, apart: List[_Given]) -> Any:

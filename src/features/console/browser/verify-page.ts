@@ -2,7 +2,7 @@
 // the offline verifier and says what was found. Whatever a file holds goes into the page as text, never as markup.
 
 import { utf8 } from '../../../libraries/base/bytes.ts'
-import { systemClock } from '../../../libraries/base/clock.ts'
+import { systemClock, timeText } from '../../../libraries/base/clock.ts'
 import { defined } from '../../../libraries/base/collections.ts'
 import { decoded, DecodeError } from '../../../libraries/base/errors.ts'
 import { parseDidKey } from '../../../libraries/base/ids/identifiers.ts'
@@ -134,7 +134,7 @@ async function judge(given: readonly (File | string)[]): Promise<void> {
       ...(given.length === 1 ? small.map(({ report, checked }) => ({ report, ...defined({ checked }) })) : small),
     )
     if (own !== current) return
-    showAll(shown)
+    showAll(shown, judgedHow(given, trust))
     const [only] = shown.filter(({ checked }) => checked !== undefined)
     if (only !== undefined && shown.length === 1) onChecked(only.checked)
   } catch (error) {
@@ -261,7 +261,7 @@ async function judgeBundle(file: File, own: number, trust: Trust): Promise<Shown
 }
 
 /** The first file speaks first, unless another is bad: nobody reads on behind a good one. The others follow with their own headlines. */
-function showAll(all: readonly Shown[]): void {
+function showAll(all: readonly Shown[], how: HTMLElement): void {
   const print = element('p', 'run', printButton())
   const first = all.find(({ report }) => headlineOf(report).tone === 'bad') ?? all[0]
   if (first === undefined) return cannot('There is no file.')
@@ -271,12 +271,21 @@ function showAll(all: readonly Shown[]): void {
       const { tone, text } = namedHeadline(one)
       return element('section', '', element('h2', tone, text), ...reportContent(one.report), ...(one.more ?? []))
     })
-  show([...reportContent(first.report), ...(first.more ?? []), ...sections, print], namedHeadline(first))
+  show([...reportContent(first.report), ...(first.more ?? []), ...sections, how, print], namedHeadline(first))
 }
 
 function namedHeadline({ path, report }: Shown): Headline {
   const { tone, text } = headlineOf(report)
   return { tone, text: path === undefined ? text : cleanText(`${path}: ${text}`) }
+}
+
+/** What was judged, when, and by whom the reader trusts: for those who keep the sheet. */
+function judgedHow(given: readonly (File | string)[], { policy, signer, nowMs }: Trust): HTMLElement {
+  const names = given.map((one) => cleanText(typeof one === 'string' ? 'pasted text' : one.name))
+  const ledgers = policy?.logs.map(({ key }) => cleanText(key.name)).join(', ')
+  const key = signer === undefined ? '' : ` Key that must have signed: ${signer}.`
+  const by = `Ledgers of the policy: ${ledgers ?? 'no policy was given that can be read'}.${key}`
+  return element('p', 'hint', `Files: ${names.join(', ')}. Judged at ${timeText(nowMs)}. ${by}`)
 }
 
 /** What was found, on one sheet of paper: rows, facts, what was checked and what was not. */
