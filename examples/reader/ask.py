@@ -1820,7 +1820,10 @@ def main():
     if given.check is None and answers:
         for row in rows_of(check_answer(files[0])["output"])[1]:
             print("\t".join(map(shown, row)))
-    print(told, file=sys.stdout if given.check else sys.stderr)
+    try:
+        print(told, file=sys.stdout if given.check else sys.stderr, flush=True)
+    except BrokenPipeError:  # The reader of a pipe has seen enough.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     for line in (line for lines in again for line in lines):
         print(f"again: {line['about']}: {json.dumps(line['text'], ensure_ascii=False)}", file=sys.stderr)
     sys.exit(max((one.code for _, one in found), key=lambda code: {12: 98, 10: 99}.get(code, code)))

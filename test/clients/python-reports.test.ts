@@ -227,6 +227,16 @@ describe.each<[string, (args: readonly string[]) => Promise<Ended>]>([
   })
 })
 
+test.each(['-m proofstream', 'examples/reader/ask.py --check'])(
+  'python3 %s ends with the code of its verdict though nobody reads what it prints',
+  async (command) => {
+    await writeFile(join(folder, 'forged'), read('answers/join.json').replace('"data":[[', '"data":[["x"],['))
+    const line = `python3 ${command} '${join(folder, 'forged')}' | true`
+    const { code, stderr } = await run('bash', ['-o', 'pipefail', '-c', line], { env })
+    expect([code, stderr]).toEqual([10, ''])
+  },
+)
+
 test('the command prints a line of JSON for each file, too', async () => {
   await writeFile(join(folder, 'answer.json'), read('answers/join.json'))
   await writeFile(join(folder, 'empty'), '')
