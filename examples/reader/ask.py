@@ -1341,7 +1341,7 @@ def other_report(data):
     if not data:
         return Report("empty", "no evidence", "No evidence", ["It has no byte. Was it saved whole?"])
     if data.startswith(b"manifest.json\0"):
-        how = "This program reads no bundles: proofstream verify --bundle FILE, or python -m proofstream FILE."
+        how = f"This program reads no bundles: proofstream verify --bundle FILE, or {OTHERS_READ}"
         return Report("a bundle", "impossible", "Cannot be judged here", [how])
     start = text_form(data[:4096])[0][:4096].decode("latin-1")
     for begin, (what, how) in OTHERS.items():
@@ -1459,19 +1459,20 @@ def reports(files, policy=None, signer=None, now=None, keys=None):
 
 
 def contradicted(found):
-    """Each whose head, signed by a ledger of the policy, has another root than one of its size. No file shows that by itself."""
-    told = [(one, *map(one.parts["head"].get, ("origin", "size", "root"))) for one in found if one.parts.get("head")]
+    """Each whose head, signed by a ledger of the policy, has another root than one of its size, with these. No file shows that by itself."""
+    heads = [(one, head) for one in found for head in [one.parts.get("head"), *one.parts.get("heads", [])] if head]
+    told = [(one, *map(head.get, ("origin", "size", "root"))) for one, head in heads]
     roots = collections.Counter((origin, size) for origin, size, _ in {(*head,) for _, *head in told})
-    return [one for one, origin, size, _ in told if roots[origin, size] > 1]
+    return [(one, origin, size) for one, origin, size, _ in told if roots[origin, size] > 1]
 
 
 def with_histories(found):
     """Remarks on those that contradict one another, once."""
-    for one in contradicted(found):
-        size, origin = (one.parts["head"][name] for name in ("size", "origin"))
+    for one, origin, size in contradicted(found):
         remark = f"Another of these files has another root of the same {size} entries of {origin}, and the ledger has signed both."
         remark += " It has shown two histories: keep both files."
-        one.parts["remarks"] += [remark] * (remark not in one.parts["remarks"])
+        if not any(text.startswith(remark[:22]) for text in one.parts["remarks"]):
+            one.parts["remarks"] += [remark]
     return found
 
 
@@ -1684,6 +1685,7 @@ def pack_reports(path, trust):
     judged = [*(reports([held[name]], **trust, keys=keys)[0] for name in answers), *others]
     heads = "A ledger has shown two histories: heads of one size in this pack have different roots."
     remarks = [heads] * bool(contradicted(with_histories(others + entries)))
+    signed_heads = [one.parts["head"] for one in others + entries if one.parts.get("head")]
     parts = [(name, in_pack(one, name, bundles)) for name, one in zip(alone, judged)]
     parts += [(name, one) for name, (one, _, _) in bundles.items()]
     for _, one in parts:
@@ -1725,7 +1727,8 @@ def pack_reports(path, trust):
         left.append(f"The blocks and rows of bundles, and whether the proofs are of these blocks: {OTHERS_READ}")
     signed = [("the pack", "nobody: somebody has put these files together"), *dict.fromkeys(signed + origins)]
     report.parts = {"about": about, "signed": signed, "when": seen, "checked": checked, "left": left}
-    report.parts.update(remarks=remarks, hashes=[(name, digest) for name, _, digest, _ in files[:100]])
+    report.parts.update(remarks=[*remarks], hashes=[(name, digest) for name, _, digest, _ in files[:100]])
+    report.parts["heads"] = [*{(head["origin"], head["size"]): head for head in signed_heads}.values()]
     bad = [one for one in proven if one[1].verdict not in ("included", "not judged")]
     return [(path, report), *((f"{path}/{name}", one) for name, one in parts + bad[:20])]
 
@@ -1808,7 +1811,9 @@ def main():
         files = [read(name) for name in small] if given.check else [ask_for(given)]
         found = {name: [(name, one)] for name, one in zip(small, reports(files, **trust))}
         answers = [data for name, data in zip(small, files) if found[name][0][1].verdict == "verified"]
-        found = [pair for name in names for pair in found.get(name) or pack_reports(name, trust)]
+        each = [found.get(name) or pack_reports(name, trust) for name in names]
+        with_histories([first for (_, first), *_ in each])
+        found = [pair for pairs in each for pair in pairs]
         again = [run_again(given.server, data, given.token) for data in answers] if given.again else []
     except urllib.error.HTTPError as error:
         end(2, json.load(error).get("message"))

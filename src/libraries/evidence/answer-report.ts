@@ -4,6 +4,7 @@ import { defined } from '../base/collections.ts'
 import { jsonText } from '../base/json/json.ts'
 import type { BlockVerdict } from '../ledger/judge-proof.ts'
 import { witnessedText } from '../ledger/open-head.ts'
+import type { BundleFault } from '../proof/bundle/manifest.ts'
 import { type Findings, relationText, stabilityText, uncheckedTexts } from '../proof/explain.ts'
 import { type AskedDataset, extentText } from '../proof/signed-answer.ts'
 import type { OfflineFailure, OfflineSuccess } from '../proof/verify.ts'
@@ -193,13 +194,7 @@ export function failedReport({ outcome, kind, message, position, signer }: Offli
 }
 
 /** Of a bundle that cannot be used. */
-export function faultyBundleReport({
-  outcome,
-  sentence,
-}: {
-  readonly outcome: 'noBundle' | 'impossible' | 'failed'
-  readonly sentence: string
-}): Report {
+export function faultyBundleReport({ outcome, sentence }: Pick<BundleFault, 'outcome' | 'sentence'>): Report {
   const of = 'a bundle'
   if (outcome === 'failed') {
     return {

@@ -18,7 +18,7 @@ from ._pack_page import PAGE, Order, PackedFile, PackFault, facts_of, pack_page
 from ._receipt import Beside, Trust, beside_of
 from ._report import NOT_SHOWN, STRANGER, Line, Report, altered, change_remark, nth, times
 from ._texts import text_form
-from ._two_histories import Told, contradicted, two_chains, with_histories
+from ._two_histories import Shows, Told, block_shown, contradicted, head_shown, two_chains, with_histories
 from .proof import ProofError
 
 #: Of files that lie beside one another: a report of each, in their order, and its head.
@@ -47,7 +47,7 @@ def is_pack(head: bytes) -> bool:
     return start.startswith(_LOCAL) and start.endswith(PAGE.encode("ascii"))
 
 
-def pack_reports(file: Source, trust: Trust, judge: Judge) -> List[Report]:
+def pack_reports(file: Source, trust: Trust, judge: Judge) -> Tuple[List[Report], Shows]:
     """On the pack, then on its answers, receipts, statement and bundles, and on proofs of the ledger that are not good.
 
     Raises OSError. `file` of a report is the path in the pack.
@@ -56,9 +56,9 @@ def pack_reports(file: Source, trust: Trust, judge: Judge) -> List[Report]:
         return _judged(_read(file, trust), trust, judge)
     except PackFault as fault:
         if fault.verdict != "altered":
-            return [Report(_WHAT, fault.verdict, "Cannot be judged here", [str(fault)])]
+            return [Report(_WHAT, fault.verdict, "Cannot be judged here", [str(fault)])], {}
         who = "The fault is in the pack. It says nothing against those who have signed what is in it."
-        return [altered(_WHAT, [str(fault), who], "Do not trust this pack")]
+        return [altered(_WHAT, [str(fault), who], "Do not trust this pack")], {}
 
 
 # The container, which follows from the names, sizes and sums of the files.
@@ -215,7 +215,7 @@ class _Proof:
     has_stamp: bool = False
 
     def told(self) -> Told:
-        return self.report, self.facts["ledger"] if self.facts and not self.lack else None
+        return self.report, head_shown(self.facts["ledger"] if self.facts and not self.lack else None)
 
 
 def _judge_proof(held: _Held, bundle: OpenedBundle, trust: Trust) -> _Proof:
@@ -263,7 +263,7 @@ def _with_key(report: Report, keys: Dict[str, str]) -> Report:
     return replace(report, headline=headline, is_of_stranger=None, signed=[("key", key), ("whose", keys[key])], open=is_open)
 
 
-def _judged(found: _Contents, trust: Trust, judge_all: Judge) -> List[Report]:
+def _judged(found: _Contents, trust: Trust, judge_all: Judge) -> Tuple[List[Report], Shows]:
     ledger = [_judge_proof(one, found.bundles[one.number - 1], trust) for one in found.held if one.folder == "ledger"]
     keys = _keys_stated([one for one in found.held if one.folder == "statement"], ledger, trust)
     by = replace(trust, keys=keys)
@@ -282,7 +282,9 @@ def _judged(found: _Contents, trust: Trust, judge_all: Judge) -> List[Report]:
     report = _head_of([*(one.report for one in ledger), *parts], strangers, histories, found.is_whole)
     report = _with_facts(report, found, ledger, parts)
     bad = [one.report for one in ledger if one.report.verdict not in ("included", "not judged")]
-    return [report, *parts, *bad[:_MOST_TOLD]]
+    blocks = [block_shown(did, at, name) for one in found.bundles for at, (did, name) in one.blocks.items()]
+    shows = {what: which for one in [*(heads for _, heads in beside), *blocks] for what, which in one.items()}
+    return [report, *parts, *bad[:_MOST_TOLD]], shows
 
 
 def _histories(told: Sequence[Told], bundles: Sequence[OpenedBundle]) -> List[str]:

@@ -8,9 +8,10 @@ import { decoded, DecodeError } from '../../../libraries/base/errors.ts'
 import { parseDidKey } from '../../../libraries/base/ids/identifiers.ts'
 import { bundleReport, checkBundle } from '../../../libraries/evidence/bundle.ts'
 import type { NamedKeys } from '../../../libraries/evidence/keys.ts'
-import { judgeEvidence, type Reader } from '../../../libraries/evidence/judge.ts'
-import { judgePack } from '../../../libraries/evidence/pack/judge-pack.ts'
+import { type Judged, judgeEvidence, type Reader } from '../../../libraries/evidence/judge.ts'
+import { type JudgedPack, judgePack } from '../../../libraries/evidence/pack/judge-pack.ts'
 import { bareReport, type Report } from '../../../libraries/evidence/report.ts'
+import { withHistories } from '../../../libraries/evidence/two-histories.ts'
 import { parsePolicy } from '../../../libraries/ledger/policy.ts'
 import { cleanText } from '../../../libraries/base/clean-text.ts'
 import { answerBytesMost } from '../../../libraries/proof/proof-body.ts'
@@ -130,11 +131,9 @@ async function judge(given: readonly (File | string)[]): Promise<void> {
       }
     }
     const small = await judgeSmall(others, trust)
-    shown.push(
-      ...(given.length === 1 ? small.map(({ report, checked }) => ({ report, ...defined({ checked }) })) : small),
-    )
+    shown.push(...(given.length === 1 ? small.map(({ path: _, ...one }) => one) : small))
     if (own !== current) return
-    showAll(shown, judgedHow(given, trust))
+    showAll(withHistories(shown), judgedHow(given, trust))
     const [only] = shown.filter(({ checked }) => checked !== undefined)
     if (only !== undefined && shown.length === 1) onChecked(only.checked)
   } catch (error) {
@@ -143,8 +142,7 @@ async function judge(given: readonly (File | string)[]): Promise<void> {
 }
 
 /** A report of the page, and what can be run again. */
-interface Shown {
-  readonly report: Report
+interface Shown extends Pick<Judged, 'report' | 'head'>, Pick<JudgedPack, 'shows'> {
   /** Of a part of a pack, and of one file of several. */
   readonly path?: string
   readonly checked?: Checked
@@ -217,9 +215,16 @@ async function judgeSmall(given: readonly (File | string)[], trust: Trust): Prom
     if (one === undefined) return []
     const file = given[at]
     const path = file instanceof File ? file.name : 'pasted text'
-    const { report, answer } = one
+    const { answer, due: _, ...found } = one
     const saved = answer && new Blob([new Uint8Array(answer.bytes)])
-    return [{ path, report: byPolicy(report, trust), ...(saved && { checked: { proof: saved, file: saved } }) }]
+    return [
+      {
+        ...found,
+        path,
+        report: byPolicy(found.report, trust),
+        ...(saved && { checked: { proof: saved, file: saved } }),
+      },
+    ]
   })
 }
 
@@ -242,8 +247,8 @@ function readBy(file: File, own: number): AsyncGenerator<Uint8Array> {
 
 /** A pack, then its parts. */
 async function judgeParts(file: File, own: number, trust: Trust): Promise<Shown[]> {
-  const { report, parts: inside } = await judgePack(readBy(file, own), trust)
-  return [{ report: byPolicy(report, trust) }, ...inside]
+  const { report, parts: inside, ...shows } = await judgePack(readBy(file, own), trust)
+  return [{ report: byPolicy(report, trust), ...shows }, ...inside]
 }
 
 async function judgeBundle(file: File, own: number, trust: Trust): Promise<Shown> {

@@ -11,7 +11,7 @@ import { timesOf } from '../ledger-lines.ts'
 import { ledgerReport } from '../ledger-report.ts'
 import { alteredReport, bareReport, type Line, nth, type Report, type Verdict } from '../report.ts'
 import { answerFacts } from './files.ts'
-import { withHistories } from '../two-histories.ts'
+import { blockOf, type Shows, showsOf, withHistories } from '../two-histories.ts'
 import { historiesIn } from './pack-histories.ts'
 import { type HeldFile, type PackContents, readPack } from './read-pack.ts'
 import { PackFault } from './zip.ts'
@@ -20,6 +20,8 @@ export interface JudgedPack {
   readonly report: Report
   /** Of answers, bundles and receipts, and of proofs of the ledger that are not good. */
   readonly parts: readonly { readonly path: string; readonly report: Report }[]
+  /** Where it can be read. */
+  readonly shows?: Shows
 }
 
 const what = 'an evidence pack'
@@ -75,7 +77,10 @@ function judgeContents(contents: PackContents, reader: Reader): JudgedPack {
     stranger: isNamed ? undefined : signed.find((one) => isOfStranger(one, named)),
     histories: historiesIn(heads, bundles),
   }
-  return { report: wholeReport(whole, contents, signed), parts }
+  const blocks = bundles.flatMap(({ found, blocks }) =>
+    found.kind === 'whole' ? [...blocks].map(([number, { id, hash }]) => [blockOf(id, number), hash] as const) : [],
+  )
+  return { report: wholeReport(whole, contents, signed), parts, shows: showsOf(heads, blocks) }
 }
 
 function wholeReport(whole: WholePack, contents: PackContents, signed: readonly JudgedPart[]): Report {
