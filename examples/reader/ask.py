@@ -491,9 +491,8 @@ def open_head(data, policy):
             must(good, f"the cosignature of {name} is not good")
             head["seen"][witness] = min(at, head["seen"].get(witness, at))
     others = [other_key(key[0], witnesses.values(), signatures) for name, key in witnesses.items() if name not in head["seen"]]
-    few = f"{len(head['seen'])} witness{'es have' if len(head['seen']) != 1 else ' has'} signed the head, fewer than the policy asks for"
-    head["few"] = ". ".join([few, *filter(None, others)][:2])
-    return {**head, "quorum": quorum_of(policy, head["seen"])}
+    few = f"{len(head['seen'])} witness{' has' if len(head['seen']) == 1 else 'es have'} signed the head, fewer than the policy asks for"
+    return {**head, "few": ". ".join([few, *filter(None, others)][:2]), "quorum": quorum_of(policy, head["seen"])}
 
 
 def quorum_of(policy, signed):
@@ -835,8 +834,7 @@ class Report:
         self.code = CODES[verdict]
 
     def lines(self, name=None, verbose=False):
-        is_good = self.code == 0 and STRANGER not in self.headline
-        mark = "✓" if is_good else "✗" if self.code in (10, 12) else "?"
+        mark = "✓" if self.code == 0 and STRANGER not in self.headline else "✗" if self.code in (10, 12) else "?"
         lines = [f"{mark} {self.headline}", f"  {name}: {self.what}" if name else f"  {self.what}"]
         lines += [f"  {sentence}" for sentence in self.why]
         for part, title in TITLES.items():
@@ -995,10 +993,7 @@ def head_report(head, trust):
         signed=[("ledger", f"{origin}, a key of the policy")] if judged else [],
         when=witnesses_of(head) or [NO_WITNESS if judged else UNKNOWN_TIME],
         checked=[HEAD_IS_GOOD] if judged else [],
-        left=[
-            *([] if judged else ["Whether the ledger has signed it, and which witnesses have."]),
-            "What its entries say: the ledger itself has them.",
-        ],
+        left=[*["Whether the ledger has signed it, and which witnesses have."][judged:], "What its entries say: the ledger itself has them."],
         hashes=[("root", base64.b64encode(head["root"]).decode())],
         head=head if judged else None,
     )
@@ -1039,7 +1034,8 @@ def refusal_report(document, beside, trust):
     dataset = document["dataset"] if is_object(document.get("dataset")) else {"id": document.get("dataset")}
     did, alias, errors = text_at(dataset, "id"), text_at(dataset, "alias"), document.get("errors")
     must(fits(document, REFUSAL) and (did or alias) is not None, "it has other members than a refusal")
-    reasons = [text_at(one, "message") for one in errors if is_object(one)] if isinstance(errors, list) else []
+    errors = [one for one in errors if is_object(one) and text_at(one, "message") is not None] if isinstance(errors, list) else []
+    reasons = [("because", one["message"]) for one in errors]
     verdict, why, _, facts = judge_signed(demand_signer(said, trust), beside, trust)
     signed, left = signer_lines(said, trust, facts)
     return Report(
@@ -1047,12 +1043,7 @@ def refusal_report(document, beside, trust):
         verdict,
         "Signed, and not judged" if why else unchanged(trust, known=not left),
         [sentence(why)] if why else [],
-        about=[
-            *dataset_lines(did, alias, known=not left),
-            ("refused as", said["kind"]),
-            *[("because", text) for text in reasons if text is not None][:3],
-            body_line(said["bodyHash"]),
-        ],
+        about=[*dataset_lines(did, alias, known=not left), ("refused as", said["kind"]), *reasons[:3], body_line(said["bodyHash"])],
         signed=signed,
         when=[("signed", said["time"]), NO_TIME],
         checked=[IS_GOOD],
@@ -1081,7 +1072,7 @@ def receipt_report(kind, said, beside, trust):
     about += [("promise", f"the block is an entry of {promise['ledger']}")] if promise else []
     checked = [f"The promised block is {place_of(facts['index'], head['size'], 'entries')} of the ledger."] if head else []
     checked += [f"The ledger shows: {', '.join(shows).replace('bodyHash', 'hash of the body')}."] if shows else []
-    seen = witnesses_of(facts.get("early") or head) if head else []
+    seen = witnesses_of(facts["early"] or head) if head else []
     word = "Which body, status and offsets: that is the word of the signer. The proof of the batch shows it."
     return Report(
         NAMES[kind],
@@ -1089,11 +1080,7 @@ def receipt_report(kind, said, beside, trust):
         *receipt_words(kind, said, (verdict, why, missing, facts), unchanged(trust, known=not left)),
         about=[*about, body_line(said["bodyHash"])],
         signed=signed,
-        when=[
-            ("signed", said["time"]),
-            *([("deadline", in_millis(promise["by"]))] if promise else []),
-            *(seen or [NO_TIME]),
-        ],
+        when=[("signed", said["time"]), *([("deadline", in_millis(promise["by"]))] if promise else []), *(seen or [NO_TIME])],
         checked=[IS_GOOD, *checked],
         left=[*left, *([word] if shows and len(shows) == 2 else []), WHAT_BODY, ONLY_STORED],
         hashes=[*([("block", block["hash"])] if block else []), ("receipt", said["receiptId"])],
@@ -1283,9 +1270,8 @@ def answer_report(answer, trust):
         when=[*((f"data of {name} as of", text) for name, text in zip(names, made)), NOT_SAID, NO_TIME],
         checked=[
             "The query, its parameters and the named blocks are those that were signed.",
-            *([] if output is None else ["The rows are those that were signed, to the last digit."]),
-            IS_GOOD,
-            *(["The key is the one that you named."] if signer else []),
+            *["The rows are those that were signed, to the last digit."] * (output is not None),
+            *[IS_GOOD, "The key is the one that you named."][: 2 if signer else 1],
         ],
         left=[again, *(["The rows: they are not in this file."] if found is None else []), *([] if signer or whose else [WHOSE]), ONLY_STORED],
         hashes=[
@@ -1310,8 +1296,10 @@ def failed_report(failed):
 
 SPACE = r"[\t\n\v\f\r \xa0]*"
 ASK_FOR, UNPACK = "A signed answer comes with: proofstream query … --proof FILE.", "Unpack it, and check what is in it."
+DID_SAYS = "It says which keys are of that address. Compare them with the signer of a file."
 GIVE_NOBODY = "Give it to nobody. A person who has it can sign in the name of its"
-POLICY_SAYS = "It says whom to trust, and is no evidence itself. Give it with the files that it is to judge:"
+POLICY_SAYS = "It says whom to trust, and is no evidence itself. Give it with the files that it is to judge: "
+POLICY_SAYS += "proofstream verify FILE --policy THIS."
 OTHERS = {  # How a file begins that nobody signed: what it is, and what takes it.
     "PAR1": ("a Parquet file: rows without a proof", f"{ASK_FOR} A bundle has blocks, rows and proof in one file."),
     "ARROW1": ("an Arrow file: rows without a proof", ASK_FOR),
@@ -1320,18 +1308,12 @@ OTHERS = {  # How a file begins that nobody signed: what it is, and what takes i
     "PK": ("a zip archive or an office document", "Unpack it, and check the files in it."),
     "%PDF": ("a PDF document", "A printed answer proves nothing. Ask for the file that was checked."),
     "\x89PNG": ("a picture", "A picture of an answer proves nothing. Ask for the file that was checked."),
-    r"(?:#[^\n]*\n|[\t\v\f\r \xa0]*\n)*(?:log|witness|group|quorum)[\t ]": (
-        "a policy: which ledgers and witnesses count",
-        f"{POLICY_SAYS} proofstream verify FILE --policy THIS.",
-    ),
+    r"(?:#[^\n]*\n|[\t\v\f\r \xa0]*\n)*(?:log|witness|group|quorum)[\t ]": ("a policy: which ledgers and witnesses count", POLICY_SAYS),
     "-----BEGIN CERTIFICATE-----": ("a certificate", "It goes with a proof that has a time stamp: proofstream verify PROOF --tsa-ca THIS."),
     "-----BEGIN [A-Z ]*PRIVATE KEY-----": ("a private key", f"{GIVE_NOBODY} node."),
     r"PRIVATE\+KEY\+": ("a private key", f"{GIVE_NOBODY} ledger."),
     rf"did:key:z6Mk\w+{SPACE}\Z": ("the name of a key", "It says who must have signed: proofstream verify FILE --signer did:key:…."),
-    rf'{SPACE}\{{{SPACE}"@context"[\s\S]*did': (
-        "the document of a node with its keys",
-        "It says which keys are of that address. Compare them with the signer of a file.",
-    ),
+    rf'{SPACE}\{{{SPACE}"@context"[\s\S]*did': ("the document of a node with its keys", DID_SAYS),
     f"{SPACE}<": ("a page in HTML or XML", "Evidence is JSON, a .tlog-proof or a .tar. Was an error page saved in its place?"),
 }
 

@@ -131,7 +131,9 @@ async function judge(given: readonly (File | string)[]): Promise<void> {
       }
     }
     const small = await judgeSmall(others, trust)
-    shown.push(...(given.length === 1 ? small.map(({ path: _, ...one }) => one) : small))
+    shown.push(
+      ...(given.length === 1 ? small.map(({ report, checked }) => ({ report, ...defined({ checked }) })) : small),
+    )
     if (own !== current) return
     showAll(withHistories(shown), judgedHow(given, trust))
     const [only] = shown.filter(({ checked }) => checked !== undefined)
