@@ -763,7 +763,7 @@ def became_of(said, places, trust):
     faults = [fault_of(said, one["record"]) if one["kind"] == "batch" else None for one in places]
     other = next(filter(None, faults), None)
     if other:
-        return "promise broken", f"The batch has another {other} in the ledger.", "", {}
+        return "promise broken", f"The batch has another {other.replace('Hash', '')} in the ledger.", "", {}
     kept = [at for at, one in enumerate(places) if one["entry"].startswith(entry)]
     if kept:
         kept.sort(key=lambda at: (places[at]["head"]["quorum"] == "not met", faults[at] != "", at))

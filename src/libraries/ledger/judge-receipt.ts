@@ -115,8 +115,7 @@ export function besideOf(files: readonly (Uint8Array | JsonObject)[], policy: Po
     if (judged.facts.kind === 'statement') statements.push({ ...shown, statement: judged.facts.statement })
     else if (proof.document.kind !== 'newer') {
       const { kind, record } = judged.facts
-      const batch = kind === 'batch' && record !== undefined ? { batch: record.value } : {}
-      places.push({ ...shown, entry: proof.document.entry, ...batch })
+      places.push({ ...shown, entry: proof.document.entry, ...(kind === 'batch' && record && { batch: record.value }) })
     }
   }
   return { statements, places, absent: [] }
@@ -262,7 +261,8 @@ function becameOf(receipt: Promising, { beside, line, policy, nowMs }: Found): B
     return fault === undefined ? [] : [{ by, fault }]
   })
   const other = batches.find(({ fault }) => fault !== '')
-  if (other !== undefined) return broken(`The batch has another ${other.fault} in the ledger.`, other.by)
+  if (other !== undefined)
+    return broken(`The batch has another ${other.fault.replace('Hash', '')} in the ledger.`, other.by)
   const worth = (one: Placed): number =>
     (one.head.quorum === 'not met' ? 0 : 2) + (batches.some(({ by }) => by === one) ? 1 : 0)
   const kept = places.filter(({ entry }) => keepsPromise(promise, entry)).sort((a, b) => worth(b) - worth(a))

@@ -267,7 +267,7 @@ def _became(receipt: Receipt, promise: Promise, all_places: Sequence[Placed], tr
     faults = [None if one.batch is None else _fault_of_batch(receipt, one.batch) for one in places]
     other = next((fault for fault in faults if fault), None)
     if other:
-        return "promise broken", f"The batch has another {other} in the ledger.", {}, ""
+        return "promise broken", f"The batch has another {other.replace('Hash', '')} in the ledger.", {}, ""
     kept = [
         (one.head.quorum != "not met", fault == "", -at)
         for at, (one, fault) in enumerate(zip(places, faults))
