@@ -2,10 +2,10 @@
 
 const { clientEnvironment, loadConfig, optionTable } = await import('./app/config.ts')
 const { runCommandLine } = await import('./cli/program.ts')
-const exitCode = await runCommandLine(process.argv.slice(2), { clientEnvironment, loadConfig, optionTable })
+process.exitCode = await runCommandLine(process.argv.slice(2), { clientEnvironment, loadConfig, optionTable })
 // A process that has decided to end ends, whatever is still open: a supervisor waits for it.
 const isTold = (stream: NodeJS.WriteStream): Promise<unknown> => new Promise((resolve) => stream.write('', resolve))
 await Promise.all([process.stdout, process.stderr].map(isTold))
-process.exit(exitCode)
+process.exit()
 
 export {}

@@ -477,24 +477,41 @@ def open_head(data, policy):
     head = {"text": text, "origin": origin, "size": size, "root": root, "seen": {}, "quorum": "none"}
     if lack_of(origin, policy):
         return head
-    logs, witnesses, groups, quorum = policy
+    logs, witnesses, *_ = policy
     signed = False
     for name, number, key in logs:
         for signature in signatures.get((name, number), []):
             must(verify(key, text.encode(), signature), f"the signature of {name} is not good")
             signed = signed or name == origin
-    must(signed, "the head is not signed by its ledger")
+    must(signed, other_key(origin, logs, signatures) or "the head is not signed by its ledger")
     for witness, (name, number, key) in witnesses.items():
         for signature in signatures.get((name, number), []):
             at = int.from_bytes(signature[:8], "big")
             good = at <= MOST and verify(key, f"cosignature/v1\ntime {at}\n{text}".encode(), signature[8:])
             must(good, f"the cosignature of {name} is not good")
             head["seen"][witness] = min(at, head["seen"].get(witness, at))
-    enough = {*head["seen"]}
+    others = [other_key(key[0], witnesses.values(), signatures) for name, key in witnesses.items() if name not in head["seen"]]
+    few = f"{len(head['seen'])} witness{' has' if len(head['seen']) == 1 else 'es have'} signed the head, fewer than the policy asks for"
+    return {**head, "few": ". ".join([few, *filter(None, others)][:2]), "quorum": quorum_of(policy, head["seen"])}
+
+
+def quorum_of(policy, signed):
+    _, _, groups, quorum = policy
+    enough = {*signed}
     for group, least, members_of_it in groups:
         if sum(member in enough for member in members_of_it) >= least:
             enough.add(group)
-    return {**head, "quorum": "none" if quorum == "none" else "met" if quorum in enough else "not met"}
+    return "none" if quorum == "none" else "met" if quorum in enough else "not met"
+
+
+def other_key(name, keys, signatures):
+    """That a key has signed in a name for which the policy has another one: which is right nobody can say here. Else None."""
+    signed = [number.hex() for of, number in signatures if of == name][:1]
+    known = [number.hex() for of, number, _ in keys if of == name and number]
+    if signed and known and signed[0] not in known:
+        told = f"In the name of {name} the key {signed[0]} has signed, and the policy has {', '.join(known)} for it."
+        return f"{told} Either the policy is old, or about another with this name, or the file is forged"
+    return None
 
 
 def size_of(text):
@@ -746,11 +763,12 @@ def became_of(said, places, trust):
     faults = [fault_of(said, one["record"]) if one["kind"] == "batch" else None for one in places]
     other = next(filter(None, faults), None)
     if other:
-        return "promise broken", f"The batch has another {other} in the ledger.", "", {}
+        return "promise broken", f"The batch has another {other.replace('Hash', '')} in the ledger.", "", {}
     kept = [at for at, one in enumerate(places) if one["entry"].startswith(entry)]
     if kept:
-        best = max(kept, key=lambda at: (places[at]["head"]["quorum"] != "not met", faults[at] == "", -at))
-        facts = {"head": places[best]["head"], "index": places[best]["index"]}
+        kept.sort(key=lambda at: (places[at]["head"]["quorum"] == "not met", faults[at] != "", at))
+        best, early = kept[0], [places[at]["head"] for at in kept if is_signed_by(places[at]["head"], by, trust["policy"])]
+        facts = {"head": places[best]["head"], "index": places[best]["index"], "early": [*early, None][0]}
         facts["shown"] = EVERY_FACT if faults[best] == "" else EVERY_FACT[:2]
         if facts["head"]["quorum"] != "not met":
             return "included", "", "", facts
@@ -765,6 +783,12 @@ def became_of(said, places, trust):
     due = f"It is due at {at}." if days < 1 else late
     past = f"It was due at {at}, and counts as broken only a minute later."
     return "promised, not yet due", due if now <= by else past, "", {}
+
+
+def is_signed_by(head, ms, policy):
+    """Whether witnesses that are enough for the policy, and be it one where it asks for none, signed the head then or before."""
+    early = [name for name, at in head["seen"].items() if at * 1000 <= ms]
+    return early != [] and quorum_of(policy, early) != "not met"
 
 
 def fault_of(said, record):
@@ -793,6 +817,9 @@ UNKNOWN_TIME = ("", "No time is known: it is not said whose signatures count.")
 NODE_SAYS = "The name of the dataset and when the block was made: that is the word of the signer."
 IS_GOOD = "The signature is good, by the strictest rule."
 HEAD_IS_GOOD = "The head is signed by the ledger, with the key that the policy has for it."
+STRANGER, NOT_SAID = " by a key that nobody here knows", ("", "When the question was asked is not in the file.")
+SINCE_WHEN = "Nothing that was looked at shows since when. A head with it that enough witnesses signed by the deadline would."
+WHAT_BODY = "What the body was: sha256sum FILE prints this hash of the file that was sent, byte for byte."
 WHOSE = "Whose key it is: anyone can make one. Compare it with one that the signer has told you by another way."
 NOT_NAMED = "not identified: no key was named to compare it with"
 HIDDEN = "Its content is not shown here, because nobody vouches for it."
@@ -807,7 +834,7 @@ class Report:
         self.code = CODES[verdict]
 
     def lines(self, name=None, verbose=False):
-        mark = "✓" if self.code == 0 else "✗" if self.code in (10, 12) else "?"
+        mark = "✓" if self.code == 0 and STRANGER not in self.headline else "✗" if self.code in (10, 12) else "?"
         lines = [f"{mark} {self.headline}", f"  {name}: {self.what}" if name else f"  {self.what}"]
         lines += [f"  {sentence}" for sentence in self.why]
         for part, title in TITLES.items():
@@ -854,9 +881,24 @@ def host_of(origin):
 
 def dataset_lines(did, name, known):
     """A dataset, by its name first where it is known whose word that is."""
-    if not is_text(name):
-        return [("dataset", did)]
-    return [("dataset", f"{name} ({did})")] if known else [("dataset", did), ("called", f"{name}, by its signer")]
+    if is_text(name) and known:
+        return [("dataset", f"{name} ({did})" if is_text(did) else name)]
+    return [("dataset", did)] * is_text(did) + ([("called", f"{name}, by its signer")] if is_text(name) else [])
+
+
+def body_line(name):
+    """The hash of a body, as it is printed of the file that was sent."""
+    return ("SHA-256 of the body", name[5:]) if re.fullmatch("f1220[0-9a-f]{64}", name) else ("hash of the body", name)
+
+
+def place_of(index, count, unit):
+    """The place of an item that is counted from 0."""
+    return "the only one" if count == 1 else f"the {nth(index)} of {count} {unit}"
+
+
+def nth(index):
+    ending = "th" if index // 10 % 10 == 1 and index % 10 != 9 else {0: "st", 1: "nd", 2: "rd"}.get(index % 10, "th")
+    return f"{index + 1}{ending}"
 
 
 def policy_advice(why, origin):
@@ -881,40 +923,39 @@ def word_of(quorum):
     return "as its witnesses saw it" if quorum == "met" else "by the word of its node alone"
 
 
-def unchanged(trust):
-    return f"Unchanged since it was signed{' by the key that you named' if trust['signer'] else ''}"
+def unchanged(trust, known):
+    return f"Unchanged since it was signed{' by the key that you named' if trust['signer'] else '' if known else STRANGER}"
 
 
-def head_verdict(head, trust, good, few):
+def head_verdict(head, trust, good):
     """Verdict, headline, and why, of what hangs on a head."""
     lack = lack_of(head["origin"], trust["policy"])
     if lack:
         return "not judged", NOT_JUDGED, policy_advice(lack, head["origin"])
     if head["quorum"] == "not met":
-        return "witness quorum not met", NO_QUORUM, [sentence(few)]
+        return "witness quorum not met", NO_QUORUM, [sentence(head["few"])]
     return good[0], f"{good[1]}, {word_of(head['quorum'])}", []
 
 
 def proof_report(said, trust):
     head, kind, record = said["head"], said["kind"], said.get("record") or {}
     must(trust["signer"] in (None, said.get("signer", trust["signer"])), "it is signed by another than the key that you named")
-    count, judged = len(head["seen"]), not said["lack"]
-    few = f"{'1 witness has' if count == 1 else f'{count} witnesses have'} signed the head, fewer than the policy asks for"
-    verdict = head_verdict(head, trust, ("included", "Included in the ledger"), few)
+    judged, verdict = not said["lack"], head_verdict(head, trust, ("included", "Included in the ledger"))
     about, signed, when, hashes, left, rows = [], [], [], [], [], None
     if kind == "statement":
         stated = said["statement"]
         signed, when = [("node", stated["node"])], [("stated", stated["time"])]
         about = [*signed, *((f"{one['why']} at {one['at']}", one["node"]) for one in stated["retired"])]
     else:
-        about = [("dataset", said["dataset"]), ("block", f"{said['sequence']} of its chain")]
+        about = [("dataset", said["dataset"]), ("block", f"sequence {said['sequence']} of its chain")]
         hashes = [("block", said["block"])] if kind == "block" else []
     if kind == "batch":
         offsets = record.get("offsets")
         about += [(name, shown(record[of])) for name, of in (("batch", "status"), ("error", "error")) if of in record]
         if is_object(offsets) and {"start", "end"} <= offsets.keys():
             about.append(("rows", f"offsets {shown(offsets['start'])} to {shown(offsets['end'])}"))
-        hashes = [(name, shown(record[of])) for name, of in (("body", "bodyHash"), ("batch", "id")) if of in record]
+        about += [body_line(shown(record["bodyHash"]))] if "bodyHash" in record else []
+        hashes = [("batch", shown(record["id"]))] if "id" in record else []
     if kind == "row":
         names = sorted(record, key=lambda name: name.encode("utf-16-be"))
         rows = list(map(clean, names)), [[shown(record[name]) for name in names]], 1
@@ -923,7 +964,8 @@ def proof_report(said, trust):
         signed, left = signer_lines(said, trust, {})
         about[:1] = dataset_lines(said["dataset"], word["dataset"], known=not left)
         left, when = [*left, NODE_SAYS], [("block made", word["blockTime"])]
-    about += [("place", f"{said['place'] + 1} of {said['count']} in its block")] if "count" in said else []
+    name, unit = ("row", "rows") if kind == "row" else ("place", "batches")
+    about += [(name, f"{place_of(said['place'], said['count'], unit)} of its block")] if "count" in said else []
     stamp = "The time stamp: proofstream verify FILE --tsa-ca CA.pem, with the certificate of its authority."
     when += [*witnesses_of(head), *([("time stamp", "there, and not checked")] if said["stamp"] else [])]
     entry = "The statement is that of the entry, and signed by its node." if kind == "statement" else f"The {kind} is that of the entry."
@@ -931,12 +973,12 @@ def proof_report(said, trust):
     return Report(
         f"a proof that a ledger has a {kind}",
         *verdict,
-        about=[*about, ("entry", f"{said['index']} of {head['size']} of {head['origin']}")],
+        about=[*about, ("entry", f"{place_of(said['index'], head['size'], 'entries')} of {head['origin']}")],
         rows=rows,
         signed=[*signed, ("ledger", f"{head['origin']}, {'a key of the policy' if judged else 'it says; nobody has looked'}")],
         when=[*when, *([] if head["seen"] else [NO_TIME if when else NO_WITNESS if judged else UNKNOWN_TIME])],
         checked=["Its hashes lead from the entry to the root of the head.", entry, *([HEAD_IS_GOOD] if judged else [])],
-        left=[*left, *([stamp] if said["stamp"] else []), ONLY_STORED],
+        left=[*left, *[stamp] * said["stamp"], *[WHAT_BODY] * (kind == "batch" and "bodyHash" in record), ONLY_STORED],
         hashes=[*hashes, ("root of the ledger", base64.b64encode(head["root"]).decode())],
         head=head if judged else None,
     )
@@ -944,18 +986,14 @@ def proof_report(said, trust):
 
 def head_report(head, trust):
     judged, origin = not lack_of(head["origin"], trust["policy"]), head["origin"]
-    few = "fewer witnesses have signed the head than the policy asks for"
     return Report(
         NAMES["head"],
-        *head_verdict(head, trust, ("signed", "A head that is signed"), few),
+        *head_verdict(head, trust, ("signed", "A head that is signed")),
         about=[("ledger", origin), ("entries", str(head["size"]))],
         signed=[("ledger", f"{origin}, a key of the policy")] if judged else [],
         when=witnesses_of(head) or [NO_WITNESS if judged else UNKNOWN_TIME],
         checked=[HEAD_IS_GOOD] if judged else [],
-        left=[
-            *([] if judged else ["Whether the ledger has signed it, and which witnesses have."]),
-            "What its entries say: the ledger itself has them.",
-        ],
+        left=[*["Whether the ledger has signed it, and which witnesses have."][judged:], "What its entries say: the ledger itself has them."],
         hashes=[("root", base64.b64encode(head["root"]).decode())],
         head=head if judged else None,
     )
@@ -970,7 +1008,7 @@ def signer_lines(said, trust, facts):
     """Who signed, what binds the key, and since when it signs nothing; and what is open of that."""
     bound, retired = facts.get("bound"), facts.get("retired")
     by = ["the key that you named"] if trust["signer"] else []
-    by += [f"entry {bound['index']} of {bound['head']['origin']} names it as the node"] if bound else []
+    by += [f"the {nth(bound['index'])} entry of {bound['head']['origin']} names it as the node"] if bound else []
     by += [trust["keys"][said["signer"]]] if said["signer"] in trust["keys"] else []
     gone_at = [("leaked" if retired["why"] == "leaked" else "changed", f"at {retired['at']}")] if retired else []
     return [("key", said["signer"]), *(("whose", text) for text in dict.fromkeys(by or [NOT_NAMED])), *gone_at], [] if by else [WHOSE]
@@ -982,7 +1020,7 @@ def statement_report(said, trust):
     return Report(
         NAMES["statement"],
         "signed",
-        unchanged(trust),
+        unchanged(trust, known=not left),
         about=[("ledger", said["ledger"]["origin"]), *former],
         signed=signed,
         when=[("signed", said["time"]), NO_TIME],
@@ -993,21 +1031,23 @@ def statement_report(said, trust):
 
 def refusal_report(document, beside, trust):
     said = {**document, "signer": signer_of("proofstream/refusal/1", document)}
-    dataset = document["dataset"].get("id") if is_object(document.get("dataset")) else document.get("dataset")
-    must(fits(document, REFUSAL) and is_text(dataset), "it has other members than a refusal")
+    dataset = document["dataset"] if is_object(document.get("dataset")) else {"id": document.get("dataset")}
+    did, alias, errors = text_at(dataset, "id"), text_at(dataset, "alias"), document.get("errors")
+    must(fits(document, REFUSAL) and (did or alias) is not None, "it has other members than a refusal")
+    errors = [one for one in errors if is_object(one) and text_at(one, "message") is not None] if isinstance(errors, list) else []
+    reasons = [("because", one["message"]) for one in errors]
     verdict, why, _, facts = judge_signed(demand_signer(said, trust), beside, trust)
     signed, left = signer_lines(said, trust, facts)
     return Report(
         NAMES["refusal"],
         verdict,
-        "Signed, and not judged" if why else unchanged(trust),
+        "Signed, and not judged" if why else unchanged(trust, known=not left),
         [sentence(why)] if why else [],
-        about=[("dataset", dataset), ("refused as", said["kind"])],
+        about=[*dataset_lines(did, alias, known=not left), ("refused as", said["kind"]), *reasons[:3], body_line(said["bodyHash"])],
         signed=signed,
         when=[("signed", said["time"]), NO_TIME],
         checked=[IS_GOOD],
-        left=[*left, "What the batch was: a reader who has it compares its hash."],
-        hashes=[("body", said["bodyHash"])],
+        left=[*left, "What this kind of refusal means: every node says it at /errors.", WHAT_BODY],
     )
 
 
@@ -1027,38 +1067,37 @@ def receipt_report(kind, said, beside, trust):
     signed, left = signer_lines(said, trust, facts)
     head, shows, did, alias = facts.get("head"), facts.get("shown"), said["dataset"]["id"], said["dataset"].get("alias")
     about = [*dataset_lines(did, alias, known=not left), ("batch", said["status"])]
-    about += [("block", f"{int(float(block['sequence']))} of its chain")] if block else []
+    about += [("block", f"sequence {int(float(block['sequence']))} of its chain")] if block else []
     about += [("rows", "offsets {} to {}".format(*(int(float(offsets[one])) for one in ("start", "end"))))] if offsets else []
     about += [("promise", f"the block is an entry of {promise['ledger']}")] if promise else []
-    checked = [f"The promised block is entry {facts['index']} of {head['size']} of the ledger."] if head else []
-    checked += [f"The ledger shows: {', '.join(shows)}."] if shows else []
+    checked = [f"The promised block is {place_of(facts['index'], head['size'], 'entries')} of the ledger."] if head else []
+    checked += [f"The ledger shows: {', '.join(shows).replace('bodyHash', 'hash of the body')}."] if shows else []
+    seen = witnesses_of(facts["early"] or head) if head else []
     word = "Which body, status and offsets: that is the word of the signer. The proof of the batch shows it."
     return Report(
         NAMES[kind],
         verdict,
-        *receipt_words(kind, said, (verdict, why, missing, facts), trust),
-        about=about,
+        *receipt_words(kind, said, (verdict, why, missing, facts), unchanged(trust, known=not left)),
+        about=[*about, body_line(said["bodyHash"])],
         signed=signed,
-        when=[
-            ("signed", said["time"]),
-            *([("promised by", in_millis(promise["by"]))] if promise else []),
-            *(witnesses_of(head) if head and head["seen"] else [NO_TIME]),
-        ],
+        when=[("signed", said["time"]), *([("deadline", in_millis(promise["by"]))] if promise else []), *(seen or [NO_TIME])],
         checked=[IS_GOOD, *checked],
-        left=[*left, *([word] if shows and len(shows) == 2 else []), ONLY_STORED],
-        hashes=[("body", said["bodyHash"]), *([("block", block["hash"])] if block else []), ("receipt", said["receiptId"])],
+        left=[*left, *([word] if shows and len(shows) == 2 else []), WHAT_BODY, ONLY_STORED],
+        hashes=[*([("block", block["hash"])] if block else []), ("receipt", said["receiptId"])],
         head=head,
     )
 
 
-def receipt_words(kind, said, judged, trust):
+def receipt_words(kind, said, judged, good):
     """Headline, and why."""
     verdict, why, missing, facts = judged
-    headlines = {"included": "The promise was kept", "signed": unchanged(trust), "promise broken": "The promise was broken"}
+    headlines = {"included": "The promise was kept", "signed": good, "promise broken": "The promise was broken"}
     headlines.update({"promised, not yet due": "Promised, not yet due", "witness quorum not met": NO_QUORUM})
     if missing == "policy":
         return NOT_JUDGED, policy_advice(why, said["promise"]["ledger"])
     why = [sentence(why)] if why else []
+    if verdict == "included" and not facts["early"]:
+        return "The promised block is in the ledger", [SINCE_WHEN]
     if not missing:
         return headlines[verdict], why
     due = "Not judged: the promise is due, and nothing here shows whether it was kept"
@@ -1203,10 +1242,10 @@ def full_name(one):
     return one["id"] if text_at(one, "alias") in (None, one["id"]) else f"{one['alias']} ({one['id']})"
 
 
-def answer_report(answer, signer):
-    asked, output, did = answer["input"], answer.get("output"), answer["proof"]["verificationMethod"]
+def answer_report(answer, trust):
+    signer, asked, output, did = trust["signer"], answer["input"], answer.get("output"), answer["proof"]["verificationMethod"]
     datasets = datasets_of(asked)
-    names = [one["id"] if text_at(one, "alias") is None else one["alias"] for one in datasets]
+    names, whose = [one["id"] if text_at(one, "alias") is None else one["alias"] for one in datasets], trust["keys"].get(did)
     query, dialect, found = text_at(asked, "query"), text_at(asked, "queryDialect"), rows_of(output)
     about = [("question", "The file does not say." if query is None else query)]
     about += [("parameters", as_json(asked["parameters"]))] if "parameters" in asked else []
@@ -1215,8 +1254,8 @@ def answer_report(answer, signer):
     about += [] if datasets else [("dataset", "none is named")]
     absent = "not in this file; what was signed is the hash of its rows"
     about += [("answer", absent if found is None else extent(asked, output, len(found[1])))]
-    holds = "these very blocks; whether it is exact for other blocks with the same rows is for a node to say"
-    about += [("holds for", holds)] if datasets else []
+    holds = "over these very blocks; whether other blocks with the same rows give this answer is for a node to say"
+    about += [("repeatable", holds)] if datasets else []
     times_of = [(text_at(one, "blockHash"), text_at(one, "blockTime")) for one in datasets]
     made = ["up to which block is not said" if block is None else time_of or "not in the file" for block, time_of in times_of]
     rows = found and (list(map(clean, found[0])), [list(map(shown, row)) for row in found[1][:20]], len(found[1]))
@@ -1224,18 +1263,17 @@ def answer_report(answer, signer):
     return Report(
         "a saved answer",
         "verified",
-        unchanged({"signer": signer}),
+        unchanged(trust, whose),
         about=about,
         rows=rows if rows and rows[1] else None,
-        signed=[("key", did), ("whose", "the key that you named" if signer else NOT_NAMED)],
-        when=[*((f"block of {name} made", text) for name, text in zip(names, made)), NO_TIME],
+        signed=[("key", did), ("whose", "the key that you named" if signer else whose or NOT_NAMED)],
+        when=[*((f"data of {name} as of", text) for name, text in zip(names, made)), NOT_SAID, NO_TIME],
         checked=[
             "The query, its parameters and the named blocks are those that were signed.",
-            *([] if output is None else ["The rows are those that were signed, to the last digit."]),
-            IS_GOOD,
-            *(["The key is the one that you named."] if signer else []),
+            *["The rows are those that were signed, to the last digit."] * (output is not None),
+            *[IS_GOOD, "The key is the one that you named."][: 2 if signer else 1],
         ],
-        left=[again, *(["The rows: they are not in this file."] if found is None else []), *([] if signer else [WHOSE]), ONLY_STORED],
+        left=[again, *(["The rows: they are not in this file."] if found is None else []), *([] if signer or whose else [WHOSE]), ONLY_STORED],
         hashes=[
             *((f"block of {name}", block) for name, (block, _) in zip(names, times_of) if block is not None),
             *zip(("question", "rows", "sub-queries"), (normal(answer["commitment"][name]) for name in COMMITMENT)),
@@ -1258,8 +1296,10 @@ def failed_report(failed):
 
 SPACE = r"[\t\n\v\f\r \xa0]*"
 ASK_FOR, UNPACK = "A signed answer comes with: proofstream query … --proof FILE.", "Unpack it, and check what is in it."
+DID_SAYS = "It says which keys are of that address. Compare them with the signer of a file."
 GIVE_NOBODY = "Give it to nobody. A person who has it can sign in the name of its"
-POLICY_SAYS = "It says whom to trust, and is no evidence itself. Give it with the files that it is to judge:"
+POLICY_SAYS = "It says whom to trust, and is no evidence itself. Give it with the files that it is to judge: "
+POLICY_SAYS += "proofstream verify FILE --policy THIS."
 OTHERS = {  # How a file begins that nobody signed: what it is, and what takes it.
     "PAR1": ("a Parquet file: rows without a proof", f"{ASK_FOR} A bundle has blocks, rows and proof in one file."),
     "ARROW1": ("an Arrow file: rows without a proof", ASK_FOR),
@@ -1268,18 +1308,12 @@ OTHERS = {  # How a file begins that nobody signed: what it is, and what takes i
     "PK": ("a zip archive or an office document", "Unpack it, and check the files in it."),
     "%PDF": ("a PDF document", "A printed answer proves nothing. Ask for the file that was checked."),
     "\x89PNG": ("a picture", "A picture of an answer proves nothing. Ask for the file that was checked."),
-    r"(?:#[^\n]*\n|[\t\v\f\r \xa0]*\n)*(?:log|witness|group|quorum)[\t ]": (
-        "a policy: which ledgers and witnesses count",
-        f"{POLICY_SAYS} proofstream verify FILE --policy THIS.",
-    ),
+    r"(?:#[^\n]*\n|[\t\v\f\r \xa0]*\n)*(?:log|witness|group|quorum)[\t ]": ("a policy: which ledgers and witnesses count", POLICY_SAYS),
     "-----BEGIN CERTIFICATE-----": ("a certificate", "It goes with a proof that has a time stamp: proofstream verify PROOF --tsa-ca THIS."),
     "-----BEGIN [A-Z ]*PRIVATE KEY-----": ("a private key", f"{GIVE_NOBODY} node."),
     r"PRIVATE\+KEY\+": ("a private key", f"{GIVE_NOBODY} ledger."),
     rf"did:key:z6Mk\w+{SPACE}\Z": ("the name of a key", "It says who must have signed: proofstream verify FILE --signer did:key:…."),
-    rf'{SPACE}\{{{SPACE}"@context"[\s\S]*did': (
-        "the document of a node with its keys",
-        "It says which keys are of that address. Compare them with the signer of a file.",
-    ),
+    rf'{SPACE}\{{{SPACE}"@context"[\s\S]*did': ("the document of a node with its keys", DID_SAYS),
     f"{SPACE}<": ("a page in HTML or XML", "Evidence is JSON, a .tlog-proof or a .tar. Was an error page saved in its place?"),
 }
 
@@ -1289,7 +1323,7 @@ def other_report(data):
     if not data:
         return Report("empty", "no evidence", "No evidence", ["It has no byte. Was it saved whole?"])
     if data.startswith(b"manifest.json\0"):
-        how = "This program reads no bundles: proofstream verify --bundle FILE, or python -m proofstream FILE."
+        how = f"This program reads no bundles: proofstream verify --bundle FILE, or {OTHERS_READ}"
         return Report("a bundle", "impossible", "Cannot be judged here", [how])
     start = text_form(data[:4096])[0][:4096].decode("latin-1")
     for begin, (what, how) in OTHERS.items():
@@ -1359,7 +1393,7 @@ def judge(data, known, beside, trust):
     policy = document.get("policy") if kind == "receipt" and has_proofs(document) else None
     try:
         if kind == "answer":
-            return answer_report(check_answer(data, trust["signer"]), trust["signer"])
+            return answer_report(check_answer(data, trust["signer"]), trust)
         if kind == "too large":
             raise Unknown(document)
         if kind == "proof":
@@ -1386,7 +1420,7 @@ def judge(data, known, beside, trust):
     except Unknown as why:
         report = Report(NAMES[kind], "impossible", "Cannot be judged here", [sentence(str(why))])
     except (Forged, ValueError, ArithmeticError, RecursionError) as why:
-        report = altered(NAMES[kind], "It is not what was signed, or it contradicts itself.", sentence(str(why)))
+        report = altered(NAMES[kind], "It is not what was signed by a key that counts, or it contradicts itself.", sentence(str(why)))
     remarks = [f"A transport of texts has changed the file ({', '.join(changes)}). It was judged by its content."] if changes else []
     if isinstance(known[1], Part) and report.verdict != "altered":
         remarks.append(f'Only its member "{known[1].within}" is signed. Nobody vouches for the rest of the file.')
@@ -1407,33 +1441,35 @@ def reports(files, policy=None, signer=None, now=None, keys=None):
 
 
 def contradicted(found):
-    """Each whose head, signed by a ledger of the policy, has another root than one of its size. No file shows that by itself."""
-    told = [(one, *map(one.parts["head"].get, ("origin", "size", "root"))) for one in found if one.parts.get("head")]
+    """Each whose head, signed by a ledger of the policy, has another root than one of its size, with these. No file shows that by itself."""
+    heads = [(one, head) for one in found for head in [one.parts.get("head"), *one.parts.get("heads", [])] if head]
+    told = [(one, *map(head.get, ("origin", "size", "root"))) for one, head in heads]
     roots = collections.Counter((origin, size) for origin, size, _ in {(*head,) for _, *head in told})
-    return [one for one, origin, size, _ in told if roots[origin, size] > 1]
+    return [(one, origin, size) for one, origin, size, _ in told if roots[origin, size] > 1]
 
 
 def with_histories(found):
     """Remarks on those that contradict one another, once."""
-    for one in contradicted(found):
-        size, origin = (one.parts["head"][name] for name in ("size", "origin"))
+    for one, origin, size in contradicted(found):
         remark = f"Another of these files has another root of the same {size} entries of {origin}, and the ledger has signed both."
         remark += " It has shown two histories: keep both files."
-        one.parts["remarks"] += [remark] * (remark not in one.parts["remarks"])
+        if not any(text.startswith(remark[:22]) for text in one.parts["remarks"]):
+            one.parts["remarks"] += [remark]
     return found
 
 
 # Evidence packs (docs/spec/evidence-pack.md): a zip in which each byte follows from the files, and its first page from the others.
 
 FIRST, PACK, OF_BLOCK = "READ-ME-FIRST.html", "an evidence pack", "a proof that a ledger has a block"
-WORDS = "c890167d949c9558b6836640f885e7cc9a21043b1706f9f301e5377ab46581e8"  # SHA-256 of what the page says of every pack.
+WORDS = "76a67e7d56356fb3a63bd764883af1b494ae73b675ebc6abcd65d73ccc875a1a"  # SHA-256 of what the page says of every pack.
 SHOWS = {  # Of what a pack holds: what it is, what it shows and what not.
     "answers": "a saved answer, signed@It shows that the holder of the key signed these rows as the answer to this question over these blocks. "
-    "It does not show that the rows follow from the blocks.",
+    "It does not show that the rows follow from the blocks, nor when the question was asked.",
     "bundles": "a bundle: an answer with all its blocks and rows@It shows that the answer was signed, and that no block and no row up to the "
     "named block is missing, changed or added. A reader who has it can run the question again, without any node.",
     "receipts": "a signed receipt@It shows what the node said of a batch that it was sent, and, with the proofs in the file, whether "
-    "the batch is in the ledger. It does not show what was in the batch: a reader who has the batch compares its hash.",
+    "the batch is in the ledger. Only a witness that signed by the deadline shows since when. It does not show what was in the "
+    "body: compare its hash with what sha256sum prints of the file that was sent.",
     "statement": "what the node says of its key@It shows which key the ledger names as that of its node. A reader who "
     "believes the ledger knows by it whose signatures these are.",
     "ledger": "proofs that a ledger has blocks@They show that these blocks are in the list that the ledger shows to everybody. "
@@ -1455,7 +1491,7 @@ def is_page(page, files):
         (first, _, digest, facts), *_ = held = list(held)
         if name.endswith("/"):
             digest = hashlib.sha256("".join(f"{one[2]}  {one[0][11:]}\n" for one in held).encode()).hexdigest()
-            facts = [("blocks", f"{int(first[11:20])} to {int(held[-1][0][11:20])}, {len(held)} proofs"), *facts]
+            facts = [("blocks", f"sequence {int(first[11:20])} to {int(held[-1][0][11:20])}, {len(held)} proofs"), *facts]
         what, _, shows = SHOWS.get(re.split("[/.]", name)[0], "").partition("@")
         facts = [(term, html.escape(clean(text, "\n\t")).replace("&#x27;", "&#39;")) for term, text in facts]
         told = "\n".join(f"<dt>{term}</dt><dd>{text}</dd>" for term, text in facts)
@@ -1482,13 +1518,14 @@ def facts_of(path, data):
         return [line for line in lines if is_text(line[1])]
     if path.startswith("receipts/"):
         value = value if at(value, "receipt") is None else value["receipt"]
-        names = {"dataset": "dataset.alias", "status": "status", "body": "bodyHash", "block": "block.hash", "signed at": "time"}
+        names = {"dataset": "dataset.alias", "status": "status", "": "bodyHash", "block": "block.hash", "signed at": "time"}
         names.update({"ledger": "promise.ledger", "deadline": "promise.by"})
         lines = [(name, at(value, of)) for name, of in names.items()]
+        lines = [line if line[0] else body_line(line[1]) for line in lines if is_text(line[1])]
     else:
         lines = [("question", at(value, "input.query"))]
         for one in datasets_of(at(value, "input")):
-            lines += [("dataset", full_name(one)), ("up to block", one.get("blockHash")), ("block made", one.get("blockTime"))]
+            lines += [("dataset", full_name(one)), ("up to block", one.get("blockHash")), ("data as of", one.get("blockTime"))]
     return [line for line in [*lines, ("signed by", at(value, "proof.verificationMethod"))] if is_text(line[1])]
 
 
@@ -1582,7 +1619,7 @@ def open_bundle(member, signer):
         answer = check_answer(data, signer)
     except Failed as failed:
         return failed_report(failed), None, []
-    report = answer_report(answer, signer)
+    report = answer_report(answer, {"signer": signer, "keys": {}})
     report.what += " in a bundle"
     report.parts["left"].append(f"The blocks and rows of the bundle: {OTHERS_READ}")
     return report, facts_of(member.name, data), [one["id"] for one in datasets_of(answer["input"])]
@@ -1594,14 +1631,11 @@ def in_pack(report, name, bundles):
         folder = re.split("[/.]", name)[0]
         is_told = report.verdict in ("altered", "impossible") and report.what != "a bundle"
         return report if is_told or report.what.startswith(OWN[folder]) else altered("a file", f"It is not what {folder} is for.")
-    if report.verdict == "altered":
-        return altered(OF_BLOCK, *report.why[1:-1])
     about, (_, facts, of) = report.parts.get("about", [])[:2], bundles[f"bundles/{name[7:10]}.tar"]
-    is_of = report.what == OF_BLOCK and about == [("dataset", *of), ("block", f"{int(name[11:20])} of its chain")]
-    if facts is not None and not is_of and report.verdict != "impossible":
-        return altered(OF_BLOCK, "It is not of the block that its bundle has there.")
-    headlines = {"included": "Included", "not judged": NOT_JUDGED}
-    return Report(OF_BLOCK, report.verdict, headlines.get(report.verdict, "Not as the policy asks"), report.why)
+    is_of = report.what == OF_BLOCK and about == [("dataset", *of), ("block", f"sequence {int(name[11:20])} of its chain")]
+    if facts is None or is_of or report.verdict in ("impossible", "altered"):
+        return report
+    return altered(OF_BLOCK, "It is not of the block that its bundle has there.")
 
 
 def keys_stated(files, entries, policy):
@@ -1609,7 +1643,7 @@ def keys_stated(files, entries, policy):
     keys, ledgers = {}, {one.parts["signed"][-1][1] for one in entries if "signed" in one.parts}
     for one in beside_of(files, policy)[0]:
         if one["head"]["quorum"] != "not met" and ledgers <= {f"{one['head']['origin']}, a key of the policy"}:
-            place, (node, *former) = f"entry {one['index']} of {one['head']['origin']} names it as", keys_of(one)
+            place, (node, *former) = f"the {nth(one['index'])} entry of {one['head']['origin']} names it as", keys_of(one)
             keys = {key["node"]: f"{place} a former key of its node, until {key['at']}" for key in former if key["why"] != "leaked"}
             keys[node["node"]] = f"{place} the node"
     return keys
@@ -1633,12 +1667,13 @@ def pack_reports(path, trust):
     judged = [*(reports([held[name]], **trust, keys=keys)[0] for name in answers), *others]
     heads = "A ledger has shown two histories: heads of one size in this pack have different roots."
     remarks = [heads] * bool(contradicted(with_histories(others + entries)))
+    signed_heads = [one.parts["head"] for one in others + entries if one.parts.get("head")]
     parts = [(name, in_pack(one, name, bundles)) for name, one in zip(alone, judged)]
     parts += [(name, one) for name, (one, _, _) in bundles.items()]
     for _, one in parts:
         lines = one.parts.get("signed", [])
-        if lines[1:] == [("whose", NOT_NAMED)] and lines[0][1] in keys:  # An answer: it was judged without them.
-            lines[1] = ("whose", keys[lines[0][1]])
+        if lines[1:] == [("whose", NOT_NAMED)] and lines[0][1] in keys:  # Of a bundle: it was judged without them.
+            lines[1], one.headline = ("whose", keys[lines[0][1]]), one.headline.replace(STRANGER, "")
             one.parts["left"].remove(WHOSE)
     each = [*proven, *parts]
     by = [(name, line) for name, one in parts for line in one.parts.get("signed", []) if line[0] == "key"]
@@ -1662,7 +1697,7 @@ def pack_reports(path, trust):
     seen = seen or [UNKNOWN_TIME if any(one.verdict == "not judged" for one in entries) else NO_WITNESS]
     about = [("files", f"{len(files) + 1}, of which {len(parts)} {'is' if len(parts) == 1 else 'are'} told below")]
     about += [("dataset", f"{text}, {name}") for name in bundles for term, text in bundles[name][1] or [] if term == "dataset"]
-    about += [("ledger", f"{proofs} of blocks, {min(numbers)} to {max(numbers)} of their chains")] if ledger else []
+    about += [("ledger", f"{proofs} of blocks, sequence {min(numbers)} to {max(numbers)} of their chains")] if ledger else []
     checked = ["The zip has the form of a pack, and each of its bytes follows from its files."]
     checked += ["Its first page is the one that its files make."] * whole
     if ledger and worst == "verified":
@@ -1674,7 +1709,8 @@ def pack_reports(path, trust):
         left.append(f"The blocks and rows of bundles, and whether the proofs are of these blocks: {OTHERS_READ}")
     signed = [("the pack", "nobody: somebody has put these files together"), *dict.fromkeys(signed + origins)]
     report.parts = {"about": about, "signed": signed, "when": seen, "checked": checked, "left": left}
-    report.parts.update(remarks=remarks, hashes=[(name, digest) for name, _, digest, _ in files[:100]])
+    report.parts.update(remarks=[*remarks], hashes=[(name, digest) for name, _, digest, _ in files[:100]])
+    report.parts["heads"] = [*{(head["origin"], head["size"]): head for head in signed_heads}.values()]
     bad = [one for one in proven if one[1].verdict not in ("included", "not judged")]
     return [(path, report), *((f"{path}/{name}", one) for name, one in parts + bad[:20])]
 
@@ -1757,7 +1793,9 @@ def main():
         files = [read(name) for name in small] if given.check else [ask_for(given)]
         found = {name: [(name, one)] for name, one in zip(small, reports(files, **trust))}
         answers = [data for name, data in zip(small, files) if found[name][0][1].verdict == "verified"]
-        found = [pair for name in names for pair in found.get(name) or pack_reports(name, trust)]
+        each = [found.get(name) or pack_reports(name, trust) for name in names]
+        with_histories([first for (_, first), *_ in each])
+        found = [pair for pairs in each for pair in pairs]
         again = [run_again(given.server, data, given.token) for data in answers] if given.again else []
     except urllib.error.HTTPError as error:
         end(2, json.load(error).get("message"))
@@ -1769,7 +1807,10 @@ def main():
     if given.check is None and answers:
         for row in rows_of(check_answer(files[0])["output"])[1]:
             print("\t".join(map(shown, row)))
-    print(told, file=sys.stdout if given.check else sys.stderr)
+    try:
+        print(told, file=sys.stdout if given.check else sys.stderr, flush=True)
+    except BrokenPipeError:  # The reader of a pipe has seen enough.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     for line in (line for lines in again for line in lines):
         print(f"again: {line['about']}: {json.dumps(line['text'], ensure_ascii=False)}", file=sys.stderr)
     sys.exit(max((one.code for _, one in found), key=lambda code: {12: 98, 10: 99}.get(code, code)))

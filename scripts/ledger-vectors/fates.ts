@@ -8,6 +8,7 @@ import {
   blocks,
   allShown,
   nobody,
+  three,
   ofBoth,
   first,
   leaked,
@@ -40,6 +41,18 @@ add('receipt with the proof of its batch', 'included', withFirst(receipt, proofs
   ...bound.first,
   ...allShown,
 })
+/** Two witnesses sign, the second one so many seconds after the deadline. */
+const late = (seconds: number) => ({ at: Date.parse('2026-05-28T20:21:27Z') / 1000 + seconds })
+const seenLate = (seconds: number): Text[] => withFirst(receipt, tree.text(next.documents.batch, late(seconds)))
+add('receipt whose entry witnesses saw by the deadline', 'included', seenLate(0), allShown)
+add('receipt whose entry one of two witnesses saw by the deadline', 'included', seenLate(1), allShown)
+add('receipt whose entry a witness saw by the deadline, where nobody is asked for', 'included', seenLate(1), {
+  policy: nobody.replace('quorum', `${three.join('\n')}\nquorum`),
+})
+add('receipt whose block witnesses saw by the deadline, and its batch later', 'included', [
+  ...withFirst(receipt, proofs.batch),
+  tree.text(next.documents.block, late(0)),
+])
 add('receipt with the proof of its batch as JSON', 'included', withFirst(receipt, tree.json(next.documents.batch)), {
   ...bound.first,
   ...allShown,

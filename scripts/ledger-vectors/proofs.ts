@@ -4,7 +4,7 @@ import { headText } from '../../src/libraries/ledger/head.ts'
 import { noteOf, signNote } from '../../src/libraries/ledger/note.ts'
 import type { ProofDocument } from '../../src/libraries/ledger/proof-document.ts'
 import { verifierKey, verifierKeyText } from '../../src/libraries/ledger/verifier-key.ts'
-import { keyText, signer, smallOrderSigner } from '../../test/libraries/ledger/keys.ts'
+import { keyText, signer, smallOrderSigner, witnessName } from '../../test/libraries/ledger/keys.ts'
 import { didOf, signedDocument, SmallTree, statementOf } from '../../test/libraries/ledger/small-node.ts'
 import {
   A,
@@ -150,6 +150,13 @@ add('head', 'signed', [head])
 add('head without a policy', 'not judged: policy', [head], none)
 add('head of a ledger that the policy lacks', 'not judged: policy', [treeC.head()])
 add('head of one witness', 'witness quorum not met', [tree.head({ witnesses: [2] })])
+const otherLog = { policy: lines(log(originA, 3), 'quorum none') }
+add('head of a ledger for which the policy has another key', 'altered', [head], otherLog)
+add('proof of a ledger for which the policy has another key', 'altered', [proofs.batch], otherLog)
+const otherWitness = `witness W1 ${keyText(witnessName(1), 12)}`
+add('head of a witness for which the policy has another key', 'witness quorum not met', [head], {
+  policy: lines(log(originA, 1), otherWitness, 'quorum W1'),
+})
 add('head with another size', 'altered', [text(head).replace('\n4\n', '\n5\n')])
 const headLines = headText({ origin: originA, size: 4, root: tree.root() })
 const byPoint = noteOf({ text: headLines, signatures: [signNote(headLines, originA, smallOrderSigner(1))] })

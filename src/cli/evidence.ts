@@ -14,8 +14,9 @@ import { reportLines } from '../libraries/evidence/layout.ts'
 import { type Report, verdictCodes, worseCode } from '../libraries/evidence/report.ts'
 import { parsePolicy, type Policy } from '../libraries/ledger/policy.ts'
 import { answerBytesMost } from '../libraries/proof/proof-body.ts'
-import { judgePack } from '../libraries/evidence/pack/judge-pack.ts'
+import { type JudgedPack, judgePack } from '../libraries/evidence/pack/judge-pack.ts'
 import { isPack, packHeadBytes } from '../libraries/evidence/pack/files.ts'
+import { withHistories } from '../libraries/evidence/two-histories.ts'
 import { print, tell } from './terminal.ts'
 
 const help = `Usage: proofstream-verify [options] FILE…
@@ -41,14 +42,14 @@ interface Trust {
 /** The reports in the order of the files. */
 async function judgeAll(files: readonly string[], { policy, signer }: Trust): Promise<(readonly [string, Report])[]> {
   const trust = { policy, signer, nowMs: systemClock.nowMs() }
+  const packs = new Map<string, JudgedPack>()
   const reports = new Map<string, readonly (readonly [string, Report])[]>()
   const small = new Map<string, Uint8Array>()
   for (const file of files) {
     // What is no file gives its bytes once: bundles and packs have to be some.
     const kind = (await stat(file)).isFile() ? await kindOf(file) : 'other'
     if (kind === 'pack') {
-      const { report, parts } = await judgePack(createReadStream(file), trust)
-      reports.set(file, [[file, report], ...parts.map((one) => [`${file}/${one.path}`, one.report] as const)])
+      packs.set(file, await judgePack(createReadStream(file), trust))
     } else if (kind === 'bundle') {
       const found = await checkBundle(createReadStream(file), { policy, ...defined({ signer }) })
       const lack = policy === undefined ? 'Name a policy: --policy FILE.' : undefined
@@ -57,10 +58,12 @@ async function judgeAll(files: readonly string[], { policy, signer }: Trust): Pr
       throw new RangeError(`${file} is larger than evidence is`)
     else small.set(file, await readFile(file))
   }
-  const judged = judgeEvidence([...small.values()], trust)
-  for (const [at, file] of [...small.keys()].entries()) {
-    const report = judged[at]?.report
-    if (report !== undefined) reports.set(file, [[file, report]])
+  const judged = judgeEvidence([...small.values()], trust).map((one) => one ?? {})
+  const all = withHistories<{ readonly report?: Report }>([...packs.values(), ...judged])
+  for (const [at, file] of [...packs.keys(), ...small.keys()].entries()) {
+    const report = all[at]?.report
+    const parts = packs.get(file)?.parts.map((one) => [`${file}/${one.path}`, one.report] as const) ?? []
+    if (report !== undefined) reports.set(file, [[file, report], ...parts])
   }
   return files.flatMap((file) => reports.get(file) ?? [])
 }

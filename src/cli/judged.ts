@@ -6,7 +6,7 @@ import type { Known, LedgerVerdict } from '../libraries/evidence/ledger-lines.ts
 import { ledgerReport } from '../libraries/evidence/ledger-report.ts'
 import { type Report, verdictCodes } from '../libraries/evidence/report.ts'
 import { defined } from '../libraries/base/collections.ts'
-import { signedHeadOf } from '../libraries/evidence/two-histories.ts'
+import { type Shows, signedHeadOf } from '../libraries/evidence/two-histories.ts'
 import type { Head } from '../libraries/ledger/head.ts'
 import { type OpenedHead, openHead } from '../libraries/ledger/open-head.ts'
 import type { CommandContext } from './context.ts'
@@ -28,6 +28,7 @@ export interface Judged {
   readonly head?: Head
   /** Of a pack: on its files. */
   readonly parts?: readonly { readonly path: string; readonly report: Report }[]
+  readonly shows?: Shows
 }
 
 /** What the files are judged with. */

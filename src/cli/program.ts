@@ -38,10 +38,10 @@ export async function runCommandLine(args: readonly string[], entry: Entry): Pro
   return exitCode
 }
 
-/** `proofstream … | head`: a reader that stops ends the program, without an error. */
+/** `proofstream … | head`: a reader that stops ends the program, with the code that it has found (main.ts). */
 function endQuietlyWithoutReader(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code === 'EPIPE') process.exit(exitCodes.done)
+    if (error.code === 'EPIPE') process.exit(process.exitCode ?? exitCodes.done)
     throw error
   })
 }

@@ -9,7 +9,7 @@ import { toHex } from '../../src/libraries/base/bytes.ts'
 import { canonicalBytes } from '../../src/libraries/base/json/canonical.ts'
 import { fromPlain, jsonText } from '../../src/libraries/base/json/json.ts'
 import { proofJsonText } from '../../src/libraries/ledger/proof-document.ts'
-import { runCommand } from '../helpers/run-node.ts'
+import { runCommand, runShell } from '../helpers/run-node.ts'
 import { repository } from '../helpers/sources.ts'
 import { keyText, origin, signedHead, twoOfThree } from '../libraries/ledger/keys.ts'
 import { SmallLedger } from '../libraries/ledger/proofs.ts'
@@ -105,9 +105,24 @@ describe.concurrent('verify', () => {
     expect(table.stdout).toMatch(/^✗ Do not trust this file\n {2}changed\.tlog-proof: a proof of a ledger$/m)
     expect(table.stdout).toContain('The entry is not at this place of the tree.')
     expect((await verify(good, '--policy', policy, '-o', 'table')).stdout).toMatch(
-      /^ {2}entry +5 of 9 of node\.example/m,
+      /^ {2}entry +the 6th of 9 entries of node\.example/m,
     )
     expect((await verify(good, '--policy', changed)).code).toBe(5)
+  })
+
+  test('ends with the code of its verdict though nobody reads what it prints', async () => {
+    const forged = Buffer.from(ledger.text(5, 9, 'block'))
+      .toString()
+      .replace('index 5', 'index 4')
+    const named = {
+      forged: await save('unread.tlog-proof', forged),
+      good: await save('unread', ledger.text(5, 9, 'block')),
+    }
+    const codes = Object.values(named).map(async (file) => {
+      const line = `proofstream verify ${file} --offline --policy ${policy} -o table | true`
+      return (await runShell(line, { cwd: folder })).code
+    })
+    expect(await Promise.all(codes)).toEqual([10, 0])
   })
 
   test('refuses a signer that is no key, which would make a forgery of each true file', async () => {

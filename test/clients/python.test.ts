@@ -392,7 +392,7 @@ for ending, reader in read.items():
     const said = await python(program)
     expect(said).toContain(hasFrames ? 's1,21.5' : "'warmest': 21.5")
     expect(said).toContain(live.node.did)
-    expect(said).toContain('✓ Unchanged since it was signed\n  ')
+    expect(said).toContain('? Unchanged since it was signed by a key that nobody here knows\n  ')
     expect(said).toContain('\n0 verified [')
   })
 })

@@ -87,7 +87,9 @@ describe('the README', () => {
     expect(hash, 'a hash is printed').toBeDefined()
     expect(stdout).toContain(`"outputHash":"${hash}"`)
     expect(stdout).toContain('"data":[["CA",824597],["TX",747650],["FL",466998]]\n')
-    expect(stdout).toContain('✓ Unchanged since it was signed\n  answer.json: a saved answer\n')
+    expect(stdout).toContain(
+      '? Unchanged since it was signed by a key that nobody here knows\n  answer.json: a saved answer\n',
+    )
   })
 
   test('shows what is printed', () => {

@@ -78,7 +78,9 @@ test.runIf(runsWith('ledger'))(
       const { code, stdout } = await shell(line)
       if (!line.startsWith('curl')) said.push([line, code, stdout.split('\n')[0] ?? ''])
     }
-    expect(said.filter(([, code, first]) => code !== 0 || !first.startsWith('✓'))).toEqual([])
+    // Without --signer nobody names the key of an answer or a refusal.
+    const isGood = /^✓|^\? Unchanged since it was signed by a key that nobody here knows/
+    expect(said.filter(([, code, first]) => code !== 0 || !isGood.test(first))).toEqual([])
     expect(said.length).toBeGreaterThanOrEqual(16)
   },
   600_000,

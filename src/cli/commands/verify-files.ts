@@ -13,7 +13,7 @@ import { alteredReport, bareReport, type Report, wordOfCode, worseCode } from '.
 import { withHistories } from '../../libraries/evidence/two-histories.ts'
 import { kindOfFile, type LedgerFile } from '../../libraries/ledger/file-kind.ts'
 import { type FileVerdict, judgeFile, type ReceiptKind } from '../../libraries/ledger/judge-file.ts'
-import { type Beside, besideOf, headFacts } from '../../libraries/ledger/judge-receipt.ts'
+import { type Beside, besideOf, headFacts, joined } from '../../libraries/ledger/judge-receipt.ts'
 import type { LedgersOfPolicy, OpenLedger } from '../../libraries/ledger/promise-reading.ts'
 import type { Policy } from '../../libraries/ledger/policy.ts'
 import type { TrustedCertificates } from '../../libraries/ledger/timestamp-trust.ts'
@@ -195,12 +195,7 @@ async function judgedByLedger(
     return { ...judged, facts: { ...judged.facts, unread: [promise.ledger] } }
   })
   if ('verdict' in reading) return reading
-  const [files, served] = [judging.beside(known.policy), reading.beside]
-  const beside = {
-    statements: [...files.statements, ...served.statements],
-    places: [...files.places, ...served.places],
-    absent: served.absent,
-  }
+  const beside = joined(judging.beside(known.policy), reading.beside)
   const trust = { policy: known.policy, signer: options.signer, nowMs }
   const verdict = judgeFile(bytes, trust, { file: kind, beside }) as PromiseFile // of the same file
   const judged = told(verdict, await knownOf(judging, known))

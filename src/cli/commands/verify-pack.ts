@@ -13,9 +13,9 @@ import type { VerifyOptions } from './verify-answer.ts'
 export async function checkPackFile(file: string, { policy, signer }: VerifyOptions): Promise<Judged> {
   const known = policy === undefined ? undefined : await policyOfFile(policy)
   const trust = { policy: known?.policy, signer, nowMs: systemClock.nowMs() }
-  const { report, parts } = await judgePack(createReadStream(file), trust)
+  const { report, parts, ...shown } = await judgePack(createReadStream(file), trust)
   const { verdict, why } = report
   const files = parts.map((one) => ({ file: one.path, verdict: one.report.verdict, report: reportJson(one.report) }))
   const reason = why.length === 0 ? undefined : why.join(' ')
-  return { verdict, code: verdictCodes[verdict], reason, report, parts, facts: { files: fromPlain(files) } }
+  return { verdict, code: verdictCodes[verdict], reason, report, parts, ...shown, facts: { files: fromPlain(files) } }
 }

@@ -4,10 +4,21 @@ import { defined } from '../base/collections.ts'
 import { jsonText } from '../base/json/json.ts'
 import type { BlockVerdict } from '../ledger/judge-proof.ts'
 import { witnessedText } from '../ledger/open-head.ts'
+import type { BundleFault } from '../proof/bundle/manifest.ts'
 import { type Findings, relationText, stabilityText, uncheckedTexts } from '../proof/explain.ts'
 import { type AskedDataset, extentText } from '../proof/signed-answer.ts'
 import type { OfflineFailure, OfflineSuccess } from '../proof/verify.ts'
-import { alteredReport, bareReport, type Line, onlySigner, type Report } from './report.ts'
+import {
+  alteredReport,
+  bareReport,
+  type Line,
+  lineIf,
+  onlySigner,
+  placeText,
+  type Report,
+  unchangedHead,
+} from './report.ts'
+import { quorumText } from './ledger-lines.ts'
 import type { NamedKeys } from './keys.ts'
 import { firstRows } from './rows.ts'
 
@@ -39,25 +50,29 @@ export function answerReport({ verdict, findings, bundle, ranBy, keys }: AnswerF
   const of = bundle === undefined ? what : `${what} in a bundle, with all its blocks and rows`
   const proofs = bundle === undefined ? noProofs : ledgerProofs(bundle)
   const shown = firstRows(output, mostRows)
-  const by = findings.relation === 'named' ? ' by the key that you named' : ''
+  const whose = findings.relation === undefined ? keys?.get(verdict.signer) : undefined
+  const relation = whose === undefined ? (findings.relation ?? 'unknown') : 'known'
+  const { headline, ...unchanged } = unchangedHead(relation)
   const isOpen = proofs.faults.length > 0
   return {
     ...bareReport({
       what: of,
       verdict: isOpen ? proofs.verdict : 'verified',
-      headline: `Unchanged since it was signed${by}${bundle === undefined ? '' : ', in a bundle that is whole'}${isOpen ? ', but not in the ledger as the policy asks' : ''}`,
+      headline: `${headline}${bundle === undefined ? '' : ', in a bundle that is whole'}${isOpen ? ', but not in the ledger as the policy asks' : ''}`,
       why: proofs.faults,
     }),
+    ...unchanged,
     about: aboutLines(findings),
     ...(shown !== undefined &&
       shown.rows.length > 0 && { rows: { ...shown, total: answer.rows ?? shown.rows.length } }),
     signed: [
       ['key', verdict.signer],
-      ['whose', (findings.relation === undefined ? keys?.get(verdict.signer) : undefined) ?? relationText(findings)],
+      ['whose', whose ?? relationText(findings)],
     ],
     when: [
       ...answer.datasets.map((one) => blockTime(one, findings)),
       ...proofs.when,
+      ['', 'When the question was asked is not in the file.'],
       ...(proofs.when.length > 0 ? [] : [['', onlySigner] as const]),
     ],
     checked: [
@@ -65,17 +80,9 @@ export function answerReport({ verdict, findings, bundle, ranBy, keys }: AnswerF
       ...proofs.checked,
       ...(ranBy === undefined ? [] : [`${ranBy} ran the question again over those blocks, and got the same rows.`]),
     ],
-    open: [
-      ...uncheckedTexts({
-        ...findings,
-        ...(keys?.has(verdict.signer) && findings.relation === undefined && { relation: 'known' as const }),
-      }),
-      ...proofs.open,
-    ],
+    open: [...uncheckedTexts({ ...findings, relation }), ...proofs.open],
     hashes: [
-      ...answer.datasets.flatMap((one) =>
-        one.blockHash === undefined ? [] : [[`block of ${nameOf(one)}`, one.blockHash] as const],
-      ),
+      ...answer.datasets.flatMap((one) => lineIf(`block of ${nameOf(one)}`, one.blockHash)),
       ['question', commitment.inputHash],
       ['rows', commitment.outputHash],
       ['sub-queries', commitment.subQueriesHash],
@@ -86,20 +93,15 @@ export function answerReport({ verdict, findings, bundle, ranBy, keys }: AnswerF
 function aboutLines(findings: Findings): Line[] {
   const { answer } = findings
   const { query, parameters, dialect, datasets } = answer
-  const lines: (readonly [string, string | undefined])[] = [
+  return [
     ['question', query ?? 'The file does not say.'],
-    ['parameters', parameters === undefined ? undefined : jsonText(parameters)],
-    ['language', dialect],
-    ...(datasets.length === 0
-      ? [['dataset', 'none is named'] as const]
-      : datasets.map(
-          (one) =>
-            ['dataset', one.alias === undefined || one.alias === one.id ? one.id : `${one.alias} (${one.id})`] as const,
-        )),
+    ...lineIf('parameters', parameters === undefined ? undefined : jsonText(parameters)),
+    ...lineIf('language', dialect),
+    ...(datasets.length === 0 ? lineIf('dataset', 'none is named') : []),
+    ...datasets.map((one): Line => ['dataset', nameOf(one) === one.id ? one.id : `${nameOf(one)} (${one.id})`]),
     ['answer', extentText(answer) ?? 'not in this file; what was signed is the hash of its rows'],
-    ['holds for', datasets.length === 0 ? undefined : stabilityText(findings)],
+    ...lineIf('repeatable', datasets.length === 0 ? undefined : stabilityText(findings)),
   ]
-  return lines.flatMap(([name, text]) => (text === undefined ? [] : [[name, text] as const]))
 }
 
 const nameOf = ({ alias, id }: AskedDataset): string => alias ?? id
@@ -108,7 +110,7 @@ function blockTime(dataset: AskedDataset, { blockTimes }: Findings): Line {
   const { blockHash, blockTime } = dataset
   const time = blockHash === undefined ? undefined : (blockTimes?.get(blockHash) ?? blockTime)
   const text = blockHash === undefined ? 'up to which block is not said' : (time ?? 'not in the file')
-  return [`block of ${nameOf(dataset)} made`, text]
+  return [`data of ${nameOf(dataset)} as of`, text]
 }
 
 function checkedTexts(
@@ -151,8 +153,7 @@ function ledgerProofs({ ledger, lack }: BundleFacts): LedgerProofs {
     when: good.flatMap(({ facts }) => facts.witnessed.map((one): Line => [`witness ${one.name}`, witnessedText(one)])),
     checked: good.map(({ block, facts, quorum }) => {
       const { origin, size, index } = facts.ledger
-      const by = quorum === 'met' ? 'as its witnesses saw it' : 'by the word of its node alone'
-      return `Block ${block} is entry ${index} of ${size} of the ledger ${origin}, ${by}.`
+      return `Block ${block} is ${placeText(index, size, 'entries')} of the ledger ${origin}${quorumText(quorum)}.`
     }),
     open: [],
     faults: bad.map(({ block, verdict, reason }) => `Block ${block}: ${verdict}, ${reason}.`),
@@ -193,13 +194,7 @@ export function failedReport({ outcome, kind, message, position, signer }: Offli
 }
 
 /** Of a bundle that cannot be used. */
-export function faultyBundleReport({
-  outcome,
-  sentence,
-}: {
-  readonly outcome: 'noBundle' | 'impossible' | 'failed'
-  readonly sentence: string
-}): Report {
+export function faultyBundleReport({ outcome, sentence }: Pick<BundleFault, 'outcome' | 'sentence'>): Report {
   const of = 'a bundle'
   if (outcome === 'failed') {
     return {

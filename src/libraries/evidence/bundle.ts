@@ -9,7 +9,7 @@ import type { Policy } from '../ledger/policy.ts'
 import type { MetadataBlock } from '../model/events.ts'
 import { type OfflineOptions, type OfflineSuccess, type OfflineVerdict, verifyOffline } from '../proof/verify.ts'
 import { answerReport, failedReport, faultyBundleReport, findingsAlone } from './answer-report.ts'
-import type { NamedKeys } from './keys.ts'
+import type { Known } from './ledger-lines.ts'
 import type { Report } from './report.ts'
 
 /** What was found: the verdict over the proof alone where that is not good. */
@@ -101,11 +101,7 @@ export async function checkBundle(
 /** What is said of a bundle. `lack`: why there is no policy. */
 export function bundleReport(
   found: BundleFindings,
-  {
-    isNamed,
-    lack,
-    keys,
-  }: { readonly isNamed: boolean; readonly lack?: string | undefined; readonly keys?: NamedKeys | undefined },
+  { isNamed, lack, keys }: Pick<Known, 'isNamed' | 'keys'> & { readonly lack?: string | undefined },
 ): Report {
   if (found.kind === 'proof') return failedReport(found.verdict)
   if (found.kind === 'fault') return faultyBundleReport(found.fault)

@@ -6,7 +6,7 @@ import type { SignerFacts } from '../ledger/judge-receipt.ts'
 import { type Witnessed, witnessedText } from '../ledger/open-head.ts'
 import type { Quorum } from '../ledger/policy.ts'
 import type { NamedKeys } from './keys.ts'
-import { type Line, noTime, onlySigner, unknownTime } from './report.ts'
+import { type Line, lineIf, noTime, nth, onlySigner, type Report, unchangedHead, unknownTime } from './report.ts'
 
 export type LedgerVerdict = Exclude<FileVerdict, { readonly kind: 'other' }>
 
@@ -31,8 +31,8 @@ export function sentence(text: string): string {
   return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}${/[.?!]$/.test(text) ? '' : '.'}`
 }
 
-export function unchanged({ isNamed }: Known): string {
-  return `Unchanged since it was signed${isNamed ? ' by the key that you named' : ''}`
+export function unchanged(signed: Signed, known: Known): Pick<Report, 'headline' | 'isOfStranger'> {
+  return unchangedHead(known.isNamed ? 'named' : isKnown(signed, known) ? 'known' : 'unknown')
 }
 
 /** What a reader does who has said nothing of whom to trust. */
@@ -53,6 +53,21 @@ export const signatureIsGood = 'The signature is good, by the strictest rule.'
 
 export const notJudged = 'Not judged: whom to trust is yours to say'
 
+type OfHead = Extract<LedgerVerdict, { readonly kind: 'proof' | 'head' }>
+
+/** What is said first of what hangs on a head, which is `good` where the head is. */
+export function byHead(
+  verdict: Exclude<OfHead, { readonly verdict: 'altered' | 'impossible' }>,
+  good: string,
+  { origin, quorum, known }: { readonly origin: string; readonly quorum: Quorum; readonly known: Known },
+): Pick<Report, 'verdict' | 'headline' | 'why'> {
+  const { verdict: word } = verdict
+  if (word === 'included' || word === 'signed') return { verdict: word, headline: good + quorumText(quorum), why: [] }
+  const { reason = '' } = verdict
+  if (word === 'not judged') return { verdict: word, headline: notJudged, why: policyAdvice(reason, origin, known) }
+  return { verdict: word, headline: 'Witness quorum not met', why: [sentence(reason)] }
+}
+
 export function quorumText(quorum: Quorum): string {
   return quorum === 'met' ? ', as its witnesses saw it' : ', by the word of its node alone'
 }
@@ -63,38 +78,30 @@ export function witnessLines(witnessed: readonly Witnessed[]): Line[] {
 
 export function timesOf(
   lines: readonly Line[],
-  {
-    stamp,
-    known,
-    isJudged,
-  }: { readonly stamp?: BoundTimestamp | undefined; readonly known: Known; readonly isJudged: boolean },
+  { stamp, known, isJudged }: { readonly stamp?: BoundTimestamp | undefined; known: Known; isJudged: boolean },
 ): Line[] {
-  const stamped: Line[] =
-    known.stamp !== undefined
-      ? [['time stamp', `${known.stamp.at}, by ${known.stamp.authority}`]]
-      : stamp === undefined
-        ? []
-        : [['time stamp', 'there, and not checked']]
+  const checked = known.stamp && `${known.stamp.at}, by ${known.stamp.authority}`
+  const stamped = lineIf('time stamp', checked ?? (stamp && 'there, and not checked'))
   const all = [...lines, ...stamped]
   if (known.stamp !== undefined || all.some(([name]) => name.startsWith('witness '))) return all
   return [...all, ['', all.length === 0 ? (isJudged ? noTime : unknownTime) : onlySigner]]
 }
 
-export function signerLines(
-  { signer, boundBy, retired }: SignerFacts & { readonly signer: string },
-  { isNamed, keys }: Known,
-): Line[] {
+const notIdentified = 'not identified: no key was named to compare it with'
+
+export function signerLines({ signer, boundBy, retired }: Signed, { isNamed, keys }: Known): Line[] {
   const by = [
-    ...(isNamed ? ['the key that you named'] : []),
-    ...(typeof boundBy === 'object' ? [`entry ${boundBy.index} of ${boundBy.ledger} names it as the node`] : []),
-    ...(keys?.has(signer) ? [keys.get(signer) ?? ''] : []),
-  ]
+    isNamed ? 'the key that you named' : undefined,
+    typeof boundBy === 'object'
+      ? `the ${nth(boundBy.index)} entry of ${boundBy.ledger} names it as the node`
+      : undefined,
+    keys?.get(signer),
+  ].filter((text) => text !== undefined)
+  const gone = retired?.why === 'leaked' ? 'leaked' : 'changed'
   return [
     ['key', signer],
-    ...[...new Set(by.length === 0 ? ['not identified: no key was named to compare it with'] : by)].map(
-      (text): Line => ['whose', text],
-    ),
-    ...(retired === undefined ? [] : [[retired.why === 'leaked' ? 'leaked' : 'changed', `at ${retired.at}`] as const]),
+    ...[...new Set(by.length === 0 ? [notIdentified] : by)].map((text): Line => ['whose', text]),
+    ...lineIf(gone, retired && `at ${retired.at}`),
   ]
 }
 
@@ -110,14 +117,14 @@ function isKnown({ signer, boundBy }: Signed, { isNamed, keys }: Known): boolean
 }
 
 /** A dataset, by its name first where it is known whose word that is. */
-export function datasetLines(did: string, name: string | undefined, signed: Signed, known: Known): Line[] {
-  if (name === undefined) return [['dataset', did]]
-  if (isKnown(signed, known)) return [['dataset', `${name} (${did})`]]
-  return [
-    ['dataset', did],
-    ['called', `${name}, by its signer`],
-  ]
+export function datasetLines(did: string | undefined, name: string | undefined, signed: Signed, known: Known): Line[] {
+  const id = lineIf('dataset', did)
+  if (name === undefined) return id
+  if (!isKnown(signed, known)) return [...id, ['called', `${name}, by its signer`]]
+  return [['dataset', did === undefined ? name : `${name} (${did})`]]
 }
+
+export const whatBody = 'What the body was: sha256sum FILE prints this hash of the file that was sent, byte for byte.'
 
 /** Where the node of a ledger is, by the name of the ledger; undefined where that is no host. */
 export function hostOf(origin: string): string | undefined {

@@ -2,25 +2,24 @@
 
 import { base64Text } from '../base/base64.ts'
 import type { LedgerFile } from '../ledger/file-kind.ts'
-import type { HeadFacts } from '../ledger/open-head.ts'
 import {
+  byHead,
+  datasetLines,
   headIsSigned,
   type Known,
   type LedgerVerdict,
-  notJudged,
-  policyAdvice,
-  quorumText,
   sentence,
   signatureIsGood,
   signerLines,
   timesOf,
   unchanged,
+  whatBody,
   whose,
   witnessLines,
 } from './ledger-lines.ts'
 import { proofReport } from './proof-report.ts'
 import { receiptReport } from './receipt-report.ts'
-import { alteredReport, bareReport, changeRemark, type Line, onlySigner, type Report } from './report.ts'
+import { alteredReport, bareReport, bodyLine, changeRemark, type Line, onlySigner, type Report } from './report.ts'
 
 const names: Readonly<Record<LedgerVerdict['kind'], string>> = {
   proof: 'a proof of a ledger',
@@ -74,9 +73,8 @@ function reportOf(verdict: LedgerVerdict, known: Known): Report {
       return headReport(what, verdict, known)
     case 'statement': {
       const { signer, time, ledger, retired } = verdict.facts
-      const said = bareReport({ what, verdict: 'signed', headline: unchanged(known) })
       return {
-        ...said,
+        ...bareReport({ what, verdict: 'signed', ...unchanged({ signer }, known) }),
         about: [
           ['ledger', ledger.origin],
           ...retired.map(({ node, why, at }): Line => ['former key', `${node}, ${why} at ${at}`]),
@@ -103,46 +101,28 @@ function nameOf(verdict: LedgerVerdict): string {
   return facts === undefined ? names.proof : `a proof that a ledger has a ${facts.kind}`
 }
 
-const notSigned = 'It is not what was signed, or it contradicts itself.'
+const notSigned = 'It is not what was signed by a key that counts, or it contradicts itself.'
 
 type HeadVerdict = Exclude<LedgerVerdict & { readonly kind: 'head' }, { readonly verdict: 'altered' | 'impossible' }>
 
 function headReport(what: string, verdict: HeadVerdict, known: Known): Report {
-  const facts: HeadFacts = verdict.verdict === 'not judged' ? verdict.said : verdict.facts
-  const { origin, size, root } = facts.ledger
-  const of = {
+  const { ledger, quorum, witnessed } = verdict.verdict === 'not judged' ? verdict.said : verdict.facts
+  const { origin, size, root } = ledger
+  const isJudged = verdict.verdict !== 'not judged'
+  return {
+    ...bareReport({ what, ...byHead(verdict, 'A head that is signed', { origin, quorum, known }) }),
     about: [
       ['ledger', origin],
       ['entries', String(size)],
-    ] as const,
-    hashes: [['root', base64Text(root)]] as const,
-  }
-  const when = timesOf(witnessLines(facts.witnessed), { known, isJudged: verdict.verdict !== 'not judged' })
-  const open = ['What its entries say: the ledger itself has them.']
-  if (verdict.verdict === 'not judged') {
-    const why = policyAdvice(verdict.reason, origin, known)
-    const nobody = 'Whether the ledger has signed it, and which witnesses have.'
-    return {
-      ...bareReport({ what, verdict: 'not judged', headline: notJudged, why }),
-      ...of,
-      when,
-      open: [nobody, ...open],
-    }
-  }
-  const isGood = verdict.verdict === 'signed'
-  const headline = isGood ? `A head that is signed${quorumText(facts.quorum)}` : 'Witness quorum not met'
-  return {
-    ...bareReport({
-      what,
-      verdict: verdict.verdict,
-      headline,
-      why: verdict.reason === undefined ? [] : [sentence(verdict.reason)],
-    }),
-    ...of,
-    signed: [['ledger', `${origin}, a key of the policy`]],
-    when,
-    checked: [headIsSigned],
-    open,
+    ],
+    signed: isJudged ? [['ledger', `${origin}, a key of the policy`]] : [],
+    when: timesOf(witnessLines(witnessed), { known, isJudged }),
+    checked: isJudged ? [headIsSigned] : [],
+    open: [
+      ...(isJudged ? [] : ['Whether the ledger has signed it, and which witnesses have.']),
+      'What its entries say: the ledger itself has them.',
+    ],
+    hashes: [['root', base64Text(root)]],
   }
 }
 
@@ -158,12 +138,14 @@ function refusalReport(what: string, verdict: RefusalVerdict, known: Known): Rep
     ...bareReport({
       what,
       verdict: verdict.verdict,
-      headline: isGood ? unchanged(known) : 'Signed, and not judged',
+      ...(isGood ? unchanged(facts, known) : { headline: 'Signed, and not judged' }),
       why: isGood ? [] : [sentence(verdict.reason)],
     }),
     about: [
-      ['dataset', facts.dataset],
+      ...datasetLines(facts.dataset, facts.alias, facts, known),
       ['refused as', facts.kind],
+      ...facts.reasons.slice(0, 3).map((text): Line => ['because', text]),
+      bodyLine(facts.bodyHash),
     ],
     signed: signerLines(facts, known),
     when: [
@@ -171,7 +153,6 @@ function refusalReport(what: string, verdict: RefusalVerdict, known: Known): Rep
       ['', onlySigner],
     ],
     checked: [signatureIsGood],
-    open: [...whose(facts, known), 'What the batch was: a reader who has it compares its hash.'],
-    hashes: [['body', facts.bodyHash]],
+    open: [...whose(facts, known), 'What this kind of refusal means: every node says it at /errors.', whatBody],
   }
 }

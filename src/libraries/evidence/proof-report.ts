@@ -4,20 +4,18 @@ import { base64Text } from '../base/base64.ts'
 import type { JsonObject, JsonValue } from '../base/json/value.ts'
 import type { BlockFacts, BoundTimestamp, ProofFacts } from '../ledger/judge-proof.ts'
 import {
+  byHead,
   datasetLines,
   headIsSigned,
   type Known,
   type LedgerVerdict,
-  notJudged,
-  policyAdvice,
-  quorumText,
-  sentence,
   signerLines,
   timesOf,
+  whatBody,
   whose,
   witnessLines,
 } from './ledger-lines.ts'
-import { bareReport, type Line, onlyStored, type Report } from './report.ts'
+import { bareReport, bodyLine, type Line, lineIf, onlyStored, placeText, type Report } from './report.ts'
 import { firstCell } from './rows.ts'
 
 const nodeSays = 'The name of the dataset and when the block was made: that is the word of the signer.'
@@ -27,8 +25,9 @@ type ProofVerdict = Exclude<LedgerVerdict & { readonly kind: 'proof' }, { readon
 export function proofReport(what: string, verdict: ProofVerdict, known: Known): Report {
   const facts = 'facts' in verdict ? verdict.facts : verdict.said
   const { ledger } = facts
-  const shown = { ...bareReport({ what, ...proofHead(verdict, known) }), ...aboutProof(facts, known) }
-  const place = 'Its hashes lead from the entry to the root of the head.'
+  const of = { origin: ledger.origin, quorum: 'quorum' in verdict ? verdict.quorum : 'none', known } as const
+  const head = byHead(verdict, 'Included in the ledger', of)
+  const shown = { ...bareReport({ what, ...head }), ...aboutProof(facts, known) }
   const isJudged = verdict.verdict !== 'not judged'
   const signed = facts.kind === 'statement' ? undefined : facts.signed
   return {
@@ -39,7 +38,7 @@ export function proofReport(what: string, verdict: ProofVerdict, known: Known): 
     ],
     when: timesOf([...shown.when, ...witnessLines(facts.witnessed)], { stamp: verdict.stamp, known, isJudged }),
     checked: [
-      place,
+      'Its hashes lead from the entry to the root of the head.',
       ...(facts.kind === 'statement'
         ? ['The statement is that of the entry, and signed by its node.']
         : [`The ${facts.kind} is that of the entry.`]),
@@ -49,24 +48,10 @@ export function proofReport(what: string, verdict: ProofVerdict, known: Known): 
       ...(signed === undefined ? [] : [...whose(signed, known), nodeSays]),
       ...(isJudged ? [] : ['Whether the ledger has signed the head, and which witnesses have.']),
       ...stampAdvice(verdict.stamp, known),
+      ...(facts.kind === 'batch' && facts.record?.value.has('bodyHash') ? [whatBody] : []),
       onlyStored,
     ],
     hashes: [...shown.hashes, ['root of the ledger', base64Text(ledger.root)]],
-  }
-}
-
-function proofHead(verdict: ProofVerdict, known: Known): Pick<Report, 'verdict' | 'headline' | 'why'> {
-  switch (verdict.verdict) {
-    case 'included':
-      return { verdict: 'included', headline: `Included in the ledger${quorumText(verdict.quorum)}`, why: [] }
-    case 'not judged':
-      return {
-        verdict: 'not judged',
-        headline: notJudged,
-        why: policyAdvice(verdict.reason, verdict.said.ledger.origin, known),
-      }
-    case 'witness quorum not met':
-      return { verdict: verdict.verdict, headline: 'Witness quorum not met', why: [sentence(verdict.reason)] }
   }
 }
 
@@ -75,7 +60,7 @@ function aboutProof(
   known: Known,
 ): Pick<Report, 'about' | 'signed' | 'when' | 'hashes'> & Partial<Pick<Report, 'rows'>> {
   const { ledger } = facts
-  const entry: Line = ['entry', `${ledger.index} of ${ledger.size} of ${ledger.origin}`]
+  const entry: Line = ['entry', `${placeText(ledger.index, ledger.size, 'entries')} of ${ledger.origin}`]
   if (facts.kind === 'statement') {
     const { node, time, retired } = facts.statement
     return {
@@ -86,46 +71,39 @@ function aboutProof(
     }
   }
   const { kind, dataset, sequence, block, record, signed } = facts
-  const place: Line[] = record === undefined ? [] : [['place', `${record.index + 1} of ${record.count} in its block`]]
+  const place = record && `${placeText(record.index, record.count, kind === 'batch' ? 'batches' : 'rows')} of its block`
   return {
     about: [
-      ...(signed === undefined
-        ? [['dataset', dataset] as const]
-        : datasetLines(dataset, signed.dataset, signed, known)),
-      ['block', `${sequence} of its chain`],
+      ...(signed === undefined ? lineIf('dataset', dataset) : datasetLines(dataset, signed.dataset, signed, known)),
+      ['block', `sequence ${sequence} of its chain`],
       ...(kind === 'batch' ? batchLines(facts) : []),
-      ...place,
+      ...lineIf(kind === 'batch' ? 'place' : 'row', place),
       entry,
     ],
     ...(kind === 'row' && record !== undefined && { rows: rowOf(record.value) }),
     signed: signed === undefined ? [] : signerLines(signed, known),
-    when: signed === undefined ? [] : [['block made', signed.blockTime]],
-    hashes: [
-      ...(block === undefined ? [] : [['block', block] as const]),
-      ...(kind === 'batch'
-        ? [...lineOf('body', record?.value.get('bodyHash')), ...lineOf('batch', record?.value.get('id'))]
-        : []),
-    ],
+    when: lineIf('block made', signed?.blockTime),
+    hashes: [...lineIf('block', block), ...(kind === 'batch' ? lineOf('batch', record?.value.get('id')) : [])],
   }
 }
-
-const batchNames = { batch: 'status', error: 'error' } as const
 
 /** What the record of a batch says, in one order; its hashes are told last. */
 function batchLines({ record }: BlockFacts): Line[] {
   const value = record?.value
+  const body = value?.get('bodyHash')
   const offsets = value?.get('offsets')
   const [start, end] = offsets instanceof Map ? [offsets.get('start'), offsets.get('end')] : []
+  const hasRows = start !== undefined && end !== undefined
   return [
-    ...Object.entries(batchNames).flatMap(([name, member]) => lineOf(name, value?.get(member))),
-    ...(start === undefined || end === undefined
-      ? []
-      : [['rows', `offsets ${firstCell(start)} to ${firstCell(end)}`] as const]),
+    ...lineOf('batch', value?.get('status')),
+    ...lineOf('error', value?.get('error')),
+    ...lineIf('rows', hasRows ? `offsets ${firstCell(start)} to ${firstCell(end)}` : undefined),
+    ...(body === undefined ? [] : [bodyLine(firstCell(body))]),
   ]
 }
 
 function lineOf(name: string, value: JsonValue | undefined): Line[] {
-  return value === undefined ? [] : [[name, firstCell(value)]]
+  return lineIf(name, value === undefined ? undefined : firstCell(value))
 }
 
 /** Both forms of a proof have the same order of columns. */

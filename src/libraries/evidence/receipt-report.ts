@@ -13,10 +13,11 @@ import {
   signatureIsGood,
   signerLines,
   unchanged,
+  whatBody,
   whose,
   witnessLines,
 } from './ledger-lines.ts'
-import { bareReport, type Line, onlySigner, onlyStored, type Report } from './report.ts'
+import { bareReport, bodyLine, type Line, lineIf, onlySigner, onlyStored, placeText, type Report } from './report.ts'
 
 type ReceiptVerdict = Exclude<
   LedgerVerdict & { readonly kind: 'receipt' | 'broken promise' },
@@ -33,53 +34,55 @@ export function receiptReport(what: string, verdict: ReceiptVerdict, known: Know
     when: receiptTimes(facts),
     checked: [
       signatureIsGood,
-      ...(head === undefined || index === undefined
+      ...(head === undefined || index === undefined || shown === undefined
         ? []
-        : [`The promised block is entry ${index} of ${head.ledger.size} of the ledger.`]),
-      ...(shown === undefined ? [] : [`The ledger shows: ${shown.join(', ')}.`]),
+        : [
+            `The promised block is ${placeText(index, head.ledger.size, 'entries')} of the ledger.`,
+            `The ledger shows: ${shown.join(', ').replace('bodyHash', 'hash of the body')}.`,
+          ]),
     ],
     open: [
       ...whose(facts, known),
       ...(shown?.length === 2
         ? ['Which body, status and offsets: that is the word of the signer. The proof of the batch shows it.']
         : []),
+      whatBody,
       onlyStored,
     ],
-    hashes: [
-      ['body', facts.bodyHash],
-      ...(facts.block === undefined ? [] : [['block', facts.block.hash] as const]),
-      ['receipt', facts.receiptId],
-    ],
+    hashes: [...lineIf('block', facts.block?.hash), ['receipt', facts.receiptId]],
   }
 }
 
-function receiptHead(verdict: ReceiptVerdict, known: Known): Pick<Report, 'verdict' | 'headline' | 'why'> {
-  switch (verdict.verdict) {
-    case 'included':
-      return { verdict: 'included', headline: 'The promise was kept', why: [] }
-    case 'signed':
-      return { verdict: 'signed', headline: unchanged(known), why: [] }
-    case 'promised, not yet due':
-      return { verdict: verdict.verdict, headline: 'Promised, not yet due', why: [sentence(verdict.reason)] }
-    case 'promise broken':
-      return { verdict: verdict.verdict, headline: 'The promise was broken', why: [sentence(verdict.reason)] }
-    case 'witness quorum not met':
-      return { verdict: verdict.verdict, headline: 'Witness quorum not met', why: [sentence(verdict.reason)] }
-    case 'not judged': {
-      const { missing, reason, facts } = verdict
-      const origin = facts.promise?.ledger ?? ''
-      if (missing === 'policy')
-        return { verdict: verdict.verdict, headline: notJudged, why: policyAdvice(reason, origin, known) }
-      const isOpen = isOpenPromise(verdict)
-      return {
-        verdict: verdict.verdict,
-        headline: missing === 'ledger' ? dueHeadline : 'Signed, and not judged',
-        why: [sentence(reason), ...(isOpen ? [howToSettle(facts.receiptId, origin, known)] : [])],
-      }
-    }
+function receiptHead(
+  verdict: ReceiptVerdict,
+  known: Known,
+): Pick<Report, 'verdict' | 'headline' | 'why' | 'isOfStranger'> {
+  const { verdict: word, facts } = verdict
+  const why = 'reason' in verdict ? [sentence(verdict.reason)] : []
+  if (word === 'signed') return { verdict: word, ...unchanged(facts, known), why }
+  if (word === 'included' && facts.inTime === undefined)
+    return { verdict: word, headline: 'The promised block is in the ledger', why: [sinceWhen] }
+  if (word !== 'not judged') return { verdict: word, headline: headlines[word], why }
+  const { missing, reason } = verdict
+  const origin = facts.promise?.ledger ?? ''
+  if (missing === 'policy') return { verdict: word, headline: notJudged, why: policyAdvice(reason, origin, known) }
+  const settles = isOpenPromise(verdict) ? [howToSettle(facts.receiptId, origin, known)] : []
+  return {
+    verdict: word,
+    headline: missing === 'ledger' ? dueHeadline : 'Signed, and not judged',
+    why: [...why, ...settles],
   }
 }
 
+const headlines = {
+  included: 'The promise was kept',
+  'promised, not yet due': 'Promised, not yet due',
+  'promise broken': 'The promise was broken',
+  'witness quorum not met': 'Witness quorum not met',
+} as const
+
+const sinceWhen =
+  'Nothing that was looked at shows since when. A head with it that enough witnesses signed by the deadline would.'
 const dueHeadline = 'Not judged: the promise is due, and nothing here shows whether it was kept'
 
 /** Whether the proof of its batch would settle what became of it. */
@@ -96,21 +99,22 @@ function howToSettle(receiptId: string, origin: string, { node }: Known): string
 }
 
 function receiptLines(facts: ReceiptFacts, known: Known): Line[] {
-  const { dataset, alias, status, block, offsets, promise } = facts
+  const { dataset, alias, status, block, offsets, promise, bodyHash } = facts
   return [
     ...datasetLines(dataset, alias, facts, known),
     ['batch', status],
-    ...(block === undefined ? [] : [['block', `${block.sequence} of its chain`] as const]),
-    ...(offsets === undefined ? [] : [['rows', `offsets ${offsets.start} to ${offsets.end}`] as const]),
-    ...(promise === undefined ? [] : [['promise', `the block is an entry of ${promise.ledger}`] as const]),
+    ...lineIf('block', block && `sequence ${block.sequence} of its chain`),
+    ...lineIf('rows', offsets && `offsets ${offsets.start} to ${offsets.end}`),
+    ...lineIf('promise', promise && `the block is an entry of ${promise.ledger}`),
+    bodyLine(bodyHash),
   ]
 }
 
-function receiptTimes({ time, promise, head }: ReceiptFacts): Line[] {
-  const seen = witnessLines(head?.witnessed ?? [])
+function receiptTimes({ time, promise, head, inTime = head }: ReceiptFacts): Line[] {
+  const seen = witnessLines(inTime?.witnessed ?? [])
   return [
     ['signed', time],
-    ...(promise === undefined ? [] : [['promised by', new Date(promise.byMs).toISOString()] as const]),
+    ...lineIf('deadline', promise && new Date(promise.byMs).toISOString()),
     ...(seen.length === 0 ? [['', onlySigner] as const] : seen),
   ]
 }

@@ -1,6 +1,7 @@
 // What is said of a file of evidence, in the order in which every judge says it: the verdict, its rows and what they are about, who
 // signed, when, what was checked and what was not. A report is texts alone. The program that shows it decides how it looks, and escapes it.
 
+import type { Relation } from '../proof/explain.ts'
 import type { FirstRows } from './rows.ts'
 
 /** The exit code of each verdict (docs/spec/ledger.md). */
@@ -33,6 +34,17 @@ export type Verdict = keyof typeof verdictCodes
 /** A name and a text. */
 export type Line = readonly [name: string, text: string]
 
+/** A line of this text, where there is one. */
+export function lineIf(name: string, text: string | undefined): Line[] {
+  return text === undefined ? [] : [[name, text]]
+}
+
+/** The hash of a body, as it is printed of the file that was sent. */
+export function bodyLine(hash: string): Line {
+  const [, hex] = /^f1220([0-9a-f]{64})$/.exec(hash) ?? []
+  return hex === undefined ? ['hash of the body', hash] : ['SHA-256 of the body', hex]
+}
+
 export interface ShownRows extends FirstRows {
   /** Of these are the rows that are shown. */
   readonly total: number
@@ -56,11 +68,13 @@ export interface Report {
   /** What is odd about the file and changes nothing. */
   readonly remarks: readonly string[]
   readonly hashes: readonly Line[]
+  /** It is good by itself, and signed by a key that nobody here knows. */
+  readonly isOfStranger?: boolean
 }
 
 /** `good`, `bad`, or `open`: neither. */
-export function toneOf({ verdict }: Pick<Report, 'verdict'>): 'good' | 'bad' | 'open' {
-  if (verdictCodes[verdict] === 0) return 'good'
+export function toneOf({ verdict, isOfStranger }: Pick<Report, 'verdict' | 'isOfStranger'>): 'good' | 'bad' | 'open' {
+  if (verdictCodes[verdict] === 0) return isOfStranger === true ? 'open' : 'good'
   return verdict === 'altered' || verdict === 'promise broken' ? 'bad' : 'open'
 }
 
@@ -84,6 +98,28 @@ export function alteredReport(what: string, reasons: readonly string[]): Report 
 export function changeRemark(changes: readonly string[]): string[] {
   if (changes.length === 0) return []
   return [`A transport of texts has changed the file (${changes.join(', ')}). It was judged by its content.`]
+}
+
+/** What is said first of what is good by itself, by the relation of its key to the reader. */
+export function unchangedHead(by: Relation): Pick<Report, 'headline' | 'isOfStranger'> {
+  const whose = {
+    named: ' by the key that you named',
+    unknown: ' by a key that nobody here knows',
+    self: '',
+    known: '',
+  }
+  return { headline: `Unchanged since it was signed${whose[by]}`, ...(by === 'unknown' && { isOfStranger: true }) }
+}
+
+/** The place of an item that is counted from 0, such as `the 4th of 12 rows`. */
+export function placeText(index: number, count: number, unit: string): string {
+  return count === 1 ? 'the only one' : `the ${nth(index)} of ${count} ${unit}`
+}
+
+/** `1st` of 0. */
+export function nth(index: number): string {
+  const number = index + 1
+  return `${number}${(/1\d$/.test(`${number}`) ? undefined : ['th', 'st', 'nd', 'rd'][number % 10]) ?? 'th'}`
 }
 
 export const onlyStored = 'That what was recorded is true: a proof binds what was stored, not what happened.'

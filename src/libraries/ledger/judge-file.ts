@@ -11,6 +11,7 @@ import {
   type Beside,
   besideOf,
   headFacts,
+  joined,
   judgePromise,
   judgeSigned,
   nothing,
@@ -96,7 +97,7 @@ export function judgeFile(
         return { kind, ...judgeSigned(demandSigner(openRefusal(file.document), trust), beside, trust) }
       case 'receipt':
         if (!file.document.has('proof')) return { kind, verdict: 'impossible', reason: unsigned }
-        return judgeReceipt(file.document, trust, withOwn(file, trust, beside))
+        return judgeReceipt(file, trust, beside)
       case 'broken promise':
         return judgeBroken(parseBrokenPromise(file.document), trust, beside)
       case 'too large':
@@ -134,32 +135,25 @@ function judgeHead(bytes: Uint8Array, policy: Policy | undefined): FileVerdict {
   if (!opened.ok) return { kind, verdict: 'altered', reason: opened.reason }
   const facts = headFacts(opened)
   if (facts.quorum !== 'not met') return { kind, verdict: 'signed', facts }
-  const reason = 'fewer witnesses have signed the head than the policy asks for'
-  return { kind, verdict: 'witness quorum not met', facts, reason }
+  return { kind, verdict: 'witness quorum not met', facts, reason: opened.few }
 }
 
-/** What is beside a receipt, and what came in its own file. Throws DecodeError. */
-function withOwn({ withProofs }: LedgerFile & { readonly kind: 'receipt' }, trust: Trust, beside: Beside): Beside {
-  if (withProofs === undefined) return beside
-  const { proofs } = parseReceiptFile(withProofs)
+/** What the proofs in a file show, before what is beside it. Throws DecodeError. */
+function withOwn(what: string, proofs: readonly JsonObject[], trust: Trust, beside: Beside): Beside {
   for (const proof of proofs) {
     const judged = judgeProof(proof, trust.policy)
-    if (judged.verdict === 'altered')
-      throw new DecodeError('receipt with proofs', `has one that is altered: ${judged.reason}`)
+    if (judged.verdict === 'altered') throw new DecodeError(what, `has a proof that is altered: ${judged.reason}`)
   }
-  const own = besideOf(proofs, trust.policy)
-  return {
-    statements: [...own.statements, ...beside.statements],
-    places: [...own.places, ...beside.places],
-    absent: beside.absent,
-  }
+  return joined(besideOf(proofs, trust.policy), beside)
 }
 
-function judgeReceipt(document: JsonObject, trust: Trust, beside: Beside): FileVerdict {
-  const facts = demandSigner(openReceipt(document), trust)
+function judgeReceipt(file: LedgerFile & { readonly kind: 'receipt' }, trust: Trust, beside: Beside): FileVerdict {
+  const own = file.withProofs === undefined ? [] : parseReceiptFile(file.withProofs).proofs
+  const all = withOwn('receipt with proofs', own, trust, beside)
+  const facts = demandSigner(openReceipt(file.document), trust)
   const { promise } = facts
-  if (promise !== undefined) return { kind: 'receipt', ...judgePromise({ ...facts, promise }, beside, trust) }
-  return { kind: 'receipt', ...judgeSigned(facts, beside, trust) }
+  if (promise !== undefined) return { kind: 'receipt', ...judgePromise({ ...facts, promise }, all, trust) }
+  return { kind: 'receipt', ...judgeSigned(facts, all, trust) }
 }
 
 /** The receipt in it is judged, by what is in it, too. */
@@ -168,17 +162,8 @@ function judgeBroken(broken: BrokenPromise, trust: Trust, beside: Beside): FileV
   const receipt = demandSigner(openReceipt(broken.receipt), trust)
   const { promise } = receipt
   if (promise === undefined) throw new DecodeError(kind, 'has a receipt without a promise')
-  for (const proof of broken.proofs) {
-    const judged = judgeProof(proof, trust.policy)
-    if (judged.verdict === 'altered') throw new DecodeError(kind, `has a proof that is altered: ${judged.reason}`)
-  }
   const places = placesIn(broken, { ...receipt, promise }, trust.policy)
-  const own = besideOf(broken.proofs, trust.policy)
-  const all = {
-    statements: [...own.statements, ...beside.statements],
-    places: [...places, ...own.places, ...beside.places],
-    absent: beside.absent,
-  }
+  const all = joined({ ...nothing, places }, withOwn(kind, broken.proofs, trust, beside))
   return { kind, ...judgePromise({ ...receipt, promise }, all, trust) }
 }
 

@@ -200,12 +200,7 @@ function judge(document: ProofDocument, { index, hashes }: TlogProof, opened: Op
   }
   const facts = { ...shown, ledger: { ...head, index }, witnessed }
   if (quorum !== 'not met') return { verdict: 'included', facts, quorum }
-  const count = witnessed.length === 1 ? '1 witness has' : `${witnessed.length} witnesses have`
-  return {
-    verdict: 'witness quorum not met',
-    facts,
-    reason: `${count} signed the head, fewer than the policy asks for`,
-  }
+  return { verdict: 'witness quorum not met', facts, reason: opened.few }
 }
 
 /** The stamp, where its head is of the same ledger and holds the entry at its place. */

@@ -61,6 +61,15 @@ export interface Beside {
 
 export const nothing: Beside = { statements: [], places: [], absent: [] }
 
+/** What both have, that of the first before. */
+export function joined(one: Beside, other: Beside): Beside {
+  return {
+    statements: [...one.statements, ...other.statements],
+    places: [...one.places, ...other.places],
+    absent: [...one.absent, ...other.absent],
+  }
+}
+
 type Promising = SignedReceipt & { readonly promise: LedgerPromise }
 
 /** What is known of a key. */
@@ -76,6 +85,8 @@ export interface ReceiptFacts extends SignedReceipt, SignerFacts {
   readonly head?: HeadFacts
   /** The place of the entry, where it is there. */
   readonly index?: number
+  /** A head above the entry that witnesses have signed by the deadline. */
+  readonly inTime?: HeadFacts
   /** Facts that the entry and the proofs beside show; the others are the word of the signer alone. */
   readonly shown?: readonly string[]
 }
@@ -104,8 +115,7 @@ export function besideOf(files: readonly (Uint8Array | JsonObject)[], policy: Po
     if (judged.facts.kind === 'statement') statements.push({ ...shown, statement: judged.facts.statement })
     else if (proof.document.kind !== 'newer') {
       const { kind, record } = judged.facts
-      const batch = kind === 'batch' && record !== undefined ? { batch: record.value } : {}
-      places.push({ ...shown, entry: proof.document.entry, ...batch })
+      places.push({ ...shown, entry: proof.document.entry, ...(kind === 'batch' && record && { batch: record.value }) })
     }
   }
   return { statements, places, absent: [] }
@@ -116,14 +126,13 @@ export function headFacts({ head: ledger, quorum, witnessed }: OpenedHead & { re
 }
 
 /** True where the entry has the dataset and the sequence that are promised: it is the promised one, or breaks the promise. */
-export function answersPromise({ entry: promised }: LedgerPromise, entry: Uint8Array): boolean {
-  const upToBlock = promisedBytes - hashBytes
-  return entry.length === blockEntryBytes && equalBytes(entry.subarray(0, upToBlock), promised.subarray(0, upToBlock))
+export function answersPromise(promise: LedgerPromise, entry: Uint8Array): boolean {
+  return keepsPromise(promise, entry, promisedBytes - hashBytes)
 }
 
 /** True where it begins as promised. */
-export function keepsPromise({ entry: promised }: LedgerPromise, entry: Uint8Array): boolean {
-  return entry.length === blockEntryBytes && equalBytes(entry.subarray(0, promisedBytes), promised)
+export function keepsPromise({ entry: promised }: LedgerPromise, entry: Uint8Array, bytes = promisedBytes): boolean {
+  return entry.length === blockEntryBytes && equalBytes(entry.subarray(0, bytes), promised.subarray(0, bytes))
 }
 
 /**
@@ -163,27 +172,21 @@ export function judgePromise(receipt: Promising, beside: Beside, trust: Trust): 
   if ('verdict' in policy) return { ...policy, facts: receipt }
   const line = lineOf(promise.ledger, beside.statements, trust.signer)
   const named = namedIn(line, signer)
-  const { boundBy, retired } = standing(named, trust)
-  const facts = { ...receipt, ...standing(named, trust) }
+  const facts: ReceiptFacts = { ...receipt, ...standing(named, trust) }
+  const { boundBy, retired } = facts
+  const became = becameOf(receipt, { beside, line, policy, nowMs: trust.nowMs })
+  const judged = { ...became, facts: { ...facts, ...became.facts } }
   const notOf = (reason: string) => ({ verdict: 'not judged', missing: 'signer', reason, facts }) as const
   if (boundBy === undefined) {
     // The ledger shows all that the receipt says, so the signer does not matter. A statement that names other keys raises a doubt.
-    const kept = becameOf(receipt, { beside, line, policy, nowMs: trust.nowMs })
-    if (line.length === 0 && everyFact.every((name) => kept.facts.shown?.includes(name))) {
-      return { ...kept, facts: { ...facts, ...kept.facts } }
-    }
+    if (line.length === 0 && everyFact.every((name) => became.facts.shown?.includes(name))) return judged
     const who = `Nothing says that ${signer} is the node of ${promise.ledger}.`
     return notOf(`${who} Name it, or give the proof of a statement of that ledger.`)
   }
   if (retired && isLater(receipt, retired)) return notOf(`${goneText(retired)}, and signed after that.`)
-  const became = becameOf(receipt, { beside, line, policy, nowMs: trust.nowMs })
-  if (
-    retired?.why === 'leaked' &&
-    (became.verdict === 'promise broken' || became.verdict === 'promised, not yet due')
-  ) {
+  // Broken, or not yet due.
+  if (retired?.why === 'leaked' && became.verdict.startsWith('promise'))
     return notOf(`${goneText(retired)}: that its promise is not kept may be the work of a thief.`)
-  }
-  const judged = { ...became, facts: { ...facts, ...became.facts } }
   return judged.verdict === 'promise broken' ? { ...judged, by: [...judged.by, ...(named ? [named.by] : [])] } : judged
 }
 
@@ -242,11 +245,10 @@ function lastOf(all: readonly Named[]): Named | undefined {
 /** What a receipt says of its batch. The entry of the block shows the first two, the proof of the batch all of them. */
 const everyFact = ['dataset', 'block', 'bodyHash', 'status', 'offsets'] as const
 
-interface Found {
+interface Found extends Pick<Trust, 'nowMs'> {
   readonly beside: Beside
   readonly line: readonly Stated[]
   readonly policy: Policy
-  readonly nowMs: number
 }
 
 function becameOf(receipt: Promising, { beside, line, policy, nowMs }: Found): Became {
@@ -259,14 +261,17 @@ function becameOf(receipt: Promising, { beside, line, policy, nowMs }: Found): B
     return fault === undefined ? [] : [{ by, fault }]
   })
   const other = batches.find(({ fault }) => fault !== '')
-  if (other !== undefined) return broken(`The batch has another ${other.fault} in the ledger.`, other.by)
+  if (other !== undefined)
+    return broken(`The batch has another ${other.fault.replace('Hash', '')} in the ledger.`, other.by)
   const worth = (one: Placed): number =>
     (one.head.quorum === 'not met' ? 0 : 2) + (batches.some(({ by }) => by === one) ? 1 : 0)
-  const [best] = places.filter(({ entry }) => keepsPromise(promise, entry)).sort((a, b) => worth(b) - worth(a))
+  const kept = places.filter(({ entry }) => keepsPromise(promise, entry)).sort((a, b) => worth(b) - worth(a))
+  const [best] = kept
   if (best !== undefined) {
     const { head, index } = best
     const shown = everyFact.slice(0, worth(best) % 2 === 1 ? everyFact.length : 2)
-    const facts = { head, index, shown }
+    const inTime = kept.find((one) => quorumWhen(one.head, policy, (ms) => ms <= promise.byMs) !== 'not met')?.head
+    const facts = { head, index, shown, ...(inTime && { inTime }) }
     if (head.quorum !== 'not met') return { verdict: 'included', facts }
     const reason = 'The entry is there, under a head that too few witnesses signed.'
     return { verdict: 'witness quorum not met', reason, facts }
@@ -275,7 +280,7 @@ function becameOf(receipt: Promising, { beside, line, policy, nowMs }: Found): B
   if (instead !== undefined) return broken('The ledger has another block in the place of the promised one.', instead)
   const by = new Date(promise.byMs).toISOString()
   const absent = beside.absent.filter(({ head }) => head.ledger.origin === promise.ledger)
-  if (absent.some(({ head }) => isSignedAfter(head, policy, promise.byMs + graceMs))) {
+  if (absent.some(({ head }) => quorumWhen(head, policy, (ms) => ms > promise.byMs + graceMs) === 'met')) {
     return broken(`A head that the witnesses signed after ${by} does not hold the promised entry.`)
   }
   const ends = absent.flatMap(({ end }) => (end ? [`${end.size} ${base64Text(end.root)}`] : []))
@@ -310,10 +315,10 @@ function broken(reason: string, ...by: readonly (Placed | Stated)[]): Became {
   return { verdict: 'promise broken', reason, by, facts: {} }
 }
 
-/** A quorum signed the head later than this. What the ledger itself says of time does not count. */
-function isSignedAfter({ witnessed }: HeadFacts, policy: Policy, ms: number): boolean {
-  const late = witnessed.filter(({ at }) => at * 1000 > ms).map(({ name }) => name)
-  return quorumOf(policy, late) === 'met'
+/** What those witnesses are for the policy that signed the head at such a time. What the ledger itself says of time does not count. */
+function quorumWhen({ witnessed }: HeadFacts, policy: Policy, isWhen: (ms: number) => boolean): Quorum {
+  const names = witnessed.filter(({ at }) => isWhen(at * 1000)).map(({ name }) => name)
+  return names.length === 0 ? 'not met' : quorumOf(policy, names)
 }
 
 function dueText({ byMs }: LedgerPromise, time: string, nowMs: number): string {

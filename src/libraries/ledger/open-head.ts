@@ -6,7 +6,7 @@ import { cosignedAt } from './cosignature.ts'
 import { type Head, parseHead } from './head.ts'
 import { isBy, type Note, parseNote, verifyNote } from './note.ts'
 import { knows, type Policy, type Quorum, quorumOf } from './policy.ts'
-import { isKnown } from './verifier-key.ts'
+import { idText, isKnown } from './verifier-key.ts'
 
 /** A witness of the policy that has cosigned, and when. */
 export interface Witnessed {
@@ -38,6 +38,8 @@ export type OpenedHead =
       readonly quorum: Quorum
       /** In the order of the policy. */
       readonly witnessed: readonly Witnessed[]
+      /** Why the quorum is not met, where it is not. */
+      readonly few: string
     }
   /** `unknown`: the policy has no such ledger. `forged`: the bytes are no head, or a signature that counts is not good. */
   | { readonly ok: false; readonly fault: 'unknown' | 'forged'; readonly reason: string }
@@ -46,7 +48,7 @@ export type OpenedHead =
 export function unsignedHead(bytes: Uint8Array): OpenedHead {
   try {
     const note = parseNote(bytes)
-    return { ok: true, head: parseHead(note.text), note, quorum: 'none', witnessed: [] }
+    return { ok: true, head: parseHead(note.text), note, quorum: 'none', witnessed: [], few: '' }
   } catch (error) {
     if (error instanceof DecodeError) return { ok: false, fault: 'forged', reason: error.message }
     throw error
@@ -74,11 +76,13 @@ export function openHead(bytes: Uint8Array, policy: Policy): OpenedHead {
     }
     if (known.length > 0) witnessed.push({ name, at: Math.min(...known) })
   }
-  const quorum = quorumOf(
-    policy,
-    witnessed.map(({ name }) => name),
-  )
-  return { ok: true, head, note, quorum, witnessed }
+  const names = witnessed.map(({ name }) => name)
+  const quorum = quorumOf(policy, names)
+  const others = policy.witnesses.filter(({ name }) => !names.includes(name))
+  const other = others.flatMap(({ key }) => otherKey(note, key.name, policy.witnesses) ?? [])[0]
+  const count = witnessed.length === 1 ? '1 witness has' : `${witnessed.length} witnesses have`
+  const few = `${count} signed the head, fewer than the policy asks for${other === undefined ? '' : `. ${other}`}`
+  return { ok: true, head, note, quorum, witnessed, few }
 }
 
 /** Every line of a key of a log must be good, and one be of the head's own ledger. */
@@ -90,5 +94,13 @@ function faultOfLogs(note: Note, { origin }: Head, { logs }: Policy): string | u
       isSigned ||= key.name === origin
     }
   }
-  return isSigned ? undefined : 'the head is not signed by its ledger'
+  return isSigned ? undefined : (otherKey(note, origin, logs) ?? 'the head is not signed by its ledger')
+}
+
+/** That a key has signed in a name for which the policy has another one: which is right nobody can say here. */
+function otherKey({ signatures }: Note, name: string, keys: Policy['logs']): string | undefined {
+  const line = signatures.find((one) => one.name === name)
+  const known = keys.flatMap(({ key }) => (key.name === name && isKnown(key) ? [idText(key.id)] : []))
+  if (line === undefined || known.length === 0 || known.includes(idText(line.keyId))) return undefined
+  return `In the name of ${name} the key ${idText(line.keyId)} has signed, and the policy has ${known.join(', ')} for it. Either the policy is old, or about another with this name, or the file is forged`
 }

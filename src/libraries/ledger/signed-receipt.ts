@@ -7,6 +7,7 @@ import { DecodeError } from '../base/errors.ts'
 import { datasetIdPattern, hashPattern } from '../base/ids/identifiers.ts'
 import { fromPlain } from '../base/json/json.ts'
 import { list, map, natural, object, oneOf, optional, readShape, text } from '../base/json/shape.ts'
+import { itemsAt, textAt } from '../base/json/members.ts'
 import type { JsonObject, JsonValue } from '../base/json/value.ts'
 import { promisedEntry } from './entry.ts'
 import { anyObject, bytesText, hashText, pathHash } from './proof-document.ts'
@@ -46,10 +47,14 @@ export interface SignedReceipt {
 
 export interface SignedRefusal {
   readonly signer: string
-  readonly dataset: string
+  /** Its DID; undefined of a dataset that was not there yet. */
+  readonly dataset?: string
+  readonly alias?: string
   readonly bodyHash: string
   /** Of the error table. */
   readonly kind: string
+  /** What was wrong with the first records. */
+  readonly reasons: readonly string[]
   readonly time: string
 }
 
@@ -72,7 +77,7 @@ const receiptShape = object(
   },
   more,
 )
-const refusalShape = object({ dataset: (value) => value, bodyHash: text(), kind: text(), time: utcText }, more)
+const refusalShape = object({ bodyHash: text(), kind: text(), time: utcText }, more)
 const brokenShape = object({
   type: oneOf(brokenPromiseType),
   receipt: anyObject,
@@ -99,10 +104,11 @@ export function openReceipt(document: JsonObject): SignedReceipt {
 /** A signed refusal. Throws as `openReceipt`. */
 export function openRefusal(document: JsonObject): SignedRefusal {
   const signer = signerOf(refusalDomain, document)
-  const { dataset, bodyHash, kind, time } = readShape('refusal', refusalShape, document)
-  const id = dataset instanceof Map ? dataset.get('id') : dataset
-  if (typeof id !== 'string') throw new DecodeError('refusal', 'names no dataset')
-  return { signer, dataset: id, bodyHash, kind, time }
+  const dataset = textAt(document, 'dataset', 'id') ?? textAt(document, 'dataset')
+  const alias = textAt(document, 'dataset', 'alias')
+  if (dataset === undefined && alias === undefined) throw new DecodeError('refusal', 'names no dataset')
+  const reasons = itemsAt(document, 'errors').flatMap((one) => textAt(one, 'message') ?? [])
+  return { signer, ...defined({ dataset, alias }), ...readShape('refusal', refusalShape, document), reasons }
 }
 
 /** A broken promise as a file: the signed receipt, and what the ledger has signed against it. */

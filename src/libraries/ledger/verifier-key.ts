@@ -48,7 +48,8 @@ export function verifierKeyText({ name, id, type, publicKey }: VerifierKey): str
   return `${name}+${idText(id)}+${base64Text(concatBytes([Uint8Array.of(type), publicKey]))}`
 }
 
-function idText(id: number): string {
+/** As it stands in a policy. */
+export function idText(id: number): string {
   return id.toString(16).padStart(8, '0')
 }
 

@@ -43,7 +43,7 @@ export function explain(findings: Findings): ExplainedLine[] {
       ? [['dataset', 'none is named'] as const]
       : datasets.map((dataset) => ['dataset', datasetText(dataset, findings.blockTimes)] as const)),
     ['answer', extentText(answer) ?? 'not in this file; what was signed is the hash of its rows'],
-    ['holds for', datasets.length === 0 ? undefined : stabilityText(findings)],
+    ['repeatable', datasets.length === 0 ? undefined : stabilityText(findings)],
     ['signer', `${findings.signer}, ${relationText(findings)}`],
     ...uncheckedTexts(findings).map((text) => ['not checked', text] as const),
   ]
@@ -57,12 +57,12 @@ function datasetText({ id, alias, blockHash, blockTime }: AskedDataset, times: F
   return `${name} up to block ${blockHash}${time === undefined ? '; when that was made is not in the file' : `, made ${time}`}`
 }
 
-/** For which blocks the answer holds. */
+/** Over which blocks the question gives this answer again. */
 export function stabilityText({ stability }: Findings): string {
   if (stability === 'exact') return 'exact: the same rows give this answer, however they lie in blocks'
   if (stability === 'pinned')
     return 'pinned: other blocks with the same rows, or another engine, may give another answer'
-  return 'these very blocks; whether it is exact for other blocks with the same rows is for a node to say'
+  return 'over these very blocks; whether other blocks with the same rows give this answer is for a node to say'
 }
 
 const relationTexts: Readonly<Record<Relation, string>> = {

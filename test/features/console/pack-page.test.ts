@@ -144,7 +144,7 @@ describe.skipIf(chromium === undefined || !runsWith('ledger'))('evidence packs i
       parts.flatMap(({ report: { about } }) => about.filter(([name]) => name === 'question').map(([, text]) => text)),
     ).toEqual(expect.arrayContaining([`select ';' as sign, max(level) from "acme/tides"`]))
     expect(report.verdict).toBe('verified')
-    expect(report.about.find(([name]) => name === 'ledger')?.[1]).toMatch(/^\d+ proofs of blocks, 0 to \d+ of/)
+    expect(report.about.find(([name]) => name === 'ledger')?.[1]).toMatch(/^\d+ proofs of blocks, sequence 0 to \d+ of/)
   })
 
   test('is proposed beside an answer that is signed, with its statement and its datasets', async () => {

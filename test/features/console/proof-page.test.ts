@@ -131,7 +131,9 @@ describe.skipIf(chromium === undefined)('the verify page in Chromium', () => {
 
   test('accuses nobody where the node cannot judge: blocks that it has not, a token that it wants', async () => {
     await visit(open)
-    expect(await choose(proofs.closed)).toContain('good: ')
+    expect(await choose(proofs.closed)).toBe(
+      'unjudged: ? Unchanged since it was signed by a key that nobody here knows',
+    )
     expect(await again()).toMatch(/^unjudged: \? /)
     await visit(closed)
     expect(await choose(proofs.closed)).toContain('good: ')
@@ -181,7 +183,7 @@ describe.skipIf(chromium === undefined)('the verify page in Chromium', () => {
     await visit(keeper)
     await driver.until("document.querySelector('#policy').value.startsWith('log data.example/ledger+')")
     await page.evaluate('Date.now = () => Date.UTC(2099, 0, 1)')
-    expect(await choose(receipt)).toBe('good: ✓ The promise was kept')
+    expect(await choose(receipt)).toBe('good: ✓ The promised block is in the ledger')
     expect(await driver.text()).toContain('acme/readings (did:odf:')
     // Without the node the file cannot tell.
     await page.send('Network.setBlockedURLs', { urls: ['*/receipts/*'] })

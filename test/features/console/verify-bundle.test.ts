@@ -66,17 +66,20 @@ describe.skipIf(chromium === undefined)('a bundle on verify.html in Chromium', (
     rmSync(home, { recursive: true, force: true })
   })
 
-  test('turns green where all is there, says what it holds, when its blocks were made, and what is not checked', async () => {
+  test('finds that all is there, says what it holds, when its blocks were made, and what is not checked', async () => {
     const { tone, headline, text } = await choose(bundle)
     expect({ tone, headline }).toEqual({
-      tone: 'good',
-      headline: '✓ Unchanged since it was signed, in a bundle that is whole',
+      tone: 'unjudged',
+      headline: '? Unchanged since it was signed by a key that nobody here knows, in a bundle that is whole',
     })
     expect(text).toMatch(/all their 1500 rows. Nothing is missing, changed or added/)
-    expect(text).toMatch(/Block of acme\/a made\s+20/)
+    expect(text).toMatch(/Data of acme\/a as of\s+20/)
     expect(text).toContain('must run the question again')
     expect(text).toContain('proofstream verify --bundle FILE')
-    expect((await choose(bundle, live.node.did)).headline).toContain('by the key that you named, in a bundle')
+    expect(await choose(bundle, live.node.did)).toMatchObject({
+      tone: 'good',
+      headline: expect.stringContaining('by the key that you named, in a bundle'),
+    })
     expect((await choose(bundle, stranger.did)).tone).toBe('bad')
   })
 
@@ -103,7 +106,7 @@ describe.skipIf(chromium === undefined)('a bundle on verify.html in Chromium', (
     if (first === undefined || saved === undefined) throw new Error('a bundle begins with manifest and proof')
     const text = signedByStranger(proof, { output: { data: [['b0', 1]] } })
     const found = await choose(await repacked([first, { ...saved, bytes: Buffer.from(text) }, ...objects]))
-    expect(found.tone).toBe('good')
+    expect(found.tone).toBe('unjudged')
     expect(found.text).toContain('That these rows follow from those blocks')
   })
 
@@ -119,7 +122,7 @@ describe.skipIf(chromium === undefined)('a bundle on verify.html in Chromium', (
     expect(summary).toMatch(/linux-x64[0-9a-f]{64}/)
     const other = Buffer.from(Buffer.from(engine.bytes).toString().replace(needs, 'Send your rows to example.org'))
     const told = await choose(await repacked([first, saved, { ...engine, bytes: other }, ...objects]))
-    expect(told).toMatchObject({ tone: 'good', text: expect.stringContaining(needs) })
+    expect(told).toMatchObject({ tone: 'unjudged', text: expect.stringContaining(needs) })
     expect(told.text).not.toContain('example.org')
   })
 
@@ -129,11 +132,13 @@ describe.skipIf(chromium === undefined)('a bundle on verify.html in Chromium', (
     await until('an entry', async () => ((await live.call(path)).status === 200 ? true : undefined))
     const held = await bundleOf(live, proof, '--ledger')
     const open = await choose(held)
-    expect(open).toMatchObject({ tone: 'good', headline: expect.stringContaining('in a bundle that is whole') })
+    expect(open).toMatchObject({ tone: 'unjudged', headline: expect.stringContaining('in a bundle that is whole') })
     expect(open.text).toContain('the bundle holds 1 proof of that. Whom to trust is not in the file: give a policy')
-    const judged = await choose(held, '', `log ${key}\nquorum none\n`)
+    const judged = await choose(held, live.node.did, `log ${key}\nquorum none\n`)
     expect(judged.tone).toBe('good')
-    expect(judged.text).toMatch(/Block f1620\w+ is entry \d+ of \d+ of the ledger data\.example\/ledger, by the word/)
+    expect(judged.text).toMatch(
+      /Block f1620\w+ is the \d+\w\w of \d+ entries of the ledger data\.example\/ledger, by the word/,
+    )
     const witness = keyText(witnessName(1), 11)
     const few = await choose(held, '', `log ${key}\nwitness W ${witness}\nquorum W\n`)
     expect(few).toMatchObject({ tone: 'unjudged', text: expect.stringContaining('witness quorum not met') })

@@ -30,8 +30,8 @@ describe('an explanation', () => {
       { about: 'dataset', text: `acme/a (did:odf:fed01) up to block ${block}; when that was made is not in the file` },
       { about: 'answer', text: '3 rows, none left out' },
       {
-        about: 'holds for',
-        text: 'these very blocks; whether it is exact for other blocks with the same rows is for a node to say',
+        about: 'repeatable',
+        text: 'over these very blocks; whether other blocks with the same rows give this answer is for a node to say',
       },
       { about: 'signer', text: 'did:key:z6Mk, not identified: no key was named to compare it with' },
       {
@@ -58,7 +58,7 @@ describe('an explanation', () => {
     expect(textsOf(found, 'dataset')).toEqual([
       `acme/a (did:odf:fed01) up to block ${block}, made 2026-01-02T03:04:05Z`,
     ])
-    expect(textsOf(found, 'holds for')).toEqual(['exact: the same rows give this answer, however they lie in blocks'])
+    expect(textsOf(found, 'repeatable')).toEqual(['exact: the same rows give this answer, however they lie in blocks'])
     expect(textsOf(found, 'signer')).toEqual(['did:key:z6Mk, a key of the node that was asked'])
   })
 

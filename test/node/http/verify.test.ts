@@ -68,7 +68,7 @@ describe('a proof', () => {
       signer: `${live.node.did}, a key of the node that was asked`,
     })
     expect(said['dataset']).toMatch(new RegExp(`^acme/sales \\(did:odf:.*\\) up to block ${head}, made 20`))
-    expect(said['holds for']).toMatch(/^(?:exact|pinned): /)
+    expect(said['repeatable']).toMatch(/^(?:exact|pinned): /)
     expect(lines.filter(({ about }) => about === 'not checked')).toHaveLength(1)
   })
 

@@ -4,13 +4,15 @@ from dataclasses import dataclass, field
 from typing import Any, Dict, List, Optional
 
 from ._ledger_report import NOT_IDENTIFIED, SIGNATURE_IS_GOOD, WHOSE_KEY, witness_lines
-from ._report import ONLY_SIGNER, ONLY_STORED, Line, Report, altered
+from ._receipt import Trust
+from ._report import ONLY_SIGNER, ONLY_STORED, Line, Report, altered, of_key, place_text
 from ._rows import first_rows, json_text
 from ._signed_answer import datasets_of, extent_text, rows_of, text_at
 from .proof import ProofError
 
 _WHAT = "a saved answer"
 _MOST_ROWS = 20
+_NOT_SAID = ("", "When the question was asked is not in the file.")
 
 #: What a failed check means for the reader of the file.
 _MEANINGS = {
@@ -54,28 +56,28 @@ def failed_report(error: ProofError) -> Report:
     return Report("no evidence that is known here", "no evidence", "Cannot be judged here", why)
 
 
-def answer_report(body: Dict[str, Any], is_named: bool, bundle: Optional[InBundle] = None) -> Report:
+def answer_report(body: Dict[str, Any], trust: Trust, bundle: Optional[InBundle] = None) -> Report:
     """Of an answer that holds, as `proof.check` returns it."""
     asked, output, commitment = body["input"], body["output"], body["commitment"]
     datasets = datasets_of(asked)
     shown = first_rows(output, _MOST_ROWS)
     faults, verdict, seen, proven, unjudged = _ledger_proofs(bundle)
-    by = " by the key that you named" if is_named else ""
+    signer, is_named = body["proof"]["did"], trust.signer is not None
+    whose = "the key that you named" if is_named else trust.keys.get(signer)
+    head = of_key(is_named, whose is not None)
     but = ", but not in the ledger as the policy asks" if faults else ""
     within = "" if bundle is None else ", in a bundle with all its blocks and rows"
     times = {} if bundle is None else bundle.times
     return Report(
         what=_WHAT if bundle is None else f"{_WHAT} in a bundle, with all its blocks and rows",
         verdict=verdict,
-        headline=f"Unchanged since it was signed{by}{within}{but}",
+        headline=f"{head['headline']}{within}{but}",
+        is_of_stranger=head["is_of_stranger"],
         why=faults,
         about=_about(asked, output, datasets),
         rows=shown if shown is not None and shown.rows else None,
-        signed=[
-            ("key", body["proof"]["did"]),
-            ("whose", "the key that you named" if is_named else NOT_IDENTIFIED),
-        ],
-        when=[*(_block_time(one, times) for one in datasets), *seen, *([] if seen else [("", ONLY_SIGNER)])],
+        signed=[("key", signer), ("whose", whose or NOT_IDENTIFIED)],
+        when=[*(_block_time(one, times) for one in datasets), *seen, _NOT_SAID, *([] if seen else [("", ONLY_SIGNER)])],
         checked=[
             "The query, its parameters and the named blocks are those that were signed.",
             *([] if output is None else ["The rows are those that were signed, to the last digit."]),
@@ -87,7 +89,7 @@ def answer_report(body: Dict[str, Any], is_named: bool, bundle: Optional[InBundl
         open=[
             "That these rows follow from those blocks: a node that holds them must run the question again.",
             *([] if rows_of(output) is not None else ["The rows: they are not in this file."]),
-            *([] if is_named else [WHOSE_KEY]),
+            *([] if whose else [WHOSE_KEY]),
             ONLY_STORED,
             *unjudged,
             *([] if bundle is None else bundle.open),
@@ -102,7 +104,7 @@ def answer_report(body: Dict[str, Any], is_named: bool, bundle: Optional[InBundl
 
 
 def _about(asked: Dict[str, Any], output: Any, datasets: List[Dict[str, str]]) -> List[Line]:
-    stability = "these very blocks; whether it is exact for other blocks with the same rows is for a node to say"
+    stability = "over these very blocks; whether other blocks with the same rows give this answer is for a node to say"
     query = text_at(asked, "query")
     lines = [
         ("question", "The file does not say." if query is None else query),
@@ -111,7 +113,7 @@ def _about(asked: Dict[str, Any], output: Any, datasets: List[Dict[str, str]]) -
         *([] if datasets else [("dataset", "none is named")]),
         *(("dataset", _full_name(one)) for one in datasets),
         ("answer", extent_text(asked, output)),
-        ("holds for", stability if datasets else None),
+        ("repeatable", stability if datasets else None),
     ]
     return [(name, text) for name, text in lines if text is not None]
 
@@ -126,7 +128,7 @@ def _full_name(one: Dict[str, str]) -> str:
 
 def _block_time(one: Dict[str, str], times: Dict[str, str]) -> Line:
     made = times.get(one.get("blockHash", ""), one.get("blockTime", "not in the file"))
-    return f"block of {_name(one)} made", made if "blockHash" in one else "up to which block is not said"
+    return f"data of {_name(one)} as of", made if "blockHash" in one else "up to which block is not said"
 
 
 def _in_bundle(bundle: InBundle) -> str:
@@ -149,6 +151,7 @@ def _ledger_proofs(bundle: Optional[InBundle]) -> Any:
     for block, _, _, facts in good:
         ledger = facts["ledger"]
         by = "as its witnesses saw it" if facts["quorum"] == "met" else "by the word of its node alone"
-        proven.append(f"Block {block} is entry {ledger['index']} of {ledger['size']} of the ledger {ledger['origin']}, {by}.")
+        place = place_text(ledger["index"], ledger["size"], "entries")
+        proven.append(f"Block {block} is {place} of the ledger {ledger['origin']}, {by}.")
     seen = [line for one in good for line in witness_lines(one[3]["witnessed"])]
     return [f"Block {block}: {verdict}, {why}." for block, verdict, why, _ in bad], bad[0][1] if bad else "verified", seen, proven, []

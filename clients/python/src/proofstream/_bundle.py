@@ -81,7 +81,7 @@ def open_bundle(file: Source, trust: Trust, lack: str) -> OpenedBundle:
     try:
         blocks = _read(_Tar(file), found)
         held = InBundle(blocks, found.rows, found.times, found.ledger, lack if trust.policy is None else "", [OPEN])
-        report, proven = answer_report(found.body, trust.signer is not None, held), found.proof
+        report, proven = answer_report(found.body, trust, held), found.proof
     except proof.ProofError as error:
         report = failed_report(error)
     except _Fault as fault:

@@ -10,6 +10,7 @@ from typing import Any, Dict, Tuple
 
 from . import _ed25519, _json, proof
 from ._shape import hex_of, list_of, members, natural, text_of
+from ._signed_answer import text_at
 
 #: Arrays and objects inside one another, in files about a ledger.
 DEPTH = 64
@@ -64,9 +65,15 @@ def open_refusal(document: Dict[str, Any]) -> Dict[str, Any]:
     """What a signed refusal shows."""
     signer = signer_of(_REFUSAL, document)
     refusal = members(document, "the refusal", ("dataset", "bodyHash", "kind", "time"), others=True)
-    dataset = refusal["dataset"]
+    dataset, errors = refusal["dataset"], refusal.get("errors")
+    named = dataset if isinstance(dataset, dict) else {"id": dataset}
+    known = {"dataset": text_at(named, "id"), "alias": text_at(named, "alias")}
+    facts: Dict[str, Any] = {"signer": signer, **{name: text for name, text in known.items() if text is not None}}
+    if len(facts) == 1:
+        raise ValueError("it names no dataset")
     time_of(refusal["time"])
-    facts = {"signer": signer, "dataset": text_of(dataset.get("id") if isinstance(dataset, dict) else dataset)}
+    messages = [text_at(one, "message") for one in errors if isinstance(one, dict)] if isinstance(errors, list) else []
+    facts["reasons"] = [text for text in messages if text is not None]
     return {**facts, **{name: text_of(refusal[name]) for name in ("bodyHash", "kind", "time")}}
 
 

@@ -18,7 +18,7 @@ from ._policy import Policy
 from ._receipt import Beside, Trust, beside_of
 from ._report import Report, change_remark
 from ._texts import text_form
-from ._two_histories import Told, signed_head, with_histories
+from ._two_histories import Shows, Told, shows_of, with_histories
 
 #: A path, or what a file has in it.
 File = Union[str, "os.PathLike[str]", bytes]
@@ -56,33 +56,33 @@ def report(
     """
     trust = trust_of(policy, signer, now)
     given = [_Given(file) for file in files]
-    small = iter(_judge_all([one for one in given if one.is_small], trust))
-    reports: List[Report] = []
+    apart: List[_Given] = []
+    small = iter(_told([one for one in given if one.is_small], trust, apart))
+    told: List[Tuple[_Given, List[Report], Shows]] = []
     for one in given:
         if one.is_small:
-            found = [report for report in (next(small),) if report is not None]
+            found, shows = next(small)
+            told.append((one, [found], shows))
         else:
             with _opened(one.file) as opened:
-                found = _archive_reports(one, opened, trust)
-        reports += [replace(report, file=_name_in(one.name, report.file)) for report in found]
-    return reports
+                told.append((one, *_archive_reports(one, opened, trust)))
+    firsts = with_histories([(found[0], shows) for _, found, shows in told])
+    return [
+        replace(report, file=_name_in(one.name, report.file))
+        for first, (one, found, _) in zip(firsts, told)
+        if one not in apart
+        for report in [first, *found[1:]]
+    ]
 
 
-def _archive_reports(one: _Given, opened: BinaryIO, trust: Trust) -> List[Report]:
+def _archive_reports(one: _Given, opened: BinaryIO, trust: Trust) -> Tuple[List[Report], Shows]:
     if one.is_bundle:
-        return [open_bundle(opened, trust, "Name the policy to judge them by: --policy FILE.").report]
+        return [open_bundle(opened, trust, "Name the policy to judge them by: --policy FILE.").report], {}
     return pack_reports(opened, trust, lambda files, by: _told([_Given(data, is_packed=True) for data in files], by, []))
 
 
 def _name_in(name: Optional[str], path: Optional[str]) -> Optional[str]:
     return path if name is None else name if path is None else f"{name}/{path}"
-
-
-def _judge_all(given: List[_Given], trust: Trust) -> List[Optional[Report]]:
-    """Of small files; None of rows that belong to an answer."""
-    apart: List[_Given] = []
-    judged = with_histories(_told(given, trust, apart))
-    return [None if one in apart else found for one, found in zip(given, judged)]
 
 
 def _told(given: List[_Given], trust: Trust, apart: List[_Given]) -> List[Told]:
@@ -100,14 +100,14 @@ def _opened(file: File) -> BinaryIO:
 def _judge(one: _Given, given: List[_Given], beside: Beside, trust: Trust, apart: List[_Given]) -> Told:
     """The report, and the head that a ledger of the policy has signed."""
     if one.known[0] is None:
-        return _judge_other(one, given, trust, apart), None
+        return _judge_other(one, given, trust, apart), {}
     try:
         judged = judge(one.data, one.known, beside, trust)
-        found, head = ledger_report(judged, trust), signed_head(judged)
+        found, shows = ledger_report(judged, trust), shows_of(judged)
         unsigned = [*_within_remark(one.known[1]), *suggestion_remark(judged)]
     except proof.ProofError as error:
-        found, unsigned, head = altered_ledger(one.known[0], str(error.__cause__ or error)), [], None
-    return replace(found, remarks=[*change_remark(text_form(one.data)[1]), *unsigned]), head
+        found, unsigned, shows = altered_ledger(one.known[0], str(error.__cause__ or error)), [], {}
+    return replace(found, remarks=[*change_remark(text_form(one.data)[1]), *unsigned]), shows
 
 
 def _within_remark(document: Any) -> List[str]:
@@ -125,7 +125,7 @@ def _judge_other(one: _Given, given: List[_Given], trust: Trust, apart: List[_Gi
     except proof.ProofError as error:
         other = other_report(one.data) if error.outcome == "noProof" else None
         return failed_report(error) if other is None else other
-    return answer_report(body, trust.signer is not None)
+    return answer_report(body, trust)
 
 
 def _with_rows(one: _Given, given: List[_Given], trust: Trust, apart: List[_Given]) -> Any:

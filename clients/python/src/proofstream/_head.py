@@ -16,7 +16,6 @@ from ._policy import Key, Policy, from_base64, is_key_name
 MOST = 2**53 - 1
 MOST_NOTE_BYTES = 131_072
 _MOST_SIGNATURES = 100
-FEW_WITNESSES = "fewer witnesses have signed the head than the policy asks for"
 
 #: Name of the key, its id, what follows.
 _Signature = Tuple[str, bytes, bytes]
@@ -35,6 +34,8 @@ class Head:
     quorum: str
     #: Names in the policy, each with the earliest time at which it signed, in seconds since 1970.
     witnessed: Dict[str, int]
+    #: Why the quorum is not met, where it is not.
+    few: str = ""
 
     def facts(self) -> Dict[str, Any]:
         ledger = {"origin": self.origin, "size": self.size, "root": base64.b64encode(self.root).decode("ascii")}
@@ -66,13 +67,29 @@ def open_head(data: bytes, policy: Optional[Policy]) -> Head:
                 raise ValueError(f"the signature of {key.name} is not good")
             is_signed = is_signed or key.name == origin
     if not is_signed:
-        raise ValueError("the head is not signed by its ledger")
+        raise ValueError(_other_key(origin, policy.logs, signatures) or "the head is not signed by its ledger")
     witnessed: Dict[str, int] = {}
     for name, key in policy.witnesses.items():
         times = [_cosigned_at(text, key, signature) for signature in _by(key, signatures)]
         if times:
             witnessed[name] = min(times)
-    return Head(text, origin, size, root, policy.quorum_of(witnessed), witnessed)
+    absent = [key for name, key in policy.witnesses.items() if name not in witnessed]
+    others = [_other_key(key.name, list(policy.witnesses.values()), signatures) for key in absent]
+    count = "1 witness has" if len(witnessed) == 1 else f"{len(witnessed)} witnesses have"
+    few = ". ".join([f"{count} signed the head, fewer than the policy asks for", *[one for one in others if one][:1]])
+    return Head(text, origin, size, root, policy.quorum_of(witnessed), witnessed, few)
+
+
+def _other_key(name: str, keys: Sequence[Key], signatures: Sequence[_Signature]) -> str:
+    """That a key has signed in a name for which the policy has another one: which is right nobody can say here. Else empty."""
+    signed = [number.hex() for of, number, _ in signatures if of == name][:1]
+    known = [key.id.hex() for key in keys if key.name == name and key.id]
+    if not signed or not known or signed[0] in known:
+        return ""
+    return (
+        f"In the name of {name} the key {signed[0]} has signed, and the policy has {', '.join(known)} for it. "
+        "Either the policy is old, or about another with this name, or the file is forged"
+    )
 
 
 def _by(key: Key, signatures: Sequence[_Signature]) -> List[bytes]:

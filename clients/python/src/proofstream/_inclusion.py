@@ -70,9 +70,7 @@ class Proven:
             return "not judged", self.lack, {}
         if self.head.quorum != "not met":
             return "included", "", self.facts
-        count = len(self.head.witnessed)
-        signed = "1 witness has" if count == 1 else f"{count} witnesses have"
-        return "witness quorum not met", f"{signed} signed the head, fewer than the policy asks for", self.facts
+        return "witness quorum not met", self.head.few, self.facts
 
 
 def open_proof(file: Union[bytes, Dict[str, Any]], policy: Optional[Policy]) -> Proven:

@@ -10,7 +10,7 @@ from typing import Any, Dict, Iterable, List, Optional, Tuple, Union
 
 from . import _json, proof
 from ._documents import DEPTH, STATEMENT, ms_of, open_refusal, parse_statement
-from ._head import FEW_WITNESSES, MOST_NOTE_BYTES, lack_of, leaf_hash, open_head, root_from
+from ._head import MOST_NOTE_BYTES, lack_of, leaf_hash, open_head, root_from
 from ._inclusion import Newer, open_proof
 from ._policy import Policy, parse_policy
 from ._receipt import Beside, OtherSigner, Placed, Promise, Trust, beside_of, judge_promise, judge_signed, open_receipt
@@ -177,7 +177,7 @@ def _judge(kind: str, data: bytes, trust: Trust) -> Judged:
     if lack:
         return Judged(kind, "not judged", lack, missing="policy", said=said)
     if head.quorum == "not met":
-        return Judged(kind, "witness quorum not met", FEW_WITNESSES, said, said=said)
+        return Judged(kind, "witness quorum not met", head.few, said, said=said)
     return Judged(kind, "signed", facts=said, said=said)
 
 
@@ -223,7 +223,7 @@ def _judge_receipt(kind: str, document: Any, beside: Beside, trust: Trust) -> Ju
     if promise is None:
         return Judged(kind, *judge_signed(receipt.facts, beside, trust), said)
     verdict, reason, facts, missing = judge_promise(receipt, promise, beside, trust)
-    said["head"] = facts.pop("head", None)
+    said.update(head=facts.pop("head", None), in_time=facts.pop("inTime", None))
     return Judged(kind, verdict, reason, facts, missing, said)
 
 

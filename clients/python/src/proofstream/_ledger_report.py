@@ -10,7 +10,7 @@ from typing import Any, Dict, List, Optional
 from ._json import Number
 from ._ledger import Judged
 from ._receipt import Trust
-from ._report import ONLY_SIGNER, ONLY_STORED, Line, Report, altered, times
+from ._report import ONLY_SIGNER, ONLY_STORED, Line, Report, altered, body_line, nth, of_key, place_text, times
 from ._rows import Rows, cell, clean_text
 
 _NAMES = {
@@ -28,11 +28,15 @@ _HEAD_IS_SIGNED = "The head is signed by the ledger, with the key that the polic
 SIGNATURE_IS_GOOD = "The signature is good, by the strictest rule."
 WHOSE_KEY = "Whose key it is: anyone can make one. Compare it with one that the signer has told you by another way."
 NOT_IDENTIFIED = "not identified: no key was named to compare it with"
+_WHAT_BODY = "What the body was: sha256sum FILE prints this hash of the file that was sent, byte for byte."
+_SINCE_WHEN = (
+    "Nothing that was looked at shows since when. A head with it that enough witnesses signed by the deadline would."
+)
 _LAST_SECOND = 253_402_300_799
 
 
 def altered_ledger(kind: str, reason: str) -> Report:
-    return altered(_NAMES[kind], ["It is not what was signed, or it contradicts itself.", sentence(reason)])
+    return altered(_NAMES[kind], ["It is not what was signed by a key that counts, or it contradicts itself.", sentence(reason)])
 
 
 def ledger_report(judged: Judged, trust: Trust) -> Report:
@@ -52,8 +56,8 @@ def sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}{'' if re.search('[.?!]$', text) else '.'}"
 
 
-def _unchanged(trust: Trust) -> str:
-    return f"Unchanged since it was signed{'' if trust.signer is None else ' by the key that you named'}"
+def _unchanged(facts: Dict[str, Any], trust: Trust) -> Dict[str, Any]:
+    return of_key(trust.signer is not None, _is_known(facts, trust))
 
 
 def policy_advice(reason: str, origin: str) -> List[str]:
@@ -76,11 +80,14 @@ def _host_of(origin: str) -> Optional[str]:
     return f"https://{host}" if is_host else None
 
 
-def _dataset_lines(did: str, name: Optional[str], is_known: bool) -> List[Line]:
+def _dataset_lines(did: Optional[str], name: Optional[str], is_known: bool) -> List[Line]:
     """A dataset, by its name first where it is known whose word that is."""
+    lines = [] if did is None else [("dataset", did)]
     if name is None:
-        return [("dataset", did)]
-    return [("dataset", f"{name} ({did})")] if is_known else [("dataset", did), ("called", f"{name}, by its signer")]
+        return lines
+    if not is_known:
+        return [*lines, ("called", f"{name}, by its signer")]
+    return [("dataset", name if did is None else f"{name} ({did})")]
 
 
 def _by_whom(quorum: str) -> str:
@@ -102,7 +109,7 @@ def _of_proof(judged: Judged, trust: Trust) -> Report:
     said, kind = judged.said, judged.said["kind"]
     ledger, is_judged = said["ledger"], judged.verdict != "not judged"
     about, signed, when, hashes = _of_statement_in(said) if kind == "statement" else _of_block_in(said, trust)
-    place = f"{ledger['index']} of {ledger['size']} of {ledger['origin']}"
+    place = f"{place_text(ledger['index'], ledger['size'], 'entries')} of {ledger['origin']}"
     headlines = {
         "included": f"Included in the ledger{_by_whom(said['quorum'])}",
         "witness quorum not met": "Witness quorum not met",
@@ -131,6 +138,7 @@ def _of_proof(judged: Judged, trust: Trust) -> Report:
             *([*_whose(said["signed"], trust), _NODE_SAYS] if "signed" in said else []),
             *([] if is_judged else ["Whether the ledger has signed the head, and which witnesses have."]),
             *([stamp] if said["has_stamp"] else []),
+            *([_WHAT_BODY] if kind == "batch" and "bodyHash" in said["value"] else []),
             ONLY_STORED,
         ],
         hashes=[*hashes, ("root of the ledger", ledger["root"])],
@@ -150,11 +158,13 @@ def _of_block_in(said: Dict[str, Any], trust: Trust) -> Any:
     word = said.get("signed")
     name = None if word is None else word["dataset"]
     about = _dataset_lines(said["dataset"], name, _is_known(word or {}, trust))
-    about += [("block", f"{said['sequence']} of its chain")]
+    about += [("block", f"sequence {said['sequence']} of its chain")]
     about += _batch_lines(value) if is_batch else []
-    about += [] if record is None else [("place", f"{record['index'] + 1} of {record['count']} in its block")]
+    if record is not None:
+        place = place_text(record["index"], record["count"], "batches" if is_batch else "rows")
+        about.append(("place" if is_batch else "row", f"{place} of its block"))
     hashes = [("block", said["block"])] if "block" in said else []
-    hashes += [*_line_of("body", value, "bodyHash"), *_line_of("batch", value, "id")] if is_batch else []
+    hashes += _line_of("batch", value, "id") if is_batch else []
     if word is None:
         return about, [], [], hashes
     return about, _signer_lines(word, trust), [("block made", word["blockTime"])], hashes
@@ -164,7 +174,8 @@ def _batch_lines(value: Dict[str, Any]) -> List[Line]:
     offsets = value.get("offsets")
     has_rows = isinstance(offsets, dict) and "start" in offsets and "end" in offsets
     rows = [("rows", f"offsets {cell(offsets['start'])} to {cell(offsets['end'])}")] if has_rows else []
-    return [*_line_of("batch", value, "status"), *_line_of("error", value, "error"), *rows]
+    body = [body_line(cell(value["bodyHash"]))] if "bodyHash" in value else []
+    return [*_line_of("batch", value, "status"), *_line_of("error", value, "error"), *rows, *body]
 
 
 def _line_of(name: str, value: Dict[str, Any], member: str) -> List[Line]:
@@ -205,7 +216,7 @@ def _of_statement(judged: Judged, trust: Trust) -> Report:
     return Report(
         what=_NAMES["statement"],
         verdict="signed",
-        headline=_unchanged(trust),
+        **_unchanged(judged.facts, trust),
         about=[("ledger", said["ledger"]["origin"]), *former],
         signed=_signer_lines(judged.facts, trust),
         when=[("signed", said["time"]), ("", ONLY_SIGNER)],
@@ -219,40 +230,44 @@ def _of_refusal(judged: Judged, trust: Trust) -> Report:
     return Report(
         what=_NAMES["refusal"],
         verdict=judged.verdict,
-        headline=_unchanged(trust) if is_good else "Signed, and not judged",
+        **(_unchanged(facts, trust) if is_good else {"headline": "Signed, and not judged"}),
         why=[] if is_good else [sentence(judged.reason)],
-        about=[("dataset", facts["dataset"]), ("refused as", facts["kind"])],
+        about=[
+            *_dataset_lines(facts.get("dataset"), facts.get("alias"), _is_known(facts, trust)),
+            ("refused as", facts["kind"]),
+            *(("because", text) for text in facts["reasons"][:3]),
+            body_line(facts["bodyHash"]),
+        ],
         signed=_signer_lines(facts, trust),
         when=[("signed", facts["time"]), ("", ONLY_SIGNER)],
         checked=[SIGNATURE_IS_GOOD],
-        open=[*_whose(facts, trust), "What the batch was: a reader who has it compares its hash."],
-        hashes=[("body", facts["bodyHash"])],
+        open=[*_whose(facts, trust), "What this kind of refusal means: every node says it at /errors.", _WHAT_BODY],
     )
 
 
 def _of_receipt(judged: Judged, trust: Trust) -> Report:
     facts, shown = judged.facts, judged.facts.get("shown")
     ledger = facts.get("ledger", {})
-    headline, why = _receipt_head(judged, trust)
-    seen = witness_lines(facts.get("witnessed", []))
-    place = f"The promised block is entry {ledger.get('index')} of {ledger.get('size')} of the ledger."
+    head, why = _receipt_head(judged, trust)
+    seen = witness_lines((judged.said.get("in_time") or facts).get("witnessed", []))
+    place = f"The promised block is {place_text(ledger['index'], ledger['size'], 'entries')} of the ledger." if shown else ""
+    told = ", ".join(shown or []).replace("bodyHash", "hash of the body")
     unshown = "Which body, status and offsets: that is the word of the signer. The proof of the batch shows it."
     return Report(
         what=_NAMES[judged.kind],
         verdict=judged.verdict,
-        headline=headline,
+        **head,
         why=why,
         about=_receipt_lines(judged, trust),
         signed=_signer_lines(facts, trust),
         when=[
             ("signed", facts["time"]),
-            *([("promised by", facts["by"])] if "by" in facts else []),
+            *([("deadline", facts["by"])] if "by" in facts else []),
             *(seen or [("", ONLY_SIGNER)]),
         ],
-        checked=[SIGNATURE_IS_GOOD, *([place, f"The ledger shows: {', '.join(shown)}."] if shown else [])],
-        open=[*_whose(facts, trust), *([unshown] if shown and len(shown) == 2 else []), ONLY_STORED],
+        checked=[SIGNATURE_IS_GOOD, *([place, f"The ledger shows: {told}."] if shown else [])],
+        open=[*_whose(facts, trust), *([unshown] if shown and len(shown) == 2 else []), _WHAT_BODY, ONLY_STORED],
         hashes=[
-            ("body", facts["bodyHash"]),
             *([("block", facts["block"]["hash"])] if "block" in facts else []),
             ("receipt", facts["receiptId"]),
         ],
@@ -262,25 +277,28 @@ def _of_receipt(judged: Judged, trust: Trust) -> Report:
 def _receipt_head(judged: Judged, trust: Trust) -> Any:
     """Headline, and why."""
     facts, why = judged.facts, [sentence(judged.reason)] if judged.reason else []
+    if judged.verdict == "signed":
+        return _unchanged(facts, trust), why
+    if judged.verdict == "included" and judged.said.get("in_time") is None:
+        return {"headline": "The promised block is in the ledger"}, [_SINCE_WHEN]
     if judged.verdict != "not judged":
         headlines = {
             "included": "The promise was kept",
-            "signed": _unchanged(trust),
             "promised, not yet due": "Promised, not yet due",
             "promise broken": "The promise was broken",
             "witness quorum not met": "Witness quorum not met",
         }
-        return headlines[judged.verdict], why
+        return {"headline": headlines[judged.verdict]}, why
     origin = facts.get("ledger", {}).get("origin", "")
     if judged.missing == "policy":
-        return NOT_JUDGED, policy_advice(judged.reason, origin)
+        return {"headline": NOT_JUDGED}, policy_advice(judged.reason, origin)
     due = "Not judged: the promise is due, and nothing here shows whether it was kept"
-    headline = due if judged.missing == "ledger" else "Signed, and not judged"
+    head = {"headline": due if judged.missing == "ledger" else "Signed, and not judged"}
     if judged.kind != "receipt" or "by" not in facts or "retired" in facts:
-        return headline, why
+        return head, why
     host, path = _host_of(origin), f"/receipts/{facts['receiptId']}/proof"
     ask = f"the node that gave it has that at {path}" if host is None else f"{host}{path}"
-    return headline, [*why, f"The proof of its batch settles it, checked together with this file: {ask}"]
+    return head, [*why, f"The proof of its batch settles it, checked together with this file: {ask}"]
 
 
 def suggestion_remark(judged: Judged) -> List[str]:
@@ -298,16 +316,17 @@ def _receipt_lines(judged: Judged, trust: Trust) -> List[Line]:
     return [
         *_dataset_lines(dataset, alias, _is_known(facts, trust)),
         ("batch", facts["status"]),
-        *([("block", f"{facts['block']['sequence']} of its chain")] if "block" in facts else []),
+        *([("block", f"sequence {facts['block']['sequence']} of its chain")] if "block" in facts else []),
         *([("rows", f"offsets {offsets['start']} to {offsets['end']}")] if offsets else []),
         *([("promise", f"the block is an entry of {facts['ledger']['origin']}")] if "by" in facts else []),
+        body_line(facts["bodyHash"]),
     ]
 
 
 def _signer_lines(facts: Dict[str, Any], trust: Trust) -> List[Line]:
     bound, retired = facts.get("boundBy"), facts.get("retired")
     by = [] if trust.signer is None else ["the key that you named"]
-    by += [f"entry {bound['index']} of {bound['ledger']} names it as the node"] if isinstance(bound, dict) else []
+    by += [f"the {nth(bound['index'])} entry of {bound['ledger']} names it as the node"] if isinstance(bound, dict) else []
     by += [trust.keys[facts["signer"]]] if facts["signer"] in trust.keys else []
     gone = [] if retired is None else [("leaked" if retired["why"] == "leaked" else "changed", f"at {retired['at']}")]
     return [("key", facts["signer"]), *(("whose", text) for text in dict.fromkeys(by or [NOT_IDENTIFIED])), *gone]

@@ -12,18 +12,20 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Callable, Dict, Iterator, List, Sequence, Tuple
 
 from ._bundle import OpenedBundle, Source, open_bundle
-from ._inclusion import Newer, open_proof
-from ._ledger_report import NOT_IDENTIFIED, NOT_JUDGED, WHOSE_KEY, policy_advice, sentence, witness_lines
+from ._ledger import judge
+from ._ledger_report import NOT_IDENTIFIED, WHOSE_KEY, altered_ledger, ledger_report, witness_lines
 from ._pack_page import PAGE, Order, PackedFile, PackFault, facts_of, pack_page
-from ._receipt import Trust, beside_of
-from ._report import NOT_SHOWN, Line, Report, altered, times
-from ._two_histories import Told, contradicted, two_chains, with_histories
+from ._receipt import Beside, Trust, beside_of
+from ._report import NOT_SHOWN, STRANGER, Line, Report, altered, change_remark, nth, times
+from ._texts import text_form
+from ._two_histories import Shows, Told, block_shown, contradicted, head_shown, two_chains, with_histories
+from .proof import ProofError
 
 #: Of files that lie beside one another: a report of each, in their order, and its head.
 Judge = Callable[[List[bytes], Trust], List[Told]]
 
 _BY_NOBODY = ("the pack", "nobody: somebody has put these files together")
-_WHAT, _PROOF, _NOT_ASKED = "an evidence pack", "a proof that a ledger has a block", "Not as the policy asks"
+_WHAT, _PROOF = "an evidence pack", "a proof that a ledger has a block"
 _LOCAL, _CENTRAL, _END = b"PK\3\4", b"PK\1\2", b"PK\5\6"
 _HEADER_BYTES, _MOST_NAME, _PIECE_BYTES = 30, 200, 1024 * 1024
 _MOST_FILES, _MOST_BYTES, _MOST_HELD = 65_000, 2**32 - 2, 512 * 1024 * 1024
@@ -45,7 +47,7 @@ def is_pack(head: bytes) -> bool:
     return start.startswith(_LOCAL) and start.endswith(PAGE.encode("ascii"))
 
 
-def pack_reports(file: Source, trust: Trust, judge: Judge) -> List[Report]:
+def pack_reports(file: Source, trust: Trust, judge: Judge) -> Tuple[List[Report], Shows]:
     """On the pack, then on its answers, receipts, statement and bundles, and on proofs of the ledger that are not good.
 
     Raises OSError. `file` of a report is the path in the pack.
@@ -54,9 +56,9 @@ def pack_reports(file: Source, trust: Trust, judge: Judge) -> List[Report]:
         return _judged(_read(file, trust), trust, judge)
     except PackFault as fault:
         if fault.verdict != "altered":
-            return [Report(_WHAT, fault.verdict, "Cannot be judged here", [str(fault)])]
+            return [Report(_WHAT, fault.verdict, "Cannot be judged here", [str(fault)])], {}
         who = "The fault is in the pack. It says nothing against those who have signed what is in it."
-        return [altered(_WHAT, [str(fault), who], "Do not trust this pack")]
+        return [altered(_WHAT, [str(fault), who], "Do not trust this pack")], {}
 
 
 # The container, which follows from the names, sizes and sums of the files.
@@ -213,25 +215,22 @@ class _Proof:
     has_stamp: bool = False
 
     def told(self) -> Told:
-        return self.report, self.facts["ledger"] if self.facts and not self.lack else None
+        return self.report, head_shown(self.facts["ledger"] if self.facts and not self.lack else None)
 
 
 def _judge_proof(held: _Held, bundle: OpenedBundle, trust: Trust) -> _Proof:
-    report = Report(_PROOF, "included", "Included", file=held.path)
+    remarks = change_remark(text_form(held.data)[1])
     try:
-        proven = open_proof(held.data, trust.policy)
-        facts, (verdict, reason, _) = proven.facts, proven.verdict()
-        is_of = facts["kind"] == "block" and (facts["dataset"], facts["block"]) == bundle.blocks.get(held.sequence)
-        if bundle.proof is not None and not is_of:
-            report = altered(_PROOF, ["It is not of the block that its bundle has there."])
-        elif verdict != "included":
-            why = policy_advice(reason, proven.head.origin) if proven.lack else [sentence(reason)]
-            report = Report(_PROOF, verdict, NOT_JUDGED if verdict == "not judged" else _NOT_ASKED, why)
-    except Newer as newer:
-        return _Proof(Report(_PROOF, "impossible", _NOT_ASKED, [sentence(str(newer))], file=held.path), held.sequence)
-    except ValueError as error:
-        return _Proof(replace(altered(_PROOF, [sentence(str(error))]), file=held.path), held.sequence)
-    return _Proof(replace(report, file=held.path), held.sequence, facts, proven.lack, proven.has_stamp)
+        judged = judge(held.data, ("proof", None), Beside(), trust)
+    except ProofError as error:
+        report = altered_ledger("proof", str(error.__cause__ or error))
+        return _Proof(replace(report, file=held.path, remarks=remarks), held.sequence)
+    said, report = judged.said, replace(ledger_report(judged, trust), remarks=remarks)
+    is_of = said.get("kind") == "block" and (said["dataset"], said["block"]) == bundle.blocks.get(held.sequence)
+    if said and bundle.proof is not None and not is_of:
+        report = altered(_PROOF, ["It is not of the block that its bundle has there."])
+    lack = judged.reason if judged.verdict == "not judged" else ""
+    return _Proof(replace(report, file=held.path), held.sequence, said, lack, said.get("has_stamp", False))
 
 
 def _of_kind(report: Report, folder: str) -> Report:
@@ -247,7 +246,7 @@ def _keys_stated(stated: List[_Held], ledger: List[_Proof], trust: Trust) -> Dic
     origins = {one.facts["ledger"]["origin"] for one in ledger if one.facts}
     for one in beside_of([held.data for held in stated], trust.policy).statements:
         if one.verdict()[0] == "included" and origins <= {one.head.origin}:
-            place = f"entry {one.index} of {one.head.origin} names it as"
+            place = f"the {nth(one.index)} entry of {one.head.origin} names it as"
             former = [key for key in one.facts["retired"] if key["why"] != "leaked"]
             keys.update({key["node"]: f"{place} a former key of its node, until {key['at']}" for key in former})
             keys[one.facts["node"]] = f"{place} the node"
@@ -260,17 +259,20 @@ def _with_key(report: Report, keys: Dict[str, str]) -> Report:
     if key not in keys:
         return report
     is_open = [one for one in report.open if one != WHOSE_KEY]
-    return replace(report, signed=[("key", key), ("whose", keys[key])], open=is_open)
+    headline = report.headline.replace(STRANGER, "")
+    return replace(report, headline=headline, is_of_stranger=None, signed=[("key", key), ("whose", keys[key])], open=is_open)
 
 
-def _judged(found: _Contents, trust: Trust, judge: Judge) -> List[Report]:
+def _judged(found: _Contents, trust: Trust, judge_all: Judge) -> Tuple[List[Report], Shows]:
     ledger = [_judge_proof(one, found.bundles[one.number - 1], trust) for one in found.held if one.folder == "ledger"]
     keys = _keys_stated([one for one in found.held if one.folder == "statement"], ledger, trust)
     by = replace(trust, keys=keys)
     answers = [one for one in found.held if one.folder == "answers"]
     others = [one for one in found.held if one.folder in ("receipts", "statement")]
-    beside = [*judge([one.data for one in others], by), *(one.told() for one in ledger)]
-    judged = [*(judge([one.data], by)[0][0] for one in answers), *with_histories(beside)]
+    beside = [*judge_all([one.data for one in others], by), *(one.told() for one in ledger)]
+    told = with_histories(beside)
+    ledger = [replace(one, report=report) for one, report in zip(ledger, told[len(others) :])]
+    judged = [*(judge_all([one.data], by)[0][0] for one in answers), *told]
     parts = [replace(_of_kind(report, one.folder), file=one.path) for one, report in zip([*answers, *others], judged)]
     bundles = [one for one in found.files if one.path.startswith("bundles/")]
     parts += [replace(one.report, file=file.path) for file, one in zip(bundles, found.bundles)]
@@ -280,7 +282,9 @@ def _judged(found: _Contents, trust: Trust, judge: Judge) -> List[Report]:
     report = _head_of([*(one.report for one in ledger), *parts], strangers, histories, found.is_whole)
     report = _with_facts(report, found, ledger, parts)
     bad = [one.report for one in ledger if one.report.verdict not in ("included", "not judged")]
-    return [report, *parts, *bad[:_MOST_TOLD]]
+    blocks = [block_shown(did, at, name) for one in found.bundles for at, (did, name) in one.blocks.items()]
+    shows = {what: which for one in [*(heads for _, heads in beside), *blocks] for what, which in one.items()}
+    return [report, *parts, *bad[:_MOST_TOLD]], shows
 
 
 def _histories(told: Sequence[Told], bundles: Sequence[OpenedBundle]) -> List[str]:
@@ -298,7 +302,7 @@ def _with_facts(report: Report, found: _Contents, ledger: List[_Proof], parts: L
     proofs, told = f"{len(ledger)} proof{'' if len(ledger) == 1 else 's'}", len(parts)
     datasets = [("dataset", f"{text}, {one.path}") for one in bundles for name, text in one.facts if name == "dataset"]
     chains = [one.sequence for one in ledger] or [0]
-    range_of = [("ledger", f"{proofs} of blocks, {min(chains)} to {max(chains)} of their chains")]
+    range_of = [("ledger", f"{proofs} of blocks, sequence {min(chains)} to {max(chains)} of their chains")]
     looked = {True: "it says; nobody has looked", False: "a key of the policy"}
     origins = [("ledger", f"{one.facts['ledger']['origin']}, {looked[one.lack != '']}") for one in ledger if one.facts]
     seen = [line for one in ledger if one.facts for line in witness_lines(one.facts["witnessed"])]

@@ -12,7 +12,7 @@ from typing import Any, Dict, Iterable, List, Sequence, Tuple
 
 from . import _json
 from ._documents import DEPTH
-from ._report import Line
+from ._report import Line, body_line
 from ._rows import clean_text
 from ._signed_answer import datasets_of
 from .proof import NEEDED
@@ -46,16 +46,17 @@ td:last-child { font: 7.5pt ui-monospace, monospace } tr { break-inside: avoid }
 </style>
 <h1>Read me first: an evidence pack</h1>
 <p>This page came in a zip together with the files that it tells of. Somebody hands them to you to show what was stored in a \
-dataset, and when. This page is signed by nobody. What it says counts once a program has checked the whole zip.</p>
+dataset. This page is signed by nobody. What it says counts once a program has checked the whole zip.</p>
 <h2>Check the zip</h2>
 <p>Give the zip itself to a program, not the unpacked files. Take the program from somebody other than the sender of the zip. \
 One is enough. If you doubt it, take another: they are written in different languages.</p>
 <dl>
-<dt>A page</dt><dd>Save /assets/verify.html of a Proofstream node that is not the sender's, go offline, and drop the zip on it.</dd>
+<dt>A page</dt><dd>Save /assets/verify.html of a Proofstream node that is not the sender's, go offline, drop the zip on it, and paste the \
+policy.</dd>
 <dt>Python</dt><dd><code>python3 ask.py --check pack.zip --policy policy.txt</code></dd>
 <dt>Node.js</dt><dd><code>npx proofstream-verify pack.zip --policy policy.txt</code></dd>
 </dl>
-<p>The file policy.txt has two lines: which ledger you believe, and which witnesses. A node shows its own at /ledger/policy. \
+<p>The file policy.txt says which ledger you believe, and which witnesses. A node shows its own at /ledger/policy. \
 Get it from the publisher or a witness, not from the sender. The folder keys of the zip holds what the sender says of keys. \
 Compare it; no program trusts it. Without a policy a program checks what the files say by themselves, and ends with: not judged.</p>
 <h2>What is in it</h2>
@@ -80,7 +81,7 @@ _KINDS = {
     "answers": (
         "a saved answer, signed",
         "It shows that the holder of the key signed these rows as the answer to this question over these blocks. "
-        "It does not show that the rows follow from the blocks.",
+        "It does not show that the rows follow from the blocks, nor when the question was asked.",
     ),
     "bundles": (
         "a bundle: an answer with all its blocks and rows",
@@ -90,7 +91,8 @@ _KINDS = {
     "receipts": (
         "a signed receipt",
         "It shows what the node said of a batch that it was sent, and, with the proofs in the file, whether the batch is in the "
-        "ledger. It does not show what was in the batch: a reader who has the batch compares its hash.",
+        "ledger. Only a witness that signed by the deadline shows since when. It does not show what was in the body: compare "
+        "its hash with what sha256sum prints of the file that was sent.",
     ),
     "statement": (
         "what the node says of its key",
@@ -171,7 +173,7 @@ def _section(name: str, held: List[PackedFile]) -> List[str]:
     facts = list(held[0].facts)
     if name.endswith("/"):
         first, last = (int(one.path[len(name) : -len(".json")]) for one in (held[0], held[-1]))
-        facts[:0] = [("blocks", f"{first} to {last}, {len(held)} proofs")]
+        facts[:0] = [("blocks", f"sequence {first} to {last}, {len(held)} proofs")]
     told = "\n".join(f"<dt>{_escaped(term)}</dt><dd>{_escaped(text)}</dd>" for term, text in facts)
     return [f"<section>\n<h3>{name}: {what}</h3>\n<dl>\n{told}\n</dl>\n<p>{shows}</p>\n</section>"]
 
@@ -217,7 +219,7 @@ def _answer_facts(answer: Any) -> List[Line]:
     asked = _at(answer, "input")
     lines: List[Tuple[str, Any]] = [("question", _at(asked, "query"))]
     for one in datasets_of(asked) if isinstance(asked, dict) else []:
-        lines += [("dataset", _dataset_name(one)), ("up to block", one.get("blockHash")), ("block made", one.get("blockTime"))]
+        lines += [("dataset", _dataset_name(one)), ("up to block", one.get("blockHash")), ("data as of", one.get("blockTime"))]
     return _texts([*lines, ("signed by", _at(_at(answer, "proof"), "verificationMethod"))])
 
 
@@ -225,10 +227,11 @@ def _receipt_facts(document: Any) -> List[Line]:
     within = _at(document, "receipt")
     receipt = document if within is None else within
     promise = _at(receipt, "promise")
+    body = [body_line(name) for _, name in _texts([("", _at(receipt, "bodyHash"))])]
     lines = (
         ("dataset", _at(_at(receipt, "dataset"), "alias")),
         ("status", _at(receipt, "status")),
-        ("body", _at(receipt, "bodyHash")),
+        *body,
         ("block", _at(_at(receipt, "block"), "hash")),
         ("signed at", _at(receipt, "time")),
         ("ledger", _at(promise, "ledger")),

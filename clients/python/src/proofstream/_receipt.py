@@ -267,7 +267,7 @@ def _became(receipt: Receipt, promise: Promise, all_places: Sequence[Placed], tr
     faults = [None if one.batch is None else _fault_of_batch(receipt, one.batch) for one in places]
     other = next((fault for fault in faults if fault), None)
     if other:
-        return "promise broken", f"The batch has another {other} in the ledger.", {}, ""
+        return "promise broken", f"The batch has another {other.replace('Hash', '')} in the ledger.", {}, ""
     kept = [
         (one.head.quorum != "not met", fault == "", -at)
         for at, (one, fault) in enumerate(zip(places, faults))
@@ -275,7 +275,9 @@ def _became(receipt: Receipt, promise: Promise, all_places: Sequence[Placed], tr
     ]
     if kept:
         is_enough, has_batch, at = max(kept)
+        heads = [places[-at].head for _, _, at in sorted(kept, reverse=True)]
         shown = _shown_at(places[-at], receipt.facts, has_batch)
+        shown["inTime"] = next((one.facts() for one in heads if _is_signed_by(one, promise.by_ms, trust.policy)), None)
         if is_enough:
             return "included", "", shown, ""
         return "witness quorum not met", "The entry is there, under a head that too few witnesses signed.", shown, ""
@@ -290,6 +292,12 @@ def _became(receipt: Receipt, promise: Promise, all_places: Sequence[Placed], tr
     days = (promise.by_ms - time_of(receipt.facts["time"])[0]) // _DAY_MS
     late = f"It is due only at {by}, {days} days after it was signed: no node asks for so long."
     return "promised, not yet due", f"It is due at {by}." if days < 1 else late, {}, ""
+
+
+def _is_signed_by(head: Head, ms: int, policy: Optional[Policy]) -> bool:
+    """Whether witnesses that are enough for the policy, and be it one where it asks for none, signed the head then or before."""
+    early = [name for name, at in head.witnessed.items() if at * 1000 <= ms]
+    return policy is not None and early != [] and policy.quorum_of(early) != "not met"
 
 
 def _shown_at(one: Placed, said: Dict[str, Any], has_batch: bool) -> Dict[str, Any]:

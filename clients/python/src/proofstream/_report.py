@@ -26,6 +26,7 @@ ONLY_STORED = "That what was recorded is true: a proof binds what was stored, no
 ONLY_SIGNER = "No time is shown by anybody but the signer."
 _NO_TIME = "No time is shown: no witness has signed, and there is no time stamp."
 _UNKNOWN_TIME = "No time is known: it is not said whose signatures count."
+STRANGER = " by a key that nobody here knows"
 _CELL_CHARS = 40
 _TABLE_CHARS = 100
 NOT_SHOWN = "Its content is not shown here, because nobody vouches for it."
@@ -58,6 +59,8 @@ class Report:
     hashes: List[Line] = field(default_factory=list)
     #: Its path, where it came by one.
     file: Optional[str] = None
+    #: It is good by itself, and signed by a key that nobody here knows.
+    is_of_stranger: Optional[bool] = None
 
     @property
     def code(self) -> int:
@@ -66,7 +69,8 @@ class Report:
 
     def lines(self, verbose: bool = False) -> List[str]:
         """As plain text, without control characters. `verbose`: hashes, too."""
-        mark = "✓" if self.code == 0 else "✗" if self.verdict in ("altered", "promise broken") else "?"
+        is_good = self.code == 0 and not self.is_of_stranger
+        mark = "✓" if is_good else "✗" if self.verdict in ("altered", "promise broken") else "?"
         text = [
             f"{mark} {self.headline}",
             f"  {self.what if self.file is None else f'{self.file}: {self.what}'}",
@@ -85,8 +89,31 @@ class Report:
     def json(self) -> Dict[str, Any]:
         """As a value of JSON."""
         rows = None if self.rows is None else vars(self.rows)
-        known = {"code": self.code, **vars(self), "rows": rows}
-        return {name: value for name, value in known.items() if value is not None}
+        known = {"code": self.code, **vars(self), "rows": rows, "isOfStranger": self.is_of_stranger}
+        return {name: value for name, value in known.items() if value is not None and name != "is_of_stranger"}
+
+
+def of_key(is_named: bool, is_known: bool) -> Dict[str, Any]:
+    """What is said first of what is good by itself."""
+    by = " by the key that you named" if is_named else "" if is_known else STRANGER
+    return {"headline": f"Unchanged since it was signed{by}", "is_of_stranger": True if by == STRANGER else None}
+
+
+def place_text(index: int, count: int, unit: str) -> str:
+    """The place of an item that is counted from 0."""
+    return "the only one" if count == 1 else f"the {nth(index)} of {count} {unit}"
+
+
+def nth(index: int) -> str:
+    number = str(index + 1)
+    ending = {"1": "st", "2": "nd", "3": "rd"}.get(number[-1], "th")
+    return number + ("th" if number[-2:-1] == "1" else ending)
+
+
+def body_line(name: str) -> Line:
+    """The hash of a body, as it is printed of the file that was sent."""
+    form = re.fullmatch("f1220([0-9a-f]{64})", name)
+    return ("hash of the body", name) if form is None else ("SHA-256 of the body", form[1])
 
 
 def altered(what: str, why: Sequence[str], headline: str = "Do not trust this file") -> Report:

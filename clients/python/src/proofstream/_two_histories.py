@@ -1,5 +1,7 @@
-"""Two files that one ledger has signed, over trees of one size with different roots: it has shown two histories. No file shows that by
-itself, and a reader of both must hear of it. So it is with bundles of one dataset. The same as src/libraries/evidence/two-histories.ts of Proofstream.
+"""What one file shows and another contradicts: roots of one size that a ledger has signed both, and blocks of one number of a dataset.
+
+No file shows two histories by itself, and a reader of both must hear of it. The same as src/libraries/evidence/two-histories.ts of
+Proofstream.
 """
 
 from dataclasses import replace
@@ -8,31 +10,37 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Set, Tuple
 from ._ledger import Judged
 from ._report import Report
 
-#: A report, and the origin, size and root of the head that the file shows, where the ledger of the policy has signed it.
-Told = Tuple[Report, Optional[Dict[str, Any]]]
+#: What a file shows of which there is one: what it is, in the words of the remark, and which.
+Shows = Dict[str, str]
+Told = Tuple[Report, Shows]
 
 
-def signed_head(judged: Judged) -> Optional[Dict[str, Any]]:
+def shows_of(judged: Judged) -> Shows:
     """The head that a file shows, where the ledger of the reader's policy has signed it."""
-    if not judged.facts:
-        return None
-    head: Optional[Dict[str, Any]] = judged.said.get("ledger" if judged.kind in ("proof", "head") else "head")
-    return head
+    return head_shown(judged.said.get("ledger" if judged.kind in ("proof", "head") else "head") if judged.facts else None)
 
 
-def contradicted(told: Sequence[Told]) -> Set[Tuple[str, int]]:
-    """The origins and sizes of heads that have more than one root."""
-    roots: Dict[Tuple[str, int], Set[str]] = {}
-    for _, head in told:
-        if head is not None:
-            roots.setdefault((head["origin"], head["size"]), set()).add(head["root"])
-    return {name for name, of in roots.items() if len(of) > 1}
+def head_shown(head: Optional[Dict[str, Any]]) -> Shows:
+    if head is None:
+        return {}
+    signed = "and the ledger has signed both. It has shown two histories"
+    return {f"root of the same {head['size']} entries of {head['origin']}, {signed}": head["root"]}
+
+
+def block_shown(did: str, sequence: int, name: str) -> Shows:
+    return {f"block {sequence} of {did}. There are two histories of it": name}
+
+
+def contradicted(told: Sequence[Told]) -> Set[str]:
+    """What is shown more than once, and not the same."""
+    known: Shows = {}
+    return {what for _, shows in told for what, which in shows.items() if known.setdefault(what, which) != which}
 
 
 def with_histories(told: Sequence[Told]) -> List[Report]:
-    """The reports, with a remark on each whose head contradicts that of another."""
+    """The reports, with a remark on each that contradicts another."""
     both = contradicted(told)
-    return [_with_remark(one, head) if head and (head["origin"], head["size"]) in both else one for one, head in told]
+    return [_with_remark(one, next((what for what in shows if what in both), "")) for one, shows in told]
 
 
 def two_chains(bundles: Sequence[Mapping[int, Tuple[str, str]]]) -> Optional[Tuple[int, int, int]]:
@@ -48,9 +56,7 @@ def two_chains(bundles: Sequence[Mapping[int, Tuple[str, str]]]) -> Optional[Tup
     return min(found, default=None)
 
 
-def _with_remark(report: Report, head: Dict[str, Any]) -> Report:
-    remark = (
-        f"Another of these files has another root of the same {head['size']} entries of {head['origin']}, "
-        "and the ledger has signed both. It has shown two histories: keep both files."
-    )
-    return replace(report, remarks=[*report.remarks, remark])
+def _with_remark(report: Report, what: str) -> Report:
+    remark = f"Another of these files has another {what}: keep both files."
+    is_new = what != "" and remark not in report.remarks
+    return replace(report, remarks=[*report.remarks, remark]) if is_new else report

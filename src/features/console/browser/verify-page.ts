@@ -2,15 +2,16 @@
 // the offline verifier and says what was found. Whatever a file holds goes into the page as text, never as markup.
 
 import { utf8 } from '../../../libraries/base/bytes.ts'
-import { systemClock } from '../../../libraries/base/clock.ts'
+import { systemClock, timeText } from '../../../libraries/base/clock.ts'
 import { defined } from '../../../libraries/base/collections.ts'
 import { decoded, DecodeError } from '../../../libraries/base/errors.ts'
 import { parseDidKey } from '../../../libraries/base/ids/identifiers.ts'
 import { bundleReport, checkBundle } from '../../../libraries/evidence/bundle.ts'
 import type { NamedKeys } from '../../../libraries/evidence/keys.ts'
-import { judgeEvidence, type Reader } from '../../../libraries/evidence/judge.ts'
-import { judgePack } from '../../../libraries/evidence/pack/judge-pack.ts'
+import { type Judged, judgeEvidence, type Reader } from '../../../libraries/evidence/judge.ts'
+import { type JudgedPack, judgePack } from '../../../libraries/evidence/pack/judge-pack.ts'
 import { bareReport, type Report } from '../../../libraries/evidence/report.ts'
+import { withHistories } from '../../../libraries/evidence/two-histories.ts'
 import { parsePolicy } from '../../../libraries/ledger/policy.ts'
 import { cleanText } from '../../../libraries/base/clean-text.ts'
 import { answerBytesMost } from '../../../libraries/proof/proof-body.ts'
@@ -134,7 +135,7 @@ async function judge(given: readonly (File | string)[]): Promise<void> {
       ...(given.length === 1 ? small.map(({ report, checked }) => ({ report, ...defined({ checked }) })) : small),
     )
     if (own !== current) return
-    showAll(shown)
+    showAll(withHistories(shown), judgedHow(given, trust))
     const [only] = shown.filter(({ checked }) => checked !== undefined)
     if (only !== undefined && shown.length === 1) onChecked(only.checked)
   } catch (error) {
@@ -143,8 +144,7 @@ async function judge(given: readonly (File | string)[]): Promise<void> {
 }
 
 /** A report of the page, and what can be run again. */
-interface Shown {
-  readonly report: Report
+interface Shown extends Pick<Judged, 'report' | 'head'>, Pick<JudgedPack, 'shows'> {
   /** Of a part of a pack, and of one file of several. */
   readonly path?: string
   readonly checked?: Checked
@@ -217,9 +217,16 @@ async function judgeSmall(given: readonly (File | string)[], trust: Trust): Prom
     if (one === undefined) return []
     const file = given[at]
     const path = file instanceof File ? file.name : 'pasted text'
-    const { report, answer } = one
+    const { answer, due: _, ...found } = one
     const saved = answer && new Blob([new Uint8Array(answer.bytes)])
-    return [{ path, report: byPolicy(report, trust), ...(saved && { checked: { proof: saved, file: saved } }) }]
+    return [
+      {
+        ...found,
+        path,
+        report: byPolicy(found.report, trust),
+        ...(saved && { checked: { proof: saved, file: saved } }),
+      },
+    ]
   })
 }
 
@@ -242,8 +249,8 @@ function readBy(file: File, own: number): AsyncGenerator<Uint8Array> {
 
 /** A pack, then its parts. */
 async function judgeParts(file: File, own: number, trust: Trust): Promise<Shown[]> {
-  const { report, parts: inside } = await judgePack(readBy(file, own), trust)
-  return [{ report: byPolicy(report, trust) }, ...inside]
+  const { report, parts: inside, ...shows } = await judgePack(readBy(file, own), trust)
+  return [{ report: byPolicy(report, trust), ...shows }, ...inside]
 }
 
 async function judgeBundle(file: File, own: number, trust: Trust): Promise<Shown> {
@@ -261,7 +268,7 @@ async function judgeBundle(file: File, own: number, trust: Trust): Promise<Shown
 }
 
 /** The first file speaks first, unless another is bad: nobody reads on behind a good one. The others follow with their own headlines. */
-function showAll(all: readonly Shown[]): void {
+function showAll(all: readonly Shown[], how: HTMLElement): void {
   const print = element('p', 'run', printButton())
   const first = all.find(({ report }) => headlineOf(report).tone === 'bad') ?? all[0]
   if (first === undefined) return cannot('There is no file.')
@@ -271,12 +278,21 @@ function showAll(all: readonly Shown[]): void {
       const { tone, text } = namedHeadline(one)
       return element('section', '', element('h2', tone, text), ...reportContent(one.report), ...(one.more ?? []))
     })
-  show([...reportContent(first.report), ...(first.more ?? []), ...sections, print], namedHeadline(first))
+  show([...reportContent(first.report), ...(first.more ?? []), ...sections, how, print], namedHeadline(first))
 }
 
 function namedHeadline({ path, report }: Shown): Headline {
   const { tone, text } = headlineOf(report)
   return { tone, text: path === undefined ? text : cleanText(`${path}: ${text}`) }
+}
+
+/** What was judged, when, and by whom the reader trusts: for those who keep the sheet. */
+function judgedHow(given: readonly (File | string)[], { policy, signer, nowMs }: Trust): HTMLElement {
+  const names = given.map((one) => cleanText(typeof one === 'string' ? 'pasted text' : one.name))
+  const ledgers = policy?.logs.map(({ key }) => cleanText(key.name)).join(', ')
+  const key = signer === undefined ? '' : ` Key that must have signed: ${signer}.`
+  const by = `Ledgers of the policy: ${ledgers ?? 'no policy was given that can be read'}.${key}`
+  return element('p', 'hint', `Files: ${names.join(', ')}. Judged at ${timeText(nowMs)}. ${by}`)
 }
 
 /** What was found, on one sheet of paper: rows, facts, what was checked and what was not. */

@@ -5,7 +5,7 @@ import { parseJson } from '../../base/json/json.ts'
 import { memberAt, textAt } from '../../base/json/members.ts'
 import type { JsonValue } from '../../base/json/value.ts'
 import { readSignedAnswer } from '../../proof/signed-answer.ts'
-import type { Line } from '../report.ts'
+import { bodyLine, type Line } from '../report.ts'
 import { PackFault } from './zip.ts'
 
 export const pagePath = 'READ-ME-FIRST.html'
@@ -90,7 +90,7 @@ export function answerFacts(bytes: Uint8Array): Line[] {
     ...datasets.flatMap(({ id, alias, blockHash, blockTime }): Line[] => [
       ['dataset', alias === undefined || alias === id ? id : `${alias} (${id})`],
       ...line('up to block', blockHash),
-      ...line('block made', blockTime),
+      ...line('data as of', blockTime),
     ]),
     ...line('signed by', answer, 'proof', 'verificationMethod'),
   ]
@@ -102,7 +102,7 @@ export function receiptFacts(bytes: Uint8Array): Line[] {
   return [
     ...line('dataset', receipt, 'dataset', 'alias'),
     ...line('status', receipt, 'status'),
-    ...line('body', receipt, 'bodyHash'),
+    ...line('body', receipt, 'bodyHash').map(([, hash]) => bodyLine(hash)),
     ...line('block', receipt, 'block', 'hash'),
     ...line('signed at', receipt, 'time'),
     ...line('ledger', receipt, 'promise', 'ledger'),

@@ -1,15 +1,17 @@
 // An evidence pack, judged: a report on the whole, and one on each file that a person wants to read. Nothing in it says whom to trust.
 
+import { textForm } from '../../base/text-form.ts'
 import type { Head } from '../../ledger/head.ts'
 import { judgeProof, type ProofVerdict } from '../../ledger/judge-proof.ts'
 import { witnessedText } from '../../ledger/open-head.ts'
 import { bundleReport } from '../bundle.ts'
 import { type Judged, judgeEvidence, type Reader } from '../judge.ts'
 import type { NamedKeys } from '../keys.ts'
-import { notJudged, policyAdvice, sentence, timesOf } from '../ledger-lines.ts'
-import { alteredReport, bareReport, type Line, type Report, type Verdict } from '../report.ts'
+import { timesOf } from '../ledger-lines.ts'
+import { ledgerReport } from '../ledger-report.ts'
+import { alteredReport, bareReport, type Line, nth, type Report, type Verdict } from '../report.ts'
 import { answerFacts } from './files.ts'
-import { withHistories } from '../two-histories.ts'
+import { blockOf, type Shows, showsOf, withHistories } from '../two-histories.ts'
 import { historiesIn } from './pack-histories.ts'
 import { type HeldFile, type PackContents, readPack } from './read-pack.ts'
 import { PackFault } from './zip.ts'
@@ -18,6 +20,8 @@ export interface JudgedPack {
   readonly report: Report
   /** Of answers, bundles and receipts, and of proofs of the ledger that are not good. */
   readonly parts: readonly { readonly path: string; readonly report: Report }[]
+  /** Where it can be read. */
+  readonly shows?: Shows
 }
 
 const what = 'an evidence pack'
@@ -51,11 +55,12 @@ function faultyReport({ verdict, sentence: why }: PackFault): Report {
 
 function judgeContents(contents: PackContents, reader: Reader): JudgedPack {
   const { bundles, held } = contents
-  const ledger = ledgerOf(contents, reader)
-  const named = keysStated(held, { reader, ledger })
+  const proofs = ledgerOf(contents, reader)
+  const named = keysStated(held, { reader, ledger: proofs })
   const keys: NamedKeys = new Map([...(reader.keys ?? []), ...named])
   const alone = judgedAlone(held, { ...reader, keys })
-  const judged = withHistories(alone, ledger)
+  const judged = withHistories(alone, proofs)
+  const ledger = withHistories(proofs, alone)
   const lack = reader.policy === undefined ? 'A policy judges them.' : undefined
   const isNamed = reader.signer !== undefined
   const signed: JudgedPart[] = [
@@ -72,7 +77,10 @@ function judgeContents(contents: PackContents, reader: Reader): JudgedPack {
     stranger: isNamed ? undefined : signed.find((one) => isOfStranger(one, named)),
     histories: historiesIn(heads, bundles),
   }
-  return { report: wholeReport(whole, contents, signed), parts }
+  const blocks = bundles.flatMap(({ found, blocks }) =>
+    found.kind === 'whole' ? [...blocks].map(([number, { id, hash }]) => [blockOf(id, number), hash] as const) : [],
+  )
+  return { report: wholeReport(whole, contents, signed), parts, shows: showsOf(heads, blocks) }
 }
 
 function wholeReport(whole: WholePack, contents: PackContents, signed: readonly JudgedPart[]): Report {
@@ -154,7 +162,7 @@ function keysStated(
       if (verdict?.verdict !== 'included' || verdict.facts.kind !== 'statement') return []
       const { statement, ledger } = verdict.facts
       if (proofs.some(({ origin }) => origin !== undefined && origin !== ledger.origin)) return []
-      const place = `entry ${ledger.index} of ${ledger.origin} names it as`
+      const place = `the ${nth(ledger.index)} entry of ${ledger.origin} names it as`
       const former = statement.retired.filter(({ why }) => why !== 'leaked')
       return [
         ...former.map(({ node, at }): Line => [node, `${place} a former key of its node, until ${at}`]),
@@ -238,26 +246,11 @@ function ledgerOf({ held, bundles }: PackContents, { policy, node }: Reader): Ju
       bundle?.found.kind !== 'whole' ||
       (facts.kind === 'block' && block?.id === facts.dataset && block.hash === facts.block)
     const report = isOf
-      ? proofReport(verdict, { node })
-      : alteredReport(proofWhat, ['It is not of the block that its bundle has there.'])
+      ? ledgerReport({ kind: 'proof', ...verdict }, { isNamed: false, node, changes: textForm(bytes).changes })
+      : alteredReport('a proof that a ledger has a block', ['It is not of the block that its bundle has there.'])
     const isStamped = 'stamp' in verdict && verdict.stamp !== undefined
     const head = 'facts' in verdict ? verdict.facts.ledger : undefined
     return [{ path, report, verdict, sequence, isStamped, origin: facts?.ledger.origin, head }]
-  })
-}
-
-const proofWhat = 'a proof that a ledger has a block'
-
-function proofReport(verdict: ProofVerdict, known: { readonly node: string | undefined }): Report {
-  if (verdict.verdict === 'included') return bareReport({ what: proofWhat, verdict: 'included', headline: 'Included' })
-  if (verdict.verdict === 'altered') return alteredReport(proofWhat, [sentence(verdict.reason)])
-  const isAdvised = verdict.verdict === 'not judged'
-  const why = isAdvised ? policyAdvice(verdict.reason, verdict.said.ledger.origin, known) : [sentence(verdict.reason)]
-  return bareReport({
-    what: proofWhat,
-    verdict: verdict.verdict,
-    headline: isAdvised ? notJudged : 'Not as the policy asks',
-    why,
   })
 }
 
@@ -269,7 +262,7 @@ function datasetsOf(path: string, proof: Uint8Array): Line[] {
 
 function rangeOf(ledger: readonly JudgedProof[]): string {
   const sequences = ledger.map(({ sequence }) => sequence)
-  return `${Math.min(...sequences)} to ${Math.max(...sequences)} of their chains`
+  return `sequence ${Math.min(...sequences)} to ${Math.max(...sequences)} of their chains`
 }
 
 /** Each key once. */

@@ -1,21 +1,15 @@
 // Two histories within one pack: heads of a ledger with one size and different roots, or bundles of one dataset with different blocks at
 // one place. Each file may be as it was signed; together they show that somebody has signed two histories.
 
-import { base64Text } from '../../base/base64.ts'
 import type { Head } from '../../ledger/head.ts'
+import { contradicted, showsOf } from '../two-histories.ts'
 import type { HeldBundle } from './read-pack.ts'
 
 const ofHeads = 'A ledger has shown two histories: heads of one size in this pack have different roots.'
 
 /** A sentence for each kind of conflict. `heads`: those that a ledger of the policy has signed. */
 export function historiesIn(heads: readonly Head[], bundles: readonly HeldBundle[]): string[] {
-  const roots = new Map<string, string>()
-  const isTwice = heads.some(({ origin, size, root }) => {
-    const [place, text] = [`${size} ${origin}`, base64Text(root)]
-    const known = roots.get(place) ?? text
-    roots.set(place, known)
-    return known !== text
-  })
+  const isTwice = contradicted(heads.map((head) => showsOf([head]))).size > 0
   return [...(isTwice ? [ofHeads] : []), ...conflictsOf(bundles.filter(({ found }) => found.kind === 'whole'))]
 }
 

@@ -30,7 +30,7 @@ td:last-child { font: 7.5pt ui-monospace, monospace } tr { break-inside: avoid }
 const kinds: Readonly<Record<string, readonly [what: string, shows: string]>> = {
   answers: [
     'a saved answer, signed',
-    'It shows that the holder of the key signed these rows as the answer to this question over these blocks. It does not show that the rows follow from the blocks.',
+    'It shows that the holder of the key signed these rows as the answer to this question over these blocks. It does not show that the rows follow from the blocks, nor when the question was asked.',
   ],
   bundles: [
     'a bundle: an answer with all its blocks and rows',
@@ -38,7 +38,7 @@ const kinds: Readonly<Record<string, readonly [what: string, shows: string]>> = 
   ],
   receipts: [
     'a signed receipt',
-    'It shows what the node said of a batch that it was sent, and, with the proofs in the file, whether the batch is in the ledger. It does not show what was in the batch: a reader who has the batch compares its hash.',
+    'It shows what the node said of a batch that it was sent, and, with the proofs in the file, whether the batch is in the ledger. Only a witness that signed by the deadline shows since when. It does not show what was in the body: compare its hash with what sha256sum prints of the file that was sent.',
   ],
   statement: [
     'what the node says of its key',
@@ -62,15 +62,15 @@ export function packPage(files: readonly PackedFile[]): Uint8Array {
 ${new Html([style], [])}
 </style>
 <h1>Read me first: an evidence pack</h1>
-<p>This page came in a zip together with the files that it tells of. Somebody hands them to you to show what was stored in a dataset, and when. This page is signed by nobody. What it says counts once a program has checked the whole zip.</p>
+<p>This page came in a zip together with the files that it tells of. Somebody hands them to you to show what was stored in a dataset. This page is signed by nobody. What it says counts once a program has checked the whole zip.</p>
 <h2>Check the zip</h2>
 <p>Give the zip itself to a program, not the unpacked files. Take the program from somebody other than the sender of the zip. One is enough. If you doubt it, take another: they are written in different languages.</p>
 <dl>
-<dt>A page</dt><dd>Save /assets/verify.html of a Proofstream node that is not the sender's, go offline, and drop the zip on it.</dd>
+<dt>A page</dt><dd>Save /assets/verify.html of a Proofstream node that is not the sender's, go offline, drop the zip on it, and paste the policy.</dd>
 <dt>Python</dt><dd><code>python3 ask.py --check pack.zip --policy policy.txt</code></dd>
 <dt>Node.js</dt><dd><code>npx proofstream-verify pack.zip --policy policy.txt</code></dd>
 </dl>
-<p>The file policy.txt has two lines: which ledger you believe, and which witnesses. A node shows its own at /ledger/policy. Get it from the publisher or a witness, not from the sender. The folder keys of the zip holds what the sender says of keys. Compare it; no program trusts it. Without a policy a program checks what the files say by themselves, and ends with: not judged.</p>
+<p>The file policy.txt says which ledger you believe, and which witnesses. A node shows its own at /ledger/policy. Get it from the publisher or a witness, not from the sender. The folder keys of the zip holds what the sender says of keys. Compare it; no program trusts it. Without a policy a program checks what the files say by themselves, and ends with: not judged.</p>
 <h2>What is in it</h2>
 ${sections(files)}
 <h2>What it does not show</h2>
@@ -91,7 +91,7 @@ function sections(files: readonly PackedFile[]): Html[] {
     const [what, shows] = kinds[name.slice(0, name.search(/[/.]/))] ?? []
     if (what === undefined) return []
     const blocks: Line[] =
-      count === undefined ? [] : [['blocks', `${sequenceOf(first)} to ${sequenceOf(last)}, ${count} proofs`]]
+      count === undefined ? [] : [['blocks', `sequence ${sequenceOf(first)} to ${sequenceOf(last)}, ${count} proofs`]]
     const pairs = [...blocks, ...(first.facts ?? [])].map(([term, text]) => html`<dt>${term}</dt><dd>${text}</dd>`)
     return [
       html`<section>
