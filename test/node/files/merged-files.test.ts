@@ -8,12 +8,12 @@ import { afterAll, expect, it } from 'vitest'
 import type { DatasetView } from '../../../src/node/catalog/dataset-chain.ts'
 import { sha256 } from '../../../src/libraries/base/ids/native-crypto.ts'
 import { concatBytes, toHex } from '../../../src/libraries/base/bytes.ts'
-import { systemClock } from '../../../src/libraries/base/clock.ts'
 import { silentLogger } from '../../../src/libraries/base/logger.ts'
 import { encodeSlice } from '../../../src/libraries/columnar/parquet/write-slice.ts'
 import { MergedFiles } from '../../../src/node/files/merged-files.ts'
 import type { MergedBytes } from '../../../src/node/machine/work/merge.ts'
 import { schemaOf } from '../engine/helpers.ts'
+import { handClock } from '../../helpers/hand-clock.ts'
 import { sliceView } from '../../helpers/slice-chain.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'proofstream-merged-'))
@@ -28,12 +28,14 @@ const base = sliceView(schemaOf(), [1, 1, 1, 1])
 const viewOf = (digit: string): DatasetView => ({ ...base, id: `did:odf:fed01${digit.repeat(64)}` })
 const [a, b, c] = [viewOf('a'), viewOf('b'), viewOf('c')]
 
+const clock = handClock()
+
 async function open(mostBytes = 2.5 * file.length, under = ''): Promise<MergedFiles> {
   const files = new MergedFiles({
     dir: join(dir, under),
     mostBytes,
-    graceMs: 0,
-    clock: systemClock,
+    graceMs: 1_000,
+    clock,
     logger: silentLogger,
   })
   await files.load()
@@ -83,6 +85,7 @@ it('finds again what is whole, and of a range that was joined the larger file', 
   expect(await larger.find(b, { from: 0, to: 2 }, merged.hash)).toBeUndefined()
   expect(await larger.find(a, { from: 0, to: 2 }, merged.hash.replace(/./g, '0'))).toBeUndefined()
   expect((await larger.of(a)).map(({ from, to }) => [from, to])).toEqual([[0, 4]])
+  await clock.advance(1_000)
   await expect.poll(() => readdirSync(folder).length).toBe(1)
   await expect.poll(() => [larger.files, larger.bytes]).toEqual([1, file.length])
   // A view that ends before the file does reads its slices.
