@@ -37,7 +37,7 @@ export class InferredBody {
     this.#source = source
     this.#format = format
     this.#target = target
-    this.#spool = new Spool(source.spoolDir, source.caller?.())
+    this.#spool = new Spool(source.spoolDir, source.caller)
     const reading = triedFirst(source, format, target)
     this.#state = reading === undefined ? this.#sampling() : { kind: 'known', reading }
   }

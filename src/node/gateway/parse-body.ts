@@ -96,7 +96,7 @@ async function readShort(source: HeadedSource, format: StreamFormat, target: Tar
   if (shape !== undefined && controls.unknownFields !== 'add') {
     return readAll(new Reading(source, format, { shape, facts }), [bytes])
   }
-  const spool = new Spool(spoolDir, caller?.())
+  const spool = new Spool(spoolDir, caller)
   await spool.append(bytes)
   const kept = new KeptBody(source, spool, facts)
   try {
@@ -154,7 +154,7 @@ class FileBody implements ComingBody {
   constructor(source: BodySource, target: Target) {
     this.#source = source
     this.#target = target
-    this.#spool = new Spool(source.spoolDir, source.caller?.())
+    this.#spool = new Spool(source.spoolDir, source.caller)
   }
 
   async take(chunk: Uint8Array): Promise<void> {

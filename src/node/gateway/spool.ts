@@ -12,7 +12,8 @@ const noBytes = new Uint8Array(0)
 
 export class Spool {
   readonly #dir: string
-  readonly #caller: AbortSignal | undefined
+  readonly #caller: (() => AbortSignal) | undefined
+  #gone: AbortSignal | undefined
   #file: FileHandle | undefined
   #path = ''
   /** In the file, or on the way there. */
@@ -24,8 +25,8 @@ export class Spool {
   /** Memory for the next piece. */
   #spare = noBytes
 
-  /** `dir` is where a large spool puts its file; it must exist. `caller` aborts when nobody waits for what is read of it. */
-  constructor(dir: string, caller?: AbortSignal) {
+  /** `dir` is where a large spool puts its file; it must exist. The signal of `caller` aborts when nobody waits for what is read of it. */
+  constructor(dir: string, caller?: () => AbortSignal) {
     this.#dir = dir
     this.#caller = caller
   }
@@ -94,7 +95,8 @@ export class Spool {
 
   /** Throws NodeError `QueryTimeout` where the caller has gone: what is read would be for nobody. */
   demandCaller(): void {
-    if (this.#caller?.aborted === true) throw new NodeError('QueryTimeout', 'The request was cancelled.')
+    this.#gone ??= this.#caller?.()
+    if (this.#gone?.aborted === true) throw new NodeError('QueryTimeout', 'The request was cancelled.')
   }
 
   /** Bytes [start, end). Throws as `demandCaller` and `append`. */

@@ -109,7 +109,7 @@ describe('a spool', () => {
 
   test('gives no more once its caller has gone', async () => {
     const caller = new AbortController()
-    const spool = new Spool(spoolDir, caller.signal)
+    const spool = new Spool(spoolDir, () => caller.signal)
     await spool.append(utf8('abc'))
     expect(await spool.at(0, 3)).toHaveLength(3)
     caller.abort()
