@@ -28,6 +28,18 @@ interface Span {
   readonly offset: number
 }
 
+/** Local times [from, until) are one instant each, so many seconds ahead of UTC. */
+export interface LocalSpan extends Span {
+  readonly until: number
+}
+
+/** Most that a zone has found at a time. */
+export const mostSpans = 64
+/** A span is looked for so many days before and after a time. */
+const reachDays = 45
+/** Seconds beyond all times of a zone that never changes. */
+const always = 1e12
+
 export class Zone {
   readonly name: string
   readonly #format: Intl.DateTimeFormat | undefined
@@ -36,6 +48,8 @@ export class Zone {
   #offsets: Uint32Array | undefined
   /** By step: the instant within it at which clocks change. */
   readonly #changes = new Map<number, number>()
+  /** What `find` has found. */
+  readonly found: LocalSpan[] = []
   #lastDay = Number.NaN
   #lastSpans: readonly Span[] = []
 
@@ -61,6 +75,40 @@ export class Zone {
     })
   }
 
+  /** Adds the span around a local time to `found`; false where that is no instant, or two, or of years that are rarely written. */
+  find(local: number): boolean {
+    const span = this.#format === undefined ? this.#fixedSpan(local) : this.#localSpan(local)
+    if (span === undefined) return false
+    if (this.found.length === mostSpans) this.found.length = 0
+    this.found.push(span)
+    return true
+  }
+
+  #fixedSpan(local: number): LocalSpan | undefined {
+    return Math.abs(local) < always ? { from: -always, until: always, offset: this.#fixed } : undefined
+  }
+
+  #localSpan(local: number): LocalSpan | undefined {
+    const day = Math.floor(local / daySeconds)
+    const [first, last] = [day - reachDays, day + reachDays]
+    if (!(first >= firstDay && last < ruledDay)) return undefined
+    const spans = this.#spansBetween(first, last)
+    let from = first * daySeconds
+    let until = (last + 1) * daySeconds
+    let offset = spans[0]?.offset ?? 0
+    // Around each change clocks show no time, or each of them twice.
+    for (const next of spans.slice(1)) {
+      if (local < next.from + Math.min(offset, next.offset)) {
+        until = Math.min(until, next.from + Math.min(offset, next.offset))
+        break
+      }
+      from = Math.max(from, next.from + Math.max(offset, next.offset))
+      if (local < from) return undefined
+      offset = next.offset
+    }
+    return { from, until, offset }
+  }
+
   /** Seconds that clocks are ahead of UTC at an instant. */
   offsetAt(instant: number): number {
     if (this.#format === undefined) return this.#fixed
@@ -76,9 +124,14 @@ export class Zone {
 
   /** What clocks show around a day, in order. */
   #spansOf(day: number): readonly Span[] {
-    if (day === this.#lastDay) return this.#lastSpans
-    const first = Math.floor((day * daySeconds - farthestSeconds) / stepSeconds)
-    const last = Math.ceil(((day + 1) * daySeconds + farthestSeconds) / stepSeconds)
+    if (day !== this.#lastDay) this.#lastSpans = this.#spansBetween(day, day)
+    this.#lastDay = day
+    return this.#lastSpans
+  }
+
+  #spansBetween(firstDay: number, lastDay: number): readonly Span[] {
+    const first = Math.floor((firstDay * daySeconds - farthestSeconds) / stepSeconds)
+    const last = Math.ceil(((lastDay + 1) * daySeconds + farthestSeconds) / stepSeconds)
     let offset = this.#offsetAtStep(first)
     const spans: Span[] = [{ from: Number.NEGATIVE_INFINITY, offset }]
     for (let step = first + 1; step <= last; step++) {
@@ -86,8 +139,6 @@ export class Zone {
       if (next !== offset) spans.push({ from: this.#changeBefore(step, offset), offset: next })
       offset = next
     }
-    this.#lastDay = day
-    this.#lastSpans = spans
     return spans
   }
 

@@ -258,6 +258,7 @@ describe('the compiled reader of cells', () => {
       separator: 0x2c,
       decimal: 0x2e,
       columns: [...columnsOf, -1],
+      patterns: [],
     })
     const alike = 'a,1,,ignored\r\n"b",-2,true,"igno,red"\n'.repeat(50)
     const bytes = Buffer.from(`${alike}a,+1,true,\n${alike}`)

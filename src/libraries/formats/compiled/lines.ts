@@ -3,16 +3,19 @@
 
 import { Buffer } from 'node:buffer'
 import { utf8 } from '../../base/bytes.ts'
+import { type Zone, zoneNamed } from '../../base/zone.ts'
 import { foldAscii } from '../../model/names.ts'
 import type { ColumnRows } from '../column-rows.ts'
 import { cutTimes } from '../column-warnings.ts'
 import { type ColumnPlan, eventTimeNameOf, type TablePlan, valueCode } from '../column-plan.ts'
+import type { DatePattern } from '../dialect/date-pattern.ts'
 import type { ReaderOptions } from '../format.ts'
 import { earlySeconds, epochExponent } from '../time-rules.ts'
 import { endSecond } from '../../base/calendar.ts'
 import { maxInt64, minInt64 } from '../../columnar/arrow/numbers.ts'
 import * as layout from './layout.ts'
 import { type CompiledMemory, compiledMemory, inputBytes } from './memory.ts'
+import { patternRecord } from './patterns.ts'
 
 /** Byte of the decimal sign of JSON. */
 export const point = 0x2e
@@ -52,6 +55,8 @@ export interface CellPlaces {
   readonly decimal: number
   /** Column of each cell; -1: it may hold anything, less: it must be empty. */
   readonly columns: readonly number[]
+  /** By column: how its days and times are spelt; undefined: as RFC 3339 has them. */
+  readonly patterns: readonly (DatePattern | undefined)[]
 }
 
 /** What records are. */
@@ -76,7 +81,8 @@ export class CompiledLines {
   private readonly records: Records
   private readonly spelling: Spelling
   private readonly epoch: ReaderOptions['eventTimeUnit']
-  private readonly isUtc: boolean
+  /** That of times without one, where it alone says which instants they are. */
+  private readonly zone: Zone | undefined
   private pause = 0
   private misses = 0
 
@@ -85,7 +91,11 @@ export class CompiledLines {
     const met = cells.columns.flatMap((column) => plan.columns[column] ?? [])
     const isWhole = plan.required.every((index) => cells.columns.includes(index))
     const isRead = met.some((column) => ![layout.codeOfNone, layout.codeOfString].includes(codeOf(column)[0]))
-    const isWorthIt = isWhole && isRead && cells.columns.length <= mostCells
+    const isSpelt = plan.columns.every(
+      (column, index) =>
+        !cells.columns.includes(index) || patternOf(column, cells.patterns[index], cells) !== undefined,
+    )
+    const isWorthIt = isWhole && isRead && isSpelt && cells.columns.length <= mostCells
     return isWorthIt ? CompiledLines.of(plan, options, { kind: 'cells', ...cells }) : undefined
   }
 
@@ -112,7 +122,9 @@ export class CompiledLines {
     this.memory = memory
     this.plan = plan
     this.epoch = options.eventTimeUnit
-    this.isUtc = options.timeZone === 'UTC'
+    const { timeZone, ambiguous } = options
+    const isKnown = timeZone !== undefined && (ambiguous !== 'ordered' || timeZone === 'UTC')
+    this.zone = isKnown ? zoneNamed(timeZone) : undefined
     this.records = records
     this.spelling = records.kind === 'points' ? pointNames : quotedNames
     const { keysOf } = this.spelling
@@ -139,7 +151,7 @@ export class CompiledLines {
       at += length
       this.rows += rows
       const key = memory.module.unknownKey()
-      if (key === 0 ? rows === 0 : !this.learn(key, end)) break
+      if (key === 0 ? rows === 0 && !this.learnTime() : !this.learn(key, end)) break
     }
     this.misses = this.rows < fewRows ? Math.min(2 * this.misses + 1, mostPaused) : 0
     this.pause = this.misses
@@ -216,6 +228,20 @@ export class CompiledLines {
     return true
   }
 
+  /** Finds which instants the local times around the unknown one are. */
+  private learnTime(): boolean {
+    const isFound = this.zone?.find(this.memory.module.unknownTime()) === true
+    if (isFound) this.prepareSpans()
+    return isFound
+  }
+
+  private prepareSpans(): void {
+    const { memory, zone } = this
+    const numbers = zone?.found.flatMap(({ from, until, offset }) => [from, until, offset]) ?? []
+    memory.longs.set(numbers.map(BigInt), memory.spans >> 3)
+    memory.module.prepareSpans(memory.spans, numbers.length / 3)
+  }
+
   /** Of points, no tag or field is the event time. */
   private isNameable(column: number): boolean {
     return this.records.kind !== 'points' || column > 0
@@ -244,7 +270,8 @@ export class CompiledLines {
       memory.bytes.set(text, at + layout.keyHead)
     })
     const decimal = records.kind === 'cells' ? records.decimal : point
-    memory.module.prepare(memory.table, plan.columns.length, kindCodes[records.kind], this.isUtc ? 1 : 0, decimal)
+    memory.module.prepare(memory.table, plan.columns.length, kindCodes[records.kind], decimal)
+    this.prepareSpans()
     if (records.kind === 'cells') this.prepareCells(records)
     else memory.module.prepareKeys(memory.keys)
     if (records.kind === 'points') {
@@ -286,6 +313,13 @@ export class CompiledLines {
     words[(at + layout.columnRequired) >> 2] = column.required ? 1 : 0
     words[(at + layout.columnWidth) >> 2] = width
     words[(at + layout.columnUnits) >> 2] = column.perSecond
+    const { records } = this
+    const pattern = records.kind === 'cells' ? patternOf(column, records.patterns[index], records) : noPattern
+    if (pattern !== undefined && pattern !== noPattern) {
+      const place = this.memory.patterns + index * layout.patternBytes
+      this.memory.bytes.set(pattern, place)
+      words[(at + layout.columnPattern) >> 2] = place
+    }
     let [least, most] = rangeOf(column)
     if (code === layout.codeOfTimestamp && index === 0 && this.epoch !== undefined) {
       const perSecond = 10 ** epochExponent[this.epoch]
@@ -310,6 +344,19 @@ function firstKeys(plan: TablePlan, options: ReaderOptions, { begin, end, others
       ? { text: utf8(`${begin}${name}${end}`), column }
       : [],
   )
+}
+
+const noPattern = new Uint8Array(0)
+
+/** The record of the pattern of days or times; `noPattern` where a column has none, undefined where it would not be read. */
+function patternOf(
+  { code }: ColumnPlan,
+  pattern: DatePattern | undefined,
+  { separator }: CellPlaces,
+): Uint8Array | undefined {
+  const isTime = code === valueCode.timestamp
+  if (pattern === undefined || !(isTime || code === valueCode.date)) return noPattern
+  return pattern.hasDay && pattern.hasTime === isTime ? patternRecord(pattern, separator) : undefined
 }
 
 function rangeOf({ code, min, max }: ColumnPlan): [least: bigint, most: bigint] {

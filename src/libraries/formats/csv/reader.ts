@@ -104,12 +104,12 @@ export class CsvReader extends BodyReader {
     const columns = this.layout
     if (columns === undefined || this.repeated?.namesNoValue === false) return undefined
     const { separator, trim, quote } = this.signs
-    const { decimal: sign, ...others } = this.options.dialect ?? {}
+    const { decimal: sign, dates: _, ...others } = this.options.dialect ?? {}
     const decimal = sign === undefined ? point : comma
     const isOther = trim || quote !== doubleQuote || decimal === separator.byte || changesValues(others)
-    return isOther
-      ? undefined
-      : CompiledLines.ofCells(this.plan, this.options, { separator: separator.byte, decimal, columns })
+    if (isOther) return undefined
+    const patterns = this.spellings?.map(({ pattern }) => pattern) ?? []
+    return CompiledLines.ofCells(this.plan, this.options, { separator: separator.byte, decimal, columns, patterns })
   }
 
   override record(bytes: Uint8Array, start: number, end: number, last: boolean): void {

@@ -135,72 +135,94 @@ function judged(text: string, fields: readonly Field[], pivotYear: number | unde
 
 const zero = 0x30
 const noDigits = -1
+/** Where in an instant of RFC 3339 each unit stands, and with how many digits. */
+export const placeOf: Readonly<Record<Unit | 'fraction', readonly [at: number, digits: number]>> = {
+  year: [0, 4],
+  month: [5, 2],
+  day: [8, 2],
+  hour: [11, 2],
+  'half hour': [11, 2],
+  minute: [14, 2],
+  second: [17, 2],
+  fraction: [20, 9],
+}
+const [timeAt] = placeOf.hour
+const dayEnd = 10
 
-/** Reads texts of one pattern; what was read stands in `bytes[0, length)`, as RFC 3339 spells it, without a zone where it has none. */
+/** Where the text that a pattern is read into begins and ends, without an offset. */
+export function textSpan({ fields, hasDay, hasTime }: DatePattern): readonly [start: number, end: number] {
+  const fraction = fields.find(({ kind }) => kind === 'fraction')
+  const timeEnd = fraction?.kind === 'fraction' ? placeOf.fraction[0] + fraction.digits : placeOf.fraction[0] - 1
+  return [hasDay ? 0 : timeAt, hasTime ? timeEnd : dayEnd]
+}
+
+/** What stands in an instant where a pattern has nothing. */
+export const plainInstant = '0000-00-00T00:00:00.000000000'
+
+/** Reads texts of one pattern; what was read stands in `bytes[start, end)`, as RFC 3339 spells it, without a zone where it has none. */
 export class DateReader {
-  readonly bytes: Uint8Array = new Uint8Array(40)
-  length = 0
+  readonly bytes: Uint8Array = utf8(plainInstant.padEnd(40))
+  readonly start: number
+  end = 0
   readonly #pattern: DatePattern
+  readonly #textEnd: number
   readonly #hasHalf: boolean
-  readonly #fractionDigits: number
-  readonly #values: Record<Unit, number> = { year: 0, month: 0, day: 0, hour: 0, 'half hour': 0, minute: 0, second: 0 }
+  #half = 0
+  #isAfternoon = false
   #at = 0
 
   constructor(pattern: DatePattern) {
     this.#pattern = pattern
     this.#hasHalf = pattern.fields.some(({ kind }) => kind === 'half')
-    this.#fractionDigits = pattern.fields.reduce((sum, one) => sum + (one.kind === 'fraction' ? one.digits : 0), 0)
+    ;[this.start, this.#textEnd] = textSpan(pattern)
   }
 
   /** True where all of `bytes[start, end)` is of the pattern. Whether there is such a day and time is judged where it is stored. */
   read(bytes: Uint8Array, start: number, end: number): boolean {
     this.#at = start
-    let isAfternoon = false
-    let fraction = -1
-    let [zoneFrom, zoneTo] = [0, 0]
-    for (const field of this.#pattern.fields) {
-      switch (field.kind) {
-        case 'text':
-          if (!this.#literal(field.bytes, bytes, end)) return false
-          break
-        case 'number': {
-          const value = this.#digits(bytes, end, field)
-          if (value === noDigits) return false
-          this.#values[field.unit] = field.unit === 'year' && field.most === 2 ? this.#pivoted(value) : value
-          break
-        }
-        case 'month': {
-          const month = this.#word(bytes, end, months)
-          if (month < 0) return false
-          this.#values.month = month + 1
-          break
-        }
-        case 'half': {
-          const half = this.#word(bytes, end, ['am', 'pm'])
-          if (half < 0) return false
-          isAfternoon = half === 1
-          break
-        }
-        case 'fraction':
-          fraction = this.#at
-          if (this.#digits(bytes, end, { least: field.digits, most: field.digits }) === noDigits) return false
-          break
-        case 'offset':
-          zoneFrom = this.#at
-          zoneTo = this.#offsetEnd(bytes, end)
-          if (zoneTo < 0) return false
-          this.#at = zoneTo
+    this.end = this.#textEnd
+    for (const field of this.#pattern.fields) if (!this.#isField(field, bytes, end)) return false
+    if (this.#at !== end) return false
+    if (!this.#hasHalf) return true
+    this.#put('hour', (this.#half % 12) + (this.#isAfternoon ? 12 : 0))
+    return this.#half >= 1 && this.#half <= 12
+  }
+
+  #isField(field: Field, bytes: Uint8Array, end: number): boolean {
+    switch (field.kind) {
+      case 'text':
+        return this.#literal(field.bytes, bytes, end)
+      case 'number': {
+        const value = this.#digits(bytes, end, field)
+        if (field.unit === 'half hour') this.#half = value
+        else this.#put(field.unit, field.unit === 'year' && field.most === 2 ? this.#pivoted(value) : value)
+        return value !== noDigits
+      }
+      case 'month': {
+        const month = this.#word(bytes, end, months)
+        this.#put('month', month + 1)
+        return month >= 0
+      }
+      case 'half': {
+        const half = this.#word(bytes, end, ['am', 'pm'])
+        this.#isAfternoon = half === 1
+        return half >= 0
+      }
+      case 'fraction': {
+        const from = this.#at
+        if (this.#digits(bytes, end, { least: field.digits, most: field.digits }) === noDigits) return false
+        this.#copy(bytes, from, placeOf.fraction[0])
+        return true
+      }
+      case 'offset': {
+        const from = this.#at
+        this.#at = this.#offsetEnd(bytes, end)
+        if (this.#at < 0) return false
+        this.end = this.#textEnd + this.#at - from
+        this.#copy(bytes, from, this.#textEnd)
+        return true
       }
     }
-    if (this.#at !== end) return false
-    const values = this.#values
-    if (this.#hasHalf) {
-      const half = values['half hour']
-      if (half < 1 || half > 12) return false
-      values.hour = (half % 12) + (isAfternoon ? 12 : 0)
-    }
-    this.#write(bytes, { fraction, zoneFrom, zoneTo })
-    return true
   }
 
   #pivoted(value: number): number {
@@ -246,45 +268,17 @@ export class DateReader {
     return (first === 0x2b || first === 0x2d) && this.#at + 6 <= end ? this.#at + 6 : -1
   }
 
-  #write(
-    bytes: Uint8Array,
-    { fraction, zoneFrom, zoneTo }: { readonly fraction: number; readonly zoneFrom: number; readonly zoneTo: number },
-  ): void {
-    const { hasDay, hasTime } = this.#pattern
-    const { year, month, day, hour, minute, second } = this.#values
-    this.length = 0
-    if (hasDay) {
-      this.#put(year, 4)
-      this.#putByte(0x2d)
-      this.#put(month, 2)
-      this.#putByte(0x2d)
-      this.#put(day, 2)
-    }
-    if (hasDay && hasTime) this.#putByte(0x54)
-    if (!hasTime) return
-    this.#put(hour, 2)
-    this.#putByte(0x3a)
-    this.#put(minute, 2)
-    this.#putByte(0x3a)
-    this.#put(second, 2)
-    if (fraction >= 0) {
-      this.#putByte(0x2e)
-      for (let at = fraction; at < fraction + this.#fractionDigits; at++) this.#putByte(bytes[at] ?? zero)
-    }
-    for (let at = zoneFrom; at < zoneTo; at++) this.#putByte(bytes[at] ?? 0)
-  }
-
-  #put(value: number, digits: number): void {
+  #put(unit: Unit, value: number): void {
+    const [from, digits] = placeOf[unit]
     let rest = value
-    for (let at = this.length + digits - 1; at >= this.length; at--) {
+    for (let at = from + digits - 1; at >= from; at--) {
       this.bytes[at] = zero + (rest % 10)
       rest = Math.trunc(rest / 10)
     }
-    this.length += digits
   }
 
-  #putByte(byte: number): void {
-    this.bytes[this.length] = byte
-    this.length += 1
+  /** What was read from `from` on stands at `to`. */
+  #copy(bytes: Uint8Array, from: number, to: number): void {
+    for (let at = from; at < this.#at; at++) this.bytes[to + at - from] = bytes[at] ?? 0
   }
 }
