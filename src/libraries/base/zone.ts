@@ -28,17 +28,10 @@ interface Span {
   readonly offset: number
 }
 
-/** Local times [from, until) are one instant each, so many seconds ahead of UTC. */
-export interface LocalSpan extends Span {
-  readonly until: number
-}
-
-/** Most that a zone has found at a time. */
+/** Most spans of local times that a zone has found at a time. */
 export const mostSpans = 64
-/** A span is looked for so many days before and after a time. */
-const reachDays = 45
-/** Seconds beyond all times of a zone that never changes. */
-const always = 1e12
+/** They are looked for so many days around a time; of a zone that never changes, in all years. */
+const [reachDays, everDays] = [45, 1e7]
 
 export class Zone {
   readonly name: string
@@ -48,8 +41,8 @@ export class Zone {
   #offsets: Uint32Array | undefined
   /** By step: the instant within it at which clocks change. */
   readonly #changes = new Map<number, number>()
-  /** What `find` has found. */
-  readonly found: LocalSpan[] = []
+  /** Local times of one instant each, as far as they were looked for: from, until, seconds ahead of UTC, and so on. */
+  readonly found: number[] = []
   #lastDay = Number.NaN
   #lastSpans: readonly Span[] = []
 
@@ -75,38 +68,24 @@ export class Zone {
     })
   }
 
-  /** Adds the span around a local time to `found`; false where that is no instant, or two, or of years that are rarely written. */
+  /** Finds the span around a local time; false where that is no instant, or two, or of years that are rarely written. */
   find(local: number): boolean {
-    const span = this.#format === undefined ? this.#fixedSpan(local) : this.#localSpan(local)
-    if (span === undefined) return false
-    if (this.found.length === mostSpans) this.found.length = 0
-    this.found.push(span)
-    return true
-  }
-
-  #fixedSpan(local: number): LocalSpan | undefined {
-    return Math.abs(local) < always ? { from: -always, until: always, offset: this.#fixed } : undefined
-  }
-
-  #localSpan(local: number): LocalSpan | undefined {
+    const isFixed = this.#format === undefined
     const day = Math.floor(local / daySeconds)
-    const [first, last] = [day - reachDays, day + reachDays]
-    if (!(first >= firstDay && last < ruledDay)) return undefined
-    const spans = this.#spansBetween(first, last)
-    let from = first * daySeconds
-    let until = (last + 1) * daySeconds
-    let offset = spans[0]?.offset ?? 0
-    // Around each change clocks show no time, or each of them twice.
-    for (const next of spans.slice(1)) {
-      if (local < next.from + Math.min(offset, next.offset)) {
-        until = Math.min(until, next.from + Math.min(offset, next.offset))
-        break
-      }
-      from = Math.max(from, next.from + Math.max(offset, next.offset))
-      if (local < from) return undefined
-      offset = next.offset
-    }
-    return { from, until, offset }
+    const [first, last] = isFixed ? [-everDays, everDays] : [day - reachDays, day + reachDays]
+    if (!isFixed && !(first >= firstDay && last < ruledDay)) return false
+    const spans = isFixed ? [{ from: Number.NEGATIVE_INFINITY, offset: this.#fixed }] : this.#spansBetween(first, last)
+    // Around a change clocks show no time, or each of them twice.
+    const at = spans.findLastIndex(
+      (span, i) => local >= span.from + Math.max(span.offset, (spans[i - 1] ?? span).offset),
+    )
+    const [span, next] = [spans[at], spans[at + 1]]
+    const until = next && span ? next.from + Math.min(span.offset, next.offset) : Number.POSITIVE_INFINITY
+    if (span === undefined || local >= until) return false
+    const from = span.from + Math.max(span.offset, (spans[at - 1] ?? span).offset)
+    if (this.found.length === 3 * mostSpans) this.found.length = 0
+    this.found.push(Math.max(first * daySeconds, from), Math.min((last + 1) * daySeconds, until), span.offset)
+    return true
   }
 
   /** Seconds that clocks are ahead of UTC at an instant. */

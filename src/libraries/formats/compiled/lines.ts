@@ -237,7 +237,7 @@ export class CompiledLines {
 
   private prepareSpans(): void {
     const { memory, zone } = this
-    const numbers = zone?.found.flatMap(({ from, until, offset }) => [from, until, offset]) ?? []
+    const numbers = zone?.found ?? []
     memory.longs.set(numbers.map(BigInt), memory.spans >> 3)
     memory.module.prepareSpans(memory.spans, numbers.length / 3)
   }
