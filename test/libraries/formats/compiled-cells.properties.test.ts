@@ -219,7 +219,7 @@ const datedBodies = fc
   .map(({ pattern, own = pattern, timeZone, ambiguous, unit, times, odd: [kind, place, sign] }) => {
     const rows = times.map((time) => {
       const cells = [spelt(pattern, time), spelt(own, time), spelt(pattern, time)]
-      return `${cells.map((cell) => (cell.includes(',') || kind === 1 ? `"${cell}"` : cell)).join()},1\n`
+      return `${cells.map((cell) => ((cell.includes(',') && kind !== 2) || kind === 1 ? `"${cell}"` : cell)).join()},1\n`
     })
     const body = rows.join('').repeat(Math.ceil(1500 / rows.join('').length))
     const at = place % body.length
