@@ -101,16 +101,16 @@ export class Zone {
     return local.getTime() / 1000 - whole
   }
 
-  /** What clocks show around a day, in order. */
   #spansOf(day: number): readonly Span[] {
     if (day !== this.#lastDay) this.#lastSpans = this.#spansBetween(day, day)
     this.#lastDay = day
     return this.#lastSpans
   }
 
-  #spansBetween(firstDay: number, lastDay: number): readonly Span[] {
-    const first = Math.floor((firstDay * daySeconds - farthestSeconds) / stepSeconds)
-    const last = Math.ceil(((lastDay + 1) * daySeconds + farthestSeconds) / stepSeconds)
+  /** What clocks show around days, in order. */
+  #spansBetween(from: number, to: number): readonly Span[] {
+    const first = Math.floor((from * daySeconds - farthestSeconds) / stepSeconds)
+    const last = Math.ceil(((to + 1) * daySeconds + farthestSeconds) / stepSeconds)
     let offset = this.#offsetAtStep(first)
     const spans: Span[] = [{ from: Number.NEGATIVE_INFINITY, offset }]
     for (let step = first + 1; step <= last; step++) {

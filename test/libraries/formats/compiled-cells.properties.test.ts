@@ -3,9 +3,11 @@
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { must } from '../../../src/libraries/base/assert.ts'
 import { defined } from '../../../src/libraries/base/collections.ts'
 import { tablePlan } from '../../../src/libraries/formats/column-plan.ts'
 import { CompiledLines } from '../../../src/libraries/formats/compiled/lines.ts'
+import { patternRecord } from '../../../src/libraries/formats/compiled/patterns.ts'
 import { datePattern } from '../../../src/libraries/formats/dialect/date-pattern.ts'
 import { dialectOf } from '../../../src/libraries/formats/dialect/dialect.ts'
 import type { ReaderOptions } from '../../../src/libraries/formats/format.ts'
@@ -214,7 +216,7 @@ const datedBodies = fc
     ambiguous: fc.constantFrom('earlier', 'later', 'ordered', undefined),
     unit: fc.constantFrom(undefined, undefined, 's'),
     times: fc.array(localTimes, { minLength: 1, maxLength: 40 }),
-    odd: fc.tuple(fc.nat(3), fc.nat(), fc.constantFrom(...'09:. ,x\0"', '')),
+    odd: fc.tuple(fc.nat(3), fc.nat(), fc.constantFrom('0', '9', ':', '.', ' ', ',', 'x', '\0', '"', '')),
   })
   .map(({ pattern, own = pattern, timeZone, ambiguous, unit, times, odd: [kind, place, sign] }) => {
     const rows = times.map((time) => {
@@ -245,7 +247,7 @@ describe('the compiled reader of cells', () => {
       separator: 0x3b,
       decimal: 0x2c,
       columns: [0, plan.byName.get('float64') ?? -1],
-      patterns: 'fields' in found ? [found] : [],
+      patterns: 'fields' in found ? [patternRecord(found, 0x3b, must(plan.columns[0], 'a column'))] : [],
     })
     const lines = Array.from({ length: 3000 }, (_, at) => {
       const time = new Date(Date.UTC(2025, 0, 1, 0, 30) + at * 3 * 3_600_000)

@@ -37,10 +37,9 @@ export const columnCutOrder = 72
 /** Of days and times: address of their pattern; 0: as RFC 3339 has them. */
 export const columnPattern = 80
 
-/** Bytes of a pattern: an instant, written over by steps, and these, of two bytes each: what, and which byte or place. */
+/** Bytes of a pattern: an instant, and steps that write over it, of two bytes: what (0: the end), and which byte or place. */
 export const patternBytes = 240
 export const patternHead = 32
-export const stepOfEnd = 0
 export const stepOfByte = 1
 export const stepOfDigit = 2
 /** One digit or two, of a number that has two. */

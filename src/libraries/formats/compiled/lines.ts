@@ -8,14 +8,12 @@ import { foldAscii } from '../../model/names.ts'
 import type { ColumnRows } from '../column-rows.ts'
 import { cutTimes } from '../column-warnings.ts'
 import { type ColumnPlan, eventTimeNameOf, type TablePlan, valueCode } from '../column-plan.ts'
-import type { DatePattern } from '../dialect/date-pattern.ts'
 import type { ReaderOptions } from '../format.ts'
 import { earlySeconds, epochExponent } from '../time-rules.ts'
 import { endSecond } from '../../base/calendar.ts'
 import { maxInt64, minInt64 } from '../../columnar/arrow/numbers.ts'
 import * as layout from './layout.ts'
 import { type CompiledMemory, compiledMemory, inputBytes } from './memory.ts'
-import { patternRecord } from './patterns.ts'
 
 /** Byte of the decimal sign of JSON. */
 export const point = 0x2e
@@ -55,8 +53,8 @@ export interface CellPlaces {
   readonly decimal: number
   /** Column of each cell; -1: it may hold anything, less: it must be empty. */
   readonly columns: readonly number[]
-  /** By column: how its days and times are spelt; undefined: as RFC 3339 has them. */
-  readonly patterns: readonly (DatePattern | undefined)[]
+  /** By column: `patternRecord` of its days and times. */
+  readonly patterns: readonly (Uint8Array | undefined)[]
 }
 
 /** What records are. */
@@ -91,11 +89,7 @@ export class CompiledLines {
     const met = cells.columns.flatMap((column) => plan.columns[column] ?? [])
     const isWhole = plan.required.every((index) => cells.columns.includes(index))
     const isRead = met.some((column) => ![layout.codeOfNone, layout.codeOfString].includes(codeOf(column)[0]))
-    const isSpelt = plan.columns.every(
-      (column, index) =>
-        !cells.columns.includes(index) || patternOf(column, cells.patterns[index], cells) !== undefined,
-    )
-    const isWorthIt = isWhole && isRead && isSpelt && cells.columns.length <= mostCells
+    const isWorthIt = isWhole && isRead && cells.columns.length <= mostCells
     return isWorthIt ? CompiledLines.of(plan, options, { kind: 'cells', ...cells }) : undefined
   }
 
@@ -230,14 +224,14 @@ export class CompiledLines {
 
   /** Finds which instants the local times around the unknown one are. */
   private learnTime(): boolean {
-    const isFound = this.zone?.find(this.memory.module.unknownTime()) === true
-    if (isFound) this.prepareSpans()
-    return isFound
+    if (this.zone?.find(this.memory.module.unknownTime()) !== true) return false
+    this.prepareSpans()
+    return true
   }
 
   private prepareSpans(): void {
-    const { memory, zone } = this
-    const numbers = zone?.found ?? []
+    const { memory } = this
+    const numbers = this.zone?.found ?? []
     memory.longs.set(numbers.map(BigInt), memory.spans >> 3)
     memory.module.prepareSpans(memory.spans, numbers.length / 3)
   }
@@ -313,9 +307,8 @@ export class CompiledLines {
     words[(at + layout.columnRequired) >> 2] = column.required ? 1 : 0
     words[(at + layout.columnWidth) >> 2] = width
     words[(at + layout.columnUnits) >> 2] = column.perSecond
-    const { records } = this
-    const pattern = records.kind === 'cells' ? patternOf(column, records.patterns[index], records) : noPattern
-    if (pattern !== undefined && pattern !== noPattern) {
+    const pattern = this.records.kind === 'cells' ? this.records.patterns[index] : undefined
+    if (pattern !== undefined) {
       const place = this.memory.patterns + index * layout.patternBytes
       this.memory.bytes.set(pattern, place)
       words[(at + layout.columnPattern) >> 2] = place
@@ -344,19 +337,6 @@ function firstKeys(plan: TablePlan, options: ReaderOptions, { begin, end, others
       ? { text: utf8(`${begin}${name}${end}`), column }
       : [],
   )
-}
-
-const noPattern = new Uint8Array(0)
-
-/** The record of the pattern of days or times; `noPattern` where a column has none, undefined where it would not be read. */
-function patternOf(
-  { code }: ColumnPlan,
-  pattern: DatePattern | undefined,
-  { separator }: CellPlaces,
-): Uint8Array | undefined {
-  const isTime = code === valueCode.timestamp
-  if (pattern === undefined || !(isTime || code === valueCode.date)) return noPattern
-  return pattern.hasDay && pattern.hasTime === isTime ? patternRecord(pattern, separator) : undefined
 }
 
 function rangeOf({ code, min, max }: ColumnPlan): [least: bigint, most: bigint] {

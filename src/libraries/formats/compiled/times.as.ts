@@ -12,7 +12,6 @@ import {
   spanBytes,
   stepOfByte,
   stepOfDigits,
-  stepOfEnd,
 } from './layout'
 
 /** The row of the last time that was cut off. */
@@ -118,7 +117,7 @@ export function putInstant(column: usize, at: usize, row: i32): usize {
 export function putPatterned(column: usize, pattern: usize, code: i32, at: usize, row: i32): usize {
   for (let step = pattern + patternHead; ; step += 2) {
     const kind = <u32>load<u8>(step)
-    if (kind == stepOfEnd) break
+    if (kind == 0) break
     const byte = load<u8>(at++)
     const expected = load<u8>(step, 1)
     if (kind == stepOfByte) {

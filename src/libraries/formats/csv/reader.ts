@@ -5,6 +5,7 @@ import type { RecordErrorKind } from '../../base/errors.ts'
 import { backslash, comma, quote as doubleQuote } from '../json/text.ts'
 import { BodyReader } from '../body-reader.ts'
 import { CompiledLines, point } from '../compiled/lines.ts'
+import { patternRecord } from '../compiled/patterns.ts'
 import { type ColumnPlan, type TablePlan, tablePlan, valueCode } from '../column-plan.ts'
 import { lostSpelling } from '../column-warnings.ts'
 import type { Fault } from '../fault-log.ts'
@@ -108,7 +109,10 @@ export class CsvReader extends BodyReader {
     const decimal = sign === undefined ? point : comma
     const isOther = trim || quote !== doubleQuote || decimal === separator.byte || changesValues(others)
     if (isOther) return undefined
-    const patterns = this.spellings?.map(({ pattern }) => pattern) ?? []
+    const patterns = this.plan.columns.map((column, index) => {
+      const pattern = this.spellings?.[index]?.pattern
+      return pattern && patternRecord(pattern, separator.byte, column)
+    })
     return CompiledLines.ofCells(this.plan, this.options, { separator: separator.byte, decimal, columns, patterns })
   }
 
