@@ -28,6 +28,11 @@ interface Span {
   readonly offset: number
 }
 
+/** Most spans of local times that a zone has found at a time. */
+export const mostSpans = 64
+/** They are looked for so many days around a time; of a zone that never changes, in all years. */
+const [reachDays, everDays] = [45, 1e7]
+
 export class Zone {
   readonly name: string
   readonly #format: Intl.DateTimeFormat | undefined
@@ -36,6 +41,8 @@ export class Zone {
   #offsets: Uint32Array | undefined
   /** By step: the instant within it at which clocks change. */
   readonly #changes = new Map<number, number>()
+  /** Local times of one instant each, as far as they were looked for: from, until, seconds ahead of UTC, and so on. */
+  readonly found: number[] = []
   #lastDay = Number.NaN
   #lastSpans: readonly Span[] = []
 
@@ -61,6 +68,26 @@ export class Zone {
     })
   }
 
+  /** Finds the span around a local time; false where that is no instant, or two, or of years that are rarely written. */
+  find(local: number): boolean {
+    const isFixed = this.#format === undefined
+    const day = Math.floor(local / daySeconds)
+    const [first, last] = isFixed ? [-everDays, everDays] : [day - reachDays, day + reachDays]
+    if (!isFixed && !(first >= firstDay && last < ruledDay)) return false
+    const spans = isFixed ? [{ from: Number.NEGATIVE_INFINITY, offset: this.#fixed }] : this.#spansBetween(first, last)
+    // Around a change clocks show no time, or each of them twice.
+    const at = spans.findLastIndex(
+      (span, i) => local >= span.from + Math.max(span.offset, (spans[i - 1] ?? span).offset),
+    )
+    const [span, next] = [spans[at], spans[at + 1]]
+    const until = next && span ? next.from + Math.min(span.offset, next.offset) : Number.POSITIVE_INFINITY
+    if (span === undefined || local >= until) return false
+    const from = span.from + Math.max(span.offset, (spans[at - 1] ?? span).offset)
+    if (this.found.length === 3 * mostSpans) this.found.length = 0
+    this.found.push(Math.max(first * daySeconds, from), Math.min((last + 1) * daySeconds, until), span.offset)
+    return true
+  }
+
   /** Seconds that clocks are ahead of UTC at an instant. */
   offsetAt(instant: number): number {
     if (this.#format === undefined) return this.#fixed
@@ -74,11 +101,16 @@ export class Zone {
     return local.getTime() / 1000 - whole
   }
 
-  /** What clocks show around a day, in order. */
   #spansOf(day: number): readonly Span[] {
-    if (day === this.#lastDay) return this.#lastSpans
-    const first = Math.floor((day * daySeconds - farthestSeconds) / stepSeconds)
-    const last = Math.ceil(((day + 1) * daySeconds + farthestSeconds) / stepSeconds)
+    if (day !== this.#lastDay) this.#lastSpans = this.#spansBetween(day, day)
+    this.#lastDay = day
+    return this.#lastSpans
+  }
+
+  /** What clocks show around days, in order. */
+  #spansBetween(from: number, to: number): readonly Span[] {
+    const first = Math.floor((from * daySeconds - farthestSeconds) / stepSeconds)
+    const last = Math.ceil(((to + 1) * daySeconds + farthestSeconds) / stepSeconds)
     let offset = this.#offsetAtStep(first)
     const spans: Span[] = [{ from: Number.NEGATIVE_INFINITY, offset }]
     for (let step = first + 1; step <= last; step++) {
@@ -86,8 +118,6 @@ export class Zone {
       if (next !== offset) spans.push({ from: this.#changeBefore(step, offset), offset: next })
       offset = next
     }
-    this.#lastDay = day
-    this.#lastSpans = spans
     return spans
   }
 

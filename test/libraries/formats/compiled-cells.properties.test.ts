@@ -3,8 +3,13 @@
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { must } from '../../../src/libraries/base/assert.ts'
+import { defined } from '../../../src/libraries/base/collections.ts'
 import { tablePlan } from '../../../src/libraries/formats/column-plan.ts'
 import { CompiledLines } from '../../../src/libraries/formats/compiled/lines.ts'
+import { patternRecord } from '../../../src/libraries/formats/compiled/patterns.ts'
+import { datePattern } from '../../../src/libraries/formats/dialect/date-pattern.ts'
+import { dialectOf } from '../../../src/libraries/formats/dialect/dialect.ts'
 import type { ReaderOptions } from '../../../src/libraries/formats/format.ts'
 import { TypedColumns } from '../../../src/libraries/formats/typed-columns.ts'
 import {
@@ -164,7 +169,94 @@ const optionsOf = ({ more }: Variant): ReaderOptions => readerOptions(more.field
 const csv: Written = { format: 'csv', end: '\n' }
 const first: Variant = { more: {}, head: names }
 
+/** Patterns that the compiled reader takes, those that it leaves, and those that fit no column. */
+const patterns =
+  "dd.MM.yyyy HH:mm|d.M.yyyy H:mm|MM/dd/yyyy HH:mm:ss.SSS|yyyyMMddHHmmss|yyyy-MM-dd'T'HH:mm:ss|iso|dd.MM.yyyy HH:mm".split(
+    '|',
+  )
+const leftPatterns =
+  "M/d/yyyy h:mm a|dd.MM.yy HH:mm|d MMM yyyy HH:mm|yyyy-MM-dd HH:mmXXX|dd.MM.yyyy HH:mm' '|dd.MM.yyyy,HH:mm|dd.MM.yyyy|HH:mm".split(
+    '|',
+  )
+const zones = ['Europe/Berlin', 'America/New_York', 'Pacific/Apia', 'Africa/Monrovia', 'UTC', '+05:30', undefined]
+const months = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ')
+/** Around changes of clocks, and far from them. */
+const localTimes = fc.oneof(
+  fc
+    .tuple(fc.constantFrom('2025-03-30T02', '2025-10-26T02', '2025-11-02T01', '2011-12-30T10'), fc.nat(600))
+    .map(([hour, minutes]) => new Date(Date.parse(`${hour}:00Z`) + (minutes - 300) * 60_000)),
+  { weight: 6, arbitrary: fc.nat(400_000).map((at) => new Date(Date.UTC(2025, 5) + at * 1001)) },
+  fc.date({ min: new Date('0001-01-01'), max: new Date('9998-01-01'), noInvalidDate: true }),
+)
+
+function spelt(pattern: string, time: Date): string {
+  const text = time.toISOString()
+  const hour = Number(text.slice(11, 13))
+  const two = [text.slice(5, 7), text.slice(8, 10), text.slice(11, 13), `${hour % 12 || 12}`.padStart(2, '0')]
+  const [month = '', day = '', whole = '', half = ''] = two
+  const texts: Record<string, string> = { MM: month, dd: day, HH: whole, hh: half, mm: text.slice(14, 16) }
+  Object.assign(texts, { M: month, d: day, H: whole, h: half, yyyy: text.slice(0, 4), yy: text.slice(2, 4) })
+  for (const letter of 'MdHh') texts[letter] = `${Number(texts[letter])}`
+  Object.assign(texts, {
+    ss: text.slice(17, 19),
+    SSS: text.slice(20, 23),
+    MMM: months[Number(month) - 1],
+    XXX: '+01:00',
+  })
+  texts['a'] = hour < 12 ? 'AM' : 'PM'
+  const form = pattern === 'iso' ? "yyyy-MM-dd'T'HH:mm:ss.SSS" : pattern
+  return form.replaceAll("'", '').replaceAll(/([A-Za-z])\1*/g, (letters) => texts[letters] ?? letters)
+}
+
+const datedBodies = fc
+  .record({
+    pattern: fc.oneof({ weight: 3, arbitrary: fc.constantFrom(...patterns) }, fc.constantFrom(...leftPatterns)),
+    own: fc.constantFrom('dd.MM.yyyy', 'd/M/yyyy', 'iso', undefined),
+    timeZone: fc.constantFrom(...zones),
+    ambiguous: fc.constantFrom('earlier', 'later', 'ordered', undefined),
+    unit: fc.constantFrom(undefined, undefined, 's'),
+    times: fc.array(localTimes, { minLength: 1, maxLength: 40 }),
+    odd: fc.tuple(fc.nat(3), fc.nat(), fc.constantFrom('0', '9', ':', '.', ' ', ',', 'x', '\0', '"', '')),
+  })
+  .map(({ pattern, own = pattern, timeZone, ambiguous, unit, times, odd: [kind, place, sign] }) => {
+    const rows = times.map((time) => {
+      const cells = [spelt(pattern, time), spelt(own, time), spelt(pattern, time)]
+      return `${cells.map((cell) => ((cell.includes(',') && kind !== 2) || kind === 1 ? `"${cell}"` : cell)).join()},1\n`
+    })
+    const body = rows.join('').repeat(Math.ceil(1500 / rows.join('').length))
+    const at = place % body.length
+    const text = kind === 0 ? body.slice(0, at) + sign + body.slice(at + 1) : body
+    const parameters = { dateFormat: pattern, 'dateFormat.day': own, pivotYear: '1970' }
+    const more = { timeZone, ambiguous, eventTimeUnit: unit, dialect: dialectOf(parameters) }
+    return { text: `event_time,day,fine,int8\n${text}`, options: readerOptions(fields, defined(more)) }
+  })
+
 describe('the compiled reader of cells', () => {
+  it('gives what the other one gives, of days and times by a pattern and in a zone', () => {
+    const check = ({ text, options }: { text: string; options: ReaderOptions }): void =>
+      expectSameOutcome('csv', Buffer.from(text), options)
+    fc.assert(fc.property(datedBodies, check), { numRuns: 3000 })
+  })
+
+  it('leaves no row by a pattern to the other one, but where clocks change', () => {
+    const dialect = dialectOf({ delimiter: ';', decimal: ',', dateFormat: 'd.M.yyyy HH:mm' })
+    const options = readerOptions(fields, { timeZone: 'Europe/Berlin', ...defined({ dialect }) })
+    const plan = tablePlan(options)
+    const found = datePattern('d.M.yyyy HH:mm')
+    const compiled = CompiledLines.ofCells(plan, options, {
+      separator: 0x3b,
+      decimal: 0x2c,
+      columns: [0, plan.byName.get('float64') ?? -1],
+      patterns: 'fields' in found ? [patternRecord(found, 0x3b, must(plan.columns[0], 'a column'))] : [],
+    })
+    const lines = Array.from({ length: 3000 }, (_, at) => {
+      const time = new Date(Date.UTC(2025, 0, 1, 0, 30) + at * 3 * 3_600_000)
+      return `${spelt('d.M.yyyy HH:mm', time)};1,5\n`
+    })
+    const bytes = Buffer.from(lines.join(''))
+    expect(compiled?.read(bytes, 0, new TypedColumns(plan, options))).toBe(bytes.length)
+  })
+
   it('gives what the other one gives, of rows as they may be sent', () => {
     fc.assert(
       fc.property(bodies, ({ variant, how, lines }) => {
@@ -258,6 +350,7 @@ describe('the compiled reader of cells', () => {
       separator: 0x2c,
       decimal: 0x2e,
       columns: [...columnsOf, -1],
+      patterns: [],
     })
     const alike = 'a,1,,ignored\r\n"b",-2,true,"igno,red"\n'.repeat(50)
     const bytes = Buffer.from(`${alike}a,+1,true,\n${alike}`)

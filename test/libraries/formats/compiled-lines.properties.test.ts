@@ -25,7 +25,7 @@ import { optionalField, readerOptions } from './reading.ts'
 const variants: readonly Partial<ReaderOptions>[] = [
   {},
   { timeZone: 'UTC', integers: 'float64', unknownFields: 'ignore' },
-  { eventTimeUnit: 'ms' },
+  { eventTimeUnit: 'ms', timeZone: 'Europe/Berlin' },
   { eventTimeUnit: 's', demandsEventTime: true },
   { eventTimeUnit: 'ns' },
   { fields: [...fields, { name: 'must', type: { kind: 'Int64' } }] },

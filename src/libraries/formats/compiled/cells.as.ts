@@ -9,13 +9,14 @@ import {
   codeOfString,
   codeOfTimestamp,
   columnCode,
+  columnPattern,
   columnRequired,
   columnRows,
   columnText,
   columnValues,
 } from './layout'
 import { clearBit, endText, putNulls, setBit } from './rows.as'
-import { putDate, putInstant } from './times.as'
+import { putDate, putInstant, putPatterned } from './times.as'
 import { putNumber } from './values.as'
 
 let cells: usize = 0
@@ -33,7 +34,7 @@ export function prepareCells(first: usize, count: usize, byte: u32): void {
  * Reads the record at `at`: the index after its line end, or 0. One without a value that is no text may be a blank line, or
  * the header once more.
  */
-export function cellRecord(at: usize, row: i32, isUtc: bool): usize {
+export function cellRecord(at: usize, row: i32): usize {
   let isValued = false
   let cell = cells
   while (true) {
@@ -48,7 +49,7 @@ export function cellRecord(at: usize, row: i32, isUtc: bool): usize {
       if (code == codeOfString) at = end == 0x22 ? putQuoted(column, at + 1, row) : putPlain(column, at, row)
       else {
         isValued = true
-        at = end == 0x22 ? closed(putValue(column, code, at + 1, row, isUtc)) : putValue(column, code, at, row, isUtc)
+        at = end == 0x22 ? closed(putValue(column, code, at + 1, row)) : putValue(column, code, at, row)
       }
       if (at == 0) return 0
       end = <u32>load<u8>(at)
@@ -76,10 +77,12 @@ export function closed(at: usize): usize {
 }
 
 /** Reads what is no text: the index after it, or 0. */
-function putValue(column: usize, code: i32, at: usize, row: i32, isUtc: bool): usize {
+function putValue(column: usize, code: i32, at: usize, row: i32): usize {
+  const pattern = load<usize>(column, columnPattern)
+  if (pattern != 0) return putPatterned(column, pattern, code, at, row)
   if (code == codeOfInteger || code == codeOfFloat) return putNumber(column, at, row, false)
   if (code == codeOfTimestamp) {
-    const after = putInstant(column, at, row, isUtc)
+    const after = putInstant(column, at, row)
     return after == 0 ? putNumber(column, at, row, false) : after
   }
   if (code == codeOfDate) return putDate(column, at, row)

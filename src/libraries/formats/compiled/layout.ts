@@ -2,7 +2,7 @@
 // TypeScript, so it holds nothing but integers.
 
 /** Bytes of a column's record; offsets in it follow. */
-export const columnBytes = 80
+export const columnBytes = 88
 /** One of `codeOf…`. */
 export const columnCode = 0
 /** 1 where a record without a value is not taken. */
@@ -30,10 +30,23 @@ export const columnEpoch = 44
 /** Least and greatest integer, or epoch. */
 export const columnLeast = 48
 export const columnMost = 56
-/** Times that were cut off; the row of the first; how many columns had one before this. From 76 on: times.as.ts. */
+/** Times that were cut off; the row of the first; how many columns had one before this. At 76: times.as.ts. */
 export const columnCuts = 64
 export const columnFirstCut = 68
 export const columnCutOrder = 72
+/** Of days and times: address of their pattern; 0: as RFC 3339 has them. */
+export const columnPattern = 80
+
+/** Bytes of a pattern: an instant, and steps that write over it, of two bytes: what (0: the end), and which byte or place. */
+export const patternBytes = 240
+export const patternHead = 32
+export const stepOfByte = 1
+export const stepOfDigit = 2
+/** One digit or two, of a number that has two. */
+export const stepOfDigits = 3
+
+/** Bytes of a span of local times, [from, until), and how far it is ahead of UTC, in seconds. */
+export const spanBytes = 24
 
 export const codeOfNone = 0
 export const codeOfBool = 1

@@ -26,24 +26,22 @@ import { setPowers } from './doubles.as'
 import { beginKeys, keyAt, prepareKeys, unknownKey } from './keys.as'
 import { pointRecord, preparePoints } from './points.as'
 import { clearBit, putNulls, setBit } from './rows.as'
-import { beginCuts, columnLastCut, putDate, putInstant } from './times.as'
+import { beginTimes, columnLastCut, prepareSpans, putDate, putInstant, unknownTime } from './times.as'
 import { putNumber, putString, setDecimal } from './values.as'
 
-export { prepareCells, prepareKeys, preparePoints, setPowers, unknownKey }
+export { prepareCells, prepareKeys, preparePoints, prepareSpans, setPowers, unknownKey, unknownTime }
 
 let columns: usize = 0
 let columnsEnd: usize = 0
 let records: i32 = recordsOfObjects
-let isUtc: bool = false
 let stopped: usize = 0
 
-/** The columns, so many, and one of `recordsOf…`; whether times without a zone are UTC; the decimal sign of numbers. */
-export function prepare(firstColumn: usize, count: usize, kind: i32, utc: i32, decimal: u32): void {
+/** The columns, so many, and one of `recordsOf…`; the decimal sign of numbers. */
+export function prepare(firstColumn: usize, count: usize, kind: i32, decimal: u32): void {
   setDecimal(decimal)
   columns = firstColumn
   columnsEnd = firstColumn + count * columnBytes
   records = kind
-  isUtc = utc != 0
 }
 
 /** Where the last run stopped: at the record that it did not take, or at the end. */
@@ -57,7 +55,7 @@ export function stoppedAt(): usize {
  */
 export function run(at: usize, end: usize, mostRows: i32, mostBytes: i32): i32 {
   beginKeys()
-  beginCuts()
+  beginTimes()
   let row = 0
   let bytes = 0
   for (let column = columns; column < columnsEnd; column += columnBytes) {
@@ -85,7 +83,7 @@ export function run(at: usize, end: usize, mostRows: i32, mostBytes: i32): i32 {
 
 /** Reads the record at `at`: the index after its line end, or 0. */
 function recordAt(at: usize, row: i32): usize {
-  if (records == recordsOfCells) return cellRecord(at, row, isUtc)
+  if (records == recordsOfCells) return cellRecord(at, row)
   if (records == recordsOfObjects) return load<u8>(at) == 0x7b ? record(at, row) : 0
   const after = pointRecord(at, row)
   return after != 0 && isComplete(row) ? after : 0
@@ -154,7 +152,7 @@ function value(column: usize, at: usize, row: i32): usize {
   const code = load<i32>(column, columnCode)
   if (byte == 0x22) {
     if (code == codeOfString) return putString(column, at + 1, row, true)
-    if (code == codeOfTimestamp) return closed(putInstant(column, at + 1, row, isUtc))
+    if (code == codeOfTimestamp) return closed(putInstant(column, at + 1, row))
     return code == codeOfDate ? closed(putDate(column, at + 1, row)) : 0
   }
   if (byte - 0x30 <= 9 || byte == 0x2d) {

@@ -3,6 +3,7 @@
 
 import { Buffer } from 'node:buffer'
 import { utf8 } from '../../base/bytes.ts'
+import { type Zone, zoneNamed } from '../../base/zone.ts'
 import { foldAscii } from '../../model/names.ts'
 import type { ColumnRows } from '../column-rows.ts'
 import { cutTimes } from '../column-warnings.ts'
@@ -52,6 +53,8 @@ export interface CellPlaces {
   readonly decimal: number
   /** Column of each cell; -1: it may hold anything, less: it must be empty. */
   readonly columns: readonly number[]
+  /** By column: `patternRecord` of its days and times. */
+  readonly patterns: readonly (Uint8Array | undefined)[]
 }
 
 /** What records are. */
@@ -76,7 +79,8 @@ export class CompiledLines {
   private readonly records: Records
   private readonly spelling: Spelling
   private readonly epoch: ReaderOptions['eventTimeUnit']
-  private readonly isUtc: boolean
+  /** That of times without one, where it alone says which instants they are. */
+  private readonly zone: Zone | undefined
   private pause = 0
   private misses = 0
 
@@ -112,7 +116,9 @@ export class CompiledLines {
     this.memory = memory
     this.plan = plan
     this.epoch = options.eventTimeUnit
-    this.isUtc = options.timeZone === 'UTC'
+    const { timeZone, ambiguous } = options
+    const isKnown = timeZone !== undefined && (ambiguous !== 'ordered' || timeZone === 'UTC')
+    this.zone = isKnown ? zoneNamed(timeZone) : undefined
     this.records = records
     this.spelling = records.kind === 'points' ? pointNames : quotedNames
     const { keysOf } = this.spelling
@@ -139,7 +145,7 @@ export class CompiledLines {
       at += length
       this.rows += rows
       const key = memory.module.unknownKey()
-      if (key === 0 ? rows === 0 : !this.learn(key, end)) break
+      if (key === 0 ? rows === 0 && !this.learnTime() : !this.learn(key, end)) break
     }
     this.misses = this.rows < fewRows ? Math.min(2 * this.misses + 1, mostPaused) : 0
     this.pause = this.misses
@@ -216,6 +222,20 @@ export class CompiledLines {
     return true
   }
 
+  /** Finds which instants the local times around the unknown one are. */
+  private learnTime(): boolean {
+    if (this.zone?.find(this.memory.module.unknownTime()) !== true) return false
+    this.prepareSpans()
+    return true
+  }
+
+  private prepareSpans(): void {
+    const { memory } = this
+    const numbers = this.zone?.found ?? []
+    memory.longs.set(numbers.map(BigInt), memory.spans >> 3)
+    memory.module.prepareSpans(memory.spans, numbers.length / 3)
+  }
+
   /** Of points, no tag or field is the event time. */
   private isNameable(column: number): boolean {
     return this.records.kind !== 'points' || column > 0
@@ -244,7 +264,8 @@ export class CompiledLines {
       memory.bytes.set(text, at + layout.keyHead)
     })
     const decimal = records.kind === 'cells' ? records.decimal : point
-    memory.module.prepare(memory.table, plan.columns.length, kindCodes[records.kind], this.isUtc ? 1 : 0, decimal)
+    memory.module.prepare(memory.table, plan.columns.length, kindCodes[records.kind], decimal)
+    this.prepareSpans()
     if (records.kind === 'cells') this.prepareCells(records)
     else memory.module.prepareKeys(memory.keys)
     if (records.kind === 'points') {
@@ -286,6 +307,12 @@ export class CompiledLines {
     words[(at + layout.columnRequired) >> 2] = column.required ? 1 : 0
     words[(at + layout.columnWidth) >> 2] = width
     words[(at + layout.columnUnits) >> 2] = column.perSecond
+    const pattern = this.records.kind === 'cells' ? this.records.patterns[index] : undefined
+    if (pattern !== undefined) {
+      const place = this.memory.patterns + index * layout.patternBytes
+      this.memory.bytes.set(pattern, place)
+      words[(at + layout.columnPattern) >> 2] = place
+    }
     let [least, most] = rangeOf(column)
     if (code === layout.codeOfTimestamp && index === 0 && this.epoch !== undefined) {
       const perSecond = 10 ** epochExponent[this.epoch]

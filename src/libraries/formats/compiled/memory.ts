@@ -2,8 +2,9 @@
 // machine or the command line has no WebAssembly with SIMD. Used by one reader of a body after the other.
 
 import { Buffer } from 'node:buffer'
-import { inputSlack, leastPower, mostPower, runRows, textSlack } from './layout.ts'
+import { inputSlack, leastPower, mostPower, patternBytes, runRows, spanBytes, textSlack } from './layout.ts'
 import { linesModule } from './lines.gen.ts'
+import { mostSpans } from '../../base/zone.ts'
 import { powersOfFive, powersOfTen } from './powers.ts'
 
 /** Most bytes of input at once. */
@@ -11,18 +12,21 @@ export const inputBytes = 64 * 1024
 const pageBytes = 64 * 1024
 const mostTableBytes = 4 * 1024
 const mostKeyBytes = 32 * 1024
+const mostPatternBytes = 32 * patternBytes
 const newline = 0x0a
 
 /** What `lines.as.ts` exports. */
 export interface LinesModule {
   setPowers(ofTen: number, ofFive: number): void
-  prepare(firstColumn: number, columns: number, records: number, isUtc: number, decimal: number): void
+  prepare(firstColumn: number, columns: number, records: number, decimal: number): void
   prepareKeys(key: number): void
   preparePoints(measurements: number, times: number, unitsInOne: number): void
   prepareCells(first: number, cells: number, separator: number): void
+  prepareSpans(first: number, spans: number): void
   run(at: number, end: number, mostRows: number, mostBytes: number): number
   stoppedAt(): number
   unknownKey(): number
+  unknownTime(): number
 }
 
 /** Addresses of the buffers of a column. */
@@ -42,10 +46,12 @@ declare const WebAssembly: {
 
 export class CompiledMemory {
   readonly module: LinesModule
-  /** Addresses of the input, of the records of columns, and of those of keys. */
+  /** Addresses of the input, of the records of columns, keys and patterns, and of spans of local times. */
   readonly input: number
   readonly table: number
   readonly keys: number
+  readonly patterns: number
+  readonly spans: number
   bytes: Uint8Array = new Uint8Array(0)
   words: Int32Array = new Int32Array(0)
   longs: BigInt64Array = new BigInt64Array(0)
@@ -68,6 +74,8 @@ export class CompiledMemory {
     this.input = this.take(inputBytes + inputSlack)
     this.table = this.take(mostTableBytes)
     this.keys = this.take(mostKeyBytes)
+    this.patterns = this.take(mostPatternBytes)
+    this.spans = this.take(mostSpans * spanBytes)
     const [tens, fives] = [this.take(8 * 23), this.take(16 * (mostPower - leastPower + 1))]
     this.settle()
     new Float64Array(this.memory.buffer).set(powersOfTen, tens >> 3)

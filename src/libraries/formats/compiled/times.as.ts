@@ -1,7 +1,18 @@
 // AssemblyScript: dates and times into columns. Forms that are rare are not taken. Digits finer than the
 // column are cut off, and counted.
 
-import { columnCutOrder, columnCuts, columnFirstCut, columnUnits, columnValues } from './layout'
+import {
+  codeOfDate,
+  columnCutOrder,
+  columnCuts,
+  columnFirstCut,
+  columnUnits,
+  columnValues,
+  patternHead,
+  spanBytes,
+  stepOfByte,
+  stepOfDigits,
+} from './layout'
 
 /** The row of the last time that was cut off. */
 export const columnLastCut: usize = 76
@@ -55,7 +66,7 @@ export function putDate(column: usize, at: usize, row: i32): usize {
 }
 
 /** Reads the date and time at `at`: the index after it, or 0. */
-export function putInstant(column: usize, at: usize, row: i32, isUtc: bool): usize {
+export function putInstant(column: usize, at: usize, row: i32): usize {
   if (!isDate(at)) return 0
   const joint = <u32>load<u8>(at, 10)
   if (joint != 0x54 && joint != 0x20) return 0
@@ -81,27 +92,88 @@ export function putInstant(column: usize, at: usize, row: i32, isUtc: bool): usi
     } while (digit <= 9)
   }
   const zone = <u32>load<u8>(at)
+  let offset: i64 = 0
   if (zone == 0x5a) at += 1
   else if (zone == 0x2b || zone == 0x2d) {
     const east = two(at + 1)
     const beyond = two(at + 4)
     if (east > 23 || beyond > 59 || load<u8>(at, 3) != 0x3a) return 0
-    const offset = <i64>(east * 3600 + beyond * 60)
-    time -= zone == 0x2b ? offset : -offset
-    // It can carry a time out of the years that there are.
-    if (time < -62_167_219_200 || time >= 253_402_300_800) return 0
+    offset = <i64>(east * 3600 + beyond * 60)
+    if (zone == 0x2d) offset = -offset
     at += 6
-  } else if (!isUtc) return 0
+  } else {
+    if (!isInSpan(time)) return 0
+    offset = load<i64>(span, 16)
+  }
+  time -= offset
+  // It can carry a time out of the years that there are.
+  if (time < -62_167_219_200 || time >= 253_402_300_800) return 0
   store<i64>(load<usize>(column, columnValues) + ((<usize>row) << 3), time * units + part)
   if (isCut) countCut(column, row)
   return at
 }
 
+/** Reads the day or time at `at`, as the pattern has it: the index after it, or 0. */
+export function putPatterned(column: usize, pattern: usize, code: i32, at: usize, row: i32): usize {
+  for (let step = pattern + patternHead; ; step += 2) {
+    const kind = <u32>load<u8>(step)
+    if (kind == 0) break
+    const byte = load<u8>(at++)
+    const expected = load<u8>(step, 1)
+    if (kind == stepOfByte) {
+      if (byte != expected) return 0
+      continue
+    }
+    if (<u32>byte - 0x30 > 9) return 0
+    const to = pattern + <usize>expected
+    if (kind != stepOfDigits) store<u8>(to, byte)
+    else if (<u32>load<u8>(at) - 0x30 <= 9) {
+      store<u8>(to, byte)
+      store<u8>(to, load<u8>(at++), 1)
+    } else {
+      store<u8>(to, 0x30)
+      store<u8>(to, byte, 1)
+    }
+  }
+  const after = code == codeOfDate ? putDate(column, pattern, row) : putInstant(column, pattern, row)
+  return after == 0 ? 0 : at
+}
+
+// Local times without a zone that are one instant each, in spans; and that in which the last one was.
+let spans: usize = 0
+let spansEnd: usize = 0
+let span: usize = 0
+let unknown: f64 = NaN
+
+export function prepareSpans(first: usize, count: usize): void {
+  spans = first
+  spansEnd = first + count * spanBytes
+  span = first
+}
+
+/** The local time that was in none of the spans, at which the last run stopped; NaN: it stopped for another reason. */
+export function unknownTime(): f64 {
+  return unknown
+}
+
+function isInSpan(time: i64): bool {
+  if (spans != spansEnd && isIn(time)) return true
+  for (span = spans; span < spansEnd; span += spanBytes) if (isIn(time)) return true
+  span = spans
+  unknown = <f64>time
+  return false
+}
+
+function isIn(time: i64): bool {
+  return time >= load<i64>(span) && time < load<i64>(span, 8)
+}
+
 /** Columns with times that were cut off, in this run. */
 let cutColumns: i32 = 0
 
-export function beginCuts(): void {
+export function beginTimes(): void {
   cutColumns = 0
+  unknown = NaN
 }
 
 export function countCut(column: usize, row: i32): void {

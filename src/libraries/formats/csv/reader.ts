@@ -5,6 +5,7 @@ import type { RecordErrorKind } from '../../base/errors.ts'
 import { backslash, comma, quote as doubleQuote } from '../json/text.ts'
 import { BodyReader } from '../body-reader.ts'
 import { CompiledLines, point } from '../compiled/lines.ts'
+import { patternRecord } from '../compiled/patterns.ts'
 import { type ColumnPlan, type TablePlan, tablePlan, valueCode } from '../column-plan.ts'
 import { lostSpelling } from '../column-warnings.ts'
 import type { Fault } from '../fault-log.ts'
@@ -104,12 +105,15 @@ export class CsvReader extends BodyReader {
     const columns = this.layout
     if (columns === undefined || this.repeated?.namesNoValue === false) return undefined
     const { separator, trim, quote } = this.signs
-    const { decimal: sign, ...others } = this.options.dialect ?? {}
+    const { decimal: sign, dates: _, ...others } = this.options.dialect ?? {}
     const decimal = sign === undefined ? point : comma
     const isOther = trim || quote !== doubleQuote || decimal === separator.byte || changesValues(others)
-    return isOther
-      ? undefined
-      : CompiledLines.ofCells(this.plan, this.options, { separator: separator.byte, decimal, columns })
+    if (isOther) return undefined
+    const patterns = this.plan.columns.map((column, index) => {
+      const pattern = this.spellings?.[index]?.pattern
+      return pattern && patternRecord(pattern, separator.byte, column)
+    })
+    return CompiledLines.ofCells(this.plan, this.options, { separator: separator.byte, decimal, columns, patterns })
   }
 
   override record(bytes: Uint8Array, start: number, end: number, last: boolean): void {

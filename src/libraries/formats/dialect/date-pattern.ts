@@ -3,6 +3,7 @@
 // does not describe to its end is none.
 
 import { utf8 } from '../../base/bytes.ts'
+import * as layout from '../compiled/layout.ts'
 
 type Field =
   | { readonly kind: 'text'; readonly bytes: Uint8Array }
@@ -133,158 +134,128 @@ function judged(text: string, fields: readonly Field[], pivotYear: number | unde
   return { fields, hasDay, hasTime: hasHour, pivotYear }
 }
 
-const zero = 0x30
-const noDigits = -1
+/** Where in an instant of RFC 3339 the last digit of each unit ends. */
+const endOf: Readonly<Record<Unit, number>> = {
+  year: 4,
+  month: 7,
+  day: 10,
+  hour: 13,
+  'half hour': 13,
+  minute: 16,
+  second: 19,
+}
+const timeAt = 11
+const fractionAt = 20
+/** Steps beside those of the compiled reader, the greatest of which is `stepOfDigits`. */
+const [stepOfMonth, stepOfHalf, stepOfOffset, stepOfHalfHour, stepOfCentury] = [4, 5, 6, 7, 8] as const
 
-/** Reads texts of one pattern; what was read stands in `bytes[0, length)`, as RFC 3339 spells it, without a zone where it has none. */
+/** Bytes and digits of texts of a pattern one by one, in steps of two numbers: what it is, and which byte, or where it goes. */
+export function patternSteps({ fields }: DatePattern): readonly number[] {
+  const digitsTo = (at: number, count: number): number[] =>
+    Array.from({ length: count }, (_, digit) => [layout.stepOfDigit, at + digit]).flat()
+  const isShort = fields.some((field) => field.kind === 'number' && field.unit === 'year' && field.most === 2)
+  const isHalf = fields.some(({ kind }) => kind === 'half')
+  const steps = fields.flatMap((field) => {
+    if (field.kind === 'text') return [...field.bytes].flatMap((byte) => [layout.stepOfByte, byte])
+    if (field.kind === 'fraction') return digitsTo(fractionAt, field.digits)
+    if (field.kind !== 'number') return [{ month: stepOfMonth, half: stepOfHalf, offset: stepOfOffset }[field.kind], 0]
+    const at = endOf[field.unit] - field.most
+    return field.least < field.most ? [layout.stepOfDigits, at] : digitsTo(at, field.most)
+  })
+  return [...steps, ...(isHalf ? [stepOfHalfHour, 0] : []), ...(isShort ? [stepOfCentury, 0] : [])]
+}
+
+/** An instant that steps write over; what they leave is midnight. */
+export const plainInstant = '0000-00-00T00:00:00.000000000'
+
+/** What of an instant a pattern stands for, without an offset. */
+export function instantSpan({ fields, hasDay, hasTime }: DatePattern): readonly [start: number, end: number] {
+  const digits = fields.flatMap((field) => (field.kind === 'fraction' ? field.digits + 1 : 0))
+  return [hasDay ? 0 : timeAt, hasTime ? endOf.second + Math.max(...digits) : endOf.day]
+}
+
+const zero = 0x30
+const isDigit = (byte = 0): boolean => byte >= zero && byte <= zero + 9
+
+/** Reads texts of one pattern; what was read stands in `bytes[start, end)`, as RFC 3339 spells it, without a zone where it has none. */
 export class DateReader {
-  readonly bytes: Uint8Array = new Uint8Array(40)
-  length = 0
+  readonly bytes: Uint8Array = utf8(plainInstant.padEnd(40))
+  readonly start: number
+  end = 0
   readonly #pattern: DatePattern
-  readonly #hasHalf: boolean
-  readonly #fractionDigits: number
-  readonly #values: Record<Unit, number> = { year: 0, month: 0, day: 0, hour: 0, 'half hour': 0, minute: 0, second: 0 }
-  #at = 0
+  readonly #steps: readonly number[]
+  readonly #instantEnd: number
+  #isAfternoon = false
 
   constructor(pattern: DatePattern) {
     this.#pattern = pattern
-    this.#hasHalf = pattern.fields.some(({ kind }) => kind === 'half')
-    this.#fractionDigits = pattern.fields.reduce((sum, one) => sum + (one.kind === 'fraction' ? one.digits : 0), 0)
+    this.#steps = patternSteps(pattern)
+    ;[this.start, this.#instantEnd] = instantSpan(pattern)
   }
 
   /** True where all of `bytes[start, end)` is of the pattern. Whether there is such a day and time is judged where it is stored. */
   read(bytes: Uint8Array, start: number, end: number): boolean {
-    this.#at = start
-    let isAfternoon = false
-    let fraction = -1
-    let [zoneFrom, zoneTo] = [0, 0]
-    for (const field of this.#pattern.fields) {
-      switch (field.kind) {
-        case 'text':
-          if (!this.#literal(field.bytes, bytes, end)) return false
-          break
-        case 'number': {
-          const value = this.#digits(bytes, end, field)
-          if (value === noDigits) return false
-          this.#values[field.unit] = field.unit === 'year' && field.most === 2 ? this.#pivoted(value) : value
-          break
-        }
-        case 'month': {
-          const month = this.#word(bytes, end, months)
-          if (month < 0) return false
-          this.#values.month = month + 1
-          break
-        }
-        case 'half': {
-          const half = this.#word(bytes, end, ['am', 'pm'])
-          if (half < 0) return false
-          isAfternoon = half === 1
-          break
-        }
-        case 'fraction':
-          fraction = this.#at
-          if (this.#digits(bytes, end, { least: field.digits, most: field.digits }) === noDigits) return false
-          break
-        case 'offset':
-          zoneFrom = this.#at
-          zoneTo = this.#offsetEnd(bytes, end)
-          if (zoneTo < 0) return false
-          this.#at = zoneTo
+    const steps = this.#steps
+    let at = start
+    this.end = this.#instantEnd
+    for (let index = 0; index < steps.length && at >= 0; index += 2) {
+      const kind = steps[index] ?? 0
+      const to = steps[index + 1] ?? 0
+      if (kind > layout.stepOfDigits) {
+        at = this.#other(kind, bytes, at, end)
+        continue
       }
+      const byte = bytes[at] ?? 0
+      if (at >= end || !(kind === layout.stepOfByte ? byte === to : isDigit(byte))) return false
+      at += 1
+      if (kind === layout.stepOfByte) continue
+      const isTwo = kind === layout.stepOfDigits && at < end && isDigit(bytes[at])
+      this.bytes[to] = kind === layout.stepOfDigit || isTwo ? byte : zero
+      if (kind === layout.stepOfDigits) this.bytes[to + 1] = isTwo ? (bytes[at++] ?? 0) : byte
     }
-    if (this.#at !== end) return false
-    const values = this.#values
-    if (this.#hasHalf) {
-      const half = values['half hour']
-      if (half < 1 || half > 12) return false
-      values.hour = (half % 12) + (isAfternoon ? 12 : 0)
+    return at === end
+  }
+
+  /** Takes a step that is no byte or digit: index after what it reads, or -1. */
+  #other(kind: number, bytes: Uint8Array, at: number, end: number): number {
+    if (kind === stepOfOffset) return this.#offsetEnd(bytes, at, end)
+    if (kind === stepOfHalfHour) {
+      const half = this.#two(endOf.hour - 2)
+      this.#put(endOf.hour - 2, (half % 12) + (this.#isAfternoon ? 12 : 0))
+      return half >= 1 && half <= 12 ? at : -1
     }
-    this.#write(bytes, { fraction, zoneFrom, zoneTo })
-    return true
-  }
-
-  #pivoted(value: number): number {
-    const pivot = this.#pattern.pivotYear ?? 0
-    return pivot + ((((value - pivot) % 100) + 100) % 100)
-  }
-
-  #literal(text: Uint8Array, bytes: Uint8Array, end: number): boolean {
-    if (this.#at + text.length > end) return false
-    for (let index = 0; index < text.length; index++) if (bytes[this.#at + index] !== text[index]) return false
-    this.#at += text.length
-    return true
-  }
-
-  #digits(bytes: Uint8Array, end: number, { least, most }: { readonly least: number; readonly most: number }): number {
-    const stop = Math.min(end, this.#at + most)
-    let value = 0
-    let at = this.#at
-    for (; at < stop; at++) {
-      const digit = (bytes[at] ?? 0) - zero
-      if (digit < 0 || digit > 9) break
-      value = value * 10 + digit
+    if (kind === stepOfCentury) {
+      const { pivotYear = 0 } = this.#pattern
+      const later = (this.#two(endOf.year - 2) - pivotYear) % 100
+      this.#put(0, Math.floor((pivotYear + ((later + 100) % 100)) / 100))
+      return at
     }
-    if (at - this.#at < least) return noDigits
-    this.#at = at
-    return value
-  }
-
-  /** Place among words of one length, in any case; -1 for another. */
-  #word(bytes: Uint8Array, end: number, words: readonly string[]): number {
-    const length = words[0]?.length ?? 0
-    if (this.#at + length > end) return -1
+    const length = kind === stepOfHalf ? 2 : 3
+    if (at + length > end) return -1
     let text = ''
-    for (let at = 0; at < length; at++) text += String.fromCharCode((bytes[this.#at + at] ?? 0) | 0x20)
-    this.#at += length
-    return words.indexOf(text)
+    for (let of = at; of < at + length; of++) text += String.fromCharCode((bytes[of] ?? 0) | 0x20)
+    const place = (kind === stepOfHalf ? ['am', 'pm'] : months).indexOf(text)
+    if (kind === stepOfHalf) this.#isAfternoon = place === 1
+    else this.#put(endOf.month - 2, place + 1)
+    return place < 0 ? -1 : at + length
   }
 
-  /** Index after `Z` or `±hh:mm`; -1 where neither stands there. */
-  #offsetEnd(bytes: Uint8Array, end: number): number {
-    const first = bytes[this.#at] ?? 0
-    if (this.#at < end && (first === 0x5a || first === 0x7a)) return this.#at + 1
-    return (first === 0x2b || first === 0x2d) && this.#at + 6 <= end ? this.#at + 6 : -1
+  /** Copies `Z` or `±hh:mm`: index after it; -1 where neither stands there. */
+  #offsetEnd(bytes: Uint8Array, at: number, end: number): number {
+    const first = bytes[at] ?? 0
+    const length = first === 0x5a || first === 0x7a ? 1 : first === 0x2b || first === 0x2d ? 6 : end
+    if (at + length > end) return -1
+    this.bytes.set(bytes.subarray(at, at + length), this.#instantEnd)
+    this.end += length
+    return at + length
   }
 
-  #write(
-    bytes: Uint8Array,
-    { fraction, zoneFrom, zoneTo }: { readonly fraction: number; readonly zoneFrom: number; readonly zoneTo: number },
-  ): void {
-    const { hasDay, hasTime } = this.#pattern
-    const { year, month, day, hour, minute, second } = this.#values
-    this.length = 0
-    if (hasDay) {
-      this.#put(year, 4)
-      this.#putByte(0x2d)
-      this.#put(month, 2)
-      this.#putByte(0x2d)
-      this.#put(day, 2)
-    }
-    if (hasDay && hasTime) this.#putByte(0x54)
-    if (!hasTime) return
-    this.#put(hour, 2)
-    this.#putByte(0x3a)
-    this.#put(minute, 2)
-    this.#putByte(0x3a)
-    this.#put(second, 2)
-    if (fraction >= 0) {
-      this.#putByte(0x2e)
-      for (let at = fraction; at < fraction + this.#fractionDigits; at++) this.#putByte(bytes[at] ?? zero)
-    }
-    for (let at = zoneFrom; at < zoneTo; at++) this.#putByte(bytes[at] ?? 0)
+  #two(at: number): number {
+    return ((this.bytes[at] ?? 0) - zero) * 10 + (this.bytes[at + 1] ?? 0) - zero
   }
 
-  #put(value: number, digits: number): void {
-    let rest = value
-    for (let at = this.length + digits - 1; at >= this.length; at--) {
-      this.bytes[at] = zero + (rest % 10)
-      rest = Math.trunc(rest / 10)
-    }
-    this.length += digits
-  }
-
-  #putByte(byte: number): void {
-    this.bytes[this.length] = byte
-    this.length += 1
+  #put(at: number, value: number): void {
+    this.bytes[at] = zero + Math.floor(value / 10)
+    this.bytes[at + 1] = zero + (value % 10)
   }
 }

@@ -52,5 +52,7 @@ export function datePatternsOf(texts: readonly string[]): readonly string[] {
 }
 
 function isRead(reader: DateReader, cell: Uint8Array): boolean {
-  return reader.read(cell, 0, cell.length) && (classOfTimeText(reader.bytes, 0, reader.length) & timeClasses) !== 0
+  return (
+    reader.read(cell, 0, cell.length) && (classOfTimeText(reader.bytes, reader.start, reader.end) & timeClasses) !== 0
+  )
 }

@@ -5,7 +5,7 @@ import { utf8 } from '../../base/bytes.ts'
 import { NodeError } from '../../base/errors.ts'
 import { foldAscii } from '../../model/names.ts'
 import { classOfText, classOfTimeText, trimEnd, trimStart, valueClass } from '../inference.ts'
-import { DateReader, datePattern } from './date-pattern.ts'
+import { type DatePattern, DateReader, datePattern } from './date-pattern.ts'
 import { type Dialect, ofColumn } from './dialect.ts'
 import { NumberSpeller } from './numbers.ts'
 
@@ -21,6 +21,7 @@ export class ColumnSpelling {
   end = 0
   /** The pattern of its days and times; undefined: as RFC 3339 has them. */
   readonly dateFormat: string | undefined
+  readonly pattern: DatePattern | undefined
   readonly #nulls: TextSet
   readonly #trueFalse: readonly string[]
   readonly #numbers: NumberSpeller | undefined
@@ -34,7 +35,8 @@ export class ColumnSpelling {
     const dateFormat = ofColumn(dialect.dates, name)
     const pattern = dateFormat === undefined || dateFormat === 'iso' ? undefined : datePattern(dateFormat, pivotYear)
     this.dateFormat = pattern === undefined ? undefined : dateFormat
-    this.#dates = pattern !== undefined && 'fields' in pattern ? new DateReader(pattern) : undefined
+    this.pattern = pattern !== undefined && 'fields' in pattern ? pattern : undefined
+    this.#dates = this.pattern && new DateReader(this.pattern)
     this.#isOwnDate = pattern !== undefined && Object.hasOwn(dialect.dates?.of ?? {}, foldAscii(name))
     this.#nulls = textSet(ofColumn(dialect.nulls, name) ?? [])
     this.#trueFalse = trueFalse ?? []
@@ -58,7 +60,7 @@ export class ColumnSpelling {
   date(bytes: Uint8Array, start: number, end: number): boolean {
     const dates = this.#dates
     if (dates === undefined) return this.#take(bytes, start, end)
-    return dates.read(bytes, start, end) && this.#take(dates.bytes, 0, dates.length)
+    return dates.read(bytes, start, end) && this.#take(dates.bytes, dates.start, dates.end)
   }
 
   /** A word of the dialect for true or false; undefined for another text. */

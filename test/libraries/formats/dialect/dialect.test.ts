@@ -209,7 +209,7 @@ describe('days and times', () => {
     const reader = new DateReader(found)
     const bytes = Buffer.from(text)
     return reader.read(bytes, 0, bytes.length)
-      ? Buffer.from(reader.bytes.subarray(0, reader.length)).toString()
+      ? Buffer.from(reader.bytes.subarray(reader.start, reader.end)).toString()
       : undefined
   }
 
