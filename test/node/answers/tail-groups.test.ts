@@ -9,7 +9,7 @@ import { Catalog } from '../../../src/node/catalog/catalog.ts'
 import { type DatasetView, viewOf } from '../../../src/node/catalog/dataset-chain.ts'
 import { Objects } from '../../../src/node/catalog/objects.ts'
 import type { Engine } from '../../../src/node/engine/engine.ts'
-import type { EngineAnswer, EngineTable } from '../../../src/node/engine/messages.ts'
+import type { EngineAnswer, EngineJob, EngineTable } from '../../../src/node/engine/messages.ts'
 import { Files } from '../../../src/node/files/files.ts'
 import { SliceFiles } from '../../../src/node/files/slice-files.ts'
 import { must } from '../../../src/libraries/base/assert.ts'
@@ -63,36 +63,32 @@ async function damage(path: string, from: number, to: number): Promise<number> {
   return others.length
 }
 
-/** Runs over a table of which all but the rows [start, end) of the dataset is overwritten meanwhile. */
-async function overDamaged<T>(
-  table: EngineTable,
-  { start, end, damaged }: { readonly start: number; readonly end: number; readonly damaged: number[] },
-  run: (tables: readonly EngineTable[]) => Promise<T>,
-): Promise<T> {
-  const files = must(await table.files.open?.(asking().signal), 'slices are opened')
-  const before = new Map<string, Uint8Array>()
-  for (const number of files.only ?? []) {
-    const path = files.path(number)
-    before.set(path, await readFile(path))
-    damaged.push(await damage(path, start - firstOf(number), end - firstOf(number)))
-  }
-  try {
-    return await run([{ ...table, files }])
-  } finally {
-    for (const [path, bytes] of before) await writeFile(path, bytes)
-    files.close('done')
-  }
-}
-
 /** The engine over files of which all but the rows [start, end) of the dataset is overwritten while it reads them. */
 function engineOver(start: number, end: number, damaged: number[]): Engine {
-  const runOwn: Engine['runOwn'] = async (sql, job, by) => {
-    const table = must(job.tables[0], 'a tail has one table')
-    const run = async (tables: readonly EngineTable[]): Promise<EngineAnswer> =>
-      await bench.engine.runOwn(sql, { ...job, tables }, by)
-    return await overDamaged(table, { start, end, damaged }, run)
+  const over = async (
+    { tables: [table] }: Pick<EngineJob, 'tables'>,
+    run: (tables: readonly EngineTable[]) => Promise<EngineAnswer>,
+  ): Promise<EngineAnswer> => {
+    const files = must(await table?.files.open?.(asking().signal), 'slices are opened')
+    const before = new Map<string, Uint8Array>()
+    for (const number of files.only ?? []) {
+      const path = files.path(number)
+      before.set(path, await readFile(path))
+      damaged.push(await damage(path, start - firstOf(number), end - firstOf(number)))
+    }
+    try {
+      return await run([{ ...must(table, 'the job has one table'), files }])
+    } finally {
+      for (const [path, bytes] of before) await writeFile(path, bytes)
+      files.close('done')
+    }
   }
-  return { ...bench.engine, runOwn }
+  const { engine } = bench
+  return {
+    ...engine,
+    run: (job, by) => over(job, (tables) => engine.run({ ...job, tables }, by)),
+    runOwn: (sql, job, by) => over(job, (tables) => engine.runOwn(sql, { ...job, tables }, by)),
+  }
 }
 
 /** The chain of a store, and its files. */
@@ -174,13 +170,12 @@ test('first rows by event time are read from the row groups that hold them', { t
     const analysis = await bench.engine.analyze(`SELECT "offset" FROM "acme/long" ${rest}`, asking())
     const wanted = { narrowing: must(analysis.narrowing, 'it says something'), parameters: [], skip: 0, limit: 100 }
     const how = { rows: wanted, mayMerge: false, offsetsAlone: false, isCounted: true }
-    const found = await files.of(view, how, asking().signal)
-    const job = { analysis, dataFormat: 'JsonAoa', wantSchema: false, keyOrder: 'column', ascii: false } as const
+    const { table } = await files.of(view, how, asking().signal)
+    const form = { dataFormat: 'JsonAoa', wantSchema: false, keyOrder: 'column', ascii: false, skip: 0 } as const
+    const tables = [{ parts: must(analysis.tables[0], 'a table').parts, ...table }]
     const damaged: number[] = []
-    const run = async (tables: readonly EngineTable[]): Promise<EngineAnswer> =>
-      await bench.engine.run({ ...job, tables, reproducible: true, skip: 0, limit: 100 }, asking())
-    const table = { parts: must(analysis.tables[0], 'a table').parts, ...found.table }
-    const { data } = await overDamaged(table, { start, end, damaged }, run)
+    const job = { analysis, tables, reproducible: true, limit: 100, ...form }
+    const { data } = await engineOver(start, end, damaged).run(job, asking())
     expect([rest, JSON.parse(Buffer.from(data).toString()), damaged]).toEqual([rest, first.map((row) => [row]), others])
   }
 })
